@@ -1,0 +1,52 @@
+package channel
+
+import (
+	"context"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/prompts"
+)
+
+// Agent is who answers in a conversation.
+type Agent struct {
+	ID           string
+	Instructions string    // persona, above the system prompt
+	Model        llm.Model // answers
+	Worker       llm.Model // sums up; nil: the built-in summarizer does all the work
+	MaxOutput    int       // tokens of a reply; the window may allow less
+	Policy       func() compactor.Policy
+	WorkerPrompt func() string // replaces the worker's prompt; nil or "": the one in prompts/
+}
+
+func (a Agent) system() string {
+	if a.Instructions == "" {
+		return prompts.System
+	}
+	return a.Instructions + "\n\n" + prompts.System
+}
+
+// open loads a conversation's compactor as this agent's.
+func (a Agent) open(ctx context.Context, records compactor.Records, tools []llm.Tool, o compactor.Options) (*compactor.Compactor, error) {
+	a.Model.Window(ctx) // asked once, before anybody holds a lock
+	o.Records, o.Tools = records, tools
+	o.Policy, o.Worker, o.Prompt, o.MaxOutput = a.Policy, a.Worker, a.WorkerPrompt, a.MaxOutput
+	o.System = a.system()
+	o.Window = func() int { return a.Model.Window(context.WithoutCancel(ctx)).Tokens }
+	return compactor.Open(ctx, o)
+}
+
+// Person is somebody who talks to the bot.
+type Person struct {
+	ID   string // the platform's
+	Name string
+}
+
+// Store is what the hub needs of the database beside a conversation's own calls.
+type Store interface {
+	Conversation(ctx context.Context, name string) (*memory.Conversation, error)
+	Unfinished(ctx context.Context) ([]string, error)
+}
+
+var _ Store = (*memory.Store)(nil)

@@ -1,0 +1,284 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// conversation is a channel, a thread or a direct message. The goroutine that
+// runs own has it to itself: only that one takes up, answers and finishes. Others
+// wake it, and read what is safe to read.
+type conversation struct {
+	hub     *Hub
+	name    string
+	door    Door
+	records *memory.Conversation
+	log     *slog.Logger
+	signal  chan struct{} // room for one: "look again"
+	users   int           // guarded by hub.mu
+	sender  sender
+
+	opened  chan struct{} // closed when the fields below are set
+	agent   Agent
+	engine  *compactor.Compactor
+	tools   []llm.Tool
+	openErr error // of the last try to open; guarded by mu
+
+	mu      sync.Mutex // guards everything below
+	asked   int64      // wakes so far
+	settled int64      // wakes that were dealt with
+	changed chan struct{}
+	turn    int64 // the running turn, as the tools see it; 0: none
+	stop    context.CancelCauseFunc
+}
+
+func newConversation(h *Hub, name string, door Door, records *memory.Conversation) *conversation {
+	c := &conversation{
+		hub: h, name: name, door: door, records: records, log: h.o.Log.With("conversation", name),
+		signal: make(chan struct{}, 1), opened: make(chan struct{}), changed: make(chan struct{}),
+	}
+	c.sender = sender{c: c, writers: make(map[string]Writer)}
+	return c
+}
+
+// retryDelay is how long a conversation waits before it tries again what the disk refused.
+const retryDelay = 5 * time.Second
+
+// own runs the conversation until the hub closes, or until it has been silent for
+// long and leaves memory.
+func (c *conversation) own() {
+	ctx := c.hub.ctx
+	defer c.close()
+	silence := time.NewTimer(c.hub.o.Idle)
+	defer silence.Stop()
+	for {
+		c.mu.Lock()
+		asked := c.asked
+		c.mu.Unlock()
+		again := time.Duration(0)
+		if err := c.work(ctx); err != nil && ctx.Err() == nil {
+			c.log.Warn("the conversation could not go on; it will be tried again", "error", err)
+			again = retryDelay
+		} else {
+			c.settleUp(asked)
+		}
+		silence.Reset(c.hub.o.Idle)
+		var retry <-chan time.Time
+		if again > 0 {
+			retry = time.After(again)
+		}
+		select {
+		case <-c.signal:
+		case <-retry:
+		case <-silence.C:
+			if c.quiet() && c.hub.forget(c) {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// close ends what belongs to the conversation, in reverse order.
+func (c *conversation) close() {
+	c.sender.wait()
+	if c.engine != nil {
+		c.engine.Close()
+	}
+}
+
+// work opens the conversation if need be, and does what there is to do until
+// nothing waits.
+func (c *conversation) work(ctx context.Context) error {
+	if c.engine == nil {
+		if err := c.load(ctx); err != nil {
+			c.mu.Lock()
+			c.openErr = err
+			c.mu.Unlock()
+			return err
+		}
+	}
+	if err := c.resume(ctx); err != nil {
+		return err
+	}
+	c.sender.start(ctx)
+	for ctx.Err() == nil {
+		more, err := c.step(ctx)
+		if err != nil || !more {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (c *conversation) load(ctx context.Context) error {
+	c.agent = c.hub.o.Agent(c.name)
+	c.tools = c.records.Tools(memory.ToolOptions{
+		Turn: func() int64 {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.turn
+		},
+		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
+	})
+	engine, err := c.agent.open(ctx, c.records, c.tools, compactor.Options{
+		Slots: c.hub.slots, Log: c.log,
+		Notify: func(e compactor.Event) {
+			if o, ok := c.door.(Observer); ok {
+				o.Compaction(c.name, e)
+			}
+		},
+		Saved: func(saved []compactor.MemoryDraft) {
+			for _, m := range saved {
+				c.remembered(m.ID, m.Kind, m.Content)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	c.engine = engine
+	close(c.opened)
+	return nil
+}
+
+// step takes up what waits, and answers it if anybody asked.
+func (c *conversation) step(ctx context.Context) (more bool, err error) {
+	window := c.agent.Model.Window(ctx).Tokens
+	burst, err := c.records.TakeUp(ctx, compactor.BurstBudget(window))
+	if err != nil || len(burst) == 0 {
+		return false, err
+	}
+	history := c.engine.History()
+	history.Append(burst...)
+	history.Stored()
+	var turn memory.Turn
+	for _, m := range burst {
+		c.accepted(m.ID, m.Seq)
+		if m.Addressed {
+			turn.Seq, turn.Time = m.Turn, m.Time
+			turn.To = append(turn.To, m.ID)
+		}
+	}
+	if turn.Seq == 0 {
+		c.engine.Check(ctx)
+		return true, nil
+	}
+	turn.Attempts = 1
+	return true, c.answer(ctx, turn)
+}
+
+// resume takes up a turn that was begun and not finished, by an earlier process or
+// because the disk refused the answer. What is too old is left as context.
+func (c *conversation) resume(ctx context.Context) error {
+	for {
+		turn, found, err := c.records.Unanswered(ctx)
+		if err != nil || !found {
+			return err
+		}
+		if time.Since(turn.Time) > c.hub.o.CatchUp {
+			if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq}); err != nil {
+				return err
+			}
+			c.engine.Answered()
+			continue
+		}
+		if turn.Attempts, err = c.records.Retry(ctx, turn.Seq); err != nil {
+			return err
+		}
+		if err := c.answer(ctx, turn); err != nil {
+			return err
+		}
+	}
+}
+
+// wake tells the owner to look again. It never waits.
+func (c *conversation) wake() {
+	c.mu.Lock()
+	c.asked++
+	c.mu.Unlock()
+	select {
+	case c.signal <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// settleUp notes that everything asked for up to then is done.
+func (c *conversation) settleUp(asked int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if asked > c.settled {
+		c.settled = asked
+		close(c.changed)
+		c.changed = make(chan struct{})
+	}
+}
+
+func (c *conversation) quiet() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settled >= c.asked && c.sender.idle()
+}
+
+// settle returns when all that was asked so far is done and sent.
+func (c *conversation) settle(ctx context.Context) error {
+	c.mu.Lock()
+	asked := c.asked
+	for c.settled < asked {
+		changed := c.changed
+		c.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-c.hub.ctx.Done():
+			return ErrClosed
+		}
+		c.mu.Lock()
+	}
+	c.mu.Unlock()
+	return c.sender.settle(ctx)
+}
+
+func (c *conversation) drain(ctx context.Context) error {
+	select {
+	case <-c.opened:
+		return c.engine.Drain(ctx)
+	default:
+		return nil // never opened: nothing runs
+	}
+}
+
+// compactor returns the engine, for calls that are safe from any goroutine.
+func (c *conversation) compactor(ctx context.Context) (*compactor.Compactor, error) {
+	select {
+	case <-c.opened:
+		return c.engine, nil
+	case <-ctx.Done():
+	case <-c.hub.ctx.Done():
+		return nil, ErrClosed
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return nil, errors.Join(c.openErr, ctx.Err())
+}
+
+func (c *conversation) accepted(id string, seq int64) {
+	if o, ok := c.door.(Observer); ok {
+		o.Accepted(c.name, id, seq)
+	}
+}
+
+func (c *conversation) remembered(id int64, kind, content string) {
+	if o, ok := c.door.(Observer); ok {
+		o.Remembered(c.name, id, kind, content)
+	}
+}

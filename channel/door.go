@@ -1,0 +1,49 @@
+package channel
+
+import (
+	"context"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// Inbound is a message as a door hands it to the hub.
+type Inbound = memory.Inbound
+
+// Piece is a part of a reply on its way out.
+type Piece = memory.Piece
+
+// Door is a place where people talk: Discord, Slack, the terminal.
+type Door interface {
+	// Name is the first part of its conversations' names: "terminal".
+	Name() string
+	// Split cuts a reply into pieces the platform takes, at least one.
+	Split(text string) []string
+	// Reply opens the writer of one reply. to holds the platform ids of the
+	// messages it answers. It must not block.
+	Reply(conversation string, to []string) Writer
+}
+
+// Writer carries one reply to people. Its methods are called by one goroutine.
+type Writer interface {
+	// Show is told the whole text so far while the model still writes. It must not
+	// wait for the network: the newest text wins, older ones may be skipped.
+	Show(text string)
+	// Send delivers one piece for good and returns the platform's id of it. The
+	// pieces come in order. A piece that is marked Sending may have arrived before
+	// a crash, and must not be posted twice.
+	Send(ctx context.Context, piece Piece) (id string, err error)
+	// Cancel takes back what was shown but will not be sent.
+	Cancel()
+}
+
+// Observer is what a door implements to learn what happens in its conversations.
+// The methods must not block.
+type Observer interface {
+	// Accepted is told that a message is on disk and has its place.
+	Accepted(conversation, id string, seq int64)
+	// Compaction is told of every step of a compaction.
+	Compaction(conversation string, event compactor.Event)
+	// Remembered is told of every new memory.
+	Remembered(conversation string, id int64, kind, content string)
+}

@@ -1,0 +1,148 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// Context is what /context and `cairn context` show.
+type Context struct {
+	Channel  string  `json:"channel"`
+	Agent    string  `json:"agent"`
+	Model    string  `json:"model"`
+	Used     int     `json:"used_tokens"` // the prompt of the next request and the reply's reserve
+	Max      int     `json:"max_tokens"`  // the window
+	UsedPct  float64 `json:"used_pct"`
+	Source   string  `json:"window_source"`
+	Messages int     `json:"messages"` // in the transcript
+	Verbatim int     `json:"verbatim"` // of them, shown as they are
+	Next     string  `json:"next"`     // which level comes next, and where
+	Stack    []Stone `json:"stack"`    // oldest first
+	Running  string  `json:"running,omitempty"`
+	Last     string  `json:"last,omitempty"`
+	Paused   string  `json:"paused,omitempty"`
+}
+
+// Stone is one entry of the stack.
+type Stone struct {
+	ID       int64          `json:"id"`
+	Level    int            `json:"level"`
+	Kind     compactor.Kind `json:"kind"`
+	By       compactor.By   `json:"by"`
+	From     int64          `json:"from_seq"`
+	To       int64          `json:"to_seq"`
+	FromTime time.Time      `json:"from_time"`
+	ToTime   time.Time      `json:"to_time"`
+	Tokens   int            `json:"tokens"`
+	Text     string         `json:"text"`
+}
+
+// Gauge reads a conversation's gauge from the database alone.
+func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Context, error) {
+	tools := records.Tools(memory.ToolOptions{Turn: func() int64 { return 0 }})
+	engine, err := agent.open(ctx, records, tools, compactor.Options{})
+	if err != nil {
+		return Context{}, err
+	}
+	defer engine.Close()
+	return newContext(ctx, engine, records, agent), nil
+}
+
+func newContext(ctx context.Context, engine *compactor.Compactor, records *memory.Conversation, agent Agent) Context {
+	g := engine.Gauge()
+	window := agent.Model.Window(ctx)
+	c := Context{
+		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,
+		Used: g.Used, Max: g.Window, UsedPct: float64(g.Used*1000/max(g.Window, 1)) / 10,
+		Verbatim: g.Lines, Next: nextLevel(g), Paused: g.Paused, Stack: []Stone{},
+	}
+	if counts, err := records.Counts(ctx); err == nil {
+		c.Messages = counts.Messages
+	}
+	for _, s := range g.Stack {
+		text := s.Text
+		if s.Kind == compactor.Marker {
+			text = s.Render()
+		}
+		c.Stack = append(c.Stack, Stone{
+			ID: s.ID, Level: s.Level, Kind: s.Kind, By: s.By, From: s.From, To: s.To,
+			FromTime: s.FromTime.UTC(), ToTime: s.ToTime.UTC(), Tokens: compactor.TokensOfCompaction(s), Text: text,
+		})
+	}
+	if g.Running != nil {
+		c.Running = fmt.Sprintf("summing up %d messages, #%d to #%d (%s)", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger)
+	}
+	c.Last = lastWords(g.Last)
+	return c
+}
+
+// nextLevel says which level comes next, and at how many tokens.
+func nextLevel(g compactor.Gauge) string {
+	levels := []struct {
+		name  string
+		share float64
+	}{
+		{"background", g.Policy.BackgroundThreshold},
+		{"aggressive", g.Policy.AggressiveThreshold},
+		{"emergency", g.Policy.EmergencyThreshold},
+	}
+	if !g.Policy.Enabled {
+		levels = levels[2:]
+	}
+	for _, l := range levels {
+		if float64(g.Used) < l.share*float64(g.Window) {
+			return fmt.Sprintf("%s at %.0f %% (%d tokens)", l.name, l.share*100, int(l.share*float64(g.Window)))
+		}
+	}
+	return "emergency is reached"
+}
+
+func lastWords(e compactor.Event) string {
+	switch e.State {
+	case compactor.EventLanded:
+		return fmt.Sprintf("%s by %s, messages #%d to #%d: %d → %d tokens", e.Kind, e.By, e.From, e.To, e.BeforeTokens, e.AfterTokens)
+	case compactor.EventFailed, compactor.EventNoop:
+		return fmt.Sprintf("%s: %s", e.State, e.Error)
+	}
+	return ""
+}
+
+// gaugeWidth is how many characters the bar has.
+const gaugeWidth = 40
+
+// String draws the gauge for people.
+func (c Context) String() string {
+	var b strings.Builder
+	filled := min(c.Used*gaugeWidth/max(c.Max, 1), gaugeWidth)
+	fmt.Fprintf(&b, "[%s%s] %.1f %%", strings.Repeat("█", filled), strings.Repeat("░", gaugeWidth-filled), c.UsedPct)
+	if c.Used > c.Max {
+		b.WriteString(" (over)")
+	}
+	fmt.Fprintf(&b, "\nused      %d of %d tokens (window: %s)\n", c.Used, c.Max, c.Source)
+	fmt.Fprintf(&b, "model     %s\n", c.Model)
+	fmt.Fprintf(&b, "next      %s\n", c.Next)
+	fmt.Fprintf(&b, "messages  %d in all, %d of them as they were said\n", c.Messages, c.Verbatim)
+	fmt.Fprintf(&b, "running   %s\n", cmp.Or(c.Running, "nothing"))
+	if c.Last != "" {
+		fmt.Fprintf(&b, "last      %s\n", c.Last)
+	}
+	if c.Paused != "" {
+		fmt.Fprintf(&b, "paused    %s\n", c.Paused)
+	}
+	if len(c.Stack) == 0 {
+		b.WriteString("stack     empty")
+		return b.String()
+	}
+	fmt.Fprintf(&b, "stack     %d, oldest first:", len(c.Stack))
+	for _, s := range c.Stack {
+		fmt.Fprintf(&b, "\n  %4d  %-6s level %d  #%d to #%d  %s to %s  %d tokens, by %s", s.ID, s.Kind, s.Level, s.From, s.To,
+			s.FromTime.Format(time.DateOnly), s.ToTime.Format(time.DateOnly), s.Tokens, s.By)
+	}
+	return b.String()
+}

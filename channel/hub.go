@@ -1,0 +1,220 @@
+// Package channel holds the conversations: one goroutine owns each of them, takes
+// up what the doors delivered, has the model answer, and sends the replies.
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"cairn/memory"
+)
+
+// Options is what a hub works with.
+type Options struct {
+	Store   Store
+	Agent   func(conversation string) Agent // who answers in it
+	Doors   []Door
+	CatchUp time.Duration // unanswered messages younger than this are answered after a start; 0: DefaultCatchUp
+	Workers int           // how many compactions may run at once; 0: DefaultWorkers
+	Idle    time.Duration // after so much silence a conversation leaves memory; 0: DefaultIdle
+	Log     *slog.Logger  // nil: slog.Default()
+}
+
+// Defaults of the options.
+const (
+	DefaultCatchUp = time.Hour
+	DefaultWorkers = 4
+	DefaultIdle    = 10 * time.Minute
+)
+
+// Hub knows every conversation and wakes the one a message is for. It is safe for
+// concurrent use.
+type Hub struct {
+	o      Options
+	doors  map[string]Door
+	slots  chan struct{}
+	ctx    context.Context // of everything the hub started
+	cancel context.CancelFunc
+	owners sync.WaitGroup
+
+	mu     sync.Mutex // guards closed, open, and the users of each conversation
+	closed bool
+	open   map[string]*conversation
+}
+
+// ErrClosed is returned when the hub is closing. Nothing was taken.
+var ErrClosed = errors.New("the bot is shutting down")
+
+// New returns a hub. Close ends what it starts.
+func New(o Options) *Hub {
+	if o.CatchUp == 0 {
+		o.CatchUp = DefaultCatchUp
+	}
+	if o.Workers == 0 {
+		o.Workers = DefaultWorkers
+	}
+	if o.Idle == 0 {
+		o.Idle = DefaultIdle
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	h := &Hub{o: o, doors: make(map[string]Door), slots: make(chan struct{}, o.Workers), open: make(map[string]*conversation)}
+	for _, d := range o.Doors {
+		h.doors[d.Name()] = d
+	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h
+}
+
+// Deliver takes a message. When it returns without error the message is on disk
+// and may be acknowledged; it never waits for the conversation.
+func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Receipt, error) {
+	c, err := h.use(ctx, name)
+	if err != nil {
+		return memory.Receipt{}, err
+	}
+	defer h.release(c)
+	receipt, err := c.records.Deliver(ctx, m)
+	if err != nil {
+		return receipt, err
+	}
+	if receipt.Seq > 0 {
+		c.accepted(m.ID, receipt.Seq)
+	} else {
+		c.wake()
+	}
+	return receipt, nil
+}
+
+// Recover takes up what an earlier process left behind in the conversations that
+// match: messages in the inbox, unanswered turns, unsent replies.
+func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
+	names, err := h.o.Store.Unfinished(ctx)
+	if err != nil {
+		return fmt.Errorf("look for unfinished conversations: %w", err)
+	}
+	for _, name := range names {
+		if _, known := h.doors[doorOf(name)]; !known || !match(name) {
+			continue
+		}
+		c, err := h.use(ctx, name)
+		if err != nil {
+			return err
+		}
+		c.wake()
+		h.release(c)
+	}
+	return nil
+}
+
+// Idle returns when everything delivered to the conversation so far has been
+// taken up and answered, and its replies were sent.
+func (h *Hub) Idle(ctx context.Context, name string) error {
+	c, err := h.use(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer h.release(c)
+	return c.settle(ctx)
+}
+
+// Drain returns when all turns, replies and running workers have ended.
+func (h *Hub) Drain(ctx context.Context) error {
+	for _, c := range h.all() {
+		err := c.settle(ctx)
+		if err == nil {
+			err = c.drain(ctx)
+		}
+		h.release(c)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close cancels what still runs and waits for it. What was accepted is on disk; a
+// turn that was cut short is taken up again at the next start.
+func (h *Hub) Close() error {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.cancel()
+	h.owners.Wait()
+	return nil
+}
+
+// use returns a conversation, opened if need be, that stays open until release.
+func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
+	if c, err := h.find(name, nil); c != nil || err != nil {
+		return c, err
+	}
+	door, known := h.doors[doorOf(name)]
+	if !known {
+		return nil, fmt.Errorf("no door is open for %q", name)
+	}
+	records, err := h.o.Store.Conversation(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return h.find(name, newConversation(h, name, door, records))
+}
+
+// find returns the open conversation of that name. If there is none, fresh, when
+// not nil, becomes it.
+func (h *Hub) find(name string, fresh *conversation) (*conversation, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	c := h.open[name]
+	if c == nil && fresh != nil {
+		c = fresh
+		h.open[name] = c
+		h.owners.Go(c.own)
+	}
+	if c != nil {
+		c.users++
+	}
+	return c, nil
+}
+
+func (h *Hub) release(c *conversation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c.users--
+}
+
+func (h *Hub) all() []*conversation {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []*conversation
+	for _, c := range h.open {
+		c.users++
+		all = append(all, c)
+	}
+	return all
+}
+
+// forget takes a conversation out of memory if nobody uses it and nothing woke it.
+func (h *Hub) forget(c *conversation) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c.users > 0 || len(c.signal) > 0 {
+		return false
+	}
+	delete(h.open, c.name)
+	return true
+}
+
+func doorOf(conversation string) string {
+	door, _, _ := strings.Cut(conversation, ":")
+	return door
+}

@@ -1,0 +1,139 @@
+package channel
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"cairn/memory"
+)
+
+// sender is the one outbound goroutine of a conversation. It lives while the
+// outbox holds something, so that a slow door delays no turn.
+type sender struct {
+	c  *conversation
+	wg sync.WaitGroup
+
+	mu      sync.Mutex // guards everything below
+	writers map[string]Writer
+	running bool
+	again   bool // something was written while it ran
+	idled   chan struct{}
+}
+
+// keep hands the sender the writer in which a reply was shown, to finish it there.
+func (s *sender) keep(reply string, w Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writers[reply] = w
+}
+
+// start makes the sender look into the outbox.
+func (s *sender) start(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.again = true
+	if s.running {
+		return
+	}
+	s.running, s.idled = true, make(chan struct{})
+	s.wg.Go(func() { s.run(ctx) })
+}
+
+func (s *sender) run(ctx context.Context) {
+	for s.more() {
+		for delay := time.Second; ; delay = min(2*delay, time.Minute) {
+			err := s.sendAll(ctx)
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+			s.c.log.Warn("a reply could not be sent; it will be tried again", "error", err)
+			select {
+			case <-time.After(delay):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// more tells whether the outbox is to be looked into; if not, the sender is done.
+func (s *sender) more() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.again {
+		s.again = false
+		return true
+	}
+	s.running = false
+	close(s.idled)
+	return false
+}
+
+// sendAll sends what waits, in order. What fails stays and stops what is behind it.
+func (s *sender) sendAll(ctx context.Context) error {
+	pieces, err := s.c.records.Outbox(ctx)
+	if err != nil {
+		return err
+	}
+	for _, piece := range pieces {
+		if err := s.send(ctx, piece); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send marks a piece before it hands it to the door, so that after a crash it is
+// known that it may have arrived.
+func (s *sender) send(ctx context.Context, piece memory.Piece) error {
+	s.mu.Lock()
+	w := s.writers[piece.Reply]
+	if w == nil {
+		w = s.c.door.Reply(s.c.name, piece.To)
+		s.writers[piece.Reply] = w
+	}
+	s.mu.Unlock()
+	if !piece.Sending {
+		if err := s.c.records.Sending(ctx, piece.Row); err != nil {
+			return err
+		}
+	}
+	id, err := w.Send(ctx, piece)
+	if err != nil {
+		return err
+	}
+	if err := s.c.records.Sent(context.WithoutCancel(ctx), piece.Row, id); err != nil {
+		return err
+	}
+	if piece.Part == piece.Parts-1 {
+		s.mu.Lock()
+		delete(s.writers, piece.Reply)
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+func (s *sender) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.running
+}
+
+// settle returns when the outbox has been emptied.
+func (s *sender) settle(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		running, idled := s.running, s.idled
+		s.mu.Unlock()
+		if !running {
+			return nil
+		}
+		select {
+		case <-idled:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *sender) wait() { s.wg.Wait() }

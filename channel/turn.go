@@ -1,0 +1,258 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+const (
+	maxCalls    = 16 // of the model in one turn; in the last no tool is offered
+	maxAttempts = 2  // of a turn; then a plain sentence closes it
+	finishTries = 3  // to write an answer to disk
+)
+
+// errStopped is the cause with which somebody's /stop cancels a turn.
+var errStopped = errors.New("stopped by /stop")
+
+// reply is one answer in the making.
+type reply struct {
+	turn     memory.Turn
+	first    int64 // seq of the first row the bot and its tools add
+	writer   Writer
+	messages []compactor.Message // what bot and tools said, in order
+	said     []string            // the texts people see, one for each call of the model
+	current  strings.Builder     // the text of the running call
+}
+
+// text is all that people see of the reply so far.
+func (r *reply) text() string {
+	said := r.said
+	if current := strings.TrimSpace(r.current.String()); current != "" {
+		said = append(said[:len(said):len(said)], current)
+	}
+	return strings.Join(said, "\n\n")
+}
+
+// answer runs a turn: the model and its tools until there is a reply, then one
+// transaction that writes everything, then the reply goes out.
+func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
+	history := c.engine.History()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c.running(turn.Seq, cancel)
+	defer c.running(0, nil)
+	history.Begin(c.volatile(ctx, turn))
+
+	for {
+		r := &reply{turn: turn, first: history.Next(), writer: c.door.Reply(c.name, turn.To)}
+		if turn.Attempts > maxAttempts {
+			return c.finish(ctx, r, r.failed(errInterrupted))
+		}
+		resp, err := c.converse(ctx, r)
+		if err != nil && c.hub.ctx.Err() != nil { // shutting down: the turn waits for the next start
+			r.writer.Cancel()
+			return c.hub.ctx.Err()
+		}
+		if err == nil {
+			return c.finish(ctx, r, r.answered(history.Next(), resp))
+		}
+		if errors.Is(context.Cause(ctx), errStopped) {
+			return c.finish(ctx, r, r.stopped(history.Next()))
+		}
+		var provider *llm.Error
+		if errors.As(err, &provider) && provider.Temporary() && turn.Attempts < maxAttempts {
+			c.log.Warn("a turn failed and is tried once more", "turn", turn.Seq, "error", err)
+			r.writer.Cancel()
+			history.Truncate(r.first)
+			if turn.Attempts, err = c.records.Retry(ctx, turn.Seq); err != nil {
+				return err
+			}
+			continue
+		}
+		c.log.Warn("a turn failed", "turn", turn.Seq, "error", err)
+		return c.finish(ctx, r, r.failed(err))
+	}
+}
+
+// converse lets the model answer, with tools.
+func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Response, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.Error("a turn panicked", "turn", r.turn.Seq, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the turn broke: %v", p)
+		}
+	}()
+	overflows := 0
+	loop := llm.Loop{
+		Model: c.agent.Model, MaxCalls: maxCalls,
+		Request: func(_ context.Context, left int) (llm.Request, error) {
+			c.engine.Check(c.hub.ctx) // what it writes must not hang on /stop
+			messages, maxTokens, err := c.engine.Request()
+			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools}
+			if left == 1 {
+				req.Tools = nil
+			}
+			return req, err
+		},
+		Record: func(calls llm.Message, results []llm.Message) {
+			if text := strings.TrimSpace(calls.Text); text != "" {
+				r.said = append(r.said, text)
+			}
+			r.current.Reset()
+			c.add(r, calls)
+			for _, result := range results {
+				c.add(r, result)
+			}
+		},
+		Retry: func(_ context.Context, err error) bool {
+			if llm.KindOf(err) != llm.KindOverflow || overflows >= 2 {
+				return false
+			}
+			overflows++
+			r.current.Reset()
+			return c.engine.Overflow(c.hub.ctx)
+		},
+		Report: func(llm.Usage) { overflows = 0 },
+		Show: func(delta string) {
+			r.current.WriteString(delta)
+			r.writer.Show(r.text())
+		},
+	}
+	return loop.Run(ctx)
+}
+
+// add appends what the model or a tool said to the turn.
+func (c *conversation) add(r *reply, m llm.Message) {
+	row := rowOf(m, c.engine.History().Next(), r.turn.Seq)
+	r.messages = append(r.messages, row)
+	c.engine.History().Append(row)
+}
+
+func rowOf(m llm.Message, seq, turn int64) compactor.Message {
+	row := compactor.Message{
+		Seq: seq, Turn: turn, Role: m.Role, Text: m.Text, Calls: m.Calls,
+		CallID: m.CallID, Tool: m.Tool, Native: m.Native, Time: time.Now(),
+	}
+	row.Tokens = compactor.TokensOf(row)
+	return row
+}
+
+// answered is the outcome of a turn that has its answer, with next the seq of the answer.
+func (r *reply) answered(next int64, resp llm.Response) memory.Outcome {
+	text := strings.TrimSpace(resp.Message.Text)
+	if text == "" {
+		if len(r.said) == 0 {
+			return r.failed(errEmpty)
+		}
+	} else {
+		r.said = append(r.said, text)
+		resp.Message.Text = text
+		r.messages = append(r.messages, rowOf(resp.Message, next, r.turn.Seq))
+	}
+	r.current.Reset()
+	return r.outcome(fmt.Sprintf("reply-%d", next), r.text(), false)
+}
+
+// stopped is the outcome of a turn somebody stopped: what people saw was said.
+func (r *reply) stopped(next int64) memory.Outcome {
+	if partial := strings.TrimSpace(r.current.String()); partial != "" {
+		r.messages = append(r.messages, rowOf(llm.Message{Role: llm.RoleAssistant, Text: partial}, next, r.turn.Seq))
+	}
+	if r.text() == "" {
+		return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages}
+	}
+	return r.outcome(fmt.Sprintf("reply-%d", next), r.text(), false)
+}
+
+// failed is the outcome of a turn that came to nothing. The sentence is for
+// people and is never stored as the assistant's words.
+func (r *reply) failed(err error) memory.Outcome {
+	return r.outcome(fmt.Sprintf("notice-%d", r.turn.Seq), sentence(err), true)
+}
+
+func (r *reply) outcome(id, text string, failure bool) memory.Outcome {
+	return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages, Reply: id, To: r.turn.To, Pieces: []string{text}, Failure: failure}
+}
+
+// finish writes the outcome and hands the reply to the sender. If the disk
+// refuses, nothing is sent: the turn stays open and is begun again later.
+func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) error {
+	if o.Reply != "" {
+		o.Pieces = c.door.Split(o.Pieces[0])
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	var err error
+	for try := range finishTries {
+		if try > 0 {
+			time.Sleep(time.Duration(try) * 200 * time.Millisecond)
+		}
+		if err = c.records.Finish(ctx, o); err == nil {
+			break
+		}
+	}
+	history := c.engine.History()
+	if err != nil {
+		r.writer.Cancel()
+		history.Truncate(r.first)
+		return err
+	}
+	if n := len(o.Messages); n > 0 && o.Messages[n-1].Seq >= history.Next() {
+		history.Append(o.Messages[n-1])
+	}
+	c.engine.Answered()
+	if o.Reply == "" || o.Failure {
+		r.writer.Cancel()
+	} else {
+		c.sender.keep(o.Reply, r.writer)
+	}
+	c.sender.start(c.hub.ctx)
+	c.engine.Check(c.hub.ctx)
+	return nil
+}
+
+// running notes which turn runs, for the tools and for /stop.
+func (c *conversation) running(turn int64, stop context.CancelCauseFunc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.turn, c.stop = turn, stop
+}
+
+var (
+	errEmpty       = errors.New("the model gave an empty answer")
+	errInterrupted = errors.New("the turn was interrupted again and again")
+)
+
+// sentence is what people are told of a failure: what happened and what to do,
+// and nothing internal.
+func sentence(err error) string {
+	switch {
+	case errors.Is(err, compactor.ErrTooLarge):
+		return "I cannot fit this into the model's context window. Your message is kept; try /compact, or ask whoever runs me for a larger context_window."
+	case errors.Is(err, errInterrupted):
+		return "I was interrupted twice while I was answering this. Your message is kept; ask again if it still matters."
+	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, errEmpty):
+		return "The model came to no answer. Your message is kept; ask again, perhaps in other words."
+	}
+	switch llm.KindOf(err) {
+	case llm.KindRateLimited, llm.KindOverloaded:
+		return "The model is overloaded just now. Your message is kept; ask again in a minute."
+	case llm.KindUnreachable, llm.KindTruncated:
+		return "I cannot reach the model just now. Your message is kept; ask again in a minute."
+	case llm.KindAuth:
+		return "The model's server refuses my key, so I cannot answer. Your message is kept; whoever runs me must check OPENAI_API_KEY."
+	case llm.KindOverflow:
+		return "The conversation is too long for the model even after making room. Your message is kept; try /compact."
+	case llm.KindBadRequest:
+		return "The model's server refused my request. Your message is kept; whoever runs me finds the reason in the log."
+	}
+	return "Something went wrong while I was answering. Your message is kept; ask again."
+}

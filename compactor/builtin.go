@@ -1,0 +1,192 @@
+// The built-in summarizer needs no model: it chooses among the sentences that were
+// said. What it writes is a choice of the speakers' own words, never a new sentence.
+
+package compactor
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Extract sums messages up in a text of at most target tokens: under each day the
+// sentences that tell most, with who said them, in their order. What is told once
+// does not count again, and sentences with words of focus come first. The memories
+// are the best maxMemories things people said of themselves, decided, planned or
+// prefer, best first, and at most one for two messages of people.
+//
+// Equal arguments give equal results. The text is empty only if there is nothing to
+// take it from or target is below 1; Tokens is left to the caller.
+func Extract(messages []Message, target, maxMemories int, focus string) Summary {
+	sentences := sentencesOf(messages, focus)
+	return Summary{
+		Text:     write(choose(sentences, target), target),
+		Memories: draftMemories(messages, sentences, maxMemories),
+	}
+}
+
+// choose takes the sentences that tell most for their tokens until target is spent,
+// the best first. What a sentence tells is the sum of its terms' weights, which are
+// the higher the rarer a term is; a term that was told counts little.
+func choose(sentences []*sentence, target int) []*sentence {
+	c := &chooser{rarity: rarities(sentences), told: map[string]bool{}, days: map[string]bool{}, messages: map[int]bool{}}
+	// What a sentence costs is known only with its neighbours, so that some room is
+	// left after the first round.
+	room := target
+	for range 3 {
+		c.queue = c.queue[:0]
+		for _, s := range sentences {
+			if !s.taken {
+				s.score = c.scoreOf(s)
+				c.queue = append(c.queue, s)
+			}
+		}
+		heap.Init(&c.queue)
+		if !c.take(room) {
+			break
+		}
+		room = target - Estimate(inOrder(c.chosen))
+	}
+	return c.chosen
+}
+
+// chooser is the state of a choice.
+type chooser struct {
+	rarity   map[string]float64
+	told     map[string]bool
+	days     map[string]bool
+	messages map[int]bool
+	queue    queue
+	chosen   []*sentence
+}
+
+// take moves sentences from the queue to the choice, until room is spent. It
+// reports whether it took any.
+func (c *chooser) take(room int) (took bool) {
+	for len(c.queue) > 0 && (room > 0 || len(c.chosen) == 0) {
+		// A score can only sink as terms are told, so that the first of the queue is the
+		// best of all if it stays first after a new count.
+		s := c.queue[0]
+		if score := c.scoreOf(s); score < s.score {
+			s.score = score
+			heap.Fix(&c.queue, 0)
+			continue
+		}
+		heap.Pop(&c.queue)
+		cost := s.tokens
+		if !c.messages[s.message] {
+			cost += s.label
+		}
+		if !c.days[s.day] {
+			cost += dayTokens
+		}
+		if (cost > room || s.score == 0) && len(c.chosen) > 0 {
+			continue
+		}
+		room -= cost
+		took, s.taken = true, true
+		c.chosen = append(c.chosen, s)
+		c.days[s.day], c.messages[s.message] = true, true
+		for _, term := range s.terms {
+			c.told[term] = true
+		}
+	}
+	return took
+}
+
+// dayTokens is what the line with a date costs.
+const dayTokens = 7
+
+func (c *chooser) scoreOf(s *sentence) float64 {
+	sum := 0.0
+	for _, term := range s.terms {
+		if c.told[term] {
+			sum += 0.2 * c.rarity[term]
+		} else {
+			sum += c.rarity[term]
+		}
+	}
+	return s.weight * sum / math.Pow(float64(s.tokens), 0.9)
+}
+
+// rarities returns for each term the logarithm of how rarely a sentence has it.
+func rarities(sentences []*sentence) map[string]float64 {
+	rarity := map[string]float64{}
+	for _, s := range sentences {
+		for _, term := range s.terms {
+			rarity[term]++
+		}
+	}
+	for term, n := range rarity {
+		rarity[term] = math.Log(1 + float64(len(sentences))/n)
+	}
+	return rarity
+}
+
+// queue is a heap of sentences, the highest score first, the earlier of equals.
+type queue []*sentence
+
+func (q queue) Len() int      { return len(q) }
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q queue) Less(i, j int) bool {
+	if q[i].score != q[j].score {
+		return q[i].score > q[j].score
+	}
+	return q[i].place < q[j].place
+}
+func (q *queue) Push(x any) { *q = append(*q, x.(*sentence)) }
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// write puts chosen, best first, into their order and under their days. If that
+// costs more than target after all, the last of the choice goes; a single sentence
+// is clipped.
+func write(chosen []*sentence, target int) string {
+	for ; len(chosen) > 0; chosen = chosen[:len(chosen)-1] {
+		text := inOrder(chosen)
+		if Estimate(text) <= target {
+			return text
+		}
+		if len(chosen) == 1 {
+			return Clip(oneLine(Clip(chosen[0].speaker+": "+chosen[0].text, target)), target)
+		}
+	}
+	return ""
+}
+
+func inOrder(chosen []*sentence) string {
+	chosen = slices.SortedFunc(slices.Values(chosen), func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
+	var b strings.Builder
+	var last *sentence
+	for _, s := range chosen {
+		newDay := last == nil && s.day != "" || last != nil && s.day != last.day
+		if newDay {
+			if last != nil {
+				b.WriteByte('\n')
+			}
+			b.WriteString(s.day + ":")
+		}
+		switch {
+		case newDay || last != nil && s.speaker != last.speaker:
+			b.WriteString("\n" + s.speaker + ": ")
+		case last == nil:
+			b.WriteString(s.speaker + ": ")
+		case endsSentence(last.text):
+			b.WriteByte(' ')
+		default:
+			b.WriteString("; ")
+		}
+		b.WriteString(s.text)
+		last = s
+	}
+	return b.String()
+}
+
+func endsSentence(text string) bool {
+	return strings.ContainsAny(text[max(0, len(text)-3):], ".!?…。！？।)]")
+}

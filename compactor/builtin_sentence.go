@@ -1,0 +1,203 @@
+// What the built-in summarizer chooses from: the sentences of a span, each with
+// what speaks for it.
+
+package compactor
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn/llm"
+	"cairn/words"
+)
+
+// sentence is one sentence of a message, or the trace of an attachment.
+type sentence struct {
+	message int    // its message's place among the messages
+	place   int    // its own among all sentences
+	speaker string // fit to stand before a colon
+	day     string // "8 May 2023"; empty if the message has no time
+	text    string // one line
+	terms   []string
+	tokens  int     // of text, blank included
+	label   int     // tokens of the speaker's name before it
+	weight  float64 // what speaks for it beside its terms; 1 is plain
+	idle    bool    // a question, small talk, an attachment: nothing to remember
+	score   float64 // see chooser
+	taken   bool    // chosen
+}
+
+// maxSentence is the most tokens one sentence may take of a summary: longer ones
+// are clipped, or a pasted page would be all of it.
+const maxSentence = 80
+
+// sentencesOf cuts what people and the assistant said into sentences. What tools
+// returned is left out: the assistant said what it made of it.
+func sentencesOf(messages []Message, focus string) []*sentence {
+	names := namesOf(messages)
+	wanted := set(words.Content(focus)...)
+	var all []*sentence
+	for i, m := range messages {
+		if m.Role == llm.RoleTool || m.Role == llm.RoleSystem {
+			continue
+		}
+		s := sentence{message: i, speaker: speakerOf(m)}
+		s.label = Estimate("\n" + s.speaker + ": ")
+		if !m.Time.IsZero() {
+			s.day = m.Time.UTC().Format(dateFormat)
+		}
+		add := func(text string, judge func(*sentence)) {
+			s := s
+			s.text = oneLine(Clip(text, maxSentence))
+			if s.text == "" {
+				return
+			}
+			s.place = len(all)
+			s.terms = distinct(words.Content(s.text))
+			judge(&s)
+			for _, term := range s.terms {
+				if wanted[term] {
+					s.weight += focusWeight
+				}
+			}
+			s.text = withDates(s.text, m.Time)
+			s.tokens = Estimate(s.text)
+			all = append(all, &s)
+		}
+		for _, text := range words.Sentences(withoutFences(m.Text)) {
+			add(trimTalk(text, names), func(s *sentence) { s.judge(names) })
+		}
+		for _, a := range m.Attachments {
+			add(a.words(), func(s *sentence) { s.weight, s.idle = attachmentWeight, true })
+		}
+	}
+	return all
+}
+
+// speakerOf is the name before what was said.
+func speakerOf(m Message) string {
+	if m.Author == "" && m.Role == llm.RoleAssistant {
+		return "assistant"
+	}
+	if name := strings.TrimSpace(strings.ReplaceAll(cleanName(m.Author), ":", "")); name != "" {
+		return name
+	}
+	return "someone"
+}
+
+// namesOf returns the first names of those who speak, in small letters.
+func namesOf(messages []Message) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range messages {
+		if name, _, _ := strings.Cut(strings.ToLower(m.Author), " "); name != "" {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// isName reports whether word is one of names or a short form of one.
+func isName(word string, names map[string]bool) bool {
+	word = strings.ToLower(word)
+	if names[word] {
+		return true
+	}
+	if len(word) < 3 {
+		return false
+	}
+	for name := range names {
+		if strings.HasPrefix(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// oneLine makes a text that cannot forge a line: no line ends, no control
+// characters, none of the marks that only Cairn writes.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), r == unicode.ReplacementChar, r != '\u200d' && unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	for _, mark := range reserved {
+		text = strings.ReplaceAll(text, mark, "\\"+mark)
+	}
+	return text
+}
+
+// withoutFences takes blocks of code out of a text: a line of code out of its block
+// tells nothing, and the message keeps all of it. Text that is nothing else stays.
+func withoutFences(text string) string {
+	if !strings.Contains(text, "```") {
+		return text
+	}
+	parts := strings.Split(text, "```")
+	var prose strings.Builder
+	for i := 0; i < len(parts); i += 2 {
+		prose.WriteString(parts[i])
+		prose.WriteByte('\n')
+	}
+	if strings.TrimSpace(prose.String()) == "" {
+		return strings.ReplaceAll(text, "```", "\n")
+	}
+	return prose.String()
+}
+
+// opening is an interjection or an address at the beginning of a sentence.
+var opening = regexp.MustCompile(`^([\pL']+)(?: ([\pL']+))?[,.!…–—-]+\s*`)
+
+// closing is an address at its end.
+var closing = regexp.MustCompile(`,\s*([\pL']+)([.!?…]*)$`)
+
+// trimTalk cuts off what only keeps a talk going: "Wow, Mel! I went home, Mel." is
+// "I went home." Of a sentence that is nothing else all stays.
+func trimTalk(text string, names map[string]bool) string {
+	rest := text
+	for {
+		m := opening.FindStringSubmatch(rest)
+		if m == nil || !idleWord(m[1], names) || m[2] != "" && !idleWord(m[2], names) || len(m[0]) == len(rest) {
+			break
+		}
+		rest = rest[len(m[0]):]
+	}
+	if m := closing.FindStringSubmatchIndex(rest); m != nil && idleWord(rest[m[2]:m[3]], names) {
+		rest = rest[:m[0]] + rest[m[4]:m[5]]
+	}
+	if r, n := utf8.DecodeRuneInString(rest); len(rest) < len(text) && unicode.IsLower(r) {
+		rest = string(unicode.ToUpper(r)) + rest[n:]
+	}
+	return rest
+}
+
+func idleWord(word string, names map[string]bool) bool {
+	return interjections[strings.ToLower(word)] || isName(word, names)
+}
+
+func distinct(terms []string) []string {
+	seen := make(map[string]bool, len(terms))
+	kept := terms[:0]
+	for _, term := range terms {
+		if !seen[term] {
+			seen[term] = true
+			kept = append(kept, term)
+		}
+	}
+	return kept
+}
+
+func set(words ...string) map[string]bool {
+	set := make(map[string]bool, len(words))
+	for _, word := range words {
+		set[word] = true
+	}
+	return set
+}

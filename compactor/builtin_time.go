@@ -1,0 +1,106 @@
+// Relative times, resolved: what "yesterday" was when it was said.
+
+package compactor
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// relative finds the times that only mean something on the day they are said.
+var relative = regexp.MustCompile(`(?i)\b(?:day before yesterday|day after tomorrow|yesterday|tomorrow|tonight|today|last night|` +
+	`(?:last|next|this) (?:week|weekend|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|` +
+	`(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten) (day|week|month|year)s? ago)\b`)
+
+// withDates adds to a text, said at a given time, what its relative times mean: "We
+// met yesterday (7 May 2023)". It adds what is certain and nothing else.
+func withDates(text string, said time.Time) string {
+	if said.IsZero() {
+		return text
+	}
+	var b strings.Builder
+	done := 0
+	for _, m := range relative.FindAllStringSubmatchIndex(text, -1) {
+		count, unit := "", ""
+		if m[2] >= 0 {
+			count, unit = strings.ToLower(text[m[2]:m[3]]), strings.ToLower(text[m[4]:m[5]])
+		}
+		if date := resolve(strings.ToLower(text[m[0]:m[1]]), count, unit, said.UTC()); date != "" {
+			b.WriteString(text[done:m[1]] + " (" + date + ")")
+			done = m[1]
+		}
+	}
+	return b.String() + text[done:]
+}
+
+// resolve returns the date a phrase means, "" where people mean different things.
+// count and unit belong to phrases like "3 weeks ago".
+func resolve(phrase, count, unit string, said time.Time) string {
+	day := func(n int) string { return said.AddDate(0, 0, n).Format(dateFormat) }
+	if unit != "" {
+		return ago(number(count), unit, said)
+	}
+	switch phrase {
+	case "day before yesterday":
+		return day(-2)
+	case "yesterday", "last night":
+		return day(-1)
+	case "today", "tonight":
+		return day(0)
+	case "tomorrow":
+		return day(1)
+	case "day after tomorrow":
+		return day(2)
+	}
+	which, span, _ := strings.Cut(phrase, " ")
+	step := map[string]int{"last": -1, "this": 0, "next": 1}[which]
+	// The first of the month: a month from the 31st would be the month after next.
+	first := time.Date(said.Year(), said.Month(), 1, 0, 0, 0, 0, time.UTC)
+	switch {
+	case span == "year":
+		return strconv.Itoa(said.Year() + step)
+	case span == "month":
+		return first.AddDate(0, step, 0).Format("January 2006")
+	case step == 0:
+		return ""
+	}
+	// Whether last Friday was the one of this week or the one before is anybody's
+	// guess, and so is where a week begins.
+	if span != "week" && span != "weekend" {
+		span = strings.ToUpper(span[:1]) + span[1:]
+	}
+	side := "before"
+	if step > 0 {
+		side = "after"
+	}
+	return fmt.Sprintf("the %s %s %s", span, side, day(0))
+}
+
+func ago(n int, unit string, said time.Time) string {
+	switch unit {
+	case "day":
+		return said.AddDate(0, 0, -n).Format(dateFormat)
+	case "week":
+		return "about " + said.AddDate(0, 0, -7*n).Format(dateFormat)
+	case "month":
+		first := time.Date(said.Year(), said.Month(), 1, 0, 0, 0, 0, time.UTC)
+		return "about " + first.AddDate(0, -n, 0).Format("January 2006")
+	}
+	return "about " + strconv.Itoa(said.Year()-n)
+}
+
+// number reads a number of relative.
+func number(word string) int {
+	if n, err := strconv.Atoi(word); err == nil {
+		return n
+	}
+	for i, name := range []string{"a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"} {
+		if strings.EqualFold(word, name) {
+			return i + 1
+		}
+	}
+	return 1 // an, one
+}

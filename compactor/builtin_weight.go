@@ -1,0 +1,113 @@
+// What speaks for a sentence and what against it. The weights were measured on
+// real conversations with questions about them.
+
+package compactor
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn/words"
+)
+
+const (
+	numberWeight     = 0.15
+	timeWeight       = 0.8
+	nameWeight       = 1.0 // of each proper noun or quotation, two at most
+	selfWeight       = 0.3 // the speaker tells of themselves
+	deedWeight       = 0.3 // something is decided or happens
+	questionFactor   = 0.2
+	talkFactor       = 0.3
+	youFactor        = 0.5 // it is about the other one
+	attachmentWeight = 0.5
+	focusWeight      = 2.0 // of each word that was asked for
+)
+
+// judge sets weight and idle of a sentence whose text and terms are set.
+func (s *sentence) judge(names map[string]bool) {
+	s.weight = 1
+	var number, time, self, you, deed bool
+	proper, telling := strings.Count(s.text, `"`)/2+strings.Count(s.text, "“"), 0
+	for i, word := range strings.FieldsFunc(s.text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '\'' && r != '’'
+	}) {
+		lower := strings.ToLower(strings.ReplaceAll(word, "’", "'"))
+		first, _ := utf8.DecodeRuneInString(word)
+		switch {
+		case unicode.IsNumber(first):
+			number = true
+			time = time || len(word) == 4 && (word[:2] == "19" || word[:2] == "20")
+		case timeWords[lower]:
+			time = true
+		case selfWords[lower]:
+			self = true
+		case youWords[lower]:
+			you = true
+		case i > 0 && unicode.IsUpper(first) && !isName(strings.TrimSuffix(lower, "'s"), names) && len(words.Content(word)) > 0:
+			proper++
+		}
+	}
+	for _, term := range s.terms {
+		deed = deed || deedWords[term]
+		if !talkWords[term] {
+			telling++
+		}
+	}
+	s.weight += nameWeight * float64(min(proper, 2))
+	for _, reason := range []struct {
+		holds bool
+		more  float64
+	}{{number, numberWeight}, {time, timeWeight}, {self, selfWeight}, {deed, deedWeight}} {
+		if reason.holds {
+			s.weight += reason.more
+		}
+	}
+	if you && !self {
+		s.weight *= youFactor
+	}
+	if isQuestion(s.text) {
+		s.weight *= questionFactor
+		s.idle = true
+	}
+	if telling < 2 {
+		s.weight *= talkFactor
+		s.idle = true
+	}
+}
+
+func isQuestion(text string) bool {
+	text = strings.TrimRight(text, ".!…\"'”’)」』 ")
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return last == '?' || last == '？' || last == '؟'
+}
+
+// terms returns the terms of the words of a list.
+func terms(list string) map[string]bool { return set(words.Terms(list)...) }
+
+var (
+	timeWords = set(strings.Fields(`yesterday today tonight tomorrow ago last next since week weeks weekend month months
+year years monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+september october november december summer winter spring fall autumn birthday anniversary`)...)
+
+	selfWords = set(strings.Fields(`i i'm i've i'd i'll im ive my mine myself me we we're we've we'll our us`)...)
+
+	youWords = set(strings.Fields(`you your you're you've you'd you'll yours yourself`)...)
+
+	deedWords = terms(`decide choose agree plan promise start begin finish complete join quit leave move buy sell get
+give adopt marry engage divorce born die graduate study learn pass win lose visit travel trip book meet attend
+host organize volunteer sign apply hire work build make create write publish paint perform play run launch open
+close fix break ship deploy release cancel schedule order pay hurt recover diagnose teach`)
+
+	// talkWords are what kindness is made of: two sentences of them tell the same.
+	talkWords = terms(`thank thanks welcome great good nice cool awesome amazing wonderful fantastic lovely incredible
+glad happy sorry hear sound sure agree proud love wow congrats congratulations luck inspiring impressive support
+appreciate see talk chat catch care bye goodbye later soon time day keep go know think feel look way thing lot
+definitely totally absolutely exactly right true hope wait believe share tell say let come up always stay enjoy
+morning night evening excited exciting beautiful`)
+
+	interjections = set(strings.Fields(`hey hi hello yo wow oh ooh ah aha haha hahaha lol hmm hm um uh well yeah yep yes yup
+ok okay cool nice great awesome amazing sure right absolutely definitely totally exactly aw aww awww
+woah whoa yay congrats congratulations sorry damn gosh no nope bye cheers ugh man dude so anyway btw true agreed
+fantastic wonderful`)...)
+)

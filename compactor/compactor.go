@@ -1,0 +1,246 @@
+// Package compactor keeps a conversation inside its model's context window: it
+// watches how full the window is, sums up the oldest turns in the background, and
+// shows the summaries, stacked, in their place. Messages are never changed.
+package compactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"cairn/llm"
+)
+
+// Options is what a conversation's compactor works with. Policy and Window are
+// asked at each check, so that settings and learnt limits take effect at once.
+type Options struct {
+	Records Records
+	Policy  func() Policy
+	Window  func() int // the model's context window, in tokens
+
+	System    string     // the system prompt; counted and rendered
+	Tools     []llm.Tool // counted, in every request
+	MaxOutput int        // tokens a reply may take; at most an eighth of the window is reserved for it
+
+	Worker llm.Model     // nil: there is no model, the built-in summarizer does all the work
+	Prompt func() string // the agent's own prompt for the worker; nil or "": the one in prompts/
+	Slots  chan struct{} // as many places as workers may run at once in the process; nil: no bound
+
+	Notify func(Event)         // told each step; must not block; may be nil
+	Saved  func([]MemoryDraft) // told each new memory; must not block; may be nil
+	Log    *slog.Logger        // nil: slog.Default()
+}
+
+// Compactor guards one conversation's window. Append, Begin, Answered, Truncate,
+// Check, Request and Overflow belong to the one goroutine that owns the
+// conversation; the other methods are safe for concurrent use.
+type Compactor struct {
+	o         Options
+	h         *History
+	frameCost int // system prompt and tools
+	ctx       context.Context
+	cancel    context.CancelFunc
+	workers   sync.WaitGroup
+
+	mu       sync.Mutex // guards everything below
+	busy     *job       // nil: no worker is running
+	idle     chan struct{}
+	staged   []int64 // rows found staged at start
+	pace     pace
+	draining bool // only what a level demands is begun
+	last     Event
+	noTools  bool // the worker's server refuses tools
+	warned   bool
+}
+
+// Open loads a conversation and returns its compactor. Close ends what it starts.
+func Open(ctx context.Context, o Options) (*Compactor, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Notify == nil {
+		o.Notify = func(Event) {}
+	}
+	if o.Saved == nil {
+		o.Saved = func([]MemoryDraft) {}
+	}
+	state, err := o.Records.Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load the conversation: %w", err)
+	}
+	p := o.Policy()
+	c := &Compactor{o: o, h: newHistory(state, p.limits(o.Window()), p), staged: state.Staged, frameCost: frameCost(o)}
+	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return c, nil
+}
+
+func frameCost(o Options) int {
+	tokens := perMessage + Estimate(o.System)
+	for _, t := range o.Tools {
+		tokens += perMessage + Estimate(t.Name) + Estimate(t.Description) + Estimate(string(t.Parameters))
+	}
+	return tokens
+}
+
+// Close cancels a running worker and waits for it. Its row becomes failed and its
+// span stays visible.
+func (c *Compactor) Close() {
+	c.cancel()
+	c.workers.Wait()
+}
+
+// History returns the conversation's history, for its owner.
+func (c *Compactor) History() *History { return c.h }
+
+// Answered ends the running turn: what was appended is on disk now.
+func (c *Compactor) Answered() { c.h.Answered(c.o.Policy()) }
+
+// Check looks at how full the window is, and does what the level demands:
+// emergency at once and without a model, the others by starting the worker. It
+// waits for no model. Call it after everything that was taken up and before every request.
+func (c *Compactor) Check(ctx context.Context) {
+	p, window := c.o.Policy(), c.o.Window()
+	c.h.reshape(p.limits(window), p)
+	c.flush(ctx, p)
+	c.landStaged(ctx, p)
+	if levelOf(c.used(c.h.snapshot()), window, p) == emergency {
+		c.relieve(ctx, OnEmergency, int(p.BackgroundThreshold*float64(window)))
+	} else {
+		c.clearBatch(ctx, p, window)
+	}
+	c.start(c.next())
+}
+
+// used is what the next request costs, the reply's reserve included.
+func (c *Compactor) used(s snapshot) int {
+	return c.frameCost + s.cost() + Reserve(c.o.MaxOutput, c.o.Window())
+}
+
+// ErrTooLarge is returned by Request when what must be sent does not fit the
+// window however much is hidden.
+var ErrTooLarge = errors.New("the request does not fit the context window")
+
+// Request renders the messages of the next request, and how many tokens the
+// answer may take. It fits the window, or the error is ErrTooLarge.
+func (c *Compactor) Request() (messages []llm.Message, maxTokens int, err error) {
+	s, window := c.h.snapshot(), c.o.Window()
+	if used := c.used(s); used > window {
+		return nil, 0, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, used, window, c.frameCost)
+	}
+	return renderMessages(c.o.System, s.headText, s.lines, s.volatile), Reserve(c.o.MaxOutput, window), nil
+}
+
+// Overflow is told that the provider found the last request too long. What it
+// taught about the window is known to Window by now. It hides the oldest turns and
+// tells whether the next request is smaller.
+func (c *Compactor) Overflow(ctx context.Context) bool {
+	p, window := c.o.Policy(), c.o.Window()
+	c.h.reshape(p.limits(window), p)
+	before := c.used(c.h.snapshot())
+	goal := int(p.BackgroundThreshold * float64(window))
+	c.relieve(ctx, OnReactive, min(goal, before-before/8))
+	return c.used(c.h.snapshot()) < before
+}
+
+// Gauge is how full a conversation's window is.
+type Gauge struct {
+	Used, Window int // tokens; used counts the prompt of the next request and the reply's reserve
+	Frame        int // of Used: system prompt and tools
+	Head         int // of Used: first messages and the stack
+	Verbatim     int // of Used: messages
+	Reserve      int // of Used: kept free for the reply
+	Lines        int // verbatim messages
+	Stack        []Compaction
+	Running      *Event // what a worker is at; nil: nothing
+	Last         Event  // the last thing that happened; its State is empty if nothing has
+	Paused       string // why automatic compaction rests just now; empty: it does not
+	Policy       Policy
+}
+
+// Gauge reads the gauge.
+func (c *Compactor) Gauge() Gauge {
+	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
+	g := Gauge{
+		Used: c.used(s), Window: window, Frame: c.frameCost, Head: s.headCost, Verbatim: s.lineCost,
+		Reserve: Reserve(c.o.MaxOutput, window), Lines: len(s.lines), Stack: s.head.Stack, Policy: p,
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g.Last = c.last
+	if c.busy != nil {
+		event := c.busy.event(EventStarted)
+		g.Running = &event
+	}
+	g.Paused = c.pace.why(time.Now())
+	if !p.Enabled {
+		g.Paused = reasonOff
+	}
+	return g
+}
+
+// Compact sums up everything older than the newest messages, at somebody's
+// wish, keeping what focus asks for. It does not wait for the summary. The event
+// says that it started, or why there is nothing to do.
+func (c *Compactor) Compact(trigger Trigger, focus string) Event {
+	j, reason := c.wish(trigger, focus)
+	if j == nil {
+		event := Event{State: EventNoop, Trigger: trigger, Kind: Leaf, Window: c.o.Window(), Error: reason}
+		c.notify(event)
+		return event
+	}
+	event := j.event(EventStarted)
+	c.start(j)
+	return event
+}
+
+// Wait returns when no worker is running and none is due.
+func (c *Compactor) Wait(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		busy, idle := c.busy, c.idle
+		c.mu.Unlock()
+		if busy == nil {
+			return nil
+		}
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Drain lets a running job end, and begins only what a level demands from now on.
+func (c *Compactor) Drain(ctx context.Context) error {
+	c.mu.Lock()
+	c.draining = true
+	c.mu.Unlock()
+	return c.Wait(ctx)
+}
+
+func (c *Compactor) notify(e Event) {
+	c.mu.Lock()
+	if e.State != EventStarted && e.State != EventStaged {
+		c.last = e
+	}
+	c.mu.Unlock()
+	c.o.Log.Debug("compaction", "state", e.State, "trigger", e.Trigger, "kind", e.Kind, "by", e.By,
+		"from", e.From, "to", e.To, "before", e.BeforeTokens, "after", e.AfterTokens, "error", e.Error)
+	c.o.Notify(e)
+}
+
+// BackingOff tells whether a level is reached that waits only because the last
+// attempt failed.
+func (c *Compactor) BackingOff() bool {
+	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
+	if levelOf(c.used(s), window, p) == calm {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ready := c.summarizerLocked(p, time.Now())
+	return c.busy == nil && !ready
+}

@@ -1,0 +1,207 @@
+package compactor
+
+import "context"
+
+// Emergency makes room at once and without a model. Each step stops as soon as
+// used is below goal. What it hides stays on disk, and is summed up later.
+
+// relieve hides what must be hidden until used is below goal: the span that a
+// worker is reading, then the oldest turns, then old tool results of the running
+// turn, and, only if the request would not fit the window at all, the newest
+// answered turns too.
+func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
+	p, window := c.o.Policy(), c.o.Window()
+	before := c.used(c.h.snapshot())
+	if from, to := c.reading(); to != 0 {
+		s := c.h.snapshot()
+		c.hide(ctx, trigger, p, planSpan(within(s, from, to), s.lineCost, 0, 0))
+	}
+	if used := c.used(c.h.snapshot()); used >= goal {
+		s := c.h.snapshot()
+		need := max(int(p.EmergencyFraction*float64(s.lineCost)), used-goal+markerCost)
+		c.hide(ctx, trigger, p, planSpan(s, need, p.KeepLastN, p.tail(window)))
+	}
+	limit := c.h.snapshot().clipTo
+	if c.used(c.h.snapshot()) >= goal && c.h.snapshot().open != 0 {
+		c.h.clearRunning(p, limit)
+	}
+	ceiling := int(p.EmergencyThreshold * float64(window))
+	for c.used(c.h.snapshot()) >= ceiling && c.h.snapshot().open != 0 && limit > minResult {
+		limit /= 2
+		c.h.clearRunning(p, limit)
+	}
+	if s := c.h.snapshot(); c.used(s) > window {
+		c.hide(ctx, trigger, p, planSpan(s, c.used(s)-window+markerCost, 0, 0))
+	}
+	if after := c.used(c.h.snapshot()); after >= before {
+		c.warnOnce(after, window)
+	}
+}
+
+const (
+	markerCost = 24 // a marker's line, in tokens
+	minResult  = 48 // the least a tool result is clipped to, in tokens
+)
+
+// tail is how much keep_last_n may spare, in tokens.
+func (p Policy) tail(window int) int { return min(p.TailTokens, window/tailShare) }
+
+// within cuts a snapshot down to the lines from..to, if its oldest lines are those.
+func within(s snapshot, from, to int64) snapshot {
+	n := 0
+	for n < len(s.lines) && s.lines[n].Seq <= to {
+		n++
+	}
+	if n == 0 || s.lines[0].Seq < from {
+		s.lines = nil
+		return s
+	}
+	s.lines = s.lines[:n]
+	return s
+}
+
+// hide puts a span behind a marker: a row first, then the swap in memory. If the
+// disk refuses, the swap is made all the same and the row is written later.
+func (c *Compactor) hide(ctx context.Context, trigger Trigger, p Policy, sp span) {
+	if len(sp.lines) == 0 {
+		return
+	}
+	for {
+		s := c.h.snapshot()
+		marker := c.marker(s, sp)
+		marker.Trigger = trigger
+		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{Markers: []Compaction{marker}, ClearedTo: lastResult(s.lines, s.stored)})
+		if err != nil {
+			c.o.Log.Warn("a truncation holds in memory until the disk takes it", "error", err)
+			before := c.used(s)
+			c.h.hide(sp.lines)
+			c.told(marker, before)
+			return
+		}
+		before, _, taken := c.h.swap(head, p)
+		if applied && taken {
+			c.told(marker, before+c.frameCost+Reserve(c.o.MaxOutput, c.o.Window()))
+			return
+		}
+		// Something landed meanwhile: what it covers is hidden already.
+		sp.lines = without(sp.lines, head.Stack)
+		if len(sp.lines) == 0 {
+			return
+		}
+		sp.from, sp.to = sp.lines[0].Seq, sp.lines[len(sp.lines)-1].Seq
+	}
+}
+
+// marker makes the marker over a span, merged with the markers next to it.
+func (c *Compactor) marker(s snapshot, sp span) Compaction {
+	m := markerOver(sp.lines)
+	m.From, m.To = sp.from, sp.to
+	for range 2 {
+		for _, other := range s.head.Stack {
+			if other.Kind != Marker || other.ID == 0 {
+				continue
+			}
+			switch {
+			case other.To+1 == m.From:
+				m.From, m.FromTime = other.From, other.FromTime
+			case other.From == m.To+1:
+				m.To, m.ToTime = other.To, other.ToTime
+			default:
+				continue
+			}
+			m.Messages += other.Messages
+		}
+	}
+	m.Tokens = TokensOfCompaction(m)
+	return m
+}
+
+func without(lines []line, stack []Compaction) []line {
+	var left []line
+	for _, l := range lines {
+		if !covered(stack, l.Seq) {
+			left = append(left, l)
+		}
+	}
+	return left
+}
+
+// told reports an emergency that has taken effect.
+func (c *Compactor) told(marker Compaction, before int) {
+	s := c.h.snapshot()
+	for _, row := range s.head.Stack {
+		if row.Covers(marker.From) {
+			marker.ID = row.ID
+		}
+	}
+	e := eventOf(marker, EventLanded, c.o.Window())
+	e.BeforeTokens, e.AfterTokens = before, c.used(s)
+	c.notify(e)
+}
+
+// flush writes what an emergency could hide in memory only.
+func (c *Compactor) flush(ctx context.Context, p Policy) {
+	s := c.h.snapshot()
+	if len(s.hidden) == 0 {
+		return
+	}
+	var markers []Compaction
+	for _, m := range s.head.Stack {
+		if m.ID == 0 {
+			m.Tokens = TokensOfCompaction(m)
+			markers = append(markers, m)
+		}
+	}
+	head, _, err := c.o.Records.Apply(ctx, s.head.Generation, Change{Markers: markers})
+	if err == nil {
+		c.h.swap(head, p)
+	}
+}
+
+// clearBatch clears old tool results when that frees a quarter of the window at
+// once: more often would throw away the provider's prompt cache for little.
+func (c *Compactor) clearBatch(ctx context.Context, p Policy, window int) {
+	s := c.h.snapshot()
+	to := lastResult(s.lines, s.stored)
+	if to <= s.head.ClearedTo && s.clearedTo <= s.head.ClearedTo {
+		return
+	}
+	if s.clearedTo <= s.head.ClearedTo { // else the running turn had to clear: keep it so
+		if !mayFree(s.lines, s.head.ClearedTo, p, window/4) {
+			return
+		}
+	}
+	if to <= s.head.ClearedTo {
+		return
+	}
+	if head, _, err := c.o.Records.Apply(ctx, s.head.Generation, Change{ClearedTo: to}); err == nil {
+		c.h.swap(head, p)
+	}
+}
+
+// mayFree tells whether clearing the results of lines would free at least want tokens.
+func mayFree(lines []line, clearedTo int64, p Policy, want int) bool {
+	results, total := 0, 0
+	for i := len(lines) - 1; i >= 0; i-- {
+		l := lines[i]
+		if l.CallID == "" {
+			continue
+		}
+		if results++; results > p.ToolResultsKept && l.Seq > clearedTo {
+			total += l.tokens
+		}
+	}
+	return total >= want
+}
+
+// warnOnce says, once per incident, that nothing could be hidden.
+func (c *Compactor) warnOnce(used, window int) {
+	c.mu.Lock()
+	warned := c.warned
+	c.warned = used >= window
+	c.mu.Unlock()
+	if !warned && used > window {
+		c.o.Log.Warn("what must be sent does not fit the context window",
+			"used", used, "window", window, "system_and_tools", c.frameCost, "reserve", Reserve(c.o.MaxOutput, window))
+	}
+}

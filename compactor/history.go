@@ -1,0 +1,318 @@
+package compactor
+
+import (
+	"slices"
+	"sync"
+
+	"cairn/llm"
+)
+
+// History holds what a conversation's view is made of. Its owner, the channel's
+// goroutine, appends and reads; what rewrites the head is unexported, and is
+// called by the compactor alone. Each method holds the lock for microseconds.
+type History struct {
+	mu        sync.Mutex // guards everything below
+	head      Head
+	headText  string
+	headCost  int
+	first     []line // first addressed messages of the segment, copies for the head
+	lines     []line // verbatim, by seq; a snapshot shares the array, so no element is ever overwritten
+	lineCost  int
+	next      int64
+	hidden    []line // behind a marker in memory alone, because the disk refused to write it
+	open      int64  // turn not answered yet, spared from every span; 0: none
+	volatile  string // of the running turn
+	nowCost   int    // what volatile costs
+	stored    int64  // messages up to this seq are on disk
+	clearedTo int64  // as shown: may run ahead of the head's in the running turn
+	squeezed  bool   // the running turn's results are clipped below clipTo
+	clipTo    int    // largest share a single message may take, in tokens
+	firstMost int    // tokens all copies of first messages may take together
+	firstKeep int    // how many of them
+}
+
+// snapshot is a consistent look at a history. Its slices must not be written.
+type snapshot struct {
+	head      Head
+	headText  string
+	headCost  int
+	lines     []line
+	lineCost  int
+	hidden    []line
+	open      int64
+	volatile  string
+	nowCost   int
+	stored    int64
+	clearedTo int64
+	clipTo    int
+}
+
+// cost is what head, messages and volatile block cost, in tokens.
+func (s snapshot) cost() int { return s.headCost + s.lineCost + s.nowCost }
+
+// limits are the shares of the window that shape how a history is shown.
+type limits struct {
+	clipTo    int
+	firstMost int
+	firstKeep int
+}
+
+func newHistory(state State, lim limits, p Policy) *History {
+	h := &History{
+		head: state.Head, next: state.Next, open: state.Open, stored: state.Next - 1,
+		clearedTo: state.Head.ClearedTo,
+	}
+	for _, m := range state.First {
+		h.first = append(h.first, line{Message: m})
+	}
+	for _, m := range state.Messages {
+		h.lines = append(h.lines, line{Message: m})
+	}
+	h.reshape(lim, p)
+	return h
+}
+
+// Next returns the seq the next message will get.
+func (h *History) Next() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.next
+}
+
+// Append adds messages at the end. A turn that holds an addressed message is
+// spared from every span from now on until Answered. What the bot and its tools say
+// is appended before it is on disk; see Stored.
+func (h *History) Append(messages ...Message) {
+	h.mu.Lock()
+	clipTo := h.clipTo
+	h.mu.Unlock()
+	lines := make([]line, len(messages))
+	for i, m := range messages {
+		lines[i] = lineOf(m, clipTo)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range lines {
+		h.lines = append(h.lines, l)
+		h.lineCost += l.tokens
+		h.next = max(h.next, l.Seq+1)
+		if !l.Addressed || l.Role != llm.RoleUser {
+			continue
+		}
+		h.open = l.Turn
+		if len(h.first) < MaxKeepFirst {
+			h.first = append(h.first, line{Message: l.Message})
+			h.fitFirstLocked()
+		}
+	}
+}
+
+// Begin lays volatile behind the last user message of the running turn, where it
+// stays until Answered.
+func (h *History) Begin(volatile string) {
+	cost := 0
+	if volatile != "" {
+		cost = perMessage + Estimate(volatileOpen) + Estimate(volatile) + Estimate(volatileClose)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.volatile, h.nowCost = volatile, cost
+}
+
+// Answered ends the running turn: what was appended is on disk now.
+func (h *History) Answered(p Policy) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open, h.volatile, h.nowCost = 0, "", 0
+	h.stored = h.next - 1
+	if h.squeezed {
+		h.squeezed = false
+		h.clearLocked(h.clearedTo, p, h.clipTo)
+	}
+}
+
+// Stored tells that everything appended so far is on disk.
+func (h *History) Stored() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stored = h.next - 1
+}
+
+// Truncate forgets the messages from seq on: a turn failed before it was written.
+func (h *History) Truncate(seq int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n, _ := slices.BinarySearchFunc(h.lines, seq, func(l line, seq int64) int { return int(l.Seq - seq) })
+	for _, l := range h.lines[n:] {
+		h.lineCost -= l.tokens
+	}
+	h.lines = slices.Clip(h.lines[:n]) // the next append copies: snapshots keep theirs
+	h.next = min(h.next, seq)
+}
+
+func (h *History) snapshot() snapshot {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return snapshot{
+		head: h.head, headText: h.headText, headCost: h.headCost,
+		lines: h.lines, lineCost: h.lineCost, hidden: h.hidden, open: h.open, volatile: h.volatile, nowCost: h.nowCost,
+		stored: h.stored, clearedTo: h.clearedTo, clipTo: h.clipTo,
+	}
+}
+
+// reshape shows everything anew under other limits.
+func (h *History) reshape(lim limits, p Policy) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.clipTo == lim.clipTo && h.firstMost == lim.firstMost && h.firstKeep == lim.firstKeep {
+		return
+	}
+	h.clipTo, h.firstMost, h.firstKeep = lim.clipTo, lim.firstMost, lim.firstKeep
+	lines := make([]line, len(h.lines))
+	for i, l := range h.lines {
+		lines[i] = lineOf(l.Message, h.clipTo)
+	}
+	h.fitFirstLocked()
+	clearResults(lines, h.clearedTo, p, h.clipTo)
+	h.setLinesLocked(lines)
+	h.headText, h.headCost = renderHead(h.keptFirstLocked(), h.head.Stack)
+}
+
+// fitFirstLocked clips the copies of the first messages so that together they
+// stay inside their budget.
+func (h *History) fitFirstLocked() {
+	first := make([]line, len(h.first))
+	left := h.firstMost
+	for i, f := range h.first {
+		first[i] = f
+		if i < h.firstKeep && left > 2*perMessage {
+			first[i] = lineOf(f.Message, left)
+			left -= first[i].tokens
+		}
+	}
+	h.first = first
+}
+
+func (h *History) keptFirstLocked() []line {
+	var kept []line
+	for _, f := range h.first[:min(h.firstKeep, len(h.first))] {
+		if f.text != "" {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+func (h *History) setLinesLocked(lines []line) {
+	h.lines, h.lineCost = lines, 0
+	for _, l := range lines {
+		h.lineCost += l.tokens
+	}
+}
+
+// swap takes a committed head, if it is newer than the one in memory: what it
+// covers leaves the lines, and old tool results are shown as it says. It returns
+// the cost before and after, of one instant. Rendering is done before the lock is
+// taken; what is left under it touches only the lines that leave.
+func (h *History) swap(head Head, p Policy) (before, after int, taken bool) {
+	committed := head.Stack
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var headText string
+	var headCost int
+	var hidden []line
+	for rendered := -1; rendered != len(h.hidden); {
+		first := h.keptFirstLocked()
+		hidden = h.hidden
+		rendered = len(hidden)
+		h.mu.Unlock()
+		hidden = slices.DeleteFunc(slices.Clone(hidden), func(l line) bool { return covered(committed, l.Seq) })
+		head.Stack = withHidden(committed, hidden)
+		headText, headCost = renderHead(first, head.Stack)
+		h.mu.Lock() // if something was hidden meanwhile, once more
+	}
+	before = h.headCost + h.lineCost + h.nowCost
+	if head.Generation <= h.head.Generation {
+		return before, before, false
+	}
+	h.head, h.headText, h.headCost, h.hidden = head, headText, headCost, hidden
+	h.dropCoveredLocked()
+	if head.ClearedTo > h.clearedTo {
+		h.clearLocked(head.ClearedTo, p, h.clipTo)
+	}
+	return before, h.headCost + h.lineCost + h.nowCost, true
+}
+
+// hide covers lines in memory alone: the disk refuses to write the marker.
+func (h *History) hide(lines []line) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hidden = slices.Concat(h.hidden, lines)
+	h.head.Stack = withHidden(h.head.Stack, lines)
+	h.headText, h.headCost = renderHead(h.keptFirstLocked(), h.head.Stack)
+	h.dropCoveredLocked()
+}
+
+// withHidden returns stack with markers that are not on disk over the lines.
+func withHidden(stack []Compaction, lines []line) []Compaction {
+	for i := 0; i < len(lines); {
+		j := i + 1
+		for j < len(lines) && lines[j].Seq == lines[j-1].Seq+1 {
+			j++
+		}
+		stack = insert(stack, markerOver(lines[i:j]))
+		i = j
+	}
+	return stack
+}
+
+// markerOver is a marker that hides lines.
+func markerOver(lines []line) Compaction {
+	first, last := lines[0], lines[len(lines)-1]
+	return Compaction{
+		Kind: Marker, By: ByEmergency, State: Active, Trigger: OnEmergency,
+		From: first.Seq, To: last.Seq, FromTime: first.Time, ToTime: last.Time, Messages: len(lines),
+	}
+}
+
+// dropCoveredLocked takes the lines that the stack covers out of the view.
+// Usually they are the oldest ones: then nothing is copied.
+func (h *History) dropCoveredLocked() {
+	n := 0
+	for n < len(h.lines) && covered(h.head.Stack, h.lines[n].Seq) {
+		h.lineCost -= h.lines[n].tokens
+		n++
+	}
+	h.lines = h.lines[n:]
+	if !slices.ContainsFunc(h.head.Stack, func(c Compaction) bool { return len(h.lines) > 0 && c.To >= h.lines[0].Seq }) {
+		return
+	}
+	kept := make([]line, 0, len(h.lines))
+	for _, l := range h.lines {
+		if !covered(h.head.Stack, l.Seq) {
+			kept = append(kept, l)
+		}
+	}
+	h.setLinesLocked(kept)
+}
+
+// clearLocked shows tool results up to seq cleared. The array is copied only if
+// there are any: snapshots keep what they saw.
+func (h *History) clearLocked(seq int64, p Policy, clipTo int) {
+	h.clearedTo = seq
+	if lastResult(h.lines, seq) == 0 {
+		return
+	}
+	lines := slices.Clone(h.lines)
+	h.lineCost -= clearResults(lines, seq, p, clipTo)
+	h.lines = lines
+}
+
+// clearRunning clears the tool results of everything, the running turn's too, and
+// then shows each of those in at most limit tokens. It lasts until the turn's end.
+func (h *History) clearRunning(p Policy, limit int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.squeezed = limit < h.clipTo
+	h.clearLocked(h.next-1, p, min(limit, h.clipTo))
+}

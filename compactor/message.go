@@ -1,0 +1,40 @@
+package compactor
+
+import (
+	"encoding/json"
+	"time"
+
+	"cairn/llm"
+)
+
+// Message is one row of a conversation's transcript, as its owner and the
+// compactor see it. Compaction never changes one.
+type Message struct {
+	Seq  int64 // place in the conversation, from 1, given when the message is taken up
+	Turn int64 // seq of the first message of its turn; its own for a message nobody answers
+	Role llm.Role
+	ID   string // the platform's id; unique among a conversation's user messages
+
+	AuthorID    string // the platform's id of who spoke; empty for the bot and its tools
+	Author      string // the name people see
+	Text        string
+	Attachments []Attachment
+	ReplyTo     string // the platform's id of the message it replies to
+	Time        time.Time
+	Addressed   bool // somebody wants an answer to it
+
+	Calls  []llm.Call      // assistant: the tools it called
+	CallID string          // tool: the call it answers
+	Tool   string          // tool: the name of the tool that ran
+	Native json.RawMessage // see llm.Message
+
+	Tokens int // what the whole message costs in the view, see TokensOf
+}
+
+// Attachment is something that came with a message.
+type Attachment struct {
+	Kind    string `json:"kind"`              // image, file, …
+	Name    string `json:"name,omitempty"`    // file name
+	Caption string `json:"caption,omitempty"` // what it shows, in words
+	URL     string `json:"url,omitempty"`
+}

@@ -1,0 +1,274 @@
+// The meter: what a text costs in tokens, estimated in one pass over its bytes.
+
+package compactor
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// What the parts of a text cost, in tokens. The numbers are fitted to the o200k
+// vocabulary; the test of this file holds them to it.
+const (
+	costWord        = 0.80 // an ASCII word of up to wordLetters letters
+	costLetter      = 0.18 // each further letter
+	costUpper       = 0.17 // each further letter of a run of capitals
+	wordLetters     = 4
+	costDigits      = 1.05 // up to three digits
+	costJoint       = 0.30 // a change between letters and digits
+	costSpaces      = 0.90 // blanks that no word behind them takes up
+	costNewlines    = 0.95 // a run of line ends, unless punctuation took it up
+	costPunct       = 0.85 // a run of punctuation
+	costPunctEach   = 0.07 // each character of it
+	costLink        = 0.45 // a single one that links two words
+	costHex         = 0.57 // a character of hex and the like
+	costBase64      = 0.68 // the same with capitals
+	blobLength      = 16   // a shorter run is no blob
+	blobChangeEvery = 6    // nor is one whose kinds of character change more rarely
+)
+
+// Estimate returns about how many tokens a text costs a language model: within a
+// few percent for a conversation, within a quarter for text of one kind. It is 0
+// for "" alone. It reads the text once and allocates nothing.
+func Estimate(text string) int {
+	var cost float64
+	for i := 0; i < len(text); {
+		n, c := 0, 0.0
+		switch b := text[i]; {
+		case b >= utf8.RuneSelf:
+			var r rune
+			r, n = utf8.DecodeRuneInString(text[i:])
+			c = costOf(r)
+		case isAlnum(b):
+			n, c = alnumRun(text[i:])
+		case isSpace(b):
+			n, c = spaceRun(text, i)
+		default:
+			n, c = punctRun(text, i)
+		}
+		i += n
+		cost += c
+	}
+	return int(math.Ceil(cost))
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
+
+func isAlnum(b byte) bool { return kindOf(b) != 0 }
+
+// kindOf returns 'a' for a small letter, 'A' for a capital, '0' for a digit, else 0.
+func kindOf(b byte) byte {
+	switch {
+	case 'a' <= b && b <= 'z':
+		return 'a'
+	case 'A' <= b && b <= 'Z':
+		return 'A'
+	case '0' <= b && b <= '9':
+		return '0'
+	}
+	return 0
+}
+
+// alnumRun measures the ASCII letters and digits text begins with: their number
+// and what they cost. A word ends where its letters do, or before a capital that
+// follows a small letter, as in fooBar.
+func alnumRun(text string) (n int, cost float64) {
+	var kind byte
+	same, changes := 0, 0 // characters since the last change of kind, changes so far
+	each := costHex
+	for ; n < len(text); n++ {
+		k := kindOf(text[n])
+		if k == 0 {
+			break
+		}
+		if k == 'A' {
+			each = costBase64
+		}
+		if k != kind {
+			if kind != 0 {
+				changes++
+			}
+			switch {
+			case k == '0':
+				cost += costDigits
+			case kind == 'A' && k == 'a' && same == 1: // Hello: the word goes on
+				same++
+				kind = k
+				continue
+			default:
+				cost += costWord
+			}
+			if kind != 0 && (k == '0') != (kind == '0') {
+				cost += costJoint
+			}
+			kind, same = k, 1
+			continue
+		}
+		same++
+		switch {
+		case k == '0' && same%3 == 1:
+			cost += costDigits
+		case k == 'A' && same > 2:
+			cost += costUpper
+		case k == 'a' && same > wordLetters:
+			cost += costLetter
+		}
+	}
+	if n >= blobLength && changes*blobChangeEvery >= n {
+		cost = each * float64(n)
+	}
+	return n, cost
+}
+
+// spaceRun measures the blanks and line ends that stand at i. A word takes up the
+// last blank before it and a number does not; punctuation takes up the line ends
+// behind it.
+func spaceRun(text string, i int) (n int, cost float64) {
+	blanks, lines := 0, 0 // blanks behind the last line end, line ends
+	for ; i+n < len(text) && isSpace(text[i+n]); n++ {
+		if text[i+n] == '\n' {
+			blanks, lines = 0, lines+1
+		} else {
+			blanks++
+		}
+	}
+	if lines > 0 && (i == 0 || isAlnum(text[i-1]) || text[i-1] >= utf8.RuneSelf) {
+		cost = costNewlines
+	}
+	if blanks > 1 || blanks == 1 && (i+n == len(text) || kindOf(text[i+n]) == '0') {
+		cost += costSpaces
+	}
+	return n, cost
+}
+
+// punctRun measures the other ASCII characters that stand at i. A single one
+// between a word and the next, as in fmt.Println or don't, belongs to the next.
+func punctRun(text string, i int) (n int, cost float64) {
+	end := i
+	for end < len(text) && text[end] < utf8.RuneSelf && !isAlnum(text[end]) && !isSpace(text[end]) {
+		end++
+	}
+	n = end - i
+	if n == 1 && i > 0 && !isSpace(text[i-1]) && end < len(text) && kindOf(text[end])|0x20 == 'a' {
+		return n, costLink
+	}
+	return n, costPunct + costPunctEach*float64(n)
+}
+
+// scripts tells what a character outside ASCII costs, by the end of the range it
+// lies in. Scripts that write many characters to a token have fractions.
+var scripts = []struct {
+	below rune
+	cost  float64
+}{
+	{0x0370, 1.00},  // accented Latin, phonetic signs, combining accents
+	{0x0400, 0.42},  // Greek
+	{0x0530, 0.33},  // Cyrillic
+	{0x0590, 0.60},  // Armenian
+	{0x0600, 0.45},  // Hebrew
+	{0x0e00, 0.36},  // Arabic and the scripts of India
+	{0x0e80, 0.41},  // Thai
+	{0x1100, 0.80},  // Lao to Georgian
+	{0x1200, 0.78},  // hangul by letters
+	{0x1e00, 1.20},  // Ethiopic, Khmer, Mongolian and rare ones
+	{0x1f00, 0.35},  // Latin of Vietnam
+	{0x2000, 1.00},  // old Greek
+	{0x200d, 1.00},  // spaces
+	{0x200e, 1.50},  // what joins two emoji to one
+	{0x2e80, 1.00},  // signs, arrows, dashes, quotes
+	{0x3040, 0.80},  // CJK punctuation
+	{0x3100, 0.70},  // kana
+	{0x3400, 1.00},  // CJK signs
+	{0x4e00, 2.00},  // rare Han
+	{0xa000, 0.75},  // Han
+	{0xac00, 1.50},  // Yi and rare ones
+	{0xd7b0, 0.78},  // hangul
+	{0xfe00, 1.50},  // private use, presentation forms
+	{0xfe10, 0.50},  // variation selectors
+	{0xff00, 1.50},  // presentation forms
+	{0xfff0, 1.00},  // full and half width
+	{0x1f000, 2.50}, // rare scripts, mathematical letters
+	{0x20000, 1.70}, // emoji
+}
+
+func costOf(r rune) float64 {
+	for _, script := range scripts {
+		if r < script.below {
+			return script.cost
+		}
+	}
+	return 2.5 // rare Han
+}
+
+// clipMark stands where Clip left something out.
+func clipMark(characters int) string {
+	return "\n[… " + strconv.Itoa(characters) + " characters left out …]\n"
+}
+
+// Clip returns text unchanged if it costs at most so many tokens, else its
+// beginning and its end with a line between them that tells how many characters
+// were left out. What it returns is valid UTF-8 and never costs more than tokens;
+// where these are too few for both ends it is the beginning alone, and "" for 0
+// and less.
+func Clip(text string, tokens int) string {
+	if tokens <= 0 {
+		return ""
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if Estimate(text) <= tokens {
+		return text
+	}
+	for room := tokens - Estimate(clipMark(len(text))); room >= clipRoom; room = room * 9 / 10 {
+		head := text[:longest(len(text), func(n int) bool { return Estimate(text[:n]) <= room*2/3 })]
+		rest := text[len(head):]
+		n := longest(len(rest), func(n int) bool { return Estimate(rest[len(rest)-n:]) <= room/3 })
+		head, tail := wholeRunes(head), rest[len(rest)-n:]
+		for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+			tail = tail[1:]
+		}
+		left := utf8.RuneCountInString(text) - utf8.RuneCountInString(head) - utf8.RuneCountInString(tail)
+		if clipped := head + clipMark(left) + tail; Estimate(clipped) <= tokens {
+			return clipped
+		}
+	}
+	return wholeRunes(text[:longest(len(text), func(n int) bool { return Estimate(wholeRunes(text[:n])) <= tokens })])
+}
+
+// clipRoom is the fewest tokens worth sharing between two ends.
+const clipRoom = 12
+
+// longest returns about the largest n up to limit that fits, for a fits that holds
+// up to some n. It tries few n beyond twice the answer, so that a little of a very
+// long text is found without reading all of it.
+func longest(limit int, fits func(n int) bool) int {
+	low, high := 0, min(64, limit)
+	for high < limit && fits(high) {
+		low, high = high, min(2*high, limit)
+	}
+	if fits(high) {
+		return high
+	}
+	for high-low > 1 {
+		if mid := (low + high) / 2; fits(mid) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// wholeRunes cuts off a character that text ends in the middle of.
+func wholeRunes(text string) string {
+	for i := len(text) - 1; i >= 0 && i >= len(text)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(text[i]) {
+			if !utf8.FullRuneInString(text[i:]) {
+				return text[:i]
+			}
+			break
+		}
+	}
+	return text
+}

@@ -1,0 +1,215 @@
+package compactor
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/tiktoken-go/tokenizer"
+)
+
+// samples are texts of one kind each, written for this test or made by a seeded
+// generator.
+func samples() map[string]string {
+	rng := rand.New(rand.NewSource(1))
+	raw := make([]byte, 3000)
+	rng.Read(raw)
+	var logs, csv, talk strings.Builder
+	var items []map[string]any
+	for i := range 60 {
+		fmt.Fprintf(&logs, "2026-03-%02dT%02d:%02d:%02d.%03dZ %s api-%d request handled method=GET path=/v1/items/%d status=%d duration=%dms trace=%x\n",
+			i%28+1, i%24, i, i*7%60, i*13, []string{"INFO", "WARN", "ERROR"}[i%3], i%5, rng.Intn(99999), []int{200, 404, 500}[i%3], rng.Intn(2000), raw[i*8:i*8+8])
+		fmt.Fprintf(&csv, "%d,%s,%.2f,%d,%t\n", i, []string{"Berlin", "Paris", "Oslo"}[i%3], rng.Float64()*1000, rng.Intn(1e6), i%2 == 0)
+		fmt.Fprintf(&talk, "[#%d 2026-03-%02d %02d:%02d %s] %s\n", i, i%28+1, i%24, i, []string{"Ada", "Grace", "Tomás"}[i%3],
+			[]string{"yeah I think so too! what did the doctor say?", "not sure yet... I'll call them tomorrow and let you know 👍", "We booked the ferry for the 12th, it's €48 each."}[i%3])
+		items = append(items, map[string]any{"id": i, "name": fmt.Sprint("item ", i), "price": rng.Intn(9999), "tags": []string{"new", "sale"}, "owner": map[string]any{"first_name": "Ada", "active": true}})
+	}
+	plain, _ := json.Marshal(items)
+	pretty, _ := json.MarshalIndent(items, "", "  ")
+	return map[string]string{
+		"English": english, "chat": talk.String(), "Go": goCode, "capitals": capitals,
+		"JSON": string(plain), "indented JSON": string(pretty), "log": logs.String(), "CSV": csv.String(),
+		"base64": base64.StdEncoding.EncodeToString(raw), "hex": fmt.Sprintf("%x", raw),
+		"Chinese": chinese, "Japanese": japanese, "Korean": korean, "Russian": russian, "Arabic": arabic,
+		"German": german, "Polish": polish, "Hindi": hindi, "Greek": greek, "emoji": emoji,
+	}
+}
+
+func TestEstimateAgreesWithARealTokenizer(t *testing.T) {
+	codec, err := tokenizer.Get(tokenizer.O200kBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(t *testing.T, text string, within float64) {
+		t.Helper()
+		real, err := codec.Count(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		off := float64(Estimate(text))/float64(real) - 1
+		t.Logf("%d tokens, estimated %+.1f %%", real, 100*off)
+		if off < -within || off > within {
+			t.Errorf("estimated %d tokens, there are %d: off by %+.1f %%", Estimate(text), real, 100*off)
+		}
+	}
+	var all strings.Builder
+	for name, text := range samples() {
+		t.Run(name+" within a quarter", func(t *testing.T) { check(t, text, 0.25) })
+		fmt.Fprintf(&all, "%s:\n%.1500s\n\n", name, text)
+	}
+	all.WriteString(strings.Repeat(english, 8) + samples()["chat"])
+	t.Run("a whole context within a tenth", func(t *testing.T) { check(t, strings.ToValidUTF8(all.String(), ""), 0.10) })
+}
+
+func TestEstimate(t *testing.T) {
+	t.Run("nothing costs nothing", func(t *testing.T) {
+		if got := Estimate(""); got != 0 {
+			t.Errorf("Estimate(\"\") = %d", got)
+		}
+	})
+	t.Run("anything costs something", func(t *testing.T) {
+		for _, text := range []string{" ", "\n", "a", ".", "\xff", "猫"} {
+			if got := Estimate(text); got < 1 {
+				t.Errorf("Estimate(%q) = %d", text, got)
+			}
+		}
+	})
+	t.Run("a thousand Han cost at least 600", func(t *testing.T) {
+		if got := Estimate(strings.Repeat("我", 1000)); got < 600 {
+			t.Errorf("%d", got)
+		}
+	})
+	t.Run("base64 costs at least half a token a character", func(t *testing.T) {
+		if text := samples()["base64"]; Estimate(text) < len(text)/2 {
+			t.Errorf("%d for %d characters", Estimate(text), len(text))
+		}
+	})
+	t.Run("it allocates nothing", func(t *testing.T) {
+		text := english + chinese
+		if n := testing.AllocsPerRun(10, func() { Estimate(text) }); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
+func TestClip(t *testing.T) {
+	t.Run("what fits stays as it is", func(t *testing.T) {
+		if got := Clip(english, Estimate(english)); got != english {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("both ends stay, and the line between counts what is gone", func(t *testing.T) {
+		text := "HEAD" + strings.Repeat(" word", 5000) + " TAIL"
+		got := Clip(text, 200)
+		head, rest, _ := strings.Cut(got, "\n[… ")
+		count, tail, ok := strings.Cut(rest, " characters left out …]\n")
+		if !ok || !strings.HasPrefix(head, "HEAD") || !strings.HasSuffix(tail, "TAIL") {
+			t.Fatalf("got %q", got)
+		}
+		if want := fmt.Sprint(len(text) - len(head) - len(tail)); count != want {
+			t.Errorf("says %s characters, %s are gone", count, want)
+		}
+		if n := Estimate(got); n > 200 || n < 170 {
+			t.Errorf("costs %d of 200", n)
+		}
+	})
+	t.Run("no budget leaves nothing", func(t *testing.T) {
+		if got := Clip(english, 0) + Clip(english, -5); got != "" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("a small budget keeps the beginning", func(t *testing.T) {
+		if got := Clip(english, 6); got == "" || !strings.HasPrefix(english, got) {
+			t.Errorf("got %q", got)
+		}
+	})
+	for name, unit := range map[string]string{"letters": "a", "blanks": " ", "accents": "\u0301", "Han": "猫", "joined emoji": "👩‍💻", "invalid bytes": "\xff", "base64": "QmFzZTY0c3RyaW5n9"} {
+		t.Run("a megabyte on one line is clipped: "+name, func(t *testing.T) {
+			checkClip(t, strings.Repeat(unit, 1<<20/len(unit)), 500)
+		})
+	}
+}
+
+func checkClip(t *testing.T, text string, tokens int) {
+	t.Helper()
+	got := Clip(text, tokens)
+	if n := Estimate(got); n > max(tokens, 0) {
+		t.Errorf("Clip(%.40q, %d) costs %d: %.200q", text, tokens, n, got)
+	}
+	if !utf8.ValidString(got) {
+		t.Errorf("Clip(%.40q, %d) is no valid UTF-8: %.200q", text, tokens, got)
+	}
+	if got == "" && tokens >= 30 && text != "" {
+		t.Errorf("Clip(%.40q, %d) left nothing", text, tokens)
+	}
+}
+
+func FuzzClip(f *testing.F) {
+	for _, text := range samples() {
+		f.Add(text, 40)
+	}
+	f.Add("\xff\xe7\x8c", 1)
+	f.Add(strings.Repeat("👩‍💻", 90), -1)
+	f.Fuzz(checkClip)
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	for _, name := range []string{"chat", "Go", "Chinese", "base64"} {
+		text := strings.Repeat(samples()[name], 10)
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				Estimate(text)
+			}
+		})
+	}
+}
+
+func BenchmarkClip(b *testing.B) {
+	text := strings.Repeat("one line ", 1<<20/9)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Clip(text, 2000)
+	}
+}
+
+const (
+	english = `The ferry leaves at half past seven, so we should be at the harbour before seven. My sister, who moved to the
+island in 2019, will pick us up; she said the road to her farm is closed after the storm and that we have to walk
+the last two kilometres. Please bring warm clothes, a torch and the medicine for the dog. If the crossing is
+cancelled, we'll stay with Grace's parents and try again on Thursday. I'd rather not drive at night.
+`
+	goCode = `func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return fmt.Errorf("shut down %s: %w", s.name, ErrNotRunning)
+	}
+	for id, conn := range s.conns {
+		if err := conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			s.log.Warn("connection did not close", "id", id, "err", err)
+		}
+		delete(s.conns, id)
+	}
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	return nil
+}
+`
+	capitals = `PLEASE READ THIS BEFORE POSTING. THE SERVER WILL BE RESTARTED TONIGHT. MAX_RETRIES HTTP_TIMEOUT_SECONDS DATABASE_URL`
+	chinese  = `昨天我去参加了一个编程聚会，认识了很多新朋友。我们聊了关于数据库和分布式系统的话题，还一起吃了火锅。下周三我要去上海出差，可能没有时间参加下一次活动。请帮我记住，我的女儿三月十二日过生日，她喜欢蓝色的蛋糕和恐龙玩具。`
+	japanese = `昨日、友達と一緒に新しいレストランに行きました。料理はとても美味しかったですが、少し高かったです。来週の水曜日に大阪へ出張する予定なので、会議の資料を準備しなければなりません。私は犬よりも猫が好きで、家には二匹の猫がいます。`
+	korean   = `어제 친구들과 함께 새로 생긴 식당에 갔어요. 음식은 정말 맛있었지만 가격이 조금 비쌌어요. 다음 주 수요일에 부산으로 출장을 가야 해서 회의 자료를 준비해야 합니다. 저는 커피보다 녹차를 좋아하고, 주말에는 등산을 자주 갑니다.`
+	russian  = `Вчера я ходила на встречу программистов и познакомилась со многими интересными людьми. Мы говорили о базах данных и распределённых системах. На следующей неделе я уезжаю в командировку в Петербург, поэтому не смогу прийти на занятие.`
+	arabic   = `ذهبت أمس إلى اجتماع مع أصدقائي وتحدثنا عن المشروع الجديد. سوف نسافر الأسبوع القادم إلى القاهرة لحضور مؤتمر البرمجة. أحب القهوة أكثر من الشاي، وأفضل العمل في الصباح الباكر.`
+	german   = `Gestern war ich mit meinen Freunden in einem neuen Restaurant. Das Essen war wirklich köstlich, aber ein bisschen teuer. Nächste Woche fahre ich für drei Tage nach München, um dort an einer Konferenz über verteilte Systeme teilzunehmen.`
+	polish   = `Wczoraj byłam z przyjaciółmi w nowej restauracji. Jedzenie było naprawdę pyszne, ale trochę drogie. W przyszłym tygodniu jadę do Krakowa na konferencję o systemach rozproszonych.`
+	hindi    = `कल मैं अपने दोस्तों के साथ एक नए रेस्तरां में गया था। खाना बहुत स्वादिष्ट था लेकिन थोड़ा महंगा था। अगले हफ्ते मुझे दिल्ली जाना है।`
+	greek    = `Χθες πήγα με τους φίλους μου σε ένα καινούργιο εστιατόριο. Το φαγητό ήταν πολύ νόστιμο αλλά λίγο ακριβό. Την επόμενη εβδομάδα θα πάω στη Θεσσαλονίκη.`
+	emoji    = `😀😂🥰👍🎉🔥💯😭🙏❤️ great job 🎉🎉 see you 😊👋 🍕🍺 👨‍👩‍👧 ✨🌈 😅🤔🤷‍♀️ 🚀🚀🚀 🐶🐱🦊`
+)

@@ -1,0 +1,247 @@
+package compactor
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Plans are pure functions of what they are given: which turns leave, which
+// summaries are folded, how long a summary may be.
+
+// level is how full the window is.
+type level int
+
+const (
+	calm level = iota
+	background
+	aggressive
+	emergency
+)
+
+func (l level) trigger() Trigger {
+	return [...]Trigger{"", OnBackground, OnAggressive, OnEmergency}[l]
+}
+
+// levelOf tells the highest level used tokens of window have reached; >= fires.
+// A policy that is not Enabled knows only emergency.
+func levelOf(used, window int, p Policy) level {
+	share := float64(used) / float64(window)
+	switch {
+	case share >= p.EmergencyThreshold:
+		return emergency
+	case !p.Enabled:
+		return calm
+	case share >= p.AggressiveThreshold:
+		return aggressive
+	case share >= p.BackgroundThreshold || p.CompactAtTokens > 0 && used >= p.CompactAtTokens:
+		return background
+	}
+	return calm
+}
+
+// fraction is the share of the verbatim tokens that leaves at a level.
+func (p Policy) fraction(l level) float64 {
+	switch l {
+	case background:
+		return p.BackgroundFraction
+	case aggressive:
+		return p.AggressiveFraction
+	default:
+		return p.EmergencyFraction
+	}
+}
+
+// Where a token setting and the window disagree the smaller one wins: these are
+// the shares of the window beside each setting.
+const (
+	reserveShare = 8  // the reply: 1/8
+	tailShare    = 4  // what keep_last_n spares: 1/4
+	messageShare = 4  // one message, and one burst: 1/4
+	firstShare   = 10 // first messages and pins: 1/10
+	entryShare   = 3  // one summary, of the stack's budget: 1/3
+)
+
+// Reserve is what is kept free for the reply, and what is sent as max_tokens.
+func Reserve(maxOutput, window int) int {
+	if maxOutput <= 0 {
+		return window / reserveShare
+	}
+	return min(maxOutput, window/reserveShare)
+}
+
+// BurstBudget is how much of the window the messages of one turn may take.
+func BurstBudget(window int) int { return window / messageShare }
+
+func (p Policy) limits(window int) limits {
+	return limits{clipTo: window / messageShare, firstMost: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst}
+}
+
+// stackBudget is what the stack may cost, in tokens.
+func (p Policy) stackBudget(window int) int { return int(p.StackBudget * float64(window)) }
+
+// entryCap is what one summary may cost, in tokens.
+func (p Policy) entryCap(window int) int { return min(p.MaxSummary, p.stackBudget(window)/entryShare) }
+
+// target is how long the summary of a span shall be, in tokens.
+func (p Policy) target(spanTokens, window int) int {
+	return max(min(spanTokens*p.TargetPct/100, p.entryCap(window)), minSummary)
+}
+
+// minSummary is the least a summary is given: below it nothing can be said.
+const minSummary = 40
+
+// span is a run of whole turns, oldest first.
+type span struct {
+	from, to int64
+	lines    []line
+	tokens   int
+}
+
+// Reasons why there is nothing to compact, in words for people.
+const (
+	reasonShort   = "there is nothing old enough to sum up: the newest messages are always kept as they are"
+	reasonRunning = "a compaction is running already"
+	reasonOff     = "automatic compaction is switched off"
+	reasonPaused  = "the last compactions freed too little, so automatic ones pause for a while"
+	reasonBackoff = "the last attempt failed; the next one waits a little"
+)
+
+// planSpan takes whole turns from the oldest verbatim one on until they cover at
+// least need tokens, or until the spared tail begins. from and to reach to the
+// neighbouring compactions, so that what was deleted in between is covered too.
+// An empty span means that nothing may leave.
+func planSpan(s snapshot, need, keepLast, tail int) span {
+	end := sparedFrom(s.lines, s.open, keepLast, tail)
+	n, tokens := 0, 0
+	for n < end && (n == 0 || tokens < need) {
+		turn := s.lines[n].Turn
+		if n > 0 && between(s.head.Stack, s.lines[n-1].Seq, s.lines[n].Seq) {
+			break // what lies beyond another compaction is another span
+		}
+		for n < end && s.lines[n].Turn == turn {
+			tokens += s.lines[n].tokens
+			n++
+		}
+	}
+	if n == 0 {
+		return span{}
+	}
+	sp := span{from: s.lines[0].Seq, to: s.lines[n-1].Seq, lines: s.lines[:n], tokens: tokens}
+	if i := lastBelow(s.head.Stack, sp.from); i >= 0 {
+		sp.from = s.head.Stack[i].To + 1
+	}
+	return sp
+}
+
+// sparedFrom is the index of the first line that stays: the newest keepLast
+// messages rounded up to turns, as far as the tail allows, the newest turn in any
+// case, and the turn that is still to be answered.
+func sparedFrom(lines []line, open int64, keepLast, tail int) int {
+	end, tokens := len(lines), 0
+	for end > 0 {
+		start := end - 1
+		cost := lines[start].tokens
+		for start > 0 && lines[start-1].Turn == lines[end-1].Turn {
+			start--
+			cost += lines[start].tokens
+		}
+		kept := len(lines) - end
+		isOpen := open != 0 && lines[start].Turn == open
+		if !isOpen && (kept >= keepLast || kept > 0 && tokens+cost > tail) {
+			break
+		}
+		end, tokens = start, tokens+cost
+	}
+	return end
+}
+
+func between(stack []Compaction, a, b int64) bool {
+	for _, c := range stack {
+		if c.From > a && c.To < b {
+			return true
+		}
+	}
+	return false
+}
+
+// lastBelow is the index of the newest row that ends before seq, -1 if there is none.
+func lastBelow(stack []Compaction, seq int64) int {
+	found := -1
+	for i, c := range stack {
+		if c.To < seq {
+			found = i
+		}
+	}
+	return found
+}
+
+// stackCost is what the stack costs, in tokens.
+func stackCost(stack []Compaction) (tokens int) {
+	for _, c := range stack {
+		tokens += TokensOfCompaction(c)
+	}
+	return tokens
+}
+
+// planFold chooses the neighbours to fold into one: the oldest run of two to
+// fanIn rows of one level, else the lightest run of two or more. Neighbours leave
+// no message between them. nil means that nothing can be folded.
+func planFold(stack []Compaction, fanIn int) []Compaction {
+	for i := 0; i < len(stack); {
+		j := i + 1
+		for j < len(stack) && j-i < fanIn && adjacent(stack[j-1], stack[j]) && stack[j].Level == stack[i].Level {
+			j++
+		}
+		if j-i >= 2 && stack[i].Level < MaxLevel {
+			return stack[i:j]
+		}
+		i = j
+	}
+	var best []Compaction
+	lightest := 0
+	for i := 1; i < len(stack); i++ {
+		if !adjacent(stack[i-1], stack[i]) {
+			continue
+		}
+		if cost := stackCost(stack[i-1 : i+1]); best == nil || cost < lightest {
+			best, lightest = stack[i-1:i+1], cost
+		}
+	}
+	return best
+}
+
+// adjacent tells whether nothing lies between a and b. A row without an id is
+// not on disk yet and has no neighbours.
+func adjacent(a, b Compaction) bool { return a.To+1 == b.From && a.ID != 0 && b.ID != 0 }
+
+// insert returns stack with row in it, in place of what it covers. Rows it
+// overlaps in part lose that part: they are markers, which the store splits.
+func insert(stack []Compaction, row Compaction) []Compaction {
+	out := make([]Compaction, 0, len(stack)+2)
+	for _, c := range stack {
+		if c.To < row.From || c.From > row.To {
+			out = append(out, c)
+			continue
+		}
+		if left := c; c.From < row.From {
+			left.To = row.From - 1
+			out = append(out, left)
+		}
+		if right := c; c.To > row.To {
+			right.From = row.To + 1
+			out = append(out, right)
+		}
+	}
+	out = append(out, row)
+	slices.SortFunc(out, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
+	return out
+}
+
+// foldLevel is the level of a fold of children.
+func foldLevel(children []Compaction) int {
+	top := 0
+	for _, c := range children {
+		top = max(top, c.Level)
+	}
+	return min(top+1, MaxLevel)
+}

@@ -1,0 +1,203 @@
+package compactor
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Policy says when and how a channel is compacted. Settings are merged field by
+// field: what a layer does not name it inherits. The defaults are DefaultPolicy's,
+// the ranges are those Validate names.
+type Policy struct {
+	// Enabled switches the levels below emergency. Emergency always works.
+	Enabled bool `toml:"enabled" json:"enabled"`
+
+	// The levels, as shares of the window. A level is reached at >= its threshold.
+	BackgroundThreshold float64 `toml:"background_threshold" json:"background_threshold"`
+	AggressiveThreshold float64 `toml:"aggressive_threshold" json:"aggressive_threshold"`
+	EmergencyThreshold  float64 `toml:"emergency_threshold" json:"emergency_threshold"`
+
+	// At least this share of the verbatim tokens leaves when the level is reached.
+	BackgroundFraction float64 `toml:"background_fraction" json:"background_fraction"`
+	AggressiveFraction float64 `toml:"aggressive_fraction" json:"aggressive_fraction"`
+	EmergencyFraction  float64 `toml:"emergency_fraction" json:"emergency_fraction"`
+
+	// PrepareThreshold is where work ahead begins, as a share of the window; 0 is off,
+	// negative (the default) follows the background threshold, see Prepare.
+	PrepareThreshold float64 `toml:"prepare_threshold" json:"prepare_threshold"`
+	// CompactAtTokens acts like the background level at so many used tokens; 0 is off.
+	CompactAtTokens int `toml:"compact_at_tokens" json:"compact_at_tokens"`
+	// CacheTTL is how long a provider's prompt cache is believed to live.
+	CacheTTL Duration `toml:"cache_ttl" json:"cache_ttl"`
+
+	KeepFirst    int `toml:"keep_first" json:"keep_first"`               // first addressed messages copied into the head
+	KeepLastN    int `toml:"keep_last_n" json:"keep_last_n"`             // newest messages spared, rounded up to turns
+	PinBudget    int `toml:"pin_budget" json:"pin_budget"`               // tokens of first messages and pins together
+	TailTokens   int `toml:"tail_tokens" json:"tail_tokens"`             // what keep_last_n may spare at most
+	SpanTokens   int `toml:"span_tokens" json:"span_tokens"`             // one piece of work ahead
+	TargetPct    int `toml:"target_percentage" json:"target_percentage"` // a summary's length, in percent of its span
+	MaxSummary   int `toml:"max_summary_tokens" json:"max_summary_tokens"`
+	RollupFanIn  int `toml:"rollup_fan_in" json:"rollup_fan_in"` // most summaries folded into one
+	EarlierSegs  int `toml:"earlier_segments" json:"earlier_segments"`
+	MaxTurns     int `toml:"max_turns" json:"max_turns"`         // most calls of the worker's model per chunk
+	FailureLimit int `toml:"failure_limit" json:"failure_limit"` // failures until the built-in summarizer stands in
+	MaxMemories  int `toml:"max_memories" json:"max_memories"`   // most memories one compaction saves
+
+	StackBudget float64 `toml:"stack_budget" json:"stack_budget"` // share of the window the stack may take
+
+	Model      string   `toml:"model" json:"model"`             // for the worker; empty: the agent's
+	Focus      string   `toml:"focus" json:"focus"`             // what every summary shall keep
+	PromptFile string   `toml:"prompt_file" json:"prompt_file"` // the worker's prompt; empty: the one in prompts/
+	Timeout    Duration `toml:"timeout" json:"timeout"`         // of one compaction
+	Cooldown   Duration `toml:"cooldown" json:"cooldown"`       // pause of the automatic levels after landings that freed little
+
+	ExtractMemories bool `toml:"extract_memories" json:"extract_memories"`
+
+	ToolResultsKept    int `toml:"tool_results_kept" json:"tool_results_kept"`         // newest results that are never cleared
+	ToolResultMinChars int `toml:"tool_result_min_chars" json:"tool_result_min_chars"` // shorter results are never cleared
+	ToolOutputMaxLines int `toml:"tool_output_max_lines" json:"tool_output_max_lines"` // of kept results behind the newest
+
+	Notify string `toml:"notify" json:"notify"` // off, reaction or message: how a channel learns of a landing
+}
+
+// Duration is a time.Duration that settings write as "5m".
+type Duration time.Duration
+
+// UnmarshalText reads "90s", "5m", "1h30m".
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is no duration: write it like \"90s\", \"5m\" or \"1h30m\"", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// MaxKeepFirst is the most KeepFirst may be.
+const MaxKeepFirst = 20
+
+// DefaultPolicy returns the policy of a bot whose settings say nothing.
+func DefaultPolicy() Policy {
+	return Policy{
+		Enabled:             true,
+		BackgroundThreshold: 0.80, AggressiveThreshold: 0.85, EmergencyThreshold: 0.95,
+		BackgroundFraction: 0.30, AggressiveFraction: 0.50, EmergencyFraction: 0.50,
+		PrepareThreshold: -1, CacheTTL: Duration(5 * time.Minute),
+		KeepFirst: 1, KeepLastN: 4, PinBudget: 1000,
+		TailTokens: 16_000, SpanTokens: 12_000, TargetPct: 20, MaxSummary: 2000,
+		StackBudget: 0.15, RollupFanIn: 6, EarlierSegs: 3,
+		Timeout: Duration(2 * time.Minute), MaxTurns: 10, FailureLimit: 3, Cooldown: Duration(5 * time.Minute),
+		ExtractMemories: true, MaxMemories: 20,
+		ToolResultsKept: 3, ToolResultMinChars: 100, ToolOutputMaxLines: 50,
+		Notify: "off",
+	}
+}
+
+// Prepare is the share of the window from which work is done ahead; 0 is never.
+// Not set, it is the smaller of 0.60 and three quarters of the background threshold.
+func (p Policy) Prepare() float64 {
+	if p.PrepareThreshold >= 0 {
+		return p.PrepareThreshold
+	}
+	return min(0.60, 0.75*p.BackgroundThreshold)
+}
+
+// FieldError is one setting that cannot be.
+type FieldError struct {
+	Key   string // as the settings file spells it
+	Value any
+	Want  string // the valid range, in words
+	Hint  string // what was probably meant; often empty
+}
+
+func (e *FieldError) Error() string {
+	s := fmt.Sprintf("%s = %v: must be %s", e.Key, e.Value, e.Want)
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+// Validate returns everything that is wrong with the policy, each as a *FieldError.
+func (p Policy) Validate() []*FieldError {
+	var errs []*FieldError
+	bad := func(key string, value any, want, hint string) {
+		errs = append(errs, &FieldError{Key: key, Value: value, Want: want, Hint: hint})
+	}
+	share := func(key string, v, low, high float64) {
+		if v >= low && v <= high { // false for NaN
+			return
+		}
+		hint := ""
+		if v > 1 && v/100 >= low && v/100 <= high {
+			hint = fmt.Sprintf("a share of 1: write %.2f for %g %%", v/100, v)
+		}
+		bad(key, v, fmt.Sprintf("from %.2f to %.2f", low, high), hint)
+	}
+	count := func(key string, v, low, high int) {
+		if v < low || v > high {
+			bad(key, v, fmt.Sprintf("from %d to %d", low, high), "")
+		}
+	}
+	span := func(key string, v Duration, low, high time.Duration) {
+		if time.Duration(v) < low || time.Duration(v) > high {
+			bad(key, time.Duration(v), fmt.Sprintf("from %v to %v", low, high), "")
+		}
+	}
+
+	share("background_threshold", p.BackgroundThreshold, 0.10, 0.99)
+	share("aggressive_threshold", p.AggressiveThreshold, 0.10, 0.99)
+	share("emergency_threshold", p.EmergencyThreshold, 0.10, 0.99)
+	if len(errs) == 0 && !(p.BackgroundThreshold < p.AggressiveThreshold && p.AggressiveThreshold < p.EmergencyThreshold) {
+		bad("background_threshold", p.BackgroundThreshold,
+			fmt.Sprintf("below aggressive_threshold (%g), which must be below emergency_threshold (%g)", p.AggressiveThreshold, p.EmergencyThreshold), "")
+	}
+	share("background_fraction", p.BackgroundFraction, 0.05, 0.90)
+	share("aggressive_fraction", p.AggressiveFraction, 0.05, 0.90)
+	share("emergency_fraction", p.EmergencyFraction, 0.05, 0.90)
+	if p.PrepareThreshold != -1 && !(p.PrepareThreshold >= 0 && p.PrepareThreshold < p.BackgroundThreshold) {
+		bad("prepare_threshold", p.PrepareThreshold, fmt.Sprintf("0 (off) or below background_threshold (%g)", p.BackgroundThreshold), "")
+	}
+	if p.CompactAtTokens != 0 && p.CompactAtTokens < 2000 {
+		bad("compact_at_tokens", p.CompactAtTokens, "0 (off) or at least 2000", "")
+	}
+	span("cache_ttl", p.CacheTTL, 0, 24*time.Hour)
+	count("keep_first", p.KeepFirst, 0, MaxKeepFirst)
+	count("keep_last_n", p.KeepLastN, 0, 500)
+	count("pin_budget", p.PinBudget, 0, 20_000)
+	count("tail_tokens", p.TailTokens, 500, 200_000)
+	count("span_tokens", p.SpanTokens, 500, 200_000)
+	count("target_percentage", p.TargetPct, 10, 50)
+	count("max_summary_tokens", p.MaxSummary, 200, 20_000)
+	share("stack_budget", p.StackBudget, 0.02, 0.40)
+	count("rollup_fan_in", p.RollupFanIn, 2, 16)
+	count("earlier_segments", p.EarlierSegs, 0, 100)
+	span("timeout", p.Timeout, time.Second, time.Hour)
+	count("max_turns", p.MaxTurns, 1, 100)
+	count("failure_limit", p.FailureLimit, 1, 100)
+	span("cooldown", p.Cooldown, 0, 24*time.Hour)
+	count("max_memories", p.MaxMemories, 0, 1000)
+	count("tool_results_kept", p.ToolResultsKept, 0, 1000)
+	count("tool_result_min_chars", p.ToolResultMinChars, 0, 1_000_000)
+	count("tool_output_max_lines", p.ToolOutputMaxLines, 1, 100_000)
+	if p.Notify != "off" && p.Notify != "reaction" && p.Notify != "message" {
+		bad("notify", p.Notify, `"off", "reaction" or "message"`, "")
+	}
+	return errs
+}
+
+// Hash is a short name of the policy: two policies that differ anywhere have two.
+func (p Policy) Hash() string {
+	text, err := json.Marshal(p)
+	if err != nil { // only a NaN could do that, and Validate refuses it
+		return "invalid"
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,71 @@
+package compactor
+
+import (
+	"context"
+
+	"cairn/llm"
+)
+
+// Records is what a conversation's compactor needs of its store. Each call is one
+// transaction, and none is made while the history is locked.
+type Records interface {
+	// Load returns what the view is rebuilt from. A row found running becomes
+	// failed: its worker died with the process.
+	Load(ctx context.Context) (State, error)
+
+	// Begin writes row in state running and returns the job that works on it.
+	Begin(ctx context.Context, row Compaction) (Job, error)
+
+	// Land makes staged rows active, in the order given, re-reading the cover in
+	// the same transaction. A leaf lands if every message of its span is unedited
+	// and undeleted since it was read, and is covered by nothing, or only by
+	// markers and built-in summaries: those are replaced, and what of them reaches
+	// beyond the span stays hidden behind a new marker. A rollup lands if its
+	// children are active and tile its span; they become folded. What cannot land
+	// becomes stale. clearedTo, if larger than the stored one, is stored with it.
+	// It returns the head as committed and the rows as they stand now.
+	Land(ctx context.Context, rows []int64, clearedTo int64) (Head, []Compaction, error)
+
+	// Apply makes another change of the head if generation is still the stored
+	// one; applied tells. Whether or not, the committed head is returned.
+	Apply(ctx context.Context, generation int64, change Change) (head Head, applied bool, err error)
+
+	// Measured notes what a landing did to the tokens used.
+	Measured(ctx context.Context, row int64, before, after int) error
+}
+
+// Change is a change of the head without a job.
+type Change struct {
+	// Markers become active. Active markers inside or adjacent to one are merged
+	// into it by whoever makes the change, so their rows become replaced if they lie
+	// inside its span.
+	Markers   []Compaction
+	ClearedTo int64 // 0: unchanged
+}
+
+// Job is one compaction being made.
+type Job interface {
+	// ID is the row's.
+	ID() int64
+	// Messages returns the messages of [from, to], deleted ones left out, at most
+	// limit of them, oldest first.
+	Messages(ctx context.Context, from, to int64, limit int) ([]Message, error)
+	// Tools returns memory_save, bound to the job: it checks at once and keeps at
+	// most draftLimit drafts, which Store writes.
+	Tools(draftLimit int) []llm.Tool
+	// Store writes summary and memories and makes the row staged, in one
+	// transaction. Memories count from then on. It returns the memories that are new.
+	Store(ctx context.Context, summary Summary) ([]MemoryDraft, error)
+	// Fail makes the row failed, with the cause in words for people.
+	Fail(ctx context.Context, cause string) error
+}
+
+// State is what a conversation's view is rebuilt from.
+type State struct {
+	Head     Head
+	Messages []Message // of the segment, behind no active compaction, by seq: what is verbatim
+	First    []Message // the first messages of the segment addressed to the bot, at most MaxKeepFirst
+	Staged   []int64   // rows that were stored but have not landed, oldest first
+	Next     int64     // the seq the next message will get
+	Open     int64     // the turn still to be answered; 0: none
+}

@@ -1,0 +1,124 @@
+package compactor
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/words"
+)
+
+// readPage is how many messages are read from disk at once.
+const readPage = 500
+
+// summarize lets the job's summarizer work.
+func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary, error) {
+	target := j.policy.target(j.tokens, j.window)
+	if j.tokens == 0 || j.row.Kind == Rollup { // of unknown size, or summaries, which are dense already
+		target = max(j.policy.entryCap(j.window)*9/10, minSummary)
+	}
+	if j.row.Kind == Rollup {
+		target = min(target, max(j.tokens/2, minSummary))
+	}
+	if j.builtIn {
+		return c.builtIn(ctx, j, record, target)
+	}
+	w := worker{c: c, j: j, record: record, target: target, limit: max(j.policy.entryCap(j.window), minSummary)}
+	most := max(c.o.Worker.Window(ctx).Tokens*6/10-w.frame(), minChunk)
+	items, err := c.read(ctx, j, record, min(most/2, mostOfMessage))
+	if err != nil {
+		return Summary{}, err
+	}
+	return w.run(ctx, items, most)
+}
+
+// builtIn chooses among the messages of the span, whatever summaries stand over them.
+func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int) (Summary, error) {
+	messages, err := readAll(ctx, record, j.row.From, j.row.To)
+	if err != nil {
+		return Summary{}, err
+	}
+	s := Extract(messages, target, memoriesOf(j, messages), j.row.Focus)
+	if s.Text == "" {
+		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", len(messages))
+	}
+	return s, nil
+}
+
+// memoriesOf is how many memories the built-in summarizer may take from messages.
+// A fold of summaries takes none: they were taken when the children were made.
+func memoriesOf(j *job, messages []Message) int {
+	if !j.policy.ExtractMemories || j.row.Kind == Rollup && !hasMarker(j.children) {
+		return 0
+	}
+	return min(j.policy.MaxMemories, (len(messages)+1)/2)
+}
+
+func hasMarker(rows []Compaction) bool {
+	for _, r := range rows {
+		if r.Kind == Marker {
+			return true
+		}
+	}
+	return false
+}
+
+// read returns what the worker reads: the messages of the span, or of a rollup
+// the children's texts, with the messages of those that need healing. Of one
+// message it reads at most most tokens.
+func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]item, error) {
+	if j.row.Kind != Rollup {
+		messages, err := readAll(ctx, record, j.row.From, j.row.To)
+		return itemsOf(messages, most), err
+	}
+	var items []item
+	for _, child := range j.children {
+		if !child.NeedsHealing() {
+			items = append(items, itemOf(child))
+			continue
+		}
+		messages, err := readAll(ctx, record, child.From, child.To)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, itemsOf(messages, most)...)
+	}
+	return items, nil
+}
+
+func readAll(ctx context.Context, record Job, from, to int64) ([]Message, error) {
+	var all []Message
+	for from <= to {
+		page, err := record.Messages(ctx, from, to, readPage)
+		if err != nil {
+			return nil, fmt.Errorf("read messages %d to %d: %w", from, to, err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		all = append(all, page...)
+		from = page[len(page)-1].Seq + 1
+	}
+	return all, nil
+}
+
+// fit cuts a text at the end of a sentence so that it costs at most limit tokens.
+func fit(text string, limit int) string {
+	if Estimate(text) <= limit {
+		return text
+	}
+	kept := ""
+	for _, sentence := range words.Sentences(text) {
+		next := sentence
+		if kept != "" {
+			next = kept + " " + sentence
+		}
+		if Estimate(next) > limit {
+			break
+		}
+		kept = next
+	}
+	if kept == "" {
+		return Clip(text, limit)
+	}
+	return kept
+}

@@ -1,0 +1,58 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind sorts a provider's failures by what the caller can do about them.
+type Kind string
+
+// The kinds of failure.
+const (
+	KindRateLimited Kind = "rate limited" // wait RetryAfter
+	KindOverloaded  Kind = "overloaded"   // 5xx and the like: try again later
+	KindUnreachable Kind = "unreachable"  // no connection, reset, time out
+	KindOverflow    Kind = "overflow"     // the prompt is too long; Limit when the provider said it
+	KindAuth        Kind = "auth"         // 401, 403: the key is wrong
+	KindBadRequest  Kind = "bad request"  // the provider will never take this request
+	KindTruncated   Kind = "truncated"    // the answer broke off: half an answer is no answer
+)
+
+// Error is a provider's failure.
+type Error struct {
+	Kind       Kind
+	Status     int           // HTTP status; 0 when there was none
+	Message    string        // the provider's words, for the log; never shown in a chat
+	RetryAfter time.Duration // as the provider asked; 0 when it did not
+	Limit      int           // the window in tokens an overflow told; 0 when it did not
+	Err        error         // what lies below, if anything
+}
+
+func (e *Error) Error() string {
+	if e.Status != 0 {
+		return fmt.Sprintf("model: %s (HTTP %d): %s", e.Kind, e.Status, e.Message)
+	}
+	return fmt.Sprintf("model: %s: %s", e.Kind, e.Message)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Temporary reports whether the same request may succeed later.
+func (e *Error) Temporary() bool {
+	switch e.Kind {
+	case KindRateLimited, KindOverloaded, KindUnreachable, KindTruncated:
+		return true
+	}
+	return false
+}
+
+// KindOf returns the kind of a provider's failure, "" for any other error.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}

@@ -1,0 +1,108 @@
+// Package llm talks to language models: messages, tools, the one tool loop, and
+// the models themselves, an OpenAI-compatible one and an offline one.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Role says who speaks in a message.
+type Role string
+
+// The four roles of the chat protocol.
+const (
+	RoleSystem    Role = "system"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// Message is one entry of a request, or the answer to one.
+type Message struct {
+	Role   Role   `json:"role"`
+	Text   string `json:"text,omitempty"`
+	Calls  []Call `json:"calls,omitempty"`   // assistant: the tools it wants run
+	CallID string `json:"call_id,omitempty"` // tool: the call this answers
+	Tool   string `json:"tool,omitempty"`    // tool: the name of the tool that ran
+
+	// Native is what the provider added in fields of its own (reasoning, thought
+	// signatures). It is opaque to all but the model that made it, which sends it
+	// back, and only to the same provider.
+	Native json.RawMessage `json:"native,omitempty"`
+}
+
+// Call is one wish of the model to run a tool.
+type Call struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // JSON as the model wrote it, valid or not
+}
+
+// Tool is something a model may call. It carries its own function, so that a
+// tool bound to a job or a conversation needs no registry.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON Schema of the arguments
+
+	// Run answers a call. Its error is shown to the model, which may correct
+	// itself, so it must say what to do.
+	Run func(ctx context.Context, arguments json.RawMessage) (string, error)
+
+	// Ends tells that a successful call of this tool ends the loop.
+	Ends bool
+}
+
+// Request is one call of a model.
+type Request struct {
+	Messages    []Message
+	Tools       []Tool
+	ForceTool   string         // the name of the tool that must be called; empty: free choice
+	MaxTokens   int            // of the answer; 0: the server's own limit
+	Temperature *float64       // nil: the server's own; 0 is sent as 0
+	Extra       map[string]any // merged into the body: cache_control, top_k, …
+}
+
+// Why a model stopped, as the chat protocol names it.
+const (
+	FinishStop      = "stop"
+	FinishLength    = "length"
+	FinishToolCalls = "tool_calls"
+	FinishFilter    = "content_filter"
+)
+
+// Response is a whole answer. Half an answer is an error, never a Response.
+type Response struct {
+	Message      Message
+	FinishReason string
+	Usage        Usage
+}
+
+// Usage is what the provider counted, in tokens; all zero when it did not say.
+type Usage struct {
+	Prompt     int // the whole prompt, cached part included
+	Completion int
+	Cached     int // the part of Prompt that was read from the provider's cache
+}
+
+// Window is a model's context window.
+type Window struct {
+	Tokens int    // prompt and answer together
+	Source string // where the number comes from, in words for people: "setting", "GET /models", "default", …
+}
+
+// DefaultWindow is believed where no setting and no server tells another.
+const DefaultWindow = 128_000
+
+// Model answers requests. Implementations are safe for concurrent use.
+type Model interface {
+	// Name identifies the model in logs, gauges and learnt values.
+	Name() string
+	// Window tells the context window. It may ask the server once and remembers.
+	Window(ctx context.Context) Window
+	// Generate answers req. Each piece of text goes to show as it arrives, when
+	// show is not nil; what was shown counts only if no error follows. Errors of
+	// the provider are of type *Error.
+	Generate(ctx context.Context, req Request, show func(delta string)) (Response, error)
+}

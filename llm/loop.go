@@ -1,0 +1,132 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrTooManyCalls is returned when a model still calls tools in the last call it was allowed.
+var ErrTooManyCalls = errors.New("the model kept calling tools")
+
+// Loop calls a model and runs its tools until it answers without a tool call,
+// or until a tool that Ends was called. Turns and the worker run the same loop.
+type Loop struct {
+	Model    Model
+	MaxCalls int // of the model; at least 1
+
+	// Request makes the request of each call, left counting down to 1 in the last.
+	Request func(ctx context.Context, left int) (Request, error)
+	// Record is told each message that called tools and the results, in the order
+	// of the calls, before the next request is made.
+	Record func(calls Message, results []Message)
+	// Retry is asked, when not nil, whether a failed call shall be made again with
+	// a new request. It is for failures the caller can mend, as an overflow; waiting
+	// and trying again is the model's own business.
+	Retry func(ctx context.Context, err error) bool
+	// Report is told, when not nil, what each call was counted at.
+	Report func(Usage)
+	// Show gets the text as it arrives, when not nil.
+	Show func(delta string)
+}
+
+// Run returns the answer that ended the loop.
+func (l Loop) Run(ctx context.Context) (Response, error) {
+	for left := max(l.MaxCalls, 1); left > 0; left-- {
+		req, err := l.Request(ctx, left)
+		if err != nil {
+			return Response{}, err
+		}
+		resp, err := l.Model.Generate(ctx, req, l.Show)
+		for err != nil && l.Retry != nil && l.Retry(ctx, err) {
+			if req, err = l.Request(ctx, left); err != nil {
+				return Response{}, err
+			}
+			resp, err = l.Model.Generate(ctx, req, l.Show)
+		}
+		if err != nil {
+			return Response{}, err
+		}
+		if l.Report != nil {
+			l.Report(resp.Usage)
+		}
+		if len(resp.Message.Calls) == 0 {
+			return resp, nil
+		}
+		nameCalls(resp.Message.Calls)
+		results, ended := runTools(ctx, req.Tools, resp.Message.Calls)
+		if err := ctx.Err(); err != nil {
+			return Response{}, err
+		}
+		if l.Record != nil {
+			l.Record(resp.Message, results)
+		}
+		if ended {
+			return resp, nil
+		}
+	}
+	return Response{}, ErrTooManyCalls
+}
+
+// nameCalls gives an id to each call that has none or repeats an earlier one of
+// the same message: some servers send none, and a result must find its call.
+func nameCalls(calls []Call) {
+	seen := make(map[string]bool, len(calls))
+	for i := range calls {
+		id := calls[i].ID
+		for n := i; id == "" || seen[id]; n++ {
+			id = fmt.Sprintf("call_%d", n)
+		}
+		calls[i].ID = id
+		seen[id] = true
+	}
+}
+
+func runTools(ctx context.Context, tools []Tool, calls []Call) (results []Message, ended bool) {
+	for _, call := range calls {
+		text, ends := runTool(ctx, tools, call)
+		results = append(results, Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Text: text})
+		ended = ended || ends
+	}
+	return results, ended
+}
+
+// runTool answers one call. Whatever goes wrong becomes words the model can act
+// on; a tool that panics must not take the conversation with it.
+func runTool(ctx context.Context, tools []Tool, call Call) (text string, ends bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			text, ends = fmt.Sprintf("Error: the tool %s failed (%v).", call.Name, firstLine(fmt.Sprint(p))), false
+		}
+	}()
+	names := make([]string, 0, len(tools))
+	for _, tool := range tools {
+		if tool.Name != call.Name {
+			names = append(names, tool.Name)
+			continue
+		}
+		arguments := strings.TrimSpace(call.Arguments)
+		if arguments == "" {
+			arguments = "{}"
+		}
+		if !json.Valid([]byte(arguments)) {
+			return "Error: the arguments are not valid JSON. Call the tool again with a JSON object.", false
+		}
+		text, err := tool.Run(ctx, json.RawMessage(arguments))
+		if err != nil {
+			return "Error: " + err.Error(), false
+		}
+		return text, tool.Ends
+	}
+	if len(names) == 0 {
+		return fmt.Sprintf("Error: there is no tool named %q, and no other now. Answer in text.", call.Name), false
+	}
+	return fmt.Sprintf("Error: there is no tool named %q. There are: %s.", call.Name, strings.Join(names, ", ")), false
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

@@ -1,0 +1,253 @@
+// Compactions as rows: what a conversation's compactor loads, begins and changes.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"cairn/compactor"
+)
+
+var _ compactor.Records = (*Conversation)(nil)
+
+const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
+	messages, children, text, tokens, model, focus, policy_hash, error`
+
+// compactions reads the conversation's rows that the rest of the query chooses.
+func (c *Conversation) compactions(tx *sql.Tx, rest string, args ...any) ([]compactor.Compaction, error) {
+	var found []compactor.Compaction
+	err := each(tx, func(rows *sql.Rows) error {
+		var row compactor.Compaction
+		var fromAt, toAt int64
+		var children string
+		err := rows.Scan(&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, &fromAt, &toAt,
+			&row.Messages, &children, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error)
+		if err != nil {
+			return err
+		}
+		row.FromTime, row.ToTime = at(fromAt), at(toAt)
+		err = fromJSON(children, &row.Children)
+		found = append(found, row)
+		return err
+	}, "SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
+	return found, err
+}
+
+func (c *Conversation) compaction(tx *sql.Tx, id int64) (compactor.Compaction, error) {
+	rows, err := c.compactions(tx, "AND id = ?", id)
+	if err == nil && len(rows) == 0 {
+		err = fmt.Errorf("compaction %d: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return compactor.Compaction{}, err
+	}
+	return rows[0], nil
+}
+
+// stack reads the active rows, by the begin of their spans.
+func (c *Conversation) stack(tx *sql.Tx) ([]compactor.Compaction, error) {
+	return c.compactions(tx, "AND state = 'active' ORDER BY from_seq")
+}
+
+// insert writes a new row and returns it with its id and as it reads back. A row
+// that is inserted active lands with the given generation.
+func (c *Conversation) insert(tx *sql.Tx, row compactor.Compaction, generation int64) (compactor.Compaction, error) {
+	children, err := toJSON(row.Children)
+	if err != nil {
+		return row, err
+	}
+	var landedAt, landedWith any
+	if row.State == compactor.Active {
+		landedAt, landedWith = now(), generation
+	}
+	var id int64
+	err = tx.QueryRow(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
+		messages, children, tokens, model, focus, policy_hash, created_at, landed_at, generation)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
+		row.Messages, children, row.Tokens, row.Model, row.Focus, row.PolicyHash, now(), landedAt, landedWith).Scan(&id)
+	if err != nil {
+		return row, err
+	}
+	return c.compaction(tx, id)
+}
+
+func (c *Conversation) setState(tx *sql.Tx, id int64, state compactor.RowState) error {
+	return changed(tx, "UPDATE compactions SET state = ? WHERE id = ? AND conversation = ?", state, id, c.id)
+}
+
+// head reads what was last committed of the head.
+func (c *Conversation) head(tx *sql.Tx) (head compactor.Head, err error) {
+	err = tx.QueryRow("SELECT generation, cleared_to FROM conversations WHERE id = ?", c.id).Scan(&head.Generation, &head.ClearedTo)
+	if err != nil {
+		return head, err
+	}
+	head.Stack, err = c.stack(tx)
+	return head, err
+}
+
+// Load returns what the view is rebuilt from. It reads the rows of the messages
+// that no compaction covers and of no others, so that the age of a conversation
+// does not matter. Rows found running become failed, unless the store is Shared.
+func (c *Conversation) Load(ctx context.Context) (state compactor.State, err error) {
+	if !c.store.shared {
+		err = c.store.update(ctx, func(tx *sql.Tx) error {
+			_, err := tx.Exec("UPDATE compactions SET state = 'failed', error = 'the bot stopped before it was done' WHERE conversation = ? AND state = 'running'", c.id)
+			return err
+		})
+	}
+	if err == nil {
+		err = c.store.view(ctx, func(tx *sql.Tx) error {
+			state, err = c.load(tx)
+			return err
+		})
+	}
+	if err != nil {
+		return compactor.State{}, c.fail("load the state", err)
+	}
+	return state, nil
+}
+
+func (c *Conversation) load(tx *sql.Tx) (state compactor.State, err error) {
+	if state.Head, err = c.head(tx); err != nil {
+		return state, err
+	}
+	var start int64
+	if err := tx.QueryRow("SELECT segment_start, next_seq FROM conversations WHERE id = ?", c.id).Scan(&start, &state.Next); err != nil {
+		return state, err
+	}
+	for _, gap := range gaps(state.Head.Stack, start, maxSeq) {
+		verbatim, err := c.messages(tx, gap.from, gap.to, "ORDER BY id")
+		if err != nil {
+			return state, err
+		}
+		state.Messages = append(state.Messages, verbatim...)
+	}
+	state.First, err = c.messagesOf(tx, "messages INDEXED BY messages_addressed", start, maxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", compactor.MaxKeepFirst)
+	if err != nil {
+		return state, err
+	}
+	staged, err := c.compactions(tx, "AND state = 'staged' ORDER BY id")
+	if err != nil {
+		return state, err
+	}
+	state.Staged = ids(staged)
+	state.Open, err = c.open(tx)
+	return state, err
+}
+
+// span is a range of seqs, both ends included.
+type span struct{ from, to int64 }
+
+// gaps returns what of [from, to] no row covers. The rows are in order and do not overlap.
+func gaps(rows []compactor.Compaction, from, to int64) []span {
+	var open []span
+	for _, row := range rows {
+		if row.To < from || row.From > to {
+			continue
+		}
+		if row.From > from {
+			open = append(open, span{from, row.From - 1})
+		}
+		from = row.To + 1
+	}
+	if from <= to {
+		open = append(open, span{from, to})
+	}
+	return open
+}
+
+// Begin writes row in state running and returns the job that works on it.
+func (c *Conversation) Begin(ctx context.Context, row compactor.Compaction) (compactor.Job, error) {
+	j := &job{conversation: c}
+	row.State = compactor.Running
+	err := c.store.update(ctx, func(tx *sql.Tx) (err error) {
+		j.row, err = c.insert(tx, row, 0)
+		return err
+	})
+	if err != nil {
+		return nil, c.fail("begin compaction", err)
+	}
+	return j, nil
+}
+
+// Apply makes a change of the head if generation is still the stored one. A marker
+// takes the place of the markers inside its span; one that would overlap anything
+// else is an error, and nothing is changed.
+func (c *Conversation) Apply(ctx context.Context, generation int64, change compactor.Change) (head compactor.Head, applied bool, err error) {
+	err = c.store.update(ctx, func(tx *sql.Tx) error {
+		head, err = c.head(tx)
+		if err != nil || head.Generation != generation {
+			return err
+		}
+		for _, marker := range change.Markers {
+			if err := c.hide(tx, marker, generation+1); err != nil {
+				return err
+			}
+		}
+		applied = true
+		head, err = c.raise(tx, len(change.Markers) > 0, change.ClearedTo)
+		return err
+	})
+	if err != nil {
+		return compactor.Head{}, false, c.fail("change the head", err)
+	}
+	return head, applied, nil
+}
+
+// hide makes one marker active.
+func (c *Conversation) hide(tx *sql.Tx, marker compactor.Compaction, generation int64) error {
+	inside, err := c.covering(tx, marker.From, marker.To)
+	if err != nil {
+		return err
+	}
+	for _, row := range inside {
+		if row.Kind != compactor.Marker || row.From < marker.From || row.To > marker.To {
+			return fmt.Errorf("a marker over %d to %d would overlap compaction %d", marker.From, marker.To, row.ID)
+		}
+		if err := c.setState(tx, row.ID, compactor.Replaced); err != nil {
+			return err
+		}
+	}
+	marker.Kind, marker.State = compactor.Marker, compactor.Active
+	_, err = c.insert(tx, marker, generation)
+	return err
+}
+
+// covering returns the active rows that cover some of [from, to].
+func (c *Conversation) covering(tx *sql.Tx, from, to int64) ([]compactor.Compaction, error) {
+	return c.compactions(tx, "AND state = 'active' AND from_seq <= ? AND to_seq >= ? ORDER BY from_seq", to, from)
+}
+
+// raise ends a change of the head: if the stack has changed or more is to be
+// cleared, the generation goes up. It returns the head as it is now.
+func (c *Conversation) raise(tx *sql.Tx, stackChanged bool, clearedTo int64) (compactor.Head, error) {
+	_, err := tx.Exec(`UPDATE conversations SET generation = generation + 1, cleared_to = max(cleared_to, ?)
+		WHERE id = ? AND (? OR cleared_to < ?)`, clearedTo, c.id, stackChanged, clearedTo)
+	if err != nil {
+		return compactor.Head{}, err
+	}
+	return c.head(tx)
+}
+
+// Measured notes the tokens used before and after a row landed.
+func (c *Conversation) Measured(ctx context.Context, row int64, before, after int) error {
+	err := c.store.update(ctx, func(tx *sql.Tx) error {
+		return changed(tx, "UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, c.id)
+	})
+	if err != nil {
+		return c.fail(fmt.Sprintf("note the effect of compaction %d", row), err)
+	}
+	return nil
+}
+
+// ids returns the numbers of rows.
+func ids(rows []compactor.Compaction) []int64 {
+	var list []int64
+	for _, row := range rows {
+		list = append(list, row.ID)
+	}
+	return list
+}

@@ -1,0 +1,93 @@
+// A conversation's handle, and the list of all of them.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Conversation is the store as one conversation sees it. Every handle of a
+// conversation is equal to every other. It is safe for concurrent use.
+type Conversation struct {
+	store *Store
+	id    int64 // 1 to 2^31-1
+	name  string
+}
+
+// maxName bounds a conversation's name, in bytes.
+const maxName = 500
+
+// Name returns the conversation's name: door:server/channel[/thread].
+func (c *Conversation) Name() string { return c.name }
+
+// Conversation returns the conversation with that name, a new one if there is none.
+func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, error) {
+	c, err := s.Find(ctx, name)
+	if !errors.Is(err, ErrNotFound) {
+		return c, err
+	}
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) {
+		return nil, fmt.Errorf("%q cannot name a conversation: 1 to %d bytes of valid UTF-8 can", name, maxName)
+	}
+	err = s.update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, now())
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create conversation %s: %w", name, err)
+	}
+	return s.Find(ctx, name)
+}
+
+// Find returns the conversation with that name, or ErrNotFound.
+func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
+	c := &Conversation{store: s, name: name}
+	err := s.read.QueryRowContext(ctx, "SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("conversation %q: %w", name, err)
+	}
+	return c, nil
+}
+
+// Conversations returns the names of all conversations, in the order they began.
+func (s *Store) Conversations(ctx context.Context) ([]string, error) {
+	return s.names(ctx, "SELECT name FROM conversations ORDER BY id")
+}
+
+// Unfinished returns the names of the conversations that have something to do:
+// messages in the inbox, a turn to be answered, or a reply that was not sent.
+func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
+	return s.names(ctx, `SELECT name FROM conversations
+		WHERE id IN (SELECT conversation FROM inbox)
+		OR id IN (SELECT conversation FROM messages INDEXED BY messages_waiting WHERE answered = 0)
+		OR id IN (SELECT conversation FROM outbox INDEXED BY outbox_unsent WHERE state <> 'sent')
+		ORDER BY id`)
+}
+
+func (s *Store) names(ctx context.Context, query string) ([]string, error) {
+	var names []string
+	err := s.view(ctx, func(tx *sql.Tx) error {
+		return each(tx, func(rows *sql.Rows) error {
+			var name string
+			err := rows.Scan(&name)
+			names = append(names, name)
+			return err
+		}, query)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list conversations: %w", err)
+	}
+	return names, nil
+}
+
+// fail wraps an error of the conversation with what was tried.
+func (c *Conversation) fail(tried string, err error) error {
+	return fmt.Errorf("%s of %s: %w", tried, c.name, err)
+}

@@ -1,0 +1,191 @@
+// A job: one compaction on its way from running to staged, with the memories that
+// are saved along with it.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// job belongs to one goroutine.
+type job struct {
+	conversation *Conversation
+	row          compactor.Compaction // as it was begun
+	offered      bool                 // the summarizer could save memories itself
+	drafts       []draft
+	refused      int // how many drafts were none
+}
+
+// ID is the row's.
+func (j *job) ID() int64 { return j.row.ID }
+
+// Messages returns the messages of [from, to], deleted ones left out, at most
+// limit of them, oldest first.
+func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []compactor.Message, err error) {
+	err = j.conversation.store.view(ctx, func(tx *sql.Tx) error {
+		found, err = j.conversation.messages(tx, from, to, "ORDER BY id LIMIT ?", max(limit, 0))
+		return err
+	})
+	if err != nil {
+		return nil, j.fail("read messages", err)
+	}
+	return found, nil
+}
+
+// Tools returns memory_save. What it is given is checked at once and kept until
+// Store, at most draftLimit memories for each call of Tools.
+func (j *job) Tools(draftLimit int) []llm.Tool {
+	j.offered = j.offered || draftLimit > 0
+	left := draftLimit
+	return []llm.Tool{saveTool(true, func(ctx context.Context, d draft) (string, error) {
+		answer, err := j.keep(ctx, d, &left)
+		if err != nil {
+			j.refused++
+		}
+		return answer, err
+	})}
+}
+
+// keep takes a draft that passes the checks.
+func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
+	err = j.conversation.store.view(ctx, func(tx *sql.Tx) error {
+		answer, err = j.conversation.check(tx, &d, j.row.From, j.row.To)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if len(d.sources) == 0 {
+		return "", fmt.Errorf("name in messages the numbers of the messages it comes from, each from %d to %d", j.row.From, j.row.To)
+	}
+	for i, known := range j.drafts {
+		if known.folded == d.folded {
+			j.drafts[i].sources = union(known.sources, d.sources)
+			return "This was noted already; nothing more is to be done.", nil
+		}
+	}
+	if *left <= 0 {
+		return "", errors.New("no more memories can be saved from these messages: go on with the summary")
+	}
+	*left--
+	j.drafts = append(j.drafts, d)
+	return answer, nil
+}
+
+// Store writes summary and memories and makes the row staged, in one transaction.
+// It returns the memories that are new. A worker saves only from messages no
+// worker saved from before, the built-in summarizer only from those nobody did:
+// other drafts are dropped without a word. The built-in's memories of messages
+// that a worker has read now give way to the worker's.
+func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []compactor.MemoryDraft, err error) {
+	c := j.conversation
+	err = c.store.update(ctx, func(tx *sql.Tx) error {
+		fresh = nil
+		builtIn := j.ofBuiltIn(tx, summary.Memories)
+		extracted := ""
+		switch {
+		case j.row.By == compactor.ByWorker && j.offered && (len(j.drafts) > 0 || len(builtIn) == 0):
+			extracted = byWorker
+		case len(builtIn) > 0:
+			extracted = byBuiltIn
+		}
+		err := changed(tx, `UPDATE compactions SET state = 'staged', text = ?, tokens = ?, extracted = ?, refused = ?, staged_at = ?
+			WHERE id = ? AND state = 'running'`, summary.Text, summary.Tokens, extracted, j.refused, now(), j.row.ID)
+		if err != nil {
+			return fmt.Errorf("make it staged: %w", err)
+		}
+		if extracted == byWorker {
+			if err := c.relieve(tx, j.row); err != nil {
+				return err
+			}
+		}
+		for _, d := range slices.Concat(j.drafts, builtIn) {
+			saved, err := j.save(tx, d)
+			if err != nil {
+				return err
+			}
+			if saved {
+				fresh = append(fresh, d.asDraft())
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, j.fail("store the summary", err)
+	}
+	return fresh, nil
+}
+
+// ofBuiltIn checks what the built-in summarizer wants saved, and skips what is none.
+func (j *job) ofBuiltIn(tx *sql.Tx, memories []compactor.MemoryDraft) []draft {
+	var kept []draft
+	for _, m := range memories {
+		d := draft{MemoryDraft: m, by: byBuiltIn}
+		if _, err := j.conversation.check(tx, &d, j.row.From, j.row.To); err != nil || len(d.sources) == 0 {
+			j.refused++
+			continue
+		}
+		kept = append(kept, d)
+	}
+	return kept
+}
+
+// save writes one draft from those of its messages that it may be saved from, and
+// tells whether it is a new memory.
+func (j *job) save(tx *sql.Tx, d draft) (bool, error) {
+	c := j.conversation
+	var unread []source
+	for _, s := range d.sources {
+		var read bool
+		err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ? AND id <> ?
+			AND from_seq <= ? AND to_seq >= ? AND (extracted = 'worker' OR extracted <> '' AND ?))`,
+			c.id, j.row.ID, s.seq, s.seq, d.by == byBuiltIn).Scan(&read)
+		if err != nil {
+			return false, err
+		}
+		if !read {
+			unread = append(unread, s)
+		}
+	}
+	if len(unread) == 0 {
+		return false, nil
+	}
+	d.sources, d.compaction = unread, j.row.ID
+	_, fresh, err := c.save(tx, d)
+	return fresh, err
+}
+
+// relieve retires the built-in summarizer's memories of what a worker has read
+// now, if a worker has read all of their messages.
+func (c *Conversation) relieve(tx *sql.Tx, row compactor.Compaction) error {
+	low, high := c.rows(row.From, row.To)
+	_, err := tx.Exec(`UPDATE memories SET state = 'replaced' WHERE conversation = ?1 AND made_by = 'built-in' AND state = 'active'
+		AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
+		AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (
+			SELECT 1 FROM compactions WHERE conversation = ?1 AND extracted = 'worker'
+			AND s.message & 4294967295 BETWEEN from_seq AND to_seq))`, c.id, low, high)
+	return err
+}
+
+// Fail makes the row failed, with the cause in words for people.
+func (j *job) Fail(ctx context.Context, cause string) error {
+	err := j.conversation.store.update(ctx, func(tx *sql.Tx) error {
+		return changed(tx, "UPDATE compactions SET state = 'failed', error = ?, refused = ? WHERE id = ? AND state IN ('running', 'failed')",
+			cause, j.refused, j.row.ID)
+	})
+	if err != nil {
+		return j.fail("note the failure", err)
+	}
+	return nil
+}
+
+func (j *job) fail(tried string, err error) error {
+	return j.conversation.fail(fmt.Sprintf("%s of compaction %d", tried, j.row.ID), err)
+}

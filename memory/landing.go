@@ -1,0 +1,175 @@
+// Landing: staged compactions enter the view, in one transaction that looks again
+// at what stands there by now.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"cairn/compactor"
+)
+
+// Land makes staged rows active, in the order given. What cannot land becomes
+// stale; a row that is not staged is left as it is. clearedTo, if larger than the
+// stored one, is stored with it. It returns the head as committed and the rows as
+// they stand now. ErrNotFound: a row is none of this conversation.
+func (c *Conversation) Land(ctx context.Context, rows []int64, clearedTo int64) (head compactor.Head, landed []compactor.Compaction, err error) {
+	err = c.store.update(ctx, func(tx *sql.Tx) error {
+		head, landed, err = c.landAll(tx, rows, clearedTo)
+		return err
+	})
+	if err != nil {
+		return compactor.Head{}, nil, c.fail("land compactions", err)
+	}
+	return head, landed, nil
+}
+
+func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head compactor.Head, landed []compactor.Compaction, err error) {
+	if head, err = c.head(tx); err != nil {
+		return head, nil, err
+	}
+	stackChanged := false
+	for _, id := range rows {
+		row, err := c.compaction(tx, id)
+		if err != nil {
+			return head, nil, err
+		}
+		if row.State != compactor.Staged {
+			continue
+		}
+		ok, err := c.landOne(tx, row, head.Generation+1)
+		if err != nil {
+			return head, nil, err
+		}
+		if ok {
+			stackChanged = true
+		} else if err := c.setState(tx, id, compactor.Stale); err != nil {
+			return head, nil, err
+		}
+	}
+	if head, err = c.raise(tx, stackChanged, clearedTo); err != nil {
+		return head, nil, err
+	}
+	for _, id := range rows {
+		row, err := c.compaction(tx, id)
+		if err != nil {
+			return head, nil, err
+		}
+		landed = append(landed, row)
+	}
+	return head, landed, nil
+}
+
+// landOne makes a staged row active if it may land, and tells whether it may.
+func (c *Conversation) landOne(tx *sql.Tx, row compactor.Compaction, generation int64) (bool, error) {
+	touched, err := c.touched(tx, row)
+	if err != nil || touched {
+		return false, err
+	}
+	below, err := c.covering(tx, row.From, row.To)
+	if err != nil {
+		return false, err
+	}
+	var ok bool
+	if row.Kind == compactor.Rollup {
+		ok, err = c.fold(tx, row, below)
+	} else {
+		ok, err = c.giveWay(tx, row, below, generation)
+	}
+	if err != nil || !ok {
+		return false, err
+	}
+	return true, changed(tx, "UPDATE compactions SET state = 'active', landed_at = ?, generation = ? WHERE id = ?", now(), generation, row.ID)
+}
+
+// touched tells whether a message of the row's span was edited or deleted since it was read.
+func (c *Conversation) touched(tx *sql.Tx, row compactor.Compaction) (touched bool, err error) {
+	low, high := c.rows(row.From, row.To)
+	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
+		WHERE id BETWEEN ? AND ? AND (edited_at IS NOT NULL OR deleted_at IS NOT NULL)
+		AND max(coalesce(edited_at, 0), coalesce(deleted_at, 0)) >= (SELECT created_at FROM compactions WHERE id = ?))`,
+		low, high, row.ID).Scan(&touched)
+	return touched, err
+}
+
+// fold puts the rows below a rollup behind it. They must leave no message of its
+// span uncovered, and each must be one it has read: a child, or a marker, which is
+// read from its messages, so that one a landing has split meanwhile is as good.
+func (c *Conversation) fold(tx *sql.Tx, row compactor.Compaction, below []compactor.Compaction) (bool, error) {
+	for _, child := range below {
+		read := child.Kind == compactor.Marker || slices.Contains(row.Children, child.ID)
+		if !read || child.From < row.From || child.To > row.To {
+			return false, nil
+		}
+	}
+	for _, gap := range gaps(below, row.From, row.To) {
+		n, err := c.between(tx, gap)
+		if err != nil || n.messages > 0 {
+			return false, err
+		}
+	}
+	for _, child := range below {
+		if err := changed(tx, "UPDATE compactions SET state = 'folded', parent = ? WHERE id = ?", row.ID, child.ID); err != nil {
+			return false, err
+		}
+	}
+	children, err := toJSON(ids(below))
+	if err != nil {
+		return false, err
+	}
+	return true, changed(tx, "UPDATE compactions SET children = ? WHERE id = ?", children, row.ID)
+}
+
+// giveWay replaces the markers and built-in summaries below a row. What of them
+// reaches beyond its span stays hidden behind markers of their own.
+func (c *Conversation) giveWay(tx *sql.Tx, row compactor.Compaction, below []compactor.Compaction, generation int64) (bool, error) {
+	for _, old := range below {
+		if !old.NeedsHealing() {
+			return false, nil
+		}
+	}
+	for _, old := range below {
+		if err := c.setState(tx, old.ID, compactor.Replaced); err != nil {
+			return false, err
+		}
+		for _, rest := range gaps([]compactor.Compaction{row}, old.From, old.To) {
+			if err := c.leaveMarker(tx, rest, generation); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// leaveMarker hides what is left of a replaced row.
+func (c *Conversation) leaveMarker(tx *sql.Tx, rest span, generation int64) error {
+	n, err := c.between(tx, rest)
+	if err != nil {
+		return err
+	}
+	marker := compactor.Compaction{
+		Kind: compactor.Marker, By: compactor.ByEmergency, State: compactor.Active, Trigger: compactor.OnHeal,
+		From: rest.from, To: rest.to, FromTime: at(n.first), ToTime: at(n.last), Messages: n.messages,
+	}
+	marker.Tokens = compactor.TokensOfCompaction(marker)
+	_, err = c.insert(tx, marker, generation)
+	return err
+}
+
+// stretch is what lies in a span: how many messages, and when the first and the
+// last of them were said.
+type stretch struct {
+	messages    int
+	first, last int64
+}
+
+func (c *Conversation) between(tx *sql.Tx, s span) (n stretch, err error) {
+	low, high := c.rows(s.from, s.to)
+	err = tx.QueryRow(`SELECT count(*),
+		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
+		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)
+		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.messages, &n.first, &n.last)
+	return n, err
+}

@@ -1,0 +1,69 @@
+// The outbox: replies on their way to people, each piece sent once.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// post puts the pieces of a reply into the outbox.
+func (c *Conversation) post(tx *sql.Tx, o Outcome) error {
+	if o.Reply == "" {
+		return nil
+	}
+	to, err := toJSON(o.To)
+	if err != nil {
+		return err
+	}
+	for part, text := range o.Pieces {
+		_, err := tx.Exec(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.id, o.Reply, part, len(o.Pieces), to, text, o.Failure, now())
+		if err != nil {
+			return fmt.Errorf("post part %d of reply %s: %w", part, o.Reply, err)
+		}
+	}
+	return nil
+}
+
+// Outbox returns the pieces that were not sent, in the order they are to be sent.
+func (c *Conversation) Outbox(ctx context.Context) (unsent []Piece, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		return each(tx, func(rows *sql.Rows) error {
+			var p Piece
+			var to string
+			if err := rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure, &p.Sending); err != nil {
+				return err
+			}
+			unsent = append(unsent, p)
+			return fromJSON(to, &unsent[len(unsent)-1].To)
+		}, `SELECT id, reply, part, parts, answers, text, failure, state = 'sending'
+			FROM outbox INDEXED BY outbox_unsent WHERE conversation = ? AND state <> 'sent' ORDER BY id`, c.id)
+	})
+	if err != nil {
+		return nil, c.fail("read outbox", err)
+	}
+	return unsent, nil
+}
+
+// Sending notes that a piece is being handed to the door. ErrNotFound: there is no
+// such piece, or it was sent.
+func (c *Conversation) Sending(ctx context.Context, row int64) error {
+	return c.mark(ctx, row, "UPDATE outbox SET state = 'sending' WHERE id = ? AND conversation = ? AND state <> 'sent'", row, c.id)
+}
+
+// Sent notes that a piece has arrived, and the platform's id of it. ErrNotFound:
+// there is no such piece, or it was sent before.
+func (c *Conversation) Sent(ctx context.Context, row int64, platformID string) error {
+	return c.mark(ctx, row, "UPDATE outbox SET state = 'sent', platform_id = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state <> 'sent'",
+		platformID, now(), row, c.id)
+}
+
+func (c *Conversation) mark(ctx context.Context, row int64, query string, args ...any) error {
+	err := c.store.update(ctx, func(tx *sql.Tx) error { return changed(tx, query, args...) })
+	if err != nil {
+		return c.fail(fmt.Sprintf("mark piece %d", row), err)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+// Search: memories and messages that speak of what a query asks.
+
+package memory
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Filter chooses memories.
+type Filter struct {
+	Conversation string // its name; empty: all conversations
+	Query        string // words to search for; empty: all memories, the newest first
+	Kind         string // empty: all kinds
+	State        string // empty: active
+	Limit        int    // how many at most; 0 or less: all
+	Offset       int    // how many of them are left out at the beginning
+}
+
+// States are the states of a memory.
+var States = []string{"active", "superseded", "forgotten", "replaced"}
+
+// Memories returns the memories that f chooses, and how many there are without
+// Limit and Offset. With a query they are ranked by its words, then by importance,
+// then the newer first. ErrNotFound: there is no such conversation.
+func (s *Store) Memories(ctx context.Context, f Filter) (found []Memory, total int, err error) {
+	var only int64
+	if f.Conversation != "" {
+		c, err := s.Find(ctx, f.Conversation)
+		if err != nil {
+			return nil, 0, err
+		}
+		only = c.id
+	}
+	found, total, err = s.memories(ctx, f, only)
+	if err != nil {
+		return nil, 0, fmt.Errorf("search memories: %w", err)
+	}
+	return found, total, nil
+}
+
+// SearchMemories returns the conversation's memories that speak of query, the best
+// first, at most limit; with an empty query the newest.
+func (c *Conversation) SearchMemories(ctx context.Context, query string, limit int) ([]Memory, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	found, _, err := c.store.memories(ctx, Filter{Query: query, Limit: limit}, c.id)
+	if err != nil {
+		return nil, c.fail("search memories", err)
+	}
+	return found, nil
+}
+
+// memories searches one conversation, or all of them if only is 0.
+func (s *Store) memories(ctx context.Context, f Filter, only int64) (found []Memory, total int, err error) {
+	if f.State == "" {
+		f.State = "active"
+	}
+	if !slices.Contains(States, f.State) {
+		return nil, 0, fmt.Errorf("there is no state %q: use one of %s", f.State, strings.Join(States, ", "))
+	}
+	if f.Kind != "" {
+		if _, err := kindIndex(f.Kind); err != nil {
+			return nil, 0, err
+		}
+	}
+	err = s.view(ctx, func(tx *sql.Tx) error {
+		choose := newest
+		if strings.TrimSpace(f.Query) != "" {
+			choose = ranked
+		}
+		chosen, err := choose(tx, f, only)
+		if err != nil {
+			return err
+		}
+		total = len(chosen)
+		chosen = chosen[min(max(f.Offset, 0), total):]
+		if f.Limit > 0 {
+			chosen = chosen[:min(f.Limit, len(chosen))]
+		}
+		for _, id := range chosen {
+			m, err := readMemory(tx, id)
+			if err != nil {
+				return err
+			}
+			found = append(found, m)
+		}
+		return nil
+	})
+	return found, total, err
+}
+
+// newest returns the numbers of all that f chooses without a query.
+func newest(tx *sql.Tx, f Filter, only int64) (order []int64, err error) {
+	where, args := "state = ? AND (kind = ? OR ? = '')", []any{f.State, f.Kind, f.Kind}
+	if only != 0 {
+		where, args = "conversation = ? AND "+where, append([]any{only}, args...)
+	}
+	err = each(tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		order = append(order, id)
+		return err
+	}, "SELECT id FROM memories WHERE "+where+" ORDER BY said_at DESC, id DESC", args...)
+	return order, err
+}
+
+// ranked returns the numbers of all that f chooses by its query, the best first.
+func ranked(tx *sql.Tx, f Filter, only int64) ([]int64, error) {
+	scores, err := scoreMemories(tx, f.Query, only)
+	if err != nil {
+		return nil, err
+	}
+	look, err := tx.Prepare("SELECT id, said_at, importance FROM memories WHERE id = ? AND state = ? AND (kind = ? OR ? = '')")
+	if err != nil {
+		return nil, err
+	}
+	type candidate struct {
+		id, saidAt int64
+		importance float64
+	}
+	var chosen []candidate
+	for id := range scores {
+		var m candidate
+		err := look.QueryRow(id, f.State, f.Kind, f.Kind).Scan(&m.id, &m.saidAt, &m.importance)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, m)
+	}
+	slices.SortFunc(chosen, func(x, y candidate) int {
+		return cmp.Or(cmp.Compare(scores[y.id], scores[x.id]), cmp.Compare(y.importance, x.importance),
+			cmp.Compare(y.saidAt, x.saidAt), cmp.Compare(y.id, x.id))
+	})
+	order := make([]int64, len(chosen))
+	for i, m := range chosen {
+		order[i] = m.id
+	}
+	return order, nil
+}
+
+// scoreMemories weighs the memories in which a word of query stands.
+func scoreMemories(tx *sql.Tx, query string, only int64) (map[int64]float64, error) {
+	scope, bounds := "", []any{}
+	if only != 0 {
+		scope, bounds = " AND conversation = ?", []any{only}
+	}
+	x := index{
+		count: func(term string) (df int, err error) {
+			err = tx.QueryRow("SELECT count(*) FROM memory_terms WHERE term = ?"+scope, append([]any{term}, bounds...)...).Scan(&df)
+			return df, err
+		},
+		postings: func(term string) ([]posting, error) {
+			return readPostings(tx, "SELECT memory, tf, length FROM memory_terms WHERE term = ?"+scope, append([]any{term}, bounds...)...)
+		},
+	}
+	err := tx.QueryRow("SELECT count(*) FROM memories WHERE state = 'active' AND (conversation = ?1 OR ?1 = 0)", only).Scan(&x.documents)
+	if err != nil {
+		return nil, err
+	}
+	return x.score(queryTerms(query))
+}
+
+func readPostings(tx *sql.Tx, query string, args ...any) ([]posting, error) {
+	var list []posting
+	err := each(tx, func(rows *sql.Rows) error {
+		var p posting
+		err := rows.Scan(&p.document, &p.tf, &p.length)
+		list = append(list, p)
+		return err
+	}, query, args...)
+	return list, err
+}
+
+// Recall returns the messages before seq before that speak of query, the best
+// first, at most limit; of equally good ones the newer first. What the bot found
+// in its own memory is not found again.
+func (c *Conversation) Recall(ctx context.Context, query string, limit int, before int64) (found []Found, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		x := index{
+			count: func(term string) (df int, err error) {
+				err = tx.QueryRow("SELECT count(*) FROM message_terms WHERE conversation = ? AND term = ? AND seq < ?", c.id, term, before).Scan(&df)
+				return df, err
+			},
+			postings: func(term string) ([]posting, error) {
+				return readPostings(tx, "SELECT seq, tf, length FROM message_terms WHERE conversation = ? AND term = ? AND seq < ?", c.id, term, before)
+			},
+		}
+		var next int64
+		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
+			return err
+		}
+		x.documents = int(max(min(next, before)-1, 0))
+		scores, err := x.score(queryTerms(query))
+		if err != nil {
+			return err
+		}
+		for _, seq := range best(scores, limit) {
+			said, err := c.messages(tx, seq, seq, "")
+			if err != nil {
+				return err
+			}
+			for _, m := range said {
+				found = append(found, Found{Message: m, Score: scores[seq]})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, c.fail("recall", err)
+	}
+	return found, nil
+}

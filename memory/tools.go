@@ -1,0 +1,237 @@
+// Tools: how a model reaches what a conversation remembers, and adds to it.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+const (
+	foundByDefault = 10
+	foundAtMost    = 50
+	clipAt         = 600 // characters of a message that recall shows
+	timeFormat     = "2006-01-02 15:04"
+)
+
+// ToolOptions say in which turn the tools run.
+type ToolOptions struct {
+	Turn     func() int64 // seq of the running turn; asked at each call
+	OnMemory func(Memory) // told each new memory; may be nil
+}
+
+// Tools returns memory_search, recall and memory_save, bound to the conversation:
+// none of them reaches another one.
+func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
+	return []llm.Tool{
+		{
+			Name:        "memory_search",
+			Description: "Search what you have kept in mind from this conversation: facts, preferences, decisions, plans. An empty query gives the newest.",
+			Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
+				`"query":{"type":"string","description":"words to search for"},`+
+				`"kind":{"type":"string","enum":%s},`+
+				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, kindsJSON(), foundAtMost)),
+			Run: c.runSearch,
+		},
+		{
+			Name:        "recall",
+			Description: "Search the transcript of this conversation for what was said, word for word, however long ago.",
+			Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
+				`"query":{"type":"string","description":"words to search for"},`+
+				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, foundAtMost)),
+			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+				return c.runRecall(ctx, arguments, o.Turn())
+			},
+		},
+		saveTool(false, func(ctx context.Context, d draft) (string, error) { return c.runSave(ctx, d, o) }),
+	}
+}
+
+// search is what a model asks of memory_search and recall.
+type search struct {
+	Query string `json:"query"`
+	Kind  string `json:"kind"`
+	Limit *int   `json:"limit"`
+}
+
+func readSearch(arguments json.RawMessage) (s search, limit int, err error) {
+	if err := json.Unmarshal(arguments, &s); err != nil {
+		return s, 0, fmt.Errorf("the arguments cannot be read (%w): query and kind are texts, limit is an integer", err)
+	}
+	limit = foundByDefault
+	if s.Limit != nil {
+		limit = *s.Limit
+	}
+	if limit < 1 {
+		return s, 0, fmt.Errorf("limit is %d: it must be from 1 to %d", limit, foundAtMost)
+	}
+	return s, min(limit, foundAtMost), nil
+}
+
+func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage) (string, error) {
+	s, limit, err := readSearch(arguments)
+	if err != nil {
+		return "", err
+	}
+	found, total, err := c.store.memories(ctx, Filter{Query: s.Query, Kind: s.Kind, Limit: limit}, c.id)
+	if err != nil {
+		return "", err
+	}
+	type memory struct {
+		ID       int64   `json:"id"`
+		Kind     string  `json:"kind"`
+		Content  string  `json:"content"`
+		Who      string  `json:"who"`
+		When     string  `json:"when"`
+		Messages []int64 `json:"messages"`
+	}
+	answer := struct {
+		Memories []memory `json:"memories"`
+		Total    int      `json:"total"`
+	}{[]memory{}, total}
+	for _, m := range found {
+		answer.Memories = append(answer.Memories, memory{m.ID, m.Kind, m.Content, m.Speaker, m.SaidAt.Format(timeFormat), m.Sources})
+	}
+	return plainJSON(answer)
+}
+
+func (c *Conversation) runRecall(ctx context.Context, arguments json.RawMessage, turn int64) (string, error) {
+	s, limit, err := readSearch(arguments)
+	if err != nil {
+		return "", err
+	}
+	found, err := c.Recall(ctx, s.Query, limit, turn)
+	if err != nil {
+		return "", err
+	}
+	type message struct {
+		Seq  int64  `json:"seq"`
+		Who  string `json:"who"`
+		When string `json:"when"`
+		Text string `json:"text"`
+	}
+	answer := struct {
+		Messages []message `json:"messages"`
+	}{[]message{}}
+	for _, m := range found {
+		answer.Messages = append(answer.Messages, message{m.Seq, who(m.Message), m.Time.Format(timeFormat), clip(m.Text)})
+	}
+	return plainJSON(answer)
+}
+
+// who names the speaker of a message for a model.
+func who(m compactor.Message) string {
+	switch {
+	case m.Role == llm.RoleAssistant:
+		return "assistant"
+	case m.Role == llm.RoleTool:
+		return "tool " + m.Tool
+	}
+	return m.Author
+}
+
+func clip(text string) string {
+	n := 0
+	for i := range text {
+		if n == clipAt {
+			return text[:i] + " …"
+		}
+		n++
+	}
+	return text
+}
+
+// plainJSON leaves <, > and & as they are: a model reads it, no browser.
+func plainJSON(value any) (string, error) {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return strings.TrimSuffix(text.String(), "\n"), err
+}
+
+// runSave saves at once what the model wants kept while it talks.
+func (c *Conversation) runSave(ctx context.Context, d draft, o ToolOptions) (string, error) {
+	d.by = byAssistant
+	if len(d.Messages) == 0 {
+		var err error
+		if d.Messages, err = c.asked(ctx, o.Turn()); err != nil {
+			return "", err
+		}
+	}
+	m, fresh, answer, err := c.remember(ctx, d)
+	switch {
+	case err != nil:
+		return "", err
+	case !fresh:
+		return fmt.Sprintf("This was known already, as memory %d; nothing more is to be done.", m.ID), nil
+	case o.OnMemory != nil:
+		o.OnMemory(m)
+	}
+	return answer, nil
+}
+
+// asked returns the seqs of what people said in a turn.
+func (c *Conversation) asked(ctx context.Context, turn int64) (seqs []int64, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		said, err := c.messages(tx, turn, maxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
+		for _, m := range said {
+			seqs = append(seqs, m.Seq)
+		}
+		return err
+	})
+	return seqs, err
+}
+
+// saveTool is memory_save, for the worker, which names the messages it read, or
+// for a conversation, where those of the running turn are meant.
+func saveTool(worker bool, save func(context.Context, draft) (string, error)) llm.Tool {
+	required := `"content","kind"`
+	if worker {
+		required += `,"messages"`
+	}
+	return llm.Tool{
+		Name:        "memory_save",
+		Description: "Keep one fact, preference, decision or plan in mind beyond this conversation's window. Names and dates written out, one memory a call.",
+		Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
+			`"content":{"type":"string","maxLength":%d,"description":"one sentence that stands alone and names who it is about"},`+
+			`"kind":{"type":"string","enum":%s},`+
+			`"importance":{"type":"number","minimum":0,"maximum":1},`+
+			`"messages":{"type":"array","items":{"type":"integer"},"description":"numbers of the messages it comes from"},`+
+			`"about":{"type":"string","description":"the speaker it is about, by name"},`+
+			`"supersedes":{"type":"integer","description":"id of the memory this one takes the place of"}},"required":[%s]}`,
+			maxContent, kindsJSON(), required)),
+		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+			d, err := readDraft(arguments)
+			if err != nil {
+				return "", err
+			}
+			return save(ctx, d)
+		},
+	}
+}
+
+func readDraft(arguments json.RawMessage) (draft, error) {
+	var a struct {
+		Content    string  `json:"content"`
+		Kind       string  `json:"kind"`
+		Importance float64 `json:"importance"`
+		Messages   []int64 `json:"messages"`
+		About      string  `json:"about"`
+		Supersedes int64   `json:"supersedes"`
+	}
+	if err := json.Unmarshal(arguments, &a); err != nil {
+		return draft{}, fmt.Errorf("the arguments cannot be read (%w): content, kind and about are texts, importance is a number, messages a list of integers, supersedes an integer", err)
+	}
+	d := draft{by: byWorker, supersedes: a.Supersedes}
+	d.Content, d.Kind, d.Importance, d.Messages, d.About = a.Content, a.Kind, a.Importance, a.Messages, a.About
+	return d, nil
+}
+
+func kindsJSON() string { return `["` + strings.Join(Kinds, `","`) + `"]` }

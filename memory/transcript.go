@@ -1,0 +1,214 @@
+// The transcript: a conversation's messages, each in its place for good.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/words"
+)
+
+// maxSeq is the largest seq a row id has room for.
+const maxSeq = math.MaxUint32
+
+// row returns the row id of a seq.
+func (c *Conversation) row(seq int64) int64 { return c.id<<32 | seq }
+
+// rows returns the row ids that bound the seqs from one to the other, both
+// included. Every query of messages goes through it, so that none leaves its
+// conversation, whatever numbers it is given; no seqs are the empty range.
+func (c *Conversation) rows(from, to int64) (low, high int64) {
+	from, to = max(from, 1), min(to, maxSeq)
+	if from > to {
+		return 1, 0
+	}
+	return c.row(from), c.row(to)
+}
+
+const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to,
+	calls, call_id, tool, native, said_at, addressed, tokens`
+
+// messages reads the messages of [from, to] that were not deleted, oldest first.
+// rest goes on after the WHERE clause.
+func (c *Conversation) messages(tx *sql.Tx, from, to int64, rest string, args ...any) ([]compactor.Message, error) {
+	return c.messagesOf(tx, "messages", from, to, rest, args...)
+}
+
+func (c *Conversation) messagesOf(tx *sql.Tx, table string, from, to int64, rest string, args ...any) ([]compactor.Message, error) {
+	low, high := c.rows(from, to)
+	var found []compactor.Message
+	err := each(tx, func(rows *sql.Rows) error {
+		m, err := scanMessage(rows)
+		found = append(found, m)
+		return err
+	}, "SELECT "+messageColumns+" FROM "+table+" WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
+	return found, err
+}
+
+func scanMessage(rows *sql.Rows) (compactor.Message, error) {
+	var m compactor.Message
+	var attachments, calls, native string
+	var saidAt int64
+	err := rows.Scan(&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo,
+		&calls, &m.CallID, &m.Tool, &native, &saidAt, &m.Addressed, &m.Tokens)
+	if err != nil {
+		return m, err
+	}
+	m.Time = at(saidAt)
+	if native != "" {
+		m.Native = json.RawMessage(native)
+	}
+	if err := fromJSON(attachments, &m.Attachments); err != nil {
+		return m, fmt.Errorf("attachments of message %d: %w", m.Seq, err)
+	}
+	if err := fromJSON(calls, &m.Calls); err != nil {
+		return m, fmt.Errorf("calls of message %d: %w", m.Seq, err)
+	}
+	return m, nil
+}
+
+// toJSON writes a list; an empty one is empty text.
+func toJSON[T any](list []T) (string, error) {
+	if len(list) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(list)
+	return string(text), err
+}
+
+func fromJSON[T any](text string, list *[]T) error {
+	if text == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text), list)
+}
+
+// Transcript returns the messages from seq from on, deleted ones left out, at most
+// limit of them, oldest first. The next page begins behind the last one's seq.
+func (c *Conversation) Transcript(ctx context.Context, from int64, limit int) (page []compactor.Message, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		page, err = c.messages(tx, from, maxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
+		return err
+	})
+	if err != nil {
+		return nil, c.fail("read transcript", err)
+	}
+	return page, nil
+}
+
+// The states of a turn. Its first message keeps it; the others have none.
+const (
+	waiting  = 0
+	answered = 1
+	closed   = 2 // nobody is going to answer it
+)
+
+// pen writes messages and their index rows inside one transaction.
+type pen struct {
+	c       *Conversation
+	tx      *sql.Tx
+	next    int64 // the seq of the next message
+	message *sql.Stmt
+	term    *sql.Stmt
+}
+
+func (c *Conversation) newPen(tx *sql.Tx) (*pen, error) {
+	p := &pen{c: c, tx: tx}
+	err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&p.next)
+	if err != nil {
+		return nil, err
+	}
+	p.message, err = tx.Prepare(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
+		calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	if err != nil {
+		return nil, err
+	}
+	p.term, err = tx.Prepare("INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (?, ?, ?, ?, ?)")
+	return p, err
+}
+
+// write stores m, whose seq and turn are given. turn is the state of the turn that
+// m begins, nil if it begins none; one that waits is begun for the first time.
+func (p *pen) write(m compactor.Message, turn any) error {
+	if m.Seq < p.next || m.Seq > maxSeq {
+		return fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next)
+	}
+	attachments, err := toJSON(m.Attachments)
+	if err != nil {
+		return err
+	}
+	calls, err := toJSON(m.Calls)
+	if err != nil {
+		return err
+	}
+	attempts := 0
+	if turn == waiting {
+		attempts = 1
+	}
+	_, err = p.message.Exec(p.c.row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo,
+		calls, m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), now(), m.Addressed, turn, attempts, m.Tokens)
+	if err != nil {
+		return fmt.Errorf("write message %d: %w", m.Seq, err)
+	}
+	p.next = m.Seq + 1
+	counts, length := count(indexed(m))
+	for term, tf := range counts {
+		if _, err := p.term.Exec(p.c.id, term, m.Seq, tf, length); err != nil {
+			return fmt.Errorf("index message %d: %w", m.Seq, err)
+		}
+	}
+	return nil
+}
+
+// finish gives the pen back: the conversation's next seq is where it stopped.
+func (p *pen) finish() error {
+	_, err := p.tx.Exec("UPDATE conversations SET next_seq = ? WHERE id = ?", p.next, p.c.id)
+	return err
+}
+
+// indexed returns the words by which a message is found: its text, what came with
+// it, and who said it.
+func indexed(m compactor.Message) []string {
+	if m.Role == llm.RoleTool && remembering[m.Tool] {
+		return nil // it repeats what is found elsewhere
+	}
+	terms := words.Content(m.Text)
+	for _, a := range m.Attachments {
+		terms = append(terms, words.Content(a.Name+" "+a.Caption)...)
+	}
+	if len(terms) == 0 {
+		return nil
+	}
+	return append(terms, words.Content(m.Author)...)
+}
+
+// remembering are the tools whose results are the bot's own memory.
+var remembering = map[string]bool{"memory_search": true, "recall": true, "expand": true, "context": true}
+
+// Counts are a conversation's numbers for a gauge.
+type Counts struct {
+	Messages int // in all, deleted ones left out
+	Waiting  int // in the inbox
+	Memories int // active ones
+}
+
+// Counts counts the conversation. It reads every message's row once.
+func (c *Conversation) Counts(ctx context.Context) (n Counts, err error) {
+	low, high := c.rows(1, maxSeq)
+	err = c.store.read.QueryRowContext(ctx, `SELECT
+		(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
+		(SELECT count(*) FROM inbox WHERE conversation = ?),
+		(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`,
+		low, high, c.id, c.id).Scan(&n.Messages, &n.Waiting, &n.Memories)
+	if err != nil {
+		return n, c.fail("count", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,113 @@
+// Turns: what is still to be answered, and what an answer leaves behind.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// Unanswered returns the oldest turn that waits for its answer, if there is one.
+func (c *Conversation) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		turn.Seq, err = c.open(tx)
+		if err != nil || turn.Seq == 0 {
+			return err
+		}
+		ok = true
+		if err := tx.QueryRow("SELECT attempts FROM messages WHERE id = ?", c.row(turn.Seq)).Scan(&turn.Attempts); err != nil {
+			return err
+		}
+		said, err := c.messages(tx, turn.Seq, maxSeq, "AND turn = ? ORDER BY id", turn.Seq)
+		for _, m := range said {
+			if m.Role == llm.RoleUser && m.Time.After(turn.Time) {
+				turn.Time = m.Time
+			}
+			if m.Addressed {
+				turn.To = append(turn.To, m.ID)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return Turn{}, false, c.fail("find unanswered turn", err)
+	}
+	return turn, ok, nil
+}
+
+// open returns the seq of the oldest turn that waits, 0 if none does.
+func (c *Conversation) open(tx *sql.Tx) (seq int64, err error) {
+	low, high := c.rows(1, maxSeq)
+	err = tx.QueryRow(`SELECT seq FROM messages INDEXED BY messages_waiting
+		WHERE id BETWEEN ? AND ? AND answered = 0 ORDER BY id LIMIT 1`, low, high).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return seq, err
+}
+
+// Retry notes that a waiting turn is begun once more, and returns how often it
+// was begun, this time included. ErrNotFound: no such turn waits.
+func (c *Conversation) Retry(ctx context.Context, turn int64) (attempts int, err error) {
+	low, high := c.rows(turn, turn)
+	err = c.store.update(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRow(`UPDATE messages SET attempts = attempts + 1
+			WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts`, low, high).Scan(&attempts)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return 0, c.fail(fmt.Sprintf("retry turn %d", turn), err)
+	}
+	return attempts, nil
+}
+
+// Finish ends a waiting turn in one transaction: it writes what bot and tools
+// said, puts the reply into the outbox, and marks the turn answered, or closed if
+// it failed or nothing is said. The messages' seqs must go up, from the next one
+// of the conversation on. ErrNotFound: no such turn waits.
+func (c *Conversation) Finish(ctx context.Context, o Outcome) error {
+	err := c.store.update(ctx, func(tx *sql.Tx) error {
+		state := answered
+		if o.Failure || o.Reply == "" {
+			state = closed
+		}
+		low, high := c.rows(o.Turn, o.Turn)
+		if err := changed(tx, "UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high); err != nil {
+			return err
+		}
+		if err := c.append(tx, o.Turn, o.Messages); err != nil {
+			return err
+		}
+		return c.post(tx, o)
+	})
+	if err != nil {
+		return c.fail(fmt.Sprintf("finish turn %d", o.Turn), err)
+	}
+	return nil
+}
+
+func (c *Conversation) append(tx *sql.Tx, turn int64, messages []compactor.Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	p, err := c.newPen(tx)
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if m.Turn != turn || m.Role == llm.RoleUser {
+			return fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn)
+		}
+		if err := p.write(m, nil); err != nil {
+			return err
+		}
+	}
+	return p.finish()
+}

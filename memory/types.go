@@ -1,0 +1,88 @@
+package memory
+
+import (
+	"errors"
+	"time"
+
+	"cairn/compactor"
+)
+
+// Errors that callers branch on.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrInUse    = errors.New("the data folder is in use") // another bot holds its lock
+	ErrNewer    = errors.New("the database was written by a newer cairn")
+	ErrLive     = errors.New("the conversation is in use") // people talked in it: nothing may be imported
+)
+
+// Inbound is a message as a door hands it over.
+type Inbound struct {
+	ID          string // the platform's id, unique in its conversation; never empty
+	AuthorID    string
+	Author      string
+	Text        string
+	Attachments []compactor.Attachment
+	ReplyTo     string    // the platform's id of the message it replies to
+	Time        time.Time // when it was said
+	Addressed   bool      // somebody wants an answer
+}
+
+// Receipt is what became of a delivered message.
+type Receipt struct {
+	Fresh bool  // false: it was here already
+	Seq   int64 // its place, if it has been taken up; 0: it waits in the inbox
+}
+
+// Turn is an unanswered turn, found at start.
+type Turn struct {
+	Seq      int64     // of its first message
+	Attempts int       // how often it was begun, this time included
+	Time     time.Time // when its newest message was said
+	To       []string  // the platform ids of its addressed messages
+}
+
+// Outcome ends a turn: one transaction writes all of it.
+type Outcome struct {
+	Turn     int64               // the turn that is answered
+	Messages []compactor.Message // what the bot and its tools said, seqs given, in order; may be empty
+	Reply    string              // id of the reply on its way to people; empty: nothing is sent
+	To       []string            // platform ids of the messages it answers
+	Pieces   []string            // the reply, cut for the door
+	Failure  bool                // Pieces are a plain sentence about a failure, not the assistant's words
+}
+
+// Piece is one row of the outbox.
+type Piece struct {
+	Row     int64
+	Reply   string // id of the reply it is part of
+	Part    int    // from 0
+	Parts   int
+	To      []string
+	Text    string
+	Failure bool
+	Sending bool // it was handed to the door before, and may have arrived
+}
+
+// Memory is one fact, preference, decision, … worth keeping beyond the conversation.
+type Memory struct {
+	ID           int64     `json:"id"`
+	Conversation string    `json:"channel"`
+	Kind         string    `json:"kind"`
+	Content      string    `json:"content"`
+	Importance   float64   `json:"importance"` // 0 to 1
+	Speaker      string    `json:"speaker"`    // who said it
+	About        string    `json:"about"`
+	By           string    `json:"by"` // worker, built-in, assistant, person
+	SaidAt       time.Time `json:"said_at"`
+	SavedAt      time.Time `json:"saved_at"`
+	Confirmed    int       `json:"confirmed"` // how often it was said, the first time included
+	Sources      []int64   `json:"sources"`   // seqs of the messages it came from
+	State        string    `json:"state"`     // active, superseded, forgotten, replaced
+	SupersededBy int64     `json:"superseded_by,omitempty"`
+}
+
+// Found is a message that recall found.
+type Found struct {
+	compactor.Message
+	Score float64
+}

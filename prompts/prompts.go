@@ -1,0 +1,30 @@
+// Package prompts holds every text a model is told, as files beside this one.
+package prompts
+
+import _ "embed"
+
+// System is the system prompt of the bot in a conversation. The agent's
+// instructions stand above it.
+//
+//go:embed system.md
+var System string
+
+// Worker is the system prompt of the worker, which sums up the oldest messages.
+//
+//go:embed worker.md
+var Worker string
+
+// Fold is what the worker is told on top when it sums up summaries.
+//
+//go:embed fold.md
+var Fold string
+
+// Reminder is what a worker is told that answered with text instead of a call.
+//
+//go:embed reminder.md
+var Reminder string
+
+// Plain is what a worker is told on top whose server takes no tools.
+//
+//go:embed plain.md
+var Plain string
