@@ -103,12 +103,12 @@ func (c *chooser) scoreOf(s *sentence) float64 {
 	sum := 0.0
 	for _, term := range s.terms {
 		if c.told[term] {
-			sum += 0.2 * c.rarity[term]
+			sum += 0.3 * c.rarity[term]
 		} else {
 			sum += c.rarity[term]
 		}
 	}
-	return s.weight * sum / math.Pow(float64(s.tokens), 0.9)
+	return s.weight * sum / math.Pow(float64(s.tokens), 0.85)
 }
 
 // rarities returns for each term the logarithm of how rarely a sentence has it.

@@ -11,49 +11,48 @@ import (
 	"cairn/llm"
 )
 
-// sign is a kind of memory and the words people say it with.
-type sign struct {
-	kind       string
-	importance float64
-	cues       []string // as they stand between blanks, in small letters
+// importance is what a memory of each kind is worth, 0 to 1.
+var importance = map[string]float64{
+	"identity": 1.0, "goal": 0.9, "decision": 0.8, "todo": 0.8,
+	"preference": 0.7, "fact": 0.6, "event": 0.4, "observation": 0.3,
 }
 
-// signs are tried in this order: the first that fits tells the kind.
-var signs = []sign{
-	{"identity", 1.0, []string{
+// cues are the words by which people show what kind of thing they say, in the
+// order in which they are tried. They stand between blanks, in small letters.
+var cues = []struct {
+	kind  string
+	words []string
+}{
+	{"identity", []string{
 		" my name is ", " call me ", " i was born ", " i'm from ", " i am from ", " i come from ", " i live in ", " i'm living in ",
 		" my pronouns ", " i work as ", " i work at ", " i work for ", " i identify ", " i'm a ", " i am a ", " i'm an ", " i am an ",
 		" ich heiße ", " ich wohne ", " ich bin ", " je m'appelle ", " j'habite ", " me llamo ", " vivo en ", " меня зовут ", " я живу ",
 		"我叫", "我住", "我是", "私の名前", "住んでいます", "저는",
 	}},
-	{"decision", 0.8, []string{
-		" decided ", " i've decided ", " made up my mind ", " i chose ", " we chose ", " we agreed ", " i'm going with ", " settled on ",
-		" entschieden ", " beschlossen ", " j'ai décidé ", " decidí ", " я решил ", " я решила ", " решили ", "决定", "決め",
+	{"decision", []string{
+		" decided ", " made up my mind ", " i chose ", " we chose ", " we agreed ", " i'm going with ", " settled on ",
+		" entschieden ", " beschlossen ", " j'ai décidé ", " decidí ", " я решил ", " я решила ", "决定", "決め",
 	}},
-	{"todo", 0.8, []string{
-		" i need to ", " i have to ", " i've got to ", " i must ", " remind me ", " don't forget ", " remember to ", " i should ", " we need to ", " we have to ",
-		" ich muss ", " il faut que ", " je dois ", " tengo que ", " мне нужно ", " я должен ", " я должна ", "我要", "我得", "なければ", "해야",
+	{"todo", []string{
+		" i need to ", " i have to ", " i've got to ", " i must ", " remind me ", " don't forget ", " remember to ", " i should ",
+		" we need to ", " we have to ", " ich muss ", " je dois ", " tengo que ", " мне нужно ", " я должен ", " я должна ",
+		"我要", "我得", "なければ", "해야",
 	}},
-	{"goal", 0.9, []string{
-		" i want to ", " i wanna ", " i hope to ", " i'd like to ", " i'd love to ", " i'm hoping ", " my goal ", " my dream ", " i dream ", " i plan ",
-		" i'm planning ", " we're planning ", " planning to ", " i'm going to ", " gonna ", " i'll ", " we'll ", " i'm thinking of ", " i'm looking to ", " thinking about ",
+	{"goal", []string{
+		" i want to ", " i wanna ", " i hope to ", " i'd like to ", " i'd love to ", " i'm hoping ", " my goal ", " my dream ", " i plan ",
+		" planning to ", " i'm going to ", " we're going to ", " gonna ", " i'll ", " we'll ", " i'm thinking of ", " i'm looking to ",
 		" ich will ", " ich möchte ", " je veux ", " je voudrais ", " quiero ", " я хочу ", "我想", "打算", "したい", "싶",
 	}},
-	{"preference", 0.7, []string{
-		" i like ", " i love ", " i prefer ", " i enjoy ", " i hate ", " i dislike ", " i can't stand ", " favorite ", " favourite ", " i'm into ",
-		" a fan of ", " i don't like ", " i'd rather ", " i'm allergic ", " i adore ",
-		" ich mag ", " lieber ", " j'aime ", " je préfère ", " me gusta ", " prefiero ", " я люблю ", " мне нравится ", "我喜欢", "我爱", "我讨厌", "好きです", "좋아",
+	{"preference", []string{
+		" i like ", " i love ", " i prefer ", " i enjoy ", " i hate ", " i dislike ", " i can't stand ", " favorite ", " favourite ",
+		" i'm into ", " a fan of ", " i don't like ", " i'd rather ", " allergic ", " i adore ",
+		" ich mag ", " j'aime ", " je préfère ", " me gusta ", " prefiero ", " я люблю ", " мне нравится ",
+		"我喜欢", "我爱", "我讨厌", "好きです", "좋아",
 	}},
-	{"event", 0.4, []string{
-		" i went ", " we went ", " i got ", " we got ", " i just ", " i visited ", " i met ", " i bought ", " i attended ", " i joined ", " i started ",
-		" i finished ", " i won ", " i had ", " we had ", " i made ", " i took ", " we took ", " i did ", " i saw ", " i ran ", " i moved ", " yesterday ", " last week ", " last night ",
-	}},
-	{"fact", 0.6, []string{" my ", " our ", " i have ", " we have ", " i've ", " we've ", " mein ", " meine ", " mon ", " ma ", " mi ", " мой ", " моя ", " у меня ", "我有", "我的", "私の"}},
-	{"observation", 0.3, nil},
 }
 
 // maxMemory is the most tokens of one memory: it is one thing, not a page.
-const maxMemory = 70
+const maxMemory = 80
 
 // draftMemories returns the memories of a span, best first: of each message of a
 // person the sentences worth most. There are at most limit, and at most one for two
@@ -93,55 +92,64 @@ func draftMemories(messages []Message, sentences []*sentence, limit int) []Memor
 	return memories
 }
 
-// draft makes one memory of a message's sentences; worth is 0 if they hold none.
+// draft makes one memory of a message's sentences and of what came with it; worth
+// is 0 if they hold none.
 func draft(m Message, sentences []*sentence, rarity map[string]float64) (_ MemoryDraft, worth float64) {
-	telling := make([]*sentence, 0, len(sentences))
+	var telling, traces []*sentence
 	for _, s := range sentences {
-		if s.idle {
-			continue
+		switch {
+		case s.trace:
+			traces = append(traces, s)
+		case !s.idle:
+			telling = append(telling, s)
+			s.score = 0
+			for _, term := range s.terms {
+				s.score += s.weight * rarity[term]
+			}
 		}
-		s.score = 0
-		for _, term := range s.terms {
-			s.score += s.weight * rarity[term]
-		}
-		telling = append(telling, s)
+	}
+	if len(telling) == 0 {
+		return MemoryDraft{}, 0
 	}
 	slices.SortStableFunc(telling, func(a, b *sentence) int { return cmp.Compare(b.score, a.score) })
-	kept, tokens, best := telling[:0], 0, sign{}
-	for _, s := range telling {
+	kind, tokens := "", 0
+	var kept []*sentence
+	for _, s := range append(telling, traces...) {
 		if tokens += s.tokens; tokens > maxMemory && len(kept) > 0 {
 			break
 		}
 		kept = append(kept, s)
-		if found := signOf(s.text); found.importance > best.importance {
-			best = found
+		if s.trace {
+			continue
 		}
 		worth += s.score
-	}
-	if len(kept) == 0 {
-		return MemoryDraft{}, 0
+		if k := kindOfMemory(s); importance[k] > importance[kind] {
+			kind = k
+		}
 	}
 	slices.SortFunc(kept, func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
-	texts := make([]string, len(kept))
-	for i, s := range kept {
-		texts[i] = s.text
+	content := kept[0].speaker + ":"
+	for _, s := range kept {
+		content += " " + s.text
 	}
 	return MemoryDraft{
-		Kind: best.kind, Importance: best.importance, About: m.Author,
-		Content:  kept[0].speaker + ": " + strings.Join(texts, " "),
-		Messages: []int64{m.Seq},
-	}, worth * (0.5 + best.importance)
+		Kind: kind, Importance: importance[kind], About: m.Author,
+		Content: content, Messages: []int64{m.Seq},
+	}, worth * (1 + importance[kind])
 }
 
-// signOf returns the first sign that fits a sentence.
-func signOf(text string) sign {
-	plain := " " + strings.NewReplacer("’", "'", ",", " ", ".", " ", "!", " ", ";", " ").Replace(strings.ToLower(text)) + " "
-	for _, s := range signs {
-		for _, cue := range s.cues {
-			if strings.Contains(plain, cue) {
-				return s
+// kindOfMemory tells what kind of thing a sentence says.
+func kindOfMemory(s *sentence) string {
+	plain := " " + toBlanks.Replace(strings.ToLower(s.text)) + " "
+	for _, c := range cues {
+		for _, words := range c.words {
+			if strings.Contains(plain, words) {
+				return c.kind
 			}
 		}
 	}
-	return signs[len(signs)-1]
+	return s.kind
 }
+
+// toBlanks makes a sentence's words stand between blanks.
+var toBlanks = strings.NewReplacer("’", "'", ",", " ", ".", " ", "!", " ", ";", " ", ":", " ")

@@ -24,7 +24,10 @@ type sentence struct {
 	tokens  int     // of text, blank included
 	label   int     // tokens of the speaker's name before it
 	weight  float64 // what speaks for it beside its terms; 1 is plain
-	idle    bool    // a question, small talk, an attachment: nothing to remember
+	idle    bool    // a question or small talk: nothing to remember
+	trace   bool    // of an attachment
+	timed   bool    // it says when
+	kind    string  // of memory, as far as the weights tell
 	score   float64 // see chooser
 	taken   bool    // chosen
 }
@@ -50,8 +53,7 @@ func sentencesOf(messages []Message, focus string) []*sentence {
 		}
 		add := func(text string, judge func(*sentence)) {
 			s := s
-			s.text = oneLine(Clip(text, maxSentence))
-			if s.text == "" {
+			if s.text = text; text == "" {
 				return
 			}
 			s.place = len(all)
@@ -62,15 +64,17 @@ func sentencesOf(messages []Message, focus string) []*sentence {
 					s.weight += focusWeight
 				}
 			}
-			s.text = withDates(s.text, m.Time)
+			if s.timed {
+				s.text = withDates(s.text, m.Time)
+			}
 			s.tokens = Estimate(s.text)
 			all = append(all, &s)
 		}
 		for _, text := range words.Sentences(withoutFences(m.Text)) {
-			add(trimTalk(text, names), func(s *sentence) { s.judge(names) })
+			add(trimTalk(oneLine(Clip(text, maxSentence)), names), func(s *sentence) { s.judge(names) })
 		}
 		for _, a := range m.Attachments {
-			add(a.words(), func(s *sentence) { s.weight, s.idle = attachmentWeight, true })
+			add(oneLine(Clip(a.words(), maxSentence)), func(s *sentence) { s.weight, s.trace = attachmentWeight, true })
 		}
 	}
 	return all
@@ -87,32 +91,24 @@ func speakerOf(m Message) string {
 	return "someone"
 }
 
-// namesOf returns the first names of those who speak, in small letters.
+// namesOf returns the first names of those who speak and their short forms, of
+// three letters and more, in small letters.
 func namesOf(messages []Message) map[string]bool {
 	names := map[string]bool{}
 	for _, m := range messages {
-		if name, _, _ := strings.Cut(strings.ToLower(m.Author), " "); name != "" {
-			names[name] = true
+		name, _, _ := strings.Cut(strings.ToLower(cleanName(m.Author)), " ")
+		if names[name] {
+			continue
 		}
+		letters := 0
+		for i := range name {
+			if letters++; letters > 3 {
+				names[name[:i]] = true
+			}
+		}
+		names[name] = true
 	}
 	return names
-}
-
-// isName reports whether word is one of names or a short form of one.
-func isName(word string, names map[string]bool) bool {
-	word = strings.ToLower(word)
-	if names[word] {
-		return true
-	}
-	if len(word) < 3 {
-		return false
-	}
-	for name := range names {
-		if strings.HasPrefix(name, word) {
-			return true
-		}
-	}
-	return false
 }
 
 // oneLine makes a text that cannot forge a line: no line ends, no control
@@ -179,7 +175,7 @@ func trimTalk(text string, names map[string]bool) string {
 }
 
 func idleWord(word string, names map[string]bool) bool {
-	return interjections[strings.ToLower(word)] || isName(word, names)
+	return interjections[strings.ToLower(word)] || names[strings.ToLower(word)]
 }
 
 func distinct(terms []string) []string {
@@ -194,9 +190,9 @@ func distinct(terms []string) []string {
 	return kept
 }
 
-func set(words ...string) map[string]bool {
-	set := make(map[string]bool, len(words))
-	for _, word := range words {
+func set(list ...string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, word := range list {
 		set[word] = true
 	}
 	return set

@@ -15,6 +15,9 @@ var relative = regexp.MustCompile(`(?i)\b(?:day before yesterday|day after tomor
 	`(?:last|next|this) (?:week|weekend|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|` +
 	`(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten) (day|week|month|year)s? ago)\b`)
 
+// likened finds what makes a time no time: "it feels like just yesterday".
+var likened = regexp.MustCompile(`(?i)\blike (?:just |only |it was )*$`)
+
 // withDates adds to a text, said at a given time, what its relative times mean: "We
 // met yesterday (7 May 2023)". It adds what is certain and nothing else.
 func withDates(text string, said time.Time) string {
@@ -28,7 +31,8 @@ func withDates(text string, said time.Time) string {
 		if m[2] >= 0 {
 			count, unit = strings.ToLower(text[m[2]:m[3]]), strings.ToLower(text[m[4]:m[5]])
 		}
-		if date := resolve(strings.ToLower(text[m[0]:m[1]]), count, unit, said.UTC()); date != "" {
+		date := resolve(strings.ToLower(text[m[0]:m[1]]), count, unit, said.UTC())
+		if date != "" && !likened.MatchString(text[:m[0]]) {
 			b.WriteString(text[done:m[1]] + " (" + date + ")")
 			done = m[1]
 		}

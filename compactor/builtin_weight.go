@@ -14,20 +14,20 @@ import (
 const (
 	numberWeight     = 0.15
 	timeWeight       = 0.8
-	nameWeight       = 1.0 // of each proper noun or quotation, two at most
-	selfWeight       = 0.3 // the speaker tells of themselves
+	nameWeight       = 1.3 // of each proper noun or quotation, two at most
+	selfWeight       = 0.6 // the speaker tells of themselves
 	deedWeight       = 0.3 // something is decided or happens
 	questionFactor   = 0.2
 	talkFactor       = 0.3
 	youFactor        = 0.5 // it is about the other one
-	attachmentWeight = 0.5
-	focusWeight      = 2.0 // of each word that was asked for
+	attachmentWeight = 0.9
+	focusWeight      = 4.0 // of each word that was asked for
 )
 
-// judge sets weight and idle of a sentence whose text and terms are set.
+// judge sets weight, idle, timed and kind of a sentence whose text and terms are set.
 func (s *sentence) judge(names map[string]bool) {
 	s.weight = 1
-	var number, time, self, you, deed bool
+	var number, self, you, deed bool
 	proper, telling := strings.Count(s.text, `"`)/2+strings.Count(s.text, "“"), 0
 	for i, word := range strings.FieldsFunc(s.text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '\'' && r != '’'
@@ -37,20 +37,20 @@ func (s *sentence) judge(names map[string]bool) {
 		switch {
 		case unicode.IsNumber(first):
 			number = true
-			time = time || len(word) == 4 && (word[:2] == "19" || word[:2] == "20")
-		case timeWords[lower]:
-			time = true
+			s.timed = s.timed || len(word) == 4 && (word[:2] == "19" || word[:2] == "20")
+		case timeWords[lower] && word != "may":
+			s.timed = true
 		case selfWords[lower]:
 			self = true
 		case youWords[lower]:
 			you = true
-		case i > 0 && unicode.IsUpper(first) && !isName(strings.TrimSuffix(lower, "'s"), names) && len(words.Content(word)) > 0:
+		case i > 0 && unicode.IsUpper(first) && !names[strings.TrimSuffix(lower, "'s")] && len(words.Content(word)) > 0:
 			proper++
 		}
 	}
 	for _, term := range s.terms {
 		deed = deed || deedWords[term]
-		if !talkWords[term] {
+		if !talkWords[term] && !names[term] {
 			telling++
 		}
 	}
@@ -58,7 +58,7 @@ func (s *sentence) judge(names map[string]bool) {
 	for _, reason := range []struct {
 		holds bool
 		more  float64
-	}{{number, numberWeight}, {time, timeWeight}, {self, selfWeight}, {deed, deedWeight}} {
+	}{{number, numberWeight}, {s.timed, timeWeight}, {self, selfWeight}, {deed, deedWeight}} {
 		if reason.holds {
 			s.weight += reason.more
 		}
@@ -70,9 +70,20 @@ func (s *sentence) judge(names map[string]bool) {
 		s.weight *= questionFactor
 		s.idle = true
 	}
-	if telling < 2 {
+	switch telling {
+	case 0:
+		s.weight, s.idle = 0, true
+	case 1:
 		s.weight *= talkFactor
 		s.idle = true
+	}
+	switch {
+	case self && s.timed:
+		s.kind = "event"
+	case self:
+		s.kind = "fact"
+	default:
+		s.kind = "observation"
 	}
 }
 

@@ -108,9 +108,8 @@ func (c *Compactor) Check(ctx context.Context) {
 	c.landStaged(ctx, p)
 	if levelOf(c.used(c.h.snapshot()), window, p) == emergency {
 		c.relieve(ctx, OnEmergency, int(p.BackgroundThreshold*float64(window)))
-	} else {
-		c.clearBatch(ctx, p, window)
 	}
+	c.clearBatch(ctx, p, window)
 	c.start(c.next())
 }
 

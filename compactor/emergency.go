@@ -159,23 +159,24 @@ func (c *Compactor) flush(ctx context.Context, p Policy) {
 }
 
 // clearBatch clears old tool results when that frees a quarter of the window at
-// once: more often would throw away the provider's prompt cache for little.
+// once: more often would throw away the provider's prompt cache for little. What the
+// running turn had to clear stays so.
 func (c *Compactor) clearBatch(ctx context.Context, p Policy, window int) {
-	s := c.h.snapshot()
-	to := lastResult(s.lines, s.stored)
-	if to <= s.head.ClearedTo && s.clearedTo <= s.head.ClearedTo {
-		return
-	}
-	if s.clearedTo <= s.head.ClearedTo { // else the running turn had to clear: keep it so
-		if !mayFree(s.lines, s.head.ClearedTo, p, window/4) {
+	for {
+		s := c.h.snapshot()
+		to := lastResult(s.lines, s.stored)
+		had := s.clearedTo > s.head.ClearedTo
+		if to <= s.head.ClearedTo || !had && !mayFree(s.lines, s.head.ClearedTo, p, window/4) {
 			return
 		}
-	}
-	if to <= s.head.ClearedTo {
-		return
-	}
-	if head, _, err := c.o.Records.Apply(ctx, s.head.Generation, Change{ClearedTo: to}); err == nil {
+		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{ClearedTo: to})
+		if err != nil {
+			return // the next check tries again
+		}
 		c.h.swap(head, p)
+		if applied {
+			return
+		}
 	}
 }
 

@@ -248,7 +248,7 @@ func (h *History) hide(lines []line) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hidden = slices.Concat(h.hidden, lines)
-	h.head.Stack = withHidden(h.head.Stack, lines)
+	h.head.Stack = withHidden(h.head.Stack, h.hidden) // runs that have grown together are one marker
 	h.headText, h.headCost = renderHead(h.keptFirstLocked(), h.head.Stack)
 	h.dropCoveredLocked()
 }

@@ -13,6 +13,7 @@ import (
 type job struct {
 	row      Compaction
 	tokens   int  // of the span, as it stood when planned
+	most     int  // tokens the text may have; 0: as the policy says
 	builtIn  bool // the built-in summarizer makes it
 	policy   Policy
 	window   int
@@ -119,17 +120,20 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 
 // planHeal chooses the oldest row that stands in for a better summary. The
 // built-in summarizer heals markers only: its own summaries wait for a model. A
-// heal that makes the view larger needs room for it.
+// heal that makes the view larger needs room for it; one that does not may always run.
 func (c *Compactor) planHeal(s snapshot, p Policy, window, used int, builtIn bool) *job {
 	for _, row := range s.head.Stack {
 		if row.ID == 0 || !row.NeedsHealing() || builtIn && row.Kind != Marker {
 			continue
 		}
+		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, builtIn)
 		growth := p.entryCap(window) - TokensOfCompaction(row)
 		if float64(used+growth) >= 0.95*p.EmergencyThreshold*float64(window) {
-			continue
+			if row.Kind == Marker {
+				continue
+			}
+			j.most = Estimate(row.Text)
 		}
-		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, builtIn)
 		j.row.From, j.row.To, j.row.Messages = row.From, row.To, row.Messages
 		j.row.FromTime, j.row.ToTime = row.FromTime, row.ToTime
 		return j

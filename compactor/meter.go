@@ -220,24 +220,36 @@ func Clip(text string, tokens int) string {
 	if Estimate(text) <= tokens {
 		return text
 	}
-	for room := tokens - Estimate(clipMark(len(text))); room >= clipRoom; room = room * 9 / 10 {
-		head := text[:longest(len(text), func(n int) bool { return Estimate(text[:n]) <= room*2/3 })]
-		rest := text[len(head):]
-		n := longest(len(rest), func(n int) bool { return Estimate(rest[len(rest)-n:]) <= room/3 })
-		head, tail := wholeRunes(head), rest[len(rest)-n:]
-		for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
-			tail = tail[1:]
-		}
-		left := utf8.RuneCountInString(text) - utf8.RuneCountInString(head) - utf8.RuneCountInString(tail)
-		if clipped := head + clipMark(left) + tail; Estimate(clipped) <= tokens {
-			return clipped
-		}
+	room := tokens - Estimate(clipMark(len(text)))
+	if room < clipRoom {
+		return beginning(text, tokens)
 	}
-	return wholeRunes(text[:longest(len(text), func(n int) bool { return Estimate(wholeRunes(text[:n])) <= tokens })])
+	head := beginning(text, room*2/3)
+	tail := ending(text[len(head):], room/3)
+	left := utf8.RuneCountInString(text[len(head) : len(text)-len(tail)])
+	return head + clipMark(left) + tail
 }
 
 // clipRoom is the fewest tokens worth sharing between two ends.
 const clipRoom = 12
+
+// beginning returns the most of text's beginning that costs at most so many tokens.
+func beginning(text string, tokens int) string {
+	n := longest(len(text), func(n int) bool { return Estimate(text[:n]) <= tokens })
+	for n < len(text) && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// ending returns the most of text's end that costs at most so many tokens.
+func ending(text string, tokens int) string {
+	at := len(text) - longest(len(text), func(n int) bool { return Estimate(text[len(text)-n:]) <= tokens })
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return text[at:]
+}
 
 // longest returns about the largest n up to limit that fits, for a fits that holds
 // up to some n. It tries few n beyond twice the answer, so that a little of a very
@@ -258,17 +270,4 @@ func longest(limit int, fits func(n int) bool) int {
 		}
 	}
 	return low
-}
-
-// wholeRunes cuts off a character that text ends in the middle of.
-func wholeRunes(text string) string {
-	for i := len(text) - 1; i >= 0 && i >= len(text)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(text[i]) {
-			if !utf8.FullRuneInString(text[i:]) {
-				return text[:i]
-			}
-			break
-		}
-	}
-	return text
 }

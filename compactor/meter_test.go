@@ -83,9 +83,24 @@ func TestEstimate(t *testing.T) {
 			t.Errorf("%d", got)
 		}
 	})
-	t.Run("base64 costs at least half a token a character", func(t *testing.T) {
-		if text := samples()["base64"]; Estimate(text) < len(text)/2 {
-			t.Errorf("%d for %d characters", Estimate(text), len(text))
+	t.Run("base64 and hex cost more than half a token a character, long words do not", func(t *testing.T) {
+		for kind, per := range map[string]float64{"base64": 0.64, "hex": 0.54} {
+			if text := samples()[kind]; float64(Estimate(text)) < per*float64(len(text)) {
+				t.Errorf("%s: %d for %d characters", kind, Estimate(text), len(text))
+			}
+		}
+		if text := strings.Repeat("donaudampfschifffahrt", 10); Estimate(text) > len(text)/3 {
+			t.Errorf("%d for %d letters", Estimate(text), len(text))
+		}
+	})
+	t.Run("a number does not take up the blank before it", func(t *testing.T) {
+		if one, two := Estimate("a b c d"), Estimate("1 2 3 4"); two < one+2 {
+			t.Errorf("%d with letters, %d with numbers", one, two)
+		}
+	})
+	t.Run("one sign between two words belongs to the next", func(t *testing.T) {
+		if apart, linked := Estimate("fmt . Errorf . Wrap . Unwrap"), Estimate("fmt.Errorf.Wrap.Unwrap"); linked >= apart {
+			t.Errorf("%d apart, %d linked", apart, linked)
 		}
 	})
 	t.Run("it allocates nothing", func(t *testing.T) {

@@ -23,6 +23,9 @@ func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary,
 		return c.builtIn(ctx, j, record, target)
 	}
 	w := worker{c: c, j: j, record: record, target: target, limit: max(j.policy.entryCap(j.window), minSummary)}
+	if j.most > 0 {
+		w.target, w.limit = min(w.target, j.most), min(w.limit, j.most)
+	}
 	most := max(c.o.Worker.Window(ctx).Tokens*6/10-w.frame(), minChunk)
 	items, err := c.read(ctx, j, record, min(most/2, mostOfMessage))
 	if err != nil {

@@ -6,6 +6,7 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,13 +45,16 @@ func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []
 func (j *job) Tools(draftLimit int) []llm.Tool {
 	j.offered = j.offered || draftLimit > 0
 	left := draftLimit
-	return []llm.Tool{saveTool(true, func(ctx context.Context, d draft) (string, error) {
-		answer, err := j.keep(ctx, d, &left)
+	tool := saveTool(true, func(ctx context.Context, d draft) (string, error) { return j.keep(ctx, d, &left) })
+	save := tool.Run
+	tool.Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		answer, err := save(ctx, arguments)
 		if err != nil {
 			j.refused++
 		}
 		return answer, err
-	})}
+	}
+	return []llm.Tool{tool}
 }
 
 // keep takes a draft that passes the checks.
@@ -102,7 +106,7 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 			return fmt.Errorf("make it staged: %w", err)
 		}
 		if extracted == byWorker {
-			if err := c.relieve(tx, j.row); err != nil {
+			if err := j.relieve(tx); err != nil {
 				return err
 			}
 		}
@@ -163,15 +167,44 @@ func (j *job) save(tx *sql.Tx, d draft) (bool, error) {
 }
 
 // relieve retires the built-in summarizer's memories of what a worker has read
-// now, if a worker has read all of their messages.
-func (c *Conversation) relieve(tx *sql.Tx, row compactor.Compaction) error {
-	low, high := c.rows(row.From, row.To)
-	_, err := tx.Exec(`UPDATE memories SET state = 'replaced' WHERE conversation = ?1 AND made_by = 'built-in' AND state = 'active'
-		AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
-		AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (
-			SELECT 1 FROM compactions WHERE conversation = ?1 AND extracted = 'worker'
-			AND s.message & 4294967295 BETWEEN from_seq AND to_seq))`, c.id, low, high)
-	return err
+// now, if workers have read all of their messages.
+func (j *job) relieve(tx *sql.Tx) error {
+	read, err := j.read(tx)
+	if err != nil {
+		return err
+	}
+	c := j.conversation
+	for _, s := range read {
+		low, high := c.rows(s.from, s.to)
+		_, err := tx.Exec(`UPDATE memories SET state = 'replaced' WHERE conversation = ?1 AND made_by = 'built-in' AND state = 'active'
+			AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
+			AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (
+				SELECT 1 FROM compactions WHERE conversation = ?1 AND extracted = 'worker'
+				AND s.message & 4294967295 BETWEEN from_seq AND to_seq))`, c.id, low, high)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read returns the spans whose messages were read: of a rollup those of the
+// children that it heals, for of the others it read the text alone.
+func (j *job) read(tx *sql.Tx) ([]span, error) {
+	if j.row.Kind != compactor.Rollup {
+		return []span{{j.row.From, j.row.To}}, nil
+	}
+	var spans []span
+	for _, id := range j.row.Children {
+		child, err := j.conversation.compaction(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		if child.NeedsHealing() {
+			spans = append(spans, span{max(child.From, j.row.From), min(child.To, j.row.To)})
+		}
+	}
+	return spans, nil
 }
 
 // Fail makes the row failed, with the cause in words for people.

@@ -110,7 +110,9 @@ func (c *Conversation) fold(tx *sql.Tx, row compactor.Compaction, below []compac
 			return false, err
 		}
 	}
+	messages := 0 // counted anew: a child that was split meanwhile holds fewer than when it was read
 	for _, child := range below {
+		messages += child.Messages
 		if err := changed(tx, "UPDATE compactions SET state = 'folded', parent = ? WHERE id = ?", row.ID, child.ID); err != nil {
 			return false, err
 		}
@@ -119,7 +121,7 @@ func (c *Conversation) fold(tx *sql.Tx, row compactor.Compaction, below []compac
 	if err != nil {
 		return false, err
 	}
-	return true, changed(tx, "UPDATE compactions SET children = ? WHERE id = ?", children, row.ID)
+	return true, changed(tx, "UPDATE compactions SET children = ?, messages = ? WHERE id = ?", children, messages, row.ID)
 }
 
 // giveWay replaces the markers and built-in summaries below a row. What of them

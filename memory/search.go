@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -162,12 +163,13 @@ func scoreMemories(tx *sql.Tx, query string, only int64) (map[int64]float64, err
 		postings: func(term string) ([]posting, error) {
 			return readPostings(tx, "SELECT memory, tf, length FROM memory_terms WHERE term = ?"+scope, append([]any{term}, bounds...)...)
 		},
+		// No posting of one document: all are wanted, for their total is told.
 	}
 	err := tx.QueryRow("SELECT count(*) FROM memories WHERE state = 'active' AND (conversation = ?1 OR ?1 = 0)", only).Scan(&x.documents)
 	if err != nil {
 		return nil, err
 	}
-	return x.score(queryTerms(query))
+	return x.score(queryTerms(query), math.MaxInt)
 }
 
 func readPostings(tx *sql.Tx, query string, args ...any) ([]posting, error) {
@@ -194,13 +196,16 @@ func (c *Conversation) Recall(ctx context.Context, query string, limit int, befo
 			postings: func(term string) ([]posting, error) {
 				return readPostings(tx, "SELECT seq, tf, length FROM message_terms WHERE conversation = ? AND term = ? AND seq < ?", c.id, term, before)
 			},
+			posting: func(term string, seq int64) ([]posting, error) {
+				return readPostings(tx, "SELECT seq, tf, length FROM message_terms WHERE conversation = ? AND term = ? AND seq = ?", c.id, term, seq)
+			},
 		}
 		var next int64
 		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
 			return err
 		}
 		x.documents = int(max(min(next, before)-1, 0))
-		scores, err := x.score(queryTerms(query))
+		scores, err := x.score(queryTerms(query), limit)
 		if err != nil {
 			return err
 		}

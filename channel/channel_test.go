@@ -1,0 +1,556 @@
+package channel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+func TestAMessageIsAnsweredOnce(t *testing.T) {
+	r := newRig(t, echo)
+	r.say("hello", true)
+	r.idle()
+	equal(t, "sent", r.door.texts(), []string{"answer 1"})
+	equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1"})
+	equal(t, "accepted", r.door.accepted, []string{"m1=1"})
+	if to := r.door.sent[0].To; len(to) != 1 || to[0] != "m1" || r.door.sent[0].Reply == "" {
+		t.Errorf("the reply is %+v", r.door.sent[0])
+	}
+}
+
+func TestWhatIsOverheardIsContextAndNotAnswered(t *testing.T) {
+	r := newRig(t, echo)
+	r.say("the door code is 4711", false)
+	r.idle()
+	if len(r.model.Requests()) != 0 {
+		t.Fatal("the model was asked about what nobody addressed to it")
+	}
+	r.say("what is the code?", true)
+	r.idle()
+	last := r.model.Requests()[0].Messages
+	if !strings.Contains(last[len(last)-1].Text, "4711") {
+		t.Error("the model did not see what was overheard")
+	}
+}
+
+func TestABurstIsAnsweredTogether(t *testing.T) {
+	release := make(chan struct{})
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			<-release
+		}
+		return echo(ctx, n, req)
+	})
+	r.say("one", true)
+	r.door.until(t, "the first turn", func() bool { return len(r.door.accepted) == 1 })
+	for i := range 5 {
+		r.say(fmt.Sprint("more ", i), i != 2)
+	}
+	close(release)
+	r.idle()
+	equal(t, "sent", r.door.texts(), []string{"answer 1", "answer 2"})
+	equal(t, "transcript", r.transcript(), []string{
+		"user: one", "assistant: answer 1", "user: more 0", "user: more 1", "user: more 2", "user: more 3", "user: more 4", "assistant: answer 2",
+	})
+	equal(t, "answered", r.door.sent[1].To, []string{"m2", "m3", "m5", "m6"})
+}
+
+func TestTheSameIdIsNotTakenTwice(t *testing.T) {
+	r := newRig(t, echo)
+	m := r.inbound("hello", true)
+	for range 3 {
+		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+	}
+	m2 := m
+	m2.ID = "other"
+	if _, err := r.hub.Deliver(t.Context(), place, m2); err != nil {
+		t.Fatal(err)
+	}
+	r.idle()
+	equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: hello", "assistant: answer 2"})
+}
+
+func TestTheFirstPieceIsShownBeforeTheLastIsSent(t *testing.T) {
+	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llmtest.Say("first and then a long long tail"), nil
+	})
+	r.model.Delay = 20 * time.Millisecond
+	r.say("hello", true)
+	r.door.until(t, "the first piece", func() bool { return len(r.door.shown) > 0 && len(r.door.sent) == 0 })
+	r.idle()
+	if first := r.door.shown[0]; first != "first" {
+		t.Errorf("the first piece is %q", first)
+	}
+	equal(t, "sent", r.door.texts(), []string{"first and then a long long tail"})
+}
+
+func TestDeliverNeverWaitsForATurn(t *testing.T) {
+	release := make(chan struct{})
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		<-release
+		return echo(ctx, n, req)
+	})
+	r.say("one", true)
+	r.door.until(t, "the first turn", func() bool { return len(r.door.accepted) == 1 })
+	for i := range 200 { // a blocked Deliver would hang here
+		r.say(fmt.Sprint("more ", i), false)
+	}
+	close(release)
+	r.idle()
+	if n := len(r.transcript()); n != 202 {
+		t.Errorf("%d messages are stored, want 202", n)
+	}
+}
+
+func TestTools(t *testing.T) {
+	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		switch n {
+		case 1:
+			resp := llmtest.Use(llmtest.Call("call_0", "memory_save", map[string]any{"content": "Ada likes tea.", "kind": "preference"}),
+				llmtest.Call("call_1", "no_such_tool", map[string]any{}))
+			resp.Message.Text = "Let me note that."
+			return resp, nil
+		case 2:
+			last := req.Messages[len(req.Messages)-1]
+			if last.CallID != "call_1" || !strings.HasPrefix(last.Text, "Error: there is no tool") {
+				t.Errorf("the answer to an unknown tool is %+v", last)
+			}
+			return llmtest.Say("Noted."), nil
+		}
+		return echo(t.Context(), n, req)
+	})
+	r.say("I like tea", true)
+	r.idle()
+	equal(t, "sent", r.door.texts(), []string{"Let me note that.\n\nNoted."})
+	equal(t, "memories", r.door.memories, []string{"Ada likes tea."})
+	if n := len(r.transcript()); n != 5 {
+		t.Errorf("%d rows are stored, want 5: question, call, two results, answer", n)
+	}
+	if answer := r.run("/memories tea"); !strings.Contains(answer, "Ada likes tea.") {
+		t.Errorf("/memories says %q", answer)
+	}
+}
+
+func TestStop(t *testing.T) {
+	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llmtest.Say("word " + strings.Repeat("word ", 1000)), nil
+	})
+	r.model.Delay = 5 * time.Millisecond
+	if answer := r.run("/stop"); answer != "There is nothing to stop." {
+		t.Errorf("without a turn /stop says %q", answer)
+	}
+	r.say("tell me everything", true)
+	r.door.until(t, "some words", func() bool { return len(r.door.shown) > 2 })
+	if answer := r.run("/stop"); answer != "Stopped." {
+		t.Errorf("/stop says %q", answer)
+	}
+	r.idle()
+	stored := r.transcript()
+	if len(stored) != 2 || !strings.HasPrefix(stored[1], "assistant: word word") || len(stored[1]) > 4000 {
+		t.Errorf("what people saw of a stopped answer is not what is stored: %d rows", len(stored))
+	}
+	r.model.Func, r.model.Delay = echo, 0
+	r.say("and now?", true)
+	r.idle()
+	if texts := r.door.texts(); !strings.HasPrefix(texts[len(texts)-1], "answer") {
+		t.Error("after /stop the conversation does not go on")
+	}
+}
+
+func TestAProvidersFailureIsToldInOneSentence(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err   error
+		calls int
+		says  string
+	}{
+		"a refusal":      {&llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "secret internals"}, 1, "refused"},
+		"a wrong key":    {&llm.Error{Kind: llm.KindAuth, Status: 401, Message: "secret internals"}, 1, "OPENAI_API_KEY"},
+		"an outage":      {&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "secret internals"}, 2, "overloaded"},
+		"something else": {errors.New("secret internals"), 1, "went wrong"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, tt.err })
+			r.say("hello", true)
+			r.idle()
+			if n := len(r.model.Requests()); n != tt.calls {
+				t.Errorf("%d calls, want %d", n, tt.calls)
+			}
+			if len(r.door.sent) != 1 || !r.door.sent[0].Failure || !strings.Contains(r.door.sent[0].Text, tt.says) || strings.Contains(r.door.sent[0].Text, "secret") {
+				t.Errorf("sent %+v", r.door.sent)
+			}
+			equal(t, "transcript", r.transcript(), []string{"user: hello"})
+			r.restart()
+			r.idle()
+			if len(r.door.sent) != 1 {
+				t.Error("a closed turn is answered again after a restart")
+			}
+		})
+	}
+}
+
+func TestAPanicInAToolOrModelEndsOnlyTheTurn(t *testing.T) {
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			panic("the model breaks")
+		}
+		return echo(ctx, n, req)
+	})
+	r.say("hello", true)
+	r.idle()
+	r.say("again", true)
+	r.idle()
+	texts := r.door.texts()
+	if len(texts) != 2 || texts[1] != "answer 2" {
+		t.Errorf("sent %q", texts)
+	}
+}
+
+func TestAnOverflowMakesRoomAndAsksAgain(t *testing.T) {
+	r := newRig(t, nil)
+	overflow := true
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n > 30 && overflow {
+			overflow = false
+			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
+		}
+		return echo(ctx, n, req)
+	}
+	for i := range 31 {
+		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)), true)
+		r.idle()
+	}
+	if n := len(r.model.Requests()); n != 32 {
+		t.Fatalf("%d requests, want one more than questions", n)
+	}
+	reqs := r.model.Requests()
+	before, after := reqs[30].Messages, reqs[31].Messages
+	if len(after) >= len(before) || after[len(after)-1].Text[:20] != before[len(before)-1].Text[:20] {
+		t.Errorf("the second request has %d messages, the first had %d", len(after), len(before))
+	}
+	if sent := r.door.sent[len(r.door.sent)-1]; sent.Failure {
+		t.Errorf("the person was told %q", sent.Text)
+	}
+	if n := len(r.transcript()); n != 62 {
+		t.Errorf("%d rows are stored, want 62", n)
+	}
+}
+
+func TestAnOverflowThatDoesNotEndIsToldInWords(t *testing.T) {
+	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
+	})
+	r.say("hello", true)
+	r.idle()
+	if n := len(r.model.Requests()); n > 3 {
+		t.Errorf("%d requests, at most 3 are right", n)
+	}
+	if len(r.door.sent) != 1 || !strings.Contains(r.door.sent[0].Text, "/compact") {
+		t.Errorf("sent %+v", r.door.sent)
+	}
+}
+
+// crash leaves the store as a kill would after a message was taken up.
+func crash(t *testing.T, r *rig, said time.Time) {
+	t.Helper()
+	conv, err := r.store.Conversation(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := r.inbound("are you there?", true)
+	m.Time = said
+	if _, err := conv.Deliver(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if taken, err := conv.TakeUp(t.Context(), 1000); err != nil || len(taken) != 1 {
+		t.Fatalf("took up %d, %v", len(taken), err)
+	}
+}
+
+func TestAnInterruptedTurnIsTakenUpAtStart(t *testing.T) {
+	r := newRig(t, echo)
+	crash(t, r, time.Now())
+	r.restart()
+	r.idle()
+	equal(t, "transcript", r.transcript(), []string{"user: are you there?", "assistant: answer 1"})
+}
+
+func TestAnOldInterruptedTurnIsLeftAsContext(t *testing.T) {
+	r := newRig(t, echo)
+	crash(t, r, time.Now().Add(-2*time.Hour))
+	r.restart()
+	r.idle()
+	equal(t, "transcript", r.transcript(), []string{"user: are you there?"})
+	r.say("hello", true)
+	r.idle()
+	equal(t, "sent", r.door.texts(), []string{"answer 1"})
+}
+
+func TestATurnHasTwoAttempts(t *testing.T) {
+	r := newRig(t, echo)
+	crash(t, r, time.Now())
+	conv, err := r.store.Conversation(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conv.Retry(t.Context(), 1); err != nil { // the second attempt died too
+		t.Fatal(err)
+	}
+	r.restart()
+	r.idle()
+	if len(r.model.Requests()) != 0 || len(r.door.sent) != 1 || !r.door.sent[0].Failure {
+		t.Errorf("%d requests; sent %+v", len(r.model.Requests()), r.door.sent)
+	}
+}
+
+func TestWhatWaitsInTheInboxIsTakenUpAtStart(t *testing.T) {
+	r := newRig(t, echo)
+	conv, err := r.store.Conversation(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := conv.Deliver(t.Context(), r.inbound("waiting", true)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.restart()
+	r.idle()
+	equal(t, "transcript", r.transcript(), []string{"user: waiting", "user: waiting", "user: waiting", "assistant: answer 1"})
+}
+
+func TestAnUnsentReplyIsSentAtStartUnderTheSameId(t *testing.T) {
+	r := newRig(t, echo)
+	r.door.fails = 1_000_000
+	r.say("hello", true)
+	r.door.until(t, "a failed send", func() bool { return r.door.fails < 1_000_000 })
+	r.stop()
+	r.door.fails = 0
+	r.start()
+	if err := r.hub.Recover(t.Context(), func(string) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	r.idle()
+	if len(r.door.sent) != 1 || r.door.sent[0].Reply != "reply-2" || !r.door.sent[0].Sending {
+		t.Errorf("sent %+v", r.door.sent)
+	}
+	r.restart()
+	r.idle()
+	if len(r.door.sent) != 1 {
+		t.Error("a reply was sent twice")
+	}
+}
+
+func TestASlowDoorDelaysNoTurn(t *testing.T) {
+	r := newRig(t, echo)
+	r.door.slow = 300 * time.Millisecond
+	start := time.Now()
+	for i := range 5 {
+		r.say(fmt.Sprint("m", i), true)
+		r.door.until(t, "the message", func() bool { return len(r.door.accepted) == i+1 })
+	}
+	if took := time.Since(start); took > 1200*time.Millisecond {
+		t.Errorf("five turns took %v while each send takes 0.3 s", took)
+	}
+	r.idle()
+	if n := len(r.door.texts()); n != len(r.model.Requests()) {
+		t.Errorf("%d replies of %d were sent", n, len(r.model.Requests()))
+	}
+}
+
+func TestConversationsDoNotWaitForEachOther(t *testing.T) {
+	release := make(chan struct{})
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if strings.Contains(req.Messages[len(req.Messages)-1].Text, "slow") {
+			<-release
+		}
+		return echo(ctx, n, req)
+	})
+	if _, err := r.hub.Deliver(t.Context(), "test:server/other", r.inbound("slow", true)); err != nil {
+		t.Fatal(err)
+	}
+	r.say("quick", true)
+	r.idle()
+	if len(r.door.sent) != 1 {
+		t.Error("the quick one was not answered")
+	}
+	close(release)
+	if err := r.hub.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.door.sent) != 2 {
+		t.Error("the slow one was not answered")
+	}
+}
+
+func TestASilentConversationLeavesMemoryAndComesBack(t *testing.T) {
+	r := newRig(t, echo)
+	r.stop()
+	r.opts.Idle = time.Millisecond
+	r.start()
+	for i := range 30 {
+		r.say(fmt.Sprint("m", i), true)
+		r.idle()
+		time.Sleep(time.Duration(i%4) * time.Millisecond)
+	}
+	if n := len(r.transcript()); n != 60 {
+		t.Errorf("%d rows, want 60", n)
+	}
+}
+
+func TestShutdownLosesNothing(t *testing.T) {
+	r := newRig(t, func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	})
+	r.say("hello", true)
+	r.door.until(t, "the turn", func() bool { return len(r.door.accepted) == 1 })
+	r.say("and more", true)
+	r.stop()
+	r.model.Func = echo
+	r.start()
+	if err := r.hub.Recover(t.Context(), func(string) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	r.idle()
+	got := r.transcript()
+	if len(got) != 4 || got[0] != "user: hello" || got[2] != "user: and more" {
+		t.Errorf("transcript %q", got)
+	}
+	if _, err := r.hub.Deliver(t.Context(), "nowhere:general", r.inbound("x", true)); err == nil {
+		t.Error("a message for no door was accepted")
+	}
+}
+
+func TestCommands(t *testing.T) {
+	r := newRig(t, echo)
+	for _, line := range []string{"/etc/passwd", "hello", "/", "/compactify"} {
+		if _, handled, err := r.hub.Run(t.Context(), place, channel.Person{}, line); handled || err != nil {
+			t.Errorf("%q is taken for a command (%v)", line, err)
+		}
+	}
+	for line, want := range map[string]string{
+		"/help":              "/compact [focus]",
+		"/context":           "of 128000 tokens",
+		"/compact":           "Nothing to compact",
+		"/memories":          "nothing in mind",
+		"/memories x":        `about "x"`,
+		"/remember":          "Say what to remember",
+		"/forget":            "by its number",
+		"/forget 99":         "no memory 99",
+		"/HELP":              "/help",
+		"/remember I am Ada": "as memory 1",
+	} {
+		if line == "/remember I am Ada" {
+			continue
+		}
+		if answer := r.run(line); !strings.Contains(answer, want) {
+			t.Errorf("%s says %q, want %q in it", line, answer, want)
+		}
+	}
+	r.say("I am Ada", true)
+	r.idle()
+	if answer := r.run("/remember the standup is at 9:30"); !strings.Contains(answer, "memory 1") {
+		t.Errorf("/remember says %q", answer)
+	}
+	if answer := r.run("/memories standup"); !strings.Contains(answer, "9:30") {
+		t.Errorf("/memories says %q", answer)
+	}
+	if answer := r.run("/forget 1"); !strings.Contains(answer, "forgotten") {
+		t.Errorf("/forget says %q", answer)
+	}
+	if answer := r.run("/memories standup"); strings.Contains(answer, "9:30") {
+		t.Error("a forgotten memory is shown")
+	}
+}
+
+func TestCompactOnDemand(t *testing.T) {
+	r := newRig(t, echo)
+	r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked."})), nil
+	}}
+	r.stop()
+	r.start()
+	for i := range 10 {
+		r.say(fmt.Sprintf("message %d %s", i, strings.Repeat("word ", 30)), true)
+		r.idle()
+	}
+	if answer := r.run("/compact the prices"); !strings.Contains(answer, "Summing up") {
+		t.Fatalf("/compact says %q", answer)
+	}
+	r.door.until(t, "the landing", func() bool {
+		for _, e := range r.door.events {
+			if e.State == compactor.EventLanded {
+				return e.Trigger == compactor.OnManual && e.AfterTokens < e.BeforeTokens && e.Summary == "They talked."
+			}
+		}
+		return false
+	})
+	if answer := r.run("/context"); !strings.Contains(answer, "stack     1") {
+		t.Errorf("/context says %q", answer)
+	}
+	if got := r.door.texts(); strings.Contains(strings.Join(got, " "), "They talked.") {
+		t.Error("a summary was posted")
+	}
+}
+
+func TestImport(t *testing.T) {
+	r := newRig(t, echo)
+	r.model.Tokens = 4000
+	past := func(n int) func(func(channel.Inbound, error) bool) {
+		return func(yield func(channel.Inbound, error) bool) {
+			for i := range n {
+				size := 20
+				if i%50 == 7 {
+					size = 2000
+				}
+				m := channel.Inbound{ID: fmt.Sprint("old", i), Author: "Ada", Time: time.Unix(int64(i*60), 0), Text: fmt.Sprintf("Ada visited town %d. %s", i, strings.Repeat("word ", size))}
+				if !yield(m, nil) {
+					return
+				}
+			}
+		}
+	}
+	done := 0
+	n, err := r.hub.Import(t.Context(), place, past(300), func(d int) { done = d })
+	if err != nil || n != 300 || done != 300 {
+		t.Fatalf("imported %d, progress %d, %v", n, done, err)
+	}
+	landed := 0
+	for _, e := range r.door.events {
+		if e.State == compactor.EventLanded {
+			landed++
+		}
+		if e.Trigger == compactor.OnEmergency {
+			t.Errorf("an emergency fired while importing: %+v", e)
+		}
+		if e.BeforeTokens > e.Window {
+			t.Errorf("%d of %d tokens were used", e.BeforeTokens, e.Window)
+		}
+	}
+	if landed < 5 {
+		t.Errorf("%d landings", landed)
+	}
+	if n, err := r.hub.Import(t.Context(), place, past(310), func(int) {}); err != nil || n != 10 {
+		t.Errorf("again imported %d, %v; want the 10 new ones", n, err)
+	}
+	if len(r.model.Requests()) != 0 {
+		t.Error("imported messages were answered")
+	}
+	r.say("hello", true)
+	r.idle()
+	if _, err := r.hub.Import(t.Context(), place, past(400), func(int) {}); !errors.Is(err, memory.ErrLive) {
+		t.Errorf("importing into a live conversation: %v", err)
+	}
+}

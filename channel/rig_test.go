@@ -1,0 +1,238 @@
+package channel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// door is a door that writes down what reaches it.
+type door struct {
+	mu       sync.Mutex // guards everything below
+	shown    []string
+	sent     []channel.Piece
+	canceled int
+	accepted []string
+	events   []compactor.Event
+	memories []string
+	fails    int           // so many sends fail first
+	slow     time.Duration // each send takes so long
+	changed  chan struct{}
+}
+
+func newDoor() *door { return &door{changed: make(chan struct{})} }
+
+func (d *door) Name() string { return "test" }
+
+func (d *door) Split(text string) []string {
+	var pieces []string
+	for len(text) > 2000 {
+		pieces, text = append(pieces, text[:2000]), text[2000:]
+	}
+	return append(pieces, text)
+}
+
+func (d *door) Reply(conversation string, to []string) channel.Writer { return &writer{d: d} }
+
+func (d *door) note(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+func (d *door) Accepted(_, id string, seq int64) {
+	d.note(func() { d.accepted = append(d.accepted, fmt.Sprintf("%s=%d", id, seq)) })
+}
+
+func (d *door) Compaction(_ string, e compactor.Event) {
+	d.note(func() { d.events = append(d.events, e) })
+}
+
+func (d *door) Remembered(_ string, _ int64, _, content string) {
+	d.note(func() { d.memories = append(d.memories, content) })
+}
+
+// until waits until ok, asked under the lock, is true.
+func (d *door) until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		d.mu.Lock()
+		done, changed := ok(), d.changed
+		d.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func (d *door) texts() (texts []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range d.sent {
+		texts = append(texts, p.Text)
+	}
+	return texts
+}
+
+type writer struct{ d *door }
+
+func (w *writer) Show(text string) { w.d.note(func() { w.d.shown = append(w.d.shown, text) }) }
+func (w *writer) Cancel()          { w.d.note(func() { w.d.canceled++ }) }
+
+func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
+	var slow time.Duration
+	var fail bool
+	w.d.note(func() {
+		if slow, fail = w.d.slow, w.d.fails > 0; fail {
+			w.d.fails--
+		}
+	})
+	if slow > 0 {
+		select {
+		case <-time.After(slow):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	if fail {
+		return "", errors.New("the door is jammed")
+	}
+	w.d.note(func() { w.d.sent = append(w.d.sent, p) })
+	return fmt.Sprint("p", p.Row), nil
+}
+
+// rig is a hub with one door and a scripted model on a real store.
+type rig struct {
+	t     testing.TB
+	dir   string
+	door  *door
+	model *llmtest.Model
+	agent channel.Agent
+	store *memory.Store
+	hub   *channel.Hub
+	opts  channel.Options
+	n     int
+}
+
+func newRig(t testing.TB, f func(ctx context.Context, n int, req llm.Request) (llm.Response, error)) *rig {
+	r := &rig{t: t, dir: t.TempDir(), door: newDoor(), model: &llmtest.Model{Func: f}}
+	r.agent = channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
+	r.start()
+	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *rig) start() {
+	r.t.Helper()
+	var err error
+	if r.store, err = memory.Open(context.Background(), memory.Options{Dir: r.dir}); err != nil {
+		r.t.Fatal(err)
+	}
+	o := r.opts
+	o.Store, o.Doors, o.Log = r.store, []channel.Door{r.door}, slog.New(slog.DiscardHandler)
+	o.Agent = func(string) channel.Agent { return r.agent }
+	r.hub = channel.New(o)
+}
+
+func (r *rig) stop() {
+	if r.hub == nil {
+		return
+	}
+	if err := errors.Join(r.hub.Close(), r.store.Close()); err != nil {
+		r.t.Error(err)
+	}
+	r.hub = nil
+}
+
+func (r *rig) restart() {
+	r.t.Helper()
+	r.stop()
+	r.start()
+	if err := r.hub.Recover(r.t.Context(), func(string) bool { return true }); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+const place = "test:server/general"
+
+func (r *rig) inbound(text string, addressed bool) channel.Inbound {
+	r.n++
+	return channel.Inbound{ID: fmt.Sprint("m", r.n), AuthorID: "u1", Author: "Ada", Text: text, Time: time.Now(), Addressed: addressed}
+}
+
+func (r *rig) say(text string, addressed bool) {
+	r.t.Helper()
+	if _, err := r.hub.Deliver(r.t.Context(), place, r.inbound(text, addressed)); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) idle() {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	defer cancel()
+	if err := r.hub.Idle(ctx, place); err != nil {
+		r.t.Fatalf("the conversation does not settle: %v", err)
+	}
+}
+
+func (r *rig) run(line string) string {
+	r.t.Helper()
+	answer, handled, err := r.hub.Run(r.t.Context(), place, channel.Person{ID: "u1", Name: "Ada"}, line)
+	if err != nil || !handled {
+		r.t.Fatalf("%s: handled %v, %v", line, handled, err)
+	}
+	return answer
+}
+
+// transcript is what is stored, as "role: text" lines.
+func (r *rig) transcript() []string {
+	r.t.Helper()
+	conv, err := r.store.Conversation(r.t.Context(), place)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	page, err := conv.Transcript(r.t.Context(), 1, 10_000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var lines []string
+	for _, m := range page {
+		lines = append(lines, string(m.Role)+": "+m.Text)
+	}
+	return lines
+}
+
+func echo(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+	return llmtest.Say(fmt.Sprintf("answer %d", n)), nil
+}
+
+func equal(t testing.TB, what string, got, want []string) {
+	t.Helper()
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s:\n%s\nwant:\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

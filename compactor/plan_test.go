@@ -1,0 +1,205 @@
+package compactor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/llm"
+)
+
+func TestLevelsFireAtTheirThresholds(t *testing.T) {
+	p := DefaultPolicy()
+	for _, tt := range []struct {
+		used int
+		want level
+	}{
+		{0, calm}, {7_999, calm}, {8_000, background}, {8_499, background}, {8_500, aggressive}, {9_499, aggressive}, {9_500, emergency}, {12_000, emergency},
+	} {
+		if got := levelOf(tt.used, 10_000, p); got != tt.want {
+			t.Errorf("levelOf(%d of 10000) = %v, want %v", tt.used, got, tt.want)
+		}
+	}
+	if p.fraction(background) != 0.30 || p.fraction(aggressive) != 0.50 || p.fraction(emergency) != 0.50 {
+		t.Errorf("fractions are %g, %g, %g", p.fraction(background), p.fraction(aggressive), p.fraction(emergency))
+	}
+	p.CompactAtTokens = 3_000
+	if got := levelOf(3_000, 10_000, p); got != background {
+		t.Errorf("compact_at_tokens reached: level %v, want background", got)
+	}
+	p.Enabled = false
+	if got := levelOf(9_000, 10_000, p); got != calm {
+		t.Errorf("switched off: level %v, want calm", got)
+	}
+	if got := levelOf(9_500, 10_000, p); got != emergency {
+		t.Errorf("switched off, full: level %v, want emergency all the same", got)
+	}
+}
+
+// turns makes lines from a list of turns, each a list of token costs.
+func turns(sizes ...[]int) snapshot {
+	var s snapshot
+	seq := int64(0)
+	for _, turn := range sizes {
+		first := seq + 1
+		for range turn {
+			seq++
+		}
+		for i, tokens := range turn {
+			l := line{Message: Message{Seq: first + int64(i), Turn: first, Role: llm.RoleUser}, tokens: tokens}
+			s.lines = append(s.lines, l)
+			s.lineCost += tokens
+		}
+	}
+	return s
+}
+
+func one(tokens ...int) [][]int {
+	var all [][]int
+	for _, t := range tokens {
+		all = append(all, []int{t})
+	}
+	return all
+}
+
+func TestPlan(t *testing.T) {
+	tests := []struct {
+		name           string
+		s              snapshot
+		open           int64
+		need           int
+		keep, tail     int
+		wantFrom, want int64 // 0: nothing
+	}{
+		{name: "takes whole turns until enough is covered", s: turns([]int{10, 10}, []int{10, 10, 10}, []int{10}, []int{10}), need: 21, keep: 1, tail: 1000, wantFrom: 1, want: 5},
+		{name: "covers at least what is needed", s: turns(one(10, 10, 10, 10, 10, 10)...), need: 30, keep: 1, tail: 1000, wantFrom: 1, want: 3},
+		{name: "one giant turn leaves nothing to cut", s: turns([]int{10, 900, 900, 900}), need: 500, keep: 4, tail: 1000},
+		{name: "keep_last_n is rounded up to turns", s: turns([]int{10}, []int{10}, []int{10, 10, 10}, []int{10}), need: 1000, keep: 2, tail: 1000, wantFrom: 1, want: 2},
+		{name: "the tail allowance wins over keep_last_n", s: turns(one(10, 10, 800, 10)...), need: 1000, keep: 4, tail: 100, wantFrom: 1, want: 3},
+		{name: "the newest turn stays even if it is larger than the tail", s: turns(one(10, 10, 800)...), need: 1000, keep: 4, tail: 100, wantFrom: 1, want: 2},
+		{name: "keep_last_n 0 keeps none", s: turns(one(10, 10)...), need: 1000, keep: 0, tail: 100, wantFrom: 1, want: 2},
+		{name: "an unanswered turn is never in a span", s: turns(one(10, 10, 10)...), open: 3, need: 1000, keep: 0, tail: 100, wantFrom: 1, want: 2},
+		{name: "an empty history has no span", s: turns(), need: 1, keep: 0, tail: 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.s.open = tt.open
+			sp := planSpan(tt.s, tt.need, tt.keep, tt.tail)
+			if sp.from != tt.wantFrom || sp.to != tt.want {
+				t.Errorf("span %d to %d, want %d to %d", sp.from, sp.to, tt.wantFrom, tt.want)
+			}
+		})
+	}
+}
+
+func TestASpanEndsWhereAnotherCompactionBegins(t *testing.T) {
+	s := turns(one(10, 10, 10, 10, 10, 10)...)
+	s.lines = append(s.lines[:2:2], s.lines[4:]...) // 3 and 4 are summed up, 1 and 2 were taken back
+	s.head.Stack = []Compaction{{ID: 1, From: 3, To: 4}}
+	if sp := planSpan(s, 1000, 0, 0); sp.from != 1 || sp.to != 2 {
+		t.Errorf("span %d to %d, want 1 to 2", sp.from, sp.to)
+	}
+}
+
+func TestASpanReachesBackToItsNeighbour(t *testing.T) {
+	s := turns(one(10, 10, 10, 10, 10, 10)...)
+	s.lines = s.lines[4:] // 5 and 6; 4 was deleted
+	s.head.Stack = []Compaction{{ID: 1, From: 1, To: 2}, {ID: 2, From: 3, To: 3}}
+	if sp := planSpan(s, 1000, 0, 0); sp.from != 4 || sp.to != 6 {
+		t.Errorf("span %d to %d, want 4 to 6", sp.from, sp.to)
+	}
+}
+
+func stackOf(levels ...int) []Compaction {
+	var stack []Compaction
+	for i, l := range levels {
+		stack = append(stack, Compaction{ID: int64(i + 1), From: int64(10*i + 1), To: int64(10*i + 10), Level: l, Kind: Leaf, Text: strings.Repeat("word ", 10+i)})
+	}
+	return stack
+}
+
+func TestFold(t *testing.T) {
+	gap := stackOf(0, 0, 0)
+	gap[1].From++
+	unwritten := stackOf(0, 0)
+	unwritten[1].ID = 0
+	for _, tt := range []struct {
+		name  string
+		stack []Compaction
+		want  []int64
+	}{
+		{"takes the oldest run of one level", stackOf(2, 1, 1, 0, 0, 0), []int64{2, 3}},
+		{"takes as many as fan-in allows", stackOf(0, 0, 0, 0, 0), []int64{1, 2, 3, 4}},
+		{"without a run of one level takes the lightest two", stackOf(2, 1, 0), []int64{1, 2}},
+		{"never folds across messages", gap, []int64{2, 3}},
+		{"never folds what is not on disk", unwritten, nil},
+		{"does not fold a single one", stackOf(0), nil},
+		{"at the deepest level takes the lightest two", stackOf(MaxLevel, MaxLevel, 0), []int64{1, 2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []int64
+			for _, c := range planFold(tt.stack, 4) {
+				got = append(got, c.ID)
+			}
+			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+				t.Errorf("folds %v, want %v", got, tt.want)
+			}
+		})
+	}
+	if l := foldLevel(stackOf(MaxLevel, MaxLevel)); l != MaxLevel {
+		t.Errorf("the deepest level folds into %d, want %d", l, MaxLevel)
+	}
+}
+
+func TestInsertSplitsWhatItOverlaps(t *testing.T) {
+	stack := []Compaction{{ID: 1, From: 1, To: 100, Kind: Marker}}
+	got := insert(stack, Compaction{ID: 2, From: 30, To: 60})
+	if len(got) != 3 || got[0].To != 29 || got[1].ID != 2 || got[2].From != 61 || got[2].To != 100 {
+		t.Errorf("insert gave %+v", got)
+	}
+}
+
+func TestPolicyBounds(t *testing.T) {
+	p := DefaultPolicy()
+	if got := p.target(1000, 128_000); got != 200 {
+		t.Errorf("a fifth of 1000 tokens is %d", got)
+	}
+	if got := p.target(1_000_000, 128_000); got != p.MaxSummary {
+		t.Errorf("a large span's target is %d, want max_summary_tokens", got)
+	}
+	if got := p.entryCap(4_000); got != 200 {
+		t.Errorf("one summary in a 4000 window may have %d tokens, want a third of the stack's 600", got)
+	}
+	if got := Reserve(4096, 4000); got != 500 {
+		t.Errorf("reserve is %d, want an eighth of the window", got)
+	}
+}
+
+func TestPaceBacksOffAndPauses(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var p pace
+	for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 30 * time.Minute, 30 * time.Minute} {
+		p.failed(now)
+		if got := p.retryAt.Sub(now); got != want {
+			t.Errorf("after %d failures the next try waits %v, want %v", i+1, got, want)
+		}
+	}
+	p.worked()
+	if p.failures != 0 || !p.retryAt.IsZero() {
+		t.Error("a success does not clear the failures")
+	}
+	p.freed(4, 100, now, time.Minute)
+	if p.why(now) != "" {
+		t.Error("one useless landing pauses")
+	}
+	p.freed(5, 100, now, time.Minute)
+	p.freed(4, 100, now, time.Minute)
+	if p.why(now) != "" {
+		t.Error("useless landings that do not follow each other pause")
+	}
+	p.freed(4, 100, now, time.Minute)
+	if p.why(now) == "" || p.why(now.Add(time.Minute)) != "" {
+		t.Error("two useless landings in a row do not pause for the cooldown")
+	}
+}

@@ -1,0 +1,182 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+
+	"pgregory.net/rapid"
+)
+
+// TestInvariants puts random histories, policies, failures and restarts through
+// the engine on real files, and after every step holds disk and view against what
+// was put in. Its oracle knows only that.
+func TestInvariants(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m := newMachine(t, rt)
+		defer m.end()
+		steps := rapid.IntRange(20, 60).Draw(rt, "steps")
+		for range steps {
+			m.step(rt)
+			if err := m.r.check(); err != nil {
+				rt.Fatal(err)
+			}
+			m.checkView(rt)
+		}
+		m.recovers(rt)
+	})
+}
+
+// machine is a rig with a worker that behaves as the draw says.
+type machine struct {
+	r    *rig
+	dir  string
+	op   int          // the last one
+	mood atomic.Int32 // how the worker behaves now
+}
+
+const (
+	moodGood = iota
+	moodText
+	moodLong
+	moodBroken
+	moodPanic
+	moodEmpty
+	moods
+)
+
+func newMachine(t *testing.T, rt *rapid.T) *machine {
+	dir, err := os.MkdirTemp("", "cairn")
+	if err != nil {
+		rt.Fatal(err)
+	}
+	m := &machine{dir: dir}
+	p := compactor.DefaultPolicy()
+	p.KeepLastN = rapid.IntRange(0, 12).Draw(rt, "keep_last_n")
+	p.KeepFirst = rapid.IntRange(0, 3).Draw(rt, "keep_first")
+	p.BackgroundFraction = rapid.Float64Range(0.05, 0.9).Draw(rt, "background_fraction")
+	p.BackgroundThreshold = rapid.Float64Range(0.4, 0.82).Draw(rt, "background_threshold")
+	p.StackBudget = rapid.Float64Range(0.08, 0.4).Draw(rt, "stack_budget")
+	p.RollupFanIn = rapid.IntRange(2, 6).Draw(rt, "rollup_fan_in")
+	p.FailureLimit = rapid.IntRange(1, 3).Draw(rt, "failure_limit")
+	m.r = &rig{t: t, dir: dir, window: rapid.SampledFrom([]int{3000, 5000, 9000}).Draw(rt, "window"), policy: p}
+	if rapid.Bool().Draw(rt, "model") {
+		m.r.worker = &llmtest.Model{Tokens: 4000, Func: m.work}
+	}
+	m.r.open()
+	return m
+}
+
+func (m *machine) end() {
+	m.r.close()
+	os.RemoveAll(m.dir)
+}
+
+func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	switch m.mood.Load() {
+	case moodText:
+		return llmtest.Say(fmt.Sprintf("Text %d of %s. %s", n, spanOf(req), filler(rand.IntN(60)))), nil
+	case moodLong:
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Long %d. %s", n, strings.Repeat("One more sentence. ", 40+rand.IntN(200)))})), nil
+	case moodBroken:
+		return broken(ctx, n, req)
+	case moodPanic:
+		panic("the worker breaks")
+	case moodEmpty:
+		return llmtest.Say(""), nil
+	}
+	return good(ctx, n, req)
+}
+
+func (m *machine) step(rt *rapid.T) {
+	r := m.r
+	size := rapid.SampledFrom([]int{1, 10, 40, 150, 700, 3000}).Draw(rt, "size")
+	m.op = rapid.IntRange(0, 9).Draw(rt, "op")
+	switch m.op {
+	case 0, 1, 2:
+		r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(size)))
+	case 3, 4:
+		results := make([]string, rapid.IntRange(0, 6).Draw(rt, "results"))
+		for i := range results {
+			results[i] = fmt.Sprintf("result %d %s", i, filler(rapid.SampledFrom([]int{5, 60, 600, 4000}).Draw(rt, "result")))
+		}
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(size)), results...)
+	case 5:
+		m.mood.Store(int32(rapid.IntRange(0, moods-1).Draw(rt, "mood")))
+	case 6:
+		r.settle()
+	case 7:
+		r.c.Compact(compactor.OnManual, "")
+	case 8:
+		r.settle()
+		before := r.render()
+		r.restart()
+		if after := r.render(); after != before {
+			rt.Fatalf("a restart changed the view:\n%s\n--- became\n%s", before, after)
+		}
+	case 9:
+		r.restart() // with a worker at work, perhaps
+	}
+}
+
+// checkView holds the view to order, budget and what a gauge says.
+func (m *machine) checkView(rt *rapid.T) {
+	g := m.r.c.Gauge()
+	if g.Used != g.Frame+g.Head+g.Verbatim+g.Reserve {
+		rt.Fatalf("the gauge's parts do not add up: %+v", g)
+	}
+	last := int64(0)
+	for _, row := range g.Stack {
+		if row.From <= last {
+			rt.Fatalf("row %d in the view begins at %d, behind %d", row.ID, row.From, last)
+		}
+		last = row.To
+	}
+	if g.Used > g.Window {
+		rt.Fatalf("%d of %d tokens used: frame %d, head %d, %d messages %d, reserve %d, after op %d", g.Used, g.Window, g.Frame, g.Head, g.Lines, g.Verbatim, g.Reserve, m.op)
+	}
+}
+
+// recovers: with a healthy model, markers heal and used falls below background,
+// unless what is spared alone exceeds it; then nothing is asked any more.
+func (m *machine) recovers(rt *rapid.T) {
+	r := m.r
+	m.mood.Store(moodGood)
+	r.restart() // forgets the backoff
+	for range 40 {
+		r.settle()
+	}
+	if err := r.check(); err != nil {
+		rt.Fatal(err)
+	}
+	g := r.c.Gauge()
+	stack := 0
+	for _, row := range g.Stack {
+		stack += compactor.TokensOfCompaction(row)
+		if row.Kind == compactor.Marker && float64(g.Used) < 0.85*float64(g.Window) {
+			rt.Fatalf("the marker over %d to %d does not heal (used %d of %d, background %.2f)", row.From, row.To, g.Used, g.Window, g.Policy.BackgroundThreshold)
+		}
+		if r.worker != nil && row.By != compactor.ByWorker {
+			rt.Fatalf("row %d over %d to %d is by %s though the model is healthy", row.ID, row.From, row.To, row.By)
+		}
+	}
+	if budget := int(g.Policy.StackBudget * float64(g.Window)); stack > budget {
+		rt.Fatalf("the stack has %d of %d tokens", stack, budget)
+	}
+	if r.worker == nil {
+		return
+	}
+	calls := len(r.worker.Requests())
+	r.settle()
+	if len(r.worker.Requests()) != calls {
+		rt.Fatal("a quiet conversation goes on asking the model")
+	}
+}

@@ -1,0 +1,335 @@
+package compactor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// rig is one conversation wired as in production: a real file, the real store,
+// the engine, and a scripted worker.
+type rig struct {
+	t      testing.TB
+	dir    string
+	window int
+	policy compactor.Policy
+	worker *llmtest.Model // nil: no model
+	tools  []llm.Tool
+
+	store *memory.Store
+	conv  *memory.Conversation
+	c     *compactor.Compactor
+	said  []compactor.Message // everything, in order: what the test put in
+
+	mu     sync.Mutex // guards events
+	events []compactor.Event
+}
+
+func newRig(t testing.TB, window int, worker *llmtest.Model) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), window: window, policy: compactor.DefaultPolicy(), worker: worker}
+	r.open()
+	t.Cleanup(r.close)
+	return r
+}
+
+func (r *rig) open() {
+	r.t.Helper()
+	ctx := context.Background()
+	var err error
+	if r.store, err = memory.Open(ctx, memory.Options{Dir: r.dir}); err != nil {
+		r.t.Fatal(err)
+	}
+	if r.conv, err = r.store.Conversation(ctx, "terminal:test"); err != nil {
+		r.t.Fatal(err)
+	}
+	o := compactor.Options{
+		Records: r.conv,
+		Policy:  func() compactor.Policy { return r.policy },
+		Window:  func() int { return r.window },
+		System:  "You are a test.", Tools: r.tools, MaxOutput: 100,
+		Log: slog.New(slog.DiscardHandler),
+		Notify: func(e compactor.Event) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.events = append(r.events, e)
+		},
+	}
+	if r.worker != nil {
+		o.Worker = r.worker
+	}
+	if r.c, err = compactor.Open(ctx, o); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) close() {
+	if r.c != nil {
+		r.c.Close()
+		if err := r.store.Close(); err != nil {
+			r.t.Error(err)
+		}
+	}
+	r.c = nil
+}
+
+// restart ends the process, as far as the conversation can tell, and starts it again.
+func (r *rig) restart() {
+	r.t.Helper()
+	r.close()
+	r.open()
+}
+
+// hear delivers a message nobody answers.
+func (r *rig) hear(text string) {
+	r.t.Helper()
+	r.deliver(text, false)
+	r.c.Check(context.Background())
+}
+
+func (r *rig) deliver(text string, addressed bool) compactor.Message {
+	r.t.Helper()
+	ctx := context.Background()
+	n := len(r.said) + 1
+	in := memory.Inbound{
+		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text, Addressed: addressed,
+		Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute),
+	}
+	if _, err := r.conv.Deliver(ctx, in); err != nil {
+		r.t.Fatal(err)
+	}
+	taken, err := r.conv.TakeUp(ctx, compactor.BurstBudget(r.window))
+	if err != nil || len(taken) != 1 {
+		r.t.Fatalf("took up %d messages, %v", len(taken), err)
+	}
+	r.c.History().Append(taken...)
+	r.c.History().Stored()
+	r.said = append(r.said, taken...)
+	return taken[0]
+}
+
+// talk has a turn: a question, tool results if there are any, an answer.
+func (r *rig) talk(question string, results ...string) {
+	r.t.Helper()
+	asked := r.deliver(question, true)
+	r.c.History().Begin("time: now")
+	var rows []compactor.Message
+	add := func(m compactor.Message) {
+		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time
+		m.Tokens = compactor.TokensOf(m)
+		rows = append(rows, m)
+		r.c.History().Append(m)
+	}
+	r.request()
+	for i, result := range results {
+		id := fmt.Sprint("call_", i)
+		add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
+		add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: result})
+		r.request()
+	}
+	add(compactor.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("answer to %d", asked.Seq)})
+	err := r.conv.Finish(context.Background(), memory.Outcome{
+		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.said = append(r.said, rows...)
+	r.c.Answered()
+	r.c.Check(context.Background())
+}
+
+// request checks and renders as a turn does before each call of the model, and
+// holds the request to what a strict provider takes.
+func (r *rig) request() []llm.Message {
+	r.t.Helper()
+	r.c.Check(context.Background())
+	messages, maxTokens, err := r.c.Request()
+	if err != nil {
+		r.t.Fatalf("request: %v", err)
+	}
+	tokens := maxTokens
+	for _, m := range messages {
+		tokens += compactor.Estimate(m.Text)
+	}
+	if tokens > r.window {
+		r.t.Fatalf("the request has %d tokens of %d", tokens, r.window)
+	}
+	if problem := strict(messages); problem != "" {
+		r.t.Fatalf("a strict provider refuses the request: %s", problem)
+	}
+	return messages
+}
+
+// strict says what a strict provider would not take.
+func strict(messages []llm.Message) string {
+	open := map[string]bool{}
+	for i, m := range messages {
+		switch {
+		case m.Role == llm.RoleSystem && i > 0:
+			return "a second system message"
+		case m.Role == llm.RoleTool && !open[m.CallID]:
+			return "a result without its call"
+		case m.Role != llm.RoleTool && len(open) > 0:
+			return "a call without its result"
+		case m.Role != llm.RoleTool && m.Text == "" && len(m.Calls) == 0:
+			return "an empty message"
+		case i > 0 && m.Role == llm.RoleUser && messages[i-1].Role == llm.RoleUser:
+			return "two user messages in a row"
+		}
+		delete(open, m.CallID)
+		for _, call := range m.Calls {
+			if open[call.ID] {
+				return "two calls with one id"
+			}
+			open[call.ID] = true
+		}
+	}
+	if len(open) > 0 {
+		return "a call without its result"
+	}
+	if n := len(messages); n == 0 || messages[n-1].Role != llm.RoleUser && messages[n-1].Role != llm.RoleTool {
+		return "it does not end with a user or a tool"
+	}
+	return ""
+}
+
+// settle waits until nothing is at work and nothing is due.
+func (r *rig) settle() {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	r.c.Check(ctx)
+	if err := r.c.Wait(ctx); err != nil {
+		r.t.Fatalf("the worker does not end: %v", err)
+	}
+}
+
+func (r *rig) seen(state compactor.EventState) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// verify holds what is on disk and in memory against what was put in: coverage,
+// order, provenance, budgets, and that the transcript is untouched.
+func (r *rig) verify() {
+	r.t.Helper()
+	if err := r.check(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) check() error {
+	ctx := context.Background()
+	store, err := memory.Open(ctx, memory.Options{Dir: r.dir, Shared: true})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	conv, err := store.Find(ctx, "terminal:test")
+	if err != nil {
+		return err
+	}
+	state, err := conv.Load(ctx)
+	if err != nil {
+		return err
+	}
+	seen := map[int64]int{}
+	for _, m := range state.Messages {
+		seen[m.Seq]++
+	}
+	last := int64(0)
+	for _, row := range state.Head.Stack {
+		if row.From <= last {
+			return fmt.Errorf("row %d begins at %d, inside what ends at %d", row.ID, row.From, last)
+		}
+		last = row.To
+		n := 0
+		for _, m := range r.said {
+			if row.Covers(m.Seq) {
+				seen[m.Seq]++
+				n++
+				if first := r.said[m.Turn-1]; !row.Covers(first.Seq) {
+					return fmt.Errorf("row %d cuts turn %d", row.ID, m.Turn)
+				}
+			}
+		}
+		if n != row.Messages {
+			return fmt.Errorf("row %d (%s by %s on %s, %d to %d) says it holds %d messages and holds %d", row.ID, row.Kind, row.By, row.Trigger, row.From, row.To, row.Messages, n)
+		}
+	}
+	for _, m := range r.said {
+		if seen[m.Seq] != 1 {
+			return fmt.Errorf("message %d stands in %d places", m.Seq, seen[m.Seq])
+		}
+	}
+	return r.checkTranscript(ctx, conv)
+}
+
+func (r *rig) checkTranscript(ctx context.Context, conv *memory.Conversation) error {
+	page, err := conv.Transcript(ctx, 1, len(r.said)+1)
+	if err != nil {
+		return err
+	}
+	if len(page) != len(r.said) {
+		return fmt.Errorf("the transcript has %d messages, %d were put in", len(page), len(r.said))
+	}
+	for i, m := range page {
+		if m.Seq != r.said[i].Seq || m.Text != r.said[i].Text {
+			return fmt.Errorf("message %d is %q, was put in as %q", m.Seq, m.Text, r.said[i].Text)
+		}
+	}
+	return nil
+}
+
+// render is the whole view as one text.
+func (r *rig) render() string {
+	r.t.Helper()
+	messages, _, err := r.c.Request()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "%s|%s|%v|%s\n", m.Role, m.CallID, m.Calls, m.Text)
+	}
+	return b.String()
+}
+
+// good is a worker that sums up well: it hands in a short summary.
+func good(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s.", n, spanOf(req))})), nil
+}
+
+var asked = regexp.MustCompile(`messages #\d+ to #\d+`)
+
+// spanOf is which messages a worker's request asks to sum up.
+func spanOf(req llm.Request) string {
+	return asked.FindString(req.Messages[1].Text)
+}
+
+func broken(context.Context, int, llm.Request) (llm.Response, error) {
+	return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
+}
+
+var errWorker = errors.New("the test's worker fails")
+
+// filler is a text of about so many tokens.
+func filler(tokens int) string { return strings.Repeat("word ", tokens) }

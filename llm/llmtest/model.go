@@ -1,0 +1,127 @@
+// Package llmtest has doubles of a model for tests: Model, which is scripted in Go,
+// and Server, a strict and, where told, misbehaving OpenAI-compatible server.
+package llmtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"cairn/llm"
+)
+
+// Model is a scripted llm.Model. The zero value answers every request with an error.
+type Model struct {
+	Label  string // Name; empty: "scripted"
+	Tokens int    // Window; 0: llm.DefaultWindow
+
+	// Func answers the n-th request, counted from 1. It is called by many goroutines
+	// at once if the model is.
+	Func func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
+	// Delay passes before the answer, and again between the pieces it is shown in.
+	Delay time.Duration
+
+	mu       sync.Mutex // guards requests
+	requests []llm.Request
+}
+
+var _ llm.Model = (*Model)(nil)
+
+// Name returns the label.
+func (m *Model) Name() string {
+	if m.Label == "" {
+		return "scripted"
+	}
+	return m.Label
+}
+
+// Window returns the tokens the model was given.
+func (m *Model) Window(context.Context) llm.Window {
+	if m.Tokens == 0 {
+		return llm.Window{Tokens: llm.DefaultWindow, Source: "default"}
+	}
+	return llm.Window{Tokens: m.Tokens, Source: "script"}
+}
+
+// Generate records req and answers as Func says, its text shown word by word.
+func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
+	m.mu.Lock()
+	req.Messages = slices.Clone(req.Messages) // the caller goes on with its own
+	m.requests = append(m.requests, req)
+	n := len(m.requests)
+	m.mu.Unlock()
+
+	if err := wait(ctx, m.Delay); err != nil {
+		return llm.Response{}, err
+	}
+	if m.Func == nil {
+		return llm.Response{}, fmt.Errorf("llmtest: nobody expected request %d", n)
+	}
+	resp, err := m.Func(ctx, n, req)
+	if err != nil || show == nil {
+		return resp, err
+	}
+	for i, piece := range strings.SplitAfter(resp.Message.Text, " ") {
+		if i > 0 {
+			if err := wait(ctx, m.Delay); err != nil {
+				return llm.Response{}, err
+			}
+		}
+		if piece != "" {
+			show(piece)
+		}
+	}
+	return resp, nil
+}
+
+// Requests returns what was asked so far, oldest first.
+func (m *Model) Requests() []llm.Request {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.requests)
+}
+
+// wait sleeps on a timer, so that it passes at once in a testing/synctest bubble.
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Say is an answer in words.
+func Say(text string) llm.Response {
+	return llm.Response{
+		Message:      llm.Message{Role: llm.RoleAssistant, Text: text},
+		FinishReason: llm.FinishStop,
+	}
+}
+
+// Use is an answer that calls tools.
+func Use(calls ...llm.Call) llm.Response {
+	return llm.Response{
+		Message:      llm.Message{Role: llm.RoleAssistant, Calls: calls},
+		FinishReason: llm.FinishToolCalls,
+	}
+}
+
+// Call makes a call of a tool with arguments in JSON. It panics on arguments
+// that have no JSON form.
+func Call(id, tool string, arguments any) llm.Call {
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		panic(fmt.Sprintf("llmtest: arguments of %s: %v", tool, err))
+	}
+	return llm.Call{ID: id, Name: tool, Arguments: string(raw)}
+}

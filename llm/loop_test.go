@@ -1,0 +1,231 @@
+package llm_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// script answers the n-th request with the n-th response, and the last for ever.
+func script(responses ...llm.Response) *llmtest.Model {
+	return &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return responses[min(n, len(responses))-1], nil
+	}}
+}
+
+// exchangeRecord is what a Loop told its Record.
+type exchangeRecord struct {
+	calls   llm.Message
+	results []llm.Message
+}
+
+// run runs a loop over model with tools, at most maxCalls calls.
+func run(t *testing.T, model llm.Model, maxCalls int, tools ...llm.Tool) (llm.Response, []exchangeRecord, error) {
+	t.Helper()
+	var records []exchangeRecord
+	loop := llm.Loop{
+		Model: model, MaxCalls: maxCalls,
+		Request: func(context.Context, int) (llm.Request, error) { return llm.Request{Tools: tools}, nil },
+		Record: func(calls llm.Message, results []llm.Message) {
+			records = append(records, exchangeRecord{calls, results})
+		},
+	}
+	resp, err := loop.Run(t.Context())
+	return resp, records, err
+}
+
+func tool(name string, run func(arguments string) (string, error)) llm.Tool {
+	return llm.Tool{Name: name, Run: func(_ context.Context, arguments json.RawMessage) (string, error) {
+		return run(string(arguments))
+	}}
+}
+
+func echo(arguments string) (string, error) { return "got " + arguments, nil }
+
+func TestLoopRunsToolsUntilTheModelAnswers(t *testing.T) {
+	model := script(
+		llmtest.Use(llmtest.Call("a", "echo", map[string]int{"n": 1}), llmtest.Call("b", "echo", map[string]int{"n": 2})),
+		llmtest.Say("done"))
+	resp, records, err := run(t, model, 5, tool("echo", echo))
+	if err != nil || resp.Message.Text != "done" {
+		t.Fatalf("got %q, %v", resp.Message.Text, err)
+	}
+	if len(records) != 1 || len(records[0].calls.Calls) != 2 {
+		t.Fatalf("recorded %+v", records)
+	}
+	for i, want := range []llm.Message{
+		{Role: llm.RoleTool, CallID: "a", Tool: "echo", Text: `got {"n":1}`},
+		{Role: llm.RoleTool, CallID: "b", Tool: "echo", Text: `got {"n":2}`},
+	} {
+		if got := records[0].results[i]; got.Role != want.Role || got.CallID != want.CallID || got.Tool != want.Tool || got.Text != want.Text {
+			t.Errorf("result %d is %+v, want %+v", i, got, want)
+		}
+	}
+}
+
+func TestLoopGivesEachCallAnIDOfItsOwn(t *testing.T) {
+	for name, ids := range map[string][]string{
+		"missing ids":                            {"", "", ""},
+		"a repeated id":                          {"x", "x", "x"},
+		"a given id that looks like ours":        {"call_1", "", "call_1"},
+		"a later id that looks like a fresh one": {"", "call_0", "call_0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls []llm.Call
+			for _, id := range ids {
+				calls = append(calls, llmtest.Call(id, "echo", 1))
+			}
+			_, records, err := run(t, script(llmtest.Use(calls...), llmtest.Say("ok")), 2, tool("echo", echo))
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[string]bool{}
+			for i, call := range records[0].calls.Calls {
+				if call.ID == "" || seen[call.ID] || records[0].results[i].CallID != call.ID {
+					t.Errorf("call %d has the id %q, its result %q, seen before: %v", i, call.ID, records[0].results[i].CallID, seen[call.ID])
+				}
+				seen[call.ID] = true
+			}
+		})
+	}
+}
+
+func TestLoopTurnsAToolsFailureIntoWords(t *testing.T) {
+	broken := tool("broken", func(string) (string, error) { return "", errors.New("say which one") })
+	panics := tool("panics", func(string) (string, error) { panic("boom\nstack") })
+	panics.Ends, broken.Ends = true, true
+	for name, c := range map[string]struct {
+		call  llm.Call
+		tools []llm.Tool
+		want  string
+	}{
+		"an unknown tool names the others":  {llmtest.Call("1", "nope", 1), []llm.Tool{tool("echo", echo), broken}, `no tool named "nope". There are: echo, broken.`},
+		"no tools at all asks for text":     {llmtest.Call("1", "nope", 1), nil, "Answer in text."},
+		"invalid JSON asks for an object":   {llm.Call{ID: "1", Name: "echo", Arguments: `{"n":`}, []llm.Tool{tool("echo", echo)}, "not valid JSON"},
+		"an error is shown":                 {llmtest.Call("1", "broken", 1), []llm.Tool{broken}, "Error: say which one"},
+		"a panic is caught, one line of it": {llmtest.Call("1", "panics", 1), []llm.Tool{panics}, "the tool panics failed (boom)."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			resp, records, err := run(t, script(llmtest.Use(c.call), llmtest.Say("sorry")), 2, c.tools...)
+			if err != nil || resp.Message.Text != "sorry" {
+				t.Fatalf("the loop did not go on: %q, %v", resp.Message.Text, err)
+			}
+			if got := records[0].results[0].Text; !strings.HasPrefix(got, "Error: ") || !strings.Contains(got, c.want) {
+				t.Errorf("the model is told %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestLoopTakesMissingArgumentsForAnEmptyObject(t *testing.T) {
+	_, records, err := run(t, script(llmtest.Use(llm.Call{ID: "1", Name: "echo", Arguments: " "}), llmtest.Say("ok")), 2, tool("echo", echo))
+	if err != nil || records[0].results[0].Text != "got {}" {
+		t.Errorf("got %+v, %v", records, err)
+	}
+}
+
+func TestLoopEndsWithAToolThatEnds(t *testing.T) {
+	last := tool("last", echo)
+	last.Ends = true
+	model := script(llmtest.Use(llmtest.Call("1", "last", 1)))
+	resp, records, err := run(t, model, 5, last)
+	if err != nil || len(resp.Message.Calls) != 1 || len(records) != 1 {
+		t.Fatalf("got %+v, recorded %d, %v", resp, len(records), err)
+	}
+	if n := len(model.Requests()); n != 1 {
+		t.Errorf("the model was called %d times", n)
+	}
+}
+
+func TestLoopGivesUpAfterMaxCalls(t *testing.T) {
+	model := script(llmtest.Use(llmtest.Call("1", "echo", 1)))
+	_, records, err := run(t, model, 3, tool("echo", echo))
+	if !errors.Is(err, llm.ErrTooManyCalls) {
+		t.Fatalf("got %v", err)
+	}
+	if len(model.Requests()) != 3 || len(records) != 3 {
+		t.Errorf("%d calls, %d recorded", len(model.Requests()), len(records))
+	}
+}
+
+func TestLoopCountsTheCallsThatAreLeft(t *testing.T) {
+	var lefts []int
+	loop := llm.Loop{
+		Model: script(llmtest.Use(llmtest.Call("1", "echo", 1))), MaxCalls: 3,
+		Request: func(_ context.Context, left int) (llm.Request, error) {
+			lefts = append(lefts, left)
+			return llm.Request{}, nil
+		},
+	}
+	if _, err := loop.Run(t.Context()); !errors.Is(err, llm.ErrTooManyCalls) {
+		t.Fatal(err)
+	}
+	if len(lefts) != 3 || lefts[0] != 3 || lefts[2] != 1 {
+		t.Errorf("left was %v", lefts)
+	}
+}
+
+func TestLoopRetriesWithANewRequestWhenToldTo(t *testing.T) {
+	overflow := &llm.Error{Kind: llm.KindOverflow}
+	failing := func(failures int) *llmtest.Model {
+		return &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+			if n <= failures {
+				return llm.Response{}, overflow
+			}
+			return llmtest.Say("fits"), nil
+		}}
+	}
+	for name, c := range map[string]struct {
+		failures int
+		want     error
+	}{
+		"success after two":       {2, nil},
+		"its error when it is no": {3, overflow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked, made := 0, 0
+			loop := llm.Loop{
+				Model: failing(c.failures), MaxCalls: 1,
+				Request: func(_ context.Context, left int) (llm.Request, error) {
+					made++
+					if left != 1 {
+						t.Errorf("a retry counts as a call: left is %d", left)
+					}
+					return llm.Request{}, nil
+				},
+				Retry: func(_ context.Context, err error) bool {
+					asked++
+					return llm.KindOf(err) == llm.KindOverflow && asked <= 2
+				},
+			}
+			_, err := loop.Run(t.Context())
+			if !errors.Is(err, c.want) || made != 3 {
+				t.Errorf("got %v after %d requests", err, made)
+			}
+		})
+	}
+}
+
+func TestLoopStopsWhenItIsCancelledInATool(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	recorded := false
+	loop := llm.Loop{
+		Model: script(llmtest.Use(llmtest.Call("1", "slow", 1)), llmtest.Say("never")), MaxCalls: 2,
+		Request: func(context.Context, int) (llm.Request, error) {
+			return llm.Request{Tools: []llm.Tool{tool("slow", func(string) (string, error) {
+				cancel()
+				return "half", nil
+			})}}, nil
+		},
+		Record: func(llm.Message, []llm.Message) { recorded = true },
+	}
+	if _, err := loop.Run(ctx); !errors.Is(err, context.Canceled) || recorded {
+		t.Errorf("got %v, recorded %v", err, recorded)
+	}
+}

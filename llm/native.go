@@ -1,0 +1,145 @@
+// What a provider adds to a message in fields of its own: kept as it came, and
+// sent back to the same provider only.
+
+package llm
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+)
+
+// native is what Message.Native holds.
+type native struct {
+	Provider string                                `json:"provider"` // host of the server that wrote it
+	Fields   map[string]json.RawMessage            `json:"fields,omitempty"`
+	Calls    map[string]map[string]json.RawMessage `json:"calls,omitempty"` // fields of the tool calls, by id
+}
+
+// readNative returns what provider may be sent back: nothing of another's making.
+func readNative(raw json.RawMessage, provider string) native {
+	var n native
+	if len(raw) == 0 || json.Unmarshal(raw, &n) != nil || n.Provider != provider {
+		return native{}
+	}
+	return n
+}
+
+// giveBack lays over a message of the request what its provider had added.
+func (n native) giveBack(message map[string]json.RawMessage) error {
+	maps.Copy(message, n.Fields)
+	if len(n.Calls) == 0 || message["tool_calls"] == nil {
+		return nil
+	}
+	var calls []map[string]json.RawMessage
+	if err := json.Unmarshal(message["tool_calls"], &calls); err != nil {
+		return err
+	}
+	for _, call := range calls {
+		var id string
+		if err := json.Unmarshal(call["id"], &id); err == nil {
+			maps.Copy(call, n.Calls[id])
+		}
+	}
+	raw, err := json.Marshal(calls)
+	message["tool_calls"] = raw
+	return err
+}
+
+// nativeFields are the fields of a message that are kept. Others may be
+// answers only, which a provider refuses in a request.
+var nativeFields = []string{"reasoning", "reasoning_content", "reasoning_details", "extra_content"}
+
+// protocolCallFields are the fields of a tool call that are no extra.
+var protocolCallFields = map[string]bool{"index": true, "id": true, "type": true, "function": true}
+
+// gathered is a JSON object put together from the pieces a stream brings: prose
+// is joined, reasoning_details grow item by item, of all else the last holds.
+type gathered struct {
+	values  map[string]json.RawMessage
+	prose   map[string]*strings.Builder
+	details []detail
+}
+
+// detail is one item of reasoning_details, known by its index and type.
+type detail struct {
+	key string
+	gathered
+}
+
+// proseFields arrive in pieces; signatures and ids arrive whole.
+var proseFields = map[string]bool{"reasoning": true, "reasoning_content": true, "text": true, "summary": true}
+
+func (g *gathered) add(field string, raw json.RawMessage) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return
+	}
+	if field == "reasoning_details" {
+		var items []map[string]json.RawMessage
+		if json.Unmarshal(raw, &items) == nil {
+			for _, item := range items {
+				g.addDetail(item)
+			}
+		}
+		return
+	}
+	var text string
+	if proseFields[field] && json.Unmarshal(raw, &text) == nil {
+		if g.prose == nil {
+			g.prose = map[string]*strings.Builder{}
+		}
+		if g.prose[field] == nil {
+			g.prose[field] = &strings.Builder{}
+		}
+		g.prose[field].WriteString(text)
+		return
+	}
+	if g.values == nil {
+		g.values = map[string]json.RawMessage{}
+	}
+	g.values[field] = raw
+}
+
+func (g *gathered) addDetail(item map[string]json.RawMessage) {
+	key := string(item["index"]) + " " + string(item["type"])
+	last := len(g.details) - 1
+	if _, numbered := item["index"]; last < 0 || !numbered || g.details[last].key != key {
+		g.details = append(g.details, detail{key: key})
+		last++
+	}
+	for field, raw := range item {
+		g.details[last].add(field, raw)
+	}
+}
+
+// object returns what was gathered; nil when there was nothing.
+func (g *gathered) object() (map[string]json.RawMessage, error) {
+	object := map[string]json.RawMessage{}
+	maps.Copy(object, g.values)
+	for field, text := range g.prose {
+		raw, err := json.Marshal(text.String())
+		if err != nil {
+			return nil, err
+		}
+		object[field] = raw
+	}
+	var items []map[string]json.RawMessage
+	for i := range g.details {
+		item, err := g.details[i].object()
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	if items != nil {
+		raw, err := json.Marshal(items)
+		if err != nil {
+			return nil, err
+		}
+		object["reasoning_details"] = raw
+	}
+	if len(object) == 0 {
+		return nil, nil
+	}
+	return object, nil
+}

@@ -1,0 +1,157 @@
+// The offline model answers where no language model is set: it looks up what was
+// said, with the tools any model has, and quotes it.
+
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cairn/words"
+)
+
+// Offline is a Model that needs no server. Equal requests get equal answers, and
+// all it says of the world are quotations.
+type Offline struct {
+	window Window
+}
+
+var _ Model = (*Offline)(nil)
+
+// NewOffline returns the offline model. window is the context window it claims, in
+// tokens; 0 or less takes DefaultWindow.
+func NewOffline(window int) *Offline {
+	if window > 0 {
+		return &Offline{Window{Tokens: window, Source: "setting"}}
+	}
+	return &Offline{Window{Tokens: DefaultWindow, Source: sourceDefault}}
+}
+
+// Name is "offline".
+func (o *Offline) Name() string { return "offline" }
+
+// Window is what NewOffline was told.
+func (o *Offline) Window(context.Context) Window { return o.window }
+
+// lookups are the tools it knows how to use.
+var lookups = []string{"memory_search", "recall"}
+
+// Generate looks the person's words up, if tools for that are offered, and then
+// answers with what they found. It fails only when ctx has ended. It counts no
+// tokens.
+func (o *Offline) Generate(ctx context.Context, req Request, show func(delta string)) (Response, error) {
+	if err := ctx.Err(); err != nil {
+		return Response{}, err
+	}
+	asked, results := readTurn(req.Messages)
+	if calls := lookUp(req, asked); len(calls) > 0 && len(results) == 0 {
+		return Response{Message: Message{Role: RoleAssistant, Calls: calls}, FinishReason: FinishToolCalls}, nil
+	}
+	text := reply(asked, results, hinted(req.Messages))
+	for piece := range strings.SplitAfterSeq(text, " ") {
+		if err := ctx.Err(); err != nil {
+			return Response{}, err
+		}
+		if show != nil {
+			show(piece)
+		}
+	}
+	return Response{Message: Message{Role: RoleAssistant, Text: text}, FinishReason: FinishStop}, nil
+}
+
+// lookUp returns the calls that look up what was asked, of the tools that are
+// offered; none when there is nothing to look up.
+func lookUp(req Request, asked lastLine) []Call {
+	if !asked.isQuestion() && (len(asked.content) == 0 || greets.MatchString(asked.text)) {
+		return nil
+	}
+	query, _ := json.Marshal(map[string]string{"query": shorten(asked.text, maxQuery)}) // a map of strings has no error
+	var calls []Call
+	for _, name := range lookups {
+		if slices.ContainsFunc(req.Tools, func(t Tool) bool { return t.Name == name }) {
+			calls = append(calls, Call{ID: fmt.Sprintf("offline_%d_%d", len(req.Messages), len(calls)), Name: name, Arguments: string(query)})
+		}
+	}
+	return calls
+}
+
+const (
+	maxQuery = 500 // characters of a question that are looked up
+	maxQuote = 400 // characters of a quotation
+)
+
+// lastLine is what a person said last, as the request shows it.
+type lastLine struct {
+	seq, who string // empty when the request does not tell
+	text     string
+	content  []string // see words.Content
+}
+
+// header begins a line in a request: number, day, hour, speaker, what it replies to.
+var header = regexp.MustCompile(`(?m)^\[#(\d+) \d{4}-\d\d-\d\d \d\d:\d\d ([^\]]*?)(?:, replying to [^\]]*)?\] ?`)
+
+// readTurn returns what was said last and what the tools answered to it.
+func readTurn(messages []Message) (asked lastLine, results []Message) {
+	last := len(messages) - 1
+	for last >= 0 && messages[last].Role != RoleUser {
+		last--
+	}
+	if last < 0 {
+		return lastLine{}, nil
+	}
+	for _, m := range messages[last+1:] {
+		if m.Role == RoleTool {
+			results = append(results, m)
+		}
+	}
+	text := messages[last].Text
+	// The block behind the message is written for models that can read it.
+	if at := strings.LastIndex(text, "\n<now>\n"); at >= 0 && strings.HasSuffix(strings.TrimSpace(text), "\n</now>") {
+		text = text[:at]
+	}
+	if heads := header.FindAllStringSubmatchIndex(text, -1); len(heads) > 0 {
+		h := heads[len(heads)-1]
+		asked.seq, asked.who = text[h[2]:h[3]], text[h[4]:h[5]]
+		text = text[h[1]:]
+	}
+	asked.text = strings.TrimSpace(text)
+	asked.content = words.Content(asked.text)
+	return asked, results
+}
+
+// asking finds a question, or a wish to be told, that has no question mark.
+var asking = regexp.MustCompile(`(?i)^(?:\W*(?:hey|hi|hello|so|and|ok|please|@\S+)\W+)*(?:` + strings.Join([]string{
+	`(?:who|whom|whose|what|when|where|why|which|how)(?:'s|’s| (?:did|does|do|is|are|was|were|has|have|had|can|could|will|would|should))\b`,
+	`(?:what|which|whose) \S+ (?:did|does|do|is|are|was|were|has|have|had|will)\b`,
+	`how (?:many|much|long|often|old|far)\b`,
+	`(?:did|does|is|are|was|were)\b`,
+	`(?:do|has|have|had|can|could|will|would|should) (?:i|you|we|they|he|she|it|my|our|your|the|any\w*|some\w*)\b`,
+	`(?:tell me|find|search|show|list)\b`,
+	`remind me (?:of|what|when|who|where|how|why|which)\b`,
+}, "|") + `)`)
+
+// greets finds a greeting that says nothing else but perhaps a name.
+var greets = regexp.MustCompile(`(?i)^\W*(?:hey|hi|hello|hallo|hola|salut|bonjour|привет|你好|こんにちは|안녕하세요|` +
+	`good (?:morning|afternoon|evening)|(?:hey|hi|hello)? ?there)(?:[ ,]+@?[\pL\pN]+)?[^\pL\pN]*$`)
+
+func (l lastLine) isQuestion() bool {
+	return strings.ContainsAny(l.text, "?？؟") || asking.MatchString(l.text)
+}
+
+// shorten returns at most n characters of text on one line.
+func shorten(text string, n int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	cut := string([]rune(text)[:n-1])
+	if at := strings.LastIndexByte(cut, ' '); at > len(cut)*3/4 {
+		cut = cut[:at]
+	}
+	return cut + "…"
+}

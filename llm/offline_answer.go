@@ -1,0 +1,206 @@
+// What the offline model says: quotations, and plain words about itself.
+
+package llm
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"cairn/words"
+)
+
+const (
+	howToSet  = "No language model is set, so I can only look up and quote what was said here. To get real answers, set OPENAI_API_KEY, or base_url in config.toml for a model of your own."
+	stillNone = "(No language model is set: I only quote.)"
+)
+
+// hinted reports whether people were told before how to set a model.
+func hinted(messages []Message) bool {
+	return slices.ContainsFunc(messages, func(m Message) bool {
+		return m.Role == RoleAssistant && strings.Contains(m.Text, howToSet)
+	})
+}
+
+// ownWords reports whether text is an earlier answer of the offline model.
+func ownWords(text string) bool {
+	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone)
+}
+
+// reply puts together what is said to the person.
+func reply(asked lastLine, results []Message, hinted bool) string {
+	found, failed := readResults(results)
+	question := asked.isQuestion()
+	quotes := related(asked, found)
+	if !question {
+		quotes = closeTo(asked, quotes)
+	}
+	var said, hint string
+	switch {
+	case len(quotes) > 0 && question:
+		said = "This is what I found:\n" + quote(quotes)
+	case len(quotes) > 0:
+		said = kept(asked) + " It goes with this:\n" + quote(quotes)
+	case failed != "":
+		said = "I could not look it up: " + failed
+	case question:
+		said = "I found nothing about that in this conversation."
+	case greets.MatchString(asked.text):
+		said = greeting(asked)
+	default:
+		said = kept(asked)
+	}
+	switch {
+	case !hinted || question && len(quotes) == 0:
+		hint = howToSet
+	case question:
+		hint = stillNone
+	}
+	if hint == "" {
+		return said
+	}
+	return said + "\n\n" + hint
+}
+
+func greeting(asked lastLine) string {
+	if asked.who == "" {
+		return "Hello! What is said here is kept; ask me about any of it."
+	}
+	return fmt.Sprintf("Hello, %s! What is said here is kept; ask me about any of it.", asked.who)
+}
+
+func kept(asked lastLine) string {
+	if asked.seq == "" {
+		return "It is kept."
+	}
+	return fmt.Sprintf("It is kept, as message #%s.", asked.seq)
+}
+
+// finding is a memory or a message that a tool found.
+type finding struct {
+	seqs            []int64
+	who, when, text string
+	score           float64
+}
+
+// readResults returns what the tools found, and in the tool's words why one of them
+// found nothing for other reasons than that there is nothing.
+func readResults(results []Message) (found []finding, failed string) {
+	for _, result := range results {
+		var r struct {
+			Memories []struct {
+				Content, Who, When string
+				Messages           []int64
+			}
+			Messages []struct {
+				Seq             int64
+				Who, When, Text string
+			}
+		}
+		if err := json.Unmarshal([]byte(result.Text), &r); err != nil {
+			failed = shorten(strings.TrimPrefix(result.Text, "Error: "), maxQuote)
+			continue
+		}
+		for _, m := range r.Memories {
+			found = append(found, finding{seqs: m.Messages, who: m.Who, when: m.When, text: strings.TrimPrefix(m.Content, m.Who+": ")})
+		}
+		for _, m := range r.Messages {
+			if m.Who != string(RoleAssistant) || !ownWords(m.Text) {
+				found = append(found, finding{seqs: []int64{m.Seq}, who: m.Who, when: m.When, text: m.Text})
+			}
+		}
+	}
+	return found, failed
+}
+
+// related returns the findings that share words with what was said, best first and
+// none twice: a rarer word weighs more, and a question answers no question. Where it
+// has no words to share ("who am I?") the tools' own order stands.
+func related(asked lastLine, found []finding) []finding {
+	terms := make([]map[string]float64, len(found))
+	common := map[string]float64{}
+	for i, f := range found {
+		terms[i] = map[string]float64{}
+		for _, term := range words.Content(f.who) {
+			terms[i][term] = 0.5 // whoever speaks need not speak of what was asked
+		}
+		for _, term := range words.Content(f.text) {
+			terms[i][term] = 1
+		}
+		for term := range terms[i] {
+			common[term]++
+		}
+	}
+	kept := make([]finding, 0, len(found))
+	seen, sources := map[string]bool{words.Fold(asked.text): true}, map[int64]bool{}
+	for i, f := range found {
+		for _, term := range distinct(asked.content) {
+			if weight := terms[i][term]; weight > 0 {
+				f.score += weight * math.Log(1+float64(len(found))/common[term])
+			}
+		}
+		if strings.HasSuffix(f.text, "?") {
+			f.score *= 0.3
+		}
+		folded := words.Fold(f.text)
+		known := seen[folded] || slices.ContainsFunc(f.seqs, func(seq int64) bool { return sources[seq] })
+		if known || f.score == 0 && len(asked.content) > 0 {
+			continue
+		}
+		seen[folded] = true
+		for _, seq := range f.seqs {
+			sources[seq] = true
+		}
+		kept = append(kept, f)
+	}
+	slices.SortStableFunc(kept, func(a, b finding) int { return cmp.Compare(b.score, a.score) })
+	for i, f := range kept {
+		if i == maxQuotes || f.score < kept[0].score/2 {
+			return kept[:i]
+		}
+	}
+	return kept
+}
+
+// maxQuotes is how many quotations an answer has at most.
+const maxQuotes = 3
+
+// closeTo keeps of quotes those that share at least two words, and a third, with what
+// was said: people who tell something did not ask for more.
+func closeTo(asked lastLine, quotes []finding) []finding {
+	mine := distinct(asked.content)
+	return slices.DeleteFunc(quotes, func(f finding) bool {
+		theirs := words.Content(f.text)
+		shared := 0
+		for _, term := range mine {
+			if slices.Contains(theirs, term) {
+				shared++
+			}
+		}
+		return shared < 2 || shared*3 < len(mine)
+	})
+}
+
+func quote(quotes []finding) string {
+	lines := make([]string, len(quotes))
+	for i, f := range quotes {
+		source := f.who
+		if f.when != "" {
+			source += ", " + f.when
+		}
+		if len(f.seqs) > 0 {
+			source += fmt.Sprintf(" (#%d)", f.seqs[0])
+		}
+		lines[i] = fmt.Sprintf("- %s: “%s”", source, shorten(f.text, maxQuote))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func distinct(terms []string) []string {
+	terms = slices.Clone(terms)
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}

@@ -1,0 +1,187 @@
+package llm_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"cairn/llm"
+)
+
+// lookup is a tool that answers as the store's do, and notes what it was asked.
+func lookup(name, result string, asked *[]string) llm.Tool {
+	return llm.Tool{Name: name, Run: func(_ context.Context, arguments json.RawMessage) (string, error) {
+		var a struct{ Query string }
+		if err := json.Unmarshal(arguments, &a); err != nil {
+			return "", err
+		}
+		*asked = append(*asked, name+": "+a.Query)
+		if result == "" {
+			return "", errors.New("the disk is full")
+		}
+		return result, nil
+	}}
+}
+
+const (
+	memories = `{"memories":[
+		{"id":1,"kind":"event","content":"Ada: I adopted a cat named Pixel yesterday (7 May 2023).","who":"Ada","when":"2023-05-08 13:56","messages":[12]},
+		{"id":2,"kind":"preference","content":"Ada: I like green tea.","who":"Ada","when":"2023-05-09 10:00","messages":[20]}],"total":2}`
+	transcript = `{"messages":[
+		{"seq":12,"who":"Ada","when":"2023-05-08 13:56","text":"I adopted a cat named Pixel yesterday."},
+		{"seq":14,"who":"Bob","when":"2023-05-08 13:58","text":"What is the cat called?"},
+		{"seq":30,"who":"Bob","when":"2023-06-01 09:00","text":"Ada's cat Pixel ate my sandwich."}]}`
+	noMemories, noTranscript = `{"memories":[],"total":0}`, `{"messages":[]}`
+)
+
+// talk asks the offline model through the loop every turn runs, after earlier messages.
+func talk(t *testing.T, said, memories, transcript string, earlier ...llm.Message) (answer string, asked []string) {
+	t.Helper()
+	req := llm.Request{
+		Messages: append(append([]llm.Message{{Role: llm.RoleSystem, Text: "You are Cairn."}}, earlier...), llm.Message{Role: llm.RoleUser, Text: said}),
+		Tools:    []llm.Tool{lookup("memory_search", memories, &asked), lookup("recall", transcript, &asked)},
+	}
+	var shown strings.Builder
+	pieces := 0
+	resp, err := llm.Loop{
+		Model: llm.NewOffline(0), MaxCalls: 3,
+		Request: func(context.Context, int) (llm.Request, error) { return req, nil },
+		Record: func(calls llm.Message, results []llm.Message) {
+			req.Messages = append(append(req.Messages, calls), results...)
+		},
+		Show: func(delta string) { pieces++; shown.WriteString(delta) },
+	}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown.String() != resp.Message.Text || pieces < 2 {
+		t.Errorf("showed %q in %d pieces, answered %q", shown.String(), pieces, resp.Message.Text)
+	}
+	return resp.Message.Text, asked
+}
+
+func holds(t *testing.T, answer string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(answer, part) {
+			t.Errorf("%q is not in the answer:\n%s", part, answer)
+		}
+	}
+}
+
+func lacks(t *testing.T, answer string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if strings.Contains(answer, part) {
+			t.Errorf("%q is in the answer:\n%s", part, answer)
+		}
+	}
+}
+
+func TestOffline(t *testing.T) {
+	const question = "[#41 2023-07-01 10:00 Bob] What is Ada's cat called?"
+	t.Run("it asks both tools for the person's words alone", func(t *testing.T) {
+		said := "<kept>\nold\n</kept>\n\n[#40 2023-07-01 09:59 Eve] hello there\n\n[#41 2023-07-01 10:00 Bob, replying to #12] What is\nAda's cat called?\n\n<now>\ntime: 2023-07-01 10:00 UTC\n</now>"
+		_, asked := talk(t, said, memories, transcript)
+		want := []string{"memory_search: What is Ada's cat called?", "recall: What is Ada's cat called?"}
+		if !reflect.DeepEqual(asked, want) {
+			t.Errorf("asked %q, want %q", asked, want)
+		}
+	})
+	t.Run("it quotes what it found with who, when and where, once", func(t *testing.T) {
+		answer, _ := talk(t, question, memories, transcript)
+		holds(t, answer, "Ada, 2023-05-08 13:56 (#12): “I adopted a cat named Pixel yesterday (7 May 2023).”", "Bob, 2023-06-01 09:00 (#30)")
+		lacks(t, answer, "green tea", "#14")
+		if strings.Count(answer, "adopted") != 1 {
+			t.Errorf("the same thing twice:\n%s", answer)
+		}
+	})
+	t.Run("it tells how to set a model the first time, briefly later", func(t *testing.T) {
+		first, _ := talk(t, question, memories, transcript)
+		holds(t, first, "OPENAI_API_KEY", "base_url", "config.toml")
+		later, _ := talk(t, question, memories, transcript, llm.Message{Role: llm.RoleUser, Text: question}, llm.Message{Role: llm.RoleAssistant, Text: first})
+		holds(t, later, "No language model is set")
+		lacks(t, later, "OPENAI_API_KEY")
+	})
+	t.Run("it says plainly that it found nothing, and how to set a model", func(t *testing.T) {
+		first, _ := talk(t, question, noMemories, noTranscript)
+		again, _ := talk(t, question, noMemories, noTranscript, llm.Message{Role: llm.RoleAssistant, Text: first})
+		holds(t, again, "found nothing", "OPENAI_API_KEY")
+	})
+	t.Run("what shares no word with the question is not quoted", func(t *testing.T) {
+		answer, _ := talk(t, "[#41 2023-07-01 10:00 Bob] Where is the harbour?", memories, noTranscript)
+		holds(t, answer, "found nothing")
+	})
+	t.Run("a question of common words gets what the tools found", func(t *testing.T) {
+		answer, _ := talk(t, "[#41 2023-07-01 10:00 Ada] Who am I?", memories, noTranscript)
+		holds(t, answer, "Pixel")
+	})
+	t.Run("its own earlier answers are no finding", func(t *testing.T) {
+		own, _ := talk(t, question, memories, transcript)
+		text, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"seq": 42, "who": "assistant", "when": "2023-07-01 10:01", "text": own}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := talk(t, question, noMemories, string(text))
+		holds(t, answer, "found nothing")
+	})
+	t.Run("a failing tool is told, and the other one still answers", func(t *testing.T) {
+		both, _ := talk(t, question, "", "")
+		holds(t, both, "could not look it up", "the disk is full")
+		one, _ := talk(t, question, "", transcript)
+		holds(t, one, "(#12)")
+		lacks(t, one, "disk")
+	})
+	t.Run("a greeting is answered without looking anything up", func(t *testing.T) {
+		answer, asked := talk(t, "[#1 2023-07-01 10:00 Bob] Hello!", memories, transcript)
+		holds(t, answer, "Hello, Bob!")
+		if len(asked) != 0 {
+			t.Errorf("asked %q", asked)
+		}
+	})
+	t.Run("a statement is kept, and only what is close to it quoted", func(t *testing.T) {
+		answer, _ := talk(t, "[#41 2023-07-01 10:00 Eve] When I was young I had a sailing boat with Ada", memories, transcript)
+		holds(t, answer, "kept, as message #41")
+		lacks(t, answer, "Pixel", "found nothing")
+		answer, _ = talk(t, "[#41 2023-07-01 10:00 Eve] Ada's voice", memories, transcript)
+		lacks(t, answer, "Pixel")
+		answer, _ = talk(t, "[#41 2023-07-01 10:00 Eve] We adopted a cat too", memories, transcript)
+		holds(t, answer, "kept, as message #41", "(#12)")
+	})
+	t.Run("a question without a mark is one, in any script", func(t *testing.T) {
+		for _, said := range []string{"hey what did Ada adopt", "tell me about the cat", "阿达的猫叫什么？"} {
+			answer, _ := talk(t, said, noMemories, noTranscript)
+			holds(t, answer, "found nothing")
+		}
+	})
+	t.Run("without tools it answers at once", func(t *testing.T) {
+		resp, err := llm.NewOffline(0).Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: question}}}, nil)
+		if err != nil || resp.FinishReason != llm.FinishStop || len(resp.Message.Calls) != 0 {
+			t.Fatalf("%+v, %v", resp, err)
+		}
+		holds(t, resp.Message.Text, "OPENAI_API_KEY")
+	})
+	t.Run("an empty request is answered", func(t *testing.T) {
+		if resp, err := llm.NewOffline(0).Generate(t.Context(), llm.Request{}, nil); err != nil || resp.Message.Text == "" {
+			t.Fatalf("%+v, %v", resp, err)
+		}
+	})
+	t.Run("an ended context is an error", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := llm.NewOffline(0).Generate(ctx, llm.Request{}, nil); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+	})
+	t.Run("its window is the setting, or the default", func(t *testing.T) {
+		if got, want := llm.NewOffline(4000).Window(t.Context()), (llm.Window{Tokens: 4000, Source: "setting"}); got != want {
+			t.Errorf("got %+v", got)
+		}
+		if got := llm.NewOffline(0).Window(t.Context()); got.Tokens != llm.DefaultWindow || got.Source != "default" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}

@@ -1,0 +1,69 @@
+package llm
+
+import "testing"
+
+func TestOverflowIsRecognised(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		limit  int
+	}{
+		"OpenAI by code":                        {400, `{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","code":"context_length_exceeded"}}`, 0},
+		"OpenAI, words only":                    {400, `{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9001 tokens (8001 in the messages, 1000 in the completion)."}}`, 8192},
+		"OpenAI, configured limit":              {400, `{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300100 tokens."}}`, 272000},
+		"OpenAI, words without a number":        {400, `{"error":{"message":"Your input exceeds the context window of this model."}}`, 0},
+		"Anthropic":                             {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 215023 tokens > 200000 maximum"}}`, 200000},
+		"Anthropic, too many bytes":             {413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, 0},
+		"Gemini, a list":                        {400, `[{"error":{"code":400,"message":"The input token count (1200033) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, 1048575},
+		"Gemini, without brackets":              {400, `{"error":{"message":"The input token count 33000 exceeds the maximum number of tokens allowed 32768."}}`, 32768},
+		"xAI":                                   {400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 140229 tokens."}`, 131072},
+		"Groq":                                  {400, `{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages"}}`, 0},
+		"llama.cpp with n_ctx":                  {400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5001,"n_ctx":4096}}`, 4096},
+		"llama.cpp, words only":                 {400, `{"error":"the request (5001 tokens) exceeds the available context size (4096 tokens), try increasing it"}`, 4096},
+		"Ollama":                                {400, `{"error":{"message":"the input length exceeds the context length","type":"invalid_request_error"}}`, 0},
+		"Ollama, older":                         {400, `{"error":"prompt too long; exceeded max context length by 17 tokens"}`, 0},
+		"Bedrock":                               {400, `{"message":"Input is too long for requested model."}`, 0},
+		"vLLM, flat":                            {400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.","type":"BadRequestError","code":400}`, 4096},
+		"vLLM, older":                           {400, `{"object":"error","message":"The decoder prompt (length 5000) is longer than the maximum model length of 4096."}`, 4096},
+		"Mistral":                               {400, `{"object":"error","message":"Prompt contains 40001 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt"}`, 32768},
+		"LM Studio":                             {400, `{"error":"The model is loaded with context length of only 4,096 tokens, which is not enough."}`, 4096},
+		"OpenRouter, in what its provider said": {400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long: 201000 tokens > 200000 maximum\"}}","provider_name":"Anthropic"}}}`, 200000},
+		"a proxy's page":                        {413, "<html><head><title>413 Request Entity Too Large</title></head></html>", 0},
+		"inside a stream, without a status":     {0, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_ctx":2048}}`, 2048},
+		"inside a stream, words only":           {0, `{"error":{"message":"This model's maximum context length is 1024 tokens"}}`, 1024},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := refusal(c.status, nil, []byte(c.body))
+			if err.Kind != KindOverflow || err.Limit != c.limit {
+				t.Errorf("got %q with limit %d, want %q with %d", err.Kind, err.Limit, KindOverflow, c.limit)
+			}
+			if err.Temporary() {
+				t.Error("it would be tried again unchanged")
+			}
+		})
+	}
+}
+
+func TestOverflowIsNotSeenInOtherFailures(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		kind   Kind
+	}{
+		"a deadline of a context":           {500, `{"error":{"message":"context deadline exceeded (Client.Timeout exceeded while awaiting headers)"}}`, KindOverloaded},
+		"a deadline with 400":               {400, `{"error":{"message":"context deadline exceeded"}}`, KindBadRequest},
+		"a deadline inside a stream":        {0, `{"error":{"message":"context deadline exceeded"}}`, KindOverloaded},
+		"tokens per minute":                 {429, `{"error":{"message":"Request too large: Limit 30000, Requested 40000 tokens. Please reduce the length of the messages.","code":"rate_limit_exceeded"}}`, KindRateLimited},
+		"tokens per minute inside a stream": {0, `{"error":{"message":"Please reduce the length of the messages.","code":"rate_limit_exceeded"}}`, KindRateLimited},
+		"a failing server":                  {503, `{"error":{"message":"maximum context length is 10 tokens"}}`, KindOverloaded},
+		"max_tokens alone":                  {400, `{"error":{"message":"max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000.","param":"max_tokens"}}`, KindBadRequest},
+		"invalid parameter":                 {400, `{"error":{"code":"InvalidParameter","message":"Range of max_tokens should be [1, 8192]"}}`, KindBadRequest},
+		"a wrong key":                       {401, `{"error":{"message":"the prompt is too long ago forgotten key is invalid"}}`, KindAuth},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := refusal(c.status, nil, []byte(c.body)); err.Kind != c.kind || err.Limit != 0 {
+				t.Errorf("got %q with limit %d, want %q", err.Kind, err.Limit, c.kind)
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+// What a server says when it does not answer, in whatever shape it says it,
+// becomes one type of error.
+
+package llm
+
+import (
+	"encoding/json"
+	"html"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// refusal makes an error of a server's words. status is 0 for an error inside a
+// stream; header may be nil.
+func refusal(status int, header http.Header, body []byte) *Error {
+	said := parseComplaint(body)
+	if status < 300 && said.status >= 400 && said.status < 600 {
+		status = said.status // an error that came as a success
+	}
+	text := strings.Join(said.words, ": ")
+	limit, over := overflow(said.codes, text)
+	e := &Error{Status: status, Message: clip(text), RetryAfter: retryAfter(header, time.Now())}
+	if e.Message == "" {
+		e.Message = http.StatusText(status)
+	}
+	switch e.Kind = kindOf(status, said.codes); {
+	case over && e.Kind == KindBadRequest,
+		over && e.Kind == KindOverloaded && status < 300, // nobody could sort it by its code
+		status == http.StatusRequestEntityTooLarge:
+		e.Kind = KindOverflow
+		e.Limit = max(limit, said.window)
+	}
+	return e
+}
+
+// kindOf sorts by the status, or by the error's own code when there is none. What
+// nobody can sort is a server's failure: the request may succeed later.
+func kindOf(status int, codes []string) Kind {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return KindRateLimited
+	case status >= 500, status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+		return KindOverloaded
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden:
+		return KindAuth
+	case status >= 300:
+		return KindBadRequest
+	}
+	for _, sort := range []struct {
+		kind  Kind
+		parts []string
+	}{
+		{KindRateLimited, []string{"rate_limit", "too_many_requests", "resource_exhausted", "throttl"}},
+		{KindAuth, []string{"auth", "api_key", "permission", "forbidden"}},
+		{KindBadRequest, []string{"invalid", "not_found", "bad_request", "unsupported", "html"}},
+	} {
+		for _, part := range sort.parts {
+			if slices.ContainsFunc(codes, func(code string) bool { return strings.Contains(code, part) }) {
+				return sort.kind
+			}
+		}
+	}
+	return KindOverloaded
+}
+
+// complaint is what is found in a refusal.
+type complaint struct {
+	words  []string // for people, outermost first
+	codes  []string // for programs, in lower case
+	status int      // an HTTP status given as the error's code
+	window int      // llama.cpp tells it beside the error
+}
+
+func parseComplaint(body []byte) complaint {
+	var c complaint
+	text := strings.TrimSpace(string(body))
+	if strings.HasPrefix(text, "<") {
+		c.codes = []string{"html"}
+		text = pageText(text)
+	}
+	c.read(text, 0)
+	return c
+}
+
+// wordFields are where servers put words or more JSON, outermost first.
+var wordFields = []string{"error", "message", "msg", "detail", "details", "errors", "metadata", "raw"}
+
+// read walks through whatever a server put into its error: words, lists, objects
+// in objects, JSON in a string.
+func (c *complaint) read(value any, depth int) {
+	if depth > 8 {
+		return
+	}
+	switch v := value.(type) {
+	case string:
+		var inner any
+		text := strings.TrimSpace(v)
+		if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+			if json.Unmarshal([]byte(text), &inner) == nil {
+				c.read(inner, depth+1)
+				return
+			}
+		}
+		if text != "" && !slices.Contains(c.words, text) {
+			c.words = append(c.words, text)
+		}
+	case []any:
+		for _, item := range v {
+			c.read(item, depth+1)
+		}
+	case map[string]any:
+		for _, field := range []string{"code", "type", "status"} {
+			c.readCode(v[field])
+		}
+		if n, ok := v["n_ctx"].(float64); ok {
+			c.window = int(n)
+		}
+		for _, field := range wordFields {
+			c.read(v[field], depth+1)
+		}
+	}
+}
+
+func (c *complaint) readCode(value any) {
+	switch v := value.(type) {
+	case float64:
+		if c.status == 0 {
+			c.status = int(v)
+		}
+	case string:
+		if n, err := strconv.Atoi(v); err == nil && c.status == 0 {
+			c.status = n
+		}
+		c.codes = append(c.codes, strings.ToLower(v))
+	}
+}
+
+var (
+	pageNoise = regexp.MustCompile(`(?is)<(script|style)\b.*?</(script|style)>`)
+	pageTag   = regexp.MustCompile(`(?s)<[^>]*>`)
+)
+
+// pageText returns the words of an HTML page, as proxies send them.
+func pageText(page string) string {
+	page = pageTag.ReplaceAllString(pageNoise.ReplaceAllString(page, " "), " ")
+	return strings.Join(strings.Fields(html.UnescapeString(page)), " ")
+}
+
+// retryAfter reads how long the server wants to be left alone; 0: it did not say.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return time.Duration(ms * float64(time.Millisecond))
+	}
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
+		return time.Duration(seconds * float64(time.Second))
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+// clip shortens a server's words to what a log line bears.
+func clip(text string) string {
+	const most = 500 // bytes
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	end := most
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}

@@ -1,0 +1,84 @@
+package llm
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func TestRefusalsOfAnyShapeBecomeOneError(t *testing.T) {
+	for name, c := range map[string]struct {
+		status  int
+		body    string
+		kind    Kind
+		message string
+	}{
+		"an object":                   {400, `{"error":{"message":"bad thing","type":"invalid_request_error"}}`, KindBadRequest, "bad thing"},
+		"a string":                    {404, `{"error":"model 'x' not found, try pulling it first"}`, KindBadRequest, "model 'x' not found, try pulling it first"},
+		"a list":                      {403, `[{"error":{"code":403,"message":"no permission","status":"PERMISSION_DENIED"}}]`, KindAuth, "no permission"},
+		"a message that is a list":    {400, `{"error":{"message":["one","two"]}}`, KindBadRequest, "one: two"},
+		"a message that is an object": {400, `{"error":{"message":{"detail":"deep"}}}`, KindBadRequest, "deep"},
+		"a detail":                    {422, `{"detail":[{"loc":["body","messages"],"msg":"field required","type":"value_error.missing"}]}`, KindBadRequest, "field required"},
+		"a flat object":               {400, `{"object":"error","message":"flat","type":"BadRequestError","code":400}`, KindBadRequest, "flat"},
+		"JSON in a string":            {502, `{"error":{"message":"Provider returned error","metadata":{"raw":"{\"error\":\"upstream is down\"}"}}}`, KindOverloaded, "Provider returned error: upstream is down"},
+		"a page":                      {502, "<html><head><style>p{}</style><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>", KindOverloaded, "502 Bad Gateway 502 Bad Gateway"},
+		"plain words":                 {503, "no healthy upstream", KindOverloaded, "no healthy upstream"},
+		"nothing":                     {500, "", KindOverloaded, "Internal Server Error"},
+		"no credit":                   {402, `{"error":{"message":"Insufficient credits","code":402}}`, KindAuth, "Insufficient credits"},
+		"200 with a code":             {200, `{"error":{"message":"slow down","code":429}}`, KindRateLimited, "slow down"},
+		"200 with a code in words":    {200, `{"error":{"message":"who are you","code":"invalid_api_key"}}`, KindAuth, "who are you"},
+		"200 with a page":             {200, "<!doctype html><title>Open WebUI</title>", KindBadRequest, "Open WebUI"},
+		"200 nobody can sort":         {200, `{"error":"something broke"}`, KindOverloaded, "something broke"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := refusal(c.status, nil, []byte(c.body))
+			if err.Kind != c.kind || err.Message != c.message {
+				t.Errorf("got %q: %q, want %q: %q", err.Kind, err.Message, c.kind, c.message)
+			}
+		})
+	}
+}
+
+func TestRetryAfterIsReadInEveryForm(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name, value string
+		want        time.Duration
+	}{
+		{"Retry-After", "7", 7 * time.Second},
+		{"Retry-After", "1.5", 1500 * time.Millisecond},
+		{"Retry-After-Ms", "250", 250 * time.Millisecond},
+		{"Retry-After", "Fri, 01 May 2026 12:00:30 GMT", 30 * time.Second},
+		{"Retry-After", "Fri, 01 May 2026 11:00:00 GMT", 0},
+		{"Retry-After", "-3", 0},
+		{"Retry-After", "soon", 0},
+	} {
+		header := http.Header{}
+		header.Set(c.name, c.value)
+		if got := retryAfter(header, now); got != c.want {
+			t.Errorf("%s: %s: got %v, want %v", c.name, c.value, got, c.want)
+		}
+	}
+}
+
+func TestClipKeepsValidText(t *testing.T) {
+	for _, text := range []string{strings.Repeat("\x80", 900), strings.Repeat("語", 900), strings.Repeat("a", 499) + "語語"} {
+		if got := clip(text); len(got) > 510 || !utf8.ValidString(got) {
+			t.Errorf("%q… became %d bytes, valid %v", text[:6], len(got), utf8.ValidString(got))
+		}
+	}
+}
+
+func FuzzRefusal(f *testing.F) {
+	f.Add(400, `{"error":{"message":"x","code":400}}`)
+	f.Add(0, `[[["{\"error\":\"[1,2]\"}"]]]`)
+	f.Add(200, "<p>page")
+	f.Fuzz(func(t *testing.T, status int, body string) {
+		err := refusal(status, nil, []byte(body))
+		if err.Kind == "" || !utf8.ValidString(err.Message) || err.Limit < 0 {
+			t.Errorf("refusal of %q: %#v", body, err)
+		}
+	})
+}

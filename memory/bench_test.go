@@ -1,0 +1,111 @@
+package memory
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+)
+
+// chatter makes messages as people write them: a dozen words, common ones often.
+func chatter(n int) []Inbound {
+	random := rand.New(rand.NewPCG(1, 2))
+	zipf := rand.NewZipf(random, 1.2, 4, 20_000)
+	messages := make([]Inbound, n)
+	for i := range messages {
+		var text strings.Builder
+		for range 6 + random.IntN(12) {
+			fmt.Fprintf(&text, "w%d ", zipf.Uint64())
+		}
+		messages[i] = said(i+1, text.String())
+	}
+	return messages
+}
+
+// old is a conversation of n messages, all but the newest 100 behind ten rows.
+func old(b *testing.B, dir string, n int) *Conversation {
+	b.Helper()
+	c := find(b, openStore(b, dir), "terminal:general")
+	past := chatter(n)
+	for len(past) > 0 {
+		batch := past[:min(1000, len(past))]
+		past = past[len(batch):]
+		if _, err := c.Import(ctx, batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	covered := int64(n - 100)
+	for i := range int64(10) {
+		land(b, c, stage(b, c, compactor.Leaf, compactor.ByWorker, i*covered/10+1, (i+1)*covered/10))
+	}
+	return c
+}
+
+func BenchmarkStoreRows(b *testing.B) {
+	b.Run("one by one", func(b *testing.B) {
+		c := find(b, openStore(b, b.TempDir()), "terminal:general")
+		messages := chatter(10_000)
+		for i := 0; b.Loop(); i++ {
+			m := messages[i%len(messages)]
+			m.ID = fmt.Sprint(i)
+			if taken := deliver(b, c, m); len(taken) != 1 {
+				b.Fatal("not taken up")
+			}
+		}
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	})
+	b.Run("import", func(b *testing.B) {
+		c := find(b, openStore(b, b.TempDir()), "terminal:general")
+		const batch = 500
+		messages := chatter(batch)
+		for i := 0; b.Loop(); i++ {
+			for j := range messages {
+				messages[j].ID = fmt.Sprint(i*batch + j)
+			}
+			if _, err := c.Import(ctx, messages); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "rows/s")
+	})
+}
+
+// BenchmarkLoad100k is a start with 100 000 messages: the file is opened, the
+// state read, the file closed.
+func BenchmarkLoad100k(b *testing.B) {
+	dir := b.TempDir()
+	if err := old(b, dir, 100_000).store.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s, err := Open(ctx, Options{Dir: dir})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if state := load(b, find(b, s, "terminal:general")); len(state.Messages) != 100 || len(state.Head.Stack) != 10 {
+			b.Fatalf("%d messages, %d rows", len(state.Messages), len(state.Head.Stack))
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkRecall(b *testing.B) {
+	c := old(b, b.TempDir(), 100_000)
+	for _, query := range []struct{ name, words string }{
+		{"rare words", "w9000 w7500 w18000"},
+		{"ordinary words", "w200 w350 w900 w4000"},
+		{"common words", "w1 w2 w3 w40 w500"},
+	} {
+		b.Run(query.name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := c.Recall(ctx, query.words, 10, maxSeq); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,43 @@
+package memory
+
+import (
+	"fmt"
+	"os"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// busyBot takes up and answers one message after the other until it is killed,
+// and writes the number of each that it may acknowledge.
+func busyBot(dir string) {
+	check := func(err error) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	s, err := Open(ctx, Options{Dir: dir})
+	check(err)
+	c, err := s.Conversation(ctx, "terminal:general")
+	check(err)
+	for n := 1; ; n++ {
+		m := said(n, fmt.Sprintf("message number %d", n))
+		m.Addressed = true
+		receipt, err := c.Deliver(ctx, m)
+		check(err)
+		fmt.Println(n)
+		if receipt.Seq > 0 {
+			continue // from an earlier life
+		}
+		taken, err := c.TakeUp(ctx, 100)
+		check(err)
+		if turn, ok, err := c.Unanswered(ctx); err != nil || ok && len(taken) > 0 {
+			check(err)
+			check(c.Finish(ctx, Outcome{
+				Turn: turn.Seq, Reply: fmt.Sprintf("r%d", turn.Seq), To: turn.To, Pieces: []string{"yes"},
+				Messages: []compactor.Message{{Seq: taken[len(taken)-1].Seq + 1, Turn: turn.Seq, Role: llm.RoleAssistant, Text: "yes", Time: day}},
+			}))
+		}
+	}
+}

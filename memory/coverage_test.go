@@ -1,0 +1,198 @@
+package memory
+
+import (
+	"database/sql"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"cairn/compactor"
+)
+
+// tester is what *testing.T and *rapid.T have in common.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
+// checkCoverage fails unless each message is in exactly one place: verbatim, or
+// behind exactly one active row, and every row's children tile it.
+func checkCoverage(t tester, c *Conversation) {
+	t.Helper()
+	state := peek(t, c)
+	places := make(map[int64]int)
+	for _, m := range state.Messages {
+		places[m.Seq]++
+	}
+	for i, row := range state.Head.Stack {
+		if i > 0 && state.Head.Stack[i-1].To >= row.From {
+			t.Errorf("the stack is out of order or overlaps: %s", shape(state.Head.Stack))
+		}
+		for _, seq := range expand(t, c, row) {
+			places[seq]++
+		}
+	}
+	all, err := c.Transcript(ctx, 1, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		if places[m.Seq] != 1 {
+			t.Errorf("message %d is in %d places; stack %s", m.Seq, places[m.Seq], shape(state.Head.Stack))
+		}
+	}
+	if len(places) != len(all) {
+		t.Errorf("%d messages are in the view, there are %d", len(places), len(all))
+	}
+}
+
+// expand returns the seqs a row stands for, by going down to its leaves.
+func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
+	t.Helper()
+	if row.Kind != compactor.Rollup {
+		page, err := c.Transcript(ctx, row.From, int(row.To-row.From+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seqs(page)
+	}
+	var all []int64
+	for _, id := range row.Children {
+		var child compactor.Compaction
+		err := c.store.view(ctx, func(tx *sql.Tx) (err error) {
+			child, err = c.compaction(tx, id)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if child.State != compactor.Folded {
+			t.Errorf("child %d of rollup %d is %s", id, row.ID, child.State)
+		}
+		all = append(all, expand(t, c, child)...)
+	}
+	return all
+}
+
+// The whole life of a conversation in random order: whatever is begun, stored,
+// landed, hidden or lost in a crash, each message is always in exactly one place.
+func TestCoverage(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(ctx, Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { s.Close() }()
+	round := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		round++
+		c := find(t, s, fmt.Sprintf("terminal:%d", round))
+		arrived, taken := 0, int64(0)
+		var jobs []compactor.Job
+		var staged []int64
+		between := func(name string) (from, to int64) {
+			a, b := rapid.Int64Range(1, taken).Draw(rt, name+" from"), rapid.Int64Range(1, taken).Draw(rt, name+" to")
+			return min(a, b), max(a, b)
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"deliver": func(rt *rapid.T) {
+				for range rapid.IntRange(1, 5).Draw(rt, "messages") {
+					arrived++
+					deliverOnly(t, c, said(arrived, "text"))
+				}
+			},
+			"take up": func(rt *rapid.T) {
+				some, err := c.TakeUp(ctx, rapid.IntRange(1, 100).Draw(rt, "budget"))
+				if err != nil {
+					rt.Fatal(err)
+				}
+				taken += int64(len(some))
+			},
+			"begin": func(rt *rapid.T) {
+				if taken == 0 {
+					return
+				}
+				from, to := between("span")
+				by := rapid.SampledFrom([]compactor.By{worker, builtIn}).Draw(rt, "by")
+				jobs = append(jobs, begin(t, c, leaf, by, from, to))
+			},
+			"begin a fold": func(rt *rapid.T) {
+				stack := load(t, c).Head.Stack
+				jobs = nil // load has failed what was running
+				if len(stack) < 2 {
+					return
+				}
+				first := rapid.IntRange(0, len(stack)-2).Draw(rt, "first")
+				children := stack[first : first+2]
+				by := rapid.SampledFrom([]compactor.By{worker, builtIn}).Draw(rt, "by")
+				jobs = append(jobs, begin(t, c, rollup, by, children[0].From, children[1].To, ids(children)...))
+			},
+			"store": func(rt *rapid.T) {
+				if len(jobs) == 0 {
+					return
+				}
+				j := jobs[len(jobs)-1]
+				jobs = jobs[:len(jobs)-1]
+				if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
+					rt.Fatal(err)
+				}
+				staged = append(staged, j.ID())
+			},
+			"land": func(rt *rapid.T) {
+				land(t, c, staged...)
+				staged = nil
+			},
+			"emergency": func(rt *rapid.T) {
+				verbatim := load(t, c).Messages
+				jobs = nil
+				if len(verbatim) == 0 {
+					return
+				}
+				n := 1 // neighbours, from the oldest on
+				for n < len(verbatim) && verbatim[n].Seq == verbatim[n-1].Seq+1 {
+					n++
+				}
+				n = rapid.IntRange(1, n).Draw(rt, "messages")
+				hide(t, c, verbatim[0].Seq, verbatim[n-1].Seq)
+			},
+			"crash": func(rt *rapid.T) {
+				if rapid.IntRange(0, 4).Draw(rt, "rarely") > 0 {
+					return
+				}
+				state := load(t, c)
+				if err := s.Close(); err != nil {
+					rt.Fatal(err)
+				}
+				if s, err = Open(ctx, Options{Dir: dir}); err != nil {
+					rt.Fatal(err)
+				}
+				c, jobs = find(t, s, c.Name()), nil
+				if again := load(t, c); !reflect.DeepEqual(state, again) {
+					rt.Fatalf("before: %+v\nafter: %+v", state, again)
+				}
+			},
+			"": func(rt *rapid.T) {
+				state := peek(t, c)
+				covered := 0
+				for _, row := range state.Head.Stack {
+					covered += int(row.To - row.From + 1)
+				}
+				counts, err := c.Counts(ctx)
+				if err != nil || counts.Messages != int(taken) || counts.Waiting != arrived-int(taken) {
+					rt.Fatalf("%d arrived, %d taken up, counted %+v, %v", arrived, taken, counts, err)
+				}
+				if covered+len(state.Messages) != int(taken) {
+					rt.Fatalf("%d covered and %d verbatim of %d: %s", covered, len(state.Messages), taken, shape(state.Head.Stack))
+				}
+				if !slices.Equal(state.Staged, slices.Sorted(slices.Values(staged))) {
+					rt.Fatalf("staged are %v, not %v", state.Staged, staged)
+				}
+			},
+		})
+		checkCoverage(rt, c)
+	})
+}

@@ -1,0 +1,258 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"cairn/compactor"
+)
+
+func TestDeliver(t *testing.T) {
+	t.Run("a message is known by its id and not by its text", func(t *testing.T) {
+		c := newConversation(t)
+		for n := range 40 {
+			if r, err := c.Deliver(ctx, said(n, "ok")); err != nil || !r.Fresh {
+				t.Fatalf("%+v, %v", r, err)
+			}
+		}
+		if r, err := c.Deliver(ctx, said(7, "something else")); err != nil || r.Fresh || r.Seq != 0 {
+			t.Errorf("again, waiting: %+v, %v", r, err)
+		}
+		if taken := deliver(t, c); len(taken) != 40 {
+			t.Errorf("%d taken up", len(taken))
+		}
+		if r, err := c.Deliver(ctx, said(7, "ok")); err != nil || r.Fresh || r.Seq != 8 {
+			t.Errorf("again, taken up: %+v, %v", r, err)
+		}
+		if taken := deliver(t, c); taken != nil {
+			t.Errorf("taken up again: %v", taken)
+		}
+	})
+	t.Run("one without an id is refused", func(t *testing.T) {
+		if _, err := newConversation(t).Deliver(ctx, Inbound{Text: "hi"}); err == nil {
+			t.Error("no error")
+		}
+	})
+	t.Run("the same id in another conversation is another message", func(t *testing.T) {
+		c := newConversation(t)
+		other := find(t, c.store, "terminal:other")
+		deliver(t, c, said(1, "here"))
+		if taken := deliver(t, other, said(1, "there")); len(taken) != 1 || taken[0].Text != "there" || taken[0].Seq != 1 {
+			t.Errorf("got %+v", taken)
+		}
+		if page, err := c.Transcript(ctx, 0, 10); err != nil || len(page) != 1 || page[0].Text != "here" {
+			t.Errorf("got %+v, %v", page, err)
+		}
+	})
+	t.Run("no number reaches into another conversation", func(t *testing.T) {
+		c := newConversation(t)
+		m := said(1, "secret")
+		m.Addressed = true
+		deliver(t, c, m)
+		above := find(t, c.store, "terminal:above")
+		deliver(t, above, said(1, "mine"))
+		deliver(t, find(t, c.store, "terminal:top"), m)
+		for _, seq := range []int64{0, -1, -1 << 32, -1<<32 + 1, 1, 1<<32 + 1, -1 << 63, 1<<63 - 1} {
+			page, err := above.Transcript(ctx, seq, 10)
+			if err != nil || seq <= 1 && len(page) != 1 || len(page) > 0 && page[0].Text != "mine" {
+				t.Errorf("from %d: %+v, %v", seq, page, err)
+			}
+			if n, err := above.Retry(ctx, seq); !errors.Is(err, ErrNotFound) {
+				t.Errorf("retry of %d: %d, %v", seq, n, err)
+			}
+		}
+	})
+	t.Run("hostile text comes back as it went in, as far as it is text", func(t *testing.T) {
+		c := newConversation(t)
+		for n, text := range []string{"'; DROP TABLE messages; --", "a\x00b", "\xff\xfe", "", strings.Repeat("a", 1<<20), "\u202e<b>&amp;", "%s ? ?1 :x"} {
+			m := said(n, text)
+			m.Author, m.ReplyTo = text, "x'y"
+			m.Attachments = []compactor.Attachment{{Kind: "image", Name: text}}
+			taken := deliver(t, c, m)
+			want := strings.ToValidUTF8(text, "\uFFFD")
+			if len(taken) != 1 || taken[0].Text != want || taken[0].Author != want {
+				t.Errorf("message %d came back otherwise", n)
+			}
+		}
+		page, err := c.Transcript(ctx, 1, 100)
+		if err != nil || len(page) != 7 {
+			t.Fatalf("%d messages, %v", len(page), err)
+		}
+		if !reflect.DeepEqual(page, load(t, c).Messages) {
+			t.Error("transcript and state differ")
+		}
+	})
+	t.Run("many senders at once lose nothing", func(t *testing.T) {
+		c := newConversation(t)
+		var wg sync.WaitGroup
+		for sender := range 8 {
+			wg.Go(func() {
+				for n := range 20 {
+					if _, err := c.Deliver(ctx, said(sender*15+n, "hi")); err != nil { // five of twenty twice
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if taken := deliver(t, c); len(taken) != 7*15+20 {
+			t.Errorf("%d taken up", len(taken))
+		}
+	})
+}
+
+func TestDeliverIsIdempotent(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	round := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		round++
+		c := find(t, s, fmt.Sprintf("terminal:%d", round))
+		n := rapid.IntRange(1, 12).Draw(rt, "messages")
+		var taken []compactor.Message
+		arrived, addressed := map[string]bool{}, map[string]bool{}
+		for range rapid.IntRange(1, 60).Draw(rt, "events") {
+			if rapid.IntRange(0, 9).Draw(rt, "take up") == 0 {
+				taken = append(taken, deliver(t, c)...)
+				continue
+			}
+			m := said(rapid.IntRange(1, n).Draw(rt, "message"), "text")
+			m.Addressed = rapid.Bool().Draw(rt, "addressed")
+			isTaken := slices.ContainsFunc(taken, func(old compactor.Message) bool { return old.ID == m.ID })
+			r, err := c.Deliver(ctx, m)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if r.Fresh == arrived[m.ID] || (r.Seq > 0) != isTaken {
+				rt.Fatalf("%s: %+v, arrived before: %v, taken up: %v", m.ID, r, arrived[m.ID], isTaken)
+			}
+			arrived[m.ID] = true
+			addressed[m.ID] = addressed[m.ID] || m.Addressed && !isTaken
+		}
+		taken = append(taken, deliver(t, c)...)
+		if len(taken) != len(arrived) {
+			rt.Fatalf("%d different messages arrived, %d were taken up", len(arrived), len(taken))
+		}
+		for i, m := range taken {
+			if m.Seq != int64(i+1) || m.Addressed != addressed[m.ID] {
+				rt.Fatalf("message %d: %+v, addressed: %v", i, m, addressed[m.ID])
+			}
+		}
+	})
+}
+
+func TestTakeUp(t *testing.T) {
+	addressed := func(n int) Inbound {
+		m := said(n, "message")
+		m.Addressed = true
+		return m
+	}
+	t.Run("what stands before the first addressed message is a turn of its own, the rest is one turn", func(t *testing.T) {
+		c := newConversation(t)
+		taken := deliver(t, c, said(1, "a"), said(2, "b"), addressed(3), said(4, "c"), addressed(5))
+		var turns []int64
+		for _, m := range taken {
+			turns = append(turns, m.Turn)
+		}
+		if want := []int64{1, 2, 3, 3, 3}; !slices.Equal(turns, want) {
+			t.Errorf("turns %v, want %v", turns, want)
+		}
+		if got := load(t, c); got.Open != 3 || got.Next != 6 || !reflect.DeepEqual(got.Messages, taken) {
+			t.Errorf("loaded %+v", got)
+		}
+		turn, ok, err := c.Unanswered(ctx)
+		want := Turn{Seq: 3, Attempts: 1, Time: day.Add(5 * time.Minute), To: []string{"m3", "m5"}}
+		if err != nil || !ok || !reflect.DeepEqual(turn, want) {
+			t.Errorf("%+v, %v, %v", turn, ok, err)
+		}
+	})
+	t.Run("a burst stops at its budget, and one message goes through whatever it costs", func(t *testing.T) {
+		c := newConversation(t)
+		long := addressed(1)
+		long.Text = strings.Repeat("word ", 1000)
+		deliverOnly(t, c, long, addressed(2), addressed(3), addressed(4))
+		first, err := c.TakeUp(ctx, 10)
+		if err != nil || len(first) != 1 || first[0].Tokens <= 10 {
+			t.Fatalf("%+v, %v", first, err)
+		}
+		second, err := c.TakeUp(ctx, 2*compactor.TokensOf(first[0])) // room for all
+		if err != nil || len(second) != 3 {
+			t.Fatalf("%d taken, %v", len(second), err)
+		}
+		deliverOnly(t, c, addressed(5), addressed(6), addressed(7))
+		third, err := c.TakeUp(ctx, 2*second[0].Tokens)
+		if err != nil || len(third) != 2 || third[0].Seq != 5 {
+			t.Fatalf("%+v, %v", third, err)
+		}
+	})
+	t.Run("a stored cost is what the message costs", func(t *testing.T) {
+		for _, m := range deliver(t, newConversation(t), addressed(1), said(2, "日本語")) {
+			if m.Tokens != compactor.TokensOf(m) {
+				t.Errorf("%d tokens, not %d", m.Tokens, compactor.TokensOf(m))
+			}
+		}
+	})
+}
+
+func deliverOnly(t *testing.T, c *Conversation, messages ...Inbound) {
+	t.Helper()
+	for _, m := range messages {
+		if _, err := c.Deliver(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestImport(t *testing.T) {
+	past := []Inbound{said(1, "a"), said(2, "b"), said(1, "a"), said(3, "c")}
+	t.Run("again it adds what is new and nothing else", func(t *testing.T) {
+		c := newConversation(t)
+		added, err := c.Import(ctx, past)
+		if err != nil || !slices.Equal(seqs(added), []int64{1, 2, 3}) || added[2].Turn != 3 {
+			t.Fatalf("%+v, %v", added, err)
+		}
+		if added, err = c.Import(ctx, append(past, said(4, "d"))); err != nil || !slices.Equal(seqs(added), []int64{4}) {
+			t.Errorf("%+v, %v", added, err)
+		}
+		if got := load(t, c); got.Open != 0 || len(got.Messages) != 4 || !got.Messages[0].Time.Equal(day.Add(time.Minute)) {
+			t.Errorf("loaded %+v", got)
+		}
+	})
+	t.Run("a conversation in use is refused, one that was imported may be talked in", func(t *testing.T) {
+		c := newConversation(t)
+		if _, err := c.Import(ctx, past); err != nil {
+			t.Fatal(err)
+		}
+		deliverOnly(t, c, said(9, "hello"))
+		before := dump(t, c.store)
+		if _, err := c.Import(ctx, past); !errors.Is(err, ErrLive) {
+			t.Errorf("with a full inbox: %v", err)
+		}
+		if dump(t, c.store) != before {
+			t.Error("a refused import changed something")
+		}
+		if taken := deliver(t, c); len(taken) != 1 || taken[0].Seq != 4 {
+			t.Errorf("taken up: %+v", taken)
+		}
+		if _, err := c.Import(ctx, past); !errors.Is(err, ErrLive) {
+			t.Errorf("after talk: %v", err)
+		}
+	})
+	t.Run("a bad message leaves nothing of its batch", func(t *testing.T) {
+		c := newConversation(t)
+		before := dump(t, c.store)
+		if _, err := c.Import(ctx, []Inbound{said(1, "a"), {Text: "no id"}}); err == nil {
+			t.Error("no error")
+		}
+		if dump(t, c.store) != before {
+			t.Error("half a batch is left")
+		}
+	})
+}

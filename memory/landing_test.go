@@ -1,0 +1,297 @@
+package memory
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+)
+
+const (
+	leaf   = compactor.Leaf
+	rollup = compactor.Rollup
+
+	worker  = compactor.ByWorker
+	builtIn = compactor.ByBuiltIn
+)
+
+func TestLand(t *testing.T) {
+	type prepare func(t *testing.T, c *Conversation) []int64 // returns the rows to land
+	active := func(by compactor.By, from, to int64) func(*testing.T, *Conversation) int64 {
+		return func(t *testing.T, c *Conversation) int64 {
+			id := stage(t, c, leaf, by, from, to)
+			land(t, c, id)
+			return id
+		}
+	}
+	for _, test := range []struct {
+		claim string
+		rows  prepare
+		want  string
+		state compactor.RowState // of the last row
+	}{
+		{"a leaf lands on verbatim messages", func(t *testing.T, c *Conversation) []int64 {
+			return []int64{stage(t, c, leaf, worker, 1, 5)}
+		}, "leaf worker 1-5", compactor.Active},
+		{"a leaf takes the place of the marker that hid its span", func(t *testing.T, c *Conversation) []int64 {
+			id := stage(t, c, leaf, worker, 1, 5)
+			hide(t, c, 1, 5)
+			return []int64{id}
+		}, "leaf worker 1-5", compactor.Active},
+		{"a leaf splits a marker, and nothing comes back into view", func(t *testing.T, c *Conversation) []int64 {
+			id := stage(t, c, leaf, worker, 4, 6)
+			hide(t, c, 1, 10)
+			return []int64{id}
+		}, "marker emergency 1-3, leaf worker 4-6, marker emergency 7-10", compactor.Active},
+		{"a leaf trims the markers at both of its ends", func(t *testing.T, c *Conversation) []int64 {
+			id := stage(t, c, leaf, worker, 3, 8)
+			hide(t, c, 1, 4)
+			hide(t, c, 7, 10)
+			return []int64{id}
+		}, "marker emergency 1-2, leaf worker 3-8, marker emergency 9-10", compactor.Active},
+		{"a leaf heals a built-in summary", func(t *testing.T, c *Conversation) []int64 {
+			active(builtIn, 1, 5)(t, c)
+			return []int64{stage(t, c, leaf, worker, 1, 5)}
+		}, "leaf worker 1-5", compactor.Active},
+		{"what is left of a built-in summary goes behind a marker", func(t *testing.T, c *Conversation) []int64 {
+			active(builtIn, 1, 6)(t, c)
+			return []int64{stage(t, c, leaf, worker, 3, 9)}
+		}, "marker emergency 1-2, leaf worker 3-9", compactor.Active},
+		{"a leaf is stale where a worker's summary stands", func(t *testing.T, c *Conversation) []int64 {
+			id := stage(t, c, leaf, worker, 1, 9)
+			active(worker, 4, 5)(t, c)
+			return []int64{id}
+		}, "leaf worker 4-5", compactor.Stale},
+		{"a stale leaf takes no marker with it", func(t *testing.T, c *Conversation) []int64 {
+			id := stage(t, c, leaf, worker, 1, 9)
+			hide(t, c, 1, 3)
+			active(worker, 4, 9)(t, c)
+			return []int64{id}
+		}, "marker emergency 1-3, leaf worker 4-9", compactor.Stale},
+		{"a leaf is stale when one of its messages was edited", func(t *testing.T, c *Conversation) []int64 {
+			id := stage(t, c, leaf, worker, 1, 5)
+			run(t, c.store, "UPDATE messages SET edited_at = ? WHERE seq = 5", now())
+			return []int64{id}
+		}, "", compactor.Stale},
+		{"a leaf is stale when one of its messages was deleted", func(t *testing.T, c *Conversation) []int64 {
+			id := stage(t, c, leaf, worker, 1, 5)
+			run(t, c.store, "UPDATE messages SET deleted_at = ? WHERE seq = 1", now())
+			return []int64{id}
+		}, "", compactor.Stale},
+		{"an edit before it was read, or beside its span, does no harm", func(t *testing.T, c *Conversation) []int64 {
+			run(t, c.store, "UPDATE messages SET edited_at = ? WHERE seq = 3", now()-1000)
+			id := stage(t, c, leaf, worker, 1, 5)
+			run(t, c.store, "UPDATE messages SET edited_at = ? WHERE seq = 6", now())
+			return []int64{id}
+		}, "leaf worker 1-5", compactor.Active},
+		{"a rollup folds its children", func(t *testing.T, c *Conversation) []int64 {
+			a, b := active(worker, 1, 3)(t, c), active(builtIn, 4, 6)(t, c)
+			return []int64{stage(t, c, rollup, worker, 1, 6, a, b)}
+		}, "rollup worker 1-6", compactor.Active},
+		{"a rollup lands together with the leaf it folds", func(t *testing.T, c *Conversation) []int64 {
+			a := active(worker, 1, 3)(t, c)
+			b := stage(t, c, leaf, worker, 4, 6)
+			return []int64{b, stage(t, c, rollup, worker, 1, 6, a, b)}
+		}, "rollup worker 1-6", compactor.Active},
+		{"a rollup folds what is left of a marker that a landing has split", func(t *testing.T, c *Conversation) []int64 {
+			marker := hide(t, c, 1, 6).Stack[0].ID
+			b := stage(t, c, leaf, worker, 4, 6)
+			return []int64{b, stage(t, c, rollup, worker, 1, 6, marker, b)}
+		}, "rollup worker 1-6", compactor.Active},
+		{"a rollup is stale when a child was replaced", func(t *testing.T, c *Conversation) []int64 {
+			a, b := active(worker, 1, 3)(t, c), active(builtIn, 4, 6)(t, c)
+			id := stage(t, c, rollup, worker, 1, 6, a, b)
+			active(worker, 4, 6)(t, c)
+			return []int64{id}
+		}, "leaf worker 1-3, leaf worker 4-6", compactor.Stale},
+		{"a rollup is stale when its children leave a message uncovered", func(t *testing.T, c *Conversation) []int64 {
+			a, b := active(worker, 1, 3)(t, c), active(worker, 5, 6)(t, c)
+			return []int64{stage(t, c, rollup, worker, 1, 6, a, b)}
+		}, "leaf worker 1-3, leaf worker 5-6", compactor.Stale},
+		{"a rollup is stale when a child reaches beyond it", func(t *testing.T, c *Conversation) []int64 {
+			a, b := active(worker, 1, 3)(t, c), active(worker, 4, 7)(t, c)
+			return []int64{stage(t, c, rollup, worker, 1, 6, a, b)}
+		}, "leaf worker 1-3, leaf worker 4-7", compactor.Stale},
+		{"a row that is not staged does not land", func(t *testing.T, c *Conversation) []int64 {
+			return []int64{begin(t, c, leaf, worker, 1, 5).ID()}
+		}, "", compactor.Running},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			c := imported(t, 12)
+			rows := test.rows(t, c)
+			before := peek(t, c).Head
+			head, landed := land(t, c, rows...)
+			if got := shape(head.Stack); got != test.want {
+				t.Errorf("stack is %q, want %q", got, test.want)
+			}
+			if got := landed[len(landed)-1].State; got != test.state {
+				t.Errorf("the row is %s, want %s", got, test.state)
+			}
+			raised := head.Generation - before.Generation
+			if changed := shape(before.Stack) != test.want || test.state == compactor.Active; changed != (raised == 1) {
+				t.Errorf("changed: %v, and the generation went up by %d", changed, raised)
+			}
+			checkCoverage(t, c)
+		})
+	}
+}
+
+func TestLandAgain(t *testing.T) {
+	c := imported(t, 6)
+	id := stage(t, c, leaf, worker, 1, 3)
+	first, _ := land(t, c, id)
+	again, rows := land(t, c, id)
+	if !reflect.DeepEqual(first, again) || rows[0].State != compactor.Active {
+		t.Errorf("landing again: %+v, then %+v", first, again)
+	}
+	head, _, err := c.Land(ctx, nil, 5)
+	if err != nil || head.ClearedTo != 5 || head.Generation != first.Generation+1 {
+		t.Errorf("clearing: %+v, %v", head, err)
+	}
+	head, _, err = c.Land(ctx, nil, 4)
+	if err != nil || head.ClearedTo != 5 || head.Generation != first.Generation+1 {
+		t.Errorf("clearing less: %+v, %v", head, err)
+	}
+	other := find(t, c.store, "terminal:other")
+	if _, _, err := other.Land(ctx, []int64{id}, 0); !errors.Is(err, ErrNotFound) {
+		t.Errorf("from another conversation: %v", err)
+	}
+}
+
+func TestMarkersLeftByALanding(t *testing.T) {
+	c := imported(t, 10)
+	hide(t, c, 1, 10)
+	run(t, c.store, "UPDATE messages SET deleted_at = 1 WHERE seq = 9")
+	head, _ := land(t, c, stage(t, c, leaf, worker, 1, 7))
+	left := head.Stack[1]
+	if left.Messages != 2 || !left.FromTime.Equal(said(8, "").Time) || !left.ToTime.Equal(said(10, "").Time) {
+		t.Errorf("the marker says %+v", left)
+	}
+	if left.Tokens != compactor.TokensOfCompaction(left) {
+		t.Errorf("it costs %d, not %d", compactor.TokensOfCompaction(left), left.Tokens)
+	}
+}
+
+func TestApply(t *testing.T) {
+	marker := func(from, to int64) compactor.Change {
+		return compactor.Change{Markers: []compactor.Compaction{{By: compactor.ByEmergency, Trigger: compactor.OnEmergency, From: from, To: to, FromTime: day, ToTime: day}}, ClearedTo: to}
+	}
+	t.Run("it is refused when the head has changed meanwhile", func(t *testing.T) {
+		c := imported(t, 6)
+		old := load(t, c).Head.Generation
+		committed := hide(t, c, 1, 2)
+		head, applied, err := c.Apply(ctx, old, marker(1, 4))
+		if err != nil || applied || !reflect.DeepEqual(head, committed) {
+			t.Errorf("%+v, %v, %v", head, applied, err)
+		}
+	})
+	t.Run("a marker swallows those inside it", func(t *testing.T) {
+		c := imported(t, 6)
+		hide(t, c, 1, 2)
+		hide(t, c, 3, 3)
+		if head := hide(t, c, 1, 5); shape(head.Stack) != "marker emergency 1-5" {
+			t.Errorf("stack is %q", shape(head.Stack))
+		}
+	})
+	t.Run("one that overlaps a summary or half a marker changes nothing", func(t *testing.T) {
+		c := imported(t, 9)
+		land(t, c, stage(t, c, leaf, worker, 1, 3))
+		hide(t, c, 4, 6)
+		before := dump(t, c.store)
+		for _, change := range []compactor.Change{marker(3, 6), marker(5, 8)} {
+			_, applied, err := c.Apply(ctx, load(t, c).Head.Generation, change)
+			if err == nil || applied {
+				t.Errorf("%+v: %v, %v", change, applied, err)
+			}
+		}
+		if dump(t, c.store) != before {
+			t.Error("something changed")
+		}
+	})
+}
+
+func TestJobLife(t *testing.T) {
+	t.Run("a failed job leaves a row that says why, and no summary", func(t *testing.T) {
+		c := imported(t, 4)
+		j := begin(t, c, leaf, worker, 1, 4)
+		if err := j.Fail(ctx, "too slow"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Store(ctx, compactor.Summary{Text: "late", Tokens: 1}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("storing after it failed: %v", err)
+		}
+		_, rows := land(t, c, j.ID())
+		if rows[0].State != compactor.Failed || rows[0].Error != "too slow" || rows[0].Text != "" {
+			t.Errorf("the row is %+v", rows[0])
+		}
+	})
+	t.Run("a row that runs at start becomes failed, a staged one waits to land", func(t *testing.T) {
+		dir := t.TempDir()
+		s := openStore(t, dir)
+		c := find(t, s, "terminal:general")
+		deliver(t, c, said(1, "a"), said(2, "b"), said(3, "c"))
+		staged := stage(t, c, leaf, worker, 1, 1)
+		running := begin(t, c, leaf, worker, 2, 2).ID()
+
+		shared, err := Open(ctx, Options{Dir: dir, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer shared.Close()
+		before := dump(t, s)
+		if state := load(t, find(t, shared, c.Name())); !slices.Equal(state.Staged, []int64{staged}) {
+			t.Errorf("looking on: staged %v", state.Staged)
+		}
+		if dump(t, s) != before {
+			t.Error("who looked on changed something")
+		}
+
+		s.Close()
+		c = find(t, openStore(t, dir), "terminal:general")
+		if state := load(t, c); !slices.Equal(state.Staged, []int64{staged}) || len(state.Messages) != 3 {
+			t.Errorf("loaded %+v", state)
+		}
+		if _, rows := land(t, c, running); rows[0].State != compactor.Failed || !strings.Contains(rows[0].Error, "stopped") {
+			t.Errorf("the running row is %+v", rows[0])
+		}
+	})
+	t.Run("what is known of a row reads back", func(t *testing.T) {
+		c := imported(t, 4)
+		row := compactor.Compaction{
+			Kind: leaf, By: worker, Trigger: compactor.OnManual, Level: 2, From: 1, To: 4, FromTime: day, ToTime: day.AddDate(0, 0, 1),
+			Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
+		}
+		j, err := c.Begin(ctx, row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Store(ctx, compactor.Summary{Text: "text", Tokens: 3}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Measured(ctx, j.ID(), 100, 60); err != nil {
+			t.Fatal(err)
+		}
+		row.ID, row.State, row.Text, row.Tokens = j.ID(), compactor.Active, "text", 3
+		if head, _ := land(t, c, j.ID()); !reflect.DeepEqual(head.Stack, []compactor.Compaction{row}) {
+			t.Errorf("got %+v, want %+v", head.Stack, row)
+		}
+		if n := number(t, c.store, "SELECT before_tokens - after_tokens FROM compactions"); n != 40 {
+			t.Errorf("measured %d", n)
+		}
+		if err := find(t, c.store, "terminal:other").Measured(ctx, j.ID(), 1, 1); !errors.Is(err, ErrNotFound) {
+			t.Errorf("from another conversation: %v", err)
+		}
+	})
+	t.Run("it reads its span in pages, without what was deleted", func(t *testing.T) {
+		c := imported(t, 9)
+		run(t, c.store, "UPDATE messages SET deleted_at = 1 WHERE seq = 4")
+		j := begin(t, c, leaf, worker, 1, 9)
+		page, err := j.Messages(ctx, 3, 8, 3)
+		if err != nil || !slices.Equal(seqs(page), []int64{3, 5, 6}) {
+			t.Errorf("%v, %v", seqs(page), err)
+		}
+	})
+}

@@ -1,0 +1,234 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// TestMain runs the test binary as a bot of its own where a test needs one to kill.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("CAIRN_TEST_BOT"); dir != "" {
+		busyBot(dir)
+	}
+	// Every step of a property test waits for the disk; -rapid.checks asks for more.
+	if err := flag.Set("rapid.checks", "40"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+var ctx = context.Background()
+
+var day = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+func openStore(t testing.TB, dir string) *Store {
+	t.Helper()
+	s, err := Open(ctx, Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func newConversation(t testing.TB) *Conversation {
+	t.Helper()
+	return find(t, openStore(t, t.TempDir()), "terminal:general")
+}
+
+func find(t testing.TB, s *Store, name string) *Conversation {
+	t.Helper()
+	c, err := s.Conversation(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// said is message number n of a conversation, by Ann or Bob in turn.
+func said(n int, text string) Inbound {
+	return Inbound{
+		ID: fmt.Sprintf("m%d", n), AuthorID: fmt.Sprint(n % 2), Author: []string{"Ann", "Bob"}[n%2],
+		Text: text, Time: day.Add(time.Duration(n) * time.Minute),
+	}
+}
+
+// imported fills a new conversation with n messages, each a turn of its own.
+func imported(t testing.TB, n int) *Conversation {
+	t.Helper()
+	c := newConversation(t)
+	past := make([]Inbound, n)
+	for i := range past {
+		past[i] = said(i+1, fmt.Sprintf("message number %d", i+1))
+	}
+	if _, err := c.Import(ctx, past); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// deliver puts messages into the inbox and takes them up.
+func deliver(t testing.TB, c *Conversation, messages ...Inbound) []compactor.Message {
+	t.Helper()
+	for _, m := range messages {
+		if _, err := c.Deliver(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	taken, err := c.TakeUp(ctx, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return taken
+}
+
+func load(t testing.TB, c *Conversation) compactor.State {
+	t.Helper()
+	state, err := c.Load(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// peek reads the state as Load does, and leaves running rows alone.
+func peek(t tester, c *Conversation) (state compactor.State) {
+	t.Helper()
+	err := c.store.view(ctx, func(tx *sql.Tx) (err error) {
+		state, err = c.load(tx)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// begin starts a row of the given kind and maker over [from, to].
+func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) compactor.Job {
+	t.Helper()
+	j, err := c.Begin(ctx, compactor.Compaction{
+		Kind: kind, By: by, Trigger: compactor.OnBackground, From: from, To: to,
+		FromTime: day, ToTime: day, Messages: int(to - from + 1), Children: children,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// stage begins a row and stores its summary.
+func stage(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) int64 {
+	t.Helper()
+	j := begin(t, c, kind, by, from, to, children...)
+	if _, err := j.Store(ctx, compactor.Summary{Text: fmt.Sprintf("%s of %d to %d", by, from, to), Tokens: 7}); err != nil {
+		t.Fatal(err)
+	}
+	return j.ID()
+}
+
+func land(t testing.TB, c *Conversation, rows ...int64) (compactor.Head, []compactor.Compaction) {
+	t.Helper()
+	head, landed, err := c.Land(ctx, rows, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head, landed
+}
+
+// hide puts a marker over [from, to], as an emergency does.
+func hide(t testing.TB, c *Conversation, from, to int64) compactor.Head {
+	t.Helper()
+	head, applied, err := c.Apply(ctx, load(t, c).Head.Generation, compactor.Change{Markers: []compactor.Compaction{{
+		By: compactor.ByEmergency, Trigger: compactor.OnEmergency, From: from, To: to, FromTime: day, ToTime: day, Messages: int(to - from + 1),
+	}}})
+	if err != nil || !applied {
+		t.Fatalf("Apply: applied %v, %v", applied, err)
+	}
+	return head
+}
+
+// shape writes a stack as "leaf worker 1-5, marker emergency 6-9".
+func shape(stack []compactor.Compaction) string {
+	var parts []string
+	for _, row := range stack {
+		parts = append(parts, fmt.Sprintf("%s %s %d-%d", row.Kind, row.By, row.From, row.To))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func seqs(messages []compactor.Message) []int64 {
+	var list []int64
+	for _, m := range messages {
+		list = append(list, m.Seq)
+	}
+	return list
+}
+
+func run(t testing.TB, s *Store, query string, args ...any) {
+	t.Helper()
+	if _, err := s.write.Exec(query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func number(t testing.TB, s *Store, query string, args ...any) (n int) {
+	t.Helper()
+	if err := s.read.QueryRow(query, args...).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// call runs one of the tools by name.
+func call(tools []llm.Tool, name, arguments string) (string, error) {
+	for _, tool := range tools {
+		if tool.Name == name {
+			return tool.Run(ctx, json.RawMessage(arguments))
+		}
+	}
+	return "", fmt.Errorf("no tool %s", name)
+}
+
+// dump is everything the database holds, to compare two states of it.
+func dump(t testing.TB, s *Store) string {
+	t.Helper()
+	var out bytes.Buffer
+	for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox"} {
+		rows, err := s.read.Query("SELECT * FROM " + table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns, err := rows.Columns()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			values := make([]sql.NullString, len(columns))
+			into := make([]any, len(columns))
+			for i := range values {
+				into[i] = &values[i]
+			}
+			if err := rows.Scan(into...); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintln(&out, table, values)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		rows.Close()
+	}
+	return out.String()
+}

@@ -1,0 +1,239 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+)
+
+// contents lists the active memories, the newest row last, as "kind: content".
+func contents(t *testing.T, c *Conversation) []string {
+	t.Helper()
+	found, _, err := c.store.Memories(ctx, Filter{Conversation: c.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(found, func(a, b Memory) int { return int(a.ID - b.ID) })
+	var list []string
+	for _, m := range found {
+		list = append(list, m.Kind+": "+m.Content)
+	}
+	return list
+}
+
+func TestWorkerSaves(t *testing.T) {
+	save := func(t *testing.T, j compactor.Job, arguments string) (string, error) {
+		t.Helper()
+		return call(j.Tools(20), "memory_save", arguments)
+	}
+	t.Run("what is wrong is said at once, in words the model can act on", func(t *testing.T) {
+		c := imported(t, 9)
+		run(t, c.store, "UPDATE messages SET deleted_at = 1 WHERE seq = 4")
+		j := begin(t, c, leaf, worker, 2, 6)
+		for _, test := range []struct{ arguments, want string }{
+			{`{"content": " ", "kind": "fact", "messages": [2]}`, "content is empty"},
+			{fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]}`, strings.Repeat("ä", maxContent+1)), "has 1001 characters, at most 1000"},
+			{`{"content": "x", "kind": "Fact", "messages": [2]}`, "use one of identity, goal, decision, todo, preference, fact, event, observation"},
+			{`{"content": "x", "messages": [2]}`, `no kind ""`},
+			{`{"content": "x", "kind": "fact", "importance": 1.5, "messages": [2]}`, "from 0 to 1"},
+			{`{"content": "x", "kind": "fact", "importance": -0.1, "messages": [2]}`, "from 0 to 1"},
+			{`{"content": "x", "kind": "fact", "importance": "high", "messages": [2]}`, "importance is a number"},
+			{`{"content": "x", "kind": "fact"}`, "from 2 to 6"},
+			{`{"content": "x", "kind": "fact", "messages": [2, 7]}`, "message 7 is none of yours: messages has numbers from 2 to 6"},
+			{`{"content": "x", "kind": "fact", "messages": [1]}`, "message 1 is none of yours"},
+			{`{"content": "x", "kind": "fact", "messages": [-4294967294]}`, "none of yours"},
+			{`{"content": "x", "kind": "fact", "messages": [4]}`, "no message 4"},
+			{`{"content": "x", "kind": "fact", "messages": ["two"]}`, "a list of integers"},
+			{`{"content": "x", "kind": "fact", "messages": [2], "about": "Carol"}`, `"Carol", who does not speak here: name one of Ann, Bob`},
+			{`[]`, "cannot be read"},
+		} {
+			if answer, err := save(t, j, test.arguments); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%.80s: %q, %v, want %q", test.arguments, answer, err, test.want)
+			}
+		}
+		fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
+		if err != nil || fresh != nil || contents(t, c) != nil {
+			t.Errorf("saved %v, %v", fresh, err)
+		}
+		if n := number(t, c.store, "SELECT refused FROM compactions WHERE state = 'staged'"); n != 15 {
+			t.Errorf("the row notes %d refusals", n)
+		}
+	})
+	t.Run("code says who said it, when, where, and by which compaction it was saved", func(t *testing.T) {
+		c := imported(t, 9)
+		j := begin(t, c, leaf, worker, 2, 6)
+		if answer, err := save(t, j, `{"content": "Bob likes tea", "kind": "preference", "importance": 0.25, "messages": [5, 3, 3], "about": "bob"}`); err != nil || answer != "Noted." {
+			t.Errorf("%q, %v", answer, err)
+		}
+		if _, err := save(t, j, `{"content": "Ann has a cat", "kind": "fact", "messages": [4]}`); err != nil {
+			t.Error(err)
+		}
+		if got := contents(t, c); got != nil {
+			t.Errorf("saved before the summary was: %q", got)
+		}
+		fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
+		want := []compactor.MemoryDraft{
+			{Kind: "preference", Content: "Bob likes tea", Importance: 0.25, Messages: []int64{3, 5}, About: "Bob"},
+			{Kind: "fact", Content: "Ann has a cat", Importance: 0.5, Messages: []int64{4}, About: "Ann"},
+		}
+		if err != nil || !reflect.DeepEqual(fresh, want) {
+			t.Errorf("%+v, %v", fresh, err)
+		}
+		m, from, err := c.store.Memory(ctx, 1)
+		if err != nil || time.Since(m.SavedAt) > time.Hour {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		m.SavedAt = time.Time{}
+		if want := (Memory{
+			ID: 1, Conversation: "terminal:general", Kind: "preference", Content: "Bob likes tea", Importance: 0.25,
+			Speaker: "Bob", About: "Bob", By: "worker", SaidAt: said(3, "").Time, Confirmed: 1, Sources: []int64{3, 5}, State: "active",
+		}); !reflect.DeepEqual(m, want) {
+			t.Errorf("got  %+v\nwant %+v", m, want)
+		}
+		if !slices.Equal(seqs(from), []int64{3, 5}) {
+			t.Errorf("it comes from %v", seqs(from))
+		}
+		if n := number(t, c.store, "SELECT compaction FROM memories WHERE id = 1"); int64(n) != j.ID() {
+			t.Errorf("saved by compaction %d, not %d", n, j.ID())
+		}
+	})
+	t.Run("there is a limit, and the same again does not count", func(t *testing.T) {
+		c := imported(t, 9)
+		j := begin(t, c, leaf, worker, 1, 9)
+		tools := j.Tools(2)
+		for i, content := range []string{"Ann rows", "Bob reads", "ANN  rows!", "Bob swims"} {
+			_, err := call(tools, "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, i+1))
+			if refused := i == 3; (err != nil) != refused {
+				t.Errorf("%s: %v", content, err)
+			}
+		}
+		if _, err := call(j.Tools(1), "memory_save", `{"content": "Bob swims", "kind": "fact", "messages": [9]}`); err != nil {
+			t.Errorf("the next chunk has a limit of its own: %v", err)
+		}
+		if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := contents(t, c), []string{"fact: Ann rows", "fact: Bob reads", "fact: Bob swims"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if m, _, _ := c.store.Memory(ctx, 1); !slices.Equal(m.Sources, []int64{1, 3}) || m.Confirmed != 1 {
+			t.Errorf("%+v", m)
+		}
+	})
+	t.Run("a summary that cannot be stored saves no memory either", func(t *testing.T) {
+		c := imported(t, 9)
+		j := begin(t, c, leaf, worker, 1, 9)
+		if _, err := save(t, j, `{"content": "Ann rows", "kind": "fact", "messages": [1]}`); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Fail(ctx, "cancelled"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err == nil || contents(t, c) != nil {
+			t.Errorf("%v, %q", err, contents(t, c))
+		}
+	})
+}
+
+func TestRemember(t *testing.T) {
+	t.Run("what a person says is checked, saved, confirmed and forgotten", func(t *testing.T) {
+		c := newConversation(t)
+		d := compactor.MemoryDraft{Kind: "todo", Content: "Call the bank"}
+		m, fresh, err := c.Remember(ctx, d, "Ann")
+		if err != nil || !fresh || m.Speaker != "Ann" || m.By != "person" || m.Importance != 0.7 || len(m.Sources) != 0 {
+			t.Fatalf("%+v, %v, %v", m, fresh, err)
+		}
+		d.Content = "call the BANK!"
+		if m, fresh, err = c.Remember(ctx, d, "Bob"); err != nil || fresh || m.Confirmed != 2 || m.Speaker != "Ann" {
+			t.Errorf("%+v, %v, %v", m, fresh, err)
+		}
+		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
+			t.Error("nothing was remembered")
+		}
+		other := find(t, c.store, "terminal:other")
+		if err := other.Forget(ctx, m.ID); !errors.Is(err, ErrNotFound) {
+			t.Errorf("another conversation forgets it: %v", err)
+		}
+		if err := c.Forget(ctx, m.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.store.Forget(ctx, m.ID); !errors.Is(err, ErrNotFound) {
+			t.Errorf("forgotten twice: %v", err)
+		}
+		if found, err := c.SearchMemories(ctx, "bank", 5); err != nil || found != nil {
+			t.Errorf("found %+v, %v", found, err)
+		}
+		if m, _, err := c.store.Memory(ctx, m.ID); err != nil || m.State != "forgotten" {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if _, fresh, err := c.Remember(ctx, d, "Ann"); err != nil || !fresh {
+			t.Errorf("said again after it was forgotten: %v, %v", fresh, err)
+		}
+	})
+	t.Run("a model saves from the running turn, and a newer fact takes the older one's place", func(t *testing.T) {
+		c := newConversation(t)
+		ask := said(1, "I moved to Bergen")
+		ask.Addressed = true
+		turn := deliver(t, c, ask)[0].Turn
+		var told []Memory
+		tools := c.Tools(ToolOptions{Turn: func() int64 { return turn }, OnMemory: func(m Memory) { told = append(told, m) }})
+		old, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "Bob lives in Oslo"}, "Bob")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "Bob lives in Bergen", "kind": "fact", "supersedes": %d}`, old.ID))
+		if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {
+			t.Errorf("%q, %v", answer, err)
+		}
+		if len(told) != 1 || told[0].By != "assistant" || told[0].Speaker != "Bob" || !slices.Equal(told[0].Sources, []int64{1}) || !told[0].SaidAt.Equal(ask.Time) {
+			t.Errorf("told of %+v", told)
+		}
+		if m, _, err := c.store.Memory(ctx, old.ID); err != nil || m.State != "superseded" || m.SupersededBy != told[0].ID {
+			t.Errorf("%+v, %v", m, err)
+		}
+		answer, err = call(tools, "memory_save", `{"content": "bob lives in bergen", "kind": "fact"}`)
+		if err != nil || !strings.Contains(answer, "known already") || len(told) != 1 {
+			t.Errorf("again: %q, %v", answer, err)
+		}
+		if m, _, err := c.store.Memory(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
+			t.Errorf("the same message confirms it: %+v, %v", m, err)
+		}
+		answer, err = call(tools, "memory_save", `{"content": "Bob rows", "kind": "fact", "supersedes": 99}`)
+		if err != nil || !strings.Contains(answer, "no memory 99") || len(told) != 2 {
+			t.Errorf("superseding what is not there: %q, %v", answer, err)
+		}
+		if _, err := call(tools, "memory_save", `{"content": "x", "kind": "fact", "messages": [2]}`); err == nil {
+			t.Error("a message that is not there is a source")
+		}
+	})
+	t.Run("memories of another conversation are out of reach", func(t *testing.T) {
+		c := newConversation(t)
+		other := find(t, c.store, "terminal:other")
+		m, _, err := other.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "the secret word is plum"}, "Ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliver(t, other, said(1, "plum plum plum"))
+		deliver(t, c, said(1, "hello"))
+		tools := c.Tools(ToolOptions{Turn: func() int64 { return 99 }})
+		for _, name := range []string{"memory_search", "recall"} {
+			answer, err := call(tools, name, `{"query": "secret word plum"}`)
+			if err != nil || strings.Contains(answer, "plum") {
+				t.Errorf("%s: %s, %v", name, answer, err)
+			}
+		}
+		answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "x", "kind": "fact", "supersedes": %d}`, m.ID))
+		if err != nil || !strings.Contains(answer, "supersedes none") {
+			t.Errorf("%q, %v", answer, err)
+		}
+		if m, _, _ := c.store.Memory(ctx, m.ID); m.State != "active" {
+			t.Errorf("it is %s", m.State)
+		}
+	})
+}

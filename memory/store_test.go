@@ -1,0 +1,263 @@
+package memory
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+func TestOpen(t *testing.T) {
+	t.Run("folder and files are the owner's alone, whatever the umask", func(t *testing.T) {
+		old := syscall.Umask(0)
+		defer syscall.Umask(old)
+		dir := filepath.Join(t.TempDir(), "a", "data")
+		leaveStore(t, dir)
+		if err := os.Chmod(filepath.Join(dir, databaseName), 0o644); err != nil { // copied there by hand
+			t.Fatal(err)
+		}
+		find(t, openStore(t, dir), "terminal:other")
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := entry.Info()
+			if err != nil {
+				return err
+			}
+			if info.Mode().Perm()&0o077 != 0 {
+				t.Errorf("%s has rights %v", path, info.Mode())
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("a folder name with blanks, question marks and percent signs is a name", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "wh?t #a %41 b'd&_query_only=on \u00e9")
+		find(t, openStore(t, dir), "terminal:general")
+		if _, err := os.Stat(filepath.Join(dir, databaseName)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("what cannot be opened is said plainly", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "file")
+		broken, folder, newer := t.TempDir(), t.TempDir(), t.TempDir()
+		write := func(path, text string) {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(file, "")
+		write(filepath.Join(broken, databaseName), strings.Repeat("no database ", 1000))
+		if err := os.Mkdir(filepath.Join(folder, databaseName), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s := openStore(t, newer)
+		if _, err := s.write.Exec("PRAGMA user_version = 99"); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		for _, test := range []struct {
+			o    Options
+			is   error
+			text string
+		}{
+			{Options{Dir: file}, nil, "is a file: name a folder"},
+			{Options{Dir: filepath.Join(file, "data")}, nil, "not a directory"},
+			{Options{Dir: broken}, nil, "is damaged or no database of cairn"},
+			{Options{Dir: broken, Shared: true}, nil, "is damaged or no database of cairn"},
+			{Options{Dir: folder}, nil, "is a directory"},
+			{Options{Dir: newer}, ErrNewer, "update cairn"},
+			{Options{Dir: newer, Shared: true}, ErrNewer, "update cairn"},
+			{Options{Dir: t.TempDir(), Shared: true}, ErrNotFound, "talk to the bot first"},
+			{Options{Dir: folder, Shared: true}, nil, "is a folder"},
+		} {
+			s, err := Open(ctx, test.o)
+			if err == nil {
+				s.Close()
+				t.Errorf("%+v: no error", test.o)
+				continue
+			}
+			if test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("%+v: %v, want %q", test.o, err, test.text)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(broken, databaseName)); err != nil {
+			t.Error("the damaged file is gone")
+		}
+		reopened, err := Open(ctx, Options{Dir: newer})
+		if !errors.Is(err, ErrNewer) {
+			t.Errorf("a refused folder stays locked or opens: %v, %v", reopened, err)
+		}
+	})
+	t.Run("a message cannot stand in a conversation that is none", func(t *testing.T) {
+		s := openStore(t, t.TempDir())
+		_, err := s.write.Exec(`INSERT INTO messages VALUES (1 << 32 | 1, 1, 'user', 'x', '', '', '', '', '', '', '', '', '', 0, 0, 0, 2, 0, 0, NULL, NULL)`)
+		if err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestMigration(t *testing.T) {
+	t.Run("of eight that open a new file at once one migrates, and none fails", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), databaseName)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		errs, first := make([]error, 8), make([]int, 8)
+		for i := range errs {
+			wg.Go(func() {
+				db := open(path, writerPragmas)
+				defer db.Close()
+				first[i], _, errs[i] = migrate(ctx, db)
+			})
+		}
+		wg.Wait()
+		migrated := 0
+		for i := range errs {
+			if errs[i] != nil {
+				t.Error(errs[i])
+			}
+			if first[i] == 0 {
+				migrated++
+			}
+		}
+		if migrated != 1 {
+			t.Errorf("%d migrated", migrated)
+		}
+	})
+	t.Run("one that fails leaves the old version whole", func(t *testing.T) {
+		known := migrations
+		defer func() { migrations = known }()
+		dir := t.TempDir()
+		leaveStore(t, dir)
+		migrations = append(known[:1:1], "CREATE TABLE more (x INTEGER) STRICT", "CREATE TABLE more (x INTEGER) STRICT")
+		if s, err := Open(ctx, Options{Dir: dir}); err == nil {
+			s.Close()
+			t.Fatal("opened")
+		}
+		migrations = known
+		s := openStore(t, dir)
+		if _, err := s.Find(ctx, "terminal:general"); err != nil {
+			t.Error(err)
+		}
+		if n := number(t, s, "SELECT count(*) FROM sqlite_schema WHERE name = 'more'"); n != 0 {
+			t.Error("half a migration is left")
+		}
+	})
+	t.Run("who only looks on migrates nothing", func(t *testing.T) {
+		known := migrations
+		defer func() { migrations = known }()
+		dir := t.TempDir()
+		leaveStore(t, dir)
+		migrations = append(known[:1:1], "CREATE TABLE more (x INTEGER) STRICT")
+		_, err := Open(ctx, Options{Dir: dir, Shared: true})
+		if err == nil || !strings.Contains(err.Error(), "start the bot once") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// leaveStore makes a store with one conversation and closes it.
+func leaveStore(t *testing.T, dir string) {
+	t.Helper()
+	s, err := Open(ctx, Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	find(t, s, "terminal:general")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLock(t *testing.T) {
+	t.Run("a second bot is refused and told who the first is; a looker-on is not", func(t *testing.T) {
+		dir := t.TempDir()
+		first := openStore(t, dir)
+		_, err := Open(ctx, Options{Dir: dir})
+		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", os.Getpid())) {
+			t.Errorf("got %v", err)
+		}
+		shared, err := Open(ctx, Options{Dir: dir, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.Close()
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		openStore(t, dir)
+	})
+	t.Run("a killed bot leaves no lock and no half turn, and loses nothing it acknowledged", func(t *testing.T) {
+		dir := t.TempDir()
+		acknowledged := 0
+		for range 3 {
+			acknowledged = max(acknowledged, killBusyBot(t, dir))
+		}
+		s := openStore(t, dir)
+		c := find(t, s, "terminal:general")
+		for n := 1; n <= acknowledged; n++ {
+			id := fmt.Sprintf("m%d", n)
+			here := number(t, s, "SELECT (SELECT count(*) FROM inbox WHERE platform_id = ?1) + (SELECT count(*) FROM messages WHERE platform_id = ?1 AND role = 'user')", id)
+			if here != 1 {
+				t.Fatalf("message %s is %d times here", id, here)
+			}
+		}
+		if n := number(t, s, `SELECT count(*) FROM messages q WHERE answered = 1 AND NOT EXISTS (SELECT 1 FROM messages a WHERE a.turn = q.turn AND a.role = 'assistant')`); n != 0 {
+			t.Errorf("%d turns are answered without an answer", n)
+		}
+		if n := number(t, s, `SELECT count(*) FROM messages a WHERE role = 'assistant' AND NOT EXISTS (SELECT 1 FROM outbox WHERE reply = 'r' || a.turn)`); n != 0 {
+			t.Errorf("%d answers are not in the outbox", n)
+		}
+		if got, want := number(t, s, "SELECT count(*) FROM messages"), int(load(t, c).Next-1); got != want {
+			t.Errorf("%d messages, the next seq follows %d", got, want)
+		}
+	})
+}
+
+// killBusyBot runs a bot on dir, kills it in the middle of its work, and returns
+// the last message it acknowledged.
+func killBusyBot(t *testing.T, dir string) (acknowledged int) {
+	t.Helper()
+	bot := exec.Command(os.Args[0])
+	bot.Env = append(os.Environ(), "CAIRN_TEST_BOT="+dir)
+	bot.Stderr = os.Stderr
+	out, err := bot.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bot.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for i := 0; lines.Scan(); i++ {
+		if acknowledged, err = strconv.Atoi(lines.Text()); err != nil {
+			t.Fatalf("the bot says %q", lines.Text())
+		}
+		if i == 0 {
+			if _, err := Open(ctx, Options{Dir: dir}); !errors.Is(err, ErrInUse) {
+				t.Errorf("beside a running bot: %v", err)
+			}
+		}
+		if i == 40 {
+			if err := bot.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	bot.Wait() // it was killed, and says so
+	return acknowledged
+}

@@ -1,0 +1,168 @@
+package memory
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+func TestTurns(t *testing.T) {
+	ask := func(t *testing.T) (*Conversation, int64) {
+		c := newConversation(t)
+		m := said(1, "what time is it?")
+		m.Addressed = true
+		return c, deliver(t, c, m)[0].Turn
+	}
+	answer := func(turn int64) Outcome {
+		return Outcome{
+			Turn: turn, Reply: "r1", To: []string{"m1"}, Pieces: []string{"half past", " nine"},
+			Messages: []compactor.Message{
+				{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c1", Name: "clock", Arguments: "{"}}, Native: []byte(`{"a": 1}`), Time: day, Tokens: 9},
+				{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "c1", Tool: "clock", Text: "9:30", Time: day, Tokens: 8},
+				{Seq: turn + 3, Turn: turn, Role: llm.RoleAssistant, Text: "half past nine", Time: day, Tokens: 7},
+			},
+		}
+	}
+	t.Run("an answer, its tools and its pieces are written together, and read back as they were", func(t *testing.T) {
+		c, turn := ask(t)
+		o := answer(turn)
+		if err := c.Finish(ctx, o); err != nil {
+			t.Fatal(err)
+		}
+		state := load(t, c)
+		if state.Open != 0 || state.Next != 5 || !reflect.DeepEqual(state.Messages[1:], o.Messages) {
+			t.Errorf("loaded %+v", state)
+		}
+		if _, ok, err := c.Unanswered(ctx); ok || err != nil {
+			t.Errorf("unanswered: %v, %v", ok, err)
+		}
+		pieces, err := c.Outbox(ctx)
+		want := []Piece{
+			{Row: 1, Reply: "r1", Part: 0, Parts: 2, To: []string{"m1"}, Text: "half past"},
+			{Row: 2, Reply: "r1", Part: 1, Parts: 2, To: []string{"m1"}, Text: " nine"},
+		}
+		if err != nil || !reflect.DeepEqual(pieces, want) {
+			t.Errorf("outbox %+v, %v", pieces, err)
+		}
+	})
+	t.Run("a turn is finished once, and nothing is half written", func(t *testing.T) {
+		c, turn := ask(t)
+		bad := answer(turn)
+		bad.Messages[2].Seq = turn // taken
+		before := dump(t, c.store)
+		if err := c.Finish(ctx, bad); err == nil {
+			t.Error("a taken seq: no error")
+		}
+		bad = answer(turn)
+		bad.Messages[1].Role = llm.RoleUser
+		if err := c.Finish(ctx, bad); err == nil {
+			t.Error("a person's message: no error")
+		}
+		if dump(t, c.store) != before {
+			t.Error("a refused outcome changed something")
+		}
+		if err := c.Finish(ctx, answer(turn)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Finish(ctx, answer(turn)); !errors.Is(err, ErrNotFound) {
+			t.Errorf("again: %v", err)
+		}
+	})
+	t.Run("a retry counts, and a failure closes the turn without words of the assistant", func(t *testing.T) {
+		c, turn := ask(t)
+		if n, err := c.Retry(ctx, turn); n != 2 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		if err := c.Finish(ctx, Outcome{Turn: turn, Reply: "r1", Pieces: []string{"sorry"}, Failure: true}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Retry(ctx, turn); !errors.Is(err, ErrNotFound) {
+			t.Errorf("retry of a closed turn: %v", err)
+		}
+		if n := number(t, c.store, "SELECT answered FROM messages"); n != closed {
+			t.Errorf("answered is %d", n)
+		}
+		if pieces, err := c.Outbox(ctx); err != nil || len(pieces) != 1 || !pieces[0].Failure {
+			t.Errorf("%+v, %v", pieces, err)
+		}
+	})
+	t.Run("a piece is unsent until it is sent, and no other conversation can mark it", func(t *testing.T) {
+		c, turn := ask(t)
+		if err := c.Finish(ctx, answer(turn)); err != nil {
+			t.Fatal(err)
+		}
+		other := find(t, c.store, "terminal:other")
+		if err := other.Sent(ctx, 1, "p"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("another conversation: %v", err)
+		}
+		if err := c.Sending(ctx, 1); err != nil {
+			t.Fatal(err)
+		}
+		if pieces, _ := c.Outbox(ctx); len(pieces) != 2 || !pieces[0].Sending || pieces[1].Sending {
+			t.Errorf("%+v", pieces)
+		}
+		if err := c.Sent(ctx, 1, "p1"); err != nil {
+			t.Fatal(err)
+		}
+		if pieces, _ := c.Outbox(ctx); len(pieces) != 1 || pieces[0].Row != 2 {
+			t.Errorf("%+v", pieces)
+		}
+		if err := c.Sending(ctx, 1); !errors.Is(err, ErrNotFound) {
+			t.Errorf("sending what was sent: %v", err)
+		}
+	})
+}
+
+func TestUnfinished(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	want := func(names ...string) {
+		t.Helper()
+		if got, err := s.Unfinished(ctx); err != nil || !slices.Equal(got, names) {
+			t.Errorf("got %q, %v, want %q", got, err, names)
+		}
+	}
+	asked, done, inbox := find(t, s, "terminal:asked"), find(t, s, "terminal:done"), find(t, s, "terminal:inbox")
+	deliver(t, done, said(1, "overheard"))
+	want()
+	m := said(1, "hi")
+	m.Addressed = true
+	deliver(t, asked, m)
+	deliverOnly(t, inbox, m)
+	want("terminal:asked", "terminal:inbox")
+	if err := asked.Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"hello"}}); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, inbox)
+	want("terminal:asked", "terminal:inbox")
+	if err := asked.Sent(ctx, 1, "p"); err != nil {
+		t.Fatal(err)
+	}
+	want("terminal:inbox")
+}
+
+func TestConversations(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	names := []string{"terminal:'; --", "discord:1/2/3", "slack:\u202ee\x00", "terminal:" + strings.Repeat("n", maxName-9)}
+	for _, name := range names {
+		c := find(t, s, name)
+		if again := find(t, s, name); *again != *c || again.Name() != name {
+			t.Errorf("two handles of %q differ", name)
+		}
+	}
+	if got, err := s.Conversations(ctx); err != nil || !slices.Equal(got, names) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, name := range []string{"", "\xff", strings.Repeat("n", maxName+1)} {
+		if _, err := s.Conversation(ctx, name); err == nil {
+			t.Errorf("%q is a name", name)
+		}
+	}
+	if _, err := s.Find(ctx, "terminal:none"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,60 @@
+// Folding: one character without its case and accents.
+
+package words
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// appendFolded appends r in small letters and without accents to word; an accent
+// alone appends nothing. Vowel signs that make up a word, as in Hindi, stay.
+func appendFolded(word []byte, r rune) []byte {
+	if r < utf8.RuneSelf {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return append(word, byte(r))
+	}
+	if isAccent(r) {
+		return word
+	}
+	r = unicode.ToLower(r)
+	if spelled, ok := spelledOut[r]; ok {
+		return append(word, spelled...)
+	}
+	return utf8.AppendRune(word, withoutAccent(r))
+}
+
+// isAccent reports whether r is a mark that people leave out when they search.
+func isAccent(r rune) bool {
+	return 0x300 <= r && r < 0x370 || // of Latin, Greek, Cyrillic
+		0x591 <= r && r < 0x5c8 && unicode.IsMark(r) || // Hebrew points
+		0x610 <= r && r < 0x6ee && unicode.IsMark(r) || r == 0x640 || // Arabic points, the stretch
+		0xfe00 <= r && r < 0xfe10 // variants of a sign
+}
+
+// withoutAccent returns the letter below the accents of a Latin, Greek or Arabic
+// letter. In Cyrillic й is a letter of its own, and only ё is written as е.
+func withoutAccent(r rune) rune {
+	if r == 'ё' {
+		return 'е'
+	}
+	if r >= 0x400 && r < 0x600 || r >= 0x700 && r < 0x1e00 || r >= 0x2000 {
+		return r
+	}
+	var buf [utf8.UTFMax]byte
+	bytes := norm.NFD.Properties(utf8.AppendRune(buf[:0], r)).Decomposition()
+	if len(bytes) == 0 {
+		return r
+	}
+	base, _ := utf8.DecodeRune(bytes)
+	return base
+}
+
+// spelledOut are the letters that have no accent to take off.
+var spelledOut = map[rune]string{
+	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ı': "i", 'ς': "σ",
+}

@@ -1,0 +1,122 @@
+// Sentences: where one ends and the next begins.
+
+package words
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Sentences returns the sentences of text in their order, without the blanks
+// around them and none empty; together they hold every character but blanks. A
+// line end ends a sentence. A point does not inside a number, a name on the web or
+// after an abbreviation: it is better to keep two sentences together than to tear one.
+func Sentences(text string) []string {
+	var sentences []string
+	start, word := 0, 0 // where the sentence and its newest word begin
+	end := func(at int) {
+		if s := strings.TrimSpace(text[start:at]); s != "" {
+			sentences = append(sentences, s)
+		}
+		start, word = at, at
+	}
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		stop := i
+		i += n
+		switch {
+		case r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029':
+			end(i)
+		case unicode.IsSpace(r):
+			word = i
+		case strings.ContainsRune("。！？｡।॥۔؟։።", r):
+			i = afterMarks(text, i)
+			end(i)
+		case r == '.' || r == '!' || r == '?' || r == '…':
+			i = afterMarks(text, i)
+			next, _ := utf8.DecodeRuneInString(text[i:])
+			if i < len(text) && !unicode.IsSpace(next) {
+				continue
+			}
+			if i == stop+1 && r == '.' && abbreviated(text[start:stop], text[word:stop], text[i:]) {
+				continue
+			}
+			if (r == '…' || strings.HasSuffix(text[stop:i], "..")) && goesOn(text[i:]) {
+				continue
+			}
+			end(i)
+		}
+	}
+	end(len(text))
+	return sentences
+}
+
+// afterMarks returns where the marks that may follow the end of a sentence stop:
+// more of the same, and closing quotes and brackets.
+func afterMarks(text string, i int) int {
+	for i < len(text) {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if !strings.ContainsRune(".!?…。！？｡”’»\"')]}」』）】", r) {
+			break
+		}
+		i += n
+	}
+	return i
+}
+
+// abbreviated reports whether the point behind word does not end the sentence so
+// far, with rest behind it.
+func abbreviated(sentence, word, rest string) bool {
+	word = strings.TrimLeft(word, "([{\"'“‘«")
+	if len(word) > 8 {
+		return false
+	}
+	lower := strings.ToLower(word)
+	switch {
+	case lower == "":
+		return false
+	case neverLast[lower]:
+		return true
+	case maybeLast[lower]:
+		return goesOn(rest)
+	case allDigits(word): // "1. Buy milk"
+		return strings.TrimSpace(sentence) == word
+	case utf8.RuneCountInString(word) == 1: // J. Smith, but not "So do I."
+		r, _ := utf8.DecodeRuneInString(word)
+		return unicode.IsUpper(r) && word != "I" && strings.TrimSpace(sentence) != ""
+	}
+	return lettersWithPoints(word)
+}
+
+// goesOn reports whether the next word begins with a small letter or a digit.
+func goesOn(rest string) bool {
+	for i, r := range rest {
+		if i > 8 || r == '\n' {
+			return false
+		}
+		if !unicode.IsSpace(r) {
+			return unicode.IsLower(r) || unicode.IsDigit(r)
+		}
+	}
+	return false
+}
+
+// lettersWithPoints reports whether word is like U.S or e.g
+func lettersWithPoints(word string) bool {
+	letter := true // is due
+	for _, r := range word {
+		if letter && !unicode.IsLetter(r) || !letter && r != '.' {
+			return false
+		}
+		letter = !letter
+	}
+	return !letter && strings.Contains(word, ".")
+}
+
+// neverLast are abbreviations that stand before what they belong to.
+var neverLast = readSet(`mr mrs ms dr prof sr st vs cf approx dept gen rep sen rev fig vol e.g i.e mt ft col capt lt sgt`)
+
+// maybeLast are abbreviations that may end a sentence too.
+var maybeLast = readSet(`etc a.m p.m no jr inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec
+mon tue tues wed thu thur thurs fri sat sun min max hr hrs sec ca nr al bzw usw ave blvd`)

@@ -1,0 +1,177 @@
+// Stems: one form for all forms of a word.
+
+package words
+
+import (
+	"strings"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
+	"github.com/blevesearch/snowballstem/russian"
+)
+
+// stem returns the stem of a folded word. The script chooses the language: Latin
+// letters are taken for English, whose rules do little harm to others.
+func stem(word string) string {
+	if base, ok := irregular[word]; ok {
+		word = base
+	}
+	var run func(*snowballstem.Env) bool
+	switch first := word[0]; {
+	case 'a' <= first && first <= 'z':
+		run = english.Stem
+	case first == 0xd0 || first == 0xd1: // Cyrillic, in UTF-8
+		run = russian.Stem
+	default:
+		return word
+	}
+	env := snowballstem.NewEnv(word)
+	run(env)
+	if env.Current() == "" {
+		return word
+	}
+	return env.Current()
+}
+
+// irregular leads from a form no rule explains to the word it is a form of. A form
+// that is a common word of its own ("rose", "ground") is left out.
+var irregular = readForms(`
+be: been
+become: became
+begin: began begun
+bend: bent
+bite: bit bitten
+blow: blew blown
+break: broke broken
+bring: brought
+build: built
+burn: burnt
+buy: bought
+catch: caught
+choose: chose chosen
+come: came
+deal: dealt
+dig: dug
+draw: drew drawn
+dream: dreamt
+drink: drank drunk
+drive: drove driven
+eat: ate eaten
+fall: fell fallen
+feed: fed
+feel: felt
+fight: fought
+find: found
+fly: flew flown
+forget: forgot forgotten
+forgive: forgave forgiven
+freeze: froze frozen
+get: got gotten
+give: gave given
+go: goes went gone
+grow: grew grown
+hang: hung
+hear: heard
+hide: hid hidden
+hold: held
+keep: kept
+know: knew known
+lead: led
+learn: learnt
+leave: left
+lend: lent
+lose: lost
+make: made
+mean: meant
+meet: met
+pay: paid
+ride: rode ridden
+ring: rang rung
+run: ran
+say: said
+see: saw seen
+seek: sought
+sell: sold
+send: sent
+shake: shook shaken
+shoot: shot
+sing: sang sung
+sit: sat
+sleep: slept
+slide: slid
+speak: spoke spoken
+spend: spent
+stand: stood
+steal: stole stolen
+stick: stuck
+strike: struck
+swear: swore sworn
+sweep: swept
+swim: swam swum
+take: took taken
+teach: taught
+tear: tore torn
+tell: told
+think: thought
+throw: threw thrown
+understand: understood
+wake: woke woken
+wear: wore worn
+win: won
+write: wrote written
+child: children
+foot: feet
+knife: knives
+leaf: leaves
+life: lives
+man: men
+mouse: mice
+person: people
+shelf: shelves
+tooth: teeth
+wife: wives
+wolf: wolves
+woman: women
+2: two twice
+3: three
+4: four
+5: five
+6: six
+7: seven
+8: eight
+9: nine
+10: ten
+11: eleven
+12: twelve
+`)
+
+func readForms(table string) map[string]string {
+	base := make(map[string]string)
+	for line := range strings.Lines(table) {
+		word, forms, _ := strings.Cut(line, ":")
+		for form := range strings.FieldsSeq(forms) {
+			base[form] = word
+		}
+	}
+	return base
+}
+
+// stopWords are folded and not stemmed.
+var stopWords = readSet(`
+a about after again all also am an and any are aren arent as at be because been before being both but by
+can cannot cant could couldn couldnt d did didn didnt do does doesn doesnt doing don dont each else ever every
+for from had hadnt has hasnt have havent having he her here hers herself hey hi him himself his how i if im in
+into is isn isnt it its itself ive just ll m me more most much my myself no nor not now of off oh ok okay on
+only or other our ours out over own re really s same she should shouldnt so some such t than that thats the
+their theirs them themselves then there these they this those through to too under until up us ve very was
+wasn wasnt we well were werent what when where which while who whom whose why will with won wont would wouldnt
+yeah yes you your youre yours yourself
+`)
+
+func readSet(list string) map[string]bool {
+	set := make(map[string]bool)
+	for word := range strings.FieldsSeq(list) {
+		set[word] = true
+	}
+	return set
+}

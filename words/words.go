@@ -1,0 +1,215 @@
+// Package words cuts text into words, stems and sentences, in any script. All of
+// it takes linear time, and no input, valid UTF-8 or not, makes it fail.
+package words
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// MaxTerm is the most bytes a term has; a longer word is cut.
+const MaxTerm = 48
+
+// Terms returns the words of text in a form fit for searching, in their order and
+// with repetitions: without case and accents, English and Russian words by their
+// stems (irregular forms too: "went" is "go"), numbers whole ("1,200.50" is
+// "1200.50"). Scripts that put no blanks between words, and Korean, give every two
+// neighbouring characters. No term is longer than MaxTerm bytes or empty.
+func Terms(text string) []string {
+	var terms []string
+	cut(text, func(term string, _ bool) { terms = append(terms, term) })
+	return terms
+}
+
+// Content returns the terms of text without the words that are too common to tell
+// anything, as "the", "is" and "what". It is empty for text that has no others.
+func Content(text string) []string {
+	var terms []string
+	cut(text, func(term string, stop bool) {
+		if !stop {
+			terms = append(terms, term)
+		}
+	})
+	return terms
+}
+
+// Fold returns text in a form that is equal for two texts that differ only in case,
+// accents, blanks and punctuation. Signs that tell things apart stay: "C++" is not
+// "C#", "-5" not "5", and one emoji not another.
+func Fold(text string) string {
+	text = normal(text)
+	folded := make([]byte, 0, len(text))
+	gap := false
+	for i, r := range text {
+		keep := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || unicode.IsSymbol(r) ||
+			strings.ContainsRune("#%&@*/\\_", r) ||
+			strings.ContainsRune("-.,:", r) && startsWithDigit(text[i+utf8.RuneLen(r):])
+		if !keep || r == utf8.RuneError {
+			gap = gap || !isApostrophe(r) && !unicode.Is(unicode.Cf, r)
+			continue
+		}
+		if gap && len(folded) > 0 {
+			folded = append(folded, ' ')
+		}
+		gap = false
+		folded = appendFolded(folded, r)
+	}
+	if len(folded) == 0 { // nothing but punctuation: that is all there is to compare
+		return strings.Join(strings.Fields(text), " ")
+	}
+	return string(folded)
+}
+
+// normal returns text as valid UTF-8 in which equal characters have equal bytes.
+func normal(text string) string {
+	return norm.NFKC.String(strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// cut calls emit with each term of text; stop tells a word too common to count.
+func cut(text string, emit func(term string, stop bool)) {
+	text = normal(text)
+	c := cutter{emit: emit}
+	for i, r := range text {
+		switch {
+		case isUnspaced(r) && (unicode.IsLetter(r) || c.pair):
+			c.endWord()
+			c.pairUp(r)
+		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r):
+			c.endPair()
+			c.add(r)
+		case r == '\u200c' || r == '\u200d' || r == '\u00ad': // join or hyphenate inside a word
+		case c.joins(r, text[i+utf8.RuneLen(r):]):
+			if r != ',' {
+				c.word = utf8.AppendRune(c.word, r)
+			}
+		default:
+			c.endWord()
+			c.endPair()
+		}
+	}
+	c.endWord()
+	c.endPair()
+}
+
+// isUnspaced reports whether r is of a script that is cut by pairs of characters.
+func isUnspaced(r rune) bool {
+	return r >= 0xe00 && (unicode.In(r, unspaced...) || r == 'ー')
+}
+
+var unspaced = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo,
+	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
+
+// cutter holds the word or the pair that is being read.
+type cutter struct {
+	emit   func(term string, stop bool)
+	word   []byte // folded, not yet stemmed
+	last   rune   // the first half of the next pair
+	pair   bool   // last is set
+	paired bool   // a pair that ends in last was emitted
+}
+
+func (c *cutter) pairUp(r rune) {
+	if c.pair {
+		c.emit(string([]rune{c.last, r}), false)
+	}
+	c.paired = c.pair
+	c.last, c.pair = r, true
+}
+
+func (c *cutter) endPair() {
+	if c.pair && !c.paired {
+		c.emit(string(c.last), false)
+	}
+	c.pair, c.paired = false, false
+}
+
+func (c *cutter) add(r rune) {
+	if len(c.word) == 0 && unicode.IsMark(r) {
+		return
+	}
+	if len(c.word) < MaxTerm {
+		c.word = appendFolded(c.word, r)
+	}
+}
+
+// joins reports whether r, with rest behind it, goes on with the word before it:
+// the apostrophe of don't, the point of 3.5, the comma of 1,200.
+func (c *cutter) joins(r rune, rest string) bool {
+	if len(c.word) == 0 || len(c.word) >= MaxTerm {
+		return false
+	}
+	if isApostrophe(r) {
+		next, _ := utf8.DecodeRuneInString(rest)
+		return unicode.IsLetter(next)
+	}
+	last := c.word[len(c.word)-1]
+	if last < '0' || last > '9' {
+		return false
+	}
+	return r == '.' && startsWithDigit(rest) ||
+		r == ',' && len(rest) >= 3 && allDigits(rest[:3]) && !startsWithDigit(rest[3:])
+}
+
+// endWord emits the word that was read.
+func (c *cutter) endWord() {
+	if len(c.word) == 0 {
+		return
+	}
+	word := strings.ReplaceAll(string(c.word), "’", "'")
+	c.word = c.word[:0]
+	for {
+		at := strings.IndexByte(word, '\'')
+		if at < 0 {
+			break
+		}
+		switch word[at+1:] {
+		case "s", "m", "d", "ll", "re", "ve":
+			word = word[:at]
+		default:
+			if at == 1 { // l'amour, d'accord
+				c.emitWord(word[:at])
+				word = word[at+1:]
+			} else {
+				word = word[:at] + word[at+1:]
+			}
+		}
+	}
+	c.emitWord(word)
+}
+
+func (c *cutter) emitWord(word string) {
+	word = clip(word)
+	if word != "" {
+		c.emit(clip(stem(word)), stopWords[word])
+	}
+}
+
+// clip cuts a word to MaxTerm bytes at the start of a character.
+func clip(word string) string {
+	if len(word) <= MaxTerm {
+		return word
+	}
+	n := MaxTerm
+	for n > 0 && !utf8.RuneStart(word[n]) {
+		n--
+	}
+	return word[:n]
+}
+
+func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
+
+func startsWithDigit(s string) bool { return s != "" && '0' <= s[0] && s[0] <= '9' }
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

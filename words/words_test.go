@@ -1,0 +1,160 @@
+package words
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestTerms(t *testing.T) {
+	for _, c := range []struct{ claim, text, want string }{
+		{"case goes", "HELLO Hello hello", "hello hello hello"},
+		{"accents go, composed or not", "Café cafe\u0301 Ørsted Straße", "cafe cafe orst strass"},
+		{"forms share a stem", "painting paints painted", "paint paint paint"},
+		{"irregular forms share a stem", "went goes bought buys children", "go go buy buy child"},
+		{"number words are numbers", "three cats, 3 cats", "3 cat 3 cat"},
+		{"numbers stay whole", "$1,200.50 and 3.14, in 2023", "1200.50 and 3.14 in 2023"},
+		{"a list of numbers is cut", "1,2,3 and 2023-05-08 and 1,2345", "1 2 3 and 2023 05 08 and 1 2345"},
+		{"possessives and contractions lose their tail", "Clara's dog, we'll, don’t", "clara dog we dont"},
+		{"a French article is parted", "l'amour d’accord", "l amour d accord"},
+		{"Chinese is cut in pairs", "我喜欢猫", "我喜 喜欢 欢猫"},
+		{"a lone character is a term", "猫!", "猫"},
+		{"Japanese is cut in pairs, the long vowel too", "コーヒー", "コー ーヒ ヒー"},
+		{"Korean is cut in pairs", "고양이 집", "고양 양이 집"},
+		{"scripts change inside a word", "Go言語2版", "go 言語 2 版"},
+		{"full width is plain width", "ＡＢＣ１２", "abc12"},
+		{"Russian has stems", "собаки собаку", "собак собак"},
+		{"ё is е", "ёлка елка", "елк елк"},
+		{"vowel signs of Hindi stay", "किताब", "किताब"},
+		{"Arabic points go", "كِتَاب كتاب", "كتاب كتاب"},
+		{"an address gives its parts", "https://example.com/a_b", "https exampl com a b"},
+		{"invalid UTF-8 parts words", "ab\xffcd", "ab cd"},
+		{"nothing gives nothing", " …!? 🍕 ", ""},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			if got := strings.Join(Terms(c.text), " "); got != c.want {
+				t.Errorf("Terms(%q) = %q, want %q", c.text, got, c.want)
+			}
+		})
+	}
+}
+
+func TestContent(t *testing.T) {
+	for _, c := range []struct{ claim, text, want string }{
+		{"common words go", "What did I do to the cat?", "cat"},
+		{"contractions are common words", "I don't, it's, we'll, you're cat", "cat"},
+		{"text of common words has no content", "Who are you?", ""},
+		{"negation aside, the rest stays in order", "She did not buy the red bicycle", "buy red bicycl"},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			if got := strings.Join(Content(c.text), " "); got != c.want {
+				t.Errorf("Content(%q) = %q, want %q", c.text, got, c.want)
+			}
+		})
+	}
+}
+
+func TestFold(t *testing.T) {
+	for _, c := range []struct {
+		claim, a, b string
+		same        bool
+	}{
+		{"case, blanks and points do not count", "Ada likes  tea.", "ada likes tea", true},
+		{"accents do not count", "Ada wohnt in Köln", "Ada wohnt in Koln!", true},
+		{"apostrophes do not count", "Ada doesn't smoke", "Ada doesn’t smoke", true},
+		{"hyphens between words do not count", "a well-known fact", "a well known fact", true},
+		{"word order counts", "Ada beats Bob", "Bob beats Ada", false},
+		{"C++ is not C#", "Ada likes C++", "Ada likes C#", false},
+		{"a sign before a number counts", "It is -5 degrees", "It is 5 degrees", false},
+		{"a decimal point counts", "It weighs 3.5 kg", "It weighs 35 kg", false},
+		{"one emoji is not another", "Ada loves 🍕", "Ada loves 🍣", false},
+		{"facts in Chinese differ", "我喜欢猫", "我喜欢狗", false},
+		{"punctuation alone still differs", "!!!", "???", false},
+		{"negation counts", "Ada is not a nurse", "Ada is a nurse", false},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			if got := Fold(c.a) == Fold(c.b); got != c.same {
+				t.Errorf("Fold(%q) = %q, Fold(%q) = %q", c.a, Fold(c.a), c.b, Fold(c.b))
+			}
+		})
+	}
+}
+
+// hostile are texts that made tokenizers of this world slow or crash.
+func hostile(n int) map[string]string {
+	return map[string]string{
+		"one letter":       strings.Repeat("a", n),
+		"points":           strings.Repeat(".", n),
+		"accents":          "e" + strings.Repeat("\u0301", n/2),
+		"vowel signs":      "क" + strings.Repeat("\u093f", n/3),
+		"apostrophes":      strings.Repeat("a'", n/2),
+		"digits, commas":   strings.Repeat("1,", n/2),
+		"abbreviations":    strings.Repeat("e.g. ", n/5),
+		"mixed widths":     "a" + strings.Repeat("क", n/3),
+		"joiners":          strings.Repeat("\u200d", n/3),
+		"invalid bytes":    strings.Repeat("\xff\xc3", n/2),
+		"Han":              strings.Repeat("猫", n/3),
+		"Thai marks":       "ก" + strings.Repeat("\u0e34", n/3),
+		"blanks":           strings.Repeat(" ", n),
+		"quotes at an end": "a." + strings.Repeat("”", n/3),
+	}
+}
+
+func TestHostileTextIsCutInTime(t *testing.T) {
+	for name, text := range hostile(1 << 17) {
+		t.Run(name, func(t *testing.T) {
+			for _, term := range Terms(text) {
+				if len(term) > MaxTerm {
+					t.Fatalf("a term of %d bytes", len(term))
+				}
+			}
+			Fold(text)
+			checkSentences(t, text)
+		})
+	}
+}
+
+func FuzzTerms(f *testing.F) {
+	for _, text := range hostile(64) {
+		f.Add(text)
+	}
+	f.Add("Clara's dog didn’t eat 1,200.50 コーヒー on 8.5.2023, O'Neil!")
+	f.Fuzz(func(t *testing.T, text string) {
+		terms, content := Terms(text), Content(text)
+		for _, term := range terms {
+			if term == "" || len(term) > MaxTerm || !utf8.ValidString(term) {
+				t.Fatalf("Terms(%q) holds %q", text, term)
+			}
+		}
+		at := 0
+		for _, term := range content {
+			n := slices.Index(terms[at:], term)
+			if n < 0 {
+				t.Fatalf("Content(%q) = %q is no part of Terms, %q", text, content, terms)
+			}
+			at += n + 1
+		}
+		if folded := Fold(text); !utf8.ValidString(folded) || folded == "" && strings.TrimSpace(text) != "" {
+			t.Fatalf("Fold(%q) = %q", text, folded)
+		}
+	})
+}
+
+// checkSentences fails unless the sentences of text are all of it but blanks.
+func checkSentences(t *testing.T, text string) {
+	t.Helper()
+	sentences := Sentences(text)
+	for _, s := range sentences {
+		if s == "" || s != strings.TrimSpace(s) {
+			t.Fatalf("Sentences(%.100q) holds %q", text, s)
+		}
+	}
+	noBlanks := func(s string) string {
+		return strings.Join(strings.FieldsFunc(s, unicode.IsSpace), "")
+	}
+	if noBlanks(strings.Join(sentences, " ")) != noBlanks(text) {
+		t.Fatalf("Sentences(%.100q) lost or made up text", text)
+	}
+}
