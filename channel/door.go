@@ -13,6 +13,9 @@ type Inbound = memory.Inbound
 // Piece is a part of a reply on its way out.
 type Piece = memory.Piece
 
+// Event tells of one step of a compaction.
+type Event = compactor.Event
+
 // Door is a place where people talk: Discord, Slack, the terminal.
 type Door interface {
 	// Name is the first part of its conversations' names: "terminal".
@@ -43,7 +46,7 @@ type Observer interface {
 	// Accepted is told that a message is on disk and has its place.
 	Accepted(conversation, id string, seq int64)
 	// Compaction is told of every step of a compaction.
-	Compaction(conversation string, event compactor.Event)
+	Compaction(conversation string, event Event)
 	// Remembered is told of every new memory.
 	Remembered(conversation string, id int64, kind, content string)
 }

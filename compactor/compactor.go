@@ -48,7 +48,7 @@ type Compactor struct {
 	mu       sync.Mutex // guards everything below
 	busy     *job       // nil: no worker is running
 	idle     chan struct{}
-	staged   []int64 // rows found staged at start
+	staged   []Compaction // stored rows that have not landed, in order
 	pace     pace
 	draining bool // only what a level demands is begun
 	last     Event

@@ -63,9 +63,9 @@ type Job interface {
 // State is what a conversation's view is rebuilt from.
 type State struct {
 	Head     Head
-	Messages []Message // of the segment, behind no active compaction, by seq: what is verbatim
-	First    []Message // the first messages of the segment addressed to the bot, at most MaxKeepFirst
-	Staged   []int64   // rows that were stored but have not landed, oldest first
-	Next     int64     // the seq the next message will get
-	Open     int64     // the turn still to be answered; 0: none
+	Messages []Message    // of the segment, behind no active compaction, by seq: what is verbatim
+	First    []Message    // the first messages of the segment addressed to the bot, at most MaxKeepFirst
+	Staged   []Compaction // rows that were stored but have not landed, oldest first
+	Next     int64        // the seq the next message will get
+	Open     int64        // the turn still to be answered; 0: none
 }

@@ -129,11 +129,9 @@ func (c *Conversation) load(tx *sql.Tx) (state compactor.State, err error) {
 	if err != nil {
 		return state, err
 	}
-	staged, err := c.compactions(tx, "AND state = 'staged' ORDER BY id")
-	if err != nil {
+	if state.Staged, err = c.compactions(tx, "AND state = 'staged' ORDER BY id"); err != nil {
 		return state, err
 	}
-	state.Staged = ids(staged)
 	state.Open, err = c.open(tx)
 	return state, err
 }

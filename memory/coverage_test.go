@@ -188,7 +188,7 @@ func TestCoverage(t *testing.T) {
 				if covered+len(state.Messages) != int(taken) {
 					rt.Fatalf("%d covered and %d verbatim of %d: %s", covered, len(state.Messages), taken, shape(state.Head.Stack))
 				}
-				if !slices.Equal(state.Staged, slices.Sorted(slices.Values(staged))) {
+				if !slices.Equal(ids(state.Staged), slices.Sorted(slices.Values(staged))) {
 					rt.Fatalf("staged are %v, not %v", state.Staged, staged)
 				}
 			},

@@ -242,7 +242,7 @@ func TestJobLife(t *testing.T) {
 		}
 		defer shared.Close()
 		before := dump(t, s)
-		if state := load(t, find(t, shared, c.Name())); !slices.Equal(state.Staged, []int64{staged}) {
+		if state := load(t, find(t, shared, c.Name())); !slices.Equal(ids(state.Staged), []int64{staged}) {
 			t.Errorf("looking on: staged %v", state.Staged)
 		}
 		if dump(t, s) != before {
@@ -251,7 +251,7 @@ func TestJobLife(t *testing.T) {
 
 		s.Close()
 		c = find(t, openStore(t, dir), "terminal:general")
-		if state := load(t, c); !slices.Equal(state.Staged, []int64{staged}) || len(state.Messages) != 3 {
+		if state := load(t, c); !slices.Equal(ids(state.Staged), []int64{staged}) || len(state.Messages) != 3 {
 			t.Errorf("loaded %+v", state)
 		}
 		if _, rows := land(t, c, running); rows[0].State != compactor.Failed || !strings.Contains(rows[0].Error, "stopped") {
