@@ -72,7 +72,7 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 		}
 		c.Stack = append(c.Stack, Stone{
 			ID: s.ID, Level: s.Level, Kind: s.Kind, By: s.By, From: s.From, To: s.To,
-			FromTime: s.FromTime.UTC(), ToTime: s.ToTime.UTC(), Tokens: compactor.TokensOfCompaction(s), Text: text,
+			FromTime: s.FromTime.UTC(), ToTime: s.ToTime.UTC(), Tokens: s.Tokens, Text: text,
 		})
 	}
 	if g.Running != nil {

@@ -148,7 +148,6 @@ func (c *Compactor) flush(ctx context.Context, p Policy) {
 	var markers []Compaction
 	for _, m := range s.head.Stack {
 		if m.ID == 0 {
-			m.Tokens = TokensOfCompaction(m)
 			markers = append(markers, m)
 		}
 	}

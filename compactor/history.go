@@ -269,10 +269,12 @@ func withHidden(stack []Compaction, lines []line) []Compaction {
 // markerOver is a marker that hides lines.
 func markerOver(lines []line) Compaction {
 	first, last := lines[0], lines[len(lines)-1]
-	return Compaction{
+	m := Compaction{
 		Kind: Marker, By: ByEmergency, State: Active, Trigger: OnEmergency,
 		From: first.Seq, To: last.Seq, FromTime: first.Time, ToTime: last.Time, Messages: len(lines),
 	}
+	m.Tokens = TokensOfCompaction(m)
+	return m
 }
 
 // dropCoveredLocked takes the lines that the stack covers out of the view.

@@ -124,7 +124,7 @@ func (c *Compactor) planHeal(s snapshot, staged []Compaction, p Policy, window, 
 			continue
 		}
 		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, builtIn)
-		growth := p.entryCap(window) - TokensOfCompaction(row)
+		growth := p.entryCap(window) - row.Tokens
 		if tooFull(used+growth, window, p) {
 			if row.Kind == Marker {
 				continue

@@ -178,7 +178,7 @@ func lastBelow(stack []Compaction, seq int64) int {
 // stackCost is what the stack costs, in tokens.
 func stackCost(stack []Compaction) (tokens int) {
 	for _, c := range stack {
-		tokens += TokensOfCompaction(c)
+		tokens += c.Tokens
 	}
 	return tokens
 }

@@ -2,7 +2,6 @@ package compactor
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -114,7 +113,7 @@ func TestASpanReachesBackToItsNeighbour(t *testing.T) {
 func stackOf(levels ...int) []Compaction {
 	var stack []Compaction
 	for i, l := range levels {
-		stack = append(stack, Compaction{ID: int64(i + 1), From: int64(10*i + 1), To: int64(10*i + 10), Level: l, Kind: Leaf, Text: strings.Repeat("word ", 10+i)})
+		stack = append(stack, Compaction{ID: int64(i + 1), From: int64(10*i + 1), To: int64(10*i + 10), Level: l, Kind: Leaf, Tokens: 10 + i})
 	}
 	return stack
 }

@@ -201,7 +201,7 @@ func renderHead(first []line, stack []Compaction) (text string, tokens int) {
 		}
 	}
 	for _, c := range stack {
-		add(c.Render(), TokensOfCompaction(c))
+		add(c.Render(), c.Tokens)
 	}
 	if b.Len() == 0 {
 		return "", 0

@@ -1,0 +1,145 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// past fills a conversation with n messages, nearly all of them behind summaries,
+// as a bot that has run for long would have it. The window is small and the
+// messages are long, so that the stack has its usual size after a hundred of them.
+func past(b *testing.B, n int) *rig {
+	b.Helper()
+	r := newRig(b, 4_000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, ": ", filler(150))})), nil
+	}})
+	ctx := context.Background()
+	for done := 0; done < n; {
+		batch := make([]memory.Inbound, min(20, n-done))
+		for i := range batch {
+			batch[i] = memory.Inbound{
+				ID: fmt.Sprint("m", done+i), AuthorID: "u", Author: "Ada", Time: time.Unix(int64(done+i), 0),
+				Text: fmt.Sprintf("message %d about %s", done+i, filler(80)),
+			}
+		}
+		added, err := r.conv.Import(ctx, batch)
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.c.History().Append(added...)
+		r.c.History().Stored()
+		r.settle()
+		done += len(batch)
+	}
+	r.c.Compact(compactor.OnManual, "")
+	r.settle()
+	return r
+}
+
+// BenchmarkTurn is a turn's bookkeeping in memory, with so many messages behind
+// summaries: append a question, check, render the request, append the answer. It
+// must not grow with the conversation.
+func BenchmarkTurn(b *testing.B) {
+	for _, n := range []int{100, 10_000, 100_000} {
+		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
+			r := past(b, n)
+			ctx := context.Background()
+			h := r.c.History()
+			first := h.Next()
+			b.ReportAllocs()
+			b.ResetTimer()
+			for b.Loop() {
+				seq := h.Next()
+				h.Append(compactor.Message{Seq: seq, Turn: seq, Role: "user", Author: "Ada", Text: "and what about tomorrow?", Addressed: true, Tokens: 24})
+				h.Begin("time: now")
+				r.c.Check(ctx)
+				if _, _, err := r.c.Request(); err != nil {
+					b.Fatal(err)
+				}
+				h.Append(compactor.Message{Seq: seq + 1, Turn: seq, Role: "assistant", Text: "It will rain.", Tokens: 9})
+				r.c.Answered()
+				r.c.Check(ctx)
+				h.Truncate(first) // each turn meets the same history
+			}
+		})
+	}
+}
+
+// BenchmarkOpen is how long a conversation takes to be ready after a start.
+func BenchmarkOpen(b *testing.B) {
+	for _, n := range []int{100, 100_000} {
+		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
+			r := past(b, n)
+			for b.Loop() {
+				r.close()
+				r.open()
+			}
+		})
+	}
+}
+
+// BenchmarkHistoryLock is how long others wait for a history while plans are made
+// and heads land beside them: an appender and a reader note what each call took.
+func BenchmarkHistoryLock(b *testing.B) {
+	r := newRig(b, 128_000, &llmtest.Model{Func: good})
+	r.policy.Cooldown = 0
+	ctx := context.Background()
+	var waits []time.Duration
+	took := func(f func()) {
+		start := time.Now()
+		f()
+		waits = append(waits, time.Since(start))
+	}
+	h := r.c.History()
+	for b.Loop() {
+		in := memory.Inbound{ID: fmt.Sprint("m", h.Next()), Author: "Ada", Time: time.Unix(h.Next(), 0), Text: filler(400)}
+		added, err := r.conv.Import(ctx, []memory.Inbound{in})
+		if err != nil {
+			b.Fatal(err)
+		}
+		took(func() { h.Append(added...) })
+		took(h.Stored)
+		r.c.Check(ctx) // plans; the worker lands beside it
+		took(func() { r.c.Gauge() })
+	}
+	slices.Sort(waits)
+	b.ReportMetric(float64(waits[len(waits)*99/100].Nanoseconds()), "p99-wait-ns")
+	b.ReportMetric(float64(waits[len(waits)-1].Nanoseconds()), "max-wait-ns")
+	b.ReportMetric(float64(r.seen(compactor.EventLanded)), "landings")
+}
+
+// BenchmarkIdle is the memory an open, idle conversation takes.
+func BenchmarkIdle(b *testing.B) {
+	r := newRig(b, 128_000, nil)
+	ctx := context.Background()
+	var open []*compactor.Compactor
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for b.Loop() {
+		conv, err := r.store.Conversation(ctx, fmt.Sprint("terminal:idle", len(open)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		c, err := compactor.Open(ctx, compactor.Options{
+			Records: conv, Policy: compactor.DefaultPolicy, Window: func() int { return 128_000 },
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		open = append(open, c)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(len(open)), "bytes/conversation")
+	runtime.KeepAlive(open)
+}
