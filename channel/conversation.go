@@ -48,6 +48,9 @@ func newConversation(h *Hub, name string, door Door, records *memory.Conversatio
 	return c
 }
 
+// searchShare is the share of the window one search may answer with: 1/16.
+const searchShare = 16
+
 // retryDelay is how long a conversation waits before it tries again what the disk refused.
 const retryDelay = 5 * time.Second
 
@@ -127,6 +130,7 @@ func (c *conversation) load(ctx context.Context) error {
 			defer c.mu.Unlock()
 			return c.turn
 		},
+		Budget:   func() int { return c.agent.Model.Window(c.hub.ctx).Tokens / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
 	})
 	engine, err := c.agent.open(ctx, c.records, c.tools, compactor.Options{

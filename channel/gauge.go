@@ -20,6 +20,7 @@ type Context struct {
 	Max      int     `json:"max_tokens"`  // the window
 	UsedPct  float64 `json:"used_pct"`
 	Source   string  `json:"window_source"`
+	Parts    Parts   `json:"parts"`
 	Messages int     `json:"messages"` // in the transcript
 	Verbatim int     `json:"verbatim"` // of them, shown as they are
 	Next     string  `json:"next"`     // which level comes next, and where
@@ -27,6 +28,14 @@ type Context struct {
 	Running  string  `json:"running,omitempty"`
 	Last     string  `json:"last,omitempty"`
 	Paused   string  `json:"paused,omitempty"`
+}
+
+// Parts are what used_tokens is made of, in tokens.
+type Parts struct {
+	Frame    int `json:"system_and_tools"`
+	Head     int `json:"head"`     // first messages and the stack
+	Verbatim int `json:"messages"` // as they were said
+	Reserve  int `json:"reserve"`  // kept free for the reply
 }
 
 // Stone is one entry of the stack.
@@ -60,6 +69,7 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 	c := Context{
 		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,
 		Used: g.Used, Max: g.Window, UsedPct: float64(g.Used*1000/max(g.Window, 1)) / 10,
+		Parts:    Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
 		Verbatim: g.Lines, Next: nextLevel(g), Paused: g.Paused, Stack: []Stone{},
 	}
 	if counts, err := records.Counts(ctx); err == nil {
@@ -125,6 +135,8 @@ func (c Context) String() string {
 		b.WriteString(" (over)")
 	}
 	fmt.Fprintf(&b, "\nused      %d of %d tokens (window: %s)\n", c.Used, c.Max, c.Source)
+	fmt.Fprintf(&b, "of which  %d system prompt and tools, %d head, %d messages, %d kept free for the reply\n",
+		c.Parts.Frame, c.Parts.Head, c.Parts.Verbatim, c.Parts.Reserve)
 	fmt.Fprintf(&b, "model     %s\n", c.Model)
 	fmt.Fprintf(&b, "next      %s\n", c.Next)
 	fmt.Fprintf(&b, "messages  %d in all, %d of them as they were said\n", c.Messages, c.Verbatim)

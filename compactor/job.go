@@ -9,7 +9,7 @@ import (
 type job struct {
 	row      Compaction
 	tokens   int  // of the span, as it stood when planned
-	most     int  // tokens the text may have; 0: as the policy says
+	most     int  // tokens the text may have, if less than the policy says; 0: that
 	builtIn  bool // the built-in summarizer makes it
 	policy   Policy
 	window   int
@@ -124,12 +124,12 @@ func (c *Compactor) planHeal(s snapshot, staged []Compaction, p Policy, window, 
 			continue
 		}
 		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, builtIn)
-		growth := p.entryCap(window) - row.Tokens
-		if tooFull(used+growth, window, p) {
-			if row.Kind == Marker {
-				continue
-			}
-			j.most = Estimate(row.Text)
+		j.most = room(used, window, p) + row.Tokens - headingCost
+		if row.Kind != Marker {
+			j.most = max(j.most, Estimate(row.Text))
+		}
+		if j.most < minSummary {
+			continue
 		}
 		j.row.From, j.row.To, j.row.Messages = row.From, row.To, row.Messages
 		j.row.FromTime, j.row.ToTime = row.FromTime, row.ToTime

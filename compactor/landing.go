@@ -59,13 +59,13 @@ func (c *Compactor) roomFor(rows []Compaction, p Policy) bool {
 			growth -= l.tokens
 		}
 	}
-	return growth <= 0 || !tooFull(c.used(s)+growth, c.o.Window(), p)
+	return growth <= 0 || growth <= room(c.used(s), c.o.Window(), p)
 }
 
-// tooFull tells whether a heal must not grow the view to so many tokens: healing
-// shall never bring about an emergency.
-func tooFull(used, window int, p Policy) bool {
-	return float64(used) >= 0.95*p.EmergencyThreshold*float64(window)
+// room is by how many tokens a heal may grow the view: healing shall never bring
+// about an emergency.
+func room(used, window int, p Policy) int {
+	return int(0.95*p.EmergencyThreshold*float64(window)) - used
 }
 
 // landStaged lands what is stored but not shown: because a crash or the disk came

@@ -90,6 +90,9 @@ func (p Policy) target(spanTokens, window int) int {
 // minSummary is the least a summary is given: below it nothing can be said.
 const minSummary = 40
 
+// headingCost is what stands above a summary's text, in tokens, at most.
+const headingCost = 40
+
 // span is a run of whole turns, oldest first.
 type span struct {
 	from, to int64

@@ -19,13 +19,14 @@ func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary,
 	if j.row.Kind == Rollup {
 		target = min(target, max(j.tokens/2, minSummary))
 	}
+	limit := max(j.policy.entryCap(j.window), minSummary)
+	if j.most > 0 {
+		target, limit = min(target, j.most), min(limit, j.most)
+	}
 	if j.builtIn {
 		return c.builtIn(ctx, j, record, target)
 	}
-	w := worker{c: c, j: j, record: record, target: target, limit: max(j.policy.entryCap(j.window), minSummary)}
-	if j.most > 0 {
-		w.target, w.limit = min(w.target, j.most), min(w.limit, j.most)
-	}
+	w := worker{c: c, j: j, record: record, target: target, limit: limit}
 	most := max(c.o.Worker.Window(ctx).Tokens*6/10-w.frame(), minChunk)
 	items, err := c.read(ctx, j, record, min(most/2, mostOfMessage))
 	if err != nil {

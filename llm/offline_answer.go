@@ -16,6 +16,7 @@ import (
 const (
 	howToSet  = "No language model is set, so I can only look up and quote what was said here. To get real answers, set OPENAI_API_KEY, or base_url in config.toml for a model of your own."
 	stillNone = "(No language model is set: I only quote.)"
+	itsFinds  = "This is what I found:"
 )
 
 // hinted reports whether people were told before how to set a model.
@@ -25,9 +26,10 @@ func hinted(messages []Message) bool {
 	})
 }
 
-// ownWords reports whether text is an earlier answer of the offline model.
+// ownWords reports whether text is an earlier answer of the offline model, or the
+// beginning of one: recall clips.
 func ownWords(text string) bool {
-	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone)
+	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone) || strings.HasPrefix(text, itsFinds)
 }
 
 // reply puts together what is said to the person.
@@ -41,7 +43,7 @@ func reply(asked lastLine, results []Message, hinted bool) string {
 	var said, hint string
 	switch {
 	case len(quotes) > 0 && question:
-		said = "This is what I found:\n" + quote(quotes)
+		said = itsFinds + "\n" + quote(quotes)
 	case len(quotes) > 0:
 		said = kept(asked) + " It goes with this:\n" + quote(quotes)
 	case failed != "":

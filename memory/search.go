@@ -11,6 +11,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"cairn/llm"
 )
 
 // Filter chooses memories.
@@ -185,7 +187,8 @@ func readPostings(tx *sql.Tx, query string, args ...any) ([]posting, error) {
 
 // Recall returns the messages before seq before that speak of query, the best
 // first, at most limit; of equally good ones the newer first. What the bot found
-// in its own memory is not found again.
+// in its own memory is not found again, and its answers count half: they often
+// repeat what people said, and it is their words that are asked for.
 func (c *Conversation) Recall(ctx context.Context, query string, limit int, before int64) (found []Found, err error) {
 	err = c.store.view(ctx, func(tx *sql.Tx) error {
 		x := index{
@@ -205,17 +208,22 @@ func (c *Conversation) Recall(ctx context.Context, query string, limit int, befo
 			return err
 		}
 		x.documents = int(max(min(next, before)-1, 0))
-		scores, err := x.score(queryTerms(query), limit)
+		candidates := 3 * max(limit, 0) // enough that answers may sink
+		scores, err := x.score(queryTerms(query), candidates)
 		if err != nil {
 			return err
 		}
-		for _, seq := range best(scores, limit) {
+		for _, seq := range best(scores, candidates) {
 			said, err := c.messages(tx, seq, seq, "")
 			if err != nil {
 				return err
 			}
 			for _, m := range said {
-				found = append(found, Found{Message: m, Score: scores[seq]})
+				f := Found{Message: m, Score: scores[seq]}
+				if m.Role == llm.RoleAssistant {
+					f.Score /= 2
+				}
+				found = append(found, f)
 			}
 		}
 		return nil
@@ -223,5 +231,6 @@ func (c *Conversation) Recall(ctx context.Context, query string, limit int, befo
 	if err != nil {
 		return nil, c.fail("recall", err)
 	}
-	return found, nil
+	slices.SortStableFunc(found, func(x, y Found) int { return cmp.Compare(y.Score, x.Score) })
+	return found[:min(max(limit, 0), len(found))], nil
 }

@@ -23,6 +23,7 @@ const (
 // ToolOptions say in which turn the tools run.
 type ToolOptions struct {
 	Turn     func() int64 // seq of the running turn; asked at each call
+	Budget   func() int   // most tokens a search may answer with; nil: no bound
 	OnMemory func(Memory) // told each new memory; may be nil
 }
 
@@ -37,7 +38,9 @@ func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
 				`"query":{"type":"string","description":"words to search for"},`+
 				`"kind":{"type":"string","enum":%s},`+
 				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, kindsJSON(), foundAtMost)),
-			Run: c.runSearch,
+			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+				return c.runSearch(ctx, arguments, o)
+			},
 		},
 		{
 			Name:        "recall",
@@ -46,7 +49,7 @@ func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
 				`"query":{"type":"string","description":"words to search for"},`+
 				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, foundAtMost)),
 			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-				return c.runRecall(ctx, arguments, o.Turn())
+				return c.runRecall(ctx, arguments, o)
 			},
 		},
 		saveTool(false, func(ctx context.Context, d draft) (string, error) { return c.runSave(ctx, d, o) }),
@@ -74,7 +77,7 @@ func readSearch(arguments json.RawMessage) (s search, limit int, err error) {
 	return s, min(limit, foundAtMost), nil
 }
 
-func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage) (string, error) {
+func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
 	s, limit, err := readSearch(arguments)
 	if err != nil {
 		return "", err
@@ -98,15 +101,15 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage)
 	for _, m := range found {
 		answer.Memories = append(answer.Memories, memory{m.ID, m.Kind, m.Content, m.Speaker, m.SaidAt.Format(timeFormat), m.Sources})
 	}
-	return plainJSON(answer)
+	return fitting(o, &answer.Memories, func() any { return answer })
 }
 
-func (c *Conversation) runRecall(ctx context.Context, arguments json.RawMessage, turn int64) (string, error) {
+func (c *Conversation) runRecall(ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
 	s, limit, err := readSearch(arguments)
 	if err != nil {
 		return "", err
 	}
-	found, err := c.Recall(ctx, s.Query, limit, turn)
+	found, err := c.Recall(ctx, s.Query, limit, o.Turn())
 	if err != nil {
 		return "", err
 	}
@@ -122,7 +125,26 @@ func (c *Conversation) runRecall(ctx context.Context, arguments json.RawMessage,
 	for _, m := range found {
 		answer.Messages = append(answer.Messages, message{m.Seq, who(m.Message), m.Time.Format(timeFormat), clip(m.Text)})
 	}
-	return plainJSON(answer)
+	return fitting(o, &answer.Messages, func() any { return answer })
+}
+
+// fitting is an answer with as many of its results, the best first, as fit the
+// budget, one in any case: what a search finds must not push the conversation out
+// of a small window.
+func fitting[T any](o ToolOptions, results *[]T, answer func() any) (string, error) {
+	for {
+		text, err := plainJSON(answer())
+		n := len(*results)
+		if err != nil || o.Budget == nil || n <= 1 {
+			return text, err
+		}
+		over := compactor.Estimate(text) - o.Budget()
+		if over <= 0 {
+			return text, nil
+		}
+		drop := max(1, n*over/(over+o.Budget()))
+		*results = (*results)[:max(n-drop, 1)]
+	}
 }
 
 // who names the speaker of a message for a model.
