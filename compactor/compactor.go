@@ -50,7 +50,7 @@ type Compactor struct {
 	idle     chan struct{}
 	staged   []Compaction // stored rows that have not landed, in order
 	pace     pace
-	draining bool // only what a level demands is begun
+	draining bool // built-in summaries are not healed any more
 	last     Event
 	noTools  bool // the worker's server refuses tools
 	warned   bool
@@ -212,7 +212,8 @@ func (c *Compactor) Wait(ctx context.Context) error {
 	}
 }
 
-// Drain lets a running job end, and begins only what a level demands from now on.
+// Drain returns when no worker is running and nothing that should not wait is due:
+// what a level demands, folds, and messages that stand behind a marker.
 func (c *Compactor) Drain(ctx context.Context) error {
 	c.mu.Lock()
 	c.draining = true

@@ -75,10 +75,7 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 			return c.planRollup(children, OnRollup, p, window, builtIn)
 		}
 	}
-	if c.draining || !p.Enabled {
-		return nil
-	}
-	return c.planHeal(s, c.staged, p, window, used, builtIn)
+	return c.planHealLocked(s, c.staged, p, window, used, builtIn)
 }
 
 // summarizerLocked tells who makes the next summary, and whether anybody may now.
@@ -114,13 +111,14 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 	return j
 }
 
-// planHeal chooses the oldest row that stands in for a better summary. The
-// built-in summarizer heals markers only: its own summaries wait for a model. What
+// planHealLocked chooses the oldest row that stands in for a better summary. The
+// built-in summarizer heals markers only: its own summaries wait for a model, and
+// for another day when the process is about to end. What
 // a staged row will heal is not bought again. A
 // heal that makes the view larger needs room for it; one that does not may always run.
-func (c *Compactor) planHeal(s snapshot, staged []Compaction, p Policy, window, used int, builtIn bool) *job {
+func (c *Compactor) planHealLocked(s snapshot, staged []Compaction, p Policy, window, used int, builtIn bool) *job {
 	for _, row := range s.head.Stack {
-		if row.ID == 0 || !row.NeedsHealing() || builtIn && row.Kind != Marker || overlaps(staged, row) {
+		if row.ID == 0 || !row.NeedsHealing() || (builtIn || c.draining) && row.Kind != Marker || overlaps(staged, row) {
 			continue
 		}
 		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, builtIn)
