@@ -1,0 +1,56 @@
+package channel_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"cairn/channel"
+)
+
+// BenchmarkTurn is a whole turn with an instant model, from delivery to the sent
+// reply, everything on disk.
+func BenchmarkTurn(b *testing.B) {
+	r := newRig(b, echo)
+	r.idle()
+	for b.Loop() {
+		r.say("and what about tomorrow?", true)
+		r.idle()
+	}
+}
+
+// BenchmarkDeliver is the acknowledgement of a message: a row on disk for good.
+func BenchmarkDeliver(b *testing.B) {
+	r := newRig(b, echo)
+	for b.Loop() {
+		r.say("by the way", false)
+	}
+	r.idle()
+}
+
+// BenchmarkIdleChannel is the memory an open channel takes that has had a turn and
+// is idle, goroutines included.
+func BenchmarkIdleChannel(b *testing.B) {
+	r := newRig(b, echo)
+	r.idle()
+	use := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc + m.StackInuse
+	}
+	before, n := use(), 0
+	for b.Loop() {
+		name := fmt.Sprintf("test:server/c%d", n)
+		m := channel.Inbound{ID: "1", Author: "Ada", Text: "hello", Time: time.Now(), Addressed: true}
+		if _, err := r.hub.Deliver(b.Context(), name, m); err != nil {
+			b.Fatal(err)
+		}
+		if err := r.hub.Idle(b.Context(), name); err != nil {
+			b.Fatal(err)
+		}
+		n++
+	}
+	b.ReportMetric(float64(use()-before)/float64(n), "bytes/channel")
+}

@@ -1,0 +1,83 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// Sixty turns with replies of 30 ms and summaries of 5 s, by a clock that stands
+// still while anybody computes: a turn that takes longer than its reply has waited.
+func TestNoTurnWaitsForACompaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const reply, summary = 30 * time.Millisecond, 5 * time.Second
+		r := newRig(t, func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
+			time.Sleep(reply)
+			return llmtest.Say(fmt.Sprintf("answer %d", n)), nil
+		})
+		r.model.Tokens = 4000
+		r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+			time.Sleep(summary)
+			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("summary %d", n)})), nil
+		}}
+		r.stop()
+		r.start()
+		withWorker := 0
+		for i := range 60 {
+			time.Sleep(300 * time.Millisecond)
+			start := time.Now()
+			r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)), true)
+			r.idle()
+			if took := time.Since(start); took != reply {
+				t.Errorf("turn %d took %v", i, took)
+			}
+			if r.running() {
+				withWorker++
+			}
+		}
+		if withWorker < 20 {
+			t.Errorf("a worker was at work in %d turns only: the test shows little", withWorker)
+		}
+		if err := r.hub.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		conv, err := r.store.Conversation(t.Context(), place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := conv.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		covered := len(state.Messages)
+		for _, row := range state.Head.Stack {
+			covered += row.Messages
+			if row.Kind == compactor.Marker {
+				t.Errorf("messages %d to %d are neither verbatim nor summed up", row.From, row.To)
+			}
+		}
+		if covered != 120 {
+			t.Errorf("%d messages are verbatim or summed up, want 120", covered)
+		}
+		r.stop()
+	})
+}
+
+// running tells whether the last thing heard of a worker is that it started.
+func (r *rig) running() (running bool) {
+	r.door.mu.Lock()
+	defer r.door.mu.Unlock()
+	for _, e := range r.door.events {
+		if e.By == compactor.ByWorker {
+			running = e.State == compactor.EventStarted
+		}
+	}
+	return running
+}
