@@ -2,8 +2,10 @@ package channel_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -431,6 +433,49 @@ func TestShutdownLosesNothing(t *testing.T) {
 	if _, err := r.hub.Deliver(t.Context(), "nowhere:general", r.inbound("x", true)); err == nil {
 		t.Error("a message for no door was accepted")
 	}
+}
+
+func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
+	r := newRig(t, echo)
+	disk, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disk.Close()
+	if _, err := disk.Exec("ALTER TABLE compactions RENAME TO gone"); err != nil {
+		t.Fatal(err)
+	}
+	r.say("hello", true)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := r.hub.Idle(ctx, place); err == nil || ctx.Err() != nil {
+		t.Fatalf("waiting for a conversation that cannot be opened gave %v", err)
+	}
+	if _, _, err := r.hub.Run(ctx, place, channel.Person{}, "/context"); err == nil || ctx.Err() != nil {
+		t.Fatalf("/context in a conversation that cannot be opened gave %v", err)
+	}
+	if _, err := disk.Exec("ALTER TABLE gone RENAME TO compactions"); err != nil {
+		t.Fatal(err)
+	}
+	r.say("are you back?", true)
+	r.idle()
+	equal(t, "transcript", r.transcript(), []string{"user: hello", "user: are you back?", "assistant: answer 1"})
+}
+
+func TestWhatCannotBeWrittenIsNotAccepted(t *testing.T) {
+	r := newRig(t, echo)
+	r.say("hello", true)
+	r.idle()
+	if err := r.store.Close(); err != nil { // the disk goes away under a running hub
+		t.Fatal(err)
+	}
+	if _, err := r.hub.Deliver(t.Context(), place, r.inbound("lost?", true)); err == nil {
+		t.Error("a message that cannot be written was acknowledged")
+	}
+	if err := r.hub.Close(); err != nil {
+		t.Error(err)
+	}
+	r.hub = nil
 }
 
 func TestCommands(t *testing.T) {

@@ -2,7 +2,6 @@ package channel
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -25,17 +24,18 @@ type conversation struct {
 	users   int           // guarded by hub.mu
 	sender  sender
 
-	opened  chan struct{} // closed when the fields below are set
-	agent   Agent
-	engine  *compactor.Compactor
-	tools   []llm.Tool
-	openErr error // of the last try to open; guarded by mu
+	opened chan struct{} // closed when the fields below are set
+	agent  Agent
+	engine *compactor.Compactor
+	tools  []llm.Tool
 
-	mu      sync.Mutex // guards everything below
-	asked   int64      // wakes so far
-	settled int64      // wakes that were dealt with
-	changed chan struct{}
-	turn    int64 // the running turn, as the tools see it; 0: none
+	mu      sync.Mutex    // guards everything below
+	asked   int64         // wakes so far
+	settled int64         // wakes that were dealt with
+	tried   int64         // wakes the last try knew of
+	err     error         // of the last try, which will be repeated; nil: it went well
+	changed chan struct{} // closed, and made anew, when settled or err has changed
+	turn    int64         // the running turn, as the tools see it; 0: none
 	stop    context.CancelCauseFunc
 }
 
@@ -65,18 +65,14 @@ func (c *conversation) own() {
 		c.mu.Lock()
 		asked := c.asked
 		c.mu.Unlock()
-		again := time.Duration(0)
-		if err := c.work(ctx); err != nil && ctx.Err() == nil {
-			c.log.Warn("the conversation could not go on; it will be tried again", "error", err)
-			again = retryDelay
-		} else {
-			c.settleUp(asked)
-		}
-		silence.Reset(c.hub.o.Idle)
 		var retry <-chan time.Time
-		if again > 0 {
-			retry = time.After(again)
+		err := c.work(ctx)
+		if err != nil && ctx.Err() == nil {
+			c.log.Warn("the conversation could not go on; it will be tried again", "error", err)
+			retry = time.After(retryDelay)
 		}
+		c.settleUp(asked, err)
+		silence.Reset(c.hub.o.Idle)
 		select {
 		case <-c.signal:
 		case <-retry:
@@ -103,9 +99,6 @@ func (c *conversation) close() {
 func (c *conversation) work(ctx context.Context) error {
 	if c.engine == nil {
 		if err := c.load(ctx); err != nil {
-			c.mu.Lock()
-			c.openErr = err
-			c.mu.Unlock()
 			return err
 		}
 	}
@@ -215,15 +208,15 @@ func (c *conversation) wake() {
 	}
 }
 
-// settleUp notes that everything asked for up to then is done.
-func (c *conversation) settleUp(asked int64) {
+// settleUp notes that everything asked for up to then is done, or why it is not.
+func (c *conversation) settleUp(asked int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if asked > c.settled {
-		c.settled = asked
-		close(c.changed)
-		c.changed = make(chan struct{})
+	if c.tried, c.err = asked, err; err == nil {
+		c.settled = max(c.settled, asked)
 	}
+	close(c.changed)
+	c.changed = make(chan struct{})
 }
 
 func (c *conversation) quiet() bool {
@@ -232,13 +225,35 @@ func (c *conversation) quiet() bool {
 	return c.settled >= c.asked && c.sender.idle()
 }
 
-// settle returns when all that was asked so far is done and sent.
+// settle returns when all that was asked so far is done and sent, or with the
+// error for which it cannot be done now. What is on disk is tried again all the same.
 func (c *conversation) settle(ctx context.Context) error {
 	c.mu.Lock()
 	asked := c.asked
-	for c.settled < asked {
+	c.mu.Unlock()
+	err := c.wait(ctx, func() (bool, error) {
+		if c.tried < asked {
+			return false, nil
+		}
+		return c.settled >= asked, c.err
+	})
+	if err != nil {
+		return err
+	}
+	return c.sender.settle(ctx)
+}
+
+// wait returns when done, asked under the lock each time something has changed,
+// is true or an error.
+func (c *conversation) wait(ctx context.Context, done func() (bool, error)) error {
+	for {
+		c.mu.Lock()
+		ok, err := done()
 		changed := c.changed
 		c.mu.Unlock()
+		if ok || err != nil {
+			return err
+		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -246,10 +261,7 @@ func (c *conversation) settle(ctx context.Context) error {
 		case <-c.hub.ctx.Done():
 			return ErrClosed
 		}
-		c.mu.Lock()
 	}
-	c.mu.Unlock()
-	return c.sender.settle(ctx)
 }
 
 func (c *conversation) drain(ctx context.Context) error {
@@ -263,16 +275,15 @@ func (c *conversation) drain(ctx context.Context) error {
 
 // compactor returns the engine, for calls that are safe from any goroutine.
 func (c *conversation) compactor(ctx context.Context) (*compactor.Compactor, error) {
-	select {
-	case <-c.opened:
-		return c.engine, nil
-	case <-ctx.Done():
-	case <-c.hub.ctx.Done():
-		return nil, ErrClosed
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return nil, errors.Join(c.openErr, ctx.Err())
+	err := c.wait(ctx, func() (bool, error) {
+		select {
+		case <-c.opened:
+			return true, nil
+		default:
+			return false, c.err
+		}
+	})
+	return c.engine, err
 }
 
 func (c *conversation) accepted(id string, seq int64) {

@@ -1,0 +1,104 @@
+// Puts a bot together: store, model, hub and the door it talks through.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// bot is a running hub and what it stands on.
+type bot struct {
+	hub   *channel.Hub
+	store *memory.Store
+}
+
+// start opens the store, for this process alone, and a hub on it.
+func (a *app) start(ctx context.Context, log *slog.Logger, door channel.Door) (*bot, error) {
+	store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	agent, err := a.agent(log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	hub := channel.New(channel.Options{
+		Store:   store,
+		Agent:   func(string) channel.Agent { return agent },
+		Doors:   []channel.Door{door},
+		CatchUp: time.Duration(a.settings.CatchUp),
+		Workers: a.settings.Workers,
+		Log:     log,
+	})
+	return &bot{hub: hub, store: store}, nil
+}
+
+// close stops what still runs. What was accepted is on disk.
+func (b *bot) close() error { return errors.Join(b.hub.Close(), b.store.Close()) }
+
+// agent makes the one that answers, out of settings and environment. Without a
+// server it is the offline model, which needs no worker.
+func (a *app) agent(log *slog.Logger) (channel.Agent, error) {
+	s := a.settings
+	chosen := s.agent()
+	key, err := s.key()
+	if err != nil {
+		return channel.Agent{}, usage(err)
+	}
+	options := llm.OpenAIOptions{
+		BaseURL: cmp.Or(chosen.BaseURL, s.LLM.BaseURL, os.Getenv("OPENAI_BASE_URL")),
+		Model:   cmp.Or(chosen.Model, s.LLM.Model, os.Getenv("OPENAI_MODEL")),
+		APIKey:  cmp.Or(key, os.Getenv("OPENAI_API_KEY")),
+		Window:  chosen.ContextWindow,
+		Log:     log,
+	}
+	agent := channel.Agent{
+		ID:           chosen.ID,
+		Instructions: chosen.Instructions,
+		MaxOutput:    chosen.MaxOutputTokens,
+		Policy:       func() compactor.Policy { return chosen.Compaction },
+		WorkerPrompt: func() string { return workerPrompt(s.path(chosen.Compaction.PromptFile), log) },
+	}
+	if options.BaseURL == "" && options.APIKey == "" {
+		if options.Model != "" {
+			log.Warn("a model is named but no server: set OPENAI_API_KEY or base_url; answering offline", "model", options.Model)
+		}
+		agent.Model = llm.NewOffline(chosen.ContextWindow)
+		return agent, nil
+	}
+	model, err := llm.NewOpenAI(options)
+	if err != nil {
+		return channel.Agent{}, usage(err)
+	}
+	agent.Model, agent.Worker = model, model
+	if other := chosen.Compaction.Model; other != "" {
+		options.Model, options.Window = other, 0
+		if agent.Worker, err = llm.NewOpenAI(options); err != nil {
+			return channel.Agent{}, usage(err)
+		}
+	}
+	return agent, nil
+}
+
+// workerPrompt reads the agent's own prompt for the worker, each time anew so that
+// an edit counts from the next job on. Settings said it can be read; should that
+// have changed, the built-in prompt does the work.
+func workerPrompt(path string, log *slog.Logger) string {
+	if path == "" {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		log.Warn("cannot read prompt_file; using the built-in prompt", "error", err)
+	}
+	return string(text)
+}

@@ -1,0 +1,74 @@
+// cairn chat: talk in this terminal, through a pipe, or in JSON Lines.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"cairn/terminal"
+)
+
+// defaultChannel is where people talk when they name no channel.
+const defaultChannel = "general"
+
+func newChat(a *app) *cobra.Command {
+	o := terminal.Options{}
+	cmd := &cobra.Command{
+		Use:   "chat [--channel NAME] [--user NAME] [--json]",
+		Short: "Talk with the bot",
+		Long: `Talk with the bot in one of the terminal's channels. The conversation goes on where
+it stopped, and never ends.
+
+On a terminal there is a line editor: the arrow keys bring back what you typed, Tab
+completes commands, Ctrl-C stops an answer, Ctrl-D leaves. /help lists the commands.
+
+Through a pipe every line is a message, answered before the next is read. Answers
+stand alone on standard output, everything else goes to standard error.
+
+With --json a line is an object, of which only text is needed:
+  {"channel":"general","user":"Ada","text":"hello","id":"1","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}
+and so is a line of output, its type one of accepted, reply, compaction, memory and
+error. Channels run side by side. A message whose id was seen before is not taken twice.
+
+At the end of input the bot finishes what it is doing, and exits with 0.`,
+		Example: `  cairn chat --channel garden --user Ada
+  printf 'I prefer tea.\nWhat do I prefer?\n' | cairn chat
+  echo '{"text":"hello","id":"42"}' | cairn chat --json`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd, o) },
+	}
+	cmd.Flags().StringVar(&o.Channel, "channel", defaultChannel, "`NAME` of the channel")
+	cmd.Flags().StringVar(&o.User, "user", cmp.Or(os.Getenv("USER"), "you"), "`NAME` of who speaks")
+	cmd.Flags().BoolVar(&o.JSON, "json", false, "speak JSON Lines")
+	return cmd
+}
+
+func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
+	if err := a.load(); err != nil {
+		return err
+	}
+	o.In, o.Out, o.Err = a.in, a.out, a.err
+	o.History = filepath.Join(a.settings.DataDir, "history")
+	door, err := terminal.New(o)
+	if err != nil {
+		return usage(err)
+	}
+	logTo := a.err
+	if isTerminal(a.err) {
+		logTo = door.Notes() // past the line that is being typed
+	}
+	log, err := a.logger(logTo)
+	if err != nil {
+		return err
+	}
+	bot, err := a.start(cmd.Context(), log, door)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bot.close()) }()
+	return door.Run(cmd.Context(), bot.hub)
+}

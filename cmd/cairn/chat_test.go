@@ -1,0 +1,306 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"cairn/llm/llmtest"
+)
+
+func TestChatWithoutAnything(t *testing.T) {
+	p := newFolder(t)
+	t.Run("two lines in an empty folder are answered on standard output alone", func(t *testing.T) {
+		r := p.run("My name is Ada and I prefer tea.\nWhat do I prefer?\n", "chat")
+		if r.code != 0 || r.err != "" || !strings.Contains(r.out, "I prefer tea.") {
+			t.Errorf("exit code %d\noutput: %s\nerrors: %s", r.code, r.out, r.err)
+		}
+	})
+	t.Run("the conversation goes on where it stopped", func(t *testing.T) {
+		if out := p.must("Which tea do I prefer?\n", "chat"); !strings.Contains(out, "I prefer tea.") {
+			t.Errorf("got %q", out)
+		}
+	})
+	t.Run("only the owner can read the data", func(t *testing.T) {
+		for name, want := range map[string]os.FileMode{"data": 0o700, "data/cairn.db": 0o600, "data/cairn.lock": 0o600} {
+			info, err := os.Stat(filepath.Join(p.dir, name))
+			if err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s: %v, %v", name, info.Mode(), err)
+			}
+		}
+	})
+	t.Run("--data and data_dir name another folder", func(t *testing.T) {
+		file := p.write("other.toml", `data_dir = "elsewhere"`)
+		p.must("hello\n", "chat", "--config", file)
+		p.must("hello\n", "chat", "--config", file, "--data", "third")
+		for _, name := range []string{"elsewhere/cairn.db", "third/cairn.db"} {
+			if _, err := os.Stat(filepath.Join(p.dir, name)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestChatJSON(t *testing.T) {
+	p := newFolder(t)
+	t.Run("bad lines change nothing and the end is awaited", func(t *testing.T) {
+		out := p.must(`{"text":"I like tea","id":"1"}
+nonsense
+{"text":"/context","id":"2"}
+{"text":"I like tea","id":"1"}
+`, "chat", "--json")
+		var kinds []string
+		for _, line := range parse[struct{ Type string }](t, out) {
+			kinds = append(kinds, line.Type)
+		}
+		if got := strings.Join(kinds, " "); strings.Count(got, "accepted") != 2 || strings.Count(got, "reply") != 2 || strings.Count(got, "error") != 1 {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("an id is known after a restart too", func(t *testing.T) {
+		out := p.must(`{"text":"I like tea","id":"1"}`+"\n", "chat", "--json")
+		if want := `{"type":"accepted","channel":"general","id":"1","seq":1}` + "\n"; out != want {
+			t.Errorf("got %q, want %q", out, want)
+		}
+	})
+	t.Run("SIGTERM ends the program with its number", func(t *testing.T) {
+		l := p.start("chat", "--json")
+		l.say(`{"text":"hello","id":"3"}`)
+		l.until(`"reply"`)
+		if err := l.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if _, code := l.rest(); code != 143 {
+			t.Errorf("exit code %d", code)
+		}
+	})
+	t.Run("a second bot on the same folder is refused", func(t *testing.T) {
+		l := p.start("chat", "--json")
+		l.say(`{"text":"/help"}`)
+		l.until(`"reply"`)
+		r := p.run("hello\n", "chat")
+		if r.code != exitInUse || !strings.Contains(r.err, "process") || r.out != "" {
+			t.Errorf("exit code %d, %q, %q", r.code, r.out, r.err)
+		}
+		if out := p.must("", "transcript"); !strings.Contains(out, "I like tea") {
+			t.Errorf("the transcript cannot be read beside it: %q", out)
+		}
+		_ = l.in.Close()
+		if _, code := l.rest(); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+	})
+}
+
+// settingsFor makes the bot talk to a server, in a small window.
+func settingsFor(p folder, server *llmtest.Server) string {
+	return p.write("config.toml", fmt.Sprintf(`
+[llm]
+base_url = %q
+[[agents]]
+id = "small"
+context_window = 6000
+max_output_tokens = 200
+`, server.URL))
+}
+
+// isWorker reports whether a request comes from the one that sums up.
+func isWorker(x *llmtest.Exchange) bool {
+	for _, tool := range x.Request.Tools {
+		if tool.Function.Name == "summarize" {
+			return true
+		}
+	}
+	return false
+}
+
+func TestChatWithAServer(t *testing.T) {
+	rest := make(chan struct{})
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		x.Piece("One ")
+		<-rest
+		x.Say("two.")
+	})
+	defer server.Close()
+	p := newFolder(t, "OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=test-model")
+	l := p.start("chat", "--json")
+	l.say(`{"text":"count","id":"1"}`)
+	l.until(`"accepted"`)
+	close(rest)
+	lines := l.until(`"reply"`)
+	if !strings.Contains(lines[len(lines)-1], `"text":"One two."`) {
+		t.Errorf("got %q", lines)
+	}
+	_ = l.in.Close()
+	if _, code := l.rest(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("a strict server refuses: %q", refused)
+	}
+	if got := server.Requests()[0]; got.Model != "test-model" || got.Header.Get("Authorization") != "Bearer sk-test" {
+		t.Errorf("asked for %q with %q", got.Model, got.Header.Get("Authorization"))
+	}
+}
+
+func TestInterruptedTurn(t *testing.T) {
+	stopped := make(chan struct{})
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		select {
+		case <-stopped:
+			x.Say("Here I am.")
+		default:
+			x.Piece("Half an ")
+			x.Wait(time.Minute) // until the client is gone
+		}
+	})
+	defer server.Close()
+	p := newFolder(t)
+	settingsFor(p, server)
+	l := p.start("chat", "--json", "--channel", "a")
+	l.say(`{"text":"Where are you?","id":"1"}`)
+	l.until(`"accepted"`)
+	if err := l.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if lines, code := l.rest(); code != 130 || len(lines) > 0 {
+		t.Errorf("exit code %d, %q", code, lines)
+	}
+	close(stopped)
+
+	t.Run("another channel's chat leaves it alone", func(t *testing.T) {
+		if out := p.must("", "chat", "--channel", "b"); out != "" {
+			t.Errorf("got %q", out)
+		}
+	})
+	t.Run("the next start answers what was accepted", func(t *testing.T) {
+		out := p.must("", "chat", "--json")
+		if !strings.HasPrefix(out, `{"type":"reply","channel":"a",`) || !strings.HasSuffix(out, `"to":["1"],"text":"Here I am."}`+"\n") {
+			t.Errorf("got %q", out)
+		}
+	})
+	t.Run("and only once", func(t *testing.T) {
+		if out := p.must("", "chat", "--json"); out != "" {
+			t.Errorf("got %q", out)
+		}
+	})
+}
+
+// TestKill ends the program the hard way in the middle of a compaction.
+func TestKill(t *testing.T) {
+	killed := make(chan struct{})
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		switch {
+		case !isWorker(x):
+			x.Say("Noted.")
+		case !x.Wait(100 * time.Millisecond):
+		default:
+			select {
+			case <-killed:
+				x.Use("s", "summarize", `{"summary":"They told numbered stories about the garden."}`)
+			default:
+				x.Wait(time.Minute) // until the client is gone
+			}
+		}
+	})
+	defer server.Close()
+	p := newFolder(t)
+	settingsFor(p, server)
+	message := func(n int) string {
+		return fmt.Sprintf(`{"text":"Story %d of the garden: %s","id":"m%d"}`, n, strings.Repeat("the roses grew and the gate was painted green. ", 12), n)
+	}
+
+	l := p.start("chat", "--json")
+	replies, known := map[string]int{}, map[any]bool{}
+	count := func(lines []string) {
+		for _, line := range parse[struct {
+			Type string
+			ID   any // a number in a compaction's line
+			To   []string
+		}](t, strings.Join(lines, "\n")) {
+			if line.Type != "reply" || known[line.ID] { // after a kill a line may come again under its id
+				continue
+			}
+			known[line.ID] = true
+			for _, id := range line.To {
+				replies[id]++
+			}
+		}
+	}
+	said := 0
+	for working := false; !working; {
+		said++
+		if said > 100 {
+			t.Fatal("no compaction began")
+		}
+		l.say(message(said))
+		lines := l.until(`"reply"`)
+		count(lines)
+		working = strings.Contains(strings.Join(lines, "\n"), `"started"`)
+	}
+	if err := l.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	lines, _ := l.rest()
+	count(lines)
+	close(killed)
+
+	before := p.must("", "transcript", "--json")
+	l = p.start("chat", "--json")
+	for n := said; n <= said+3; n++ { // the last one once more
+		l.say(message(n))
+		if n > said {
+			count(l.until(`"reply"`))
+		}
+	}
+	_ = l.in.Close()
+	lines, code := l.rest()
+	count(lines)
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+
+	t.Run("every message is there once, as it was", func(t *testing.T) {
+		after := p.must("", "transcript", "--json")
+		if !strings.HasPrefix(after, before) {
+			t.Error("the transcript of before the kill has changed")
+		}
+		seen := map[string]int{}
+		for i, r := range parse[row](t, after) {
+			if r.Seq != int64(i)+1 {
+				t.Errorf("message %d follows %d", r.Seq, i)
+			}
+			if r.ID != "" {
+				seen[r.ID]++
+			}
+		}
+		for n := 1; n <= said+3; n++ {
+			if id := fmt.Sprintf("m%d", n); seen[id] != 1 || replies[id] != 1 {
+				t.Errorf("%s stands there %d times and was answered %d times", id, seen[id], replies[id])
+			}
+		}
+	})
+	t.Run("the compaction is made up for", func(t *testing.T) {
+		gauge := parse[struct {
+			Messages int
+			Verbatim int
+			Stack    []struct {
+				By   string
+				Text string
+			}
+		}](t, p.must("", "context", "--json"))[0]
+		if len(gauge.Stack) == 0 || gauge.Stack[0].By != "worker" || !strings.Contains(gauge.Stack[0].Text, "numbered stories") {
+			t.Errorf("got %+v", gauge)
+		}
+		if gauge.Verbatim >= gauge.Messages {
+			t.Errorf("%d of %d messages are verbatim", gauge.Verbatim, gauge.Messages)
+		}
+	})
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("a strict server refuses: %q", refused)
+	}
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestUsage(t *testing.T) {
+	p := newFolder(t)
+	p.write("broken.toml", "[llm]\nmodle = 1")
+	for _, test := range []struct {
+		name string
+		args []string
+		code int
+		want string // on the error stream
+	}{
+		{"an unknown command", []string{"chta"}, exitUsage, `there is no command "chta", did you mean chat?`},
+		{"an unknown command of a group", []string{"memories", "lost"}, exitUsage, `did you mean list?`},
+		{"an unknown flag", []string{"chat", "--chanel", "x"}, exitUsage, "`cairn chat --help` tells more"},
+		{"an argument too many", []string{"chat", "hello"}, exitUsage, "`cairn chat --help` tells more"},
+		{"an argument too few", []string{"import"}, exitUsage, "`cairn import --help` tells more"},
+		{"a channel without a name", []string{"chat", "--channel", " "}, exitUsage, "the name of the channel is empty"},
+		{"a log level that is none", []string{"chat", "--log-level", "loud"}, exitUsage, "debug, info, warn and error"},
+		{"a settings file that is not there", []string{"chat", "--config", "none.toml"}, exitUsage, "none.toml"},
+		{"a settings file that is wrong", []string{"chat", "--config", "broken.toml"}, exitUsage, "broken.toml:2: [llm]: modle: there is no such setting, did you mean model?"},
+		{"no door to open", []string{"run"}, exitUsage, "neither Discord nor Slack yet"},
+		{"nothing to read", []string{"transcript"}, exitNotFound, "talk to the bot first"},
+		{"no such format", []string{"import", "--format", "csv", "x"}, exitUsage, "there is only jsonl"},
+		{"a memory that is no number", []string{"memories", "show", "tea"}, exitUsage, `"tea" is no memory's number`},
+		{"a limit that shows nothing", []string{"memories", "list", "--limit", "0"}, exitUsage, "--limit must be at least 1"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := p.run("", test.args...)
+			if r.code != test.code || !strings.HasPrefix(r.err, "cairn: ") || !strings.Contains(r.err, test.want) || r.out != "" {
+				t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
+			}
+		})
+	}
+	t.Run("a mistake leaves no data folder behind", func(t *testing.T) {
+		if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
+			t.Error("it does")
+		}
+	})
+	t.Run("help names the exit codes and examples", func(t *testing.T) {
+		if out := p.must("", "--help"); !strings.Contains(out, "Exit codes:") || !strings.Contains(out, "Examples:") {
+			t.Errorf("got %s", out)
+		}
+	})
+	t.Run("the version is told", func(t *testing.T) {
+		if out := p.must("", "version"); !strings.HasPrefix(out, "cairn ") {
+			t.Errorf("got %q", out)
+		}
+	})
+}
+
+func TestConfigCheck(t *testing.T) {
+	p := newFolder(t)
+	t.Run("without a file", func(t *testing.T) {
+		if out := p.must("", "config", "check"); out != "ok: no settings file, the defaults\n" {
+			t.Errorf("got %q", out)
+		}
+	})
+	file := p.write("good.toml", "workers = 2")
+	t.Run("what differs is shown", func(t *testing.T) {
+		if out := p.must("", "config", "check", file); out != "ok: good.toml\n  workers = 2\n" {
+			t.Errorf("got %q", out)
+		}
+		want := `{"ok":true,"file":"good.toml","changed":[{"table":"","key":"workers","value":2}],"faults":[]}` + "\n"
+		if out := p.must("", "config", "check", "--json", "--config", file); out != want {
+			t.Errorf("got %q", out)
+		}
+	})
+	t.Run("what is wrong is told to people and programs", func(t *testing.T) {
+		r := p.run("", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
+		want := `{"ok":false,"file":"bad.toml","changed":[],"faults":[{"line":2,"table":"","text":"workers = 0: must be from 1 to 64"}]}` + "\n"
+		if r.code != exitUsage || r.out != want || r.err != "cairn: bad.toml:2: workers = 0: must be from 1 to 64\n" {
+			t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+		}
+	})
+}
+
+// past is a recorded conversation of n messages.
+func past(n int) string {
+	var b strings.Builder
+	for i := range n {
+		name, food := []string{"Ada", "Bo"}[i%2], []string{"tea", "bread", "rice"}[i%3]
+		fmt.Fprintf(&b, `{"id":"p%d","time":"2025-03-%02dT10:%02d:00Z","author":%q,"text":"I decided to buy %s for day %d, because the garden party needs it and nobody else wanted to go."}`+"\n",
+			i, 1+i/60, i%60, name, food, i)
+	}
+	return b.String()
+}
+
+func TestImport(t *testing.T) {
+	p := newFolder(t)
+	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
+	p.write("a.jsonl", past(200))
+	p.write("b.jsonl", strings.ReplaceAll(past(3), `"id":"p`, `"id":"q`))
+
+	t.Run("everything is there, and the window is not overfull", func(t *testing.T) {
+		out := p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl")
+		if !strings.HasPrefix(out, "imported 203 messages into past; 0 were there already; ") || strings.HasSuffix(out, "; 0 compactions landed\n") {
+			t.Errorf("got %q", out)
+		}
+		rows := parse[row](t, p.must("", "transcript", "--channel", "past", "--json"))
+		if len(rows) != 203 || rows[0].ID != "p0" || rows[202].ID != "q2" || rows[0].Author != "Ada" || rows[0].Time.Year() != 2025 {
+			t.Errorf("%d messages, the first is %+v", len(rows), rows[0])
+		}
+		gauge := parse[struct {
+			Max  int     `json:"max_tokens"`
+			Pct  float64 `json:"used_pct"`
+			Msgs int     `json:"messages"`
+			Verb int     `json:"verbatim"`
+			List []struct {
+				From int64 `json:"from_seq"`
+				To   int64 `json:"to_seq"`
+			} `json:"stack"`
+		}](t, p.must("", "context", "--channel", "past", "--json"))[0]
+		if gauge.Max != 4000 || gauge.Pct > 95 || gauge.Msgs != 203 || len(gauge.List) == 0 || gauge.List[0].From != 1 {
+			t.Errorf("got %+v", gauge)
+		}
+		if !slices.IsSortedFunc(gauge.List, func(a, b struct {
+			From int64 `json:"from_seq"`
+			To   int64 `json:"to_seq"`
+		},
+		) int {
+			return int(a.To - b.From)
+		}) {
+			t.Errorf("the stack is out of order: %+v", gauge.List)
+		}
+		if text := p.must("", "context", "--channel", "past"); !strings.Contains(text, "of 4000 tokens") {
+			t.Errorf("got %q", text)
+		}
+	})
+	t.Run("again is harmless", func(t *testing.T) {
+		out := p.must("", "import", "--channel", "past", "a.jsonl")
+		if want := "imported 0 messages into past; 200 were there already; 0 compactions landed\n"; out != want {
+			t.Errorf("got %q", out)
+		}
+	})
+	t.Run("a channel people talk in is refused with a hint", func(t *testing.T) {
+		p.must("hello\n", "chat")
+		r := p.run("", "import", "b.jsonl")
+		if r.code != exitInUse || !strings.Contains(r.err, "--channel") {
+			t.Errorf("exit code %d, %q", r.code, r.err)
+		}
+		if rows := parse[row](t, p.must("", "transcript", "--json")); len(rows) > 5 || rows[0].Text != "hello" {
+			t.Errorf("%d messages stand there, the first is %q", len(rows), rows[0].Text)
+		}
+	})
+	t.Run("memories are listed, found, shown and forgotten", func(t *testing.T) {
+		type memory struct {
+			ID       int64
+			Channel  string
+			Kind     string
+			Content  string
+			State    string
+			Messages []row
+		}
+		list := parse[memory](t, p.must("", "memories", "list", "--channel", "past", "--json", "--limit", "3"))
+		if len(list) != 3 || list[0].Channel != "terminal:past" || list[0].Content == "" {
+			t.Fatalf("got %+v", list)
+		}
+		for _, m := range parse[memory](t, p.must("", "memories", "list", "--kind", "decision", "--json")) {
+			if m.Kind != "decision" {
+				t.Errorf("a %s is no decision", m.Kind)
+			}
+		}
+		found := parse[memory](t, p.must("", "memories", "search", "bread", "--json", "--limit", "5"))
+		if len(found) == 0 || !strings.Contains(found[0].Content, "bread") {
+			t.Fatalf("got %+v", found)
+		}
+		id := fmt.Sprint(found[0].ID)
+		shown := parse[memory](t, p.must("", "memories", "show", id, "--json"))[0]
+		if shown.ID != found[0].ID || len(shown.Messages) == 0 || !strings.Contains(shown.Messages[0].Text, "bread") {
+			t.Errorf("got %+v", shown)
+		}
+		if text := p.must("", "memories", "show", id); !strings.Contains(text, found[0].Content) || !strings.Contains(text, "terminal:past") {
+			t.Errorf("got %q", text)
+		}
+		if gone := parse[memory](t, p.must("", "memories", "forget", id, "--json"))[0]; gone.State != "forgotten" {
+			t.Errorf("got %+v", gone)
+		}
+		for _, m := range parse[memory](t, p.must("", "memories", "search", "bread", "--json", "--limit", "1000")) {
+			if m.ID == found[0].ID {
+				t.Error("it is found after it was forgotten")
+			}
+		}
+		if r := p.run("", "memories", "show", "999999"); r.code != exitNotFound {
+			t.Errorf("exit code %d, %q", r.code, r.err)
+		}
+		if r := p.run("", "memories", "list", "--channel", "nowhere"); r.code != exitNotFound {
+			t.Errorf("exit code %d, %q", r.code, r.err)
+		}
+		if r := p.run("", "memories", "list", "--kind", "gossip"); r.code == 0 {
+			t.Errorf("a kind there is none of was taken: %q", r.out)
+		}
+	})
+}
+
+func TestImportMistakes(t *testing.T) {
+	good := `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}` + "\n"
+	for _, test := range []struct{ name, text, want string }{
+		{"no JSON", good + "hello", "past.jsonl:2: this is no JSON object"},
+		{"a list", "[]", "past.jsonl:1: a line must be one JSON object"},
+		{"no id", `{"time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}`, `past.jsonl:1: "id" is missing`},
+		{"no author", `{"id":"1","time":"2025-03-01T10:00:00Z","text":"hello"}`, `past.jsonl:1: "author" is missing`},
+		{"no time", `{"id":"1","author":"Ada","text":"hello"}`, `past.jsonl:1: "time" is missing`},
+		{"a time that is none", `{"id":"1","time":"May","author":"Ada","text":"hello"}`, `past.jsonl:1: "time" must look like`},
+		{"no text", `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada"}`, `past.jsonl:1: "text" is missing, and there are no attachments`},
+		{"a wrong type", `{"id":1}`, `past.jsonl:1: "id" must not be a JSON number`},
+		{"an id twice", good + "\n" + good, `past.jsonl:3: the id "1" stands in past.jsonl:1 too`},
+		{"a line that is too long", `{"id":"` + strings.Repeat("x", maxRecord), `past.jsonl:1: `},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := newFolder(t)
+			r := p.run("", "import", p.write("past.jsonl", test.text))
+			if r.code != exitFailed || !strings.Contains(r.err, test.want) {
+				t.Errorf("exit code %d, %.300q", r.code, r.err)
+			}
+			if _, err := os.Stat(filepath.Join(p.dir, "data")); err == nil {
+				t.Error("something was imported")
+			}
+		})
+	}
+	t.Run("a file that cannot be read twice", func(t *testing.T) {
+		p := newFolder(t)
+		if r := p.run(good, "import", "/dev/stdin"); r.code != exitFailed || !strings.Contains(r.err, "save it to one first") {
+			t.Errorf("exit code %d, %q", r.code, r.err)
+		}
+	})
+}

@@ -1,0 +1,127 @@
+// cairn config check: are the settings right, and what do they change.
+package main
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newConfig(a *app) *cobra.Command {
+	return group("config", "Check the settings", newConfigCheck(a))
+}
+
+func newConfigCheck(a *app) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Tell what is wrong with a settings file, or what it changes",
+		Long: `Check a settings file, config.toml if none is named. Everything that is wrong is told
+at once, with the line it stands in. If nothing is, the settings that differ from their
+defaults are shown as they take effect, inherited ones included.`,
+		Example: `  cairn config check
+  cairn config check /etc/cairn/config.toml --json`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(_ *cobra.Command, files []string) error {
+			file := a.config
+			if len(files) > 0 {
+				file = files[0]
+			}
+			return a.checkConfig(file, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// verdict is what a check found.
+type verdict struct {
+	OK      bool           `json:"ok"`
+	File    string         `json:"file"`    // empty: there is none
+	Changed []changedValue `json:"changed"` // differs from the defaults
+	Faults  []fault        `json:"faults"`
+}
+
+type changedValue struct {
+	Table string `json:"table"`
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+}
+
+func (v verdict) String() string {
+	file := v.File
+	if file == "" {
+		file = "no settings file, the defaults"
+	}
+	lines := []string{"ok: " + file}
+	for _, c := range v.Changed {
+		value := fmt.Sprint(c.Value)
+		if text, ok := c.Value.(string); ok {
+			value = fmt.Sprintf("%q", text)
+		}
+		lines = append(lines, "  "+strings.TrimSpace(fmt.Sprintf("%s %s = %s", c.Table, c.Key, value)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (a *app) checkConfig(file string, asJSON bool) error {
+	s, err := loadSettings(file)
+	v := verdict{OK: err == nil, File: s.file, Changed: []changedValue{}, Faults: []fault{}}
+	var wrong *settingsError
+	switch {
+	case err == nil:
+		v.Changed = s.changed()
+	case errors.As(err, &wrong) && asJSON:
+		v.Faults = wrong.faults
+	default:
+		return err
+	}
+	return errors.Join(show(a.out, v, asJSON), err)
+}
+
+// changed lists what differs from the defaults, agent by agent.
+func (s *settings) changed() []changedValue {
+	defaults := defaultSettings()
+	list := differing("", *s, defaults)
+	for _, agent := range s.Agents {
+		here := differing("agents", agent, defaults.newAgent())
+		for i := range here {
+			here[i].Table += fmt.Sprintf(" of agent %q", agent.ID)
+		}
+		list = append(list, here...)
+	}
+	return list
+}
+
+// differing compares two settings tables field by field.
+func differing(table string, settings, defaults any) []changedValue {
+	list := []changedValue{}
+	v, d := reflect.ValueOf(settings), reflect.ValueOf(defaults)
+	for i := range v.NumField() {
+		key := v.Type().Field(i).Tag.Get("toml")
+		if key == "" {
+			continue
+		}
+		value := v.Field(i).Interface()
+		switch text, isText := value.(encoding.TextMarshaler); {
+		case v.Field(i).Kind() == reflect.Struct:
+			list = append(list, differing(strings.TrimPrefix(table+"."+key, "."), value, d.Field(i).Interface())...)
+			continue
+		case v.Field(i).Equal(d.Field(i)):
+			continue
+		case isText:
+			short, _ := text.MarshalText() // a duration: its number would say nothing
+			value = string(short)
+		}
+		change := changedValue{Key: key, Value: value}
+		if table != "" {
+			change.Table = "[" + table + "]"
+		}
+		list = append(list, change)
+	}
+	return list
+}

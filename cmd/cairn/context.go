@@ -1,0 +1,49 @@
+// cairn context: how full a channel's window is.
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"cairn/channel"
+	"cairn/memory"
+)
+
+func newContext(a *app) *cobra.Command {
+	var name string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "context [--channel NAME] [--json]",
+		Short: "Show how full a channel's context window is",
+		Long: `Show what the next request of a channel costs, of how large a window, and the
+summaries it stands on, oldest first. It reads the database and may run beside the bot.`,
+		Example: `  cairn context
+  cairn context --channel garden --json | jq .used_pct`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.context(cmd, name, asJSON) },
+	}
+	cmd.Flags().StringVar(&name, "channel", defaultChannel, "`NAME` of the channel")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
+	log, err := a.logger(a.err)
+	if err != nil {
+		return err
+	}
+	return a.look(cmd.Context(), func(store *memory.Store) error {
+		conversation, err := find(cmd.Context(), store, name)
+		if err != nil {
+			return err
+		}
+		agent, err := a.agent(log)
+		if err != nil {
+			return err
+		}
+		gauge, err := channel.Gauge(cmd.Context(), conversation, agent)
+		if err != nil {
+			return err
+		}
+		return show(a.out, gauge, asJSON)
+	})
+}

@@ -1,0 +1,128 @@
+// Decodes a settings table over the values it overrides, and notes everything that
+// is wrong instead of stopping at the first fault. The TOML library parses; but it
+// tells neither of two faults nor in which of several [[agents]] one stands.
+package main
+
+import (
+	"cmp"
+	"encoding"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// decoder collects the faults of one file.
+type decoder struct {
+	lines  map[string]int // see keyLines
+	agents []string       // ids, as far as they are known
+	faults []fault
+}
+
+// table sets the fields of *into that src names. path is src's place in the file,
+// "" for the file itself.
+func (d *decoder) table(into any, src map[string]any, path string) {
+	fields := map[string]reflect.Value{}
+	dst := reflect.ValueOf(into).Elem()
+	for i := range dst.NumField() {
+		if key := dst.Type().Field(i).Tag.Get("toml"); key != "" {
+			fields[key] = dst.Field(i)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(src)) {
+		at := strings.TrimPrefix(path+"."+key, ".")
+		if field, known := fields[key]; known {
+			d.value(field, src[key], at)
+			continue
+		}
+		d.fault(at, fmt.Sprintf("%s: there is no such setting%s", key, meant(key, slices.Sorted(maps.Keys(fields)))))
+	}
+}
+
+// value sets one field. A whole number will do where a number is wanted, nothing
+// else is converted.
+func (d *decoder) value(dst reflect.Value, v any, path string) {
+	text, isText := dst.Addr().Interface().(encoding.TextUnmarshaler)
+	table, isTable := v.(map[string]any)
+	src := reflect.ValueOf(v)
+	switch {
+	case isText && src.Kind() == reflect.String:
+		if err := text.UnmarshalText([]byte(src.String())); err != nil {
+			d.fault(path, fmt.Sprintf("%s: %v", base(path), err))
+		}
+	case isText:
+		d.wrong(path, `a duration like "90s" or "5m"`, v)
+	case isTable && dst.Kind() == reflect.Struct:
+		d.table(dst.Addr().Interface(), table, path)
+	case src.Kind() == reflect.Int64 && (dst.Kind() == reflect.Int || dst.Kind() == reflect.Float64),
+		src.Kind() == dst.Kind():
+		dst.Set(src.Convert(dst.Type()))
+	default:
+		d.wrong(path, kindWords[dst.Kind()], v)
+	}
+}
+
+var kindWords = map[reflect.Kind]string{
+	reflect.Struct: "a table", reflect.String: "a text in quotes", reflect.Bool: "true or false",
+	reflect.Float64: "a number", reflect.Int: "a whole number",
+}
+
+// wrong notes a value of the wrong type. It shows numbers only: a text might be a secret.
+func (d *decoder) wrong(path, want string, v any) {
+	got := "something else"
+	switch v.(type) {
+	case string:
+		got = "a text"
+	case bool, int64, float64:
+		got = fmt.Sprint(v)
+	case map[string]any, []map[string]any:
+		got = "a table"
+	case []any:
+		got = "a list"
+	}
+	d.fault(path, fmt.Sprintf("%s: must be %s, not %s", base(path), want, got))
+}
+
+// between notes a value that is not from low to high.
+func between[T cmp.Ordered](d *decoder, path string, v, low, high T) {
+	if v < low || v > high {
+		d.fault(path, fmt.Sprintf("%s = %v: must be from %v to %v", base(path), v, low, high))
+	}
+}
+
+// meant asks whether a stray word was meant to be one of those that are known; ""
+// if it is like none of them.
+func meant(word string, known []string) string {
+	best, least := "", 4
+	for _, k := range known {
+		if n := edits(word, k); n < least && n <= len(k)/2 {
+			best, least = k, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return ", did you mean " + best + "?"
+}
+
+// edits counts the letters to change, add or drop to make b of a.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := corner
+			if a[i] != b[j] {
+				change++
+			}
+			corner = row[j+1]
+			row[j+1] = min(change, row[j]+1, corner+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,77 @@
+// What the exit code tells a script.
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"cairn/memory"
+)
+
+// The exit codes, as exitHelp explains them. A signal adds its number to exitSignal.
+const (
+	exitFailed   = 1
+	exitUsage    = 2
+	exitInUse    = 3
+	exitNotFound = 4
+	exitSignal   = 128
+)
+
+const exitHelp = `Exit codes:
+  0  done
+  1  failed; what was said stands on standard error
+  2  the command line or the settings are wrong
+  3  in use: another cairn works on the data folder, or people talk in the channel
+  4  not found: there is no such channel, memory or data folder
+  130, 143  stopped by SIGINT or SIGTERM; what was accepted is answered at the next start`
+
+// usageError is a mistake in the command line or the settings.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(err error) error { return usageError{err} }
+
+func exitCode(err error) int {
+	var stopped signalled
+	var wrong usageError
+	var wrongSettings *settingsError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &stopped):
+		return exitSignal + int(stopped.signal)
+	case errors.As(err, &wrong), errors.As(err, &wrongSettings):
+		return exitUsage
+	case errors.Is(err, memory.ErrInUse), errors.Is(err, memory.ErrLive):
+		return exitInUse
+	case errors.Is(err, memory.ErrNotFound):
+		return exitNotFound
+	}
+	return exitFailed
+}
+
+// args makes a mistake in the arguments a usage error that names the way out.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error { return wrongUse(cmd, check(cmd, args)) }
+}
+
+func wrongUse(cmd *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{&helpfulError{err, cmd.CommandPath()}}
+}
+
+// helpfulError is an error that says where help is.
+type helpfulError struct {
+	err     error
+	command string
+}
+
+func (e *helpfulError) Error() string {
+	return e.err.Error() + "; `" + e.command + " --help` tells more"
+}
+
+func (e *helpfulError) Unwrap() error { return e.err }

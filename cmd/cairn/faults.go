@@ -1,0 +1,133 @@
+// What is wrong with a settings file, and in which line.
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// fault is one thing wrong with a settings file.
+type fault struct {
+	Line  int    `json:"line"`  // 0: the file as a whole
+	Table string `json:"table"` // "[agents.compaction] of \"small\""; empty: outside tables
+	Text  string `json:"text"`  // names the key, what it is and what it may be
+}
+
+// settingsError is everything wrong with a file, in the order of its lines.
+type settingsError struct {
+	file   string
+	faults []fault
+}
+
+// newSettingsError returns nil if there are no faults.
+func newSettingsError(file string, faults []fault) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(faults, func(a, b fault) int { return cmp.Compare(a.Line, b.Line) })
+	return &settingsError{file, faults}
+}
+
+func (e *settingsError) Error() string {
+	lines := make([]string, 0, len(e.faults))
+	for _, f := range e.faults {
+		at := e.file
+		if f.Line > 0 {
+			at += ":" + strconv.Itoa(f.Line)
+		}
+		if f.Table != "" {
+			at += ": " + f.Table
+		}
+		lines = append(lines, at+": "+f.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// fault notes that something is wrong with what stands, or should stand, at path.
+func (d *decoder) fault(path, text string) {
+	line := 0
+	for at := path; at != "" && line == 0; at = parent(at) {
+		line = d.lines[at]
+	}
+	d.faults = append(d.faults, fault{Line: line, Table: d.tableName(parent(path)), Text: text})
+}
+
+// tableName is what people call the table at path.
+func (d *decoder) tableName(path string) string {
+	parts := strings.Split(path, ".")
+	if len(parts) < 2 || parts[0] != "agents" {
+		if path == "" {
+			return ""
+		}
+		return "[" + path + "]"
+	}
+	n, _ := strconv.Atoi(parts[1])
+	name := fmt.Sprintf("number %d", n+1)
+	if n < len(d.agents) && d.agents[n] != "" {
+		name = strconv.Quote(d.agents[n])
+	}
+	return fmt.Sprintf("[%s] of agent %s", strings.Join(slices.Delete(parts, 1, 2), "."), name)
+}
+
+// parent is the path of the table that path stands in.
+func parent(path string) string { return path[:max(strings.LastIndex(path, "."), 0)] }
+
+// base is the key that path ends in.
+func base(path string) string { return path[strings.LastIndex(path, ".")+1:] }
+
+// keyLines returns the line of every table and key of a TOML file that parses. The
+// tables of an array are numbered: "agents.0.compaction.keep_first".
+func keyLines(text string) map[string]int {
+	lines := map[string]int{}
+	arrays := map[string]int{} // path of an array of tables: how many there are so far
+	table, quote := "", ""     // where we are; what ends the multi-line text we are in
+	for n, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		switch {
+		case quote != "":
+			if strings.Contains(line, quote) {
+				quote = ""
+			}
+		case strings.HasPrefix(line, "[["):
+			name, _, _ := strings.Cut(line[2:], "]")
+			array := place(name, arrays)
+			table = fmt.Sprintf("%s.%d", array, arrays[array])
+			arrays[array]++
+			lines[table] = n + 1
+		case strings.HasPrefix(line, "["):
+			name, _, _ := strings.Cut(line[1:], "]")
+			table = place(name, arrays)
+			lines[table] = n + 1
+		case line != "" && line[0] != '#':
+			key, value, _ := strings.Cut(line, "=")
+			lines[strings.TrimPrefix(table+"."+place(key, nil), ".")] = n + 1
+			quote = opened(strings.TrimSpace(value))
+		}
+	}
+	return lines
+}
+
+// place makes a path of a TOML key. An array on the way means its newest table.
+func place(name string, arrays map[string]int) string {
+	path := ""
+	for part := range strings.SplitSeq(name, ".") {
+		if n := arrays[path]; n > 0 {
+			path += fmt.Sprintf(".%d", n-1)
+		}
+		path = strings.TrimPrefix(path+"."+strings.Trim(strings.TrimSpace(part), `"'`), ".")
+	}
+	return path
+}
+
+// opened returns the quotes that end the multi-line text value begins, if it begins one.
+func opened(value string) string {
+	for _, quote := range []string{`"""`, `'''`} {
+		if rest, ok := strings.CutPrefix(value, quote); ok && !strings.Contains(rest, quote) {
+			return quote
+		}
+	}
+	return ""
+}

@@ -1,0 +1,150 @@
+// cairn import: teach a channel its past.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/memory"
+	"cairn/terminal"
+)
+
+func newImport(a *app) *cobra.Command {
+	var name, format string
+	cmd := &cobra.Command{
+		Use:   "import [--channel NAME] [--format jsonl] FILE…",
+		Short: "Teach a channel its past from recorded messages",
+		Long: `Teach an empty channel, or one that was imported before, what was said elsewhere. The
+messages are not answered, but summed up and searched like any others. The files go into
+one channel, in the order given.
+
+A file holds one JSON object a line, oldest first; keys not named here are ignored:
+  {"id":"D1:1","time":"2023-05-08T13:56:00Z","author":"Ada","text":"Hello!",
+   "attachments":[{"kind":"image","caption":"a dog in the snow"}]}
+
+All files are checked before anything is imported. Importing the same again is harmless:
+messages the channel has already, by their id, are left alone. A channel people have
+talked in is refused, and so is a data folder a bot is working on.`,
+		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl`,
+		Args:    args(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if format != "jsonl" {
+				return wrongUse(cmd, fmt.Errorf("--format %q: there is only jsonl", format))
+			}
+			return a.importFiles(cmd.Context(), name, files)
+		},
+	}
+	cmd.Flags().StringVar(&name, "channel", defaultChannel, "`NAME` of the channel")
+	cmd.Flags().StringVar(&format, "format", "jsonl", "`FORMAT` of the files: jsonl")
+	return cmd
+}
+
+func (a *app) importFiles(ctx context.Context, name string, files []string) (err error) {
+	if err := a.load(); err != nil {
+		return err
+	}
+	conversation, err := conversationName(name)
+	if err != nil {
+		return err
+	}
+	total, err := checkRecords(files)
+	if err != nil {
+		return err
+	}
+	log, err := a.logger(a.err)
+	if err != nil {
+		return err
+	}
+	door, err := newImportDoor()
+	if err != nil {
+		return err
+	}
+	bot, err := a.start(ctx, log, door)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bot.close()) }()
+
+	bar := &progress{total: total}
+	if isTerminal(a.err) {
+		bar.out = a.err
+	}
+	imported, err := bot.hub.Import(ctx, conversation, records(files), bar.show)
+	bar.clear()
+	if errors.Is(err, memory.ErrLive) {
+		return fmt.Errorf("people have talked in the channel %s, so it has a past of its own; name another with --channel: %w", name, err)
+	}
+	if err != nil {
+		return fmt.Errorf("import into %s (%d of %d messages are in, the same command goes on from there): %w", name, imported, total, err)
+	}
+	_, err = fmt.Fprintf(a.out, "imported %d messages into %s; %d were there already; %d compactions landed\n",
+		imported, name, total-imported, door.landed.Load())
+	return err
+}
+
+// records is what stands in files, one after the other.
+func records(files []string) iter.Seq2[channel.Inbound, error] {
+	return func(yield func(channel.Inbound, error) bool) {
+		for _, file := range files {
+			for r, err := range readRecords(file) {
+				if !yield(r.Inbound, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// importDoor is the terminal's door while nobody sits there: it counts what landed
+// instead of telling it.
+type importDoor struct {
+	*terminal.Terminal
+	landed atomic.Int64
+}
+
+func newImportDoor() (*importDoor, error) {
+	t, err := terminal.New(terminal.Options{
+		In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: defaultChannel, User: "import",
+	})
+	return &importDoor{Terminal: t}, err
+}
+
+// Compaction counts.
+func (d *importDoor) Compaction(_ string, event compactor.Event) {
+	if event.State == compactor.EventLanded {
+		d.landed.Add(1)
+	}
+}
+
+// progress is a bar on a terminal.
+type progress struct {
+	out   io.Writer // nil: nobody watches
+	total int
+	last  int // percent that was shown
+}
+
+func (p *progress) show(done int) {
+	const width = 40
+	percent := 100 * done / max(p.total, 1)
+	if p.out == nil || percent == p.last {
+		return
+	}
+	p.last = percent
+	full := width * percent / 100
+	fmt.Fprintf(p.out, "\r[%s%s] %3d %%  %d of %d", strings.Repeat("#", full), strings.Repeat(".", width-full), percent, done, p.total)
+}
+
+func (p *progress) clear() {
+	if p.out != nil {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,50 @@
+// Command cairn is a chat bot whose conversations never end.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := untilSignal()
+	defer stop()
+	err := newRoot(&app{in: os.Stdin, out: os.Stdout, err: os.Stderr}).ExecuteContext(ctx)
+	if errors.Is(err, context.Canceled) {
+		err = context.Cause(ctx)
+	}
+	var stopped signalled
+	if err != nil && !errors.As(err, &stopped) {
+		fmt.Fprintln(os.Stderr, "cairn:", err)
+	}
+	os.Exit(exitCode(err))
+}
+
+// signalled is why a context ended: somebody asked the program to stop.
+type signalled struct{ signal syscall.Signal }
+
+func (s signalled) Error() string { return "stopped by a signal: " + s.signal.String() }
+
+// untilSignal returns a context that the first SIGINT or SIGTERM ends. A second one
+// ends the program at once, as if nobody listened.
+func untilSignal() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		s, ok := <-signals
+		if !ok {
+			return
+		}
+		signal.Stop(signals)
+		cancel(signalled{s.(syscall.Signal)})
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+	}
+}

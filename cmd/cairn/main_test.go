@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asProgram makes the test binary be the program itself.
+const asProgram = "CAIRN_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// folder is an empty folder in which the program runs, without a key in its environment.
+type folder struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+func newFolder(t *testing.T, env ...string) folder {
+	return folder{t: t, dir: t.TempDir(), env: env}
+}
+
+func (p folder) command(args ...string) *exec.Cmd {
+	program, err := os.Executable()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(p.t.Context(), program, args...)
+	cmd.Dir = p.dir
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "OPENAI_") || strings.HasPrefix(v, "USER=")
+	})
+	// The race detector would sleep for a second at every exit.
+	cmd.Env = append(append(cmd.Env, asProgram+"=1", "USER=Ada", "GORACE=atexit_sleep_ms=0"), p.env...)
+	return cmd
+}
+
+// result is what a run left.
+type result struct {
+	out, err string
+	code     int
+}
+
+func (p folder) run(input string, args ...string) result {
+	p.t.Helper()
+	cmd := p.command(args...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.t.Fatal(err)
+	}
+	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// must runs the program and wants it to succeed.
+func (p folder) must(input string, args ...string) string {
+	p.t.Helper()
+	r := p.run(input, args...)
+	if r.code != 0 {
+		p.t.Fatalf("cairn %s: exit code %d, %s", strings.Join(args, " "), r.code, r.err)
+	}
+	return r.out
+}
+
+func (p folder) write(name, text string) string {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	return name
+}
+
+// live is a running program whose lines are read as they come.
+type live struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	lines chan string
+}
+
+func (p folder) start(args ...string) *live {
+	p.t.Helper()
+	l := &live{t: p.t, cmd: p.command(args...), lines: make(chan string, 1000)}
+	in, errIn := l.cmd.StdinPipe()
+	out, errOut := l.cmd.StdoutPipe()
+	if err := errors.Join(errIn, errOut, l.cmd.Start()); err != nil {
+		p.t.Fatal(err)
+	}
+	l.in = in
+	go func() {
+		defer close(l.lines)
+		text := json.NewDecoder(out)
+		for {
+			var line json.RawMessage
+			if text.Decode(&line) != nil {
+				return
+			}
+			l.lines <- string(line)
+		}
+	}()
+	return l
+}
+
+func (l *live) say(line string) {
+	l.t.Helper()
+	if _, err := io.WriteString(l.in, line+"\n"); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// until returns the lines up to the first that contains text.
+func (l *live) until(text string) (lines []string) {
+	l.t.Helper()
+	patience := time.After(30 * time.Second)
+	for {
+		select {
+		case line, ok := <-l.lines:
+			if !ok {
+				l.t.Fatalf("the output ended before %s; there was %q", text, lines)
+			}
+			lines = append(lines, line)
+			if strings.Contains(line, text) {
+				return lines
+			}
+		case <-patience:
+			l.t.Fatalf("%s never came; there was %q", text, lines)
+		}
+	}
+}
+
+// rest returns what still comes until the program ends, and its exit code.
+func (l *live) rest() (lines []string, code int) {
+	for line := range l.lines {
+		lines = append(lines, line)
+	}
+	_ = l.cmd.Wait() // the code tells
+	return lines, l.cmd.ProcessState.ExitCode()
+}
+
+// parse reads lines of JSON.
+func parse[T any](t *testing.T, text string) (list []T) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var v T
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		list = append(list, v)
+	}
+	return list
+}

@@ -1,0 +1,117 @@
+// Recorded messages in a file of JSON Lines.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"strings"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+)
+
+// maxRecord bounds one line, in bytes.
+const maxRecord = 16 << 20
+
+// record is one recorded message and where it stands.
+type record struct {
+	channel.Inbound
+	line int
+}
+
+// checkRecords reads all files once and counts what they hold, so that nothing is
+// imported if anything is wrong. A file must be one that can be read twice.
+func checkRecords(files []string) (total int, err error) {
+	seen := map[string]string{} // id: where
+	for _, file := range files {
+		for r, err := range readRecords(file) {
+			if err != nil {
+				return 0, err
+			}
+			at := fmt.Sprintf("%s:%d", file, r.line)
+			if earlier, ok := seen[r.ID]; ok {
+				return 0, fmt.Errorf("%s: the id %q stands in %s too: an id names one message of a channel", at, r.ID, earlier)
+			}
+			seen[r.ID] = at
+			total++
+		}
+	}
+	return total, nil
+}
+
+// readRecords yields the messages of a file; an error, which names file and line, is
+// the last thing it yields.
+func readRecords(path string) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
+		file, err := os.Open(path)
+		if err != nil {
+			yield(record{}, fmt.Errorf("open the recorded messages: %w", err))
+			return
+		}
+		defer file.Close()
+		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+			yield(record{}, fmt.Errorf("%s is no file that can be read twice: save it to one first", path))
+			return
+		}
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, maxRecord)
+		number := 0
+		for lines.Scan() {
+			number++
+			if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+				continue
+			}
+			message, err := parseRecord(lines.Bytes())
+			if err != nil {
+				err = fmt.Errorf("%s:%d: %w", path, number, err)
+			}
+			if !yield(record{message, number}, err) || err != nil {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(record{}, fmt.Errorf("%s:%d: %w", path, number+1, err))
+		}
+	}
+}
+
+// parseRecord reads one line. Keys it does not know are ignored: exports carry more
+// than is needed here.
+func parseRecord(line []byte) (channel.Inbound, error) {
+	var r struct {
+		ID          string                 `json:"id"`
+		Time        time.Time              `json:"time"`
+		Author      string                 `json:"author"`
+		Text        string                 `json:"text"`
+		Attachments []compactor.Attachment `json:"attachments"`
+	}
+	var wrongType *json.UnmarshalTypeError
+	err := json.Unmarshal(line, &r)
+	switch {
+	case errors.As(err, &wrongType) && wrongType.Field != "":
+		err = fmt.Errorf("%q must not be a JSON %s", wrongType.Field, wrongType.Value)
+	case errors.As(err, &wrongType):
+		err = errors.New("a line must be one JSON object")
+	case err != nil && strings.HasPrefix(err.Error(), "parsing time"):
+		err = errors.New(`"time" must look like "2023-05-08T13:56:00Z"`)
+	case err != nil:
+		err = fmt.Errorf("this is no JSON object: %w", err)
+	case r.ID == "":
+		err = errors.New(`"id" is missing: without it a message would be imported twice`)
+	case strings.TrimSpace(r.Author) == "":
+		err = errors.New(`"author" is missing`)
+	case r.Time.IsZero():
+		err = errors.New(`"time" is missing`)
+	case strings.TrimSpace(r.Text) == "" && len(r.Attachments) == 0:
+		err = errors.New(`"text" is missing, and there are no attachments`)
+	}
+	return channel.Inbound{
+		ID: r.ID, AuthorID: r.Author, Author: r.Author, Text: r.Text, Attachments: r.Attachments, Time: r.Time,
+	}, err
+}

@@ -1,0 +1,165 @@
+// The command line: what all commands share.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/lmittmann/tint"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"cairn/memory"
+	"cairn/terminal"
+)
+
+// app is one run of the program: its streams, its flags and, once read, its settings.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+
+	config, data, logLevel string
+	settings               settings
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cairn",
+		Short: "A chat bot whose conversations never end",
+		Long: `Cairn is a chat bot whose conversations never end. When a conversation fills the
+model's context window, its oldest part is summed up in the background and what
+should be remembered goes into a database; nothing is ever lost.
+
+It answers through any server that speaks OpenAI's chat protocol. Name one with
+OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL, or under [llm] in config.toml.
+Without one it still keeps, sums up, and finds again what it was told.
+
+` + exitHelp,
+		Example: `  cairn chat                                  talk, here and now
+  echo "What do I drink?" | cairn chat        one question, the answer on standard output
+  cairn memories search tea                   what it remembers about tea
+  cairn context                               how full the model's window is`,
+		Args:          args(noSuchCommand),
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(wrongUse)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it is there)")
+	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
+	flags.StringVar(&a.logLevel, "log-level", "warn", "log on standard error from this `LEVEL` on: debug, info, warn, error")
+	root.AddCommand(newChat(a), newImport(a), newContext(a), newTranscript(a), newMemories(a), newRun(a), newConfig(a), newVersion(a))
+	return root
+}
+
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return fmt.Errorf("there is no command %q%s", args[0], meant(args[0], names))
+}
+
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short,
+		Args: args(noSuchCommand),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// load reads the settings; what the command line says goes before them.
+func (a *app) load() error {
+	s, err := loadSettings(a.config)
+	if err != nil {
+		return err
+	}
+	s.DataDir = cmp.Or(a.data, s.DataDir)
+	a.settings = s
+	return nil
+}
+
+// look opens the store beside a running bot, if there is one, for as long as do runs.
+func (a *app) look(ctx context.Context, do func(*memory.Store) error) (err error) {
+	if err := a.load(); err != nil {
+		return err
+	}
+	store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Shared: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return do(store)
+}
+
+// find returns a conversation of the store.
+func find(ctx context.Context, store *memory.Store, name string) (*memory.Conversation, error) {
+	full, err := conversationName(name)
+	if err != nil {
+		return nil, err
+	}
+	conversation, err := store.Find(ctx, full)
+	if err != nil {
+		return nil, fmt.Errorf("channel %s: %w", name, err)
+	}
+	return conversation, nil
+}
+
+// conversationName is the full name of a channel: one without a door is the terminal's.
+func conversationName(name string) (string, error) {
+	for _, door := range []string{"discord:", "slack:"} {
+		if strings.HasPrefix(name, door) {
+			return name, nil
+		}
+	}
+	full, err := terminal.Conversation(name)
+	if err != nil {
+		return "", usage(err)
+	}
+	return full, nil
+}
+
+// logger writes to w, in colour where a person reads it and as JSON where a program does.
+func (a *app) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
+		return nil, usage(fmt.Errorf("--log-level %q: there are debug, info, warn and error", a.logLevel))
+	}
+	if !isTerminal(a.err) {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})), nil
+	}
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: os.Getenv("NO_COLOR") != ""})), nil
+}
+
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// show writes v as one line: JSON for a program, its String for people.
+func show(w io.Writer, v fmt.Stringer, asJSON bool) error {
+	if !asJSON {
+		_, err := fmt.Fprintln(w, v)
+		return err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

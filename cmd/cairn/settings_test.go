@@ -1,0 +1,287 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+)
+
+func writeSettings(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestShippedSettings(t *testing.T) {
+	const shipped = "../../config.toml"
+	s, err := loadSettings(shipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := defaultSettings()
+	want.file = shipped
+	want.DataDir = "../../data" // of the file's folder
+	want.Agents = append(want.Agents, want.newAgent())
+
+	t.Run("they are the defaults", func(t *testing.T) {
+		if !reflect.DeepEqual(s, want) {
+			t.Errorf("config.toml says\n%+v\nthe defaults are\n%+v", s, want)
+		}
+	})
+	t.Run("every setting stands in them", func(t *testing.T) {
+		text, err := os.ReadFile(shipped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := keyLines(string(text))
+		for _, path := range slices.Concat(
+			keysOf("", reflect.TypeFor[settings]()),
+			keysOf("agents.0", reflect.TypeFor[agentSettings]()),
+		) {
+			switch {
+			case strings.HasPrefix(path, "agents.0.compaction."): // shown once, as the defaults
+			case path == "defaults.compaction.prepare_threshold": // its default follows another's value
+				if !strings.Contains(string(text), "\n# prepare_threshold = ") {
+					t.Error("config.toml does not explain prepare_threshold")
+				}
+			case lines[path] == 0:
+				t.Errorf("config.toml does not show %s", path)
+			}
+		}
+	})
+}
+
+// keysOf lists the paths of all settings in a table.
+func keysOf(path string, table reflect.Type) (keys []string) {
+	for i := range table.NumField() {
+		field := table.Field(i)
+		key := strings.TrimPrefix(path+"."+field.Tag.Get("toml"), ".")
+		switch {
+		case field.Tag.Get("toml") == "":
+		case field.Type.Kind() == reflect.Struct:
+			keys = append(keys, keysOf(key, field.Type)...)
+		default:
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func TestEveryPolicyFieldHasAKey(t *testing.T) {
+	policy := reflect.TypeFor[compactor.Policy]()
+	if n := len(keysOf("", policy)); n != policy.NumField() {
+		t.Errorf("%d of %d fields of the policy can be set", n, policy.NumField())
+	}
+}
+
+func TestInheritance(t *testing.T) {
+	s, err := loadSettings(writeSettings(t, `
+[defaults.compaction]
+background_threshold = 0.75
+keep_last_n = 9
+extract_memories = false
+
+[[agents]]
+id = "small"
+context_window = 32000
+[agents.compaction]
+background_threshold = 0.70
+keep_last_n = 0
+
+[[agents]]
+id = "large"
+max_output_tokens = 100
+[agents.compaction]
+extract_memories = true
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, large := s.Agents[0].Compaction, s.Agents[1].Compaction
+	t.Run("an agent's own value wins, zero included", func(t *testing.T) {
+		if small.BackgroundThreshold != 0.70 || small.KeepLastN != 0 || !large.ExtractMemories {
+			t.Errorf("got %v, %d and %t", small.BackgroundThreshold, small.KeepLastN, large.ExtractMemories)
+		}
+	})
+	t.Run("what an agent leaves out comes from the file's defaults", func(t *testing.T) {
+		if small.ExtractMemories || large.BackgroundThreshold != 0.75 || large.KeepLastN != 9 {
+			t.Errorf("got %t, %v and %d", small.ExtractMemories, large.BackgroundThreshold, large.KeepLastN)
+		}
+	})
+	t.Run("what the file leaves out is built in", func(t *testing.T) {
+		if want := compactor.DefaultPolicy().AggressiveThreshold; small.AggressiveThreshold != want || s.Agents[0].MaxOutputTokens != 4096 {
+			t.Errorf("got %v and %d", small.AggressiveThreshold, s.Agents[0].MaxOutputTokens)
+		}
+	})
+	t.Run("one agent's values do not reach another", func(t *testing.T) {
+		if s.Agents[1].ContextWindow != 0 || s.Agents[0].MaxOutputTokens == 100 {
+			t.Error("they do")
+		}
+	})
+	t.Run("the first agent answers", func(t *testing.T) {
+		if s.agent().ID != "small" {
+			t.Errorf("%s does", s.agent().ID)
+		}
+	})
+}
+
+func TestSettingsMistakes(t *testing.T) {
+	agent := "[[agents]]\nid = \"a\"\n"
+	for _, test := range []struct {
+		name, text string
+		want       []string // the errors' lines, without the file's name
+	}{
+		{"no TOML", "a = = 1", []string{`:1: expected value but found '=' instead`}},
+		{"a key twice", "workers = 1\nworkers = 2", []string{`:2: Key 'workers' has already been defined.`}},
+		{"a stray key", "wokers = 1", []string{`:1: wokers: there is no such setting, did you mean workers?`}},
+		{"a stray table", "\n[discord]\nx = 1", []string{`:2: discord: there is no such setting`}},
+		{
+			"a stray key in the second agent", agent + "[[agents]]\nid = \"b\"\n[agents.compaction]\nbackground_treshold = 0.7",
+			[]string{`:6: [agents.compaction] of agent "b": background_treshold: there is no such setting, did you mean background_threshold?`},
+		},
+		{
+			"percent instead of a share", "[defaults.compaction]\nbackground_threshold = 80",
+			[]string{`:2: [defaults.compaction]: background_threshold = 80: must be from 0.10 to 0.99 (a share of 1: write 0.80 for 80 %)`},
+		},
+		{
+			"percent in an agent", agent + "[agents.compaction]\nemergency_fraction = 50",
+			[]string{`:4: [agents.compaction] of agent "a": emergency_fraction = 50: must be from 0.05 to 0.90 (a share of 1: write 0.50 for 50 %)`},
+		},
+		{
+			"not a number", "[defaults.compaction]\nstack_budget = nan",
+			[]string{`:2: [defaults.compaction]: stack_budget = NaN: must be from 0.02 to 0.40`},
+		},
+		{
+			"thresholds out of order", "[defaults.compaction]\nbackground_threshold = 0.9",
+			[]string{`:2: [defaults.compaction]: background_threshold = 0.9: must be below aggressive_threshold (0.85), which must be below emergency_threshold (0.95)`},
+		},
+		{
+			"an agent's threshold below an inherited one", agent + "[agents.compaction]\naggressive_threshold = 0.5",
+			[]string{`:3: [agents.compaction] of agent "a": background_threshold = 0.8: must be below aggressive_threshold (0.5), which must be below emergency_threshold (0.95)`},
+		},
+		{
+			"what an agent inherits is told once", "[defaults.compaction]\nkeep_first = 21\n" + agent,
+			[]string{`:2: [defaults.compaction]: keep_first = 21: must be from 0 to 20`},
+		},
+		{
+			"our own mark for what is not set", "[defaults.compaction]\nprepare_threshold = -1",
+			[]string{`:2: [defaults.compaction]: prepare_threshold = -1: must be 0 (off) or below background_threshold`},
+		},
+		{"a text for a number", `workers = "4"`, []string{`:1: workers: must be a whole number, not a text`}},
+		{"a share for a number", `workers = 0.5`, []string{`:1: workers: must be a whole number, not 0.5`}},
+		{"a number for a text", "[llm]\nmodel = 4", []string{`:2: [llm]: model: must be a text in quotes, not 4`}},
+		{"a value for a table", `llm = true`, []string{`:1: llm: must be a table, not true`}},
+		{"a table for a value", "[data_dir]", []string{`:1: data_dir: must be a text in quotes, not a table`}},
+		{"a number for a duration", `catch_up = 60`, []string{`:1: catch_up: must be a duration like "90s" or "5m"`}},
+		{"no duration", `catch_up = "soon"`, []string{`:1: catch_up: "soon" is no duration: write it like "90s", "5m" or "1h30m"`}},
+		{"too long", `catch_up = "169h"`, []string{`:1: catch_up = 169h0m0s: must be from 1s to 168h0m0s`}},
+		{"a single table of agents", "[agents]\nid = \"a\"", []string{`:1: agents: must be tables, each under [[agents]]`}},
+		{"an agent without id", "[[agents]]\nmodel = \"m\"", []string{`:1: [agents] of agent number 1: id: is missing; every agent has a name of its own`}},
+		{"two agents of one id", agent + agent, []string{`:4: [agents] of agent "a": id = "a": another agent has this name`}},
+		{"a negative window", agent + "context_window = -1", []string{`:3: [agents] of agent "a": context_window = -1: must be from 1000 to 100000000`}},
+		{"no address", "[llm]\nbase_url = \"localhost\"", []string{`:2: [llm]: base_url = "localhost": must look like "http://localhost:11434/v1"`}},
+		{"a secret in the file", "[llm]\napi_key = \"sk-123\"", []string{`:2: [llm]: api_key: must be "file:PATH", a file that holds the key; or leave it out and set OPENAI_API_KEY`}},
+		{
+			"a text over many lines hides no line", agent + "instructions = \"\"\"\nworkers = 1\n[llm]\n\"\"\"\nmodle = \"m\"",
+			[]string{`:7: [agents] of agent "a": modle: there is no such setting, did you mean model?`},
+		},
+		{
+			"many mistakes, in the order of their lines", "data_dir = \"\"\n[llm]\nmodel = 1\n[defaults.compaction]\nnotify = \"loud\"\nenabled = 1",
+			[]string{
+				`:1: data_dir = "": must name a folder`,
+				`:3: [llm]: model: must be a text in quotes, not 1`,
+				`:5: [defaults.compaction]: notify = loud: must be "off", "reaction" or "message"`,
+				`:6: [defaults.compaction]: enabled: must be true or false, not 1`,
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			file := writeSettings(t, test.text)
+			_, err := loadSettings(file)
+			if err == nil {
+				t.Fatal("the settings were taken")
+			}
+			if exitCode(err) != exitUsage {
+				t.Errorf("exit code %d", exitCode(err))
+			}
+			got := strings.Split(err.Error(), "\n")
+			if len(got) != len(test.want) {
+				t.Fatalf("got %q, want %d errors", got, len(test.want))
+			}
+			for i, line := range got {
+				if line = strings.TrimPrefix(line, file); !strings.HasPrefix(line, test.want[i]) {
+					t.Errorf("got  %s\nwant %s", line, test.want[i])
+				}
+			}
+			if strings.Contains(err.Error(), "sk-123") {
+				t.Error("the error shows a secret")
+			}
+		})
+	}
+}
+
+func TestSettingsFiles(t *testing.T) {
+	t.Run("a file that is named must be there", func(t *testing.T) {
+		_, err := loadSettings(filepath.Join(t.TempDir(), "none.toml"))
+		if err == nil || exitCode(err) != exitUsage {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("without a file the defaults hold", func(t *testing.T) {
+		t.Chdir(t.TempDir())
+		s, err := loadSettings("")
+		if err != nil || !reflect.DeepEqual(s, defaultSettings()) {
+			t.Errorf("got %+v, %v", s, err)
+		}
+	})
+	t.Run("config.toml is read unasked", func(t *testing.T) {
+		t.Chdir(filepath.Dir(writeSettings(t, "workers = 7")))
+		if s, err := loadSettings(""); err != nil || s.Workers != 7 {
+			t.Errorf("got %d workers, %v", s.Workers, err)
+		}
+	})
+	t.Run("paths in a file are relative to it", func(t *testing.T) {
+		file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[defaults.compaction]\nprompt_file = \"prompt.md\"")
+		dir := filepath.Dir(file)
+		for name, text := range map[string]string{"key": "sk-1\n", "prompt.md": "Be brief."} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := loadSettings(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key, err := s.key(); key != "sk-1" || err != nil {
+			t.Errorf("the key is %q, %v", key, err)
+		}
+		if got := workerPrompt(s.path(s.Defaults.Compaction.PromptFile), nil); got != "Be brief." {
+			t.Errorf("the prompt is %q", got)
+		}
+	})
+}
+
+func TestChangedSettings(t *testing.T) {
+	s, err := loadSettings(writeSettings(t, "catch_up = \"2h\"\n[defaults.compaction]\nkeep_first = 2\n[[agents]]\nid = \"a\"\ninstructions = \"Be kind.\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := verdict{File: "f", Changed: s.changed()}.String()
+	want := `ok: f
+  catch_up = "2h0m0s"
+  [defaults.compaction] keep_first = 2
+  [agents] of agent "a" id = "a"
+  [agents] of agent "a" instructions = "Be kind."
+  [agents.compaction] of agent "a" keep_first = 2`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,95 @@
+// Lines of any length from a pipe, without waiting for them past the end of a context.
+package terminal
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+)
+
+// maxLine bounds one line of input, in bytes.
+const maxLine = 4 << 20
+
+var errTooLong = errors.New("a line of more than 4 MB was left out: send it in parts")
+
+// line is one line of input, or why there is none.
+type line struct {
+	number int // from 1
+	text   string
+	err    error // errTooLong for this line only; any other error ends the input
+}
+
+// lines yields r line by line until its end, or until ctx is done. The goroutine
+// behind it may outlive ctx in a read that nothing can interrupt; it ends with the
+// next line.
+func lines(ctx context.Context, r io.Reader) iter.Seq[line] {
+	return func(yield func(line) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		read := readLines(ctx, r)
+		for {
+			select {
+			case line, ok := <-read:
+				if !ok || !yield(line) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func readLines(ctx context.Context, r io.Reader) <-chan line {
+	out := make(chan line)
+	go func() {
+		defer close(out)
+		in := bufio.NewReaderSize(r, 64<<10)
+		for n := 1; ; n++ {
+			text, err := readLine(in)
+			if err == io.EOF {
+				return
+			}
+			select {
+			case out <- line{number: n, text: text, err: err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil && err != errTooLong {
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// readLine returns the next line without its end, as valid UTF-8. The last line
+// needs no end.
+func readLine(in *bufio.Reader) (string, error) {
+	var text []byte
+	long := false
+	for {
+		part, err := in.ReadSlice('\n')
+		if long = long || len(text)+len(part) > maxLine; !long {
+			text = append(text, part...)
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && (len(text) > 0 || long):
+		case err == io.EOF:
+			return "", io.EOF
+		case err != nil:
+			return "", fmt.Errorf("read the input: %w", err)
+		}
+		if long {
+			return "", errTooLong
+		}
+		return strings.ToValidUTF8(string(bytes.TrimRight(text, "\r\n")), "\uFFFD"), nil
+	}
+}

@@ -1,0 +1,111 @@
+// Plain lines, for pipes: a line is a message, and is answered before the next is read.
+package terminal
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"cairn/channel"
+)
+
+// plain writes replies to out and everything else to err. A reply is written
+// whole, for what went into a pipe cannot be taken back.
+type plain struct {
+	in           io.Reader
+	out, err     io.Writer
+	conversation string
+	who          channel.Person
+
+	mu sync.Mutex // guards writing, so that lines stay whole
+}
+
+func (p *plain) run(ctx context.Context, hub *channel.Hub) error {
+	if err := hub.Recover(ctx, func(name string) bool { return name == p.conversation }); err != nil {
+		return err
+	}
+	if err := hub.Idle(ctx, p.conversation); err != nil {
+		return err
+	}
+	for line := range lines(ctx, p.in) {
+		if line.err == errTooLong {
+			p.note("cairn: " + line.err.Error() + "\n")
+			continue
+		}
+		if line.err != nil {
+			return line.err
+		}
+		if err := p.say(ctx, hub, line.text); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return hub.Drain(ctx)
+}
+
+func (p *plain) say(ctx context.Context, hub *channel.Hub, text string) error {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	answer, handled, err := hub.Run(ctx, p.conversation, p.who, text)
+	if err != nil {
+		return err
+	}
+	if handled {
+		return p.write(p.out, answer)
+	}
+	if _, err := hub.Deliver(ctx, p.conversation, inbound(p.who, text)); err != nil {
+		return err
+	}
+	return hub.Idle(ctx, p.conversation)
+}
+
+// inbound makes a message of what somebody says now.
+func inbound(who channel.Person, text string) channel.Inbound {
+	return channel.Inbound{ID: rand.Text(), AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true}
+}
+
+func (p *plain) write(w io.Writer, text string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, err := io.WriteString(w, strings.TrimRight(text, "\n")+"\n")
+	return err
+}
+
+func (p *plain) note(text string) { _ = p.write(p.err, text) }
+
+func (p *plain) reply(string, []string) channel.Writer { return plainReply{p} }
+
+func (p *plain) Accepted(string, string, int64) {}
+
+func (p *plain) Compaction(_ string, event channel.Event) {
+	if text := status(event); text != "" {
+		p.note(text)
+	}
+}
+
+func (p *plain) Remembered(string, int64, string, string) {}
+
+// plainReply writes a reply when it is complete.
+type plainReply struct{ p *plain }
+
+func (r plainReply) Show(string) {}
+
+func (r plainReply) Send(_ context.Context, piece channel.Piece) (string, error) {
+	w := r.p.out
+	if piece.Failure {
+		w = r.p.err
+	}
+	if err := r.p.write(w, piece.Text); err != nil {
+		return "", fmt.Errorf("write the reply: %w", err)
+	}
+	return piece.Reply, nil
+}
+
+func (r plainReply) Cancel() {}

@@ -1,0 +1,126 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+func TestPlain(t *testing.T) {
+	t.Run("replies stand alone on the output, in order", func(t *testing.T) {
+		s := talk(t, Options{}, "one\n\n   \ntwo\nthree", echo)
+		if got, want := s.out.String(), "you said one\nyou said two\nyou said three\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if s.err.String() != "" {
+			t.Errorf("on the error stream: %q", s.err)
+		}
+	})
+	t.Run("a line is answered before the next is said", func(t *testing.T) {
+		var s *session
+		s = open(t, Options{In: strings.NewReader("one\ntwo\nthree\n")}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if written := strings.Count(s.out.String(), "\n"); written != n-1 {
+				t.Errorf("at request %d, %d replies were written", n, written)
+			}
+			return echo(ctx, n, req)
+		})
+		if err := s.door.Run(t.Context(), s.hub); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("a command is answered on the output", func(t *testing.T) {
+		s := talk(t, Options{}, "/help\n", echo)
+		if !strings.Contains(s.out.String(), "/compact [focus]") {
+			t.Errorf("got %q", s.out)
+		}
+	})
+	t.Run("what looks like a command is a message", func(t *testing.T) {
+		s := talk(t, Options{}, "/etc/passwd\n", echo)
+		if s.out.String() != "you said /etc/passwd\n" {
+			t.Errorf("got %q", s.out)
+		}
+	})
+	t.Run("a failure is told on the error stream", func(t *testing.T) {
+		s := talk(t, Options{}, "one\n", func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "internal words"}
+		})
+		if s.out.String() != "" || !strings.Contains(s.err.String(), "refuses my key") || strings.Contains(s.err.String(), "internal") {
+			t.Errorf("output %q, errors %q", s.out, s.err)
+		}
+	})
+	t.Run("a line of 1 MB is taken whole, one that is too long is refused in words", func(t *testing.T) {
+		long := strings.Repeat("word ", 200_000)
+		s := talk(t, Options{}, long+"\n"+strings.Repeat("x", maxLine+1)+"\nafter\n", func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llmtest.Say("yes"), nil
+		})
+		if s.out.String() != "yes\nyes\n" || !strings.Contains(s.err.String(), "more than 4 MB") {
+			t.Errorf("output %q, errors %q", s.out, s.err)
+		}
+		conversation, err := s.store.Find(t.Context(), "terminal:general")
+		if err != nil {
+			t.Fatal(err)
+		}
+		messages, err := conversation.Transcript(t.Context(), 1, 10)
+		if err != nil || len(messages) != 4 || strings.TrimSpace(messages[0].Text) != strings.TrimSpace(long) {
+			t.Errorf("%d messages, %v", len(messages), err)
+		}
+	})
+	t.Run("an end from outside ends the run, though the input goes on", func(t *testing.T) {
+		in, _ := io.Pipe()
+		defer in.Close()
+		s := open(t, Options{In: in}, echo)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		if err := s.door.Run(ctx, s.hub); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("the next start answers what was left, and only this channel's", func(t *testing.T) {
+		s := open(t, Options{In: strings.NewReader("now\n")}, echo)
+		for _, name := range []string{"terminal:general", "terminal:other"} {
+			conversation, err := s.store.Conversation(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := conversation.Deliver(t.Context(), inbound(person("Ada"), "left in "+name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.door.Run(t.Context(), s.hub); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.out.String(), "you said left in terminal:general\nyou said now\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func TestStatus(t *testing.T) {
+	event := compactor.Event{From: 1, To: 9, Messages: 9, BeforeTokens: 3400, AfterTokens: 1200, Window: 4000}
+	for _, test := range []struct {
+		name    string
+		state   compactor.EventState
+		trigger compactor.Trigger
+		kind    compactor.Kind
+		want    string
+	}{
+		{"a start", compactor.EventStarted, compactor.OnBackground, compactor.Leaf, "· summing up messages 1 to 9"},
+		{"a landing", compactor.EventLanded, compactor.OnBackground, compactor.Leaf, "· summed up messages 1 to 9: 3400 → 1200 tokens of 4000"},
+		{"a fold", compactor.EventLanded, compactor.OnRollup, compactor.Rollup, "· folded the summaries of messages 1 to 9: 3400 → 1200 tokens of 4000"},
+		{"an emergency", compactor.EventLanded, compactor.OnEmergency, compactor.Marker, "· hid, to be summed up later, messages 1 to 9: 3400 → 1200 tokens of 4000"},
+		{"nothing to do", compactor.EventNoop, compactor.OnBackground, compactor.Leaf, ""},
+		{"an intermediate step", compactor.EventStaged, compactor.OnBackground, compactor.Leaf, ""},
+	} {
+		event.State, event.Trigger, event.Kind = test.state, test.trigger, test.kind
+		if got := status(event); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+// The words of the quiet line that tells of a compaction.
+package terminal
+
+import (
+	"fmt"
+
+	"cairn/channel"
+)
+
+// status returns one line about event, or "" where silence is better: what a person
+// did not ask for and need not act on is told when it starts and when it is over.
+func status(event channel.Event) string {
+	span := fmt.Sprintf("messages %d to %d", event.From, event.To)
+	switch event.State {
+	case "started":
+		switch event.Trigger {
+		case "rollup":
+			return "· folding the summaries of " + span
+		case "heal":
+			return "· summing up again " + span
+		}
+		return "· summing up " + span
+	case "landed":
+		verb := "summed up"
+		switch event.Kind {
+		case "marker":
+			verb = "hid, to be summed up later,"
+		case "rollup":
+			verb = "folded the summaries of"
+		}
+		return fmt.Sprintf("· %s %s: %d → %d tokens of %d", verb, span, event.BeforeTokens, event.AfterTokens, event.Window)
+	case "failed":
+		return "· could not sum up " + span + ", nothing is lost: " + event.Error
+	case "undone":
+		return "· took back the summary of " + span
+	}
+	return ""
+}

@@ -1,0 +1,179 @@
+package terminal
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// buffer is a bytes.Buffer for several goroutines.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// wait returns once text stands in the buffer.
+func (b *buffer) wait(t *testing.T, text string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if strings.Contains(b.String(), text) {
+			return
+		}
+	}
+	t.Errorf("%q never came; there is %q", text, b)
+}
+
+// session is a terminal on a hub of its own, with a real store and a scripted model.
+type session struct {
+	door     *Terminal
+	hub      *channel.Hub
+	store    *memory.Store
+	out, err *buffer
+}
+
+type answer = func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
+
+// echo answers with what was said last, without the line's stamp.
+func echo(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+	return llmtest.Say("you said " + lastWords(req)), nil
+}
+
+func lastWords(req llm.Request) string {
+	text := req.Messages[len(req.Messages)-1].Text
+	text, _, _ = strings.Cut(text, "\n<now>")
+	_, words, _ := strings.Cut(text[max(strings.LastIndex(text, "[#"), 0):], "] ")
+	return strings.TrimSpace(words)
+}
+
+func scripted(f answer) *llmtest.Model { return &llmtest.Model{Func: f} }
+
+func open(t *testing.T, o Options, f answer) *session {
+	t.Helper()
+	return openWith(t, o, scripted(f))
+}
+
+func openWith(t *testing.T, o Options, model llm.Model) *session {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	s := &session{out: &buffer{}, err: &buffer{}}
+	if o.Out == nil {
+		o.Out, o.Err = s.out, s.err
+	}
+	if o.Channel == "" {
+		o.Channel, o.User = "general", "Ada"
+	}
+	var err error
+	if s.door, err = New(o); err != nil {
+		t.Fatal(err)
+	}
+	if s.store, err = memory.Open(t.Context(), memory.Options{Dir: t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
+	agent := channel.Agent{
+		ID: "test", Model: model, MaxOutput: 1000,
+		Policy: compactor.DefaultPolicy,
+	}
+	s.hub = channel.New(channel.Options{
+		Store: s.store, Agent: func(string) channel.Agent { return agent }, Doors: []channel.Door{s.door},
+		Log: slog.New(slog.DiscardHandler),
+	})
+	t.Cleanup(func() {
+		if err := s.hub.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.store.Close(); err != nil {
+			t.Error(err)
+		}
+		goleak.VerifyNone(t, before)
+	})
+	return s
+}
+
+// talk runs the terminal over input to its end.
+func talk(t *testing.T, o Options, input string, model answer) *session {
+	t.Helper()
+	o.In = strings.NewReader(input)
+	s := open(t, o, model)
+	if err := s.door.Run(t.Context(), s.hub); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestNames(t *testing.T) {
+	for _, o := range []Options{
+		{Channel: "", User: "Ada"},
+		{Channel: "  ", User: "Ada"},
+		{Channel: "a\nb", User: "Ada"},
+		{Channel: strings.Repeat("x", 101), User: "Ada"},
+		{Channel: "a\xff", User: "Ada"},
+		{Channel: "general", User: ""},
+		{Channel: "general", User: "A\x1b[2J"},
+	} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%+v was taken", o)
+		}
+	}
+	for _, name := range []string{"general", "terminal:general"} {
+		if full, err := Conversation(name); full != "terminal:general" || err != nil {
+			t.Errorf("%s is %q, %v", name, full, err)
+		}
+	}
+}
+
+func TestReadLine(t *testing.T) {
+	long := strings.Repeat("x", maxLine)
+	input := "one\r\n\ntwo \xff\xfe\n" + long + "\n" + long + "y\nlast"
+	var got []line
+	for line := range lines(t.Context(), strings.NewReader(input)) {
+		got = append(got, line)
+	}
+	want := []line{{1, "one", nil}, {2, "", nil}, {3, "two \uFFFD", nil}, {4, "", errTooLong}, {5, "", errTooLong}, {6, "last", nil}}
+	if len(got) != len(want) {
+		t.Fatalf("%d lines, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if got[i].number != want[i].number || got[i].err != want[i].err || got[i].text != want[i].text {
+			t.Errorf("line %d: got %.40q, %v", i+1, got[i].text, got[i].err)
+		}
+	}
+
+	t.Run("a reader that fails ends the lines with its error", func(t *testing.T) {
+		var last line
+		for line := range lines(t.Context(), io.MultiReader(strings.NewReader("a\n"), failing{})) {
+			last = line
+		}
+		if last.err == nil || last.err == errTooLong {
+			t.Errorf("got %v", last)
+		}
+	})
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
