@@ -75,7 +75,7 @@ func sit(t *testing.T, o Options, model llm.Model) *keyboard {
 		cancel()
 		<-left
 		_ = k.hub.Close() // a turn may still write to the terminal
-		_ = pty.Close() // ends what still reads from either end
+		_ = pty.Close()   // ends what still reads from either end
 		_ = tty.Close()
 		<-read
 	})
