@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"sync/atomic"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -28,14 +29,29 @@ func (a Agent) system() string {
 }
 
 // open loads a conversation's compactor as this agent's.
-func (a Agent) open(ctx context.Context, records compactor.Records, tools []llm.Tool, o compactor.Options) (*compactor.Compactor, error) {
-	a.Model.Window(ctx) // asked once, before anybody holds a lock
+func (a Agent) open(ctx context.Context, w *window, records compactor.Records, tools []llm.Tool, o compactor.Options) (*compactor.Compactor, error) {
+	w.model = a.Model
+	w.look(ctx)
 	o.Records, o.Tools = records, tools
 	o.Policy, o.Worker, o.Prompt, o.MaxOutput = a.Policy, a.Worker, a.WorkerPrompt, a.MaxOutput
-	o.System = a.system()
-	o.Window = func() int { return a.Model.Window(context.WithoutCancel(ctx)).Tokens }
+	o.System, o.Window = a.system(), w.last
 	return compactor.Open(ctx, o)
 }
+
+// window is a model's context window as it was last seen. Looking may ask the
+// server; the engine, which holds a lock when it wants the number, asks for the last.
+type window struct {
+	model  llm.Model
+	tokens atomic.Int64
+}
+
+func (w *window) look(ctx context.Context) int {
+	n := w.model.Window(ctx).Tokens
+	w.tokens.Store(int64(n))
+	return n
+}
+
+func (w *window) last() int { return int(w.tokens.Load()) }
 
 // Person is somebody who talks to the bot.
 type Person struct {

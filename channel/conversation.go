@@ -28,6 +28,7 @@ type conversation struct {
 	agent  Agent
 	engine *compactor.Compactor
 	tools  []llm.Tool
+	window window
 
 	mu      sync.Mutex    // guards everything below
 	asked   int64         // wakes so far
@@ -123,10 +124,10 @@ func (c *conversation) load(ctx context.Context) error {
 			defer c.mu.Unlock()
 			return c.turn
 		},
-		Budget:   func() int { return c.agent.Model.Window(c.hub.ctx).Tokens / searchShare },
+		Budget:   func() int { return c.window.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
 	})
-	engine, err := c.agent.open(ctx, c.records, c.tools, compactor.Options{
+	engine, err := c.agent.open(ctx, &c.window, c.records, c.tools, compactor.Options{
 		Slots: c.hub.slots, Log: c.log,
 		Notify: func(e compactor.Event) {
 			if o, ok := c.door.(Observer); ok {
@@ -149,8 +150,7 @@ func (c *conversation) load(ctx context.Context) error {
 
 // step takes up what waits, and answers it if anybody asked.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
-	window := c.agent.Model.Window(ctx).Tokens
-	burst, err := c.records.TakeUp(ctx, compactor.BurstBudget(window))
+	burst, err := c.records.TakeUp(ctx, compactor.BurstBudget(c.window.look(ctx)))
 	if err != nil || len(burst) == 0 {
 		return false, err
 	}

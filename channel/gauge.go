@@ -55,7 +55,7 @@ type Stone struct {
 // Gauge reads a conversation's gauge from the database alone.
 func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Context, error) {
 	tools := records.Tools(memory.ToolOptions{Turn: func() int64 { return 0 }})
-	engine, err := agent.open(ctx, records, tools, compactor.Options{})
+	engine, err := agent.open(ctx, new(window), records, tools, compactor.Options{})
 	if err != nil {
 		return Context{}, err
 	}

@@ -57,7 +57,7 @@ type importer struct {
 }
 
 func (in *importer) add(ctx context.Context, m Inbound) error {
-	window := in.c.agent.Model.Window(ctx).Tokens
+	window := in.c.window.look(ctx)
 	tokens := min(compactor.TokensOf(compactor.Message{
 		Role: "user", Seq: in.c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Time: m.Time,
 	})+2, compactor.BurstBudget(window))

@@ -94,6 +94,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls,
 		Request: func(_ context.Context, left int) (llm.Request, error) {
+			c.window.look(c.hub.ctx)
 			c.engine.Check(c.hub.ctx) // what it writes must not hang on /stop
 			messages, maxTokens, err := c.engine.Request()
 			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools}
@@ -118,6 +119,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 			}
 			overflows++
 			r.current.Reset()
+			c.window.look(c.hub.ctx) // the model has learnt from it
 			return c.engine.Overflow(c.hub.ctx)
 		},
 		Report: func(llm.Usage) { overflows = 0 },
