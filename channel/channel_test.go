@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -264,44 +265,55 @@ func TestAnOverflowThatDoesNotEndIsToldInWords(t *testing.T) {
 }
 
 // crash leaves the store as a kill would after a message was taken up.
-func crash(t *testing.T, r *rig, said time.Time) {
+func crash(t *testing.T, r *rig) {
 	t.Helper()
 	conv, err := r.store.Conversation(t.Context(), place)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := r.inbound("are you there?", true)
-	m.Time = said
+	m.Time = m.Time.Add(-48 * time.Hour) // what counts is when it arrived
 	if _, err := conv.Deliver(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	if taken, err := conv.TakeUp(t.Context(), 1000); err != nil || len(taken) != 1 {
+	if taken, err := conv.TakeUp(t.Context(), 1000, time.Time{}); err != nil || len(taken) != 1 {
 		t.Fatalf("took up %d, %v", len(taken), err)
 	}
 }
 
 func TestAnInterruptedTurnIsTakenUpAtStart(t *testing.T) {
 	r := newRig(t, echo)
-	crash(t, r, time.Now())
+	crash(t, r)
 	r.restart()
 	r.idle()
 	equal(t, "transcript", r.transcript(), []string{"user: are you there?", "assistant: answer 1"})
 }
 
-func TestAnOldInterruptedTurnIsLeftAsContext(t *testing.T) {
-	r := newRig(t, echo)
-	crash(t, r, time.Now().Add(-2*time.Hour))
-	r.restart()
-	r.idle()
-	equal(t, "transcript", r.transcript(), []string{"user: are you there?"})
-	r.say("hello", true)
-	r.idle()
-	equal(t, "sent", r.door.texts(), []string{"answer 1"})
+func TestWhatIsTooOldIsLeftAsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		crash(t, r)
+		conv, err := r.store.Conversation(t.Context(), place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conv.Deliver(t.Context(), r.inbound("anybody?", true)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		r.restart()
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
+		r.say("hello", true)
+		r.idle()
+		equal(t, "sent", r.door.texts(), []string{"answer 1"})
+		r.stop()
+	})
 }
 
 func TestATurnHasTwoAttempts(t *testing.T) {
 	r := newRig(t, echo)
-	crash(t, r, time.Now())
+	crash(t, r)
 	conv, err := r.store.Conversation(t.Context(), place)
 	if err != nil {
 		t.Fatal(err)
@@ -368,6 +380,52 @@ func TestASlowDoorDelaysNoTurn(t *testing.T) {
 	r.idle()
 	if n := len(r.door.texts()); n != len(r.model.Requests()) {
 		t.Errorf("%d replies of %d were sent", n, len(r.model.Requests()))
+	}
+}
+
+func TestSilenceDoesNotEndARunningWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		r.agent.Worker = &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+			select {
+			case <-time.After(time.Minute):
+			case <-ctx.Done():
+				return llm.Response{}, ctx.Err()
+			}
+			return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked."})), nil
+		}}
+		r.stop()
+		r.opts.Idle = time.Second
+		r.start()
+		for i := range 10 {
+			r.say(fmt.Sprint("message ", i, strings.Repeat(" word", 60)), false)
+		}
+		r.idle()
+		r.run("/compact")
+		time.Sleep(2 * time.Minute)
+		r.stop()
+		for _, e := range r.door.events {
+			if e.State == compactor.EventFailed {
+				t.Errorf("the worker was ended: %s", e.Error)
+			}
+		}
+		if n := len(r.door.events); n == 0 || r.door.events[n-1].State != compactor.EventLanded {
+			t.Error("nothing landed")
+		}
+	})
+}
+
+func TestEveryWriterIsSentOrCanceled(t *testing.T) {
+	r := newRig(t, echo)
+	r.door.fails = 1 // the sender is at work, trying again, when the next reply is written
+	for i := range 5 {
+		r.say(fmt.Sprint("message ", i), true)
+		r.door.until(t, "the answer", func() bool { return len(r.door.shown) > 2*i })
+		time.Sleep(200 * time.Millisecond)
+	}
+	r.idle()
+	if r.door.opened != len(r.door.sent)+r.door.canceled {
+		t.Errorf("%d writers were opened, %d sent, %d canceled", r.door.opened, len(r.door.sent), r.door.canceled)
 	}
 }
 

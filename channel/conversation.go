@@ -150,7 +150,7 @@ func (c *conversation) load(ctx context.Context) error {
 
 // step takes up what waits, and answers it if anybody asked.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
-	burst, err := c.records.TakeUp(ctx, compactor.BurstBudget(c.window.look(ctx)))
+	burst, err := c.records.TakeUp(ctx, compactor.BurstBudget(c.window.look(ctx)), time.Now().Add(-c.hub.o.CatchUp))
 	if err != nil || len(burst) == 0 {
 		return false, err
 	}
@@ -161,7 +161,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	for _, m := range burst {
 		c.accepted(m.ID, m.Seq)
 		if m.Addressed {
-			turn.Seq, turn.Time = m.Turn, m.Time
+			turn.Seq = m.Turn
 			turn.To = append(turn.To, m.ID)
 		}
 	}
@@ -181,7 +181,7 @@ func (c *conversation) resume(ctx context.Context) error {
 		if err != nil || !found {
 			return err
 		}
-		if time.Since(turn.Time) > c.hub.o.CatchUp {
+		if time.Since(turn.Since) > c.hub.o.CatchUp {
 			if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq}); err != nil {
 				return err
 			}
@@ -222,7 +222,7 @@ func (c *conversation) settleUp(asked int64, err error) {
 func (c *conversation) quiet() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.settled >= c.asked && c.sender.idle()
+	return c.settled >= c.asked && c.sender.idle() && (c.engine == nil || !c.engine.Busy())
 }
 
 // settle returns when all that was asked so far is done and sent, or with the

@@ -26,6 +26,7 @@ type door struct {
 	mu       sync.Mutex // guards everything below
 	shown    []string
 	sent     []channel.Piece
+	opened   int // writers
 	canceled int
 	accepted []string
 	events   []compactor.Event
@@ -47,7 +48,10 @@ func (d *door) Split(text string) []string {
 	return append(pieces, text)
 }
 
-func (d *door) Reply(conversation string, to []string) channel.Writer { return &writer{d: d} }
+func (d *door) Reply(conversation string, to []string) channel.Writer {
+	d.note(func() { d.opened++ })
+	return &writer{d: d}
+}
 
 func (d *door) note(f func()) {
 	d.mu.Lock()

@@ -28,6 +28,13 @@ func (s *sender) keep(reply string, w Writer) {
 	s.writers[reply] = w
 }
 
+// drop forgets the writer of a reply that will not be sent.
+func (s *sender) drop(reply string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.writers, reply)
+}
+
 // start makes the sender look into the outbox.
 func (s *sender) start(ctx context.Context) {
 	s.mu.Lock()

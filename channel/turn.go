@@ -192,6 +192,11 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
+	if o.Reply == "" || o.Failure {
+		r.writer.Cancel()
+	} else {
+		c.sender.keep(o.Reply, r.writer) // before the row is there for a sender to find
+	}
 	var err error
 	for try := range finishTries {
 		if try > 0 {
@@ -203,6 +208,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	}
 	history := c.engine.History()
 	if err != nil {
+		c.sender.drop(o.Reply)
 		r.writer.Cancel()
 		history.Truncate(r.first)
 		return err
@@ -211,11 +217,6 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		history.Append(o.Messages[n-1])
 	}
 	c.engine.Answered()
-	if o.Reply == "" || o.Failure {
-		r.writer.Cancel()
-	} else {
-		c.sender.keep(o.Reply, r.writer)
-	}
 	c.sender.start(c.hub.ctx)
 	c.engine.Check(c.hub.ctx)
 	return nil

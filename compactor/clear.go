@@ -16,35 +16,62 @@ import (
 // them would make it ask again.
 var neverCleared = []string{"context", "memory_search", "recall", "expand"}
 
-// clearResults shows the tool results of lines up to clearedTo as p says, and
-// returns the tokens that freed. It begins with the whole result each time, so
-// that a restart shows the same. limit is lineOf's.
-func clearResults(lines []line, clearedTo int64, p Policy, limit int) (freed int) {
-	newest, kept := true, 0
+// result is a tool's result in the forms in which it may stand in the view. They
+// are made once, so that choosing among them costs nothing.
+type result struct {
+	whole form // as it came, clipped if it is huge
+	brief form // its first and last lines
+	gone  form // the placeholder
+}
+
+type form struct {
+	text   string
+	tokens int
+}
+
+// resultOf makes the forms of m's result. A form that would be no smaller than
+// the one before it is that one.
+func resultOf(m Message, whole form, sh shape) *result {
+	r := &result{whole: whole, brief: whole}
+	smaller := func(than form, text string) form {
+		if tokens := shownCost(m, text); tokens < than.tokens {
+			return form{text, tokens}
+		}
+		return than
+	}
+	r.brief = smaller(whole, shorten(whole.text, sh.maxLines))
+	r.gone = r.brief
+	if len(whole.text) >= sh.minChars && !slices.Contains(neverCleared, m.Tool) {
+		r.gone = smaller(r.brief, placeholder(m.Tool, whole.text))
+	}
+	return r
+}
+
+// clearResults chooses the form of each tool result: those behind clearedTo and the
+// newest before it stand whole, a few more stand shortened, the others are cleared.
+// It returns what that changed in tokens.
+func clearResults(lines []line, clearedTo int64, kept int) (grown int) {
+	n := 0
 	for i := len(lines) - 1; i >= 0; i-- {
 		l := &lines[i]
-		if l.Role != llm.RoleTool || l.Seq > clearedTo {
+		if l.result == nil {
 			continue
 		}
-		before := l.tokens
-		*l = lineOf(l.Message, limit)
-		stays := kept < p.ToolResultsKept || slices.Contains(neverCleared, l.Tool)
-		kept++
-		text := l.text
-		switch {
-		case newest:
-		case stays:
-			text = shorten(text, p.ToolOutputMaxLines)
-		case len(text) >= p.ToolResultMinChars:
-			text = placeholder(l.Tool, text)
+		shown := l.result.whole
+		if l.Seq <= clearedTo {
+			switch {
+			case n == 0:
+			case n < kept:
+				shown = l.result.brief
+			default:
+				shown = l.result.gone
+			}
+			n++
 		}
-		newest = false
-		if cost := shownCost(l.Message, text); cost < l.tokens {
-			l.text, l.tokens = text, cost
-		}
-		freed += before - l.tokens
+		grown += shown.tokens - l.tokens
+		l.text, l.tokens = shown.text, shown.tokens
 	}
-	return freed
+	return grown
 }
 
 // placeholder stands for a cleared result. A failure keeps its first line: the

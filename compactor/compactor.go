@@ -50,7 +50,8 @@ type Compactor struct {
 	idle     chan struct{}
 	staged   []Compaction // stored rows that have not landed, in order
 	pace     pace
-	draining bool // built-in summaries are not healed any more
+	sore     map[int64]pace // rows whose healing failed, by id
+	draining bool           // built-in summaries are not healed any more
 	last     Event
 	noTools  bool // the worker's server refuses tools
 	warned   bool
@@ -72,7 +73,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
 	p := o.Policy()
-	c := &Compactor{o: o, h: newHistory(state, p.limits(o.Window()), p), staged: state.Staged, frameCost: frameCost(o)}
+	c := &Compactor{o: o, h: newHistory(state, p.shape(o.Window())), staged: state.Staged, sore: make(map[int64]pace), frameCost: frameCost(o)}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c, nil
 }
@@ -88,23 +89,32 @@ func frameCost(o Options) int {
 // Close cancels a running worker and waits for it. Its row becomes failed and its
 // span stays visible.
 func (c *Compactor) Close() {
-	c.cancel()
+	c.mu.Lock()
+	c.cancel() // under the lock: whoever starts a worker has looked, or will see it
+	c.mu.Unlock()
 	c.workers.Wait()
+}
+
+// Busy tells whether a worker is running.
+func (c *Compactor) Busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.busy != nil
 }
 
 // History returns the conversation's history, for its owner.
 func (c *Compactor) History() *History { return c.h }
 
 // Answered ends the running turn: what was appended is on disk now.
-func (c *Compactor) Answered() { c.h.Answered(c.o.Policy()) }
+func (c *Compactor) Answered() { c.h.Answered() }
 
 // Check looks at how full the window is, and does what the level demands:
 // emergency at once and without a model, the others by starting the worker. It
 // waits for no model. Call it after everything that was taken up and before every request.
 func (c *Compactor) Check(ctx context.Context) {
 	p, window := c.o.Policy(), c.o.Window()
-	c.h.reshape(p.limits(window), p)
-	c.flush(ctx, p)
+	c.h.reshape(p.shape(window))
+	c.flush(ctx)
 	c.landStaged(ctx, p)
 	if levelOf(c.used(c.h.snapshot()), window, p) == emergency {
 		c.relieve(ctx, OnEmergency, int(p.BackgroundThreshold*float64(window)))
@@ -137,7 +147,7 @@ func (c *Compactor) Request() (messages []llm.Message, maxTokens int, err error)
 // tells whether the next request is smaller.
 func (c *Compactor) Overflow(ctx context.Context) bool {
 	p, window := c.o.Policy(), c.o.Window()
-	c.h.reshape(p.limits(window), p)
+	c.h.reshape(p.shape(window))
 	before := c.used(c.h.snapshot())
 	goal := int(p.BackgroundThreshold * float64(window))
 	c.relieve(ctx, OnReactive, min(goal, before-before/8))
@@ -149,7 +159,7 @@ type Gauge struct {
 	Used, Window int // tokens; used counts the prompt of the next request and the reply's reserve
 	Frame        int // of Used: system prompt and tools
 	Head         int // of Used: first messages and the stack
-	Verbatim     int // of Used: messages
+	Verbatim     int // of Used: messages, and the volatile block of a running turn
 	Reserve      int // of Used: kept free for the reply
 	Lines        int // verbatim messages
 	Stack        []Compaction
@@ -163,7 +173,7 @@ type Gauge struct {
 func (c *Compactor) Gauge() Gauge {
 	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
 	g := Gauge{
-		Used: c.used(s), Window: window, Frame: c.frameCost, Head: s.headCost, Verbatim: s.lineCost,
+		Used: c.used(s), Window: window, Frame: c.frameCost, Head: s.headCost, Verbatim: s.lineCost + s.nowCost,
 		Reserve: Reserve(c.o.MaxOutput, window), Lines: len(s.lines), Stack: s.head.Stack, Policy: p,
 	}
 	c.mu.Lock()

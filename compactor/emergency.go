@@ -14,24 +14,24 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	before := c.used(c.h.snapshot())
 	if from, to := c.reading(); to != 0 {
 		s := c.h.snapshot()
-		c.hide(ctx, trigger, p, planSpan(within(s, from, to), s.lineCost, 0, 0))
+		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, 0, 0))
 	}
 	if used := c.used(c.h.snapshot()); used >= goal {
 		s := c.h.snapshot()
 		need := max(int(p.EmergencyFraction*float64(s.lineCost)), used-goal+markerCost)
-		c.hide(ctx, trigger, p, planSpan(s, need, p.KeepLastN, p.tail(window)))
+		c.hide(ctx, trigger, planSpan(s, need, p.KeepLastN, p.tail(window)))
 	}
-	limit := c.h.snapshot().clipTo
+	limit := c.h.snapshot().shape.clipTo
 	if c.used(c.h.snapshot()) >= goal && c.h.snapshot().open != 0 {
-		c.h.clearRunning(p, limit)
+		c.h.clearRunning(limit)
 	}
 	ceiling := int(p.EmergencyThreshold * float64(window))
 	for c.used(c.h.snapshot()) >= ceiling && c.h.snapshot().open != 0 && limit > minResult {
 		limit /= 2
-		c.h.clearRunning(p, limit)
+		c.h.clearRunning(limit)
 	}
 	if s := c.h.snapshot(); c.used(s) > window {
-		c.hide(ctx, trigger, p, planSpan(s, c.used(s)-window+markerCost, 0, 0))
+		c.hide(ctx, trigger, planSpan(s, c.used(s)-window+markerCost, 0, 0))
 	}
 	if after := c.used(c.h.snapshot()); after >= before {
 		c.warnOnce(after, window)
@@ -62,7 +62,7 @@ func within(s snapshot, from, to int64) snapshot {
 
 // hide puts a span behind a marker: a row first, then the swap in memory. If the
 // disk refuses, the swap is made all the same and the row is written later.
-func (c *Compactor) hide(ctx context.Context, trigger Trigger, p Policy, sp span) {
+func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 	if len(sp.lines) == 0 {
 		return
 	}
@@ -78,7 +78,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, p Policy, sp span
 			c.told(marker, before)
 			return
 		}
-		before, _, taken := c.h.swap(head, p)
+		before, _, taken := c.h.swap(head)
 		if applied && taken {
 			c.told(marker, before+c.frameCost+Reserve(c.o.MaxOutput, c.o.Window()))
 			return
@@ -140,7 +140,7 @@ func (c *Compactor) told(marker Compaction, before int) {
 }
 
 // flush writes what an emergency could hide in memory only.
-func (c *Compactor) flush(ctx context.Context, p Policy) {
+func (c *Compactor) flush(ctx context.Context) {
 	s := c.h.snapshot()
 	if len(s.hidden) == 0 {
 		return
@@ -153,7 +153,7 @@ func (c *Compactor) flush(ctx context.Context, p Policy) {
 	}
 	head, _, err := c.o.Records.Apply(ctx, s.head.Generation, Change{Markers: markers})
 	if err == nil {
-		c.h.swap(head, p)
+		c.h.swap(head)
 	}
 }
 
@@ -172,7 +172,7 @@ func (c *Compactor) clearBatch(ctx context.Context, p Policy, window int) {
 		if err != nil {
 			return // the next check tries again
 		}
-		c.h.swap(head, p)
+		c.h.swap(head)
 		if applied {
 			return
 		}

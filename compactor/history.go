@@ -25,10 +25,8 @@ type History struct {
 	nowCost   int    // what volatile costs
 	stored    int64  // messages up to this seq are on disk
 	clearedTo int64  // as shown: may run ahead of the head's in the running turn
-	squeezed  bool   // the running turn's results are clipped below clipTo
-	clipTo    int    // largest share a single message may take, in tokens
-	firstMost int    // tokens all copies of first messages may take together
-	firstKeep int    // how many of them
+	squeezed  bool   // the running turn's results are clipped below the shape's bound
+	shape     shape
 }
 
 // snapshot is a consistent look at a history. Its slices must not be written.
@@ -44,20 +42,13 @@ type snapshot struct {
 	nowCost   int
 	stored    int64
 	clearedTo int64
-	clipTo    int
+	shape     shape
 }
 
 // cost is what head, messages and volatile block cost, in tokens.
 func (s snapshot) cost() int { return s.headCost + s.lineCost + s.nowCost }
 
-// limits are the shares of the window that shape how a history is shown.
-type limits struct {
-	clipTo    int
-	firstMost int
-	firstKeep int
-}
-
-func newHistory(state State, lim limits, p Policy) *History {
+func newHistory(state State, sh shape) *History {
 	h := &History{
 		head: state.Head, next: state.Next, open: state.Open, stored: state.Next - 1,
 		clearedTo: state.Head.ClearedTo,
@@ -68,7 +59,7 @@ func newHistory(state State, lim limits, p Policy) *History {
 	for _, m := range state.Messages {
 		h.lines = append(h.lines, line{Message: m})
 	}
-	h.reshape(lim, p)
+	h.reshape(sh)
 	return h
 }
 
@@ -84,11 +75,11 @@ func (h *History) Next() int64 {
 // is appended before it is on disk; see Stored.
 func (h *History) Append(messages ...Message) {
 	h.mu.Lock()
-	clipTo := h.clipTo
+	sh := h.shape
 	h.mu.Unlock()
 	lines := make([]line, len(messages))
 	for i, m := range messages {
-		lines[i] = lineOf(m, clipTo)
+		lines[i] = lineOf(m, sh)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,14 +111,14 @@ func (h *History) Begin(volatile string) {
 }
 
 // Answered ends the running turn: what was appended is on disk now.
-func (h *History) Answered(p Policy) {
+func (h *History) Answered() {
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	squeezed := h.squeezed
 	h.open, h.volatile, h.nowCost = 0, "", 0
 	h.stored = h.next - 1
-	if h.squeezed {
-		h.squeezed = false
-		h.clearLocked(h.clearedTo, p, h.clipTo)
+	h.mu.Unlock()
+	if squeezed {
+		h.showResults(0)
 	}
 }
 
@@ -141,13 +132,18 @@ func (h *History) Stored() {
 // Truncate forgets the messages from seq on: a turn failed before it was written.
 func (h *History) Truncate(seq int64) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	n, _ := slices.BinarySearchFunc(h.lines, seq, func(l line, seq int64) int { return int(l.Seq - seq) })
 	for _, l := range h.lines[n:] {
 		h.lineCost -= l.tokens
 	}
 	h.lines = slices.Clip(h.lines[:n]) // the next append copies: snapshots keep theirs
 	h.next = min(h.next, seq)
+	cleared := h.clearedTo > h.head.ClearedTo
+	h.clearedTo = h.head.ClearedTo
+	h.mu.Unlock()
+	if cleared {
+		h.showResults(0)
+	}
 }
 
 func (h *History) snapshot() snapshot {
@@ -156,38 +152,78 @@ func (h *History) snapshot() snapshot {
 	return snapshot{
 		head: h.head, headText: h.headText, headCost: h.headCost,
 		lines: h.lines, lineCost: h.lineCost, hidden: h.hidden, open: h.open, volatile: h.volatile, nowCost: h.nowCost,
-		stored: h.stored, clearedTo: h.clearedTo, clipTo: h.clipTo,
+		stored: h.stored, clearedTo: h.clearedTo, shape: h.shape,
 	}
 }
 
-// reshape shows everything anew under other limits.
-func (h *History) reshape(lim limits, p Policy) {
+// reshape shows everything anew if the shape is another one. Only the owner does
+// that, so that nothing is appended meanwhile.
+func (h *History) reshape(sh shape) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.clipTo == lim.clipTo && h.firstMost == lim.firstMost && h.firstKeep == lim.firstKeep {
+	same := h.shape == sh
+	h.mu.Unlock()
+	if same {
 		return
 	}
-	h.clipTo, h.firstMost, h.firstKeep = lim.clipTo, lim.firstMost, lim.firstKeep
-	lines := make([]line, len(h.lines))
-	for i, l := range h.lines {
-		lines[i] = lineOf(l.Message, h.clipTo)
-	}
+	h.rework(sh, func(l line) line { return lineOf(l.Message, sh) })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.shape = sh
 	h.fitFirstLocked()
-	clearResults(lines, h.clearedTo, p, h.clipTo)
-	h.setLinesLocked(lines)
 	h.headText, h.headCost = renderHead(h.keptFirstLocked(), h.head.Stack)
+}
+
+// rework puts another line in the place of each, made without the lock. Lines may
+// leave meanwhile, which a worker's landing does; then it begins again.
+func (h *History) rework(sh shape, f func(line) line) {
+	for {
+		h.mu.Lock()
+		old, clearedTo := h.lines, h.clearedTo
+		h.mu.Unlock()
+		lines, cost := make([]line, len(old)), 0
+		for i, l := range old {
+			lines[i] = f(l)
+			cost += lines[i].tokens
+		}
+		cost += clearResults(lines, clearedTo, sh.kept)
+		h.mu.Lock()
+		if len(h.lines) == len(old) && h.clearedTo == clearedTo {
+			h.lines, h.lineCost = lines, cost
+			h.mu.Unlock()
+			return
+		}
+		h.mu.Unlock()
+	}
+}
+
+// showResults shows tool results in at most limit tokens each; 0: as the shape says.
+func (h *History) showResults(limit int) {
+	h.mu.Lock()
+	sh := h.shape
+	h.squeezed = limit > 0 && limit < sh.clipTo
+	h.mu.Unlock()
+	if limit > 0 {
+		sh.clipTo = min(sh.clipTo, limit)
+	}
+	h.rework(sh, func(l line) line {
+		if l.result == nil {
+			return l
+		}
+		return lineOf(l.Message, sh)
+	})
 }
 
 // fitFirstLocked clips the copies of the first messages so that together they
 // stay inside their budget.
 func (h *History) fitFirstLocked() {
 	first := make([]line, len(h.first))
-	left := h.firstMost
+	sh := h.shape
+	sh.clipTo = h.shape.firstMost
 	for i, f := range h.first {
 		first[i] = f
-		if i < h.firstKeep && left > 2*perMessage {
-			first[i] = lineOf(f.Message, left)
-			left -= first[i].tokens
+		if i < sh.firstKeep && sh.clipTo > 2*perMessage {
+			first[i] = lineOf(f.Message, sh)
+			sh.clipTo -= first[i].tokens
 		}
 	}
 	h.first = first
@@ -195,7 +231,7 @@ func (h *History) fitFirstLocked() {
 
 func (h *History) keptFirstLocked() []line {
 	var kept []line
-	for _, f := range h.first[:min(h.firstKeep, len(h.first))] {
+	for _, f := range h.first[:min(h.shape.firstKeep, len(h.first))] {
 		if f.text != "" {
 			kept = append(kept, f)
 		}
@@ -214,7 +250,7 @@ func (h *History) setLinesLocked(lines []line) {
 // covers leaves the lines, and old tool results are shown as it says. It returns
 // the cost before and after, of one instant. Rendering is done before the lock is
 // taken; what is left under it touches only the lines that leave.
-func (h *History) swap(head Head, p Policy) (before, after int, taken bool) {
+func (h *History) swap(head Head) (before, after int, taken bool) {
 	committed := head.Stack
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -238,7 +274,7 @@ func (h *History) swap(head Head, p Policy) (before, after int, taken bool) {
 	h.head, h.headText, h.headCost, h.hidden = head, headText, headCost, hidden
 	h.dropCoveredLocked()
 	if head.ClearedTo > h.clearedTo {
-		h.clearLocked(head.ClearedTo, p, h.clipTo)
+		h.clearLocked(head.ClearedTo)
 	}
 	return before, h.headCost + h.lineCost + h.nowCost, true
 }
@@ -298,23 +334,22 @@ func (h *History) dropCoveredLocked() {
 	h.setLinesLocked(kept)
 }
 
-// clearLocked shows tool results up to seq cleared. The array is copied only if
-// there are any: snapshots keep what they saw.
-func (h *History) clearLocked(seq int64, p Policy, clipTo int) {
+// clearLocked clears tool results up to seq. The array is copied only if there are
+// any: snapshots keep what they saw.
+func (h *History) clearLocked(seq int64) {
 	h.clearedTo = seq
 	if lastResult(h.lines, seq) == 0 {
 		return
 	}
-	lines := slices.Clone(h.lines)
-	h.lineCost -= clearResults(lines, seq, p, clipTo)
-	h.lines = lines
+	h.lines = slices.Clone(h.lines)
+	h.lineCost += clearResults(h.lines, seq, h.shape.kept)
 }
 
 // clearRunning clears the tool results of everything, the running turn's too, and
-// then shows each of those in at most limit tokens. It lasts until the turn's end.
-func (h *History) clearRunning(p Policy, limit int) {
+// shows each of those in at most limit tokens. It lasts until the turn's end.
+func (h *History) clearRunning(limit int) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.squeezed = limit < h.clipTo
-	h.clearLocked(h.next-1, p, min(limit, h.clipTo))
+	h.clearedTo = h.next - 1
+	h.mu.Unlock()
+	h.showResults(limit)
 }

@@ -8,9 +8,11 @@ import (
 // job is one piece of work in the background: a row to be made, and who makes it.
 type job struct {
 	row      Compaction
-	tokens   int  // of the span, as it stood when planned
-	most     int  // tokens the text may have, if less than the policy says; 0: that
-	builtIn  bool // the built-in summarizer makes it
+	tokens   int   // of the span, as it stood when planned
+	most     int   // tokens the text may have, if less than the policy says; 0: that
+	heals    int64 // the row this takes the place of; 0: none
+	builtIn  bool  // the built-in summarizer makes it
+	degraded bool  // a fold on the way failed and the built-in summarizer stood in
 	policy   Policy
 	window   int
 	children []Compaction // of a rollup
@@ -75,7 +77,7 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 			return c.planRollup(children, OnRollup, p, window, builtIn)
 		}
 	}
-	return c.planHealLocked(s, c.staged, p, window, used, builtIn)
+	return c.planHealLocked(s, p, window, used, now, builtIn)
 }
 
 // summarizerLocked tells who makes the next summary, and whether anybody may now.
@@ -116,12 +118,19 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 // for another day when the process is about to end. What
 // a staged row will heal is not bought again. A
 // heal that makes the view larger needs room for it; one that does not may always run.
-func (c *Compactor) planHealLocked(s snapshot, staged []Compaction, p Policy, window, used int, builtIn bool) *job {
+func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now time.Time, builtIn bool) *job {
 	for _, row := range s.head.Stack {
-		if row.ID == 0 || !row.NeedsHealing() || (builtIn || c.draining) && row.Kind != Marker || overlaps(staged, row) {
+		if row.ID == 0 || !row.NeedsHealing() || (builtIn || c.draining) && row.Kind != Marker || overlaps(c.staged, row) {
+			continue
+		}
+		if now.Before(c.sore[row.ID].retryAt) {
 			continue
 		}
 		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, builtIn)
+		j.heals = row.ID
+		if row.Kind == Rollup && !builtIn {
+			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
+		}
 		j.most = room(used, window, p) + row.Tokens - headingCost
 		if row.Kind != Marker {
 			j.most = max(j.most, Estimate(row.Text))

@@ -7,7 +7,7 @@ import (
 )
 
 // land makes staged rows active and shows the new head.
-func (c *Compactor) land(ctx context.Context, rows []Compaction, p Policy) error {
+func (c *Compactor) land(ctx context.Context, rows []Compaction) error {
 	ids := make([]int64, len(rows))
 	for i, row := range rows {
 		ids[i] = row.ID
@@ -18,7 +18,7 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction, p Policy) error
 		return fmt.Errorf("land the summary: %w", err)
 	}
 	rest := c.frameCost + Reserve(c.o.MaxOutput, c.o.Window())
-	before, after, _ := c.h.swap(head, p)
+	before, after, _ := c.h.swap(head)
 	before, after = before+rest, after+rest
 	for _, row := range now {
 		e := eventOf(row, EventLanded, c.o.Window())
@@ -37,7 +37,7 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction, p Policy) error
 // and there is no room for that by now: usage may have risen while the worker ran.
 func (c *Compactor) landWithRoom(ctx context.Context, rows []Compaction, p Policy) error {
 	if c.roomFor(rows, p) {
-		return c.land(ctx, rows, p)
+		return c.land(ctx, rows)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *Compactor) landStaged(ctx context.Context, p Policy) {
 	if len(rows) == 0 || !c.roomFor(rows, p) {
 		return
 	}
-	if err := c.land(ctx, rows, p); err != nil {
+	if err := c.land(ctx, rows); err != nil {
 		c.o.Log.Warn("a stored summary could not land yet", "error", err)
 		return
 	}

@@ -23,10 +23,11 @@ func (p *pace) failed(now time.Time) {
 
 func (p *pace) worked() { p.failures, p.retryAt = 0, time.Time{} }
 
-// freed notes what a landing freed of its span: two in a row that free less than
-// a twentieth pause the levels below emergency.
-func (p *pace) freed(tokens, ofSpan int, now time.Time, cooldown time.Duration) {
-	if tokens*20 >= ofSpan {
+// freed notes what a landing freed of its span, and whether the window is full all
+// the same. Two landings in a row that free less than a twentieth, or too little,
+// pause the levels below emergency: what fills the window is then not what they can move.
+func (p *pace) freed(tokens, ofSpan int, full bool, now time.Time, cooldown time.Duration) {
+	if tokens*20 >= ofSpan && !full {
 		p.useless = 0
 		return
 	}

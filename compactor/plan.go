@@ -72,8 +72,11 @@ func Reserve(maxOutput, window int) int {
 // BurstBudget is how much of the window the messages of one turn may take.
 func BurstBudget(window int) int { return window / messageShare }
 
-func (p Policy) limits(window int) limits {
-	return limits{clipTo: window / messageShare, firstMost: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst}
+func (p Policy) shape(window int) shape {
+	return shape{
+		clipTo: window / messageShare, firstMost: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst,
+		kept: p.ToolResultsKept, minChars: p.ToolResultMinChars, maxLines: p.ToolOutputMaxLines,
+	}
 }
 
 // stackBudget is what the stack may cost, in tokens.
@@ -187,8 +190,9 @@ func stackCost(stack []Compaction) (tokens int) {
 }
 
 // planFold chooses the neighbours to fold into one: the oldest run of two to
-// fanIn rows of one level, else the lightest run of two or more. Neighbours leave
-// no message between them. nil means that nothing can be folded.
+// fanIn rows of one level, else the lightest run of two, which is the one over the
+// fewest messages: so the oldest text is not summed up again and again. Neighbours
+// leave no message between them. nil means that nothing can be folded.
 func planFold(stack []Compaction, fanIn int) []Compaction {
 	for i := 0; i < len(stack); {
 		j := i + 1
@@ -206,8 +210,8 @@ func planFold(stack []Compaction, fanIn int) []Compaction {
 		if !adjacent(stack[i-1], stack[i]) {
 			continue
 		}
-		if cost := stackCost(stack[i-1 : i+1]); best == nil || cost < lightest {
-			best, lightest = stack[i-1:i+1], cost
+		if weight := stack[i-1].Messages + stack[i].Messages; best == nil || weight < lightest {
+			best, lightest = stack[i-1:i+1], weight
 		}
 	}
 	return best

@@ -113,7 +113,7 @@ func TestASpanReachesBackToItsNeighbour(t *testing.T) {
 func stackOf(levels ...int) []Compaction {
 	var stack []Compaction
 	for i, l := range levels {
-		stack = append(stack, Compaction{ID: int64(i + 1), From: int64(10*i + 1), To: int64(10*i + 10), Level: l, Kind: Leaf, Tokens: 10 + i})
+		stack = append(stack, Compaction{ID: int64(i + 1), From: int64(10*i + 1), To: int64(10*i + 10), Level: l, Kind: Leaf, Tokens: 10, Messages: 100 - i})
 	}
 	return stack
 }
@@ -130,11 +130,11 @@ func TestFold(t *testing.T) {
 	}{
 		{"takes the oldest run of one level", stackOf(2, 1, 1, 0, 0, 0), []int64{2, 3}},
 		{"takes as many as fan-in allows", stackOf(0, 0, 0, 0, 0), []int64{1, 2, 3, 4}},
-		{"without a run of one level takes the lightest two", stackOf(2, 1, 0), []int64{1, 2}},
+		{"without a run of one level takes the two over the fewest messages", stackOf(2, 1, 0), []int64{2, 3}},
 		{"never folds across messages", gap, []int64{2, 3}},
 		{"never folds what is not on disk", unwritten, nil},
 		{"does not fold a single one", stackOf(0), nil},
-		{"at the deepest level takes the lightest two", stackOf(MaxLevel, MaxLevel, 0), []int64{1, 2}},
+		{"at the deepest level takes the lightest two", stackOf(MaxLevel, MaxLevel, 0), []int64{2, 3}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []int64
@@ -188,16 +188,16 @@ func TestPaceBacksOffAndPauses(t *testing.T) {
 	if p.failures != 0 || !p.retryAt.IsZero() {
 		t.Error("a success does not clear the failures")
 	}
-	p.freed(4, 100, now, time.Minute)
+	p.freed(4, 100, false, now, time.Minute)
 	if p.why(now) != "" {
 		t.Error("one useless landing pauses")
 	}
-	p.freed(5, 100, now, time.Minute)
-	p.freed(4, 100, now, time.Minute)
+	p.freed(5, 100, false, now, time.Minute)
+	p.freed(4, 100, false, now, time.Minute)
 	if p.why(now) != "" {
 		t.Error("useless landings that do not follow each other pause")
 	}
-	p.freed(4, 100, now, time.Minute)
+	p.freed(90, 100, true, now, time.Minute)
 	if p.why(now) == "" || p.why(now.Add(time.Minute)) != "" {
 		t.Error("two useless landings in a row do not pause for the cooldown")
 	}

@@ -22,7 +22,8 @@ type Records interface {
 	// markers and built-in summaries: those are replaced, and what of them reaches
 	// beyond the span stays hidden behind a new marker. A rollup lands if its
 	// children are active and tile its span; they become folded. What cannot land
-	// becomes stale. clearedTo, if larger than the stored one, is stored with it.
+	// becomes stale. A rollup that heals a rollup takes its place and its children.
+	// clearedTo, if larger than the stored one, is stored with it.
 	// It returns the head as committed and the rows as they stand now.
 	Land(ctx context.Context, rows []int64, clearedTo int64) (Head, []Compaction, error)
 
@@ -50,6 +51,8 @@ type Job interface {
 	// Messages returns the messages of [from, to], deleted ones left out, at most
 	// limit of them, oldest first.
 	Messages(ctx context.Context, from, to int64, limit int) ([]Message, error)
+	// Children returns the rows a rollup folded, oldest first.
+	Children(ctx context.Context, rollup int64) ([]Compaction, error)
 	// Tools returns memory_save, bound to the job: it checks at once and keeps at
 	// most draftLimit drafts, which Store writes.
 	Tools(draftLimit int) []llm.Tool

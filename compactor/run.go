@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"time"
+
+	"cairn/llm"
 )
 
 // start runs j in the background, and after it what is due then. It does nothing
@@ -45,23 +49,28 @@ func (c *Compactor) run(j *job) {
 		c.fail(j, rows, before, now, err)
 		return
 	}
+	full := levelOf(c.used(c.h.snapshot()), c.o.Window(), c.o.Policy()) != calm
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !j.builtIn || c.o.Worker == nil {
+	switch {
+	case j.degraded:
+		c.pace.failed(now)
+	case !j.builtIn || c.o.Worker == nil:
 		c.pace.worked()
 	}
-	if j.row.Kind == Leaf && j.row.Trigger != OnHeal {
-		c.pace.freed(j.tokens-rows[0].Tokens, j.tokens, now, time.Duration(j.policy.Cooldown))
+	if j.heals == 0 && j.row.Kind == Leaf {
+		c.pace.freed(j.tokens-rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
 	}
 }
 
 // fail reports a job that came to nothing. Rows that were stored before it failed
 // land with the next check.
 func (c *Compactor) fail(j *job, stored []Compaction, before int, now time.Time, err error) {
+	stack := c.h.snapshot().head.Stack
 	c.mu.Lock()
 	c.staged = append(c.staged, stored...)
 	if c.ctx.Err() == nil {
-		c.pace.failed(now)
+		c.failedLocked(j, stack, now, err)
 	}
 	c.mu.Unlock()
 	e := j.event(EventFailed)
@@ -76,15 +85,27 @@ func (c *Compactor) fail(j *job, stored []Compaction, before int, now time.Time,
 	c.notify(e)
 }
 
+// failedLocked makes the next try wait. A row that cannot be healed, because of
+// what it holds, holds up no other work; a model that does not answer does.
+func (c *Compactor) failedLocked(j *job, stack []Compaction, now time.Time, err error) {
+	var provider *llm.Error
+	if down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); j.heals == 0 || down {
+		c.pace.failed(now)
+	}
+	if j.heals == 0 {
+		return
+	}
+	sore := c.sore[j.heals]
+	sore.failed(now)
+	c.sore[j.heals] = sore
+	maps.DeleteFunc(c.sore, func(id int64, _ pace) bool {
+		return !slices.ContainsFunc(stack, func(row Compaction) bool { return row.ID == id })
+	})
+}
+
 // work makes the summary and the folds that keep the stack inside its budget, and
 // returns their rows, staged, in the order in which they are to land.
 func (c *Compactor) work(j *job) (rows []Compaction, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.o.Log.Error("the worker panicked", "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the worker broke: %v", p)
-		}
-	}()
 	if c.o.Slots != nil {
 		select {
 		case c.o.Slots <- struct{}{}:
@@ -121,8 +142,20 @@ func (c *Compactor) fold(of *job, children []Compaction) (Compaction, error) {
 	if err == nil || of.builtIn || c.ctx.Err() != nil {
 		return row, err
 	}
+	of.degraded = true // what was folded so is healed later, but not at once
 	c.o.Log.Warn("a fold failed; the built-in summarizer folds", "error", err)
 	return c.make(c.ctx, c.planRollup(children, OnRollup, of.policy, of.window, true))
+}
+
+// guarded lets the summarizer work. One that panics has failed, and nothing else.
+func (c *Compactor) guarded(ctx context.Context, j *job, record Job) (s Summary, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.o.Log.Error("the worker panicked", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the worker broke: %v", p)
+		}
+	}()
+	return c.summarize(ctx, j, record)
 }
 
 // unmade is the failure of a job whose row is known.
@@ -144,7 +177,7 @@ func (c *Compactor) make(ctx context.Context, j *job) (Compaction, error) {
 	}
 	row.ID = record.ID()
 	c.notify(eventOf(row, EventStarted, j.window))
-	summary, err := c.summarize(ctx, j, record)
+	summary, err := c.guarded(ctx, j, record)
 	if err == nil {
 		row.Text = summary.Text
 		row.Tokens = TokensOfCompaction(row)

@@ -70,23 +70,47 @@ func hasMarker(rows []Compaction) bool {
 // the children's texts, with the messages of those that need healing. Of one
 // message it reads at most most tokens.
 func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]item, error) {
+	rows := j.children
 	if j.row.Kind != Rollup {
-		messages, err := readAll(ctx, record, j.row.From, j.row.To)
-		return itemsOf(messages, most), err
+		rows = []Compaction{{Kind: Marker, From: j.row.From, To: j.row.To}}
 	}
 	var items []item
-	for _, child := range j.children {
-		if !child.NeedsHealing() {
-			items = append(items, itemOf(child))
-			continue
-		}
-		messages, err := readAll(ctx, record, child.From, child.To)
+	for _, row := range rows {
+		part, err := c.material(ctx, record, row, most)
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, itemsOf(messages, most)...)
+		items = append(items, part...)
 	}
 	return items, nil
+}
+
+// material is what stands for a row: its text if a worker wrote it, else what its
+// children stand for, and in the end the messages. So no good summary is read
+// twice, and no extract is summed up.
+func (c *Compactor) material(ctx context.Context, record Job, row Compaction, most int) ([]item, error) {
+	if !row.NeedsHealing() {
+		return []item{itemOf(row)}, nil
+	}
+	if row.Kind == Rollup {
+		children, err := record.Children(ctx, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		var items []item
+		for _, child := range children {
+			part, err := c.material(ctx, record, child, most)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, part...)
+		}
+		if len(items) > 0 {
+			return items, nil
+		}
+	}
+	messages, err := readAll(ctx, record, row.From, row.To)
+	return itemsOf(messages, most), err
 }
 
 func readAll(ctx context.Context, record Job, from, to int64) ([]Message, error) {

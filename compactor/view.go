@@ -34,8 +34,19 @@ const (
 // line is a message as the view shows it.
 type line struct {
 	Message
-	text   string // what is shown of Text, speaker and time included
-	tokens int    // what the shown message costs
+	text   string  // what is shown of Text, speaker and time included
+	tokens int     // what the shown message costs
+	result *result // of a tool's result: the forms it may be shown in
+}
+
+// shape is what policy and window make of a view.
+type shape struct {
+	clipTo    int // most tokens one message is shown in
+	firstMost int // most tokens the copies of the first messages may take together
+	firstKeep int // how many of them
+	kept      int // tool results that are never cleared
+	minChars  int // shorter results are never cleared
+	maxLines  int // of kept results behind the newest
 }
 
 // TokensOf returns what the whole of m costs in a view, in tokens.
@@ -56,20 +67,22 @@ func shownCost(m Message, text string) int {
 	return tokens + Estimate(string(m.Native))
 }
 
-// lineOf shows m in at most limit tokens: a larger text is clipped at both ends,
+// lineOf shows m in at most clipTo tokens: a larger text is clipped at both ends,
 // the row keeps all of it.
-func lineOf(m Message, limit int) line {
+func lineOf(m Message, sh shape) line {
 	if m.Tokens == 0 {
 		m.Tokens = TokensOf(m)
 	}
 	head, text := header(m), escape(body(m))
 	l := line{Message: m, text: head + text, tokens: m.Tokens}
-	if m.Tokens <= limit {
-		return l
+	if m.Tokens > sh.clipTo {
+		rest := shownCost(m, head)
+		l.text = head + Clip(text, max(sh.clipTo-rest-perMessage, 0))
+		l.tokens = shownCost(m, l.text)
 	}
-	rest := shownCost(m, head)
-	l.text = head + Clip(text, max(limit-rest-perMessage, 0))
-	l.tokens = shownCost(m, l.text)
+	if m.Role == llm.RoleTool {
+		l.result = resultOf(m, form{l.text, l.tokens}, sh)
+	}
 	return l
 }
 

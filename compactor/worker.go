@@ -70,12 +70,12 @@ func (w worker) frame() int {
 // is summed up to its share; if the parts together are too long, they are summed
 // up once more.
 func (w worker) sumUp(ctx context.Context, items []item, most int) (text string, plain bool, err error) {
-	parts := chunks(items, most)
+	parts := chunks(items, evenly(items, most))
 	var texts []string
 	for _, part := range parts {
 		share := w
 		if len(parts) > 1 {
-			share.target = max(w.target/len(parts), 3*minSummary)
+			share.target = max(min(max(w.target/len(parts), 3*minSummary), costOfItems(part)*4/10), minSummary)
 			share.limit = 2 * share.target
 		}
 		t, p, err := share.chunk(ctx, part)
@@ -102,6 +102,14 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 	}
 	text, p, err := w.sumUp(ctx, joined, most)
 	return text, plain || p, err
+}
+
+// evenly is the size of chunks that are all about as large, at most most tokens: a
+// small rest would be hard to sum up in fewer words.
+func evenly(items []item, most int) int {
+	total := costOfItems(items)
+	n := (total + most - 1) / most
+	return min(most, total/max(n, 1)+most/8)
 }
 
 func costOfItems(items []item) (tokens int) {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -106,7 +107,7 @@ func TestCoverage(t *testing.T) {
 				}
 			},
 			"take up": func(rt *rapid.T) {
-				some, err := c.TakeUp(ctx, rapid.IntRange(1, 100).Draw(rt, "budget"))
+				some, err := c.TakeUp(ctx, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
 				if err != nil {
 					rt.Fatal(err)
 				}

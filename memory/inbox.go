@@ -77,9 +77,11 @@ func (c *Conversation) seqOf(tx *sql.Tx, id string) (seq int64, err error) {
 // and no more than cost budget tokens, and returns them with their seqs; none if
 // nothing waits. Those before the first addressed one are turns of their own that
 // nobody answers; from there on all are one turn, which now waits for its answer.
-func (c *Conversation) TakeUp(ctx context.Context, budget int) (taken []compactor.Message, err error) {
+// What arrived before since is too old to be answered: it is taken up as if nobody
+// had addressed the bot.
+func (c *Conversation) TakeUp(ctx context.Context, budget int, since time.Time) (taken []compactor.Message, err error) {
 	err = c.store.update(ctx, func(tx *sql.Tx) error {
-		taken, err = c.takeUp(tx, budget)
+		taken, err = c.takeUp(tx, budget, since)
 		return err
 	})
 	if err != nil {
@@ -88,12 +90,12 @@ func (c *Conversation) TakeUp(ctx context.Context, budget int) (taken []compacto
 	return taken, nil
 }
 
-func (c *Conversation) takeUp(tx *sql.Tx, budget int) ([]compactor.Message, error) {
+func (c *Conversation) takeUp(tx *sql.Tx, budget int, since time.Time) ([]compactor.Message, error) {
 	p, err := c.newPen(tx)
 	if err != nil {
 		return nil, err
 	}
-	taken, last, err := c.oldest(tx, p.next, budget)
+	taken, last, err := c.oldest(tx, p.next, budget, since)
 	if err != nil || len(taken) == 0 {
 		return nil, err
 	}
@@ -123,9 +125,9 @@ func (c *Conversation) takeUp(tx *sql.Tx, budget int) ([]compactor.Message, erro
 
 // oldest reads what fits the budget from the inbox, with seqs from next on, and
 // the row of the last one.
-func (c *Conversation) oldest(tx *sql.Tx, next int64, budget int) (found []compactor.Message, last int64, err error) {
-	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, said_at, addressed
-		FROM inbox WHERE conversation = ? ORDER BY id`, c.id)
+func (c *Conversation) oldest(tx *sql.Tx, next int64, budget int, since time.Time) (found []compactor.Message, last int64, err error) {
+	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, said_at, addressed AND received_at >= ?
+		FROM inbox WHERE conversation = ? ORDER BY id`, since.UnixMilli(), c.id)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -168,9 +168,23 @@ func TestTakeUp(t *testing.T) {
 			t.Errorf("loaded %+v", got)
 		}
 		turn, ok, err := c.Unanswered(ctx)
-		want := Turn{Seq: 3, Attempts: 1, Time: day.Add(5 * time.Minute), To: []string{"m3", "m5"}}
+		want := Turn{Seq: 3, Attempts: 1, Since: turn.Since, To: []string{"m3", "m5"}}
+		if age := time.Since(turn.Since); age < 0 || age > time.Minute {
+			t.Errorf("taken up %v ago", age)
+		}
 		if err != nil || !ok || !reflect.DeepEqual(turn, want) {
 			t.Errorf("%+v, %v, %v", turn, ok, err)
+		}
+	})
+	t.Run("what waited for too long is taken up unaddressed", func(t *testing.T) {
+		c := newConversation(t)
+		deliverOnly(t, c, addressed(1))
+		taken, err := c.TakeUp(ctx, 1<<30, time.Now().Add(time.Minute))
+		if err != nil || len(taken) != 1 || taken[0].Addressed {
+			t.Fatalf("%+v, %v", taken, err)
+		}
+		if _, ok, err := c.Unanswered(ctx); ok || err != nil {
+			t.Errorf("it waits for an answer all the same, %v", err)
 		}
 	})
 	t.Run("a burst stops at its budget, and one message goes through whatever it costs", func(t *testing.T) {
@@ -178,16 +192,16 @@ func TestTakeUp(t *testing.T) {
 		long := addressed(1)
 		long.Text = strings.Repeat("word ", 1000)
 		deliverOnly(t, c, long, addressed(2), addressed(3), addressed(4))
-		first, err := c.TakeUp(ctx, 10)
+		first, err := c.TakeUp(ctx, 10, time.Time{})
 		if err != nil || len(first) != 1 || first[0].Tokens <= 10 {
 			t.Fatalf("%+v, %v", first, err)
 		}
-		second, err := c.TakeUp(ctx, 2*compactor.TokensOf(first[0])) // room for all
+		second, err := c.TakeUp(ctx, 2*compactor.TokensOf(first[0]), time.Time{}) // room for all
 		if err != nil || len(second) != 3 {
 			t.Fatalf("%d taken, %v", len(second), err)
 		}
 		deliverOnly(t, c, addressed(5), addressed(6), addressed(7))
-		third, err := c.TakeUp(ctx, 2*second[0].Tokens)
+		third, err := c.TakeUp(ctx, 2*second[0].Tokens, time.Time{})
 		if err != nil || len(third) != 2 || third[0].Seq != 5 {
 			t.Fatalf("%+v, %v", third, err)
 		}

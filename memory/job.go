@@ -40,6 +40,18 @@ func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []
 	return found, nil
 }
 
+// Children returns the rows that a rollup folded, oldest first; none of any other row.
+func (j *job) Children(ctx context.Context, rollup int64) (found []compactor.Compaction, err error) {
+	err = j.conversation.store.view(ctx, func(tx *sql.Tx) error {
+		found, err = j.conversation.compactions(tx, "AND parent = ? AND state = 'folded' ORDER BY from_seq", rollup)
+		return err
+	})
+	if err != nil {
+		return nil, j.fail("read children", err)
+	}
+	return found, nil
+}
+
 // Tools returns memory_save. What it is given is checked at once and kept until
 // Store, at most draftLimit memories for each call of Tools.
 func (j *job) Tools(draftLimit int) []llm.Tool {
@@ -111,12 +123,14 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 			}
 		}
 		for _, d := range slices.Concat(j.drafts, builtIn) {
-			saved, err := j.save(tx, d)
+			id, err := j.save(tx, d)
 			if err != nil {
 				return err
 			}
-			if saved {
-				fresh = append(fresh, d.asDraft())
+			if id != 0 {
+				saved := d.asDraft()
+				saved.ID = id
+				fresh = append(fresh, saved)
 			}
 		}
 		return nil
@@ -142,8 +156,8 @@ func (j *job) ofBuiltIn(tx *sql.Tx, memories []compactor.MemoryDraft) []draft {
 }
 
 // save writes one draft from those of its messages that it may be saved from, and
-// tells whether it is a new memory.
-func (j *job) save(tx *sql.Tx, d draft) (bool, error) {
+// returns the memory's id if it is a new one, else 0.
+func (j *job) save(tx *sql.Tx, d draft) (id int64, err error) {
 	c := j.conversation
 	var unread []source
 	for _, s := range d.sources {
@@ -152,18 +166,21 @@ func (j *job) save(tx *sql.Tx, d draft) (bool, error) {
 			AND from_seq <= ? AND to_seq >= ? AND (extracted = 'worker' OR extracted <> '' AND ?))`,
 			c.id, j.row.ID, s.seq, s.seq, d.by == byBuiltIn).Scan(&read)
 		if err != nil {
-			return false, err
+			return 0, err
 		}
 		if !read {
 			unread = append(unread, s)
 		}
 	}
 	if len(unread) == 0 {
-		return false, nil
+		return 0, nil
 	}
 	d.sources, d.compaction = unread, j.row.ID
-	_, fresh, err := c.save(tx, d)
-	return fresh, err
+	m, fresh, err := c.save(tx, d)
+	if !fresh {
+		return 0, err
+	}
+	return m.ID, err
 }
 
 // relieve retires the built-in summarizer's memories of what a worker has read

@@ -73,7 +73,7 @@ func (c *Conversation) landOne(tx *sql.Tx, row compactor.Compaction, generation 
 		return false, err
 	}
 	var ok bool
-	if row.Kind == compactor.Rollup {
+	if row.Kind == compactor.Rollup && row.Trigger != compactor.OnHeal {
 		ok, err = c.fold(tx, row, below)
 	} else {
 		ok, err = c.giveWay(tx, row, below, generation)
@@ -135,6 +135,11 @@ func (c *Conversation) giveWay(tx *sql.Tx, row compactor.Compaction, below []com
 	for _, old := range below {
 		if err := c.setState(tx, old.ID, compactor.Replaced); err != nil {
 			return false, err
+		}
+		if row.Kind == compactor.Rollup { // made anew from the same children
+			if _, err := tx.Exec("UPDATE compactions SET parent = ? WHERE parent = ?", row.ID, old.ID); err != nil {
+				return false, err
+			}
 		}
 		for _, rest := range gaps([]compactor.Compaction{row}, old.From, old.To) {
 			if err := c.leaveMarker(tx, rest, generation); err != nil {

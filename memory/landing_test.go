@@ -161,6 +161,34 @@ func TestLandAgain(t *testing.T) {
 	}
 }
 
+func TestAHealedRollupTakesPlaceAndChildren(t *testing.T) {
+	c := imported(t, 10)
+	a, b := stage(t, c, leaf, worker, 1, 5), stage(t, c, leaf, worker, 6, 10)
+	old := stage(t, c, rollup, builtIn, 1, 10, a, b)
+	land(t, c, a, b, old)
+	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, From: 1, To: 10, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	children, err := j.Children(ctx, old)
+	if err != nil || len(children) != 2 || children[0].ID != a || children[1].ID != b {
+		t.Fatalf("children of the one to heal: %+v, %v", children, err)
+	}
+	if _, err := j.Store(ctx, compactor.Summary{Text: "better", Tokens: 7}); err != nil {
+		t.Fatal(err)
+	}
+	head, rows := land(t, c, j.ID())
+	if shape(head.Stack) != "rollup worker 1-10" || rows[0].State != compactor.Active {
+		t.Fatalf("the stack is %s, the row %s", shape(head.Stack), rows[0].State)
+	}
+	if children, err = j.Children(ctx, j.ID()); err != nil || len(children) != 2 {
+		t.Errorf("its children are %+v, %v", children, err)
+	}
+	if children, err = j.Children(ctx, old); err != nil || len(children) != 0 {
+		t.Errorf("the replaced one keeps %+v, %v", children, err)
+	}
+}
+
 func TestMarkersLeftByALanding(t *testing.T) {
 	c := imported(t, 10)
 	hide(t, c, 1, 10)

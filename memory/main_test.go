@@ -86,7 +86,7 @@ func deliver(t testing.TB, c *Conversation, messages ...Inbound) []compactor.Mes
 			t.Fatal(err)
 		}
 	}
-	taken, err := c.TakeUp(ctx, 1<<30)
+	taken, err := c.TakeUp(ctx, 1<<30, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

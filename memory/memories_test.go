@@ -79,8 +79,8 @@ func TestWorkerSaves(t *testing.T) {
 		}
 		fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
 		want := []compactor.MemoryDraft{
-			{Kind: "preference", Content: "Bob likes tea", Importance: 0.25, Messages: []int64{3, 5}, About: "Bob"},
-			{Kind: "fact", Content: "Ann has a cat", Importance: 0.5, Messages: []int64{4}, About: "Ann"},
+			{ID: 1, Kind: "preference", Content: "Bob likes tea", Importance: 0.25, Messages: []int64{3, 5}, About: "Bob"},
+			{ID: 2, Kind: "fact", Content: "Ann has a cat", Importance: 0.5, Messages: []int64{4}, About: "Ann"},
 		}
 		if err != nil || !reflect.DeepEqual(fresh, want) {
 			t.Errorf("%+v, %v", fresh, err)

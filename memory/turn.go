@@ -20,14 +20,13 @@ func (c *Conversation) Unanswered(ctx context.Context) (turn Turn, ok bool, err 
 			return err
 		}
 		ok = true
-		if err := tx.QueryRow("SELECT attempts FROM messages WHERE id = ?", c.row(turn.Seq)).Scan(&turn.Attempts); err != nil {
+		var since int64
+		if err := tx.QueryRow("SELECT attempts, saved_at FROM messages WHERE id = ?", c.row(turn.Seq)).Scan(&turn.Attempts, &since); err != nil {
 			return err
 		}
+		turn.Since = at(since)
 		said, err := c.messages(tx, turn.Seq, maxSeq, "AND turn = ? ORDER BY id", turn.Seq)
 		for _, m := range said {
-			if m.Role == llm.RoleUser && m.Time.After(turn.Time) {
-				turn.Time = m.Time
-			}
 			if m.Addressed {
 				turn.To = append(turn.To, m.ID)
 			}

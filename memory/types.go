@@ -37,7 +37,7 @@ type Receipt struct {
 type Turn struct {
 	Seq      int64     // of its first message
 	Attempts int       // how often it was begun, this time included
-	Time     time.Time // when its newest message was said
+	Since    time.Time // when it was taken up
 	To       []string  // the platform ids of its addressed messages
 }
 

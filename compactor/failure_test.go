@@ -1,0 +1,259 @@
+package compactor_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// long is a worker whose summaries fill the stack quickly, and which refuses the
+// folds while refuse says so.
+func long(refuse func() bool) *llmtest.Model {
+	return &llmtest.Model{Tokens: 8000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if strings.Contains(req.Messages[1].Text, "<summary from=") && refuse() {
+			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503}
+		}
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, filler(150))})), nil
+	}}
+}
+
+func TestFoldsThatFailDoNotRunInACircle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		worker := long(func() bool { return true })
+		r := newRig(t, 4000, worker)
+		for i := range 60 {
+			r.hear(fmt.Sprint("note ", i, " ", filler(150)))
+			r.settle() // a conversation that goes on asking the model never settles
+		}
+		if n := len(worker.Requests()); n > 60 {
+			t.Errorf("60 messages cost %d model calls", n)
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestAFoldThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var refuse atomic.Bool
+		worker := long(refuse.Load)
+		r := newRig(t, 4000, worker)
+		for i := range 300 {
+			r.hear(fmt.Sprint("note ", i, " ", filler(150)))
+			r.settle()
+		}
+		refuse.Store(true)
+		built := func() bool {
+			for _, row := range r.c.Gauge().Stack {
+				if row.By == compactor.ByBuiltIn {
+					return true
+				}
+			}
+			return false
+		}
+		for i := 0; !built() && i < 100; i++ {
+			r.hear(fmt.Sprint("more ", i, " ", filler(150)))
+			r.settle()
+			time.Sleep(time.Hour)
+		}
+		if !built() {
+			t.Fatal("the built-in summarizer never folded")
+		}
+		refuse.Store(false)
+		before := len(worker.Requests())
+		time.Sleep(time.Hour)
+		r.settle()
+		read := 0
+		for _, req := range worker.Requests()[before:] {
+			read += compactor.Estimate(req.Messages[1].Text)
+		}
+		if built() || read > 4000 {
+			t.Errorf("healed: %v; the worker read %d tokens for it, of a past of 50 000", !built(), read)
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestARowThatCannotBeHealedHoldsUpNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if strings.Contains(req.Messages[1].Text, "poison") {
+				return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "content policy"}
+			}
+			return good(ctx, n, req)
+		}}
+		r := newRig(t, 4000, worker)
+		r.policy.Enabled = false
+		r.hear("poison " + filler(60))
+		for i := 0; r.seen(compactor.EventLanded) == 0 && i < 100; i++ {
+			r.hear(fmt.Sprint("note ", i, " ", filler(60)))
+		}
+		r.settle()
+		r.policy.Enabled = true
+		for i := range 100 {
+			r.hear(fmt.Sprint("more ", i, " ", filler(60)))
+			r.settle()
+			time.Sleep(10 * time.Second)
+		}
+		byWorker := 0
+		r.mu.Lock()
+		for _, e := range r.events {
+			if e.State == compactor.EventLanded && e.By == compactor.ByWorker {
+				byWorker++
+			}
+		}
+		r.mu.Unlock()
+		if byWorker < 5 {
+			t.Errorf("%d landings by the worker beside a row it cannot heal", byWorker)
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestAPanicLeavesNoRowRunning(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") }})
+	for r.seen(compactor.EventFailed) == 0 {
+		r.hear(filler(60))
+		r.settle()
+	}
+	db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var state string
+	if err := db.QueryRow("SELECT state FROM compactions").Scan(&state); err != nil || state != "failed" {
+		t.Errorf("the row is %q, %v", state, err)
+	}
+}
+
+func TestAWindowFullOfToolsDoesNotCompactEveryMessage(t *testing.T) {
+	for name, set := range map[string]func(*rig){
+		"tools above background": func(r *rig) { r.window = 4000; r.tools[0].Description = filler(2900) },
+		"tools above compact_at_tokens": func(r *rig) {
+			r.window = 128_000
+			r.policy.CompactAtTokens = 2000
+			r.tools[0].Description = filler(2300)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &rig{t: t, dir: t.TempDir(), policy: compactor.DefaultPolicy(), worker: &llmtest.Model{Func: good}}
+			r.tools = []llm.Tool{{Name: "look", Parameters: []byte("{}")}}
+			set(r)
+			r.open()
+			defer r.close()
+			for i := range 60 {
+				r.hear(fmt.Sprint("note ", i, " ", filler(60)))
+				r.settle()
+			}
+			if n := len(r.worker.Requests()); n > 30 {
+				t.Errorf("60 messages cost %d model calls", n)
+			}
+			if g := r.c.Gauge(); g.Paused == "" {
+				t.Error("the gauge does not say that it pauses")
+			}
+			r.verify()
+		})
+	}
+}
+
+func TestATurnTriedAgainShowsItsResultsWhole(t *testing.T) {
+	r := newRig(t, 4000, nil)
+	asked := r.deliver("look at everything", true)
+	r.c.History().Begin("time: now")
+	first := r.c.History().Next()
+	var rows []compactor.Message
+	look := func(i int, text string) {
+		for _, m := range []compactor.Message{
+			{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: fmt.Sprint("call_", i), Name: "look", Arguments: "{}"}}},
+			{Role: llm.RoleTool, CallID: fmt.Sprint("call_", i), Tool: "look", Text: text},
+		} {
+			m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time
+			m.Tokens = compactor.TokensOf(m)
+			rows = append(rows, m)
+			r.c.History().Append(m)
+		}
+		r.request()
+	}
+	for i := range 8 {
+		look(i, "big "+filler(700))
+	}
+	r.c.History().Truncate(first) // the provider failed, and is asked once more
+	rows = nil
+	for i := range 5 {
+		look(i, fmt.Sprint("small ", i, strings.Repeat("\nline of a result", 20)))
+	}
+	if n := strings.Count(r.render(), "small "); n != 5 {
+		t.Errorf("%d of 5 results are shown", n)
+	}
+	if err := r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows}); err != nil {
+		t.Fatal(err)
+	}
+	r.said = append(r.said, rows...)
+	r.c.Answered()
+	r.settle()
+	before := r.render()
+	r.restart()
+	if r.render() != before {
+		t.Error("a restart renders other bytes")
+	}
+}
+
+func TestCloseWhileOthersAskForCompactions(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+	for i := range 12 {
+		r.hear(fmt.Sprint("note ", i, " ", filler(60)))
+	}
+	for range 50 {
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() { r.c.Compact(compactor.OnManual, "") })
+		}
+		r.c.Close()
+		wg.Wait()
+		r.restart()
+	}
+	r.verify()
+}
+
+func TestEveryChunkCanBeSummedUpAsShortAsAsked(t *testing.T) {
+	for n := 60; n < 80; n += 3 {
+		worker := &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+			var first, last, atMost, about int
+			text := req.Messages[1].Text
+			ask := text[strings.LastIndex(text, "Sum up messages"):]
+			if _, err := fmt.Sscanf(ask, "Sum up messages #%d to #%d in at most %d words (about %d tokens)", &first, &last, &atMost, &about); err != nil {
+				return llm.Response{}, err
+			}
+			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": filler(about * 9 / 10)})), nil
+		}}
+		r := newRig(t, 100_000, worker)
+		for i := range n {
+			r.hear(fmt.Sprint("note ", i, " ", filler(60)))
+		}
+		r.c.Compact(compactor.OnManual, "")
+		r.settle()
+		if r.seen(compactor.EventFailed) > 0 {
+			t.Errorf("%d messages: %s", n, r.c.Gauge().Last.Error)
+		}
+		for _, req := range worker.Requests() {
+			if len(req.Messages) > 2 {
+				t.Errorf("%d messages: a summary as long as asked was sent back", n)
+			}
+		}
+	}
+}
