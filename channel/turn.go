@@ -95,8 +95,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		Model: c.agent.Model, MaxCalls: maxCalls,
 		Request: func(_ context.Context, left int) (llm.Request, error) {
 			c.window.look(c.hub.ctx)
-			c.engine.Check(c.hub.ctx) // what it writes must not hang on /stop
-			messages, maxTokens, err := c.engine.Request()
+			messages, maxTokens, err := c.engine.Request(c.hub.ctx) // what it writes must not hang on /stop
 			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools}
 			if left == 1 {
 				req.Tools = nil

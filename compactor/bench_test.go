@@ -61,8 +61,7 @@ func BenchmarkTurn(b *testing.B) {
 				seq := h.Next()
 				h.Append(compactor.Message{Seq: seq, Turn: seq, Role: "user", Author: "Ada", Text: "and what about tomorrow?", Addressed: true, Tokens: 24})
 				h.Begin("time: now")
-				r.c.Check(ctx)
-				if _, _, err := r.c.Request(); err != nil {
+				if _, _, err := r.c.Request(ctx); err != nil {
 					b.Fatal(err)
 				}
 				h.Append(compactor.Message{Seq: seq + 1, Turn: seq, Role: "assistant", Text: "It will rain.", Tokens: 9})

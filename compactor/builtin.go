@@ -17,39 +17,55 @@ import (
 // are the best maxMemories things people said of themselves, decided, planned or
 // prefer, best first, and at most one for two messages of people.
 //
-// Equal arguments give equal results. The text is empty only if there is nothing to
-// take it from or target is below 1; Tokens is left to the caller.
+// Sources are the messages whose sentences were chosen, and those that would have
+// been next: a fold chooses anew among them, so that its cost does not grow with the
+// past. Equal arguments give equal results. The text is empty only if there is
+// nothing to take it from or target is below 1; Tokens is left to the caller.
 func Extract(messages []Message, target, maxMemories int, focus string) Summary {
 	sentences := sentencesOf(messages, focus)
-	return Summary{
-		Text:     write(choose(sentences, target), target),
-		Memories: draftMemories(messages, sentences, maxMemories),
+	c := choose(sentences, target)
+	s := Summary{Text: write(slices.Clone(c.chosen), target), Memories: draftMemories(messages, sentences, maxMemories)}
+	c.fill(sentences)
+	c.take(runnersUp * target)
+	for i, m := range messages {
+		if c.messages[i] && m.Seq > 0 {
+			s.Sources = append(s.Sources, m.Seq)
+		}
 	}
+	return s
 }
+
+// runnersUp is how much more than was chosen is noted for later folds.
+const runnersUp = 2
 
 // choose takes the sentences that tell most for their tokens until target is spent,
 // the best first. What a sentence tells is the sum of its terms' weights, which are
 // the higher the rarer a term is; a term that was told counts little.
-func choose(sentences []*sentence, target int) []*sentence {
+func choose(sentences []*sentence, target int) *chooser {
 	c := &chooser{rarity: rarities(sentences), told: map[string]bool{}, days: map[string]bool{}, messages: map[int]bool{}}
 	// What a sentence costs is known only with its neighbours, so that some room is
 	// left after the first round.
 	room := target
 	for range 3 {
-		c.queue = c.queue[:0]
-		for _, s := range sentences {
-			if !s.taken {
-				s.score = c.scoreOf(s)
-				c.queue = append(c.queue, s)
-			}
-		}
-		heap.Init(&c.queue)
+		c.fill(sentences)
 		if !c.take(room) {
 			break
 		}
 		room = target - Estimate(inOrder(c.chosen))
 	}
-	return c.chosen
+	return c
+}
+
+// fill queues the sentences that were not taken.
+func (c *chooser) fill(sentences []*sentence) {
+	c.queue = c.queue[:0]
+	for _, s := range sentences {
+		if !s.taken {
+			s.score = c.scoreOf(s)
+			c.queue = append(c.queue, s)
+		}
+	}
+	heap.Init(&c.queue)
 }
 
 // chooser is the state of a choice.

@@ -71,6 +71,7 @@ type Compaction struct {
 	FromTime, ToTime time.Time
 	Messages         int     // how many messages the span holds, deleted ones not counted
 	Children         []int64 // of a rollup: the rows it folds, oldest first
+	Sources          []int64 // of the built-in summarizer: the messages a fold of it chooses among
 
 	Text   string // the summary; empty for a marker, whose words are made when rendered
 	Tokens int    // what it costs in the view, see TokensOfCompaction
@@ -110,5 +111,6 @@ type MemoryDraft struct {
 type Summary struct {
 	Text     string
 	Tokens   int           // see TokensOfCompaction
+	Sources  []int64       // of the built-in summarizer, see Compaction
 	Memories []MemoryDraft // of the built-in summarizer; a worker saves through its job's tool
 }

@@ -110,7 +110,7 @@ func (c *Compactor) Answered() { c.h.Answered() }
 
 // Check looks at how full the window is, and does what the level demands:
 // emergency at once and without a model, the others by starting the worker. It
-// waits for no model. Call it after everything that was taken up and before every request.
+// waits for no model. Call it after everything that was taken up; Request does too.
 func (c *Compactor) Check(ctx context.Context) {
 	p, window := c.o.Policy(), c.o.Window()
 	c.h.reshape(p.shape(window))
@@ -132,15 +132,22 @@ func (c *Compactor) used(s snapshot) int {
 // window however much is hidden.
 var ErrTooLarge = errors.New("the request does not fit the context window")
 
-// Request renders the messages of the next request, and how many tokens the
-// answer may take. It fits the window, or the error is ErrTooLarge.
-func (c *Compactor) Request() (messages []llm.Message, maxTokens int, err error) {
-	s, window := c.h.snapshot(), c.o.Window()
-	if used := c.used(s); used > window {
-		return nil, 0, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, used, window, c.frameCost)
+// Request checks, and renders the messages of the next request and how many tokens
+// the answer may take. It fits the window, or the error is ErrTooLarge.
+func (c *Compactor) Request(ctx context.Context) (messages []llm.Message, maxTokens int, err error) {
+	window := c.o.Window()
+	for range requestTries {
+		c.Check(ctx)
+		s := c.h.snapshot()
+		if c.used(s) <= window {
+			return renderMessages(c.o.System, s.headText, s.lines, s.volatile), Reserve(c.o.MaxOutput, window), nil
+		} // a summary that has landed since the check may have filled what it left
 	}
-	return renderMessages(c.o.System, s.headText, s.lines, s.volatile), Reserve(c.o.MaxOutput, window), nil
+	return nil, 0, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.snapshot()), window, c.frameCost)
 }
+
+// requestTries is how often a request makes room before it gives up.
+const requestTries = 3
 
 // Overflow is told that the provider found the last request too long. What it
 // taught about the window is known to Window by now. It hides the oldest turns and

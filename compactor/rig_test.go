@@ -154,8 +154,7 @@ func (r *rig) talk(question string, results ...string) {
 // holds the request to what a strict provider takes.
 func (r *rig) request() []llm.Message {
 	r.t.Helper()
-	r.c.Check(context.Background())
-	messages, maxTokens, err := r.c.Request()
+	messages, maxTokens, err := r.c.Request(context.Background())
 	if err != nil {
 		r.t.Fatalf("request: %v", err)
 	}
@@ -302,7 +301,7 @@ func (r *rig) checkTranscript(ctx context.Context, conv *memory.Conversation) er
 // render is the whole view as one text.
 func (r *rig) render() string {
 	r.t.Helper()
-	messages, _, err := r.c.Request()
+	messages, _, err := r.c.Request(context.Background())
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -179,7 +179,7 @@ func (c *Compactor) make(ctx context.Context, j *job) (Compaction, error) {
 	c.notify(eventOf(row, EventStarted, j.window))
 	summary, err := c.guarded(ctx, j, record)
 	if err == nil {
-		row.Text = summary.Text
+		row.Text, row.Sources = summary.Text, summary.Sources
 		row.Tokens = TokensOfCompaction(row)
 		summary.Tokens = row.Tokens
 		var saved []MemoryDraft

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/llm"
 	"cairn/words"
 )
 
@@ -35,15 +36,35 @@ func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary,
 	return w.run(ctx, items, most)
 }
 
-// builtIn chooses among the messages of the span, whatever summaries stand over them.
-func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int) (Summary, error) {
-	messages, err := readAll(ctx, record, j.row.From, j.row.To)
-	if err != nil {
-		return Summary{}, err
+// builtIn chooses among messages: those of the span, or, for a fold, those its
+// children were chosen from. It never chooses from a choice; what a worker wrote is
+// as good as something said.
+func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int) (s Summary, err error) {
+	var messages []Message
+	if j.row.Kind != Rollup {
+		messages, err = readAll(ctx, record, j.row.From, j.row.To)
 	}
-	s := Extract(messages, target, memoriesOf(j, messages), j.row.Focus)
+	for _, child := range j.children {
+		var part []Message
+		switch {
+		case !child.NeedsHealing():
+			part = []Message{{Role: llm.RoleAssistant, Text: child.Text, Time: child.FromTime}}
+		case child.Kind != Marker:
+			part, err = readThese(ctx, record, child.Sources)
+		default:
+			part, err = readAll(ctx, record, child.From, child.To)
+		}
+		if err != nil {
+			break
+		}
+		messages = append(messages, part...)
+	}
+	if err != nil {
+		return s, err
+	}
+	s = Extract(messages, target, memoriesOf(j, messages), j.row.Focus)
 	if s.Text == "" {
-		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", len(messages))
+		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
 	}
 	return s, nil
 }
@@ -125,6 +146,19 @@ func readAll(ctx context.Context, record Job, from, to int64) ([]Message, error)
 		}
 		all = append(all, page...)
 		from = page[len(page)-1].Seq + 1
+	}
+	return all, nil
+}
+
+// readThese reads single messages. One that was deleted is left out.
+func readThese(ctx context.Context, record Job, seqs []int64) ([]Message, error) {
+	var all []Message
+	for _, seq := range seqs {
+		one, err := record.Messages(ctx, seq, seq, 1)
+		if err != nil {
+			return nil, fmt.Errorf("read message %d: %w", seq, err)
+		}
+		all = append(all, one...)
 	}
 	return all, nil
 }

@@ -5,6 +5,7 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"cairn/compactor"
@@ -13,7 +14,7 @@ import (
 var _ compactor.Records = (*Conversation)(nil)
 
 const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-	messages, children, text, tokens, model, focus, policy_hash, error`
+	messages, children, sources, text, tokens, model, focus, policy_hash, error`
 
 // compactions reads the conversation's rows that the rest of the query chooses.
 func (c *Conversation) compactions(tx *sql.Tx, rest string, args ...any) ([]compactor.Compaction, error) {
@@ -21,14 +22,14 @@ func (c *Conversation) compactions(tx *sql.Tx, rest string, args ...any) ([]comp
 	err := each(tx, func(rows *sql.Rows) error {
 		var row compactor.Compaction
 		var fromAt, toAt int64
-		var children string
+		var children, sources string
 		err := rows.Scan(&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, &fromAt, &toAt,
-			&row.Messages, &children, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error)
+			&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error)
 		if err != nil {
 			return err
 		}
 		row.FromTime, row.ToTime = at(fromAt), at(toAt)
-		err = fromJSON(children, &row.Children)
+		err = errors.Join(fromJSON(children, &row.Children), fromJSON(sources, &row.Sources))
 		found = append(found, row)
 		return err
 	}, "SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)

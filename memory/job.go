@@ -112,8 +112,12 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 		case len(builtIn) > 0:
 			extracted = byBuiltIn
 		}
-		err := changed(tx, `UPDATE compactions SET state = 'staged', text = ?, tokens = ?, extracted = ?, refused = ?, staged_at = ?
-			WHERE id = ? AND state = 'running'`, summary.Text, summary.Tokens, extracted, j.refused, now(), j.row.ID)
+		sources, err := toJSON(summary.Sources)
+		if err != nil {
+			return err
+		}
+		err = changed(tx, `UPDATE compactions SET state = 'staged', sources = ?, text = ?, tokens = ?, extracted = ?, refused = ?, staged_at = ?
+			WHERE id = ? AND state = 'running'`, sources, summary.Text, summary.Tokens, extracted, j.refused, now(), j.row.ID)
 		if err != nil {
 			return fmt.Errorf("make it staged: %w", err)
 		}

@@ -76,6 +76,7 @@ CREATE TABLE compactions (
   messages      INTEGER NOT NULL, -- how many it holds, deleted ones not counted
   parent        INTEGER REFERENCES compactions (id), -- the rollup that folded it
   children      TEXT NOT NULL,    -- of a rollup: JSON list of the rows it read, oldest first
+  sources       TEXT NOT NULL DEFAULT '', -- of the built-in summarizer: JSON list of the messages a fold chooses among
   text          TEXT NOT NULL DEFAULT '',
   tokens        INTEGER NOT NULL DEFAULT 0,
   before_tokens INTEGER NOT NULL DEFAULT 0, -- used before it landed
