@@ -54,12 +54,14 @@ func TestABurstIsAnsweredTogether(t *testing.T) {
 		return echo(ctx, n, req)
 	})
 	r.say("one", true)
-	r.door.until(t, "the first turn", func() bool { return len(r.door.accepted) == 1 })
+	r.door.until(t, "the first turn", func() bool { return len(r.door.accepted) >= 1 })
 	for i := range 5 {
 		r.say(fmt.Sprint("more ", i), i != 2)
 	}
+	equal(t, "accepted while the turn runs", r.door.accepted, []string{"m1=1", "m2=0", "m3=0", "m4=0", "m5=0", "m6=0"})
 	close(release)
 	r.idle()
+	equal(t, "accepted in the end", r.door.accepted[6:], []string{"m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
 	equal(t, "sent", r.door.texts(), []string{"answer 1", "answer 2"})
 	equal(t, "transcript", r.transcript(), []string{
 		"user: one", "assistant: answer 1", "user: more 0", "user: more 1", "user: more 2", "user: more 3", "user: more 4", "assistant: answer 2",
@@ -106,7 +108,7 @@ func TestDeliverNeverWaitsForATurn(t *testing.T) {
 		return echo(ctx, n, req)
 	})
 	r.say("one", true)
-	r.door.until(t, "the first turn", func() bool { return len(r.door.accepted) == 1 })
+	r.door.until(t, "the first turn", func() bool { return len(r.door.accepted) >= 1 })
 	for i := range 200 { // a blocked Deliver would hang here
 		r.say(fmt.Sprint("more ", i), false)
 	}
@@ -248,6 +250,20 @@ func TestAnOverflowMakesRoomAndAsksAgain(t *testing.T) {
 	if n := len(r.transcript()); n != 62 {
 		t.Errorf("%d rows are stored, want 62", n)
 	}
+}
+
+func TestAModelWithoutToolsAnswersWithoutThem(t *testing.T) {
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tiny does not support tools"}
+		}
+		return echo(ctx, n, req)
+	})
+	for range 2 {
+		r.say("hello", true)
+		r.idle()
+	}
+	equal(t, "sent", r.door.texts(), []string{"answer 2", "answer 3"})
 }
 
 func TestAnOverflowThatDoesNotEndIsToldInWords(t *testing.T) {

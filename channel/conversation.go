@@ -24,11 +24,12 @@ type conversation struct {
 	users   int           // guarded by hub.mu
 	sender  sender
 
-	opened chan struct{} // closed when the fields below are set
-	agent  Agent
-	engine *compactor.Compactor
-	tools  []llm.Tool
-	window window
+	opened  chan struct{} // closed when the fields below are set
+	agent   Agent
+	engine  *compactor.Compactor
+	tools   []llm.Tool
+	window  window
+	noTools bool // the model's server refuses tools
 
 	mu      sync.Mutex    // guards everything below
 	asked   int64         // wakes so far
@@ -217,6 +218,13 @@ func (c *conversation) settleUp(asked int64, err error) {
 	}
 	close(c.changed)
 	c.changed = make(chan struct{})
+}
+
+// atWork tells whether what is delivered now has to wait to be taken up.
+func (c *conversation) atWork() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settled < c.asked
 }
 
 func (c *conversation) quiet() bool {

@@ -84,9 +84,10 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Recei
 	if err != nil {
 		return receipt, err
 	}
-	if receipt.Seq > 0 {
+	if receipt.Seq > 0 || c.atWork() {
 		c.accepted(m.ID, receipt.Seq)
-	} else {
+	}
+	if receipt.Seq == 0 {
 		c.wake()
 	}
 	return receipt, nil

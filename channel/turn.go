@@ -97,7 +97,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 			c.window.look(c.hub.ctx)
 			messages, maxTokens, err := c.engine.Request(c.hub.ctx) // what it writes must not hang on /stop
 			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools}
-			if left == 1 {
+			if left == 1 || c.noTools {
 				req.Tools = nil
 			}
 			return req, err
@@ -113,6 +113,11 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 			}
 		},
 		Retry: func(_ context.Context, err error) bool {
+			if llm.RefusesTools(err) && !c.noTools {
+				c.log.Warn("the model takes no tools; it answers without memory_search and recall", "model", c.agent.Model.Name())
+				c.noTools = true
+				return true
+			}
 			if llm.KindOf(err) != llm.KindOverflow || overflows >= 2 {
 				return false
 			}
@@ -156,22 +161,31 @@ func (r *reply) answered(next int64, resp llm.Response) memory.Outcome {
 	} else {
 		r.said = append(r.said, text)
 		resp.Message.Text = text
-		r.messages = append(r.messages, rowOf(resp.Message, next, r.turn.Seq))
+		r.last(resp.Message, next)
 	}
 	r.current.Reset()
-	return r.outcome(fmt.Sprintf("reply-%d", next), r.text(), false)
+	return r.outcome(replyID(next), r.text(), false)
 }
 
 // stopped is the outcome of a turn somebody stopped: what people saw was said.
 func (r *reply) stopped(next int64) memory.Outcome {
 	if partial := strings.TrimSpace(r.current.String()); partial != "" {
-		r.messages = append(r.messages, rowOf(llm.Message{Role: llm.RoleAssistant, Text: partial}, next, r.turn.Seq))
+		r.last(llm.Message{Role: llm.RoleAssistant, Text: partial}, next)
 	}
 	if r.text() == "" {
 		return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages}
 	}
-	return r.outcome(fmt.Sprintf("reply-%d", next), r.text(), false)
+	return r.outcome(replyID(next), r.text(), false)
 }
+
+// last adds the row that ends the turn. It bears the id under which the reply goes out.
+func (r *reply) last(m llm.Message, seq int64) {
+	row := rowOf(m, seq, r.turn.Seq)
+	row.ID = replyID(seq)
+	r.messages = append(r.messages, row)
+}
+
+func replyID(seq int64) string { return fmt.Sprintf("reply-%d", seq) }
 
 // failed is the outcome of a turn that came to nothing. The sentence is for
 // people and is never stored as the assistant's words.

@@ -147,6 +147,13 @@ func (c *Compactor) fold(of *job, children []Compaction) (Compaction, error) {
 	return c.make(c.ctx, c.planRollup(children, OnRollup, of.policy, of.window, true))
 }
 
+// report tells of a step that has changed nothing yet.
+func (c *Compactor) report(row Compaction, state EventState, window int) {
+	e := eventOf(row, state, window)
+	e.BeforeTokens = c.used(c.h.snapshot())
+	c.notify(e)
+}
+
 // guarded lets the summarizer work. One that panics has failed, and nothing else.
 func (c *Compactor) guarded(ctx context.Context, j *job, record Job) (s Summary, err error) {
 	defer func() {
@@ -176,7 +183,7 @@ func (c *Compactor) make(ctx context.Context, j *job) (Compaction, error) {
 		return row, fmt.Errorf("write the compaction: %w", err)
 	}
 	row.ID = record.ID()
-	c.notify(eventOf(row, EventStarted, j.window))
+	c.report(row, EventStarted, j.window)
 	summary, err := c.guarded(ctx, j, record)
 	if err == nil {
 		row.Text, row.Sources = summary.Text, summary.Sources
@@ -186,7 +193,7 @@ func (c *Compactor) make(ctx context.Context, j *job) (Compaction, error) {
 		if saved, err = record.Store(ctx, summary); err == nil {
 			row.State = Staged
 			c.o.Saved(saved)
-			c.notify(eventOf(row, EventStaged, j.window))
+			c.report(row, EventStaged, j.window)
 			return row, nil
 		}
 	}

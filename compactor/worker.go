@@ -128,7 +128,7 @@ func (w worker) chunk(ctx context.Context, items []item) (text string, plain boo
 	w.c.mu.Unlock()
 	if !noTools {
 		text, err = w.withTools(ctx, items)
-		if !refusesTools(err) {
+		if !llm.RefusesTools(err) {
 			return text, false, err
 		}
 		w.c.o.Log.Info("the worker's server takes no tools", "model", w.c.o.Worker.Name())
@@ -138,11 +138,6 @@ func (w worker) chunk(ctx context.Context, items []item) (text string, plain boo
 	}
 	text, err = w.withoutTools(ctx, items)
 	return text, true, err
-}
-
-func refusesTools(err error) bool {
-	var e *llm.Error
-	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && strings.Contains(strings.ToLower(e.Message), "tool")
 }
 
 // withTools lets the model save memories and end with `summarize`. Text alone gets

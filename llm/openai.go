@@ -39,6 +39,7 @@ type OpenAIOptions struct {
 	MaxRetries  int           // further attempts after a temporary failure; 0: 3; negative: none
 	RetryDelay  time.Duration // before the first of them, then growing; 0: 500 ms
 	IdleTimeout time.Duration // a server that is silent for so long has failed; 0: 2 minutes
+	MaxTime     time.Duration // for one answer, further attempts and keep-alives included; 0: 10 minutes
 	MaxAnswer   int           // bytes of an answer; a longer one is refused; 0: 4 MiB
 
 	HTTPClient *http.Client // nil: a client of its own, without an overall time limit
@@ -87,6 +88,9 @@ func NewOpenAI(options OpenAIOptions) (*OpenAI, error) {
 	if o.IdleTimeout <= 0 {
 		o.IdleTimeout = 2 * time.Minute
 	}
+	if o.MaxTime <= 0 {
+		o.MaxTime = 10 * time.Minute
+	}
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = 4 << 20
 	}
@@ -111,8 +115,11 @@ func (o *OpenAI) Name() string {
 
 // Generate answers req, see Model. A temporary failure is tried again, with
 // growing pauses or as long as the provider asks, but only while nothing was
-// shown. When ctx ends its error is returned as it is.
+// shown. Silence is not: somebody waited long enough. When MaxTime is up the server
+// counts as unreachable; when ctx ends its error is returned as it is.
 func (o *OpenAI) Generate(ctx context.Context, req Request, show func(delta string)) (Response, error) {
+	limited, cancel := context.WithTimeout(ctx, o.options.MaxTime)
+	defer cancel()
 	shown := false
 	if show != nil {
 		shownTo := show
@@ -123,7 +130,7 @@ func (o *OpenAI) Generate(ctx context.Context, req Request, show func(delta stri
 	}
 	var failure error
 	attempt := func() (Response, error) {
-		resp, err := o.try(ctx, req, show)
+		resp, err := o.try(limited, req, show)
 		if failure = err; err == nil {
 			return resp, nil
 		}
@@ -133,7 +140,7 @@ func (o *OpenAI) Generate(ctx context.Context, req Request, show func(delta stri
 	pause.InitialInterval = o.options.RetryDelay
 	pause.Multiplier = 2
 	pause.MaxInterval = longestWait
-	resp, err := backoff.Retry(ctx, attempt,
+	resp, err := backoff.Retry(limited, attempt,
 		backoff.WithBackOff(pause),
 		backoff.WithMaxTries(uint(1+max(o.options.MaxRetries, 0))),
 		backoff.WithNotify(func(_ error, wait time.Duration) {
@@ -145,6 +152,8 @@ func (o *OpenAI) Generate(ctx context.Context, req Request, show func(delta stri
 		return resp, nil
 	case ctx.Err() != nil:
 		return Response{}, ctx.Err()
+	case limited.Err() != nil:
+		return Response{}, &Error{Kind: KindUnreachable, Message: fmt.Sprintf("there was no whole answer in %v", o.options.MaxTime)}
 	}
 	var refused *Error
 	if errors.As(failure, &refused) && refused.Kind == KindOverflow {
@@ -156,7 +165,7 @@ func (o *OpenAI) Generate(ctx context.Context, req Request, show func(delta stri
 // retryable translates a failure into the words of the backoff library.
 func (o *OpenAI) retryable(err error, shown bool) error {
 	var e *Error
-	if shown || !errors.As(err, &e) || !e.Temporary() || e.RetryAfter > longestWait {
+	if shown || !errors.As(err, &e) || !e.Temporary() || errors.Is(err, errSilent) || e.RetryAfter > longestWait {
 		return backoff.Permanent(err)
 	}
 	if e.RetryAfter == 0 {
@@ -185,6 +194,10 @@ func (o *OpenAI) try(ctx context.Context, req Request, show func(string)) (Respo
 
 var errSilent = errors.New("the server fell silent")
 
+func (o *OpenAI) silent() *Error {
+	return &Error{Kind: KindUnreachable, Message: fmt.Sprintf("nothing came for %v", o.options.IdleTimeout), Err: errSilent}
+}
+
 // send makes one request and reads the whole answer to it.
 func (o *OpenAI) send(ctx context.Context, c composed, show func(string)) (Response, error) {
 	watched, cancel := context.WithCancelCause(ctx)
@@ -205,10 +218,7 @@ func (o *OpenAI) send(ctx context.Context, c composed, show func(string)) (Respo
 	case err == nil:
 		return resp, nil
 	case errors.Is(context.Cause(watched), errSilent):
-		return Response{}, &Error{
-			Kind:    KindUnreachable,
-			Message: fmt.Sprintf("nothing came for %v", o.options.IdleTimeout), Err: errSilent,
-		}
+		return Response{}, o.silent()
 	case errors.As(err, &known):
 		return Response{}, known
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -219,7 +220,7 @@ func (o *OpenAI) models(ctx context.Context) ([]servedModel, error) {
 // get asks the server for JSON. Its errors are like Generate's.
 func (o *OpenAI) get(ctx context.Context, address string, into any) error {
 	const maxList = 16 << 20 // bytes; OpenRouter's list has 1 MB
-	limited, cancel := context.WithTimeout(ctx, o.options.IdleTimeout)
+	limited, cancel := context.WithTimeoutCause(ctx, o.options.IdleTimeout, errSilent)
 	defer cancel()
 	req, err := http.NewRequestWithContext(limited, http.MethodGet, address, nil)
 	if err != nil {
@@ -242,6 +243,9 @@ func (o *OpenAI) get(ctx context.Context, address string, into any) error {
 			}
 			return nil
 		}
+	}
+	if errors.Is(context.Cause(limited), errSilent) {
+		return o.silent()
 	}
 	return &Error{Kind: KindUnreachable, Message: err.Error(), Err: err}
 }
