@@ -184,11 +184,11 @@ func mayFree(lines []line, clearedTo int64, p Policy, want int) bool {
 	results, total := 0, 0
 	for i := len(lines) - 1; i >= 0; i-- {
 		l := lines[i]
-		if l.CallID == "" {
+		if l.result == nil {
 			continue
 		}
 		if results++; results > p.ToolResultsKept && l.Seq > clearedTo {
-			total += l.tokens
+			total += l.tokens - l.result.gone.tokens
 		}
 	}
 	return total >= want

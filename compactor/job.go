@@ -114,10 +114,10 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 }
 
 // planHealLocked chooses the oldest row that stands in for a better summary. The
-// built-in summarizer heals markers only: its own summaries wait for a model, and
-// for another day when the process is about to end. What
-// a staged row will heal is not bought again. A
-// heal that makes the view larger needs room for it; one that does not may always run.
+// built-in summarizer heals markers only: its own summaries wait for a model, and for
+// another day when the process is about to end. What a staged row will heal is not
+// bought again. A heal that makes the view larger takes the room there is; one that
+// does not may always run.
 func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now time.Time, builtIn bool) *job {
 	for _, row := range s.head.Stack {
 		if row.ID == 0 || !row.NeedsHealing() || (builtIn || c.draining) && row.Kind != Marker || overlaps(c.staged, row) {

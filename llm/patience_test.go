@@ -5,6 +5,8 @@ package llm_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,6 +51,7 @@ func TestNoFurtherAttemptIsMade(t *testing.T) {
 		"when the key is wrong":                    {func(x *llmtest.Exchange) { x.Refuse(401, "", "who are you") }, 1, llm.KindAuth},
 		"when the request is":                      {func(x *llmtest.Exchange) { x.Refuse(400, "", "no") }, 1, llm.KindBadRequest},
 		"when the prompt is too long":              {func(x *llmtest.Exchange) { x.Refuse(413, "", "no") }, 1, llm.KindOverflow},
+		"when the server takes no tools":           {func(x *llmtest.Exchange) { x.Refuse(500, "", "tools param requires --jinja flag") }, 1, llm.KindBadRequest},
 		"when something was shown":                 {func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() }, 1, llm.KindTruncated},
 		"when the provider wants more than a wait": {func(x *llmtest.Exchange) { x.Refuse(429, "120", "later") }, 1, llm.KindRateLimited},
 	} {
@@ -83,16 +86,62 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
-func TestASilentServerIsGivenUp(t *testing.T) {
+func TestASilentServerIsGivenUpAtOnce(t *testing.T) {
 	for name, answer := range map[string]func(*llmtest.Exchange){
 		"before its first word":      func(x *llmtest.Exchange) { x.Wait(20 * time.Second) },
 		"in the middle":              func(x *llmtest.Exchange) { x.Piece("ha"); x.Wait(20 * time.Second) },
 		"in the middle of a refusal": func(x *llmtest.Exchange) { x.Refuse(200, "", `{"error"`); x.Write(" "); x.Wait(20 * time.Second) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			model := connect(t, serve(t, answer), llm.OpenAIOptions{IdleTimeout: 50 * time.Millisecond})
-			if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindUnreachable {
-				t.Errorf("got %v", err)
+			server := serve(t, answer)
+			model := connect(t, server, llm.OpenAIOptions{IdleTimeout: 50 * time.Millisecond, MaxRetries: 3})
+			_, err := model.Generate(t.Context(), hello, nil)
+			if llm.KindOf(err) != llm.KindUnreachable || len(server.Requests()) != 1 {
+				t.Errorf("got %v after %d requests", err, len(server.Requests()))
+			}
+		})
+	}
+	t.Run("when it is asked for its models", func(t *testing.T) {
+		var asked atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			<-r.Context().Done()
+		}))
+		defer server.Close()
+		model, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: server.URL, IdleTimeout: 50 * time.Millisecond, RetryDelay: time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = model.Generate(t.Context(), hello, nil)
+		if llm.KindOf(err) != llm.KindUnreachable || asked.Load() != 1 {
+			t.Errorf("got %v after %d questions", err, asked.Load())
+		}
+	})
+}
+
+func TestAnAnswerHasOneLimitOfTime(t *testing.T) {
+	for name, answer := range map[string]func(*llmtest.Exchange){
+		"whatever keeps the connection alive": func(x *llmtest.Exchange) {
+			for x.Wait(10 * time.Millisecond) {
+				x.Write(": ping\n\n")
+			}
+		},
+		"however slowly it comes": func(x *llmtest.Exchange) {
+			for x.Wait(10 * time.Millisecond) {
+				x.Piece("ha")
+			}
+		},
+		"however long the provider asks to wait": func(x *llmtest.Exchange) { x.Refuse(429, "30", "later") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := serve(t, answer)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			model := connect(t, server, llm.OpenAIOptions{MaxTime: 200 * time.Millisecond, MaxRetries: 3})
+			_, err := model.Generate(ctx, hello, nil)
+			if llm.KindOf(err) != llm.KindUnreachable || len(server.Requests()) != 1 {
+				t.Errorf("got %v after %d requests", err, len(server.Requests()))
 			}
 		})
 	}

@@ -42,3 +42,14 @@ func busyBot(dir string) {
 		}
 	}
 }
+
+// lookOn writes the names of the conversations in a folder, or why it cannot.
+func lookOn(dir string) {
+	s, err := Open(ctx, Options{Dir: dir, Shared: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	fmt.Println(s.Conversations(ctx))
+}

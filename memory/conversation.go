@@ -46,7 +46,9 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 // Find returns the conversation with that name, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 	c := &Conversation{store: s, name: name}
-	err := s.read.QueryRowContext(ctx, "SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
+	err := s.view(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRow("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
+	})
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}

@@ -16,10 +16,15 @@ import (
 	"cairn/llm"
 )
 
-// TestMain runs the test binary as a bot of its own where a test needs one to kill.
+// TestMain runs the test binary as a bot of its own where a test needs one to kill,
+// and as somebody who only looks on where a test needs one who may do no more.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("CAIRN_TEST_BOT"); dir != "" {
 		busyBot(dir)
+	}
+	if dir := os.Getenv("CAIRN_TEST_LOOK"); dir != "" {
+		lookOn(dir)
+		return
 	}
 	// Every step of a property test waits for the disk; -rapid.checks asks for more.
 	if err := flag.Set("rapid.checks", "40"); err != nil {

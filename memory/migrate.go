@@ -21,11 +21,8 @@ var migrations = []string{migration1}
 func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 	to = len(migrations)
 	err = transact(ctx, db, func(tx *sql.Tx) error {
-		if err := tx.QueryRow("PRAGMA user_version").Scan(&from); err != nil {
-			return fmt.Errorf("read version: %w", err)
-		}
-		if from > to {
-			return tooNew(from)
+		if from, err = versionOf(tx); err != nil {
+			return err
 		}
 		for version := from + 1; version <= to; version++ {
 			if _, err := tx.Exec(migrations[version-1]); err != nil {
@@ -38,21 +35,43 @@ func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 	return from, to, err
 }
 
-// checkVersion refuses a file of another version than ours, and leaves it alone.
-func checkVersion(ctx context.Context, db *sql.DB) error {
-	var version int
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return fmt.Errorf("read version: %w", err)
-	}
-	switch {
-	case version > len(migrations):
-		return tooNew(version)
-	case version < len(migrations):
-		return errors.New("an older cairn wrote it: start the bot once to bring it up to date")
-	}
-	return nil
+// checkOwner refuses a file that another program or a newer cairn wrote, and leaves
+// it as it is.
+func checkOwner(ctx context.Context, path string) error {
+	db := open(path, readerPragmas)
+	err := transact(ctx, db, func(tx *sql.Tx) error {
+		_, err := versionOf(tx)
+		return err
+	})
+	return errors.Join(err, db.Close())
 }
 
-func tooNew(version int) error {
-	return fmt.Errorf("%w (version %d, this one knows %d): update cairn", ErrNewer, version, len(migrations))
+// checkVersion refuses a file of another version than ours, and leaves it alone.
+func checkVersion(ctx context.Context, db *sql.DB) error {
+	return transact(ctx, db, func(tx *sql.Tx) error {
+		version, err := versionOf(tx)
+		if err == nil && version < len(migrations) {
+			return errors.New("an older cairn wrote it: start the bot once to bring it up to date")
+		}
+		return err
+	})
+}
+
+// versionOf reads the version of a file that is new or ours, 0 of a new one. Errors:
+// ErrNewer, or that another program wrote it.
+func versionOf(tx *sql.Tx) (version int, err error) {
+	var empty, ours bool
+	err = tx.QueryRow(`SELECT user_version,
+		NOT EXISTS (SELECT 1 FROM sqlite_schema),
+		EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'conversations')
+		FROM pragma_user_version`).Scan(&version, &empty, &ours)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("read version: %w", err)
+	case version > len(migrations):
+		return 0, fmt.Errorf("%w (version %d, this one knows %d): update cairn", ErrNewer, version, len(migrations))
+	case version == 0 && !empty, version > 0 && !ours:
+		return 0, errors.New(databaseName + " is another program's database: choose another data folder")
+	}
+	return version, nil
 }

@@ -8,10 +8,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/url"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 
 const (
 	databaseName = "cairn.db"
-	lockName     = "cairn.lock"
 	readers      = 4
 )
 
@@ -43,9 +40,11 @@ type Store struct {
 }
 
 // Open opens the store in the folder o.Dir. It creates folder and file where there
-// are none, readable by their owner only, and brings an older file up to date.
+// are none, readable by their owner only, and brings an older file up to date; a
+// folder that holds something else keeps its rights, the files in it are closed.
 // Errors: ErrInUse when another bot runs on the folder, ErrNewer when a newer
-// cairn wrote the file, ErrNotFound when a Shared store does not exist.
+// cairn wrote the file, ErrDamaged when nobody can read it, ErrNotFound when a
+// Shared store does not exist.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{shared: o.Shared, log: o.Log}
 	if s.log == nil {
@@ -58,75 +57,29 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.shared {
 		err = look(path)
 	} else {
-		s.lock, err = prepare(o.Dir, path)
+		s.lock, err = prepare(ctx, o.Dir, path)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if err := s.connect(ctx, path); err != nil {
-		return nil, errors.Join(explain(path, err), s.Close())
+		return nil, errors.Join(unopened(o.Dir, err), s.Close())
 	}
 	return s, nil
 }
 
-// prepare makes folder and file, and takes the lock.
-func prepare(dir, path string) (*lock, error) {
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("make data folder: %w", err)
-		}
-	case err != nil:
-		return nil, fmt.Errorf("data folder: %w", err)
-	case !info.IsDir():
-		return nil, fmt.Errorf("data folder %s is a file: name a folder", dir)
-	}
-	l, err := takeLock(filepath.Join(dir, lockName))
-	if err != nil {
-		return nil, err
-	}
-	// SQLite gives its other files the rights of the first one.
-	file, err := openPrivate(path)
-	if err == nil {
-		err = file.Close()
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), l.release())
-	}
-	return l, nil
-}
-
-// openPrivate opens or creates a file that only its owner may read, whatever the umask says.
-func openPrivate(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := file.Chmod(0o600); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
-}
-
-// look checks that there is something to look at.
-func look(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: %w: there are no data yet, talk to the bot first or name another folder", path, ErrNotFound)
-	case err != nil:
-		return fmt.Errorf("open database: %w", err)
-	case info.IsDir():
-		return fmt.Errorf("open database: %s is a folder", path)
-	}
-	return nil
+func unopened(dir string, err error) error {
+	return fmt.Errorf("open data folder %s: %w", dir, explain(err))
 }
 
 func (s *Store) connect(ctx context.Context, path string) error {
+	pragmas := readerPragmas
+	if s.shared && unchanging(path) {
+		pragmas += "&immutable=1" // else SQLite wants to make files beside it
+	}
 	s.write = open(path, writerPragmas)
 	s.write.SetMaxOpenConns(1)
-	s.read = open(path, readerPragmas)
+	s.read = open(path, pragmas)
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
 	if s.shared {
@@ -157,19 +110,22 @@ func open(path, pragmas string) *sql.DB {
 	return db
 }
 
-// explain turns the engine's words into what a person can act on.
-func explain(path string, err error) error {
+// explain turns the engine's words into what a person can act on, and a caller can
+// tell apart.
+func explain(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
-		return fmt.Errorf("open %s: %w", path, err)
+		return err
 	}
 	switch e.Code {
 	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt:
-		return fmt.Errorf("%s is damaged or no database of cairn: move it away or put a backup in its place: %w", path, err)
+		return fmt.Errorf("%w: move it away or put a backup in its place: %w", ErrDamaged, err)
+	case sqlite3.ErrFull:
+		return fmt.Errorf("%w: make room for %s: %w", ErrFull, databaseName, err)
 	case sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrPerm:
-		return fmt.Errorf("%s cannot be opened: check who may read and write it and its folder: %w", path, err)
+		return fmt.Errorf("%s cannot be used: check who may read and write it and its folder: %w", databaseName, err)
 	}
-	return fmt.Errorf("open %s: %w", path, err)
+	return err
 }
 
 // Close closes the store. Nothing may be called after it.
@@ -187,14 +143,15 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// update runs f in one transaction that may write; an error undoes all of it.
+// update runs f in one transaction that may write; an error undoes all of it. Where
+// SQLite gives up it is ErrDamaged or ErrFull.
 func (s *Store) update(ctx context.Context, f func(tx *sql.Tx) error) error {
-	return transact(ctx, s.write, f)
+	return explain(transact(ctx, s.write, f))
 }
 
 // view runs f on one unchanging state of the database.
 func (s *Store) view(ctx context.Context, f func(tx *sql.Tx) error) error {
-	return transact(ctx, s.read, f)
+	return explain(transact(ctx, s.read, f))
 }
 
 // transact gives f no context on purpose: with one that can be cancelled the

@@ -202,11 +202,13 @@ type Counts struct {
 // Counts counts the conversation. It reads every message's row once.
 func (c *Conversation) Counts(ctx context.Context) (n Counts, err error) {
 	low, high := c.rows(1, maxSeq)
-	err = c.store.read.QueryRowContext(ctx, `SELECT
-		(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
-		(SELECT count(*) FROM inbox WHERE conversation = ?),
-		(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`,
-		low, high, c.id, c.id).Scan(&n.Messages, &n.Waiting, &n.Memories)
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRow(`SELECT
+			(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
+			(SELECT count(*) FROM inbox WHERE conversation = ?),
+			(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`,
+			low, high, c.id, c.id).Scan(&n.Messages, &n.Waiting, &n.Memories)
+	})
 	if err != nil {
 		return n, c.fail("count", err)
 	}

@@ -13,6 +13,8 @@ var (
 	ErrInUse    = errors.New("the data folder is in use") // another bot holds its lock
 	ErrNewer    = errors.New("the database was written by a newer cairn")
 	ErrLive     = errors.New("the conversation is in use") // people talked in it: nothing may be imported
+	ErrDamaged  = errors.New(databaseName + " is damaged or no database of cairn")
+	ErrFull     = errors.New("the disk is full")
 )
 
 // Inbound is a message as a door hands it over.

@@ -1,0 +1,107 @@
+// The data folder: whose it is, and who may look into it.
+
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const lockName = "cairn.lock"
+
+// prepare makes folder and file, and takes the lock. A folder with a database that
+// is not ours is left as it is.
+func prepare(ctx context.Context, dir, path string) (*lock, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make data folder: %w", err)
+		}
+	case err != nil:
+		return nil, fmt.Errorf("data folder: %w", err)
+	case !info.IsDir():
+		return nil, fmt.Errorf("data folder %s is a file: name a folder", dir)
+	default:
+		if err := adopt(ctx, dir, path, info.Mode()); err != nil {
+			return nil, err
+		}
+	}
+	l, err := takeLock(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, err
+	}
+	// SQLite gives its other files the rights of the first one.
+	file, err := openPrivate(path)
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), l.release())
+	}
+	return l, nil
+}
+
+// adopt takes a folder that was there before. One that holds nothing but what is ours
+// is closed to all but its owner; any other is not ours to close, nor is one that was
+// made to be shared, as /tmp.
+func adopt(ctx context.Context, dir, path string, mode fs.FileMode) error {
+	if file, err := os.Stat(path); err == nil && file.Mode().IsRegular() {
+		if err := checkOwner(ctx, path); err != nil {
+			return unopened(dir, err)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	ours := err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return !strings.HasPrefix(e.Name(), "cairn.") && e.Name() != "history" // the terminal's
+	})
+	if !ours || mode&fs.ModeSticky != 0 || mode.Perm()&0o077 == 0 {
+		return nil
+	}
+	err = os.Chmod(dir, mode&^0o077)
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // another's folder keeps its rights
+		return fmt.Errorf("close data folder to others: %w", err)
+	}
+	return nil
+}
+
+// openPrivate opens or creates a file that only its owner may read, whatever the umask says.
+func openPrivate(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Chmod(0o600); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// look checks that there is something to look at.
+func look(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: %w: there are no data yet, talk to the bot first or name another folder", path, ErrNotFound)
+	case err != nil:
+		return fmt.Errorf("open database: %w", err)
+	case info.IsDir():
+		return fmt.Errorf("open database: %s is a folder", path)
+	}
+	return nil
+}
+
+// unchanging reports whether the file holds all there is to read, and lies where this
+// process can write nothing, as on a medium that is mounted to be read.
+func unchanging(path string) bool {
+	_, err := os.Stat(path + "-wal")
+	return errors.Is(err, fs.ErrNotExist) && unix.Access(filepath.Dir(path), unix.W_OK) != nil
+}
