@@ -388,7 +388,7 @@ func TestASlowDoorDelaysNoTurn(t *testing.T) {
 	start := time.Now()
 	for i := range 5 {
 		r.say(fmt.Sprint("m", i), true)
-		r.door.until(t, "the message", func() bool { return len(r.door.accepted) == i+1 })
+		r.door.until(t, "the message", func() bool { return r.door.taken() == i+1 })
 	}
 	if took := time.Since(start); took > 1200*time.Millisecond {
 		t.Errorf("five turns took %v while each send takes 0.3 s", took)
@@ -491,7 +491,7 @@ func TestShutdownLosesNothing(t *testing.T) {
 		return llm.Response{}, ctx.Err()
 	})
 	r.say("hello", true)
-	r.door.until(t, "the turn", func() bool { return len(r.door.accepted) == 1 })
+	r.door.until(t, "the turn", func() bool { return r.door.taken() == 1 })
 	r.say("and more", true)
 	r.stop()
 	r.model.Func = echo
@@ -534,6 +534,37 @@ func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
 	r.say("are you back?", true)
 	r.idle()
 	equal(t, "transcript", r.transcript(), []string{"user: hello", "user: are you back?", "assistant: answer 1"})
+}
+
+func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
+	r := newRig(t, nil)
+	disk, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disk.Close()
+	rename := func(query string) {
+		if _, err := disk.Exec(query); err != nil {
+			t.Error(err)
+		}
+	}
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 { // while the model writes, the outbox breaks
+			rename("ALTER TABLE outbox RENAME TO gone")
+		}
+		return echo(ctx, n, req)
+	}
+	r.say("hello", true)
+	r.door.until(t, "words", func() bool { return len(r.door.sent) == 1 })
+	if p := r.door.sent[0]; !p.Failure || !strings.Contains(p.Text, "hold it back") {
+		t.Errorf("told %+v", p)
+	}
+	rename("ALTER TABLE gone RENAME TO outbox")
+	r.say("and now?", true)
+	r.door.until(t, "the answers", func() bool { return len(r.door.sent) == 3 })
+	r.idle()
+	equal(t, "sent", r.door.texts()[1:], []string{"answer 2", "answer 3"})
+	equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 2", "user: and now?", "assistant: answer 3"})
 }
 
 func TestWhatCannotBeWrittenIsNotAccepted(t *testing.T) {

@@ -31,6 +31,8 @@ type conversation struct {
 	window  window
 	noTools bool // the model's server refuses tools
 
+	toldUnwritten bool // people know that an answer cannot be written
+
 	mu      sync.Mutex    // guards everything below
 	asked   int64         // wakes so far
 	settled int64         // wakes that were dealt with

@@ -92,6 +92,16 @@ func (d *door) until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
+// taken counts the messages that were taken up. It is asked under the lock.
+func (d *door) taken() (n int) {
+	for _, a := range d.accepted {
+		if !strings.HasSuffix(a, "=0") {
+			n++
+		}
+	}
+	return n
+}
+
 func (d *door) texts() (texts []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -224,8 +224,10 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		c.sender.drop(o.Reply)
 		r.writer.Cancel()
 		history.Truncate(r.first)
+		c.unwritten(r.turn.To, err)
 		return err
 	}
+	c.toldUnwritten = false
 	if n := len(o.Messages); n > 0 && o.Messages[n-1].Seq >= history.Next() {
 		history.Append(o.Messages[n-1])
 	}
@@ -233,6 +235,23 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	c.sender.start(c.hub.ctx)
 	c.engine.Check(c.hub.ctx)
 	return nil
+}
+
+// unwritten tells people, once per incident, that an answer is held back because it
+// cannot be written. It goes past the outbox, which cannot be written either.
+func (c *conversation) unwritten(to []string, err error) {
+	if c.toldUnwritten {
+		return
+	}
+	c.toldUnwritten = true
+	text := "I cannot write my answer to disk, so I hold it back and try again. Your message is kept."
+	if errors.Is(err, memory.ErrFull) {
+		text = "The disk is full, so I cannot write my answer and hold it back. Your message is kept; make room, and I answer."
+	}
+	piece := Piece{Reply: "unwritten", Parts: 1, To: to, Text: text, Failure: true}
+	if _, err := c.door.Reply(c.name, to).Send(c.hub.ctx, piece); err != nil {
+		c.log.Warn("nobody could be told that an answer is held back", "error", err)
+	}
 }
 
 // running notes which turn runs, for the tools and for /stop.
