@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ type editor struct {
 	who          channel.Person
 	history      string
 	dim, plain   string // switch dim text on and off; empty without colour
+	log          *slog.Logger
 
 	mu   sync.Mutex     // guards line
 	line *term.Terminal // nil while the terminal is not in raw mode
@@ -43,7 +45,8 @@ func newEditor(o Options, in, out *os.File, conversation string, who channel.Per
 	return e
 }
 
-func (e *editor) run(ctx context.Context, hub *channel.Hub) error {
+func (e *editor) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
+	e.log = log
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the reading of lines
 	if err := e.talk(ctx, hub); err != nil {
@@ -139,7 +142,7 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, text string) error {
 	}
 	answer, handled, err := hub.Run(ctx, e.conversation, e.who, text)
 	if err != nil {
-		return err
+		return e.tell(ctx, undone(ctx, e.log, err))
 	}
 	if command(text) == "stop" {
 		e.waiting.Store(0) // a stopped turn may have nothing to say
@@ -148,8 +151,21 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, text string) error {
 		return e.write(printable(answer) + "\n")
 	}
 	e.waiting.Add(1)
-	_, err = hub.Deliver(ctx, e.conversation, inbound(e.who, text))
-	return err
+	if _, err = hub.Deliver(ctx, e.conversation, inbound(e.who, text)); err != nil {
+		e.answered(1) // it never will be
+		return e.tell(ctx, untaken(ctx, e.log, err))
+	}
+	return nil
+}
+
+// tell shows why something was not done, and goes on; the arrow key brings back
+// what was typed. The error is that of an ending run.
+func (e *editor) tell(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	e.note(err.Error())
+	return nil
 }
 
 // key answers the keys the line editor has no meaning for: Tab completes a command,
@@ -158,7 +174,10 @@ func (e *editor) key(ctx context.Context, hub *channel.Hub) func(string, int, ru
 	return func(line string, pos int, key rune) (string, int, bool) {
 		switch {
 		case key == '\t' && pos == len(line):
-			done := completed(line)
+			done, choice := completed(line)
+			if done == line && len(choice) > 1 {
+				e.note(strings.Join(choice, "  "))
+			}
 			return done, len(done), true
 		case key == interrupt && e.waiting.Load() > 0:
 			if err := e.say(ctx, hub, "/stop"); err != nil {
@@ -174,19 +193,18 @@ func (e *editor) key(ctx context.Context, hub *channel.Hub) func(string, int, ru
 }
 
 // completed returns line with the command it begins completed as far as there is
-// only one way.
-func completed(line string) string {
-	var names []string
+// only one way, and the commands it may become.
+func completed(line string) (done string, names []string) {
 	for _, c := range channel.Commands {
 		if name := "/" + c.Name; line != "" && strings.HasPrefix(name, line) {
 			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
-		return line
+		return line, nil
 	}
 	if len(names) == 1 {
-		return names[0] + " "
+		return names[0] + " ", names
 	}
 	common := names[0]
 	for _, name := range names[1:] {
@@ -194,7 +212,7 @@ func completed(line string) string {
 			common = common[:len(common)-1]
 		}
 	}
-	return common
+	return common, names
 }
 
 func (e *editor) setLine(line *term.Terminal) {

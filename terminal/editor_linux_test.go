@@ -69,7 +69,7 @@ func sit(t *testing.T, o Options, model llm.Model) *keyboard {
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
-		k.ended <- k.door.Run(ctx, k.hub)
+		k.ended <- k.door.Run(ctx, k.hub, k.log)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -171,9 +171,39 @@ func TestEditor(t *testing.T) {
 		k.typed(t, "/he\t\r")
 		k.screen.wait(t, "show the commands")
 		for line, want := range map[string]string{"/me": "/memories ", "/co": "/co", "/x": "/x", "": "", "hello": "hello"} {
-			if got := completed(line); got != want {
+			if got, _ := completed(line); got != want {
 				t.Errorf("%q became %q", line, got)
 			}
+		}
+	})
+	t.Run("Tab shows the commands there are to choose from", func(t *testing.T) {
+		k := sit(t, Options{}, scripted(echo))
+		k.typed(t, "/co\t")
+		k.screen.wait(t, "/compact  /context")
+	})
+	t.Run("Home, End and Delete do what they say, whatever the terminal sends for them", func(t *testing.T) {
+		k := sit(t, Options{}, scripted(echo))
+		k.typed(t, "\x1b[3~") // on an empty line
+		for _, keys := range [][2]string{{"\x1b[1~", "\x1b[4~"}, {"\x1b[7~", "\x1b[8~"}, {"\x1b[H", "\x1b[F"}} {
+			k.typed(t, "bc"+keys[0]+"xa"+keys[0]+"\x1b[3~"+keys[1]+"d\r")
+			k.screen.wait(t, "you said abcd\r\n")
+			k.screen.reset()
+		}
+	})
+	t.Run("a message that could not be written is told in a sentence, and the next may be sent", func(t *testing.T) {
+		k := sit(t, Options{NoColor: true}, scripted(echo))
+		k.lose(t)
+		k.typed(t, "hello\r")
+		k.screen.wait(t, "was not taken. Send it again later.")
+		k.typed(t, "/context\r")
+		k.screen.wait(t, "That could not be done just now.")
+		k.typed(t, "\x03") // leaves: nothing waits for an answer
+		if err := k.end(t); err != nil {
+			t.Error(err)
+		}
+		k.logged.wait(t, "database is closed")
+		if strings.Contains(k.screen.String(), "database") {
+			t.Errorf("internal words on the terminal: %q", k.screen)
 		}
 	})
 	t.Run("a compaction is a dim line, above what is being typed", func(t *testing.T) {
@@ -230,7 +260,7 @@ func TestEditor(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		if err := s.door.Run(ctx, s.hub); !errors.Is(err, context.Canceled) {
+		if err := s.door.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		after, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)

@@ -3,6 +3,7 @@ package terminal
 
 import (
 	"io"
+	"strings"
 	"sync/atomic"
 	"unicode/utf8"
 )
@@ -15,12 +16,21 @@ const (
 	interrupt = 0x1c
 )
 
+// ways are sequences some terminals send for a key, and the ones the line editor knows.
+var ways = map[string]string{
+	"\x1b[1~": "\x1b[H", "\x1b[7~": "\x1b[H", // Home
+	"\x1b[4~": "\x1b[F", "\x1b[8~": "\x1b[F", // End
+}
+
+// wayLen is how long each of the ways is.
+const wayLen = len("\x1b[1~")
+
 // keys reads what is typed. It drops bytes that are no UTF-8, at which the line
 // editor would stand still, and ends the input when the person wants to leave.
 type keys struct {
 	in   io.Reader
 	left *atomic.Bool
-	rest []byte // a rune that has not arrived whole
+	rest []byte // a rune or a sequence that has not arrived whole
 }
 
 func (k *keys) Read(p []byte) (int, error) {
@@ -36,9 +46,14 @@ func (k *keys) Read(p []byte) (int, error) {
 	typed := p[:n+m]
 	kept := 0
 	for len(typed) > 0 {
-		if !utf8.FullRune(typed) && err == nil {
+		if (!utf8.FullRune(typed) || begun(typed)) && err == nil {
 			k.rest = append([]byte{}, typed...)
 			break
+		}
+		if known, ok := ways[string(typed[:min(wayLen, len(typed))])]; ok {
+			kept += copy(p[kept:], known)
+			typed = typed[wayLen:]
+			continue
 		}
 		r, size := utf8.DecodeRune(typed)
 		switch {
@@ -52,4 +67,14 @@ func (k *keys) Read(p []byte) (int, error) {
 		typed = typed[size:]
 	}
 	return kept, err
+}
+
+// begun reports whether more bytes could make one of the ways of typed.
+func begun(typed []byte) bool {
+	for way := range ways {
+		if len(typed) < wayLen && strings.HasPrefix(way, string(typed)) {
+			return true
+		}
+	}
+	return false
 }

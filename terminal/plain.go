@@ -4,8 +4,8 @@ package terminal
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -17,14 +17,21 @@ import (
 // whole, for what went into a pipe cannot be taken back.
 type plain struct {
 	in           io.Reader
-	out, err     io.Writer
+	out          output
 	conversation string
 	who          channel.Person
+	log          *slog.Logger
 
-	mu sync.Mutex // guards writing, so that lines stay whole
+	mu  sync.Mutex // guards err, so that lines stay whole
+	err io.Writer
 }
 
-func (p *plain) run(ctx context.Context, hub *channel.Hub) error {
+func (p *plain) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
+	p.log = log
+	return p.out.run(ctx, func(ctx context.Context) error { return p.talk(ctx, hub) })
+}
+
+func (p *plain) talk(ctx context.Context, hub *channel.Hub) error {
 	if err := hub.Recover(ctx, func(name string) bool { return name == p.conversation }); err != nil {
 		return err
 	}
@@ -55,13 +62,13 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, text string) error {
 	}
 	answer, handled, err := hub.Run(ctx, p.conversation, p.who, text)
 	if err != nil {
-		return err
+		return undone(ctx, p.log, err)
 	}
 	if handled {
-		return p.write(p.out, answer)
+		return p.out.write(whole(answer))
 	}
 	if _, err := hub.Deliver(ctx, p.conversation, inbound(p.who, text)); err != nil {
-		return err
+		return untaken(ctx, p.log, err)
 	}
 	return hub.Idle(ctx, p.conversation)
 }
@@ -71,14 +78,14 @@ func inbound(who channel.Person, text string) channel.Inbound {
 	return channel.Inbound{ID: rand.Text(), AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true}
 }
 
-func (p *plain) write(w io.Writer, text string) error {
+// whole is text with one end of line.
+func whole(text string) string { return strings.TrimRight(text, "\n") + "\n" }
+
+func (p *plain) note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, err := io.WriteString(w, strings.TrimRight(text, "\n")+"\n")
-	return err
+	_, _ = io.WriteString(p.err, whole(text))
 }
-
-func (p *plain) note(text string) { _ = p.write(p.err, text) }
 
 func (p *plain) reply(string, []string) channel.Writer { return plainReply{p} }
 
@@ -92,20 +99,18 @@ func (p *plain) Compaction(_ string, event channel.Event) {
 
 func (p *plain) Remembered(string, int64, string, string) {}
 
-// plainReply writes a reply when it is complete.
+// plainReply writes a reply when it is complete. That a turn failed is no reply: it
+// goes where notes go.
 type plainReply struct{ p *plain }
 
 func (r plainReply) Show(string) {}
 
-func (r plainReply) Send(_ context.Context, piece channel.Piece) (string, error) {
-	w := r.p.out
+func (r plainReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	if piece.Failure {
-		w = r.p.err
+		r.p.note(piece.Text)
+		return piece.Reply, nil
 	}
-	if err := r.p.write(w, piece.Text); err != nil {
-		return "", fmt.Errorf("write the reply: %w", err)
-	}
-	return piece.Reply, nil
+	return piece.Reply, r.p.out.send(ctx, whole(piece.Text))
 }
 
 func (r plainReply) Cancel() {}

@@ -3,10 +3,14 @@ package terminal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mattn/go-sqlite3"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -31,7 +35,7 @@ func TestPlain(t *testing.T) {
 			}
 			return echo(ctx, n, req)
 		})
-		if err := s.door.Run(t.Context(), s.hub); err != nil {
+		if err := s.door.Run(t.Context(), s.hub, s.log); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -72,13 +76,47 @@ func TestPlain(t *testing.T) {
 			t.Errorf("%d messages, %v", len(messages), err)
 		}
 	})
+	t.Run("output that cannot be written ends the run", func(t *testing.T) {
+		for _, input := range []string{"hello\n", "/help\n"} {
+			t.Run(input, func(t *testing.T) {
+				in, end := endless(input)
+				defer end()
+				s := open(t, Options{In: in, Out: failing{}, Err: io.Discard, Channel: "general", User: "Ada"}, echo)
+				if err := s.ends(t); err == nil || !strings.Contains(err.Error(), "the replies cannot be written (io: read/write on closed pipe)") {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+	})
+	t.Run("an error stream that cannot be written does not keep the run from its end", func(t *testing.T) {
+		s := open(t, Options{In: strings.NewReader("hello\n"), Out: io.Discard, Err: failing{}, Channel: "general", User: "Ada"},
+			func(context.Context, int, llm.Request) (llm.Response, error) {
+				return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401}
+			})
+		if err := s.ends(t); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a message that could not be written is told in a sentence, and ends the run", func(t *testing.T) {
+		s := open(t, Options{In: strings.NewReader("hello\n")}, echo)
+		if err := s.hub.Idle(t.Context(), "terminal:general"); err != nil { // opens the conversation
+			t.Fatal(err)
+		}
+		s.lose(t)
+		p := s.door.face.(*plain)
+		p.log = s.log
+		if err := p.say(t.Context(), s.hub, "hello"); err != notTaken {
+			t.Errorf("got %v", err)
+		}
+		s.logged.wait(t, "database is closed")
+	})
 	t.Run("an end from outside ends the run, though the input goes on", func(t *testing.T) {
 		in, _ := io.Pipe()
 		defer in.Close()
 		s := open(t, Options{In: in}, echo)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		if err := s.door.Run(ctx, s.hub); !errors.Is(err, context.Canceled) {
+		if err := s.door.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -93,7 +131,7 @@ func TestPlain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.door.Run(t.Context(), s.hub); err != nil {
+		if err := s.door.Run(t.Context(), s.hub, s.log); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := s.out.String(), "you said left in terminal:general\nyou said now\n"; got != want {
@@ -102,8 +140,24 @@ func TestPlain(t *testing.T) {
 	})
 }
 
+func TestUntaken(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	full := fmt.Errorf("deliver message of terminal:general: %w", sqlite3.Error{Code: sqlite3.ErrFull})
+	if got := untaken(t.Context(), log, full); got != diskFull {
+		t.Errorf("a full disk: %v", got)
+	}
+	if got := untaken(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}); got != notTaken {
+		t.Errorf("a disk that takes nothing: %v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := untaken(ctx, log, ctx.Err()); got != context.Canceled {
+		t.Errorf("an ending run: %v", got)
+	}
+}
+
 func TestStatus(t *testing.T) {
-	event := compactor.Event{From: 1, To: 9, Messages: 9, BeforeTokens: 3400, AfterTokens: 1200, Window: 4000}
+	event := compactor.Event{From: 1, To: 9, Messages: 9, BeforeTokens: 3400, AfterTokens: 1200, Window: 4000, Error: "the model is away; nothing was lost"}
 	for _, test := range []struct {
 		name    string
 		state   compactor.EventState
@@ -115,6 +169,7 @@ func TestStatus(t *testing.T) {
 		{"a landing", compactor.EventLanded, compactor.OnBackground, compactor.Leaf, "· summed up messages 1 to 9: 3400 → 1200 tokens of 4000"},
 		{"a fold", compactor.EventLanded, compactor.OnRollup, compactor.Rollup, "· folded the summaries of messages 1 to 9: 3400 → 1200 tokens of 4000"},
 		{"an emergency", compactor.EventLanded, compactor.OnEmergency, compactor.Marker, "· hid, to be summed up later, messages 1 to 9: 3400 → 1200 tokens of 4000"},
+		{"a failure", compactor.EventFailed, compactor.OnBackground, compactor.Leaf, "· could not sum up messages 1 to 9: the model is away; nothing was lost"},
 		{"nothing to do", compactor.EventNoop, compactor.OnBackground, compactor.Leaf, ""},
 		{"an intermediate step", compactor.EventStaged, compactor.OnBackground, compactor.Leaf, ""},
 	} {

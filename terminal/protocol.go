@@ -2,13 +2,13 @@
 package terminal
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
-	"sync"
 
 	"cairn/channel"
 )
@@ -52,21 +52,26 @@ type (
 // not wait for each other.
 type protocol struct {
 	in            io.Reader
-	channel, user string // of lines that name none
+	out           output
 	err           io.Writer
-
-	mu  sync.Mutex // guards out: a line is written whole
-	out io.Writer
+	channel, user string // of lines that name none
+	answers       *answers
+	log           *slog.Logger
 }
 
 func newProtocol(o Options) *protocol {
-	return &protocol{in: o.In, out: o.Out, err: o.Err, channel: short(o.Channel), user: o.User}
+	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: short(o.Channel), user: o.User, answers: newAnswers()}
 }
 
 // short is how the lines name a conversation.
 func short(conversation string) string { return strings.TrimPrefix(conversation, prefix) }
 
-func (p *protocol) run(ctx context.Context, hub *channel.Hub) error {
+func (p *protocol) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
+	p.log = log
+	return p.out.run(ctx, func(ctx context.Context) error { return p.talk(ctx, hub) })
+}
+
+func (p *protocol) talk(ctx context.Context, hub *channel.Hub) error {
 	if err := hub.Recover(ctx, func(name string) bool { return strings.HasPrefix(name, prefix) }); err != nil {
 		return err
 	}
@@ -107,27 +112,34 @@ func (p *protocol) handle(ctx context.Context, hub *channel.Hub, r request) {
 		return
 	}
 	if err := hub.Idle(ctx, r.conversation); err != nil {
-		p.fail(ctx, r, err)
+		p.fail(ctx, r, undone(ctx, p.log, err))
 		return
 	}
 	p.command(ctx, hub, r)
 }
 
+// command runs a command, unless it did so before: then it repeats the answer.
 func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
+	if line, known := p.answers.find(r); known {
+		_ = p.emit(line)
+		return
+	}
 	answer, handled, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User}, r.Text)
 	switch {
 	case err != nil:
-		p.fail(ctx, r, err)
+		p.fail(ctx, r, undone(ctx, p.log, err))
 	case !handled:
 		p.deliver(ctx, hub, r)
 	default:
-		_ = p.emit(replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, answer})
+		line := replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, answer}
+		p.answers.keep(r, line)
+		_ = p.emit(line)
 	}
 }
 
 func (p *protocol) deliver(ctx context.Context, hub *channel.Hub, r request) {
 	if _, err := hub.Deliver(ctx, r.conversation, r.inbound()); err != nil {
-		p.fail(ctx, r, err)
+		p.fail(ctx, r, untaken(ctx, p.log, err))
 	}
 }
 
@@ -139,28 +151,32 @@ func (p *protocol) fail(ctx context.Context, r request, err error) {
 	}
 }
 
+// refuse tells that a line was not done, and why.
 func (p *protocol) refuse(r request, text string) {
 	to := []string{}
 	if r.ID != "" {
-		to = append(to, r.ID)
+		to = append(to, brief(r.ID))
 	}
-	_ = p.emit(errorLine{"error", r.Channel, to, text})
+	_ = p.emit(errorLine{"error", brief(cmp.Or(short(r.Channel), p.channel)), to, text})
 }
 
-// emit writes v as one line, at once.
+// emit writes v as one line, at once. What fails ends the run, see output.
 func (p *protocol) emit(v any) error {
-	var b bytes.Buffer
+	text, err := encode(v)
+	if err != nil {
+		return err
+	}
+	return p.out.write(text)
+}
+
+func encode(v any) (string, error) {
+	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("write a line of JSON: %w", err)
+		return "", fmt.Errorf("write a line of JSON: %w", err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, err := p.out.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("write a line of JSON: %w", err)
-	}
-	return nil
+	return b.String(), nil
 }
 
 func (p *protocol) note(text string) { _, _ = io.WriteString(p.err, text) }
@@ -194,11 +210,16 @@ type protocolReply struct {
 
 func (r protocolReply) Show(string) {}
 
-func (r protocolReply) Send(_ context.Context, piece channel.Piece) (string, error) {
+func (r protocolReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
+	var line any = replyLine{"reply", r.channel, piece.Reply, r.to, piece.Text}
 	if piece.Failure {
-		return piece.Reply, r.p.emit(errorLine{"error", r.channel, r.to, piece.Text})
+		line = errorLine{"error", r.channel, r.to, piece.Text}
 	}
-	return piece.Reply, r.p.emit(replyLine{"reply", r.channel, piece.Reply, r.to, piece.Text})
+	text, err := encode(line)
+	if err != nil {
+		return "", err
+	}
+	return piece.Reply, r.p.out.send(ctx, text)
 }
 
 func (r protocolReply) Cancel() {}

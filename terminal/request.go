@@ -2,27 +2,30 @@
 package terminal
 
 import (
-	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"cairn/channel"
 )
 
 // request is a line that came in, with what it left out filled in.
 type request struct {
-	Channel string     `json:"channel"`
-	User    string     `json:"user"`
-	Text    string     `json:"text"`
-	ID      string     `json:"id"`
-	Time    *time.Time `json:"time"`
-	Mention *bool      `json:"mention"` // absent: true
-	DM      bool       `json:"dm"`
+	Channel string
+	User    string
+	Text    string
+	ID      string
+	Time    *time.Time
+	Mention *bool // absent: true
+	DM      bool
 
 	conversation string // full name
 	command      string // "stop" and the like, if the text is a command
@@ -37,8 +40,8 @@ func (r request) inbound() channel.Inbound {
 	}
 }
 
-// parse reads a line. With an error, the request holds at most the id and channel
-// the line names, for the answer. An empty line is a request without text.
+// parse reads a line. With an error, the request holds the id and channel the line
+// names, as far as they can be read. An empty line is a request without text.
 func (p *protocol) parse(in line) (request, error) {
 	if in.err != nil {
 		return request{}, in.err
@@ -50,72 +53,93 @@ func (p *protocol) parse(in line) (request, error) {
 	if err == nil {
 		err = p.complete(&r)
 	}
-	if err != nil {
-		var names struct{ Channel, ID string }
-		_ = json.Unmarshal([]byte(in.text), &names) // what can be read is good enough to be named
-		return request{Channel: names.Channel, ID: names.ID}, err
-	}
-	return r, nil
+	return r, err
 }
 
-// decode is strict, for a misspelt key would silently change what a line means.
-func decode(text string) (request, error) {
-	var r request
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.DisallowUnknownFields()
-	if !bytes.HasPrefix(bytes.TrimSpace([]byte(text)), []byte("{")) {
+// decode reads what a line says. It is strict, for a misspelt key would silently
+// change what the line means; encoding/json itself would take "TEXT" for "text".
+func decode(text string) (r request, err error) {
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return r, errors.New(`a line must be one JSON object, as {"text": "hello"}`)
 	}
-	err := dec.Decode(&r)
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &wrong) && wrong.Field != "":
-		return r, fmt.Errorf("%q must not be a JSON %s", wrong.Field, wrong.Value)
-	case err != nil && strings.HasPrefix(err.Error(), "parsing time"):
-		return r, errors.New(`"time" must look like "2026-01-31T15:04:05Z"`)
-	case err != nil && strings.Contains(err.Error(), "unknown field"):
-		return r, fmt.Errorf("%s: there are channel, user, text, id, time, mention and dm", strings.TrimPrefix(err.Error(), "json: "))
-	case err != nil:
+	var fields map[string]json.RawMessage
+	dec := json.NewDecoder(strings.NewReader(text))
+	if err := dec.Decode(&fields); err != nil {
 		return r, fmt.Errorf("this is no JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return r, errors.New("something follows the JSON object: one object a line")
 	}
-	return r, nil
+	for _, key := range slices.Sorted(maps.Keys(fields)) { // all of them: the answer names id and channel
+		if wrong := r.set(key, fields[key]); err == nil {
+			err = wrong
+		}
+	}
+	return r, err
+}
+
+// set takes the value of one key.
+func (r *request) set(key string, value json.RawMessage) error {
+	into := map[string]any{
+		"channel": &r.Channel, "user": &r.User, "text": &r.Text, "id": &r.ID,
+		"time": &r.Time, "mention": &r.Mention, "dm": &r.DM,
+	}[key]
+	if into == nil {
+		return fmt.Errorf("unknown key %q: there are channel, user, text, id, time, mention and dm", brief(key))
+	}
+	err := json.Unmarshal(value, into)
+	switch {
+	case err == nil:
+		return nil
+	case key == "time":
+		return errors.New("time must be a text like 2026-01-31T15:04:05Z")
+	case key == "mention" || key == "dm":
+		return fmt.Errorf("%s must be true or false", key)
+	}
+	return fmt.Errorf("%s must be a text in quotes", key)
 }
 
 // complete checks a request and fills in what it left out.
 func (p *protocol) complete(r *request) (err error) {
 	if strings.TrimSpace(r.Text) == "" {
-		return errors.New(`"text" is missing or empty`)
+		return errors.New("text is missing or empty")
 	}
-	if r.Channel == "" {
-		r.Channel = p.channel
-	}
-	if r.conversation, err = Conversation(r.Channel); err != nil {
+	if r.conversation, err = Conversation(cmp.Or(r.Channel, p.channel)); err != nil {
 		return err
 	}
 	r.Channel = short(r.conversation)
-	if r.User == "" {
-		r.User = p.user
-	}
+	r.User = cmp.Or(r.User, p.user)
 	if err := checkName("user", r.User); err != nil {
 		return err
+	}
+	if strings.ContainsRune(r.ID, utf8.RuneError) { // several ids would become one
+		return errors.New("id must be valid UTF-8 text: it has something in it that is none, and reads as U+FFFD")
 	}
 	if r.ID == "" {
 		r.ID = rand.Text()
 	} else if err := checkName("message", r.ID); err != nil {
-		return fmt.Errorf(`"id": %w`, err)
+		return fmt.Errorf("id: %w", err)
 	}
 	if r.Time == nil {
 		now := time.Now()
 		r.Time = &now
 	}
 	if year := r.Time.UTC().Year(); year < 1970 || year > 9999 {
-		return errors.New(`"time" must lie between 1970 and 9999`)
+		return errors.New("time must lie between 1970 and 9999")
 	}
 	r.command = command(r.Text)
 	return nil
+}
+
+// maxEcho bounds what is repeated of something that was refused, in bytes.
+const maxEcho = 200
+
+// brief is text cut to maxEcho.
+func brief(text string) string {
+	if len(text) <= maxEcho {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxEcho], "") + "…"
 }
 
 // command returns the name of the command that text is, or "".

@@ -29,8 +29,8 @@ func status(event channel.Event) string {
 			verb = "folded the summaries of"
 		}
 		return fmt.Sprintf("· %s %s: %d → %d tokens of %d", verb, span, event.BeforeTokens, event.AfterTokens, event.Window)
-	case "failed":
-		return "· could not sum up " + span + ", nothing is lost: " + event.Error
+	case "failed": // the reason ends with the comfort that nothing was lost
+		return "· could not sum up " + span + ": " + event.Error
 	case "undone":
 		return "· took back the summary of " + span
 	}

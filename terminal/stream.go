@@ -96,16 +96,24 @@ func nextRow(text string, width int) (row string, size int) {
 	return "", 0
 }
 
-// printable leaves out the white space a text begins with, and what could move the cursor or change the terminal: a reply
-// may repeat what a stranger wrote.
+// printable is what an answer shows of text: a row that is being written has no tab
+// stops, and an answer begins with its first word.
 func printable(text string) string {
+	text = strings.NewReplacer("\t", " ", string(utf8.RuneError), "").Replace(Printable(text))
+	return strings.TrimLeft(text, " \n")
+}
+
+// Printable leaves out what could move the cursor, change the terminal or turn around
+// the order of letters: what is shown may be what a stranger wrote. Newlines and tabs
+// stay.
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\t':
-			return ' '
-		case r != '\n' && (unicode.IsControl(r) || r == utf8.RuneError):
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r), '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
 			return -1
 		}
 		return r
-	}, strings.TrimLeft(text, " \n"))
+	}, text)
 }

@@ -47,6 +47,19 @@ func TestRows(t *testing.T) {
 	}))
 }
 
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\tb\nc é界":                         "a\tb\nc é界",
+		"\x1b[2Jred\x07\r \u009b31m\x7f":     "[2Jred 31m",
+		"a\u202eb\u202cc\u2066d\u2069\u200e": "abcd\u200e",
+		"\xff\x9b2J":                         "\ufffd\ufffd2J",
+	} {
+		if got := Printable(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestHistory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "history")
 	h, err := openHistory(file)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"unicode"
@@ -41,7 +42,7 @@ type Terminal struct {
 // face is what the three ways of talking have in common.
 type face interface {
 	channel.Observer
-	run(ctx context.Context, hub *channel.Hub) error
+	run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error
 	reply(conversation string, to []string) channel.Writer
 	note(text string)
 }
@@ -68,7 +69,7 @@ func New(o Options) (*Terminal, error) {
 	if in, out, ok := terminals(o); ok {
 		return &Terminal{newEditor(o, in, out, conversation, who)}, nil
 	}
-	return &Terminal{&plain{in: o.In, out: o.Out, err: o.Err, conversation: conversation, who: who}}, nil
+	return &Terminal{&plain{in: o.In, out: output{w: o.Out}, err: o.Err, conversation: conversation, who: who}}, nil
 }
 
 // terminals reports whether a person sits at both ends, at a terminal that can
@@ -82,8 +83,11 @@ func terminals(o Options) (in, out *os.File, ok bool) {
 
 // Run talks until the input ends, then waits for what still runs, and returns
 // nil; or until ctx is done, and returns its error: what was accepted is on disk by
-// then, and is answered at the next start.
-func (t *Terminal) Run(ctx context.Context, hub *channel.Hub) error { return t.run(ctx, hub) }
+// then, and is answered at the next start. Output that cannot be written ends it like
+// ctx, except where a person sits at a terminal. What people are spared goes to log.
+func (t *Terminal) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
+	return t.run(ctx, hub, log)
+}
 
 // Name is "terminal".
 func (t *Terminal) Name() string { return Name }

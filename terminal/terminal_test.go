@@ -37,6 +37,12 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
+func (b *buffer) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.b.Reset()
+}
+
 // wait returns once text stands in the buffer.
 func (b *buffer) wait(t *testing.T, text string) {
 	t.Helper()
@@ -54,6 +60,18 @@ type session struct {
 	hub      *channel.Hub
 	store    *memory.Store
 	out, err *buffer
+	log      *slog.Logger // what the door logs
+	logged   *buffer
+	lost     bool // the store is closed already
+}
+
+// lose makes the store refuse everything.
+func (s *session) lose(t *testing.T) {
+	t.Helper()
+	s.lost = true
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 type answer = func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
@@ -80,7 +98,8 @@ func open(t *testing.T, o Options, f answer) *session {
 func openWith(t *testing.T, o Options, model llm.Model) *session {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	s := &session{out: &buffer{}, err: &buffer{}}
+	s := &session{out: &buffer{}, err: &buffer{}, logged: &buffer{}}
+	s.log = slog.New(slog.NewTextHandler(s.logged, nil))
 	if o.Out == nil {
 		o.Out, o.Err = s.out, s.err
 	}
@@ -106,7 +125,7 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 		if err := s.hub.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := s.store.Close(); err != nil {
+		if err := s.store.Close(); err != nil && !s.lost {
 			t.Error(err)
 		}
 		goleak.VerifyNone(t, before)
@@ -119,10 +138,30 @@ func talk(t *testing.T, o Options, input string, model answer) *session {
 	t.Helper()
 	o.In = strings.NewReader(input)
 	s := open(t, o, model)
-	if err := s.door.Run(t.Context(), s.hub); err != nil {
+	if err := s.door.Run(t.Context(), s.hub, s.log); err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// ends runs the terminal and returns what it returned, which must not take long.
+func (s *session) ends(t *testing.T) error {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- s.door.Run(t.Context(), s.hub, s.log) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(20 * time.Second):
+		t.Fatal("the run did not end")
+		return nil
+	}
+}
+
+// endless is input that goes on until it is closed.
+func endless(input string) (in io.Reader, end func()) {
+	read, write := io.Pipe()
+	return io.MultiReader(strings.NewReader(input), read), func() { _ = write.Close() }
 }
 
 func TestNames(t *testing.T) {

@@ -96,7 +96,7 @@ func workerPrompt(path string, log *slog.Logger) string {
 	if path == "" {
 		return ""
 	}
-	text, err := os.ReadFile(path)
+	text, err := readFile(path)
 	if err != nil {
 		log.Warn("cannot read prompt_file; using the built-in prompt", "error", err)
 	}

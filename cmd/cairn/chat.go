@@ -70,5 +70,5 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
-	return door.Run(cmd.Context(), bot.hub)
+	return door.Run(cmd.Context(), bot.hub, log)
 }

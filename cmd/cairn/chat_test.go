@@ -45,6 +45,41 @@ func TestChatWithoutAnything(t *testing.T) {
 	})
 }
 
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no device that is always full here: ", err)
+	}
+	defer full.Close()
+	for _, test := range []struct{ name, input, answer string }{
+		{"lines", "I like tea\n", "as message #1."},
+		{"JSON", `{"text":"I like tea","id":"1"}` + "\n", `"to":["1"]`},
+	} {
+		t.Run(test.name+" end with exit code 1, and what was not said comes at the next start", func(t *testing.T) {
+			p := newFolder(t)
+			args := []string{"chat"}
+			if test.name == "JSON" {
+				args = append(args, "--json")
+			}
+			cmd := p.command(args...)
+			var errs strings.Builder
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(test.input), full, &errs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			guard := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+			defer guard.Stop()
+			_ = cmd.Wait() // the code tells
+			if code := cmd.ProcessState.ExitCode(); code != exitFailed || strings.Count(errs.String(), "cairn: ") != 1 || !strings.Contains(errs.String(), "no space left on device") {
+				t.Errorf("exit code %d, %q", code, errs.String())
+			}
+			if out := p.must("", args...); !strings.Contains(out, test.answer) {
+				t.Errorf("the next start said %q", out)
+			}
+		})
+	}
+}
+
 func TestChatJSON(t *testing.T) {
 	p := newFolder(t)
 	t.Run("bad lines change nothing and the end is awaited", func(t *testing.T) {

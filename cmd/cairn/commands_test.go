@@ -6,12 +6,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
 func TestUsage(t *testing.T) {
 	p := newFolder(t)
 	p.write("broken.toml", "[llm]\nmodle = 1")
+	p.write("large.toml", strings.Repeat("#\n", maxFile/2+1))
+	p.write("deep.toml", "\n"+strings.Repeat("a.", 100_000)+"a = 1")
+	if err := syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		name string
 		args []string
@@ -27,6 +33,11 @@ func TestUsage(t *testing.T) {
 		{"a log level that is none", []string{"chat", "--log-level", "loud"}, exitUsage, "debug, info, warn and error"},
 		{"a settings file that is not there", []string{"chat", "--config", "none.toml"}, exitUsage, "none.toml"},
 		{"a settings file that is wrong", []string{"chat", "--config", "broken.toml"}, exitUsage, "broken.toml:2: [llm]: modle: there is no such setting, did you mean model?"},
+		{"settings that never end", []string{"chat", "--config", "/dev/zero"}, exitUsage, "/dev/zero is no regular file"},
+		{"settings that are a folder", []string{"chat", "--config", "."}, exitUsage, ". is no regular file"},
+		{"settings nobody writes", []string{"chat", "--config", "pipe"}, exitUsage, "pipe is no regular file"},
+		{"settings that are very large", []string{"chat", "--config", "large.toml"}, exitUsage, "large.toml is larger than 1 MB"},
+		{"settings that nest without end", []string{"chat", "--config", "deep.toml"}, exitUsage, "deep.toml:2: this nests deeper than 16 levels"},
 		{"no door to open", []string{"run"}, exitUsage, "neither Discord nor Slack yet"},
 		{"nothing to read", []string{"transcript"}, exitNotFound, "talk to the bot first"},
 		{"no such format", []string{"import", "--format", "csv", "x"}, exitUsage, "there is only jsonl"},
@@ -189,7 +200,7 @@ func TestImport(t *testing.T) {
 				t.Error("it is found after it was forgotten")
 			}
 		}
-		if r := p.run("", "memories", "show", "999999"); r.code != exitNotFound {
+		if r := p.run("", "memories", "show", "999999"); r.code != exitNotFound || r.err != "cairn: memory 999999: not found\n" {
 			t.Errorf("exit code %d, %q", r.code, r.err)
 		}
 		if r := p.run("", "memories", "list", "--channel", "nowhere"); r.code != exitNotFound {
@@ -212,7 +223,7 @@ func TestImportMistakes(t *testing.T) {
 		{"a time that is none", `{"id":"1","time":"May","author":"Ada","text":"hello"}`, `past.jsonl:1: "time" must look like`},
 		{"no text", `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada"}`, `past.jsonl:1: "text" is missing, and there are no attachments`},
 		{"a wrong type", `{"id":1}`, `past.jsonl:1: "id" must not be a JSON number`},
-		{"an id twice", good + "\n" + good, `past.jsonl:3: the id "1" stands in past.jsonl:1 too`},
+		{"an id of two messages", good + "\n" + strings.Replace(good, "hello", "bye", 1), `past.jsonl:3: the id "1" names another message in past.jsonl:1`},
 		{"a line that is too long", `{"id":"` + strings.Repeat("x", maxRecord), `past.jsonl:1: `},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -226,6 +237,14 @@ func TestImportMistakes(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a message that comes twice is imported once, and a byte order mark is no mistake", func(t *testing.T) {
+		p := newFolder(t)
+		again := strings.Replace(good, "10:00:00Z", "12:00:00+02:00", 1) // the same moment
+		out := p.must("", "import", p.write("a.jsonl", "\ufeff"+good+good), p.write("b.jsonl", "\ufeff"+again))
+		if want := "imported 1 messages into general; 2 were there already; 0 compactions landed\n"; out != want {
+			t.Errorf("got %q, want %q", out, want)
+		}
+	})
 	t.Run("a file that cannot be read twice", func(t *testing.T) {
 		p := newFolder(t)
 		if r := p.run(good, "import", "/dev/stdin"); r.code != exitFailed || !strings.Contains(r.err, "save it to one first") {

@@ -80,7 +80,7 @@ func (a *app) checkConfig(file string, asJSON bool) error {
 	default:
 		return err
 	}
-	return errors.Join(show(a.out, v, asJSON), err)
+	return errors.Join(a.show(a.out, v, asJSON), err)
 }
 
 // changed lists what differs from the defaults, agent by agent.

@@ -44,6 +44,6 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		return show(a.out, gauge, asJSON)
+		return a.show(a.out, gauge, asJSON)
 	})
 }

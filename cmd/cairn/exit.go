@@ -20,11 +20,13 @@ const (
 
 const exitHelp = `Exit codes:
   0  done
-  1  failed; what was said stands on standard error
+  1  the command failed; why stands on standard error. A turn that fails is told in
+     the conversation and does not change the exit code
   2  the command line or the settings are wrong
   3  in use: another cairn works on the data folder, or people talk in the channel
   4  not found: there is no such channel, memory or data folder
-  130, 143  stopped by SIGINT or SIGTERM; what was accepted is answered at the next start`
+  130, 143  stopped by SIGINT or SIGTERM; what was accepted is answered at the next start
+  141  whoever read the output closed it`
 
 // usageError is a mistake in the command line or the settings.
 type usageError struct{ error }

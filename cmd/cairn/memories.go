@@ -3,8 +3,8 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -97,7 +97,7 @@ func (a *app) listMemories(cmd *cobra.Command, s selection, query string) error 
 			return err
 		}
 		for _, m := range memories {
-			if err := show(a.out, memoryRow{m}, s.json); err != nil {
+			if err := a.show(a.out, memoryRow{m}, s.json); err != nil {
 				return err
 			}
 		}
@@ -125,7 +125,7 @@ func newMemoriesShow(a *app) *cobra.Command {
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(_ *memory.Store, m memoryDetails) error {
-				return show(a.out, m, s.json)
+				return a.show(a.out, m, s.json)
 			})
 		},
 	}
@@ -142,20 +142,24 @@ func newMemoriesForget(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(store *memory.Store, m memoryDetails) error {
 				if err := store.Forget(cmd.Context(), m.ID); err != nil {
-					return fmt.Errorf("forget memory %d: %w", m.ID, err)
-				}
-				if !s.json {
-					_, err := io.WriteString(a.out, "Forgotten: "+m.Content+"\n")
 					return err
 				}
+				if !s.json {
+					return a.show(a.out, forgotten(m.Content), false)
+				}
 				m.State = "forgotten"
-				return show(a.out, memoryRow{m.Memory}, true)
+				return a.show(a.out, memoryRow{m.Memory}, true)
 			})
 		},
 	}
 	s.jsonFlag(cmd)
 	return cmd
 }
+
+// forgotten is the content of a memory that is gone.
+type forgotten string
+
+func (f forgotten) String() string { return "Forgotten: " + string(f) }
 
 // memoryDetails is a memory with the messages it came from.
 type memoryDetails struct {
@@ -191,7 +195,10 @@ func (a *app) withMemory(cmd *cobra.Command, id string, do func(*memory.Store, m
 	return a.look(cmd.Context(), func(store *memory.Store) error {
 		m, messages, err := store.Memory(cmd.Context(), n)
 		if err != nil {
-			return fmt.Errorf("memory %d: %w", n, err)
+			if errors.Is(err, memory.ErrNotFound) {
+				err = fmt.Errorf("memory %d: %w", n, memory.ErrNotFound)
+			}
+			return err
 		}
 		details := memoryDetails{Memory: m, Messages: []row{}}
 		for _, message := range messages {

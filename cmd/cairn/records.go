@@ -4,6 +4,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,23 +27,37 @@ type record struct {
 }
 
 // checkRecords reads all files once and counts what they hold, so that nothing is
-// imported if anything is wrong. A file must be one that can be read twice.
+// imported if anything is wrong. A message may come more than once. A file must be one that can be read twice.
 func checkRecords(files []string) (total int, err error) {
-	seen := map[string]string{} // id: where
+	type place struct {
+		at      string
+		content [sha256.Size]byte
+	}
+	seen := map[string]place{} // by id
 	for _, file := range files {
 		for r, err := range readRecords(file) {
 			if err != nil {
 				return 0, err
 			}
 			at := fmt.Sprintf("%s:%d", file, r.line)
-			if earlier, ok := seen[r.ID]; ok {
-				return 0, fmt.Errorf("%s: the id %q stands in %s too: an id names one message of a channel", at, r.ID, earlier)
+			content := fingerprint(r.Inbound)
+			earlier, again := seen[r.ID]
+			if again && earlier.content != content {
+				return 0, fmt.Errorf("%s: the id %q names another message in %s: an id names one message of a channel", at, r.ID, earlier.at)
 			}
-			seen[r.ID] = at
+			if !again {
+				seen[r.ID] = place{at, content}
+			}
 			total++
 		}
 	}
 	return total, nil
+}
+
+// fingerprint tells two messages apart. The same moment in another time zone is the same.
+func fingerprint(m channel.Inbound) [sha256.Size]byte {
+	m.Time = m.Time.UTC()
+	return sha256.Sum256(fmt.Appendf(nil, "%#v", m))
 }
 
 // readRecords yields the messages of a file; an error, which names file and line, is
@@ -63,11 +78,14 @@ func readRecords(path string) iter.Seq2[record, error] {
 		lines.Buffer(nil, maxRecord)
 		number := 0
 		for lines.Scan() {
-			number++
-			if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			text := lines.Bytes()
+			if number++; number == 1 {
+				text = bytes.TrimPrefix(text, []byte("\ufeff")) // the mark some editors begin a file with
+			}
+			if len(bytes.TrimSpace(text)) == 0 {
 				continue
 			}
-			message, err := parseRecord(lines.Bytes())
+			message, err := parseRecord(text)
 			if err != nil {
 				err = fmt.Errorf("%s:%d: %w", path, number, err)
 			}

@@ -153,10 +153,16 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// show writes v as one line: JSON for a program, its String for people.
-func show(w io.Writer, v fmt.Stringer, asJSON bool) error {
+// show writes v to w, which leads to standard output, as one line: JSON for a program,
+// its String for people. What is stored may be what a stranger wrote, so nothing in it
+// moves the cursor of a terminal; through a pipe it stays as it is.
+func (a *app) show(w io.Writer, v fmt.Stringer, asJSON bool) error {
 	if !asJSON {
-		_, err := fmt.Fprintln(w, v)
+		text := v.String()
+		if isTerminal(a.out) {
+			text = terminal.Printable(text)
+		}
+		_, err := fmt.Fprintln(w, text)
 		return err
 	}
 	enc := json.NewEncoder(w)

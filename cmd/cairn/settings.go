@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -97,7 +96,7 @@ func (s *settings) key() (string, error) {
 	if !ok {
 		return "", errors.New(`must be "file:PATH", a file that holds the key; or leave it out and set OPENAI_API_KEY`)
 	}
-	text, err := os.ReadFile(s.path(name))
+	text, err := readFile(s.path(name))
 	if err != nil {
 		return "", fmt.Errorf("must be a file that can be read: %w", err)
 	}
@@ -112,7 +111,7 @@ func (s *settings) key() (string, error) {
 // defaults. If anything is wrong with what stands in it, the error is a *settingsError.
 func loadSettings(file string) (settings, error) {
 	s := defaultSettings()
-	text, err := os.ReadFile(cmp.Or(file, defaultFile))
+	text, err := readFile(cmp.Or(file, defaultFile))
 	if errors.Is(err, fs.ErrNotExist) && file == "" {
 		return s, nil
 	}
@@ -121,6 +120,9 @@ func loadSettings(file string) (settings, error) {
 	}
 	s.file = cmp.Or(file, defaultFile)
 
+	if line := deepLine(string(text)); line > 0 {
+		return s, newSettingsError(s.file, []fault{{Line: line, Text: fmt.Sprintf("this nests deeper than %d levels, which no setting does", maxDepth)}})
+	}
 	var raw map[string]any
 	if _, err := toml.Decode(string(text), &raw); err != nil {
 		wrong := fault{Text: err.Error()}
@@ -208,7 +210,7 @@ func (d *decoder) checkPolicy(path string, s *settings, p compactor.Policy, inhe
 		note("prepare_threshold", "prepare_threshold = -1: must be 0 (off) or below background_threshold")
 	}
 	if p.PromptFile != "" {
-		if _, err := os.ReadFile(s.path(p.PromptFile)); err != nil {
+		if _, err := readFile(s.path(p.PromptFile)); err != nil {
 			note("prompt_file", fmt.Sprintf("prompt_file = %q: must be a file that can be read (%v)", p.PromptFile, err))
 		}
 	}

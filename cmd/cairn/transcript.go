@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,14 +26,41 @@ type row struct {
 	Author string    `json:"author"`
 	Time   time.Time `json:"time"`
 	Text   string    `json:"text"`
+
+	calls []llm.Call // for people only
 }
 
 func rowOf(m compactor.Message) row {
-	return row{Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text}
+	return row{Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text, calls: m.Calls}
+}
+
+// silent reports whether there is nothing to show people: some models answer with
+// nothing after a tool.
+func (r row) silent() bool {
+	return r.Role == llm.RoleAssistant && strings.TrimSpace(r.Text) == "" && len(r.calls) == 0
 }
 
 func (r row) String() string {
-	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.Time.Format("2006-01-02 15:04"), cmp.Or(r.Author, string(r.Role)), r.Text)
+	var said []string
+	if r.Text != "" || len(r.calls) == 0 {
+		said = append(said, r.Text)
+	}
+	for _, call := range r.calls {
+		said = append(said, "→ "+oneLine(call.Name+" "+call.Arguments))
+	}
+	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.Time.Format("2006-01-02 15:04"), cmp.Or(r.Author, string(r.Role)), strings.Join(said, "\n"))
+}
+
+// maxCallShown bounds a tool call as people see it, in characters.
+const maxCallShown = 100
+
+// oneLine is text in one short line.
+func oneLine(text string) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > maxCallShown {
+		return string(runes[:maxCallShown]) + "…"
+	}
+	return string(runes)
 }
 
 func newTranscript(a *app) *cobra.Command {
@@ -42,7 +70,8 @@ func newTranscript(a *app) *cobra.Command {
 		Use:   "transcript [--channel NAME] [--json]",
 		Short: "Print every message of a channel",
 		Long: `Print every message of a channel, oldest first, as it was said: what was summed up
-is here word for word. It reads the database and may run beside the bot.`,
+is here word for word, and a tool call is one short line. It reads the database and may
+run beside the bot.`,
 		Example: `  cairn transcript --channel garden | less
   cairn transcript --json | jq -r 'select(.author == "Ada").text'`,
 		Args: args(cobra.NoArgs),
@@ -66,10 +95,14 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 				return err
 			}
 			for _, m := range messages {
-				if err := show(out, rowOf(m), asJSON); err != nil {
+				from = m.Seq + 1
+				r := rowOf(m)
+				if r.silent() && !asJSON {
+					continue
+				}
+				if err := a.show(out, r, asJSON); err != nil {
 					return err
 				}
-				from = m.Seq + 1
 			}
 			if len(messages) < page {
 				return out.Flush()

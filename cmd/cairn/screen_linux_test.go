@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// onScreen runs the program with a pseudo-terminal as its output and returns what
+// stood on that.
+func (p folder) onScreen(args ...string) string {
+	p.t.Helper()
+	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		p.t.Skip("no pseudo-terminals here: ", err)
+	}
+	defer pty.Close()
+	number, err := unix.IoctlGetInt(int(pty.Fd()), unix.TIOCGPTN)
+	if err = errors.Join(err, unix.IoctlSetPointerInt(int(pty.Fd()), unix.TIOCSPTLCK, 0)); err != nil {
+		p.t.Fatal(err)
+	}
+	tty, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var screen bytes.Buffer
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = screen.ReadFrom(pty) // ends with an error when nobody holds the other end
+	}()
+	cmd := p.command(args...)
+	cmd.Stdout = tty
+	err = cmd.Run()
+	_ = tty.Close()
+	<-read
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return screen.String()
+}
+
+func TestScreen(t *testing.T) {
+	p := newFolder(t)
+	const said = "red \x1b[31malert\u202e \u009b2J\tend\nnext"
+	store, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conversation, err := store.Conversation(t.Context(), "terminal:general")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = conversation.Import(t.Context(), []channel.Inbound{{ID: "1", AuthorID: "Bo", Author: "Bo", Text: said}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := conversation.Remember(t.Context(), compactor.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, "Bo"); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Run("what a stranger wrote cannot change a terminal", func(t *testing.T) {
+		for _, args := range [][]string{{"transcript"}, {"memories", "list"}, {"memories", "show", "1"}, {"context"}} {
+			screen := p.onScreen(args...)
+			if screen == "" || strings.ContainsAny(screen, "\x1b\u202e\u202c\u009b\a") {
+				t.Errorf("%s: %q", args, screen)
+			}
+		}
+		if screen := p.onScreen("transcript"); !strings.Contains(screen, "Bo: red [31malert 2J\tend\r\nnext\r\n") {
+			t.Errorf("got %q", screen)
+		}
+	})
+	t.Run("a pipe and JSON are given it as it is", func(t *testing.T) {
+		if out := p.must("", "transcript"); !strings.HasSuffix(out, "Bo: "+said+"\n") {
+			t.Errorf("got %q", out)
+		}
+		if rows := parse[row](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n")); rows[0].Text != said {
+			t.Errorf("got %q", rows[0].Text)
+		}
+	})
+}
+
+func TestRows(t *testing.T) {
+	call := llm.Call{Name: "memory_search", Arguments: "{\"query\":\n  \"" + strings.Repeat("tea ", 100) + "\"}"}
+	for _, test := range []struct {
+		name   string
+		row    compactor.Message
+		want   string
+		silent bool
+	}{
+		{"a message", compactor.Message{Role: llm.RoleUser, Author: "Ada", Text: "hi"}, "Ada: hi", false},
+		{"an answer", compactor.Message{Role: llm.RoleAssistant, Text: "hi"}, "assistant: hi", false},
+		{"an empty answer", compactor.Message{Role: llm.RoleAssistant, Text: " "}, "", true},
+		{"a call", compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, `assistant: → memory_search {"query": "tea tea `, false},
+		{"words and a call", compactor.Message{Role: llm.RoleAssistant, Text: "I look.", Calls: []llm.Call{call}}, "assistant: I look.\n→ memory_search", false},
+	} {
+		r := rowOf(test.row)
+		text := r.String()
+		if r.silent() != test.silent || !strings.Contains(text, test.want) || len([]rune(text)) > 160 {
+			t.Errorf("%s: silent %t, %q", test.name, r.silent(), text)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestProtocolRefusals(t *testing.T) {
+	for _, test := range []struct{ name, line, want string }{
+		{"no JSON", `hello`, `"channel":"general","to":[],"text":"line 1: a line must be one JSON object, as {\"text\": \"hello\"}"`},
+		{"half an object", `{"text":"a`, `"text":"line 1: this is no JSON: unexpected EOF"`},
+		{"a list", `[1]`, `a line must be one JSON object`},
+		{"null", `null`, `a line must be one JSON object`},
+		{"two objects", `{"text":"a"}{"text":"b"}`, `something follows the JSON object`},
+		{"no text", `{"id":"7","channel":"c"}`, `"channel":"c","to":["7"],"text":"line 1: text is missing or empty"`},
+		{"an empty text", `{"text":"  "}`, `"channel":"general","to":[],"text":"line 1: text is missing or empty`},
+		{"an unknown key", `{"text":"a","id":"7","colour":1}`, `"to":["7"],"text":"line 1: unknown key \"colour\": there are channel, user, text, id, time, mention and dm"`},
+		{"a key in capitals", `{"TEXT":"a"}`, `unknown key \"TEXT\"`},
+		{"an id in capitals", `{"text":"a","Id":"7"}`, `unknown key \"Id\"`},
+		{"a key that is long", `{"` + strings.Repeat("k", 5000) + `":1}`, strings.Repeat("k", maxEcho) + `…\": there are`},
+		{"a wrong type", `{"text":1,"id":"7"}`, `"to":["7"],"text":"line 1: text must be a text in quotes`},
+		{"a mention that is neither yes nor no", `{"text":"a","mention":"yes"}`, `mention must be true or false`},
+		{"no time", `{"text":"a","time":"yesterday"}`, `time must be a text like 2026-01-31T15:04:05Z`},
+		{"a time that is a number", `{"text":"a","time":5}`, `time must be a text like 2026-01-31T15:04:05Z`},
+		{"a time nobody lives in", `{"text":"a","time":"0001-01-01T00:00:00Z"}`, `time must lie between`},
+		{"an id that is half a letter", `{"text":"a","id":"x\ud800"}`, `id must be valid UTF-8 text`},
+		{"an id of bytes that are no text", `{"text":"a","id":"x` + "\xff" + `"}`, `id must be valid UTF-8 text`},
+		{"an id that is very long", `{"text":"a","id":"` + strings.Repeat("i", 5000) + `"}`, `"to":["` + strings.Repeat("i", maxEcho) + `…"]`},
+		{"a channel that is very long", `{"text":"a","channel":"` + strings.Repeat("c", 5000) + `"}`, `"channel":"` + strings.Repeat("c", maxEcho) + `…","to"`},
+		{"a channel that cannot be named", `{"text":"a","channel":"a\nb"}`, `the name of the channel`},
+		{"a user that cannot be named", `{"text":"a","user":"\u001b"}`, `the name of the user`},
+		{"an id that is too long", `{"text":"a","id":"` + strings.Repeat("i", 101) + `"}`, `id: the name of the message has more than 100 bytes`},
+		{"a line that is too long", `{"text":"` + strings.Repeat("a", maxLine) + `"}`, `"channel":"general","to":[],"text":"line 1: a line of more than 4 MB`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := talk(t, asJSON, test.line+"\n\n"+`{"text":"after","id":"z"}`+"\n", echo)
+			got := s.of(t, "error")
+			if len(got) != 1 || !strings.Contains(got[0], test.want) {
+				t.Errorf("got  %.300q\nwant %s", got, test.want)
+			}
+			if accepted := s.of(t, "accepted"); len(accepted) != 1 || !strings.Contains(accepted[0], `"id":"z","seq":1`) {
+				t.Errorf("accepted: %q", accepted)
+			}
+			if len(s.of(t, "reply")) != 1 {
+				t.Error("the run did not go on")
+			}
+		})
+	}
+}

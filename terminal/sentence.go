@@ -1,0 +1,43 @@
+// What people are told when something cannot be done: a sentence without internals.
+package terminal
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+)
+
+// sentence is an error in words for whoever talks here.
+type sentence string
+
+func (s sentence) Error() string { return string(s) }
+
+const (
+	diskFull = sentence("The disk is full. Your message was not taken; make room and send it again.")
+	notTaken = sentence("Your message could not be written, so it was not taken. Send it again later.")
+	notDone  = sentence("That could not be done just now. Try it again later.")
+)
+
+// untaken logs why a message could not be written, and returns the sentence for its
+// sender; or the error itself if the run is ending.
+func untaken(ctx context.Context, log *slog.Logger, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	log.Error("a message could not be written", "error", err)
+	for _, full := range []string{"SQLITE_FULL", "disk is full", "no space left"} {
+		if strings.Contains(err.Error(), full) {
+			return diskFull
+		}
+	}
+	return notTaken
+}
+
+// undone is untaken for a command.
+func undone(ctx context.Context, log *slog.Logger, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	log.Error("a command failed", "error", err)
+	return notDone
+}
