@@ -33,13 +33,15 @@ type conversation struct {
 
 	toldUnwritten bool // people know that an answer cannot be written
 
-	mu      sync.Mutex    // guards everything below
-	asked   int64         // wakes so far
-	settled int64         // wakes that were dealt with
-	tried   int64         // wakes the last try knew of
-	err     error         // of the last try, which will be repeated; nil: it went well
-	changed chan struct{} // closed, and made anew, when settled or err has changed
-	turn    int64         // the running turn, as the tools see it; 0: none
+	mu      sync.Mutex             // guards everything below
+	asked   int64                  // wakes so far
+	settled int64                  // wakes that were dealt with
+	tried   int64                  // wakes the last try knew of
+	err     error                  // of the last try, which will be repeated; nil: it went well
+	unheard map[string]*time.Timer // of messages whose place the door does not know yet, by id
+	left    bool                   // the owner has gone
+	changed chan struct{}          // closed, and made anew, when settled or err has changed
+	turn    int64                  // the running turn, as the tools see it; 0: none
 	stop    context.CancelCauseFunc
 }
 
@@ -47,6 +49,7 @@ func newConversation(h *Hub, name string, door Door, records *memory.Conversatio
 	c := &conversation{
 		hub: h, name: name, door: door, records: records, log: h.o.Log.With("conversation", name),
 		signal: make(chan struct{}, 1), opened: make(chan struct{}), changed: make(chan struct{}),
+		unheard: make(map[string]*time.Timer),
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c
@@ -92,6 +95,12 @@ func (c *conversation) own() {
 
 // close ends what belongs to the conversation, in reverse order.
 func (c *conversation) close() {
+	c.mu.Lock()
+	c.left = true
+	for _, timer := range c.unheard {
+		timer.Stop()
+	}
+	c.mu.Unlock()
 	c.sender.wait()
 	if c.engine != nil {
 		c.engine.Close()
@@ -222,13 +231,6 @@ func (c *conversation) settleUp(asked int64, err error) {
 	c.changed = make(chan struct{})
 }
 
-// atWork tells whether what is delivered now has to wait to be taken up.
-func (c *conversation) atWork() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.settled < c.asked
-}
-
 func (c *conversation) quiet() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -296,7 +298,32 @@ func (c *conversation) compactor(ctx context.Context) (*compactor.Compactor, err
 	return c.engine, err
 }
 
+// acceptWithin is how long a message may wait to be taken up until the door is told
+// that it is on disk, at least.
+const acceptWithin = time.Second
+
+// acceptSoon sees to it that the door is not left without a word about a message
+// that waits behind a long turn.
+func (c *conversation) acceptSoon(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unheard[id] == nil && !c.left {
+		c.unheard[id] = time.AfterFunc(acceptWithin, func() { c.tell(id, 0) })
+	}
+}
+
+// accepted tells the door a message's place.
 func (c *conversation) accepted(id string, seq int64) {
+	c.mu.Lock()
+	if timer := c.unheard[id]; timer != nil {
+		timer.Stop()
+		delete(c.unheard, id)
+	}
+	c.mu.Unlock()
+	c.tell(id, seq)
+}
+
+func (c *conversation) tell(id string, seq int64) {
 	if o, ok := c.door.(Observer); ok {
 		o.Accepted(c.name, id, seq)
 	}

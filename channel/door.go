@@ -43,8 +43,8 @@ type Writer interface {
 // Observer is what a door implements to learn what happens in its conversations.
 // The methods must not block.
 type Observer interface {
-	// Accepted is told that a message is on disk, and its place. While a turn runs the
-	// place is not known: then seq is 0, and it is told again when there is one.
+	// Accepted is told that a message is on disk, and its place, when it is taken up.
+	// If a turn before it takes long, it is told so with seq 0 before, and again then.
 	Accepted(conversation, id string, seq int64)
 	// Compaction is told of every step of a compaction.
 	Compaction(conversation string, event Event)

@@ -84,10 +84,10 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Recei
 	if err != nil {
 		return receipt, err
 	}
-	if receipt.Seq > 0 || c.atWork() {
+	if receipt.Seq > 0 {
 		c.accepted(m.ID, receipt.Seq)
-	}
-	if receipt.Seq == 0 {
+	} else {
+		c.acceptSoon(m.ID)
 		c.wake()
 	}
 	return receipt, nil
