@@ -23,7 +23,7 @@ func TestInvariants(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newMachine(t, rt)
 		defer m.end()
-		steps := rapid.IntRange(20, 60).Draw(rt, "steps")
+		steps := rapid.IntRange(15, 40).Draw(rt, "steps")
 		for range steps {
 			m.step(rt)
 			if err := m.r.check(); err != nil {
