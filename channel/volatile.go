@@ -38,7 +38,7 @@ func (c *conversation) volatile(ctx context.Context, turn memory.Turn) string {
 func (c *conversation) recalled(ctx context.Context, turn memory.Turn) []memory.Memory {
 	page, err := c.records.Transcript(ctx, turn.Seq, 50)
 	if err != nil {
-		c.log.Warn("no memories were recalled", "error", err)
+		c.notRecalled(ctx, err)
 		return nil
 	}
 	var asked strings.Builder
@@ -50,9 +50,15 @@ func (c *conversation) recalled(ctx context.Context, turn memory.Turn) []memory.
 	}
 	found, err := c.records.SearchMemories(ctx, asked.String(), recalledMemories)
 	if err != nil {
-		c.log.Warn("no memories were recalled", "error", err)
+		c.notRecalled(ctx, err)
 	}
 	return found
+}
+
+func (c *conversation) notRecalled(ctx context.Context, err error) {
+	if ctx.Err() == nil { // else the turn is being stopped
+		c.log.Warn("no memories were recalled", "error", err)
+	}
 }
 
 func percent(used, window int) int { return used * 100 / max(window, 1) }

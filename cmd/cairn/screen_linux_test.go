@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -69,7 +70,18 @@ func TestScreen(t *testing.T) {
 	if _, _, err := conversation.Remember(t.Context(), compactor.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, "Bo"); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
+	if _, err := conversation.Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conversation.TakeUp(t.Context(), 1000, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	err = conversation.Finish(t.Context(), memory.Outcome{Turn: 2, Messages: []compactor.Message{
+		{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: "{}"}}},
+		{Seq: 4, Turn: 2, Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: "nothing"},
+		{Seq: 5, Turn: 2, Role: llm.RoleAssistant},
+	}})
+	if err = errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -85,11 +97,17 @@ func TestScreen(t *testing.T) {
 		}
 	})
 	t.Run("a pipe and JSON are given it as it is", func(t *testing.T) {
-		if out := p.must("", "transcript"); !strings.HasSuffix(out, "Bo: "+said+"\n") {
+		if out := p.must("", "transcript"); !strings.Contains(out, "Bo: "+said+"\n") {
 			t.Errorf("got %q", out)
 		}
-		if rows := parse[row](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n")); rows[0].Text != said {
-			t.Errorf("got %q", rows[0].Text)
+		if rows := parse[row](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n")); len(rows) != 5 || rows[0].Text != said {
+			t.Errorf("got %+v", rows)
+		}
+	})
+	t.Run("people see a call, and no row that says nothing", func(t *testing.T) {
+		out := p.must("", "transcript")
+		if !strings.Contains(out, "assistant: → recall {}\n") || strings.Contains(out, "#5") {
+			t.Errorf("got %q", out)
 		}
 	})
 }

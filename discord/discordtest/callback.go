@@ -1,0 +1,231 @@
+// The endpoints that answer interactions, with their deadlines.
+package discordtest
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Kinds of first answers (Discord, Interactions: Interaction Callback Type).
+const (
+	CallbackMessage       = 4
+	CallbackDeferred      = 5
+	CallbackDeferUpdate   = 6
+	CallbackUpdate        = 7
+	CallbackAutocompleted = 8
+)
+
+// callback takes the first answer: once, and within 3 s (Discord, Interactions:
+// Interaction Callback).
+func (w *world) callback(q query) (any, error) {
+	i := w.interactions[q.PathValue("interaction")]
+	if i == nil || i.Token != q.PathValue("token") || i.Answered.IsZero() && time.Since(i.At) > w.options.AnswerWithin {
+		return nil, unknown(10062, "interaction")
+	}
+	if !i.Answered.IsZero() {
+		return nil, &apiError{status: http.StatusBadRequest, code: 40060, message: "Interaction has already been acknowledged."}
+	}
+	var body struct {
+		Type int             `json:"type"`
+		Data json.RawMessage `json:"data"`
+	}
+	if err := q.decode(&body); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(callbacksFor[i.Type], body.Type) {
+		return nil, invalid("type", "INTERACTION_TYPE_INVALID", "This type does not answer this interaction.")
+	}
+	if len(body.Data) == 0 || string(body.Data) == "null" {
+		body.Data = json.RawMessage("{}")
+	}
+	q.body = body.Data
+	if err := w.take(i, body.Type, q); err != nil {
+		return nil, err
+	}
+	i.Answered, i.Callback = time.Now(), body.Type
+	return nil, nil
+}
+
+var callbacksFor = map[int][]int{
+	InteractionCommand:      {CallbackMessage, CallbackDeferred},
+	InteractionComponent:    {CallbackMessage, CallbackDeferred, CallbackDeferUpdate, CallbackUpdate},
+	InteractionAutocomplete: {CallbackAutocompleted},
+}
+
+// take carries out a first answer.
+func (w *world) take(i *Interaction, kind int, q query) error {
+	if kind == CallbackAutocompleted {
+		var d struct {
+			Choices []Choice `json:"choices"`
+		}
+		if err := q.decode(&d); err != nil {
+			return err
+		}
+		i.Choices = d.Choices
+		return checkChoices(d.Choices)
+	}
+	p, err := w.judgeAnswer(q, kind != CallbackMessage)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case CallbackMessage:
+		if p.empty() {
+			return errEmpty
+		}
+		i.Ephemeral = p.Flags&FlagEphemeral != 0
+		i.Answer = w.answerTo(i, p)
+	case CallbackDeferred:
+		i.Ephemeral = p.Flags&FlagEphemeral != 0
+	case CallbackDeferUpdate:
+		i.Answer = i.source
+	case CallbackUpdate:
+		i.Answer = i.source
+		return w.update(i.source, p)
+	}
+	return nil
+}
+
+// judgeAnswer is judge with the rules of interactions: by default only users are
+// notified, and a deferral has nothing to notify of.
+func (w *world) judgeAnswer(q query, edit bool) (payload, error) {
+	return w.judge(q, edit, allowUsers)
+}
+
+// answerTo makes an answer. One that is not ephemeral is a message of the
+// channel.
+func (w *world) answerTo(i *Interaction, p payload) *Message {
+	m := w.newMessage(w.channel(i.Channel), w.bot, "")
+	m.Type = MessageCommand
+	w.fill(m, p)
+	if m.Flags&FlagEphemeral == 0 {
+		w.post(m)
+	}
+	return m
+}
+
+func (w *world) update(m *Message, p payload) error {
+	if err := w.change(m, p); err != nil {
+		return err
+	}
+	if m.Flags&FlagEphemeral == 0 {
+		w.dispatchMessage("MESSAGE_UPDATE", m)
+	}
+	return nil
+}
+
+// interactionOf finds the interaction of a webhook's token, which is good for
+// 15 min, and only after a first answer (Discord, Interactions: Followup
+// Messages).
+func (w *world) interactionOf(q query) (*Interaction, error) {
+	for _, i := range w.interactions {
+		switch {
+		case i.Token != q.PathValue("token") || q.PathValue("app") != w.app:
+		case i.Answered.IsZero() || i.Type == InteractionAutocomplete:
+			return nil, unknown(10015, "Webhook")
+		case time.Since(i.At) > w.options.TokenLife:
+			return nil, &apiError{status: http.StatusUnauthorized, code: 50027, message: "Invalid Webhook Token"}
+		default:
+			return i, nil
+		}
+	}
+	return nil, unknown(10015, "Webhook")
+}
+
+// webhookMessage finds the message of a path, nil for an original that was
+// deferred and not yet edited.
+func (w *world) webhookMessage(q query) (i *Interaction, m *Message, err error) {
+	if i, err = w.interactionOf(q); err != nil {
+		return nil, nil, err
+	}
+	which := q.PathValue("message")
+	if which == "@original" || i.Answer != nil && i.Answer.ID == which {
+		m = i.Answer
+		if m == nil && i.Callback != CallbackDeferred || m != nil && m.Deleted {
+			return i, nil, unknown(10008, "Message")
+		}
+		return i, m, nil
+	}
+	for _, m := range i.followups {
+		if m.ID == which && !m.Deleted {
+			return i, m, nil
+		}
+	}
+	return i, nil, unknown(10008, "Message")
+}
+
+// editAnswer edits an answer, or completes a deferred one. Whether it is
+// ephemeral was fixed by the deferral.
+func (w *world) editAnswer(q query) (any, error) {
+	i, m, err := w.webhookMessage(q)
+	if err != nil {
+		return nil, err
+	}
+	p, err := w.judgeAnswer(q, m != nil)
+	if err != nil {
+		return nil, err
+	}
+	if m != nil {
+		err = w.update(m, p)
+		return m, err
+	}
+	if p.empty() {
+		return nil, errEmpty
+	}
+	p.Flags &^= FlagEphemeral
+	if i.Ephemeral {
+		p.Flags |= FlagEphemeral
+	}
+	i.Answer = w.answerTo(i, p)
+	return i.Answer, nil
+}
+
+func (w *world) getAnswer(q query) (any, error) {
+	_, m, err := w.webhookMessage(q)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, unknown(10008, "Message")
+	}
+	return m, nil
+}
+
+func (w *world) deleteAnswer(q query) (any, error) {
+	i, m, err := w.webhookMessage(q)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		i.Callback = 0 // the deferral is gone, and with it what could be edited
+		return nil, nil
+	}
+	m.Deleted = true
+	if c := w.channel(m.ChannelID); m.Flags&FlagEphemeral == 0 {
+		data := map[string]any{"id": m.ID, "channel_id": c.ID}
+		if c.GuildID != "" {
+			data["guild_id"] = c.GuildID
+		}
+		w.dispatch(event{name: "MESSAGE_DELETE", intent: c.intent(), data: data})
+	}
+	return nil, nil
+}
+
+func (w *world) followUp(q query) (any, error) {
+	i, err := w.interactionOf(q)
+	if err != nil {
+		return nil, err
+	}
+	p, err := w.judgeAnswer(q, false)
+	if err != nil {
+		return nil, err
+	}
+	if p.empty() {
+		return nil, errEmpty
+	}
+	m := w.answerTo(i, p)
+	i.followups = append(i.followups, m)
+	return m, nil
+}

@@ -1,0 +1,283 @@
+// The endpoints of channels: sending, editing, deleting and reading messages,
+// typing, threads.
+package discordtest
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+func unknown(code int, what string) error {
+	return &apiError{status: http.StatusNotFound, code: code, message: "Unknown " + what}
+}
+
+func (w *world) channelOf(q query) (*Channel, error) {
+	if c := w.channels[q.PathValue("channel")]; c != nil {
+		return c, nil
+	}
+	return nil, unknown(10003, "Channel")
+}
+
+func (w *world) messageOf(q query) (*Message, error) {
+	c, err := w.channelOf(q)
+	if err != nil {
+		return nil, err
+	}
+	if m := w.find(c.ID, q.PathValue("message")); m != nil {
+		return m, nil
+	}
+	return nil, unknown(10008, "Message")
+}
+
+// shown is a message as REST gives it to the bot; there is no guild_id.
+func (w *world) shown(m *Message) Message {
+	return w.seenBy(*m, w.options.Forbidden&IntentMessageContent == 0)
+}
+
+// createMessage: Discord, Message: Create Message.
+func (w *world) createMessage(q query) (any, error) {
+	c, err := w.channelOf(q)
+	if err != nil {
+		return nil, err
+	}
+	p, err := w.judge(q, false, allowAll)
+	if err != nil {
+		return nil, err
+	}
+	if p.empty() {
+		return nil, errEmpty
+	}
+	if c.Thread != nil && c.Thread.Locked {
+		return nil, &apiError{status: http.StatusBadRequest, code: 160005, message: "Thread is locked"}
+	}
+	if m := w.sameNonce(c, p); m != nil {
+		return w.shown(m), nil
+	}
+	m := w.newMessage(c, w.bot, "")
+	if r := p.Reference; r != nil {
+		to := w.find(c.ID, r.MessageID)
+		switch {
+		case to != nil && (r.ChannelID == "" || r.ChannelID == c.ID):
+			m.reply(to)
+		case r.FailIfNotExists == nil || *r.FailIfNotExists:
+			return nil, invalid("message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message")
+		}
+	}
+	if len(p.Nonce) > 0 && string(p.Nonce) != "null" {
+		m.Nonce = p.Nonce
+	}
+	m.TTS = p.TTS
+	w.fill(m, p)
+	w.post(m)
+	return w.shown(m), nil
+}
+
+// sameNonce finds what the bot posted before with this nonce (Discord, Create
+// Message: enforce_nonce is "unique in the past few minutes", here five).
+func (w *world) sameNonce(c *Channel, p payload) *Message {
+	if !p.Enforce || len(p.Nonce) == 0 || string(p.Nonce) == "null" {
+		return nil
+	}
+	for _, m := range w.messages[c.ID] {
+		recent := time.Since(m.Timestamp) < 5*time.Minute
+		if recent && m.Author.ID == w.bot.ID && string(m.Nonce) == string(p.Nonce) {
+			return m
+		}
+	}
+	return nil
+}
+
+// fill puts a judged payload into a new message.
+func (w *world) fill(m *Message, p payload) {
+	if p.Content != nil {
+		m.Content = *p.Content
+	}
+	m.Embeds = append(m.Embeds, p.Embeds...)
+	m.Components = append(m.Components, p.Components...)
+	m.Flags = p.Flags
+	for _, f := range p.files {
+		m.Attachments = append(m.Attachments, w.attach(m, f))
+	}
+	m.mention(w, p.allow)
+}
+
+// change puts a judged payload into an existing message; what it does not have
+// stays (Discord, Message: Edit Message).
+func (w *world) change(m *Message, p payload) error {
+	next := *m
+	if p.Embeds != nil {
+		next.Embeds = p.Embeds
+	}
+	if p.Components != nil {
+		next.Components = p.Components
+	}
+	for _, f := range p.files {
+		next.Attachments = append(slices.Clip(next.Attachments), w.attach(m, f))
+	}
+	if p.Content != nil {
+		next.edit(*p.Content)
+		next.mention(w, p.allow)
+	}
+	if next.Content == "" && len(next.Embeds)+len(next.Components)+len(next.Attachments) == 0 {
+		return errEmpty
+	}
+	*m = next
+	return nil
+}
+
+func (w *world) editMessage(q query) (any, error) {
+	m, err := w.messageOf(q)
+	if err != nil {
+		return nil, err
+	}
+	if m.Author.ID != w.bot.ID {
+		return nil, &apiError{status: http.StatusForbidden, code: 50005, message: "Cannot edit a message authored by another user"}
+	}
+	p, err := w.judge(q, true, allowAll)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.change(m, p); err != nil {
+		return nil, err
+	}
+	w.dispatchMessage("MESSAGE_UPDATE", m)
+	return w.shown(m), nil
+}
+
+// deleteMessage: others' messages need a permission the bot does not have.
+func (w *world) deleteMessage(q query) (any, error) {
+	m, err := w.messageOf(q)
+	if err != nil {
+		return nil, err
+	}
+	if m.Author.ID != w.bot.ID {
+		return nil, &apiError{status: http.StatusForbidden, code: 50013, message: "Missing Permissions"}
+	}
+	c := w.channel(m.ChannelID)
+	m.Deleted = true
+	data := map[string]any{"id": m.ID, "channel_id": c.ID, "guild_id": c.GuildID}
+	if c.GuildID == "" {
+		delete(data, "guild_id")
+	}
+	w.dispatch(event{name: "MESSAGE_DELETE", intent: c.intent(), data: data})
+	return nil, nil
+}
+
+func (w *world) getMessage(q query) (any, error) {
+	m, err := w.messageOf(q)
+	if err != nil {
+		return nil, err
+	}
+	return w.shown(m), nil
+}
+
+// getMessages returns the newest first, whichever way it was asked (Discord,
+// Message: Get Channel Messages).
+func (w *world) getMessages(q query) (any, error) {
+	c, err := w.channelOf(q)
+	if err != nil {
+		return nil, err
+	}
+	limit, anchor, which := 50, "", ""
+	if text := q.URL.Query().Get("limit"); text != "" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > 100 {
+			return nil, invalid("limit", "NUMBER_TYPE_RANGE", "int value should be between 1 and 100.")
+		}
+	}
+	for _, name := range []string{"before", "after", "around"} {
+		if id := q.URL.Query().Get(name); id != "" {
+			if which != "" {
+				return nil, invalid(name, "MUTUALLY_EXCLUSIVE", "Only one of before, after and around may be given.")
+			}
+			which, anchor = name, id
+		}
+	}
+	at, err := strconv.ParseUint(anchor, 10, 64)
+	if which != "" && err != nil {
+		return nil, invalid(which, "NUMBER_TYPE_COERCE", "Value is not snowflake.")
+	}
+	var all []*Message
+	for _, m := range w.messages[c.ID] {
+		if !m.Deleted {
+			all = append(all, m)
+		}
+	}
+	found := []Message{}
+	for _, m := range window(all, which, at, limit) {
+		found = append(found, w.shown(m))
+	}
+	slices.Reverse(found)
+	return found, nil
+}
+
+// window cuts the asked part out of messages, oldest first.
+func window(all []*Message, which string, at uint64, limit int) []*Message {
+	isBefore := func(m *Message) bool { return id(m.ID) < at }
+	split := 0 // the first that is not before the anchor
+	for split < len(all) && isBefore(all[split]) {
+		split++
+	}
+	from, to := max(0, len(all)-limit), len(all)
+	switch which {
+	case "before":
+		from, to = max(0, split-limit), split
+	case "after":
+		if split < len(all) && id(all[split].ID) == at {
+			split++
+		}
+		from, to = split, min(len(all), split+limit)
+	case "around":
+		from = max(0, split-limit/2)
+		to = min(len(all), from+limit)
+	}
+	return all[from:to]
+}
+
+func id(snowflake string) uint64 {
+	n, _ := strconv.ParseUint(snowflake, 10, 64) // ids made here parse
+	return n
+}
+
+func (w *world) startTyping(q query) (any, error) {
+	_, err := w.channelOf(q)
+	return nil, err
+}
+
+func (w *world) joinThread(q query) (any, error) {
+	c, err := w.channelOf(q)
+	if err == nil && c.Thread == nil {
+		err = &apiError{status: http.StatusBadRequest, code: 50024, message: "Cannot execute action on this channel type"}
+	}
+	return nil, err
+}
+
+// createThread: a thread begun at a message has that message's id (Discord,
+// Threads).
+func (w *world) createThread(q query) (any, error) {
+	parent, err := w.channelOf(q)
+	if err != nil {
+		return nil, err
+	}
+	var body struct {
+		Name string `json:"name"`
+	}
+	if err := q.decode(&body); err != nil {
+		return nil, err
+	}
+	if n := len([]rune(body.Name)); n < 1 || n > 100 {
+		return nil, invalid("name", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.")
+	}
+	c := w.newThread(parent, w.bot.ID, body.Name)
+	if q.PathValue("message") != "" {
+		m, err := w.messageOf(q)
+		if err != nil {
+			return nil, err
+		}
+		if c.ID = m.ID; w.channels[c.ID] != nil {
+			return nil, &apiError{status: http.StatusBadRequest, code: 160004, message: "A thread has already been created for this message"}
+		}
+	}
+	return *w.addChannel("THREAD_CREATE", c), nil
+}

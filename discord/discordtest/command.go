@@ -1,0 +1,171 @@
+// Slash commands: what may be registered.
+package discordtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// Command is a registered command (Discord, Application Commands: Application
+// Command Structure). Type 0 and 1 are slash commands.
+type Command struct {
+	ID          string          `json:"id"`
+	AppID       string          `json:"application_id"`
+	GuildID     string          `json:"guild_id,omitempty"`
+	Version     string          `json:"version"`
+	Type        int             `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Options     []CommandOption `json:"options,omitempty"`
+	Permissions *string         `json:"default_member_permissions"`
+}
+
+// CommandOption is a parameter, or a subcommand.
+type CommandOption struct {
+	Type         int             `json:"type"`
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	Required     bool            `json:"required,omitempty"`
+	Autocomplete bool            `json:"autocomplete,omitempty"`
+	Choices      []Choice        `json:"choices,omitempty"`
+	Options      []CommandOption `json:"options,omitempty"`
+}
+
+// Choice is a suggestion, or a value to choose.
+type Choice struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
+}
+
+const (
+	optionSubcommand = 1
+	optionGroup      = 2
+	optionString     = 3
+	optionInteger    = 4
+	optionBoolean    = 5
+	optionNumber     = 10
+)
+
+func (w *world) ofApp(q query) error {
+	if q.PathValue("app") != w.app {
+		return &apiError{status: http.StatusForbidden, code: 20012, message: "You are not authorized to perform this action on this application"}
+	}
+	return nil
+}
+
+func (w *world) getCommands(q query) (any, error) {
+	if err := w.ofApp(q); err != nil {
+		return nil, err
+	}
+	return append([]Command{}, w.commands[q.PathValue("guild")]...), nil
+}
+
+// putCommands replaces all (Discord, Application Commands: Bulk Overwrite).
+func (w *world) putCommands(q query) (any, error) {
+	if err := w.ofApp(q); err != nil {
+		return nil, err
+	}
+	guild := q.PathValue("guild")
+	if _, err := w.guildOf(q); guild != "" && err != nil {
+		return nil, err
+	}
+	all := []Command{}
+	if err := q.decode(&all); err != nil {
+		return nil, err
+	}
+	if len(all) > 100 { // Discord, Application Commands: Registering a Command
+		return nil, &apiError{status: http.StatusBadRequest, code: 30032, message: "Maximum number of application commands reached (100)"}
+	}
+	seen := map[string]bool{}
+	for i := range all {
+		c := &all[i]
+		set(&c.Type, 1)
+		if err := checkNamed(c.Name, c.Description); err != nil {
+			return nil, err
+		}
+		if err := checkOptions(c.Options, 0); err != nil {
+			return nil, err
+		}
+		if seen[c.Name] {
+			return nil, invalid("name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique")
+		}
+		seen[c.Name] = true
+		c.ID, c.Version, c.AppID, c.GuildID = w.newID(), w.newID(), w.app, guild
+	}
+	w.commands[guild] = all
+	return all, nil
+}
+
+// nameForm: Discord, Application Commands: Application Command Naming.
+var nameForm = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
+
+func checkNamed(name, description string) error {
+	if !nameForm.MatchString(name) || strings.ToLower(name) != name {
+		return invalid("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid")
+	}
+	if n := len([]rune(description)); n < 1 || n > 100 {
+		return invalid("description", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.")
+	}
+	return nil
+}
+
+// checkOptions: Discord, Application Commands: Application Command Option
+// Structure, Subcommands and Subcommand Groups.
+func checkOptions(options []CommandOption, depth int) error {
+	refuse := func(format string, a ...any) error {
+		return invalid("options", "APPLICATION_COMMAND_OPTIONS_INVALID", fmt.Sprintf(format, a...))
+	}
+	if len(options) > 25 {
+		return refuse("Must be 25 or fewer in length.")
+	}
+	seen, optional := map[string]bool{}, false
+	for _, o := range options {
+		if err := checkNamed(o.Name, o.Description); err != nil {
+			return err
+		}
+		nested := o.Type == optionSubcommand || o.Type == optionGroup
+		text := o.Type == optionString || o.Type == optionInteger || o.Type == optionNumber
+		switch {
+		case o.Type < optionSubcommand || o.Type > 11:
+			return refuse("Unknown type of option %q.", o.Name)
+		case seen[o.Name]:
+			return refuse("Option name %q is used twice.", o.Name)
+		case o.Required && optional:
+			return refuse("Required options must be placed before non-required options")
+		case nested && depth > 1, !nested && len(o.Options) > 0:
+			return refuse("Option %q is nested where it cannot be.", o.Name)
+		case o.Autocomplete && (len(o.Choices) > 0 || !text):
+			return refuse("Option %q cannot autocomplete.", o.Name)
+		}
+		seen[o.Name] = true
+		optional = optional || !o.Required
+		if err := checkChoices(o.Choices); err != nil {
+			return err
+		}
+		if err := checkOptions(o.Options, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkChoices: up to 25, names of 1 to 100 characters, strings of up to 100
+// (Discord, Application Commands: Application Command Option Choice Structure).
+func checkChoices(choices []Choice) error {
+	if len(choices) > 25 {
+		return invalid("choices", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length.")
+	}
+	for _, c := range choices {
+		if n := len([]rune(c.Name)); n < 1 || n > 100 {
+			return invalid("choices", "BASE_TYPE_BAD_LENGTH", "name: Must be between 1 and 100 in length.")
+		}
+		var text string
+		if json.Unmarshal(c.Value, &text) == nil && len([]rune(text)) > 100 {
+			return invalid("choices", "BASE_TYPE_MAX_LENGTH", "value: Must be 100 or fewer in length.")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+// Interactions: a person uses a command, types in one, or presses a button.
+package discordtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Kinds of interactions (Discord, Interactions: Interaction Type).
+const (
+	InteractionCommand      = 2
+	InteractionComponent    = 3
+	InteractionAutocomplete = 4
+)
+
+// Interaction is one use of the bot and how the bot answered.
+type Interaction struct {
+	ID      string
+	Token   string
+	Type    int
+	Channel string
+	At      time.Time
+
+	Answered  time.Time // of the first answer; zero: none yet
+	Callback  int       // the type of the first answer
+	Ephemeral bool
+	Answer    *Message  // the original response as it stands; nil: none, or deferred and not yet edited
+	Choices   []Choice  // of an autocomplete
+	Followups []Message // in copies only
+
+	followups []*Message
+	source    *Message // the message of the button
+}
+
+// Option is a value a person gives to a command. Type may be 0: it follows from
+// the value, a string, int, bool or float64, or from nested options.
+type Option struct {
+	Name    string   `json:"name"`
+	Type    int      `json:"type"`
+	Value   any      `json:"value,omitempty"`
+	Options []Option `json:"options,omitempty"`
+	Focused bool     `json:"focused,omitempty"`
+}
+
+// Slash makes a person run a command, which must be registered.
+func (s *Server) Slash(channel, user, command string, options ...Option) Interaction {
+	return s.interact(channel, user, InteractionCommand, func(w *world, _ *Interaction) map[string]any {
+		return w.use(w.channel(channel).GuildID, command, options)
+	})
+}
+
+// Autocomplete makes a person type in a command's option, the one with Focused.
+func (s *Server) Autocomplete(channel, user, command string, options ...Option) Interaction {
+	return s.interact(channel, user, InteractionAutocomplete, func(w *world, _ *Interaction) map[string]any {
+		return w.use(w.channel(channel).GuildID, command, options)
+	})
+}
+
+// Click makes a person press a button of a message, also of an ephemeral one.
+func (s *Server) Click(channel, user, message, customID string) Interaction {
+	return s.interact(channel, user, InteractionComponent, func(w *world, i *Interaction) map[string]any {
+		i.source = w.answered(message)
+		if i.source == nil {
+			_, i.source = w.message(channel, message)
+		}
+		if !strings.Contains(string(encode(i.source.Components)), string(encode(customID))) {
+			panic(fmt.Sprintf("discordtest: message %s has no button %q", message, customID))
+		}
+		return map[string]any{"custom_id": customID, "component_type": button}
+	})
+}
+
+// answered finds an answer to an interaction, ephemeral ones included.
+func (w *world) answered(id string) *Message {
+	for _, i := range w.interactions {
+		if i.Answer != nil && i.Answer.ID == id {
+			return i.Answer
+		}
+		for _, m := range i.followups {
+			if m.ID == id {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+// use is the data of a command's use (Discord, Interactions: Application Command
+// Data Structure).
+func (w *world) use(guild, name string, options []Option) map[string]any {
+	for _, c := range append(append([]Command{}, w.commands[guild]...), w.commands[""]...) {
+		if c.Name != name {
+			continue
+		}
+		known := map[string]bool{}
+		for _, o := range c.Options {
+			known[o.Name] = true
+		}
+		for _, o := range options {
+			if !known[o.Name] {
+				panic(fmt.Sprintf("discordtest: /%s has no option %q", name, o.Name))
+			}
+		}
+		return map[string]any{"id": c.ID, "name": name, "type": 1, "options": typed(options)}
+	}
+	panic(fmt.Sprintf("discordtest: /%s is not registered", name))
+}
+
+func typed(options []Option) []Option {
+	all := []Option{}
+	for _, o := range options {
+		o.Options = typed(o.Options)
+		if o.Type == 0 {
+			switch o.Value.(type) {
+			case string:
+				o.Type = optionString
+			case int:
+				o.Type = optionInteger
+			case bool:
+				o.Type = optionBoolean
+			case float64:
+				o.Type = optionNumber
+			default:
+				o.Type = optionSubcommand
+			}
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// interact dispatches INTERACTION_CREATE, which needs no intent (Discord,
+// Interactions: Interaction Structure).
+func (s *Server) interact(channel, user string, kind int, data func(*world, *Interaction) map[string]any) (i Interaction) {
+	s.do(func(w *world) {
+		c, u := w.channel(channel), w.user(user)
+		n := &Interaction{ID: w.newID(), Token: "interaction-" + w.newID(), Type: kind, Channel: channel, At: time.Now()}
+		body := map[string]any{
+			"id": n.ID, "application_id": w.app, "type": kind, "token": n.Token, "version": 1,
+			"channel_id": c.ID, "channel": *c, "data": data(w, n), "locale": "en-US",
+			"app_permissions": "0", "entitlements": []any{}, "authorizing_integration_owners": map[string]string{},
+		}
+		if n.source != nil {
+			body["message"] = json.RawMessage(encode(n.source))
+		}
+		if g := w.guilds[c.GuildID]; g != nil {
+			body["guild_id"], body["guild_locale"], body["context"] = g.ID, "en-US", 0
+			body["member"] = g.invoker(u)
+		} else {
+			body["user"], body["context"] = *u, 1
+		}
+		w.interactions[n.ID] = n
+		w.dispatch(event{name: "INTERACTION_CREATE", data: body})
+		i = *n
+	})
+	return i
+}
+
+// invoker is the member of an interaction, with the permissions of its roles.
+func (g *Guild) invoker(u *User) Member {
+	m := Member{User: u, Roles: []string{}, Permissions: "0"}
+	if known := g.Members[u.ID]; known != nil {
+		m = *known
+		set(&m.Permissions, "0")
+	}
+	return m
+}
+
+// Permit sets a member's nickname, role ids and permissions (a decimal bit set).
+func (s *Server) Permit(guild, user, nick, permissions string, roles ...string) {
+	s.do(func(w *world) {
+		m := must(w.guild(guild).Members, user, "member")
+		m.Nick, m.Permissions, m.Roles = nick, permissions, append([]string{}, roles...)
+	})
+}

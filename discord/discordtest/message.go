@@ -1,0 +1,282 @@
+// Messages: what people say, edit and delete, and what of it the bot may see.
+package discordtest
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kinds of messages, and a flag of theirs (Discord, Message: Message Types, Flags).
+const (
+	MessageDefault = 0
+	MessageReply   = 19
+	MessageCommand = 20
+
+	FlagEphemeral = 1 << 6
+)
+
+// Message is a message of a channel (Discord, Message: Message Object).
+type Message struct {
+	ID              string            `json:"id"`
+	ChannelID       string            `json:"channel_id"`
+	GuildID         string            `json:"guild_id,omitempty"` // in events only
+	Author          User              `json:"author"`
+	Member          *Member           `json:"member,omitempty"` // in events only
+	Content         string            `json:"content"`
+	Timestamp       time.Time         `json:"timestamp"`
+	Edited          *time.Time        `json:"edited_timestamp"`
+	Type            int               `json:"type"`
+	TTS             bool              `json:"tts"`
+	MentionEveryone bool              `json:"mention_everyone"`
+	Mentions        []User            `json:"mentions"` // these users are notified
+	MentionRoles    []string          `json:"mention_roles"`
+	Attachments     []Attachment      `json:"attachments"`
+	Embeds          []json.RawMessage `json:"embeds"`
+	Components      []json.RawMessage `json:"components"`
+	Pinned          bool              `json:"pinned"`
+	Flags           int               `json:"flags"`
+	WebhookID       string            `json:"webhook_id,omitempty"`
+	Nonce           json.RawMessage   `json:"nonce,omitempty"`
+	Reference       *Reference        `json:"message_reference,omitempty"`
+	Referenced      *Message          `json:"referenced_message,omitempty"`
+
+	Edits   []Edit `json:"-"` // each content it had later, oldest first
+	Deleted bool   `json:"-"`
+}
+
+// Reference names the message that a reply answers.
+type Reference struct {
+	MessageID       string `json:"message_id"`
+	ChannelID       string `json:"channel_id,omitempty"`
+	GuildID         string `json:"guild_id,omitempty"`
+	FailIfNotExists *bool  `json:"fail_if_not_exists,omitempty"`
+}
+
+// Attachment is a file in a message; the double serves its URL.
+type Attachment struct {
+	ID          string `json:"id"`
+	Filename    string `json:"filename"`
+	ContentType string `json:"content_type,omitempty"`
+	Size        int    `json:"size"`
+	URL         string `json:"url"`
+	ProxyURL    string `json:"proxy_url"`
+}
+
+// Edit is a new content and its time.
+type Edit struct {
+	At      time.Time
+	Content string
+}
+
+// File is what a person attaches.
+type File struct {
+	Name, ContentType string
+	Data              []byte
+}
+
+// Post is what a person says, where Say's plain text is not enough.
+type Post struct {
+	Content string
+	ReplyTo string // a message of the same channel
+	Files   []File
+	Webhook string // the id of the webhook that posts it, in the user's name
+	Type    int    // MessageReply when ReplyTo is given
+}
+
+// Say posts a person's message.
+func (s *Server) Say(channel, user, content string) Message {
+	return s.Post(channel, user, Post{Content: content})
+}
+
+// Post posts a person's message.
+func (s *Server) Post(channel, user string, p Post) (m Message) {
+	s.do(func(w *world) {
+		n := w.newMessage(w.channel(channel), *w.user(user), p.Content)
+		n.Type, n.WebhookID = p.Type, p.Webhook
+		if p.ReplyTo != "" {
+			_, to := w.message(channel, p.ReplyTo)
+			n.reply(to)
+		}
+		n.mention(w, allowed{Parse: []string{"users", "roles", "everyone"}, RepliedUser: true})
+		for _, f := range p.Files {
+			n.Attachments = append(n.Attachments, w.attach(n, f))
+		}
+		w.post(n)
+		m = n.copy()
+	})
+	return m
+}
+
+// Edit changes a message's content.
+func (s *Server) Edit(channel, message, content string) {
+	s.do(func(w *world) {
+		_, m := w.message(channel, message)
+		m.edit(content)
+		m.mention(w, allowed{Parse: []string{"users", "roles", "everyone"}})
+		w.dispatchMessage("MESSAGE_UPDATE", m)
+	})
+}
+
+// Embed makes the preview of a link appear: a MESSAGE_UPDATE without content or
+// author (Discord, Gateway Events: Message Update, as it was until 2025 and as
+// compatible servers send it).
+func (s *Server) Embed(channel, message string) {
+	s.do(func(w *world) {
+		c, m := w.message(channel, message)
+		m.Embeds = append(m.Embeds, encode(map[string]any{"type": "link", "url": "https://example.com"}))
+		part := map[string]any{"id": m.ID, "channel_id": m.ChannelID, "embeds": m.Embeds}
+		if c.GuildID != "" {
+			part["guild_id"] = c.GuildID
+		}
+		w.dispatch(event{name: "MESSAGE_UPDATE", intent: c.intent(), data: part})
+	})
+}
+
+// Delete deletes messages; two or more at once are one MESSAGE_DELETE_BULK.
+func (s *Server) Delete(channel string, messages ...string) {
+	s.do(func(w *world) {
+		c := w.channel(channel)
+		for _, id := range messages {
+			_, m := w.message(channel, id)
+			m.Deleted = true
+		}
+		data := map[string]any{"channel_id": channel}
+		if c.GuildID != "" {
+			data["guild_id"] = c.GuildID
+		}
+		name := "MESSAGE_DELETE_BULK"
+		data["ids"] = messages
+		if len(messages) == 1 {
+			name = "MESSAGE_DELETE"
+			delete(data, "ids")
+			data["id"] = messages[0]
+		}
+		w.dispatch(event{name: name, intent: c.intent(), data: data})
+	})
+}
+
+// intent is the one that brings this channel's messages.
+func (c *Channel) intent() int {
+	if c.GuildID == "" {
+		return IntentDirectMessages
+	}
+	return IntentGuildMessages
+}
+
+func (w *world) message(channel, id string) (*Channel, *Message) {
+	c := w.channel(channel)
+	if m := w.find(channel, id); m != nil {
+		return c, m
+	}
+	panic("discordtest: the script names a message that is not there: " + id)
+}
+
+// find returns a message that was not deleted, or nil.
+func (w *world) find(channel, id string) *Message {
+	for _, m := range w.messages[channel] {
+		if m.ID == id && !m.Deleted {
+			return m
+		}
+	}
+	return nil
+}
+
+func (w *world) newMessage(c *Channel, author User, content string) *Message {
+	return &Message{
+		ID: w.newID(), ChannelID: c.ID, Author: author, Content: content, Timestamp: time.Now().UTC(),
+		Mentions: []User{}, MentionRoles: []string{}, Attachments: []Attachment{},
+		Embeds: []json.RawMessage{}, Components: []json.RawMessage{},
+	}
+}
+
+func (w *world) post(m *Message) {
+	w.messages[m.ChannelID] = append(w.messages[m.ChannelID], m)
+	w.channel(m.ChannelID).LastID = m.ID
+	w.dispatchMessage("MESSAGE_CREATE", m)
+}
+
+func (w *world) dispatchMessage(name string, m *Message) {
+	c := w.channel(m.ChannelID)
+	e := m.copy()
+	if g := w.guilds[c.GuildID]; g != nil {
+		e.GuildID = g.ID
+		if member := g.Members[m.Author.ID]; member != nil && m.WebhookID == "" {
+			e.Member = &Member{Nick: member.Nick, Roles: member.Roles, JoinedAt: member.JoinedAt}
+		}
+	}
+	w.dispatch(event{name: name, intent: c.intent(), message: &e})
+}
+
+func (m *Message) reply(to *Message) {
+	referenced := to.copy()
+	referenced.Referenced = nil // Discord nests one level
+	m.Type, m.Referenced = MessageReply, &referenced
+	m.Reference = &Reference{MessageID: to.ID, ChannelID: to.ChannelID}
+}
+
+func (m *Message) edit(content string) {
+	now := time.Now().UTC()
+	m.Content, m.Edited = content, &now
+	m.Edits = append(m.Edits, Edit{now, content})
+}
+
+// seenBy is the message as a bot with or without access to content sees it:
+// without, only its own messages, direct ones and those that mention it have
+// content (Discord, Gateway: Message Content Intent).
+func (w *world) seenBy(m Message, access bool) Message {
+	own := m.Author.ID == w.bot.ID
+	direct := w.channel(m.ChannelID).Type == DirectChat
+	named := slices.ContainsFunc(m.Mentions, func(u User) bool { return u.ID == w.bot.ID })
+	if m.Referenced != nil {
+		r := w.seenBy(*m.Referenced, access)
+		m.Referenced = &r
+	}
+	if access || own || direct || named {
+		return m
+	}
+	m.Content, m.Attachments = "", []Attachment{}
+	m.Embeds, m.Components = []json.RawMessage{}, []json.RawMessage{}
+	return m
+}
+
+var mentionForm = regexp.MustCompile(`<@([!&]?)(\d+)>`)
+
+// mention fills in who is notified by the content, of those who are allowed
+// (Discord, Message: Allowed Mentions Object).
+func (m *Message) mention(w *world, a allowed) {
+	m.Mentions, m.MentionRoles = []User{}, []string{}
+	for _, found := range mentionForm.FindAllStringSubmatch(m.Content, -1) {
+		id := found[2]
+		switch u := w.users[id]; {
+		case found[1] == "&" && a.permits("roles", a.Roles, id) && !slices.Contains(m.MentionRoles, id):
+			m.MentionRoles = append(m.MentionRoles, id)
+		case found[1] != "&" && u != nil && a.permits("users", a.Users, id):
+			m.mentionUser(*u)
+		}
+	}
+	everyone := strings.Contains(m.Content, "@everyone") || strings.Contains(m.Content, "@here")
+	m.MentionEveryone = everyone && a.permits("everyone", nil, "")
+	if m.Referenced != nil && a.RepliedUser {
+		m.mentionUser(m.Referenced.Author)
+	}
+}
+
+func (m *Message) mentionUser(u User) {
+	if !slices.ContainsFunc(m.Mentions, func(other User) bool { return other.ID == u.ID }) {
+		m.Mentions = append(m.Mentions, u)
+	}
+}
+
+// attach stores a file and returns where it can be had.
+func (w *world) attach(m *Message, f File) Attachment {
+	id := w.newID()
+	path := "/attachments/" + m.ChannelID + "/" + id + "/" + f.Name
+	w.files[path] = f
+	return Attachment{
+		ID: id, Filename: f.Name, ContentType: f.ContentType, Size: len(f.Data),
+		URL: w.url + path, ProxyURL: w.url + path,
+	}
+}

@@ -1,0 +1,230 @@
+// The REST API: its routes, and what every request must bring.
+package discordtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// query is one request as an endpoint sees it.
+type query struct {
+	*http.Request
+	body  []byte // the JSON, also that of a multipart form
+	files []File
+}
+
+// endpoint answers a request with what is sent as JSON, or nil for 204. It runs
+// with the world locked.
+type endpoint func(w *world, q query) (any, error)
+
+// open marks the routes whose token is in the path, or that need none.
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	route := func(pattern string, e endpoint) { s.route(mux, pattern, true, e) }
+	open := func(pattern string, e endpoint) { s.route(mux, pattern, false, e) }
+
+	open("GET /gateway", (*world).getGateway)
+	route("GET /gateway/bot", (*world).getGatewayBot)
+	route("GET /users/{user}", (*world).getUser)
+	route("GET /users/@me/guilds", (*world).getGuilds)
+	route("POST /users/@me/channels", (*world).openDirect)
+	route("GET /oauth2/applications/@me", (*world).getApplication)
+	route("GET /applications/@me", (*world).getApplication)
+	route("GET /guilds/{guild}", (*world).getGuild)
+	route("GET /guilds/{guild}/channels", (*world).getGuildChannels)
+	route("GET /guilds/{guild}/roles", (*world).getGuildRoles)
+	route("GET /guilds/{guild}/members/{user}", (*world).getMember)
+	route("GET /guilds/{guild}/threads/active", (*world).getActiveThreads)
+	route("GET /channels/{channel}", (*world).getChannel)
+	route("GET /channels/{channel}/messages", (*world).getMessages)
+	route("GET /channels/{channel}/messages/{message}", (*world).getMessage)
+	route("POST /channels/{channel}/messages", (*world).createMessage)
+	route("PATCH /channels/{channel}/messages/{message}", (*world).editMessage)
+	route("DELETE /channels/{channel}/messages/{message}", (*world).deleteMessage)
+	route("POST /channels/{channel}/typing", (*world).startTyping)
+	route("PUT /channels/{channel}/thread-members/@me", (*world).joinThread)
+	route("POST /channels/{channel}/messages/{message}/threads", (*world).createThread)
+	route("POST /channels/{channel}/threads", (*world).createThread)
+	route("GET /applications/{app}/commands", (*world).getCommands)
+	route("PUT /applications/{app}/commands", (*world).putCommands)
+	route("GET /applications/{app}/guilds/{guild}/commands", (*world).getCommands)
+	route("PUT /applications/{app}/guilds/{guild}/commands", (*world).putCommands)
+	open("POST /interactions/{interaction}/{token}/callback", (*world).callback)
+	open("POST /webhooks/{app}/{token}", (*world).followUp)
+	open("GET /webhooks/{app}/{token}/messages/{message}", (*world).getAnswer)
+	open("PATCH /webhooks/{app}/{token}/messages/{message}", (*world).editAnswer)
+	open("DELETE /webhooks/{app}/{token}/messages/{message}", (*world).deleteAnswer)
+
+	s.route(mux, "/", true, func(*world, query) (any, error) {
+		return nil, &apiError{status: http.StatusNotFound, message: "404: Not Found"}
+	})
+	mux.HandleFunc("/gateway-socket/{$}", s.serveGateway) // discordgo v0.29.0 adds the slash where it is missing
+	mux.HandleFunc("GET /attachments/", s.serveFile)
+	return mux
+}
+
+func (s *Server) route(mux *http.ServeMux, pattern string, authorized bool, e endpoint) {
+	method, path, _ := strings.Cut(pattern, " ")
+	if path == "" {
+		method, path = "", method
+	}
+	mux.HandleFunc(strings.TrimSpace(method+" /api/{version}"+path), func(rw http.ResponseWriter, r *http.Request) {
+		s.serve(rw, r, authorized, e)
+	})
+}
+
+// serve takes a request past the faults, the limits and the formal demands to
+// its endpoint.
+func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool, e endpoint) {
+	q, err := s.unpack(r)
+	record := &Request{
+		At: time.Now(), Method: r.Method, Query: r.URL.RawQuery, Body: q.body,
+		Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")),
+	}
+	var fault *Fault
+	s.do(func(w *world) {
+		w.requests = append(w.requests, record)
+		fault = w.fault(record)
+	})
+	if fault != nil && !fault.Done && !s.pause(r, fault.Delay) {
+		return
+	}
+	var a answer
+	s.do(func(w *world) {
+		a = w.answer(q, err, fault, authorized, e)
+		record.Status = a.status
+		w.count(&a)
+	})
+	if fault != nil && fault.Done && !s.pause(r, fault.Delay) {
+		return
+	}
+	if a.cut {
+		panic(http.ErrAbortHandler) // net/http's way to end a connection unanswered
+	}
+	for k, v := range a.header {
+		rw.Header()[k] = v
+	}
+	rw.WriteHeader(a.status)
+	_, _ = rw.Write(a.body) // the client may have left
+}
+
+// pause waits, unless client or server leave before.
+func (s *Server) pause(r *http.Request, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	select {
+	case <-time.After(d):
+		return true
+	case <-r.Context().Done():
+	case <-s.closed:
+	}
+	return false
+}
+
+func (w *world) answer(q query, err error, f *Fault, authorized bool, e endpoint) answer {
+	if a, limited := w.limited(authorized); limited {
+		return a
+	}
+	if f != nil && f.breaks() && !f.Done {
+		return f.answer()
+	}
+	if err == nil {
+		err = w.formal(q, authorized)
+	}
+	var v any
+	if err == nil {
+		v, err = e(w, q)
+	}
+	if f != nil && f.breaks() {
+		return f.answer()
+	}
+	return answerWith(v, err)
+}
+
+// formal checks what every request needs (Discord, Reference: API Versioning,
+// Authentication, User Agent).
+func (w *world) formal(q query, authorized bool) error {
+	if v := q.PathValue("version"); v != "v9" && v != "v10" {
+		return &apiError{status: http.StatusBadRequest, code: 50041, message: "Invalid API version"}
+	}
+	if !strings.HasPrefix(q.UserAgent(), "DiscordBot (") {
+		return &apiError{status: http.StatusForbidden, code: 40333, message: "internal network error"}
+	}
+	if authorized && (w.tokenReset || q.Header.Get("Authorization") != "Bot "+w.options.Token) {
+		return &apiError{status: http.StatusUnauthorized, message: "401: Unauthorized"}
+	}
+	for _, name := range []string{"guild", "channel", "message", "user", "app", "interaction"} {
+		if id := q.PathValue(name); id != "" && id[0] != '@' && strings.Trim(id, "0123456789") != "" {
+			return invalid(name+"_id", "NUMBER_TYPE_COERCE", "Value "+id+" is not snowflake.")
+		}
+	}
+	return nil
+}
+
+// unpack takes the body out of a request (Discord, Reference: HTTP API, Uploading
+// Files). A content type without a body is refused, as discordgo v0.29.0 notes.
+func (s *Server) unpack(r *http.Request) (query, error) {
+	q := query{Request: r}
+	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 32<<20))
+	if err != nil {
+		return q, &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"}
+	}
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case len(raw) == 0 && kind != "":
+		return q, invalid("body", "CONTENT_TYPE_INVALID", "A content type, but no body.")
+	case len(raw) == 0:
+		return q, nil
+	case err == nil && kind == "application/json":
+		q.body = raw
+	case err == nil && kind == "multipart/form-data":
+		return q, q.readForm(multipart.NewReader(bytes.NewReader(raw), params["boundary"]))
+	default:
+		return q, invalid("_", "CONTENT_TYPE_INVALID", `Expected "Content-Type" header to be one of {'application/json', 'multipart/form-data'}.`)
+	}
+	if !json.Valid(q.body) {
+		return q, &apiError{status: http.StatusBadRequest, code: 50109, message: "The request body contains invalid JSON."}
+	}
+	return q, nil
+}
+
+func (q *query) readForm(form *multipart.Reader) error {
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return invalid("_", "CONTENT_TYPE_INVALID", err.Error())
+		}
+		data, err := io.ReadAll(part)
+		if err != nil {
+			return invalid("_", "CONTENT_TYPE_INVALID", err.Error())
+		}
+		if part.FormName() == "payload_json" {
+			q.body = data
+			continue
+		}
+		q.files = append(q.files, File{part.FileName(), part.Header.Get("Content-Type"), data})
+	}
+}
+
+func (s *Server) serveFile(rw http.ResponseWriter, r *http.Request) {
+	var f File
+	var ok bool
+	s.look(func(w *world) { f, ok = w.files[r.URL.Path] })
+	if !ok {
+		http.NotFound(rw, r)
+		return
+	}
+	rw.Header().Set("Content-Type", f.ContentType)
+	_, _ = rw.Write(f.Data) // the client may have left
+}

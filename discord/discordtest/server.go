@@ -1,0 +1,175 @@
+// Package discordtest is a Discord on loopback: a gateway and a REST API, as
+// strict as the platform in what they accept, and able to fail in every way
+// the platform can.
+//
+// People are scripted (Say, Edit, Delete, Slash, Click …), faults are asked for
+// (Handshakes, Cut, HalfOpen, Fail …), and all that the client did can be read
+// (Sent, Requests, Connections, Interaction). Every rule names its source:
+// "Discord, X: Y" is page X, section Y of Discord's developer documentation;
+// "seen against discordgo v0.29.0" is what that client does or relies on.
+//
+// Misuse by the script, such as an unknown channel, panics: it is a mistake in
+// the test, not in what is tested.
+package discordtest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// Options set a Server. The zero value is Discord as documented.
+type Options struct {
+	// Token is the bot's, without "Bot "; empty: "token".
+	Token string
+
+	// Heartbeat is the interval HELLO asks for; 0: 41.25 s.
+	Heartbeat time.Duration
+
+	// AnswerWithin is the time for the first answer to an interaction; 0: 3 s.
+	AnswerWithin time.Duration
+
+	// TokenLife is how long an interaction's token is good for; 0: 15 min.
+	TokenLife time.Duration
+
+	// Forbidden are the privileged intents that are switched off in the
+	// developer portal. Asking for one closes with 4014; without
+	// IntentMessageContent REST answers hide content too.
+	Forbidden int
+
+	// RefusePings refuses each message and edit that could notify anyone: no
+	// allowed_mentions with an empty parse. This is a demand of the test, not of
+	// Discord.
+	RefusePings bool
+
+	// IdentifyEvery is the least time between two IDENTIFYs, 5 s on Discord;
+	// 0: not enforced, so that tests need not wait.
+	IdentifyEvery time.Duration
+
+	// IdentifyLimit is the number of IDENTIFYs until the token is reset; 0: 1000.
+	IdentifyLimit int
+
+	// GlobalPerSecond is the number of REST requests a second; 0: 50.
+	GlobalPerSecond int
+
+	// InvalidLimit is the number of invalid requests until the address is
+	// banned; 0: 10 000.
+	InvalidLimit int
+}
+
+func (o *Options) fill() {
+	set(&o.Token, "token")
+	set(&o.Heartbeat, 41250*time.Millisecond)
+	set(&o.AnswerWithin, 3*time.Second)
+	set(&o.TokenLife, 15*time.Minute)
+	set(&o.IdentifyLimit, 1000)
+	set(&o.GlobalPerSecond, 50)
+	set(&o.InvalidLimit, 10_000)
+}
+
+func set[T comparable](to *T, value T) {
+	var zero T
+	if *to == zero {
+		*to = value
+	}
+}
+
+// Server is one Discord with one bot on it. All methods may be called at once.
+type Server struct {
+	URL string // of the REST API without path or final slash: http://127.0.0.1:…
+	Bot User   // the client
+
+	options Options
+	http    *httptest.Server
+	closed  chan struct{}
+	sockets sync.WaitGroup // gateway connections
+
+	mu    sync.Mutex // guards world
+	world world
+}
+
+// New starts a Server, which Close ends.
+func New(o Options) *Server {
+	o.fill()
+	s := &Server{options: o, closed: make(chan struct{})}
+	s.world = newWorld(o)
+	s.Bot = s.world.bot
+	s.http = httptest.NewServer(s.routes())
+	s.URL = s.http.URL
+	s.world.url = s.URL
+	return s
+}
+
+// Close cuts every connection and waits for all that New and the clients began.
+func (s *Server) Close() {
+	s.mu.Lock()
+	select {
+	case <-s.closed:
+	default:
+		close(s.closed)
+	}
+	for c := range s.world.open {
+		_ = c.ws.Close() // even if the client stopped reading
+	}
+	s.mu.Unlock()
+	s.sockets.Wait()
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// Client is an HTTP client that sends what is meant for any host to this
+// server, so that clients with fixed endpoints can run side by side.
+func (s *Server) Client() *http.Client {
+	to, err := url.Parse(s.URL)
+	if err != nil {
+		panic(err)
+	}
+	return &http.Client{Transport: redirect{to.Host, s.http.Client().Transport}}
+}
+
+type redirect struct {
+	host string
+	by   http.RoundTripper
+}
+
+func (r redirect) RoundTrip(q *http.Request) (*http.Response, error) {
+	q = q.Clone(q.Context())
+	q.URL.Scheme, q.URL.Host = "http", r.host
+	return r.by.RoundTrip(q)
+}
+
+// Wait returns nil as soon as holds is true, which is asked again whenever
+// something happened here, or else the context's error.
+func (s *Server) Wait(ctx context.Context, holds func() bool) error {
+	for {
+		s.mu.Lock()
+		changed := s.world.changed
+		s.mu.Unlock()
+		if holds() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// do runs f on the world and tells those who wait for a change.
+func (s *Server) do(f func(w *world)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.world)
+	s.world.happened()
+}
+
+// look runs f on the world.
+func (s *Server) look(f func(w *world)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.world)
+}

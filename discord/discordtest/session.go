@@ -1,0 +1,134 @@
+// A session is the client's place in the stream of events, kept while it is
+// away so that it can resume.
+package discordtest
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Intents that the double knows by name (Discord, Gateway: List of Intents).
+const (
+	IntentGuilds         = 1 << 0
+	IntentGuildMembers   = 1 << 1 // privileged
+	IntentPresences      = 1 << 8 // privileged
+	IntentGuildMessages  = 1 << 9
+	IntentDirectMessages = 1 << 12
+	IntentMessageContent = 1 << 15 // privileged
+	privileged           = IntentGuildMembers | IntentPresences | IntentMessageContent
+
+	// Bits 17 to 19, 22 and 23, and all above 25 are no intents.
+	knownIntents = 1<<17 - 1 | 1<<20 | 1<<21 | 1<<24 | 1<<25
+)
+
+type session struct {
+	id      string
+	intents int
+	sent    []json.RawMessage // every event; that with sequence n is at n-1
+	conn    *connection       // nil while the client is away
+	broken  bool              // every RESUME is answered with close code 4007
+}
+
+// event is something to tell each session that asked for it.
+type event struct {
+	name    string
+	intent  int // one of these bits is needed; 0: everyone hears it
+	data    any
+	message *Message // instead of data: a message, whose content may be hidden
+}
+
+// packet is a message of the gateway (Discord, Gateway Events: Payload Structure).
+type packet struct {
+	Op   int             `json:"op"`
+	Data json.RawMessage `json:"d"`
+	Seq  int             `json:"s,omitempty"`
+	Type string          `json:"t,omitempty"`
+}
+
+func (w *world) dispatch(e event) {
+	for _, s := range w.sessions {
+		if e.intent == 0 || s.intents&e.intent != 0 {
+			w.tell(s, e)
+		}
+	}
+}
+
+func (w *world) tell(s *session, e event) {
+	data := e.data
+	if e.message != nil {
+		data = w.seenBy(*e.message, s.intents&IntentMessageContent != 0)
+	}
+	p := encode(packet{Op: opDispatch, Type: e.name, Seq: len(s.sent) + 1, Data: encode(data)})
+	s.sent = append(s.sent, p)
+	switch {
+	case s.conn == nil:
+	case w.drop > 0:
+		w.drop--
+	default:
+		s.conn.push(frame{data: p})
+	}
+}
+
+// begin opens a session for a connection: READY first, then each guild
+// (Discord, Gateway Events: Ready, Guild Create).
+func (w *world) begin(c *connection, intents int) {
+	s := &session{id: "session-" + w.newID(), intents: intents, conn: c}
+	w.sessions[s.id] = s
+	c.session = s
+	guilds := []map[string]any{}
+	for id := range w.guilds {
+		guilds = append(guilds, map[string]any{"id": id, "unavailable": true})
+	}
+	w.tell(s, event{name: "READY", data: map[string]any{
+		"v": c.version, "user": w.bot, "guilds": guilds, "session_id": s.id,
+		"resume_gateway_url": w.gatewayURL(), "application": map[string]any{"id": w.app, "flags": 0},
+	}})
+	if intents&IntentGuilds == 0 {
+		return
+	}
+	for _, g := range w.guilds {
+		w.tell(s, event{name: "GUILD_CREATE", data: w.guildCreate(g)})
+	}
+}
+
+// resume sends what was missed, in order, and RESUMED last (Discord, Gateway:
+// Preparing to Resume).
+func (w *world) resume(c *connection, s *session, seq int) {
+	if old := s.conn; old != nil && old != c {
+		old.session = nil
+		old.push(frame{cut: true})
+	}
+	s.conn, c.session = c, s
+	for _, p := range s.sent[seq:] {
+		c.push(frame{data: p})
+	}
+	w.tell(s, event{name: "RESUMED", data: map[string]any{}})
+}
+
+// guildCreate is a guild with its channels and threads. Of members it has only
+// the bot, as for bots without the members intent.
+func (w *world) guildCreate(g *Guild) map[string]any {
+	channels, threads := []Channel{}, []Channel{}
+	for _, c := range w.channels {
+		switch {
+		case c.GuildID != g.ID:
+		case c.Thread != nil:
+			threads = append(threads, *c)
+		default:
+			channels = append(channels, *c)
+		}
+	}
+	return map[string]any{
+		"id": g.ID, "name": g.Name, "owner_id": g.OwnerID, "roles": g.Roles,
+		"channels": channels, "threads": threads, "members": []*Member{g.Members[w.bot.ID]},
+		"member_count": len(g.Members), "large": false, "unavailable": false,
+	}
+}
+
+func encode(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("discordtest: encode %T: %v", v, err))
+	}
+	return b
+}

@@ -1,0 +1,153 @@
+// chat.*: the app posts, edits and deletes (reference/methods/chat.postMessage and its neighbours).
+package slacktest
+
+import (
+	"net/http"
+	"time"
+	"unicode/utf8"
+)
+
+// postableLocked finds the channel that the app wants to write to. It must be a member.
+func (s *Server) postableLocked(id string) (*channel, error) {
+	c := s.channels[id]
+	if c == nil {
+		return nil, refuse("channel_not_found")
+	}
+	if !c.has(BotUserID) {
+		return nil, refuse("not_in_channel")
+	}
+	return c, nil
+}
+
+// threadLocked finds the thread of a reply: its parent's TS. The name of the error is that of
+// conversations.replies (judgement: the pages of chat.* name none). A reply's TS leads to its
+// parent, which the page of chat.postMessage asks to avoid.
+func (s *Server) threadLocked(c *channel, ts string) (string, error) {
+	if ts == "" {
+		return "", nil
+	}
+	parent := c.find(ts)
+	if parent == nil {
+		return "", refuse("thread_not_found")
+	}
+	if parent.Thread != "" {
+		s.complainLocked("thread_ts %s is a reply, not a parent", ts)
+		return parent.Thread, nil
+	}
+	return ts, nil
+}
+
+// paceLocked refuses posts that follow each other too fast in one channel (apis/web-api/rate-limits).
+func (s *Server) paceLocked(c *channel) error {
+	wait := s.opt.PostEvery - time.Since(s.posted[c.id])
+	if s.opt.PostEvery > 0 && wait > 0 {
+		return refusal{code: "ratelimited", status: http.StatusTooManyRequests, retryAfter: wait}
+	}
+	s.posted[c.id] = time.Now()
+	return nil
+}
+
+func (s *Server) postMessage(a args) (answer, error) {
+	c, err := s.postableLocked(a["channel"])
+	if err != nil {
+		return nil, err
+	}
+	said, err := s.contentLocked(a)
+	if err != nil {
+		return nil, err
+	}
+	thread, err := s.threadLocked(c, a["thread_ts"])
+	if err != nil {
+		return nil, err
+	}
+	if err := s.paceLocked(c); err != nil {
+		return nil, err
+	}
+	m := s.ownMessageLocked(c, thread, said)
+	s.addMessageLocked(c, m)
+	return answer{"channel": c.id, "ts": m.TS, "message": s.objectLocked(m, true)}, nil
+}
+
+// ownMessageLocked is a new message of the app. It ends the status of its thread.
+func (s *Server) ownMessageLocked(c *channel, thread string, said content) *Message {
+	delete(s.statuses, place{c.id, thread})
+	return &Message{
+		Channel: c.id, TS: s.tsLocked(), Thread: thread, User: BotUserID, BotID: BotID,
+		Text: said.text, Blocks: said.blocks, Metadata: said.metadata,
+	}
+}
+
+// ownLocked finds one of the app's messages; it may not touch those of others.
+func (s *Server) ownLocked(a args, notOwn string) (*channel, *Message, error) {
+	c, err := s.postableLocked(a["channel"])
+	if err != nil {
+		return nil, nil, err
+	}
+	m := c.find(a["ts"])
+	if m == nil {
+		return nil, nil, refuse("message_not_found")
+	}
+	if !m.own() {
+		return nil, nil, refuse(notOwn)
+	}
+	return c, m, nil
+}
+
+func (s *Server) updateMessage(a args) (answer, error) {
+	c, m, err := s.ownLocked(a, "cant_update_message")
+	if err != nil {
+		return nil, err
+	}
+	if m.Streaming {
+		return nil, refuse("streaming_state_conflict")
+	}
+	if utf8.RuneCountInString(a["text"]) > advisedText {
+		return nil, refuse("msg_too_long")
+	}
+	said, err := s.contentLocked(a)
+	if err != nil {
+		return nil, err
+	}
+	s.changeLocked(c, m, func() {
+		m.Text, m.Blocks = said.text, said.blocks
+		if said.metadata != nil { // otherwise the old metadata stays
+			m.Metadata = said.metadata
+		}
+	})
+	return answer{"channel": c.id, "ts": m.TS, "text": m.Text, "message": s.objectLocked(m, true)}, nil
+}
+
+func (s *Server) deleteMessage(a args) (answer, error) {
+	c, m, err := s.ownLocked(a, "cant_delete_message")
+	if err != nil {
+		return nil, err
+	}
+	s.deleteLocked(c, m)
+	return answer{"channel": c.id, "ts": m.TS}, nil
+}
+
+// postEphemeral shows a message to one person. It is in no history and cannot be edited.
+func (s *Server) postEphemeral(a args) (answer, error) {
+	c, err := s.postableLocked(a["channel"])
+	if err != nil {
+		return nil, err
+	}
+	if err := a.need("user"); err != nil {
+		return nil, err
+	}
+	if !c.has(a["user"]) {
+		return nil, refuse("user_not_in_channel")
+	}
+	said, err := s.contentLocked(a)
+	if err != nil {
+		return nil, err
+	}
+	thread, err := s.threadLocked(c, a["thread_ts"])
+	if err != nil {
+		return nil, err
+	}
+	m := s.ownMessageLocked(c, thread, said)
+	m.OnlyFor = a["user"]
+	c.messages = append(c.messages, m)
+	return answer{"message_ts": m.TS}, nil
+}

@@ -1,0 +1,198 @@
+// What a message may contain, and how much of it.
+package slacktest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Sizes in characters, taken as Unicode code points (judgement: no document says which).
+const (
+	maxText      = 40_000 // longer posts are truncated (reference/methods/chat.postMessage#truncating)
+	advisedText  = 4_000  // "best results" (same page); in chat.update a limit
+	maxMarkdown  = 12_000 // markdown_text (reference/methods/chat.postMessage), markdown blocks together (reference/block-kit/blocks/markdown-block)
+	maxBlocks    = 50     // reference/block-kit/blocks
+	maxSection   = 3_000  // reference/block-kit/blocks/section-block
+	maxHeader    = 150    // reference/block-kit/blocks/header-block
+	maxElements  = 25     // of an actions block: reference/block-kit/blocks/actions-block
+	maxButton    = 75     // reference/block-kit/block-elements/button-element
+	maxAttached  = 100    // too_many_attachments in reference/methods/chat.postMessage
+	everyonePing = "<!channel>,<!here>,<!everyone>"
+)
+
+// content is what a message says.
+type content struct {
+	text     string
+	blocks   json.RawMessage
+	metadata json.RawMessage
+}
+
+// contentLocked reads and checks what a post or an edit says.
+func (s *Server) contentLocked(a args) (content, error) {
+	c := content{text: a["text"]}
+	if a["markdown_text"] != "" {
+		if a["text"] != "" || a["blocks"] != "" {
+			return c, refuse("markdown_text_conflict")
+		}
+		if utf8.RuneCountInString(a["markdown_text"]) > maxMarkdown {
+			return c, refuse("msg_too_long")
+		}
+		c.text = a["markdown_text"]
+	} else if n := utf8.RuneCountInString(c.text); n > advisedText {
+		s.complainLocked("text of %d characters: no more than %d are recommended", n, advisedText)
+		c.text = string([]rune(c.text)[:min(n, maxText)])
+	}
+	if a["blocks"] != "" {
+		if err := checkBlocks(a["blocks"]); err != nil {
+			return c, err
+		}
+		c.blocks = json.RawMessage(a["blocks"])
+	}
+	if err := checkAttachments(a["attachments"]); err != nil {
+		return c, err
+	}
+	if a["metadata"] != "" {
+		if err := checkMetadata(a["metadata"]); err != nil {
+			return c, err
+		}
+		c.metadata = json.RawMessage(a["metadata"])
+	}
+	if strings.TrimSpace(c.text) == "" && c.blocks == nil && a["attachments"] == "" {
+		return c, refuse("no_text")
+	}
+	s.watchPingsLocked(c)
+	return c, nil
+}
+
+func (s *Server) watchPingsLocked(c content) {
+	for _, ping := range strings.Split(everyonePing, ",") {
+		if strings.Contains(c.text, ping) || strings.Contains(blocksText(c.blocks), ping) {
+			s.complainLocked("a message with %s calls everybody", ping)
+		}
+	}
+}
+
+type block struct {
+	Type     string
+	Text     json.RawMessage
+	Fields   []json.RawMessage
+	Elements []json.RawMessage
+}
+
+// knownBlocks are those of reference/block-kit/blocks that a message may have.
+var knownBlocks = map[string]bool{
+	"actions": true, "alert": true, "card": true, "carousel": true, "container": true, "context": true, "context_actions": true,
+	"data_table": true, "data_visualization": true, "divider": true, "file": true, "header": true, "image": true, "input": true,
+	"markdown": true, "plan": true, "rich_text": true, "section": true, "table": true, "task_card": true, "video": true,
+}
+
+// checkBlocks refuses with invalid_blocks and a pointer, as Slack does, or with
+// invalid_blocks_format what is no list of blocks at all.
+func checkBlocks(raw string) error {
+	var blocks []block
+	if err := json.Unmarshal([]byte(raw), &blocks); err != nil {
+		return refuse("invalid_blocks_format")
+	}
+	if len(blocks) > maxBlocks {
+		return refuse("invalid_blocks", fmt.Sprintf("[ERROR] no more than %d items allowed [json-pointer:/blocks]", maxBlocks))
+	}
+	markdown := 0
+	for i, b := range blocks {
+		if !knownBlocks[b.Type] {
+			return refuse("invalid_blocks", fmt.Sprintf("[ERROR] unsupported type: %s [json-pointer:/blocks/%d/type]", b.Type, i))
+		}
+		if b.Type == "markdown" {
+			markdown += utf8.RuneCountInString(plain(b.Text))
+		}
+		if fault := b.fault(); fault != "" {
+			return refuse("invalid_blocks", fmt.Sprintf("[ERROR] %s [json-pointer:/blocks/%d]", fault, i))
+		}
+	}
+	if markdown > maxMarkdown {
+		return refuse("msg_blocks_too_long")
+	}
+	return nil
+}
+
+// fault says what is wrong with a block; empty: nothing.
+func (b block) fault() string {
+	switch b.Type {
+	case "markdown":
+		if plain(b.Text) == "" {
+			return "must be more than 0 characters"
+		}
+	case "section":
+		if b.Text == nil && b.Fields == nil {
+			return "missing required field: text"
+		}
+		if b.Text != nil {
+			return wrongText(b.Text, maxSection)
+		}
+	case "header":
+		return wrongText(b.Text, maxHeader)
+	case "actions":
+		if len(b.Elements) == 0 || len(b.Elements) > maxElements {
+			return fmt.Sprintf("must have 1 to %d elements", maxElements)
+		}
+		for _, raw := range b.Elements {
+			var e struct {
+				Type string
+				Text json.RawMessage
+			}
+			if json.Unmarshal(raw, &e) != nil || e.Type == "" {
+				return "element without a type"
+			}
+			if e.Type == "button" && wrongText(e.Text, maxButton) != "" {
+				return wrongText(e.Text, maxButton)
+			}
+		}
+	}
+	return ""
+}
+
+// wrongText says what is wrong with a text object (reference/block-kit/composition-objects/text-object).
+func wrongText(raw json.RawMessage, most int) string {
+	var object struct{ Type, Text string }
+	if json.Unmarshal(raw, &object) != nil || object.Type != "mrkdwn" && object.Type != "plain_text" {
+		return "text is no text object"
+	}
+	if n := utf8.RuneCountInString(object.Text); n == 0 || n > most {
+		return fmt.Sprintf("must be more than 0 and less than %d characters", most+1)
+	}
+	return ""
+}
+
+func plain(raw json.RawMessage) string {
+	var text string
+	_ = json.Unmarshal(raw, &text) // what is no string has no text
+	return text
+}
+
+func checkAttachments(raw string) error {
+	var list []json.RawMessage
+	if raw != "" && json.Unmarshal([]byte(raw), &list) != nil {
+		return refuse("invalid_attachments")
+	}
+	if len(list) > maxAttached {
+		return refuse("too_many_attachments")
+	}
+	return nil
+}
+
+// checkMetadata: an event_type and an event_payload (messaging/message-metadata).
+func checkMetadata(raw string) error {
+	var m struct {
+		EventType    string          `json:"event_type"`
+		EventPayload map[string]any  `json:"event_payload"`
+		Entities     json.RawMessage `json:"entities"`
+	}
+	if err := json.Unmarshal([]byte(raw), &m); err != nil {
+		return refuse("invalid_metadata_format")
+	}
+	if m.Entities == nil && (m.EventType == "" || m.EventPayload == nil) {
+		return refuse("invalid_metadata_schema")
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+// conversations.*, users.info and reactions.add: what the app can look up, and its emoji.
+package slacktest
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	historyUsual = 100 // messages in one page (reference/methods/conversations.history)
+	historyMost  = 999 // same page
+	listMost     = 999 // reference/methods/conversations.list
+)
+
+func (s *Server) channelObjectLocked(c *channel) map[string]any {
+	o := map[string]any{
+		"id": c.id, "is_channel": c.kind == "channel", "is_group": c.kind == "group", "is_im": c.kind == "im",
+		"is_mpim": false, "is_private": c.kind != "channel", "is_archived": false, "context_team_id": TeamID,
+	}
+	if c.kind == "im" {
+		o["user"] = c.with
+		return o
+	}
+	o["name"], o["name_normalized"] = c.name, c.name
+	o["is_member"], o["num_members"] = c.has(BotUserID), len(c.members)
+	o["topic"] = map[string]any{"value": "", "creator": "", "last_set": 0}
+	o["purpose"] = map[string]any{"value": "", "creator": "", "last_set": 0}
+	return o
+}
+
+// visibleLocked finds a conversation that the app may see: public channels, and those it is in.
+func (s *Server) visibleLocked(id string) (*channel, error) {
+	c := s.channels[id]
+	if c == nil || c.kind != "channel" && !c.has(BotUserID) {
+		return nil, refuse("channel_not_found")
+	}
+	return c, nil
+}
+
+func (s *Server) conversationInfo(a args) (answer, error) {
+	c, err := s.visibleLocked(a["channel"])
+	if err != nil {
+		return nil, err
+	}
+	return answer{"channel": s.channelObjectLocked(c)}, nil
+}
+
+func (s *Server) conversationList(a args) (answer, error) {
+	kinds := a["types"]
+	if kinds == "" {
+		kinds = "public_channel"
+	}
+	names := map[string]string{"channel": "public_channel", "group": "private_channel", "im": "im"}
+	found := []map[string]any{}
+	for _, id := range s.order {
+		c, err := s.visibleLocked(id)
+		if err == nil && slices.Contains(strings.Split(kinds, ","), names[c.kind]) {
+			found = append(found, s.channelObjectLocked(c))
+		}
+	}
+	from, to, more, err := a.page(len(found), historyUsual, listMost)
+	if err != nil {
+		return nil, err
+	}
+	return answer{"channels": found[from:to], "response_metadata": more}, nil
+}
+
+// conversationHistory gives a channel's messages, newest first, without the replies in threads.
+func (s *Server) conversationHistory(a args) (answer, error) {
+	c, err := s.visibleLocked(a["channel"])
+	if err != nil {
+		return nil, err
+	}
+	if !c.has(BotUserID) {
+		return nil, refuse("not_in_channel")
+	}
+	var found []*Message
+	for _, m := range slices.Backward(c.messages) {
+		if m.Thread == "" && !m.Deleted && m.OnlyFor == "" && a.between(m.TS) {
+			found = append(found, m)
+		}
+	}
+	return s.messagePageLocked(a, found)
+}
+
+// conversationReplies gives a thread, oldest first, the parent too.
+func (s *Server) conversationReplies(a args) (answer, error) {
+	c, err := s.visibleLocked(a["channel"])
+	if err != nil {
+		return nil, err
+	}
+	if !c.has(BotUserID) {
+		return nil, refuse("not_in_channel")
+	}
+	parent := c.find(a["ts"])
+	if parent == nil {
+		return nil, refuse("thread_not_found")
+	}
+	if parent.Thread != "" {
+		return s.messagePageLocked(a, []*Message{parent}) // the ts of a reply: "that single message"
+	}
+	found := slices.DeleteFunc(c.thread(parent.TS), func(m *Message) bool { return m != parent && !a.between(m.TS) })
+	return s.messagePageLocked(a, found)
+}
+
+// between says whether a timestamp lies within oldest and latest, the ends themselves only if
+// inclusive. Timestamps are of one length here, so they compare as strings.
+func (a args) between(ts string) bool {
+	if edge := ts == a["oldest"] || ts == a["latest"]; edge {
+		return a.flag("inclusive")
+	}
+	return (a["oldest"] == "" || ts > a["oldest"]) && (a["latest"] == "" || ts < a["latest"])
+}
+
+func (s *Server) messagePageLocked(a args, found []*Message) (answer, error) {
+	from, to, more, err := a.page(len(found), historyUsual, historyMost)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]map[string]any, 0, to-from)
+	for _, m := range found[from:to] {
+		objects = append(objects, s.objectLocked(m, a.flag("include_all_metadata")))
+	}
+	return answer{"messages": objects, "has_more": to < len(found), "response_metadata": more}, nil
+}
+
+// conversationOpen opens the direct messages with one person. (Groups of several are not here.)
+func (s *Server) conversationOpen(a args) (answer, error) {
+	people := strings.Split(a["users"], ",")
+	switch {
+	case a["channel"] != "":
+		c, err := s.visibleLocked(a["channel"])
+		if err != nil {
+			return nil, err
+		}
+		return answer{"channel": s.channelObjectLocked(c)}, nil
+	case a["users"] == "":
+		return nil, refuse("users_list_not_supplied")
+	case len(people) > 1:
+		return nil, refuse("too_many_users")
+	case s.users[people[0]] == nil:
+		return nil, refuse("user_not_found")
+	}
+	return answer{"channel": map[string]any{"id": s.dmLocked(people[0]).id}}, nil
+}
+
+func (s *Server) conversationMembers(a args) (answer, error) {
+	c, err := s.visibleLocked(a["channel"])
+	if err != nil {
+		return nil, err
+	}
+	from, to, more, err := a.page(len(c.members), historyUsual, listMost)
+	if err != nil {
+		return nil, err
+	}
+	return answer{"members": c.members[from:to], "response_metadata": more}, nil
+}
+
+func (s *Server) userInfo(a args) (answer, error) {
+	u := s.users[a["user"]]
+	if u == nil {
+		return nil, refuse("user_not_found")
+	}
+	return answer{"user": map[string]any{
+		"id": u.id, "team_id": TeamID, "name": u.name, "real_name": u.name, "is_bot": u.botID != "", "tz": "Etc/UTC",
+		"profile": map[string]string{"display_name": u.name, "real_name": u.name, "bot_id": u.botID},
+	}}, nil
+}
+
+func (s *Server) addReaction(a args) (answer, error) {
+	c := s.channels[a["channel"]]
+	switch {
+	case a["channel"] == "" || a["timestamp"] == "":
+		return nil, refuse("no_item_specified")
+	case c == nil:
+		return nil, refuse("channel_not_found")
+	case a["name"] == "" || strings.Trim(a["name"], "abcdefghijklmnopqrstuvwxyz0123456789_-+':") != "":
+		return nil, refuse("invalid_name")
+	}
+	m := c.find(a["timestamp"])
+	if m == nil {
+		return nil, refuse("message_not_found")
+	}
+	if slices.Contains(m.Reactions, Reaction{BotUserID, a["name"]}) {
+		return nil, refuse("already_reacted")
+	}
+	s.reactLocked(c, m, BotUserID, a["name"])
+	return nil, nil
+}

@@ -1,0 +1,239 @@
+// Commands, clicks and modals, and the URLs and triggers that answer them.
+package slacktest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"time"
+)
+
+// responseUses is how often a response_url works (interactivity/handling-user-interaction#message_responses).
+const responseUses = 5
+
+// maxView is the size of a view in bytes (view_too_large in reference/methods/views.open).
+const maxView = 250_000
+
+type responseURL struct {
+	channel, user string
+	until         time.Time
+	uses          int
+	message       *Message // what was answered; for a click the message with the button
+}
+
+type trigger struct {
+	until time.Time
+	used  bool
+}
+
+// Interaction is what the app can answer with.
+type Interaction struct {
+	ResponseURL string
+	TriggerID   string
+}
+
+// Command lets a person type a slash command, such as "/weather" with the text "Oslo"
+// (interactivity/implementing-slash-commands).
+func (s *Server) Command(channel, person, command, text string) Interaction {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, u := s.mustChannelLocked(channel), s.mustUserLocked(person)
+	name := c.name
+	if c.kind == "im" {
+		name = "directmessage"
+	}
+	in := s.interactionLocked(c.id, u.id, nil)
+	s.deliverLocked(kindCommand, "", mustJSON(map[string]any{
+		"token": "verification", "team_id": TeamID, "team_domain": "slacktest", "api_app_id": AppID,
+		"channel_id": c.id, "channel_name": name, "user_id": u.id, "user_name": u.name,
+		"command": command, "text": text, "response_url": in.ResponseURL, "trigger_id": in.TriggerID, "is_enterprise_install": "false",
+	}))
+	return in
+}
+
+// Press lets a person press the button with this action_id on a message, an ephemeral one too
+// (reference/interaction-payloads/block_actions-payload). It panics if there is none.
+func (s *Server) Press(channel, ts, person, actionID string) Interaction {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, u := s.mustChannelLocked(channel), s.mustUserLocked(person)
+	var m *Message
+	for _, candidate := range c.messages {
+		if candidate.TS == ts && !candidate.Deleted {
+			m = candidate
+		}
+	}
+	if m == nil {
+		panic("slacktest: no message " + ts)
+	}
+	action := m.button(actionID)
+	action["action_ts"] = s.tsLocked()
+	in := s.interactionLocked(c.id, u.id, m)
+	s.deliverLocked(kindInteractive, "", mustJSON(map[string]any{
+		"type": "block_actions", "token": "verification", "api_app_id": AppID,
+		"user":      map[string]string{"id": u.id, "username": u.name, "name": u.name, "team_id": TeamID},
+		"team":      map[string]string{"id": TeamID, "domain": "slacktest"},
+		"channel":   map[string]string{"id": c.id, "name": c.name},
+		"container": map[string]any{"type": "message", "message_ts": ts, "channel_id": c.id, "is_ephemeral": m.OnlyFor != ""},
+		"message":   s.objectLocked(m, false), "trigger_id": in.TriggerID, "response_url": in.ResponseURL,
+		"actions": []any{action},
+	}))
+	return in
+}
+
+func (m *Message) button(actionID string) map[string]any {
+	var blocks []struct {
+		BlockID   string `json:"block_id"`
+		Elements  []map[string]any
+		Accessory map[string]any
+	}
+	_ = json.Unmarshal(m.Blocks, &blocks) // checked when they were posted
+	for _, b := range blocks {
+		for _, e := range append(b.Elements, b.Accessory) {
+			if e["action_id"] == actionID {
+				e["block_id"] = b.BlockID
+				return e
+			}
+		}
+	}
+	panic("slacktest: no button " + actionID)
+}
+
+func (s *Server) interactionLocked(channel, person string, m *Message) Interaction {
+	key, id := s.idLocked("R"), s.idLocked("trigger.")
+	s.replies[key] = &responseURL{channel: channel, user: person, until: time.Now().Add(s.opt.ResponseURLLife), message: m}
+	s.triggers[id] = &trigger{until: time.Now().Add(s.opt.TriggerLife)}
+	return Interaction{ResponseURL: s.http.URL + "/respond/" + key, TriggerID: id}
+}
+
+func replyKey(url string) string { return path.Base(url) }
+
+// serveResponseURL takes a message in JSON; no token is needed. (Judgement: the names of the
+// errors and their 404; no document gives them.)
+func (s *Server) serveResponseURL(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	s.serve(w, r, "response_url", args{"body": string(body)}, func() reply {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		u := s.replies[r.PathValue("reply")]
+		switch {
+		case err != nil:
+			return refuse("request_timeout").reply()
+		case u == nil, time.Now().After(u.until):
+			return refusal{code: "expired_url", status: http.StatusNotFound}.reply()
+		case u.uses >= responseUses:
+			return refusal{code: "used_url", status: http.StatusNotFound}.reply()
+		}
+		u.uses++
+		if err := s.respondLocked(u, body); err != nil {
+			return asRefusal(err).reply()
+		}
+		return jsonReply(answer{"ok": true})
+	})
+}
+
+// respondLocked shows an answer: to the person alone unless response_type is in_channel; or it
+// replaces or deletes the message that the person clicked, or the last answer.
+func (s *Server) respondLocked(u *responseURL, body []byte) error {
+	var fields struct {
+		Text            string          `json:"text"`
+		Blocks          json.RawMessage `json:"blocks"`
+		ResponseType    string          `json:"response_type"`
+		ThreadTS        string          `json:"thread_ts"`
+		ReplaceOriginal bool            `json:"replace_original"`
+		DeleteOriginal  bool            `json:"delete_original"`
+	}
+	if err := json.Unmarshal(body, &fields); err != nil || u == nil {
+		return refuse("invalid_payload")
+	}
+	c := s.channels[u.channel]
+	if fields.DeleteOriginal {
+		if u.message != nil {
+			u.message.Deleted = true
+		}
+		return nil
+	}
+	blocks := string(fields.Blocks)
+	if blocks == "null" {
+		blocks = ""
+	}
+	said, err := s.contentLocked(args{"text": fields.Text, "blocks": blocks})
+	if err != nil {
+		return err
+	}
+	if fields.ReplaceOriginal && u.message != nil {
+		u.message.Text, u.message.Blocks = said.text, said.blocks
+		u.message.Edits++
+		return nil
+	}
+	thread, err := s.threadLocked(c, fields.ThreadTS)
+	if err != nil {
+		return err
+	}
+	m := s.ownMessageLocked(c, thread, said)
+	u.message = m
+	if fields.ResponseType == "in_channel" {
+		s.addMessageLocked(c, m)
+		return nil
+	}
+	m.OnlyFor = u.user
+	c.messages = append(c.messages, m)
+	return nil
+}
+
+// openView shows a modal: once for each trigger, and soon (reference/methods/views.open).
+func (s *Server) openView(a args) (answer, error) {
+	t := s.triggers[a["trigger_id"]]
+	switch {
+	case t == nil:
+		return nil, refuse("invalid_trigger_id")
+	case t.used:
+		return nil, refuse("exchanged_trigger_id")
+	case time.Now().After(t.until):
+		return nil, refuse("expired_trigger_id")
+	}
+	view, err := s.viewLocked(a, "modal")
+	if err != nil {
+		return nil, err
+	}
+	t.used = true
+	return view, nil
+}
+
+// publishView sets the app's home tab for one person (reference/methods/views.publish).
+func (s *Server) publishView(a args) (answer, error) {
+	if s.users[a["user_id"]] == nil {
+		return nil, refuse("invalid_arguments", "[ERROR] user_id")
+	}
+	return s.viewLocked(a, "home")
+}
+
+func (s *Server) viewLocked(a args, kind string) (answer, error) {
+	var view map[string]any
+	switch {
+	case len(a["view"]) > maxView:
+		return nil, refuse("view_too_large")
+	case json.Unmarshal([]byte(a["view"]), &view) != nil, view["type"] != kind:
+		return nil, refuse("invalid_arguments", "[ERROR] view")
+	}
+	view["id"], view["team_id"], view["app_id"], view["bot_id"] = s.idLocked("V"), TeamID, AppID, BotID
+	return answer{"view": view}, nil
+}
+
+func (s *Server) mustUserLocked(id string) *user {
+	u := s.users[id]
+	if u == nil {
+		panic("slacktest: no user " + id)
+	}
+	return u
+}
+
+func mustJSON(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("slacktest: cannot be sent: %v", err))
+	}
+	return data
+}

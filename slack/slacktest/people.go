@@ -1,0 +1,230 @@
+// What people do in the workspace, and the events that the app gets for it.
+package slacktest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Post is a message that a person, or another bot, writes.
+type Post struct {
+	Channel string
+	User    string // nobody: an incoming webhook, whose messages have the subtype bot_message
+	Text    string
+	Thread  string // the TS of the message that is answered
+	Files   []File
+}
+
+// Say posts a message and returns its TS. The app gets a `message` event if it is in the channel,
+// and an `app_mention` event besides, with another event_id and the same ts, if it is mentioned
+// outside of direct messages (reference/events/app_mention). Unknown ids panic, in all helpers.
+func (s *Server) Say(p Post) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sayLocked(p)
+}
+
+// Burst says the same thing n times in a row; " #1" to " #n" is added. It returns the timestamps.
+func (s *Server) Burst(n int, p Post) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sent := make([]string, n)
+	for i := range sent {
+		numbered := p
+		numbered.Text = fmt.Sprintf("%s #%d", p.Text, i+1)
+		sent[i] = s.sayLocked(numbered)
+	}
+	return sent
+}
+
+func (s *Server) sayLocked(p Post) string {
+	c := s.mustChannelLocked(p.Channel)
+	m := &Message{Channel: c.id, TS: s.tsLocked(), Thread: p.Thread, User: p.User, Text: p.Text}
+	if u := s.users[p.User]; u == nil && p.User != "" {
+		panic("slacktest: no user " + p.User)
+	} else if u == nil {
+		m.BotID = s.idLocked("B")
+	} else if u.botID != "" {
+		m.BotID = u.botID
+	} else {
+		m.ClientMsgID = s.idLocked("client-")
+	}
+	if p.Thread != "" && c.find(p.Thread) == nil {
+		panic("slacktest: no message " + p.Thread)
+	}
+	for _, f := range p.Files {
+		m.Files = append(m.Files, s.addFileLocked(f, p.User))
+	}
+	s.addMessageLocked(c, m)
+	if c.kind != "im" && strings.Contains(p.Text, "<@"+BotUserID+">") {
+		mention := s.objectLocked(m, false)
+		mention["type"], mention["channel"], mention["event_ts"] = "app_mention", c.id, m.TS
+		delete(mention, "subtype")
+		s.eventLocked(c, mention)
+	}
+	return m.TS
+}
+
+// addMessageLocked puts a message into its channel and tells the app: of its own messages too.
+func (s *Server) addMessageLocked(c *channel, m *Message) {
+	c.messages = append(c.messages, m)
+	event := s.objectLocked(m, false)
+	event["channel"], event["channel_type"], event["event_ts"] = c.id, c.kind, m.TS
+	s.eventLocked(c, event)
+}
+
+// Edit changes what somebody wrote: a message_changed event (reference/events/message/message_changed).
+func (s *Server) Edit(channel, ts, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, m := s.mustMessageLocked(channel, ts)
+	s.changeLocked(c, m, func() { m.Text = text })
+}
+
+// Unfurl tells the app of a change in which nobody changed the text: a link got a preview.
+func (s *Server) Unfurl(channel, ts string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, m := s.mustMessageLocked(channel, ts)
+	object := s.objectLocked(m, false)
+	s.changedLocked(c, object, object)
+}
+
+func (s *Server) changeLocked(c *channel, m *Message, change func()) {
+	before := s.objectLocked(m, false)
+	change()
+	m.Edits, m.edited = m.Edits+1, s.tsLocked()
+	s.changedLocked(c, before, s.objectLocked(m, false))
+}
+
+func (s *Server) changedLocked(c *channel, before, now map[string]any) {
+	at := s.tsLocked()
+	s.eventLocked(c, map[string]any{
+		"type": "message", "subtype": "message_changed", "hidden": true, "channel": c.id, "channel_type": c.kind,
+		"ts": at, "event_ts": at, "message": now, "previous_message": before,
+	})
+}
+
+// Delete takes a message away: a message_deleted event, or, for the parent of a thread that has
+// answers, a message_changed whose inner message has the subtype tombstone (no document says so;
+// Slack's clients show "This message was deleted" in its place).
+func (s *Server) Delete(channel, ts string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, m := s.mustMessageLocked(channel, ts)
+	s.deleteLocked(c, m)
+}
+
+func (s *Server) deleteLocked(c *channel, m *Message) {
+	before := s.objectLocked(m, false)
+	if len(c.thread(m.TS)) > 1 {
+		m.User, m.Text, m.BotID, m.Blocks, m.Files = "USLACKBOT", "This message was deleted.", "", nil, nil
+		now := s.objectLocked(m, false)
+		now["subtype"], now["hidden"] = "tombstone", true
+		s.changedLocked(c, before, now)
+		return
+	}
+	m.Deleted = true
+	at := s.tsLocked()
+	s.eventLocked(c, map[string]any{
+		"type": "message", "subtype": "message_deleted", "hidden": true, "channel": c.id, "channel_type": c.kind,
+		"ts": at, "event_ts": at, "deleted_ts": m.TS, "previous_message": before,
+	})
+}
+
+// React puts an emoji on a message: a reaction_added event (reference/events/reaction_added).
+func (s *Server) React(channel, ts, person, emoji string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, m := s.mustMessageLocked(channel, ts)
+	s.reactLocked(c, m, person, emoji)
+}
+
+func (s *Server) reactLocked(c *channel, m *Message, person, emoji string) {
+	m.Reactions = append(m.Reactions, Reaction{person, emoji})
+	s.eventLocked(c, map[string]any{
+		"type": "reaction_added", "user": person, "reaction": emoji, "item_user": m.User, "event_ts": s.tsLocked(),
+		"item": map[string]string{"type": "message", "channel": c.id, "ts": m.TS},
+	})
+}
+
+// StopStream is a person's press on the stop button of a streamed answer: it takes no more text.
+func (s *Server) StopStream(channel, ts string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, m := s.mustMessageLocked(channel, ts)
+	m.Streaming, m.stopped = false, true
+}
+
+// Join brings a person, or the app, into a channel.
+func (s *Server) Join(channel, person string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.mustChannelLocked(channel)
+	if c.has(person) {
+		return
+	}
+	c.members = append(c.members, person)
+	s.eventLocked(c, s.membershipLocked(c, "member_joined_channel", person))
+}
+
+// Leave takes a person, or the app, out of a channel.
+func (s *Server) Leave(channel, person string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.mustChannelLocked(channel)
+	s.eventLocked(c, s.membershipLocked(c, "member_left_channel", person))
+	c.members = slices.DeleteFunc(c.members, func(m string) bool { return m == person })
+}
+
+func (s *Server) membershipLocked(c *channel, kind, person string) map[string]any {
+	return map[string]any{
+		"type": kind, "user": person, "channel": c.id, "channel_type": string(c.id[0]), "team": TeamID, "event_ts": s.tsLocked(),
+	}
+}
+
+// Emit sends the app an event of any kind, known or not, and returns its event_id.
+func (s *Server) Emit(event map[string]any) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.emitLocked(event)
+}
+
+// eventLocked sends what happens in a channel, if the app is there to see it.
+func (s *Server) eventLocked(c *channel, event map[string]any) {
+	if c.has(BotUserID) {
+		s.emitLocked(event)
+	}
+}
+
+// emitLocked wraps an event as apis/events-api#event-type-structure has it.
+func (s *Server) emitLocked(event map[string]any) string {
+	id := s.idLocked("Ev")
+	s.deliverLocked(kindEvent, id, mustJSON(map[string]any{
+		"token": "verification", "team_id": TeamID, "api_app_id": AppID, "type": "event_callback", "event": event,
+		"event_id": id, "event_time": time.Now().Unix(), "is_ext_shared_channel": false,
+		"authorizations": []map[string]any{{"team_id": TeamID, "user_id": BotUserID, "is_bot": true}},
+	}))
+	return id
+}
+
+func (s *Server) mustChannelLocked(id string) *channel {
+	c := s.channels[id]
+	if c == nil {
+		panic("slacktest: no channel " + id)
+	}
+	return c
+}
+
+func (s *Server) mustMessageLocked(channel, ts string) (*channel, *Message) {
+	c := s.mustChannelLocked(channel)
+	m := c.find(ts)
+	if m == nil {
+		panic("slacktest: no message " + ts + " in " + channel)
+	}
+	return c, m
+}
+
+func (c *channel) has(person string) bool { return slices.Contains(c.members, person) }

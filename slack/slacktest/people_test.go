@@ -1,0 +1,178 @@
+// What people do, as the app hears of it, and how it answers.
+package slacktest_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slack-go/slack"
+	"github.com/slack-go/slack/slackevents"
+	"github.com/slack-go/slack/socketmode"
+
+	"cairn/slack/slacktest"
+)
+
+func TestWhatPeopleDo(t *testing.T) {
+	s := start(t, slacktest.Options{})
+	ann, robot := s.AddUser("ann"), s.AddBot("robot")
+	general, dm := s.AddChannel("general", ann, robot), s.DM(ann)
+	conn := dial(t, s)
+	read(t, conn)
+	mention := "<@" + slacktest.BotUserID + "> hello"
+
+	t.Run("a mention comes as message and as app_mention, with one ts and two event ids", func(t *testing.T) {
+		ts := s.Say(slacktest.Post{Channel: general, User: ann, Text: mention})
+		a, b := read(t, conn), read(t, conn)
+		if a.Payload.Event.Type != "message" || b.Payload.Event.Type != "app_mention" || a.Payload.Event.TS != ts || b.Payload.Event.TS != ts || a.Payload.EventID == b.Payload.EventID {
+			t.Errorf("%+v\n%+v", a, b)
+		}
+	})
+
+	t.Run("a mention in direct messages comes once", func(t *testing.T) {
+		s.Say(slacktest.Post{Channel: dm, User: ann, Text: mention})
+		s.Say(slacktest.Post{Channel: dm, User: ann, Text: "and"})
+		if a, b := read(t, conn), read(t, conn); a.Payload.Event.Text != mention || b.Payload.Event.Text != "and" || dm[0] != 'D' {
+			t.Errorf("%+v\n%+v", a, b)
+		}
+	})
+
+	t.Run("edits and deletions have an inner message, as slack-go reads it", func(t *testing.T) {
+		ts := s.Say(slacktest.Post{Channel: general, User: robot, Text: "one"})
+		s.Edit(general, ts, "two")
+		s.Delete(general, ts)
+		var events []*slackevents.MessageEvent
+		for _, d := range s.Deliveries()[len(s.Deliveries())-3:] {
+			e, err := slackevents.ParseEvent(d.Payload, slackevents.OptionNoVerifyToken())
+			if err != nil {
+				t.Fatal(err)
+			}
+			events = append(events, e.InnerEvent.Data.(*slackevents.MessageEvent))
+			read(t, conn)
+		}
+		said, edited, deleted := events[0], events[1], events[2]
+		if said.BotID == "" || said.Text != "one" {
+			t.Errorf("said: %+v", said)
+		}
+		if edited.SubType != "message_changed" || edited.Message.Text != "two" || edited.PreviousMessage.Text != "one" || edited.Message.Timestamp != ts || edited.Text != "" {
+			t.Errorf("edited: %+v", edited)
+		}
+		if deleted.SubType != "message_deleted" || deleted.DeletedTimeStamp != ts {
+			t.Errorf("deleted: %+v", deleted)
+		}
+	})
+
+	t.Run("a parent with answers stays as a tombstone", func(t *testing.T) {
+		ts := s.Say(slacktest.Post{Channel: general, User: ann, Text: "parent"})
+		s.Say(slacktest.Post{Channel: general, User: ann, Text: "reply", Thread: ts})
+		s.Delete(general, ts)
+		read(t, conn)
+		read(t, conn)
+		if e := read(t, conn); e.Payload.Event.Subtype != "message_changed" || len(s.Messages(general)) < 2 {
+			t.Errorf("%+v", e)
+		}
+	})
+
+	t.Run("nothing is heard of a channel without the app", func(t *testing.T) {
+		before := len(s.Deliveries())
+		s.Leave(general, slacktest.BotUserID)
+		s.Say(slacktest.Post{Channel: general, User: ann, Text: mention})
+		if n := len(s.Deliveries()) - before; n != 1 {
+			t.Errorf("%d deliveries", n)
+		}
+	})
+}
+
+func TestInteractions(t *testing.T) {
+	s := start(t, quick())
+	ann := s.AddUser("ann")
+	general := s.AddChannel("general", ann)
+	api := client(t, s)
+	sm := run(t, api)
+	next(t, sm, socketmode.EventTypeHello)
+
+	t.Run("a response_url works five times", func(t *testing.T) {
+		s.Command(general, ann, "/weather", "Oslo")
+		command := next(t, sm, socketmode.EventTypeSlashCommand)
+		url := command.Data.(slack.SlashCommand).ResponseURL
+		var last error
+		for range 6 {
+			_, _, _, last = api.SendMessage(general, slack.MsgOptionText("rain", false), slack.MsgOptionResponseURL(url, slack.ResponseTypeEphemeral))
+		}
+		if n := len(s.Posted()); n != 5 || last == nil || s.Posted()[0].OnlyFor != ann {
+			t.Errorf("%d answers, %v", n, last)
+		}
+	})
+
+	t.Run("a response_url ends", func(t *testing.T) {
+		o := quick()
+		o.ResponseURLLife = time.Nanosecond
+		s := start(t, o)
+		bob := s.AddUser("bob")
+		in := s.Command(s.DM(bob), bob, "/weather", "")
+		_, _, _, err := client(t, s).SendMessage("", slack.MsgOptionText("rain", false), slack.MsgOptionResponseURL(in.ResponseURL, ""))
+		if failed, ok := err.(slack.StatusCodeError); !ok || failed.Code != 404 {
+			t.Errorf("got %v", err)
+		}
+	})
+
+	t.Run("a command can be answered in its acknowledgement", func(t *testing.T) {
+		before := len(s.Posted())
+		s.Command(general, ann, "/weather", "Oslo")
+		e := next(t, sm, socketmode.EventTypeSlashCommand)
+		if err := sm.AckCtx(t.Context(), e.Request.EnvelopeID, map[string]string{"text": "sun", "response_type": "in_channel"}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, s, "an answer", func() bool { return len(s.Posted()) == before+1 && s.Posted()[before].OnlyFor == "" })
+	})
+
+	t.Run("a button gives its value, and the message can be replaced", func(t *testing.T) {
+		button := slack.NewButtonBlockElement("next", "page 2", slack.NewTextBlockObject("plain_text", "Next", false, false))
+		_, ts, err := api.PostMessage(general, slack.MsgOptionText("page 1", false), slack.MsgOptionBlocks(slack.NewActionBlock("pager", button)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Press(general, ts, ann, "next")
+		click := next(t, sm, socketmode.EventTypeInteractive).Data.(slack.InteractionCallback)
+		if a := click.ActionCallback.BlockActions; len(a) != 1 || a[0].Value != "page 2" || a[0].BlockID != "pager" || click.Message.Timestamp != ts || click.User.ID != ann {
+			t.Fatalf("%+v", click)
+		}
+		if _, _, _, err := api.SendMessage("", slack.MsgOptionText("page 2", false), slack.MsgOptionReplaceOriginal(click.ResponseURL)); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(s.Posted(), func(m slacktest.Message) bool { return m.TS == ts })
+		if m := s.Posted()[i]; m.Text != "page 2" || m.Edits != 1 {
+			t.Errorf("%+v", m)
+		}
+		modal := slack.ModalViewRequest{Type: slack.VTModal, Title: slack.NewTextBlockObject("plain_text", "T", false, false)}
+		if _, err := api.OpenView(click.TriggerID, modal); err != nil {
+			t.Errorf("modal: %v", err)
+		}
+		if _, err := api.OpenView(click.TriggerID, modal); code(err) != "exchanged_trigger_id" {
+			t.Errorf("modal again: %v", err)
+		}
+	})
+}
+
+func TestABurstOf2000ArrivesInOrder(t *testing.T) {
+	s := start(t, slacktest.Options{})
+	ann := s.AddUser("ann")
+	general := s.AddChannel("general", ann)
+	sm := run(t, client(t, s))
+	next(t, sm, socketmode.EventTypeHello)
+	seen := ackAll(t, sm)
+	sent := s.Burst(2000, slacktest.Post{Channel: general, User: ann, Text: "message"})
+	for i, ts := range sent {
+		var got envelope
+		if err := json.Unmarshal((<-seen).Request.Payload, &got.Payload); err != nil || got.Payload.Event.TS != ts {
+			t.Fatalf("message %d: %+v, %v", i, got, err)
+		}
+	}
+	eventually(t, s, "all are acknowledged", func() bool {
+		return !slices.ContainsFunc(s.Deliveries(), func(d slacktest.Delivery) bool { return d.Acked.IsZero() })
+	})
+	if all := s.Complaints(); len(all) > 0 {
+		t.Errorf("complaints: %q", all)
+	}
+}

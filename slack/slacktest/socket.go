@@ -1,0 +1,207 @@
+// Sockets: the WebSocket side of Socket Mode, and what can go wrong with it.
+package slacktest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// maxSockets is how many an app may have (apis/events-api/using-socket-mode#connections).
+const maxSockets = 10
+
+// Socket is one open connection of the client.
+type Socket struct {
+	ID int // from 1, in order of connecting
+
+	server *Server
+	conn   *websocket.Conn
+	wake   chan struct{} // has room for one
+	gone   chan struct{} // closed when nothing can be read any more
+
+	// Guarded by the server's mu.
+	outbox []func() error // what the writer does next; an error ends the socket
+	frozen bool
+}
+
+// openConnection answers apps.connections.open: a URL that can be used once (judgement: Slack
+// calls it temporary, and clients ask for a new one each time).
+func (s *Server) openConnection(args) (answer, error) {
+	if !s.socketMode {
+		return nil, refuse("forbidden_team") // judgement: no document names the error
+	}
+	ticket := s.idLocked("ticket-")
+	s.tickets[ticket] = true
+	return answer{"url": "ws" + s.http.URL[len("http"):] + "/link/?ticket=" + ticket + "&app_id=" + AppID}, nil
+}
+
+func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
+	if f := s.faultFor("socket"); !s.pause(r, f.Delay) || f.spoils() {
+		f.reply().write(w)
+		return
+	}
+	ticket := r.URL.Query().Get("ticket")
+	s.mu.Lock()
+	valid := s.tickets[ticket] && !s.closed
+	delete(s.tickets, ticket)
+	if valid {
+		s.work.Add(1)
+	}
+	s.mu.Unlock()
+	if !valid {
+		http.Error(w, "invalid ticket", http.StatusForbidden)
+		return
+	}
+	defer s.work.Done()
+	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+	conn, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return // Upgrade has answered
+	}
+	defer conn.Close()
+	k := &Socket{server: s, conn: conn, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+	if s.admit(k) {
+		k.read()
+		s.remove(k)
+	}
+}
+
+// admit says hello, or that there are too many sockets (github.com/slackapi/node-slack-sdk/issues/1654).
+func (s *Server) admit(k *Socket) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.connected++
+	k.ID = s.connected
+	s.goLocked(k.write)
+	if len(s.sockets) >= maxSockets {
+		s.complainLocked("more than %d sockets", maxSockets)
+		k.disconnectLocked("too_many_websockets")
+		k.doLocked(k.close)
+		return true
+	}
+	s.sockets = append(s.sockets, k)
+	k.sendLocked(map[string]any{
+		"type": "hello", "num_connections": len(s.sockets),
+		"connection_info": map[string]string{"app_id": AppID},
+		"debug_info":      map[string]any{"host": fmt.Sprintf("applink-%d", k.ID), "approximate_connection_time": 18060},
+	})
+	return true
+}
+
+func (s *Server) remove(k *Socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sockets = slices.DeleteFunc(s.sockets, func(o *Socket) bool { return o == k })
+	close(k.gone)
+}
+
+// read takes acknowledgements until the connection ends. A frozen socket swallows them.
+func (k *Socket) read() {
+	k.conn.SetPingHandler(func(data string) error {
+		if k.isFrozen() {
+			return nil
+		}
+		return k.conn.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Second))
+	})
+	k.conn.SetCloseHandler(func(int, string) error {
+		if k.isFrozen() {
+			return nil
+		}
+		return k.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
+	})
+	for {
+		_, data, err := k.conn.ReadMessage()
+		if err != nil {
+			return
+		}
+		if !k.isFrozen() {
+			k.server.acknowledge(data)
+		}
+	}
+}
+
+// write empties the outbox and sends PINGs until the connection ends.
+func (k *Socket) write() {
+	defer k.conn.Close()
+	var ping <-chan time.Time
+	if every := k.server.opt.PingEvery; every > 0 {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		ping = ticker.C
+	}
+	for {
+		select {
+		case <-k.gone:
+			return
+		case <-k.server.done:
+			return
+		case <-ping:
+			if !k.isFrozen() && k.conn.WriteControl(websocket.PingMessage, []byte("Ping from slacktest"), time.Now().Add(time.Second)) != nil {
+				return
+			}
+		case <-k.wake:
+			for _, do := range k.take() {
+				if k.isFrozen() {
+					continue
+				}
+				if do() != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (k *Socket) take() []func() error {
+	k.server.mu.Lock()
+	defer k.server.mu.Unlock()
+	taken := k.outbox
+	k.outbox = nil
+	return taken
+}
+
+func (k *Socket) isFrozen() bool {
+	k.server.mu.Lock()
+	defer k.server.mu.Unlock()
+	return k.frozen
+}
+
+func (k *Socket) doLocked(do func() error) {
+	k.outbox = append(k.outbox, do)
+	k.wakeUp()
+}
+
+func (k *Socket) wakeUp() {
+	select {
+	case k.wake <- struct{}{}:
+	default: // the writer is about to look
+	}
+}
+
+func (k *Socket) sendLocked(v any) {
+	k.sendRawLocked(mustJSON(v))
+}
+
+func (k *Socket) sendRawLocked(data []byte) {
+	k.doLocked(func() error {
+		if err := k.conn.SetWriteDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			return err
+		}
+		return k.conn.WriteMessage(websocket.TextMessage, data)
+	})
+}
+
+// close ends the connection properly; as the last thing in an outbox.
+func (k *Socket) close() error {
+	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	if err := k.conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	return k.conn.Close()
+}

@@ -1,0 +1,174 @@
+// Streamed answers, files, and HTTP requests that fail on demand.
+package slacktest_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"cairn/slack/slacktest"
+)
+
+func TestStreams(t *testing.T) {
+	s := start(t, quick())
+	ann := s.AddUser("ann")
+	general, dm := s.AddChannel("general", ann), s.DM(ann)
+	asked := s.Say(slacktest.Post{Channel: general, User: ann, Text: "explain"})
+	api := client(t, s)
+	recipient := slack.MsgOptionCompose(slack.MsgOptionRecipientTeamID(slacktest.TeamID), slack.MsgOptionRecipientUserID(ann))
+	text := slack.MsgOptionMarkdownText
+
+	t.Run("a channel wants the recipient, a DM does not", func(t *testing.T) {
+		if _, _, err := api.StartStream(general, slack.MsgOptionTS(asked)); code(err) != "missing_recipient_user_id" {
+			t.Errorf("channel: %v", err)
+		}
+		question := s.Say(slacktest.Post{Channel: dm, User: ann, Text: "explain"})
+		if _, _, err := api.StartStream(dm, slack.MsgOptionTS(question)); err != nil {
+			t.Errorf("DM: %v", err)
+		}
+	})
+
+	t.Run("a stream answers a message", func(t *testing.T) {
+		if _, _, err := api.StartStream(general, recipient); code(err) != "invalid_arguments" {
+			t.Errorf("got %v", err)
+		}
+	})
+
+	t.Run("what is appended stands in the message, until it is stopped", func(t *testing.T) {
+		if err := api.SetAssistantThreadsStatus(slack.AssistantThreadsSetStatusParameters{ChannelID: general, ThreadTS: asked, Status: "thinks"}); err != nil || s.Status(general, asked) != "thinks" {
+			t.Errorf("status %q, %v", s.Status(general, asked), err)
+		}
+		_, ts, err := api.StartStream(general, recipient, slack.MsgOptionTS(asked), text("one "))
+		if err != nil || s.Status(general, asked) != "" {
+			t.Fatalf("status %q, %v", s.Status(general, asked), err)
+		}
+		if _, _, err := api.AppendStream(general, ts, text("two ")); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, _, err := api.UpdateMessage(general, ts, slack.MsgOptionText("x", false)); code(err) != "streaming_state_conflict" {
+			t.Errorf("an edit meanwhile: %v", err)
+		}
+		if _, _, err := api.AppendStream(general, ts, text(strings.Repeat("x", 12_000))); code(err) != "msg_too_long" {
+			t.Errorf("too much: %v", err)
+		}
+		if _, _, err := api.StopStream(general, ts, text("three")); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := api.AppendStream(general, ts, text("four")); code(err) != "message_not_in_streaming_state" {
+			t.Errorf("afterwards: %v", err)
+		}
+		for _, m := range s.Posted() {
+			if m.TS == ts && (m.Shown() != "one two three" || m.Thread != asked || m.Streaming) {
+				t.Errorf("%+v", m)
+			}
+		}
+	})
+
+	t.Run("a person can stop it", func(t *testing.T) {
+		_, ts, err := api.StartStream(general, recipient, slack.MsgOptionTS(asked))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.StopStream(general, ts)
+		if _, _, err := api.AppendStream(general, ts, text("more")); code(err) != "stopped_by_user" {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestFiles(t *testing.T) {
+	s := start(t, quick())
+	ann := s.AddUser("ann")
+	general := s.AddChannel("general", ann)
+	s.Say(slacktest.Post{Channel: general, User: ann, Text: "look", Files: []slacktest.File{{Name: "a.txt", Mimetype: "text/plain", Content: []byte("inside")}}})
+	api := client(t, s)
+	page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general})
+	if err != nil || len(page.Messages) != 1 || len(page.Messages[0].Files) != 1 {
+		t.Fatalf("%v, %v", page, err)
+	}
+	shared := page.Messages[0].Files[0]
+
+	t.Run("a download gives the bytes for the token only", func(t *testing.T) {
+		var content bytes.Buffer
+		if err := api.GetFile(shared.URLPrivateDownload, &content); err != nil || content.String() != "inside" {
+			t.Errorf("%q, %v", content.String(), err)
+		}
+		stranger := slack.New("xoxb-other", slack.OptionAPIURL(s.APIURL))
+		if err := stranger.GetFile(shared.URLPrivateDownload, io.Discard); err == nil || !strings.Contains(err.Error(), "sign-in") {
+			t.Errorf("without: %v", err)
+		}
+	})
+
+	t.Run("an upload in three steps becomes a message", func(t *testing.T) {
+		up, err := api.UploadFile(slack.UploadFileParameters{Filename: "b.txt", FileSize: 4, Content: "mine", Channel: general, InitialComment: "here"})
+		if err != nil || string(s.FileContent(up.ID)) != "mine" {
+			t.Fatalf("%v, %v", up, err)
+		}
+		if m := s.Posted(); len(m) != 1 || m[0].Text != "here" || m[0].Files[0] != up.ID {
+			t.Errorf("%+v", m)
+		}
+	})
+
+	t.Run("a length that was not announced is refused", func(t *testing.T) {
+		if _, err := api.UploadFile(slack.UploadFileParameters{Filename: "c.txt", FileSize: 5, Content: "mine", Channel: general}); err == nil {
+			t.Error("taken")
+		}
+	})
+}
+
+func TestFaults(t *testing.T) {
+	s := start(t, quick())
+	general := s.AddChannel("general")
+	api := client(t, s)
+	post := func() error { _, _, err := api.PostMessage(general, slack.MsgOptionText("x", false)); return err }
+
+	t.Run("a cut answer can take effect or not", func(t *testing.T) {
+		s.Fail(slacktest.Fault{Cut: true})
+		if err := post(); err == nil || len(s.Posted()) != 0 {
+			t.Errorf("%v, %d messages", err, len(s.Posted()))
+		}
+		s.Fail(slacktest.Fault{Cut: true, Body: `{"ok":tr`, TakesEffect: true})
+		if err := post(); !errors.Is(err, io.ErrUnexpectedEOF) || len(s.Posted()) != 1 {
+			t.Errorf("%v, %d messages", err, len(s.Posted()))
+		}
+	})
+
+	t.Run("a fault skips, counts and ends", func(t *testing.T) {
+		s.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "fatal_error", Skip: 1, Times: 2})
+		var got []string
+		for range 4 {
+			got = append(got, code(post()))
+		}
+		if want := "[ fatal_error fatal_error ]"; fmt.Sprint(got) != want {
+			t.Errorf("got %v", got)
+		}
+		s.Fail(slacktest.Fault{Status: 500, Times: -1})
+		s.Heal()
+		if err := post(); err != nil {
+			t.Errorf("healed: %v", err)
+		}
+	})
+
+	t.Run("posts that follow each other too fast are refused per channel", func(t *testing.T) {
+		o := quick()
+		o.PostEvery = time.Minute
+		s := start(t, o)
+		one, two := s.AddChannel("one"), s.AddChannel("two")
+		api := client(t, s)
+		for _, channel := range []string{one, two} {
+			if _, _, err := api.PostMessage(channel, slack.MsgOptionText("x", false)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, err := api.PostMessage(one, slack.MsgOptionText("x", false))
+		if limited, ok := errors.AsType[*slack.RateLimitedError](err); !ok || limited.RetryAfter < 50*time.Second {
+			t.Errorf("got %v", err)
+		}
+	})
+}

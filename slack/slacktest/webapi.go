@@ -1,0 +1,221 @@
+// The Web API's front: tokens, arguments, answers and errors (apis/web-api).
+package slacktest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+type (
+	args   map[string]string // what is no string in a JSON body stands here as JSON
+	answer map[string]any
+	method func(*Server, args) (answer, error) // called with mu held
+)
+
+// methods are those that are here. Slack answers any other name with unknown_method.
+func (s *Server) method(name string) method {
+	return map[string]method{
+		"apps.connections.open":        (*Server).openConnection,
+		"auth.test":                    (*Server).authTest,
+		"chat.postMessage":             (*Server).postMessage,
+		"chat.update":                  (*Server).updateMessage,
+		"chat.delete":                  (*Server).deleteMessage,
+		"chat.postEphemeral":           (*Server).postEphemeral,
+		"chat.startStream":             (*Server).startStream,
+		"chat.appendStream":            (*Server).appendStream,
+		"chat.stopStream":              (*Server).stopStream,
+		"assistant.threads.setStatus":  (*Server).setStatus,
+		"conversations.info":           (*Server).conversationInfo,
+		"conversations.list":           (*Server).conversationList,
+		"conversations.history":        (*Server).conversationHistory,
+		"conversations.replies":        (*Server).conversationReplies,
+		"conversations.open":           (*Server).conversationOpen,
+		"conversations.members":        (*Server).conversationMembers,
+		"users.info":                   (*Server).userInfo,
+		"reactions.add":                (*Server).addReaction,
+		"files.info":                   (*Server).fileInfo,
+		"files.getUploadURLExternal":   (*Server).uploadURL,
+		"files.completeUploadExternal": (*Server).completeUpload,
+		"views.open":                   (*Server).openView,
+		"views.publish":                (*Server).publishView,
+	}[name]
+}
+
+// refusal is an error that the client is told.
+type refusal struct {
+	code       string
+	messages   []string // response_metadata.messages
+	status     int      // 0: 200, as Slack answers nearly all errors
+	retryAfter time.Duration
+}
+
+func (r refusal) Error() string { return r.code }
+
+func refuse(code string, messages ...string) refusal { return refusal{code: code, messages: messages} }
+
+func (r refusal) reply() reply {
+	body := answer{"ok": false, "error": r.code}
+	if len(r.messages) > 0 {
+		body["response_metadata"] = map[string]any{"messages": r.messages}
+	}
+	a := jsonReply(body)
+	if a.code, a.retry = r.code, r.retryAfter; r.status != 0 {
+		a.status = r.status
+	}
+	return a
+}
+
+func jsonReply(v any) reply {
+	return reply{status: http.StatusOK, kind: "application/json; charset=utf-8", body: mustJSON(v)}
+}
+
+func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("method")
+	a, token, err := arguments(r)
+	s.serve(w, r, name, a, func() reply {
+		if err != nil {
+			return asRefusal(err).reply()
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		do := s.method(name)
+		if do == nil {
+			return refuse("unknown_method").reply()
+		}
+		if err := checkToken(name, token); err != nil {
+			return asRefusal(err).reply()
+		}
+		result, err := do(s, a)
+		if err != nil {
+			return asRefusal(err).reply()
+		}
+		body := answer{"ok": true}
+		maps.Copy(body, result)
+		return jsonReply(body)
+	})
+}
+
+func asRefusal(err error) refusal {
+	if r, ok := err.(refusal); ok {
+		return r
+	}
+	return refuse("internal_error", err.Error())
+}
+
+// checkToken: a method wants the kind of token that its page lists, and any other kind is refused
+// with not_allowed_token_type (reference/methods/apps.connections.open, authentication/tokens).
+func checkToken(method, token string) error {
+	wanted, prefix := BotToken, "xoxb-"
+	if method == "apps.connections.open" {
+		wanted, prefix = AppToken, "xapp-"
+	}
+	switch {
+	case token == "":
+		return refuse("not_authed")
+	case token == wanted:
+		return nil
+	case !strings.HasPrefix(token, prefix) && strings.HasPrefix(token, "x"):
+		return refuse("not_allowed_token_type")
+	default:
+		return refuse("invalid_auth")
+	}
+}
+
+// arguments reads the two content types that apis/web-api#basics names: forms, where the token may
+// be a field, and JSON, where it must be in the header.
+func arguments(r *http.Request) (args, string, error) {
+	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !bearer {
+		token = ""
+	}
+	a := args{}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return a, token, refuse("request_timeout", err.Error())
+	}
+	add := func(query string) {
+		values, _ := url.ParseQuery(query) // what is not understood is left out, as forms are read everywhere
+		for key := range values {
+			a[key] = values.Get(key)
+		}
+	}
+	add(r.URL.RawQuery)
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case r.Method == http.MethodGet || len(body) == 0:
+	case kind == "application/x-www-form-urlencoded":
+		add(string(body))
+	case kind == "application/json":
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(body, &fields); err != nil {
+			return a, token, refuse("invalid_json")
+		}
+		for key, raw := range fields {
+			var text string
+			if json.Unmarshal(raw, &text) != nil {
+				text = string(raw)
+			}
+			a[key] = text
+		}
+		delete(a, "token")
+	case kind == "":
+		return a, token, refuse("missing_post_type")
+	default:
+		return a, token, refuse("invalid_post_type")
+	}
+	if token == "" {
+		token = a["token"]
+	}
+	delete(a, "token")
+	return a, token, nil
+}
+
+// need refuses a call that lacks an argument (apis/web-api#responses).
+func (a args) need(keys ...string) error {
+	for _, key := range keys {
+		if a[key] == "" {
+			return refuse("invalid_arguments", "[ERROR] missing required field: "+key)
+		}
+	}
+	return nil
+}
+
+func (a args) flag(key string) bool { return a[key] == "true" || a[key] == "1" }
+
+// page cuts one page out of n items: its bounds and what names the next one
+// (apis/web-api/pagination). A limit beyond most is refused.
+func (a args) page(n, usual, most int) (from, to int, more map[string]string, err error) {
+	limit := usual
+	if text := a["limit"]; text != "" && text != "0" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > most {
+			return 0, 0, nil, refuse("invalid_limit")
+		}
+	}
+	if text := a["cursor"]; text != "" {
+		rest, ok := strings.CutPrefix(text, "from:")
+		if from, err = strconv.Atoi(rest); !ok || err != nil || from < 0 || from > n {
+			return 0, 0, nil, refuse("invalid_cursor")
+		}
+	}
+	to = min(from+limit, n)
+	next := ""
+	if to < n {
+		next = fmt.Sprintf("from:%d", to)
+	}
+	return from, to, map[string]string{"next_cursor": next}, nil
+}
+
+func (s *Server) authTest(args) (answer, error) {
+	return answer{
+		"url": s.http.URL + "/", "team": "slacktest", "team_id": TeamID, "user": s.users[BotUserID].name, "user_id": BotUserID,
+		"bot_id": BotID, "is_enterprise_install": false,
+	}, nil
+}

@@ -1,0 +1,237 @@
+// How strict the workspace is in what it accepts over HTTP.
+package slacktest_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/slack-go/slack"
+
+	"cairn/slack/slacktest"
+)
+
+func TestPostingIsAsStrictAsSlack(t *testing.T) {
+	s := start(t, quick())
+	ann := s.AddUser("ann")
+	general := s.AddChannel("general", ann)
+	elsewhere := s.AddChannel("elsewhere", ann)
+	s.Leave(elsewhere, slacktest.BotUserID)
+	parent := s.Say(slacktest.Post{Channel: general, User: ann, Text: "a question"})
+	api := client(t, s)
+	section := func(n int) slack.Block {
+		return slack.NewSectionBlock(slack.NewTextBlockObject("mrkdwn", strings.Repeat("x", n), false, false), nil, nil)
+	}
+	markdown := func(n int) slack.Block { return slack.NewMarkdownBlock("", strings.Repeat("x", n)) }
+	text := func(n int) slack.MsgOption { return slack.MsgOptionText(strings.Repeat("é", n), false) }
+	for claim, c := range map[string]struct {
+		channel string
+		options []slack.MsgOption
+		refusal string
+	}{
+		"a text is taken":                             {general, []slack.MsgOption{text(4000)}, ""},
+		"a reply is taken":                            {general, []slack.MsgOption{text(1), slack.MsgOptionTS(parent)}, ""},
+		"an unknown channel is refused":               {"C9", []slack.MsgOption{text(1)}, "channel_not_found"},
+		"a channel without the app is refused":        {elsewhere, []slack.MsgOption{text(1)}, "not_in_channel"},
+		"an unknown thread is refused":                {general, []slack.MsgOption{text(1), slack.MsgOptionTS("1.000000")}, "thread_not_found"},
+		"nothing to say is refused":                   {general, []slack.MsgOption{slack.MsgOptionText(" ", false)}, "no_text"},
+		"12 000 of markdown_text are taken":           {general, []slack.MsgOption{slack.MsgOptionMarkdownText(strings.Repeat("é", 12_000))}, ""},
+		"12 001 of markdown_text are refused":         {general, []slack.MsgOption{slack.MsgOptionMarkdownText(strings.Repeat("é", 12_001))}, "msg_too_long"},
+		"markdown_text beside a text is refused":      {general, []slack.MsgOption{text(1), slack.MsgOptionMarkdownText("a")}, "markdown_text_conflict"},
+		"a section of 3 000 is taken":                 {general, []slack.MsgOption{slack.MsgOptionBlocks(section(3000))}, ""},
+		"a section of 3 001 is refused":               {general, []slack.MsgOption{slack.MsgOptionBlocks(section(3001))}, "invalid_blocks"},
+		"an empty section is refused":                 {general, []slack.MsgOption{slack.MsgOptionBlocks(section(0))}, "invalid_blocks"},
+		"50 blocks are taken":                         {general, []slack.MsgOption{slack.MsgOptionBlocks(repeat(section(1), 50)...)}, ""},
+		"51 blocks are refused":                       {general, []slack.MsgOption{slack.MsgOptionBlocks(repeat(section(1), 51)...)}, "invalid_blocks"},
+		"12 000 in two markdown blocks are taken":     {general, []slack.MsgOption{slack.MsgOptionBlocks(markdown(6000), markdown(6000))}, ""},
+		"12 001 in two markdown blocks are refused":   {general, []slack.MsgOption{slack.MsgOptionBlocks(markdown(6000), markdown(6001))}, "msg_blocks_too_long"},
+		"metadata with type and payload are taken":    {general, []slack.MsgOption{text(1), slack.MsgOptionMetadata(slack.SlackMetadata{EventType: "a", EventPayload: map[string]any{"k": 1}})}, ""},
+		"metadata without an event_type are refused":  {general, []slack.MsgOption{text(1), slack.MsgOptionMetadata(slack.SlackMetadata{EventPayload: map[string]any{"k": 1}})}, "invalid_metadata_schema"},
+		"an edit of what the app did not say":         {general, []slack.MsgOption{text(1), slack.MsgOptionUpdate(parent)}, "cant_update_message"},
+		"an edit of what nobody said":                 {general, []slack.MsgOption{text(1), slack.MsgOptionUpdate("1.000000")}, "message_not_found"},
+		"a deletion of what the app did not say":      {general, []slack.MsgOption{slack.MsgOptionDelete(parent)}, "cant_delete_message"},
+		"an ephemeral message for somebody elsewhere": {general, []slack.MsgOption{text(1), slack.MsgOptionPostEphemeral("U9")}, "user_not_in_channel"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			if _, _, _, err := api.SendMessage(c.channel, c.options...); code(err) != c.refusal {
+				t.Errorf("got %q, want %q", code(err), c.refusal)
+			}
+		})
+	}
+	for _, complaint := range s.Complaints() {
+		t.Errorf("complaint: %s", complaint)
+	}
+}
+
+func repeat(b slack.Block, n int) []slack.Block {
+	all := make([]slack.Block, n)
+	for i := range all {
+		all[i] = b
+	}
+	return all
+}
+
+func TestMessagesAreKept(t *testing.T) {
+	s := start(t, quick())
+	ann := s.AddUser("ann")
+	general := s.AddChannel("general", ann)
+	api := client(t, s)
+	meta := slack.SlackMetadata{EventType: "sent", EventPayload: map[string]any{"id": "7"}}
+
+	t.Run("an edit replaces the text and leaves the metadata", func(t *testing.T) {
+		_, ts, err := api.PostMessage(general, slack.MsgOptionText("one", false), slack.MsgOptionMetadata(meta))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, _, err := api.UpdateMessage(general, ts, slack.MsgOptionText("two", false)); err != nil {
+			t.Fatal(err)
+		}
+		page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general, IncludeAllMetadata: true})
+		if err != nil || len(page.Messages) != 1 {
+			t.Fatalf("%v, %v", page, err)
+		}
+		if m := page.Messages[0]; m.Text != "two" || m.Metadata.EventPayload["id"] != "7" || m.BotID != slacktest.BotID || m.Edited == nil {
+			t.Errorf("%+v", m.Msg)
+		}
+	})
+
+	t.Run("an edit beyond 4 000 is refused", func(t *testing.T) {
+		_, _, _, err := api.UpdateMessage(general, s.Posted()[0].TS, slack.MsgOptionText(strings.Repeat("x", 4001), false))
+		if code(err) != "msg_too_long" {
+			t.Errorf("got %v", err)
+		}
+	})
+
+	t.Run("a deleted message is in no history", func(t *testing.T) {
+		if _, _, err := api.DeleteMessage(general, s.Posted()[0].TS); err != nil {
+			t.Fatal(err)
+		}
+		page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general})
+		if err != nil || len(page.Messages) != 0 || len(s.Posted()) != 0 {
+			t.Errorf("%v, %v", page, err)
+		}
+	})
+
+	t.Run("an ephemeral message is in no history", func(t *testing.T) {
+		if _, err := api.PostEphemeral(general, ann, slack.MsgOptionText("psst", false)); err != nil {
+			t.Fatal(err)
+		}
+		page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general})
+		if err != nil || len(page.Messages) != 0 {
+			t.Errorf("%v, %v", page, err)
+		}
+		if m := s.Posted(); len(m) != 1 || m[0].OnlyFor != ann {
+			t.Errorf("%+v", m)
+		}
+	})
+
+	t.Run("a long text and a call to everybody are complained of", func(t *testing.T) {
+		if _, _, err := api.PostMessage(general, slack.MsgOptionText("<!here>"+strings.Repeat("x", 40_000), false)); err != nil {
+			t.Fatal(err)
+		}
+		if n := len([]rune(s.Posted()[1].Text)); n != 40_000 {
+			t.Errorf("%d characters are left", n)
+		}
+		if all := s.Complaints(); len(all) != 2 {
+			t.Errorf("complaints: %q", all)
+		}
+	})
+}
+
+func TestHistoryHasPages(t *testing.T) {
+	s := start(t, quick())
+	ann := s.AddUser("ann")
+	general := s.AddChannel("general", ann)
+	said := s.Burst(250, slacktest.Post{Channel: general, User: ann, Text: "message"})
+	for i := range 3 {
+		s.Say(slacktest.Post{Channel: general, User: ann, Text: fmt.Sprint("reply ", i), Thread: said[0]})
+	}
+	api := client(t, s)
+
+	t.Run("from the newest to the oldest, without replies", func(t *testing.T) {
+		var got []string
+		p := slack.GetConversationHistoryParameters{ChannelID: general}
+		for {
+			page, err := api.GetConversationHistory(&p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range page.Messages {
+				got = append(got, m.Timestamp)
+			}
+			if p.Cursor = page.ResponseMetaData.NextCursor; p.Cursor == "" {
+				break
+			}
+		}
+		if len(got) != 250 || got[0] != said[249] || got[249] != said[0] {
+			t.Errorf("%d messages", len(got))
+		}
+		if n := len(s.Calls("conversations.history")); n != 3 {
+			t.Errorf("%d pages", n)
+		}
+	})
+
+	t.Run("between two timestamps, without them", func(t *testing.T) {
+		page, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general, Oldest: said[10], Latest: said[13]})
+		if err != nil || len(page.Messages) != 2 {
+			t.Errorf("%v, %v", page, err)
+		}
+	})
+
+	t.Run("a thread has its parent first", func(t *testing.T) {
+		found, _, _, err := api.GetConversationReplies(&slack.GetConversationRepliesParameters{ChannelID: general, Timestamp: said[0]})
+		if err != nil || len(found) != 4 || found[0].Timestamp != said[0] || found[0].ReplyCount != 3 || found[3].Text != "reply 2" {
+			t.Errorf("%+v, %v", found, err)
+		}
+	})
+
+	t.Run("a limit beyond 999 is refused", func(t *testing.T) {
+		_, err := api.GetConversationHistory(&slack.GetConversationHistoryParameters{ChannelID: general, Limit: 1000})
+		if code(err) != "invalid_limit" {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestTokensAndContentTypes(t *testing.T) {
+	s := start(t, quick())
+	for claim, c := range map[string]struct{ method, kind, token, body, refusal string }{
+		"a form may carry the token":             {"auth.test", "application/x-www-form-urlencoded", "", "token=" + slacktest.BotToken, ""},
+		"JSON may not carry the token":           {"auth.test", "application/json", "", `{"token":"` + slacktest.BotToken + `"}`, "not_authed"},
+		"JSON with the token in the header":      {"auth.test", "application/json", slacktest.BotToken, "{}", ""},
+		"an unknown bot token":                   {"auth.test", "application/json", "xoxb-other", "{}", "invalid_auth"},
+		"an app token for the Web API":           {"auth.test", "application/json", slacktest.AppToken, "{}", "not_allowed_token_type"},
+		"a bot token for Socket Mode":            {"apps.connections.open", "application/json", slacktest.BotToken, "{}", "not_allowed_token_type"},
+		"an unknown method":                      {"chat.shout", "application/json", slacktest.BotToken, "{}", "unknown_method"},
+		"text is no content type for arguments":  {"auth.test", "text/plain", slacktest.BotToken, "a=b", "invalid_post_type"},
+		"a broken body":                          {"auth.test", "application/json", slacktest.BotToken, "{", "invalid_json"},
+		"a missing argument of conversations.*":  {"conversations.info", "application/json", slacktest.BotToken, "{}", "channel_not_found"},
+		"numbers and booleans in JSON are taken": {"conversations.list", "application/json", slacktest.BotToken, `{"limit":5,"exclude_archived":true}`, ""},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			request, err := http.NewRequest(http.MethodPost, s.APIURL+c.method, strings.NewReader(c.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Type", c.kind)
+			if c.token != "" {
+				request.Header.Set("Authorization", "Bearer "+c.token)
+			}
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			body, err := io.ReadAll(response.Body)
+			want := `"ok":true`
+			if c.refusal != "" {
+				want = `"error":"` + c.refusal + `"`
+			}
+			if err != nil || !strings.Contains(string(body), want) {
+				t.Errorf("got %s, want %s", body, want)
+			}
+		})
+	}
+}

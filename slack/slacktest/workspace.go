@@ -1,0 +1,241 @@
+// The workspace itself: people, channels and the messages in them.
+package slacktest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+type user struct {
+	id, name string
+	botID    string // of bots
+}
+
+type channel struct {
+	id, name string
+	kind     string // channel, group or im
+	with     string // im: the person
+	members  []string
+	messages []*Message // oldest first; the deleted ones too
+}
+
+// place is a message's place: a channel and a timestamp in it.
+type place struct{ channel, ts string }
+
+// Message is one message as it stands now.
+type Message struct {
+	Channel     string
+	TS          string
+	Thread      string // the parent's TS, in replies only
+	User        string
+	BotID       string
+	ClientMsgID string // of people's messages
+	Text        string // text or markdown_text
+	Blocks      json.RawMessage
+	Metadata    json.RawMessage
+	Files       []string // ids
+	Reactions   []Reaction
+	OnlyFor     string // the one person who sees an ephemeral message
+	Edits       int
+	Streamed    bool // begun with chat.startStream; its blocks stand below its text
+	Streaming   bool // not yet stopped
+	Deleted     bool
+
+	edited  string // the timestamp of the last edit
+	stopped bool   // a person stopped the stream
+}
+
+// Reaction is an emoji that somebody put on a message.
+type Reaction struct{ User, Name string }
+
+// Shown is the text that people read: that of the blocks, where there are blocks with text.
+func (m Message) Shown() string {
+	blocks := blocksText(m.Blocks)
+	switch {
+	case blocks == "":
+		return m.Text
+	case m.Streamed:
+		return m.Text + "\n" + blocks
+	default:
+		return blocks
+	}
+}
+
+func (m *Message) own() bool { return m.BotID == BotID }
+
+// AddUser adds a person and returns the id.
+func (s *Server) AddUser(name string) string { return s.addUser(name, false) }
+
+// AddBot adds another app's bot user and returns its user id. What it says carries a bot_id.
+func (s *Server) AddBot(name string) string { return s.addUser(name, true) }
+
+func (s *Server) addUser(name string, bot bool) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := &user{id: s.idLocked("U"), name: name}
+	if bot {
+		u.botID = s.idLocked("B")
+	}
+	s.users[u.id] = u
+	return u.id
+}
+
+// AddChannel adds a public channel with the app and these people in it and returns its id.
+func (s *Server) AddChannel(name string, people ...string) string {
+	return s.addChannel(&channel{name: name, kind: "channel", members: append([]string{BotUserID}, people...)})
+}
+
+// AddPrivateChannel is AddChannel for a private channel.
+func (s *Server) AddPrivateChannel(name string, people ...string) string {
+	return s.addChannel(&channel{name: name, kind: "group", members: append([]string{BotUserID}, people...)})
+}
+
+// DM returns the id of the direct messages between a person and the app.
+func (s *Server) DM(person string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dmLocked(person).id
+}
+
+func (s *Server) dmLocked(person string) *channel {
+	for _, c := range s.channels {
+		if c.with == person {
+			return c
+		}
+	}
+	return s.addChannelLocked(&channel{kind: "im", with: person, members: []string{BotUserID, person}})
+}
+
+func (s *Server) addChannel(c *channel) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addChannelLocked(c).id
+}
+
+func (s *Server) addChannelLocked(c *channel) *channel {
+	// Ids of direct messages begin with D, those of all other conversations made today with C
+	// (apis/web-api/using-the-conversations-api).
+	c.id = s.idLocked(map[bool]string{true: "D", false: "C"}[c.kind == "im"])
+	s.channels[c.id] = c
+	s.order = append(s.order, c.id)
+	return c
+}
+
+func (c *channel) find(ts string) *Message {
+	for _, m := range slices.Backward(c.messages) {
+		if m.TS == ts && !m.Deleted && m.OnlyFor == "" {
+			return m
+		}
+	}
+	return nil
+}
+
+func (c *channel) thread(ts string) []*Message {
+	var found []*Message
+	for _, m := range c.messages {
+		if (m.TS == ts || m.Thread == ts) && !m.Deleted && m.OnlyFor == "" {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+func (s *Server) idLocked(prefix string) string {
+	s.serial++
+	return fmt.Sprintf("%s%09d", prefix, 100+s.serial)
+}
+
+// tsLocked is a timestamp that no message has: seconds and microseconds, ever rising.
+func (s *Server) tsLocked() string {
+	now := time.Now().Truncate(time.Microsecond)
+	if !now.After(s.lastTS) {
+		now = s.lastTS.Add(time.Microsecond)
+	}
+	s.lastTS = now
+	return fmt.Sprintf("%d.%06d", now.Unix(), now.Nanosecond()/1000)
+}
+
+// object is the message as the Web API and events show it.
+func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
+	o := map[string]any{"type": "message", "ts": m.TS, "text": m.Text, "team": TeamID}
+	set := func(key, value string) {
+		if value != "" {
+			o[key] = value
+		}
+	}
+	set("user", m.User)
+	set("bot_id", m.BotID)
+	set("client_msg_id", m.ClientMsgID)
+	set("thread_ts", m.Thread)
+	if m.own() {
+		o["app_id"] = AppID
+	}
+	if m.User == "" {
+		o["subtype"] = "bot_message" // reference/events/message/bot_message: integrations, no user
+	}
+	if len(m.Files) > 0 {
+		o["subtype"] = "file_share" // reference/events/message/file_share
+		o["files"] = s.fileObjectsLocked(m.Files)
+	}
+	if m.Blocks != nil {
+		o["blocks"] = m.Blocks
+	}
+	if metadata && m.Metadata != nil {
+		o["metadata"] = m.Metadata
+	}
+	if m.edited != "" {
+		o["edited"] = map[string]string{"user": m.User, "ts": m.edited}
+	}
+	if parent := m.Thread == ""; parent {
+		if n := len(s.channels[m.Channel].thread(m.TS)) - 1; n > 0 {
+			o["thread_ts"], o["reply_count"] = m.TS, n
+		}
+	} else if p := s.channels[m.Channel].find(m.Thread); p != nil {
+		o["parent_user_id"] = p.User
+	}
+	if len(m.Reactions) > 0 {
+		o["reactions"] = reactionObjects(m.Reactions)
+	}
+	return o
+}
+
+func reactionObjects(all []Reaction) []map[string]any {
+	var out []map[string]any
+	for _, r := range all {
+		i := slices.IndexFunc(out, func(o map[string]any) bool { return o["name"] == r.Name })
+		if i < 0 {
+			out = append(out, map[string]any{"name": r.Name, "users": []string{r.User}, "count": 1})
+			continue
+		}
+		users := append(out[i]["users"].([]string), r.User)
+		out[i]["users"], out[i]["count"] = users, len(users)
+	}
+	return out
+}
+
+// blocksText joins the text of those blocks that are text.
+func blocksText(raw json.RawMessage) string {
+	var blocks []struct {
+		Type string
+		Text json.RawMessage
+	}
+	if len(raw) == 0 || json.Unmarshal(raw, &blocks) != nil {
+		return ""
+	}
+	var lines []string
+	for _, b := range blocks {
+		text := b.Text
+		var object struct{ Text json.RawMessage }
+		if json.Unmarshal(text, &object) == nil && object.Text != nil {
+			text = object.Text // of sections and headers; a markdown block has a plain string
+		}
+		var line string
+		if json.Unmarshal(text, &line) == nil && line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
