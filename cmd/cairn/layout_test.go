@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 
 	"discord/discordtest": {}, // doubles of the platforms know nothing of this house
 	"slack/slacktest":     {},
-	"words":           {},
+	"words":               {},
 }
 
 func TestLayout(t *testing.T) {
