@@ -24,7 +24,8 @@ type query struct {
 // with the world locked.
 type endpoint func(w *world, q query) (any, error)
 
-// open marks the routes whose token is in the path, or that need none.
+// routes are all that the double answers; open ones have their token in the
+// path, or need none.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	route := func(pattern string, e endpoint) { s.route(mux, pattern, true, e) }

@@ -1,0 +1,42 @@
+package channel
+
+import "time"
+
+// What a door is told of its conversations.
+
+// acceptWithin is how long a message may wait to be taken up until the door is told
+// that it is on disk, at least.
+const acceptWithin = time.Second
+
+// acceptSoon sees to it that the door is not left without a word about a message
+// that waits behind a long turn.
+func (c *conversation) acceptSoon(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unheard[id] == nil && !c.left {
+		c.unheard[id] = time.AfterFunc(acceptWithin, func() { c.tell(id, 0) })
+	}
+}
+
+// accepted tells the door a message's place.
+func (c *conversation) accepted(id string, seq int64) {
+	c.mu.Lock()
+	if timer := c.unheard[id]; timer != nil {
+		timer.Stop()
+		delete(c.unheard, id)
+	}
+	c.mu.Unlock()
+	c.tell(id, seq)
+}
+
+func (c *conversation) tell(id string, seq int64) {
+	if o, ok := c.door.(Observer); ok {
+		o.Accepted(c.name, id, seq)
+	}
+}
+
+func (c *conversation) remembered(id int64, kind, content string) {
+	if o, ok := c.door.(Observer); ok {
+		o.Remembered(c.name, id, kind, content)
+	}
+}

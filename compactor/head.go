@@ -1,0 +1,65 @@
+package compactor
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The head: what stands above the verbatim messages.
+
+// Render returns one compaction as it stands in the view.
+func (c Compaction) Render() string {
+	if c.Kind == Marker {
+		return fmt.Sprintf("[System: %d older messages were truncated due to context limits]", c.Messages)
+	}
+	return fmt.Sprintf("%s messages #%d to #%d, %s\n%s", summaryMark, c.From, c.To, days(c), escape(c.Text))
+}
+
+func days(c Compaction) string {
+	from, to := c.FromTime.UTC().Format(dateFormat), c.ToTime.UTC().Format(dateFormat)
+	if from == to {
+		return from
+	}
+	return from + " to " + to
+}
+
+// TokensOfCompaction returns what c costs in a view, in tokens.
+func TokensOfCompaction(c Compaction) int { return perMessage + Estimate(c.Render()) }
+
+// renderHead is the user-role block above the messages: copies of the first
+// messages whose originals are covered, then the stack, oldest first. It is empty
+// when there is nothing to keep.
+func renderHead(first []line, stack []Compaction) (text string, tokens int) {
+	var b strings.Builder
+	add := func(entry string, cost int) {
+		if b.Len() == 0 {
+			b.WriteString(headOpen)
+			tokens = perMessage + Estimate(headOpen) + Estimate(headClose)
+		}
+		b.WriteString("\n\n")
+		b.WriteString(entry)
+		tokens += cost
+	}
+	for _, f := range first {
+		if covered(stack, f.Seq) {
+			add(f.text, f.tokens)
+		}
+	}
+	for _, c := range stack {
+		add(c.Render(), c.Tokens)
+	}
+	if b.Len() == 0 {
+		return "", 0
+	}
+	b.WriteString("\n" + headClose)
+	return b.String(), tokens
+}
+
+func covered(stack []Compaction, seq int64) bool {
+	for _, c := range stack {
+		if c.Covers(seq) {
+			return true
+		}
+	}
+	return false
+}
