@@ -21,6 +21,7 @@ import (
 )
 
 func TestOpenWaitsForeverForHelloAndReady(t *testing.T) {
+	realTime(t)
 	for name, h := range map[string]discordtest.Handshake{
 		"silent HELLO holds Open and Close until the connection is cut": {SilentHello: true},
 		"silent READY holds Open and Close until the connection is cut": {SilentReady: true},
@@ -47,6 +48,7 @@ func TestOpenWaitsForeverForHelloAndReady(t *testing.T) {
 }
 
 func TestReconnectAsAnswerToIdentifyDeadlocksOpen(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{})
 	v.Handshakes(discordtest.Handshake{Op: 7})
 	s := v.session()
@@ -59,6 +61,7 @@ func TestReconnectAsAnswerToIdentifyDeadlocksOpen(t *testing.T) {
 }
 
 func TestTheReconnectLoopIgnoresCloseCodesAndClose(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{})
 	s, _ := v.opened(func(s *discordgo.Session) { s.ShouldReconnectOnError = true })
 	v.Handshakes(discordtest.Handshake{Close: discordtest.CloseAuthFailed})
@@ -72,6 +75,7 @@ func TestTheReconnectLoopIgnoresCloseCodesAndClose(t *testing.T) {
 }
 
 func TestAfter4007ItResumesAgainAndAgain(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{})
 	v.opened(func(s *discordgo.Session) { s.ShouldReconnectOnError = true })
 	v.Disconnect(discordtest.CloseInvalidSeq)
@@ -84,6 +88,7 @@ func TestAfter4007ItResumesAgainAndAgain(t *testing.T) {
 }
 
 func TestAHalfOpenConnectionIsNoticedLateAndLosesTheSession(t *testing.T) {
+	realTime(t)
 	interval := 100 * time.Millisecond
 	v := newTown(t, discordtest.Options{Heartbeat: interval})
 	_, got := v.opened(func(s *discordgo.Session) { s.ShouldReconnectOnError = true })
@@ -103,6 +108,7 @@ func TestAHalfOpenConnectionIsNoticedLateAndLosesTheSession(t *testing.T) {
 }
 
 func TestCutByTheClientAHalfOpenConnectionIsResumed(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{})
 	_, got := v.opened(func(s *discordgo.Session) { s.ShouldReconnectOnError = true })
 	v.HalfOpen()
@@ -112,6 +118,7 @@ func TestCutByTheClientAHalfOpenConnectionIsResumed(t *testing.T) {
 }
 
 func TestHandlersRunOutOfOrderUnlessSynchronous(t *testing.T) {
+	realTime(t)
 	const burst = 2000
 	inversions := func(t *testing.T, sync bool) (n int) {
 		v := newTown(t, discordtest.Options{})
@@ -155,6 +162,7 @@ func TestHandlersRunOutOfOrderUnlessSynchronous(t *testing.T) {
 }
 
 func TestASynchronousHandlerThatBlocksStopsEveryEvent(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{})
 	release := make(chan struct{})
 	_, got := v.opened(func(s *discordgo.Session) {
@@ -168,6 +176,7 @@ func TestASynchronousHandlerThatBlocksStopsEveryEvent(t *testing.T) {
 }
 
 func TestWaitingForA429IgnoresTheContext(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{})
 	const route, asked, after = "POST /channels/*/messages", 50 * time.Millisecond, 700 * time.Millisecond
 	send := func(options ...discordgo.RequestOption) (time.Duration, error) {
@@ -192,6 +201,7 @@ func TestWaitingForA429IgnoresTheContext(t *testing.T) {
 }
 
 func TestOf5xxOnly502IsRetried(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{})
 	const route = "POST /channels/*/messages"
 	s := v.session()
@@ -227,6 +237,7 @@ func TestOf5xxOnly502IsRetried(t *testing.T) {
 }
 
 func TestDroppedEventsAreNeverNoticed(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{Heartbeat: 50 * time.Millisecond})
 	_, got := v.opened(func(s *discordgo.Session) { s.ShouldReconnectOnError = true })
 	v.Drop(3)
@@ -242,6 +253,7 @@ func TestDroppedEventsAreNeverNoticed(t *testing.T) {
 }
 
 func TestAPanicInAHandlerEndsTheProcess(t *testing.T) {
+	realTime(t)
 	t.Parallel()
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), "DISCORDTEST_CHILD=panic")
@@ -268,6 +280,7 @@ var children = map[string]func(){"panic": func() {
 
 // Not parallel: it changes the library's variables.
 func TestEndpointsAreComputedOnce(t *testing.T) {
+	realTime(t)
 	d := discordtest.New(discordtest.Options{})
 	t.Cleanup(d.Close)
 	var elsewhere atomic.Int32

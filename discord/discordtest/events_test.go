@@ -10,6 +10,7 @@ import (
 )
 
 func TestTheLibraryLivesThroughWhatTheGatewaySends(t *testing.T) {
+	realTime(t)
 	t.Run("op 7 and op 9 are followed by every message", func(t *testing.T) {
 		v := newTown(t, discordtest.Options{})
 		_, got := v.opened(func(s *discordgo.Session) { s.ShouldReconnectOnError = true })
@@ -53,6 +54,7 @@ func TestTheLibraryLivesThroughWhatTheGatewaySends(t *testing.T) {
 }
 
 func TestWithoutTheContentIntentContentIsHidden(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
 	s, got := v.opened(func(s *discordgo.Session) { s.Identify.Intents = discordgo.IntentsAllWithoutPrivileged })
 	plain := v.say("for others")
@@ -66,6 +68,7 @@ func TestWithoutTheContentIntentContentIsHidden(t *testing.T) {
 }
 
 func TestEventsComeOnlyWithTheirIntent(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{})
 	_, got := v.opened(func(s *discordgo.Session) { s.Identify.Intents = discordgo.IntentDirectMessages })
 	v.say("in a guild")
@@ -74,6 +77,7 @@ func TestEventsComeOnlyWithTheirIntent(t *testing.T) {
 }
 
 func TestEditsAndDeletionsAreTold(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{})
 	told := make(chan string, 10)
 	v.opened(func(s *discordgo.Session) {

@@ -69,6 +69,7 @@ func (r raw) closedWith() int {
 const sound = `{"token":"Bot token","intents":33281,"properties":{"os":"x"}}` // guilds, messages, content
 
 func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{Forbidden: discordtest.IntentGuildMembers})
 	type said struct {
 		op   int
@@ -118,6 +119,7 @@ func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
 }
 
 func TestIdentifiesAreLimited(t *testing.T) {
+	realTime(t)
 	t.Run("a second within the interval gets op 9", func(t *testing.T) {
 		v := newTown(t, discordtest.Options{IdentifyEvery: time.Hour})
 		first, second := v.dial("v=9&encoding=json"), v.dial("v=9&encoding=json")
@@ -144,6 +146,7 @@ func TestIdentifiesAreLimited(t *testing.T) {
 }
 
 func TestAClientWithoutHeartbeatsIsDisconnected(t *testing.T) {
+	realTime(t)
 	v := newTown(t, discordtest.Options{Heartbeat: 20 * time.Millisecond})
 	r := v.dial("v=9&encoding=json")
 	r.hear(10)
@@ -153,6 +156,7 @@ func TestAClientWithoutHeartbeatsIsDisconnected(t *testing.T) {
 }
 
 func TestResume(t *testing.T) {
+	realTime(t)
 	// begin identifies, and returns the session's id and its last sequence number.
 	begin := func(v *town) (raw, string, int) {
 		r := v.dial("v=9&encoding=json")

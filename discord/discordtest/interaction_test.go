@@ -46,6 +46,7 @@ const (
 )
 
 func TestACommandIsDeferredThenAnswered(t *testing.T) {
+	realTime(t)
 	v, s, asked := served(t, discordtest.Options{})
 	v.Permit(v.guild.ID, v.person.ID, "Annie", "8")
 	i := v.Slash(v.channel, v.person.ID, "help", discordtest.Option{Name: "topic", Value: "cats"})
@@ -80,6 +81,7 @@ func TestACommandIsDeferredThenAnswered(t *testing.T) {
 }
 
 func TestInteractionsExpire(t *testing.T) {
+	realTime(t)
 	t.Run("unanswered within their time", func(t *testing.T) {
 		v, s, asked := served(t, discordtest.Options{AnswerWithin: time.Nanosecond})
 		v.Slash(v.channel, v.person.ID, "help")
@@ -97,6 +99,7 @@ func TestInteractionsExpire(t *testing.T) {
 }
 
 func TestButtonsTurnPages(t *testing.T) {
+	realTime(t)
 	v, s, asked := served(t, discordtest.Options{})
 	v.Slash(v.channel, v.person.ID, "help")
 	next := discordgo.ActionsRow{Components: []discordgo.MessageComponent{discordgo.Button{Label: "next", CustomID: "page-2"}}}
@@ -122,6 +125,7 @@ func TestButtonsTurnPages(t *testing.T) {
 }
 
 func TestAutocomplete(t *testing.T) {
+	realTime(t)
 	v, s, asked := served(t, discordtest.Options{})
 	ask := func() *discordgo.Interaction {
 		v.Autocomplete(v.channel, v.person.ID, "help", discordtest.Option{Name: "topic", Value: "c", Focused: true})

@@ -208,3 +208,12 @@ func background(f func() error) <-chan error {
 	go func() { done <- f() }()
 	return done
 }
+
+// realTime keeps a test for people who ask for it: it runs a real client library over
+// real sockets in real time, and a busy machine may make it late.
+func realTime(t *testing.T) {
+	t.Helper()
+	if os.Getenv("CAIRN_REAL_TIME") == "" {
+		t.Skip("set CAIRN_REAL_TIME=1 to run the client library against the double")
+	}
+}
