@@ -402,14 +402,14 @@ func TestAnUnsentReplyIsSentAtStartUnderTheSameId(t *testing.T) {
 
 func TestASlowDoorDelaysNoTurn(t *testing.T) {
 	r := newRig(t, echo)
-	r.door.slow = 300 * time.Millisecond
+	r.door.slow = 600 * time.Millisecond
 	start := time.Now()
 	for i := range 5 {
 		r.say(fmt.Sprint("m", i), true)
 		r.door.until(t, "the message", func() bool { return r.door.taken() == i+1 })
 	}
-	if took := time.Since(start); took > 1200*time.Millisecond {
-		t.Errorf("five turns took %v while each send takes 0.3 s", took)
+	if took := time.Since(start); took > 2500*time.Millisecond {
+		t.Errorf("five turns took %v while each send takes 0.6 s", took)
 	}
 	r.idle()
 	if n := len(r.door.texts()); n != len(r.model.Requests()) {
