@@ -35,8 +35,8 @@ type Options struct {
 }
 
 // Compactor guards one conversation's window. Append, Begin, Answered, Truncate,
-// Check, Request and Overflow belong to the one goroutine that owns the
-// conversation; the other methods are safe for concurrent use.
+// Edited, Deleted, Check, Request and Overflow belong to the one goroutine that owns
+// the conversation; the other methods are safe for concurrent use.
 type Compactor struct {
 	o         Options
 	h         *History
@@ -44,6 +44,7 @@ type Compactor struct {
 	ctx       context.Context
 	cancel    context.CancelFunc
 	workers   sync.WaitGroup
+	outdated  bool // the owner's: people changed what the head was made of
 
 	mu       sync.Mutex // guards everything below
 	busy     *job       // nil: no worker is running
@@ -114,6 +115,7 @@ func (c *Compactor) Answered() { c.h.Answered() }
 func (c *Compactor) Check(ctx context.Context) {
 	p, window := c.o.Policy(), c.o.Window()
 	c.h.reshape(p.shape(window))
+	c.reread(ctx)
 	c.flush(ctx)
 	c.landStaged(ctx, p)
 	if levelOf(c.used(c.h.snapshot()), window, p) == emergency {
@@ -138,6 +140,9 @@ func (c *Compactor) Request(ctx context.Context) (messages []llm.Message, maxTok
 	window := c.o.Window()
 	for range requestTries {
 		c.Check(ctx)
+		if c.outdated {
+			return nil, 0, errOutdated
+		}
 		s := c.h.snapshot()
 		if c.used(s) <= window {
 			return renderMessages(c.o.System, s.headText, s.lines, s.volatile), Reserve(c.o.MaxOutput, window), nil

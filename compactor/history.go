@@ -16,6 +16,7 @@ type History struct {
 	headText  string
 	headCost  int
 	first     []line // first addressed messages of the segment, copies for the head
+	edition   int    // raised by every change of first and hidden, of which the head is rendered
 	lines     []line // verbatim, by seq; a snapshot shares the array, so no element is ever overwritten
 	lineCost  int
 	next      int64
@@ -167,21 +168,22 @@ func (h *History) swap(head Head) (before, after int, taken bool) {
 	var headText string
 	var headCost int
 	var hidden []line
-	for rendered := -1; rendered != len(h.hidden); {
+	for rendered := -1; rendered != h.edition; {
 		first := h.keptFirstLocked()
 		hidden = h.hidden
-		rendered = len(hidden)
+		rendered = h.edition
 		h.mu.Unlock()
 		hidden = slices.DeleteFunc(slices.Clone(hidden), func(l line) bool { return covered(committed, l.Seq) })
 		head.Stack = withHidden(committed, hidden)
 		headText, headCost = renderHead(first, head.Stack)
-		h.mu.Lock() // if something was hidden meanwhile, once more
+		h.mu.Lock() // if something has changed meanwhile, once more
 	}
 	before = h.headCost + h.lineCost + h.nowCost
 	if head.Generation <= h.head.Generation {
 		return before, before, false
 	}
 	h.head, h.headText, h.headCost, h.hidden = head, headText, headCost, hidden
+	h.edition++
 	h.dropCoveredLocked()
 	if head.ClearedTo > h.clearedTo {
 		h.clearLocked(head.ClearedTo)
@@ -194,6 +196,7 @@ func (h *History) hide(lines []line) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hidden = slices.Concat(h.hidden, lines)
+	h.edition++
 	h.head.Stack = withHidden(h.head.Stack, h.hidden) // runs that have grown together are one marker
 	h.headText, h.headCost = renderHead(h.keptFirstLocked(), h.head.Stack)
 	h.dropCoveredLocked()

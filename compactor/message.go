@@ -20,8 +20,11 @@ type Message struct {
 	Text        string
 	Attachments []Attachment
 	ReplyTo     string // the platform's id of the message it replies to
+	ReplySeq    int64  // the place of that message, if it stands in this conversation; 0: it does not
+	Quote       string // how that message begins and who said it, where it stands elsewhere
 	Time        time.Time
 	Addressed   bool // somebody wants an answer to it
+	Optional    bool // nobody asked for the answer: the bot may stay silent
 
 	Calls  []llm.Call      // assistant: the tools it called
 	CallID string          // tool: the call it answers
@@ -36,5 +39,12 @@ type Attachment struct {
 	Kind    string `json:"kind"`              // image, file, …
 	Name    string `json:"name,omitempty"`    // file name
 	Caption string `json:"caption,omitempty"` // what it shows, in words
-	URL     string `json:"url,omitempty"`
+	URL     string `json:"url,omitempty"`     // where the door gets it
+	Type    string `json:"type,omitempty"`    // media type, as "image/png"
+	Size    int64  `json:"size,omitempty"`    // bytes; 0: not known
+	Text    string `json:"text,omitempty"`    // contents of a text file, as far as the budget goes
+	File    int64  `json:"file,omitempty"`    // the stored picture, to be shown to models that can see; 0: none
+
+	// Data is a picture on its way into the store, which keeps it and sets File.
+	Data []byte `json:"-"`
 }

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestInvariants puts random histories, policies, failures and restarts through
+// TestInvariants puts random histories, policies, failures, edits, deletions and restarts through
 // the engine on real files, and after every step holds disk and view against what
 // was put in. Its oracle knows only that.
 func TestInvariants(t *testing.T) {
@@ -37,10 +37,11 @@ func TestInvariants(t *testing.T) {
 
 // machine is a rig with a worker that behaves as the draw says.
 type machine struct {
-	r    *rig
-	dir  string
-	op   int          // the last one
-	mood atomic.Int32 // how the worker behaves now
+	r     *rig
+	dir   string
+	op    int // the last one
+	edits int
+	mood  atomic.Int32 // how the worker behaves now
 }
 
 const (
@@ -99,7 +100,7 @@ func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Respons
 func (m *machine) step(rt *rapid.T) {
 	r := m.r
 	size := rapid.SampledFrom([]int{1, 10, 40, 150, 700, 3000}).Draw(rt, "size")
-	m.op = rapid.IntRange(0, 9).Draw(rt, "op")
+	m.op = rapid.IntRange(0, 11).Draw(rt, "op")
 	switch m.op {
 	case 0, 1, 2:
 		r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(size)))
@@ -108,7 +109,14 @@ func (m *machine) step(rt *rapid.T) {
 		for i := range results {
 			results[i] = fmt.Sprintf("result %d %s", i, filler(rapid.SampledFrom([]int{5, 60, 600, 4000}).Draw(rt, "result")))
 		}
+		if rapid.Bool().Draw(rt, "changed meanwhile") {
+			r.hook = func() {
+				m.change(rt, rapid.Bool().Draw(rt, "deleted"))
+				m.edit(rt, int64(len(r.said))) // the question itself
+			}
+		}
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(size)), results...)
+		r.hook = nil
 	case 5:
 		m.mood.Store(int32(rapid.IntRange(0, moods-1).Draw(rt, "mood")))
 	case 6:
@@ -124,7 +132,46 @@ func (m *machine) step(rt *rapid.T) {
 		}
 	case 9:
 		r.restart() // with a worker at work, perhaps
+	case 10, 11:
+		m.change(rt, m.op == 11)
+		r.c.Check(context.Background())
 	}
+}
+
+// change has people edit or delete some of what they said, whether it is verbatim,
+// being summed up, or behind summaries.
+func (m *machine) change(rt *rapid.T, deleted bool) {
+	r := m.r
+	var theirs []int64
+	for _, said := range r.left() {
+		if said.Role == llm.RoleUser && int(said.Seq) < len(r.said) { // the newest may be the running turn's question
+			theirs = append(theirs, said.Seq)
+		}
+	}
+	if len(theirs) == 0 {
+		return
+	}
+	first := rapid.IntRange(0, len(theirs)-1).Draw(rt, "message")
+	if !deleted {
+		m.edit(rt, theirs[first])
+		return
+	}
+	these := theirs[first:min(first+rapid.IntRange(1, 5).Draw(rt, "deleted at once"), len(theirs))]
+	r.remove(these...)
+	view := r.render()
+	for _, seq := range these {
+		for _, word := range []string{"note", "question", "edited"} {
+			if text := fmt.Sprintf("%s %d ", word, seq-1); strings.Contains(view, text) {
+				rt.Fatalf("%q was deleted and stands in the view:\n%s", text, view)
+			}
+		}
+	}
+}
+
+func (m *machine) edit(rt *rapid.T, seq int64) {
+	m.edits++
+	size := rapid.SampledFrom([]int{1, 40, 700}).Draw(rt, "edited size")
+	m.r.edit(seq, fmt.Sprintf("edited %d %d %s", seq-1, m.edits, filler(size)))
 }
 
 // checkView holds the view to order, budget and what a gauge says.

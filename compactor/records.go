@@ -13,16 +13,19 @@ type Records interface {
 	// failed: its worker died with the process.
 	Load(ctx context.Context) (State, error)
 
+	// Head returns the head as committed, and what State.First is by now, of one instant.
+	Head(ctx context.Context) (Head, []Message, error)
+
 	// Begin writes row in state running and returns the job that works on it.
 	Begin(ctx context.Context, row Compaction) (Job, error)
 
 	// Land makes staged rows active, in the order given, re-reading the cover in
-	// the same transaction. A leaf lands if every message of its span is unedited
-	// and undeleted since it was read, and is covered by nothing, or only by
-	// markers and built-in summaries: those are replaced, and what of them reaches
-	// beyond the span stays hidden behind a new marker. A rollup lands if its
-	// children are active and tile its span; they become folded. What cannot land
-	// becomes stale. A rollup that heals a rollup takes its place and its children.
+	// the same transaction. A row is staged only as long as every message of its span
+	// is unedited and undeleted since it was read. A leaf lands if these are covered
+	// by nothing, or only by markers and built-in summaries: those are replaced, and
+	// what of them reaches beyond the span stays hidden behind a new marker. A rollup
+	// lands if its children are active and tile its span; they become folded. What
+	// cannot land becomes stale. A rollup that heals a rollup takes its place and its children.
 	// clearedTo, if larger than the stored one, is stored with it.
 	// It returns the head as committed and the rows as they stand now.
 	Land(ctx context.Context, rows []int64, clearedTo int64) (Head, []Compaction, error)

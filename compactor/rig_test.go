@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +31,9 @@ type rig struct {
 	store *memory.Store
 	conv  *memory.Conversation
 	c     *compactor.Compactor
-	said  []compactor.Message // everything, in order: what the test put in
+	said  []compactor.Message // everything, in order: what the test put in, as it was last edited
+	gone  map[int64]bool      // what of it was deleted
+	hook  func()              // called between the requests of a turn; nil: nothing
 
 	mu     sync.Mutex // guards events
 	events []compactor.Event
@@ -132,6 +135,9 @@ func (r *rig) talk(question string, results ...string) {
 		r.c.History().Append(m)
 	}
 	r.request()
+	if r.hook != nil {
+		r.hook()
+	}
 	for i, result := range results {
 		id := fmt.Sprint("call_", i)
 		add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
@@ -148,6 +154,59 @@ func (r *rig) talk(question string, results ...string) {
 	r.said = append(r.said, rows...)
 	r.c.Answered()
 	r.c.Check(context.Background())
+}
+
+// edit has a person change what they said, as a door's event does.
+func (r *rig) edit(seq int64, text string) {
+	r.t.Helper()
+	m := r.said[seq-1]
+	got, changed, err := r.conv.Edit(context.Background(), memory.Inbound{ID: m.ID, Text: text, Time: time.Now()})
+	if err != nil || !changed || got != seq {
+		r.t.Fatalf("edit of %d: %d, changed %v, %v", seq, got, changed, err)
+	}
+	r.said[seq-1].Text = text
+	r.apply(seq)
+}
+
+// remove has people delete what they said, all at once.
+func (r *rig) remove(seqs ...int64) {
+	r.t.Helper()
+	var ids []string
+	for _, seq := range seqs {
+		ids = append(ids, r.said[seq-1].ID)
+	}
+	got, err := r.conv.Delete(context.Background(), ids)
+	if err != nil || !slices.Equal(got, seqs) {
+		r.t.Fatalf("deletion of %v: %v, %v", seqs, got, err)
+	}
+	if r.gone == nil {
+		r.gone = make(map[int64]bool)
+	}
+	for _, seq := range seqs {
+		r.gone[seq] = true
+	}
+	r.apply(seqs...)
+}
+
+// apply brings into the view what was changed on disk.
+func (r *rig) apply(seqs ...int64) {
+	r.t.Helper()
+	for _, seq := range seqs {
+		m, err := r.conv.Message(context.Background(), seq)
+		switch {
+		case errors.Is(err, memory.ErrNotFound):
+			r.c.Deleted([]int64{seq})
+		case err != nil:
+			r.t.Fatal(err)
+		default:
+			r.c.Edited(m)
+		}
+	}
+}
+
+// left are the messages that were not deleted.
+func (r *rig) left() []compactor.Message {
+	return slices.DeleteFunc(slices.Clone(r.said), func(m compactor.Message) bool { return r.gone[m.Seq] })
 }
 
 // request checks and renders as a turn does before each call of the model, and
@@ -261,20 +320,24 @@ func (r *rig) check() error {
 		}
 		last = row.To
 		n := 0
-		for _, m := range r.said {
+		cut := make(map[int64]int) // by turn: 1 some of it is covered, 2 some is not, 3 both
+		for _, m := range r.left() {
 			if row.Covers(m.Seq) {
 				seen[m.Seq]++
 				n++
-				if first := r.said[m.Turn-1]; !row.Covers(first.Seq) {
-					return fmt.Errorf("row %d cuts turn %d", row.ID, m.Turn)
-				}
+				cut[m.Turn] |= 1
+			} else {
+				cut[m.Turn] |= 2
+			}
+			if cut[m.Turn] == 3 {
+				return fmt.Errorf("row %d cuts turn %d", row.ID, m.Turn)
 			}
 		}
 		if n != row.Messages {
 			return fmt.Errorf("row %d (%s by %s on %s, %d to %d) says it holds %d messages and holds %d", row.ID, row.Kind, row.By, row.Trigger, row.From, row.To, row.Messages, n)
 		}
 	}
-	for _, m := range r.said {
+	for _, m := range r.left() {
 		if seen[m.Seq] != 1 {
 			return fmt.Errorf("message %d stands in %d places", m.Seq, seen[m.Seq])
 		}
@@ -287,12 +350,13 @@ func (r *rig) checkTranscript(ctx context.Context, conv *memory.Conversation) er
 	if err != nil {
 		return err
 	}
-	if len(page) != len(r.said) {
-		return fmt.Errorf("the transcript has %d messages, %d were put in", len(page), len(r.said))
+	left := r.left()
+	if len(page) != len(left) {
+		return fmt.Errorf("the transcript has %d messages, %d were put in", len(page), len(left))
 	}
 	for i, m := range page {
-		if m.Seq != r.said[i].Seq || m.Text != r.said[i].Text {
-			return fmt.Errorf("message %d is %q, was put in as %q", m.Seq, m.Text, r.said[i].Text)
+		if m.Seq != left[i].Seq || m.Text != left[i].Text {
+			return fmt.Errorf("message %d is %q, was put in as %q", m.Seq, m.Text, left[i].Text)
 		}
 	}
 	return nil

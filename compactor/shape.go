@@ -86,6 +86,7 @@ func (h *History) fitFirstLocked() {
 		}
 	}
 	h.first = first
+	h.edition++
 }
 
 func (h *History) keptFirstLocked() []line {

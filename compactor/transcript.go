@@ -41,8 +41,12 @@ func labelled(m Message, most int) string {
 	at := m.Time.UTC().Format(timeFormat)
 	switch m.Role {
 	case llm.RoleUser:
-		return fmt.Sprintf("<message id=\"%d\" time=\"%s\" from=\"%s\" user=\"%s\">%s</message>",
-			m.Seq, at, attribute(cleanName(m.Author)), attribute(m.AuthorID), content(body(m), most))
+		reply := ""
+		if to := repliedTo(m); to != "" {
+			reply = fmt.Sprintf(" replying_to=\"%s\"", attribute(to))
+		}
+		return fmt.Sprintf("<message id=\"%d\" time=\"%s\" from=\"%s\" user=\"%s\"%s>%s</message>",
+			m.Seq, at, attribute(cleanName(m.Author)), attribute(m.AuthorID), reply, content(body(m), most))
 	case llm.RoleTool:
 		if slices.Contains(neverCleared, m.Tool) {
 			return ""

@@ -26,10 +26,22 @@ type Message struct {
 	CallID string `json:"call_id,omitempty"` // tool: the call this answers
 	Tool   string `json:"tool,omitempty"`    // tool: the name of the tool that ran
 
+	// Images are the pictures that came with it, in order: of a user alone.
+	Images []Image `json:"-"`
+
 	// Native is what the provider added in fields of its own (reasoning, thought
 	// signatures). It is opaque to all but the model that made it, which sends it
 	// back, and only to the same provider.
 	Native json.RawMessage `json:"native,omitempty"`
+}
+
+// Image is a picture in a request. It is sent if Data is a PNG, JPEG, GIF or WebP;
+// else the request says in words that there is one.
+type Image struct {
+	File  int64  // where the picture is kept; whoever makes the request gets Data by it
+	Type  string // media type, as "image/png"; what Data begins with is believed, not this
+	Label string // what the text calls it, in one line: "image of #12: cat.png"
+	Data  []byte // the picture; nil: not at hand
 }
 
 // Call is one wish of the model to run a tool.

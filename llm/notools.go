@@ -31,6 +31,8 @@ func RefusesTools(err error) bool {
 	return errors.As(err, &e) && takesNoTools(e.Message)
 }
 
-func takesNoTools(text string) bool {
-	return slices.ContainsFunc(noToolsTexts, func(pattern *regexp.Regexp) bool { return pattern.MatchString(text) })
+func takesNoTools(text string) bool { return matchesAny(noToolsTexts, text) }
+
+func matchesAny(patterns []*regexp.Regexp, text string) bool {
+	return slices.ContainsFunc(patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(text) })
 }

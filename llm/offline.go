@@ -87,13 +87,17 @@ const (
 
 // lastLine is what a person said last, as the request shows it.
 type lastLine struct {
-	seq, who string // empty when the request does not tell
-	text     string
+	seq, who string   // empty when the request does not tell
+	text     string   // without what came with it
 	content  []string // see words.Content
+	came     []string // the files and pictures that came with it, in words
 }
 
 // header begins a line in a request: number, day, hour, speaker, what it replies to.
 var header = regexp.MustCompile(`(?m)^\[#(\d+) \d{4}-\d\d-\d\d \d\d:\d\d ([^\]]*?)(?:, replying to [^\]]*)?\] ?`)
+
+// attached is a file with what it holds, or anything else that came with a message.
+var attached = regexp.MustCompile(`(?s)\[(file: [^\[\]\n]*)\]\n.*?\n\[end of file\]|\[((?:image|file|video|audio|attachment): [^\[\]\n]*)\]`)
 
 // readTurn returns what was said last and what the tools answered to it.
 func readTurn(messages []Message) (asked lastLine, results []Message) {
@@ -119,7 +123,13 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 		asked.seq, asked.who = text[h[2]:h[3]], text[h[4]:h[5]]
 		text = text[h[1]:]
 	}
-	asked.text = strings.TrimSpace(text)
+	for _, found := range attached.FindAllStringSubmatch(text, -1) {
+		asked.came = append(asked.came, found[1]+found[2])
+	}
+	if images := messages[last].Images; len(asked.came) == 0 && len(images) > 0 {
+		asked.came = []string{images[len(images)-1].label()} // the request did not tell
+	}
+	asked.text = strings.TrimSpace(attached.ReplaceAllString(text, ""))
 	asked.content = words.Content(asked.text)
 	return asked, results
 }

@@ -34,7 +34,7 @@ func refusal(status int, header http.Header, body []byte) *Error {
 		status == http.StatusRequestEntityTooLarge:
 		e.Kind = KindOverflow
 		e.Limit = max(limit, said.window)
-	case e.Kind == KindOverloaded && takesNoTools(text):
+	case e.Kind == KindOverloaded && (takesNoTools(text) || takesNoImages(text)):
 		e.Kind = KindBadRequest // llama.cpp says it with 500, and would say it again
 	}
 	return e

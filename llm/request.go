@@ -5,6 +5,7 @@ package llm
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -24,12 +25,7 @@ func (o *OpenAI) compose(model string, req Request, usage bool) composed {
 		chat:   openai.ChatCompletionRequest{Model: model, Tools: protocolTools(req.Tools)},
 		fields: map[string]any{},
 	}
-	for _, m := range req.Messages {
-		if last := len(c.chat.Messages) - 1; last >= 0 && m.Role == RoleUser && c.chat.Messages[last].Role == openai.ChatMessageRoleUser {
-			// Many models' templates refuse two speakers of one role in a row.
-			c.chat.Messages[last].Content += "\n\n" + m.Text
-			continue
-		}
+	for _, m := range joinUsers(req.Messages) {
 		c.chat.Messages = append(c.chat.Messages, protocolMessage(m))
 		c.native = append(c.native, readNative(m.Native, o.host))
 	}
@@ -64,8 +60,26 @@ func (o *OpenAI) maxTokensField() string {
 	return "max_tokens"
 }
 
+// joinUsers makes one of neighbours in user role: many models' templates refuse two
+// speakers of one role in a row.
+func joinUsers(messages []Message) []Message {
+	joined := make([]Message, 0, len(messages))
+	for _, m := range messages {
+		if last := len(joined) - 1; last >= 0 && m.Role == RoleUser && joined[last].Role == RoleUser {
+			joined[last].Text += "\n\n" + m.Text
+			joined[last].Images = slices.Concat(joined[last].Images, m.Images)
+			continue
+		}
+		joined = append(joined, m)
+	}
+	return joined
+}
+
 func protocolMessage(m Message) openai.ChatCompletionMessage {
-	message := openai.ChatCompletionMessage{Role: string(m.Role), Content: m.Text, ToolCallID: m.CallID}
+	message := openai.ChatCompletionMessage{Role: string(m.Role), ToolCallID: m.CallID}
+	if message.Content = m.Text; m.Role == RoleUser {
+		message.Content, message.MultiContent = protocolContent(m.Text, m.Images)
+	}
 	for _, call := range m.Calls {
 		message.ToolCalls = append(message.ToolCalls, openai.ToolCall{
 			ID:       call.ID,

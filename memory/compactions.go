@@ -65,8 +65,8 @@ func (c *Conversation) insert(tx *sql.Tx, row compactor.Compaction, generation i
 	}
 	var id int64
 	err = tx.QueryRow(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-		messages, children, tokens, model, focus, policy_hash, created_at, landed_at, generation)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+		messages, children, tokens, model, focus, policy_hash, created_at, landed_at, generation, begun_with)
+		VALUES (?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT generation FROM conversations WHERE id = ?1)) RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
 		row.Messages, children, row.Tokens, row.Model, row.Focus, row.PolicyHash, now(), landedAt, landedWith).Scan(&id)
 	if err != nil {
@@ -87,6 +87,31 @@ func (c *Conversation) head(tx *sql.Tx) (head compactor.Head, err error) {
 	}
 	head.Stack, err = c.stack(tx)
 	return head, err
+}
+
+// Head returns the head as it was last committed, and the first messages of the
+// segment as they are now, of one instant.
+func (c *Conversation) Head(ctx context.Context) (head compactor.Head, first []compactor.Message, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		if head, err = c.head(tx); err != nil {
+			return err
+		}
+		first, err = c.first(tx)
+		return err
+	})
+	if err != nil {
+		return compactor.Head{}, nil, c.fail("read the head", err)
+	}
+	return head, first, nil
+}
+
+// first reads the first messages of the segment that somebody addressed to the bot.
+func (c *Conversation) first(tx *sql.Tx) ([]compactor.Message, error) {
+	var start int64
+	if err := tx.QueryRow("SELECT segment_start FROM conversations WHERE id = ?", c.id).Scan(&start); err != nil {
+		return nil, err
+	}
+	return c.messagesOf(tx, "messages INDEXED BY messages_addressed", start, maxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", compactor.MaxKeepFirst)
 }
 
 // Load returns what the view is rebuilt from. It reads the rows of the messages
@@ -126,8 +151,7 @@ func (c *Conversation) load(tx *sql.Tx) (state compactor.State, err error) {
 		}
 		state.Messages = append(state.Messages, verbatim...)
 	}
-	state.First, err = c.messagesOf(tx, "messages INDEXED BY messages_addressed", start, maxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", compactor.MaxKeepFirst)
-	if err != nil {
+	if state.First, err = c.first(tx); err != nil {
 		return state, err
 	}
 	if state.Staged, err = c.compactions(tx, "AND state = 'staged' ORDER BY id"); err != nil {
@@ -211,6 +235,10 @@ func (c *Conversation) hide(tx *sql.Tx, marker compactor.Compaction, generation 
 		}
 	}
 	marker.Kind, marker.State = compactor.Marker, compactor.Active
+	if marker.Messages, err = c.held(tx, marker); err != nil { // whoever planned it may not know yet of a deletion
+		return err
+	}
+	marker.Tokens = compactor.TokensOfCompaction(marker)
 	_, err = c.insert(tx, marker, generation)
 	return err
 }

@@ -69,7 +69,7 @@ func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM conversations
 		WHERE id IN (SELECT conversation FROM inbox)
 		OR id IN (SELECT conversation FROM messages INDEXED BY messages_waiting WHERE answered = 0)
-		OR id IN (SELECT conversation FROM outbox INDEXED BY outbox_unsent WHERE state <> 'sent')
+		OR id IN (SELECT conversation FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))
 		ORDER BY id`)
 }
 

@@ -59,7 +59,7 @@ func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return seqs(page)
+		return slices.DeleteFunc(seqs(page), func(seq int64) bool { return seq > row.To }) // some were deleted
 	}
 	var all []int64
 	for _, id := range row.Children {
@@ -80,7 +80,8 @@ func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
 }
 
 // The whole life of a conversation in random order: whatever is begun, stored,
-// landed, hidden or lost in a crash, each message is always in exactly one place.
+// landed, hidden, edited, deleted or lost in a crash, each message is always in
+// exactly one place, or gone, and each row tells how many it holds.
 func TestCoverage(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(ctx, Options{Dir: dir})
@@ -93,11 +94,30 @@ func TestCoverage(t *testing.T) {
 		round++
 		c := find(t, s, fmt.Sprintf("terminal:%d", round))
 		arrived, taken := 0, int64(0)
-		var jobs []compactor.Job
-		var staged []int64
+		edits, gone := 0, make(map[int64]bool) // what was deleted
+		type work struct {
+			compactor.Job
+			from, to int64
+			touched  bool // one of its messages has changed since it was begun
+		}
+		var jobs, staged []*work
 		between := func(name string) (from, to int64) {
 			a, b := rapid.Int64Range(1, taken).Draw(rt, name+" from"), rapid.Int64Range(1, taken).Draw(rt, name+" to")
 			return min(a, b), max(a, b)
+		}
+		touch := func(n int64, changed bool) {
+			over := func(w *work) bool { return changed && w.from <= n && n <= w.to }
+			for _, j := range jobs {
+				j.touched = j.touched || over(j)
+			}
+			staged = slices.DeleteFunc(staged, over)
+		}
+		stagedIDs := func() (list []int64) {
+			for _, w := range staged {
+				list = append(list, w.ID())
+			}
+			slices.Sort(list)
+			return list
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"deliver": func(rt *rapid.T) {
@@ -119,7 +139,7 @@ func TestCoverage(t *testing.T) {
 				}
 				from, to := between("span")
 				by := rapid.SampledFrom([]compactor.By{worker, builtIn}).Draw(rt, "by")
-				jobs = append(jobs, begin(t, c, leaf, by, from, to))
+				jobs = append(jobs, &work{Job: begin(t, c, leaf, by, from, to), from: from, to: to})
 			},
 			"begin a fold": func(rt *rapid.T) {
 				stack := load(t, c).Head.Stack
@@ -130,7 +150,8 @@ func TestCoverage(t *testing.T) {
 				first := rapid.IntRange(0, len(stack)-2).Draw(rt, "first")
 				children := stack[first : first+2]
 				by := rapid.SampledFrom([]compactor.By{worker, builtIn}).Draw(rt, "by")
-				jobs = append(jobs, begin(t, c, rollup, by, children[0].From, children[1].To, ids(children)...))
+				from, to := children[0].From, children[1].To
+				jobs = append(jobs, &work{Job: begin(t, c, rollup, by, from, to, ids(children)...), from: from, to: to})
 			},
 			"store": func(rt *rapid.T) {
 				if len(jobs) == 0 {
@@ -141,10 +162,12 @@ func TestCoverage(t *testing.T) {
 				if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
 					rt.Fatal(err)
 				}
-				staged = append(staged, j.ID())
+				if !j.touched {
+					staged = append(staged, j)
+				}
 			},
 			"land": func(rt *rapid.T) {
-				land(t, c, staged...)
+				land(t, c, stagedIDs()...)
 				staged = nil
 			},
 			"emergency": func(rt *rapid.T) {
@@ -159,6 +182,30 @@ func TestCoverage(t *testing.T) {
 				}
 				n = rapid.IntRange(1, n).Draw(rt, "messages")
 				hide(t, c, verbatim[0].Seq, verbatim[n-1].Seq)
+			},
+			"edit": func(rt *rapid.T) {
+				if taken == 0 {
+					return
+				}
+				n := rapid.Int64Range(1, taken).Draw(rt, "message")
+				edits++
+				m := said(int(n), fmt.Sprint("text ", edits))
+				m.Time = m.Time.AddDate(0, 0, edits)
+				if seq, changed, err := c.Edit(ctx, m); err != nil || changed == gone[n] || changed && seq != n {
+					rt.Fatalf("message %d is edited: %d, %v, %v; deleted %v", n, seq, changed, err, gone[n])
+				}
+				touch(n, !gone[n])
+			},
+			"delete": func(rt *rapid.T) {
+				if taken == 0 {
+					return
+				}
+				n := rapid.Int64Range(1, taken).Draw(rt, "message")
+				if deleted := remove(rt, c, int(n)); (len(deleted) == 1) == gone[n] {
+					rt.Fatalf("deleted are %v, before: %v", deleted, gone)
+				}
+				touch(n, !gone[n])
+				gone[n] = true
 			},
 			"crash": func(rt *rapid.T) {
 				if rapid.IntRange(0, 4).Draw(rt, "rarely") > 0 {
@@ -178,18 +225,18 @@ func TestCoverage(t *testing.T) {
 			},
 			"": func(rt *rapid.T) {
 				state := peek(t, c)
-				covered := 0
+				left, covered := int(taken)-len(gone), 0
 				for _, row := range state.Head.Stack {
-					covered += int(row.To - row.From + 1)
+					covered += row.Messages
 				}
 				counts, err := c.Counts(ctx)
-				if err != nil || counts.Messages != int(taken) || counts.Waiting != arrived-int(taken) {
+				if err != nil || counts.Messages != left || counts.Waiting != arrived-int(taken) {
 					rt.Fatalf("%d arrived, %d taken up, counted %+v, %v", arrived, taken, counts, err)
 				}
-				if covered+len(state.Messages) != int(taken) {
-					rt.Fatalf("%d covered and %d verbatim of %d: %s", covered, len(state.Messages), taken, shape(state.Head.Stack))
+				if covered+len(state.Messages) != left {
+					rt.Fatalf("%d covered and %d verbatim of %d: %s", covered, len(state.Messages), left, shape(state.Head.Stack))
 				}
-				if !slices.Equal(ids(state.Staged), slices.Sorted(slices.Values(staged))) {
+				if !slices.Equal(ids(state.Staged), stagedIDs()) {
 					rt.Fatalf("staged are %v, not %v", state.Staged, staged)
 				}
 			},

@@ -99,11 +99,15 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 // It returns the memories that are new. A worker saves only from messages no
 // worker saved from before, the built-in summarizer only from those nobody did:
 // other drafts are dropped without a word. The built-in's memories of messages
-// that a worker has read now give way to the worker's.
+// that a worker has read now give way to the worker's. If a message of the span was
+// edited or deleted since the job was begun, nothing is stored and the row is stale.
 func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []compactor.MemoryDraft, err error) {
 	c := j.conversation
 	err = c.store.update(ctx, func(tx *sql.Tx) error {
 		fresh = nil
+		if touched, err := j.touched(tx); err != nil || touched {
+			return errors.Join(err, c.setState(tx, j.row.ID, compactor.Stale))
+		}
 		builtIn := j.ofBuiltIn(tx, summary.Memories)
 		extracted := ""
 		switch {
@@ -143,6 +147,15 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 		return nil, j.fail("store the summary", err)
 	}
 	return fresh, nil
+}
+
+// touched tells whether a message of the span was edited or deleted since the job
+// was begun.
+func (j *job) touched(tx *sql.Tx) (touched bool, err error) {
+	low, high := j.conversation.rows(j.row.From, j.row.To)
+	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
+		WHERE id BETWEEN ? AND ? AND changed_with > (SELECT begun_with FROM compactions WHERE id = ?))`, low, high, j.row.ID).Scan(&touched)
+	return touched, err
 }
 
 // ofBuiltIn checks what the built-in summarizer wants saved, and skips what is none.

@@ -45,7 +45,7 @@ func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head 
 		}
 		if ok {
 			stackChanged = true
-		} else if err := c.setState(tx, id, compactor.Stale); err != nil {
+		} else if err := c.makeStale(tx, id); err != nil {
 			return head, nil, err
 		}
 	}
@@ -62,12 +62,9 @@ func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head 
 	return head, landed, nil
 }
 
-// landOne makes a staged row active if it may land, and tells whether it may.
+// landOne makes a staged row active if it may land, and tells whether it may. What
+// it read stands there still: edits and deletions make what is staged stale.
 func (c *Conversation) landOne(tx *sql.Tx, row compactor.Compaction, generation int64) (bool, error) {
-	touched, err := c.touched(tx, row)
-	if err != nil || touched {
-		return false, err
-	}
 	below, err := c.covering(tx, row.From, row.To)
 	if err != nil {
 		return false, err
@@ -81,17 +78,11 @@ func (c *Conversation) landOne(tx *sql.Tx, row compactor.Compaction, generation 
 	if err != nil || !ok {
 		return false, err
 	}
-	return true, changed(tx, "UPDATE compactions SET state = 'active', landed_at = ?, generation = ? WHERE id = ?", now(), generation, row.ID)
-}
-
-// touched tells whether a message of the row's span was edited or deleted since it was read.
-func (c *Conversation) touched(tx *sql.Tx, row compactor.Compaction) (touched bool, err error) {
-	low, high := c.rows(row.From, row.To)
-	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
-		WHERE id BETWEEN ? AND ? AND (edited_at IS NOT NULL OR deleted_at IS NOT NULL)
-		AND max(coalesce(edited_at, 0), coalesce(deleted_at, 0)) >= (SELECT created_at FROM compactions WHERE id = ?))`,
-		low, high, row.ID).Scan(&touched)
-	return touched, err
+	messages, err := c.held(tx, row) // counted anew: one may have been deleted between plan and begin
+	if err != nil {
+		return false, err
+	}
+	return true, changed(tx, "UPDATE compactions SET state = 'active', messages = ?, landed_at = ?, generation = ? WHERE id = ?", messages, now(), generation, row.ID)
 }
 
 // fold puts the rows below a rollup behind it. They must leave no message of its
@@ -110,9 +101,7 @@ func (c *Conversation) fold(tx *sql.Tx, row compactor.Compaction, below []compac
 			return false, err
 		}
 	}
-	messages := 0 // counted anew: a child that was split meanwhile holds fewer than when it was read
 	for _, child := range below {
-		messages += child.Messages
 		if err := changed(tx, "UPDATE compactions SET state = 'folded', parent = ? WHERE id = ?", row.ID, child.ID); err != nil {
 			return false, err
 		}
@@ -121,7 +110,7 @@ func (c *Conversation) fold(tx *sql.Tx, row compactor.Compaction, below []compac
 	if err != nil {
 		return false, err
 	}
-	return true, changed(tx, "UPDATE compactions SET children = ?, messages = ? WHERE id = ?", children, messages, row.ID)
+	return true, changed(tx, "UPDATE compactions SET children = ? WHERE id = ?", children, row.ID)
 }
 
 // giveWay replaces the markers and built-in summaries below a row. What of them

@@ -73,18 +73,18 @@ func TestLand(t *testing.T) {
 		}, "marker emergency 1-3, leaf worker 4-9", compactor.Stale},
 		{"a leaf is stale when one of its messages was edited", func(t *testing.T, c *Conversation) []int64 {
 			id := stage(t, c, leaf, worker, 1, 5)
-			run(t, c.store, "UPDATE messages SET edited_at = ? WHERE seq = 5", now())
+			edit(t, c, 5, "other words")
 			return []int64{id}
 		}, "", compactor.Stale},
 		{"a leaf is stale when one of its messages was deleted", func(t *testing.T, c *Conversation) []int64 {
 			id := stage(t, c, leaf, worker, 1, 5)
-			run(t, c.store, "UPDATE messages SET deleted_at = ? WHERE seq = 1", now())
+			remove(t, c, 1)
 			return []int64{id}
 		}, "", compactor.Stale},
 		{"an edit before it was read, or beside its span, does no harm", func(t *testing.T, c *Conversation) []int64 {
-			run(t, c.store, "UPDATE messages SET edited_at = ? WHERE seq = 3", now()-1000)
+			edit(t, c, 3, "other words")
 			id := stage(t, c, leaf, worker, 1, 5)
-			run(t, c.store, "UPDATE messages SET edited_at = ? WHERE seq = 6", now())
+			edit(t, c, 6, "other words")
 			return []int64{id}
 		}, "leaf worker 1-5", compactor.Active},
 		{"a rollup folds its children", func(t *testing.T, c *Conversation) []int64 {
@@ -192,7 +192,7 @@ func TestAHealedRollupTakesPlaceAndChildren(t *testing.T) {
 func TestMarkersLeftByALanding(t *testing.T) {
 	c := imported(t, 10)
 	hide(t, c, 1, 10)
-	run(t, c.store, "UPDATE messages SET deleted_at = 1 WHERE seq = 9")
+	remove(t, c, 9)
 	head, _ := land(t, c, stage(t, c, leaf, worker, 1, 7))
 	left := head.Stack[1]
 	if left.Messages != 2 || !left.FromTime.Equal(said(8, "").Time) || !left.ToTime.Equal(said(10, "").Time) {
@@ -315,7 +315,7 @@ func TestJobLife(t *testing.T) {
 	})
 	t.Run("it reads its span in pages, without what was deleted", func(t *testing.T) {
 		c := imported(t, 9)
-		run(t, c.store, "UPDATE messages SET deleted_at = 1 WHERE seq = 4")
+		remove(t, c, 4)
 		j := begin(t, c, leaf, worker, 1, 9)
 		page, err := j.Messages(ctx, 3, 8, 3)
 		if err != nil || !slices.Equal(seqs(page), []int64{3, 5, 6}) {

@@ -120,6 +120,32 @@ func peek(t tester, c *Conversation) (state compactor.State) {
 	return state
 }
 
+// edit changes the text of message number n, as said numbers them, a day later.
+func edit(t tester, c *Conversation, n int, text string) (seq int64) {
+	t.Helper()
+	m := said(n, text)
+	m.Time = m.Time.AddDate(0, 0, 1)
+	seq, changed, err := c.Edit(ctx, m)
+	if err != nil || !changed {
+		t.Errorf("edit of message %d: changed %v, %v", n, changed, err)
+	}
+	return seq
+}
+
+// remove deletes messages, as said numbers them.
+func remove(t tester, c *Conversation, numbers ...int) []int64 {
+	t.Helper()
+	var ids []string
+	for _, n := range numbers {
+		ids = append(ids, said(n, "").ID)
+	}
+	seqs, err := c.Delete(ctx, ids)
+	if err != nil {
+		t.Errorf("deletion of messages %v: %v", numbers, err)
+	}
+	return seqs
+}
+
 // begin starts a row of the given kind and maker over [from, to].
 func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) compactor.Job {
 	t.Helper()
@@ -210,7 +236,7 @@ func call(tools []llm.Tool, name, arguments string) (string, error) {
 func dump(t testing.TB, s *Store) string {
 	t.Helper()
 	var out bytes.Buffer
-	for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox"} {
+	for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses"} {
 		rows, err := s.read.Query("SELECT * FROM " + table)
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"fmt"
 
 	"cairn/compactor"
-	"cairn/words"
 )
 
 // save writes a draft that was checked. The same fact is one row, however often
@@ -53,7 +52,7 @@ func (c *Conversation) insertMemory(tx *sql.Tx, d draft) (id int64, err error) {
 	if _, err := c.addSources(tx, id, d.sources); err != nil {
 		return 0, err
 	}
-	counts, length := count(words.Content(d.Content + " " + d.About))
+	counts, length := count(memoryTerms(d.Content, d.About))
 	for term, tf := range counts {
 		_, err := tx.Exec("INSERT INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, ?, ?, ?, ?)", term, c.id, id, tf, length)
 		if err != nil {

@@ -34,7 +34,7 @@ func TestWorkerSaves(t *testing.T) {
 	}
 	t.Run("what is wrong is said at once, in words the model can act on", func(t *testing.T) {
 		c := imported(t, 9)
-		run(t, c.store, "UPDATE messages SET deleted_at = 1 WHERE seq = 4")
+		remove(t, c, 4)
 		j := begin(t, c, leaf, worker, 2, 6)
 		for _, test := range []struct{ arguments, want string }{
 			{`{"content": " ", "kind": "fact", "messages": [2]}`, "content is empty"},

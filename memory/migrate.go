@@ -13,8 +13,11 @@ import (
 //go:embed migrations/1.sql
 var migration1 string
 
+//go:embed migrations/2.sql
+var migration2 string
+
 // migrations lead from each version to the next. One that was released never changes.
-var migrations = []string{migration1}
+var migrations = []string{migration1, migration2}
 
 // migrate brings the file up to date. The version is read inside the transaction
 // that changes it, so that of several processes one migrates and the others wait.

@@ -8,6 +8,23 @@ import (
 	"fmt"
 )
 
+// Post puts the pieces of a reply into the outbox that is the answer to no turn: a
+// notice. A reply that is there already, by its id, is not posted again.
+func (c *Conversation) Post(ctx context.Context, o Outcome) error {
+	err := c.store.update(ctx, func(tx *sql.Tx) error {
+		var posted bool
+		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?)", c.id, o.Reply).Scan(&posted)
+		if err != nil || posted {
+			return err
+		}
+		return c.post(tx, o)
+	})
+	if err != nil {
+		return c.fail("post reply "+o.Reply, err)
+	}
+	return nil
+}
+
 // post puts the pieces of a reply into the outbox.
 func (c *Conversation) post(tx *sql.Tx, o Outcome) error {
 	if o.Reply == "" {
@@ -27,7 +44,7 @@ func (c *Conversation) post(tx *sql.Tx, o Outcome) error {
 	return nil
 }
 
-// Outbox returns the pieces that were not sent, in the order they are to be sent.
+// Outbox returns the pieces that are still to be sent, in the order they are to be sent.
 func (c *Conversation) Outbox(ctx context.Context) (unsent []Piece, err error) {
 	err = c.store.view(ctx, func(tx *sql.Tx) error {
 		return each(tx, func(rows *sql.Rows) error {
@@ -39,7 +56,7 @@ func (c *Conversation) Outbox(ctx context.Context) (unsent []Piece, err error) {
 			unsent = append(unsent, p)
 			return fromJSON(to, &unsent[len(unsent)-1].To)
 		}, `SELECT id, reply, part, parts, answers, text, failure, state = 'sending'
-			FROM outbox INDEXED BY outbox_unsent WHERE conversation = ? AND state <> 'sent' ORDER BY id`, c.id)
+			FROM outbox INDEXED BY outbox_unsent WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, c.id)
 	})
 	if err != nil {
 		return nil, c.fail("read outbox", err)
@@ -48,16 +65,23 @@ func (c *Conversation) Outbox(ctx context.Context) (unsent []Piece, err error) {
 }
 
 // Sending notes that a piece is being handed to the door. ErrNotFound: there is no
-// such piece, or it was sent.
+// such piece, or it was sent or dropped.
 func (c *Conversation) Sending(ctx context.Context, row int64) error {
-	return c.mark(ctx, row, "UPDATE outbox SET state = 'sending' WHERE id = ? AND conversation = ? AND state <> 'sent'", row, c.id)
+	return c.mark(ctx, row, "UPDATE outbox SET state = 'sending' WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')", row, c.id)
 }
 
 // Sent notes that a piece has arrived, and the platform's id of it. ErrNotFound:
-// there is no such piece, or it was sent before.
+// there is no such piece, or it was sent or dropped before.
 func (c *Conversation) Sent(ctx context.Context, row int64, platformID string) error {
-	return c.mark(ctx, row, "UPDATE outbox SET state = 'sent', platform_id = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state <> 'sent'",
+	return c.mark(ctx, row, "UPDATE outbox SET state = 'sent', platform_id = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
 		platformID, now(), row, c.id)
+}
+
+// Drop takes a piece out of the outbox that can never be sent, and keeps the reason.
+// ErrNotFound: there is no such piece, or it was sent or dropped before.
+func (c *Conversation) Drop(ctx context.Context, row int64, why string) error {
+	return c.mark(ctx, row, "UPDATE outbox SET state = 'dropped', error = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
+		why, now(), row, c.id)
 }
 
 func (c *Conversation) mark(ctx context.Context, row int64, query string, args ...any) error {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -102,7 +103,9 @@ func TestOpen(t *testing.T) {
 	})
 	t.Run("a message cannot stand in a conversation that is none", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
-		_, err := s.write.Exec(`INSERT INTO messages VALUES (1 << 32 | 1, 1, 'user', 'x', '', '', '', '', '', '', '', '', '', 0, 0, 0, 2, 0, 0, NULL, NULL)`)
+		_, err := s.write.Exec(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
+			calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens)
+			VALUES (1 << 32 | 1, 1, 'user', 'x', '', '', '', '', '', '', '', '', '', 0, 0, 0, 2, 0, 0)`)
 		if err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
 			t.Errorf("got %v", err)
 		}
@@ -143,7 +146,7 @@ func TestMigration(t *testing.T) {
 		defer func() { migrations = known }()
 		dir := t.TempDir()
 		leaveStore(t, dir)
-		migrations = append(known[:1:1], "CREATE TABLE more (x INTEGER) STRICT", "CREATE TABLE more (x INTEGER) STRICT")
+		migrations = append(slices.Clone(known), "CREATE TABLE more (x INTEGER) STRICT", "CREATE TABLE more (x INTEGER) STRICT")
 		if s, err := Open(ctx, Options{Dir: dir}); err == nil {
 			s.Close()
 			t.Fatal("opened")
@@ -162,7 +165,7 @@ func TestMigration(t *testing.T) {
 		defer func() { migrations = known }()
 		dir := t.TempDir()
 		leaveStore(t, dir)
-		migrations = append(known[:1:1], "CREATE TABLE more (x INTEGER) STRICT")
+		migrations = append(slices.Clone(known), "CREATE TABLE more (x INTEGER) STRICT")
 		_, err := Open(ctx, Options{Dir: dir, Shared: true})
 		if err == nil || !strings.Contains(err.Error(), "start the bot once") {
 			t.Errorf("got %v", err)

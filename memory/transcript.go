@@ -31,8 +31,8 @@ func (c *Conversation) rows(from, to int64) (low, high int64) {
 	return c.row(from), c.row(to)
 }
 
-const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to,
-	calls, call_id, tool, native, said_at, addressed, tokens`
+const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
+	calls, call_id, tool, native, said_at, addressed, optional, tokens`
 
 // messages reads the messages of [from, to] that were not deleted, oldest first.
 // rest goes on after the WHERE clause.
@@ -55,8 +55,8 @@ func scanMessage(rows *sql.Rows) (compactor.Message, error) {
 	var m compactor.Message
 	var attachments, calls, native string
 	var saidAt int64
-	err := rows.Scan(&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo,
-		&calls, &m.CallID, &m.Tool, &native, &saidAt, &m.Addressed, &m.Tokens)
+	err := rows.Scan(&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.ReplySeq, &m.Quote,
+		&calls, &m.CallID, &m.Tool, &native, &saidAt, &m.Addressed, &m.Optional, &m.Tokens)
 	if err != nil {
 		return m, err
 	}
@@ -102,6 +102,29 @@ func (c *Conversation) Transcript(ctx context.Context, from int64, limit int) (p
 	return page, nil
 }
 
+// Message returns one message. ErrNotFound: there is no such message, or it was deleted.
+func (c *Conversation) Message(ctx context.Context, seq int64) (m compactor.Message, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		m, err = c.message(tx, seq)
+		return err
+	})
+	if err != nil {
+		return m, c.fail(fmt.Sprintf("read message %d", seq), err)
+	}
+	return m, nil
+}
+
+func (c *Conversation) message(tx *sql.Tx, seq int64) (compactor.Message, error) {
+	found, err := c.messages(tx, seq, seq, "")
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return compactor.Message{}, err
+	}
+	return found[0], nil
+}
+
 // The states of a turn. Its first message keeps it; the others have none.
 const (
 	waiting  = 0
@@ -124,9 +147,9 @@ func (c *Conversation) newPen(tx *sql.Tx) (*pen, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.message, err = tx.Prepare(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
-		calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	p.message, err = tx.Prepare(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
+		calls, call_id, tool, native, said_at, saved_at, addressed, optional, answered, attempts, tokens)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	if err != nil {
 		return nil, err
 	}
@@ -152,12 +175,17 @@ func (p *pen) write(m compactor.Message, turn any) error {
 	if turn == waiting {
 		attempts = 1
 	}
-	_, err = p.message.Exec(p.c.row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo,
-		calls, m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), now(), m.Addressed, turn, attempts, m.Tokens)
+	_, err = p.message.Exec(p.c.row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.ReplySeq, m.Quote,
+		calls, m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), now(), m.Addressed, m.Optional, turn, attempts, m.Tokens)
 	if err != nil {
 		return fmt.Errorf("write message %d: %w", m.Seq, err)
 	}
 	p.next = m.Seq + 1
+	return p.index(m)
+}
+
+// index puts the words of a message into the search index.
+func (p *pen) index(m compactor.Message) error {
 	counts, length := count(indexed(m))
 	for term, tf := range counts {
 		if _, err := p.term.Exec(p.c.id, term, m.Seq, tf, length); err != nil {

@@ -26,9 +26,11 @@ func (c *Conversation) Unanswered(ctx context.Context) (turn Turn, ok bool, err 
 		}
 		turn.Since = at(since)
 		said, err := c.messages(tx, turn.Seq, maxSeq, "AND turn = ? ORDER BY id", turn.Seq)
+		turn.Optional = true
 		for _, m := range said {
 			if m.Addressed {
 				turn.To = append(turn.To, m.ID)
+				turn.Optional = turn.Optional && m.Optional
 			}
 		}
 		return err

@@ -25,14 +25,20 @@ type Inbound struct {
 	Text        string
 	Attachments []compactor.Attachment
 	ReplyTo     string    // the platform's id of the message it replies to
+	Quote       string    // how that message begins and who said it: `Ada: "shall we…"`
 	Time        time.Time // when it was said
-	Addressed   bool      // somebody wants an answer
+	Addressed   bool      // somebody wants an answer: the bot was mentioned, replied to, or is alone with them
+	Thread      bool      // said in a thread, where the bot goes on answering once it was addressed, until /stop
+	Optional    bool      // nobody addressed the bot, which is asked all the same and may stay silent; the hub's to set
+	Bot         bool      // said by another program
+	Incomplete  bool      // the door can find out more: names, files; see channel.Completer
 }
 
 // Receipt is what became of a delivered message.
 type Receipt struct {
-	Fresh bool  // false: it was here already
-	Seq   int64 // its place, if it has been taken up; 0: it waits in the inbox
+	Fresh     bool  // false: it was here already
+	Seq       int64 // its place, if it has been taken up; 0: it waits in the inbox
+	Addressed bool  // as it was stored: in a thread the bot may answer on unaddressed
 }
 
 // Turn is an unanswered turn, found at start.
@@ -41,6 +47,7 @@ type Turn struct {
 	Attempts int       // how often it was begun, this time included
 	Since    time.Time // when it was taken up
 	To       []string  // the platform ids of its addressed messages
+	Optional bool      // nobody asked for an answer: the bot may stay silent
 }
 
 // Outcome ends a turn: one transaction writes all of it.
@@ -87,4 +94,11 @@ type Memory struct {
 type Found struct {
 	compactor.Message
 	Score float64
+}
+
+// Gap is a conversation that may have missed messages: those after one of which
+// the platform id is After.
+type Gap struct {
+	Conversation string
+	After        string
 }

@@ -36,7 +36,14 @@ const (
 	a      = `{"role":"tool","tool_call_id":"a","content":""}`
 	b      = `{"role":"tool","tool_call_id":"b","content":"2"}`
 	reply  = `{"role":"assistant","content":"hello"}`
+	shown  = `{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}`
+	words  = `{"type":"text","text":"look"}`
 )
+
+// parts is a message whose content is a list.
+func parts(role string, parts ...string) string {
+	return `{"role":"` + role + `","content":[` + strings.Join(parts, ",") + `]}`
+}
 
 func TestServerTakesWhatAStrictProviderTakes(t *testing.T) {
 	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("ok") })
@@ -46,6 +53,8 @@ func TestServerTakesWhatAStrictProviderTakes(t *testing.T) {
 		{system, user, reply, user},
 		{user, calls, b, a},
 		{user, calls, a, b, reply, user, calls, a, b}, // ids may come again in another message
+		{parts("user", shown)},
+		{parts("system", words), parts("user", words, shown, words, shown)},
 	} {
 		if status, body := post(t, server, strings.Join(messages, ","), ""); status != http.StatusOK {
 			t.Errorf("%v: %d %s", messages, status, body)
@@ -81,6 +90,16 @@ func TestServerRefusesWhatAStrictProviderRefuses(t *testing.T) {
 		"one id twice":              {user + "," + one + "," + a, "", "there twice"},
 		"arguments that are broken": {user + "," + strings.ReplaceAll(calls, `"{}"`, `"{"`) + "," + a + "," + b, "", "JSON arguments"},
 		"a schema that is broken":   {user, `,"tools":[{"type":"function","function":{"name":"f","parameters":"x"}}]`, "no schema"},
+		"parts of nothing":          {parts("user"), "", "a list of nothing"},
+		"an empty part":             {parts("user", `{"type":"text","text":""}`), "", "no part of type text"},
+		"an unknown part":           {parts("user", `{"type":"input_image","image_url":{"url":"x"}}`), "", "no part of type text"},
+		"a picture on the web":      {parts("user", `{"type":"image_url","image_url":{"url":"https://example.org/cat.png"}}`), "", "no data URL"},
+		"a picture of no type":      {parts("user", `{"type":"image_url","image_url":{"url":"data:;base64,iVBORw0KGgo="}}`), "", "no data URL"},
+		"a picture that is broken":  {parts("user", `{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo"}}`), "", "no base64"},
+		"a picture of another type": {parts("user", `{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,iVBORw0KGgo="}}`), "", "appears to be image/png"},
+		"a picture of the system":   {parts("system", shown) + "," + user, "", "only a user"},
+		"a picture of an assistant": {user + "," + parts("assistant", shown) + "," + user, "", "only a user"},
+		"a picture of a tool":       {user + "," + calls + "," + strings.Replace(a, `""`, "["+shown+"]", 1) + "," + b, "", "only a user"},
 		"two tools of one name":     {user, `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}},{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`, "two named f"},
 	} {
 		t.Run(name, func(t *testing.T) {

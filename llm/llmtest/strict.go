@@ -3,6 +3,7 @@
 package llmtest
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,9 +29,10 @@ type Request struct {
 
 // Message is one of a request's messages.
 type Message struct {
-	Role       llm.Role `json:"role"`
-	Content    *string  `json:"content"` // nil: the field was missing or null
-	ToolCallID string   `json:"tool_call_id"`
+	Role       llm.Role    `json:"role"`
+	Content    *string     `json:"-"` // nil: the field was missing or null; of parts, their text
+	Images     []llm.Image `json:"-"` // of parts: type and data
+	ToolCallID string      `json:"tool_call_id"`
 	ToolCalls  []struct {
 		ID       string `json:"id"`
 		Type     string `json:"type"`
@@ -57,7 +59,10 @@ func (m *Message) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, (*plain)(m)); err != nil {
 		return err
 	}
-	return json.Unmarshal(raw, &m.Body)
+	if err := json.Unmarshal(raw, &m.Body); err != nil {
+		return err
+	}
+	return m.readContent(m.Body["content"])
 }
 
 // Tool is one of a request's tools.
@@ -78,8 +83,18 @@ func (r Request) Last() Message {
 	return r.Messages[len(r.Messages)-1]
 }
 
-// Tokens estimates what messages and tools cost: a token for four bytes of JSON.
-func (r Request) Tokens() int { return (len(r.Body["messages"]) + len(r.Body["tools"])) / 4 }
+// Tokens estimates what messages and tools cost: a token for four bytes of JSON,
+// and imageTokens for a picture.
+func (r Request) Tokens() int {
+	size, images := len(r.Body["messages"])+len(r.Body["tools"]), 0
+	for _, m := range r.Messages {
+		for _, image := range m.Images {
+			size -= base64.StdEncoding.EncodedLen(len(image.Data))
+			images++
+		}
+	}
+	return size/4 + images*imageTokens
+}
 
 // parseRequest reads a request, as far as it can, and says what is wrong with it.
 func parseRequest(body []byte) (Request, error) {
@@ -125,6 +140,9 @@ func checkMessages(messages []Message) error {
 		if m.Content == nil {
 			return fail("content is missing")
 		}
+		if len(m.Images) > 0 && m.Role != llm.RoleUser {
+			return fail("only a user may show pictures")
+		}
 		if m.Role != llm.RoleTool && len(owed) > 0 {
 			return fail("%d calls before it have no result", len(owed))
 		}
@@ -137,7 +155,7 @@ func checkMessages(messages []Message) error {
 				return fail("it is empty")
 			}
 		case llm.RoleUser:
-			if *m.Content == "" {
+			if *m.Content == "" && len(m.Images) == 0 {
 				return fail("it is empty")
 			}
 			if i > 0 && messages[i-1].Role == llm.RoleUser {

@@ -1,0 +1,100 @@
+package compactor
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// Edits and deletions by people. The store has written them; here they reach the
+// view. What it shows of them in the head, summaries and copies of first messages,
+// is read again before the next request, for a landing may be on its way meanwhile.
+
+// Edited shows a message in its new form.
+func (c *Compactor) Edited(m Message) {
+	c.h.edited(m)
+	c.outdated = true
+}
+
+// Deleted takes messages out of the view.
+func (c *Compactor) Deleted(seqs []int64) {
+	c.h.deleted(seqs)
+	c.outdated = true
+}
+
+// errOutdated is returned by Request when the disk does not tell what people have
+// deleted: better no request than one that repeats it.
+var errOutdated = errors.New("edits and deletions could not be read")
+
+// reread shows the head as it is after edits and deletions.
+func (c *Compactor) reread(ctx context.Context) {
+	if !c.outdated {
+		return
+	}
+	head, first, err := c.o.Records.Head(ctx)
+	if err != nil {
+		c.o.Log.Warn("edits and deletions could not be read yet", "error", err)
+		return
+	}
+	c.h.setFirst(first)
+	c.h.swap(head)
+	c.outdated = false
+}
+
+func (h *History) edited(m Message) {
+	h.mu.Lock()
+	sh := h.shape
+	h.mu.Unlock()
+	l := lineOf(m, sh)
+	h.revise(func(lines []line) []line {
+		i := slices.IndexFunc(lines, func(old line) bool { return old.Seq == m.Seq })
+		if i < 0 {
+			return lines
+		}
+		lines = slices.Clone(lines)
+		lines[i] = l
+		return lines
+	})
+}
+
+func (h *History) deleted(seqs []int64) {
+	h.revise(func(lines []line) []line {
+		gone := func(l line) bool { return slices.Contains(seqs, l.Seq) }
+		if !slices.ContainsFunc(lines, gone) {
+			return lines
+		}
+		return slices.DeleteFunc(slices.Clone(lines), gone)
+	})
+}
+
+// revise puts in place of the lines what f makes of them without the lock. Lines
+// may leave or be cleared meanwhile, by a worker's landing; then f is asked again.
+// It must not write to what it is given: snapshots share it.
+func (h *History) revise(f func([]line) []line) {
+	for {
+		h.mu.Lock()
+		old, clearedTo := h.lines, h.clearedTo
+		h.mu.Unlock()
+		lines := f(old)
+		h.mu.Lock()
+		if len(h.lines) == len(old) && h.clearedTo == clearedTo {
+			h.setLinesLocked(lines)
+			h.mu.Unlock()
+			return
+		}
+		h.mu.Unlock()
+	}
+}
+
+// setFirst renews the copies of the first messages.
+func (h *History) setFirst(messages []Message) {
+	first := make([]line, len(messages))
+	for i, m := range messages {
+		first[i] = line{Message: m}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.first = first
+	h.fitFirstLocked()
+	h.headText, h.headCost = renderHead(h.keptFirstLocked(), h.head.Stack)
+}

@@ -1,0 +1,140 @@
+package compactor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/llm"
+)
+
+// picture is a message that came with a kept picture, of so many bytes each.
+func picture(seq int64, sizes ...int64) Message {
+	m := user(seq, "look")
+	for i, size := range sizes {
+		m.Attachments = append(m.Attachments, Attachment{
+			Kind: "image", Name: fmt.Sprintf("%d-%d.png", seq, i), Type: "image/png", Size: size, File: 100*seq + int64(i),
+		})
+	}
+	return m
+}
+
+// files are the pictures that messages show, in order.
+func files(messages []llm.Message) (files []int64) {
+	for _, m := range messages {
+		for _, image := range m.Images {
+			files = append(files, image.File)
+		}
+	}
+	return files
+}
+
+func TestAPictureCostsTheSameWhateverItsSize(t *testing.T) {
+	small, large := TokensOf(picture(1, 1)), TokensOf(picture(1, 4<<20))
+	if small < pictureTokens || large < pictureTokens || large > pictureTokens+60 {
+		t.Errorf("a small one costs %d tokens, a large one %d", small, large)
+	}
+	if two := TokensOf(picture(1, 1, 1)); two < 2*pictureTokens || two > 2*pictureTokens+80 {
+		t.Errorf("two cost %d", two)
+	}
+	t.Run("and nothing if it is not kept, or not a person's", func(t *testing.T) {
+		for role, file := range map[llm.Role]int64{llm.RoleUser: 0, llm.RoleAssistant: 7} {
+			m := picture(1, 1000)
+			m.Role, m.Attachments[0].File = role, file
+			if got := TokensOf(m); got > 60 || linesOf(m)[0].pictures != 0 {
+				t.Errorf("%s: it costs %d tokens", role, got)
+			}
+		}
+	})
+	t.Run("and the worker pays for its words alone", func(t *testing.T) {
+		items := itemsOf([]Message{picture(1, 1000, 1000)}, 100)
+		if items[0].tokens > 80 || !strings.Contains(items[0].text, "[image: 1-0.png, image/png, 1 kB]") {
+			t.Errorf("%d tokens: %s", items[0].tokens, items[0].text)
+		}
+	})
+}
+
+func TestPicturesAreLeftOutBeforeWords(t *testing.T) {
+	m := picture(1, 1, 1, 1)
+	whole := linesOf(m)[0]
+	words := whole.tokens - 3*pictureTokens
+	for name, c := range map[string]struct{ clipTo, pictures, tokens int }{
+		"all fit":  {whole.tokens, 3, whole.tokens},
+		"two fit":  {whole.tokens - 1, 2, words + 2*pictureTokens},
+		"one fits": {words + pictureTokens, 1, words + pictureTokens},
+		"none do":  {words, 0, words},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if l := lineOf(m, shape{clipTo: c.clipTo}); l.pictures != c.pictures || l.tokens != c.tokens || l.text != whole.text {
+				t.Errorf("%d pictures, %d tokens, %q", l.pictures, l.tokens, l.text)
+			}
+		})
+	}
+	t.Run("nor do all words", func(t *testing.T) {
+		m.Text = strings.Repeat("word ", 1000)
+		if l := lineOf(m, shape{clipTo: 200}); l.pictures != 0 || l.tokens > 200 || !strings.Contains(l.text, "left out") {
+			t.Errorf("%d pictures, %d tokens, %q", l.pictures, l.tokens, l.text)
+		}
+	})
+}
+
+func TestPicturesStandInTheirMessageInOrder(t *testing.T) {
+	answer := Message{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Text: "a cat"}
+	nameless := picture(5, 1)
+	nameless.Attachments[0].Name = "]\n"
+	got := renderMessages("", "<kept>\nold\n</kept>", linesOf(picture(1, 1), picture(2, 1, 1), answer, user(4, "and?"), nameless), "time: now")
+	if len(got) != 3 || got[1].Images != nil {
+		t.Fatalf("got %+v", got)
+	}
+	if got, want := files(got), []int64{100, 200, 201, 500}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	first := got[0].Images[0]
+	if first.Label != "image of #1: 1-0.png" || first.Type != "image/png" || first.Data != nil {
+		t.Errorf("got %+v", first)
+	}
+	if label := got[2].Images[0].Label; label != "image of #5" {
+		t.Errorf("the label is %q", label)
+	}
+}
+
+func TestTheNewestPicturesAreShown(t *testing.T) {
+	t.Run("and what is gone stays gone, the cache is thrown away once in several", func(t *testing.T) {
+		var lines []line
+		var before []int64
+		changes := 0
+		for seq := int64(1); seq <= 60; seq++ {
+			lines = append(lines, linesOf(picture(seq, 1000), Message{Seq: 100 + seq, Role: llm.RoleAssistant, Text: "nice"})...)
+			now := files(renderMessages("", "", lines, ""))
+			if len(now) > mostPictures || now[len(now)-1] != 100*seq || seq > mostPictures && len(now) <= mostPictures/2-1 {
+				t.Fatalf("after %d pictures %v are shown", seq, now)
+			}
+			if !slices.IsSorted(now) {
+				t.Fatalf("out of order: %v", now)
+			}
+			if !slices.Equal(now[:len(now)-1], before) {
+				changes++
+				if kept := before[len(before)-(len(now)-1):]; !slices.Equal(now[:len(now)-1], kept) {
+					t.Fatalf("%v became %v", before, now)
+				}
+			}
+			before = now
+		}
+		if most := 60 / (mostPictures / 2); changes == 0 || changes > most {
+			t.Errorf("old messages changed %d times, want at most %d", changes, most)
+		}
+	})
+	t.Run("as far as a request may be large", func(t *testing.T) {
+		var lines []line
+		for seq := int64(1); seq <= 5; seq++ {
+			lines = append(lines, linesOf(picture(seq, 5_000_000))...)
+		}
+		if got, want := files(renderMessages("", "", lines, "")), []int64{400, 500}; !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		if got := files(renderMessages("", "", linesOf(picture(1, mostPictureBytes+1)), "")); len(got) != 0 {
+			t.Errorf("one that is too large is shown: %v", got)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package compactor_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// show delivers a message with a picture, which nobody answers.
+func (r *rig) show(text string, data []byte) compactor.Message {
+	r.t.Helper()
+	n := len(r.said) + 1
+	_, err := r.conv.Deliver(r.t.Context(), memory.Inbound{
+		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text, Time: time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC),
+		Attachments: []compactor.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: data}},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	taken, err := r.conv.TakeUp(r.t.Context(), compactor.BurstBudget(r.window), time.Time{})
+	if err != nil || len(taken) != 1 {
+		r.t.Fatalf("took up %d messages, %v", len(taken), err)
+	}
+	r.c.History().Append(taken...)
+	r.c.History().Stored()
+	r.said = append(r.said, taken...)
+	r.c.Check(r.t.Context())
+	return taken[0]
+}
+
+func TestPicturesOfTheStoreAreShown(t *testing.T) {
+	worker := &llmtest.Model{Func: good}
+	r := newRig(t, 100_000, worker)
+	before := r.c.Gauge().Used
+	shown := r.show("my cat", []byte("\x89PNG\r\n\x1a\n"))
+	r.talk("what is it?")
+	r.hear("well")
+
+	t.Run("by their reference, after a restart too", func(t *testing.T) {
+		view := r.request()
+		if len(view[1].Images) != 1 || view[1].Images[0].File == 0 || view[1].Images[0].Label != "image of #1: cat.png" {
+			t.Fatalf("got %+v", view[1])
+		}
+		kind, data, err := r.conv.File(t.Context(), view[1].Images[0].File)
+		if err != nil || kind != "image/png" || string(data) != "\x89PNG\r\n\x1a\n" {
+			t.Errorf("it leads to %s, %q, %v", kind, data, err)
+		}
+		if !strings.Contains(view[1].Text, "my cat [image: cat.png, image/png, 8 B]") {
+			t.Errorf("the text is %q", view[1].Text)
+		}
+		r.restart()
+		if after := r.request(); !reflect.DeepEqual(after, view) {
+			t.Errorf("a restart changed the view: %+v became %+v", view, after)
+		}
+	})
+	t.Run("and counted", func(t *testing.T) {
+		if shown.Tokens != compactor.TokensOf(shown) || shown.Tokens < 1000 {
+			t.Errorf("the row says %d tokens, it costs %d", shown.Tokens, compactor.TokensOf(shown))
+		}
+		if grown := r.c.Gauge().Used - before; grown < shown.Tokens {
+			t.Errorf("the gauge grew by %d tokens", grown)
+		}
+	})
+	t.Run("and told to the worker in words", func(t *testing.T) {
+		for range 10 {
+			r.hear(filler(30))
+		}
+		r.c.Compact(compactor.OnManual, "")
+		r.settle()
+		if len(worker.Requests()) == 0 {
+			t.Fatal("the worker was asked nothing")
+		}
+		for _, m := range worker.Requests()[0].Messages {
+			if len(m.Images) != 0 {
+				t.Errorf("it was shown %d", len(m.Images))
+			}
+		}
+		if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "my cat [image: cat.png, image/png, 8 B]") {
+			t.Errorf("it reads %s", text)
+		}
+		for _, m := range r.request() {
+			if len(m.Images) != 0 {
+				t.Errorf("a summed up message still shows its picture: %+v", m)
+			}
+		}
+		r.verify()
+	})
+}
+
+// TestBetweenChangesOfTheHeadPicturesOnlyGrow holds requests to the prefix that a
+// provider keeps in its cache: it changes when the older half of the pictures goes.
+func TestBetweenChangesOfTheHeadPicturesOnlyGrow(t *testing.T) {
+	r := newRig(t, 1_000_000, nil)
+	var before []llm.Message
+	changes := 0
+	for i := range 30 {
+		r.show(fmt.Sprint("picture ", i), []byte("\x89PNG\r\n\x1a\n"))
+		r.talk("and this?")
+		r.hear("well")
+		now := r.request()
+		now = now[:len(now)-1] // the last one will be joined with what is said next
+		if len(before) > 0 && !reflect.DeepEqual(now[:len(before)], before) {
+			changes++
+		}
+		before = now
+	}
+	if changes == 0 || changes > 7 {
+		t.Errorf("the beginning changed %d times in 30 turns", changes)
+	}
+}

@@ -1,0 +1,156 @@
+// Deletions: what people take back is gone, and so is what was made of it.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cairn/compactor"
+	"cairn/words"
+)
+
+// Delete takes messages away, by their platform ids. One that waits vanishes. Of
+// one that was taken up the row stays, as a tombstone with its author; text, words
+// in the index, files, quotes of it, and memories that no other message supports
+// are gone, and summaries over it are made anew of what remains, see redo. A turn
+// that waits and that nobody else asked for is closed. It returns the seqs of the
+// messages that are gone or, having quoted one, changed. Ids that are not known
+// are passed over; a deleted one stays known, so that it is not delivered again.
+func (c *Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
+	err = c.store.update(ctx, func(tx *sql.Tx) error {
+		seqs, err = c.deleteAll(tx, ids)
+		return err
+	})
+	if err != nil {
+		return nil, c.fail("delete messages", err)
+	}
+	return seqs, nil
+}
+
+func (c *Conversation) deleteAll(tx *sql.Tx, ids []string) (seqs []int64, err error) {
+	var bare, quoting []compactor.Message // that are to be deleted, that quote one of them
+	for _, id := range ids {
+		if err := c.deleteWaiting(tx, id); err != nil {
+			return nil, err
+		}
+		said, err := c.messagesOf(tx, "messages INDEXED BY messages_platform", 1, maxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.id, id)
+		if err != nil {
+			return nil, err
+		}
+		bare = append(bare, said...)
+		quotes, err := c.messagesOf(tx, "messages INDEXED BY messages_quotes", 1, maxSeq, "AND conversation = ? AND reply_to = ? AND quote <> ''", c.id, id)
+		if err != nil {
+			return nil, err
+		}
+		quoting = append(quoting, quotes...)
+	}
+	if len(bare)+len(quoting) == 0 {
+		return nil, nil
+	}
+	generation, err := c.nextGeneration(tx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range quoting {
+		is := m
+		is.Quote = ""
+		if err := c.rewrite(tx, m, is, generation); err != nil {
+			return nil, err
+		}
+		seqs = append(seqs, m.Seq)
+	}
+	for _, m := range bare {
+		if err := c.bury(tx, m, generation); err != nil {
+			return nil, err
+		}
+		seqs = append(seqs, m.Seq)
+	}
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	return seqs, c.redo(tx, seqs, generation, true)
+}
+
+// deleteWaiting takes a message out of the inbox, and quotes of it.
+func (c *Conversation) deleteWaiting(tx *sql.Tx, id string) error {
+	if _, err := tx.Exec("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", c.id, id); err != nil {
+		return err
+	}
+	err := changed(tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ?", c.id, id)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		_, err = tx.Exec("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", c.id, id)
+	}
+	if err == nil {
+		_, err = c.storeFiles(tx, id, nil)
+	}
+	return err
+}
+
+// bury makes a message a tombstone.
+func (c *Conversation) bury(tx *sql.Tx, m compactor.Message, generation int64) error {
+	if err := c.unindex(tx, m); err != nil {
+		return err
+	}
+	if _, err := c.storeFiles(tx, m.ID, nil); err != nil {
+		return err
+	}
+	low, high := c.rows(m.Seq, m.Seq)
+	err := changed(tx, `UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
+		WHERE id BETWEEN ? AND ?`, now(), generation, low, high)
+	if err != nil {
+		return fmt.Errorf("delete message %d: %w", m.Seq, err)
+	}
+	if err := c.forgetFrom(tx, m.Seq); err != nil {
+		return err
+	}
+	low, high = c.rows(m.Turn, m.Turn)
+	turnLow, turnHigh := c.rows(m.Turn, maxSeq)
+	_, err = tx.Exec(`UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0
+		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND addressed AND deleted_at IS NULL)`,
+		closed, low, high, turnLow, turnHigh, m.Turn)
+	return err
+}
+
+// forgetFrom takes a message away from the memories that came from it. Those that
+// came from no other are deleted.
+func (c *Conversation) forgetFrom(tx *sql.Tx, seq int64) error {
+	low, high := c.rows(seq, seq)
+	from, err := readMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.id, low, high)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec("DELETE FROM memory_sources WHERE message BETWEEN ? AND ?", low, high); err != nil {
+		return err
+	}
+	for _, m := range from {
+		if len(m.Sources) > 1 {
+			continue
+		}
+		if err := c.deleteMemory(tx, m); err != nil {
+			return fmt.Errorf("delete memory %d: %w", m.ID, err)
+		}
+	}
+	return nil
+}
+
+func (c *Conversation) deleteMemory(tx *sql.Tx, m Memory) error {
+	counts, _ := count(memoryTerms(m.Content, m.About))
+	for term := range counts {
+		if _, err := tx.Exec("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, c.id, m.ID); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.Exec("UPDATE memories SET superseded_by = NULL WHERE conversation = ? AND superseded_by = ?", c.id, m.ID); err != nil {
+		return err
+	}
+	return changed(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.id)
+}
+
+// memoryTerms returns the words by which a memory is found.
+func memoryTerms(content, about string) []string { return words.Content(content + " " + about) }

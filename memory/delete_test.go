@@ -1,0 +1,264 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+)
+
+// secret stands in what is to be deleted, and nowhere else.
+const secret = "xylophone"
+
+// wantNoSecret fails if a row of any table still holds it.
+func wantNoSecret(t *testing.T, c *Conversation) {
+	t.Helper()
+	for line := range strings.Lines(dump(t, c.store)) {
+		if strings.Contains(strings.ToLower(line), secret) {
+			t.Errorf("left is %s", line)
+		}
+	}
+}
+
+func TestDelete(t *testing.T) {
+	t.Run("one that waits vanishes, is not delivered again, and nothing is in the view", func(t *testing.T) {
+		c := newConversation(t)
+		m := said(1, secret)
+		m.Addressed = true
+		m.Attachments = []compactor.Attachment{{Kind: "image", Data: []byte(secret)}}
+		deliverOnly(t, c, m, said(2, "b"))
+		before := generation(t, c)
+		if got := remove(t, c, 1); got != nil {
+			t.Errorf("seqs %v", got)
+		}
+		wantNoSecret(t, c)
+		if n := number(t, c.store, "SELECT count(*) FROM files"); n != 0 {
+			t.Error("its picture stays")
+		}
+		if r, err := c.Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 0 {
+			t.Errorf("delivered again: %+v, %v", r, err)
+		}
+		if taken := deliver(t, c); len(taken) != 1 || taken[0].ID != "m2" {
+			t.Errorf("took up %+v", taken)
+		}
+		if got := generation(t, c); got != before {
+			t.Errorf("the generation went from %d to %d", before, got)
+		}
+	})
+	t.Run("of one that was taken up a tombstone stays, which keeps its author, its id and its place", func(t *testing.T) {
+		c := newConversation(t)
+		m := said(2, "my "+secret)
+		m.Quote = secret
+		m.Attachments = []compactor.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
+		deliver(t, c, said(1, "a"), m, said(3, "c"))
+		before := generation(t, c)
+		if got := remove(t, c, 2); !slices.Equal(got, []int64{2}) {
+			t.Errorf("seqs %v", got)
+		}
+		wantNoSecret(t, c)
+		if got := recalled(t, c, secret); got != nil {
+			t.Errorf("its words find %v", got)
+		}
+		if page, err := c.Transcript(ctx, 1, 9); err != nil || !slices.Equal(seqs(page), []int64{1, 3}) {
+			t.Errorf("the transcript has %v, %v", seqs(page), err)
+		}
+		var author, id string
+		err := c.store.read.QueryRow("SELECT author, platform_id FROM messages WHERE seq = 2 AND deleted_at > 0").Scan(&author, &id)
+		if err != nil || author != "Ann" || id != "m2" {
+			t.Errorf("the tombstone is of %q, %q, %v", author, id, err)
+		}
+		if r, err := c.Deliver(ctx, m); err != nil || r.Fresh || r.Seq != 2 {
+			t.Errorf("delivered again: %+v, %v", r, err)
+		}
+		if taken := deliver(t, c, said(4, "d")); taken[0].Seq != 4 {
+			t.Errorf("the next one is %+v", taken)
+		}
+		if got := generation(t, c); got != before+1 {
+			t.Errorf("the generation went from %d to %d", before, got)
+		}
+		if again := remove(t, c, 2); again != nil || generation(t, c) != before+1 {
+			t.Errorf("deleted again: %v", again)
+		}
+	})
+	t.Run("ids that are not known are passed over and not remembered", func(t *testing.T) {
+		c := newConversation(t)
+		before := dump(t, c.store)
+		if got := remove(t, c, 1, 2); got != nil || dump(t, c.store) != before {
+			t.Errorf("seqs %v", got)
+		}
+		if r, err := c.Deliver(ctx, said(1, "a")); err != nil || !r.Fresh {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+	t.Run("many at once are one change", func(t *testing.T) {
+		c := imported(t, 9)
+		before := generation(t, c)
+		if got := remove(t, c, 7, 3, 99, 5, 3); !slices.Equal(got, []int64{3, 5, 7}) {
+			t.Errorf("seqs %v", got)
+		}
+		if got := generation(t, c); got != before+1 {
+			t.Errorf("the generation went from %d to %d", before, got)
+		}
+	})
+	t.Run("another conversation's message of that id stays", func(t *testing.T) {
+		c := imported(t, 1)
+		other := find(t, c.store, "terminal:other")
+		deliver(t, other, said(1, "mine"))
+		remove(t, c, 1)
+		if m, err := other.Message(ctx, 1); err != nil || m.Text != "mine" {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+	t.Run("quotes of it go with it, waiting or taken up, and those who quoted are named", func(t *testing.T) {
+		c := newConversation(t)
+		quoting := func(n int, to string) Inbound {
+			m := said(n, "I disagree")
+			m.ReplyTo, m.Quote = to, "Bob: "+secret
+			return m
+		}
+		taken := deliver(t, c, quoting(2, "m0"), said(3, "c"))
+		deliverOnly(t, c, quoting(4, "m0"))
+		got, err := c.Delete(ctx, []string{"m0"}) // said before the bot came
+		if err != nil || !slices.Equal(got, []int64{1}) {
+			t.Errorf("seqs %v, %v", got, err)
+		}
+		wantNoSecret(t, c)
+		m, err := c.Message(ctx, 1)
+		if err != nil || m.Quote != "" || m.ReplyTo != "m0" || m.Tokens != compactor.TokensOf(m) || m.Tokens > taken[0].Tokens {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if got := recalled(t, c, "disagree"); !slices.Equal(got, []int64{1}) {
+			t.Errorf("its own words find %v", got)
+		}
+	})
+	t.Run("a reply to it that comes later finds no place", func(t *testing.T) {
+		c := imported(t, 1)
+		remove(t, c, 1)
+		m := said(2, "b")
+		m.ReplyTo = "m1"
+		if taken := deliver(t, c, m); taken[0].ReplySeq != 0 {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+}
+
+func TestDeletingWhatIsToBeAnswered(t *testing.T) {
+	ask := func(n int) Inbound {
+		m := said(n, "what time is it?")
+		m.Addressed = true
+		return m
+	}
+	open := func(t *testing.T, c *Conversation) int64 {
+		t.Helper()
+		turn, ok, err := c.Unanswered(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state := load(t, c); ok != (state.Open != 0) || state.Open != turn.Seq {
+			t.Errorf("the view has turn %d open, the store %d", state.Open, turn.Seq)
+		}
+		return turn.Seq
+	}
+	t.Run("the only question of a turn closes it", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, ask(1), said(2, "by the way"))
+		remove(t, c, 1)
+		if got := open(t, c); got != 0 {
+			t.Errorf("turn %d is open", got)
+		}
+		if _, err := c.Retry(ctx, 1); !errors.Is(err, ErrNotFound) {
+			t.Errorf("retried: %v", err)
+		}
+		if err := c.Finish(ctx, Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("answered: %v", err)
+		}
+		if pieces, _ := c.Outbox(ctx); pieces != nil {
+			t.Errorf("the outbox has %+v", pieces)
+		}
+	})
+	t.Run("one of two leaves it open, whichever it is", func(t *testing.T) {
+		for _, n := range []int{1, 3} {
+			c := newConversation(t)
+			deliver(t, c, ask(1), said(2, "by the way"), ask(3))
+			remove(t, c, n)
+			if got := open(t, c); got != 1 {
+				t.Errorf("without message %d turn %d is open", n, got)
+			}
+			turn, _, err := c.Unanswered(ctx)
+			if want := fmt.Sprint("m", 4-n); err != nil || !slices.Equal(turn.To, []string{want}) {
+				t.Errorf("without message %d it answers %v, %v", n, turn.To, err)
+			}
+			remove(t, c, 4-n)
+			if got := open(t, c); got != 0 {
+				t.Errorf("turn %d is open", got)
+			}
+		}
+	})
+	t.Run("both at once close it", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, ask(1), ask(2))
+		remove(t, c, 1, 2)
+		if got := open(t, c); got != 0 {
+			t.Errorf("turn %d is open", got)
+		}
+	})
+	t.Run("a turn that was answered stays so", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, ask(1))
+		finish(t, c, 1, 2, "reply-2", "nine")
+		remove(t, c, 1)
+		if n := number(t, c.store, "SELECT answered FROM messages WHERE seq = 1"); n != answered {
+			t.Errorf("answered is %d", n)
+		}
+		if page, err := c.Transcript(ctx, 1, 9); err != nil || !slices.Equal(seqs(page), []int64{2}) {
+			t.Errorf("the transcript has %v, %v", seqs(page), err)
+		}
+	})
+}
+
+func TestDeletingWhatWasRemembered(t *testing.T) {
+	c := imported(t, 9)
+	remember := func(content string, messages ...int64) int64 {
+		t.Helper()
+		m, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, "Ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.ID
+	}
+	alone := remember("Ann plays the "+secret+".", 2)
+	two := remember("Ann plays music.", 2, 5)
+	free := remember("The standup is at nine.")
+	both := remember("Bob hates the "+secret+".", 6, 7)
+	old := remember("Ann plays nothing.", 1)
+	run(t, c.store, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ?", alone, old)
+	remove(t, c, 2)
+	remove(t, c, 6, 7)
+	t.Run("a memory that came from it alone is gone with its words", func(t *testing.T) {
+		for _, id := range []int64{alone, both} {
+			if _, _, err := c.store.Memory(ctx, id); !errors.Is(err, ErrNotFound) {
+				t.Errorf("memory %d: %v", id, err)
+			}
+		}
+		wantNoSecret(t, c)
+		if found, err := c.SearchMemories(ctx, secret, 9); err != nil || len(found) != 0 {
+			t.Errorf("found %+v, %v", found, err)
+		}
+	})
+	t.Run("one that another message supports stays, and names that one only", func(t *testing.T) {
+		if m, _, err := c.store.Memory(ctx, two); err != nil || !slices.Equal(m.Sources, []int64{5}) {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if m, _, err := c.store.Memory(ctx, free); err != nil || m.Content == "" {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+	t.Run("one it has superseded is superseded by nothing", func(t *testing.T) {
+		if m, _, err := c.store.Memory(ctx, old); err != nil || m.SupersededBy != 0 || m.State != "superseded" {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+}

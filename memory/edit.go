@@ -1,0 +1,148 @@
+// Edits: what people change in what they have said.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cairn/compactor"
+)
+
+// Edit replaces text and attachments of a message by those of m; m.Time is when it
+// was edited. One that waits is then as Incomplete as m says. It returns the seq of
+// the message if it has been taken up, 0 if it waits, and whether it is another one
+// now: nothing has changed if it says the same as before, if a later edit is known,
+// or if the message is not known. Summaries over it are to be made anew, see redo.
+func (c *Conversation) Edit(ctx context.Context, m Inbound) (seq int64, changed bool, err error) {
+	m, err = clean(m)
+	if err == nil {
+		err = c.store.update(ctx, func(tx *sql.Tx) error {
+			if changed, err = c.editWaiting(tx, m); err != nil || changed {
+				return err
+			}
+			seq, changed, err = c.editTakenUp(tx, m)
+			return err
+		})
+	}
+	if err != nil {
+		return 0, false, c.fail("edit message "+m.ID, err)
+	}
+	return seq, changed, nil
+}
+
+func (c *Conversation) editWaiting(tx *sql.Tx, m Inbound) (edited bool, err error) {
+	was, err := c.waiting(tx, "AND platform_id = ? AND coalesce(edited_at, 0) < ?", m.ID, m.Time.UnixMilli())
+	if err != nil || len(was) == 0 {
+		return false, err
+	}
+	attachments := carryOver(was[0].Attachments, m.Attachments)
+	edited = !sameContent(was[0].Text, m.Text, was[0].Attachments, attachments)
+	incomplete := was[0].Incomplete
+	if edited {
+		incomplete = m.Incomplete
+	}
+	stored, err := c.keepFiles(tx, m.ID, attachments)
+	if err != nil {
+		return false, err
+	}
+	_, err = tx.Exec("UPDATE inbox SET text = ?, attachments = ?, incomplete = ?, edited_at = ? WHERE conversation = ? AND platform_id = ?",
+		m.Text, stored, incomplete, m.Time.UnixMilli(), c.id, m.ID)
+	return edited, err
+}
+
+func (c *Conversation) editTakenUp(tx *sql.Tx, m Inbound) (seq int64, edited bool, err error) {
+	err = tx.QueryRow(`SELECT seq FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user'
+		AND deleted_at IS NULL AND coalesce(edited_at, 0) < ?`, c.id, m.ID, m.Time.UnixMilli()).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	was, err := c.message(tx, seq)
+	if err != nil {
+		return 0, false, err
+	}
+	low, high := c.rows(seq, seq)
+	if _, err := tx.Exec("UPDATE messages SET edited_at = ? WHERE id BETWEEN ? AND ?", m.Time.UnixMilli(), low, high); err != nil {
+		return 0, false, err
+	}
+	is := was
+	is.Text, is.Attachments = m.Text, carryOver(was.Attachments, m.Attachments)
+	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
+		return seq, false, nil
+	}
+	generation, err := c.nextGeneration(tx)
+	if err == nil {
+		err = c.rewrite(tx, was, is, generation)
+	}
+	if err == nil {
+		err = c.redo(tx, []int64{seq}, generation, false)
+	}
+	return seq, err == nil, err
+}
+
+// nextGeneration raises the generation of the conversation.
+func (c *Conversation) nextGeneration(tx *sql.Tx) (generation int64, err error) {
+	err = tx.QueryRow("UPDATE conversations SET generation = generation + 1 WHERE id = ? RETURNING generation", c.id).Scan(&generation)
+	return generation, err
+}
+
+// rewrite gives a message a new text, new attachments and a new quote, and indexes
+// it anew.
+func (c *Conversation) rewrite(tx *sql.Tx, was, is compactor.Message, generation int64) error {
+	attachments, err := c.keepFiles(tx, is.ID, is.Attachments)
+	if err != nil {
+		return err
+	}
+	if err := c.unindex(tx, was); err != nil {
+		return err
+	}
+	low, high := c.rows(is.Seq, is.Seq)
+	err = changed(tx, "UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id BETWEEN ? AND ?",
+		is.Text, attachments, is.Quote, compactor.TokensOf(is), generation, low, high)
+	if err != nil {
+		return err
+	}
+	p, err := c.newPen(tx)
+	if err != nil {
+		return err
+	}
+	return p.index(is)
+}
+
+// unindex takes a message's words out of the search index.
+func (c *Conversation) unindex(tx *sql.Tx, m compactor.Message) error {
+	counts, _ := count(indexed(m))
+	for term := range counts {
+		if _, err := tx.Exec("DELETE FROM message_terms WHERE conversation = ? AND term = ? AND seq = ?", c.id, term, m.Seq); err != nil {
+			return fmt.Errorf("take message %d out of the index: %w", m.Seq, err)
+		}
+	}
+	return nil
+}
+
+// carryOver returns attachments with those that stood in the message before its
+// edit as they were, so that a picture is not lost when a typo is mended, nor an
+// address that is signed anew taken for a change.
+func carryOver(before, after []compactor.Attachment) []compactor.Attachment {
+	before = slices.Clone(before)
+	var kept []compactor.Attachment
+	for _, a := range after {
+		i := slices.IndexFunc(before, func(b compactor.Attachment) bool { return a.Kind == b.Kind && a.Name == b.Name && a.Size == b.Size })
+		if i >= 0 && a.File == 0 && a.Text == "" && len(a.Data) == 0 {
+			was := before[i]
+			before = slices.Delete(before, i, i+1)
+			if a.Caption != "" {
+				was.Caption = a.Caption
+			}
+			a = was
+		}
+		kept = append(kept, a)
+	}
+	return kept
+}

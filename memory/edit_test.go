@@ -1,0 +1,179 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+)
+
+// generation is that of the conversation as stored.
+func generation(t *testing.T, c *Conversation) int64 {
+	t.Helper()
+	head, _, err := c.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head.Generation
+}
+
+func recalled(t *testing.T, c *Conversation, query string) []int64 {
+	t.Helper()
+	found, err := c.Recall(ctx, query, 10, maxSeq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []int64
+	for _, f := range found {
+		list = append(list, f.Seq)
+	}
+	return list
+}
+
+func TestEdit(t *testing.T) {
+	after := func(n int, text string, hours int) Inbound {
+		m := said(n, text)
+		m.Time = day.Add(time.Duration(hours) * time.Hour)
+		return m
+	}
+	t.Run("one that waits is taken up in its new form, as what it was", func(t *testing.T) {
+		c := newConversation(t)
+		m := said(1, "buy mlik")
+		m.Addressed, m.ReplyTo, m.Quote = true, "m0", "x"
+		deliverOnly(t, c, m)
+		if seq := edit(t, c, 1, "buy milk"); seq != 0 {
+			t.Errorf("seq %d", seq)
+		}
+		taken := deliver(t, c)
+		if got := taken[0]; len(taken) != 1 || got.Text != "buy milk" || !got.Addressed || got.Quote != "x" || !got.Time.Equal(m.Time) || got.Tokens != compactor.TokensOf(got) {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+	t.Run("one that was taken up keeps its place; text, cost and index are new", func(t *testing.T) {
+		c := newConversation(t)
+		taken := deliver(t, c, said(1, "the meeting is on Monday"), said(2, "fine"))
+		before := generation(t, c)
+		if seq := edit(t, c, 1, "the meeting is on Tuesday, in the large room"); seq != 1 {
+			t.Errorf("seq %d", seq)
+		}
+		want := taken[0]
+		want.Text = "the meeting is on Tuesday, in the large room"
+		want.Tokens = compactor.TokensOf(want)
+		if m, err := c.Message(ctx, 1); err != nil || !reflect.DeepEqual(m, want) {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if got := recalled(t, c, "Monday"); got != nil {
+			t.Errorf("its old words find %v", got)
+		}
+		if got := recalled(t, c, "large room Tuesday"); !slices.Equal(got, []int64{1}) {
+			t.Errorf("its new words find %v", got)
+		}
+		if got := generation(t, c); got != before+1 {
+			t.Errorf("the generation went from %d to %d", before, got)
+		}
+	})
+	t.Run("the later of two edits wins, in whichever order they come", func(t *testing.T) {
+		for _, waits := range []bool{true, false} {
+			c := newConversation(t)
+			deliverOnly(t, c, said(1, "first"))
+			if !waits {
+				deliver(t, c)
+			}
+			for _, test := range []struct {
+				m    Inbound
+				want bool
+			}{{after(1, "third", 3), true}, {after(1, "second", 2), false}, {after(1, "third", 3), false}, {after(1, "fourth", 4), true}} {
+				if _, changed, err := c.Edit(ctx, test.m); changed != test.want || err != nil {
+					t.Errorf("waits %v: %q changed %v, %v", waits, test.m.Text, changed, err)
+				}
+			}
+			deliver(t, c)
+			if m, err := c.Message(ctx, 1); err != nil || m.Text != "fourth" {
+				t.Errorf("waits %v: %+v, %v", waits, m, err)
+			}
+		}
+	})
+	t.Run("a repetition of the old form does not undo it", func(t *testing.T) {
+		c := newConversation(t)
+		deliverOnly(t, c, said(1, "first"))
+		edit(t, c, 1, "second")
+		deliverOnly(t, c, said(1, "first"))
+		if taken := deliver(t, c); taken[0].Text != "second" {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+	t.Run("one that says the same changes nothing", func(t *testing.T) {
+		c := newConversation(t)
+		deliverOnly(t, c, said(1, "a"), incomplete(2, "b"))
+		deliver(t, c)
+		before := generation(t, c)
+		for n, text := range map[int]string{1: "a", 2: "b"} {
+			if _, changed, err := c.Edit(ctx, after(n, text, 1)); changed || err != nil {
+				t.Errorf("message %d: %v, %v", n, changed, err)
+			}
+		}
+		if found, err := c.Incomplete(ctx); err != nil || len(found) != 1 {
+			t.Errorf("incomplete are %+v, %v", found, err)
+		}
+		if got := generation(t, c); got != before {
+			t.Errorf("the generation went from %d to %d", before, got)
+		}
+	})
+	t.Run("what is not known, not a person's, or deleted, stays so", func(t *testing.T) {
+		c := newConversation(t)
+		m := said(1, "what time is it?")
+		m.Addressed = true
+		deliver(t, c, m)
+		finish(t, c, 1, 2, "reply-2", "half past nine")
+		deliver(t, c, said(3, "thanks"))
+		remove(t, c, 3)
+		other := find(t, c.store, "terminal:other")
+		before := dump(t, c.store)
+		for _, id := range []string{"m9", "reply-2", "m3"} {
+			m := after(1, "other words", 1)
+			m.ID = id
+			if seq, changed, err := c.Edit(ctx, m); seq != 0 || changed || err != nil {
+				t.Errorf("%s: %d, %v, %v", id, seq, changed, err)
+			}
+		}
+		if seq, changed, err := other.Edit(ctx, after(1, "other words", 1)); seq != 0 || changed || err != nil {
+			t.Errorf("from another conversation: %d, %v, %v", seq, changed, err)
+		}
+		if dump(t, c.store) != before {
+			t.Error("something has changed")
+		}
+		if _, _, err := c.Edit(ctx, Inbound{Text: "x"}); err == nil {
+			t.Error("one without an id is no error")
+		}
+	})
+	t.Run("an edit starts no turn and ends none", func(t *testing.T) {
+		c := newConversation(t)
+		m := said(1, "what tmie is it?")
+		m.Addressed = true
+		deliver(t, c, m)
+		now := after(1, "what time is it?", 1)
+		if _, changed, err := c.Edit(ctx, now); !changed || err != nil {
+			t.Fatal(changed, err)
+		}
+		if turn, ok, err := c.Unanswered(ctx); !ok || turn.Seq != 1 || turn.Attempts != 1 || err != nil {
+			t.Errorf("%+v, %v, %v", turn, ok, err)
+		}
+	})
+	t.Run("a message that is not there is not found", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, said(1, "a"), said(2, "b"))
+		remove(t, c, 1)
+		for _, seq := range []int64{0, 1, 3, -5} {
+			if _, err := c.Message(ctx, seq); !errors.Is(err, ErrNotFound) {
+				t.Errorf("message %d: %v", seq, err)
+			}
+		}
+		if _, err := find(t, c.store, "terminal:other").Message(context.Background(), 2); !errors.Is(err, ErrNotFound) {
+			t.Errorf("from another conversation: %v", err)
+		}
+	})
+}

@@ -1,0 +1,127 @@
+// Files: what came with messages, and messages whose door can find out more.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cairn/compactor"
+)
+
+// File returns a stored picture of the conversation, and its media type.
+// ErrNotFound: the conversation has no such file, or none any more.
+func (c *Conversation) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRow("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, c.id).Scan(&mediaType, &data)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return "", nil, c.fail(fmt.Sprintf("read file %d", id), err)
+	}
+	return mediaType, data, nil
+}
+
+// storeFiles stores the data that came with a message, and returns its attachments
+// without it. Files that none of them names any more are deleted.
+func (c *Conversation) storeFiles(tx *sql.Tx, message string, attachments []compactor.Attachment) ([]compactor.Attachment, error) {
+	attachments = slices.Clone(attachments)
+	named := make(map[int64]bool)
+	for i := range attachments {
+		a := &attachments[i]
+		if len(a.Data) > 0 {
+			err := tx.QueryRow("INSERT INTO files (conversation, platform_id, type, data) VALUES (?, ?, ?, ?) RETURNING id", c.id, message, a.Type, a.Data).Scan(&a.File)
+			if err != nil {
+				return nil, fmt.Errorf("store file %d of message %s: %w", i, message, err)
+			}
+			a.Data = nil
+		}
+		named[a.File] = true
+	}
+	var all []int64
+	err := each(tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		all = append(all, id)
+		return err
+	}, "SELECT id FROM files WHERE conversation = ? AND platform_id = ?", c.id, message)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range all {
+		if named[id] {
+			continue
+		}
+		if _, err := tx.Exec("DELETE FROM files WHERE id = ?", id); err != nil {
+			return nil, err
+		}
+	}
+	return attachments, nil
+}
+
+// keepFiles is storeFiles with the attachments as they are stored in a row.
+func (c *Conversation) keepFiles(tx *sql.Tx, message string, attachments []compactor.Attachment) (string, error) {
+	attachments, err := c.storeFiles(tx, message, attachments)
+	if err != nil {
+		return "", err
+	}
+	return toJSON(attachments)
+}
+
+// incompleteAtOnce is how many incomplete messages are returned at once.
+const incompleteAtOnce = 50
+
+// Incomplete returns the oldest waiting messages of which the door can find out
+// more, in order, at most 50.
+func (c *Conversation) Incomplete(ctx context.Context) (found []Inbound, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		found, err = c.waiting(tx, "AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
+		return err
+	})
+	if err != nil {
+		return nil, c.fail("look for incomplete messages", err)
+	}
+	return found, nil
+}
+
+// Complete replaces author, text, attachments and quote of a waiting message by
+// those of m, and notes that it is complete. was is the message as Incomplete
+// returned it: if it was edited or deleted since, nothing is changed, and an
+// edited one is found incomplete again.
+func (c *Conversation) Complete(ctx context.Context, was, m Inbound) error {
+	m.ID = was.ID
+	m, err := clean(m)
+	if err == nil {
+		err = c.store.update(ctx, func(tx *sql.Tx) error {
+			now, err := c.waiting(tx, "AND incomplete AND platform_id = ?", was.ID)
+			if err != nil || len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
+				return err
+			}
+			attachments, err := c.keepFiles(tx, was.ID, m.Attachments)
+			if err != nil {
+				return err
+			}
+			return changed(tx, `UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
+				WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, c.id, was.ID)
+		})
+	}
+	if err != nil {
+		return c.fail("complete message "+was.ID, err)
+	}
+	return nil
+}
+
+// sameContent tells whether two forms of a message say the same.
+func sameContent(text1, text2 string, attachments1, attachments2 []compactor.Attachment) bool {
+	if text1 != text2 {
+		return false
+	}
+	json1, err1 := toJSON(attachments1)
+	json2, err2 := toJSON(attachments2)
+	return err1 == nil && err2 == nil && json1 == json2
+}

@@ -1,0 +1,255 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+)
+
+// incomplete is message n, of which its door can find out more.
+func incomplete(n int, text string) Inbound {
+	m := said(n, text)
+	m.Incomplete = true
+	return m
+}
+
+func TestIncomplete(t *testing.T) {
+	t.Run("none is taken up past one that is incomplete", func(t *testing.T) {
+		c := newConversation(t)
+		deliverOnly(t, c, said(1, "a"), incomplete(2, "b"), said(3, "c"))
+		if taken := deliver(t, c); !slices.Equal(seqs(taken), []int64{1}) {
+			t.Fatalf("took up %+v", taken)
+		}
+		if taken := deliver(t, c); taken != nil {
+			t.Fatalf("took up %+v", taken)
+		}
+		found, err := c.Incomplete(ctx)
+		if err != nil || len(found) != 1 || found[0].ID != "m2" || !found[0].Incomplete {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		full := found[0]
+		full.Author, full.Text, full.Quote, full.Incomplete = "Beatrice", "b @Ann", `Ann: "a"`, false
+		full.Attachments = []compactor.Attachment{{Kind: "file", Name: "a.txt", Text: "contents"}}
+		if err := c.Complete(ctx, found[0], full); err != nil {
+			t.Fatal(err)
+		}
+		taken := deliver(t, c)
+		if len(taken) != 2 || taken[0].Author != "Beatrice" || taken[0].Text != "b @Ann" || taken[0].Quote != `Ann: "a"` || taken[1].ID != "m3" ||
+			!reflect.DeepEqual(taken[0].Attachments, full.Attachments) {
+			t.Errorf("took up %+v", taken)
+		}
+		if found, err = c.Incomplete(ctx); found != nil || err != nil {
+			t.Errorf("%+v, %v", found, err)
+		}
+	})
+	t.Run("the oldest come first, fifty at once", func(t *testing.T) {
+		c := newConversation(t)
+		for n := range 60 {
+			deliverOnly(t, c, incomplete(n+1, "x"))
+		}
+		found, err := c.Incomplete(ctx)
+		if err != nil || len(found) != 50 || found[0].ID != "m1" || found[49].ID != "m50" {
+			t.Errorf("%d found, %v", len(found), err)
+		}
+	})
+	t.Run("an edit that came between wins, and is completed in its turn", func(t *testing.T) {
+		c := newConversation(t)
+		deliverOnly(t, c, incomplete(1, "first <@1>"))
+		was, _ := c.Incomplete(ctx)
+		now := incomplete(1, "second <@1>")
+		now.Time = day.Add(time.Hour)
+		if seq, changed, err := c.Edit(ctx, now); seq != 0 || !changed || err != nil {
+			t.Fatalf("%d, %v, %v", seq, changed, err)
+		}
+		full := was[0]
+		full.Text = "first @Ann"
+		if err := c.Complete(ctx, was[0], full); err != nil {
+			t.Fatal(err)
+		}
+		again, err := c.Incomplete(ctx)
+		if err != nil || len(again) != 1 || again[0].Text != "second <@1>" {
+			t.Fatalf("%+v, %v", again, err)
+		}
+		full.Text = "second @Ann"
+		if err := c.Complete(ctx, again[0], full); err != nil {
+			t.Fatal(err)
+		}
+		if taken := deliver(t, c); len(taken) != 1 || taken[0].Text != "second @Ann" {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+	t.Run("an edit that takes an attachment away is an edit too", func(t *testing.T) {
+		c := newConversation(t)
+		m := incomplete(1, "look")
+		m.Attachments = []compactor.Attachment{{Kind: "file", Name: "secret.txt\xff"}}
+		deliverOnly(t, c, m)
+		was, _ := c.Incomplete(ctx)
+		now := incomplete(1, "look")
+		now.Time = day.Add(time.Hour)
+		if _, changed, err := c.Edit(ctx, now); !changed || err != nil {
+			t.Fatal(changed, err)
+		}
+		if err := c.Complete(ctx, was[0], was[0]); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := c.Incomplete(ctx); err != nil || len(again) != 1 || again[0].Attachments != nil {
+			t.Errorf("%+v, %v", again, err)
+		}
+	})
+	t.Run("one that was deleted meanwhile stays so", func(t *testing.T) {
+		c := newConversation(t)
+		deliverOnly(t, c, incomplete(1, "x"))
+		was, _ := c.Incomplete(ctx)
+		remove(t, c, 1)
+		full := was[0]
+		full.Attachments = []compactor.Attachment{{Kind: "image", Type: "image/png", Data: []byte("png")}}
+		if err := c.Complete(ctx, was[0], full); err != nil {
+			t.Fatal(err)
+		}
+		if n := number(t, c.store, "SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM files)"); n != 0 {
+			t.Error("something is left")
+		}
+	})
+	t.Run("whoever asks for an answer meanwhile is heard", func(t *testing.T) {
+		c := newConversation(t)
+		deliverOnly(t, c, incomplete(1, "x"))
+		was, _ := c.Incomplete(ctx)
+		again := said(1, "x")
+		again.Addressed = true
+		deliverOnly(t, c, again)
+		if err := c.Complete(ctx, was[0], was[0]); err != nil {
+			t.Fatal(err)
+		}
+		if taken := deliver(t, c); !taken[0].Addressed {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+}
+
+func TestFiles(t *testing.T) {
+	picture := func(n int, data string) Inbound {
+		m := said(n, "look")
+		m.Attachments = []compactor.Attachment{
+			{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: []byte(data)},
+			{Kind: "file", Name: "a.zip", Size: 9},
+		}
+		return m
+	}
+	t.Run("a picture is kept beside its message, by every way in", func(t *testing.T) {
+		ways := map[string]func(c *Conversation) ([]compactor.Message, error){
+			"delivered": func(c *Conversation) ([]compactor.Message, error) { return deliver(t, c, picture(1, "data")), nil },
+			"completed": func(c *Conversation) ([]compactor.Message, error) {
+				deliverOnly(t, c, incomplete(1, "look"))
+				was, _ := c.Incomplete(ctx)
+				return nil, c.Complete(ctx, was[0], picture(1, "data"))
+			},
+			"read back": func(c *Conversation) ([]compactor.Message, error) {
+				return c.Backfill(ctx, []Inbound{picture(1, "data")})
+			},
+			"edited": func(c *Conversation) ([]compactor.Message, error) {
+				deliver(t, c, said(1, "before"))
+				now := picture(1, "data")
+				now.Time = day.Add(time.Hour)
+				_, _, err := c.Edit(ctx, now)
+				return nil, err
+			},
+		}
+		for way, let := range ways {
+			c := newConversation(t)
+			returned, err := let(c)
+			if err != nil {
+				t.Fatal(way, err)
+			}
+			deliver(t, c)
+			m, err := c.Message(ctx, 1)
+			if err != nil || len(m.Attachments) != 2 || m.Attachments[0].File == 0 || m.Attachments[0].Data != nil || m.Attachments[1].File != 0 {
+				t.Fatalf("%s: %+v, %v", way, m, err)
+			}
+			if returned != nil && !reflect.DeepEqual(returned[0], m) {
+				t.Errorf("%s: returned %+v, stored %+v", way, returned[0], m)
+			}
+			kind, data, err := c.File(ctx, m.Attachments[0].File)
+			if err != nil || kind != "image/png" || string(data) != "data" {
+				t.Errorf("%s: %s %q, %v", way, kind, data, err)
+			}
+		}
+	})
+	t.Run("another conversation has no such file, whatever number it names", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, picture(1, "data"))
+		other := find(t, c.store, "terminal:other")
+		for _, id := range []int64{1, 0, -1, 1 << 40} {
+			if _, _, err := other.File(ctx, id); !errors.Is(err, ErrNotFound) {
+				t.Errorf("file %d: %v", id, err)
+			}
+		}
+	})
+	t.Run("the same message in another conversation keeps its own", func(t *testing.T) {
+		c := newConversation(t)
+		other := find(t, c.store, "terminal:other")
+		deliver(t, c, picture(1, "mine"))
+		theirs := deliver(t, other, picture(1, "theirs"))
+		remove(t, c, 1)
+		if _, data, err := other.File(ctx, theirs[0].Attachments[0].File); string(data) != "theirs" || err != nil {
+			t.Errorf("%q, %v", data, err)
+		}
+		if n := number(t, c.store, "SELECT count(*) FROM files"); n != 1 {
+			t.Errorf("%d files", n)
+		}
+	})
+	t.Run("an edit that leaves it where it is keeps the picture, one that takes it away deletes it", func(t *testing.T) {
+		for _, waits := range []bool{true, false} {
+			c := newConversation(t)
+			deliverOnly(t, c, picture(1, "data"))
+			if !waits {
+				deliver(t, c)
+			}
+			same := said(1, "look here")
+			same.Time = day.Add(time.Hour)
+			same.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Size: 4, URL: "https://x.test/new"}, {Kind: "file", Name: "b.zip", Size: 9}}
+			if _, changed, err := c.Edit(ctx, same); !changed || err != nil {
+				t.Fatal(changed, err)
+			}
+			if _, data, err := c.File(ctx, 1); string(data) != "data" || err != nil {
+				t.Errorf("waits %v: %q, %v", waits, data, err)
+			}
+			gone := said(1, "look there")
+			gone.Time = day.Add(2 * time.Hour)
+			if _, changed, err := c.Edit(ctx, gone); !changed || err != nil {
+				t.Fatal(changed, err)
+			}
+			if _, _, err := c.File(ctx, 1); !errors.Is(err, ErrNotFound) {
+				t.Errorf("waits %v: %v", waits, err)
+			}
+			deliver(t, c)
+			if m, err := c.Message(ctx, 1); err != nil || m.Text != "look there" || m.Attachments != nil {
+				t.Errorf("waits %v: %+v, %v", waits, m, err)
+			}
+		}
+	})
+	t.Run("no number is given twice", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, picture(1, "a"))
+		remove(t, c, 1)
+		if taken := deliver(t, c, picture(2, "b")); taken[0].Attachments[0].File != 2 {
+			t.Errorf("%+v", taken[0].Attachments)
+		}
+	})
+	t.Run("a new address of the same file is no edit", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, picture(1, "data"))
+		for i := range 3 {
+			m := said(1, "look")
+			m.Time = day.Add(time.Duration(i+1) * time.Hour)
+			m.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Size: 4, URL: fmt.Sprint("https://x.test/", i)}, {Kind: "file", Name: "a.zip", Size: 9}}
+			if seq, changed, err := c.Edit(ctx, m); seq != 1 || changed || err != nil {
+				t.Errorf("%d, %v, %v", seq, changed, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,173 @@
+// Gaps: what may have been said while the bot was away.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// Away notes that every conversation of a door may miss messages from the newest
+// one on that was delivered, and returns all conversations of the door that have a
+// gap. A gap that is open already stays where it is, and is read to its new end.
+func (s *Store) Away(ctx context.Context, door string) (gaps []Gap, err error) {
+	err = s.update(ctx, func(tx *sql.Tx) error {
+		gaps, err = s.away(tx, door)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("note that %s was away: %w", door, err)
+	}
+	return gaps, nil
+}
+
+func (s *Store) away(tx *sql.Tx, door string) (gaps []Gap, err error) {
+	var all []Conversation
+	err = each(tx, func(rows *sql.Rows) error {
+		c := Conversation{store: s}
+		err := rows.Scan(&c.id, &c.name)
+		all = append(all, c)
+		return err
+	}, "SELECT id, name FROM conversations WHERE name >= ? AND name < ? ORDER BY id", door+":", door+";") // ; comes right after :
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		newest, err := c.newest(tx)
+		if err != nil {
+			return nil, err
+		}
+		gap := Gap{Conversation: c.name}
+		err = tx.QueryRow("UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", newest, c.id).Scan(&gap.After)
+		if err != nil {
+			return nil, err
+		}
+		gaps = append(gaps, gap)
+	}
+	return gaps, nil
+}
+
+// newest returns the platform id of the newest message that was delivered, empty
+// if there is none.
+func (c *Conversation) newest(tx *sql.Tx) (id string, err error) {
+	err = tx.QueryRow("SELECT platform_id FROM inbox WHERE conversation = ? ORDER BY id DESC LIMIT 1", c.id).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		low, high := c.rows(1, maxSeq)
+		err = tx.QueryRow("SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND platform_id <> '' ORDER BY id DESC LIMIT 1", low, high).Scan(&id)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return id, err
+}
+
+// Gap tells whether the conversation may have missed messages, and the platform id
+// of the one after which they stand; empty: nothing is known of it.
+func (c *Conversation) Gap(ctx context.Context) (after string, open bool, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRow("SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", c.id).Scan(&after, &open)
+	})
+	if err != nil {
+		return "", false, c.fail("look for a gap", err)
+	}
+	return after, open, nil
+}
+
+// SetGap opens a gap after a message, if none is open that begins at one.
+func (c *Conversation) SetGap(ctx context.Context, after string) error {
+	return c.set(ctx, "open a gap", "UPDATE conversations SET gap = ? WHERE id = ? AND coalesce(gap, '') = ''", after, c.id)
+}
+
+// CloseGap notes that nothing was missed, or that it cannot be read.
+func (c *Conversation) CloseGap(ctx context.Context) error {
+	return c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ?", c.id)
+}
+
+// set runs one statement.
+func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
+	err := c.store.update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.Exec(query, args...)
+		return err
+	})
+	if err != nil {
+		return c.fail(tried, err)
+	}
+	return nil
+}
+
+// FillGap delivers a page of what was missed, and puts the inbox into the order in
+// which it was said: what was delivered since may stand before it. last is the
+// platform id from which to read on; with done the gap is closed, unless the bot
+// was away once more meanwhile: then it is still to be read from last on. It
+// returns how many messages were new. A crash between two pages costs nothing.
+func (c *Conversation) FillGap(ctx context.Context, said []Inbound, last string, done bool) (fresh int, err error) {
+	err = c.store.update(ctx, func(tx *sql.Tx) error {
+		fresh = 0
+		for _, m := range said {
+			m, err := clean(m)
+			if err != nil {
+				return err
+			}
+			r, err := c.deliver(tx, m)
+			if err != nil {
+				return err
+			}
+			if r.Fresh {
+				fresh++
+			}
+		}
+		if fresh > 0 {
+			if err := c.reorder(tx); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
+			WHERE id = ?3 AND gap IS NOT NULL`, done, last, c.id)
+		return err
+	})
+	if err != nil {
+		return 0, c.fail("fill the gap", err)
+	}
+	return fresh, nil
+}
+
+// reorder gives the rows of the inbox their ids anew, in the order in which the
+// messages were said; those of one instant keep theirs.
+func (c *Conversation) reorder(tx *sql.Tx) error {
+	var ids, order []int64
+	read := func(list *[]int64, by string) error {
+		return each(tx, func(rows *sql.Rows) error {
+			var id int64
+			err := rows.Scan(&id)
+			*list = append(*list, id)
+			return err
+		}, "SELECT id FROM inbox WHERE conversation = ? ORDER BY "+by, c.id)
+	}
+	if err := errors.Join(read(&ids, "id"), read(&order, "said_at, id")); err != nil {
+		return err
+	}
+	move, err := tx.Prepare("UPDATE inbox SET id = ? WHERE id = ?")
+	if err != nil {
+		return err
+	}
+	// First out of the way: an id that is to be given may still be in use.
+	for i, id := range order {
+		if id == ids[i] {
+			continue
+		}
+		if _, err := move.Exec(-ids[i], id); err != nil {
+			return err
+		}
+	}
+	for i, id := range order {
+		if id == ids[i] {
+			continue
+		}
+		if _, err := move.Exec(ids[i], -ids[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

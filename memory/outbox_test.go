@@ -1,0 +1,117 @@
+package memory
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// finish answers a turn with one message of the bot.
+func finish(t *testing.T, c *Conversation, turn, seq int64, reply string, pieces ...string) {
+	t.Helper()
+	err := c.Finish(ctx, Outcome{
+		Turn: turn, Reply: reply, Pieces: pieces,
+		Messages: []compactor.Message{{Seq: seq, Turn: turn, Role: llm.RoleAssistant, ID: reply, Text: "the answer", Time: day}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPost(t *testing.T) {
+	c := newConversation(t)
+	notice := Outcome{Reply: "notice-1", To: []string{"m1"}, Pieces: []string{"wait", " a minute"}, Failure: true}
+	for range 2 {
+		if err := c.Post(ctx, notice); err != nil {
+			t.Fatal(err)
+		}
+		notice.Pieces = append(notice.Pieces, " please")
+	}
+	pieces, err := c.Outbox(ctx)
+	if err != nil || len(pieces) != 2 || pieces[1].Text != " a minute" || !pieces[0].Failure || !slices.Equal(pieces[0].To, []string{"m1"}) {
+		t.Errorf("posted twice: %+v, %v", pieces, err)
+	}
+	if err := find(t, c.store, "terminal:other").Post(ctx, notice); err != nil {
+		t.Fatal(err)
+	}
+	if pieces, err := find(t, c.store, "terminal:other").Outbox(ctx); err != nil || len(pieces) != 4 {
+		t.Errorf("elsewhere it is another one: %+v, %v", pieces, err)
+	}
+}
+
+func TestDrop(t *testing.T) {
+	c := newConversation(t)
+	if err := c.Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b", "c"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Sending(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := find(t, c.store, "terminal:other").Drop(ctx, 1, "no"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("from another conversation: %v", err)
+	}
+	for _, row := range []int64{1, 2} {
+		if err := c.Drop(ctx, row, "the channel is gone"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pieces, err := c.Outbox(ctx); err != nil || len(pieces) != 1 || pieces[0].Text != "c" {
+		t.Errorf("left are %+v, %v", pieces, err)
+	}
+	if names, err := c.store.Unfinished(ctx); err != nil || len(names) != 1 {
+		t.Errorf("%v, %v", names, err)
+	}
+	for name, again := range map[string]func() error{
+		"sending": func() error { return c.Sending(ctx, 1) },
+		"sent":    func() error { return c.Sent(ctx, 1, "p1") },
+		"dropped": func() error { return c.Drop(ctx, 1, "again") },
+	} {
+		if err := again(); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s after it was dropped: %v", name, err)
+		}
+	}
+	if n := number(t, c.store, "SELECT count(*) FROM outbox WHERE state = 'dropped' AND error = 'the channel is gone' AND sent_at > 0"); n != 2 {
+		t.Errorf("%d rows keep the reason", n)
+	}
+	if err := c.Sent(ctx, 3, "p3"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Drop(ctx, 3, "late"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("what was sent was dropped: %v", err)
+	}
+	if names, err := c.store.Unfinished(ctx); err != nil || len(names) != 0 {
+		t.Errorf("unfinished: %v, %v", names, err)
+	}
+}
+
+func TestPauses(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	want := func(scopes ...string) {
+		t.Helper()
+		if got, err := s.Pauses(ctx); err != nil || !slices.Equal(got, scopes) {
+			t.Errorf("%q, %v, want %q", got, err, scopes)
+		}
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want()
+	check(s.Pause(ctx, "slack:1/2", "Ann"))
+	check(s.Pause(ctx, "", "Bob"))
+	check(s.Pause(ctx, "", "Ann")) // once more
+	check(s.Close())
+	s = openStore(t, dir)
+	want("", "slack:1/2")
+	check(s.Resume(ctx, ""))
+	check(s.Resume(ctx, "slack:9/9"))
+	want("slack:1/2")
+	check(s.Resume(ctx, "slack:1/2"))
+	want()
+}

@@ -1,0 +1,68 @@
+// Switches: where the bot is paused, and which threads it follows.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Pause notes that the bot shall be silent in a conversation, by its name, or
+// everywhere, if scope is empty. by is the name of who wants it.
+func (s *Store) Pause(ctx context.Context, scope, by string) error {
+	return s.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, now())
+}
+
+// Resume ends a pause. Other pauses stay.
+func (s *Store) Resume(ctx context.Context, scope string) error {
+	return s.set(ctx, "resume", "DELETE FROM pauses WHERE scope = ?", scope)
+}
+
+func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {
+	err := s.update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.Exec(query, args...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", tried, err)
+	}
+	return nil
+}
+
+// Pauses returns the scopes of all pauses.
+func (s *Store) Pauses(ctx context.Context) ([]string, error) {
+	return s.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
+}
+
+// Follow notes whether the bot answers in this thread although nobody addresses
+// it. It begins to when somebody addresses it there.
+func (c *Conversation) Follow(ctx context.Context, on bool) error {
+	err := c.store.update(ctx, func(tx *sql.Tx) error { return c.follow(tx, on) })
+	if err != nil {
+		return c.fail("follow", err)
+	}
+	return nil
+}
+
+// Following tells whether the bot follows this thread.
+func (c *Conversation) Following(ctx context.Context) (on bool, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		on, err = c.following(tx)
+		return err
+	})
+	if err != nil {
+		return false, c.fail("look whether it is followed", err)
+	}
+	return on, nil
+}
+
+func (c *Conversation) follow(tx *sql.Tx, on bool) error {
+	_, err := tx.Exec("UPDATE conversations SET following = ? WHERE id = ?", on, c.id)
+	return err
+}
+
+func (c *Conversation) following(tx *sql.Tx) (on bool, err error) {
+	err = tx.QueryRow("SELECT following FROM conversations WHERE id = ?", c.id).Scan(&on)
+	return on, err
+}

@@ -1,0 +1,142 @@
+// Taking up: what waited in the inbox becomes part of the transcript.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// TakeUp moves the oldest messages of the inbox to the transcript, at least one
+// and no more than cost budget tokens, and returns them with their seqs; none if
+// nothing waits, or if the oldest is incomplete: none is taken past one that is.
+// Those before the first addressed one are turns of their own that nobody answers;
+// from there on all are one turn, which now waits for its answer. What arrived
+// before since is too old to be answered: it is taken up as if nobody had addressed
+// the bot.
+func (c *Conversation) TakeUp(ctx context.Context, budget int, since time.Time) (taken []compactor.Message, err error) {
+	err = c.store.update(ctx, func(tx *sql.Tx) error {
+		taken, err = c.takeUp(tx, budget, since)
+		return err
+	})
+	if err != nil {
+		return nil, c.fail("take up messages", err)
+	}
+	return taken, nil
+}
+
+func (c *Conversation) takeUp(tx *sql.Tx, budget int, since time.Time) ([]compactor.Message, error) {
+	p, err := c.newPen(tx)
+	if err != nil {
+		return nil, err
+	}
+	taken, last, err := c.oldest(tx, p.next, budget, since)
+	if err != nil || len(taken) == 0 {
+		return nil, err
+	}
+	turn := int64(0) // the one that will be answered
+	for i := range taken {
+		m := &taken[i]
+		m.Turn = m.Seq
+		var state any = closed
+		switch {
+		case turn != 0:
+			m.Turn, state = turn, nil
+		case m.Addressed:
+			turn, state = m.Seq, waiting
+		}
+		if err := p.write(*m, state); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := tx.Exec("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, last); err != nil {
+		return nil, err
+	}
+	if err := c.live(tx); err != nil {
+		return nil, err
+	}
+	return taken, p.finish()
+}
+
+// live notes that people talk here.
+func (c *Conversation) live(tx *sql.Tx) error {
+	_, err := tx.Exec("UPDATE conversations SET origin = 'live' WHERE id = ?", c.id)
+	return err
+}
+
+// oldest reads what fits the budget from the inbox, with seqs from next on, and
+// the row of the last one.
+func (c *Conversation) oldest(tx *sql.Tx, next int64, budget int, since time.Time) (found []compactor.Message, last int64, err error) {
+	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed AND received_at >= ?, optional, incomplete
+		FROM inbox WHERE conversation = ? ORDER BY id`, since.UnixMilli(), c.id)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close()
+	places := make(map[string]int64) // of those found
+	for rows.Next() {
+		m := compactor.Message{Seq: next, Role: llm.RoleUser}
+		var row, saidAt int64
+		var attachments string
+		var incomplete bool
+		err := rows.Scan(&row, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &m.Addressed, &m.Optional, &incomplete)
+		if err != nil {
+			return nil, 0, err
+		}
+		if incomplete {
+			break
+		}
+		if err := fromJSON(attachments, &m.Attachments); err != nil {
+			return nil, 0, err
+		}
+		m.Time, m.Optional = at(saidAt), m.Optional && m.Addressed
+		if err := c.resolve(tx, &m, places); err != nil {
+			return nil, 0, err
+		}
+		if budget -= m.Tokens; budget < 0 && len(found) > 0 {
+			break
+		}
+		found, last = append(found, m), row
+		places[m.ID] = m.Seq
+		next++
+	}
+	return found, last, rows.Err()
+}
+
+// resolve finds out to which message of the conversation m replies, one that was
+// said or one of those that get their places now, and counts m's tokens.
+func (c *Conversation) resolve(tx *sql.Tx, m *compactor.Message, places map[string]int64) (err error) {
+	if m.ReplyTo != "" {
+		m.ReplySeq = places[m.ReplyTo]
+		if m.ReplySeq == 0 {
+			if m.ReplySeq, err = c.placeOf(tx, m.ReplyTo); err != nil {
+				return err
+			}
+		}
+	}
+	if m.ReplySeq != 0 {
+		m.Quote = ""
+	}
+	m.Tokens = compactor.TokensOf(*m)
+	return nil
+}
+
+// placeOf returns the seq of the message that has the platform's id, or of the
+// bot's reply that was sent as such; 0 if there is none, or none any more.
+func (c *Conversation) placeOf(tx *sql.Tx, id string) (seq int64, err error) {
+	err = tx.QueryRow("SELECT seq FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user' AND deleted_at IS NULL", c.id, id).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = tx.QueryRow(`SELECT seq FROM messages INDEXED BY messages_replies
+			WHERE conversation = ?1 AND role = 'assistant' AND platform_id <> ''
+			AND platform_id = (SELECT reply FROM outbox INDEXED BY outbox_platform WHERE conversation = ?1 AND platform_id = ?2 AND platform_id <> '')`, c.id, id).Scan(&seq)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return seq, err
+}

@@ -1,0 +1,159 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestThreads(t *testing.T) {
+	inThread := func(n int, addressed bool) Inbound {
+		m := said(n, "hello")
+		m.Thread, m.Addressed = true, addressed
+		return m
+	}
+	receive := func(t *testing.T, c *Conversation, m Inbound) Receipt {
+		t.Helper()
+		r, err := c.Deliver(ctx, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	follows := func(t *testing.T, c *Conversation, want bool) {
+		t.Helper()
+		if on, err := c.Following(ctx); on != want || err != nil {
+			t.Errorf("following: %v, %v", on, err)
+		}
+	}
+	t.Run("once somebody addressed the bot in a thread, all that is said there is addressed to it", func(t *testing.T) {
+		c := newConversation(t)
+		if r := receive(t, c, inThread(1, false)); r.Addressed {
+			t.Error("before anybody addressed it")
+		}
+		follows(t, c, false)
+		receive(t, c, inThread(2, true))
+		follows(t, c, true)
+		for n, m := range []Inbound{inThread(3, false), inThread(4, false)} {
+			m.Addressed, m.Optional = n == 1, n == 1 // also where the bot is asked about everything
+			if r := receive(t, c, m); !r.Addressed || !r.Fresh {
+				t.Errorf("%+v", r)
+			}
+		}
+		var addressed []string
+		for _, m := range deliver(t, c) {
+			if m.Addressed && !m.Optional {
+				addressed = append(addressed, m.ID)
+			}
+		}
+		if want := []string{"m2", "m3", "m4"}; !slices.Equal(addressed, want) {
+			t.Errorf("addressed are %v, want %v", addressed, want)
+		}
+	})
+	t.Run("what is optional, or stands in no thread, makes it follow nothing", func(t *testing.T) {
+		c := newConversation(t)
+		m := inThread(1, true)
+		m.Optional = true
+		receive(t, c, m)
+		m = inThread(2, true)
+		m.Thread = false
+		receive(t, c, m)
+		follows(t, c, false)
+	})
+	t.Run("outside of threads nothing is addressed by itself", func(t *testing.T) {
+		c := newConversation(t)
+		if err := c.Follow(ctx, true); err != nil {
+			t.Fatal(err)
+		}
+		if r := receive(t, c, said(1, "hello")); r.Addressed {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("told to stop, it answers on only when addressed anew, and no repetition counts as that", func(t *testing.T) {
+		c := newConversation(t)
+		receive(t, c, inThread(1, true))
+		if err := c.Follow(ctx, false); err != nil {
+			t.Fatal(err)
+		}
+		if r := receive(t, c, inThread(1, true)); r.Fresh || !r.Addressed {
+			t.Errorf("a repetition while it waits: %+v", r)
+		}
+		deliver(t, c)
+		if r := receive(t, c, inThread(1, true)); r.Seq != 1 || !r.Addressed {
+			t.Errorf("a repetition afterwards: %+v", r)
+		}
+		follows(t, c, false)
+		if r := receive(t, c, inThread(2, false)); r.Addressed {
+			t.Errorf("%+v", r)
+		}
+		receive(t, c, inThread(3, true))
+		follows(t, c, true)
+	})
+	t.Run("a mention that comes behind the plain message makes it follow", func(t *testing.T) {
+		c := newConversation(t)
+		receive(t, c, inThread(1, false))
+		if r := receive(t, c, inThread(1, true)); r.Fresh || !r.Addressed {
+			t.Errorf("%+v", r)
+		}
+		follows(t, c, true)
+	})
+	t.Run("one thread is not another", func(t *testing.T) {
+		c := newConversation(t)
+		receive(t, c, inThread(1, true))
+		follows(t, find(t, c.store, "terminal:other"), false)
+	})
+}
+
+// A message is as much addressed as the strongest of its deliveries says: not at
+// all, optionally, or by a person.
+func TestWhoAsksIsRemembered(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	round := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		round++
+		c := find(t, s, fmt.Sprintf("terminal:%d", round))
+		strongest := 0
+		for range rapid.IntRange(1, 5).Draw(rt, "deliveries") {
+			strength := rapid.IntRange(0, 2).Draw(rt, "strength")
+			strongest = max(strongest, strength)
+			m := said(1, "hello")
+			m.Addressed, m.Optional = strength > 0, strength == 1
+			r, err := c.Deliver(ctx, m)
+			if err != nil || r.Addressed != (strongest > 0) {
+				rt.Fatalf("%+v, %v, strongest %d", r, err, strongest)
+			}
+		}
+		taken := deliver(t, c)
+		if m := taken[0]; m.Addressed != (strongest > 0) || m.Optional != (strongest == 1) {
+			rt.Fatalf("strongest %d, taken up %+v", strongest, m)
+		}
+		turn, ok, err := c.Unanswered(ctx)
+		if err != nil || ok != (strongest > 0) || turn.Optional != (strongest == 1) {
+			rt.Fatalf("strongest %d, turn %+v, %v", strongest, turn, err)
+		}
+	})
+}
+
+func TestATurnIsOptionalIfNobodyAsked(t *testing.T) {
+	c := newConversation(t)
+	optional := func(n int) Inbound {
+		m := said(n, "hm")
+		m.Addressed, m.Optional = true, true
+		return m
+	}
+	asked := said(3, "you?")
+	asked.Addressed = true
+	deliver(t, c, optional(1), said(2, "well"))
+	if turn, _, err := c.Unanswered(ctx); err != nil || !turn.Optional {
+		t.Errorf("%+v, %v", turn, err)
+	}
+	if err := c.Finish(ctx, Outcome{Turn: 1}); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, c, optional(4), asked)
+	if turn, _, err := c.Unanswered(ctx); err != nil || turn.Optional || !slices.Equal(turn.To, []string{"m4", "m3"}) {
+		t.Errorf("%+v, %v", turn, err)
+	}
+}

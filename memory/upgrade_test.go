@@ -1,0 +1,143 @@
+package memory
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+)
+
+// firstVersion is a file as the first version left it: a conversation that was
+// talked in, with all that it can hold, an empty one, and one with a full inbox.
+const firstVersion = `
+INSERT INTO conversations (id, name, origin, next_seq, generation, cleared_to, created_at) VALUES
+  (1, 'terminal:general', 'live', 5, 2, 3, 10), (2, 'terminal:empty', '', 1, 0, 0, 11), (3, 'terminal:full', '', 1, 0, 0, 12);
+INSERT INTO inbox (id, conversation, platform_id, author_id, author, text, attachments, reply_to, said_at, received_at, addressed) VALUES
+  (7, 3, 'm1', 'u1', 'Ann', 'are you there?', '[{"kind":"image","name":"cat.png","url":"https://x.test/cat"}]', 'm0', 1000, 1001, 1);
+INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens) VALUES
+  (1 << 32 | 1, 1, 'user', 'm1', 'u1', 'Ann', 'I live in Turin', '', '', '', '', '', '', 1000, 1001, 0, 2, 0, 9),
+  (1 << 32 | 2, 2, 'user', 'm2', 'u1', 'Ann', 'what time is it?', '', 'm1', '', '', '', '', 2000, 2001, 1, 1, 1, 10),
+  (1 << 32 | 3, 2, 'assistant', 'reply-3', '', '', 'half past nine', '', '', '', '', '', '{"a":1}', 3000, 3001, 0, NULL, 0, 8),
+  (1 << 32 | 4, 4, 'user', 'm4', 'u2', 'Bob', 'and now?', '', '', '', '', '', '', 4000, 4001, 1, 0, 1, 7);
+INSERT INTO compactions (id, conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at, messages, children, text, tokens, created_at, staged_at, landed_at, generation) VALUES
+  (1, 1, 'leaf', 'worker', 'active', 'background', 0, 1, 1, 1000, 1000, 1, '', 'Ann lives in Turin.', 9, 5000, 5001, 5002, 1),
+  (2, 1, 'leaf', 'worker', 'staged', 'background', 0, 2, 3, 2000, 3000, 2, '', 'The time was told.', 8, 5003, 5004, NULL, NULL);
+INSERT INTO memories (id, conversation, kind, content, folded, importance, speaker, about, made_by, compaction, said_at, saved_at) VALUES
+  (1, 1, 'fact', 'Ann lives in Turin.', 'ann lives in turin', 0.5, 'Ann', 'Ann', 'worker', 1, 1000, 5001);
+INSERT INTO memory_sources (memory, message) VALUES (1, 1 << 32 | 1);
+INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (1, 'turin', 1, 1, 3);
+INSERT INTO memory_terms (term, conversation, memory, tf, length) VALUES ('turin', 1, 1, 1, 3);
+INSERT INTO outbox (id, conversation, reply, part, parts, answers, text, failure, state, platform_id, created_at, sent_at) VALUES
+  (5, 1, 'reply-3', 0, 2, '["m2"]', 'half past', 0, 'sent', 'p1', 3000, 3002),
+  (6, 1, 'reply-3', 1, 2, '["m2"]', ' nine', 0, 'sending', '', 3000, NULL),
+  (9, 1, 'notice-4', 0, 1, '["m4"]', 'sorry', 1, 'waiting', '', 4000, NULL);
+INSERT INTO models (name, window, updated_at) VALUES ('small', 4096, 1);
+PRAGMA user_version = 1`
+
+// leaveFirstVersion makes such a file in a folder.
+func leaveFirstVersion(t *testing.T, dir string) {
+	t.Helper()
+	path := filepath.Join(dir, databaseName)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := open(path, writerPragmas)
+	defer db.Close()
+	for _, script := range []string{migration1, firstVersion} {
+		if _, err := db.Exec(script); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestUpgradeFromTheFirstVersion(t *testing.T) {
+	dir := t.TempDir()
+	leaveFirstVersion(t, dir)
+	s := openStore(t, dir)
+	c := find(t, s, "terminal:general")
+	t.Run("the file is whole, and no row was lost", func(t *testing.T) {
+		if n := number(t, s, "SELECT count(*) FROM pragma_foreign_key_check"); n != 0 {
+			t.Errorf("%d rows refer to none", n)
+		}
+		var sound string
+		if err := s.read.QueryRow("PRAGMA integrity_check").Scan(&sound); err != nil || sound != "ok" {
+			t.Errorf("%s, %v", sound, err)
+		}
+		for table, want := range map[string]int{
+			"conversations": 3, "inbox": 1, "messages": 4, "compactions": 2, "memories": 1,
+			"memory_sources": 1, "message_terms": 1, "memory_terms": 1, "outbox": 3, "models": 1,
+		} {
+			if n := number(t, s, "SELECT count(*) FROM "+table); n != want {
+				t.Errorf("%s has %d rows, want %d", table, n, want)
+			}
+		}
+	})
+	t.Run("the view is what it was", func(t *testing.T) {
+		state := load(t, c)
+		if state.Next != 5 || state.Open != 4 || state.Head.Generation != 2 || state.Head.ClearedTo != 3 || shape(state.Head.Stack) != "leaf worker 1-1" ||
+			len(state.Staged) != 1 || !slices.Equal(seqs(state.Messages), []int64{2, 3, 4}) || !slices.Equal(seqs(state.First), []int64{2, 4}) {
+			t.Errorf("loaded %+v", state)
+		}
+		if m := state.Messages[0]; m.ReplyTo != "m1" || m.ReplySeq != 0 || m.Quote != "" || m.Optional || m.Tokens != 10 {
+			t.Errorf("message 2 is %+v", m)
+		}
+		if head, landed := land(t, c, 2); shape(head.Stack) != "leaf worker 1-1, leaf worker 2-3" || landed[0].State != compactor.Active {
+			t.Errorf("what was staged lands as %+v", landed)
+		}
+	})
+	t.Run("pieces keep their order, their rows and their states", func(t *testing.T) {
+		pieces, err := c.Outbox(ctx)
+		want := []Piece{
+			{Row: 6, Reply: "reply-3", Part: 1, Parts: 2, To: []string{"m2"}, Text: " nine", Sending: true},
+			{Row: 9, Reply: "notice-4", Part: 0, Parts: 1, To: []string{"m4"}, Text: "sorry", Failure: true},
+		}
+		if err != nil || !reflect.DeepEqual(pieces, want) {
+			t.Errorf("%+v, %v", pieces, err)
+		}
+		if err := c.Post(ctx, Outcome{Reply: "notice-9", Pieces: []string{"new"}}); err != nil {
+			t.Fatal(err)
+		}
+		if pieces, err := c.Outbox(ctx); err != nil || len(pieces) != 3 || pieces[2].Row != 10 {
+			t.Errorf("the next piece: %+v, %v", pieces, err)
+		}
+	})
+	t.Run("a reply to a piece that was sent then finds its message", func(t *testing.T) {
+		m := said(9, "thanks")
+		m.ReplyTo = "p1"
+		if taken := deliver(t, c, m); taken[0].ReplySeq != 3 {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+	t.Run("a full inbox is taken up, and only where nothing was said the past is wanted", func(t *testing.T) {
+		full := find(t, s, "terminal:full")
+		done, first, err := full.ReadBack(ctx)
+		if done || first != "m1" || err != nil {
+			t.Errorf("full: %v, %q, %v", done, first, err)
+		}
+		taken, err := full.TakeUp(ctx, 100, time.Time{})
+		if err != nil || len(taken) != 1 || taken[0].Text != "are you there?" || taken[0].Attachments[0].URL != "https://x.test/cat" || taken[0].Optional {
+			t.Errorf("took up %+v, %v", taken, err)
+		}
+		for name, want := range map[string]bool{"terminal:general": true, "terminal:empty": false} {
+			if done, _, err := find(t, s, name).ReadBack(ctx); done != want || err != nil {
+				t.Errorf("%s: %v, %v", name, done, err)
+			}
+		}
+		if _, open, err := c.Gap(ctx); open || err != nil {
+			t.Errorf("a gap is open, %v", err)
+		}
+	})
+	t.Run("what was said then can be edited and deleted", func(t *testing.T) {
+		edit(t, c, 4, "and tomorrow?")
+		if got := remove(t, c, 1); !slices.Equal(got, []int64{1}) {
+			t.Errorf("deleted %v", got)
+		}
+		if n := number(t, s, "SELECT count(*) FROM memories"); n != 0 {
+			t.Error("its memory stays")
+		}
+	})
+}
