@@ -55,14 +55,21 @@ func (w *window) last() int { return int(w.tokens.Load()) }
 
 // Person is somebody who talks to the bot.
 type Person struct {
-	ID   string // the platform's
-	Name string
+	ID      string // the platform's
+	Name    string
+	Roles   []string // ids of the platform's roles
+	Manager bool     // the platform trusts them with the place: they may run restricted commands
 }
 
 // Store is what the hub needs of the database beside a conversation's own calls.
 type Store interface {
 	Conversation(ctx context.Context, name string) (*memory.Conversation, error)
+	Find(ctx context.Context, name string) (*memory.Conversation, error)
 	Unfinished(ctx context.Context) ([]string, error)
+	Away(ctx context.Context, door string) ([]memory.Gap, error)
+	Pause(ctx context.Context, scope, by string) error
+	Resume(ctx context.Context, scope string) error
+	Pauses(ctx context.Context) ([]string, error)
 }
 
 var _ Store = (*memory.Store)(nil)

@@ -400,6 +400,25 @@ func TestAnUnsentReplyIsSentAtStartUnderTheSameId(t *testing.T) {
 	}
 }
 
+func TestAReplyIsNotShownBeforeTheOneAheadOfItWasSent(t *testing.T) {
+	r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return llmtest.Say(fmt.Sprintf("answer %d in many words", n)), nil
+	})
+	r.door.note(func() { r.door.slow = 300 * time.Millisecond })
+	r.say("one", true)
+	r.door.until(t, "the first reply on its way", func() bool { return len(r.door.shown) > 0 })
+	r.say("two", true)
+	r.idle()
+	equal(t, "sent", r.door.texts(), []string{"answer 1 in many words", "answer 2 in many words"})
+	r.door.mu.Lock()
+	defer r.door.mu.Unlock()
+	for _, shown := range r.door.shown {
+		if strings.Contains(shown, "answer 2") {
+			t.Fatalf("%q was shown while the first reply was being sent", shown)
+		}
+	}
+}
+
 func TestASlowDoorDelaysNoTurn(t *testing.T) {
 	r := newRig(t, echo)
 	r.door.slow = 600 * time.Millisecond
@@ -534,7 +553,7 @@ func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer disk.Close()
-	if _, err := disk.Exec("ALTER TABLE compactions RENAME TO gone"); err != nil {
+	if _, err := disk.Exec("ALTER TABLE compactions RENAME TO elsewhere"); err != nil {
 		t.Fatal(err)
 	}
 	r.say("hello", true)
@@ -546,7 +565,7 @@ func TestAConversationThatCannotGoOnTellsWhoWaitsAndGoesOnLater(t *testing.T) {
 	if _, _, err := r.hub.Run(ctx, place, channel.Person{}, "/context"); err == nil || ctx.Err() != nil {
 		t.Fatalf("/context in a conversation that cannot be opened gave %v", err)
 	}
-	if _, err := disk.Exec("ALTER TABLE gone RENAME TO compactions"); err != nil {
+	if _, err := disk.Exec("ALTER TABLE elsewhere RENAME TO compactions"); err != nil {
 		t.Fatal(err)
 	}
 	r.say("are you back?", true)
@@ -568,7 +587,7 @@ func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
 	}
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 { // while the model writes, the outbox breaks
-			rename("ALTER TABLE outbox RENAME TO gone")
+			rename("ALTER TABLE outbox RENAME TO elsewhere")
 		}
 		return echo(ctx, n, req)
 	}
@@ -577,7 +596,7 @@ func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
 	if p := r.door.sent[0]; !p.Failure || !strings.Contains(p.Text, "hold it back") {
 		t.Errorf("told %+v", p)
 	}
-	rename("ALTER TABLE gone RENAME TO outbox")
+	rename("ALTER TABLE elsewhere RENAME TO outbox")
 	r.say("and now?", true)
 	r.door.until(t, "the answers", func() bool { return len(r.door.sent) == 3 })
 	r.idle()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,10 +15,36 @@ import (
 // Command is something people tell the bot itself, not the model. Every door
 // shows the commands in its own way.
 type Command struct {
-	Name string // without the slash
-	Args string // as shown in /help; empty: it takes none
-	Help string
-	run  func(ctx context.Context, c *conversation, who Person, args string) (string, error)
+	Name       string // without the slash: lower case letters
+	Help       string // at most 100 characters
+	Args       []Arg  // in order; all but the last are single words
+	Public     bool   // others may see the answer; else it is for whoever asked
+	Restricted bool   // only managers run it, unless the settings say otherwise
+
+	run     func(ctx context.Context, c *conversation, who Person, args string) (Answer, error)
+	suggest func(ctx context.Context, records *memory.Conversation, typed string) ([]Choice, error) // of the argument that Suggests
+}
+
+// Arg is one argument of a command.
+type Arg struct {
+	Name     string // lower case letters
+	Help     string // at most 100 characters
+	Required bool
+	Number   bool // a whole number from 1 on
+	Suggests bool // Hub.Suggest knows what may be meant
+}
+
+// usage is how /help shows the command: "compact [focus]".
+func (c Command) usage() string {
+	words := []string{c.Name}
+	for _, a := range c.Args {
+		if a.Required {
+			words = append(words, a.Name)
+		} else {
+			words = append(words, "["+a.Name+"]")
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // Commands are all commands, in the order /help shows them.
@@ -25,12 +52,33 @@ var Commands []Command
 
 func init() { // a literal would refer to itself through /help
 	Commands = []Command{
-		{Name: "compact", Args: "[focus]", Help: "sum up the older messages now; focus says what to keep in detail", run: runCompact},
+		{
+			Name: "compact", Help: "sum up the older messages now", Restricted: true, run: runCompact,
+			Args: []Arg{{Name: "focus", Help: "what to keep in detail"}},
+		},
 		{Name: "context", Help: "show how full the context window is, and what stands in it", run: runContext},
-		{Name: "memories", Args: "[query]", Help: "show what I keep in mind from this conversation", run: runMemories},
-		{Name: "remember", Args: "text", Help: "keep something in mind", run: runRemember},
-		{Name: "forget", Args: "number", Help: "forget a memory; the messages themselves remain", run: runForget},
-		{Name: "stop", Help: "stop the answer that is being written", run: runStop},
+		{
+			Name: "memories", Help: "show what I keep in mind from this conversation", run: runMemories,
+			Args: []Arg{{Name: "query", Help: "words to look for"}},
+		},
+		{
+			Name: "remember", Help: "keep something in mind", run: runRemember,
+			Args: []Arg{{Name: "text", Help: "what to keep in mind", Required: true}},
+		},
+		{
+			Name: "forget", Help: "forget a memory; the messages themselves remain", Restricted: true, run: runForget,
+			Args:    []Arg{{Name: "number", Help: "the memory's number, as /memories shows it", Required: true, Number: true, Suggests: true}},
+			suggest: suggestMemories,
+		},
+		{Name: "stop", Help: "stop the answer that is being written; in a thread, also stop answering unasked", Public: true, run: runStop},
+		{
+			Name: "pause", Help: "be silent until /resume; I go on listening", Public: true, Restricted: true, run: runPause,
+			Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations, for my owners`}},
+		},
+		{
+			Name: "resume", Help: "answer again", Public: true, Restricted: true, run: runResume,
+			Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations, for my owners`}},
+		},
 		{Name: "help", Help: "show the commands", run: runHelp},
 	}
 }
@@ -42,22 +90,38 @@ func (e errPeople) Error() string { return string(e) }
 
 // Run runs line if it is a command, as "/context" or "/compact prices". The answer
 // is for whoever asked. handled is false if it is no command: then it is a message.
-func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer string, handled bool, err error) {
+func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer Answer, handled bool, err error) {
 	command, args, ok := parseCommand(line)
 	if !ok {
-		return "", false, nil
+		return answer, false, nil
+	}
+	place := ParsePlace(name)
+	access := h.access(place)
+	if !access.hears(place, who.ID, false) {
+		return answer, true, ErrRefused
+	}
+	if h.restricted(command) && !access.manages(who) {
+		return Answer{Text: fmt.Sprintf("/%s is for those who manage this place. Ask one of them.", command.Name)}, true, nil
 	}
 	c, err := h.use(ctx, name)
 	if err != nil {
-		return "", true, err
+		return answer, true, err
 	}
 	defer h.release(c)
 	answer, err = command.run(ctx, c, who, args)
 	var words errPeople
 	if errors.As(err, &words) {
-		return string(words), true, nil
+		return Answer{Text: string(words)}, true, nil
 	}
 	return answer, true, err
+}
+
+// restricted tells whether only managers run a command.
+func (h *Hub) restricted(c Command) bool {
+	if h.o.Rules.Restricted == nil {
+		return c.Restricted
+	}
+	return slices.Contains(h.o.Rules.Restricted, c.Name)
 }
 
 // parseCommand takes a line apart. A word behind a slash that is no command is an
@@ -76,53 +140,71 @@ func parseCommand(line string) (c Command, args string, ok bool) {
 	return c, "", false
 }
 
-func runHelp(context.Context, *conversation, Person, string) (string, error) {
-	var b strings.Builder
+func runHelp(context.Context, *conversation, Person, string) (Answer, error) {
+	var lines []string
 	for _, c := range Commands {
-		fmt.Fprintf(&b, "/%-18s %s\n", strings.TrimSpace(c.Name+" "+c.Args), c.Help)
+		lines = append(lines, fmt.Sprintf("/%-18s %s", c.usage(), c.Help))
 	}
-	return strings.TrimRight(b.String(), "\n"), nil
+	return Answer{Text: strings.Join(lines, "\n")}, nil
 }
 
-func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (string, error) {
+func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (Answer, error) {
 	engine, err := c.compactor(ctx)
 	if err != nil {
-		return "", err
+		return Answer{}, err
 	}
 	e := engine.Compact(compactor.OnManual, focus)
 	if e.State == compactor.EventNoop {
-		return "Nothing to compact: " + e.Error + ".", nil
+		return Answer{Text: "Nothing to compact: " + e.Error + "."}, nil
 	}
-	return fmt.Sprintf("Summing up %d messages (#%d to #%d) in the background. Go on talking; nothing is lost.", e.Messages, e.From, e.To), nil
+	return Answer{
+		Text: fmt.Sprintf("Summing up %d messages (#%d to #%d) in the background. Go on talking; nothing is lost.", e.Messages, e.From, e.To),
+		Then: func(ctx context.Context) string { return c.ended(ctx, e) },
+	}, nil
 }
 
-func runContext(ctx context.Context, c *conversation, _ Person, _ string) (string, error) {
+// ended waits for the end of a compaction and says how it went.
+func (c *conversation) ended(ctx context.Context, began compactor.Event) string {
+	err := c.engine.Wait(ctx)
+	if err != nil {
+		return "The summary is still being written; /context shows when it has landed. Nothing is lost."
+	}
+	switch e := c.engine.Gauge().Last; {
+	case e.State == compactor.EventLanded:
+		return fmt.Sprintf("Summed up %d messages (#%d to #%d): %d → %d tokens of %d.", e.Messages, e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
+	case e.State == compactor.EventFailed:
+		return fmt.Sprintf("The summary of messages #%d to #%d failed: %s. Nothing was lost, and it will be tried again.", began.From, began.To, e.Error)
+	}
+	return fmt.Sprintf("Messages #%d to #%d are dealt with; /context shows how things stand. Nothing is lost.", began.From, began.To)
+}
+
+func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	engine, err := c.compactor(ctx)
 	if err != nil {
-		return "", err
+		return Answer{}, err
 	}
-	return newContext(ctx, engine, c.records, c.agent).String(), nil
+	return Answer{Text: newContext(ctx, engine, c.records, c.agent).String()}, nil
 }
 
 // memoriesShown is how many memories /memories shows at most.
-const memoriesShown = 10
+const memoriesShown = 200
 
-func runMemories(ctx context.Context, c *conversation, _ Person, query string) (string, error) {
+func runMemories(ctx context.Context, c *conversation, _ Person, query string) (Answer, error) {
 	found, err := c.records.SearchMemories(ctx, query, memoriesShown)
 	if err != nil {
-		return "", err
+		return Answer{}, err
 	}
 	switch {
 	case len(found) == 0 && query == "":
-		return "I keep nothing in mind from this conversation yet. Memories are made when older messages are summed up, or with /remember.", nil
+		return Answer{Text: "I keep nothing in mind from this conversation yet. Memories are made when older messages are summed up, or with /remember."}, nil
 	case len(found) == 0:
-		return fmt.Sprintf("I keep nothing in mind about %q here.", query), nil
+		return Answer{Text: fmt.Sprintf("I keep nothing in mind about %q here.", query)}, nil
 	}
-	var b strings.Builder
+	var answer Answer
 	for _, m := range found {
-		fmt.Fprintln(&b, MemoryLine(m))
+		answer.Items = append(answer.Items, MemoryLine(m))
 	}
-	return strings.TrimRight(b.String(), "\n"), nil
+	return answer, nil
 }
 
 // MemoryLine is a memory in one line for people.
@@ -134,42 +216,76 @@ func MemoryLine(m memory.Memory) string {
 	return fmt.Sprintf("%d. %s: %s (%s%s)", m.ID, m.Kind, m.Content, from, m.SaidAt.UTC().Format("2 January 2006"))
 }
 
-func runRemember(ctx context.Context, c *conversation, who Person, text string) (string, error) {
+func runRemember(ctx context.Context, c *conversation, who Person, text string) (Answer, error) {
 	if text == "" {
-		return "", errPeople("Say what to remember: /remember the standup is at 9:30")
+		return Answer{}, errPeople("Say what to remember: /remember the standup is at 9:30")
 	}
 	m, fresh, err := c.records.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: text}, who.Name)
 	if err != nil {
-		return "", errPeople("That cannot be remembered: " + err.Error())
+		return Answer{}, errPeople("That cannot be remembered: " + err.Error())
 	}
 	if !fresh {
-		return fmt.Sprintf("I had that in mind already, as memory %d.", m.ID), nil
+		return Answer{Text: fmt.Sprintf("I had that in mind already, as memory %d.", m.ID)}, nil
 	}
 	c.remembered(m.ID, m.Kind, m.Content)
-	return fmt.Sprintf("I will keep that in mind, as memory %d.", m.ID), nil
+	return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d.", m.ID)}, nil
 }
 
-func runForget(ctx context.Context, c *conversation, _ Person, which string) (string, error) {
+func runForget(ctx context.Context, c *conversation, _ Person, which string) (Answer, error) {
 	id, err := strconv.ParseInt(strings.TrimPrefix(which, "#"), 10, 64)
 	if err != nil || id <= 0 {
-		return "", errPeople("Say which memory by its number, as /memories shows it: /forget 12")
+		return Answer{}, errPeople("Say which memory by its number, as /memories shows it: /forget 12")
 	}
 	switch err := c.records.Forget(ctx, id); {
 	case errors.Is(err, memory.ErrNotFound):
-		return "", errPeople(fmt.Sprintf("There is no memory %d in this conversation.", id))
+		return Answer{}, errPeople(fmt.Sprintf("There is no memory %d in this conversation.", id))
 	case err != nil:
-		return "", err
+		return Answer{}, err
 	}
-	return fmt.Sprintf("Memory %d is forgotten. The messages it came from remain.", id), nil
+	return Answer{Text: fmt.Sprintf("Memory %d is forgotten. The messages it came from remain.", id)}, nil
 }
 
-func runStop(_ context.Context, c *conversation, _ Person, _ string) (string, error) {
-	c.mu.Lock()
-	stop := c.stop
-	c.mu.Unlock()
-	if stop == nil {
-		return "There is nothing to stop.", nil
+// suggestMemories offers memories whose number or words begin as typed.
+func suggestMemories(ctx context.Context, records *memory.Conversation, typed string) ([]Choice, error) {
+	query := typed
+	if _, err := strconv.Atoi(typed); err == nil {
+		query = "" // the newest ones, to look for the number among
 	}
-	stop(errStopped)
-	return "Stopped.", nil
+	found, err := records.SearchMemories(ctx, query, memoriesShown)
+	if err != nil {
+		return nil, err
+	}
+	var choices []Choice
+	for _, m := range found {
+		number := strconv.FormatInt(m.ID, 10)
+		if query == "" && !strings.HasPrefix(number, typed) {
+			continue
+		}
+		if choices = append(choices, Choice{Label: MemoryLine(m), Value: number}); len(choices) == maxChoices {
+			break
+		}
+	}
+	return choices, nil
+}
+
+// maxChoices is how many choices Discord shows at most.
+const maxChoices = 25
+
+func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+	following, err := c.records.Following(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	if following {
+		if err := c.records.Follow(ctx, false); err != nil {
+			return Answer{}, err
+		}
+	}
+	switch stopped := c.interrupt(); {
+	case following:
+		return Answer{Text: "Stopped. I answer in this thread again when somebody mentions me."}, nil
+	case stopped:
+		return Answer{Text: "Stopped."}, nil
+	}
+	return Answer{Text: "There is nothing to stop."}, nil
 }

@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,8 +31,11 @@ type conversation struct {
 	tools   []llm.Tool
 	window  window
 	noTools bool // the model's server refuses tools
+	blind   bool // the model takes no pictures
 
-	toldUnwritten bool // people know that an answer cannot be written
+	toldUnwritten bool      // people know that an answer cannot be written
+	hasReadBack   bool      // what was said before the bot came has been read
+	gapRest       time.Time // until then a gap that cannot be read is left alone
 
 	mu      sync.Mutex             // guards everything below
 	asked   int64                  // wakes so far
@@ -43,6 +47,10 @@ type conversation struct {
 	changed chan struct{}          // closed, and made anew, when settled or err has changed
 	turn    int64                  // the running turn, as the tools see it; 0: none
 	stop    context.CancelCauseFunc
+
+	changes  []int64     // messages that were edited or deleted, which the history does not know yet
+	botTurns int         // that other programs caused since a person spoke
+	retryGap *time.Timer // nil: no gap waits to be read again
 }
 
 func newConversation(h *Hub, name string, door Door, records *memory.Conversation) *conversation {
@@ -100,6 +108,9 @@ func (c *conversation) close() {
 	for _, timer := range c.unheard {
 		timer.Stop()
 	}
+	if c.retryGap != nil {
+		c.retryGap.Stop()
+	}
 	c.mu.Unlock()
 	c.sender.wait()
 	if c.engine != nil {
@@ -130,6 +141,9 @@ func (c *conversation) work(ctx context.Context) error {
 
 func (c *conversation) load(ctx context.Context) error {
 	c.agent = c.hub.o.Agent(c.name)
+	if c.agent.Worker != nil {
+		c.agent.Worker = switched{c.agent.Worker, c}
+	}
 	c.tools = c.records.Tools(memory.ToolOptions{
 		Turn: func() int64 {
 			c.mu.Lock()
@@ -162,6 +176,12 @@ func (c *conversation) load(ctx context.Context) error {
 
 // step takes up what waits, and answers it if anybody asked.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
+	if err := c.apply(ctx); err != nil {
+		return false, err
+	}
+	if err := c.gather(ctx); err != nil {
+		return false, err
+	}
 	burst, err := c.records.TakeUp(ctx, compactor.BurstBudget(c.window.look(ctx)), time.Now().Add(-c.hub.o.CatchUp))
 	if err != nil || len(burst) == 0 {
 		return false, err
@@ -169,20 +189,35 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	history := c.engine.History()
 	history.Append(burst...)
 	history.Stored()
-	var turn memory.Turn
+	turn, authors := turnOf(burst)
 	for _, m := range burst {
 		c.accepted(m.ID, m.Seq)
-		if m.Addressed {
-			turn.Seq = m.Turn
-			turn.To = append(turn.To, m.ID)
-		}
 	}
 	if turn.Seq == 0 {
 		c.engine.Check(ctx)
 		return true, nil
 	}
-	turn.Attempts = 1
+	if ok, told := c.hub.turns.take(c.hub.o.Rules.TurnsPerMinute, authors, time.Now()); !ok {
+		return true, c.putOff(ctx, turn, told)
+	}
 	return true, c.answer(ctx, turn)
+}
+
+// turnOf returns the turn that was taken up, and who wants it; none if nobody does.
+func turnOf(burst []compactor.Message) (turn memory.Turn, authors []string) {
+	turn.Attempts, turn.Optional = 1, true
+	for _, m := range burst {
+		if !m.Addressed {
+			continue
+		}
+		turn.Seq = m.Turn
+		turn.To = append(turn.To, m.ID)
+		turn.Optional = turn.Optional && m.Optional
+		if !slices.Contains(authors, m.AuthorID) {
+			authors = append(authors, m.AuthorID)
+		}
+	}
+	return turn, authors
 }
 
 // resume takes up a turn that was begun and not finished, by an earlier process or
@@ -234,7 +269,7 @@ func (c *conversation) settleUp(asked int64, err error) {
 func (c *conversation) quiet() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.settled >= c.asked && c.sender.idle() && (c.engine == nil || !c.engine.Busy())
+	return c.settled >= c.asked && c.retryGap == nil && c.sender.idle() && (c.engine == nil || !c.engine.Busy())
 }
 
 // settle returns when all that was asked so far is done and sent, or with the

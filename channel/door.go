@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"errors"
 
 	"cairn/compactor"
 	"cairn/memory"
@@ -34,7 +35,8 @@ type Writer interface {
 	Show(text string)
 	// Send delivers one piece for good and returns the platform's id of it. The
 	// pieces come in order. A piece that is marked Sending may have arrived before
-	// a crash, and must not be posted twice.
+	// a crash, and must not be posted twice. An error means that it is worth trying
+	// again, unless errors.Is(err, ErrGone): then nothing can ever be said there.
 	Send(ctx context.Context, piece Piece) (id string, err error)
 	// Cancel takes back what was shown but will not be sent.
 	Cancel()
@@ -51,3 +53,30 @@ type Observer interface {
 	// Remembered is told of every new memory.
 	Remembered(conversation string, id int64, kind, content string)
 }
+
+// Completer is what a door implements whose events lack something: names behind
+// ids, contents of files. It is asked by the conversation's goroutine, before a
+// message that says it is Incomplete gets its place.
+type Completer interface {
+	// Complete returns m with what could be found out. It may ask the platform, and
+	// ends when ctx does. What cannot be had stays as it is, described in words:
+	// the message is taken up all the same. An error means that it is worth trying
+	// again soon, with the same message.
+	Complete(ctx context.Context, conversation string, m Inbound) (Inbound, error)
+}
+
+// Historian is what a door implements that can read what was said while the bot
+// was away, or before it came.
+type Historian interface {
+	// History returns at most limit messages of a conversation, oldest first, in the
+	// form in which they would have been delivered: the ones that follow the message
+	// after, or, if after is empty, the newest ones that were said before the message
+	// before. The bot's own messages, those of other programs that may not be heard,
+	// and commands are left out, but count: more tells that there is more to read
+	// behind last, the platform id to go on from. An error for which
+	// errors.Is(err, ErrGone) holds is for good: nothing can be read there.
+	History(ctx context.Context, conversation, after, before string, limit int) (said []Inbound, last string, more bool, err error)
+}
+
+// ErrGone tells that a conversation is not there any more, or closed to the bot.
+var ErrGone = errors.New("the conversation is gone or closed")

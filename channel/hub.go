@@ -19,6 +19,7 @@ type Options struct {
 	Store   Store
 	Agent   func(conversation string) Agent // who answers in it
 	Doors   []Door
+	Rules   Rules         // who may do what
 	CatchUp time.Duration // unanswered messages younger than this are answered after a start; 0: DefaultCatchUp
 	Workers int           // how many compactions may run at once; 0: DefaultWorkers
 	Idle    time.Duration // after so much silence a conversation leaves memory; 0: DefaultIdle
@@ -41,6 +42,8 @@ type Hub struct {
 	ctx    context.Context // of everything the hub started
 	cancel context.CancelFunc
 	owners sync.WaitGroup
+	turns  limiter
+	hints  once // people who were told that they may not talk here
 
 	mu     sync.Mutex // guards closed, open, and the users of each conversation
 	closed bool
@@ -73,13 +76,19 @@ func New(o Options) *Hub {
 }
 
 // Deliver takes a message. When it returns without error the message is on disk
-// and may be acknowledged; it never waits for the conversation.
+// and may be acknowledged; it never waits for the conversation. ErrRefused: its
+// author is not heard there, and nothing was stored.
 func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Receipt, error) {
+	if !h.hears(name, m) {
+		h.refuse(name, m)
+		return memory.Receipt{}, ErrRefused
+	}
 	c, err := h.use(ctx, name)
 	if err != nil {
 		return memory.Receipt{}, err
 	}
 	defer h.release(c)
+	h.admit(c, &m)
 	receipt, err := c.records.Deliver(ctx, m)
 	if err != nil {
 		return receipt, err

@@ -32,6 +32,7 @@ type door struct {
 	events   []compactor.Event
 	memories []string
 	fails    int           // so many sends fail first
+	gone     int           // so many sends fail for good first
 	slow     time.Duration // each send takes so long
 	changed  chan struct{}
 }
@@ -118,8 +119,11 @@ func (w *writer) Cancel()          { w.d.note(func() { w.d.canceled++ }) }
 
 func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	var slow time.Duration
-	var fail bool
+	var fail, gone bool
 	w.d.note(func() {
+		if gone = w.d.gone > 0; gone {
+			w.d.gone--
+		}
 		if slow, fail = w.d.slow, w.d.fails > 0; fail {
 			w.d.fails--
 		}
@@ -133,6 +137,9 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	}
 	if fail {
 		return "", errors.New("the door is jammed")
+	}
+	if gone {
+		return "", fmt.Errorf("post: %w", channel.ErrGone)
 	}
 	w.d.note(func() { w.d.sent = append(w.d.sent, p) })
 	return fmt.Sprint("p", p.Row), nil
@@ -166,7 +173,10 @@ func (r *rig) start() {
 		r.t.Fatal(err)
 	}
 	o := r.opts
-	o.Store, o.Doors, o.Log = r.store, []channel.Door{r.door}, slog.New(slog.DiscardHandler)
+	o.Store, o.Log = r.store, slog.New(slog.DiscardHandler)
+	if o.Doors == nil {
+		o.Doors = []channel.Door{r.door}
+	}
 	o.Agent = func(string) channel.Agent { return r.agent }
 	r.hub = channel.New(o)
 }
@@ -215,11 +225,11 @@ func (r *rig) idle() {
 
 func (r *rig) run(line string) string {
 	r.t.Helper()
-	answer, handled, err := r.hub.Run(r.t.Context(), place, channel.Person{ID: "u1", Name: "Ada"}, line)
+	answer, handled, err := r.hub.Run(r.t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, line)
 	if err != nil || !handled {
 		r.t.Fatalf("%s: handled %v, %v", line, handled, err)
 	}
-	return answer
+	return answer.String()
 }
 
 // transcript is what is stored, as "role: text" lines.

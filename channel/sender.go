@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -106,10 +107,14 @@ func (s *sender) send(ctx context.Context, piece memory.Piece) error {
 		}
 	}
 	id, err := w.Send(ctx, piece)
-	if err != nil {
-		return err
+	switch {
+	case errors.Is(err, ErrGone):
+		s.c.log.Warn("a reply can never be sent", "reply", piece.Reply, "error", err)
+		err = s.c.records.Drop(context.WithoutCancel(ctx), piece.Row, err.Error())
+	case err == nil:
+		err = s.c.records.Sent(context.WithoutCancel(ctx), piece.Row, id)
 	}
-	if err := s.c.records.Sent(context.WithoutCancel(ctx), piece.Row, id); err != nil {
+	if err != nil {
 		return err
 	}
 	if piece.Part == piece.Parts-1 {

@@ -49,6 +49,9 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	defer cancel(nil)
 	c.running(turn.Seq, cancel)
 	defer c.running(0, nil)
+	if c.paused(ctx) {
+		return c.pass(ctx, turn)
+	}
 	history.Begin(c.volatile(ctx, turn))
 
 	for {
@@ -82,6 +85,26 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	}
 }
 
+// pass closes a turn without an answer: it is context.
+func (c *conversation) pass(ctx context.Context, turn memory.Turn) error {
+	if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq}); err != nil {
+		return err
+	}
+	c.engine.Answered()
+	return nil
+}
+
+// putOff closes a turn of people who have had their share of this minute, and tells
+// them so, once.
+func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) error {
+	if !tell || turn.Optional {
+		return c.pass(ctx, turn)
+	}
+	r := &reply{turn: turn, first: c.engine.History().Next(), writer: c.door.Reply(c.name, turn.To)}
+	return c.finish(ctx, r, r.outcome(fmt.Sprintf("notice-%d", turn.Seq), fmt.Sprintf(
+		"One moment, please: I answer a person %d times a minute at most. Your message is kept; ask again in a minute.", c.hub.o.Rules.TurnsPerMinute), true))
+}
+
 // converse lets the model answer, with tools.
 func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Response, err error) {
 	defer func() {
@@ -96,14 +119,14 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		Request: func(_ context.Context, left int) (llm.Request, error) {
 			c.window.look(c.hub.ctx)
 			messages, maxTokens, err := c.engine.Request(c.hub.ctx) // what it writes must not hang on /stop
-			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools}
+			req := llm.Request{Messages: c.illustrated(messages), MaxTokens: maxTokens, Tools: c.tools}
 			if left == 1 || c.noTools {
 				req.Tools = nil
 			}
 			return req, err
 		},
 		Record: func(calls llm.Message, results []llm.Message) {
-			if text := strings.TrimSpace(calls.Text); text != "" {
+			if text := spoken(calls.Text, false); text != "" {
 				r.said = append(r.said, text)
 			}
 			r.current.Reset()
@@ -118,6 +141,11 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 				c.noTools = true
 				return true
 			}
+			if llm.RefusesImages(err) && !c.blind {
+				c.log.Info("the model takes no pictures; they are described to it", "model", c.agent.Model.Name())
+				c.blind = true
+				return true
+			}
 			if llm.KindOf(err) != llm.KindOverflow || overflows >= 2 {
 				return false
 			}
@@ -129,7 +157,11 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		Report: func(llm.Usage) { overflows = 0 },
 		Show: func(delta string) {
 			r.current.WriteString(delta)
-			r.writer.Show(r.text())
+			// Nothing is shown before the replies ahead of this one have been sent, or
+			// people would see them in another order.
+			if text := spoken(r.text(), true); text != "" && c.sender.idle() {
+				r.writer.Show(text)
+			}
 		},
 	}
 	return loop.Run(ctx)
@@ -153,9 +185,12 @@ func rowOf(m llm.Message, seq, turn int64) compactor.Message {
 
 // answered is the outcome of a turn that has its answer, with next the seq of the answer.
 func (r *reply) answered(next int64, resp llm.Response) memory.Outcome {
-	text := strings.TrimSpace(resp.Message.Text)
+	text := spoken(resp.Message.Text, false)
 	if text == "" {
-		if len(r.said) == 0 {
+		switch silent := strings.Contains(resp.Message.Text, noReply); {
+		case len(r.said) == 0 && silent && r.turn.Optional:
+			return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages}
+		case len(r.said) == 0:
 			return r.failed(errEmpty)
 		}
 	} else {
@@ -169,7 +204,9 @@ func (r *reply) answered(next int64, resp llm.Response) memory.Outcome {
 
 // stopped is the outcome of a turn somebody stopped: what people saw was said.
 func (r *reply) stopped(next int64) memory.Outcome {
-	if partial := strings.TrimSpace(r.current.String()); partial != "" {
+	if partial := spoken(r.current.String(), true); partial != "" {
+		r.current.Reset()
+		r.current.WriteString(partial)
 		r.last(llm.Message{Role: llm.RoleAssistant, Text: partial}, next)
 	}
 	if r.text() == "" {

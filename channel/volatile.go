@@ -18,6 +18,9 @@ const recalledMemories = 5
 func (c *conversation) volatile(ctx context.Context, turn memory.Turn) string {
 	gauge := c.engine.Gauge()
 	now := fmt.Sprintf("time: %s UTC; context window used: %d %%", time.Now().UTC().Format("2006-01-02 15:04"), percent(gauge.Used, gauge.Window))
+	if turn.Optional {
+		now += "\n" + mayBeSilent
+	}
 	budget := gauge.Window / 20
 	var b strings.Builder
 	for _, m := range c.recalled(ctx, turn) {

@@ -148,7 +148,7 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, text string) error {
 		e.waiting.Store(0) // a stopped turn may have nothing to say
 	}
 	if handled {
-		return e.write(printable(answer) + "\n")
+		return e.write(printable(answer.String()) + "\n")
 	}
 	e.waiting.Add(1)
 	if _, err = hub.Deliver(ctx, e.conversation, inbound(e.who, text)); err != nil {

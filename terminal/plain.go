@@ -65,7 +65,7 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, text string) error {
 		return undone(ctx, p.log, err)
 	}
 	if handled {
-		return p.out.write(whole(answer))
+		return p.out.write(whole(answer.String()))
 	}
 	if _, err := hub.Deliver(ctx, p.conversation, inbound(p.who, text)); err != nil {
 		return untaken(ctx, p.log, err)

@@ -124,14 +124,14 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 		_ = p.emit(line)
 		return
 	}
-	answer, handled, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User}, r.Text)
+	answer, handled, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
 	switch {
 	case err != nil:
 		p.fail(ctx, r, undone(ctx, p.log, err))
 	case !handled:
 		p.deliver(ctx, hub, r)
 	default:
-		line := replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, answer}
+		line := replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, answer.String()}
 		p.answers.keep(r, line)
 		_ = p.emit(line)
 	}

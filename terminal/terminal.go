@@ -65,7 +65,7 @@ func New(o Options) (*Terminal, error) {
 	if o.JSON {
 		return &Terminal{newProtocol(o)}, nil
 	}
-	who := channel.Person{ID: o.User, Name: o.User}
+	who := channel.Person{ID: o.User, Name: o.User, Manager: true}
 	if in, out, ok := terminals(o); ok {
 		return &Terminal{newEditor(o, in, out, conversation, who)}, nil
 	}

@@ -1,0 +1,185 @@
+package channel
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Who is heard, who is answered, and who may run what.
+
+// maxBotTurns is how many turns in a row another program may cause in a conversation
+// before a person has to speak: two bots that answer each other would never stop.
+const maxBotTurns = 3
+
+// hears tells whether somebody is heard in a place.
+func (a Access) hears(p Place, id string, bot bool) bool {
+	if bot && !slices.Contains(a.Bots, id) {
+		return false
+	}
+	named := func(list []string) bool {
+		return slices.ContainsFunc([]string{id, p.Thread, p.Channel, p.Server}, func(s string) bool {
+			return s != "" && slices.Contains(list, s)
+		})
+	}
+	return !named(a.Deny) && (len(a.Allow) == 0 || named(a.Allow) || slices.Contains(a.Owners, id) || bot)
+}
+
+// manages tells whether somebody may run the restricted commands.
+func (a Access) manages(who Person) bool {
+	return who.Manager || slices.Contains(a.Owners, who.ID) || slices.Contains(a.Managers, who.ID) ||
+		slices.ContainsFunc(who.Roles, func(role string) bool { return slices.Contains(a.Managers, role) })
+}
+
+// owns tells whether somebody may do everything; where nobody is named, the people
+// whom the platform trusts with the place may.
+func (a Access) owns(who Person) bool {
+	return slices.Contains(a.Owners, who.ID) || len(a.Owners) == 0 && who.Manager
+}
+
+func (h *Hub) access(p Place) Access { return h.o.Rules.Access[p.Door] }
+
+func (h *Hub) respond(conversation string) Respond {
+	if h.o.Rules.Respond == nil {
+		return RespondMention
+	}
+	return h.o.Rules.Respond(conversation)
+}
+
+// admit decides what becomes of a message: whether it is heard at all, and whether
+// somebody gets an answer.
+func (h *Hub) admit(c *conversation, m *Inbound) {
+	switch respond := h.respond(c.name); {
+	case respond == RespondNever:
+		m.Addressed, m.Thread = false, false
+	case m.Bot:
+		m.Thread = false
+		if m.Addressed && !c.mayAnswerBot() {
+			m.Addressed = false
+		}
+	case respond == RespondAll && !m.Addressed:
+		m.Addressed, m.Optional = true, true
+	}
+	if !m.Bot {
+		c.personSpoke()
+	}
+}
+
+// mayAnswerBot counts the turns that other programs cause.
+func (c *conversation) mayAnswerBot() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.botTurns++
+	return c.botTurns <= maxBotTurns
+}
+
+func (c *conversation) personSpoke() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.botTurns = 0
+}
+
+// refuse turns somebody away. In a direct message they are told why, once: there
+// nobody else can tell them.
+func (h *Hub) refuse(name string, m Inbound) {
+	place := ParsePlace(name)
+	if !place.Direct() || m.Bot || !h.hints.first(place.Door+":"+m.AuthorID) {
+		return
+	}
+	door, known := h.doors[place.Door]
+	if !known {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	h.owners.Go(func() {
+		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
+		defer cancel()
+		piece := Piece{Reply: "hint-" + m.ID, Parts: 1, To: []string{m.ID}, Text: "I am not set up to talk with you here. Ask whoever runs me.", Failure: true}
+		if _, err := door.Reply(name, piece.To).Send(ctx, piece); err != nil {
+			h.o.Log.Debug("a hint could not be sent", "conversation", name, "error", err)
+		}
+	})
+}
+
+// once remembers what was seen, the newest maxOnce of it.
+type once struct {
+	mu   sync.Mutex // guards seen and old
+	seen map[string]bool
+	old  []string
+}
+
+const maxOnce = 10_000
+
+// first tells whether it is asked about key for the first time.
+func (o *once) first(key string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.seen[key] {
+		return false
+	}
+	if o.seen == nil {
+		o.seen = make(map[string]bool)
+	}
+	if len(o.old) == maxOnce {
+		delete(o.seen, o.old[0])
+		o.old = o.old[1:]
+	}
+	o.seen[key] = true
+	o.old = append(o.old, key)
+	return true
+}
+
+// limiter counts the turns of each person in the last minute.
+type limiter struct {
+	mu    sync.Mutex // guards turns and swept
+	turns map[string][]time.Time
+	swept time.Time
+}
+
+// take notes a turn of those who asked and tells whether one of them has a turn
+// left. told is true if somebody is to be told that there is none: once a minute.
+func (l *limiter) take(limit int, who []string, now time.Time) (ok, told bool) {
+	if limit <= 0 || len(who) == 0 {
+		return true, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.turns == nil {
+		l.turns = make(map[string][]time.Time)
+	}
+	l.sweepLocked(now)
+	for _, id := range who {
+		l.turns[id] = slices.DeleteFunc(l.turns[id], func(t time.Time) bool { return now.Sub(t) >= time.Minute })
+		if len(l.turns[id]) < limit {
+			ok = true
+		}
+	}
+	for _, id := range who {
+		switch n := len(l.turns[id]); {
+		case n < limit:
+			l.turns[id] = append(l.turns[id], now)
+		case n == limit && !ok: // one more, which marks that they were told
+			l.turns[id] = append(l.turns[id], now)
+			told = true
+		}
+	}
+	return ok, told
+}
+
+// sweepLocked forgets, once a minute, those who have been silent for one.
+func (l *limiter) sweepLocked(now time.Time) {
+	if now.Sub(l.swept) < time.Minute {
+		return
+	}
+	l.swept = now
+	for id, turns := range l.turns {
+		if now.Sub(turns[len(turns)-1]) >= time.Minute {
+			delete(l.turns, id)
+		}
+	}
+}

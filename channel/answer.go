@@ -1,0 +1,50 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Answer is what a command has to say to whoever ran it.
+type Answer struct {
+	Text  string   // above the items, if there are any
+	Items []string // of a list, a line each; a door that can shows it in pages
+
+	// Then, if it is not nil, waits for the end of what the command began and
+	// returns the text that takes the place of Text. It ends when its context does.
+	Then func(ctx context.Context) string
+}
+
+// pageSize is how many items stand on a page.
+const pageSize = 10
+
+// Pages returns how many pages the answer has, at least one.
+func (a Answer) Pages() int { return max((len(a.Items)+pageSize-1)/pageSize, 1) }
+
+// Page returns one page, from 0; a page that is not there is the nearest that is.
+func (a Answer) Page(n int) string {
+	n = min(max(n, 0), a.Pages()-1)
+	text := a.lines(a.Items[n*pageSize : min((n+1)*pageSize, len(a.Items))])
+	if a.Pages() > 1 {
+		text += fmt.Sprintf("\n(page %d of %d)", n+1, a.Pages())
+	}
+	return text
+}
+
+// String is the whole answer.
+func (a Answer) String() string { return a.lines(a.Items) }
+
+func (a Answer) lines(items []string) string {
+	all := items
+	if a.Text != "" {
+		all = append([]string{a.Text}, items...)
+	}
+	return strings.Join(all, "\n")
+}
+
+// Choice is a value that somebody may want to give to a command's argument.
+type Choice struct {
+	Label string // for people
+	Value string
+}

@@ -1,0 +1,141 @@
+package channel
+
+import (
+	"context"
+	"errors"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// What doors tell the hub beside new messages: edits, deletions, absences.
+
+// ErrRefused is returned for a message or command of somebody who is not heard
+// there. Nothing was stored.
+var ErrRefused = errors.New("not heard here")
+
+// Gap is a conversation that may have missed messages: those after one of which
+// the platform id is After; empty: nothing is known of it.
+type Gap = memory.Gap
+
+// Edit replaces the text of a message. It starts no turn; a message that waits is
+// answered in its new form. Of m the ID, Text, Attachments and Time, that of the
+// edit, count. What was never delivered is left alone.
+func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
+	c, err := h.known(ctx, name)
+	if c == nil {
+		return err
+	}
+	defer h.release(c)
+	seq, changed, err := c.records.Edit(ctx, m)
+	if err != nil {
+		return err
+	}
+	if changed && seq > 0 {
+		c.change(seq)
+	}
+	return nil
+}
+
+// Delete takes messages away, by their platform ids, for good.
+func (h *Hub) Delete(ctx context.Context, name string, ids ...string) error {
+	c, err := h.known(ctx, name)
+	if c == nil {
+		return err
+	}
+	defer h.release(c)
+	seqs, err := c.records.Delete(ctx, ids)
+	if err != nil {
+		return err
+	}
+	if len(seqs) > 0 {
+		c.change(seqs...)
+	}
+	return nil
+}
+
+// known is use for a conversation in which something was said before; nil if
+// nothing was.
+func (h *Hub) known(ctx context.Context, name string) (*conversation, error) {
+	switch _, err := h.o.Store.Find(ctx, name); {
+	case errors.Is(err, memory.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return h.use(ctx, name)
+}
+
+// Away notes on disk that every conversation of a door may have missed messages
+// from here on, and returns those that have a gap now. A door calls it before it
+// delivers the first event of a new session, so that a crash cannot lose the gap.
+func (h *Hub) Away(ctx context.Context, door string) ([]Gap, error) {
+	return h.o.Store.Away(ctx, door)
+}
+
+// CatchUp has a conversation read its gap, in the order of the platform, before it
+// takes up anything else. after is where the gap of a conversation begins that has
+// none noted: the platform id of a message, or of where one would stand; empty
+// leaves it without one. It does not wait.
+func (h *Hub) CatchUp(ctx context.Context, name, after string) error {
+	c, err := h.use(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer h.release(c)
+	if after != "" {
+		if err := c.records.SetGap(ctx, after); err != nil {
+			return err
+		}
+	}
+	c.wake()
+	return nil
+}
+
+// NothingMissed notes that a conversation has no gap after all.
+func (h *Hub) NothingMissed(ctx context.Context, name string) error {
+	records, err := h.o.Store.Find(ctx, name)
+	if errors.Is(err, memory.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return records.CloseGap(ctx)
+}
+
+// Suggest returns what may be meant by the beginning of a command's argument, for
+// doors that complete while people type; at most 25.
+func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typed string) ([]Choice, error) {
+	if !h.access(ParsePlace(name)).hears(ParsePlace(name), who.ID, false) {
+		return nil, ErrRefused
+	}
+	cmd, _, ok := parseCommand("/" + command)
+	if !ok || cmd.suggest == nil {
+		return nil, nil
+	}
+	records, err := h.o.Store.Find(ctx, name)
+	if errors.Is(err, memory.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return cmd.suggest(ctx, records, typed)
+}
+
+// IsCommand tells whether a line is a command, which is not a message.
+func IsCommand(line string) bool {
+	_, _, ok := parseCommand(line)
+	return ok
+}
+
+// Clip shortens a text to at most so many tokens, as the model will count them,
+// keeping both ends.
+func Clip(text string, tokens int) string { return compactor.Clip(text, tokens) }
+
+// hears tells whether a message's author is heard in a conversation.
+func (h *Hub) hears(name string, m Inbound) bool {
+	place := ParsePlace(name)
+	return h.access(place).hears(place, m.AuthorID, m.Bot)
+}

@@ -1,0 +1,429 @@
+package channel_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// platform is a door that can look things up: what was said, and what came with it.
+type platform struct {
+	*door
+	mu       sync.Mutex // guards everything below
+	said     []channel.Inbound
+	page     int   // messages of a page; 0: as many as are asked for
+	broken   error // what History answers
+	asked    []string
+	complete func(m channel.Inbound) (channel.Inbound, error)
+}
+
+func (p *platform) History(_ context.Context, _, after, before string, limit int) ([]channel.Inbound, string, bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, "after "+after+" before "+before)
+	if p.broken != nil {
+		return nil, "", false, p.broken
+	}
+	if p.page > 0 {
+		limit = p.page
+	}
+	var found []channel.Inbound
+	for i, m := range p.said {
+		if m.ID == before {
+			return p.said[max(0, i-limit):i], "", false, nil
+		}
+	}
+	for i, m := range p.said {
+		if m.ID == after {
+			found = p.said[i+1:]
+		}
+	}
+	if len(found) <= limit {
+		return found, "", false, nil
+	}
+	return found[:limit], found[limit-1].ID, true, nil
+}
+
+func (p *platform) Complete(_ context.Context, _ string, m channel.Inbound) (channel.Inbound, error) {
+	if p.complete == nil {
+		return m, nil
+	}
+	return p.complete(m)
+}
+
+// on gives the rig a door that can look things up.
+func (r *rig) on(p *platform) *rig {
+	r.t.Helper()
+	r.stop()
+	p.door = r.door
+	r.opts.Doors = []channel.Door{p}
+	r.start()
+	return r
+}
+
+func past(id, text string, age time.Duration, addressed bool) channel.Inbound {
+	return channel.Inbound{ID: id, AuthorID: "u1", Author: "Ada", Text: text, Time: time.Now().Add(-age), Addressed: addressed}
+}
+
+func texts(lines []string) string { return strings.Join(lines, " | ") }
+
+func TestWhatWasMissedIsReadFirst(t *testing.T) {
+	first, live := past("1", "one", 9*time.Minute, false), past("9", "nine", 0, true)
+	deliver := func(r *rig, m channel.Inbound) {
+		t.Helper()
+		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	away := func(r *rig) {
+		t.Helper()
+		gaps, err := r.hub.Away(t.Context(), "test")
+		if err != nil || len(gaps) != 1 || gaps[0] != (channel.Gap{Conversation: place, After: "1"}) {
+			t.Fatalf("%+v, %v", gaps, err)
+		}
+	}
+	missed := []channel.Inbound{
+		first, past("2", "two", 8*time.Minute, true), past("3", "three", 7*time.Minute, false),
+		past("4", "four", 6*time.Minute, true), past("5", "five", 5*time.Minute, false), live,
+	}
+	t.Run("in the platform's order, each once", func(t *testing.T) {
+		p := &platform{said: missed, page: 2}
+		r := newRig(t, echo).on(p)
+		deliver(r, first)
+		r.idle()
+		r.stop()
+		r.start()
+		away(r)
+		deliver(r, live) // before anybody says that there is something to catch up with
+		r.idle()
+		if err := r.hub.CatchUp(t.Context(), place, ""); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+		got := texts(r.transcript())
+		if got != "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1" {
+			t.Errorf("the transcript is %s", got)
+		}
+		if to := fmt.Sprint(r.door.sent[0].To); to != "[2 4 9]" {
+			t.Errorf("the answer is to %s", to)
+		}
+		if gaps, err := r.hub.Away(t.Context(), "test"); err != nil || gaps[0].After != "9" {
+			t.Errorf("the gap is still open: %+v, %v", gaps, err)
+		}
+	})
+	t.Run("after a crash in between it goes on", func(t *testing.T) {
+		p := &platform{said: missed, page: 2}
+		r := newRig(t, echo).on(p)
+		deliver(r, first)
+		r.idle()
+		away(r)
+		r.stop() // nothing was read
+		r.start()
+		if gaps, err := r.hub.Away(t.Context(), "test"); err != nil || gaps[0].After != "1" {
+			t.Fatalf("%+v, %v", gaps, err)
+		}
+		deliver(r, live)
+		r.idle()
+		if got := texts(r.transcript()); !strings.HasPrefix(got, "user: one | user: two | user: three | user: four | user: five | user: nine") {
+			t.Errorf("the transcript is %s", got)
+		}
+	})
+	t.Run("what is too old is context", func(t *testing.T) {
+		old := []channel.Inbound{first, past("2", "two", 3*time.Hour, true), past("3", "three", 2*time.Hour, false)}
+		r := newRig(t, echo).on(&platform{said: old})
+		deliver(r, first)
+		r.idle()
+		away(r)
+		if err := r.hub.CatchUp(t.Context(), place, ""); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: one", "user: two", "user: three"})
+		equal(t, "sent", r.door.texts(), nil)
+	})
+	t.Run("a gap that cannot be read now holds nobody up, and stays", func(t *testing.T) {
+		p := &platform{said: missed, broken: errors.New("the platform is down")}
+		r := newRig(t, echo).on(p)
+		deliver(r, first)
+		r.idle()
+		away(r)
+		deliver(r, live)
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: one", "user: nine", "assistant: answer 1"})
+		p.mu.Lock()
+		p.broken = nil
+		p.mu.Unlock()
+		r.stop()
+		r.start()
+		if err := r.hub.CatchUp(t.Context(), place, ""); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+		if n := len(r.transcript()); n != 8 {
+			t.Errorf("%d rows: %q", n, r.transcript())
+		}
+	})
+	t.Run("one that can never be read is closed", func(t *testing.T) {
+		p := &platform{broken: fmt.Errorf("history: %w", channel.ErrGone)}
+		r := newRig(t, echo).on(p)
+		deliver(r, first)
+		r.idle()
+		away(r)
+		deliver(r, live)
+		r.idle()
+		n := len(p.asked)
+		deliver(r, past("10", "ten", 0, false))
+		r.idle()
+		if len(p.asked) != n {
+			t.Errorf("asked again: %q", p.asked)
+		}
+	})
+	t.Run("where nothing was missed nothing is read", func(t *testing.T) {
+		p := &platform{said: missed}
+		r := newRig(t, echo).on(p)
+		deliver(r, first)
+		r.idle()
+		away(r)
+		if err := r.hub.NothingMissed(t.Context(), place); err != nil {
+			t.Fatal(err)
+		}
+		deliver(r, past("6", "six", 0, false))
+		r.idle()
+		if len(p.asked) != 0 {
+			t.Errorf("asked %q", p.asked)
+		}
+	})
+	t.Run("a conversation nothing is known of begins where the door says", func(t *testing.T) {
+		r := newRig(t, echo).on(&platform{said: missed})
+		if err := r.hub.CatchUp(t.Context(), place, "3"); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+		if got := texts(r.transcript()); !strings.Contains(got, "user: four | user: five | user: nine | assistant") {
+			t.Errorf("the transcript is %s", got)
+		}
+	})
+}
+
+func TestEarlierMessagesAreContextWhenTheBotIsFirstAddressed(t *testing.T) {
+	p := &platform{}
+	for i := range 150 {
+		p.said = append(p.said, past(fmt.Sprint("e", i), fmt.Sprint("earlier ", i), time.Hour, i%2 == 0))
+	}
+	call := past("now", "what were we saying?", 0, true)
+	p.said = append(p.said, call)
+	r := newRig(t, echo).on(p)
+	if _, err := r.hub.Deliver(t.Context(), place, p.said[149]); err != nil { // overheard before
+		t.Fatal(err)
+	}
+	r.idle()
+	if len(p.asked) != 0 {
+		t.Fatalf("the past was read before anybody asked: %q", p.asked)
+	}
+	for _, m := range []channel.Inbound{call, past("more", "and?", 0, true)} {
+		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+	}
+	lines := r.transcript()
+	if len(lines) != 100+4 {
+		t.Fatalf("%d rows", len(lines))
+	}
+	if lines[0] != "user: earlier 149" || lines[1] != "user: earlier 50" || lines[99] != "user: earlier 148" || lines[100] != "user: what were we saying?" {
+		t.Errorf("%q … %q", lines[:3], lines[98:])
+	}
+	equal(t, "sent", r.door.texts(), []string{"answer 1", "answer 2"})
+	equal(t, "asked", p.asked, []string{"after  before now"})
+}
+
+func TestCompletion(t *testing.T) {
+	incomplete := func(m *channel.Inbound) { m.Incomplete, m.Addressed = true, true }
+	t.Run("comes before the message gets its place, and keeps the order", func(t *testing.T) {
+		release := make(chan struct{})
+		p := &platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+			<-release
+			m.Author, m.Text = "Grace", strings.ReplaceAll(m.Text, "@U1", "@Ada")
+			return m, nil
+		}}
+		r := newRig(t, echo).on(p)
+		if err := r.deliver(place, "ask @U1", incomplete); err != nil {
+			t.Fatal(err)
+		}
+		r.say("second", false)
+		close(release)
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: ask @Ada", "user: second", "assistant: answer 1"})
+		last := r.model.Requests()[0].Messages
+		if text := last[len(last)-1].Text; !strings.Contains(text, "Grace") {
+			t.Errorf("the model saw\n%s", text)
+		}
+	})
+	t.Run("that fails leaves the message as it came", func(t *testing.T) {
+		r := newRig(t, echo).on(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+			return channel.Inbound{}, errors.New("no such user")
+		}})
+		if err := r.deliver(place, "ask @U1", incomplete); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: ask @U1", "assistant: answer 1"})
+	})
+	t.Run("a picture is shown to a model that can see, also after a restart", func(t *testing.T) {
+		picture := []byte("\x89PNG\r\n\x1a\n and so on")
+		r := newRig(t, echo).on(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+			m.Attachments[0].Data = picture
+			return m, nil
+		}})
+		withPicture := func(m *channel.Inbound) {
+			incomplete(m)
+			m.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(picture))}}
+		}
+		if err := r.deliver(place, "what is this?", withPicture); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+		r.restart()
+		r.say("and now?", true)
+		r.idle()
+		for i, req := range r.model.Requests() {
+			var images []llm.Image
+			for _, m := range req.Messages {
+				images = append(images, m.Images...)
+			}
+			if len(images) != 1 || images[0].Type != "image/png" || !bytes.Equal(images[0].Data, picture) {
+				t.Errorf("request %d shows %d pictures", i, len(images))
+			}
+		}
+	})
+	t.Run("a model that takes no pictures gets them in words", func(t *testing.T) {
+		r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+			for _, m := range req.Messages {
+				if len(m.Images) > 0 {
+					return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Message: "No endpoints found that support image input", Status: 404}
+				}
+			}
+			return llmtest.Say("a cat, I am told"), nil
+		}).on(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+			m.Attachments[0].Data = []byte("\x89PNG\r\n\x1a\n")
+			return m, nil
+		}})
+		for range 2 {
+			if err := r.deliver(place, "what is this?", func(m *channel.Inbound) {
+				incomplete(m)
+				m.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png"}}
+			}); err != nil {
+				t.Fatal(err)
+			}
+			r.idle()
+		}
+		equal(t, "sent", r.door.texts(), []string{"a cat, I am told", "a cat, I am told"})
+		if n := len(r.model.Requests()); n != 3 {
+			t.Errorf("%d requests: a refusal is learnt once", n)
+		}
+	})
+}
+
+func TestEditsAndDeletions(t *testing.T) {
+	edit := func(r *rig, id, text string, at time.Time) {
+		r.t.Helper()
+		if err := r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: id, Text: text, Time: at}); err != nil {
+			r.t.Fatal(err)
+		}
+		r.idle()
+	}
+	seen := func(r *rig, n int) string {
+		var b strings.Builder
+		for _, m := range r.model.Requests()[n].Messages {
+			b.WriteString(m.Text + "\n")
+		}
+		return b.String()
+	}
+	t.Run("an edit starts no turn, and the model sees the new text", func(t *testing.T) {
+		r := newRig(t, echo)
+		r.say("the code is 1234", true)
+		r.idle()
+		edit(r, "m1", "the code is 4711", time.Now())
+		edit(r, "m1", "the code is 0000", time.Now().Add(-time.Hour)) // an older one comes late
+		edit(r, "nobody", "was never said", time.Now())
+		equal(t, "transcript", r.transcript(), []string{"user: the code is 4711", "assistant: answer 1"})
+		r.say("what is it?", true)
+		r.idle()
+		if s := seen(r, 1); !strings.Contains(s, "4711") || strings.Contains(s, "1234") {
+			t.Errorf("the model saw\n%s", s)
+		}
+		r.restart()
+		r.say("once more?", true)
+		r.idle()
+		if a, b := seen(r, 1), seen(r, 2); !strings.HasPrefix(strings.SplitN(b, "<now>", 2)[0], strings.SplitN(a, "<now>", 2)[0]) {
+			t.Errorf("a restart renders other bytes:\n%s\n%s", a, b)
+		}
+	})
+	t.Run("what waits is answered in its new form", func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n == 1 {
+				<-release
+			}
+			return echo(ctx, n, req)
+		})
+		r.say("one", true)
+		r.door.until(t, "the first turn", func() bool { return r.door.taken() == 1 })
+		r.say("tow", true)
+		if err := r.hub.Edit(t.Context(), place, channel.Inbound{ID: "m2", Text: "two", Time: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		close(release)
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1", "user: two", "assistant: answer 2"})
+	})
+	t.Run("a deleted message is gone for the model, and stays gone", func(t *testing.T) {
+		r := newRig(t, echo)
+		r.say("the secret is swordfish", false)
+		r.say("hello", true)
+		r.idle()
+		if err := r.hub.Delete(t.Context(), place, "m1", "nobody"); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+		r.say("what is it?", true)
+		r.idle()
+		if s := seen(r, 1); strings.Contains(s, "swordfish") {
+			t.Errorf("the model saw\n%s", s)
+		}
+		m := past("m1", "the secret is swordfish", 0, true)
+		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil { // a repetition
+			t.Fatal(err)
+		}
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1", "user: what is it?", "assistant: answer 2"})
+	})
+	t.Run("what waits and is deleted is not answered", func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n == 1 {
+				<-release
+			}
+			return echo(ctx, n, req)
+		})
+		r.say("one", true)
+		r.door.until(t, "the first turn", func() bool { return r.door.taken() == 1 })
+		r.say("two", true)
+		if err := r.hub.Delete(t.Context(), place, "m2"); err != nil {
+			t.Fatal(err)
+		}
+		close(release)
+		r.idle()
+		equal(t, "transcript", r.transcript(), []string{"user: one", "assistant: answer 1"})
+	})
+}

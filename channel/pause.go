@@ -1,0 +1,97 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"cairn/llm"
+)
+
+// The kill switch: while a conversation, or everything, is paused, what is said is
+// kept as context, and no model is called.
+
+// everywhere is the scope of a pause of everything.
+const everywhere = ""
+
+func (c *conversation) paused(ctx context.Context) bool {
+	scopes, err := c.hub.o.Store.Pauses(ctx)
+	if err != nil {
+		c.log.Warn("cannot tell whether the bot is paused", "error", err)
+		return false
+	}
+	return slices.Contains(scopes, everywhere) || slices.Contains(scopes, c.name)
+}
+
+// switched is a model that refuses to work while the conversation is paused.
+type switched struct {
+	llm.Model
+	c *conversation
+}
+
+var errPaused = errors.New("the bot is paused")
+
+func (s switched) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
+	if s.c.paused(ctx) {
+		return llm.Response{}, errPaused
+	}
+	return s.Model.Generate(ctx, req, show)
+}
+
+func runPause(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
+	scope, err := c.scope(who, where)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := c.hub.o.Store.Pause(ctx, scope, who.Name); err != nil {
+		return Answer{}, err
+	}
+	if scope == everywhere {
+		for _, other := range c.hub.all() {
+			other.interrupt()
+			c.hub.release(other)
+		}
+		return Answer{Text: "I am silent everywhere until /resume everywhere. I go on listening."}, nil
+	}
+	c.interrupt()
+	return Answer{Text: "I am silent here until /resume. I go on listening."}, nil
+}
+
+func runResume(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
+	scope, err := c.scope(who, where)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := c.hub.o.Store.Resume(ctx, scope); err != nil {
+		return Answer{}, err
+	}
+	if scope == c.name && c.paused(ctx) {
+		return Answer{Text: "I am still paused everywhere; /resume everywhere ends that."}, nil
+	}
+	return Answer{Text: "I answer again."}, nil
+}
+
+// scope is what somebody wants paused.
+func (c *conversation) scope(who Person, where string) (string, error) {
+	switch where {
+	case "":
+		return c.name, nil
+	case "everywhere":
+		if !c.hub.access(ParsePlace(c.name)).owns(who) {
+			return "", errPeople("Only my owners, as the settings name them, may do that everywhere.")
+		}
+		return everywhere, nil
+	}
+	return "", errPeople(`Leave it out for this conversation, or say "everywhere".`)
+}
+
+// interrupt stops the running turn, if there is one.
+func (c *conversation) interrupt() (stopped bool) {
+	c.mu.Lock()
+	stop := c.stop
+	c.mu.Unlock()
+	if stop != nil {
+		stop(errStopped)
+	}
+	return stop != nil
+}

@@ -1,0 +1,38 @@
+package channel
+
+import "strings"
+
+// Place is a conversation's name taken apart: door:server/channel[/thread].
+type Place struct {
+	Door, Server, Channel, Thread string
+}
+
+// DirectServer stands for the server of direct messages that belong to none.
+const DirectServer = "@me"
+
+// ParsePlace takes a conversation's name apart. What is missing is empty.
+func ParsePlace(conversation string) Place {
+	door, rest, _ := strings.Cut(conversation, ":")
+	p := Place{Door: door}
+	p.Server, rest, _ = strings.Cut(rest, "/")
+	p.Channel, p.Thread, _ = strings.Cut(rest, "/")
+	return p
+}
+
+// String puts the name together again.
+func (p Place) String() string {
+	name := p.Door + ":" + p.Server
+	if p.Channel != "" {
+		name += "/" + p.Channel
+	}
+	if p.Thread != "" {
+		name += "/" + p.Thread
+	}
+	return name
+}
+
+// Direct tells whether it is a conversation with one person alone. Slack's direct
+// messages belong to a server; their channels are known by the letter D.
+func (p Place) Direct() bool {
+	return p.Server == DirectServer || p.Door == "slack" && strings.HasPrefix(p.Channel, "D")
+}
