@@ -11,6 +11,9 @@ import (
 // Inbound is a message as a door hands it to the hub.
 type Inbound = memory.Inbound
 
+// Attachment is something that came with a message.
+type Attachment = compactor.Attachment
+
 // Piece is a part of a reply on its way out.
 type Piece = memory.Piece
 

@@ -226,5 +226,5 @@ func (c *conversation) completeOne(ctx context.Context, completer Completer, m I
 		c.log.Warn("a message is taken up without all that belongs to it", "message", m.ID, "error", err)
 	}
 	m.Incomplete = false
-	return m
+	return c.blindfolded(m)
 }

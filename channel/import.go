@@ -59,7 +59,7 @@ type importer struct {
 func (in *importer) add(ctx context.Context, m Inbound) error {
 	window := in.c.window.look(ctx)
 	tokens := min(compactor.TokensOf(compactor.Message{
-		Role: "user", Seq: in.c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Time: m.Time,
+		Role: "user", Seq: in.c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
 	})+2, compactor.BurstBudget(window))
 	gauge := in.c.engine.Gauge()
 	room := int(gauge.Policy.BackgroundThreshold*float64(window)) - gauge.Used

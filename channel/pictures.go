@@ -1,10 +1,14 @@
 package channel
 
-import "cairn/llm"
+import (
+	"slices"
 
-// illustrated loads the pictures that a request shows. What cannot be loaded, or
-// would be refused, stays described in words.
-func (c *conversation) illustrated(messages []llm.Message) []llm.Message {
+	"cairn/llm"
+)
+
+// illustrated loads the pictures that a request shows, and tells how many. What
+// cannot be loaded, or would be refused, stays described in words.
+func (c *conversation) illustrated(messages []llm.Message) (shown int) {
 	for i, m := range messages {
 		if len(m.Images) == 0 {
 			continue
@@ -23,6 +27,19 @@ func (c *conversation) illustrated(messages []llm.Message) []llm.Message {
 			images = append(images, image)
 		}
 		messages[i].Images = images
+		shown += len(images)
 	}
-	return messages
+	return shown
+}
+
+// blindfolded is a message without pictures that nobody will look at.
+func (c *conversation) blindfolded(m Inbound) Inbound {
+	if !c.blind {
+		return m
+	}
+	m.Attachments = slices.Clone(m.Attachments)
+	for i := range m.Attachments {
+		m.Attachments[i].Data = nil
+	}
+	return m
 }

@@ -113,13 +113,14 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 			err = fmt.Errorf("the turn broke: %v", p)
 		}
 	}()
-	overflows := 0
+	overflows, pictures := 0, 0
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls,
 		Request: func(_ context.Context, left int) (llm.Request, error) {
 			c.window.look(c.hub.ctx)
 			messages, maxTokens, err := c.engine.Request(c.hub.ctx) // what it writes must not hang on /stop
-			req := llm.Request{Messages: c.illustrated(messages), MaxTokens: maxTokens, Tools: c.tools}
+			pictures = c.illustrated(messages)
+			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools}
 			if left == 1 || c.noTools {
 				req.Tools = nil
 			}
@@ -141,7 +142,8 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 				c.noTools = true
 				return true
 			}
-			if llm.RefusesImages(err) && !c.blind {
+			if pictures > 0 && llm.RefusesImages(err) {
+				r.current.Reset()
 				c.log.Info("the model takes no pictures; they are described to it", "model", c.agent.Model.Name())
 				c.blind = true
 				return true
@@ -204,8 +206,9 @@ func (r *reply) answered(next int64, resp llm.Response) memory.Outcome {
 
 // stopped is the outcome of a turn somebody stopped: what people saw was said.
 func (r *reply) stopped(next int64) memory.Outcome {
-	if partial := spoken(r.current.String(), true); partial != "" {
-		r.current.Reset()
+	partial := spoken(r.current.String(), true)
+	r.current.Reset()
+	if partial != "" {
 		r.current.WriteString(partial)
 		r.last(llm.Message{Role: llm.RoleAssistant, Text: partial}, next)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -51,6 +52,7 @@ const (
 	moodBroken
 	moodPanic
 	moodEmpty
+	moodQuote
 	moods
 )
 
@@ -93,9 +95,15 @@ func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Respons
 		panic("the worker breaks")
 	case moodEmpty:
 		return llmtest.Say(""), nil
+	case moodQuote:
+		heard := quoted.FindAllString(req.Messages[1].Text, 30)
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They said: " + strings.Join(heard, ", ") + " and so on."})), nil
 	}
 	return good(ctx, n, req)
 }
+
+// quoted is how a message begins, by which a summary can be seen to speak of it.
+var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
 
 func (m *machine) step(rt *rapid.T) {
 	r := m.r

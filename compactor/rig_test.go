@@ -33,6 +33,7 @@ type rig struct {
 	c     *compactor.Compactor
 	said  []compactor.Message // everything, in order: what the test put in, as it was last edited
 	gone  map[int64]bool      // what of it was deleted
+	edits int                 // so far
 	hook  func()              // called between the requests of a turn; nil: nothing
 
 	mu     sync.Mutex // guards events
@@ -160,7 +161,8 @@ func (r *rig) talk(question string, results ...string) {
 func (r *rig) edit(seq int64, text string) {
 	r.t.Helper()
 	m := r.said[seq-1]
-	got, changed, err := r.conv.Edit(context.Background(), memory.Inbound{ID: m.ID, Text: text, Time: time.Now()})
+	r.edits++
+	got, changed, err := r.conv.Edit(context.Background(), memory.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)})
 	if err != nil || !changed || got != seq {
 		r.t.Fatalf("edit of %d: %d, changed %v, %v", seq, got, changed, err)
 	}

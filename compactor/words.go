@@ -179,7 +179,7 @@ func escapeLines(text string, marks []string) string {
 }
 
 func endsLine(r rune) bool {
-	return r == '\n' || r == '\u2028' || r == '\u2029'
+	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
 }
 
 func unseen(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.Cf) }

@@ -39,6 +39,9 @@ func (c *Conversation) storeFiles(tx *sql.Tx, message string, attachments []comp
 			if err != nil {
 				return nil, fmt.Errorf("store file %d of message %s: %w", i, message, err)
 			}
+			if a.Size == 0 {
+				a.Size = int64(len(a.Data))
+			}
 			a.Data = nil
 		}
 		named[a.File] = true

@@ -1,0 +1,241 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// asRestarted fails unless the view and its cost are what a restart makes of the disk.
+func (r *rig) asRestarted() {
+	r.t.Helper()
+	view, used := r.render(), r.c.Gauge().Used
+	r.restart()
+	if after := r.render(); after != view {
+		r.t.Fatalf("a restart changed the view:\n%s\n--- became\n%s", view, after)
+	}
+	if got := r.c.Gauge().Used; got != used {
+		r.t.Errorf("%d tokens used, %d after a restart", used, got)
+	}
+}
+
+func TestEditsReachTheView(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	r.hear("the meeting is on Monday")
+	r.hear("fine")
+	r.edit(1, "the meeting is on Tuesday "+filler(40))
+	if view := r.render(); strings.Contains(view, "Monday") || !strings.Contains(view, "Tuesday") {
+		t.Errorf("the view is\n%s", view)
+	}
+	r.verify()
+	r.asRestarted()
+}
+
+func TestDeletedMessagesLeaveTheView(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	for i := range 9 {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(20)))
+	}
+	before := r.c.Gauge().Used
+	r.remove(1, 5, 9)
+	view := r.render()
+	for i, gone := range []bool{true, false, false, false, true, false, false, false, true} {
+		if strings.Contains(view, fmt.Sprintf("note %d ", i)) == gone {
+			t.Errorf("note %d: deleted %v, and the view is\n%s", i, gone, view)
+		}
+	}
+	if used := r.c.Gauge().Used; used > before-60 {
+		t.Errorf("%d tokens used, %d before", used, before)
+	}
+	r.verify()
+	r.asRestarted()
+}
+
+func TestTheRunningTurnMayBeEdited(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	r.hear("by the way")
+	r.hook = func() {
+		r.edit(2, "what was that again?")
+		r.remove(1)
+		if view := r.render(); strings.Contains(view, "by the way") || !strings.Contains(view, "again?") || !strings.Contains(view, "time: now") {
+			t.Errorf("the view is\n%s", view)
+		}
+	}
+	r.talk("waht?", "a result")
+	r.verify()
+	r.asRestarted()
+}
+
+func TestCopiesOfFirstMessagesFollow(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	r.policy.KeepFirst = 2
+	for i := range 25 { // more than are kept in mind
+		r.talk(fmt.Sprintf("question %d!", i))
+	}
+	for range 80 {
+		r.hear(filler(40))
+		r.settle()
+	}
+	copies := func(want ...string) {
+		t.Helper()
+		head, _, _ := strings.Cut(r.render(), "[Compaction Summary]")
+		for i := range 25 {
+			text := fmt.Sprintf("question %d!", i)
+			should := false
+			for _, w := range want {
+				should = should || w == text
+			}
+			if strings.Contains(head, text) != should {
+				t.Errorf("%q: wanted %v, and the head is\n%s", text, should, head)
+			}
+		}
+	}
+	copies("question 0!", "question 1!")
+	r.edit(1, "another question")
+	copies("question 1!")
+	r.remove(1)
+	copies("question 1!", "question 2!")
+	var many []int64
+	for i := 1; i < 22; i++ {
+		many = append(many, int64(2*i+1))
+	}
+	r.remove(many...)
+	copies("question 22!", "question 23!")
+	r.verify()
+	r.asRestarted()
+}
+
+func TestASummaryOverADeletedMessageIsHealed(t *testing.T) {
+	quotes := func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{
+			"summary": fmt.Sprintf("Summary %d. %s", n, strings.Join(quoted.FindAllString(req.Messages[1].Text, 30), ", ")),
+		})), nil
+	}
+	r := newRig(t, 8000, &llmtest.Model{Func: quotes})
+	for i := range 80 {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
+		r.settle()
+	}
+	if n := len(r.c.Gauge().Stack); n == 0 || !strings.Contains(r.render(), "note 3 ") {
+		t.Fatalf("the stack has %d rows, and the view is\n%s", n, r.render())
+	}
+	calls := len(r.worker.Requests())
+	r.remove(4)
+	if strings.Contains(r.render(), "note 3 ") {
+		t.Error("it stands in the view although it was deleted")
+	}
+	r.asRestarted()
+	for range 5 {
+		r.settle()
+	}
+	r.verify()
+	for _, row := range r.c.Gauge().Stack {
+		if row.By != compactor.ByWorker || strings.Contains(row.Text, "note 3 ") {
+			t.Errorf("after the heal the row over %d to %d by %s says %q", row.From, row.To, row.By, row.Text)
+		}
+	}
+	if n := len(r.worker.Requests()) - calls; n != 1 {
+		t.Errorf("healing took %d calls", n)
+	}
+}
+
+func TestAWorkerThatReadADeletedMessageLandsNothing(t *testing.T) {
+	release := make(chan struct{})
+	var once sync.Once
+	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		once.Do(func() { <-release })
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{
+			"summary": "They said: " + strings.Join(quoted.FindAllString(req.Messages[1].Text, 30), ", "),
+		})), nil
+	}})
+	for i := 0; r.c.Gauge().Running == nil; i++ {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
+	}
+	r.remove(2)
+	close(release)
+	if err := r.c.Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n := r.seen(compactor.EventFailed); n != 0 {
+		t.Errorf("%d failures: it would be held against the model", n)
+	}
+	for range 3 {
+		r.settle()
+	}
+	if view := r.render(); strings.Contains(view, "note 1 ") || !strings.Contains(view, "note 2 ") {
+		t.Errorf("the view is\n%s", view)
+	}
+	if len(r.c.Gauge().Stack) == 0 {
+		t.Error("nothing was summed up after that")
+	}
+	r.verify()
+}
+
+// A landing by the worker and changes by people at once: neither undoes the other.
+func TestChangesWhileSummariesLand(t *testing.T) {
+	r := newRig(t, 6000, &llmtest.Model{Func: good})
+	for i := range 300 {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(25)))
+		switch i % 3 {
+		case 1:
+			r.edit(int64(i), fmt.Sprintf("edited %d %s", i-1, filler(i%40)))
+		case 2:
+			r.remove(int64(i))
+		}
+	}
+	r.settle()
+	if r.seen(compactor.EventLanded) < 3 {
+		t.Error("hardly anything landed: the test shows nothing")
+	}
+	r.verify()
+	r.asRestarted()
+}
+
+func TestNoRequestRepeatsWhatMayHaveBeenDeleted(t *testing.T) {
+	r := newRig(t, 8000, nil)
+	blind := &blind{Conversation: r.conv}
+	c, err := compactor.Open(t.Context(), compactor.Options{
+		Records: blind, System: "You are a test.", MaxOutput: 100,
+		Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window }, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.c.Close()
+	r.c = c
+	r.talk("My very first words.")
+	for i := range 80 {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
+		r.settle()
+	}
+	blind.on = true
+	r.remove(1)
+	if _, _, err := r.c.Request(t.Context()); err == nil {
+		t.Error("a request is rendered with a head that may be out of date")
+	}
+	blind.on = false
+	if view := r.render(); strings.Contains(view, "very first words") {
+		t.Errorf("the view is\n%s", view)
+	}
+}
+
+// blind is a store whose disk does not tell the head while it is on.
+type blind struct {
+	*memory.Conversation
+	on bool
+}
+
+func (b *blind) Head(ctx context.Context) (compactor.Head, []compactor.Message, error) {
+	if b.on {
+		return compactor.Head{}, nil, errWorker
+	}
+	return b.Conversation.Head(ctx)
+}
