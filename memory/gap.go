@@ -134,7 +134,8 @@ func (c *Conversation) FillGap(ctx context.Context, said []Inbound, last string,
 }
 
 // reorder gives the rows of the inbox their ids anew, in the order in which the
-// messages were said; those of one instant keep theirs.
+// messages were said; those of one instant in that of their platform ids, which
+// Discord and Slack let grow.
 func (c *Conversation) reorder(tx *sql.Tx) error {
 	var ids, order []int64
 	read := func(list *[]int64, by string) error {
@@ -145,7 +146,7 @@ func (c *Conversation) reorder(tx *sql.Tx) error {
 			return err
 		}, "SELECT id FROM inbox WHERE conversation = ? ORDER BY "+by, c.id)
 	}
-	if err := errors.Join(read(&ids, "id"), read(&order, "said_at, id")); err != nil {
+	if err := errors.Join(read(&ids, "id"), read(&order, "said_at, length(platform_id), platform_id")); err != nil {
 		return err
 	}
 	move, err := tx.Prepare("UPDATE inbox SET id = ? WHERE id = ?")

@@ -196,6 +196,9 @@ func TestAFilledGapIsInOrder(t *testing.T) {
 		all := make([]Inbound, n)
 		for i := range all {
 			all[i] = said(i+1, "x")
+			if i > 0 && rapid.Bool().Draw(rt, "at once") {
+				all[i].Time = all[i-1].Time
+			}
 		}
 		if err := c.SetGap(ctx, ""); err != nil {
 			rt.Fatal(err)
