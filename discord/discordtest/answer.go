@@ -35,6 +35,7 @@ type answer struct {
 	header http.Header
 	body   []byte
 	cut    bool
+	half   bool // the connection ends in the middle of the body
 	shared bool // a 429 that is not held against the client
 }
 
@@ -60,10 +61,11 @@ func answerWith(v any, err error) answer {
 	return a
 }
 
-// Fault is something that goes wrong with matching requests. Without Status and
-// Cut it only delays.
+// Fault is something that goes wrong with matching requests, downloads of
+// attachments included. Without Status, Cut and CutBody it only delays.
 type Fault struct {
-	Route string // method and path without /api/v9, as in path.Match: "POST /channels/*/messages"; empty: all
+	Route string // method and path without /api/v9, as in path.Match: "POST /channels/*/messages", "GET /attachments/*/*/*"; empty: all
+	Skip  int    // how many requests pass well before the first that it meets
 	Times int    // how many requests it meets; 0: one
 	Delay time.Duration
 
@@ -73,6 +75,7 @@ type Fault struct {
 	Global     bool          // the 429 is for all routes
 	Shared     bool          // the 429 is the resource's, not the client's
 	Cut        bool          // the connection ends unanswered
+	CutBody    bool          // the connection ends in the middle of the answer's body; alone, the request takes effect
 
 	// Done makes the request take effect, and at once, although its answer is
 	// late or this fault.
@@ -95,7 +98,11 @@ func (s *Server) Fail(faults ...Fault) {
 
 func (w *world) fault(r *Request) *Fault {
 	for _, f := range w.faults {
-		if f.Times > 0 && r.on(f.Route) {
+		switch {
+		case f.Times == 0 || !r.on(f.Route):
+		case f.Skip > 0:
+			f.Skip--
+		default:
 			f.Times--
 			return f
 		}
@@ -138,11 +145,7 @@ func tooMany(after time.Duration, global, shared bool) answer {
 	}
 	header.Set("X-RateLimit-Scope", scope)
 	if !global {
-		header.Set("X-RateLimit-Limit", "5")
-		header.Set("X-RateLimit-Remaining", "0")
-		header.Set("X-RateLimit-Reset", fmt.Sprintf("%.3f", float64(time.Now().Add(after).UnixMilli())/1000))
-		header.Set("X-RateLimit-Reset-After", fmt.Sprintf("%.3f", seconds))
-		header.Set("X-RateLimit-Bucket", "abcd1234")
+		setLimit(header, 5, 0, time.Now().Add(after), "abcd1234")
 	}
 	body := encode(map[string]any{"message": "You are being rate limited.", "retry_after": seconds, "global": global})
 	return answer{status: http.StatusTooManyRequests, header: header, body: body, shared: shared}

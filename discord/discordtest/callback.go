@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Kinds of first answers (Discord, Interactions: Interaction Callback Type).
+// Kinds of first answers (Discord, Receiving and Responding: Interaction Callback
+// Type).
 const (
 	CallbackMessage       = 4
 	CallbackDeferred      = 5
@@ -17,8 +18,8 @@ const (
 	CallbackAutocompleted = 8
 )
 
-// callback takes the first answer: once, and within 3 s (Discord, Interactions:
-// Interaction Callback).
+// callback takes the first answer: once, and within 3 s (Discord, Receiving and
+// Responding: Responding to an Interaction).
 func (w *world) callback(q query) (any, error) {
 	i := w.interactions[q.PathValue("interaction")]
 	if i == nil || i.Token != q.PathValue("token") || i.Answered.IsZero() && time.Since(i.At) > w.options.AnswerWithin {
@@ -78,7 +79,12 @@ func (w *world) take(i *Interaction, kind int, q query) error {
 		i.Ephemeral = p.Flags&FlagEphemeral != 0
 		i.Answer = w.answerTo(i, p)
 	case CallbackDeferred:
+		// Discord, Receiving and Responding: Interaction Callback Data Structure.
+		if p.Flags&^FlagEphemeral != 0 {
+			return invalid("flags", "BASE_TYPE_BAD_INT", "A deferral may only have the flag EPHEMERAL.")
+		}
 		i.Ephemeral = p.Flags&FlagEphemeral != 0
+		i.Loading, i.loading = true, w.answerTo(i, payload{Flags: p.Flags | FlagLoading})
 	case CallbackDeferUpdate:
 		i.Answer = i.source
 	case CallbackUpdate:
@@ -117,8 +123,8 @@ func (w *world) update(m *Message, p payload) error {
 }
 
 // interactionOf finds the interaction of a webhook's token, which is good for
-// 15 min, and only after a first answer (Discord, Interactions: Followup
-// Messages).
+// 15 min, and only after a first answer (Discord, Receiving and
+// Responding: Followup Messages).
 func (w *world) interactionOf(q query) (*Interaction, error) {
 	for _, i := range w.interactions {
 		switch {
@@ -141,7 +147,8 @@ func (w *world) webhookMessage(q query) (i *Interaction, m *Message, err error) 
 		return nil, nil, err
 	}
 	which := q.PathValue("message")
-	if which == "@original" || i.Answer != nil && i.Answer.ID == which {
+	original := i.Answer != nil && i.Answer.ID == which || i.loading != nil && i.loading.ID == which
+	if which == "@original" || original {
 		m = i.Answer
 		if m == nil && i.Callback != CallbackDeferred || m != nil && m.Deleted {
 			return i, nil, unknown(10008, "Message")
@@ -171,24 +178,32 @@ func (w *world) editAnswer(q query) (any, error) {
 		err = w.update(m, p)
 		return m, err
 	}
+	return w.complete(i, p)
+}
+
+// complete puts the answer in the place of what is loading.
+func (w *world) complete(i *Interaction, p payload) (any, error) {
 	if p.empty() {
 		return nil, errEmpty
 	}
-	p.Flags &^= FlagEphemeral
-	if i.Ephemeral {
-		p.Flags |= FlagEphemeral
+	m, now := i.loading, time.Now().UTC()
+	p.Flags = p.Flags&^FlagEphemeral | m.Flags&FlagEphemeral
+	w.fill(m, p)
+	m.Edited = &now
+	i.Answer, i.Loading, i.loading = m, false, nil
+	if !i.Ephemeral {
+		w.dispatchMessage("MESSAGE_UPDATE", m)
 	}
-	i.Answer = w.answerTo(i, p)
-	return i.Answer, nil
+	return m, nil
 }
 
 func (w *world) getAnswer(q query) (any, error) {
-	_, m, err := w.webhookMessage(q)
+	i, m, err := w.webhookMessage(q)
 	if err != nil {
 		return nil, err
 	}
 	if m == nil {
-		return nil, unknown(10008, "Message")
+		m = i.loading
 	}
 	return m, nil
 }
@@ -199,20 +214,18 @@ func (w *world) deleteAnswer(q query) (any, error) {
 		return nil, err
 	}
 	if m == nil {
-		i.Callback = 0 // the deferral is gone, and with it what could be edited
-		return nil, nil
+		m = i.loading
+		i.Callback, i.Loading, i.loading = 0, false, nil // the deferral is gone, and with it what could be edited
+	}
+	if m.Flags&FlagEphemeral == 0 {
+		w.deleted(m)
 	}
 	m.Deleted = true
-	if c := w.channel(m.ChannelID); m.Flags&FlagEphemeral == 0 {
-		data := map[string]any{"id": m.ID, "channel_id": c.ID}
-		if c.GuildID != "" {
-			data["guild_id"] = c.GuildID
-		}
-		w.dispatch(event{name: "MESSAGE_DELETE", intent: c.intent(), data: data})
-	}
 	return nil, nil
 }
 
+// followUp: right after a deferral it completes that (Discord, Receiving
+// and Responding: Create Followup Message).
 func (w *world) followUp(q query) (any, error) {
 	i, err := w.interactionOf(q)
 	if err != nil {
@@ -221,6 +234,9 @@ func (w *world) followUp(q query) (any, error) {
 	p, err := w.judgeAnswer(q, false)
 	if err != nil {
 		return nil, err
+	}
+	if i.Loading {
+		return w.complete(i, p)
 	}
 	if p.empty() {
 		return nil, errEmpty

@@ -1,5 +1,5 @@
 // The endpoints of channels: sending, editing, deleting and reading messages,
-// typing, threads.
+// typing.
 package discordtest
 
 import (
@@ -13,11 +13,16 @@ func unknown(code int, what string) error {
 	return &apiError{status: http.StatusNotFound, code: code, message: "Unknown " + what}
 }
 
+// channelOf finds a channel that the bot may see.
 func (w *world) channelOf(q query) (*Channel, error) {
-	if c := w.channels[q.PathValue("channel")]; c != nil {
-		return c, nil
+	c := w.channels[q.PathValue("channel")]
+	switch {
+	case c == nil:
+		return nil, unknown(10003, "Channel")
+	case !w.may(c, PermissionViewChannel):
+		return nil, &apiError{status: http.StatusForbidden, code: 50001, message: "Missing Access"}
 	}
-	return nil, unknown(10003, "Channel")
+	return c, nil
 }
 
 func (w *world) messageOf(q query) (*Message, error) {
@@ -49,8 +54,11 @@ func (w *world) createMessage(q query) (any, error) {
 	if p.empty() {
 		return nil, errEmpty
 	}
-	if c.Thread != nil && c.Thread.Locked {
-		return nil, &apiError{status: http.StatusBadRequest, code: 160005, message: "Thread is locked"}
+	if err := w.sendable(c, p); err != nil {
+		return nil, err
+	}
+	if err := c.writable(false); err != nil {
+		return nil, err
 	}
 	if m := w.sameNonce(c, p); m != nil {
 		return w.shown(m), nil
@@ -59,6 +67,8 @@ func (w *world) createMessage(q query) (any, error) {
 	if r := p.Reference; r != nil {
 		to := w.find(c.ID, r.MessageID)
 		switch {
+		case to != nil && !to.answerable():
+			return nil, invalid("message_reference", "REPLIES_CANNOT_REFERENCE_SYSTEM_MESSAGE", "Cannot reply to a system message")
 		case to != nil && (r.ChannelID == "" || r.ChannelID == c.ID):
 			m.reply(to)
 		case r.FailIfNotExists == nil || *r.FailIfNotExists:
@@ -70,18 +80,27 @@ func (w *world) createMessage(q query) (any, error) {
 	}
 	m.TTS = p.TTS
 	w.fill(m, p)
+	if c.Thread != nil && c.Thread.Archived {
+		w.archive(c, false, false)
+	}
 	w.post(m)
 	return w.shown(m), nil
 }
 
-// sameNonce finds what the bot posted before with this nonce (Discord, Create
-// Message: enforce_nonce is "unique in the past few minutes", here five).
+// answerable tells whether a message is not the system's (Discord, Message:
+// Create Message, Limitations).
+func (m *Message) answerable() bool {
+	return m.Type == MessageDefault || m.Type == MessageReply || m.Type == MessageCommand
+}
+
+// sameNonce finds what the bot posted before with this nonce (Discord, Message:
+// Create Message: enforce_nonce is "unique in the past few minutes").
 func (w *world) sameNonce(c *Channel, p payload) *Message {
 	if !p.Enforce || len(p.Nonce) == 0 || string(p.Nonce) == "null" {
 		return nil
 	}
 	for _, m := range w.messages[c.ID] {
-		recent := time.Since(m.Timestamp) < 5*time.Minute
+		recent := time.Since(m.Timestamp) < w.options.NonceLife
 		if recent && m.Author.ID == w.bot.ID && string(m.Nonce) == string(p.Nonce) {
 			return m
 		}
@@ -135,6 +154,9 @@ func (w *world) editMessage(q query) (any, error) {
 	if m.Author.ID != w.bot.ID {
 		return nil, &apiError{status: http.StatusForbidden, code: 50005, message: "Cannot edit a message authored by another user"}
 	}
+	if err := w.channel(m.ChannelID).writable(true); err != nil {
+		return nil, err
+	}
 	p, err := w.judge(q, true, allowAll)
 	if err != nil {
 		return nil, err
@@ -146,35 +168,36 @@ func (w *world) editMessage(q query) (any, error) {
 	return w.shown(m), nil
 }
 
-// deleteMessage: others' messages need a permission the bot does not have.
+// deleteMessage: others' messages need a permission (Discord, Message: Delete
+// Message).
 func (w *world) deleteMessage(q query) (any, error) {
 	m, err := w.messageOf(q)
 	if err != nil {
 		return nil, err
 	}
-	if m.Author.ID != w.bot.ID {
-		return nil, &apiError{status: http.StatusForbidden, code: 50013, message: "Missing Permissions"}
-	}
 	c := w.channel(m.ChannelID)
-	m.Deleted = true
-	data := map[string]any{"id": m.ID, "channel_id": c.ID, "guild_id": c.GuildID}
-	if c.GuildID == "" {
-		delete(data, "guild_id")
+	if own := m.Author.ID == w.bot.ID; !own && (c.Type == DirectChat || !w.may(c, PermissionManageMessages)) {
+		return nil, errPermission
 	}
-	w.dispatch(event{name: "MESSAGE_DELETE", intent: c.intent(), data: data})
+	w.deleted(m)
 	return nil, nil
 }
 
+// getMessage needs more than to see the channel (Discord, Message: Get Channel
+// Message).
 func (w *world) getMessage(q query) (any, error) {
 	m, err := w.messageOf(q)
 	if err != nil {
 		return nil, err
 	}
+	if !w.may(w.channel(m.ChannelID), PermissionReadMessageHistory) {
+		return nil, errPermission
+	}
 	return w.shown(m), nil
 }
 
-// getMessages returns the newest first, whichever way it was asked (Discord,
-// Message: Get Channel Messages).
+// getMessages returns the newest first, whichever way it was asked, and nothing
+// to who may not read the history (Discord, Message: Get Channel Messages).
 func (w *world) getMessages(q query) (any, error) {
 	c, err := w.channelOf(q)
 	if err != nil {
@@ -200,7 +223,7 @@ func (w *world) getMessages(q query) (any, error) {
 	}
 	var all []*Message
 	for _, m := range w.messages[c.ID] {
-		if !m.Deleted {
+		if !m.Deleted && w.may(c, PermissionReadMessageHistory) {
 			all = append(all, m)
 		}
 	}
@@ -241,43 +264,9 @@ func id(snowflake string) uint64 {
 }
 
 func (w *world) startTyping(q query) (any, error) {
-	_, err := w.channelOf(q)
-	return nil, err
-}
-
-func (w *world) joinThread(q query) (any, error) {
 	c, err := w.channelOf(q)
-	if err == nil && c.Thread == nil {
-		err = &apiError{status: http.StatusBadRequest, code: 50024, message: "Cannot execute action on this channel type"}
+	if err == nil {
+		err = w.sendable(c, payload{}) // judgement
 	}
 	return nil, err
-}
-
-// createThread: a thread begun at a message has that message's id (Discord,
-// Threads).
-func (w *world) createThread(q query) (any, error) {
-	parent, err := w.channelOf(q)
-	if err != nil {
-		return nil, err
-	}
-	var body struct {
-		Name string `json:"name"`
-	}
-	if err := q.decode(&body); err != nil {
-		return nil, err
-	}
-	if n := len([]rune(body.Name)); n < 1 || n > 100 {
-		return nil, invalid("name", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.")
-	}
-	c := w.newThread(parent, w.bot.ID, body.Name)
-	if q.PathValue("message") != "" {
-		m, err := w.messageOf(q)
-		if err != nil {
-			return nil, err
-		}
-		if c.ID = m.ID; w.channels[c.ID] != nil {
-			return nil, &apiError{status: http.StatusBadRequest, code: 160004, message: "A thread has already been created for this message"}
-		}
-	}
-	return *w.addChannel("THREAD_CREATE", c), nil
 }

@@ -63,7 +63,8 @@ func (w *world) getCommands(q query) (any, error) {
 	return append([]Command{}, w.commands[q.PathValue("guild")]...), nil
 }
 
-// putCommands replaces all (Discord, Application Commands: Bulk Overwrite).
+// putCommands replaces all (Discord, Application Commands: Bulk Overwrite Global
+// Application Commands, Bulk Overwrite Guild Application Commands).
 func (w *world) putCommands(q query) (any, error) {
 	if err := w.ofApp(q); err != nil {
 		return nil, err

@@ -10,16 +10,19 @@ import (
 )
 
 func TestTheLibraryLivesThroughWhatTheGatewaySends(t *testing.T) {
-	realTime(t)
+	t.Parallel()
 	t.Run("op 7 and op 9 are followed by every message", func(t *testing.T) {
 		v := newTown(t, discordtest.Options{})
-		_, got := v.opened(func(s *discordgo.Session) { s.ShouldReconnectOnError = true })
+		var told <-chan string
+		_, got := v.opened(func(s *discordgo.Session) { s.ShouldReconnectOnError, told = true, noted(s) })
+		v.expect(told, "READY")
 		v.Reconnect()
 		v.wait("the leaving", func() bool { return v.Connections()[0].ClientClose == 1012 })
 		v.say("during the reconnect")
 		v.expect(got, "during the reconnect")
+		v.expect(told, "RESUMED")
 		v.Invalidate(false)
-		v.wait("the new IDENTIFY", func() bool { all := v.Connections(); return all[len(all)-1].Identify })
+		v.expect(told, "READY")
 		v.say("in the new session")
 		v.expect(got, "in the new session")
 	})
@@ -54,7 +57,6 @@ func TestTheLibraryLivesThroughWhatTheGatewaySends(t *testing.T) {
 }
 
 func TestWithoutTheContentIntentContentIsHidden(t *testing.T) {
-	realTime(t)
 	v := newTown(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
 	s, got := v.opened(func(s *discordgo.Session) { s.Identify.Intents = discordgo.IntentsAllWithoutPrivileged })
 	plain := v.say("for others")
@@ -68,7 +70,6 @@ func TestWithoutTheContentIntentContentIsHidden(t *testing.T) {
 }
 
 func TestEventsComeOnlyWithTheirIntent(t *testing.T) {
-	realTime(t)
 	v := newTown(t, discordtest.Options{})
 	_, got := v.opened(func(s *discordgo.Session) { s.Identify.Intents = discordgo.IntentDirectMessages })
 	v.say("in a guild")
@@ -77,13 +78,16 @@ func TestEventsComeOnlyWithTheirIntent(t *testing.T) {
 }
 
 func TestEditsAndDeletionsAreTold(t *testing.T) {
-	realTime(t)
 	v := newTown(t, discordtest.Options{})
 	told := make(chan string, 10)
 	v.opened(func(s *discordgo.Session) {
 		s.AddHandler(func(_ *discordgo.Session, m *discordgo.MessageUpdate) {
 			if m.Author == nil {
 				told <- "embed"
+				return
+			}
+			if m.EditedTimestamp == nil {
+				told <- "preview " + m.Content
 				return
 			}
 			told <- "edit " + m.Content
@@ -93,10 +97,11 @@ func TestEditsAndDeletionsAreTold(t *testing.T) {
 		s.AddHandler(func(_ *discordgo.Session, c *discordgo.ThreadCreate) { told <- "thread under " + c.ParentID })
 	})
 	a, b, c := v.say("a"), v.say("b"), v.say("c")
+	v.Preview(v.channel, a.ID)
 	v.Edit(v.channel, a.ID, "A")
 	v.Embed(v.channel, a.ID)
 	v.Delete(v.channel, a.ID)
 	v.Delete(v.channel, b.ID, c.ID)
 	v.Thread(v.channel, v.person.ID, "aside")
-	v.expect(told, "edit A", "embed", "delete "+a.ID, "bulk", "thread under "+v.channel)
+	v.expect(told, "preview a", "edit A", "embed", "delete "+a.ID, "bulk", "thread under "+v.channel)
 }

@@ -203,7 +203,7 @@ func (c *connection) sayGoodbye(code int) {
 // not heartbeat in time is disconnected and may resume (Discord, Gateway:
 // Heartbeat Interval).
 func (s *Server) read(c *connection) {
-	_ = c.ws.SetReadDeadline(time.Now().Add(2 * s.options.Heartbeat))
+	_ = c.ws.SetReadDeadline(time.Now().Add(s.options.HeartbeatWithin))
 	for {
 		_, data, err := c.ws.ReadMessage()
 		if err != nil {
@@ -218,7 +218,7 @@ func (s *Server) read(c *connection) {
 				c.push(frame{close: code})
 			}
 			if isHeartbeat(data) && !c.ending {
-				_ = c.ws.SetReadDeadline(time.Now().Add(2 * w.options.Heartbeat))
+				_ = c.ws.SetReadDeadline(time.Now().Add(w.options.HeartbeatWithin))
 			}
 		})
 	}

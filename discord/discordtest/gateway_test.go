@@ -33,7 +33,7 @@ func (v *town) dial(query string) raw {
 		v.t.Fatal(err)
 	}
 	v.t.Cleanup(func() { _ = ws.Close() })
-	_ = ws.SetReadDeadline(time.Now().Add(20 * time.Second)) // a guard
+	_ = ws.SetReadDeadline(time.Now().Add(patience)) // a guard
 	return raw{ws, v.t}
 }
 
@@ -69,7 +69,6 @@ func (r raw) closedWith() int {
 const sound = `{"token":"Bot token","intents":33281,"properties":{"os":"x"}}` // guilds, messages, content
 
 func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
-	realTime(t)
 	v := newTown(t, discordtest.Options{Forbidden: discordtest.IntentGuildMembers})
 	type said struct {
 		op   int
@@ -119,7 +118,7 @@ func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
 }
 
 func TestIdentifiesAreLimited(t *testing.T) {
-	realTime(t)
+	t.Parallel()
 	t.Run("a second within the interval gets op 9", func(t *testing.T) {
 		v := newTown(t, discordtest.Options{IdentifyEvery: time.Hour})
 		first, second := v.dial("v=9&encoding=json"), v.dial("v=9&encoding=json")
@@ -146,7 +145,6 @@ func TestIdentifiesAreLimited(t *testing.T) {
 }
 
 func TestAClientWithoutHeartbeatsIsDisconnected(t *testing.T) {
-	realTime(t)
 	v := newTown(t, discordtest.Options{Heartbeat: 20 * time.Millisecond})
 	r := v.dial("v=9&encoding=json")
 	r.hear(10)
@@ -156,7 +154,7 @@ func TestAClientWithoutHeartbeatsIsDisconnected(t *testing.T) {
 }
 
 func TestResume(t *testing.T) {
-	realTime(t)
+	t.Parallel()
 	// begin identifies, and returns the session's id and its last sequence number.
 	begin := func(v *town) (raw, string, int) {
 		r := v.dial("v=9&encoding=json")

@@ -45,7 +45,7 @@ var closeReasons = map[int]string{
 
 // received handles one packet and returns the close code it deserves, or 0.
 func (w *world) received(c *connection, data []byte) (code int) {
-	// Discord, Gateway Events: Send Events: at most 4096 bytes.
+	// Discord, Gateway: Sending Events: at most 4096 bytes.
 	var p packet
 	if len(data) > 4096 || json.Unmarshal(data, &p) != nil {
 		return CloseDecodeError
@@ -113,7 +113,7 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 	if done, code := c.disturbed(); done {
 		return code
 	}
-	if soon { // Discord, Gateway: Rate Limiting: max_concurrency IDENTIFYs in 5 s
+	if soon { // Discord, Gateway: Max Concurrency: so many IDENTIFYs in 5 s, here one; op 9 is judgement
 		c.push(frame{data: encode(packet{Op: opInvalidSession, Data: encode(false)})})
 		return 0
 	}

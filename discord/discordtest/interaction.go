@@ -4,11 +4,12 @@ package discordtest
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// Kinds of interactions (Discord, Interactions: Interaction Type).
+// Kinds of interactions (Discord, Receiving and Responding: Interaction Type).
 const (
 	InteractionCommand      = 2
 	InteractionComponent    = 3
@@ -26,12 +27,14 @@ type Interaction struct {
 	Answered  time.Time // of the first answer; zero: none yet
 	Callback  int       // the type of the first answer
 	Ephemeral bool
-	Answer    *Message  // the original response as it stands; nil: none, or deferred and not yet edited
+	Loading   bool      // deferred and not yet edited: people see that the bot is thinking
+	Answer    *Message  // the original response as it stands; nil: none, or Loading
 	Choices   []Choice  // of an autocomplete
 	Followups []Message // in copies only
 
 	followups []*Message
 	source    *Message // the message of the button
+	loading   *Message // what stands for the answer while Loading
 }
 
 // Option is a value a person gives to a command. Type may be 0: it follows from
@@ -87,8 +90,8 @@ func (w *world) answered(id string) *Message {
 	return nil
 }
 
-// use is the data of a command's use (Discord, Interactions: Application Command
-// Data Structure).
+// use is the data of a command's use (Discord, Receiving and Responding:
+// Application Command Data Structure).
 func (w *world) use(guild, name string, options []Option) map[string]any {
 	for _, c := range append(append([]Command{}, w.commands[guild]...), w.commands[""]...) {
 		if c.Name != name {
@@ -132,7 +135,7 @@ func typed(options []Option) []Option {
 }
 
 // interact dispatches INTERACTION_CREATE, which needs no intent (Discord,
-// Interactions: Interaction Structure).
+// Receiving and Responding: Interaction Structure).
 func (s *Server) interact(channel, user string, kind int, data func(*world, *Interaction) map[string]any) (i Interaction) {
 	s.do(func(w *world) {
 		c, u := w.channel(channel), w.user(user)
@@ -140,7 +143,7 @@ func (s *Server) interact(channel, user string, kind int, data func(*world, *Int
 		body := map[string]any{
 			"id": n.ID, "application_id": w.app, "type": kind, "token": n.Token, "version": 1,
 			"channel_id": c.ID, "channel": *c, "data": data(w, n), "locale": "en-US",
-			"app_permissions": "0", "entitlements": []any{}, "authorizing_integration_owners": map[string]string{},
+			"app_permissions": strconv.FormatInt(w.permissionsIn(c), 10), "entitlements": []any{}, "authorizing_integration_owners": map[string]string{},
 		}
 		if n.source != nil {
 			body["message"] = json.RawMessage(encode(n.source))
@@ -160,18 +163,27 @@ func (s *Server) interact(channel, user string, kind int, data func(*world, *Int
 
 // invoker is the member of an interaction, with the permissions of its roles.
 func (g *Guild) invoker(u *User) Member {
-	m := Member{User: u, Roles: []string{}, Permissions: "0"}
+	m := Member{User: u, Roles: []string{}}
 	if known := g.Members[u.ID]; known != nil {
 		m = *known
-		set(&m.Permissions, "0")
 	}
+	set(&m.Permissions, g.rolePermissions(&m))
 	return m
 }
 
-// Permit sets a member's nickname, role ids and permissions (a decimal bit set).
+// Permit sets a member's nickname, role ids and permissions (a decimal bit set; ""
+// leaves those to the roles). The bot hears of it if it is its own, by
+// GUILD_MEMBER_UPDATE (judgement: the list of intents names GUILD_MEMBERS for it).
 func (s *Server) Permit(guild, user, nick, permissions string, roles ...string) {
 	s.do(func(w *world) {
 		m := must(w.guild(guild).Members, user, "member")
 		m.Nick, m.Permissions, m.Roles = nick, permissions, append([]string{}, roles...)
+		e := event{name: "GUILD_MEMBER_UPDATE", intent: IntentGuildMembers, data: map[string]any{
+			"guild_id": guild, "user": *m.User, "nick": nick, "roles": m.Roles, "joined_at": m.JoinedAt,
+		}}
+		if user == w.bot.ID {
+			e.intent = 0
+		}
+		w.dispatch(e)
 	})
 }

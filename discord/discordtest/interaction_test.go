@@ -15,6 +15,9 @@ import (
 // asked.
 func served(t *testing.T, o discordtest.Options) (*town, *discordgo.Session, <-chan *discordgo.Interaction) {
 	t.Helper()
+	if o.AnswerWithin == 0 {
+		o.AnswerWithin = patience
+	}
 	v := newTown(t, o)
 	asked := make(chan *discordgo.Interaction, 10)
 	s, _ := v.opened(func(s *discordgo.Session) {
@@ -46,11 +49,10 @@ const (
 )
 
 func TestACommandIsDeferredThenAnswered(t *testing.T) {
-	realTime(t)
 	v, s, asked := served(t, discordtest.Options{})
 	v.Permit(v.guild.ID, v.person.ID, "Annie", "8")
 	i := v.Slash(v.channel, v.person.ID, "help", discordtest.Option{Name: "topic", Value: "cats"})
-	got := <-asked
+	got := receive(v, asked)
 	data := got.ApplicationCommandData()
 	if data.Name != "help" || data.Options[0].StringValue() != "cats" || got.Member.Permissions != 8 || got.Member.User.ID != v.person.ID {
 		t.Errorf("the interaction is %+v, %+v", got, data)
@@ -80,17 +82,49 @@ func TestACommandIsDeferredThenAnswered(t *testing.T) {
 	}
 }
 
+func TestADeferredAnswerIsLoading(t *testing.T) {
+	v, s, asked := served(t, discordtest.Options{})
+	flags := make(chan discordgo.MessageFlags, 10)
+	s.AddHandler(func(_ *discordgo.Session, m *discordgo.MessageCreate) { flags <- m.Flags })
+	s.AddHandler(func(_ *discordgo.Session, m *discordgo.MessageUpdate) { flags <- m.Flags })
+	i := v.Slash(v.channel, v.person.ID, "help")
+	got := receive(v, asked)
+	if err := respond(s, got, deferred, nil); err != nil {
+		t.Fatal(err)
+	}
+	is, loading := v.Interaction(i.ID), v.Messages(v.channel)
+	if !is.Loading || is.Answer != nil || len(loading) != 1 || loading[0].Flags != discordtest.FlagLoading || len(v.Sent(v.channel)) != 0 {
+		t.Errorf("deferred: %+v with the messages %+v", is, loading)
+	}
+	if m, err := s.InteractionResponse(got); err != nil || m.Flags != discordgo.MessageFlagsLoading {
+		t.Errorf("the response is %+v, %v", m, err)
+	}
+	if _, err := s.FollowupMessageCreate(got, true, &discordgo.WebhookParams{Content: "done", Flags: ephemeral}); err != nil {
+		t.Fatal(err)
+	}
+	is = v.Interaction(i.ID)
+	if sent := v.Sent(v.channel); is.Loading || len(is.Followups) != 0 || len(sent) != 1 || sent[0].ID != loading[0].ID || sent[0].Flags != 0 {
+		t.Errorf("a follow-up to a deferral completes it: %+v with %+v", is, sent)
+	}
+	if a, b := receive(v, flags), receive(v, flags); a != discordgo.MessageFlagsLoading || b != 0 {
+		t.Errorf("told of flags %d and %d, want loading and then none", a, b)
+	}
+	v.Slash(v.channel, v.person.ID, "help")
+	got = receive(v, asked)
+	refused(t, respond(s, got, deferred, &discordgo.InteractionResponseData{Flags: 1 << 2}), http.StatusBadRequest, 50035)
+}
+
 func TestInteractionsExpire(t *testing.T) {
-	realTime(t)
+	t.Parallel()
 	t.Run("unanswered within their time", func(t *testing.T) {
 		v, s, asked := served(t, discordtest.Options{AnswerWithin: time.Nanosecond})
 		v.Slash(v.channel, v.person.ID, "help")
-		refused(t, respond(s, <-asked, deferred, nil), http.StatusNotFound, 10062)
+		refused(t, respond(s, receive(v, asked), deferred, nil), http.StatusNotFound, 10062)
 	})
 	t.Run("answered, when their token is old", func(t *testing.T) {
 		v, s, asked := served(t, discordtest.Options{TokenLife: time.Nanosecond})
 		v.Slash(v.channel, v.person.ID, "help")
-		i := <-asked
+		i := receive(v, asked)
 		if err := respond(s, i, deferred, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -99,20 +133,19 @@ func TestInteractionsExpire(t *testing.T) {
 }
 
 func TestButtonsTurnPages(t *testing.T) {
-	realTime(t)
 	v, s, asked := served(t, discordtest.Options{})
 	v.Slash(v.channel, v.person.ID, "help")
 	next := discordgo.ActionsRow{Components: []discordgo.MessageComponent{discordgo.Button{Label: "next", CustomID: "page-2"}}}
 	page := func(content string) *discordgo.InteractionResponseData {
 		return &discordgo.InteractionResponseData{Content: content, Flags: ephemeral, Components: []discordgo.MessageComponent{next}}
 	}
-	first := <-asked
+	first := receive(v, asked)
 	if err := respond(s, first, withMessage, page("page 1")); err != nil {
 		t.Fatal(err)
 	}
 	shown := v.Interaction(first.ID).Answer
 	v.Click(v.channel, v.person.ID, shown.ID, "page-2")
-	second := <-asked
+	second := receive(v, asked)
 	if id := second.MessageComponentData().CustomID; id != "page-2" || second.Message == nil {
 		t.Errorf("pressed %q on %+v", id, second.Message)
 	}
@@ -125,11 +158,10 @@ func TestButtonsTurnPages(t *testing.T) {
 }
 
 func TestAutocomplete(t *testing.T) {
-	realTime(t)
 	v, s, asked := served(t, discordtest.Options{})
 	ask := func() *discordgo.Interaction {
 		v.Autocomplete(v.channel, v.person.ID, "help", discordtest.Option{Name: "topic", Value: "c", Focused: true})
-		return <-asked
+		return receive(v, asked)
 	}
 	complete := func(i *discordgo.Interaction, n int) error {
 		choices := make([]*discordgo.ApplicationCommandOptionChoice, n)

@@ -16,6 +16,7 @@ const (
 	MessageCommand = 20
 
 	FlagEphemeral = 1 << 6
+	FlagLoading   = 1 << 7 // an answer that was deferred: "… is thinking"
 )
 
 // Message is a message of a channel (Discord, Message: Message Object).
@@ -55,26 +56,10 @@ type Reference struct {
 	FailIfNotExists *bool  `json:"fail_if_not_exists,omitempty"`
 }
 
-// Attachment is a file in a message; the double serves its URL.
-type Attachment struct {
-	ID          string `json:"id"`
-	Filename    string `json:"filename"`
-	ContentType string `json:"content_type,omitempty"`
-	Size        int    `json:"size"`
-	URL         string `json:"url"`
-	ProxyURL    string `json:"proxy_url"`
-}
-
 // Edit is a new content and its time.
 type Edit struct {
 	At      time.Time
 	Content string
-}
-
-// File is what a person attaches.
-type File struct {
-	Name, ContentType string
-	Data              []byte
 }
 
 // Post is what a person says, where Say's plain text is not enough.
@@ -120,9 +105,18 @@ func (s *Server) Edit(channel, message, content string) {
 	})
 }
 
-// Embed makes the preview of a link appear: a MESSAGE_UPDATE without content or
-// author (Discord, Gateway Events: Message Update, as it was until 2025 and as
-// compatible servers send it).
+// Preview makes the preview of a link appear: a MESSAGE_UPDATE of the whole
+// message, which nobody edited (Discord, Gateway Events: Message Update).
+func (s *Server) Preview(channel, message string) {
+	s.do(func(w *world) {
+		_, m := w.message(channel, message)
+		m.Embeds = append(m.Embeds, encode(map[string]any{"type": "link", "url": "https://example.com"}))
+		w.dispatchMessage("MESSAGE_UPDATE", m)
+	})
+}
+
+// Embed is Preview with a MESSAGE_UPDATE that has no content or author, as older
+// and compatible servers send it (judgement: the page promises the whole message).
 func (s *Server) Embed(channel, message string) {
 	s.do(func(w *world) {
 		c, m := w.message(channel, message)
@@ -131,30 +125,28 @@ func (s *Server) Embed(channel, message string) {
 		if c.GuildID != "" {
 			part["guild_id"] = c.GuildID
 		}
-		w.dispatch(event{name: "MESSAGE_UPDATE", intent: c.intent(), data: part})
+		w.channelEvent(c, "MESSAGE_UPDATE", part)
 	})
 }
 
 // Delete deletes messages; two or more at once are one MESSAGE_DELETE_BULK.
 func (s *Server) Delete(channel string, messages ...string) {
 	s.do(func(w *world) {
+		if len(messages) == 1 {
+			_, m := w.message(channel, messages[0])
+			w.deleted(m)
+			return
+		}
 		c := w.channel(channel)
 		for _, id := range messages {
 			_, m := w.message(channel, id)
 			m.Deleted = true
 		}
-		data := map[string]any{"channel_id": channel}
+		data := map[string]any{"channel_id": channel, "ids": messages}
 		if c.GuildID != "" {
 			data["guild_id"] = c.GuildID
 		}
-		name := "MESSAGE_DELETE_BULK"
-		data["ids"] = messages
-		if len(messages) == 1 {
-			name = "MESSAGE_DELETE"
-			delete(data, "ids")
-			data["id"] = messages[0]
-		}
-		w.dispatch(event{name: name, intent: c.intent(), data: data})
+		w.channelEvent(c, "MESSAGE_DELETE_BULK", data)
 	})
 }
 
@@ -207,12 +199,14 @@ func (w *world) dispatchMessage(name string, m *Message) {
 			e.Member = &Member{Nick: member.Nick, Roles: member.Roles, JoinedAt: member.JoinedAt}
 		}
 	}
-	w.dispatch(event{name: name, intent: c.intent(), message: &e})
+	if w.may(c, PermissionViewChannel) {
+		w.dispatch(event{name: name, intent: c.intent(), message: &e})
+	}
 }
 
 func (m *Message) reply(to *Message) {
 	referenced := to.copy()
-	referenced.Referenced = nil // Discord nests one level
+	referenced.Referenced = nil // one level only: judgement
 	m.Type, m.Referenced = MessageReply, &referenced
 	m.Reference = &Reference{MessageID: to.ID, ChannelID: to.ChannelID}
 }
@@ -267,16 +261,5 @@ func (m *Message) mention(w *world, a allowed) {
 func (m *Message) mentionUser(u User) {
 	if !slices.ContainsFunc(m.Mentions, func(other User) bool { return other.ID == u.ID }) {
 		m.Mentions = append(m.Mentions, u)
-	}
-}
-
-// attach stores a file and returns where it can be had.
-func (w *world) attach(m *Message, f File) Attachment {
-	id := w.newID()
-	path := "/attachments/" + m.ChannelID + "/" + id + "/" + f.Name
-	w.files[path] = f
-	return Attachment{
-		ID: id, Filename: f.Name, ContentType: f.ContentType, Size: len(f.Data),
-		URL: w.url + path, ProxyURL: w.url + path,
 	}
 }

@@ -41,6 +41,7 @@ func (a allowed) permits(kind string, ids []string, id string) bool {
 // The defaults where no allowed_mentions is sent (Discord, Message: Default
 // Settings for Allowed Mentions).
 var (
+	// That a reply then notifies whom it answers is judgement.
 	allowAll   = allowed{Parse: []string{"users", "roles", "everyone"}, RepliedUser: true}
 	allowUsers = allowed{Parse: []string{"users"}, RepliedUser: true}
 )
@@ -56,20 +57,26 @@ func (w *world) judge(q query, edit bool, otherwise allowed) (p payload, err err
 }
 
 func (w *world) check(p *payload, edit bool, otherwise allowed) error {
-	// Discord, Create Message: up to 2000 characters. Which characters is not
+	// Discord, Message: Create Message: up to 2000 characters. Which characters is not
 	// said; UTF-16 units are the strictest reading.
 	if p.Content != nil {
 		if n := len(utf16.Encode([]rune(*p.Content))); n > 2000 {
 			return invalid("content", "BASE_TYPE_MAX_LENGTH", fmt.Sprintf("Must be 2000 or fewer in length (has %d).", n))
 		}
-		trimmed := strings.TrimSpace(*p.Content)
+		trimmed := strings.TrimSpace(*p.Content) // judgement: documented for embeds only
 		p.Content = &trimmed
 	}
 	if len(p.Embeds) > 10 {
 		return invalid("embeds", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.")
 	}
+	// Discord, Opcodes and Status Codes: JSON Error Codes; Reference: Uploading Files.
 	if len(p.files) > 10 {
-		return invalid("files", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.")
+		return &apiError{status: http.StatusBadRequest, code: 30015, message: "Maximum number of attachments in a message reached (10)"}
+	}
+	for _, f := range p.files {
+		if len(f.Data) > 10<<20 {
+			return errTooLarge
+		}
 	}
 	if err := checkComponents(p.Components); err != nil {
 		return err
@@ -86,11 +93,14 @@ func (p *payload) empty() bool {
 	return !text && len(p.Embeds)+len(p.files)+len(p.Components) == 0
 }
 
+// errTooLarge is Discord's refusal of big files and bodies.
+var errTooLarge = &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"}
+
 // errEmpty is Discord's refusal of an empty message.
 var errEmpty = &apiError{status: http.StatusBadRequest, code: 50006, message: "Cannot send an empty message"}
 
-// checkNonce: a string or integer of up to 25 characters (Discord, Create
-// Message).
+// checkNonce: a string or integer of up to 25 characters (Discord,
+// Message: Create Message).
 func checkNonce(nonce json.RawMessage) error {
 	n := strings.Trim(string(nonce), `"`)
 	if n != "null" && len(n) > 25 {
@@ -158,7 +168,8 @@ const (
 )
 
 // checkComponents: up to 5 rows of up to 5 buttons, each with an id of its own
-// (Discord, Components: Action Row, Button).
+// (Discord, Components: Action Row, Button, Custom ID, Legacy Message Component
+// Behavior).
 func checkComponents(raw []json.RawMessage) error {
 	refuse := func(reason string) error { return invalid("components", "COMPONENT_VALIDATION_FAILED", reason) }
 	if len(raw) > 5 {

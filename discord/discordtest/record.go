@@ -63,10 +63,10 @@ func (s *Server) Messages(channel string) []Message {
 }
 
 // Sent returns what the client posted in a channel, oldest first, each with its
-// final content, deleted ones included. Ephemeral answers are not among them:
-// see Interaction.
+// final content, deleted ones included. Ephemeral answers and those that are still
+// loading are not among them: see Interaction.
 func (s *Server) Sent(channel string) []Message {
-	return s.messages(channel, func(m *Message) bool { return m.Author.ID == s.Bot.ID })
+	return s.messages(channel, func(m *Message) bool { return m.Author.ID == s.Bot.ID && m.Flags&FlagLoading == 0 })
 }
 
 func (s *Server) messages(channel string, want func(*Message) bool) (all []Message) {
@@ -101,6 +101,7 @@ func (s *Server) Interaction(id string) (i Interaction) {
 			i.Answer = &m
 		}
 		i.Choices = slices.Clone(i.Choices)
+		i.loading, i.source, i.followups = nil, nil, nil // not copies
 		i.Followups = nil
 		for _, m := range w.interactions[id].followups {
 			i.Followups = append(i.Followups, m.copy())

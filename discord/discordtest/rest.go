@@ -9,6 +9,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -89,6 +90,23 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 		At: time.Now(), Method: r.Method, Query: r.URL.RawQuery, Body: q.body,
 		Path: strings.TrimPrefix(r.URL.Path, "/api/"+r.PathValue("version")),
 	}
+	s.exchange(rw, r, record, func(w *world, f *Fault) answer {
+		a := w.answer(record, f, authorized, func() (any, error) {
+			if err == nil {
+				err = w.formal(q, authorized)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return e(w, q)
+		})
+		w.count(&a)
+		return a
+	})
+}
+
+// exchange records a request and answers it, as the fault that it meets wants.
+func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record *Request, carryOut func(*world, *Fault) answer) {
 	var fault *Fault
 	s.do(func(w *world) {
 		w.requests = append(w.requests, record)
@@ -99,21 +117,33 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 	}
 	var a answer
 	s.do(func(w *world) {
-		a = w.answer(q, err, fault, authorized, e)
+		a = carryOut(w, fault)
 		record.Status = a.status
-		w.count(&a)
 	})
 	if fault != nil && fault.Done && !s.pause(r, fault.Delay) {
 		return
 	}
-	if a.cut {
+	a.half = fault != nil && fault.CutBody
+	a.write(rw)
+}
+
+func (a answer) write(rw http.ResponseWriter) {
+	if a.cut || a.half && len(a.body) == 0 {
 		panic(http.ErrAbortHandler) // net/http's way to end a connection unanswered
 	}
 	for k, v := range a.header {
 		rw.Header()[k] = v
 	}
+	if !a.half {
+		rw.WriteHeader(a.status)
+		_, _ = rw.Write(a.body) // the client may have left
+		return
+	}
+	rw.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	rw.WriteHeader(a.status)
-	_, _ = rw.Write(a.body) // the client may have left
+	_, _ = rw.Write(a.body[:len(a.body)/2])
+	_ = http.NewResponseController(rw).Flush() // or the abort would swallow the half
+	panic(http.ErrAbortHandler)
 }
 
 // pause waits, unless client or server leave before.
@@ -130,24 +160,30 @@ func (s *Server) pause(r *http.Request, d time.Duration) bool {
 	return false
 }
 
-func (w *world) answer(q query, err error, f *Fault, authorized bool, e endpoint) answer {
+// answer carries a request out, within the limits and unless a fault breaks it.
+func (w *world) answer(r *Request, f *Fault, authorized bool, carryOut func() (any, error)) answer {
 	if a, limited := w.limited(authorized); limited {
 		return a
+	}
+	b := w.bucketOf(r)
+	if b != nil {
+		if a, taken := b.take(); !taken {
+			b.mark(&a)
+			return a
+		}
 	}
 	if f != nil && f.breaks() && !f.Done {
 		return f.answer()
 	}
-	if err == nil {
-		err = w.formal(q, authorized)
-	}
-	var v any
-	if err == nil {
-		v, err = e(w, q)
-	}
+	v, err := carryOut()
 	if f != nil && f.breaks() {
 		return f.answer()
 	}
-	return answerWith(v, err)
+	a := answerWith(v, err)
+	if b != nil {
+		b.mark(&a)
+	}
+	return a
 }
 
 // formal checks what every request needs (Discord, Reference: API Versioning,
@@ -171,12 +207,13 @@ func (w *world) formal(q query, authorized bool) error {
 }
 
 // unpack takes the body out of a request (Discord, Reference: HTTP API, Uploading
-// Files). A content type without a body is refused, as discordgo v0.29.0 notes.
+// Files; Message: Create Message, Limitations: 25 MiB). A content type without a
+// body is refused, as discordgo v0.29.0 notes.
 func (s *Server) unpack(r *http.Request) (query, error) {
 	q := query{Request: r}
-	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 32<<20))
+	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 25<<20))
 	if err != nil {
-		return q, &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"}
+		return q, errTooLarge
 	}
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -216,16 +253,4 @@ func (q *query) readForm(form *multipart.Reader) error {
 		}
 		q.files = append(q.files, File{part.FileName(), part.Header.Get("Content-Type"), data})
 	}
-}
-
-func (s *Server) serveFile(rw http.ResponseWriter, r *http.Request) {
-	var f File
-	var ok bool
-	s.look(func(w *world) { f, ok = w.files[r.URL.Path] })
-	if !ok {
-		http.NotFound(rw, r)
-		return
-	}
-	rw.Header().Set("Content-Type", f.ContentType)
-	_, _ = rw.Write(f.Data) // the client may have left
 }

@@ -227,6 +227,24 @@ func TestFilesGoBothWays(t *testing.T) {
 	}
 }
 
+func TestFilesAreFewAndNotBig(t *testing.T) {
+	v := newTown(t, discordtest.Options{})
+	s := v.session()
+	send := func(size, count int) error {
+		var files []*discordgo.File
+		for range count {
+			files = append(files, &discordgo.File{Name: "a.bin", Reader: strings.NewReader(strings.Repeat("x", size))})
+		}
+		_, err := s.ChannelMessageSendComplex(v.channel, &discordgo.MessageSend{Files: files})
+		return err
+	}
+	if err := send(1, 10); err != nil {
+		t.Error(err)
+	}
+	refused(t, send(1, 11), http.StatusBadRequest, 30015)
+	refused(t, send(10<<20+1, 1), http.StatusRequestEntityTooLarge, 40005)
+}
+
 func TestCommandsAreJudged(t *testing.T) {
 	v := newTown(t, discordtest.Options{})
 	s := v.session()

@@ -29,6 +29,10 @@ type Options struct {
 	// Heartbeat is the interval HELLO asks for; 0: 41.25 s.
 	Heartbeat time.Duration
 
+	// HeartbeatWithin is how long a client may be without a heartbeat before it is
+	// disconnected; 0: twice Heartbeat (judgement: no document gives a number).
+	HeartbeatWithin time.Duration
+
 	// AnswerWithin is the time for the first answer to an interaction; 0: 3 s.
 	AnswerWithin time.Duration
 
@@ -52,6 +56,9 @@ type Options struct {
 	// IdentifyLimit is the number of IDENTIFYs until the token is reset; 0: 1000.
 	IdentifyLimit int
 
+	// NonceLife is how long an enforced nonce is remembered; 0: 5 min.
+	NonceLife time.Duration
+
 	// GlobalPerSecond is the number of REST requests a second; 0: 50.
 	GlobalPerSecond int
 
@@ -63,8 +70,10 @@ type Options struct {
 func (o *Options) fill() {
 	set(&o.Token, "token")
 	set(&o.Heartbeat, 41250*time.Millisecond)
+	set(&o.HeartbeatWithin, 2*o.Heartbeat)
 	set(&o.AnswerWithin, 3*time.Second)
 	set(&o.TokenLife, 15*time.Minute)
+	set(&o.NonceLife, 5*time.Minute)
 	set(&o.IdentifyLimit, 1000)
 	set(&o.GlobalPerSecond, 50)
 	set(&o.InvalidLimit, 10_000)

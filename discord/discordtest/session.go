@@ -105,13 +105,15 @@ func (w *world) resume(c *connection, s *session, seq int) {
 	w.tell(s, event{name: "RESUMED", data: map[string]any{}})
 }
 
-// guildCreate is a guild with its channels and threads. Of members it has only
+// guildCreate is a guild with its channels and the active threads that the bot may
+// see. Of members it has only
 // the bot, as for bots without the members intent.
 func (w *world) guildCreate(g *Guild) map[string]any {
 	channels, threads := []Channel{}, []Channel{}
 	for _, c := range w.channels {
 		switch {
 		case c.GuildID != g.ID:
+		case c.Thread != nil && (c.Thread.Archived || !w.may(c, PermissionViewChannel)):
 		case c.Thread != nil:
 			threads = append(threads, *c)
 		default:

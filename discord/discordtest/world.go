@@ -23,6 +23,7 @@ type world struct {
 	files        map[string]File       // by path
 	commands     map[string][]Command  // by guild; "" are the global ones
 	interactions map[string]*Interaction
+	permissions  map[string]int64 // of the bot, by channel, where they are not the usual ones
 
 	sessions    map[string]*session
 	open        map[*connection]struct{}
@@ -34,6 +35,8 @@ type world struct {
 	handshakes []Handshake
 	drop       int // events that will not be sent
 	faults     []*Fault
+	limits     []RouteLimit
+	buckets    map[string]*bucket // by limit and top-level resource
 	requests   []*Request
 	invalid    int
 	second     time.Time // begin of the current window of the global limit
@@ -45,7 +48,8 @@ func newWorld(o Options) world {
 		options: o, changed: make(chan struct{}),
 		users: map[string]*User{}, guilds: map[string]*Guild{}, channels: map[string]*Channel{},
 		messages: map[string][]*Message{}, files: map[string]File{}, commands: map[string][]Command{},
-		interactions: map[string]*Interaction{}, sessions: map[string]*session{}, open: map[*connection]struct{}{},
+		interactions: map[string]*Interaction{}, permissions: map[string]int64{}, buckets: map[string]*bucket{},
+		sessions: map[string]*session{}, open: map[*connection]struct{}{},
 	}
 	w.bot = User{ID: w.newID(), Username: "bot", Discriminator: "0000", Bot: true}
 	w.users[w.bot.ID] = &w.bot
@@ -120,14 +124,6 @@ type Channel struct {
 	Thread     *ThreadMetadata `json:"thread_metadata,omitempty"`
 }
 
-// ThreadMetadata is what only threads have.
-type ThreadMetadata struct {
-	Archived    bool      `json:"archived"`
-	Locked      bool      `json:"locked"`
-	AutoArchive int       `json:"auto_archive_duration"`
-	ArchivedAt  time.Time `json:"archive_timestamp"`
-}
-
 // User adds a person.
 func (s *Server) User(name string) User { return s.addUser(name, false) }
 
@@ -161,20 +157,16 @@ func (s *Server) Guild(name string, members ...User) (g Guild) {
 	return g
 }
 
-// Channel adds a text channel to a guild.
+// Channel adds a text channel to a guild, in which the bot may do all but manage
+// messages; see Deny and Grant.
 func (s *Server) Channel(guild, name string) Channel {
 	return s.addChannel("CHANNEL_CREATE", func(w *world) *Channel {
 		return &Channel{Type: GuildText, GuildID: w.guild(guild).ID, Name: name}
 	})
 }
 
-// Thread adds a public thread under a channel, begun by a user.
-func (s *Server) Thread(parent, user, name string) Channel {
-	return s.addChannel("THREAD_CREATE", func(w *world) *Channel { return w.newThread(w.channel(parent), user, name) })
-}
-
 // Direct is the direct conversation of the bot with a user. Bots hear of it
-// only by its messages (Discord, Gateway: Channel Create).
+// only by its messages (Discord, Gateway Events: Channel Create).
 func (s *Server) Direct(user string) (c Channel) {
 	s.do(func(w *world) { c = *w.direct(w.user(user)) })
 	return c
@@ -191,11 +183,6 @@ func (w *world) direct(u *User) *Channel {
 	return c
 }
 
-func (w *world) newThread(parent *Channel, user, name string) *Channel {
-	meta := &ThreadMetadata{AutoArchive: 4320, ArchivedAt: time.Now().UTC()}
-	return &Channel{Type: PublicThread, GuildID: parent.GuildID, ParentID: parent.ID, OwnerID: user, Name: name, Thread: meta}
-}
-
 func (s *Server) addChannel(announce string, make func(*world) *Channel) (c Channel) {
 	s.do(func(w *world) { c = *w.addChannel(announce, make(w)) })
 	return c
@@ -204,7 +191,13 @@ func (s *Server) addChannel(announce string, make func(*world) *Channel) (c Chan
 func (w *world) addChannel(announce string, c *Channel) *Channel {
 	set(&c.ID, w.newID())
 	w.channels[c.ID] = c
-	w.dispatch(event{name: announce, intent: IntentGuilds, data: *c})
+	var data any = *c
+	if c.Thread != nil {
+		data = newThreadEvent{*c, true}
+	}
+	if w.may(c, PermissionViewChannel) {
+		w.dispatch(event{name: announce, intent: IntentGuilds, data: data})
+	}
 	return c
 }
 

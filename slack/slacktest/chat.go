@@ -3,17 +3,23 @@ package slacktest
 
 import (
 	"net/http"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
 
-// postableLocked finds the channel that the app wants to write to. It must be a member.
+// postableLocked finds the channel that the app wants to write to. It must be a member, or the
+// channel is public and the token has chat:write.public (reference/scopes/chat.write.public).
 func (s *Server) postableLocked(id string) (*channel, error) {
 	c := s.channels[id]
 	if c == nil {
 		return nil, refuse("channel_not_found")
 	}
-	if !c.has(BotUserID) {
+	if c.archived {
+		return nil, refuse("is_archived")
+	}
+	public := c.kind == "channel" && slices.Contains(s.opt.Scopes, "chat:write.public")
+	if !c.has(BotUserID) && !public {
 		return nil, refuse("not_in_channel")
 	}
 	return c, nil
@@ -117,10 +123,15 @@ func (s *Server) updateMessage(a args) (answer, error) {
 	return answer{"channel": c.id, "ts": m.TS, "text": m.Text, "message": s.objectLocked(m, true)}, nil
 }
 
+// deleteMessage does not take away what is still streamed (seen by others against Slack in 2026; no
+// document says so): chat.stopStream comes first.
 func (s *Server) deleteMessage(a args) (answer, error) {
 	c, m, err := s.ownLocked(a, "cant_delete_message")
 	if err != nil {
 		return nil, err
+	}
+	if m.Streaming {
+		return nil, refuse("cant_delete_message")
 	}
 	s.deleteLocked(c, m)
 	return answer{"channel": c.id, "ts": m.TS}, nil

@@ -13,6 +13,7 @@ const (
 	maxText      = 40_000 // longer posts are truncated (reference/methods/chat.postMessage#truncating)
 	advisedText  = 4_000  // "best results" (same page); in chat.update a limit
 	maxMarkdown  = 12_000 // markdown_text (reference/methods/chat.postMessage), markdown blocks together (reference/block-kit/blocks/markdown-block)
+	riskyBlocks  = 13_000 // bytes of all blocks; msg_blocks_too_long was seen a little above (github.com/slackapi/bolt-js/issues/2509)
 	maxBlocks    = 50     // reference/block-kit/blocks
 	maxSection   = 3_000  // reference/block-kit/blocks/section-block
 	maxHeader    = 150    // reference/block-kit/blocks/header-block
@@ -47,6 +48,9 @@ func (s *Server) contentLocked(a args) (content, error) {
 	if a["blocks"] != "" {
 		if err := checkBlocks(a["blocks"]); err != nil {
 			return c, err
+		}
+		if n := len(a["blocks"]); n > riskyBlocks {
+			s.complainLocked("blocks of %d bytes: Slack was seen to refuse more than about %d", n, riskyBlocks)
 		}
 		c.blocks = json.RawMessage(a["blocks"])
 	}

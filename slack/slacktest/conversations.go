@@ -1,21 +1,23 @@
-// conversations.*, users.info and reactions.add: what the app can look up, and its emoji.
+// conversations.* and reactions.add: what the app can look up, and its emoji.
 package slacktest
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
 const (
-	historyUsual = 100 // messages in one page (reference/methods/conversations.history)
-	historyMost  = 999 // same page
-	listMost     = 999 // reference/methods/conversations.list
+	historyUsual = 100  // messages in one page (reference/methods/conversations.history)
+	historyMost  = 999  // same page
+	repliesUsual = 1000 // reference/methods/conversations.replies
+	listMost     = 999  // reference/methods/conversations.list and users.conversations; for users.list judgement
 )
 
 func (s *Server) channelObjectLocked(c *channel) map[string]any {
 	o := map[string]any{
 		"id": c.id, "is_channel": c.kind == "channel", "is_group": c.kind == "group", "is_im": c.kind == "im",
-		"is_mpim": false, "is_private": c.kind != "channel", "is_archived": false, "context_team_id": TeamID,
+		"is_mpim": c.kind == "mpim", "is_private": c.kind != "channel", "is_archived": c.archived, "context_team_id": TeamID,
 	}
 	if c.kind == "im" {
 		o["user"] = c.with
@@ -45,26 +47,6 @@ func (s *Server) conversationInfo(a args) (answer, error) {
 	return answer{"channel": s.channelObjectLocked(c)}, nil
 }
 
-func (s *Server) conversationList(a args) (answer, error) {
-	kinds := a["types"]
-	if kinds == "" {
-		kinds = "public_channel"
-	}
-	names := map[string]string{"channel": "public_channel", "group": "private_channel", "im": "im"}
-	found := []map[string]any{}
-	for _, id := range s.order {
-		c, err := s.visibleLocked(id)
-		if err == nil && slices.Contains(strings.Split(kinds, ","), names[c.kind]) {
-			found = append(found, s.channelObjectLocked(c))
-		}
-	}
-	from, to, more, err := a.page(len(found), historyUsual, listMost)
-	if err != nil {
-		return nil, err
-	}
-	return answer{"channels": found[from:to], "response_metadata": more}, nil
-}
-
 // conversationHistory gives a channel's messages, newest first, without the replies in threads.
 func (s *Server) conversationHistory(a args) (answer, error) {
 	c, err := s.visibleLocked(a["channel"])
@@ -80,7 +62,7 @@ func (s *Server) conversationHistory(a args) (answer, error) {
 			found = append(found, m)
 		}
 	}
-	return s.messagePageLocked(a, found)
+	return s.messagePageLocked(a, found, historyUsual, historyMost)
 }
 
 // conversationReplies gives a thread, oldest first, the parent too.
@@ -97,10 +79,10 @@ func (s *Server) conversationReplies(a args) (answer, error) {
 		return nil, refuse("thread_not_found")
 	}
 	if parent.Thread != "" {
-		return s.messagePageLocked(a, []*Message{parent}) // the ts of a reply: "that single message"
+		return s.messagePageLocked(a, []*Message{parent}, repliesUsual, repliesUsual) // the ts of a reply: "that single message"
 	}
 	found := slices.DeleteFunc(c.thread(parent.TS), func(m *Message) bool { return m != parent && !a.between(m.TS) })
-	return s.messagePageLocked(a, found)
+	return s.messagePageLocked(a, found, repliesUsual, repliesUsual)
 }
 
 // between says whether a timestamp lies within oldest and latest, the ends themselves only if
@@ -112,8 +94,14 @@ func (a args) between(ts string) bool {
 	return (a["oldest"] == "" || ts > a["oldest"]) && (a["latest"] == "" || ts < a["latest"])
 }
 
-func (s *Server) messagePageLocked(a args, found []*Message) (answer, error) {
-	from, to, more, err := a.page(len(found), historyUsual, historyMost)
+// messagePageLocked shows one page; metadata only to who asks for it.
+func (s *Server) messagePageLocked(a args, found []*Message, usual, most int) (answer, error) {
+	for _, edge := range []string{"oldest", "latest"} {
+		if _, err := strconv.ParseFloat(a[edge], 64); a[edge] != "" && err != nil {
+			return nil, refuse("invalid_ts_" + edge)
+		}
+	}
+	from, to, more, err := a.page(len(found), usual, most)
 	if err != nil {
 		return nil, err
 	}
@@ -122,26 +110,6 @@ func (s *Server) messagePageLocked(a args, found []*Message) (answer, error) {
 		objects = append(objects, s.objectLocked(m, a.flag("include_all_metadata")))
 	}
 	return answer{"messages": objects, "has_more": to < len(found), "response_metadata": more}, nil
-}
-
-// conversationOpen opens the direct messages with one person. (Groups of several are not here.)
-func (s *Server) conversationOpen(a args) (answer, error) {
-	people := strings.Split(a["users"], ",")
-	switch {
-	case a["channel"] != "":
-		c, err := s.visibleLocked(a["channel"])
-		if err != nil {
-			return nil, err
-		}
-		return answer{"channel": s.channelObjectLocked(c)}, nil
-	case a["users"] == "":
-		return nil, refuse("users_list_not_supplied")
-	case len(people) > 1:
-		return nil, refuse("too_many_users")
-	case s.users[people[0]] == nil:
-		return nil, refuse("user_not_found")
-	}
-	return answer{"channel": map[string]any{"id": s.dmLocked(people[0]).id}}, nil
 }
 
 func (s *Server) conversationMembers(a args) (answer, error) {
@@ -156,17 +124,6 @@ func (s *Server) conversationMembers(a args) (answer, error) {
 	return answer{"members": c.members[from:to], "response_metadata": more}, nil
 }
 
-func (s *Server) userInfo(a args) (answer, error) {
-	u := s.users[a["user"]]
-	if u == nil {
-		return nil, refuse("user_not_found")
-	}
-	return answer{"user": map[string]any{
-		"id": u.id, "team_id": TeamID, "name": u.name, "real_name": u.name, "is_bot": u.botID != "", "tz": "Etc/UTC",
-		"profile": map[string]string{"display_name": u.name, "real_name": u.name, "bot_id": u.botID},
-	}}, nil
-}
-
 func (s *Server) addReaction(a args) (answer, error) {
 	c := s.channels[a["channel"]]
 	switch {
@@ -174,6 +131,8 @@ func (s *Server) addReaction(a args) (answer, error) {
 		return nil, refuse("no_item_specified")
 	case c == nil:
 		return nil, refuse("channel_not_found")
+	case c.archived:
+		return nil, refuse("is_archived")
 	case a["name"] == "" || strings.Trim(a["name"], "abcdefghijklmnopqrstuvwxyz0123456789_-+':") != "":
 		return nil, refuse("invalid_name")
 	}

@@ -38,7 +38,9 @@ type Delivery struct {
 // the person sees that it failed.
 func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 	d := s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload})
+	s.pending++
 	s.goLocked(func() {
+		defer s.settled()
 		for !s.acknowledged(d) {
 			if kind != kindEvent || d.Attempt == len(s.opt.Redeliver) || !s.sleep(s.opt.Redeliver[d.Attempt]) {
 				return
@@ -48,6 +50,12 @@ func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 			s.mu.Unlock()
 		}
 	})
+}
+
+func (s *Server) settled() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending--
 }
 
 // acknowledged waits for the acknowledgement. Without a socket there is none to wait for.

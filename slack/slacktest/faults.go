@@ -41,10 +41,11 @@ func (s *Server) Heal() {
 	s.faults = nil
 }
 
-// faultFor returns the Fault that hits a request; the zero Fault if none does.
+// faultFor counts a request and returns the Fault that hits it; the zero Fault if none does.
 func (s *Server) faultFor(method string) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.seen[method]++
 	for _, f := range s.faults {
 		switch {
 		case f.Method != "" && f.Method != method, f.Times == 0:

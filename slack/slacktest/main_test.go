@@ -3,10 +3,10 @@ package slacktest_test
 
 import (
 	"context"
+	"flag"
 	"io"
 	"log"
 	"net/http"
-	"os"
 	"testing"
 	"time"
 
@@ -17,21 +17,34 @@ import (
 	"cairn/slack/slacktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// soon is long enough for everything that happens at all, on a busy machine too.
-const soon = 10 * time.Second
-
-// quick are the times of a workspace that is in a hurry.
-func quick() slacktest.Options {
-	return slacktest.Options{
-		AckWithin: 100 * time.Millisecond, Redeliver: []time.Duration{0, 50 * time.Millisecond, 50 * time.Millisecond},
-		WarnFor: 100 * time.Millisecond,
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// The tests mostly wait, side by side.
+	if err := flag.Set("test.parallel", "32"); err != nil {
+		panic(err)
 	}
+	goleak.VerifyTestMain(m)
 }
 
+// soon is long enough for everything that happens at all, on a busy machine too.
+const soon = 2 * time.Minute
+
+// calm are the times of a workspace in which nothing runs out because a test is late.
+func calm() slacktest.Options {
+	return slacktest.Options{AckWithin: soon, TriggerLife: soon, WarnFor: 100 * time.Millisecond}
+}
+
+// hasty is a workspace that soon delivers again, four times in all, what nobody acknowledges.
+func hasty() slacktest.Options {
+	o := calm()
+	o.AckWithin, o.Redeliver = 50*time.Millisecond, []time.Duration{0, 50 * time.Millisecond, 50 * time.Millisecond}
+	return o
+}
+
+// start is a workspace that ends with the test. Tests that have one run side by side.
 func start(t *testing.T, o slacktest.Options) *slacktest.Server {
 	t.Helper()
+	t.Parallel()
 	s := slacktest.New(o)
 	t.Cleanup(s.Close)
 	return s
@@ -51,7 +64,6 @@ func client(t *testing.T, s *slacktest.Server, more ...slack.Option) *slack.Clie
 
 // run connects a socket-mode client until the test ends.
 func run(t *testing.T, api *slack.Client, more ...socketmode.Option) *socketmode.Client {
-	realTime(t)
 	t.Helper()
 	quiet := socketmode.OptionLog(log.New(io.Discard, "", 0))
 	sm := socketmode.New(api, append([]socketmode.Option{quiet}, more...)...)
@@ -119,11 +131,8 @@ func code(err error) string {
 	return err.Error()
 }
 
-// realTime keeps a test for people who ask for it: it runs a real client library over
-// real sockets in real time, and a busy machine may make it late.
-func realTime(t *testing.T) {
+// settled waits until nothing can be delivered again.
+func settled(t *testing.T, s *slacktest.Server) {
 	t.Helper()
-	if os.Getenv("CAIRN_REAL_TIME") == "" {
-		t.Skip("set CAIRN_REAL_TIME=1 to run the client library against the double")
-	}
+	eventually(t, s, "settled", func() bool { return s.Pending() == 0 })
 }

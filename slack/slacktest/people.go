@@ -158,6 +158,16 @@ func (s *Server) StopStream(channel, ts string) {
 	m.Streaming, m.stopped = false, true
 }
 
+// EndStream is what Slack does to a stream that goes on for long, or in which nothing comes: it takes
+// no more text. (Seen by others against Slack in 2026 after 30 s without text and after 5 min; no
+// document says so.)
+func (s *Server) EndStream(channel, ts string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, m := s.mustMessageLocked(channel, ts)
+	m.Streaming = false
+}
+
 // Join brings a person, or the app, into a channel.
 func (s *Server) Join(channel, person string) {
 	s.mu.Lock()
@@ -192,9 +202,10 @@ func (s *Server) Emit(event map[string]any) string {
 	return s.emitLocked(event)
 }
 
-// eventLocked sends what happens in a channel, if the app is there to see it.
+// eventLocked sends what happens in a channel, if the app is there and has the scope to see it.
 func (s *Server) eventLocked(c *channel, event map[string]any) {
-	if c.has(BotUserID) {
+	kind, _ := event["type"].(string)
+	if c.has(BotUserID) && s.hearsLocked(c, kind) {
 		s.emitLocked(event)
 	}
 }

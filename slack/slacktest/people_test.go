@@ -15,7 +15,7 @@ import (
 )
 
 func TestWhatPeopleDo(t *testing.T) {
-	s := start(t, slacktest.Options{})
+	s := start(t, calm())
 	ann, robot := s.AddUser("ann"), s.AddBot("robot")
 	general, dm := s.AddChannel("general", ann, robot), s.DM(ann)
 	conn := dial(t, s)
@@ -85,7 +85,7 @@ func TestWhatPeopleDo(t *testing.T) {
 }
 
 func TestInteractions(t *testing.T) {
-	s := start(t, quick())
+	s := start(t, calm())
 	ann := s.AddUser("ann")
 	general := s.AddChannel("general", ann)
 	api := client(t, s)
@@ -106,7 +106,7 @@ func TestInteractions(t *testing.T) {
 	})
 
 	t.Run("a response_url ends", func(t *testing.T) {
-		o := quick()
+		o := calm()
 		o.ResponseURLLife = time.Nanosecond
 		s := start(t, o)
 		bob := s.AddUser("bob")
@@ -156,7 +156,7 @@ func TestInteractions(t *testing.T) {
 }
 
 func TestABurstOf2000ArrivesInOrder(t *testing.T) {
-	s := start(t, slacktest.Options{})
+	s := start(t, calm())
 	ann := s.AddUser("ann")
 	general := s.AddChannel("general", ann)
 	sm := run(t, client(t, s))
@@ -165,7 +165,13 @@ func TestABurstOf2000ArrivesInOrder(t *testing.T) {
 	sent := s.Burst(2000, slacktest.Post{Channel: general, User: ann, Text: "message"})
 	for i, ts := range sent {
 		var got envelope
-		if err := json.Unmarshal((<-seen).Request.Payload, &got.Payload); err != nil || got.Payload.Event.TS != ts {
+		var e socketmode.Event
+		select {
+		case e = <-seen:
+		case <-time.After(soon):
+			t.Fatalf("message %d does not come", i)
+		}
+		if err := json.Unmarshal(e.Request.Payload, &got.Payload); err != nil || got.Payload.Event.TS != ts {
 			t.Fatalf("message %d: %+v, %v", i, got, err)
 		}
 	}

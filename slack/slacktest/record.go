@@ -31,6 +31,13 @@ func (s *Server) Calls(method string) []Call {
 	return found
 }
 
+// Seen returns how many requests of one method have come, those that are not answered yet too.
+func (s *Server) Seen(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen[method]
+}
+
 // Deliveries returns every envelope that was sent, oldest first, with its acknowledgement.
 func (s *Server) Deliveries() []Delivery {
 	s.mu.Lock()
@@ -40,6 +47,14 @@ func (s *Server) Deliveries() []Delivery {
 		found[i] = *d
 	}
 	return found
+}
+
+// Pending returns how many events, commands and clicks are neither acknowledged nor given up. With
+// none pending, nothing that happened so far is delivered again.
+func (s *Server) Pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pending
 }
 
 // Complaints returns what Slack would let pass, or pass over in silence, but no good client does:

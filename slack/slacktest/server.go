@@ -32,9 +32,12 @@ type Options struct {
 	// PingEvery is the time between two PINGs on a socket; 10 s, or negative for none. (Judgement:
 	// clients take a socket for dead after 30 s without one.)
 	PingEvery time.Duration
-	// WarnFor is the time from a disconnect envelope with the reason "warning" to the end of the
-	// socket; 10 s (apis/events-api/using-socket-mode#disconnect).
+	// WarnFor is the time from a disconnect envelope with the reason "warning"
+	// (apis/events-api/using-socket-mode#disconnect) to the end of the socket; 10 s (judgement).
 	WarnFor time.Duration
+	// Scopes are what the bot token may do, and which events come; nil: all that is here
+	// (reference/scopes).
+	Scopes []string
 	// PostEvery is the least time between two posts in one channel. Slack's is about 1 s, with
 	// bursts that no document measures (apis/web-api/rate-limits); zero means no limit.
 	PostEvery time.Duration
@@ -78,6 +81,7 @@ type Server struct {
 	lastTS time.Time // of the newest timestamp given out
 
 	users    map[string]*user
+	people   []string // ids of users, as they came
 	channels map[string]*channel
 	order    []string // of channels, as they were made
 	files    map[string]*file
@@ -93,8 +97,10 @@ type Server struct {
 	turn       int       // which of the open ones is next
 
 	faults     []*Fault
+	seen       map[string]int // requests, by method
 	calls      []Call
 	deliveries []*Delivery
+	pending    int // deliveries whose acknowledgement is waited for, or that come again
 	envelopes  map[string]*Delivery
 	complaints []string
 }
@@ -107,9 +113,10 @@ func New(o Options) *Server {
 		users: make(map[string]*user), channels: make(map[string]*channel), files: make(map[string]*file),
 		replies: make(map[string]*responseURL), triggers: make(map[string]*trigger),
 		statuses: make(map[place]status), posted: make(map[string]time.Time), tickets: make(map[string]bool),
-		envelopes: make(map[string]*Delivery),
+		envelopes: make(map[string]*Delivery), seen: make(map[string]int),
 	}
 	s.users[BotUserID] = &user{id: BotUserID, name: "app", botID: BotID}
+	s.people = []string{BotUserID}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/{method}", s.serveAPI)
 	mux.HandleFunc("GET /link/", s.serveSocket)

@@ -17,10 +17,11 @@ import (
 )
 
 func TestSlackGoOverHTTP(t *testing.T) {
+	t.Parallel()
 	hello := slack.MsgOptionText("hello", false)
 
 	t.Run("its default HTTP client waits for an answer for ever", func(t *testing.T) {
-		s := start(t, quick())
+		s := start(t, calm())
 		general := s.AddChannel("general")
 		s.Fail(slacktest.Fault{Method: "chat.postMessage", Delay: time.Hour, Times: -1})
 		ctx, cancel := context.WithCancel(context.Background())
@@ -31,6 +32,10 @@ func TestSlackGoOverHTTP(t *testing.T) {
 			_, _, err := bare.PostMessageContext(ctx, general, hello)
 			ended <- err
 		}()
+		eventually(t, s, "the request is there", func() bool { return s.Seen("chat.postMessage") == 1 })
+		if n := len(s.Calls("chat.postMessage")); n != 0 {
+			t.Errorf("%d requests are answered", n)
+		}
 		withTimeout := client(t, s, slack.OptionHTTPClient(&http.Client{Timeout: 200 * time.Millisecond}))
 		if _, _, err := withTimeout.PostMessage(general, hello); err == nil {
 			t.Error("a client with a timeout waited for the answer too")
@@ -47,7 +52,7 @@ func TestSlackGoOverHTTP(t *testing.T) {
 	})
 
 	t.Run("a 429 is an error without OptionRetry, and waited out with it", func(t *testing.T) {
-		s := start(t, quick())
+		s := start(t, calm())
 		general := s.AddChannel("general")
 		s.Fail(slacktest.Fault{Method: "chat.postMessage", RetryAfter: time.Second, Times: 2})
 		_, _, err := client(t, s).PostMessage(general, hello)
@@ -63,7 +68,7 @@ func TestSlackGoOverHTTP(t *testing.T) {
 	})
 
 	t.Run("OptionRetry never retries a 5xx, the server-error handler does", func(t *testing.T) {
-		s := start(t, quick())
+		s := start(t, calm())
 		general := s.AddChannel("general")
 		s.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 503, Times: 2})
 		_, _, err := client(t, s, slack.OptionRetry(3)).PostMessage(general, hello)
@@ -76,7 +81,7 @@ func TestSlackGoOverHTTP(t *testing.T) {
 	})
 
 	t.Run("a retried 5xx posts twice when the first try took effect", func(t *testing.T) {
-		s := start(t, quick())
+		s := start(t, calm())
 		general := s.AddChannel("general")
 		s.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, TakesEffect: true})
 		if _, _, err := client(t, s, retryServerErrors()).PostMessage(general, hello); err != nil {
@@ -88,7 +93,7 @@ func TestSlackGoOverHTTP(t *testing.T) {
 	})
 
 	t.Run("an HTML page with status 200 is a JSON error", func(t *testing.T) {
-		s := start(t, quick())
+		s := start(t, calm())
 		s.Fail(slacktest.Fault{Body: "<html>We'll be right back</html>"})
 		_, err := client(t, s).AuthTest()
 		if _, ok := errors.AsType[*json.SyntaxError](err); !ok {
@@ -104,8 +109,11 @@ func retryServerErrors() slack.Option {
 }
 
 func TestSlackGoOverSocketMode(t *testing.T) {
+	t.Parallel()
 	t.Run("an unknown event is an ErrorBadMessage, comes again, and is ended by its envelope id", func(t *testing.T) {
-		s := start(t, quick())
+		o := calm()
+		o.AckWithin, o.Redeliver = 3*time.Second, []time.Duration{0, 0} // as long as on Slack: the answer must be in time
+		s := start(t, o)
 		sm := run(t, client(t, s))
 		next(t, sm, socketmode.EventTypeHello)
 		id := s.Emit(map[string]any{"type": "quantum_leap"})
@@ -126,15 +134,14 @@ func TestSlackGoOverSocketMode(t *testing.T) {
 		if err := sm.AckCtx(t.Context(), envelope.ID, nil); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, s, "acknowledged", func() bool { return !s.Deliveries()[len(s.Deliveries())-1].Acked.IsZero() })
-		time.Sleep(300 * time.Millisecond) // what would come next would have come
-		if n := len(s.Deliveries()); n != 2 {
-			t.Errorf("%d deliveries", n)
+		settled(t, s)
+		if all := s.Deliveries(); len(all) != 2 || all[1].Acked.IsZero() {
+			t.Errorf("%d deliveries", len(all))
 		}
 	})
 
 	t.Run("Ack blocks when 20 are queued and no connection takes them", func(t *testing.T) {
-		s := start(t, quick())
+		s := start(t, calm())
 		s.Fail(slacktest.Fault{Method: "apps.connections.open", Status: 500, Times: -1})
 		sm := run(t, client(t, s))
 		for range 20 {
@@ -145,12 +152,24 @@ func TestSlackGoOverSocketMode(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		if err := sm.AckCtx(ctx, "e", nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the 21st: %v", err)
+			t.Errorf("the 21st with a timeout: %v", err)
+		}
+		acked := make(chan error, 1)
+		go func() { acked <- sm.Ack(socketmode.Request{EnvelopeID: "e"}) }()
+		select {
+		case err := <-acked:
+			t.Errorf("the 21st ended with %v; the defect is that it waits for a connection", err)
+		case <-time.After(200 * time.Millisecond):
+		}
+		s.Heal()
+		next(t, sm, socketmode.EventTypeHello)
+		if err := <-acked; err != nil {
+			t.Errorf("the 21st, at last: %v", err)
 		}
 	})
 
 	t.Run("a token of the wrong type is tried for ever, and one call tells it", func(t *testing.T) {
-		s := start(t, quick())
+		s := start(t, calm())
 		api := client(t, s, slack.OptionAppLevelToken(slacktest.BotToken))
 		if _, _, err := api.StartSocketModeContext(t.Context()); code(err) != "not_allowed_token_type" {
 			t.Errorf("one call: %v", err)
@@ -160,7 +179,7 @@ func TestSlackGoOverSocketMode(t *testing.T) {
 	})
 
 	t.Run("a wrong token of the right type ends it", func(t *testing.T) {
-		s := start(t, quick())
+		s := start(t, calm())
 		sm := socketmode.New(client(t, s, slack.OptionAppLevelToken("xapp-other")))
 		if err := sm.RunContext(t.Context()); code(err) != "invalid_auth" {
 			t.Errorf("got %v", err)
@@ -168,36 +187,35 @@ func TestSlackGoOverSocketMode(t *testing.T) {
 	})
 
 	t.Run("its watchdog reconnects where no PING comes", func(t *testing.T) {
-		o := quick()
+		o := calm()
 		o.PingEvery = -1
 		s := start(t, o)
-		sm := run(t, client(t, s), socketmode.OptionPingInterval(100*time.Millisecond))
+		sm := run(t, client(t, s), socketmode.OptionPingInterval(500*time.Millisecond))
 		next(t, sm, socketmode.EventTypeHello)
 		next(t, sm, socketmode.EventTypeHello)
 	})
 
 	t.Run("its watchdog finds a half-open socket", func(t *testing.T) {
-		o := quick()
+		o := calm()
 		o.PingEvery = 30 * time.Millisecond
 		s := start(t, o)
-		sm := run(t, client(t, s), socketmode.OptionPingInterval(time.Second))
+		sm := run(t, client(t, s), socketmode.OptionPingInterval(3*time.Second))
 		next(t, sm, socketmode.EventTypeHello)
-		time.Sleep(1500 * time.Millisecond)
-		if n := len(s.Calls("apps.connections.open")); n != 1 {
-			t.Fatalf("%d connections while the PINGs came", n)
+		if s.Wait(4*time.Second, func() bool { return len(s.Calls("apps.connections.open")) != 1 }) {
+			t.Fatal("it connected again while the PINGs came")
 		}
 		s.Sockets()[0].Freeze()
 		next(t, sm, socketmode.EventTypeHello)
 	})
 
 	t.Run("a blocked event loop gets four copies of one event", func(t *testing.T) {
-		s := start(t, quick())
+		s := start(t, hasty())
 		ann := s.AddUser("ann")
 		dm := s.DM(ann)
 		sm := run(t, client(t, s))
 		next(t, sm, socketmode.EventTypeHello)
 		s.Say(slacktest.Post{Channel: dm, User: ann, Text: "are you there?"})
-		time.Sleep(700 * time.Millisecond) // the loop is busy
+		settled(t, s) // the loop is busy until Slack has given up
 		var envelopes, events []string
 		for range 4 {
 			request := next(t, sm, socketmode.EventTypeEventsAPI).Request
@@ -226,7 +244,7 @@ func TestSlackGoOverSocketMode(t *testing.T) {
 			"cut in mid-frame":  (*slacktest.Socket).CutMidFrame,
 		} {
 			t.Run(name, func(t *testing.T) {
-				s := start(t, quick())
+				s := start(t, calm())
 				sm := run(t, client(t, s))
 				next(t, sm, socketmode.EventTypeHello)
 				first := s.Sockets()[0]
@@ -238,7 +256,7 @@ func TestSlackGoOverSocketMode(t *testing.T) {
 	})
 
 	t.Run("an acknowledgement of 20 KB is refused before it is sent", func(t *testing.T) {
-		s := start(t, quick())
+		s := start(t, calm())
 		sm := run(t, client(t, s))
 		next(t, sm, socketmode.EventTypeHello)
 		if err := sm.AckCtx(t.Context(), "e", map[string]string{"text": string(make([]byte, 20*1024))}); err == nil {

@@ -58,8 +58,9 @@ func write(t *testing.T, conn *websocket.Conn, text string) {
 }
 
 func TestSockets(t *testing.T) {
+	t.Parallel()
 	t.Run("an event goes to one of them, in turn, and the eleventh socket is sent away", func(t *testing.T) {
-		s := start(t, slacktest.Options{})
+		s := start(t, calm())
 		var conns []*websocket.Conn
 		for i := range 10 {
 			conns = append(conns, dial(t, s))
@@ -83,7 +84,7 @@ func TestSockets(t *testing.T) {
 	})
 
 	t.Run("a socket's URL works once", func(t *testing.T) {
-		s := start(t, quick())
+		s := start(t, calm())
 		_, url, err := client(t, s).StartSocketModeContext(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +100,7 @@ func TestSockets(t *testing.T) {
 	})
 
 	t.Run("the toggle disconnects and refuses", func(t *testing.T) {
-		s := start(t, quick())
+		s := start(t, calm())
 		conn := dial(t, s)
 		read(t, conn)
 		s.SocketModeOff()
@@ -114,7 +115,7 @@ func TestSockets(t *testing.T) {
 	})
 
 	t.Run("PINGs come, and none on a frozen socket", func(t *testing.T) {
-		o := quick()
+		o := calm()
 		o.PingEvery = 20 * time.Millisecond
 		s := start(t, o)
 		conn := dial(t, s)
@@ -128,13 +129,14 @@ func TestSockets(t *testing.T) {
 		}()
 		<-pings
 		s.Sockets()[0].Freeze()
-		time.Sleep(100 * time.Millisecond) // one may be on its way
-		for len(pings) > 0 {
-			<-pings
-		}
-		time.Sleep(200 * time.Millisecond)
-		if len(pings) > 0 {
-			t.Errorf("%d PINGs", len(pings))
+		for over, quiet := time.After(soon), false; !quiet; {
+			select {
+			case <-pings: // one that was on its way
+			case <-time.After(10 * o.PingEvery):
+				quiet = true
+			case <-over:
+				t.Fatal("PINGs still come")
+			}
 		}
 		conn.Close()
 		<-ended
@@ -142,18 +144,19 @@ func TestSockets(t *testing.T) {
 }
 
 func TestAcknowledgements(t *testing.T) {
-	hello := func(t *testing.T) (*slacktest.Server, *websocket.Conn) {
-		s := start(t, quick())
+	t.Parallel()
+	hello := func(t *testing.T, o slacktest.Options) (*slacktest.Server, *websocket.Conn) {
+		s := start(t, o)
 		conn := dial(t, s)
 		read(t, conn)
 		return s, conn
 	}
 
 	t.Run("an acknowledged event does not come again, unless it is repeated", func(t *testing.T) {
-		s, conn := hello(t)
+		s, conn := hello(t, calm())
 		id := s.Emit(map[string]any{"type": "app_home_opened"})
 		write(t, conn, fmt.Sprintf(`{"envelope_id":%q}`, read(t, conn).ID))
-		time.Sleep(300 * time.Millisecond)
+		settled(t, s)
 		if all := s.Deliveries(); len(all) != 1 || all[0].Acked.IsZero() {
 			t.Errorf("%+v", all)
 		}
@@ -164,7 +167,7 @@ func TestAcknowledgements(t *testing.T) {
 	})
 
 	t.Run("what nobody acknowledges comes four times in all", func(t *testing.T) {
-		s, conn := hello(t)
+		s, conn := hello(t, hasty())
 		s.Emit(map[string]any{"type": "app_home_opened"})
 		first := read(t, conn)
 		for range 3 {
@@ -172,20 +175,20 @@ func TestAcknowledgements(t *testing.T) {
 				t.Errorf("%+v", e)
 			}
 		}
-		time.Sleep(200 * time.Millisecond)
+		settled(t, s)
 		if n := len(s.Deliveries()); n != 4 {
 			t.Errorf("%d deliveries", n)
 		}
 	})
 
 	t.Run("an event that finds no socket is tried again, and then lost", func(t *testing.T) {
-		o := quick()
-		o.Redeliver = []time.Duration{0, 0, 0}
-		s := start(t, o)
+		s := start(t, hasty())
 		s.Emit(map[string]any{"type": "app_home_opened"})
-		eventually(t, s, "four tries", func() bool { return len(s.Deliveries()) == 4 })
+		settled(t, s)
 		read(t, dial(t, s))
-		time.Sleep(100 * time.Millisecond)
+		if n := len(s.Deliveries()); n != 4 {
+			t.Errorf("%d deliveries", n)
+		}
 		for _, d := range s.Deliveries() {
 			if d.Socket != 0 {
 				t.Errorf("%+v", d)
@@ -194,23 +197,24 @@ func TestAcknowledgements(t *testing.T) {
 	})
 
 	t.Run("a command is not repeated", func(t *testing.T) {
-		s, conn := hello(t)
+		s, conn := hello(t, hasty())
 		ann := s.AddUser("ann")
 		s.Command(s.DM(ann), ann, "/weather", "Oslo")
 		if e := read(t, conn); e.Type != "slash_commands" {
 			t.Errorf("%+v", e)
 		}
-		time.Sleep(300 * time.Millisecond)
+		settled(t, s)
 		if n := len(s.Deliveries()); n != 1 {
 			t.Errorf("%d deliveries", n)
 		}
 	})
 
 	t.Run("late, double, unknown, oversized and broken ones are complained of", func(t *testing.T) {
-		s, conn := hello(t)
+		o := calm()
+		o.AckWithin, o.Redeliver = time.Nanosecond, []time.Duration{}
+		s, conn := hello(t, o)
 		s.Emit(map[string]any{"type": "app_home_opened"})
 		id := read(t, conn).ID
-		time.Sleep(150 * time.Millisecond)
 		ack := fmt.Sprintf(`{"envelope_id":%q}`, id)
 		for _, text := range []string{ack, ack, `{"envelope_id":"nobody's"}`, `{"envelope_id":"big","payload":{"text":"` + strings.Repeat("x", 20*1024) + `"}}`, `{`} {
 			write(t, conn, text)

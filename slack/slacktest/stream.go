@@ -21,8 +21,8 @@ type status struct {
 }
 
 // startStream begins a message. Outside of direct messages it names the person it is for, and it
-// always answers a message ("should always be replies"; here that is a must, as the page had it
-// when the method was new).
+// always answers a message ("should always be replies"; that this is a must is judgement: the page
+// had it so when the method was new, and later lets channels go without).
 func (s *Server) startStream(a args) (answer, error) {
 	c, err := s.postableLocked(a["channel"])
 	if err != nil {

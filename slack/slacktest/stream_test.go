@@ -16,7 +16,7 @@ import (
 )
 
 func TestStreams(t *testing.T) {
-	s := start(t, quick())
+	s := start(t, calm())
 	ann := s.AddUser("ann")
 	general, dm := s.AddChannel("general", ann), s.DM(ann)
 	asked := s.Say(slacktest.Post{Channel: general, User: ann, Text: "explain"})
@@ -70,6 +70,23 @@ func TestStreams(t *testing.T) {
 		}
 	})
 
+	t.Run("while it is open it cannot be deleted, and Slack can end it", func(t *testing.T) {
+		_, ts, err := api.StartStream(general, recipient, slack.MsgOptionTS(asked), text("one"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := api.DeleteMessage(general, ts); code(err) != "cant_delete_message" {
+			t.Errorf("deleted while open: %v", err)
+		}
+		s.EndStream(general, ts)
+		if _, _, err := api.AppendStream(general, ts, text("two")); code(err) != "message_not_in_streaming_state" {
+			t.Errorf("appended after the end: %v", err)
+		}
+		if _, _, err := api.DeleteMessage(general, ts); err != nil {
+			t.Errorf("deleted after the end: %v", err)
+		}
+	})
+
 	t.Run("a person can stop it", func(t *testing.T) {
 		_, ts, err := api.StartStream(general, recipient, slack.MsgOptionTS(asked))
 		if err != nil {
@@ -83,7 +100,7 @@ func TestStreams(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
-	s := start(t, quick())
+	s := start(t, calm())
 	ann := s.AddUser("ann")
 	general := s.AddChannel("general", ann)
 	s.Say(slacktest.Post{Channel: general, User: ann, Text: "look", Files: []slacktest.File{{Name: "a.txt", Mimetype: "text/plain", Content: []byte("inside")}}})
@@ -123,7 +140,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	s := start(t, quick())
+	s := start(t, calm())
 	general := s.AddChannel("general")
 	api := client(t, s)
 	post := func() error { _, _, err := api.PostMessage(general, slack.MsgOptionText("x", false)); return err }
@@ -156,7 +173,7 @@ func TestFaults(t *testing.T) {
 	})
 
 	t.Run("posts that follow each other too fast are refused per channel", func(t *testing.T) {
-		o := quick()
+		o := calm()
 		o.PostEvery = time.Minute
 		s := start(t, o)
 		one, two := s.AddChannel("one"), s.AddChannel("two")

@@ -39,6 +39,8 @@ func (s *Server) method(name string) method {
 		"conversations.replies":        (*Server).conversationReplies,
 		"conversations.open":           (*Server).conversationOpen,
 		"conversations.members":        (*Server).conversationMembers,
+		"users.conversations":          (*Server).userConversations,
+		"users.list":                   (*Server).userList,
 		"users.info":                   (*Server).userInfo,
 		"reactions.add":                (*Server).addReaction,
 		"files.info":                   (*Server).fileInfo,
@@ -55,6 +57,8 @@ type refusal struct {
 	messages   []string // response_metadata.messages
 	status     int      // 0: 200, as Slack answers nearly all errors
 	retryAfter time.Duration
+	needed     string // of missing_scope
+	provided   string
 }
 
 func (r refusal) Error() string { return r.code }
@@ -65,6 +69,9 @@ func (r refusal) reply() reply {
 	body := answer{"ok": false, "error": r.code}
 	if len(r.messages) > 0 {
 		body["response_metadata"] = map[string]any{"messages": r.messages}
+	}
+	if r.needed != "" {
+		body["needed"], body["provided"] = r.needed, r.provided
 	}
 	a := jsonReply(body)
 	if a.code, a.retry = r.code, r.retryAfter; r.status != 0 {
@@ -80,6 +87,7 @@ func jsonReply(v any) reply {
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("method")
 	a, token, err := arguments(r)
+	s.showScopes(w)
 	s.serve(w, r, name, a, func() reply {
 		if err != nil {
 			return asRefusal(err).reply()
@@ -91,6 +99,9 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 			return refuse("unknown_method").reply()
 		}
 		if err := checkToken(name, token); err != nil {
+			return asRefusal(err).reply()
+		}
+		if err := s.scopeLocked(name, a); err != nil {
 			return asRefusal(err).reply()
 		}
 		result, err := do(s, a)

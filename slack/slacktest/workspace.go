@@ -12,13 +12,15 @@ import (
 type user struct {
 	id, name string
 	botID    string // of bots
+	admin    bool
 }
 
 type channel struct {
 	id, name string
-	kind     string // channel, group or im
+	kind     string // channel, group, mpim or im
 	with     string // im: the person
 	members  []string
+	archived bool
 	messages []*Message // oldest first; the deleted ones too
 }
 
@@ -80,6 +82,7 @@ func (s *Server) addUser(name string, bot bool) string {
 		u.botID = s.idLocked("B")
 	}
 	s.users[u.id] = u
+	s.people = append(s.people, u.id)
 	return u.id
 }
 

@@ -1,0 +1,154 @@
+// What the bot may do in a channel of a guild: what is denied there is refused,
+// and what it may not see it does not hear of.
+package discordtest
+
+import (
+	"net/http"
+	"strconv"
+)
+
+// Permissions that the double minds (Discord, Permissions: Bitwise Permission
+// Flags).
+const (
+	PermissionViewChannel          = 1 << 10
+	PermissionSendMessages         = 1 << 11 // not in threads
+	PermissionManageMessages       = 1 << 13
+	PermissionAttachFiles          = 1 << 15
+	PermissionReadMessageHistory   = 1 << 16
+	PermissionCreatePublicThreads  = 1 << 35
+	PermissionSendMessagesInThread = 1 << 38
+
+	// What the bot has in each channel at first: all but ManageMessages.
+	usualPermissions = PermissionViewChannel | PermissionSendMessages | PermissionAttachFiles |
+		PermissionReadMessageHistory | PermissionCreatePublicThreads | PermissionSendMessagesInThread
+)
+
+// Deny takes permissions from the bot in a channel and its threads.
+func (s *Server) Deny(channel string, permissions int64) {
+	s.permit(channel, func(has int64) int64 { return has &^ permissions })
+}
+
+// Grant gives permissions to the bot in a channel and its threads. If it may now
+// see a channel it could not see before, THREAD_LIST_SYNC tells it the threads
+// there (Discord, Gateway Events: Thread List Sync).
+func (s *Server) Grant(channel string, permissions int64) {
+	s.permit(channel, func(has int64) int64 { return has | permissions })
+}
+
+func (s *Server) permit(channel string, change func(int64) int64) {
+	s.do(func(w *world) {
+		c := w.channel(channel)
+		if c.Type == DirectChat || c.Thread != nil {
+			panic("discordtest: only a channel of a guild has permissions: " + channel)
+		}
+		saw := w.may(c, PermissionViewChannel)
+		w.permissions[c.ID] = change(w.permissionsIn(c))
+		if saw || !w.may(c, PermissionViewChannel) {
+			return
+		}
+		threads := []Channel{}
+		for _, t := range w.channels {
+			if t.ParentID == c.ID && !t.Thread.Archived {
+				threads = append(threads, *t)
+			}
+		}
+		w.dispatch(event{name: "THREAD_LIST_SYNC", intent: IntentGuilds, data: map[string]any{
+			"guild_id": c.GuildID, "channel_ids": []string{c.ID}, "threads": threads, "members": []any{},
+		}})
+	})
+}
+
+// permissionsIn are those of the bot. Threads have their parent's (Discord,
+// Permissions: Inherited Permissions (Threads)).
+func (w *world) permissionsIn(c *Channel) int64 {
+	at := c.ID
+	if c.Thread != nil {
+		at = c.ParentID
+	}
+	if has, ok := w.permissions[at]; ok {
+		return has
+	}
+	return usualPermissions
+}
+
+// may tells whether the bot has a permission. Without VIEW_CHANNEL it has none
+// (Discord, Permissions: Implicit Permissions). In direct conversations nothing
+// is denied.
+func (w *world) may(c *Channel, permission int64) bool {
+	has := w.permissionsIn(c)
+	return c.Type == DirectChat || has&PermissionViewChannel != 0 && has&permission == permission
+}
+
+// errPermission is the refusal for want of a permission other than VIEW_CHANNEL,
+// which is 50001 (Discord, Opcodes and Status Codes: JSON Error Codes; which of
+// the two is sent is judgement).
+var errPermission = &apiError{status: http.StatusForbidden, code: 50013, message: "Missing Permissions"}
+
+// sendable refuses what needs a permission the bot lacks to write (Discord,
+// Message: Create Message; Permissions: Inherited Permissions (Threads)).
+func (w *world) sendable(c *Channel, p payload) error {
+	needed := int64(PermissionSendMessages)
+	if c.Thread != nil {
+		needed = PermissionSendMessagesInThread
+	}
+	if len(p.files) > 0 {
+		needed |= PermissionAttachFiles
+	}
+	switch {
+	case !w.may(c, needed):
+		return errPermission
+	case p.Reference != nil && !w.may(c, PermissionReadMessageHistory):
+		return &apiError{status: http.StatusForbidden, code: 160002, message: "Cannot reply without permission to read message history"}
+	}
+	return nil
+}
+
+// channelEvent tells what happens to messages in a channel, if the bot may see
+// it.
+func (w *world) channelEvent(c *Channel, name string, data any) {
+	if w.may(c, PermissionViewChannel) {
+		w.dispatch(event{name: name, intent: c.intent(), data: data})
+	}
+}
+
+// deleted tells that a message is gone.
+func (w *world) deleted(m *Message) {
+	m.Deleted = true
+	c := w.channel(m.ChannelID)
+	data := map[string]any{"id": m.ID, "channel_id": c.ID}
+	if c.GuildID != "" {
+		data["guild_id"] = c.GuildID
+	}
+	w.channelEvent(c, "MESSAGE_DELETE", data)
+}
+
+// Role adds a role to a guild, which Permit gives to members. Permissions is a
+// decimal bit set.
+func (s *Server) Role(guild, name, permissions string) (r Role) {
+	s.do(func(w *world) {
+		g := w.guild(guild)
+		r = Role{ID: w.newID(), Name: name, Permissions: permissions}
+		g.Roles = append(g.Roles, r)
+		w.dispatch(event{name: "GUILD_ROLE_CREATE", intent: IntentGuilds, data: map[string]any{"guild_id": g.ID, "role": r}})
+	})
+	return r
+}
+
+// rolePermissions is what a member's roles permit together (Discord, Permissions:
+// Permission Overwrites). That owners may do everything is left to Permit
+// (judgement), so that a test says who is trusted.
+func (g *Guild) rolePermissions(m *Member) string {
+	var all int64
+	for _, r := range g.Roles {
+		bits, err := strconv.ParseInt(r.Permissions, 10, 64)
+		if err != nil {
+			panic("discordtest: a role's permissions are no decimal bit set: " + r.Permissions)
+		}
+		for _, id := range append(m.Roles, g.ID) { // everyone has the role with the guild's id
+			if id == r.ID {
+				all |= bits
+			}
+		}
+	}
+	return strconv.FormatInt(all, 10)
+}
