@@ -17,47 +17,61 @@ import (
 
 // bot is a running hub and what it stands on.
 type bot struct {
-	hub   *channel.Hub
-	store *memory.Store
+	hub    *channel.Hub
+	store  *memory.Store
+	agents map[string]channel.Agent // by id
 }
 
 // start opens the store, for this process alone, and a hub on it.
-func (a *app) start(ctx context.Context, log *slog.Logger, door channel.Door) (*bot, error) {
+func (a *app) start(ctx context.Context, log *slog.Logger, rules channel.Rules, doors ...channel.Door) (*bot, error) {
+	agents, err := a.agents(log)
+	if err != nil {
+		return nil, err
+	}
 	store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log})
 	if err != nil {
 		return nil, err
 	}
-	agent, err := a.agent(log)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
 	hub := channel.New(channel.Options{
 		Store:   store,
-		Agent:   func(string) channel.Agent { return agent },
-		Doors:   []channel.Door{door},
+		Agent:   func(conversation string) channel.Agent { return agents[a.settings.agentID(conversation)] },
+		Doors:   doors,
+		Rules:   rules,
 		CatchUp: time.Duration(a.settings.CatchUp),
 		Workers: a.settings.Workers,
 		Log:     log,
 	})
-	return &bot{hub: hub, store: store}, nil
+	return &bot{hub: hub, store: store, agents: agents}, nil
 }
 
 // close stops what still runs. What was accepted is on disk.
 func (b *bot) close() error { return errors.Join(b.hub.Close(), b.store.Close()) }
 
-// agent makes the one that answers, out of settings and environment. Without a
-// server it is the offline model, which needs no worker.
-func (a *app) agent(log *slog.Logger) (channel.Agent, error) {
+// agents makes all that may answer.
+func (a *app) agents(log *slog.Logger) (map[string]channel.Agent, error) {
+	made := map[string]channel.Agent{}
+	for _, chosen := range a.settings.agents() {
+		agent, err := a.agent(chosen, log)
+		if err != nil {
+			return nil, err
+		}
+		made[chosen.ID] = agent
+	}
+	return made, nil
+}
+
+// agent makes one that answers, out of settings and environment. Without a server it
+// is the offline model, which needs no worker.
+func (a *app) agent(chosen agentSettings, log *slog.Logger) (channel.Agent, error) {
 	s := a.settings
-	chosen := s.agent()
-	key, err := s.key()
+	key, err := s.secret(s.LLM.APIKey, modelKeyVariable)
 	if err != nil {
 		return channel.Agent{}, usage(err)
 	}
 	options := llm.OpenAIOptions{
 		BaseURL: cmp.Or(chosen.BaseURL, s.LLM.BaseURL, os.Getenv("OPENAI_BASE_URL")),
 		Model:   cmp.Or(chosen.Model, s.LLM.Model, os.Getenv("OPENAI_MODEL")),
-		APIKey:  cmp.Or(key, os.Getenv("OPENAI_API_KEY")),
+		APIKey:  key,
 		Window:  chosen.ContextWindow,
 		Log:     log,
 	}

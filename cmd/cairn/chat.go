@@ -4,6 +4,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -61,11 +62,13 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if isTerminal(a.err) {
 		logTo = door.Notes() // past the line that is being typed
 	}
-	log, err := a.logger(logTo)
+	log, err := a.logger(logTo, slog.LevelWarn)
 	if err != nil {
 		return err
 	}
-	bot, err := a.start(cmd.Context(), log, door)
+	rules := a.settings.rules()
+	rules.TurnsPerMinute = 0 // who can start the program can do worse, and lines from a pipe come fast
+	bot, err := a.start(cmd.Context(), log, rules, door)
 	if err != nil {
 		return err
 	}

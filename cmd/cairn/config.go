@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"cairn/channel"
 )
 
 func newConfig(a *app) *cobra.Command {
@@ -60,8 +62,14 @@ func (v verdict) String() string {
 	lines := []string{"ok: " + file}
 	for _, c := range v.Changed {
 		value := fmt.Sprint(c.Value)
-		if text, ok := c.Value.(string); ok {
-			value = fmt.Sprintf("%q", text)
+		switch v := c.Value.(type) {
+		case string:
+			value = fmt.Sprintf("%q", v)
+		case []string:
+			value = "[]"
+			if len(v) > 0 {
+				value = `["` + strings.Join(v, `", "`) + `"]`
+			}
 		}
 		lines = append(lines, "  "+strings.TrimSpace(fmt.Sprintf("%s %s = %s", c.Table, c.Key, value)))
 	}
@@ -101,27 +109,48 @@ func (s *settings) changed() []changedValue {
 func differing(table string, settings, defaults any) []changedValue {
 	list := []changedValue{}
 	v, d := reflect.ValueOf(settings), reflect.ValueOf(defaults)
-	for i := range v.NumField() {
-		key := v.Type().Field(i).Tag.Get("toml")
-		if key == "" {
-			continue
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		key := f.Tag.Get("toml")
+		value, usual := v.FieldByIndex(f.Index), d.FieldByIndex(f.Index)
+		inside := strings.TrimPrefix(table+"."+key, ".")
+		switch {
+		case key == "" || reflect.DeepEqual(value.Interface(), usual.Interface()):
+		case value.Kind() == reflect.Struct:
+			list = append(list, differing(inside, value.Interface(), usual.Interface())...)
+		case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
+			for i := range value.Len() {
+				one := value.Index(i)
+				here := differing(inside, one.Interface(), reflect.Zero(one.Type()).Interface())
+				for j := range here {
+					here[j].Table += fmt.Sprintf(" number %d", i+1)
+				}
+				list = append(list, here...)
+			}
+		default:
+			change := changedValue{Key: key, Value: plain(value)}
+			if table != "" {
+				change.Table = "[" + table + "]"
+			}
+			list = append(list, change)
 		}
-		value := v.Field(i).Interface()
-		switch text, isText := value.(encoding.TextMarshaler); {
-		case v.Field(i).Kind() == reflect.Struct:
-			list = append(list, differing(strings.TrimPrefix(table+"."+key, "."), value, d.Field(i).Interface())...)
-			continue
-		case v.Field(i).Equal(d.Field(i)):
-			continue
-		case isText:
-			short, _ := text.MarshalText() // a duration: its number would say nothing
-			value = string(short)
-		}
-		change := changedValue{Key: key, Value: value}
-		if table != "" {
-			change.Table = "[" + table + "]"
-		}
-		list = append(list, change)
 	}
 	return list
+}
+
+// plain is a value as both people and JSON can show it.
+func plain(value reflect.Value) any {
+	if value.Kind() == reflect.Pointer {
+		return plain(value.Elem())
+	}
+	switch v := value.Interface().(type) {
+	case encoding.TextMarshaler: // a duration: its number would say nothing
+		short, _ := v.MarshalText()
+		return string(short)
+	case channel.Respond:
+		return string(v)
+	case []string:
+		return append([]string{}, v...)
+	default:
+		return v
+	}
 }

@@ -2,6 +2,8 @@
 package main
 
 import (
+	"log/slog"
+
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
@@ -27,7 +29,7 @@ summaries it stands on, oldest first. It reads the database and may run beside t
 }
 
 func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
-	log, err := a.logger(a.err)
+	log, err := a.logger(a.err, slog.LevelWarn)
 	if err != nil {
 		return err
 	}
@@ -36,11 +38,11 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		agent, err := a.agent(log)
+		agents, err := a.agents(log)
 		if err != nil {
 			return err
 		}
-		gauge, err := channel.Gauge(cmd.Context(), conversation, agent)
+		gauge, err := channel.Gauge(cmd.Context(), conversation, agents[a.settings.agentID(conversation.Name())])
 		if err != nil {
 			return err
 		}

@@ -25,9 +25,9 @@ type decoder struct {
 func (d *decoder) table(into any, src map[string]any, path string) {
 	fields := map[string]reflect.Value{}
 	dst := reflect.ValueOf(into).Elem()
-	for i := range dst.NumField() {
-		if key := dst.Type().Field(i).Tag.Get("toml"); key != "" {
-			fields[key] = dst.Field(i)
+	for _, f := range reflect.VisibleFields(dst.Type()) {
+		if key := f.Tag.Get("toml"); key != "" {
+			fields[key] = dst.FieldByIndex(f.Index)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(src)) {
@@ -53,6 +53,11 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 		}
 	case isText:
 		d.wrong(path, `a duration like "90s" or "5m"`, v)
+	case dst.Kind() == reflect.Pointer: // set at all, unlike nil
+		dst.Set(reflect.New(dst.Type().Elem()))
+		d.value(dst.Elem(), v, path)
+	case dst.Kind() == reflect.Slice:
+		d.list(dst, v, path)
 	case isTable && dst.Kind() == reflect.Struct:
 		d.table(dst.Addr().Interface(), table, path)
 	case src.Kind() == reflect.Int64 && (dst.Kind() == reflect.Int || dst.Kind() == reflect.Float64),
@@ -61,6 +66,35 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 	default:
 		d.wrong(path, kindWords[dst.Kind()], v)
 	}
+}
+
+// list sets a list of texts or of tables. It takes the place of the default whole; an
+// empty one is nil.
+func (d *decoder) list(dst reflect.Value, v any, path string) {
+	texts, isList := v.([]any)
+	tables, areTables := v.([]map[string]any)
+	list := reflect.Zero(dst.Type())
+	switch one := reflect.New(dst.Type().Elem()).Elem(); {
+	case one.Kind() == reflect.Struct && areTables:
+		for i, table := range tables {
+			one.SetZero()
+			d.table(one.Addr().Interface(), table, fmt.Sprintf("%s.%d", path, i))
+			list = reflect.Append(list, one)
+		}
+	case one.Kind() == reflect.Struct:
+		d.fault(path, fmt.Sprintf("%s: must be tables, each under [[%s]]", base(path), path))
+	case isList:
+		for _, text := range texts {
+			if _, isText := text.(string); !isText {
+				d.wrong(path, "a list, each a text in quotes", text)
+				continue
+			}
+			list = reflect.Append(list, reflect.ValueOf(text))
+		}
+	default:
+		d.wrong(path, `a list of texts, as ["a", "b"]`, v)
+	}
+	dst.Set(list)
 }
 
 var kindWords = map[reflect.Kind]string{
@@ -74,7 +108,12 @@ func (d *decoder) wrong(path, want string, v any) {
 	switch v.(type) {
 	case string:
 		got = "a text"
-	case bool, int64, float64:
+	case int64:
+		got = fmt.Sprint(v)
+		if strings.HasSuffix(want, kindWords[reflect.String]) { // ids look like numbers
+			got += fmt.Sprintf(`: write "%d"`, v)
+		}
+	case bool, float64:
 		got = fmt.Sprint(v)
 	case map[string]any, []map[string]any:
 		got = "a table"

@@ -57,19 +57,25 @@ func (d *decoder) fault(path, text string) {
 
 // tableName is what people call the table at path.
 func (d *decoder) tableName(path string) string {
+	if path == "" {
+		return ""
+	}
 	parts := strings.Split(path, ".")
-	if len(parts) < 2 || parts[0] != "agents" {
-		if path == "" {
-			return ""
-		}
+	if len(parts) < 2 {
 		return "[" + path + "]"
 	}
-	n, _ := strconv.Atoi(parts[1])
-	name := fmt.Sprintf("number %d", n+1)
-	if n < len(d.agents) && d.agents[n] != "" {
-		name = strconv.Quote(d.agents[n])
+	n, err := strconv.Atoi(parts[1])
+	if err != nil {
+		return "[" + path + "]"
 	}
-	return fmt.Sprintf("[%s] of agent %s", strings.Join(slices.Delete(parts, 1, 2), "."), name)
+	name := fmt.Sprintf("number %d", n+1)
+	if parts[0] == "agents" {
+		if n < len(d.agents) && d.agents[n] != "" {
+			name = strconv.Quote(d.agents[n])
+		}
+		name = "of agent " + name
+	}
+	return fmt.Sprintf("[%s] %s", strings.Join(slices.Delete(parts, 1, 2), "."), name)
 }
 
 // parent is the path of the table that path stands in.
@@ -83,31 +89,52 @@ func base(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 func keyLines(text string) map[string]int {
 	lines := map[string]int{}
 	arrays := map[string]int{} // path of an array of tables: how many there are so far
-	table, quote := "", ""     // where we are; what ends the multi-line text we are in
-	for n, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
+	table := ""                // where we are
+	for n, size := 1, 0; text != ""; text = text[size:] {
+		size = statement(text)
+		line := strings.TrimSpace(text[:size])
 		switch {
-		case quote != "":
-			if strings.Contains(line, quote) {
-				quote = ""
-			}
 		case strings.HasPrefix(line, "[["):
 			name, _, _ := strings.Cut(line[2:], "]")
 			array := place(name, arrays)
 			table = fmt.Sprintf("%s.%d", array, arrays[array])
 			arrays[array]++
-			lines[table] = n + 1
+			lines[table] = n
 		case strings.HasPrefix(line, "["):
 			name, _, _ := strings.Cut(line[1:], "]")
 			table = place(name, arrays)
-			lines[table] = n + 1
+			lines[table] = n
 		case line != "" && line[0] != '#':
-			key, value, _ := strings.Cut(line, "=")
-			lines[strings.TrimPrefix(table+"."+place(key, nil), ".")] = n + 1
-			quote = opened(strings.TrimSpace(value))
+			key, _, _ := strings.Cut(line, "=")
+			lines[strings.TrimPrefix(table+"."+place(key, nil), ".")] = n
 		}
+		n += strings.Count(text[:size], "\n")
 	}
 	return lines
+}
+
+// statement returns the size of what text begins with: a line, or as many as its value
+// goes on for.
+func statement(text string) int {
+	brackets := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"', '\'':
+			i += quoted(text[i:]) - 1
+		case '#':
+			comment, _, _ := strings.Cut(text[i:], "\n")
+			i += len(comment) - 1
+		case '[', '{':
+			brackets++
+		case ']', '}':
+			brackets--
+		case '\n':
+			if brackets <= 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
 }
 
 // place makes a path of a TOML key. An array on the way means its newest table.
@@ -120,14 +147,4 @@ func place(name string, arrays map[string]int) string {
 		path = strings.TrimPrefix(path+"."+strings.Trim(strings.TrimSpace(part), `"'`), ".")
 	}
 	return path
-}
-
-// opened returns the quotes that end the multi-line text value begins, if it begins one.
-func opened(value string) string {
-	for _, quote := range []string{`"""`, `'''`} {
-		if rest, ok := strings.CutPrefix(value, quote); ok && !strings.Contains(rest, quote) {
-			return quote
-		}
-	}
-	return ""
 }

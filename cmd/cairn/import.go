@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 
@@ -60,7 +61,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	log, err := a.logger(a.err)
+	log, err := a.logger(a.err, slog.LevelWarn)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	bot, err := a.start(ctx, log, door)
+	bot, err := a.start(ctx, log, a.settings.rules(), door)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,10 @@ import (
 
 // arrows says which rooms of the house a room may import. They all run down.
 var arrows = map[string][]string{
-	"cmd/cairn":   {"terminal", "channel", "compactor", "memory", "llm", "prompts"},
-	"bench":       {"terminal", "channel", "compactor", "memory", "llm", "llm/llmtest", "prompts"},
+	"cmd/cairn":   {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "prompts"},
+	"bench":       {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/llmtest", "prompts"},
+	"discord":     {"channel"},
+	"slack":       {"channel"},
 	"terminal":    {"channel"},
 	"channel":     {"compactor", "memory", "llm", "prompts"},
 	"memory":      {"compactor", "llm", "words"},

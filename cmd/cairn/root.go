@@ -58,7 +58,7 @@ Without one it still keeps, sums up, and finds again what it was told.
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it is there)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
-	flags.StringVar(&a.logLevel, "log-level", "warn", "log on standard error from this `LEVEL` on: debug, info, warn, error")
+	flags.StringVar(&a.logLevel, "log-level", "", "log on standard error from this `LEVEL` on: debug, info, warn, error (warn; of run: info)")
 	root.AddCommand(newChat(a), newImport(a), newContext(a), newTranscript(a), newMemories(a), newRun(a), newConfig(a), newVersion(a))
 	return root
 }
@@ -136,10 +136,11 @@ func conversationName(name string) (string, error) {
 	return full, nil
 }
 
-// logger writes to w, in colour where a person reads it and as JSON where a program does.
-func (a *app) logger(w io.Writer) (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
+// logger writes to w, in colour where a person reads it and as JSON where a program
+// does; from usual on where the command line says nothing else.
+func (a *app) logger(w io.Writer, usual slog.Level) (*slog.Logger, error) {
+	level := usual
+	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil && a.logLevel != "" {
 		return nil, usage(fmt.Errorf("--log-level %q: there are debug, info, warn and error", a.logLevel))
 	}
 	if !isTerminal(a.err) {

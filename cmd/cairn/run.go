@@ -2,25 +2,122 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"cairn/channel"
 )
+
+// grace is how long answers that are being written may take when the bot is stopped.
+const grace = 30 * time.Second
 
 func newRun(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "run",
 		Short: "Open every door that has a token",
-		Long: `Open every door that has a token, and answer there until stopped.
+		Long: `Open every door that has a token, and answer there until stopped:
 
-This version has no such door yet: Discord and Slack come next. The local one is
-` + "`cairn chat`.",
+  Discord  DISCORD_TOKEN, or token under [discord]
+  Slack    SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or bot_token and app_token under [slack]
+
+Each door mends itself: it connects again, reads what was said meanwhile, and waits
+where it is told to. What only a person can mend, as a token that is not taken, closes
+that door and is told on standard error; the other stays open. When the last one is
+closed the command ends with exit code 1.
+
+SIGINT or SIGTERM stops it: no new messages are taken, and answers that are being
+written are finished, for at most 30 seconds. A second one stops it at once. Nothing is
+lost either way: what was left is taken up at the next start.`,
+		Example: `  DISCORD_TOKEN=… cairn run
+  cairn run --config /etc/cairn/config.toml --data /var/lib/cairn`,
 		Args: args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			if err := a.load(); err != nil {
-				return err
-			}
-			return usage(errors.New("no door to open: this version knows neither Discord nor Slack yet; talk with `cairn chat`"))
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context()) },
 	}
+}
+
+func (a *app) run(ctx context.Context) (err error) {
+	if err := a.load(); err != nil {
+		return err
+	}
+	log, err := a.logger(a.err, slog.LevelInfo)
+	if err != nil {
+		return err
+	}
+	doors, err := a.openDoors(log)
+	if err != nil {
+		return usage(err)
+	}
+	known, names := []channel.Door{}, []string{}
+	for _, door := range doors {
+		known, names = append(known, door), append(names, door.Name())
+	}
+	bot, err := a.start(ctx, log, a.settings.rules(), known...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bot.close()) }()
+	log.Info("starting", "version", version(), "doors", names, "agents", bot.who(), "data", a.settings.DataDir)
+	if err := bot.hub.Recover(ctx, func(string) bool { return true }); err != nil {
+		return err
+	}
+	return serve(ctx, bot.hub, doors, log)
+}
+
+// who lists the agents, each with its model.
+func (b *bot) who() (list []string) {
+	for _, id := range slices.Sorted(maps.Keys(b.agents)) {
+		list = append(list, fmt.Sprintf("%s (%s)", id, b.agents[id].Model.Name()))
+	}
+	return list
+}
+
+// serve keeps the doors open until ctx ends, and returns why it did; or until the last
+// of them has closed for good, and returns that one's reason.
+func serve(ctx context.Context, hub *channel.Hub, doors []outerDoor, log *slog.Logger) error {
+	closed := make(chan error, len(doors))
+	for _, door := range doors {
+		go func() { closed <- door.Run(ctx, hub) }()
+	}
+	left := len(doors)
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case err := <-closed:
+			left--
+			switch {
+			case ctx.Err() != nil:
+			case left == 0:
+				return err
+			default:
+				log.Error("a door is closed for good; the others stay open", "error", err)
+			}
+		}
+	}
+	log.Info("stopping; answers that are being written are finished", "within", grace.String())
+	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	for left > 0 && leave.Err() == nil {
+		select {
+		case <-closed:
+			left--
+		case <-leave.Done():
+		}
+	}
+	err := hub.Drain(leave)
+	if errors.Is(err, context.DeadlineExceeded) {
+		log.Warn("not everything could be finished; the next start takes it up")
+		err = nil
+	}
+	err = errors.Join(context.Cause(ctx), err, hub.Close())
+	for ; left > 0; left-- {
+		<-closed
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-// The settings file: what it may hold, its defaults and its ranges.
+// The settings file: what it may hold, and its defaults.
 package main
 
 import (
@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/BurntSushi/toml"
 
@@ -23,12 +20,20 @@ const defaultFile = "config.toml"
 // settings is everything a settings file can say. What it does not say is as
 // defaultSettings has it.
 type settings struct {
-	DataDir  string             `toml:"data_dir"` // in the file: relative to it
-	CatchUp  compactor.Duration `toml:"catch_up"` // unanswered messages older than this become context
-	Workers  int                `toml:"workers"`  // compactions that may ask a model at the same time
-	LLM      modelSettings      `toml:"llm"`
-	Defaults agentDefaults      `toml:"defaults"`
-	Agents   []agentSettings    // decoded apart: an agent inherits from Defaults
+	DataDir          string             `toml:"data_dir"` // in the file: relative to it
+	CatchUp          compactor.Duration `toml:"catch_up"` // unanswered messages older than this become context
+	Workers          int                `toml:"workers"`  // compactions that may ask a model at the same time
+	Respond          channel.Respond    `toml:"respond"`  // where no binding says otherwise
+	TurnsPerMinute   int                `toml:"turns_per_minute"`
+	AttachmentTokens int                `toml:"attachment_tokens"` // of text files, for each message
+	Pictures         bool               `toml:"pictures"`
+	Restricted       []string           `toml:"restricted"` // commands that only managers run
+	LLM              modelSettings      `toml:"llm"`
+	Defaults         agentDefaults      `toml:"defaults"`
+	Discord          discordSettings    `toml:"discord"`
+	Slack            slackSettings      `toml:"slack"`
+	Bindings         []binding          `toml:"bindings"`
+	Agents           []agentSettings    // decoded apart: an agent inherits from Defaults
 
 	file string // empty: there is none
 }
@@ -59,10 +64,16 @@ type agentSettings struct {
 
 func defaultSettings() settings {
 	return settings{
-		DataDir:  "data",
-		CatchUp:  compactor.Duration(channel.DefaultCatchUp),
-		Workers:  channel.DefaultWorkers,
-		Defaults: agentDefaults{Compaction: compactor.DefaultPolicy()},
+		DataDir:          "data",
+		CatchUp:          compactor.Duration(channel.DefaultCatchUp),
+		Workers:          channel.DefaultWorkers,
+		Respond:          channel.RespondMention,
+		TurnsPerMinute:   6,
+		AttachmentTokens: 4000,
+		Pictures:         true,
+		Restricted:       declaredRestricted(),
+		Defaults:         agentDefaults{Compaction: compactor.DefaultPolicy()},
+		Discord:          discordSettings{MessageContent: true},
 	}
 }
 
@@ -71,12 +82,13 @@ func (s *settings) newAgent() agentSettings {
 	return agentSettings{ID: "cairn", MaxOutputTokens: 4096, Compaction: s.Defaults.Compaction}
 }
 
-// agent is the one that answers: the first in the file, else the built-in one.
-func (s *settings) agent() agentSettings {
+// agents are those that may answer: the ones in the file, else the built-in one. The
+// first does where no binding says otherwise.
+func (s *settings) agents() []agentSettings {
 	if len(s.Agents) > 0 {
-		return s.Agents[0]
+		return s.Agents
 	}
-	return s.newAgent()
+	return []agentSettings{s.newAgent()}
 }
 
 // path resolves a path that stands in the settings file.
@@ -85,26 +97,6 @@ func (s *settings) path(p string) string {
 		return p
 	}
 	return filepath.Join(filepath.Dir(s.file), p)
-}
-
-// key is the key api_key refers to; "" if it refers to none.
-func (s *settings) key() (string, error) {
-	if s.LLM.APIKey == "" {
-		return "", nil
-	}
-	name, ok := strings.CutPrefix(s.LLM.APIKey, "file:")
-	if !ok {
-		return "", errors.New(`must be "file:PATH", a file that holds the key; or leave it out and set OPENAI_API_KEY`)
-	}
-	text, err := readFile(s.path(name))
-	if err != nil {
-		return "", fmt.Errorf("must be a file that can be read: %w", err)
-	}
-	key := strings.TrimSpace(string(text))
-	if key == "" {
-		return "", fmt.Errorf("%s is empty", name)
-	}
-	return key, nil
 }
 
 // loadSettings reads file; an empty name means config.toml if it is there, else the
@@ -161,65 +153,3 @@ func (d *decoder) settings(s *settings, raw map[string]any) {
 }
 
 func agentPath(i int) string { return fmt.Sprintf("agents.%d", i) }
-
-// check notes which values cannot be.
-func (d *decoder) check(s *settings) {
-	between(d, "catch_up", time.Duration(s.CatchUp), time.Second, 7*24*time.Hour)
-	between(d, "workers", s.Workers, 1, 64)
-	if s.DataDir == "" {
-		d.fault("data_dir", `data_dir = "": must name a folder`)
-	}
-	d.checkURL("llm.base_url", s.LLM.BaseURL)
-	if _, err := s.key(); err != nil {
-		d.fault("llm.api_key", "api_key: "+err.Error())
-	}
-	inherited := d.checkPolicy("defaults.compaction", s, s.Defaults.Compaction, nil)
-	ids := map[string]bool{}
-	for i, agent := range s.Agents {
-		path := agentPath(i)
-		switch {
-		case agent.ID == "":
-			d.fault(path+".id", "id: is missing; every agent has a name of its own")
-		case ids[agent.ID]:
-			d.fault(path+".id", fmt.Sprintf("id = %q: another agent has this name", agent.ID))
-		}
-		ids[agent.ID] = true
-		d.checkURL(path+".base_url", agent.BaseURL)
-		if agent.ContextWindow != 0 {
-			between(d, path+".context_window", agent.ContextWindow, 1000, 100_000_000)
-		}
-		between(d, path+".max_output_tokens", agent.MaxOutputTokens, 16, 10_000_000)
-		d.checkPolicy(path+".compaction", s, agent.Compaction, inherited)
-	}
-}
-
-// checkPolicy notes what is wrong with a policy and returns it. What an agent
-// merely inherited was noted where it stands.
-func (d *decoder) checkPolicy(path string, s *settings, p compactor.Policy, inherited map[string]bool) map[string]bool {
-	wrong := map[string]bool{}
-	note := func(key, text string) {
-		wrong[text] = true
-		if !inherited[text] {
-			d.fault(path+"."+key, text)
-		}
-	}
-	for _, e := range p.Validate() {
-		note(e.Key, e.Error())
-	}
-	if d.lines[path+".prepare_threshold"] > 0 && p.PrepareThreshold == -1 { // our own mark for "not set"
-		note("prepare_threshold", "prepare_threshold = -1: must be 0 (off) or below background_threshold")
-	}
-	if p.PromptFile != "" {
-		if _, err := readFile(s.path(p.PromptFile)); err != nil {
-			note("prompt_file", fmt.Sprintf("prompt_file = %q: must be a file that can be read (%v)", p.PromptFile, err))
-		}
-	}
-	return wrong
-}
-
-func (d *decoder) checkURL(path, value string) {
-	u, err := url.Parse(value)
-	if value != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		d.fault(path, fmt.Sprintf(`base_url = %q: must look like "http://localhost:11434/v1"`, value))
-	}
-}

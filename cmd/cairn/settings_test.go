@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func TestShippedSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := keyLines(string(text))
+		shown := func(path string) bool { return keyLines(string(text))[path] > 0 }
 		for _, path := range slices.Concat(
 			keysOf("", reflect.TypeFor[settings]()),
 			keysOf("agents.0", reflect.TypeFor[agentSettings]()),
@@ -52,8 +53,13 @@ func TestShippedSettings(t *testing.T) {
 				if !strings.Contains(string(text), "\n# prepare_threshold = ") {
 					t.Error("config.toml does not explain prepare_threshold")
 				}
-			case lines[path] == 0:
+			case !shown(path):
 				t.Errorf("config.toml does not show %s", path)
+			}
+		}
+		for _, key := range keysOf("", reflect.TypeFor[binding]()) { // there are none to begin with
+			if !regexp.MustCompile(`(?m)^# ` + key + ` +=`).Match(text) {
+				t.Errorf("config.toml does not explain %s of a binding", key)
 			}
 		}
 	})
@@ -61,11 +67,11 @@ func TestShippedSettings(t *testing.T) {
 
 // keysOf lists the paths of all settings in a table.
 func keysOf(path string, table reflect.Type) (keys []string) {
-	for i := range table.NumField() {
-		field := table.Field(i)
+	for _, field := range reflect.VisibleFields(table) {
 		key := strings.TrimPrefix(path+"."+field.Tag.Get("toml"), ".")
 		switch {
 		case field.Tag.Get("toml") == "":
+		case field.Type.Kind() == reflect.Slice && field.Type.Elem().Kind() == reflect.Struct: // shown apart
 		case field.Type.Kind() == reflect.Struct:
 			keys = append(keys, keysOf(key, field.Type)...)
 		default:
@@ -127,8 +133,8 @@ extract_memories = true
 		}
 	})
 	t.Run("the first agent answers", func(t *testing.T) {
-		if s.agent().ID != "small" {
-			t.Errorf("%s does", s.agent().ID)
+		if id := s.agentID("discord:1/2"); id != "small" {
+			t.Errorf("%s does", id)
 		}
 	})
 }
@@ -142,7 +148,7 @@ func TestSettingsMistakes(t *testing.T) {
 		{"no TOML", "a = = 1", []string{`:1: expected value but found '=' instead`}},
 		{"a key twice", "workers = 1\nworkers = 2", []string{`:2: Key 'workers' has already been defined.`}},
 		{"a stray key", "wokers = 1", []string{`:1: wokers: there is no such setting, did you mean workers?`}},
-		{"a stray table", "\n[discord]\nx = 1", []string{`:2: discord: there is no such setting`}},
+		{"a stray table", "\n[discrod]\nx = 1", []string{`:2: discrod: there is no such setting, did you mean discord?`}},
 		{
 			"a stray key in the second agent", agent + "[[agents]]\nid = \"b\"\n[agents.compaction]\nbackground_treshold = 0.7",
 			[]string{`:6: [agents.compaction] of agent "b": background_treshold: there is no such setting, did you mean background_threshold?`},
@@ -188,7 +194,7 @@ func TestSettingsMistakes(t *testing.T) {
 		{"two agents of one id", agent + agent, []string{`:4: [agents] of agent "a": id = "a": another agent has this name`}},
 		{"a negative window", agent + "context_window = -1", []string{`:3: [agents] of agent "a": context_window = -1: must be from 1000 to 100000000`}},
 		{"no address", "[llm]\nbase_url = \"localhost\"", []string{`:2: [llm]: base_url = "localhost": must look like "http://localhost:11434/v1"`}},
-		{"a secret in the file", "[llm]\napi_key = \"sk-123\"", []string{`:2: [llm]: api_key: must be "file:PATH", a file that holds the key; or leave it out and set OPENAI_API_KEY`}},
+		{"a secret in the file", "[llm]\napi_key = \"hush\"", []string{`:2: [llm]: api_key: must be "file:PATH", a file that holds nothing else; or leave it out and set OPENAI_API_KEY`}},
 		{
 			"a text over many lines hides no line", agent + "instructions = \"\"\"\nworkers = 1\n[llm]\n\"\"\"\nmodle = \"m\"",
 			[]string{`:7: [agents] of agent "a": modle: there is no such setting, did you mean model?`},
@@ -203,28 +209,33 @@ func TestSettingsMistakes(t *testing.T) {
 			},
 		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			file := writeSettings(t, test.text)
-			_, err := loadSettings(file)
-			if err == nil {
-				t.Fatal("the settings were taken")
-			}
-			if exitCode(err) != exitUsage {
-				t.Errorf("exit code %d", exitCode(err))
-			}
-			got := strings.Split(err.Error(), "\n")
-			if len(got) != len(test.want) {
-				t.Fatalf("got %q, want %d errors", got, len(test.want))
-			}
-			for i, line := range got {
-				if line = strings.TrimPrefix(line, file); !strings.HasPrefix(line, test.want[i]) {
-					t.Errorf("got  %s\nwant %s", line, test.want[i])
-				}
-			}
-			if strings.Contains(err.Error(), "sk-123") {
-				t.Error("the error shows a secret")
-			}
-		})
+		t.Run(test.name, func(t *testing.T) { refused(t, test.text, test.want...) })
+	}
+}
+
+// refused wants these faults of a settings file, in this order; each is the beginning
+// of a line, without the file's name. No text that holds "hush" may be shown.
+func refused(t *testing.T, text string, want ...string) {
+	t.Helper()
+	file := writeSettings(t, text)
+	_, err := loadSettings(file)
+	if err == nil {
+		t.Fatal("the settings were taken")
+	}
+	if exitCode(err) != exitUsage {
+		t.Errorf("exit code %d", exitCode(err))
+	}
+	got := strings.Split(err.Error(), "\n")
+	if len(got) != len(want) {
+		t.Fatalf("got %q, want %d errors", got, len(want))
+	}
+	for i, line := range got {
+		if line = strings.TrimPrefix(line, file); !strings.HasPrefix(line, want[i]) {
+			t.Errorf("got  %s\nwant %s", line, want[i])
+		}
+	}
+	if strings.Contains(err.Error(), "hush") {
+		t.Error("the error shows a secret")
 	}
 }
 
@@ -260,7 +271,7 @@ func TestSettingsFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if key, err := s.key(); key != "sk-1" || err != nil {
+		if key, err := s.secret(s.LLM.APIKey, modelKeyVariable); key != "sk-1" || err != nil {
 			t.Errorf("the key is %q, %v", key, err)
 		}
 		if got := workerPrompt(s.path(s.Defaults.Compaction.PromptFile), nil); got != "Be brief." {

@@ -1,0 +1,122 @@
+// Which values of the settings cannot be.
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+)
+
+// check notes which values cannot be.
+func (d *decoder) check(s *settings) {
+	between(d, "catch_up", time.Duration(s.CatchUp), time.Second, 7*24*time.Hour)
+	between(d, "workers", s.Workers, 1, 64)
+	between(d, "turns_per_minute", s.TurnsPerMinute, 0, 600)
+	between(d, "attachment_tokens", s.AttachmentTokens, 0, 100_000)
+	if s.DataDir == "" {
+		d.fault("data_dir", `data_dir = "": must name a folder`)
+	}
+	d.checkRespond("respond", s.Respond)
+	d.checkCommands("restricted", s.Restricted)
+	d.checkURL("llm.base_url", s.LLM.BaseURL, "http://localhost:11434/v1")
+	d.checkSecret(s, "llm.api_key", s.LLM.APIKey, modelKeyVariable)
+	d.checkAgents(s)
+	d.checkDoors(s)
+	for i, b := range s.Bindings {
+		d.checkBinding(fmt.Sprintf("bindings.%d", i), s, b)
+	}
+}
+
+func (d *decoder) checkAgents(s *settings) {
+	inherited := d.checkPolicy("defaults.compaction", s, s.Defaults.Compaction, nil)
+	ids := map[string]bool{}
+	for i, agent := range s.Agents {
+		path := agentPath(i)
+		switch {
+		case agent.ID == "":
+			d.fault(path+".id", "id: is missing; every agent has a name of its own")
+		case ids[agent.ID]:
+			d.fault(path+".id", fmt.Sprintf("id = %q: another agent has this name", agent.ID))
+		}
+		ids[agent.ID] = true
+		d.checkURL(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
+		if agent.ContextWindow != 0 {
+			between(d, path+".context_window", agent.ContextWindow, 1000, 100_000_000)
+		}
+		between(d, path+".max_output_tokens", agent.MaxOutputTokens, 16, 10_000_000)
+		d.checkPolicy(path+".compaction", s, agent.Compaction, inherited)
+	}
+}
+
+// checkPolicy notes what is wrong with a policy and returns it. What an agent
+// merely inherited was noted where it stands.
+func (d *decoder) checkPolicy(path string, s *settings, p compactor.Policy, inherited map[string]bool) map[string]bool {
+	wrong := map[string]bool{}
+	note := func(key, text string) {
+		wrong[text] = true
+		if !inherited[text] {
+			d.fault(path+"."+key, text)
+		}
+	}
+	for _, e := range p.Validate() {
+		note(e.Key, e.Error())
+	}
+	if d.lines[path+".prepare_threshold"] > 0 && p.PrepareThreshold == -1 { // our own mark for "not set"
+		note("prepare_threshold", "prepare_threshold = -1: must be 0 (off) or below background_threshold")
+	}
+	if p.PromptFile != "" {
+		if _, err := readFile(s.path(p.PromptFile)); err != nil {
+			note("prompt_file", fmt.Sprintf("prompt_file = %q: must be a file that can be read (%v)", p.PromptFile, err))
+		}
+	}
+	return wrong
+}
+
+func (d *decoder) checkURL(path, value, example string) {
+	u, err := url.Parse(value)
+	if value != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		d.fault(path, fmt.Sprintf("%s = %q: must look like %q", base(path), value, example))
+	}
+}
+
+// checkSecret notes a secret that cannot be had, and returns the others.
+func (d *decoder) checkSecret(s *settings, path, setting, variable string) string {
+	secret, err := s.secretFile(setting, variable)
+	if err != nil {
+		d.fault(path, fmt.Sprintf("%s: %v", base(path), err))
+	}
+	return secret
+}
+
+var responds = []channel.Respond{channel.RespondMention, channel.RespondAll, channel.RespondNever}
+
+func (d *decoder) checkRespond(path string, r channel.Respond) {
+	if !slices.Contains(responds, r) {
+		d.fault(path, fmt.Sprintf(`%s = %q: must be "mention", "all" or "never"`, base(path), r))
+	}
+}
+
+func (d *decoder) checkCommands(path string, names []string) {
+	known := commandNames(func(channel.Command) bool { return true })
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			d.fault(path, fmt.Sprintf("%s: there is no command %q%s; there are %s", base(path), name, meant(name, known), strings.Join(known, ", ")))
+		}
+	}
+}
+
+// commandNames lists the commands for which holds does.
+func commandNames(holds func(channel.Command) bool) (names []string) {
+	for _, c := range channel.Commands {
+		if holds(c) {
+			names = append(names, c.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

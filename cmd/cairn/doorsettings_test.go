@@ -1,0 +1,254 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+)
+
+func TestDoorSettingsMistakes(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		want       []string // as refused takes them
+	}{
+		{"a way to respond there is none of", `respond = "sometimes"`, []string{`:1: respond = "sometimes": must be "mention", "all" or "never"`}},
+		{"too many turns", `turns_per_minute = 601`, []string{`:1: turns_per_minute = 601: must be from 0 to 600`}},
+		{"fewer turns than none", `turns_per_minute = -1`, []string{`:1: turns_per_minute = -1: must be from 0 to 600`}},
+		{"too many tokens of attachments", `attachment_tokens = 100001`, []string{`:1: attachment_tokens = 100001: must be from 0 to 100000`}},
+		{"pictures that are no switch", `pictures = "yes"`, []string{`:1: pictures: must be true or false, not a text`}},
+		{
+			"a command there is none of", `restricted = ["compact", "forgett"]`,
+			[]string{`:1: restricted: there is no command "forgett", did you mean forget?; there are compact, `},
+		},
+		{"a text for a list", "[discord]\nowners = \"1\"", []string{`:2: [discord]: owners: must be a list of texts, as ["a", "b"], not a text`}},
+		{
+			"an id without quotes", "[discord]\nowners = [81384788765712384]",
+			[]string{`:2: [discord]: owners: must be a list, each a text in quotes, not 81384788765712384: write "81384788765712384"`},
+		},
+		{"a name for an id of Discord", "[discord]\nallow = [\"1\",\n  \"ada\"]", []string{`:2: [discord]: allow: "ada" must be an id of Discord, digits as "81384788862181376"`}},
+		{"a name for an id of Slack", "[slack]\ndeny = [\"#general\"]", []string{`:2: [slack]: deny: "#general" must be an id of Slack, as "U0123ABCD"`}},
+		{"Discord's id in Slack", "[slack]\nbots = [\"81384788765712384\"]", []string{`:2: [slack]: bots: "81384788765712384" must be an id of Slack`}},
+		{"Slack's id in Discord", "[discord]\nmanagers = [\"U0123ABCD\"]", []string{`:2: [discord]: managers: "U0123ABCD" must be an id of Discord`}},
+		{"a token in the file", "[discord]\ntoken = \"hush\"", []string{`:2: [discord]: token: must be "file:PATH", a file that holds nothing else; or leave it out and set DISCORD_TOKEN`}},
+		{"a token in place of its file", "[slack]\nbot_token = \"file:xoxb-hush\"", []string{`:2: [slack]: bot_token: must be a file that can be read, relative to this one: no such file or directory`}},
+		{"a folder for a token", "[slack]\napp_token = \"file:.\"", []string{`:2: [slack]: app_token: must be a file that can be read`}},
+		{"no address of Discord", "[discord]\napi_base = \"localhost:80\"", []string{`:2: [discord]: api_base = "localhost:80": must look like "http://localhost:8080"`}},
+		{"no address of Slack", "[slack]\napi_base = \"slack.com/api\"", []string{`:2: [slack]: api_base = "slack.com/api": must look like "http://localhost:8080/api/"`}},
+		{"another door's key", "[slack]\nmessage_content = false", []string{`:2: [slack]: message_content: there is no such setting`}},
+		{"one binding without brackets enough", "[bindings]\nrespond = \"all\"", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
+		{"a list for bindings", "bindings = [\"a\"]", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
+		{"a binding that sets nothing", "[[bindings]]\ndoor = \"slack\"", []string{`:1: [bindings] number 1: sets nothing: give it an agent, or respond`}},
+		{
+			"a binding to an agent there is none of", "[[bindings]]\nrespond = \"all\"\n[[agents]]\nid = \"librarian\"\n[[bindings]]\nagent = \"libarian\"",
+			[]string{`:6: [bindings] number 2: agent = "libarian": there is no such agent, did you mean librarian?; there are librarian`},
+		},
+		{"a binding to a door there is none of", "[[bindings]]\nagent = \"cairn\"\ndoor = \"Discord\"", []string{`:3: [bindings] number 1: door = "Discord": must be discord, slack or terminal, did you mean discord?`}},
+		{"a binding that responds in no way", "[[bindings]]\nrespond = \"no\"", []string{`:2: [bindings] number 1: respond = "no": must be "mention", "all" or "never"`}},
+		{
+			"a binding of a channel's name", "[[bindings]]\nrespond = \"all\"\ndoor = \"slack\"\nchannel = \"general\"",
+			[]string{`:4: [bindings] number 1: channel: "general" must be an id of Slack`},
+		},
+		{
+			"a binding of a name at no door", "[[bindings]]\nrespond = \"all\"\nserver = \"home\"",
+			[]string{`:3: [bindings] number 1: server: "home" must be an id of Discord or Slack; a terminal's channel needs door = "terminal" beside it`},
+		},
+		{"a server of the terminal", "[[bindings]]\nrespond = \"all\"\ndoor = \"terminal\"\nserver = \"home\"", []string{`:4: [bindings] number 1: server: the terminal has none`}},
+		{"a binding's id without quotes", "[[bindings]]\nrespond = \"all\"\nserver = 5", []string{`:3: [bindings] number 1: server: must be a text in quotes, not 5: write "5"`}},
+		{"a text for a switch", "[[bindings]]\nrespond = \"all\"\ndirect = \"yes\"", []string{`:3: [bindings] number 1: direct: must be true or false, not a text`}},
+		{"a stray key of a binding", "[[bindings]]\nrespond = \"all\"\nchanel = \"1\"", []string{`:3: [bindings] number 1: chanel: there is no such setting, did you mean channel?`}},
+		{
+			"a list over many lines hides no line, and all is told at once",
+			"[discord]\nowners = [ # us\n  \"1\", # [\n  \"ada\",\n  2,\n]\nmessage_content = 1\n[slack]\nowners = [\"u1\"]",
+			[]string{
+				`:2: [discord]: owners: must be a list, each a text in quotes, not 2: write "2"`,
+				`:2: [discord]: owners: "ada" must be an id of Discord`,
+				`:7: [discord]: message_content: must be true or false, not 1`,
+				`:9: [slack]: owners: "u1" must be an id of Slack`,
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) { refused(t, test.text, test.want...) })
+	}
+}
+
+func TestSlackTokensOfTheWrongKind(t *testing.T) {
+	for _, test := range []struct{ key, token, want string }{
+		{"bot_token", "xapp-hush", `bot_token: this is the app-level token, which stands under "Basic Information"; the one that begins with xoxb- is wanted`},
+		{"bot_token", "xoxp-hush", `bot_token: must begin with xoxb-: it is the Bot User OAuth Token`},
+		{"app_token", "xoxb-hush", `app_token: this is the Bot User OAuth Token, which stands under "OAuth & Permissions"; the one that begins with xapp- is wanted`},
+		{"app_token", "", `app_token: the file it names is empty`},
+	} {
+		file := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(file, []byte(test.token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, "[slack]\n"+test.key+" = \"file:"+file+"\"", `:2: [slack]: `+test.want)
+	}
+	t.Run("a compatible server has tokens as it likes", func(t *testing.T) {
+		file := writeSettings(t, "[slack]\napi_base = \"http://localhost:8080/api/\"\nbot_token = \"file:config.toml\"")
+		if _, err := loadSettings(file); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTokensInFiles(t *testing.T) {
+	file := writeSettings(t, "[discord]\ntoken = \"file:token\"")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "token"), []byte(" hush\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(discordTokenVariable, "of the environment")
+	s, err := loadSettings(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("a file that is named goes before the environment", func(t *testing.T) {
+		if token, err := s.secret(s.Discord.Token, discordTokenVariable); token != "hush" || err != nil {
+			t.Errorf("got %q, %v", token, err)
+		}
+	})
+	t.Run("what it holds is never shown", func(t *testing.T) {
+		if got := (verdict{Changed: s.changed()}).String(); strings.Contains(got, "hush") || !strings.Contains(got, `[discord] token = "file:token"`) {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+func TestDoorSettings(t *testing.T) {
+	s, err := loadSettings(writeSettings(t, `
+respond = "all"
+restricted = []
+[discord]
+message_content = false
+owners = ["81384788765712384"]
+[slack]
+allow = [
+  "C0123ABCD",
+  "U0123ABCD",
+]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := s.rules()
+	t.Run("who is named is named at that door alone", func(t *testing.T) {
+		discord, slack := rules.Access["discord"], rules.Access["slack"]
+		if !slices.Equal(discord.Owners, []string{"81384788765712384"}) || !slices.Equal(slack.Allow, []string{"C0123ABCD", "U0123ABCD"}) {
+			t.Errorf("got %+v and %+v", discord, slack)
+		}
+		if len(discord.Allow)+len(slack.Owners) > 0 {
+			t.Errorf("got %+v and %+v", discord, slack)
+		}
+	})
+	t.Run("an empty list restricts no command", func(t *testing.T) {
+		if rules.Restricted == nil || len(rules.Restricted) > 0 {
+			t.Errorf("got %#v", rules.Restricted)
+		}
+	})
+	t.Run("without a list, those restricted by declaration are", func(t *testing.T) {
+		defaults := defaultSettings()
+		for _, c := range channel.Commands {
+			if slices.Contains(defaults.rules().Restricted, c.Name) != c.Restricted {
+				t.Errorf("%s is not as it is declared", c.Name)
+			}
+		}
+	})
+	t.Run("what differs is shown as it is written", func(t *testing.T) {
+		got := verdict{File: "f", Changed: s.changed()}.String()
+		want := `ok: f
+  respond = "all"
+  restricted = []
+  [discord] message_content = false
+  [discord] owners = ["81384788765712384"]
+  [slack] allow = ["C0123ABCD", "U0123ABCD"]`
+		if got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+func TestBindings(t *testing.T) {
+	s, err := loadSettings(writeSettings(t, `
+respond = "never"
+[[agents]]
+id = "first"
+[[agents]]
+id = "librarian"
+[[agents]]
+id = "friend"
+
+[[bindings]] # one channel and its threads listen to all; who answers there is left open
+door = "discord"
+channel = "22"
+respond = "all"
+[[bindings]] # one thread
+channel = "33"
+agent = "friend"
+[[bindings]]
+server = "11"
+agent = "librarian"
+respond = "mention"
+[[bindings]]
+direct = true
+agent = "friend"
+respond = "mention"
+[[bindings]] # too late for what is above
+door = "slack"
+agent = "librarian"
+[[bindings]]
+door = "slack"
+direct = false
+respond = "all"
+[[bindings]]
+door = "terminal"
+channel = "garden"
+agent = "librarian"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, conversation, agent string
+		respond                   channel.Respond
+	}{
+		{"each value is the first binding's that sets it", "discord:11/22", "librarian", channel.RespondAll},
+		{"a thread is bound with its channel", "discord:11/22/44", "librarian", channel.RespondAll},
+		{"a thread is bound by its own id", "discord:11/22/33", "friend", channel.RespondAll},
+		{"a channel is bound with its server", "discord:11/55", "librarian", channel.RespondMention},
+		{"what no binding holds for is as the settings say", "discord:12/55", "first", channel.RespondNever},
+		{"a direct message of Discord", "discord:@me/66", "friend", channel.RespondMention},
+		{"a direct message of Slack", "slack:T1/D1", "friend", channel.RespondMention},
+		{"a thread in a direct message of Slack", "slack:T1/D1/1700000000.000100", "friend", channel.RespondMention},
+		{"what is no direct message", "slack:T1/C1", "librarian", channel.RespondAll},
+		{"a channel of the terminal, by its name", "terminal:garden", "librarian", channel.RespondNever},
+		{"another one", "terminal:general", "first", channel.RespondNever},
+		{"a name with a stroke is one name", "terminal:garden/shed", "first", channel.RespondNever},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if agent, respond := s.agentID(test.conversation), s.respond(test.conversation); agent != test.agent || respond != test.respond {
+				t.Errorf("%s: %s answers %q, want %s and %q", test.conversation, agent, respond, test.agent, test.respond)
+			}
+		})
+	}
+	t.Run("bindings are shown one by one", func(t *testing.T) {
+		got := verdict{File: "f", Changed: s.changed()}.String()
+		for _, want := range []string{
+			"\n  [bindings] number 1 door = \"discord\"\n  [bindings] number 1 channel = \"22\"\n  [bindings] number 1 respond = \"all\"\n",
+			"\n  [bindings] number 6 direct = false\n",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("got %s\nwithout %s", got, want)
+			}
+		}
+	})
+	t.Run("without agents, the built-in one can be bound", func(t *testing.T) {
+		s, err := loadSettings(writeSettings(t, "[[bindings]]\nagent = \"cairn\""))
+		if err != nil || s.agentID("slack:T1/C1") != "cairn" {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"cairn/discord/discordtest"
+	"cairn/slack/slacktest"
+)
+
+// platforms are a Discord and a Slack on which somebody sits with the bot.
+type platforms struct {
+	t       *testing.T
+	ctx     context.Context
+	discord *discordtest.Server
+	slack   *slacktest.Server
+
+	ann      discordtest.User
+	square   string // a channel of Discord
+	ben, lab string // a person and a channel of Slack
+}
+
+func newPlatforms(t *testing.T) *platforms {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	p := &platforms{t: t, ctx: ctx, discord: discordtest.New(discordtest.Options{RefusePings: true}), slack: slacktest.New(slacktest.Options{})}
+	t.Cleanup(p.discord.Close)
+	t.Cleanup(p.slack.Close)
+	p.ann = p.discord.User("Ann")
+	p.square = p.discord.Channel(p.discord.Guild("Town", p.ann).ID, "square").ID
+	p.ben = p.slack.AddUser("Ben")
+	p.lab = p.slack.AddChannel("lab", p.ben)
+	return p
+}
+
+// folder has the tokens in its environment and the addresses in its settings.
+func (p *platforms) folder(settings string, env ...string) folder {
+	f := newFolder(p.t, append([]string{
+		"DISCORD_TOKEN=token", "SLACK_BOT_TOKEN=" + slacktest.BotToken, "SLACK_APP_TOKEN=" + slacktest.AppToken,
+	}, env...)...)
+	f.write("config.toml", fmt.Sprintf("%s\n[discord]\napi_base = %q\n[slack]\napi_base = %q\n", settings, p.discord.URL, p.slack.APIURL))
+	return f
+}
+
+func (p *platforms) sayOnDiscord(text string) {
+	p.discord.Say(p.square, p.ann.ID, "<@"+p.discord.Bot.ID+"> "+text)
+}
+
+func (p *platforms) sayOnSlack(text string) {
+	p.slack.Say(slacktest.Post{Channel: p.lab, User: p.ben, Text: "<@" + slacktest.BotUserID + "> " + text})
+}
+
+// onDiscord is what the bot's messages there say now.
+func (p *platforms) onDiscord() (texts []string) {
+	for _, m := range p.discord.Sent(p.square) {
+		if !m.Deleted {
+			texts = append(texts, m.Content)
+		}
+	}
+	return texts
+}
+
+// onSlack is what the bot's messages there say now.
+func (p *platforms) onSlack() (texts []string) {
+	for _, m := range p.slack.Posted() {
+		if m.Channel == p.lab && !m.Deleted {
+			texts = append(texts, m.Shown())
+		}
+	}
+	return texts
+}
+
+// wait waits until said returns a text that contains part.
+func (p *platforms) wait(r *running, said func() []string, part string) {
+	p.t.Helper()
+	p.until(r, part, func() bool { return strings.Contains(strings.Join(said(), "\n"), part) })
+}
+
+func (p *platforms) until(r *running, what string, holds func() bool) {
+	p.t.Helper()
+	for ; !holds(); time.Sleep(10 * time.Millisecond) {
+		if p.ctx.Err() != nil {
+			p.t.Fatalf("never came: %s; on Discord there is %q, on Slack %q, on standard error\n%s", what, p.onDiscord(), p.onSlack(), r.errs)
+		}
+	}
+}
+
+// open waits until the doors are open: what is said from now on is heard at once.
+func (p *platforms) open(r *running) {
+	p.t.Helper()
+	p.until(r, "both doors are open", func() bool {
+		connections := p.discord.Connections()
+		return len(connections) > 0 && connections[0].Identify && len(p.slack.Sockets()) > 0
+	})
+}
+
+// answers counts the messages that say just this, on Discord and on Slack.
+func (p *platforms) answers(text string) (n [2]int) {
+	for i, said := range [][]string{p.onDiscord(), p.onSlack()} {
+		for _, one := range said {
+			if one == text {
+				n[i]++
+			}
+		}
+	}
+	return n
+}
+
+// running is a program that runs until it is stopped.
+type running struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	errs  *lines
+	ended chan struct{}
+}
+
+// lines is what a program wrote so far.
+type lines struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (p folder) background(args ...string) *running {
+	p.t.Helper()
+	r := &running{t: p.t, cmd: p.command(args...), errs: &lines{}, ended: make(chan struct{})}
+	r.cmd.Stderr = r.errs
+	if err := r.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	go func() {
+		defer close(r.ended)
+		_ = r.cmd.Wait() // the code tells
+	}()
+	p.t.Cleanup(func() {
+		_ = r.cmd.Process.Kill() // it may have ended
+		<-r.ended
+	})
+	return r
+}
+
+func (r *running) signal(s syscall.Signal) {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(s); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// code waits for the end and returns the exit code.
+func (r *running) code() int {
+	r.t.Helper()
+	select {
+	case <-r.ended:
+		return r.cmd.ProcessState.ExitCode()
+	case <-time.After(time.Minute):
+		r.t.Fatalf("the program does not end; it said\n%s", r.errs)
+		return 0
+	}
+}

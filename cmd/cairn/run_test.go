@@ -1,0 +1,207 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"cairn/llm/llmtest"
+	"cairn/slack/slacktest"
+)
+
+func TestRun(t *testing.T) {
+	p := newPlatforms(t)
+	f := p.folder("")
+	r := f.background("run")
+	p.open(r)
+	p.sayOnDiscord("I prefer tea.")
+	p.wait(r, p.onDiscord, "#1")
+	p.sayOnSlack("I prefer coffee.")
+	p.wait(r, p.onSlack, "#1")
+	t.Run("each conversation is answered out of what was said in it", func(t *testing.T) {
+		p.sayOnDiscord("What do I prefer?")
+		p.wait(r, p.onDiscord, "I prefer tea.")
+		p.sayOnSlack("What do I prefer?")
+		p.wait(r, p.onSlack, "I prefer coffee.")
+		if strings.Contains(strings.Join(p.onSlack(), ""), "tea") || strings.Contains(strings.Join(p.onDiscord(), ""), "coffee") {
+			t.Errorf("Discord says %q, Slack says %q", p.onDiscord(), p.onSlack())
+		}
+	})
+	t.Run("the transcript can be read beside it", func(t *testing.T) {
+		if out := f.must("", "transcript", "--channel", "slack:"+slacktest.TeamID+"/"+p.lab); !strings.Contains(out, "I prefer coffee.") {
+			t.Errorf("got %q", out)
+		}
+	})
+	t.Run("SIGTERM ends it with its number, and it said what it opened", func(t *testing.T) {
+		r.signal(syscall.SIGTERM)
+		if code := r.code(); code != 143 {
+			t.Errorf("exit code %d", code)
+		}
+		said := r.errs.String()
+		if !strings.Contains(said, `"doors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`) {
+			t.Errorf("it said\n%s", said)
+		}
+		if strings.Contains(said, slacktest.BotToken) || strings.Contains(said, slacktest.AppToken) {
+			t.Errorf("it showed a token\n%s", said)
+		}
+	})
+	if complaints := p.slack.Complaints(); len(complaints) > 0 {
+		t.Errorf("Slack complains: %q", complaints)
+	}
+}
+
+func TestRunWithoutTokens(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		env  []string
+		want string
+	}{
+		{"none at all", nil, "no door to open: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
+		{"one of Slack's", []string{"SLACK_BOT_TOKEN=xoxb-hush"}, "slack needs two tokens and has one: set SLACK_APP_TOKEN too, or app_token under [slack]"},
+		{"the other of Slack's, though Discord's is there", []string{"SLACK_APP_TOKEN=xapp-hush", "DISCORD_TOKEN=hush"}, "set SLACK_BOT_TOKEN too, or bot_token under [slack]"},
+		{"Slack's two changed about", []string{"SLACK_BOT_TOKEN=xapp-hush", "SLACK_APP_TOKEN=xoxb-hush"}, "slack: the bot token is of another kind"},
+		{"no token of Slack", []string{"SLACK_BOT_TOKEN=xoxb-hush", "SLACK_APP_TOKEN=hush"}, "slack: the app-level token is of another kind"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newFolder(t, test.env...).run("", "run")
+			if r.code != exitUsage || !strings.HasPrefix(r.err, "cairn: ") || !strings.Contains(r.err, test.want) || r.out != "" || strings.Contains(r.err, "hush") {
+				t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
+			}
+		})
+	}
+}
+
+func TestRunWithTokensThatAreNotTaken(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		env  []string
+		word string // that the reason contains
+	}{
+		{"Discord's", []string{"DISCORD_TOKEN=hush", "SLACK_BOT_TOKEN=", "SLACK_APP_TOKEN="}, "token"},
+		{"Slack's", []string{"DISCORD_TOKEN=", "SLACK_BOT_TOKEN=xoxb-hush"}, "token"},
+		{"both", []string{"DISCORD_TOKEN=hush", "SLACK_BOT_TOKEN=xoxb-hush"}, "token"},
+	} {
+		t.Run(test.name+" end the program with words and exit code 1", func(t *testing.T) {
+			p := newPlatforms(t)
+			r := p.folder("", test.env...).background("run")
+			if code := r.code(); code != exitFailed {
+				t.Errorf("exit code %d", code)
+			}
+			said := r.errs.String()
+			reason := said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
+			if !strings.HasPrefix(reason, "cairn: ") || !strings.Contains(reason, test.word) || strings.Contains(said, "hush") {
+				t.Errorf("it said\n%s", said)
+			}
+		})
+	}
+	t.Run("one door's do not keep the other shut", func(t *testing.T) {
+		p := newPlatforms(t)
+		r := p.folder("", "DISCORD_TOKEN=hush").background("run")
+		p.until(r, "the door is told to be closed", func() bool { return strings.Contains(r.errs.String(), "a door is closed for good") })
+		p.until(r, "the other door is open", func() bool { return len(p.slack.Sockets()) > 0 })
+		p.sayOnSlack("I prefer coffee.")
+		p.wait(r, p.onSlack, "#1")
+		r.signal(syscall.SIGINT)
+		if code := r.code(); code != 130 {
+			t.Errorf("exit code %d", code)
+		}
+		if strings.Contains(r.errs.String(), "hush") {
+			t.Errorf("it showed a token\n%s", r.errs)
+		}
+	})
+}
+
+func TestRunIsStoppedWhileItAnswers(t *testing.T) {
+	asked, written := make(chan struct{}, 10), make(chan struct{})
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		x.Piece("Here ")
+		if last := x.Request.Messages[len(x.Request.Messages)-1]; strings.Contains(last.Text(), "Take your time") {
+			asked <- struct{}{}
+			<-written
+		}
+		x.Say("I am.")
+	})
+	defer server.Close()
+	p := newPlatforms(t)
+	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
+	r := f.background("run")
+	p.open(r)
+	p.sayOnDiscord("Where are you?")
+	p.sayOnSlack("Where are you?")
+	p.until(r, "both know the bot", func() bool { return p.answers("Here I am.") == [2]int{1, 1} })
+
+	p.sayOnDiscord("Take your time.")
+	p.sayOnSlack("Take your time.")
+	<-asked
+	<-asked
+	r.signal(syscall.SIGTERM)
+	p.until(r, "it says that it stops", func() bool { return strings.Contains(r.errs.String(), `"msg":"stopping`) })
+	p.sayOnDiscord("And now?")
+	p.sayOnSlack("And now?")
+	close(written)
+	if code := r.code(); code != 143 {
+		t.Errorf("exit code %d\n%s", code, r.errs)
+	}
+	t.Run("what it was writing is finished", func(t *testing.T) {
+		if d, s := p.onDiscord(), p.onSlack(); len(d) < 2 || len(s) < 2 || d[1] != "Here I am." || s[1] != "Here I am." {
+			t.Errorf("Discord has %q, Slack has %q\n%s", d, s, r.errs)
+		}
+	})
+	t.Run("the next start answers what was said meanwhile, and nothing twice", func(t *testing.T) {
+		r := f.background("run")
+		p.until(r, "all is answered", func() bool { return p.answers("Here I am.") == [2]int{3, 3} })
+		r.signal(syscall.SIGTERM)
+		if code := r.code(); code != 143 {
+			t.Errorf("exit code %d\n%s", code, r.errs)
+		}
+		if d, s := p.onDiscord(), p.onSlack(); len(d) != 3 || len(s) != 3 {
+			t.Errorf("Discord has %q, Slack has %q", d, s)
+		}
+	})
+}
+
+func TestBoundAgents(t *testing.T) {
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		system := x.Request.Messages[0].Text()
+		who, _, _ := strings.Cut(system, ".")
+		x.Say(who + ", says " + x.Request.Model + ".")
+	})
+	defer server.Close()
+	p := newPlatforms(t)
+	f := p.folder(`
+turns_per_minute = 1
+[[agents]]
+id = "friend"
+instructions = "I am a friend."
+[[agents]]
+id = "librarian"
+model = "reader"
+instructions = "I am the librarian."
+[[bindings]]
+door = "slack"
+agent = "librarian"
+[[bindings]]
+door = "terminal"
+channel = "garden"
+agent = "librarian"
+`, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
+	t.Run("at the terminal, where nobody's turns are counted", func(t *testing.T) {
+		if out := f.must("Who are you?\nReally?\n", "chat", "--channel", "garden"); out != strings.Repeat("I am the librarian, says reader.\n", 2) {
+			t.Errorf("got %q", out)
+		}
+		if out := f.must("Who are you?\n", "chat"); out != "I am a friend, says m.\n" {
+			t.Errorf("got %q", out)
+		}
+	})
+	t.Run("on the platforms", func(t *testing.T) {
+		r := f.background("run")
+		p.open(r)
+		p.sayOnDiscord("Who are you?")
+		p.wait(r, p.onDiscord, "I am a friend, says m.")
+		p.sayOnSlack("Who are you?")
+		p.wait(r, p.onSlack, "I am the librarian, says reader.")
+		if !strings.Contains(r.errs.String(), `"agents":["friend (m)","librarian (reader)"]`) {
+			t.Errorf("it said\n%s", r.errs)
+		}
+	})
+}

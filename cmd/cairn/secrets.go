@@ -1,0 +1,79 @@
+// Secrets: keys and tokens, out of files that the settings name or out of the environment.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// The variables that hold a secret where the settings name no file.
+const (
+	modelKeyVariable     = "OPENAI_API_KEY"
+	discordTokenVariable = "DISCORD_TOKEN"
+	slackBotVariable     = "SLACK_BOT_TOKEN"
+	slackAppVariable     = "SLACK_APP_TOKEN"
+)
+
+// secret is what setting, "file:PATH", refers to, or else what the environment holds;
+// "" if there is neither. No error shows it, nor anything else that may be one.
+func (s *settings) secret(setting, variable string) (string, error) {
+	text, err := s.secretFile(setting, variable)
+	return cmp.Or(text, strings.TrimSpace(os.Getenv(variable))), err
+}
+
+// secretFile is what the file holds that setting names; "" if it names none.
+func (s *settings) secretFile(setting, variable string) (string, error) {
+	if setting == "" {
+		return "", nil
+	}
+	name, ok := strings.CutPrefix(setting, "file:")
+	if !ok {
+		return "", fmt.Errorf(`must be "file:PATH", a file that holds nothing else; or leave it out and set %s`, variable)
+	}
+	text, err := readFile(s.path(name))
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err // without the path: it may be the secret itself, put in the wrong place
+	}
+	if err != nil {
+		return "", fmt.Errorf("must be a file that can be read, relative to this one: %w", err)
+	}
+	secret := strings.TrimSpace(string(text))
+	if secret == "" {
+		return "", errors.New("the file it names is empty")
+	}
+	return secret, nil
+}
+
+// How the tokens of a Slack app begin, and where people find them.
+const (
+	slackBotPrefix = "xoxb-"
+	slackAppPrefix = "xapp-"
+)
+
+var slackPlaces = map[string]string{
+	slackBotPrefix: `the Bot User OAuth Token, which stands under "OAuth & Permissions"`,
+	slackAppPrefix: `the app-level token, which stands under "Basic Information"`,
+}
+
+// checkSlackToken tells of a token that is none of those that begin with prefix,
+// without showing it. A compatible server may have tokens of its own, but not the
+// other one of Slack.
+func checkSlackToken(token, prefix string, compatible bool) error {
+	if token == "" || strings.HasPrefix(token, prefix) {
+		return nil
+	}
+	for other, place := range slackPlaces {
+		if strings.HasPrefix(token, other) {
+			return fmt.Errorf("this is %s; the one that begins with %s is wanted: %s", place, prefix, slackPlaces[prefix])
+		}
+	}
+	if compatible {
+		return nil
+	}
+	return fmt.Errorf("must begin with %s: it is %s", prefix, slackPlaces[prefix])
+}
