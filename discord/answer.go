@@ -1,0 +1,171 @@
+// How commands are answered: slash commands by the interaction, written ones by a
+// reply.
+
+package discord
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/channel"
+)
+
+// What people are told where there is nothing else to tell.
+const (
+	notHere    = "I do not answer here."
+	notNow     = "That did not work just now. Please try again in a moment."
+	done       = "Done."
+	forgotten  = "I no longer know that list. Please run the command again."
+	unfinished = "That takes longer than Discord lets me wait. It goes on; see /context."
+)
+
+// shown is an answer to an interaction as it stands for people.
+type shown struct {
+	Content    string          `json:"content"`
+	Flags      int             `json:"flags,omitempty"`
+	Mentions   allowedMentions `json:"allowed_mentions"`
+	Components []row           `json:"components"`
+}
+
+func plain(text string) shown {
+	return shown{Content: or(text, done), Mentions: nobody(), Components: []row{}}
+}
+
+// runSlash runs a command and answers it: only whoever asked sees it, unless the
+// command is for all to see.
+func (d *Discord) runSlash(ctx context.Context, i interaction) error {
+	command, _ := declared(i.Data.Name)
+	flags := int(discordgo.MessageFlagsEphemeral)
+	if command.Public {
+		flags = 0
+	}
+	deferred := map[string]any{"flags": flags}
+	if err := d.callback(ctx, i, discordgo.InteractionResponseDeferredChannelMessageWithSource, deferred); err != nil {
+		return err
+	}
+	line := i.line()
+	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
+	switch {
+	case errors.Is(err, channel.ErrRefused):
+		return d.hush(ctx, i, command.Public)
+	case err != nil:
+		return errors.Join(err, d.amend(ctx, i, plain(notNow)))
+	case !handled:
+		return d.amend(ctx, i, plain(notNow))
+	}
+	if err := d.tell(ctx, i, line, answer); err != nil || answer.Then == nil {
+		return err
+	}
+	text := answer.Then(ctx)
+	if text == "" {
+		if ctx.Err() == nil {
+			return nil
+		}
+		text = unfinished
+	}
+	return d.amend(context.WithoutCancel(ctx), i, plain(d.Split(text)[0]))
+}
+
+// hush tells somebody, and nobody else, that they are not heard. A deferral that all can
+// see has to go first: what follows it would be seen like it.
+func (d *Discord) hush(ctx context.Context, i interaction, public bool) error {
+	if !public {
+		return d.amend(ctx, i, plain(notHere))
+	}
+	if err := d.rest.do(ctx, call{method: http.MethodDelete, path: d.original(i), free: true}); err != nil {
+		return err
+	}
+	return d.follow(ctx, i, notHere, int(discordgo.MessageFlagsEphemeral))
+}
+
+// tell shows an answer: a list by pages, else in as many messages as it takes.
+func (d *Discord) tell(ctx context.Context, i interaction, line string, answer channel.Answer) error {
+	if answer.Pages() > 1 {
+		return d.amend(ctx, i, d.page(line, answer, 0))
+	}
+	pieces := d.Split(or(answer.String(), done))
+	if err := d.amend(ctx, i, plain(pieces[0])); err != nil {
+		return err
+	}
+	command, _ := declared(i.Data.Name)
+	flags := int(discordgo.MessageFlagsEphemeral)
+	if command.Public {
+		flags = 0
+	}
+	for _, piece := range pieces[1:] {
+		if err := d.follow(ctx, i, piece, flags); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// amend puts the answer where the deferral, or the message of the button, stands.
+func (d *Discord) amend(ctx context.Context, i interaction, s shown) error {
+	return d.rest.do(ctx, call{method: http.MethodPatch, path: d.original(i), body: s, free: true})
+}
+
+// follow says more about an interaction. A POST here has no nonce.
+func (d *Discord) follow(ctx context.Context, i interaction, text string, flags int) error {
+	s := plain(text)
+	s.Flags = flags
+	return d.rest.do(ctx, call{method: http.MethodPost, path: d.webhook(i), body: s, free: true, careful: true})
+}
+
+func (d *Discord) webhook(i interaction) string {
+	_, app := d.atlas.self()
+	return "/webhooks/" + or(i.AppID, app) + "/" + i.Token
+}
+
+func (d *Discord) original(i interaction) string { return d.webhook(i) + "/messages/@original" }
+
+// runText runs a command that somebody wrote as a message to the bot, and answers by a
+// reply to it.
+func (d *Discord) runText(ctx context.Context, name string, m message, in channel.Inbound) {
+	if err := d.answerText(ctx, name, m, in); err != nil && ctx.Err() == nil {
+		d.log.Warn("a command could not be answered", "conversation", name, "error", err)
+	}
+}
+
+func (d *Discord) answerText(ctx context.Context, name string, m message, in channel.Inbound) error {
+	p := channel.ParsePlace(name)
+	who := channel.Person{ID: in.AuthorID, Name: in.Author, Manager: p.Direct()}
+	if m.Member != nil {
+		who.Roles = m.Member.Roles
+	}
+	who.Manager = who.Manager || d.atlas.trusts(p.Server, in.AuthorID, who.Roles)
+	answer, handled, err := d.hub.Run(ctx, name, who, in.Text)
+	switch {
+	case errors.Is(err, channel.ErrRefused), errors.Is(err, channel.ErrClosed):
+		return nil
+	case err != nil || !handled:
+		answer = channel.Answer{Text: notNow}
+	}
+	first, failed := d.reply(ctx, name, in.ID, or(answer.String(), done))
+	if err := errors.Join(err, failed); err != nil || answer.Then == nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, tokenLife)
+	defer cancel()
+	if text := answer.Then(limited); text != "" {
+		return d.change(ctx, target(name), first, d.Split(text)[0], false)
+	}
+	return nil
+}
+
+// reply answers a message in as many messages as it takes, and returns the first's id.
+func (d *Discord) reply(ctx context.Context, name, to, text string) (first string, err error) {
+	for n, piece := range d.Split(text) {
+		made, err := d.create(ctx, target(name), newPost(target(name), piece, to, nonce("command", name, first, to, n)), false)
+		if err != nil {
+			return first, err
+		}
+		if n == 0 {
+			first, to = made.ID, ""
+		}
+	}
+	return first, nil
+}

@@ -1,0 +1,276 @@
+// The atlas knows where things are and what they are called, from what the gateway
+// told.
+
+package discord
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/channel"
+)
+
+// maxNicks bounds the nicknames that are remembered.
+const maxNicks = 10_000
+
+// atlas knows where things are and what they are called, from what the gateway told.
+// It holds no messages and no members.
+type atlas struct {
+	mu     sync.Mutex // guards everything below
+	me     user
+	app    string // id of the application, for its commands
+	places map[string]place
+	guilds map[string]guild
+	nicks  map[nickOf]string // history does not tell them
+}
+
+type nickOf struct{ guild, user string }
+
+// place is a channel or a thread.
+type place struct {
+	Guild  string
+	Parent string // of a thread; empty: it is none
+	Name   string
+	Last   string // id of its newest message
+	Hidden bool   // from the bot
+	Silent bool   // of a kind that holds no messages
+}
+
+// guild is what people call a server.
+type guild struct {
+	Owner string
+	Roles map[string]role
+	Mine  []string // ids of the bot's roles
+}
+
+type role struct {
+	Name        string
+	Permissions bitset
+}
+
+func newAtlas() *atlas {
+	return &atlas{places: make(map[string]place), guilds: make(map[string]guild), nicks: make(map[nickOf]string)}
+}
+
+func (a *atlas) greet(me user, app string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.me, a.app = me, app
+}
+
+// meet notes who the bot is, if the gateway did not tell yet.
+func (a *atlas) meet(me user) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.me.ID == "" {
+		a.me = me
+	}
+}
+
+func (a *atlas) self() (me user, app string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.me, a.app
+}
+
+// addGuild draws a server anew, and returns its channels and threads, with what was
+// the newest message known of each before.
+func (a *atlas) addGuild(g guildData) (drawn []channelData, before map[string]string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known := guild{Owner: g.OwnerID, Roles: make(map[string]role)}
+	for _, r := range g.Roles {
+		known.Roles[r.ID] = role{r.Name, r.Permissions}
+		if r.Tags.BotID != "" && r.Tags.BotID == a.me.ID {
+			known.Mine = append(known.Mine, r.ID)
+		}
+	}
+	for _, m := range g.Members {
+		if m.User != nil && m.User.ID == a.me.ID {
+			known.Mine = append(known.Mine, m.Roles...)
+		}
+	}
+	a.guilds[g.ID] = known
+	before = make(map[string]string)
+	for _, c := range slices.Concat(g.Channels, g.Threads) {
+		c.GuildID = g.ID
+		before[c.ID] = a.places[c.ID].Last
+		a.addLocked(c)
+		drawn = append(drawn, c)
+	}
+	return drawn, before
+}
+
+func (a *atlas) add(c channelData) place {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.addLocked(c)
+}
+
+func (a *atlas) addLocked(c channelData) place {
+	p := place{Guild: c.GuildID, Name: c.Name, Last: c.LastID}
+	if old := a.places[c.ID]; newer(old.Last, p.Last) {
+		p.Last = old.Last
+	}
+	switch discordgo.ChannelType(c.Type) {
+	case discordgo.ChannelTypeGuildPublicThread, discordgo.ChannelTypeGuildPrivateThread, discordgo.ChannelTypeGuildNewsThread:
+		p.Parent = c.ParentID
+	case discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia,
+		discordgo.ChannelTypeGuildStore, discordgo.ChannelTypeGuildDirectory:
+		p.Silent = true
+	}
+	p.Hidden = a.hiddenLocked(c)
+	a.places[c.ID] = p
+	return p
+}
+
+// hiddenLocked tells whether a channel's own overwrites keep the bot from reading it
+// (Discord, Permissions: Permission Overwrites). What servers grant to begin with is
+// taken for granted: a wrong guess costs one refused request.
+func (a *atlas) hiddenLocked(c channelData) bool {
+	g := a.guilds[c.GuildID]
+	for _, id := range g.Mine {
+		if g.Roles[id].Permissions&discordgo.PermissionAdministrator != 0 {
+			return false
+		}
+	}
+	const needed = discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory
+	can := bitset(needed)
+	apply := func(who func(id string) bool) {
+		var deny, allow bitset
+		for _, o := range c.Overwrites {
+			if who(o.ID) {
+				deny |= o.Deny
+				allow |= o.Allow
+			}
+		}
+		can = can&^deny | allow&needed
+	}
+	apply(func(id string) bool { return id == c.GuildID }) // everyone
+	apply(func(id string) bool { return slices.Contains(g.Mine, id) })
+	apply(func(id string) bool { return id == a.me.ID })
+	return can != needed
+}
+
+func (a *atlas) remove(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.places, id)
+}
+
+// removeGuild forgets a server that the bot was taken out of.
+func (a *atlas) removeGuild(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.guilds, id)
+	for c, p := range a.places {
+		if p.Guild == id {
+			delete(a.places, c)
+		}
+	}
+}
+
+// setRole draws a role anew; without a name it is gone.
+func (a *atlas) setRole(guild string, r roleData) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	g, known := a.guilds[guild]
+	switch {
+	case !known:
+	case r.Name == "":
+		delete(g.Roles, r.ID)
+	default:
+		g.Roles[r.ID] = role{r.Name, r.Permissions}
+	}
+}
+
+// setMine notes which roles the bot has.
+func (a *atlas) setMine(guild string, roles []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if g, known := a.guilds[guild]; known {
+		g.Mine = roles
+		a.guilds[guild] = g
+	}
+}
+
+func (a *atlas) place(id string) (p place, known bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p, known = a.places[id]
+	return p, known
+}
+
+// spoken notes that a message was said in a place.
+func (a *atlas) spoken(id, message string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if p, known := a.places[id]; known && newer(message, p.Last) {
+		p.Last = message
+		a.places[id] = p
+	}
+}
+
+// setNick remembers what somebody is called in a server; empty: by no other name.
+func (a *atlas) setNick(guild, user, name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.nicks) >= maxNicks {
+		clear(a.nicks)
+	}
+	if a.nicks[nickOf{guild, user}] = name; name == "" {
+		delete(a.nicks, nickOf{guild, user})
+	}
+}
+
+// nick is what somebody was last called in a server; empty: that is not known.
+func (a *atlas) nick(guild, user string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.nicks[nickOf{guild, user}]
+}
+
+// roleName is empty for a role that is not known.
+func (a *atlas) roleName(guild, id string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.guilds[guild].Roles[id].Name
+}
+
+// hasRole tells whether the bot itself has one of these roles.
+func (a *atlas) hasRole(guild string, roles []string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.guilds[guild].Mine, func(id string) bool { return slices.Contains(roles, id) })
+}
+
+// trusts tells whether a server trusts somebody with these roles to manage it.
+func (a *atlas) trusts(guild, user string, roles []string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	g := a.guilds[guild]
+	permissions := g.Roles[guild].Permissions // everyone's
+	for _, id := range roles {
+		permissions |= g.Roles[id].Permissions
+	}
+	return g.Owner != "" && g.Owner == user || manages(permissions)
+}
+
+// manages tells whether permissions are those of somebody to be trusted with a place.
+func manages(permissions bitset) bool {
+	return permissions&(discordgo.PermissionManageMessages|discordgo.PermissionManageGuild|discordgo.PermissionAdministrator) != 0
+}
+
+// conversation is the name of the conversation that a place is.
+func (p place) conversation(id string) string {
+	name := channel.Place{Door: Name, Server: p.Guild, Channel: id}
+	switch {
+	case p.Guild == "":
+		name.Server = channel.DirectServer
+	case p.Parent != "":
+		name.Channel, name.Thread = p.Parent, id
+	}
+	return name.String()
+}

@@ -1,0 +1,135 @@
+// What was missed between two sessions is found here, and read by the conversations.
+
+package discord
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"cairn/channel"
+)
+
+// gaps are the conversations that may have missed messages since the last session
+// ended, until it is known whether they did.
+type gaps struct {
+	mu   sync.Mutex        // guards everything below
+	open map[string]string // the id after which the gap begins, by conversation; empty: not known
+	been bool              // the bot was here before, in this process or an earlier one
+}
+
+func newGaps() *gaps { return &gaps{open: make(map[string]string)} }
+
+func (g *gaps) set(all []channel.Gap) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(g.open)
+	for _, gap := range all {
+		g.open[gap.Conversation] = gap.After
+	}
+	g.been = g.been || len(all) > 0
+}
+
+// take removes a gap.
+func (g *gaps) take(conversation string) (after string, open bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	after, open = g.open[conversation]
+	delete(g.open, conversation)
+	return after, open
+}
+
+func (g *gaps) has(conversation string) (open, been bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, open = g.open[conversation]
+	return open, g.been
+}
+
+// ready begins a new session: whatever was said since the last one has to be read from
+// history. That is on disk before any event is handed on.
+func (d *Discord) ready(r readyData) error {
+	d.atlas.greet(r.User, or(r.Application.ID, r.User.ID))
+	ctx := d.work.context()
+	limited, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	var all []channel.Gap
+	stored := false
+	d.insist(limited, func() (err error) {
+		all, err = d.hub.Away(limited, Name)
+		stored = err == nil
+		return err
+	})
+	if !stored {
+		return errors.New("the absence could not be noted")
+	}
+	d.gaps.set(all)
+	d.link.over()
+	d.log.Info("connected to Discord", "as", r.User.Username)
+	for _, gap := range all { // the gateway does not tell of them before somebody writes
+		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
+			d.lanes.add(p.Channel, d.work.lane, func() { d.fillGap(ctx, gap.Conversation) })
+		}
+	}
+	if d.registered.CompareAndSwap(false, true) {
+		d.work.start(d.register)
+	}
+	return nil
+}
+
+// arrived takes a server with its channels and threads, at the begin of a session or
+// after an outage.
+func (d *Discord) arrived(g guildData) {
+	if g.Unavailable {
+		return
+	}
+	drawn, before := d.atlas.addGuild(g)
+	for _, c := range drawn {
+		d.compare(c, before[c.ID])
+	}
+}
+
+// compare finds out whether a place missed messages. known is the newest that this
+// process saw there.
+func (d *Discord) compare(c channelData, known string) {
+	p, _ := d.atlas.place(c.ID)
+	if p.Hidden || p.Silent {
+		return
+	}
+	name := p.conversation(c.ID)
+	open, been := d.gaps.has(name)
+	horizon := idAt(time.Now().Add(-d.o.CatchUp))
+	switch {
+	case open:
+		d.lanes.add(c.ID, d.work.lane, func() { d.fillOrClose(d.work.context(), name, c.LastID) })
+	case known != "" && newer(c.LastID, known):
+		d.lanes.add(c.ID, d.work.lane, func() { d.catchUp(d.work.context(), name, known) })
+	case known == "" && been && newer(c.LastID, horizon):
+		d.lanes.add(c.ID, d.work.lane, func() { d.catchUp(d.work.context(), name, horizon) })
+	}
+}
+
+// fillGap has a conversation read its gap, if it has one.
+func (d *Discord) fillGap(ctx context.Context, name string) {
+	if after, open := d.gaps.take(name); open {
+		d.catchUp(ctx, name, after)
+	}
+}
+
+// fillOrClose does so only if something was said since.
+func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
+	after, open := d.gaps.take(name)
+	switch {
+	case !open:
+	case after != "" && !newer(last, after):
+		d.insist(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
+	default:
+		d.catchUp(ctx, name, after)
+	}
+}
+
+func (d *Discord) catchUp(ctx context.Context, name, after string) {
+	after = or(after, idAt(time.Now().Add(-d.o.CatchUp)))
+	d.insist(ctx, func() error { return d.hub.CatchUp(ctx, name, after) })
+}

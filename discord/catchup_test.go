@@ -1,0 +1,169 @@
+// After an absence: what was missed is read, in order, and nothing that was not.
+
+package discord
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/discord/discordtest"
+)
+
+func TestAFreshBotReadsNoOldMessages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	r.ask(r.square, "before it came")
+	r.start()
+	other := r.Channel(r.guild.ID, "other").ID
+	r.ask(other, "now")
+	r.answers(other, 1)
+	if n := len(r.Requests("GET /channels/" + r.square + "/messages")); n != 0 || len(r.sent(r.square)) != 0 {
+		t.Errorf("it read the old channel %d times, and answered %+v", n, r.sent(r.square))
+	}
+}
+
+func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	quiet, fresh, hidden := r.Channel(r.guild.ID, "quiet").ID, r.Channel(r.guild.ID, "fresh").ID, r.Channel(r.guild.ID, "hidden").ID
+	thread := r.Thread(r.square, r.ann.ID, "plans").ID
+	direct := r.Direct(r.ann.ID).ID
+	r.start()
+	for _, place := range []string{r.square, quiet, thread} {
+		r.ask(place, "before")
+		r.answers(place, 1)
+	}
+	r.Say(direct, r.ann.ID, "before")
+	r.answers(direct, 1)
+	r.Say(quiet, r.ann.ID, "the last word")
+	r.heard(r.place(quiet), 2)
+	r.stop()
+
+	for i := range 150 { // more than a page
+		r.Say(r.square, r.ann.ID, fmt.Sprint("while away ", i))
+	}
+	r.ask(r.square, "while away")
+	r.Say(thread, r.ann.ID, "while away, in the thread") // where it answers unasked
+	r.Say(direct, r.ann.ID, "while away")
+	r.ask(fresh, "while away, where it never spoke")
+	r.Deny(hidden, discordtest.PermissionViewChannel)
+	r.ask(hidden, "where it may not read")
+	looked := len(r.Requests("GET /channels/" + quiet + "/messages"))
+	r.restart()
+
+	for place, want := range map[string]string{
+		r.square: "echo: while away", thread: "echo: while away, in the thread", direct: "echo: while away",
+	} {
+		if got := r.answers(place, 2); got[1] != want {
+			t.Errorf("it answered %q, want %q", got[1], want)
+		}
+	}
+	if got := r.answers(fresh, 1); got[0] != "echo: while away, where it never spoke" {
+		t.Errorf("it answered %q", got)
+	}
+	said := r.heard(r.place(r.square), 152)
+	for i, m := range said[1:151] {
+		if want := fmt.Sprint("while away ", i); m.Text != want {
+			t.Fatalf("message %d is %q, want %q", i, m.Text, want)
+		}
+	}
+	if n := len(r.Requests("GET /channels/" + quiet + "/messages")); n != looked {
+		t.Error("it read the history of a channel in which nothing was said")
+	}
+}
+
+func TestMessagesDuringTheCatchUpKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.ask(r.square, "before")
+	r.answers(r.square, 1)
+	r.stop()
+	for i := range 5 {
+		r.Say(r.square, r.ann.ID, fmt.Sprint("missed ", i))
+	}
+	r.Fail(discordtest.Fault{Route: "GET /channels/" + r.square + "/messages", Delay: 500 * time.Millisecond})
+	r.start()
+	r.ask(r.square, "now")
+	r.answers(r.square, 2)
+	var texts []string
+	for _, m := range r.heard(r.place(r.square), 7) {
+		texts = append(texts, m.Text)
+	}
+	if got := strings.Join(texts, ", "); got != "before, missed 0, missed 1, missed 2, missed 3, missed 4, now" {
+		t.Errorf("it heard %s", got)
+	}
+}
+
+func TestAnOutageOfAServerIsReadUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.ask(r.square, "before")
+	r.answers(r.square, 1)
+	r.Dispatch("GUILD_DELETE", map[string]any{"id": r.guild.ID, "unavailable": true})
+	r.Drop(1)
+	m := r.ask(r.square, "during the outage")
+	r.Dispatch("GUILD_CREATE", map[string]any{
+		"id": r.guild.ID, "roles": []any{}, "channels": []any{map[string]any{"id": r.square, "type": 0, "name": "square", "last_message_id": m.ID}},
+	})
+	if got := r.answers(r.square, 2); got[1] != "echo: during the outage" {
+		t.Errorf("it answered %q", got)
+	}
+}
+
+func TestALaneThatIsFullReadsTheRestFromHistory(t *testing.T) {
+	ran := make(chan string, 10)
+	l := newLanes()
+	begin := func(run func()) bool { go run(); return true }
+	gate := make(chan struct{})
+	l.add("a", begin, func() { <-gate })
+	for range maxLane + 5 { // one may have been taken off already
+		l.offer("a", begin, func() {}, func() { ran <- "from history" })
+	}
+	l.add("a", begin, func() { ran <- "a deletion" })
+	close(gate)
+	if first, second := <-ran, <-ran; first != "from history" || second != "a deletion" {
+		t.Errorf("it ran %q, then %q", first, second)
+	}
+	l.offer("a", begin, func() { ran <- "a message" }, nil)
+	if got := <-ran; got != "a message" {
+		t.Errorf("then it ran %q", got)
+	}
+}
+
+func TestHistoryGivesPages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	var ids []string
+	for i := range 7 {
+		ids = append(ids, r.Say(r.square, r.ann.ID, fmt.Sprint(i)).ID)
+	}
+	r.ask(r.square, "/help") // a command is not part of it
+	r.start()
+	texts := func(said []channel.Inbound) (all []string) {
+		for _, m := range said {
+			all = append(all, m.Text)
+		}
+		return all
+	}
+	for _, c := range []struct {
+		after, before string
+		limit         int
+		want          string
+		last          string
+		more          bool
+	}{
+		{after: ids[0], limit: 3, want: "1 2 3", last: ids[3], more: true},
+		{after: ids[3], limit: 10, want: "4 5 6"},
+		{before: ids[3], limit: 2, want: "1 2", last: ids[1], more: true},
+		{before: ids[2], limit: 5, want: "0 1", last: ids[0]},
+		{after: before(ids[5]), limit: 1, want: "5", last: ids[5], more: true},
+	} {
+		said, last, more, err := r.door.History(r.ctx, r.place(r.square), c.after, c.before, c.limit)
+		if got := strings.Join(texts(said), " "); err != nil || got != c.want || more != c.more || c.last != "" && last != c.last {
+			t.Errorf("after %q before %q: %q, last %s, more %v, %v; want %+v", c.after, c.before, got, last, more, err, c)
+		}
+	}
+}

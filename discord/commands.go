@@ -1,0 +1,74 @@
+// The slash commands, as channel declares them, made known to Discord.
+
+package discord
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/channel"
+)
+
+// register makes the commands known to Discord, all of them, in place of what was known
+// before: what is declared in channel is what people see.
+func (d *Discord) register(ctx context.Context) {
+	_, app := d.atlas.self()
+	trouble := incident{log: d.log, failed: "the slash commands cannot be registered yet", mends: "the slash commands are registered"}
+	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, 10*time.Minute) {
+		err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
+		if err == nil {
+			trouble.over()
+			return
+		}
+		if ctx.Err() == nil {
+			trouble.is(err)
+		}
+		if errors.Is(err, channel.ErrGone) {
+			return // it would be refused again
+		}
+		_ = sleep(ctx, pause) // its error ends the loop
+	}
+}
+
+func slashCommands() []*discordgo.ApplicationCommand {
+	commands := []*discordgo.ApplicationCommand{}
+	for _, c := range channel.Commands {
+		known := &discordgo.ApplicationCommand{Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: short(c.Help, 100)}
+		for _, a := range c.Args {
+			option := &discordgo.ApplicationCommandOption{
+				Type: discordgo.ApplicationCommandOptionString, Name: a.Name, Description: short(a.Help, 100),
+				Required: a.Required, Autocomplete: a.Suggests,
+			}
+			if a.Number {
+				one := 1.0
+				option.Type, option.MinValue = discordgo.ApplicationCommandOptionInteger, &one
+			}
+			known.Options = append(known.Options, option)
+		}
+		commands = append(commands, known)
+	}
+	return commands
+}
+
+// short cuts a text to at most so many characters.
+func short(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// declared finds a command by its name.
+func declared(name string) (channel.Command, bool) {
+	for _, c := range channel.Commands {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return channel.Command{}, false
+}

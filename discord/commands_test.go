@@ -1,0 +1,295 @@
+// Slash commands, buttons, suggestions, and commands that are written as messages.
+
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/discord/discordtest"
+	"cairn/llm"
+)
+
+// registered waits for the slash commands.
+func (r *rig) registered() *rig {
+	r.t.Helper()
+	r.until("the commands", func() bool { return len(r.Commands("")) > 0 })
+	return r
+}
+
+// answered waits until an interaction's answer says something.
+func (r *rig) answered(i discordtest.Interaction) discordtest.Interaction {
+	r.t.Helper()
+	r.until("the answer", func() bool { a := r.Interaction(i.ID); return a.Answer != nil && a.Answer.Content != "" })
+	return r.Interaction(i.ID)
+}
+
+func with(name string, value any) discordtest.Option {
+	return discordtest.Option{Name: name, Value: value}
+}
+
+func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	r.Fail(discordtest.Fault{Route: "PUT /applications/*/commands", Status: 503, Times: 2})
+	r.start().registered()
+	known := r.Commands("")
+	if len(known) != len(channel.Commands) {
+		t.Errorf("%d commands are known, %d declared", len(known), len(channel.Commands))
+	}
+	for i, c := range channel.Commands {
+		if known[i].Name != c.Name || known[i].Description != c.Help || len(known[i].Options) != len(c.Args) {
+			t.Errorf("%+v is known as %+v", c, known[i])
+		}
+		for j, a := range c.Args {
+			o := known[i].Options[j]
+			if o.Name != a.Name || o.Required != a.Required || o.Autocomplete != a.Suggests || (o.Type == 4) != a.Number || (o.Type == 3) == a.Number {
+				t.Errorf("/%s: %+v is known as %+v", c.Name, a, o)
+			}
+		}
+	}
+	r.Invalidate(false)
+	r.until("another session", func() bool { all := r.Connections(); return len(all) == 2 && all[1].Heartbeats > 0 })
+	if n := len(r.Requests("PUT /applications/*/commands")); n != 3 {
+		t.Errorf("they were registered with %d requests, want 3", n)
+	}
+}
+
+func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start().registered()
+	i := r.answered(r.Slash(r.square, r.ann.ID, "remember", with("text", "the standup is at 9:30")))
+	if !strings.Contains(i.Answer.Content, "as memory 1") || !i.Ephemeral || i.Callback != discordtest.CallbackDeferred {
+		t.Errorf("it answered %+v: %+v", i, i.Answer)
+	}
+	i = r.answered(r.Slash(r.square, r.ann.ID, "memories"))
+	if !strings.Contains(i.Answer.Content, "the standup is at 9:30") {
+		t.Errorf("it answered %q", i.Answer.Content)
+	}
+	i = r.answered(r.Slash(r.square, r.ann.ID, "stop"))
+	if i.Ephemeral || i.Answer.Content != "There is nothing to stop." {
+		t.Errorf("/stop, which concerns all: %+v, %+v", i, i.Answer)
+	}
+	direct := r.Direct(r.ann.ID).ID
+	i = r.answered(r.Slash(direct, r.ann.ID, "compact")) // alone with the bot she manages the place
+	if strings.Contains(i.Answer.Content, "those who manage") || i.Answer.Content == notNow {
+		t.Errorf("it answered %q", i.Answer.Content)
+	}
+}
+
+func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	ben, eve := r.User("ben"), r.User("eve")
+	guild := r.Guild("elsewhere", r.ann, ben, eve)
+	place := r.Channel(guild.ID, "lobby").ID
+	mods := r.Role(guild.ID, "mods", fmt.Sprint(1<<13))
+	r.Permit(guild.ID, ben.ID, "Ben", fmt.Sprint(1<<13), mods.ID)
+	r.start().registered()
+	const refused = "those who manage this place"
+	if i := r.answered(r.Slash(place, eve.ID, "compact")); !strings.Contains(i.Answer.Content, refused) {
+		t.Errorf("eve was answered %q", i.Answer.Content)
+	}
+	if i := r.answered(r.Slash(place, ben.ID, "compact")); strings.Contains(i.Answer.Content, refused) {
+		t.Errorf("ben was answered %q", i.Answer.Content)
+	}
+	say := func(u discordtest.User) discordtest.Message { return r.Say(place, u.ID, "<@"+r.Bot.ID+"> /compact") }
+	say(eve)
+	if got := r.answers(place, 1); !strings.Contains(got[0], refused) {
+		t.Errorf("eve was answered %q", got[0])
+	}
+	say(ben)
+	if got := r.answers(place, 2); strings.Contains(got[1], refused) {
+		t.Errorf("ben was answered %q", got[1])
+	}
+}
+
+func TestWhoIsNotHeardIsToldSoAndNobodyElse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	r.rules.Access = map[string]channel.Access{Name: {Deny: []string{r.ann.ID}}}
+	r.start().registered()
+	if i := r.answered(r.Slash(r.square, r.ann.ID, "help")); i.Answer.Content != notHere || !i.Ephemeral {
+		t.Errorf("it answered %+v", i.Answer)
+	}
+	i := r.Slash(r.square, r.ann.ID, "stop")
+	r.until("the answer", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
+	if m := r.Interaction(i.ID).Followups[0]; m.Content != notHere || m.Flags&discordtest.FlagEphemeral == 0 {
+		t.Errorf("it answered %+v", m)
+	}
+	r.ask(r.square, "/help")
+	r.ask(r.square, "hello")
+	if i := r.answered(r.Slash(r.square, r.ann.ID, "context")); i.Answer.Content != notHere {
+		t.Errorf("it answered %+v", i.Answer)
+	}
+	if s := r.sent(r.square); len(s) != 0 {
+		t.Errorf("it said %+v for all to see", s)
+	}
+}
+
+func TestACommandIsAnsweredWhileItsLaneIsBusy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{AnswerWithin: 3 * time.Second}).start().registered()
+	gate := make(chan struct{})
+	r.door.lanes.add(r.square, r.door.work.lane, func() { <-gate })
+	i := r.answered(r.Slash(r.square, r.ann.ID, "help"))
+	close(gate)
+	if !strings.Contains(i.Answer.Content, "/compact") {
+		t.Errorf("it answered %q", i.Answer.Content)
+	}
+}
+
+func TestLongListsHavePages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start().registered()
+	for i := range 25 {
+		if _, _, err := r.hub.Run(r.ctx, r.place(r.square), channel.Person{ID: r.ann.ID, Name: "ann"}, fmt.Sprintf("/remember fact number %d is %s", i, strings.Repeat("very ", 30))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i := r.answered(r.Slash(r.square, r.ann.ID, "memories", with("query", "fact")))
+	buttons := func(m *discordtest.Message) (all []button) {
+		for _, raw := range m.Components {
+			var row row
+			if err := json.Unmarshal(raw, &row); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, row.Components...)
+		}
+		return all
+	}
+	first := buttons(i.Answer)
+	if len(first) != 2 || !first[0].Disabled || first[1].Disabled || !strings.Contains(i.Answer.Content, "(page 1 of 3)") {
+		t.Fatalf("the first page: %q, %+v", i.Answer.Content, first)
+	}
+	page := r.answered(r.Click(r.square, r.ann.ID, i.Answer.ID, first[1].CustomID))
+	r.until("the second page", func() bool { return strings.Contains(r.Interaction(page.ID).Answer.Content, "(page 2 of 3)") })
+	second := buttons(r.Interaction(page.ID).Answer)
+	page = r.Click(r.square, r.ann.ID, i.Answer.ID, second[1].CustomID)
+	r.until("the third page", func() bool { return strings.Contains(r.Interaction(i.ID).Answer.Content, "(page 3 of 3)") })
+	third := buttons(r.Interaction(i.ID).Answer)
+	if third[0].Disabled || !third[1].Disabled {
+		t.Errorf("the buttons of the last page are %+v", third)
+	}
+}
+
+func TestAListThatIsForgottenIsSaidToBe(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start().registered()
+	long := "/memories " + strings.Repeat("a long query ", 20)
+	id := r.door.pages.customID(long, 1)
+	if line, page, ok := r.door.pages.read(id); !ok || line != long || page != 1 || len(id) > maxCustomID {
+		t.Errorf("the button %q leads to %q, %d, %v", id, line, page, ok)
+	}
+	s := plain("a list")
+	s.Components = []row{{Type: 1, Components: []button{r.door.leaf("Next", long, 1, false)}}}
+	var made message
+	err := r.door.rest.do(r.ctx, call{method: "POST", path: "/channels/" + r.square + "/messages", body: s, into: &made})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.door.pages = newPages() // as after a restart
+	i := r.answered(r.Click(r.square, r.ann.ID, made.ID, id))
+	if i.Answer.Content != forgotten || !i.Ephemeral {
+		t.Errorf("it answered %+v", i.Answer)
+	}
+}
+
+func TestWhatSomebodyTypesIsCompleted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start().registered()
+	if i := r.answered(r.Slash(r.square, r.ann.ID, "remember", with("text", "tea is green"))); i.Answer.Content == notNow {
+		t.Fatal(i.Answer.Content)
+	}
+	look := r.Autocomplete(r.square, r.ann.ID, "forget", discordtest.Option{Name: "number", Type: 4, Value: "tea", Focused: true})
+	r.until("the choices", func() bool { return !r.Interaction(look.ID).Answered.IsZero() })
+	choices := r.Interaction(look.ID).Choices
+	if len(choices) != 1 || string(choices[0].Value) != "1" || !strings.Contains(choices[0].Name, "tea is green") {
+		t.Errorf("the choices are %+v", choices)
+	}
+	look = r.Autocomplete(r.square, r.ann.ID, "forget", discordtest.Option{Name: "number", Type: 4, Value: "nothing like it", Focused: true})
+	r.until("the answer without choices", func() bool { return !r.Interaction(look.ID).Answered.IsZero() })
+}
+
+func TestTheEndOfWhatACommandBeganReplacesItsAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start().registered()
+	direct := r.Direct(r.ann.ID).ID
+	for i := range 12 {
+		r.Say(direct, r.ann.ID, fmt.Sprint("a message to be summed up, number ", i, " ", strings.Repeat("words and more words ", 40)))
+		r.answers(direct, i+1)
+	}
+	i := r.Slash(direct, r.ann.ID, "compact")
+	r.until("the end of the compaction", func() bool {
+		a := r.Interaction(i.ID).Answer
+		return a != nil && strings.HasPrefix(a.Content, "Summed up")
+	})
+	r.Say(direct, r.ann.ID, "/compact")
+	r.until("an answer to the written command", func() bool { return len(r.sent(direct)) == 13 })
+}
+
+func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	m := r.ask(r.square, "/remember the door is blue")
+	r.Repeat(1)
+	if got := r.answers(r.square, 1); !strings.Contains(got[0], "as memory 1") {
+		t.Errorf("it answered %q", got)
+	}
+	if to := r.sent(r.square)[0].Reference; to == nil || to.MessageID != m.ID {
+		t.Errorf("the answer refers to %+v", to)
+	}
+	r.ask(r.square, "/etc/passwd is a path")
+	if got := r.answers(r.square, 2); got[1] != "echo: /etc/passwd is a path" {
+		t.Errorf("it answered %q", got)
+	}
+	r.ask(r.square, "/help@otherbot")
+	if got := r.answers(r.square, 3); got[2] != "echo: /help@otherbot" {
+		t.Errorf("it answered %q", got)
+	}
+	if said := r.heard(r.place(r.square), 2); len(said) != 2 {
+		t.Errorf("the transcript has %+v", said)
+	}
+}
+
+func TestAnInteractionThatComesTwiceIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start().registered()
+	i := r.Slash(r.square, r.ann.ID, "remember", with("text", "once"))
+	r.Repeat(1)
+	r.answered(i)
+	r.answered(r.Slash(r.square, r.ann.ID, "help"))
+	if n := len(r.Requests("POST /interactions/" + i.ID + "/*/callback")); n != 1 {
+		t.Errorf("it was answered %d times", n)
+	}
+}
+
+func TestACallbackWhoseAnswerIsLostCounts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start().registered()
+	r.Fail(discordtest.Fault{Route: "POST /interactions/*/*/callback", Status: 502, Done: true})
+	if i := r.answered(r.Slash(r.square, r.ann.ID, "help")); !strings.Contains(i.Answer.Content, "/compact") {
+		t.Errorf("it answered %q", i.Answer.Content)
+	}
+}
+
+func TestACommandStopsTheAnswerThatIsBeingWritten(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	r.model.Func = func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	}
+	r.start().registered()
+	r.ask(r.square, "think")
+	r.until("the bot to type", func() bool { return len(r.Requests("POST /channels/*/typing")) > 0 })
+	if i := r.answered(r.Slash(r.square, r.ann.ID, "stop")); i.Answer.Content != "Stopped." {
+		t.Errorf("it answered %q", i.Answer.Content)
+	}
+	r.idle(r.place(r.square))
+}

@@ -1,0 +1,127 @@
+// Package discord is the door to Discord: its gateway brings what people say, its
+// REST API takes what the bot answers.
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"cairn/channel"
+)
+
+// Name is the first part of the names of Discord's conversations.
+const Name = "discord"
+
+// DefaultCatchUp is how far back the door looks in channels nothing is known of.
+const DefaultCatchUp = time.Hour
+
+// Discord is the door. Its methods are safe for concurrent use.
+type Discord struct {
+	o       Options
+	log     *slog.Logger
+	rest    *rest
+	atlas   *atlas
+	lanes   *lanes
+	work    *group
+	gaps    *gaps
+	pace    *pace
+	pages   *pages
+	seen    *once     // interactions and commands that were taken
+	started time.Time // replies to older messages may have been begun by an earlier process
+
+	link incident // the connection to the gateway
+	disk incident // messages that could not be stored
+
+	registered atomic.Bool // the commands are, or are being
+
+	identifyEvery time.Duration // between two new sessions, 5 s and a little; shorter in tests
+	firstPause    time.Duration // before the first new attempt to connect; shorter in tests
+	openTimeout   time.Duration // from the dial to READY; shorter in tests
+	firstShown    time.Duration // from the first words to the first message; shorter in tests
+	hub           *channel.Hub  // set by Run, before anything that uses it starts
+}
+
+var (
+	_ channel.Door      = (*Discord)(nil)
+	_ channel.Completer = (*Discord)(nil)
+	_ channel.Historian = (*Discord)(nil)
+)
+
+// New returns the door that o describes. It starts nothing. The error says what
+// cannot be right.
+func New(o Options) (*Discord, error) {
+	o.Token = strings.TrimPrefix(strings.TrimSpace(o.Token), "Bot ")
+	if o.Token == "" || strings.ContainsAny(o.Token, " \t\r\n") {
+		return nil, errors.New("DISCORD_TOKEN is no bot token: copy it from https://discord.com/developers/applications → your application → Bot → Reset Token")
+	}
+	base, err := root(o.APIBase)
+	if err != nil {
+		return nil, err
+	}
+	if o.CatchUp == 0 {
+		o.CatchUp = DefaultCatchUp
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	log := o.Log.With("door", Name)
+	return &Discord{
+		o: o, log: log, rest: newREST(base, o.Token), atlas: newAtlas(), lanes: newLanes(), work: new(group), gaps: newGaps(),
+		pace: newPace(), pages: newPages(), seen: newOnce(), started: time.Now(), identifyEvery: 5500 * time.Millisecond, firstPause: time.Second, openTimeout: openTimeout, firstShown: firstShown,
+		link: incident{log: log, failed: "Discord cannot be reached; it is tried again and again", mends: "Discord is reached again"},
+		disk: incident{log: log, failed: "messages cannot be stored; they wait", mends: "messages are stored again"},
+	}, nil
+}
+
+// version is the end of an API's root as some people write it.
+var version = regexp.MustCompile(`/api(/v\d+)?$`)
+
+// root checks the root of the API and returns it without what follows the host.
+func root(base string) (string, error) {
+	if base == "" {
+		return "https://discord.com", nil
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
+		return "", errors.New(`api_base under [discord] is no address of a server: write it as "http://localhost:8080"`)
+	}
+	return version.ReplaceAllString(strings.TrimRight(base, "/"), ""), nil
+}
+
+// Name is "discord".
+func (d *Discord) Name() string { return Name }
+
+// Run talks until ctx is done, and returns nil then, or an error in words about
+// what only a person can mend. Everything it started has ended when it returns.
+func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
+	d.hub = hub
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !d.work.open(ctx) {
+		return errors.New("the door to Discord was opened before")
+	}
+	err := d.supervise(ctx)
+	cancel()
+	d.work.close()
+	d.rest.client.CloseIdleConnections()
+	if err != nil {
+		return fmt.Errorf("Discord: %w", err) //nolint:staticcheck // a name
+	}
+	return nil
+}
+
+// target is the id of the channel or thread that a conversation is.
+func target(conversation string) string {
+	p := channel.ParsePlace(conversation)
+	if p.Thread != "" {
+		return p.Thread
+	}
+	return p.Channel
+}

@@ -1,0 +1,246 @@
+// Events of the gateway, each handed on to the lane of its channel, and what the lane
+// does with it.
+
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"cairn/channel"
+)
+
+// event takes one event of the gateway. Events come one after the other, and the next
+// waits for this: it only hands on. With an error the connection is of no use.
+func (d *Discord) event(name string, data json.RawMessage) error {
+	defer func() {
+		if p := recover(); p != nil { // in the library's goroutine it would end the program
+			d.log.Error("an event could not be handled", "event", name, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	switch name {
+	case "READY":
+		return d.ready(read[readyData](data))
+	case "RESUMED":
+		d.link.over()
+	case "MESSAGE_CREATE":
+		d.created(read[message](data))
+	case "MESSAGE_UPDATE":
+		d.updated(read[message](data))
+	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
+		d.deleted(read[deletion](data))
+	case "INTERACTION_CREATE":
+		d.interacted(read[interaction](data))
+	default:
+		d.drawn(name, data)
+	}
+	return nil
+}
+
+// drawn takes an event that tells where things are.
+func (d *Discord) drawn(name string, data json.RawMessage) {
+	switch name {
+	case "GUILD_CREATE":
+		d.arrived(read[guildData](data))
+	case "GUILD_DELETE":
+		if g := read[guildData](data); !g.Unavailable { // else it comes back
+			d.atlas.removeGuild(g.ID)
+		}
+	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_UPDATE":
+		d.atlas.add(read[channelData](data))
+	case "THREAD_CREATE":
+		c := read[channelData](data)
+		d.atlas.add(c)
+		d.compare(c, "")
+	case "CHANNEL_DELETE", "THREAD_DELETE":
+		d.atlas.remove(read[channelData](data).ID)
+	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
+		sync := read[guildData](data)
+		var of struct {
+			GuildID string `json:"guild_id"`
+		}
+		_ = decode(data, &of)
+		for _, c := range sync.Threads {
+			c.GuildID = or(c.GuildID, of.GuildID)
+			d.atlas.add(c)
+		}
+	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
+		r := read[roleEvent](data)
+		r.Role.ID = or(r.Role.ID, r.RoleID)
+		d.atlas.setRole(r.GuildID, r.Role)
+	case "GUILD_MEMBER_UPDATE":
+		m := read[memberEvent](data)
+		if me, _ := d.atlas.self(); m.User != nil && m.User.ID == me.ID {
+			d.atlas.setMine(m.GuildID, m.Roles)
+		}
+	}
+}
+
+type readyData struct {
+	User        user `json:"user"`
+	Application struct {
+		ID string `json:"id"`
+	} `json:"application"`
+}
+
+type roleEvent struct {
+	GuildID string   `json:"guild_id"`
+	RoleID  string   `json:"role_id"` // of one that is gone
+	Role    roleData `json:"role"`
+}
+
+type memberEvent struct {
+	GuildID string   `json:"guild_id"`
+	User    *user    `json:"user"`
+	Roles   []string `json:"roles"`
+}
+
+type deletion struct {
+	ChannelID string   `json:"channel_id"`
+	GuildID   string   `json:"guild_id"`
+	ID        string   `json:"id"`
+	IDs       []string `json:"ids"`
+}
+
+// read decodes what an event brings, as far as it is what it should be.
+func read[T any](data json.RawMessage) (v T) {
+	_ = decode(data, &v) // what is missing is empty
+	return v
+}
+
+// created takes a new message.
+func (d *Discord) created(m message) {
+	d.atlas.spoken(m.ChannelID, m.ID)
+	me, _ := d.atlas.self()
+	if m.Author == nil || m.Author.ID == me.ID || !m.said() {
+		return
+	}
+	d.lanes.offer(m.ChannelID, d.work.lane, func() { d.take(m) }, func() { d.recall(m) })
+}
+
+// take delivers a message, in the lane of its channel.
+func (d *Discord) take(m message) {
+	ctx := d.work.context()
+	p := d.locate(ctx, m.ChannelID, m.GuildID)
+	name := p.conversation(m.ChannelID)
+	d.fillGap(ctx, name)
+	in, ok := d.inbound(m, p)
+	if !ok {
+		return
+	}
+	if command(in) {
+		if d.seen.first(in.ID) {
+			d.work.start(func(ctx context.Context) { d.runText(ctx, name, m, in) })
+		}
+		return
+	}
+	d.insist(ctx, func() error {
+		_, err := d.hub.Deliver(ctx, name, in)
+		return err
+	})
+}
+
+// command tells whether a message is one that the bot itself answers, not the model.
+func command(in channel.Inbound) bool {
+	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
+}
+
+// recall has messages read from history that a lane had no room for.
+func (d *Discord) recall(m message) {
+	ctx := d.work.context()
+	p := d.locate(ctx, m.ChannelID, m.GuildID)
+	d.insist(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
+}
+
+// updated takes an edit. Updates come for previews of links too, and from some servers
+// without what did not change.
+func (d *Discord) updated(m message) {
+	me, _ := d.atlas.self()
+	if m.ID == "" || m.Edited == "" || m.Content == nil || m.Author != nil && m.Author.ID == me.ID {
+		return
+	}
+	d.lanes.add(m.ChannelID, d.work.lane, func() { d.edit(m) })
+}
+
+func (d *Discord) edit(m message) {
+	ctx := d.work.context()
+	p := d.locate(ctx, m.ChannelID, m.GuildID)
+	if m.Author == nil || m.Attachments == nil {
+		whole, err := d.messageBy(ctx, m.ChannelID, m.ID)
+		if err != nil || whole.Author == nil {
+			d.log.Debug("an edit could not be read", "message", m.ID, "error", err)
+			return
+		}
+		m = whole
+	}
+	in, ok := d.inbound(m, p)
+	if !ok {
+		return
+	}
+	if t, err := time.Parse(time.RFC3339, m.Edited); err == nil {
+		in.Time = t
+	}
+	name := p.conversation(m.ChannelID)
+	if in.Incomplete { // what cannot be had stays described
+		in, _ = d.Complete(ctx, name, in)
+	}
+	d.insist(ctx, func() error { return d.hub.Edit(ctx, name, in) })
+}
+
+// deleted takes deletions.
+func (d *Discord) deleted(e deletion) {
+	if e.ID != "" {
+		e.IDs = append(e.IDs, e.ID)
+	}
+	if len(e.IDs) == 0 {
+		return
+	}
+	d.lanes.add(e.ChannelID, d.work.lane, func() {
+		ctx := d.work.context()
+		name := d.locate(ctx, e.ChannelID, e.GuildID).conversation(e.ChannelID)
+		d.insist(ctx, func() error { return d.hub.Delete(ctx, name, e.IDs...) })
+	})
+}
+
+// insist does what the hub has to store until it is stored. Only this channel waits.
+func (d *Discord) insist(ctx context.Context, do func() error) {
+	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, time.Minute) {
+		err := do()
+		switch {
+		case err == nil:
+			d.disk.over()
+			return
+		case errors.Is(err, channel.ErrRefused), errors.Is(err, channel.ErrClosed), ctx.Err() != nil:
+			return
+		}
+		d.disk.is(err)
+		_ = sleep(ctx, pause) // its error ends the loop
+	}
+}
+
+// locate finds a place, if need be by asking. A thread that is not known may have been
+// asleep when the bot came.
+func (d *Discord) locate(ctx context.Context, id, guild string) place {
+	p, known := d.atlas.place(id)
+	if known {
+		return p
+	}
+	if guild == "" {
+		return place{}
+	}
+	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+		var c channelData
+		err := d.rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &c})
+		switch {
+		case err == nil && c.ID == id:
+			c.GuildID = guild
+			return d.atlas.add(c)
+		case err == nil, errors.Is(err, channel.ErrGone), ctx.Err() != nil:
+			return place{Guild: guild}
+		}
+		_ = sleep(ctx, pause) // its error ends the loop
+	}
+}

@@ -1,0 +1,99 @@
+// Files: what is read, what is only described, and what is left alone.
+
+package discord
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/discord/discordtest"
+)
+
+func TestFilesAreReadOrDescribed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	r.opts.AttachmentTokens, r.opts.Pictures = 100, true
+	r.start()
+	png := []byte("\x89PNG\r\n\x1a\nnot much of a picture")
+	huge := bytes.Repeat([]byte("x"), maxTextFile+1)
+	r.Fail(discordtest.Fault{Route: "GET /attachments/*/*/*", Status: 503})
+	r.Post(r.square, r.ann.ID, discordtest.Post{Content: "<@" + r.Bot.ID + "> look", Files: []discordtest.File{
+		{Name: "notes.txt", ContentType: "text/plain; charset=utf-8", Data: []byte("the plan is simple")},
+		{Name: "main.go", Data: []byte("package main")},
+		{Name: "cat.png", ContentType: "image/png", Data: png},
+		{Name: "huge.log", ContentType: "text/plain", Data: huge},
+		{Name: "song.mp3", ContentType: "audio/mpeg", Data: []byte("la la")},
+	}})
+	r.answers(r.square, 1)
+	files := r.heard(r.place(r.square), 1)[0].Attachments
+	if len(files) != 5 {
+		t.Fatalf("it heard of %d files: %+v", len(files), files)
+	}
+	if files[0].Text != "the plan is simple" || files[1].Text != "package main" {
+		t.Errorf("the text files: %+v", files[:2])
+	}
+	if files[2].File == 0 || files[2].Kind != "image" {
+		t.Errorf("the picture: %+v", files[2])
+	}
+	if files[3].Text != "" || files[3].Size != int64(len(huge)) || files[4].Kind != "audio" || files[4].Name != "song.mp3" {
+		t.Errorf("what is only described: %+v", files[3:])
+	}
+}
+
+func TestThePicturesAndTextsOfOneMessageAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	r.opts.AttachmentTokens, r.opts.Pictures = 60, true
+	r.open()
+	files := []discordtest.File{
+		{Name: "a.txt", ContentType: "text/plain", Data: []byte(strings.Repeat("alpha ", 500))},
+		{Name: "b.txt", ContentType: "text/plain", Data: []byte(strings.Repeat("beta ", 500))},
+	}
+	for range maxPictures + 1 {
+		files = append(files, discordtest.File{Name: "p.png", ContentType: "image/png", Data: []byte("png")})
+	}
+	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "x", Files: files})
+	var in channel.Inbound
+	said, _, _, err := r.door.History(r.ctx, r.place(r.square), before(m.ID), "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err = r.door.Complete(r.ctx, r.place(r.square), said[0])
+	if err != nil || in.Incomplete || !said[0].Incomplete {
+		t.Fatalf("%+v, %v", in, err)
+	}
+	pictures := 0
+	for _, a := range in.Attachments {
+		if len(a.Data) > 0 {
+			pictures++
+		}
+		if len(a.Text) > 600 {
+			t.Errorf("%s has %d characters, which is no half of 60 tokens", a.Name, len(a.Text))
+		}
+	}
+	if pictures != maxPictures || in.Attachments[0].Text == "" || in.Attachments[1].Text == "" {
+		t.Errorf("%d pictures: %+v", pictures, in.Attachments)
+	}
+	for _, q := range r.Requests("GET /attachments/*/*/*") {
+		if q.Status != 200 {
+			t.Errorf("%+v", q)
+		}
+	}
+}
+
+func TestWithoutABudgetNothingIsFetched(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.Post(r.square, r.ann.ID, discordtest.Post{Content: "<@" + r.Bot.ID + "> look", Files: []discordtest.File{
+		{Name: "notes.txt", ContentType: "text/plain", Data: []byte("the plan")}, {Name: "cat.png", ContentType: "image/png", Data: []byte("png")},
+	}})
+	r.answers(r.square, 1)
+	if n := len(r.Requests("GET /attachments/*/*/*")); n != 0 {
+		t.Errorf("%d files were fetched", n)
+	}
+	if files := r.heard(r.place(r.square), 1)[0].Attachments; len(files) != 2 || files[0].Text != "" {
+		t.Errorf("it heard of %+v", files)
+	}
+}

@@ -1,0 +1,272 @@
+// Every way in which the gateway is known to fail, and how the door gets over it.
+
+package discord
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/discord/discordtest"
+)
+
+// impatient makes what waits for the gateway wait less.
+func impatient(d *Discord) { d.openTimeout = 500 * time.Millisecond }
+
+func TestABadBeginIsOvercome(t *testing.T) {
+	t.Parallel()
+	for name, h := range map[string]discordtest.Handshake{
+		"a socket that is refused":            {Refuse: 503},
+		"a socket that says nothing":          {SilentHello: true},
+		"an IDENTIFY without an answer":       {SilentReady: true},
+		"op 7 as the answer to IDENTIFY":      {Op: 7},
+		"op 9 as the answer to IDENTIFY":      {Op: 9},
+		"an unknown error, 4000":              {Close: discordtest.CloseUnknown},
+		"a session that timed out, 4009":      {Close: discordtest.CloseSessionTimeout},
+		"too many packets, 4008":              {Close: discordtest.CloseRateLimited},
+		"a sequence that is not known, 4007":  {Close: discordtest.CloseInvalidSeq},
+		"a session that is begun twice, 4005": {Close: discordtest.CloseAlreadyIdentified},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, discordtest.Options{}, impatient)
+			r.Handshakes(h, h)
+			r.start()
+			r.ask(r.square, "there?")
+			r.answers(r.square, 1)
+			if n := len(r.Connections()); n != 3 && h.Refuse == 0 {
+				t.Errorf("%d connections, want 3", n)
+			}
+			if n := strings.Count(r.log.String(), "level=WARN"); n != 1 {
+				t.Errorf("%d warnings of one incident:\n%s", n, r.log)
+			}
+			if !strings.Contains(r.log.String(), "Discord is reached again") {
+				t.Errorf("nothing tells that it is over:\n%s", r.log)
+			}
+		})
+	}
+}
+
+func TestALostConnectionIsResumedWithoutLoss(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(r *rig){
+		"a cut":               func(r *rig) { r.Cut() },
+		"op 7":                func(r *rig) { r.Reconnect() },
+		"op 9 that resumes":   func(r *rig) { r.Invalidate(true) },
+		"an error, 4000":      func(r *rig) { r.Disconnect(discordtest.CloseUnknown) },
+		"a socket half open":  func(r *rig) { r.HalfOpen() },
+		"a close without 4xx": func(r *rig) { r.Disconnect(1001) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, discordtest.Options{Heartbeat: 300 * time.Millisecond, HeartbeatWithin: patience}, impatient).start()
+			r.ask(r.square, "one")
+			r.answers(r.square, 1)
+			lose(r)
+			r.ask(r.square, "two") // while nobody listens
+			if got := r.answers(r.square, 2); got[1] != "echo: two" {
+				t.Errorf("it answered %q", got)
+			}
+			all := r.Connections()
+			if len(all) != 2 || !all[1].Resume || all[1].Identify {
+				t.Errorf("it did not resume: %+v", all)
+			}
+			if all[0].ClientClose == 1000 {
+				t.Error("it gave the session up")
+			}
+			if n := len(r.Requests("GET /channels/*/messages")); n > 1 { // the earlier ones, for the first question
+				t.Errorf("it read the history %d times, though nothing was lost", n)
+			}
+		})
+	}
+}
+
+func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(r *rig){
+		"4009":                     func(r *rig) { r.Disconnect(discordtest.CloseSessionTimeout) },
+		"4007":                     func(r *rig) { r.Disconnect(discordtest.CloseInvalidSeq) },
+		"op 9":                     func(r *rig) { r.Invalidate(false) },
+		"a RESUME that gets op 9":  func(r *rig) { r.Handshakes(discordtest.Handshake{Op: 9}); r.Cut() },
+		"a RESUME that gets 4007":  func(r *rig) { r.Handshakes(discordtest.Handshake{Close: discordtest.CloseInvalidSeq}); r.Cut() },
+		"a RESUME without answer":  func(r *rig) { r.Handshakes(discordtest.Handshake{SilentReady: true}); r.Cut(); r.Forget() },
+		"a server that forgot all": func(r *rig) { r.Cut(); r.Forget() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, discordtest.Options{}, impatient).start()
+			direct := r.Direct(r.ann.ID).ID
+			r.ask(r.square, "one")
+			r.answers(r.square, 1)
+			r.Say(direct, r.ann.ID, "hi")
+			r.answers(direct, 1)
+			r.Drop(3)
+			r.Say(r.square, r.ann.ID, "missed, to nobody")
+			r.ask(r.square, "missed")
+			r.Say(direct, r.ann.ID, "missed too")
+			lose(r)
+			r.until("a new session", func() bool {
+				all := r.Connections()
+				return len(all) > 1 && all[len(all)-1].Identify && all[len(all)-1].Heartbeats > 0
+			})
+			if got := r.answers(direct, 2); got[1] != "echo: missed too" {
+				t.Errorf("it answered %q", got)
+			}
+			if got := r.answers(r.square, 2); got[1] != "echo: missed" {
+				t.Errorf("it answered %q", got)
+			}
+			if said := r.heard(r.place(r.square), 3); said[1].Text != "missed, to nobody" {
+				t.Errorf("it heard %+v", said)
+			}
+			for i, c := range r.Connections()[1:] {
+				if (name == "4009" || name == "4007" || name == "op 9") && c.Resume {
+					t.Errorf("connection %d tried to resume what is gone", i+1)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatOnlyAPersonCanMendEndsTheDoorWithWords(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(r *rig)
+		want  string
+	}{
+		"4004 on IDENTIFY": {func(r *rig) { r.Handshakes(discordtest.Handshake{Close: 4004}) }, "DISCORD_TOKEN"},
+		"4010":             {func(r *rig) { r.Handshakes(discordtest.Handshake{Close: 4010}) }, "4010"},
+		"4011":             {func(r *rig) { r.Handshakes(discordtest.Handshake{Close: 4011}) }, "4011"},
+		"4012":             {func(r *rig) { r.Handshakes(discordtest.Handshake{Close: 4012}) }, "4012"},
+		"4013":             {func(r *rig) { r.Handshakes(discordtest.Handshake{Close: 4013}) }, "4013"},
+		"4014":             {func(r *rig) { r.Handshakes(discordtest.Handshake{Close: 4014}) }, "Message Content Intent"},
+		"401 from REST":    {func(r *rig) { r.ResetToken() }, "Reset Token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, discordtest.Options{})
+			c.spoil(r)
+			r.open()
+			if err := r.door.Run(r.ctx, r.hub); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), token) {
+				t.Errorf("Run: %v", err)
+			}
+		})
+	}
+	t.Run("a token that is reset while it runs", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, discordtest.Options{})
+		r.open()
+		done := make(chan error, 1)
+		go func() { done <- r.door.Run(r.ctx, r.hub) }()
+		r.until("the door to be open", func() bool { all := r.Connections(); return len(all) == 1 && all[0].Heartbeats > 0 })
+		r.ResetToken()
+		select {
+		case err := <-done:
+			if err == nil || !strings.Contains(err.Error(), "DISCORD_TOKEN") {
+				t.Errorf("Run: %v", err)
+			}
+		case <-r.ctx.Done():
+			t.Error("it goes on with a token that is worth nothing")
+		}
+	})
+}
+
+func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
+	t.Parallel()
+	t.Run("each some seconds after the other", func(t *testing.T) {
+		t.Parallel()
+		const every = 1500 * time.Millisecond
+		r := newRig(t, discordtest.Options{IdentifyEvery: every / 2}, func(d *Discord) { d.identifyEvery = every })
+		r.start()
+		for range 2 {
+			r.Invalidate(false)
+			n := len(r.Connections())
+			r.until("a new session", func() bool { all := r.Connections(); return len(all) > n && all[len(all)-1].Heartbeats > 0 })
+		}
+		if n := len(r.Connections()); n != 3 {
+			t.Errorf("%d connections, want 3: none was in vain", n)
+		}
+	})
+	t.Run("none when the day's are used up", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, discordtest.Options{IdentifyLimit: 1}).start()
+		r.Invalidate(false)
+		r.until("the wait to be told", func() bool { return strings.Contains(r.log.String(), "no new session is left for today") })
+		if n := len(r.Connections()); n != 1 {
+			t.Errorf("%d connections; another IDENTIFY would cost the token", n)
+		}
+	})
+}
+
+func TestRunEndsWithItsContextInEveryState(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(r *rig){
+		"connected":         func(*rig) {},
+		"waiting for HELLO": func(r *rig) { r.Handshakes(discordtest.Handshake{SilentHello: true}) },
+		"waiting for READY": func(r *rig) { r.Handshakes(discordtest.Handshake{SilentReady: true}) },
+		"the gateway refusing": func(r *rig) {
+			r.Handshakes(make([]discordtest.Handshake, 0)...)
+			r.Fail(discordtest.Fault{Status: 503, Times: 1000})
+		},
+		"half open": func(*rig) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, discordtest.Options{})
+			prepare(r)
+			r.open()
+			ctx, cancel := context.WithCancel(r.ctx)
+			done := make(chan error, 1)
+			go func() { done <- r.door.Run(ctx, r.hub) }()
+			r.until("something to happen", func() bool { return len(r.Connections()) > 0 || len(r.Requests("")) > 1 })
+			if name == "half open" {
+				r.HalfOpen()
+			}
+			cancel()
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Errorf("Run: %v", err)
+				}
+			case <-time.After(patience):
+				t.Fatal("Run does not end")
+			}
+		})
+	}
+}
+
+func TestAPanicInAHandlerEndsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.Dispatch("MESSAGE_CREATE", map[string]any{"id": []int{1}, "author": 7})
+	r.Dispatch("INTERACTION_CREATE", map[string]any{"id": "1", "token": "x", "type": 99})
+	r.Dispatch("TOMORROWS_EVENT", map[string]any{"x": 1})
+	if err := (func() (err error) {
+		d := &Discord{log: r.door.log} // knows nothing: whatever it touches panics
+		return d.event("MESSAGE_CREATE", []byte(`{"id":"1"}`))
+	})(); err != nil {
+		t.Error(err)
+	}
+	r.ask(r.square, "still there?")
+	r.answers(r.square, 1)
+}
+
+func TestTheSameDoorServesTwoServersAtOnce(t *testing.T) {
+	t.Parallel()
+	var both sync.WaitGroup
+	for i := range 2 {
+		r := newRig(t, discordtest.Options{}).start()
+		both.Go(func() {
+			r.ask(r.square, fmt.Sprint("server ", i))
+			r.until("the answer", func() bool { return len(r.sent(r.square)) == 1 })
+		})
+		defer func() {
+			if got := r.answers(r.square, 1); got[0] != fmt.Sprint("echo: server ", i) {
+				t.Errorf("it answered %q", got)
+			}
+		}()
+	}
+	both.Wait()
+}

@@ -1,0 +1,56 @@
+// Servers, channels and roles as the gateway describes them.
+
+package discord
+
+import (
+	"strconv"
+	"strings"
+)
+
+type channelData struct {
+	ID         string      `json:"id"`
+	Type       int         `json:"type"`
+	GuildID    string      `json:"guild_id"`
+	ParentID   string      `json:"parent_id"`
+	Name       string      `json:"name"`
+	LastID     string      `json:"last_message_id"`
+	Overwrites []overwrite `json:"permission_overwrites"`
+}
+
+type overwrite struct {
+	ID    string `json:"id"`
+	Allow bitset `json:"allow"`
+	Deny  bitset `json:"deny"`
+}
+
+type guildData struct {
+	ID          string        `json:"id"`
+	Unavailable bool          `json:"unavailable"`
+	OwnerID     string        `json:"owner_id"`
+	Roles       []roleData    `json:"roles"`
+	Channels    []channelData `json:"channels"`
+	Threads     []channelData `json:"threads"`
+	Members     []member      `json:"members"`
+}
+
+type roleData struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Permissions bitset `json:"permissions"`
+	Tags        struct {
+		BotID string `json:"bot_id"`
+	} `json:"tags"`
+}
+
+// bitset is a set of permissions: a number in quotes, or without, or nothing.
+type bitset int64
+
+// UnmarshalJSON takes what is no number for no permission.
+func (b *bitset) UnmarshalJSON(data []byte) error {
+	n, err := strconv.ParseInt(strings.Trim(string(data), `"`), 10, 64)
+	if err != nil {
+		n = 0
+	}
+	*b = bitset(n)
+	return nil
+}

@@ -1,0 +1,94 @@
+// What was said, read from Discord page by page.
+
+package discord
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"cairn/channel"
+)
+
+// maxPage is how many messages Discord gives at once.
+const maxPage = 100
+
+// History returns what was said after a message, or before one.
+func (d *Discord) History(ctx context.Context, conversation, after, before string, limit int) (said []channel.Inbound, last string, more bool, err error) {
+	id := target(conversation)
+	limit = min(max(limit, 1), maxPage)
+	found, err := d.messages(ctx, id, after, before, limit)
+	if err != nil {
+		return nil, "", false, fmt.Errorf("read the history: %w", err)
+	}
+	p := placeOf(conversation)
+	for _, m := range found {
+		if in, ok := d.inbound(m, p); ok && !command(in) {
+			said = append(said, in)
+		}
+	}
+	if len(found) > 0 {
+		last = found[len(found)-1].ID
+		if after == "" { // on to what is older
+			last = found[0].ID
+		}
+	}
+	return said, last, len(found) == limit, nil
+}
+
+// messages returns messages of a channel, oldest first.
+func (d *Discord) messages(ctx context.Context, id, after, before string, limit int) (found []message, err error) {
+	if after != "" {
+		before = ""
+	}
+	if _, err := d.self(ctx); err != nil {
+		return nil, err
+	}
+	err = d.rest.do(ctx, call{
+		method: http.MethodGet, path: "/channels/" + id + "/messages", into: &found,
+		query: query("after", after, "before", before, "limit", strconv.Itoa(limit)),
+	})
+	slices.SortFunc(found, func(a, b message) int {
+		switch {
+		case newer(a.ID, b.ID):
+			return 1
+		case newer(b.ID, a.ID):
+			return -1
+		}
+		return 0
+	})
+	return found, err
+}
+
+func (d *Discord) messageBy(ctx context.Context, channel, id string) (m message, err error) {
+	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + channel + "/messages/" + id, into: &m})
+	return m, err
+}
+
+// self returns who the bot is, which the gateway tells, but maybe not yet.
+func (d *Discord) self(ctx context.Context) (user, error) {
+	if me, _ := d.atlas.self(); me.ID != "" {
+		return me, nil
+	}
+	var me user
+	if err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me}); err != nil {
+		return user{}, err
+	}
+	d.atlas.meet(me)
+	return me, nil
+}
+
+// placeOf is what a conversation's name says of its place.
+func placeOf(conversation string) place {
+	p := channel.ParsePlace(conversation)
+	at := place{Guild: p.Server}
+	if p.Direct() {
+		at.Guild = ""
+	}
+	if p.Thread != "" {
+		at.Parent = p.Channel
+	}
+	return at
+}

@@ -1,0 +1,102 @@
+// A message of Discord's becomes one that the hub takes.
+
+package discord
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn/channel"
+)
+
+// maxQuote is how much of a message a reply to it quotes, in characters.
+const maxQuote = 100
+
+// inbound is a message as the hub takes it. ok is false for what nobody said, what
+// the bot said itself, and what it may not read.
+func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
+	me, _ := d.atlas.self()
+	if m.ID == "" || m.Author == nil || m.Author.ID == me.ID || !m.said() {
+		return in, false
+	}
+	in = channel.Inbound{
+		ID: m.ID, AuthorID: m.Author.ID, Author: d.nameIn(p.Guild, *m.Author, m.Member), Time: m.at(),
+		Bot: m.Author.Bot || m.WebhookID != "", Thread: p.Parent != "",
+		Addressed: p.Guild == "" || d.addresses(m, p, me),
+	}
+	if m.WebhookID != "" {
+		in.AuthorID = m.WebhookID
+	}
+	in.Text = d.textOf(m, p.Guild, me, in.Bot)
+	d.attach(&in, m)
+	if in.Text == "" && len(in.Attachments) == 0 {
+		return in, false // nothing of it may be read, as without the message content intent
+	}
+	if m.Reference != nil && m.Reference.Type == 0 {
+		in.ReplyTo = m.Reference.MessageID
+	}
+	if to := m.Referenced; to != nil && to.Author != nil {
+		in.Quote = d.quote(*to, p.Guild, me)
+	}
+	return in, true
+}
+
+// addresses tells whether a message in a server is meant for the bot.
+func (d *Discord) addresses(m message, p place, me user) bool {
+	if slices.ContainsFunc(m.Mentions, func(u mentioned) bool { return u.ID == me.ID }) || mentions(m.text(), me.ID) {
+		return true
+	}
+	if to := m.Referenced; to != nil && to.Author != nil && to.Author.ID == me.ID {
+		return true
+	}
+	return d.atlas.hasRole(p.Guild, m.Roles)
+}
+
+// nameIn is how people see somebody in a server, or, where that is empty, in direct
+// messages. Only the gateway tells the name they have in a server, m: what it told last
+// holds for history too.
+func (d *Discord) nameIn(guild string, u user, m *member) string {
+	switch {
+	case guild == "":
+	case m != nil:
+		d.atlas.setNick(guild, u.ID, m.Nick)
+	default:
+		if nick := d.atlas.nick(guild, u.ID); nick != "" {
+			return nick
+		}
+	}
+	return u.name(m)
+}
+
+// quote is how a message begins and who said it: `Ada: "shall we…"`.
+func (d *Discord) quote(m message, guild string, me user) string {
+	name := d.nameIn(guild, *m.Author, m.Member)
+	text := strings.Join(strings.Fields(d.textOf(m, guild, me, m.Author.Bot)), " ")
+	if runes := []rune(text); len(runes) > maxQuote {
+		text = strings.TrimSpace(string(runes[:maxQuote-1])) + "…"
+	}
+	if text == "" {
+		if files := m.files(); len(files) > 0 {
+			return fmt.Sprintf("%s: [%s]", name, files[0].Filename)
+		}
+		return name
+	}
+	return fmt.Sprintf("%s: %q", name, text)
+}
+
+// attach describes a message's files, those of a message it forwards too.
+func (d *Discord) attach(in *channel.Inbound, m message) {
+	files := slices.Clone(m.files())
+	for _, s := range m.Snapshots {
+		files = append(files, s.Message.files()...)
+	}
+	in.Attachments = slices.Grow(in.Attachments, len(files))[:len(files)]
+	for i, f := range files {
+		a := &in.Attachments[i]
+		a.Kind, a.Name, a.Type, a.Size, a.URL, a.Caption = kindOf(f), f.Filename, mediaType(f), f.Size, f.URL, f.Description
+		if d.fetchable(f) {
+			in.Incomplete = true
+		}
+	}
+}

@@ -1,0 +1,179 @@
+// How messages, people and places are told in words.
+
+package discord
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"cairn/channel"
+)
+
+// bot is a door that knows a server, and was never opened.
+func bot(t *testing.T) *Discord {
+	t.Helper()
+	d, err := New(Options{Token: "token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.atlas.greet(user{ID: "1", Username: "cairn"}, "1")
+	d.atlas.addGuild(guildData{
+		ID: "9", Roles: []roleData{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
+		Channels: []channelData{{ID: "20", Name: "general"}}, Members: []member{{User: &user{ID: "1"}, Roles: []string{"5"}}},
+	})
+	return d
+}
+
+func TestAMessageIsToldInWords(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ message, text, author, quote string }{
+		"a plain text": {message: `"content":" hello "`, text: "hello", author: "Ada L."},
+		"the bot's mention at the begin is left out": {
+			message: `"content":"<@1>, hello <@!1>","mentions":[{"id":"1","username":"cairn"}]`, text: "hello @cairn",
+		},
+		"names stand for ids": {
+			message: `"content":"<@7> and <@8> in <#20> or <#21>, <@&5> and <@&6>","mentions":[{"id":"7","username":"bob","member":{"nick":"Bobby"}}]`,
+			text:    "@Bobby and @unknown in #general or #unknown channel, @helpers and @unknown role",
+		},
+		"emoji, times and commands": {
+			message: `"content":"<:wave:123> <a:dance:124> at <t:1700000000:R> use </help:77>"`,
+			text:    ":wave: :dance: at 14 November 2023 22:13 UTC use /help",
+		},
+		"the server's name for somebody": {message: `"content":"x","member":{"nick":"The Countess"}`, text: "x", author: "The Countess"},
+		"what it replies to": {
+			message: `"type":19,"content":"yes","message_reference":{"message_id":"33"},"referenced_message":{"id":"33","author":{"id":"7","username":"bob"},"content":"shall\nwe?"}`,
+			text:    "yes", quote: `bob: "shall we?"`,
+		},
+		"a picture it replies to": {
+			message: `"type":19,"content":"nice","referenced_message":{"id":"33","author":{"id":"7","username":"bob"},"content":"","attachments":[{"filename":"cat.png"}]}`,
+			text:    "nice", quote: "bob: [cat.png]",
+		},
+		"a message that is gone":    {message: `"type":19,"content":"yes","message_reference":{"message_id":"33"},"referenced_message":null`, text: "yes"},
+		"a sticker":                 {message: `"content":"","sticker_items":[{"name":"Wave"}]`, text: "[sticker: Wave]"},
+		"a poll":                    {message: `"content":"","poll":{"question":{"text":"When?"},"answers":[{"poll_media":{"text":"now"}},{"poll_media":{"text":"later"}}]}`, text: "[poll: When? — now / later]"},
+		"a forwarded message":       {message: `"content":"","message_reference":{"type":1,"message_id":"3"},"message_snapshots":[{"message":{"content":"old news"}}]`, text: "[forwarded] old news"},
+		"what a program embeds":     {message: `"content":"","webhook_id":"66","embeds":[{"type":"rich","title":"Build","description":"passed","fields":[{"name":"took","value":"3 s"}]}]`, text: "[embed: Build\npassed\ntook: 3 s]"},
+		"no preview of a link":      {message: `"content":"see https://example.com","embeds":[{"type":"link","title":"Example"}]`, text: "see https://example.com"},
+		"fields of other forms":     {message: `"content":"still here","components":[{"type":99}],"attachments":"none","tts":"no","flags":"x"`, text: "still here"},
+		"a file and nothing more":   {message: `"content":"","attachments":[{"filename":"a.bin","size":3}]`},
+		"a mention and no more":     {message: `"content":"<@1> ","attachments":[{"filename":"a.bin","size":3}]`},
+		"an id with an exclamation": {message: `"content":"<@!1> hi"`, text: "hi"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := bot(t)
+			m := read[message](json.RawMessage(`{"id":"1234567890123456789","channel_id":"20","author":{"id":"3","username":"ada","global_name":"Ada L."},` + c.message + `}`))
+			in, ok := d.inbound(m, place{Guild: "9"})
+			if !ok || in.Text != c.text || in.Quote != c.quote || c.author != "" && in.Author != c.author {
+				t.Errorf("it was told as %+v, %v", in, ok)
+			}
+		})
+	}
+}
+
+func TestHistoryCallsPeopleAsTheGatewayDid(t *testing.T) {
+	t.Parallel()
+	d := bot(t)
+	ada := user{ID: "3", Username: "ada"}
+	for _, c := range []struct {
+		member *member
+		want   string
+	}{{nil, "ada"}, {&member{Nick: "The Countess"}, "The Countess"}, {nil, "The Countess"}, {&member{}, "ada"}, {nil, "ada"}} {
+		if got := d.nameIn("9", ada, c.member); got != c.want {
+			t.Errorf("with %+v she is called %s, want %s", c.member, got, c.want)
+		}
+	}
+}
+
+func TestWhoIsAddressed(t *testing.T) {
+	t.Parallel()
+	d := bot(t)
+	for fields, want := range map[string]bool{
+		`"content":"hello"`:                     false,
+		`"content":"@everyone"`:                 false,
+		`"content":"<@1> hello"`:                true, // also where mentions are not told
+		`"content":"x","mentions":[{"id":"1"}]`: true,
+		`"content":"x","mention_roles":["5"]`:   true,
+		`"content":"x","mention_roles":["6"]`:   false,
+		`"content":"x","type":19,"referenced_message":{"id":"2","author":{"id":"1"}}`: true,
+		`"content":"x","type":19,"referenced_message":{"id":"2","author":{"id":"7"}}`: false,
+	} {
+		m := read[message](json.RawMessage(`{"id":"10","author":{"id":"3","username":"ada"},` + fields + `}`))
+		if in, ok := d.inbound(m, place{Guild: "9"}); !ok || in.Addressed != want {
+			t.Errorf("%s: addressed %v, want %v", fields, in.Addressed, want)
+		}
+	}
+	for _, fields := range []string{
+		`"content":"mine","author":{"id":"1"}`, `"content":"joined","type":7,"author":{"id":"3"}`, `"content":"","author":{"id":"3"}`, `"content":"nobody"`,
+	} {
+		if in, ok := d.inbound(read[message](json.RawMessage(`{"id":"10",`+fields+`}`)), place{Guild: "9"}); ok {
+			t.Errorf("%s was heard as %+v", fields, in)
+		}
+	}
+}
+
+func TestPlacesAndNames(t *testing.T) {
+	t.Parallel()
+	for want, p := range map[string]place{
+		"discord:9/20": {Guild: "9"}, "discord:9/20/30": {Guild: "9", Parent: "20"}, "discord:@me/20": {},
+	} {
+		id := "20"
+		if p.Parent != "" {
+			id = "30"
+		}
+		if got := p.conversation(id); got != want || target(got) != id || placeOf(got).Guild != p.Guild || placeOf(got).Parent != p.Parent {
+			t.Errorf("%+v is called %s, and means %s", p, got, target(got))
+		}
+	}
+	now := time.Now().Truncate(time.Millisecond)
+	if !timeOf(idAt(now)).Equal(now) || !newer(idAt(now), before(idAt(now))) || newer("x", "1") || newer("9", "10") {
+		t.Error("ids do not order by time")
+	}
+}
+
+func TestHiddenChannels(t *testing.T) {
+	t.Parallel()
+	d := bot(t)
+	view := bitset(1 << 10)
+	for name, c := range map[string]struct {
+		overwrites []overwrite
+		want       bool
+	}{
+		"nothing said":               {nil, false},
+		"closed to everyone":         {[]overwrite{{ID: "9", Deny: view}}, true},
+		"open to a role of the bot":  {[]overwrite{{ID: "9", Deny: view}, {ID: "5", Allow: view}}, false},
+		"open to the bot":            {[]overwrite{{ID: "9", Deny: view}, {ID: "1", Allow: view}}, false},
+		"open to others":             {[]overwrite{{ID: "9", Deny: view}, {ID: "6", Allow: view}}, true},
+		"closed to the bot":          {[]overwrite{{ID: "1", Deny: view}}, true},
+		"only writing is closed":     {[]overwrite{{ID: "9", Deny: 1 << 11}}, false},
+		"without history for anyone": {[]overwrite{{ID: "9", Deny: 1 << 16}}, true},
+	} {
+		if got := d.atlas.add(channelData{ID: "40", GuildID: "9", Overwrites: c.overwrites}).Hidden; got != c.want {
+			t.Errorf("%s: hidden %v, want %v", name, got, c.want)
+		}
+	}
+	if !d.atlas.add(channelData{ID: "41", GuildID: "9", Type: 4}).Silent || d.atlas.add(channelData{ID: "42", GuildID: "9", Type: 5}).Silent {
+		t.Error("a category holds no messages, an announcement channel does")
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	for base, want := range map[string]string{
+		"": "https://discord.com", "http://localhost:8080": "http://localhost:8080", "http://localhost:8080/": "http://localhost:8080",
+		"https://chat.example/discord/api/v9/": "https://chat.example/discord", "http://h/api": "http://h",
+	} {
+		d, err := New(Options{Token: "Bot abc", APIBase: base})
+		if err != nil || d.rest.base != want || d.rest.token != "abc" {
+			t.Errorf("api_base %q became %+v, %v", base, d, err)
+		}
+	}
+	for _, o := range []Options{{}, {Token: "two words"}, {Token: "x", APIBase: "localhost:8080"}, {Token: "x", APIBase: "ftp://h"}, {Token: "x", APIBase: "http://a:b@h"}} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%+v was taken", o)
+		}
+	}
+	if got := new(Discord).Name(); got != "discord" || (channel.Place{Door: Name}).Direct() {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,127 @@
+// The rate limits, obeyed before Discord has to refuse.
+
+package discord
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	perSecond   = 45   // requests on all routes together; Discord takes 50 (Rate Limits: Global Rate Limit)
+	slowAfter   = 2000 // invalid requests in 10 minutes; from then on
+	slowSecond  = 10   // requests a second, so that 10 000 invalid ones, which ban the address, are out of reach
+	manyBuckets = 1000
+)
+
+// limits keep the door below Discord's rate limits.
+type limits struct {
+	mu        sync.Mutex // guards everything below
+	perSecond int
+	recent    []time.Time // of requests in the last second, oldest first
+	until     time.Time   // no request goes out before, on any route
+	buckets   map[string]bucket
+	invalid   [10]struct{ minute, n int64 } // answers 401, 403 and 429, by minute
+}
+
+// bucket is what is left of one route's limit.
+type bucket struct {
+	left  int
+	reset time.Time
+}
+
+func newLimits() *limits { return &limits{perSecond: perSecond, buckets: make(map[string]bucket)} }
+
+// take returns how long a request has to wait. 0: it was counted and may go out. A
+// request is free if the global limit is not for it, as for interactions.
+func (l *limits) take(route string, free bool, now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b, known := l.buckets[route]
+	if known && !now.Before(b.reset) {
+		delete(l.buckets, route)
+		known = false
+	}
+	if known && b.left <= 0 {
+		return b.reset.Sub(now)
+	}
+	if wait := l.globalLocked(now); wait > 0 && !free {
+		return wait
+	}
+	if known {
+		b.left--
+		l.buckets[route] = b
+	}
+	if !free {
+		l.recent = append(l.recent, now)
+	}
+	return 0
+}
+
+func (l *limits) globalLocked(now time.Time) time.Duration {
+	if now.Before(l.until) {
+		return l.until.Sub(now)
+	}
+	for len(l.recent) > 0 && now.Sub(l.recent[0]) >= time.Second {
+		l.recent = l.recent[1:]
+	}
+	allowed := l.perSecond
+	if l.invalidLocked(now) >= slowAfter {
+		allowed = min(allowed, slowSecond)
+	}
+	if len(l.recent) < allowed {
+		return 0
+	}
+	return time.Second - now.Sub(l.recent[len(l.recent)-allowed])
+}
+
+// learn takes what an answer says about the limits. after is how long a 429 asks to
+// wait.
+func (l *limits) learn(route string, status int, header http.Header, after time.Duration, global bool, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	limited := status == http.StatusTooManyRequests
+	shared := header.Get("X-RateLimit-Scope") == "shared"
+	if status == http.StatusUnauthorized || status == http.StatusForbidden || limited && !shared {
+		in := &l.invalid[now.Unix()/60%10]
+		if minute := now.Unix() / 60; in.minute != minute {
+			in.minute, in.n = minute, 0
+		}
+		in.n++
+	}
+	switch {
+	case limited && global:
+		l.until = now.Add(after)
+	case limited:
+		l.setLocked(route, bucket{0, now.Add(after)}, now)
+	default:
+		left, err := strconv.Atoi(header.Get("X-RateLimit-Remaining"))
+		seconds, err2 := strconv.ParseFloat(header.Get("X-RateLimit-Reset-After"), 64)
+		if err == nil && err2 == nil && seconds > 0 {
+			l.setLocked(route, bucket{left, now.Add(time.Duration(seconds * float64(time.Second)))}, now)
+		}
+	}
+}
+
+func (l *limits) setLocked(route string, b bucket, now time.Time) {
+	if len(l.buckets) >= manyBuckets {
+		for name, old := range l.buckets {
+			if now.After(old.reset) {
+				delete(l.buckets, name)
+			}
+		}
+	}
+	l.buckets[route] = b
+}
+
+// invalidLocked counts the invalid requests of the last 10 minutes.
+func (l *limits) invalidLocked(now time.Time) (n int64) {
+	for _, in := range l.invalid {
+		if now.Unix()/60-in.minute < 10 {
+			n += in.n
+		}
+	}
+	return n
+}

@@ -1,0 +1,139 @@
+// Messages as Discord sends them, read with patience for what is missing or unknown.
+
+package discord
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+// message is what the door reads of a message. The library's own type gives the whole
+// message up where one component is of a kind it does not know, and cannot tell what
+// is missing in an update from what is empty.
+type message struct {
+	ID          string            `json:"id"`
+	ChannelID   string            `json:"channel_id"`
+	GuildID     string            `json:"guild_id"` // in events only
+	Type        int               `json:"type"`
+	Author      *user             `json:"author"`
+	Member      *member           `json:"member"` // in events only
+	WebhookID   string            `json:"webhook_id"`
+	Content     *string           `json:"content"` // nil: not told
+	Timestamp   string            `json:"timestamp"`
+	Edited      string            `json:"edited_timestamp"`
+	Mentions    []mentioned       `json:"mentions"`
+	Roles       []string          `json:"mention_roles"`
+	Attachments *[]attachment     `json:"attachments"` // nil: not told
+	Embeds      []embed           `json:"embeds"`
+	Stickers    []named           `json:"sticker_items"`
+	Poll        *poll             `json:"poll"`
+	Reference   *messageReference `json:"message_reference"`
+	Referenced  *message          `json:"referenced_message"`
+	Snapshots   []snapshot        `json:"message_snapshots"`
+	Nonce       json.RawMessage   `json:"nonce"`
+	Flags       int               `json:"flags"`
+}
+
+type user struct {
+	ID         string `json:"id"`
+	Username   string `json:"username"`
+	GlobalName string `json:"global_name"`
+	Bot        bool   `json:"bot"`
+}
+
+type member struct {
+	User        *user    `json:"user"` // not in messages
+	Nick        string   `json:"nick"`
+	Roles       []string `json:"roles"`
+	Permissions bitset   `json:"permissions"` // in interactions only
+}
+
+type mentioned struct {
+	user
+	Member *member `json:"member"`
+}
+
+type named struct {
+	Name string `json:"name"`
+}
+
+type attachment struct {
+	Filename    string `json:"filename"`
+	Description string `json:"description"`
+	ContentType string `json:"content_type"`
+	Size        int64  `json:"size"`
+	URL         string `json:"url"`
+}
+
+type embed struct {
+	Type        string `json:"type"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	Fields      []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"fields"`
+}
+
+type poll struct {
+	Question struct {
+		Text string `json:"text"`
+	} `json:"question"`
+	Answers []struct {
+		Media struct {
+			Text string `json:"text"`
+		} `json:"poll_media"`
+	} `json:"answers"`
+}
+
+type messageReference struct {
+	Type      int    `json:"type"` // 1: it forwards
+	MessageID string `json:"message_id"`
+}
+
+// snapshot is a forwarded message.
+type snapshot struct {
+	Message message `json:"message"`
+}
+
+// text is the content, empty if it was not told.
+func (m message) text() string {
+	if m.Content == nil {
+		return ""
+	}
+	return *m.Content
+}
+
+func (m message) files() []attachment {
+	if m.Attachments == nil {
+		return nil
+	}
+	return *m.Attachments
+}
+
+// at is when it was said.
+func (m message) at() time.Time {
+	if t, err := time.Parse(time.RFC3339, m.Timestamp); err == nil {
+		return t
+	}
+	return timeOf(m.ID)
+}
+
+// said tells whether a person or program said it; all other types are notices of
+// Discord's own.
+func (m message) said() bool {
+	return m.Type == int(discordgo.MessageTypeDefault) || m.Type == int(discordgo.MessageTypeReply)
+}
+
+// name is how people see somebody.
+func (u user) name(m *member) string {
+	switch {
+	case m != nil && m.Nick != "":
+		return m.Nick
+	case u.GlobalName != "":
+		return u.GlobalName
+	}
+	return u.Username
+}

@@ -1,0 +1,36 @@
+// Ids that were seen, so that what Discord sends twice is done once.
+
+package discord
+
+import (
+	"sync"
+	"time"
+)
+
+// onceFor is how long an id is remembered at least: Discord repeats an event within
+// minutes, if at all.
+const onceFor = 15 * time.Minute
+
+// once remembers ids, so that what may come twice is done once.
+type once struct {
+	mu    sync.Mutex // guards everything below
+	now   map[string]bool
+	old   map[string]bool // of the time before since
+	since time.Time
+}
+
+func newOnce() *once { return &once{now: make(map[string]bool), since: time.Now()} }
+
+// first tells whether id is asked about for the first time.
+func (o *once) first(id string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if time.Since(o.since) > onceFor {
+		o.old, o.now, o.since = o.now, make(map[string]bool), time.Now()
+	}
+	if o.now[id] || o.old[id] {
+		return false
+	}
+	o.now[id] = true
+	return true
+}

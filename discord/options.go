@@ -1,0 +1,19 @@
+// The settings of the door.
+
+package discord
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Options is what Discord's door works with.
+type Options struct {
+	Token            string        // of the bot, without "Bot " before it; never logged
+	APIBase          string        // root of a compatible server, as "http://localhost:8080"; empty: Discord itself
+	MentionOnly      bool          // do without the privileged message content intent: only what is addressed to the bot is read
+	AttachmentTokens int           // of text files, for each message; 0: their contents are not read
+	Pictures         bool          // fetch pictures, for models that can see
+	CatchUp          time.Duration // how far back to look, after an absence, in channels that nothing is known of; 0: an hour
+	Log              *slog.Logger  // nil: slog.Default()
+}

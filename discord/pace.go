@@ -1,0 +1,44 @@
+// The pace of edits: one after the other, with a distance, in each channel.
+
+package discord
+
+import (
+	"sync"
+	"time"
+)
+
+// editEvery is the least time between two edits in one channel. Discord names no
+// number; below this it begins to refuse them.
+const editEvery = 1200 * time.Millisecond
+
+// pace keeps edits apart.
+type pace struct {
+	every time.Duration
+
+	mu   sync.Mutex           // guards next
+	next map[string]time.Time // when a channel may be edited again
+}
+
+func newPace() *pace { return &pace{every: editEvery, next: make(map[string]time.Time)} }
+
+// left is how long to wait until a channel may be edited.
+func (p *pace) left(channel string) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Until(p.next[channel])
+}
+
+// mark notes that a streamed message was posted or edited.
+func (p *pace) mark(channel string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if len(p.next) > 1000 {
+		for c, t := range p.next {
+			if now.After(t) {
+				delete(p.next, c)
+			}
+		}
+	}
+	p.next[channel] = now.Add(p.every)
+}

@@ -1,0 +1,134 @@
+// Long lists, shown page by page with buttons.
+
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/channel"
+)
+
+const (
+	maxCustomID = 100  // characters of a button's id (Discord, Components: Custom ID)
+	maxLines    = 1000 // of commands that do not fit a button's id
+)
+
+// row is a line of buttons.
+type row struct {
+	Type       int      `json:"type"`
+	Components []button `json:"components"`
+}
+
+type button struct {
+	Type     int    `json:"type"`
+	Style    int    `json:"style"`
+	Label    string `json:"label"`
+	CustomID string `json:"custom_id"`
+	Disabled bool   `json:"disabled,omitempty"`
+}
+
+// pages remembers the command lines that do not fit a button.
+type pages struct {
+	mu    sync.Mutex // guards everything below
+	lines map[string]string
+	order []string // oldest first
+}
+
+func newPages() *pages { return &pages{lines: make(map[string]string)} }
+
+// customID says, in a button, which page of which command's answer it leads to.
+func (p *pages) customID(line string, page int) string {
+	if id := fmt.Sprintf("page %d %s", page, line); len([]rune(id)) <= maxCustomID && len(id) <= maxCustomID {
+		return id
+	}
+	key := "#" + nonce(line)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.lines[key]; !known {
+		if len(p.order) == maxLines {
+			delete(p.lines, p.order[0])
+			p.order = p.order[1:]
+		}
+		p.lines[key] = line
+		p.order = append(p.order, key)
+	}
+	return fmt.Sprintf("page %d %s", page, key)
+}
+
+// read takes a button's id apart. ok is false if it is none of ours, or forgotten.
+func (p *pages) read(id string) (line string, page int, ok bool) {
+	rest, ours := strings.CutPrefix(id, "page ")
+	n, line, more := strings.Cut(rest, " ")
+	page, err := strconv.Atoi(n)
+	if !ours || !more || err != nil {
+		return "", 0, false
+	}
+	if !strings.HasPrefix(line, "#") {
+		return line, page, true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	line, ok = p.lines[line]
+	return line, page, ok
+}
+
+// page shows one page of a list, with buttons to its neighbours.
+func (d *Discord) page(line string, answer channel.Answer, n int) shown {
+	n = min(max(n, 0), answer.Pages()-1)
+	s := plain(d.fitted(answer.Page(n)))
+	if answer.Pages() > 1 {
+		s.Components = []row{{Type: int(discordgo.ActionsRowComponent), Components: []button{
+			d.leaf("Previous", line, n-1, n == 0),
+			d.leaf("Next", line, n+1, n == answer.Pages()-1),
+		}}}
+	}
+	return s
+}
+
+func (d *Discord) leaf(label, line string, page int, disabled bool) button {
+	return button{
+		Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton), Label: label,
+		CustomID: d.pages.customID(line, page), Disabled: disabled,
+	}
+}
+
+// fitted shortens the longest lines of a page until it fits a message.
+func (d *Discord) fitted(text string) string {
+	for most := maxContent; units(text) > maxContent && most > 20; most = most * 3 / 4 {
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			lines[i] = short(line, most)
+		}
+		text = strings.Join(lines, "\n")
+	}
+	return d.Split(text)[0]
+}
+
+// turnPage runs the command of a list once more, as whoever pressed, and shows another
+// page.
+func (d *Discord) turnPage(ctx context.Context, i interaction) error {
+	line, page, ok := d.pages.read(i.Data.CustomID)
+	if !ok {
+		s := plain(forgotten)
+		s.Flags = int(discordgo.MessageFlagsEphemeral)
+		return d.callback(ctx, i, discordgo.InteractionResponseChannelMessageWithSource, s)
+	}
+	if err := d.callback(ctx, i, discordgo.InteractionResponseDeferredMessageUpdate, nil); err != nil {
+		return err
+	}
+	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
+	switch {
+	case errors.Is(err, channel.ErrRefused):
+		return d.follow(ctx, i, notHere, int(discordgo.MessageFlagsEphemeral))
+	case err != nil || !handled:
+		return errors.Join(err, d.follow(ctx, i, notNow, int(discordgo.MessageFlagsEphemeral)))
+	}
+	return d.amend(ctx, i, d.page(line, answer, page))
+}

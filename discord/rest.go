@@ -1,0 +1,224 @@
+// The one way to Discord's REST API.
+
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"github.com/cenkalti/backoff/v5"
+)
+
+const (
+	exchangeTimeout = 15 * time.Second // of one request
+	maxTries        = 4                // of a request that met a server's fault or the network's
+	maxWaits        = 6                // of a request for a rate limit
+	maxAnswer       = 32 << 20         // bytes
+)
+
+// rest is the one way to Discord's REST API. The library's own waits for rate limits
+// without heed of contexts, and repeats what may have been done.
+type rest struct {
+	base   string // of the server, without path
+	token  string
+	client *http.Client
+	limits *limits
+}
+
+func newREST(base, token string) *rest {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 16
+	// An http.Client takes the token along only to the same host; nothing here is redirected.
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &rest{base: base, token: token, client: client, limits: newLimits()}
+}
+
+// call is one request. It may be repeated after a server's fault, so a POST has to
+// bring what keeps it from taking effect twice, or be done once.
+type call struct {
+	method string
+	path   string // below /api/v9
+	query  url.Values
+	body   any  // sent as JSON; nil: nothing
+	into   any  // takes the JSON of the answer; nil: nobody asks for it
+	once   bool // one try, without waiting: the caller knows better what to do next
+	free   bool // with a token of its own in its path, and no global rate limit
+
+	careful bool // not repeated unless it is certain that it had no effect
+}
+
+// do makes a request, waits for rate limits and repeats what failed, within bounds.
+func (r *rest) do(ctx context.Context, c call) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval = 300 * time.Millisecond
+	for tries, waits := 1, 0; ; {
+		err := r.try(ctx, c)
+		var no *refusal
+		limited := errors.As(err, &no) && no.status == http.StatusTooManyRequests
+		wait := pause.NextBackOff()
+		switch {
+		case err == nil || c.once || ctx.Err() != nil:
+			return err
+		case limited:
+			wait = no.after
+			waits++
+		case no != nil && no.status < 500, c.careful:
+			return err
+		default:
+			tries++
+		}
+		if tries > maxTries || waits > maxWaits {
+			return err
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// try makes one request.
+func (r *rest) try(ctx context.Context, c call) error {
+	route := c.route()
+	if wait := r.limits.take(route, c.free, time.Now()); wait > 0 {
+		return &refusal{status: http.StatusTooManyRequests, what: c.what(), message: "held back", after: wait}
+	}
+	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	defer cancel()
+	q, err := r.request(ctx, c)
+	if err != nil {
+		return err
+	}
+	resp, err := r.client.Do(q)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.what(), bare(err))
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("%s: read the answer: %w", c.what(), bare(err))
+	}
+	no := refusalOf(c, resp, body)
+	r.limits.learn(route, resp.StatusCode, resp.Header, no.after, no.global, time.Now())
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return no
+	}
+	if c.into == nil || len(body) == 0 {
+		return nil
+	}
+	if err := decode(body, c.into); err != nil {
+		return fmt.Errorf("%s: %w", c.what(), err)
+	}
+	return nil
+}
+
+func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
+	var body io.Reader
+	if c.body != nil {
+		b, err := json.Marshal(c.body)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.what(), err)
+		}
+		body = bytes.NewReader(b)
+	}
+	address := r.base + "/api/v" + discordgo.APIVersion + c.path
+	if len(c.query) > 0 {
+		address += "?" + c.query.Encode()
+	}
+	q, err := http.NewRequestWithContext(ctx, c.method, address, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.what(), bare(err))
+	}
+	if c.body != nil {
+		q.Header.Set("Content-Type", "application/json")
+	}
+	if !c.free {
+		q.Header.Set("Authorization", "Bot "+r.token)
+	}
+	q.Header.Set("User-Agent", userAgent)
+	return q, nil
+}
+
+// userAgent is in the form Discord asks for (Reference: User Agent).
+const userAgent = "DiscordBot (https://github.com/bwmarrin/discordgo, " + discordgo.VERSION + ") cairn"
+
+// route is what a request counts for: Discord limits each method of a channel, whichever
+// of its messages it is about (Rate Limits).
+func (c call) route() string {
+	parts := strings.Split(c.path, "/")
+	for i, part := range parts {
+		if i > 2 && number(part) > 0 {
+			parts[i] = "*"
+		}
+	}
+	return c.method + " " + strings.Join(parts, "/")
+}
+
+// what names a request in errors: without the tokens that some paths hold.
+func (c call) what() string {
+	if c.free {
+		return c.method + " an answer to an interaction"
+	}
+	return c.method + " " + c.path
+}
+
+// bare takes the address out of an error of net/http: it may hold a token.
+func bare(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// decode is json.Unmarshal, but one field of an unexpected type spoils nothing else.
+func decode(data []byte, into any) error {
+	err := json.Unmarshal(data, into)
+	var field *json.UnmarshalTypeError
+	if errors.As(err, &field) {
+		return nil
+	}
+	return err
+}
+
+// sleep waits, and returns the context's error if that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func query(pairs ...string) url.Values {
+	v := make(url.Values)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			v.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return v
+}
+
+func seconds(text string) time.Duration {
+	s, err := strconv.ParseFloat(text, 64)
+	if err != nil || s < 0 {
+		return 0
+	}
+	return time.Duration(s * float64(time.Second))
+}

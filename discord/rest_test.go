@@ -1,0 +1,193 @@
+// Limits, refusals and faults of the REST API.
+
+package discord
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/discord/discordtest"
+)
+
+func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	d := r.newDoor()
+	t.Cleanup(d.rest.client.CloseIdleConnections)
+	r.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Status: 429, RetryAfter: time.Hour})
+	ctx, cancel := context.WithCancel(r.ctx)
+	done := make(chan error, 1)
+	go func() {
+		_, err := d.create(ctx, r.square, newPost(r.square, "hello", "", "n"), false)
+		done <- err
+	}()
+	r.until("the 429", func() bool {
+		d.rest.limits.mu.Lock()
+		defer d.rest.limits.mu.Unlock()
+		return len(d.rest.limits.buckets) == 1
+	})
+	cancel()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-r.ctx.Done():
+		t.Error("it waits out the hour")
+	}
+	// Others wait too, and make no request meanwhile.
+	if err := d.rest.do(r.ctx, call{method: http.MethodPost, path: "/channels/" + r.square + "/messages", once: true}); limitedFor(err) < time.Minute {
+		t.Errorf("the next got %v", err)
+	}
+	if n := len(r.Requests("POST /channels/*/messages")); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestTheDoorStaysBelowTheLimits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	d := r.newDoor()
+	t.Cleanup(d.rest.client.CloseIdleConnections)
+	const burst = 120
+	r.Limit(discordtest.RouteLimit{Route: "POST /channels/*/messages", Requests: 40, Per: 700 * time.Millisecond})
+	for i := range burst {
+		if _, err := d.create(r.ctx, r.square, newPost(r.square, "hello", "", nonce(i)), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := r.InvalidRequests(); n != 0 || len(r.Sent(r.square)) != burst {
+		t.Errorf("%d requests were refused, %d messages sent", n, len(r.Sent(r.square)))
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	refused := http.Header{}
+	t.Run("requests on all routes together", func(t *testing.T) {
+		l := newLimits()
+		for i := range perSecond {
+			if wait := l.take("a", false, now); wait != 0 {
+				t.Fatalf("request %d waits %v", i, wait)
+			}
+		}
+		if wait := l.take("b", false, now.Add(400*time.Millisecond)); wait != 600*time.Millisecond {
+			t.Errorf("one too many waits %v", wait)
+		}
+		if wait := l.take("interaction", true, now); wait != 0 {
+			t.Errorf("an answer to an interaction waits %v", wait)
+		}
+		if wait := l.take("b", false, now.Add(time.Second)); wait != 0 {
+			t.Errorf("a second later it waits %v", wait)
+		}
+	})
+	t.Run("a 429 for all routes stops all", func(t *testing.T) {
+		l := newLimits()
+		l.learn("a", 429, refused, 3*time.Second, true, now)
+		if wait := l.take("b", false, now.Add(time.Second)); wait != 2*time.Second {
+			t.Errorf("it waits %v", wait)
+		}
+	})
+	t.Run("a 429 for one route stops that", func(t *testing.T) {
+		l := newLimits()
+		l.learn("a", 429, refused, 3*time.Second, false, now)
+		if a, b := l.take("a", false, now), l.take("b", false, now); a != 3*time.Second || b != 0 {
+			t.Errorf("they wait %v and %v", a, b)
+		}
+	})
+	t.Run("what headers say is left is used up and no more", func(t *testing.T) {
+		l := newLimits()
+		l.learn("a", 200, http.Header{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset-After": {"1.5"}}, 0, false, now)
+		if a, b := l.take("a", false, now), l.take("a", false, now); a != 0 || b != 1500*time.Millisecond {
+			t.Errorf("they wait %v and %v", a, b)
+		}
+		if wait := l.take("a", false, now.Add(1500*time.Millisecond)); wait != 0 {
+			t.Errorf("then it waits %v", wait)
+		}
+	})
+	t.Run("the messages of a channel share one", func(t *testing.T) {
+		a := call{method: "PATCH", path: "/channels/1/messages/2"}.route()
+		if b := (call{method: "PATCH", path: "/channels/1/messages/3"}).route(); a != b {
+			t.Errorf("they count for %s and %s", a, b)
+		}
+		if b := (call{method: "PATCH", path: "/channels/4/messages/2"}).route(); a == b {
+			t.Errorf("two channels count for %s", a)
+		}
+	})
+	t.Run("the ban for invalid requests is out of reach", func(t *testing.T) {
+		l := newLimits()
+		invalid := 0
+		for at := now; at.Before(now.Add(10 * time.Minute)); {
+			wait := l.take("a", false, at)
+			if wait == 0 {
+				l.learn("b", 403, refused, 0, false, at)
+				invalid++
+				wait = time.Microsecond
+			}
+			at = at.Add(wait)
+		}
+		if invalid >= 9000 {
+			t.Errorf("%d invalid requests in 10 minutes", invalid)
+		}
+		shared := newLimits()
+		shared.learn("a", 429, http.Header{"X-Ratelimit-Scope": {"shared"}}, time.Second, false, now)
+		if n := shared.invalidLocked(now); n != 0 {
+			t.Error("a shared limit is not held against the bot")
+		}
+	})
+}
+
+func TestErrorsNameNoSecrets(t *testing.T) {
+	t.Parallel()
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "http://" + nobody.Addr().String()
+	_ = nobody.Close()
+	rest := newREST(address, token)
+	err = rest.do(t.Context(), call{method: "PATCH", path: "/webhooks/1/SECRET/messages/@original", free: true, once: true})
+	if err == nil || strings.Contains(err.Error(), "SECRET") || strings.Contains(err.Error(), token) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		gone   bool
+	}{
+		"missing access":          {403, `{"message":"Missing Access","code":50001}`, true},
+		"unknown channel":         {404, `{"message":"Unknown Channel","code":10003}`, true},
+		"a form that is refused":  {400, `{"message":"Invalid Form Body","code":50035}`, true},
+		"a bad token":             {401, `{"message":"401: Unauthorized","code":0}`, false},
+		"a proxy's page":          {403, `<html>Forbidden</html>`, false},
+		"a limit":                 {429, `{"message":"You are being rate limited.","retry_after":0.01}`, false},
+		"the ban of the address":  {429, `error code: 1015`, false},
+		"a fault":                 {500, `{"message":"500: Internal Server Error","code":0}`, false},
+		"a redirect, to anywhere": {302, ``, false},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+			w.Header().Set("Location", "http://elsewhere.invalid/")
+			w.WriteHeader(c.status)
+			_, _ = w.Write([]byte(c.body))
+		}))
+		rest := newREST(s.URL, token)
+		err := rest.do(t.Context(), call{method: "GET", path: "/users/@me", once: true})
+		if err == nil || errors.Is(err, channel.ErrGone) != c.gone {
+			t.Errorf("%s: %v", name, err)
+		}
+		rest.client.CloseIdleConnections()
+		s.Close()
+	}
+}

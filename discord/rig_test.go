@@ -1,0 +1,296 @@
+// The rig of this package's tests: the door between a double of Discord and a real hub.
+
+package discord
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/discord/discordtest"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// The library's Close sleeps for a second: the tests mostly wait, side by side.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// patience is how long a test waits for what must come, on a busy machine too.
+const patience = time.Minute
+
+const token = "MTA4.secret.of-the-bot"
+
+// rig is the door between a double of Discord and a real hub with a scripted model.
+type rig struct {
+	*discordtest.Server
+	t      testing.TB
+	ctx    context.Context
+	ann    discordtest.User
+	guild  discordtest.Guild
+	square string // a channel
+
+	dir   string
+	model *llmtest.Model
+	rules channel.Rules
+	door  *Discord
+	store *memory.Store
+	hub   *channel.Hub
+	log   *logged
+	tune  []func(*Discord)
+	opts  Options
+	leave context.CancelFunc
+	ended chan error
+}
+
+// logged is what was logged.
+type logged struct {
+	mu  sync.Mutex // guards all
+	all bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}
+
+// newRig has nothing running yet: see start.
+func newRig(t testing.TB, o discordtest.Options, tune ...func(*Discord)) *rig {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	o.Token, o.RefusePings = token, true
+	r := &rig{Server: discordtest.New(o), t: t, ctx: ctx, dir: t.TempDir(), log: new(logged), tune: tune}
+	t.Cleanup(r.Server.Close)
+	r.ann = r.User("ann")
+	r.guild = r.Guild("town", r.ann)
+	r.square = r.Channel(r.guild.ID, "square").ID
+	r.model = &llmtest.Model{Func: echo}
+	return r
+}
+
+// echo answers with the last line of what was said.
+func echo(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+	return llmtest.Say("echo: " + lastSaid(req)), nil
+}
+
+// lastSaid is the text of the newest message, without who said it and when.
+func lastSaid(req llm.Request) string {
+	for _, m := range slices.Backward(req.Messages) {
+		if m.Role == llm.RoleUser {
+			said, _, _ := strings.Cut(m.Text, "\n\n<now>")
+			said = said[strings.LastIndexByte(said, '\n')+1:]
+			_, text, _ := strings.Cut(said, "] ")
+			return text
+		}
+	}
+	return ""
+}
+
+// start opens the door, and waits until it stands open.
+func (r *rig) start() *rig {
+	r.t.Helper()
+	r.open()
+	done := make(chan error, 1)
+	go func() { done <- r.door.Run(r.runCtx(), r.hub) }()
+	r.ended = done
+	r.until("the door to be open", func() bool {
+		all := r.Connections()
+		return len(all) > 0 && all[len(all)-1].Heartbeats > 0
+	})
+	return r
+}
+
+// open makes hub and door.
+func (r *rig) open() {
+	r.t.Helper()
+	var err error
+	if r.store, err = memory.Open(context.Background(), memory.Options{Dir: r.dir}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.door = r.newDoor()
+	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r.hub = channel.New(channel.Options{
+		Store: r.store, Doors: []channel.Door{r.door}, Log: log, Rules: r.rules,
+		Agent: func(string) channel.Agent {
+			return channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
+		},
+	})
+	r.t.Cleanup(r.stop)
+}
+
+func (r *rig) newDoor() *Discord {
+	r.t.Helper()
+	o := r.opts
+	o.Token, o.APIBase = token, r.URL
+	o.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	d, err := New(o)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	d.identifyEvery, d.firstPause = 0, 100*time.Millisecond
+	for _, f := range r.tune {
+		f(d)
+	}
+	return d
+}
+
+func (r *rig) runCtx() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.leave = cancel
+	return ctx
+}
+
+// stop closes everything, in the order in which the program does.
+func (r *rig) stop() {
+	r.t.Helper()
+	if r.hub == nil {
+		return
+	}
+	if r.leave != nil {
+		r.leave()
+		select {
+		case err := <-r.ended:
+			if err != nil {
+				r.t.Errorf("Run: %v", err)
+			}
+		case <-time.After(patience):
+			r.t.Error("Run does not end")
+		}
+		r.leave = nil
+	}
+	if err := errors.Join(r.hub.Close(), r.store.Close()); err != nil {
+		r.t.Error(err)
+	}
+	r.hub = nil
+	r.door.rest.client.CloseIdleConnections()
+	if strings.Contains(r.log.String(), token) {
+		r.t.Error("the token was logged")
+	}
+	if r.t.Failed() {
+		r.t.Log(r.log.String())
+	}
+}
+
+// restart is a new process on the same files.
+func (r *rig) restart() {
+	r.t.Helper()
+	r.stop()
+	r.start()
+	if err := r.hub.Recover(r.ctx, func(string) bool { return true }); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// until waits until ok, which is asked again whenever something happened on the double,
+// and from time to time.
+func (r *rig) until(what string, ok func() bool) {
+	r.t.Helper()
+	for {
+		ctx, cancel := context.WithTimeout(r.ctx, 200*time.Millisecond)
+		err := r.Wait(ctx, ok)
+		cancel()
+		if err == nil {
+			return
+		}
+		if r.ctx.Err() != nil {
+			r.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// ask says something to the bot.
+func (r *rig) ask(place, text string) discordtest.Message {
+	return r.Say(place, r.ann.ID, "<@"+r.Bot.ID+"> "+text)
+}
+
+// answers waits until the bot has posted n messages in a place, and returns the texts.
+func (r *rig) answers(place string, n int) (texts []string) {
+	r.t.Helper()
+	r.until(fmt.Sprintf("%d answers", n), func() bool { return len(r.sent(place)) >= n })
+	for _, m := range r.sent(place) {
+		texts = append(texts, m.Content)
+	}
+	if len(texts) > n {
+		r.t.Fatalf("%d answers, want %d: %q", len(texts), n, texts)
+	}
+	return texts
+}
+
+// sent is what the bot posted and did not take back.
+func (r *rig) sent(place string) (kept []discordtest.Message) {
+	for _, m := range r.Sent(place) {
+		if !m.Deleted {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+func (r *rig) place(id string) string { return "discord:" + r.guild.ID + "/" + id }
+
+// idle waits until a conversation has settled.
+func (r *rig) idle(name string) {
+	r.t.Helper()
+	if err := r.hub.Idle(r.ctx, name); err != nil {
+		r.t.Fatalf("%s does not settle: %v", name, err)
+	}
+}
+
+// transcript is what is stored of a conversation.
+func (r *rig) transcript(name string) (all []compactor.Message) {
+	r.t.Helper()
+	conv, err := r.store.Conversation(r.ctx, name)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	all, err = conv.Transcript(r.ctx, 1, 10_000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return all
+}
+
+// heard waits until so many messages of people stand in a conversation's transcript.
+func (r *rig) heard(name string, n int) (all []compactor.Message) {
+	r.t.Helper()
+	for {
+		all = all[:0]
+		for _, m := range r.transcript(name) {
+			if m.Role == "user" {
+				all = append(all, m)
+			}
+		}
+		if len(all) >= n {
+			return all
+		}
+		if err := sleep(r.ctx, 20*time.Millisecond); err != nil {
+			r.t.Fatalf("%d messages were heard, want %d", len(all), n)
+		}
+	}
+}

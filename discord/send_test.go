@@ -1,0 +1,180 @@
+// Pieces arrive once, whatever fails, and what can never arrive is given up.
+
+package discord
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/discord/discordtest"
+)
+
+// send has one piece sent by a fresh writer, as after a restart.
+func (r *rig) send(place string, p channel.Piece) (string, error) {
+	return r.door.Reply(place, p.To).Send(r.ctx, p)
+}
+
+func TestAPieceIsPostedOnceWhateverFails(t *testing.T) {
+	t.Parallel()
+	const posts = "POST /channels/*/messages"
+	for name, fault := range map[string]discordtest.Fault{
+		"a 503 that took no effect":    {Route: posts, Status: 503},
+		"a 502 that took effect":       {Route: posts, Status: 502, Done: true, Times: 2},
+		"a cut after it took effect":   {Route: posts, Cut: true, Done: true},
+		"an answer without its end":    {Route: posts, CutBody: true},
+		"a 429":                        {Route: posts, Status: 429, RetryAfter: 300 * time.Millisecond, Times: 2},
+		"a 429 that the channel asked": {Route: posts, Status: 429, RetryAfter: 300 * time.Millisecond, Shared: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, discordtest.Options{}).start()
+			m := r.Say(r.square, r.ann.ID, "question")
+			r.Fail(fault)
+			id, err := r.send(r.place(r.square), channel.Piece{Reply: "reply-1", Parts: 1, To: []string{m.ID}, Text: "answer"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := r.Sent(r.square); len(s) != 1 || s[0].ID != id || s[0].Content != "answer" {
+				t.Errorf("%d messages: %+v", len(s), s)
+			}
+		})
+	}
+}
+
+// TestAPieceThatMayHaveArrivedIsLookedUp is the crash between sending and the note
+// that it was sent, long after Discord forgot the nonce.
+func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{NonceLife: time.Nanosecond}).start()
+	place := r.place(r.square)
+	m := r.Say(r.square, r.ann.ID, "question")
+	pieces := []channel.Piece{
+		{Reply: "reply-1", Part: 0, Parts: 3, To: []string{m.ID}, Text: "the begin"},
+		{Reply: "reply-1", Part: 1, Parts: 3, To: []string{m.ID}, Text: "the middle"},
+		{Reply: "reply-1", Part: 2, Parts: 3, To: []string{m.ID}, Text: "the middle"},
+	}
+	var ids []string
+	for _, p := range pieces {
+		id, err := r.send(place, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		r.Say(r.square, r.ann.ID, "chatter")
+	}
+	for i, p := range pieces {
+		p.Sending = true
+		id, err := r.send(place, p)
+		if err != nil || id != ids[i] {
+			t.Errorf("piece %d: id %s, want %s, %v", i, id, ids[i], err)
+		}
+	}
+	if n := len(r.Sent(r.square)); n != len(pieces) {
+		t.Errorf("%d messages, want %d", n, len(pieces))
+	}
+	late := channel.Piece{Reply: "reply-2", Parts: 1, To: []string{r.Say(r.square, r.ann.ID, "another").ID}, Text: "never arrived", Sending: true}
+	if _, err := r.send(place, late); err != nil || len(r.Sent(r.square)) != 4 {
+		t.Errorf("a piece that had not arrived: %d messages, %v", len(r.Sent(r.square)), err)
+	}
+}
+
+// TestWhatAnEarlierProcessBeganIsFinished is the crash while a reply was streamed.
+func TestWhatAnEarlierProcessBeganIsFinished(t *testing.T) {
+	t.Parallel()
+	for name, streamed := range map[string]bool{"by the answer that is sent": false, "by the answer that is streamed anew": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, discordtest.Options{}, quick).start()
+			m := r.Say(r.square, r.ann.ID, "question")
+			to := []string{m.ID}
+			_, err := r.door.create(r.ctx, r.square, newPost(r.square, "half an ans", m.ID, "of-the-dead"), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.door.started = time.Now().Add(time.Second) // a new process
+			w := r.door.Reply(r.place(r.square), to)
+			if streamed {
+				w.Show("half an answer")
+				r.until("the edit", func() bool { return r.Sent(r.square)[0].Content == "half an answer" })
+			}
+			if _, err := w.Send(r.ctx, channel.Piece{Reply: "reply-1", Parts: 1, To: to, Text: "a whole answer"}); err != nil {
+				t.Fatal(err)
+			}
+			if s := r.Sent(r.square); len(s) != 1 || s[0].Content != "a whole answer" {
+				t.Errorf("%d messages: %+v", len(s), s)
+			}
+		})
+	}
+}
+
+func TestWhatCanNeverBeSaidIsGivenUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	mute, locked := r.Channel(r.guild.ID, "mute").ID, r.Thread(r.square, r.ann.ID, "closed").ID
+	r.Deny(mute, discordtest.PermissionSendMessages)
+	r.Archive(locked, true)
+	for name, place := range map[string]string{
+		"where it may not write": r.place(mute), "in a locked thread": r.place(r.square) + "/" + locked, "where nothing is": r.place("1"),
+	} {
+		if _, err := r.send(place, channel.Piece{Reply: "r", Parts: 1, Text: "hello"}); !errors.Is(err, channel.ErrGone) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	r.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Status: 503, Times: maxTries})
+	if _, err := r.send(r.place(r.square), channel.Piece{Reply: "r", Parts: 1, Text: "hello"}); err == nil || errors.Is(err, channel.ErrGone) {
+		t.Errorf("a fault of the server is worth trying again, got %v", err)
+	}
+}
+
+func TestWithoutThePermissionToReplyItAnswersAllTheSame(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.Deny(r.square, discordtest.PermissionReadMessageHistory)
+	r.ask(r.square, "hello")
+	if got := r.answers(r.square, 1); got[0] != "echo: hello" || r.sent(r.square)[0].Reference != nil {
+		t.Errorf("it answered %q", got)
+	}
+}
+
+func TestAnArchivedThreadIsWokenByTheAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}, quick).start()
+	thread := r.Thread(r.square, r.ann.ID, "plans").ID
+	text := slowly(r, 40, 30*time.Millisecond)
+	r.ask(thread, "tell me slowly")
+	r.until("the first words", func() bool { return len(r.Sent(thread)) == 1 })
+	r.Archive(thread, false)
+	r.until("the whole reply", func() bool {
+		s := r.sent(thread)
+		return len(s) > 0 && s[len(s)-1].Content == text
+	})
+}
+
+func TestNobodyIsNotified(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}, quick).start() // the double refuses what could notify
+	slowly(r, 30, 30*time.Millisecond)
+	r.ask(r.square, "@everyone, <@"+r.ann.ID+">")
+	r.until("an edit", func() bool { return len(r.Requests("PATCH /channels/*/messages/*")) > 0 })
+	r.idle(r.place(r.square))
+	for _, q := range append(r.Requests("POST /channels/*/messages"), r.Requests("PATCH /channels/*/messages/*")...) {
+		if !strings.Contains(string(q.Body), `"allowed_mentions":{"parse":[],"replied_user":false}`) || q.Status != 200 {
+			t.Errorf("%s %s: %d, %s", q.Method, q.Path, q.Status, q.Body)
+		}
+	}
+}
+
+func TestANonceNamesWhatIsSaid(t *testing.T) {
+	a := nonce("discord:1/2", "reply-1", 0)
+	for _, b := range []string{nonce("discord:1/2", "reply-1", 1), nonce("discord:1/2", "reply-2", 0), nonce("discord:1/3", "reply-1", 0), nonce("discord:1/2", "reply-", 10)} {
+		if a == b {
+			t.Errorf("two things have the nonce %s", a)
+		}
+	}
+	if len(a) != 25 || a != nonce("discord:1/2", "reply-1", 0) {
+		t.Errorf("the nonce is %q", a)
+	}
+}

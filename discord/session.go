@@ -1,0 +1,209 @@
+// A session with the gateway, on top of the library, which knows the protocol, and a
+// wire of our own.
+
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"github.com/gorilla/websocket"
+)
+
+// session is one session with the gateway: begun by IDENTIFY, and resumed on one
+// connection after the other, for as long as the gateway knows it.
+type session struct {
+	lib      *discordgo.Session
+	gateway  string        // its address
+	patience time.Duration // until READY
+	handle   func(name string, data json.RawMessage) error
+	lost     chan struct{} // has one when the library has let go of a connection
+
+	mu     sync.Mutex      // guards everything below
+	ctx    context.Context // of the connection that is being made
+	wire   *wire           // the newest
+	known  bool            // the gateway knows it, from READY until it says otherwise
+	stands bool            // READY or RESUMED came on the newest connection
+}
+
+// newSession returns a session that is not yet begun. handle is given each event, one
+// after the other, and must not block; its error ends the connection.
+func newSession(token, gateway string, intents discordgo.Intent, patience time.Duration, handle func(string, json.RawMessage) error) (*session, error) {
+	lib, err := discordgo.New("Bot " + token)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{lib: lib, gateway: gateway, patience: patience, handle: handle, lost: make(chan struct{}, 1)}
+	lib.Identify.Intents = intents
+	lib.Compress, lib.Identify.Compress = false, false // the wire reads along
+	lib.ShouldReconnectOnError = false                 // the library's loop cannot be stopped
+	lib.SyncEvents = true                              // else events overtake each other
+	lib.StateEnabled = false                           // the atlas is smaller
+	lib.LogLevel = -1                                  // its lines may hold the token
+	lib.Client = &http.Client{Transport: signpost{s}}
+	way := dialer{proxy: http.ProxyFromEnvironment}
+	lib.Dialer = &websocket.Dialer{HandshakeTimeout: patience, NetDialContext: s.strung(way.plain), NetDialTLSContext: s.strung(way.secure)}
+	lib.AddHandler(func(_ *discordgo.Session, e *discordgo.Event) { s.event(e) })
+	lib.AddHandler(func(*discordgo.Session, *discordgo.Disconnect) {
+		select {
+		case s.lost <- struct{}{}:
+		default:
+		}
+	})
+	return s, nil
+}
+
+// signpost answers the one question the library asks by HTTP, where the gateway is,
+// with what the door found out: so its addresses, which are variables of the whole
+// program, need not be changed.
+type signpost struct{ s *session }
+
+func (p signpost) RoundTrip(q *http.Request) (*http.Response, error) {
+	body, err := json.Marshal(map[string]string{"url": p.s.gateway})
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: q,
+	}, nil
+}
+
+// strung is a way to make a connection with a wire on it.
+func (s *session) strung(dial func(ctx context.Context, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, _, address string) (net.Conn, error) {
+		s.mu.Lock()
+		own := s.ctx
+		s.mu.Unlock()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(own, cancel)()
+		conn, err := dial(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		w := newWire(conn, s.patience)
+		s.mu.Lock()
+		s.wire = w
+		s.mu.Unlock()
+		if own.Err() != nil {
+			w.cut(ending{err: own.Err()})
+		}
+		return w, nil
+	}
+}
+
+// event passes an event on. A session is not to be resumed unless its READY was taken.
+func (s *session) event(e *discordgo.Event) {
+	if err := s.handle(e.Type, e.RawData); err != nil {
+		s.cut(ending{err: err})
+		return
+	}
+	if e.Type == "READY" || e.Type == "RESUMED" {
+		s.mu.Lock()
+		s.known, s.stands = true, true
+		w := s.wire
+		s.mu.Unlock()
+		w.welcome()
+	}
+}
+
+// connect begins or resumes the session and returns when its connection has ended,
+// with the reason; or when ctx has.
+func (s *session) connect(ctx context.Context) ending {
+	s.mu.Lock()
+	s.ctx, s.wire, s.stands = ctx, nil, false
+	s.mu.Unlock()
+	defer context.AfterFunc(ctx, func() {
+		if !s.established() {
+			s.cut(ending{err: context.Canceled})
+		}
+	})()
+	select {
+	case <-s.lost: // of a connection before
+	default:
+	}
+	if err := s.lib.Open(); err != nil {
+		return s.why(err)
+	}
+	s.mu.Lock()
+	w := s.wire
+	s.mu.Unlock()
+	select {
+	case <-w.gone:
+	case <-ctx.Done():
+		s.leave(w)
+		return ending{err: ctx.Err()}
+	}
+	select {
+	case <-s.lost: // it may be of an earlier connection: then the next attempt waits for the library
+	case <-ctx.Done():
+	}
+	return s.why(nil)
+}
+
+// leave says goodbye, so that people see the bot go offline at once.
+func (s *session) leave(w *wire) {
+	_ = w.SetWriteDeadline(time.Now().Add(grace)) // a dead connection takes nothing
+	_ = s.lib.Close()                             // reports nothing
+}
+
+func (s *session) cut(e ending) {
+	s.mu.Lock()
+	w := s.wire
+	s.mu.Unlock()
+	if w != nil {
+		w.cut(e)
+	}
+}
+
+// why finds the reason for the end of a connection, of which the library said err, and
+// whether it was the end of the session too.
+func (s *session) why(err error) ending {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var e ending
+	if s.wire != nil {
+		e = s.wire.ended()
+	}
+	if e == (ending{}) {
+		e.err = err
+	}
+	if e.anew || e.code == 4007 || e.code == 4009 {
+		s.known = false
+	}
+	return e
+}
+
+// identified returns when the newest connection sent its IDENTIFY or RESUME; zero: it
+// did not come to that.
+func (s *session) identified() time.Time {
+	s.mu.Lock()
+	w := s.wire
+	s.mu.Unlock()
+	if w == nil {
+		return time.Time{}
+	}
+	return w.greeted()
+}
+
+// resumable tells whether another connection may go on where this one ended.
+func (s *session) resumable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known
+}
+
+// established tells whether the newest connection got as far as READY or RESUMED.
+func (s *session) established() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stands
+}

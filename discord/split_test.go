@@ -1,0 +1,127 @@
+// Cut replies: where, how long, and that nothing is lost.
+
+package discord
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+func TestSplit(t *testing.T) {
+	para := strings.Repeat("word ", 160) // 800 characters
+	code := strings.Repeat("    indented(line)\n", 150)
+	for name, c := range map[string]struct {
+		text string
+		want []string // how the pieces begin and end, with … between
+	}{
+		"a short text stays whole":             {"hello\n\n  world", []string{"hello…world"}},
+		"nothing becomes something":            {" \n\t", []string{"……"}},
+		"between paragraphs":                   {"A" + para + "\n\nB" + para + "\n\nC" + para, []string{"A…word", "C…word"}},
+		"else between lines":                   {"A" + para + "\nB" + para + "\nC" + para, []string{"A…word", "C…word"}},
+		"else between words":                   {"A" + strings.Repeat("word ", 500) + "Z", []string{"A…word", "w…Z"}},
+		"else where it must":                   {strings.Repeat("x", 4001), []string{"x…x", "x…x", "x…x"}},
+		"a code block is opened again":         {"```go\n" + code + "```\nafter", []string{"```go…```", "```go…after"}},
+		"with its own number of marks":         {"````md\n" + strings.Repeat("```\n", 700) + "````", []string{"````md…````", "````md…````"}},
+		"and not begun at the end of a piece":  {strings.Repeat("words ", 300) + "\n```go\n" + code[:900] + "```", []string{"words…words", "```go…```"}},
+		"a line of code that is too long":      {"```\n" + strings.Repeat("y", 2500) + "\n```", []string{"```…```", "```…```"}},
+		"indentation stays":                    {"    four spaces", []string{"    …spaces"}},
+		"letters of two units are not parted":  {strings.Repeat("😀", 1500), []string{"😀…😀", "😀…😀"}},
+		"marks within a line open nothing":     {"```inline``` " + strings.Repeat("z ", 1200), []string{"```inline```…z", "z…z"}},
+		"space without end is no piece":        {"a" + strings.Repeat("\n", 5000) + "b", []string{"a…a", "b…b"}},
+		"a code block that is never closed is": {"```py\n" + strings.Repeat("pass\n", 500), []string{"```py…```", "```py…pass"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := new(Discord).Split(c.text)
+			if len(got) != len(c.want) {
+				t.Fatalf("%d pieces, want %d: %q", len(got), len(c.want), got)
+			}
+			for i, p := range got {
+				begin, end, _ := strings.Cut(c.want[i], "…")
+				if !strings.HasPrefix(p, begin) || !strings.HasSuffix(p, end) {
+					t.Errorf("piece %d is %q, want %s", i, p, c.want[i])
+				}
+			}
+			if err := lawful(c.text); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestWhatIsCutInACodeBlockLosesNoSpace(t *testing.T) {
+	var lines []string
+	for i := range 400 {
+		lines = append(lines, strings.Repeat(" ", i%9)+fmt.Sprint("line ", i))
+	}
+	var got []string
+	for i, p := range new(Discord).Split("```\n" + strings.Join(lines, "\n") + "\n```") {
+		all := strings.Split(p, "\n")
+		if all[0] != "```" || all[len(all)-1] != "```" {
+			t.Errorf("piece %d is no code block: %q", i, p)
+		}
+		got = append(got, all[1:len(all)-1]...)
+	}
+	if !slices.Equal(got, lines) {
+		t.Errorf("the pieces have %d lines, want these %d", len(got), len(lines))
+	}
+}
+
+// lawful tells what is wrong with the pieces of a text.
+func lawful(text string) error {
+	var all strings.Builder
+	for i, p := range parts(text) {
+		piece := p.opening + p.text + p.closing
+		switch {
+		case units(piece) > maxContent:
+			return fmt.Errorf("piece %d has %d units", i, units(piece))
+		case strings.TrimSpace(piece) == "":
+			return fmt.Errorf("piece %d is empty", i)
+		case p.opening != "" && !strings.HasPrefix(p.opening, "```"), p.closing != "" && strings.Trim(p.closing, "`\n") != "":
+			return fmt.Errorf("piece %d is put between %q and %q", i, p.opening, p.closing)
+		}
+		all.WriteString(p.text)
+	}
+	want := strings.ToValidUTF8(text, "\uFFFD")
+	if a, b := visible(all.String()), visible(want); a != b && holds(want, "") {
+		return fmt.Errorf("the pieces are not the text: %q, not %q", a, b)
+	}
+	return nil
+}
+
+// visible is a text without space, and without the begins and ends of code blocks, of
+// which an empty one may be left out.
+func visible(text string) string {
+	var kept strings.Builder
+	fence := ""
+	for line := range strings.Lines(text) {
+		after := fenceAfter(line, fence)
+		if after != fence {
+			fence = after
+			continue
+		}
+		kept.WriteString(strings.Map(func(r rune) rune {
+			if unicode.IsSpace(r) {
+				return -1
+			}
+			return r
+		}, line))
+	}
+	return kept.String()
+}
+
+func FuzzSplit(f *testing.F) {
+	for _, text := range []string{
+		"", " ", "a", "```", strings.Repeat("word ", 900), strings.Repeat("x", 5000), "```go\n" + strings.Repeat("line()\n", 600) + "```\nafter",
+		strings.Repeat("😀", 2500), "\xff" + strings.Repeat("é\n", 1500), strings.Repeat("```\n", 900), strings.Repeat(" ", 3000) + "x",
+	} {
+		f.Add(text, 1)
+	}
+	f.Fuzz(func(t *testing.T, text string, times int) {
+		if err := lawful(strings.Repeat(text, min(max(times, 1), 1+20_000/(len(text)+1)))); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+// The supervisor keeps the door connected, and tells a person what only a person can
+// mend.
+
+package discord
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"github.com/cenkalti/backoff/v5"
+)
+
+const (
+	maxPause = 2 * time.Minute // between two connections, so that 1000 sessions a day last
+	soundFor = time.Minute     // a connection that held so long was sound
+)
+
+// sentences are for those who run the bot, about what does not heal by itself, by the
+// gateway's close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
+var sentences = map[int]string{
+	4004: "the token is refused; check DISCORD_TOKEN: https://discord.com/developers/applications → your application → Bot → Reset Token",
+	4010: "Discord refuses the shard of the bot (code 4010); this version uses none, so the server behind api_base may be at fault",
+	4011: "the bot is in more servers than one connection may serve (code 4011); remove it from some: it cannot be split over several connections yet",
+	4012: "Discord no longer takes this version of its gateway (code 4012); update cairn",
+	4013: "Discord does not know an intent the bot asks for (code 4013); update cairn",
+	4014: "the bot may not read messages: switch on Message Content Intent at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents, or set message_content = false under [discord] to answer only what is addressed to it",
+}
+
+// fatal returns what a person has to do about err, or nil if it may heal by itself.
+func fatal(err error) error {
+	var no *refusal
+	if errors.As(err, &no) && no.status == http.StatusUnauthorized {
+		return errors.New(sentences[4004])
+	}
+	var end ending
+	if errors.As(err, &end) && sentences[end.code] != "" {
+		return errors.New(sentences[end.code])
+	}
+	return nil
+}
+
+// supervisor keeps the door connected, by one session after the other.
+type supervisor struct {
+	d       *Discord
+	session *session  // the newest; nil: there is none
+	began   time.Time // the newest session
+}
+
+// supervise keeps the door connected until ctx is done. It returns an error only for
+// what cannot heal without a person.
+func (d *Discord) supervise(ctx context.Context) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.Multiplier, pause.MaxInterval = d.firstPause, 2, maxPause
+	for s := (&supervisor{d: d}); ctx.Err() == nil; {
+		since := time.Now()
+		err := s.connect(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if no := fatal(err); no != nil {
+			return no
+		}
+		if s.session != nil && s.session.established() { // as happens every few hours
+			d.log.Debug("the connection was lost; it is made again", "error", err)
+		} else {
+			d.link.is(err)
+		}
+		if time.Since(since) > soundFor {
+			pause.Reset()
+		}
+		_ = sleep(ctx, pause.NextBackOff()) // its error ends the loop
+	}
+	return nil
+}
+
+// connect resumes the session, or begins one, and returns when its connection has
+// ended, with the reason.
+func (s *supervisor) connect(ctx context.Context) (err error) {
+	if s.session != nil && s.session.resumable() {
+		return s.session.connect(ctx)
+	}
+	if s.session, err = s.begin(ctx); err != nil {
+		return err
+	}
+	err = s.session.connect(ctx)
+	if at := s.session.identified(); !at.IsZero() {
+		s.began = at
+	}
+	return err
+}
+
+// begin prepares a new session, no sooner and no more often than Discord takes one
+// (Discord, Gateway: Rate Limiting; Session Start Limit).
+func (s *supervisor) begin(ctx context.Context) (*session, error) {
+	d := s.d
+	gateway, wait, err := d.findGateway(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if wait > 0 {
+		d.log.Warn("no new session is left for today; the door waits for Discord's next day", "wait", wait.Round(time.Second))
+	}
+	if err := sleep(ctx, max(wait, time.Until(s.began.Add(d.identifyEvery)))); err != nil {
+		return nil, err
+	}
+	intents := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
+	if !d.o.MentionOnly {
+		intents |= discordgo.IntentMessageContent
+	}
+	return newSession(d.o.Token, gateway, intents, d.openTimeout, d.event)
+}
+
+// findGateway asks for the gateway's address, and for how long no session may begin.
+func (d *Discord) findGateway(ctx context.Context) (address string, wait time.Duration, err error) {
+	var found struct {
+		URL   string `json:"url"`
+		Start *struct {
+			Remaining  int   `json:"remaining"`
+			ResetAfter int64 `json:"reset_after"` // ms
+		} `json:"session_start_limit"`
+	}
+	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway/bot", into: &found})
+	var no *refusal
+	if errors.As(err, &no) && no.status == http.StatusNotFound { // a compatible server may know only this
+		err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway", into: &found})
+	}
+	switch {
+	case err != nil:
+		return "", 0, err
+	case found.URL == "":
+		return "", 0, errors.New("the server does not say where its gateway is")
+	case found.Start != nil && found.Start.Remaining < 1:
+		wait = time.Duration(found.Start.ResetAfter) * time.Millisecond
+	}
+	return found.URL, wait, nil
+}

@@ -1,0 +1,311 @@
+// People talk, and the bot hears and answers them.
+
+package discord
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/discord/discordtest"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	post := func(place string, p discordtest.Post) discordtest.Message { return r.Post(place, r.ann.ID, p) }
+
+	t.Run("a mention, by a reply to it", func(t *testing.T) {
+		m := r.ask(r.square, "how are you?")
+		if got := r.answers(r.square, 1); got[0] != "echo: how are you?" {
+			t.Errorf("it answered %q", got[0])
+		}
+		if to := r.sent(r.square)[0].Reference; to == nil || to.MessageID != m.ID {
+			t.Errorf("the answer refers to %+v", to)
+		}
+	})
+	t.Run("a reply to one of its messages, which need not name it", func(t *testing.T) {
+		post(r.square, discordtest.Post{Content: "fine too", ReplyTo: r.sent(r.square)[0].ID})
+		if got := r.answers(r.square, 2); got[1] != "echo: fine too" {
+			t.Errorf("it answered %q", got[1])
+		}
+	})
+	t.Run("a direct message, in the conversation with that person", func(t *testing.T) {
+		direct := r.Direct(r.ann.ID).ID
+		post(direct, discordtest.Post{Content: "between us"})
+		if got := r.answers(direct, 1); got[0] != "echo: between us" {
+			t.Errorf("it answered %q", got[0])
+		}
+		if said := r.heard("discord:@me/"+direct, 1); said[0].Text != "between us" || !said[0].Addressed {
+			t.Errorf("it heard %+v", said[0])
+		}
+	})
+	t.Run("a mention of a role it has", func(t *testing.T) {
+		place := r.Channel(r.guild.ID, "roles").ID
+		role := r.Role(r.guild.ID, "helpers", "0")
+		r.Permit(r.guild.ID, r.Bot.ID, "", "0", role.ID)
+		r.Dispatch("GUILD_MEMBER_UPDATE", map[string]any{"guild_id": r.guild.ID, "user": r.Bot, "roles": []string{role.ID}})
+		post(place, discordtest.Post{Content: "<@&" + role.ID + "> who knows?"})
+		if got := r.answers(place, 1); got[0] != "echo: @helpers who knows?" {
+			t.Errorf("it answered %q", got[0])
+		}
+	})
+}
+
+func TestWhatIsNotAddressedIsContextOnly(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.Say(r.square, r.ann.ID, "nobody in particular")
+	r.ask(r.square, "but you")
+	if got := r.answers(r.square, 1); got[0] != "echo: but you" {
+		t.Errorf("it answered %q", got)
+	}
+	said := r.heard(r.place(r.square), 2)
+	if said[0].Text != "nobody in particular" || said[0].Addressed || !said[1].Addressed || said[1].Author != "ann" {
+		t.Errorf("it heard %+v", said)
+	}
+	if n := len(r.model.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times, want once", n)
+	}
+}
+
+func TestAThreadIsAConversationOfItsOwn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	thread := r.Thread(r.square, r.ann.ID, "plans").ID
+	r.ask(thread, "first")
+	r.answers(thread, 1)
+	r.Say(thread, r.ann.ID, "second, unasked")
+	if got := r.answers(thread, 2); got[1] != "echo: second, unasked" {
+		t.Errorf("in a thread it answered %q", got)
+	}
+	name := r.place(r.square) + "/" + thread
+	if said := r.heard(name, 2); said[0].Text != "first" {
+		t.Errorf("%s: %+v", name, said)
+	}
+	if n := len(r.sent(r.square)); n != 0 {
+		t.Errorf("%d answers in the parent", n)
+	}
+}
+
+func TestAThreadThatIsNotKnownIsLookedUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	thread := r.Thread(r.square, r.ann.ID, "asleep").ID
+	r.start()
+	r.door.atlas.remove(thread) // as one that was archived when the bot came
+	r.Fail(discordtest.Fault{Route: "GET /channels/*", Status: 503})
+	r.ask(thread, "still here?")
+	r.answers(thread, 1)
+	if said := r.heard(r.place(r.square)+"/"+thread, 1); said[0].Text != "still here?" {
+		t.Errorf("it heard %+v", said)
+	}
+}
+
+func TestProgramsAreNotAnsweredUnlessAllowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	friend, stranger := r.OtherBot("friend"), r.OtherBot("stranger")
+	r.rules.Access = map[string]channel.Access{Name: {Bots: []string{friend.ID, "4242"}}}
+	r.start()
+	mention := "<@" + r.Bot.ID + "> "
+	r.Say(r.square, stranger.ID, mention+"from a stranger")
+	r.Post(r.square, r.ann.ID, discordtest.Post{Content: mention + "from an unknown webhook", Webhook: "99"})
+	r.Say(r.square, friend.ID, mention+"from a friend")
+	r.answers(r.square, 1)
+	r.Post(r.square, r.ann.ID, discordtest.Post{Content: mention + "from a webhook", Webhook: "4242"})
+	got := r.answers(r.square, 2)
+	if got[0] != "echo: from a friend" || got[1] != "echo: from a webhook" {
+		t.Errorf("it answered %q", got)
+	}
+}
+
+func TestAnEventThatComesTwiceIsOneMessage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.ask(r.square, "once")
+	r.Repeat(1)
+	r.answers(r.square, 1)
+	r.Repeat(4)
+	r.ask(r.square, "more")
+	if got := r.answers(r.square, 2); got[0] != "echo: once" || got[1] != "echo: more" {
+		t.Errorf("it answered %q", got)
+	}
+	if said := r.heard(r.place(r.square), 2); len(said) != 2 {
+		t.Errorf("it heard %d messages, want 2", len(said))
+	}
+}
+
+func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
+	t.Parallel()
+	const burst = 2000
+	r := newRig(t, discordtest.Options{}).start()
+	park := r.Channel(r.guild.ID, "park").ID
+	for i := range burst {
+		r.Say(r.square, r.ann.ID, fmt.Sprint("line ", i))
+	}
+	r.ask(park, "and here?")
+	r.answers(park, 1)
+	r.ask(r.square, "the last")
+	r.answers(r.square, 1)
+	said := r.heard(r.place(r.square), burst+1)
+	for i, m := range said[:burst] {
+		if want := fmt.Sprint("line ", i); m.Text != want {
+			t.Fatalf("message %d is %q, want %q", i, m.Text, want)
+		}
+	}
+}
+
+func TestABlockedChannelDoesNotDelayAnother(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	park := r.Channel(r.guild.ID, "park").ID
+	stuck := make(chan struct{})
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if lastSaid(req) == "think hard" {
+			select {
+			case <-stuck:
+			case <-ctx.Done():
+			}
+		}
+		return echo(ctx, n, req)
+	}
+	r.start()
+	r.ask(r.square, "think hard")
+	r.until("the bot to type", func() bool { return len(r.Requests("POST /channels/"+r.square+"/typing")) > 0 })
+	for i := range 3 {
+		r.ask(park, fmt.Sprint("quick ", i))
+		r.answers(park, i+1)
+	}
+	if n := len(r.sent(r.square)); n != 0 {
+		t.Fatalf("%d answers where the model still thinks", n)
+	}
+	close(stuck)
+	r.answers(r.square, 1)
+}
+
+func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
+	r.opts.MentionOnly = true
+	r.start()
+	r.Say(r.square, r.ann.ID, "not for the bot")
+	r.ask(r.square, "for the bot")
+	r.answers(r.square, 1)
+	direct := r.Direct(r.ann.ID).ID
+	r.Say(direct, r.ann.ID, "and this")
+	r.answers(direct, 1)
+	if said := r.heard(r.place(r.square), 1); len(said) != 1 || said[0].Text != "for the bot" {
+		t.Errorf("it heard %+v, want only what it may read", said)
+	}
+	if intents := r.Connections()[0].Intents; intents&discordtest.IntentMessageContent != 0 {
+		t.Error("it asked for the privileged intent")
+	}
+}
+
+func TestTheFirstQuestionReadsWhatWasSaidBefore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	for i := range 120 {
+		r.Say(r.square, r.ann.ID, fmt.Sprint("earlier ", i))
+	}
+	r.start()
+	r.ask(r.square, "what was that?")
+	r.answers(r.square, 1)
+	said := r.heard(r.place(r.square), 101)
+	if len(said) != 101 || !slices.ContainsFunc(said, func(m compactor.Message) bool { return m.Text == "earlier 20" }) ||
+		slices.ContainsFunc(said, func(m compactor.Message) bool { return m.Text == "earlier 19" }) {
+		t.Errorf("it read %d messages, want the 100 before the question", len(said)-1)
+	}
+}
+
+func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	m := r.Say(r.square, r.ann.ID, "teh plan")
+	gone := r.Say(r.square, r.ann.ID, "a secret")
+	both := []string{r.Say(r.square, r.ann.ID, "one").ID, r.Say(r.square, r.ann.ID, "two").ID}
+	name := r.place(r.square)
+	r.heard(name, 4)
+	r.Embed(r.square, m.ID) // no edit
+	r.Edit(r.square, m.ID, "the plan of <@"+r.ann.ID+">")
+	r.Delete(r.square, gone.ID)
+	r.Delete(r.square, both...)
+	r.ask(r.square, "go on")
+	r.answers(r.square, 1)
+	var texts []string
+	for _, m := range r.heard(name, 2) {
+		texts = append(texts, m.Text)
+	}
+	if !slices.Equal(deleteEmpty(texts), []string{"the plan of @ann", "go on"}) {
+		t.Errorf("the transcript has %q", texts)
+	}
+	if n := len(r.model.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times; edits start no turn", n)
+	}
+}
+
+func TestAPartialUpdateIsReadWhole(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "old", Files: []discordtest.File{{Name: "a.bin", Data: []byte("x")}}})
+	r.heard(r.place(r.square), 1)
+	r.Drop(1)
+	r.Edit(r.square, m.ID, "new")
+	r.Dispatch("MESSAGE_UPDATE", map[string]any{
+		"id": m.ID, "channel_id": r.square, "guild_id": r.guild.ID, "content": "new", "edited_timestamp": time.Now().UTC().Format(time.RFC3339Nano),
+	})
+	r.until("the edit", func() bool { return r.transcript(r.place(r.square))[0].Text == "new" })
+	if files := r.transcript(r.place(r.square))[0].Attachments; len(files) != 1 || files[0].Name != "a.bin" {
+		t.Errorf("the edit left %+v of the files", files)
+	}
+}
+
+func TestLongRepliesComeInPieces(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	long := strings.Repeat("A sentence of the answer. ", 250)
+	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(long), nil }
+	r.start()
+	r.ask(r.square, "tell me everything")
+	got := r.answers(r.square, 4)
+	if a, b := strings.Join(strings.Fields(strings.Join(got, " ")), " "), strings.TrimSpace(long); a != b {
+		t.Errorf("the pieces are not the text: %d and %d characters", len(a), len(b))
+	}
+	for i, m := range r.sent(r.square) {
+		if (m.Reference != nil) != (i == 0) {
+			t.Errorf("piece %d refers to %+v; only the first is to", i, m.Reference)
+		}
+	}
+}
+
+func TestTheMapFollowsWhatChanges(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	role := r.Role(r.guild.ID, "old name", "0")
+	r.Dispatch("GUILD_ROLE_UPDATE", map[string]any{"guild_id": r.guild.ID, "role": map[string]any{"id": role.ID, "name": "new name", "permissions": "0"}})
+	r.Dispatch("CHANNEL_UPDATE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0, "name": "plaza"})
+	r.ask(r.square, "<#"+r.square+"> <@&"+role.ID+">")
+	if got := r.answers(r.square, 1); got[0] != "echo: #plaza @new name" {
+		t.Errorf("it answered %q", got[0])
+	}
+	r.Dispatch("GUILD_ROLE_DELETE", map[string]any{"guild_id": r.guild.ID, "role_id": role.ID})
+	r.ask(r.square, "<@&"+role.ID+">")
+	if got := r.answers(r.square, 2); got[1] != "echo: @unknown role" {
+		t.Errorf("it answered %q", got[1])
+	}
+	r.Dispatch("CHANNEL_DELETE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0})
+	r.Dispatch("GUILD_DELETE", map[string]any{"id": r.guild.ID})
+	r.until("the server to be forgotten", func() bool {
+		r.door.atlas.mu.Lock()
+		defer r.door.atlas.mu.Unlock()
+		return len(r.door.atlas.places) == 0 && len(r.door.atlas.guilds) == 0
+	})
+}

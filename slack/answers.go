@@ -1,0 +1,169 @@
+// Answers of commands: to whoever asked alone, or for all to read.
+
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
+)
+
+// answerer is where the answer of a command goes.
+type answerer interface {
+	answer(ctx context.Context, c command, a channel.Answer) error
+	// replace puts another answer in the place of the first.
+	replace(ctx context.Context, c command, a channel.Answer) error
+	refuse(ctx context.Context, text string)
+}
+
+// privately answers by a response_url: to whoever asked alone, unless it is public.
+type privately struct {
+	s      *Slack
+	url    string
+	public bool
+	turned bool // the answer takes the place of the message with the button
+}
+
+func (p *privately) answer(ctx context.Context, c command, a channel.Answer) error {
+	text, all := blocks(c, a)
+	return p.respond(ctx, &slackgo.WebhookMessage{Text: text, Blocks: &slackgo.Blocks{BlockSet: all}, ReplaceOriginal: p.turned})
+}
+
+func (p *privately) replace(ctx context.Context, c command, a channel.Answer) error {
+	text, all := blocks(c, a)
+	return p.respond(ctx, &slackgo.WebhookMessage{Text: text, Blocks: &slackgo.Blocks{BlockSet: all}, ReplaceOriginal: true})
+}
+
+// refuse tells whoever asked alone.
+func (p *privately) refuse(ctx context.Context, text string) {
+	p.public = false
+	if err := p.respond(ctx, &slackgo.WebhookMessage{Text: text}); err != nil && ctx.Err() == nil {
+		p.s.log.Debug("a refusal could not be told", "error", err)
+	}
+}
+
+// respond uses the response_url, which works a few times. After a failure it may have
+// been used all the same: what is said again takes the place of what was said.
+func (p *privately) respond(ctx context.Context, m *slackgo.WebhookMessage) error {
+	m.ResponseType = slackgo.ResponseTypeEphemeral
+	if p.public {
+		m.ResponseType = slackgo.ResponseTypeInChannel
+	}
+	if m.Blocks != nil && len(m.Blocks.BlockSet) == 0 {
+		m.Blocks = nil
+	}
+	for try := 1; ; try++ {
+		err := patient(ctx, func() error {
+			return slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m)
+		})
+		if err == nil || try == editTries || ctx.Err() != nil || codeOf(err) != "" {
+			return err
+		}
+		m.ReplaceOriginal = m.ReplaceOriginal || mayHaveHappened(err)
+		if err := sleep(ctx, p.s.times.backoff); err != nil {
+			return err
+		}
+	}
+}
+
+// openly answers by a message.
+type openly struct {
+	s       *Slack
+	place   channel.Place
+	answers string // the ts of the command
+	ts      string // of the answer
+}
+
+const answerType = "cairn_answer"
+
+func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err error) {
+	options := append(o.say(c, a), slackgo.MsgOptionMetadata(slackgo.SlackMetadata{
+		EventType: answerType, EventPayload: map[string]any{"answers": o.answers},
+	}))
+	if o.place.Thread != "" {
+		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
+	}
+	return patient(ctx, func() error {
+		_, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...)
+		return err
+	})
+}
+
+func (o *openly) replace(ctx context.Context, c command, a channel.Answer) error {
+	return patient(ctx, func() error {
+		_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.say(c, a)...)
+		return err
+	})
+}
+
+// refuse says nothing: everybody would read it.
+func (o *openly) refuse(context.Context, string) {}
+
+func (o *openly) say(c command, a channel.Answer) []slackgo.MsgOption {
+	text, all := blocks(c, a)
+	options := []slackgo.MsgOption{slackgo.MsgOptionText(text, false)}
+	if len(all) > 0 {
+		options = append(options, slackgo.MsgOptionBlocks(all...))
+	}
+	return options
+}
+
+const (
+	maxSection = 3_000 // characters of a section
+	maxBlocks  = 50    // of a message
+	maxValue   = 2_000 // characters that a button carries
+	pageAction = "cairn_page"
+)
+
+// blocks show one page of an answer, with buttons to the pages beside it. What does
+// not fit a message is left out; text is what notifications show.
+func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
+	shown := a.Page(c.page)
+	buttons := pageButtons(c, a)
+	if a.Pages() > 1 && buttons == nil {
+		shown = a.String() // the line is too long for a button
+	}
+	if shown == "" {
+		shown = "Done."
+	}
+	pieces := split(shown, maxSection, plainCost)
+	for _, piece := range pieces[:min(len(pieces), maxBlocks-1)] {
+		if strings.TrimSpace(piece) != "" {
+			all = append(all, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, escaped(piece), false, false), nil, nil))
+		}
+	}
+	if len(all) == 1 && buttons == nil {
+		return escaped(pieces[0]), nil // the text is enough
+	}
+	if buttons != nil {
+		all = append(all, slackgo.NewActionBlock("", buttons...))
+	}
+	return escaped(pieces[0]), all
+}
+
+func pageButtons(c command, a channel.Answer) []slackgo.BlockElement {
+	if a.Pages() < 2 {
+		return nil
+	}
+	page := min(max(c.page, 0), a.Pages()-1)
+	var buttons []slackgo.BlockElement
+	for _, b := range []struct {
+		label string
+		page  int
+	}{{"Previous", page - 1}, {"Next", page + 1}} {
+		if b.page < 0 || b.page >= a.Pages() {
+			continue
+		}
+		value, err := json.Marshal(pressed{Line: c.line, Page: b.page, Thread: c.place.Thread})
+		if err != nil || len(value) > maxValue {
+			return nil
+		}
+		buttons = append(buttons, slackgo.NewButtonBlockElement(pageAction+strings.ToLower(b.label), string(value),
+			slackgo.NewTextBlockObject(slackgo.PlainTextType, b.label, false, false)))
+	}
+	return buttons
+}

@@ -1,0 +1,154 @@
+// The Web API: the clients, and who the bot is there.
+
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"strings"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+)
+
+// scopes are the methods of the Web API that the door calls, and the scope each
+// needs; empty: none. The manifest asks for these and no others.
+var scopes = map[string]string{
+	"auth.test":                   "",
+	"apps.connections.open":       "", // of the app-level token
+	"chat.postMessage":            "chat:write",
+	"chat.update":                 "chat:write",
+	"chat.delete":                 "chat:write",
+	"chat.startStream":            "chat:write",
+	"chat.appendStream":           "chat:write",
+	"chat.stopStream":             "chat:write",
+	"assistant.threads.setStatus": "chat:write",
+	"conversations.history":       "channels:history,groups:history,im:history,mpim:history",
+	"conversations.replies":       "channels:history,groups:history,im:history,mpim:history",
+	"conversations.info":          "channels:read,groups:read,im:read,mpim:read",
+	"conversations.list":          "channels:read,groups:read,im:read,mpim:read",
+	"users.conversations":         "channels:read,groups:read,im:read,mpim:read",
+	"users.info":                  "users:read",
+	"url_private":                 "files:read", // no method: the address of a file
+}
+
+// callTime is how long one request may take.
+const callTime = 15 * time.Second
+
+// api is the Web API. What only reads is asked again by itself when a server or a
+// connection fails; what writes is not: it may have been done.
+type api struct {
+	read, write *slackgo.Client
+	http        *http.Client
+	transport   *http.Transport
+}
+
+func newAPI(o Options) *api {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 16
+	base := o.APIBase
+	if base == "" {
+		base = slackgo.APIURL
+	}
+	client := &http.Client{Transport: transport, Timeout: callTime, CheckRedirect: stay}
+	options := []slackgo.Option{
+		slackgo.OptionHTTPClient(client), slackgo.OptionAPIURL(base), slackgo.OptionAppLevelToken(o.AppToken),
+		slackgo.OptionLog(log.New(io.Discard, "", 0)),
+	}
+	retry := slackgo.DefaultRetryConfig()
+	retry.BackoffInitial, retry.BackoffMax = 300*time.Millisecond, 3*time.Second
+	retry.Handlers = []slackgo.RetryHandler{slackgo.NewConnectionErrorRetryHandler(), slackgo.NewServerErrorRetryHandler(retry)}
+	return &api{
+		read:  slackgo.New(o.BotToken, append(options[:len(options):len(options)], slackgo.OptionRetryConfig(retry))...),
+		write: slackgo.New(o.BotToken, options...),
+		http:  client, transport: transport,
+	}
+}
+
+// stay follows no redirect to another host: requests carry a token.
+func stay(r *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	if !strings.EqualFold(r.URL.Host, first.Host) || r.URL.Scheme != first.Scheme {
+		return errors.New("redirected to another host")
+	}
+	if len(via) >= 5 {
+		return errors.New("redirected too often")
+	}
+	return nil
+}
+
+func (a *api) close() { a.transport.CloseIdleConnections() }
+
+// introduce finds out who the bot is and whether the tokens are good. It tries until
+// Slack answers; the error is ctx's, or trouble.
+func (s *Slack) introduce(ctx context.Context) error {
+	var down incident
+	for delay := s.times.backoff; ; delay = min(2*delay, time.Minute) {
+		err := s.probe(ctx)
+		var trouble trouble
+		switch {
+		case err == nil:
+			down.over(s.log, "slack answers")
+			return nil
+		case errors.As(err, &trouble):
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		down.begin(s.log, "slack cannot be reached; it will be tried again", err)
+		if wait, limited := rateLimit(err); limited {
+			delay = max(delay, wait)
+		}
+		if err := sleep(ctx, delay); err != nil {
+			return err
+		}
+	}
+}
+
+// probe asks with each token once. A wrong kind of token slack-go itself would try
+// for ever.
+func (s *Slack) probe(ctx context.Context) error {
+	who, err := s.api.write.AuthTestContext(ctx)
+	if err != nil {
+		return botTrouble("auth.test", plainly(err))
+	}
+	if who.UserID == "" {
+		return errors.New("auth.test: the answer says nothing")
+	}
+	if err := checkScopes(who.Header); err != nil {
+		return err
+	}
+	if _, _, err := s.api.write.StartSocketModeContext(ctx); err != nil {
+		if err = appTrouble(plainly(err)); codeOf(err) != "" {
+			return fmt.Errorf("socket mode is refused (%w): %s", err, clickSocketMode)
+		}
+		return err
+	}
+	s.self = self{team: who.TeamID, user: who.UserID, bot: who.BotID, name: who.User, since: time.Now()}
+	return nil
+}
+
+// needed are the scopes without which there is no use in starting.
+var needed = []string{"chat:write"}
+
+// checkScopes looks at the scopes that Slack says the token has, if it says so.
+func checkScopes(header http.Header) error {
+	given := header.Get("X-OAuth-Scopes")
+	if given == "" {
+		return nil
+	}
+	have := make(map[string]bool)
+	for scope := range strings.SplitSeq(given, ",") {
+		have[strings.TrimSpace(scope)] = true
+	}
+	for _, scope := range needed {
+		if !have[scope] {
+			return trouble(fmt.Sprintf("the app lacks the scope %s: %s", scope, clickScope))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+// Catching up: what was said while no socket was open is read from the history.
+
+package slack
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
+)
+
+// arrive is called when a socket begins, before its first event is taken: what was
+// said since the last one is noted as missed, on disk, and then read.
+func (s *Slack) arrive(ctx context.Context) error {
+	gaps, err := s.hub.Away(ctx, Name)
+	if err != nil {
+		return fmt.Errorf("note what may have been missed: %w", err)
+	}
+	if !s.recovered {
+		if err := s.hub.Recover(ctx, func(name string) bool { return strings.HasPrefix(name, prefix) }); err != nil {
+			return err
+		}
+		s.recovered = true
+	}
+	since := time.Now().Add(-s.o.CatchUp)
+	if heard := s.heard.Add(-time.Minute); heard.After(since) {
+		since = heard
+	}
+	s.tasks.start(func(ctx context.Context) { s.catchUp(ctx, gaps, tsOf(since)) })
+	return nil
+}
+
+// atOnce is how many conversations are woken to catch up at once. Slack lets an app
+// read some 50 pages a minute, so the others follow at that pace, unless somebody
+// speaks there: then the conversation reads its gap first, without being told.
+const atOnce = 50
+
+// catchUp has every conversation read what it missed, the liveliest first, also the
+// channels that nothing is known of: the bot was there, if it ever ran.
+func (s *Slack) catchUp(ctx context.Context, gaps []channel.Gap, since string) {
+	if len(gaps) == 0 {
+		return
+	}
+	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
+	known := make(map[string]bool, len(gaps))
+	for i, gap := range gaps {
+		known[gap.Conversation] = true
+		if gap.After != "" {
+			gaps[i].After = "" // it is noted
+		} else {
+			gaps[i].After = since
+		}
+	}
+	channels, err := s.memberships(ctx)
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("the channels of the bot cannot be listed", "error", err)
+	}
+	var unknown []channel.Gap
+	for _, id := range channels {
+		if name := s.place(id, "").String(); !known[name] {
+			unknown = append(unknown, channel.Gap{Conversation: name, After: since})
+		}
+	}
+	first := min(len(gaps), atOnce)
+	for i, gap := range slices.Concat(gaps[:first], unknown, gaps[first:]) {
+		if i >= atOnce && sleep(ctx, s.times.pages) != nil {
+			return
+		}
+		s.wake(ctx, gap.Conversation, gap.After)
+	}
+}
+
+// wake has a conversation read what it missed.
+func (s *Slack) wake(ctx context.Context, name, after string) {
+	if err := s.hub.CatchUp(ctx, name, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
+		s.log.Warn("missed messages cannot be read now", "conversation", name, "error", err)
+	}
+}
+
+// kinds of conversations a bot can be in.
+var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
+
+// memberships are the channels the bot is in.
+func (s *Slack) memberships(ctx context.Context) ([]string, error) {
+	var found []string
+	list := s.ownChannels
+	for cursor := ""; ; {
+		ids, next, err := list(ctx, cursor)
+		if codeOf(err) == "unknown_method" && cursor == "" && len(found) == 0 {
+			list = s.allChannels
+			ids, next, err = list(ctx, "")
+		}
+		if err != nil {
+			return found, err
+		}
+		found = append(found, ids...)
+		if next == "" || next == cursor {
+			return found, nil
+		}
+		cursor = next
+	}
+}
+
+func (s *Slack) ownChannels(ctx context.Context, cursor string) (ids []string, next string, err error) {
+	err = patient(ctx, func() error {
+		channels, more, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
+			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+		})
+		next, ids = more, nil
+		for _, c := range channels {
+			ids = append(ids, c.ID)
+		}
+		return err
+	})
+	return ids, next, err
+}
+
+// allChannels is for servers that have no users.conversations.
+func (s *Slack) allChannels(ctx context.Context, cursor string) (ids []string, next string, err error) {
+	err = patient(ctx, func() error {
+		channels, more, err := s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
+			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+		})
+		next, ids = more, nil
+		for _, c := range channels {
+			if c.IsMember || c.IsIM {
+				ids = append(ids, c.ID)
+			}
+		}
+		return err
+	})
+	return ids, next, err
+}

@@ -1,0 +1,188 @@
+// What was said while the bot was away, and before it came.
+
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/slack/slacktest"
+)
+
+// ok answers everything with "ok".
+func ok(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("ok"), nil }
+
+// unhelpful is a Slack that sends nothing again.
+func unhelpful() slacktest.Options { return slacktest.Options{Redeliver: []time.Duration{}} }
+
+func TestWhatWasMissedIsRead(t *testing.T) {
+	t.Parallel()
+	for claim, away := range map[string]func(r *rig) (back func()){
+		"while the bot was down": func(r *rig) func() {
+			r.end()
+			return r.begin
+		},
+		"while the socket was lost": func(r *rig) func() {
+			r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Status: 503, Times: -1})
+			r.w.Sockets()[0].Cut()
+			r.eventually("it is gone", func() bool { return len(r.w.Sockets()) == 0 })
+			return r.w.Heal
+		},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, unhelpful(), ok)
+			general, ann := r.place()
+			hushed := r.w.AddChannel("hushed", ann)
+			r.w.DM(ann)
+			thread := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a thread"})
+			r.begin()
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "before"})
+			r.stored(conversation(general), "user: a thread", "user: before", "assistant: ok")
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: "known here"})
+			r.stored(conversation(general, thread), "user: known here")
+
+			back := away(r)
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "missed"})
+			root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "missed too"})
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: "missed in the thread"})
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "missed in a new thread"})
+			r.w.Say(slacktest.Post{Channel: hushed, User: ann, Text: "missed where nothing was ever said"})
+			r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "missed alone with the bot"})
+			back()
+			r.stored(conversation(general), "user: a thread", "user: before", "assistant: ok", "user: missed", "user: missed too", "assistant: ok")
+			r.stored(conversation(general, thread), "user: known here", "user: missed in the thread")
+			r.stored(conversation(general, root), "user: missed in a new thread")
+			r.stored(conversation(hushed), "user: missed where nothing was ever said")
+			r.stored(conversation(r.w.DM(ann)), "user: missed alone with the bot", "assistant: ok")
+			r.answered(general, "ok", "ok")
+		})
+	}
+}
+
+func TestAtTheVeryFirstStartNothingWasMissed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, unhelpful(), ok)
+	general, ann := r.place()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "before it was there"})
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
+	r.answered(r.w.DM(ann), "ok")
+	r.answered(general)
+}
+
+func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, unhelpful(), ok)
+	general, ann := r.place()
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
+	r.stored(conversation(general), "user: before")
+	r.end()
+	const n = 950
+	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "missed"})
+	r.w.Fail(slacktest.Fault{Method: "conversations.history", Skip: 2, RetryAfter: time.Second})
+	r.w.Fail(slacktest.Fault{Method: "conversations.history", Skip: 3, Status: 500})
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "after"})
+	r.eventually("all is there", func() bool {
+		r.settled(conversation(general))
+		return len(r.messages(conversation(general))) == n+2
+	})
+	for i, m := range r.messages(conversation(general)) {
+		want := fmt.Sprintf("missed #%d", i)
+		if i == 0 {
+			want = "before"
+		} else if i > n {
+			want = "after"
+		}
+		if m.Text != want {
+			t.Fatalf("message %d is %q, want %q", i, m.Text, want)
+		}
+	}
+	if calls := len(r.w.Calls("conversations.history")); calls > 5+2+2 {
+		t.Errorf("%d pages for %d messages", calls, n)
+	}
+}
+
+func TestWhatWasSaidBeforeTheBotCame(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, unhelpful(), ok)
+	general, ann := r.place()
+	r.w.Burst(150, slacktest.Post{Channel: general, User: ann, Text: "earlier"})
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "what was that?"})
+	r.answered(general, "ok")
+	messages := r.messages(conversation(general))
+	if len(messages) != 102 || messages[0].Text != "earlier #51" || messages[99].Text != "earlier #150" || messages[0].Author != "ann" {
+		t.Errorf("%d messages, from %q", len(messages), messages[0].Text)
+	}
+}
+
+func TestHistoryOfAThread(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, unhelpful(), ok)
+	general, ann := r.place()
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+	var replies []string
+	for i := range 300 {
+		replies = append(replies, r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: fmt.Sprint("reply ", i)}))
+	}
+	r.begin()
+	name := conversation(general, root)
+	t.Run("before a message, the newest", func(t *testing.T) {
+		said, _, _, err := r.door.History(t.Context(), name, "", replies[250], 100)
+		if err != nil || len(said) != 100 || said[0].Text != "reply 150" || said[99].Text != "reply 249" {
+			t.Errorf("%d messages, %v", len(said), err)
+		}
+	})
+	t.Run("after a message, page by page", func(t *testing.T) {
+		after, more := replies[0], true
+		var all []channel.Inbound
+		for more {
+			var said []channel.Inbound
+			var err error
+			if said, after, more, err = r.door.History(t.Context(), name, after, "", 100); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, said...)
+		}
+		if len(all) != 299 || all[0].Text != "reply 1" || all[298].Text != "reply 299" {
+			t.Errorf("%d messages", len(all))
+		}
+		if n := len(r.w.Calls("conversations.replies")); n > 2+2 {
+			t.Errorf("%d pages were read", n)
+		}
+	})
+}
+
+func TestHistoryThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, unhelpful(), ok)
+	general, _ := r.place()
+	r.begin()
+	for _, name := range []string{conversation("C404"), conversation(general, "1700000000.000001")} {
+		if _, _, _, err := r.door.History(t.Context(), name, "1700000000.000000", "", 10); !errors.Is(err, channel.ErrGone) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	t.Run("for now", func(t *testing.T) {
+		r.w.Fail(slacktest.Fault{Method: "conversations.history", RetryAfter: time.Hour, Times: -1})
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if _, _, _, err := r.door.History(ctx, conversation(general), "1700000000.000000", "", 10); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("where the server has no list of the bot's channels", func(t *testing.T) {
+		r.w.Fail(slacktest.Fault{Method: "users.conversations", Error: "unknown_method", Times: -1})
+		if ids, err := r.door.memberships(t.Context()); err != nil || len(ids) != 1 || ids[0] != general {
+			t.Errorf("%v, %v", ids, err)
+		}
+	})
+}

@@ -1,0 +1,254 @@
+// Commands, pages, and who may use them.
+
+package slack
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/slack/slacktest"
+)
+
+// private are the messages that one person alone sees in a channel.
+func (r *rig) private(channelID, person string) []slacktest.Message {
+	var found []slacktest.Message
+	for _, m := range r.w.Messages(channelID) {
+		if m.OnlyFor == person {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// told waits for the n-th private message, and returns it.
+func (r *rig) told(channelID, person string, n int) slacktest.Message {
+	r.t.Helper()
+	r.eventually(fmt.Sprintf("%s is told %d times", person, n), func() bool { return len(r.private(channelID, person)) >= n })
+	return r.private(channelID, person)[n-1]
+}
+
+// again sends a command or a press once more, as after a lost acknowledgement.
+func (r *rig) again(kind string) {
+	all := r.w.Deliveries()
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Kind == kind {
+			r.w.Sockets()[0].SendRaw(fmt.Sprintf(`{"type":%q,"envelope_id":"again","payload":%s}`, kind, all[i].Payload))
+			return
+		}
+	}
+	r.t.Fatalf("no %s", kind)
+}
+
+func TestSlashCommands(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+
+	for i, text := range []string{"", "help", "/help", "  HELP  "} {
+		t.Run(fmt.Sprintf("/cairn %s shows the help", text), func(t *testing.T) {
+			r.w.Command(general, ann, "/cairn", text)
+			if got := r.told(general, ann, i+1).Shown(); !strings.Contains(got, "/memories") {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+	t.Run("a command takes arguments", func(t *testing.T) {
+		r.w.Command(general, ann, "/cairn", "remember the launch is on Friday & not <later>")
+		r.told(general, ann, 5)
+		r.w.Command(general, ann, "/cairn", "memories launch")
+		if got := r.told(general, ann, 6).Shown(); !strings.Contains(got, "the launch is on Friday &amp; not &lt;later&gt; (ann") {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("an unknown one shows what there is", func(t *testing.T) {
+		r.w.Command(general, ann, "/cairn", "dance")
+		if got := r.told(general, ann, 7).Shown(); !strings.HasPrefix(got, sayUnknown) || !strings.Contains(got, "/memories") {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("one that others should see is answered for all", func(t *testing.T) {
+		r.w.Command(general, ann, "/cairn", "stop")
+		r.eventually("there is an answer", func() bool { return len(r.said(general)) == 1 })
+	})
+	t.Run("one that arrives twice is run once", func(t *testing.T) {
+		r.w.Command(general, ann, "/cairn", "remember only once")
+		r.told(general, ann, 8)
+		r.again("slash_commands")
+		r.w.Command(general, ann, "/cairn", "context") // behind it in the lane
+		if got := r.told(general, ann, 9).Shown(); !strings.Contains(got, "tokens") {
+			t.Errorf("got %q", got)
+		}
+	})
+	for _, d := range r.w.Deliveries() {
+		if d.Acked.IsZero() || len(d.Answer) > 0 && string(d.Answer) != "null" {
+			t.Errorf("%s: acknowledged at %v with %s", d.Kind, d.Acked, d.Answer)
+		}
+	}
+	r.keepsSecrets()
+}
+
+func TestACommandAsAMessage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/remember the door is green"})
+	r.eventually("it is answered", func() bool { return len(r.own(general)) == 1 })
+	if m := r.own(general)[0]; m.Thread != root || !strings.Contains(m.Text, "I will keep that in mind") {
+		t.Errorf("got %+v", m)
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "hello"})
+	r.eventually("so is the message behind it", func() bool { return len(r.own(general)) == 2 })
+	r.stored(conversation(general, root), "user: hello", "assistant: answer 1")
+
+	t.Run("is no part of what is read later", func(t *testing.T) {
+		said, _, _, err := r.door.History(t.Context(), conversation(general, root), root, "", 100)
+		if err != nil || len(said) != 1 || said[0].Text != "hello" {
+			t.Errorf("%+v, %v", said, err)
+		}
+	})
+	t.Run("a path is none", func(t *testing.T) {
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/etc/passwd is what?"})
+		r.eventually("it is answered", func() bool { return len(r.own(general)) == 3 })
+	})
+}
+
+func TestListsHavePages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	for i := range 25 {
+		if _, _, err := r.hub.Run(t.Context(), conversation(general), channel.Person{ID: ann, Name: "ann"}, fmt.Sprintf("/remember thing %d of them", i+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.w.Command(general, ann, "/cairn", "memories")
+	list := r.told(general, ann, 1)
+	page := regexp.MustCompile(`\(page (\d) of 3\)`)
+	turn := func(action, want string) {
+		t.Helper()
+		r.w.Press(general, list.TS, ann, pageAction+action)
+		r.eventually("page "+want, func() bool {
+			m := page.FindStringSubmatch(r.private(general, ann)[0].Shown())
+			return m != nil && m[1] == want
+		})
+	}
+	if !page.MatchString(list.Shown()) || strings.Contains(string(list.Blocks), "previous") {
+		t.Fatalf("got %s", list.Shown())
+	}
+	turn("next", "2")
+	turn("next", "3")
+	if strings.Contains(string(r.private(general, ann)[0].Blocks), pageAction+"next") {
+		t.Error("there is a button to a page behind the last")
+	}
+	turn("previous", "2")
+	edits := r.private(general, ann)[0].Edits
+	r.again("interactive")
+	turn("previous", "1")
+	if got := r.private(general, ann)[0].Edits; got != edits+1 {
+		t.Errorf("%d edits for one press and a repeated one", got-edits)
+	}
+	if n := len(r.private(general, ann)); n != 1 {
+		t.Errorf("%d messages for one list", n)
+	}
+	for _, complaint := range r.w.Complaints() {
+		if !strings.Contains(complaint, `"again"`) { // that envelope was the test's own
+			t.Errorf("slack complains: %s", complaint)
+		}
+	}
+}
+
+func TestTheEndOfWhatACommandBeganTakesItsPlace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	_, ann := r.place()
+	dm := r.w.DM(ann)
+	r.begin()
+	for i := range 8 {
+		r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: strings.Repeat(fmt.Sprint("Fact ", i, " is that it rains. "), 40)})
+		r.awaitAnswers(dm, i+1)
+	}
+	r.w.Command(dm, ann, "/cairn", "compact")
+	r.eventually("it is answered", func() bool { return len(r.private(dm, ann)) == 1 })
+	r.eventually("the end takes the place of the answer", func() bool {
+		m := r.private(dm, ann)
+		return len(m) == 1 && m[0].Edits == 1 && strings.Contains(m[0].Shown(), "Summed up")
+	})
+}
+
+func TestWhoMayUseIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	bob := r.w.AddUser("bob")
+	r.w.Join(general, bob)
+	r.w.Admin(bob)
+	r.rules.Access = map[string]channel.Access{Name: {Allow: []string{bob}}}
+	r.begin()
+
+	t.Run("a message of somebody else is not heard", func(t *testing.T) {
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
+		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "hello from bob"})
+		r.answered(general, "answer 1")
+		r.stored(conversation(general), "user: hello from bob", "assistant: answer 1")
+		r.settled(conversation(r.w.DM(ann)))
+		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello?"})
+		r.settled(conversation(r.w.DM(ann)))
+		if hints := r.said(r.w.DM(ann)); len(hints) > 1 || strings.Contains(strings.Join(hints, ""), "answer") {
+			t.Errorf("alone with the bot they are told %q", hints)
+		}
+		r.eventually("all is acknowledged", r.acknowledged)
+	})
+	t.Run("nor is a command", func(t *testing.T) {
+		r.w.Command(general, ann, "/cairn", "stop") // a public one
+		if got := r.told(general, ann, 1).Shown(); got != sayRefused {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("nor is a press", func(t *testing.T) {
+		for i := range 12 {
+			if _, _, err := r.hub.Run(t.Context(), conversation(general), channel.Person{ID: bob}, fmt.Sprint("/remember thing ", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "/memories"})
+		r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })
+		list := r.own(general)[1]
+		r.w.Press(general, list.TS, ann, pageAction+"next")
+		if got := r.told(general, ann, 2).Shown(); got != sayRefused {
+			t.Errorf("got %q", got)
+		}
+		if r.own(general)[1].Edits != 0 {
+			t.Error("the page was turned")
+		}
+	})
+	t.Run("an administrator runs what is restricted", func(t *testing.T) {
+		r.w.Command(general, bob, "/cairn", "forget 1")
+		if got := r.told(general, bob, 1).Shown(); !strings.Contains(got, "forgotten") {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestOthersMayNotRunWhatIsRestricted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.w.Command(general, ann, "/cairn", "forget 1")
+	if got := r.told(general, ann, 1).Shown(); !strings.Contains(got, "for those who manage this place") {
+		t.Errorf("got %q", got)
+	}
+	dm := r.w.DM(ann)
+	r.w.Command(dm, ann, "/cairn", "forget 1")
+	if got := r.told(dm, ann, 1).Shown(); !strings.Contains(got, "no memory 1") {
+		t.Errorf("alone with the bot: %q", got)
+	}
+}

@@ -1,0 +1,79 @@
+// Completing a message: what its event leaves out is looked up.
+
+package slack
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
+)
+
+// unnamed is a name that was not known when a message came.
+var unnamed = regexp.MustCompile(`<([@#])([A-Z0-9]+)>`)
+
+// Complete looks up what an event leaves out: names, what a thread hangs on, the
+// contents of files.
+func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inbound) (channel.Inbound, error) {
+	if err := s.await(ctx); err != nil {
+		return m, err
+	}
+	brief, cancel := context.WithTimeout(ctx, s.times.complete)
+	defer cancel()
+	place := channel.ParsePlace(conversation)
+	if m.Author == "" || m.Author == m.AuthorID && !strings.HasPrefix(m.AuthorID, "B") {
+		m.Author = s.names.look(brief, m.AuthorID)
+	}
+	m.Text = s.named(brief, m.Text)
+	if m.Quote == "" && m.ReplyTo != "" && m.ReplyTo == place.Thread {
+		m.Quote = s.quote(brief, place)
+	}
+	m.Attachments = s.contents(brief, m.Attachments)
+	m.Incomplete = false
+	return m, ctx.Err()
+}
+
+// named puts in the names that were not known.
+func (s *Slack) named(ctx context.Context, text string) string {
+	return unnamed.ReplaceAllStringFunc(text, func(found string) string {
+		parts := unnamed.FindStringSubmatch(found)
+		return parts[1] + s.names.look(ctx, parts[2])
+	})
+}
+
+// quoteLength is how much of a quoted message is shown, in characters.
+const quoteLength = 200
+
+// quote is how the message begins that a thread hangs on; empty if it cannot be had.
+func (s *Slack) quote(ctx context.Context, place channel.Place) string {
+	found, _, err := s.page(ctx, place, span{limit: 1})
+	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread {
+		return ""
+	}
+	root := found[0]
+	text, _ := s.plainWords(withQuotes(root.Msg))
+	text = strings.Join(strings.Fields(s.named(ctx, text)), " ")
+	if utf8.RuneCountInString(text) > quoteLength {
+		text = string([]rune(text)[:quoteLength]) + "…"
+	}
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s: %q", s.speaker(ctx, root.Msg), text)
+}
+
+func (s *Slack) speaker(ctx context.Context, m slackgo.Msg) string {
+	if s.own(m) {
+		return s.self.name
+	}
+	name, known := s.authorName(m)
+	if !known {
+		name = s.names.look(ctx, m.User)
+	}
+	return name
+}

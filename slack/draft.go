@@ -1,0 +1,167 @@
+// The draft: the message in which a reply grows.
+
+package slack
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	slackgo "github.com/slack-go/slack"
+)
+
+// draft is the message in which a reply is shown while it is written: a stream of
+// Slack's where that is taken, else a message that is edited. A stream only takes
+// more text at its end; when the text is another, the last edit sets it right.
+type draft struct {
+	ts        string // empty: nothing was shown yet
+	text      string // what stands there, as it was sent
+	streaming bool   // Slack takes more text
+	unsure    bool   // text may not be what stands there
+	lost      bool   // it may have been posted, but its ts is not known
+}
+
+// errStuck is a stream that can neither be ended nor edited.
+var errStuck = errors.New("the stream does not end")
+
+// show makes the draft say text.
+func (d *draft) show(ctx context.Context, w *writer, text string) error {
+	if d.ts == "" {
+		return d.begin(ctx, w, text)
+	}
+	sent := quiet(text)
+	if sent == d.text {
+		return nil
+	}
+	if d.streaming {
+		more, grows := strings.CutPrefix(sent, d.text)
+		if !grows || d.unsure {
+			return nil // the last edit sets it right
+		}
+		_, _, err := w.s.api.write.AppendStreamContext(ctx, w.place.Channel, d.ts, slackgo.MsgOptionMarkdownText(more))
+		if err == nil {
+			d.text = sent
+			return nil
+		}
+		d.unsure = mayHaveHappened(err)
+		if !refusedForGood(err) {
+			return plainly(err)
+		}
+		d.streaming = false
+		if codeOf(err) == "stopped_by_user" {
+			return err // who wants to see no more of it gets the end alone
+		}
+	}
+	_, err := w.s.write(ctx, once, w.place.Channel, text, slackgo.MsgOptionUpdate(d.ts))
+	if err == nil {
+		d.text = sent
+	}
+	return err
+}
+
+// begin shows the first text: in what an earlier process left behind, in a stream, or
+// in a message.
+func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
+	if w.early() {
+		own, err := w.s.sent(ctx, w.place, w.answers)
+		if err != nil {
+			return err
+		}
+		if d.adopt(own, w); d.ts != "" {
+			return d.show(ctx, w, text)
+		}
+	}
+	began, err := d.stream(ctx, w, text)
+	if !began && err == nil {
+		d.ts, err = w.s.post(ctx, once, w.place, text, mark{answers: w.answers})
+	}
+	if err != nil {
+		d.lost = mayHaveHappened(err)
+		return err
+	}
+	d.text = quiet(text)
+	return nil
+}
+
+// stream begins a stream where Slack takes one: in threads, for the person it answers.
+// began is false where it does not.
+func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool, err error) {
+	author, known := w.s.authors.find(w.place.Channel + "/" + w.answers)
+	person, team, _ := strings.Cut(author, "/")
+	const method = "chat.startStream"
+	if w.place.Thread == "" || !known || w.s.plain.Load() || w.s.refused(method, w.place.Channel) {
+		return false, nil
+	}
+	_, d.ts, err = w.s.api.write.StartStreamContext(ctx, w.place.Channel,
+		slackgo.MsgOptionTS(w.place.Thread), slackgo.MsgOptionRecipientUserID(person), slackgo.MsgOptionRecipientTeamID(team),
+		slackgo.MsgOptionMarkdownText(quiet(text)))
+	switch {
+	case err == nil:
+		d.streaming = d.ts != ""
+		return d.streaming, nil
+	case w.s.learn(method, w.place.Channel, err):
+		return false, nil
+	}
+	return false, plainly(err)
+}
+
+// adopt takes over what an earlier process showed of its answer to the same message
+// and did not finish. A stream has no mark before it ends.
+func (d *draft) adopt(own []slackgo.Message, w *writer) {
+	for _, o := range own {
+		was, marked := markOf(o)
+		unfinished := marked && was.reply == "" && was.answers == w.answers
+		if unfinished || !marked && o.Metadata.EventType == "" && w.place.Thread != "" {
+			*d = draft{ts: o.Timestamp, unsure: true}
+			return
+		}
+	}
+}
+
+// finish makes the draft the first message of a reply: the final text wins.
+func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) error {
+	if d.streaming {
+		more, grows := strings.CutPrefix(quiet(text), d.text)
+		if grows && !d.unsure {
+			options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
+			if more != "" {
+				options = append(options, slackgo.MsgOptionMarkdownText(more))
+			}
+			err := patient(ctx, func() error {
+				_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts, options...)
+				return err
+			})
+			d.streaming, d.unsure = false, true
+			if err == nil {
+				return nil
+			}
+			w.s.log.Debug("a stream did not end as it should; it is edited", "error", err)
+		} else if err := d.end(ctx, w); err != nil {
+			return err
+		}
+	}
+	err := w.s.edit(ctx, w.place, d.ts, text, m)
+	if codeOf(err) == "streaming_state_conflict" { // a stream of an earlier process, or one whose end failed
+		if err := d.end(ctx, w); err != nil {
+			return err
+		}
+		err = w.s.edit(ctx, w.place, d.ts, text, m)
+		if codeOf(err) == "streaming_state_conflict" {
+			return errStuck
+		}
+	}
+	return err
+}
+
+// end ends a stream as it stands.
+func (d *draft) end(ctx context.Context, w *writer) error {
+	err := patient(ctx, func() error {
+		_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
+		return err
+	})
+	if err == nil || refusedForGood(err) { // then it has ended, or an edit will tell
+		d.streaming = false
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,247 @@
+// Replies while they are written: streamed, edited, limited, cut short.
+
+package slack
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/slack/slacktest"
+)
+
+func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, inThread bool) {
+		for claim, final := range map[string]string{
+			"and goes on to its end":       "One two three four.",
+			"and is set right at its end":  "Something else altogether.",
+			"and may be complete already":  "One two",
+			"and calls nobody at its end":  "One two <!channel> @here three",
+			"and may end with a line more": "One two three\n\n",
+		} {
+			t.Run(claim, func(t *testing.T) {
+				r := idle(t)
+				q := r.question(inThread)
+				r.begin()
+				r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+				w := r.door.Reply(q.name, q.to)
+				w.Show("One ")
+				r.shows(q.channel, "One")
+				w.Show("One two thr")
+				r.shows(q.channel, "One two")
+				id := r.send(w, piece(final))
+				own := r.own(q.channel)
+				if len(own) != 1 || own[0].Shown() != quiet(final) || own[0].TS != id || own[0].Streaming || own[0].Thread != q.thread {
+					t.Errorf("there stands %+v", own)
+				}
+				if own[0].Streamed != inThread {
+					t.Errorf("streamed: %v", own[0].Streamed)
+				}
+				if !strings.Contains(string(own[0].Metadata), `"reply":"r1"`) {
+					t.Errorf("it is marked %s", own[0].Metadata)
+				}
+				r.uncomplaining()
+			})
+		}
+	})
+}
+
+func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, inThread bool) {
+		r := idle(t)
+		q := r.question(inThread)
+		r.begin()
+		r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+		w := r.door.Reply(q.name, q.to)
+		w.Show("One ")
+		r.shows(q.channel, "One")
+		method := map[bool]string{false: "chat.update", true: "chat.appendStream"}[inThread]
+		r.w.Fail(slacktest.Fault{Method: method, RetryAfter: time.Second})
+		w.Show("One two ")
+		r.eventually("the limit is met", func() bool { return len(r.w.Calls(method)) == 1 })
+		w.Show("One two three ")
+		r.shows(q.channel, "One two three") // the newest, and not the one in between
+		calls := r.w.Calls(method)
+		if len(calls) != 2 || calls[1].At.Sub(calls[0].At) < time.Second {
+			t.Errorf("%d calls, the second after %v", len(calls), calls[1].At.Sub(calls[0].At))
+		}
+		r.w.Fail(slacktest.Fault{Method: map[bool]string{false: "chat.update", true: "chat.stopStream"}[inThread], RetryAfter: time.Second})
+		r.send(w, piece("One two three four."))
+		r.answered(q.channel, "One two three four.")
+	})
+}
+
+func TestAFailureWhileItIsShownIsMended(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, inThread bool) {
+		first := map[bool]string{false: "chat.postMessage", true: "chat.startStream"}[inThread]
+		more := map[bool]string{false: "chat.update", true: "chat.appendStream"}[inThread]
+		last := map[bool]string{false: "chat.update", true: "chat.stopStream"}[inThread]
+		for claim, fault := range failures {
+			for _, method := range []string{first, more, last} {
+				t.Run(method+" "+claim, func(t *testing.T) {
+					r := idle(t)
+					q := r.question(inThread)
+					r.begin()
+					r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+					fault := fault
+					fault.Method = method
+					w := r.door.Reply(q.name, q.to)
+					if method == first {
+						r.w.Fail(fault)
+					}
+					w.Show("One ")
+					r.eventually("it is begun", func() bool { return len(r.w.Calls(first)) > 0 })
+					if method == more {
+						r.shows(q.channel, "One")
+						r.w.Fail(fault)
+					}
+					w.Show("One two ")
+					if method != first {
+						r.eventually("it goes on", func() bool { return len(r.w.Calls(more)) > 0 })
+					}
+					if method == last {
+						w.(*writer).stop()
+						r.w.Fail(fault)
+					}
+					p := piece("One two three.")
+					ctx, cancel := context.WithTimeout(context.Background(), soon)
+					defer cancel()
+					_, err := w.Send(ctx, p)
+					if err != nil { // as the outbox does
+						p.Sending = true
+						r.send(w, p)
+					}
+					r.answered(q.channel, "One two three.")
+				})
+			}
+		}
+	})
+}
+
+func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, inThread bool) {
+		for claim, shown := range map[string]bool{"when it is sent": false, "when it is shown anew": true} {
+			t.Run(claim, func(t *testing.T) {
+				r := idle(t)
+				q := r.question(inThread)
+				r.begin()
+				r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+				r.door.Reply(q.name, q.to).Show("One two ")
+				r.shows(q.channel, "One two")
+				r.end()
+				r.begin()
+				w := r.door.Reply(q.name, q.to)
+				if shown {
+					w.Show("Quite another ")
+					if !inThread {
+						r.shows(q.channel, "Quite another")
+					}
+				}
+				r.send(w, piece("Quite another answer."))
+				r.answered(q.channel, "Quite another answer.")
+				if own := r.own(q.channel); len(own) != 1 {
+					t.Errorf("there stands %+v", own)
+				}
+			})
+		}
+	})
+}
+
+func TestCancelTakesBackWhatWasShown(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, inThread bool) {
+		r := idle(t)
+		q := r.question(inThread)
+		r.begin()
+		r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+		w := r.door.Reply(q.name, q.to)
+		w.Show("One ")
+		r.shows(q.channel, "One")
+		w.Cancel()
+		r.eventually("it is gone", func() bool { return len(r.own(q.channel)) == 0 })
+		if inThread {
+			r.eventually("so is the status", func() bool { return r.w.Status(q.channel, q.thread) == "" })
+		}
+	})
+}
+
+func TestWhereStreamsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"unknown_method", "channel_type_not_supported", "missing_scope"} {
+		t.Run(code, func(t *testing.T) {
+			r := idle(t)
+			q := r.question(true)
+			r.w.Fail(slacktest.Fault{Method: "chat.startStream", Error: code, Times: -1})
+			r.begin()
+			r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+			for _, text := range []string{"First answer.", "Second answer."} {
+				w := r.door.Reply(q.name, q.to)
+				w.Show(text[:7])
+				r.shows(q.channel, strings.TrimSpace(wholeWords(text[:7])))
+				r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})
+			}
+			r.answered(q.channel, "First answer.", "Second answer.")
+			if n := len(r.w.Calls("chat.startStream")); n != 1 {
+				t.Errorf("it was tried %d times", n)
+			}
+		})
+	}
+}
+
+func TestAStreamThatEndsBeforeTheReply(t *testing.T) {
+	t.Parallel()
+	for claim, end := range map[string]func(r *rig, channelID, ts string){
+		"because Slack ended it":    func(r *rig, channelID, ts string) { r.w.EndStream(channelID, ts) },
+		"because a person ended it": func(r *rig, channelID, ts string) { r.w.StopStream(channelID, ts) },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r := idle(t)
+			q := r.question(true)
+			r.begin()
+			r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+			w := r.door.Reply(q.name, q.to)
+			w.Show("One ")
+			r.shows(q.channel, "One")
+			end(r, q.channel, r.own(q.channel)[0].TS)
+			w.Show("One two ")
+			r.eventually("it is noticed", func() bool { return len(r.w.Calls("chat.appendStream")) > 0 })
+			r.send(w, piece("One two three."))
+			r.answered(q.channel, "One two three.")
+		})
+	}
+}
+
+func TestAShownReplyThatSomebodyDeletes(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, inThread bool) {
+		r := idle(t)
+		q := r.question(inThread)
+		r.begin()
+		r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+		w := r.door.Reply(q.name, q.to)
+		w.Show("One ")
+		r.shows(q.channel, "One")
+		r.w.Delete(q.channel, r.own(q.channel)[0].TS)
+		r.send(w, piece("One two three."))
+		r.answered(q.channel, "One two three.")
+	})
+}
+
+func TestAMessageThatCannotBeEdited(t *testing.T) {
+	t.Parallel()
+	r := idle(t)
+	q := r.question(false)
+	r.begin()
+	w := r.door.Reply(q.name, q.to)
+	w.Show("One ")
+	r.shows(q.channel, "One")
+	r.w.Fail(slacktest.Fault{Method: "chat.update", Error: "edit_window_closed", Times: -1})
+	r.send(w, piece("One two three."))
+	r.answered(q.channel, "One two three.")
+}

@@ -1,0 +1,168 @@
+// A message of Slack becomes one of the hub.
+
+package slack
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
+)
+
+// inbound reads a message as it was said. heard is false for what is no message of
+// anybody else: joins, topics, the bot's own words. It asks nobody: what it does not
+// know is left to Complete.
+func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Place, in channel.Inbound, heard bool) {
+	place = s.placeOf(channelID, m.Msg)
+	switch m.SubType {
+	case "", slackgo.MsgSubTypeFileShare, slackgo.MsgSubTypeThreadBroadcast, slackgo.MsgSubTypeReplyBroadcast,
+		slackgo.MsgSubTypeMeMessage, slackgo.MsgSubTypeBotMessage:
+	default:
+		return place, in, false
+	}
+	if m.Timestamp == "" || s.own(m.Msg) || m.User == "" && m.BotID == "" {
+		return place, in, false
+	}
+	in = channel.Inbound{
+		ID: m.Timestamp, AuthorID: cmp.Or(m.User, m.BotID), Time: timeOf(m.Timestamp),
+		Bot: m.BotID != "" || m.SubType == slackgo.MsgSubTypeBotMessage, Thread: place.Thread != "",
+	}
+	if m.User != "" {
+		s.authors.set(channelID+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
+	}
+	text := withQuotes(m.Msg)
+	in.Addressed = s.mentioned(text) || place.Direct() || s.repliesToBot(place, m.Msg)
+	var names, author bool // are they all known?
+	in.Text, names = s.plainWords(s.withoutMention(text))
+	in.Author, author = s.authorName(m.Msg)
+	in.Attachments = attachments(m.Files)
+	if in.Text == "" && len(in.Attachments) == 0 {
+		return place, in, false
+	}
+	s.quoteRoot(place, &in)
+	in.Incomplete = !names || !author || s.unread(in.Attachments) || in.ReplyTo != "" && in.Quote == ""
+	return place, in, true
+}
+
+// placeOf is where a message belongs: a reply to its thread, and the message that a
+// thread hangs on to the channel.
+func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
+	thread := m.ThreadTimestamp
+	if thread == m.Timestamp {
+		thread = ""
+	}
+	return s.place(channelID, thread)
+}
+
+// own tells whether the bot itself said it.
+func (s *Slack) own(m slackgo.Msg) bool {
+	return m.User == s.self.user || m.BotID != "" && m.BotID == s.self.bot
+}
+
+// repliesToBot tells whether a message begins to talk in a thread that hangs on a
+// message of the bot. From there on the hub knows that the bot was addressed there;
+// else nobody could tell it to stop.
+func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
+	if m.ParentUserId != s.self.user || place.Thread == "" {
+		return false
+	}
+	first, _ := s.threads.first("bot/"+place.Channel+"/"+place.Thread, m.Timestamp)
+	return first == m.Timestamp
+}
+
+// quoteRoot has the first message that is seen of a thread show what the thread
+// hangs on, which stands in the channel's conversation.
+func (s *Slack) quoteRoot(place channel.Place, in *channel.Inbound) {
+	if place.Thread == "" {
+		return
+	}
+	if first, _ := s.threads.first(place.Channel+"/"+place.Thread, in.ID); first == in.ID {
+		in.ReplyTo = place.Thread
+	}
+}
+
+// authorName is the name of who said it, and whether that is all there is to know.
+func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
+	if m.Username != "" {
+		return m.Username, true
+	}
+	if m.User == "" || m.BotID != "" {
+		if m.BotProfile != nil && m.BotProfile.Name != "" {
+			return m.BotProfile.Name, true
+		}
+		if m.User == "" {
+			return m.BotID, true
+		}
+	}
+	if name, ok := s.names.find(m.User); ok {
+		return name, true
+	}
+	return m.User, false
+}
+
+// withQuotes is a message's text with what it passes on of other messages.
+func withQuotes(m slackgo.Msg) string {
+	text := m.Text
+	for _, a := range m.Attachments {
+		if said := cmp.Or(a.Text, a.Fallback); (a.FromURL == "" || a.IsShare) && said != "" && !strings.Contains(text, said) {
+			if a.AuthorName != "" {
+				said = a.AuthorName + ": " + said
+			}
+			text = strings.TrimPrefix(text+"\n"+said, "\n")
+		}
+	}
+	return text
+}
+
+// attachments are the files of a message, as far as an event tells of them.
+func attachments(files []slackgo.File) []channel.Attachment {
+	var all []channel.Attachment
+	for _, f := range files {
+		if f.Mode == "tombstone" || f.Mode == "hidden_by_limit" {
+			all = append(all, channel.Attachment{Kind: "file", Caption: "no longer there"})
+			continue
+		}
+		a := channel.Attachment{
+			Kind: "file", Name: cmp.Or(f.Name, f.Title), Type: f.Mimetype, Size: int64(f.Size),
+			URL: cmp.Or(f.URLPrivateDownload, f.URLPrivate), Caption: f.AltTxt,
+		}
+		if strings.HasPrefix(f.Mimetype, "image/") {
+			a.Kind = "image"
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// timeOf is the time that a ts tells: seconds and microseconds.
+func timeOf(ts string) time.Time {
+	seconds, fraction, _ := strings.Cut(ts, ".")
+	s, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return time.Now()
+	}
+	fraction = (fraction + "000000")[:6]
+	us, err := strconv.ParseInt(fraction, 10, 64)
+	if err != nil {
+		us = 0
+	}
+	return time.Unix(s, us*1000)
+}
+
+// tsOf is a ts at that time. No message need stand there.
+func tsOf(t time.Time) string {
+	us := t.UnixMicro()
+	return strconv.FormatInt(us/1e6, 10) + "." + padded(us%1e6)
+}
+
+func padded(us int64) string {
+	s := strconv.FormatInt(us, 10)
+	return strings.Repeat("0", 6-len(s)) + s
+}
+
+// before is a ts just before another.
+func before(ts string) string { return tsOf(timeOf(ts).Add(-time.Microsecond)) }

@@ -1,0 +1,159 @@
+// The app manifest, and the options.
+
+package slack
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// withoutMethod are the scopes that events and commands need.
+var withoutMethod = []string{"app_mentions:read", "commands"}
+
+// manifestFile is what of an app manifest the door depends on.
+type manifestFile struct {
+	Display struct {
+		Name, Description string
+		Long              string `json:"long_description"`
+	} `json:"display_information"`
+	Features struct {
+		AppHome struct {
+			Messages bool `json:"messages_tab_enabled"`
+			ReadOnly bool `json:"messages_tab_read_only_enabled"`
+		} `json:"app_home"`
+		Commands []struct {
+			Command, Description string
+			Escape               bool `json:"should_escape"`
+		} `json:"slash_commands"`
+	}
+	OAuth struct {
+		Scopes struct{ Bot []string }
+	} `json:"oauth_config"`
+	Settings struct {
+		Events struct {
+			Bot []string `json:"bot_events"`
+		} `json:"event_subscriptions"`
+		Interactivity struct {
+			Enabled bool `json:"is_enabled"`
+		}
+		SocketMode bool `json:"socket_mode_enabled"`
+	}
+}
+
+func manifest(t testing.TB) (m manifestFile) {
+	t.Helper()
+	data, err := os.ReadFile("manifest.json")
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestTheManifestAsksForWhatIsUsed(t *testing.T) {
+	m := manifest(t)
+	t.Run("the scopes are those of the methods, and no others", func(t *testing.T) {
+		want := slices.Clone(withoutMethod)
+		for _, list := range scopes {
+			for scope := range strings.SplitSeq(list, ",") {
+				if scope != "" && !slices.Contains(want, scope) {
+					want = append(want, scope)
+				}
+			}
+		}
+		slices.Sort(want)
+		got := slices.Sorted(slices.Values(m.OAuth.Scopes.Bot))
+		if !slices.Equal(got, want) {
+			t.Errorf("it asks for %q, used are %q", got, want)
+		}
+	})
+	t.Run("the methods that are called are known", func(t *testing.T) {
+		methods := map[string]string{
+			"AuthTest": "auth.test", "StartSocketMode": "apps.connections.open", "PostMessage": "chat.postMessage", "SendMessage": "chat.postMessage",
+			"DeleteMessage": "chat.delete", "StartStream": "chat.startStream", "AppendStream": "chat.appendStream", "StopStream": "chat.stopStream",
+			"UpdateMessage": "chat.update", "SetAssistantThreadsStatus": statusMethod, "GetConversationHistory": "conversations.history",
+			"GetConversationReplies": "conversations.replies", "GetConversationInfo": "conversations.info", "GetConversations": "conversations.list",
+			"GetConversationsForUser": "users.conversations", "GetUserInfo": "users.info", "GetFile": "url_private",
+		}
+		files, err := filepath.Glob("*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := regexp.MustCompile(`api\.(?:read|write)\.(\w+)Context\(`)
+		found := 0
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, match := range call.FindAllStringSubmatch(string(source), -1) {
+				found++
+				if _, known := scopes[methods[match[1]]]; !known {
+					t.Errorf("%s calls %s, of which the scopes say nothing", file, match[1])
+				}
+			}
+		}
+		if found < 10 {
+			t.Errorf("only %d calls were found", found)
+		}
+	})
+}
+
+func TestTheManifestSwitchesOnWhatIsNeeded(t *testing.T) {
+	m := manifest(t)
+	t.Run("the events are those of every kind of channel", func(t *testing.T) {
+		want := []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim"}
+		if !slices.Equal(m.Settings.Events.Bot, want) {
+			t.Errorf("got %q", m.Settings.Events.Bot)
+		}
+	})
+	t.Run("Socket Mode, buttons, the command and direct messages are on", func(t *testing.T) {
+		if !m.Settings.SocketMode || !m.Settings.Interactivity.Enabled || !m.Features.AppHome.Messages || m.Features.AppHome.ReadOnly {
+			t.Errorf("%+v", m)
+		}
+		if len(m.Features.Commands) != 1 || m.Features.Commands[0].Command != "/cairn" || m.Features.Commands[0].Escape {
+			t.Errorf("%+v", m.Features.Commands)
+		}
+	})
+	t.Run("it keeps Slack's limits", func(t *testing.T) {
+		if n := len(m.Display.Name); n == 0 || n > 35 {
+			t.Errorf("a name of %d characters", n)
+		}
+		if n := len(m.Display.Description); n == 0 || n > 140 {
+			t.Errorf("a description of %d characters", n)
+		}
+		if n := len(m.Display.Long); n < 174 || n > 4000 {
+			t.Errorf("a long description of %d characters", n)
+		}
+	})
+}
+
+func TestNewSaysWhatIsMissing(t *testing.T) {
+	for claim, c := range map[string]struct {
+		o    Options
+		want string
+	}{
+		"no bot token":                 {Options{AppToken: "xapp-1"}, "bot token is missing"},
+		"no app-level token":           {Options{BotToken: "xoxb-1"}, "App-Level Tokens"},
+		"tokens in each other's place": {Options{BotToken: "xapp-1", AppToken: "xoxb-1"}, "Bot User OAuth Token"},
+		"a user's token":               {Options{BotToken: "xoxp-1", AppToken: "xapp-1"}, "xoxb-…"},
+		"an address without a scheme":  {Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "localhost:80"}, "api_base"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			if _, err := New(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+	s, err := New(Options{BotToken: "any", AppToken: "thing", APIBase: "http://localhost:8080/api"})
+	if err != nil || s.o.APIBase != "http://localhost:8080/api/" {
+		t.Errorf("a compatible server has tokens of its own: %v", err)
+	}
+}

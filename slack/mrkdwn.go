@@ -1,0 +1,124 @@
+// Slack's own markup: made plain where it comes in, taken out where it goes out.
+
+package slack
+
+import (
+	"regexp"
+	"strings"
+)
+
+// token is what stands between angle brackets. What people type is escaped, so each
+// is Slack's own.
+var token = regexp.MustCompile(`<([^<>\n]*)>`)
+
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
+
+// mentioned tells whether a text as Slack sends it names the bot.
+func (s *Slack) mentioned(raw string) bool {
+	return strings.Contains(raw, "<@"+s.self.user+">") || strings.Contains(raw, "<@"+s.self.user+"|")
+}
+
+// withoutMention takes the bot's name from the beginning.
+func (s *Slack) withoutMention(raw string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(raw), "<@"+s.self.user)
+	if !ok {
+		return raw
+	}
+	label, rest, ok := strings.Cut(rest, ">")
+	if !ok || label != "" && label[0] != '|' {
+		return raw
+	}
+	if rest = strings.TrimSpace(strings.TrimLeft(rest, " ,:")); rest == "" {
+		return strings.TrimSpace(raw) // it is all that was said
+	}
+	return rest
+}
+
+// plainWords makes a text as Slack sends it plain. Names that are not known yet stay
+// as <@U1> and <#C1>, for Complete; known is false then.
+func (s *Slack) plainWords(raw string) (text string, known bool) {
+	known = true
+	var b strings.Builder
+	last := 0
+	for _, at := range token.FindAllStringSubmatchIndex(raw, -1) {
+		b.WriteString(entities.Replace(raw[last:at[0]]))
+		words, ok := s.word(raw[at[2]:at[3]])
+		b.WriteString(words)
+		known = known && ok
+		last = at[1]
+	}
+	b.WriteString(entities.Replace(raw[last:]))
+	return b.String(), known
+}
+
+// word is what a token says to people.
+func (s *Slack) word(inside string) (words string, known bool) {
+	target, label, _ := strings.Cut(inside, "|")
+	label = entities.Replace(label)
+	switch {
+	case strings.HasPrefix(target, "@"), strings.HasPrefix(target, "#"):
+		return s.nameFor(target[:1], target[1:], label)
+	case strings.HasPrefix(target, "!subteam^"):
+		return "@" + strings.TrimPrefix(orElse(label, strings.TrimPrefix(target, "!subteam^")), "@"), true
+	case strings.HasPrefix(target, "!date^"):
+		return label, true
+	case strings.HasPrefix(target, "!"):
+		return "@" + strings.TrimPrefix(orElse(label, target[1:]), "@"), true
+	}
+	address := entities.Replace(target)
+	bare := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(address, "mailto:"), "https://"), "http://")
+	switch {
+	case label == "":
+		return strings.TrimPrefix(address, "mailto:"), true
+	case label == address, label == bare, label == strings.TrimSuffix(bare, "/"):
+		if strings.HasPrefix(address, "mailto:") {
+			return label, true
+		}
+		return address, true
+	}
+	return label + " (" + address + ")", true
+}
+
+// nameFor is how a person (@) or a channel (#) is called.
+func (s *Slack) nameFor(sign, id, label string) (words string, known bool) {
+	if id == s.self.user {
+		return "@" + s.self.name, true
+	}
+	if name, ok := s.names.find(id); ok {
+		return sign + name, true
+	}
+	if label != "" {
+		return sign + strings.TrimLeft(label, "@#"), true
+	}
+	return "<" + sign + id + ">", false
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// The calls to everybody, as control sequences, escaped ones too, and as words.
+var (
+	everybody     = regexp.MustCompile(`(?i)(<|&lt;)!(channel|here|everyone|group|subteam)`)
+	everybodyWord = regexp.MustCompile(`(?i)@(channel|here|everyone)`)
+)
+
+// joiner has no width. It parts a call to everybody so that Slack does not see one.
+const joiner = "\u2060"
+
+// quiet takes the power out of calls to everybody that a model wrote.
+func quiet(text string) string {
+	if !strings.ContainsAny(text, "!@") {
+		return text
+	}
+	text = everybody.ReplaceAllString(text, "$1!"+joiner+"$2")
+	return everybodyWord.ReplaceAllString(text, "@"+joiner+"$1")
+}
+
+var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// escaped is a text that Slack shows as it is.
+func escaped(text string) string { return escapes.Replace(quiet(text)) }

@@ -1,0 +1,103 @@
+// Slack's markup.
+
+package slack
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// known is a door that knows ann, bob and general, and itself as cairn.
+func knowing(t testing.TB) *Slack {
+	t.Helper()
+	s, err := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.self = self{team: "T1", user: "UBOT", bot: "BBOT", name: "cairn"}
+	s.names.known.set("U1", "Ann")
+	s.names.known.set("C1", "general")
+	return s
+}
+
+func TestMarkupBecomesPlainWords(t *testing.T) {
+	s := knowing(t)
+	for raw, want := range map[string]string{
+		"<@U1> and <@U1|old>":                            "@Ann and @Ann",
+		"<@U2|bob>":                                      "@bob",
+		"<@U2>, ask <#C2>":                               "<@U2>, ask <#C2>", // left to Complete
+		"<#C1> <#C1|> <#C9|random>":                      "#general #general #random",
+		"hey <@UBOT>, you":                               "hey @cairn, you",
+		"<!here> <!channel|channel> <!everyone>":         "@here @channel @everyone",
+		"<!subteam^S1|@ops> <!subteam^S2>":               "@ops @S2",
+		"<!date^1392734382^{date}|18 February 2014>":     "18 February 2014",
+		"<https://x.dev/a?b=1&amp;c=2>":                  "https://x.dev/a?b=1&c=2",
+		"<https://x.dev|docs> <http://x.dev|x.dev>":      "docs (https://x.dev) http://x.dev",
+		"<mailto:a@b.dev|a@b.dev> <tel:123|123>":         "a@b.dev 123 (tel:123)",
+		"1 &lt; 2 &amp;&amp; 3 &gt; 2, &amp;lt; is no <": "1 < 2 && 3 > 2, &lt; is no <",
+		"*bold* _stays_ ~as~ `it` is":                    "*bold* _stays_ ~as~ `it` is",
+	} {
+		if got, _ := s.plainWords(raw); got != want {
+			t.Errorf("%s: got %q, want %q", raw, got, want)
+		}
+	}
+	for raw, want := range map[string]string{
+		"<@UBOT> hi": "hi", "<@UBOT>: /help": "/help", " <@UBOT|cairn>, <@U1>?": "<@U1>?",
+		"hi <@UBOT>": "hi <@UBOT>", "<@UBOT> ": "<@UBOT>", "<@UBOTX> hi": "<@UBOTX> hi", "<@UBOT": "<@UBOT",
+	} {
+		if got := s.withoutMention(raw); got != want {
+			t.Errorf("%s: got %q, want %q", raw, got, want)
+		}
+	}
+}
+
+func TestNobodyCanBeMadeToCallEverybody(t *testing.T) {
+	for _, call := range []string{
+		"<!channel>", "<!here|here>", "<!EVERYONE>", "&lt;!here&gt;", "@channel", "@Here", "x@everyone", "<!subteam^S1|@ops>", "<<!here>>", "@@channel",
+	} {
+		got := quiet("so " + call + " there")
+		if everybody.MatchString(got) || everybodyWord.MatchString(got) {
+			t.Errorf("%q is %q", call, got)
+		}
+		if quiet(got) != got {
+			t.Errorf("%q changes again", got)
+		}
+		if strings.ReplaceAll(got, joiner, "") != "so "+call+" there" {
+			t.Errorf("%q reads %q", call, got)
+		}
+	}
+	if got := quiet("mail a@b.dev, !important, <@U1> stays"); got != "mail a@b.dev, !important, <@U1> stays" {
+		t.Errorf("got %q", got)
+	}
+	if got := escaped("a < b & c > <!here>"); got != "a &lt; b &amp; c &gt; &lt;!"+joiner+"here&gt;" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzMarkup(f *testing.F) {
+	for _, seed := range []string{"<@U1> <#C1|x> <!here> <http://x|y>", "<<>>|<|>", "&lt;&amp;lt;", "<@UBOT>", "<!subteam^>", "<|>", "\xff<\xfe>"} {
+		f.Add(seed)
+	}
+	s := knowing(f)
+	f.Fuzz(func(t *testing.T, raw string) {
+		text, known := s.plainWords(raw)
+		if utf8.ValidString(raw) && !utf8.ValidString(text) {
+			t.Errorf("%q becomes %q", raw, text)
+		}
+		if !known && !unnamed.MatchString(text) && !strings.Contains(raw, "<@") && !strings.Contains(raw, "<#") {
+			t.Errorf("%q has no name, and yet one is missing: %q", raw, text)
+		}
+		if !strings.ContainsAny(raw, "<&") && text != raw {
+			t.Errorf("%q becomes %q", raw, text)
+		}
+		if s.withoutMention(raw) != raw && !s.mentioned(raw) {
+			t.Errorf("a mention is taken from %q, which has none", raw)
+		}
+		out := quiet(raw)
+		if everybody.MatchString(out) || everybodyWord.MatchString(out) || quiet(out) != out {
+			t.Errorf("%q calls: %q", raw, out)
+		}
+	})
+}

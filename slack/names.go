@@ -1,0 +1,98 @@
+// The names behind ids.
+
+package slack
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+)
+
+// nameAge is how long a name is believed.
+const nameAge = time.Hour
+
+// names knows how people and channels are called.
+type names struct {
+	api    *api
+	log    *slog.Logger
+	known  *known
+	denied incident // while a scope is missing
+}
+
+func newNames(a *api, log *slog.Logger) *names {
+	return &names{api: a, log: log, known: newKnown(nameAge)}
+}
+
+// find returns what is known without asking.
+func (n *names) find(id string) (name string, ok bool) { return n.known.find(id) }
+
+// lookTime is how long one look-up may take.
+const lookTime = 5 * time.Second
+
+// look returns the name of a person or a channel, asking Slack if need be; the id
+// itself if that cannot be had.
+func (n *names) look(ctx context.Context, id string) string {
+	if name, ok := n.find(id); ok {
+		return name
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	var name string
+	var err error
+	if id != "" && (id[0] == 'C' || id[0] == 'G' || id[0] == 'D') {
+		name, err = n.channel(ctx, id)
+	} else {
+		var u *slackgo.User
+		if u, err = n.person(ctx, id); err == nil {
+			name = nameOf(u)
+		}
+	}
+	if err != nil && !refusedForGood(err) {
+		if codeOf(err) == "missing_scope" {
+			n.denied.begin(n.log, "names cannot be looked up; "+clickScope, err)
+		}
+		return id
+	}
+	name = cmp.Or(name, id)
+	n.known.set(id, name)
+	return name
+}
+
+func (n *names) channel(ctx context.Context, id string) (name string, err error) {
+	err = patient(ctx, func() error {
+		c, err := n.api.read.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id})
+		if err == nil {
+			name = c.Name
+		}
+		return err
+	})
+	return name, err
+}
+
+func (n *names) person(ctx context.Context, id string) (u *slackgo.User, err error) {
+	err = patient(ctx, func() error {
+		u, err = n.api.read.GetUserInfoContext(ctx, id)
+		return err
+	})
+	return u, err
+}
+
+func nameOf(u *slackgo.User) string {
+	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name)
+}
+
+// trusted tells whether Slack trusts a person with the workspace.
+func (n *names) trusted(ctx context.Context, id string) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	u, err := n.person(ctx, id)
+	if err != nil {
+		n.log.Debug("a person could not be looked up", "error", err)
+		return false
+	}
+	n.known.set(id, nameOf(u))
+	return u.IsAdmin || u.IsOwner || u.IsPrimaryOwner
+}

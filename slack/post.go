@@ -1,0 +1,168 @@
+// Posting: how a text goes out, and how it is found again.
+
+package slack
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
+)
+
+// mark is what a message of the bot carries, unseen by people, so that it can be
+// found again: which piece of which reply it is, and what it answers.
+type mark struct {
+	reply   string // empty: the reply is still being written
+	part    int
+	sub     int    // of a piece that takes several messages
+	answers string // the ts of the last message that is answered
+}
+
+const replyType = "cairn_reply"
+
+func (m mark) metadata() slackgo.SlackMetadata {
+	payload := map[string]any{"answers": m.answers}
+	if m.reply != "" {
+		payload["reply"], payload["part"] = m.reply, m.part
+		if m.sub > 0 {
+			payload["sub"] = m.sub
+		}
+	}
+	return slackgo.SlackMetadata{EventType: replyType, EventPayload: payload}
+}
+
+// markOf reads the mark of a message; ok is false if it has none.
+func markOf(m slackgo.Message) (found mark, ok bool) {
+	if m.Metadata.EventType != replyType {
+		return found, false
+	}
+	payload := m.Metadata.EventPayload
+	found.reply, _ = payload["reply"].(string)
+	found.answers, _ = payload["answers"].(string)
+	found.part, found.sub = number(payload["part"]), number(payload["sub"])
+	return found, true
+}
+
+func number(v any) int {
+	switch n := v.(type) {
+	case float64:
+		return int(n)
+	case string:
+		i, _ := strconv.Atoi(n)
+		return i
+	}
+	return 0
+}
+
+// takesNoMarkdown are refusals of servers that do not know markdown_text.
+var takesNoMarkdown = []string{
+	"no_text", "invalid_arguments", "invalid_arg_name", "markdown_text_conflict", "invalid_blocks", "invalid_blocks_format",
+}
+
+// errCutAgain is a text that was cut for Markdown and is too long without.
+var errCutAgain = errors.New("too long for plain text")
+
+// manner says what is done about a rate limit: patient waits, once does not.
+type manner func(ctx context.Context, do func() error) error
+
+func once(_ context.Context, do func() error) error { return plainly(do()) }
+
+// write calls a method of chat.* with a text: as Markdown, or, where a server refuses
+// that, as plain text.
+func (s *Slack) write(ctx context.Context, try manner, channelID, text string, options ...slackgo.MsgOption) (ts string, err error) {
+	call := func(words slackgo.MsgOption) (ts string, err error) {
+		err = try(ctx, func() error {
+			_, ts, _, err = s.api.write.SendMessageContext(ctx, channelID, append(options[:len(options):len(options)], words)...)
+			return err
+		})
+		return ts, err
+	}
+	refused := false
+	if !s.plain.Load() {
+		ts, err = call(slackgo.MsgOptionMarkdownText(quiet(text)))
+		refused = slices.Contains(takesNoMarkdown, codeOf(err))
+	}
+	if refused && costOf(text, plainCost) > maxPlain {
+		s.learnPlain(err)
+		return "", errCutAgain
+	}
+	if refused || s.plain.Load() {
+		var inPlain error
+		if ts, inPlain = call(slackgo.MsgOptionText(escaped(text), false)); refused && inPlain == nil {
+			s.learnPlain(err)
+		}
+		err = inPlain
+	}
+	if err == nil && ts == "" {
+		err = errors.New("the answer names no message")
+	}
+	return ts, err
+}
+
+// learnPlain notes that the server takes no Markdown.
+func (s *Slack) learnPlain(err error) {
+	if !s.plain.Swap(true) {
+		s.log.Info("the server takes no markdown; answers are plain text from here on", "error", err)
+	}
+}
+
+// post says a text in a place, as a new message.
+func (s *Slack) post(ctx context.Context, try manner, place channel.Place, text string, m mark) (ts string, err error) {
+	options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
+	if place.Thread != "" {
+		options = append(options, slackgo.MsgOptionTS(place.Thread))
+	}
+	return s.write(ctx, try, place.Channel, text, options...)
+}
+
+// editTries is how often an edit is tried: it may be done twice without harm.
+const editTries = 3
+
+// edit replaces what one of the bot's messages says.
+func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, m mark) error {
+	for try := 1; ; try++ {
+		_, err := s.write(ctx, patient, place.Channel, text, slackgo.MsgOptionUpdate(ts), slackgo.MsgOptionMetadata(m.metadata()))
+		if err == nil || try == editTries || !mayHaveHappened(err) || ctx.Err() != nil {
+			return err
+		}
+		if err := sleep(ctx, s.times.backoff); err != nil {
+			return err
+		}
+	}
+}
+
+// lookPages is how much of a history is searched for a message of the bot.
+const lookPages = 10
+
+// sent finds messages of the bot that were posted after the one it answers, oldest
+// first.
+func (s *Slack) sent(ctx context.Context, place channel.Place, answers string) ([]slackgo.Message, error) {
+	if answers == "" {
+		answers = tsOf(time.Now().Add(-time.Hour))
+	}
+	var own []slackgo.Message
+	cursor := ""
+	for range lookPages {
+		found, next, err := s.page(ctx, place, span{oldest: answers, cursor: cursor, metadata: true})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			belongs := s.placeOf(place.Channel, m.Msg) == place
+			if belongs && s.own(m.Msg) && timeOf(m.Timestamp).After(timeOf(answers)) {
+				own = append(own, m)
+			}
+		}
+		if next == "" || next == cursor {
+			break
+		}
+		cursor = next
+	}
+	slices.SortStableFunc(own, byTime)
+	return own, nil
+}

@@ -1,0 +1,259 @@
+// What the tests share: a workspace, and a bot in it whose model is scripted.
+
+package slack
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+	"cairn/slack/slacktest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// soon is long enough for everything that happens at all, on a busy machine too.
+const soon = 20 * time.Second
+
+const mention = "<@" + slacktest.BotUserID + "> "
+
+// rig is a workspace, and a bot in it whose model is scripted.
+type rig struct {
+	t     testing.TB
+	dir   string
+	w     *slacktest.Server
+	model *llmtest.Model
+	rules channel.Rules
+	opts  Options
+	hurry func(*times)
+	logs  *logs
+
+	store *memory.Store
+	door  *Slack
+	hub   *channel.Hub
+	stop  func() error  // ends Run and returns what it returned
+	gone  chan struct{} // closed when Run has ended
+}
+
+// logs keeps the lines of a log.
+type logs struct {
+	mu    sync.Mutex // guards lines
+	lines strings.Builder
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lines.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lines.String()
+}
+
+// quick are the times of a workspace that repeats soon what nobody acknowledged.
+func quick() slacktest.Options {
+	return slacktest.Options{Redeliver: []time.Duration{0, 100 * time.Millisecond, 100 * time.Millisecond}}
+}
+
+// answerN answers the n-th request with "answer n".
+func answerN(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+	return llmtest.Say(fmt.Sprint("answer ", n)), nil
+}
+
+func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
+	t.Helper()
+	if w.Scopes == nil {
+		w.Scopes = manifest(t).OAuth.Scopes.Bot // no test needs more
+	}
+	r := &rig{t: t, dir: t.TempDir(), w: slacktest.New(w), model: &llmtest.Model{Func: model}, logs: &logs{}}
+	r.opts = Options{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIBase: r.w.APIURL}
+	t.Cleanup(r.w.Close)
+	t.Cleanup(func() { r.end() })
+	return r
+}
+
+// begin starts the bot and waits until it is connected.
+func (r *rig) begin() {
+	r.t.Helper()
+	r.launch()
+	r.eventually("the bot is connected", func() bool { return len(r.w.Sockets()) > 0 })
+}
+
+// launch starts the bot.
+func (r *rig) launch() {
+	r.t.Helper()
+	var err error
+	if r.store, err = memory.Open(context.Background(), memory.Options{Dir: r.dir}); err != nil {
+		r.t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r.opts.Log = log
+	if r.door, err = New(r.opts); err != nil {
+		r.t.Fatal(err)
+	}
+	r.door.times.backoff, r.door.times.edit, r.door.times.retry = 50*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond
+	r.door.times.steady = 300 * time.Millisecond
+	if r.hurry != nil {
+		r.hurry(&r.door.times)
+	}
+	agent := channel.Agent{Model: r.model, MaxOutput: 8000, Policy: compactor.DefaultPolicy}
+	r.hub = channel.New(channel.Options{
+		Store: r.store, Doors: []channel.Door{r.door}, Log: log, Rules: r.rules,
+		Agent: func(string) channel.Agent { return agent },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	gone := make(chan struct{})
+	var ran error
+	go func() {
+		defer close(gone)
+		ran = r.door.Run(ctx, r.hub)
+	}()
+	r.gone = gone
+	r.stop = func() error {
+		cancel()
+		<-gone
+		return ran
+	}
+}
+
+// end ends the bot as a shutdown does.
+func (r *rig) end() {
+	if r.hub == nil {
+		return
+	}
+	err := r.stop()
+	if err := errors.Join(err, r.hub.Close(), r.store.Close()); err != nil {
+		r.t.Error(err)
+	}
+	r.door.api.close()
+	r.hub = nil
+}
+
+func (r *rig) eventually(what string, condition func() bool) {
+	r.t.Helper()
+	if !r.w.Wait(soon, condition) {
+		r.t.Fatalf("never: %s\n%s", what, r.logs)
+	}
+}
+
+// said are the texts that the bot has posted in a channel and has not taken back.
+func (r *rig) said(channelID string) []string {
+	var texts []string
+	for _, m := range r.w.Messages(channelID) {
+		if m.BotID == slacktest.BotID && m.OnlyFor == "" && !m.Streaming {
+			texts = append(texts, m.Shown())
+		}
+	}
+	return texts
+}
+
+// answered waits until the bot has said exactly this in a channel.
+func (r *rig) answered(channelID string, want ...string) {
+	r.t.Helper()
+	if !r.w.Wait(soon, func() bool { return equal(r.said(channelID), want) }) {
+		r.t.Fatalf("the bot said %q, want %q\n%s", r.said(channelID), want, r.logs)
+	}
+}
+
+func equal(a, b []string) bool { return strings.Join(a, "\x00") == strings.Join(b, "\x00") }
+
+// settled waits until nothing is being done in a conversation.
+func (r *rig) settled(name string) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	defer cancel()
+	if err := r.hub.Idle(ctx, name); err != nil {
+		r.t.Fatalf("%s does not settle: %v\n%s", name, err, r.logs)
+	}
+}
+
+// transcript is what is stored of a conversation, as "role: text" lines.
+func (r *rig) transcript(name string) []string {
+	r.t.Helper()
+	var lines []string
+	for _, m := range r.messages(name) {
+		lines = append(lines, string(m.Role)+": "+m.Text)
+	}
+	return lines
+}
+
+func (r *rig) messages(name string) []compactor.Message {
+	r.t.Helper()
+	c, err := r.store.Conversation(context.Background(), name)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	page, err := c.Transcript(context.Background(), 1, 10_000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return page
+}
+
+// stored waits until a conversation holds exactly these lines.
+func (r *rig) stored(name string, want ...string) {
+	r.t.Helper()
+	if !r.w.Wait(soon, func() bool { return equal(r.transcript(name), want) }) {
+		r.t.Fatalf("%s holds\n%s\nwant\n%s\n%s", name, strings.Join(r.transcript(name), "\n"), strings.Join(want, "\n"), r.logs)
+	}
+}
+
+// breakDisk has the database take no message until it is mended.
+func (r *rig) breakDisk() (mend func()) {
+	r.t.Helper()
+	files, err := filepath.Glob(filepath.Join(r.dir, "*.db"))
+	if err != nil || len(files) != 1 {
+		r.t.Fatalf("%v, %v", files, err)
+	}
+	exec := func(statement string) {
+		r.t.Helper()
+		db, err := sql.Open("sqlite3", "file:"+files[0]+"?_busy_timeout=10000")
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.Exec(statement); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
+	return func() { exec("DROP TRIGGER broken") }
+}
+
+// acknowledged tells whether all that came over a socket was acknowledged.
+func (r *rig) acknowledged() bool {
+	for _, d := range r.w.Deliveries() {
+		if d.Socket > 0 && d.Acked.IsZero() {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *rig) uncomplaining() {
+	r.t.Helper()
+	for _, complaint := range r.w.Complaints() {
+		r.t.Errorf("slack complains: %s", complaint)
+	}
+}
+
+func conversation(parts ...string) string {
+	return prefix + slacktest.TeamID + "/" + strings.Join(parts, "/")
+}

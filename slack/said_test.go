@@ -1,0 +1,278 @@
+// What people say, change and share.
+
+package slack
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/slack/slacktest"
+)
+
+func TestWhatIsNoMessage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	bot := r.w.AddBot("pingpong")
+	r.w.Join(general, bot)
+	r.begin()
+	for _, subtype := range []string{"channel_join", "channel_topic", "pinned_item", "channel_name", "something_new", "message_replied"} {
+		r.w.Emit(map[string]any{"type": "message", "subtype": subtype, "channel": general, "user": ann, "ts": tsOf(time.Now()), "text": mention + subtype})
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: bot, Text: mention + "ping"})
+	r.w.Say(slacktest.Post{Channel: general, Text: mention + "from a webhook"})
+	r.w.React(general, r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "done"}), ann, "tada")
+	r.stored(conversation(general), "user: done")
+	r.answered(general)
+}
+
+func TestOtherMessages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	bot := r.w.AddBot("helper")
+	r.w.Join(general, bot)
+	group := r.w.AddGroupDM(ann, bot)
+	r.rules.Access = map[string]channel.Access{Name: {Bots: []string{bot}}}
+	r.begin()
+	t.Run("an action, and a reply shown in the channel too", func(t *testing.T) {
+		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+		r.w.Emit(map[string]any{"type": "message", "subtype": "me_message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "text": "waves"})
+		r.w.Emit(map[string]any{"type": "message", "subtype": "thread_broadcast", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": root, "text": "for all to see"})
+		r.stored(conversation(general), "user: root", "user: waves")
+		r.stored(conversation(general, root), "user: for all to see")
+	})
+	t.Run("another bot that may be heard", func(t *testing.T) {
+		r.w.Say(slacktest.Post{Channel: general, User: bot, Text: "the build is green"})
+		r.stored(conversation(general), "user: root", "user: waves", "user: the build is green")
+	})
+	t.Run("a group needs a mention", func(t *testing.T) {
+		r.w.Say(slacktest.Post{Channel: group, User: ann, Text: "among us"})
+		r.w.Say(slacktest.Post{Channel: group, User: ann, Text: mention + "and you?"})
+		r.stored(conversation(group), "user: among us", "user: and you?", "assistant: answer 1")
+	})
+}
+
+func TestNothingButTheBotsName(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention})
+	r.stored(conversation(general), "user: @app", "assistant: answer 1")
+}
+
+func TestAReplyToTheBotBeginsAThread(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1)
+	answer := r.own(general)[0].TS
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "really?"})
+	r.awaitAnswers(general, 2)
+	if m := r.messages(conversation(general, answer))[0]; m.Quote != `app: "answer 1"` {
+		t.Errorf("the message is quoted as %q", m.Quote)
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: mention + "/stop"})
+	r.eventually("it is told", func() bool { return len(r.own(general)) == 3 })
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "among ourselves"})
+	r.stored(conversation(general, answer), "user: really?", "assistant: answer 2", "user: among ourselves")
+}
+
+func TestEditsAndDeletions(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	bob := r.w.AddUser("bob")
+	r.w.Join(general, bob)
+	r.begin()
+	one := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the launch is on Monday"})
+	two := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "forget this"})
+	name := conversation(general)
+	r.stored(name, "user: the launch is on Monday", "user: forget this")
+
+	t.Run("a preview of a link is no edit", func(t *testing.T) {
+		r.w.Unfurl(general, one)
+		r.w.Edit(general, two, "forget that")
+		r.stored(name, "user: the launch is on Monday", "user: forget that")
+	})
+	t.Run("an edit replaces the text", func(t *testing.T) {
+		r.w.Edit(general, one, "the launch is on <!date^1|Friday> &amp; <@"+bob+"> knows")
+		r.stored(name, "user: the launch is on Friday & @bob knows", "user: forget that")
+	})
+	t.Run("a deletion takes it away", func(t *testing.T) {
+		r.w.Delete(general, two)
+		r.stored(name, "user: the launch is on Friday & @bob knows")
+	})
+	t.Run("in a thread, and of what a thread hangs on", func(t *testing.T) {
+		reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: one, Text: "in the thread"})
+		r.stored(conversation(general, one), "user: in the thread")
+		r.w.Edit(general, reply, "in this thread")
+		r.stored(conversation(general, one), "user: in this thread")
+		r.w.Delete(general, one)
+		r.stored(name)
+		r.w.Delete(general, reply)
+		r.stored(conversation(general, one))
+	})
+	t.Run("the bot's own are none", func(t *testing.T) {
+		r.ask(general, ann, 1)
+		r.w.Edit(general, r.own(general)[0].TS, "tampered with")
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "next"})
+		r.stored(name, "user: question 1", "assistant: answer 1", "user: next")
+	})
+}
+
+// png is a picture of one pixel.
+var png, _ = base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	r.opts.AttachmentTokens, r.opts.Pictures = 1000, true
+	general, ann := r.place()
+	r.begin()
+	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "look", Files: []slacktest.File{
+		{Name: "notes.txt", Mimetype: "text/plain", Content: []byte("the code is 4711")},
+		{Name: "dot.png", Mimetype: "image/png", Content: png},
+		{Name: "app.bin", Mimetype: "application/octet-stream", Content: []byte{0, 1, 2}},
+	}})
+	r.awaitAnswers(general, 1)
+	got := r.messages(conversation(general))[0].Attachments
+	if len(got) != 3 || got[0].Text != "the code is 4711" || got[1].Kind != "image" || got[1].File == 0 || got[2].Name != "app.bin" || got[2].Size != 3 || got[2].Text != "" {
+		t.Errorf("%+v", got)
+	}
+	if n := len(r.w.Calls("files.download")); n != 2 {
+		t.Errorf("%d files were fetched", n)
+	}
+	t.Run("an edit of the text keeps them", func(t *testing.T) {
+		r.w.Edit(general, ts, "look again")
+		r.eventually("it is edited", func() bool { return r.messages(conversation(general))[0].Text == "look again" })
+		if got := r.messages(conversation(general))[0].Attachments; got[0].Text != "the code is 4711" || got[1].File == 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("one that cannot be had is described", func(t *testing.T) {
+		r.w.Fail(slacktest.Fault{Method: "files.download", Status: 404, Times: -1})
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "and this", Files: []slacktest.File{{Name: "b.txt", Mimetype: "text/plain", Content: []byte("x")}}})
+		r.awaitAnswers(general, 2)
+		if a := r.messages(conversation(general))[2].Attachments[0]; a.Name != "b.txt" || a.Text != "" {
+			t.Errorf("%+v", a)
+		}
+	})
+	t.Run("long ones share the budget", func(t *testing.T) {
+		r.w.Heal()
+		long := slacktest.File{Name: "long.txt", Mimetype: "text/plain", Content: []byte(strings.Repeat("many words ", 10_000))}
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "and these", Files: []slacktest.File{long, long}})
+		r.awaitAnswers(general, 3)
+		m := r.messages(conversation(general))[4]
+		for _, a := range m.Attachments {
+			if tokens := compactor.TokensOf(compactor.Message{Text: a.Text}); a.Text == "" || tokens > 600 {
+				t.Errorf("%d tokens of a file", tokens)
+			}
+		}
+	})
+}
+
+func TestTheTokenGoesToSlackAlone(t *testing.T) {
+	t.Parallel()
+	leaked := make(chan string, 10)
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { leaked <- r.Header.Get("Authorization") }))
+	defer other.Close()
+	var slack *httptest.Server
+	slack = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/away":
+			http.Redirect(w, r, other.URL+"/file", http.StatusFound)
+		case "/home":
+			http.Redirect(w, r, slack.URL+"/file", http.StatusFound)
+		default:
+			fmt.Fprint(w, r.Header.Get("Authorization"))
+		}
+	}))
+	defer slack.Close()
+	s, err := New(Options{BotToken: "xoxb-secret", AppToken: "xapp-1", APIBase: slack.URL + "/api/", AttachmentTokens: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.api.close()
+	for address, want := range map[string]string{
+		slack.URL + "/file": "Bearer xoxb-secret", slack.URL + "/home": "Bearer xoxb-secret",
+		slack.URL + "/away": "", other.URL + "/file": "", "http://files.slack.com/file": "", "https://slack.com.evil.dev/x": "", "": "",
+	} {
+		data, err := s.fetch(context.Background(), address, 100)
+		if string(data) != want || (err == nil) != (want != "") {
+			t.Errorf("%s: got %q, %v", address, data, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the token is told: %v", address, err)
+		}
+	}
+	select {
+	case got := <-leaked:
+		if got != "" {
+			t.Errorf("another host was shown %q", got)
+		}
+	default:
+	}
+}
+
+func TestNamesThatCannotBeLookedUp(t *testing.T) {
+	t.Parallel()
+	for claim, fault := range map[string]slacktest.Fault{
+		"Slack does not answer":   {Delay: time.Minute, Times: -1},
+		"Slack knows nobody":      {Error: "user_not_found", Times: -1},
+		"Slack is broken":         {Status: 500, Times: -1},
+		"the app lacks the scope": {Error: "missing_scope", Times: -1},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, quick(), answerN)
+			r.hurry = func(c *times) { c.complete = time.Second }
+			general, ann := r.place()
+			r.begin()
+			fault.Method = "users.info"
+			r.w.Fail(fault)
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "ask <@U9> in <#" + general + ">"})
+			r.awaitAnswers(general, 1)
+			m := r.messages(conversation(general))[0]
+			if m.Author != ann || !strings.HasPrefix(m.Text, "ask @U9 in #") {
+				t.Errorf("%s: %q", m.Author, m.Text)
+			}
+		})
+	}
+}
+
+func TestAChannelThatWaitsDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	r := newRig(t, quick(), func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if strings.Contains(req.Messages[len(req.Messages)-1].Text, "slowly") {
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+		}
+		return llmtest.Say("done"), nil
+	})
+	general, ann := r.place()
+	other := r.w.AddChannel("other", ann)
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "slowly"})
+	for i := range 5 {
+		r.w.Say(slacktest.Post{Channel: other, User: ann, Text: mention + "quickly"})
+		r.eventually("the other channel is answered", func() bool { return len(r.said(other)) == i+1 })
+	}
+	r.answered(general)
+	close(release)
+	r.answered(general, "done")
+}

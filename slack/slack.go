@@ -1,0 +1,144 @@
+// Package slack is Slack's door: Socket Mode brings what people say, the Web API
+// carries what the bot answers.
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"cairn/channel"
+)
+
+// Name is the first part of the names of Slack's conversations.
+const Name = "slack"
+
+const prefix = Name + ":"
+
+// Slack is the door. Its methods are safe for concurrent use.
+type Slack struct {
+	o     Options
+	log   *slog.Logger
+	times times
+	api   *api
+	names *names
+
+	lanes    *lanes      // what people say, a lane for each channel
+	commands *lanes      // what they command, likewise
+	waiting  waiting     // what is in lanes
+	tasks    tasks       // everything else that runs
+	asked    *known      // commands and presses that were taken, by id
+	authors  *known      // who wrote a message, by channel and ts
+	threads  *known      // the first reply that was seen in a thread, by channel and thread
+	refusals *known      // what Slack refuses where, see learn
+	reads    *readings   // of histories that are longer than a page
+	owed     owed        // messages that the disk would not take
+	disk     incident    // while it takes nothing
+	plain    atomic.Bool // the server takes no Markdown
+
+	ended atomic.Bool // Run has returned; replies may still be sent
+
+	ready chan struct{} // closed when self and hub are set
+	self  self
+	hub   *channel.Hub
+
+	// Of the goroutine that is in Run.
+	recovered bool                    // what an earlier process left behind was taken up
+	heard     time.Time               // when the last socket brought something
+	stop      context.CancelCauseFunc // ends Run; set before ready
+}
+
+// self is who the bot is.
+type self struct {
+	team, user, bot, name string
+	since                 time.Time // when this process began to listen
+}
+
+// times are the paces of the door; tests are in a hurry.
+type times struct {
+	edit     time.Duration // between two edits of a message: chat.update allows 50 a minute
+	status   time.Duration // after which a status is renewed: Slack takes it away after 2 minutes
+	steady   time.Duration // after which a socket counts as one that works
+	silence  time.Duration // after which a socket counts as dead: Slack sends a PING every 10 seconds or so
+	backoff  time.Duration // before a second attempt to connect; it doubles
+	pages    time.Duration // between two conversations that catch up, once there are many
+	retry    time.Duration // before the disk is tried again
+	complete time.Duration // that looking up names and files may take for one message
+}
+
+var (
+	_ channel.Door      = (*Slack)(nil)
+	_ channel.Completer = (*Slack)(nil)
+	_ channel.Historian = (*Slack)(nil)
+)
+
+// New returns the door that o describes. It starts nothing.
+func New(o Options) (*Slack, error) {
+	o, err := o.check()
+	if err != nil {
+		return nil, fmt.Errorf("slack: %w", err)
+	}
+	s := &Slack{
+		o: o, log: o.Log.With("door", Name),
+		times: times{
+			edit: 1200 * time.Millisecond, status: 90 * time.Second, steady: 5 * time.Second, silence: 30 * time.Second,
+			backoff: time.Second, pages: 1200 * time.Millisecond, retry: 5 * time.Second, complete: 10 * time.Second,
+		},
+		api: newAPI(o), lanes: newLanes(), commands: newLanes(),
+		asked: newKnown(0), authors: newKnown(0), threads: newKnown(0), refusals: newKnown(0), reads: newReadings(),
+		ready: make(chan struct{}),
+	}
+	s.names = newNames(s.api, s.log)
+	return s, nil
+}
+
+// Name is "slack".
+func (s *Slack) Name() string { return Name }
+
+// Run listens until ctx is done, and returns nil when all that the door started has
+// ended; or it returns, in words that say what to do, what cannot heal without a
+// person. It is called once.
+func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
+	inner, stop := context.WithCancelCause(ctx)
+	s.tasks.open(inner)
+	defer func() {
+		stop(nil)
+		s.lanes.wait()
+		s.commands.wait()
+		s.tasks.wait()
+		s.ended.Store(true)
+		s.api.close()
+	}()
+	err := s.introduce(inner)
+	if err == nil {
+		s.hub, s.stop = hub, stop
+		close(s.ready)
+		err = s.supervise(inner)
+	}
+	var trouble trouble
+	if errors.As(err, &trouble) || errors.As(context.Cause(inner), &trouble) {
+		return fmt.Errorf("slack: %w", trouble)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// await returns when the door knows who the bot is.
+func (s *Slack) await(ctx context.Context) error {
+	select {
+	case <-s.ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// place is where a message of a channel, and of a thread there, belongs.
+func (s *Slack) place(channelID, thread string) channel.Place {
+	return channel.Place{Door: Name, Server: s.self.team, Channel: channelID, Thread: thread}
+}

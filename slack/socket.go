@@ -1,0 +1,202 @@
+// A socket of Socket Mode, from dialing to its end.
+
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+	slackgo "github.com/slack-go/slack"
+	"github.com/slack-go/slack/socketmode"
+)
+
+// ackTime is how long an acknowledgement may wait to be written. Slack wants it
+// within 3 seconds and sends the event again otherwise.
+const ackTime = 2 * time.Second
+
+// errLost is why a socket ended that Slack, the network or silence ended.
+var errLost = errors.New("the socket was lost")
+
+// socket is one connection of Socket Mode, from dialing to its end.
+type socket struct {
+	s       *Slack
+	silence time.Duration // after which it counts as dead
+
+	door    context.Context // what the socket brought outlives it
+	client  *socketmode.Client
+	lose    context.CancelCauseFunc
+	begun   time.Time
+	heard   atomic.Int64 // when something was last read, in nanoseconds since begun
+	silent  bool         // it ended because nothing was heard
+	greeted atomic.Bool  // Slack said hello
+}
+
+func (s *Slack) newSocket(silence time.Duration) *socket {
+	k := &socket{s: s, silence: silence, begun: time.Now()}
+	dialer := &websocket.Dialer{
+		Proxy: http.ProxyFromEnvironment, HandshakeTimeout: callTime,
+		WriteBufferSize: 32 << 10, // Slack does not join the fragments of a longer acknowledgement
+		NetDialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &heardConn{Conn: conn, socket: k}, nil
+		},
+	}
+	k.client = socketmode.New(s.api.write, socketmode.OptionDialer(dialer), socketmode.OptionLog(log.New(io.Discard, "", 0)),
+		socketmode.OptionPingInterval(24*time.Hour)) // a compatible server may send no PING: see watch
+	return k
+}
+
+// heardConn tells its socket of what is read, and of its end.
+type heardConn struct {
+	net.Conn
+	socket *socket
+}
+
+func (c *heardConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.socket.heard.Store(int64(time.Since(c.socket.begun)))
+	}
+	return n, err
+}
+
+// Close ends the socket before slack-go's client opens another, which is the
+// supervisor's to do.
+func (c *heardConn) Close() error {
+	if c.socket.greeted.Load() {
+		c.socket.lose(errLost)
+	}
+	return c.Conn.Close()
+}
+
+// run holds the socket until it ends, and returns why. connected is called when it
+// has held for a while.
+func (k *socket) run(ctx context.Context, connected func()) error {
+	k.door = ctx
+	ctx, k.lose = context.WithCancelCause(ctx)
+	defer k.lose(nil)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		k.lose(socketTrouble(k.client.RunContext(ctx)))
+	}()
+	watch := time.NewTicker(k.silence / 4)
+	defer watch.Stop()
+	steady := time.NewTimer(k.s.times.steady)
+	defer steady.Stop()
+	for {
+		select {
+		case <-ended:
+			return context.Cause(ctx)
+		case <-watch.C:
+			if k.greeted.Load() && time.Since(k.begun)-time.Duration(k.heard.Load()) > k.silence {
+				k.silent = true
+				k.lose(fmt.Errorf("%w: nothing was heard for %v", errLost, k.silence))
+			}
+		case <-steady.C:
+			if k.greeted.Load() {
+				connected()
+			}
+		case e := <-k.client.Events:
+			if ctx.Err() == nil {
+				k.event(ctx, e)
+			}
+		}
+	}
+}
+
+// event takes one step of slack-go's client.
+func (k *socket) event(ctx context.Context, e socketmode.Event) {
+	switch e.Type {
+	case socketmode.EventTypeConnecting:
+		if c, ok := e.Data.(*slackgo.ConnectingEvent); ok && c.ConnectionCount > 0 {
+			k.lose(errLost) // it ended before it began
+		}
+	case socketmode.EventTypeConnectionError:
+		if c, ok := e.Data.(*slackgo.ConnectionErrorEvent); ok {
+			k.lose(socketTrouble(c.ErrorObj))
+		}
+	case socketmode.EventTypeHello:
+		if err := k.s.arrive(ctx); err != nil {
+			k.lose(err)
+			return
+		}
+		k.greeted.Store(true)
+	case socketmode.EventTypeErrorBadMessage:
+		if bad, ok := e.Data.(*socketmode.ErrorBadMessage); ok {
+			var r socketmode.Request
+			if json.Unmarshal(bad.Message, &r) == nil { // what is no envelope wants no acknowledgement
+				k.request(ctx, r)
+			}
+		}
+	case socketmode.EventTypeEventsAPI, socketmode.EventTypeInteractive, socketmode.EventTypeSlashCommand:
+		if e.Request != nil {
+			k.request(ctx, *e.Request)
+		}
+	}
+}
+
+// socketTrouble says what to click where that is known.
+func socketTrouble(err error) error {
+	if err == nil {
+		return errLost
+	}
+	if err = appTrouble(plainly(err)); codeOf(err) != "" {
+		return fmt.Errorf("socket mode is refused (%w): %s", err, clickSocketMode)
+	}
+	return err
+}
+
+// request hands an envelope on. The door reads the payload itself, so that it makes
+// no difference what slack-go makes of it.
+func (k *socket) request(ctx context.Context, r socketmode.Request) {
+	ack := func() {
+		if r.EnvelopeID == "" {
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, ackTime)
+		defer cancel()
+		if err := k.client.AckCtx(ctx, r.EnvelopeID, nil); err != nil {
+			k.s.log.Debug("an envelope was not acknowledged; it will come again", "error", err)
+		}
+	}
+	switch r.Type {
+	case socketmode.RequestTypeEventsAPI:
+		k.s.takeEvent(k.door, r.Payload, ack)
+	case socketmode.RequestTypeSlashCommands:
+		ack()
+		k.s.takeCommand(k.door, r.Payload)
+	case socketmode.RequestTypeInteractive:
+		ack()
+		k.s.takePress(k.door, r.Payload)
+	default:
+		ack() // or it would come again
+	}
+}
+
+// patience is how long the next socket may be silent. Slack sends a PING every few
+// seconds; a compatible server may send none, and is given more time each time.
+func (k *socket) patience(now, least time.Duration) time.Duration {
+	switch {
+	case k.silent:
+		return min(2*now, 20*least)
+	case time.Duration(k.heard.Load()) > now:
+		return least
+	}
+	return now
+}
+
+// lastHeard is when something was last read.
+func (k *socket) lastHeard() time.Time { return k.begun.Add(time.Duration(k.heard.Load())) }

@@ -1,0 +1,288 @@
+// The supervisor, against everything that may happen to a socket and to tokens.
+
+package slack
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/slack/slacktest"
+)
+
+// place is a general channel with ann in it.
+func (r *rig) place() (general, ann string) {
+	ann = r.w.AddUser("ann")
+	return r.w.AddChannel("general", ann), ann
+}
+
+// ask tells the bot something and waits for the n-th answer.
+func (r *rig) ask(channelID, user string, n int) {
+	r.t.Helper()
+	r.w.Say(slacktest.Post{Channel: channelID, User: user, Text: mention + fmt.Sprint("question ", n)})
+	r.awaitAnswers(channelID, n)
+}
+
+// awaitAnswers waits for n answers, and sees that there is no other.
+func (r *rig) awaitAnswers(channelID string, n int) {
+	r.t.Helper()
+	var want []string
+	for i := range n {
+		want = append(want, fmt.Sprint("answer ", i+1))
+	}
+	r.answered(channelID, want...)
+}
+
+func TestALostSocketIsReplaced(t *testing.T) {
+	t.Parallel()
+	for claim, lose := range map[string]func(*slacktest.Socket){
+		"asked to go, soon":   func(k *slacktest.Socket) { k.Disconnect("warning") },
+		"asked to go at once": func(k *slacktest.Socket) { k.Disconnect("refresh_requested") },
+		"cut":                 func(k *slacktest.Socket) { k.Cut() },
+		"cut in a message":    func(k *slacktest.Socket) { k.CutMidFrame() },
+		"frozen":              func(k *slacktest.Socket) { k.Freeze() },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			o := quick()
+			o.PingEvery, o.WarnFor = 100*time.Millisecond, 100*time.Millisecond
+			r := newRig(t, o, answerN)
+			r.hurry = func(c *times) { c.silence = 2 * time.Second }
+			general, ann := r.place()
+			r.begin()
+			r.ask(general, ann, 1)
+			old := r.w.Sockets()[0]
+			lose(old)
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"}) // falls into the gap
+			r.awaitAnswers(general, 2)
+			r.eventually("there is another socket", func() bool {
+				open := r.w.Sockets()
+				return len(open) == 1 && open[0] != old
+			})
+			r.ask(general, ann, 3)
+			r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2",
+				"user: question 3", "assistant: answer 3")
+			if n := len(r.w.Calls("apps.connections.open")); n != 3 { // the probe, and one for each socket
+				t.Errorf("%d sockets were asked for", n)
+			}
+			r.uncomplaining()
+		})
+	}
+}
+
+func TestAServerWithoutPingsIsGivenTime(t *testing.T) {
+	t.Parallel()
+	o := quick()
+	o.PingEvery = -1
+	r := newRig(t, o, answerN)
+	r.hurry = func(c *times) { c.silence = 300 * time.Millisecond }
+	general, ann := r.place()
+	r.begin()
+	r.eventually("three sockets have been silent", func() bool { return len(r.w.Calls("apps.connections.open")) >= 4 })
+	calls := r.w.Calls("apps.connections.open")
+	if first, last := calls[2].At.Sub(calls[1].At), calls[3].At.Sub(calls[2].At); last < first*3/2 {
+		t.Errorf("the first was given up after %v, the second after %v", first, last)
+	}
+	r.ask(general, ann, 1)
+}
+
+func TestUnknownEnvelopesAreAcknowledgedOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	id := r.w.Emit(map[string]any{"type": "sky_fell", "channel": general, "severity": 7})
+	odd := r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": "1700000000.000100", "text": mention + "odd", "blocks": 7, "attachments": "none"})
+	r.w.Sockets()[0].SendRaw(`{"type":"surprise"}`)
+	r.w.Sockets()[0].SendRaw(`not even JSON`)
+	r.ask(general, ann, 1)
+	for _, d := range r.w.Deliveries() {
+		if (d.EventID == id || d.EventID == odd) && (d.Acked.IsZero() || d.Attempt > 0) {
+			t.Errorf("attempt %d of %s: acknowledged %v", d.Attempt, d.Payload, !d.Acked.IsZero())
+		}
+	}
+	r.uncomplaining()
+}
+
+func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1)
+	repeat := func() {
+		for _, d := range r.w.Deliveries() {
+			if d.EventID != "" && d.Attempt == 0 && strings.Contains(string(d.Payload), "question 1") {
+				r.w.Repeat(d.EventID)
+			}
+		}
+	}
+	repeat()
+	r.eventually("all is acknowledged", r.acknowledged)
+	r.end()
+	r.begin()
+	repeat()
+	r.ask(general, ann, 2)
+	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
+}
+
+func TestABurstStaysInOrder(t *testing.T) {
+	t.Parallel()
+	o := slacktest.Options{}
+	r := newRig(t, o, answerN)
+	general, ann := r.place()
+	r.begin()
+	const n = 2000
+	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "line"})
+	r.eventually("all are acknowledged", func() bool {
+		time.Sleep(50 * time.Millisecond) // looking at thousands of deliveries takes its time too
+		return r.acknowledged()
+	})
+	r.settled(conversation(general))
+	if got := len(r.messages(conversation(general))); got != n {
+		t.Fatalf("%d messages", got)
+	}
+	for i, m := range r.messages(conversation(general)) {
+		if want := fmt.Sprintf("line #%d", i+1); m.Text != want {
+			t.Fatalf("message %d is %q", i+1, m.Text)
+		}
+	}
+}
+
+func TestWhatOnlyAPersonCanMend(t *testing.T) {
+	t.Parallel()
+	bad := func(o *Options, bot, app string) { o.BotToken, o.AppToken = bot, app }
+	for claim, c := range map[string]struct {
+		options func(*Options)
+		fault   slacktest.Fault
+		want    string
+	}{
+		"an unknown bot token":         {func(o *Options) { bad(o, "xoxb-other", slacktest.AppToken) }, slacktest.Fault{}, "OAuth & Permissions → Bot User OAuth Token"},
+		"an app token nobody knows":    {func(o *Options) { bad(o, slacktest.BotToken, "xapp-other") }, slacktest.Fault{}, "App-Level Tokens"},
+		"another kind of app token":    {func(o *Options) { bad(o, slacktest.BotToken, "xoxp-other") }, slacktest.Fault{}, "connections:write"},
+		"a revoked token":              {nil, slacktest.Fault{Method: "auth.test", Error: "token_revoked", Times: -1}, "token_revoked"},
+		"a workspace that was deleted": {nil, slacktest.Fault{Method: "auth.test", Error: "account_inactive", Times: -1}, "Bot User OAuth Token"},
+		"an app token without a scope": {nil, slacktest.Fault{Method: "apps.connections.open", Error: "missing_scope", Times: -1}, "connections:write"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, quick(), answerN)
+			if c.options != nil {
+				c.options(&r.opts)
+			}
+			if c.fault.Method != "" {
+				r.w.Fail(c.fault)
+			}
+			r.launch()
+			err := r.ended()
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "api.slack.com/apps") {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			r.keepsSecrets(err)
+		})
+	}
+}
+
+// ended waits until Run ends by itself, and returns why.
+func (r *rig) ended() error {
+	r.t.Helper()
+	select {
+	case <-r.gone:
+	case <-time.After(soon):
+		r.t.Fatalf("the door goes on\n%s", r.logs)
+	}
+	err := r.stop()
+	r.stop = func() error { return nil }
+	return err
+}
+
+// keepsSecrets sees that no token is in an error or in the log.
+func (r *rig) keepsSecrets(errs ...error) {
+	r.t.Helper()
+	for _, secret := range []string{r.opts.BotToken, r.opts.AppToken, "/respond/", "ticket="} {
+		if strings.Contains(fmt.Sprint(errs)+r.logs.String(), secret) {
+			r.t.Errorf("%q is told", secret)
+		}
+	}
+}
+
+func TestATokenRevokedWhileItRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1)
+	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "token_revoked", Times: -1})
+	r.w.Sockets()[0].Cut()
+	if err := r.ended(); err == nil || !strings.Contains(err.Error(), "App-Level Tokens") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAMissingScopeIsNamed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Body: `{"ok":false,"error":"missing_scope","needed":"chat:write","provided":"users:read"}`, Times: -1})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+	if err := r.ended(); err == nil || !strings.Contains(err.Error(), "lacks the scope chat:write") {
+		t.Errorf("got %v", err)
+	}
+	r.hub.Close()
+	r.w.Heal()
+	r.store.Close()
+	r.hub = nil
+	r.begin() // the answer was kept
+	r.answered(general, "answer 1")
+}
+
+func TestItWaitsForSlackAtTheStart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.w.SocketModeOff()
+	r.w.Fail(slacktest.Fault{Method: "auth.test", Status: 503, Times: 2})
+	r.launch()
+	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
+	r.w.SocketModeOn()
+	r.eventually("the bot is connected", func() bool { return len(r.w.Sockets()) > 0 })
+	r.ask(general, ann, 1)
+	if n := strings.Count(r.logs.String(), "level=WARN"); n != 2 {
+		t.Errorf("%d warnings for two reasons\n%s", n, r.logs)
+	}
+}
+
+func TestSocketModeSwitchedOffAndOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.w.SocketModeOff()
+	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
+	r.w.SocketModeOn()
+	r.eventually("they are told when it works", func() bool { return strings.Contains(r.logs.String(), "slack is connected again") })
+	r.ask(general, ann, 1)
+}
+
+func TestADiskThatTakesNothing(t *testing.T) {
+	t.Parallel()
+	for claim, o := range map[string]slacktest.Options{"and Slack sends again": quick(), "and Slack does not": {Redeliver: []time.Duration{}}} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, o, answerN)
+			general, ann := r.place()
+			r.begin()
+			r.ask(general, ann, 1)
+			mend := r.breakDisk()
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
+			r.eventually("it is told", func() bool { return strings.Contains(r.logs.String(), "a message could not be kept") })
+			if r.acknowledged() {
+				t.Error("what is not on disk was acknowledged")
+			}
+			mend()
+			r.awaitAnswers(general, 2)
+			if n := strings.Count(r.logs.String(), "a message could not be kept"); n != 1 {
+				t.Errorf("%d warnings for one incident", n)
+			}
+		})
+	}
+}

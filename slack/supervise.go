@@ -1,0 +1,52 @@
+// One socket after the other.
+
+package slack
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// supervise keeps a socket open until ctx is done or something is wrong that only a
+// person can mend. slack-go's client would connect again by itself, at once and
+// unseen; so each socket gets a client of its own, and this loop alone decides when
+// there is another.
+func (s *Slack) supervise(ctx context.Context) error {
+	var down incident
+	silence := s.times.silence
+	delay := s.times.backoff
+	for {
+		begun := time.Now()
+		socket := s.newSocket(silence)
+		err := socket.run(ctx, func() { down.over(s.log, "slack is connected again") })
+		var trouble trouble
+		if errors.As(err, &trouble) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if socket.greeted.Load() {
+			s.heard = socket.lastHeard()
+		}
+		silence = socket.patience(silence, s.times.silence)
+		if socket.greeted.Load() && time.Since(begun) >= s.times.steady {
+			s.log.Debug("the socket ended; connecting again", "error", err)
+			delay = s.times.backoff
+			continue
+		}
+		if !socket.greeted.Load() || delay > s.times.backoff { // a socket may be lost once
+			down.begin(s.log, "slack cannot be connected; it will be tried again", err)
+		}
+		wait := delay/2 + rand.N(delay/2+1)
+		if asked, limited := rateLimit(err); limited {
+			wait = max(wait, asked)
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+		delay = min(2*delay, time.Minute)
+	}
+}

@@ -1,0 +1,273 @@
+// Writing a reply: shown while the model writes, then sent for good.
+
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
+)
+
+// writer carries one reply: it shows that the bot works, and the text while it is
+// written, and sends the pieces. Its methods are called by one goroutine.
+type writer struct {
+	s       *Slack
+	place   channel.Place
+	answers string // the ts of the last message it answers
+	draft   draft  // of the goroutine that shows, until it has ended
+
+	halt    context.CancelFunc // ends the waiting of the goroutines below
+	halted  context.Context
+	running sync.WaitGroup // of status and show
+	showing bool
+	news    chan struct{} // room for one: there is a newer text
+
+	mu   sync.Mutex // guards text
+	text string     // the newest
+}
+
+// Reply opens the writer of one reply.
+func (s *Slack) Reply(conversation string, to []string) channel.Writer {
+	w := &writer{s: s, place: channel.ParsePlace(conversation), news: make(chan struct{}, 1)}
+	if len(to) > 0 {
+		w.answers = to[len(to)-1]
+	}
+	w.halted, w.halt = context.WithCancel(context.Background())
+	w.start(w.status)
+	return w
+}
+
+// start runs one of the writer's goroutines, if the door is open.
+func (w *writer) start(do func(ctx context.Context)) {
+	select {
+	case <-w.s.ready:
+	default:
+		return
+	}
+	w.running.Add(1)
+	if !w.s.tasks.start(func(ctx context.Context) {
+		defer w.running.Done()
+		do(ctx)
+	}) {
+		w.running.Done()
+	}
+}
+
+// stop ends the goroutines and waits for them.
+func (w *writer) stop() {
+	w.halt()
+	w.running.Wait()
+}
+
+// Show notes the newest text; a goroutine shows it.
+func (w *writer) Show(text string) {
+	w.mu.Lock()
+	w.text = text
+	w.mu.Unlock()
+	w.wake()
+	if !w.showing {
+		w.showing = true
+		w.start(w.show)
+	}
+}
+
+func (w *writer) wake() {
+	select {
+	case w.news <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// show shows the newest text, not too often, until the writer stops.
+func (w *writer) show(ctx context.Context) {
+	for {
+		select {
+		case <-w.news:
+		case <-w.halted.Done():
+			return
+		case <-ctx.Done():
+			return
+		}
+		w.mu.Lock()
+		text := w.text
+		w.mu.Unlock()
+		if !w.unfold(ctx, text) {
+			return
+		}
+		if sleep(w.halted, w.s.times.edit) != nil {
+			return
+		}
+	}
+}
+
+// unfold brings the draft up to text, as far as it fits one message. It returns
+// false when there is no use in going on.
+func (w *writer) unfold(ctx context.Context, text string) bool {
+	text = wholeWords(w.s.Split(text)[0])
+	if text == "" {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	err := w.draft.show(ctx, w, text)
+	if err == nil {
+		return true
+	}
+	if errors.Is(err, errCutAgain) {
+		w.wake()
+		return true
+	}
+	if wait, limited := rateLimit(err); limited {
+		w.wake() // to show it later, or what is newer by then
+		return sleep(w.halted, wait) == nil
+	}
+	if !refusedForGood(err) && w.halted.Err() == nil {
+		w.s.log.Debug("a reply cannot be shown while it is written", "error", err)
+	}
+	return false
+}
+
+// wholeWords leaves out the end of a text that may still become a call to everybody:
+// the letters after the last space, as far as such a call is made of them.
+func wholeWords(text string) string {
+	text = strings.TrimRightFunc(text, func(r rune) bool { return r > ' ' && r <= unicode.MaxASCII })
+	return strings.TrimRight(text, " \n\t")
+}
+
+// Send delivers one piece for good.
+func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
+	w.stop()
+	if w.s.ended.Load() {
+		defer w.s.api.close()
+	}
+	if err := w.s.await(ctx); err != nil {
+		return "", err
+	}
+	id, err := w.deliver(ctx, piece)
+	if errors.Is(err, errCutAgain) {
+		id, err = w.deliver(ctx, piece)
+	}
+	if err != nil {
+		return "", w.refused(ctx, err)
+	}
+	if piece.Part == piece.Parts-1 {
+		w.clear()
+	}
+	return id, nil
+}
+
+// refused says what an error means for the outbox: worth another try, or not.
+func (w *writer) refused(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if refusedForGood(err) {
+		return fmt.Errorf("post to Slack: %w: %w", channel.ErrGone, err)
+	}
+	err = botTrouble("chat.postMessage", err)
+	w.s.fail(err)
+	return fmt.Errorf("post to Slack: %w", err)
+}
+
+// deliver sends a piece: the first one takes the place of what was shown, and none is
+// posted if it was before.
+func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, err error) {
+	texts := []string{piece.Text}
+	if w.s.plain.Load() {
+		texts = split(piece.Text, maxPlain, plainCost)
+	}
+	var own []slackgo.Message
+	if looked := piece.Sending || w.draft.lost || piece.Part == 0 && w.draft.ts == "" && w.early(); looked {
+		if own, err = w.s.sent(ctx, w.place, w.answers); err != nil {
+			return "", err
+		}
+	}
+	for sub, text := range texts {
+		m := mark{reply: piece.Reply, part: piece.Part, sub: sub, answers: w.answers}
+		ts, err := w.put(ctx, text, m, own)
+		if err != nil {
+			return "", err
+		}
+		if sub == 0 {
+			id = ts
+		}
+	}
+	return id, nil
+}
+
+// put says one message of a reply, unless it stands among the bot's own already.
+func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Message) (ts string, err error) {
+	for _, o := range own {
+		if was, marked := markOf(o); marked && was.reply == m.reply && was.part == m.part && was.sub == m.sub {
+			return o.Timestamp, nil
+		}
+	}
+	if m.part > 0 || m.sub > 0 {
+		return w.s.post(ctx, patient, w.place, text, m)
+	}
+	if w.draft.ts == "" {
+		w.draft.adopt(own, w)
+	}
+	if w.draft.ts != "" {
+		ts := w.draft.ts
+		err := w.draft.finish(ctx, w, text, m)
+		if err == nil || !gone(err) {
+			return ts, err
+		}
+		w.unsay(ctx)
+		w.draft = draft{}
+	}
+	return w.s.post(ctx, patient, w.place, text, m)
+}
+
+// early tells whether the answered message is older than this process, so that an
+// earlier one may have begun to answer it. The clocks may differ a little.
+func (w *writer) early() bool {
+	return w.answers != "" && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
+}
+
+// Cancel takes back what was shown.
+func (w *writer) Cancel() {
+	w.halt()
+	w.s.tasks.start(func(ctx context.Context) {
+		w.running.Wait()
+		ctx, cancel := context.WithTimeout(ctx, callTime)
+		defer cancel()
+		w.unsay(ctx)
+		w.unset(ctx)
+	})
+}
+
+// unsay deletes the draft, as well as it can be done.
+func (w *writer) unsay(ctx context.Context) {
+	if w.draft.ts == "" {
+		return
+	}
+	if w.draft.streaming {
+		_ = w.draft.end(ctx, w) // or it could not be deleted
+	}
+	err := patient(ctx, func() error {
+		_, _, err := w.s.api.write.DeleteMessageContext(ctx, w.place.Channel, w.draft.ts)
+		return err
+	})
+	if err != nil && codeOf(err) != "message_not_found" {
+		w.s.log.Debug("what was shown of a reply could not be taken back", "error", err)
+	}
+}
+
+// gone tells whether a message cannot be edited, so that another is needed.
+func gone(err error) bool {
+	switch codeOf(err) {
+	case "message_not_found", "cant_update_message", "edit_window_closed", "msg_too_long", "unknown_method":
+		return true
+	}
+	return errors.Is(err, errStuck)
+}

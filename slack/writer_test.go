@@ -1,0 +1,264 @@
+// Replies: sent once, in pieces, with a status.
+
+package slack
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/slack/slacktest"
+)
+
+// target is where a reply goes in these tests: to a message in a channel, or in a
+// thread.
+type target struct {
+	name, channel, thread string
+	to                    []string
+}
+
+func (r *rig) question(inThread bool) target {
+	general, ann := r.place()
+	q := target{channel: general}
+	if inThread {
+		q.thread = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+	}
+	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "question", Thread: q.thread})
+	q.to = []string{ts}
+	q.name = channel.Place{Door: Name, Server: slacktest.TeamID, Channel: general, Thread: q.thread}.String()
+	return q
+}
+
+func piece(text string) channel.Piece {
+	return channel.Piece{Reply: "r1", Parts: 1, Text: text}
+}
+
+func (r *rig) send(w channel.Writer, p channel.Piece) string {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	defer cancel()
+	id, err := w.Send(ctx, p)
+	if err != nil {
+		r.t.Fatalf("send: %v\n%s", err, r.logs)
+	}
+	return id
+}
+
+// shows waits until the bot's newest message in a channel reads so, finished or not.
+func (r *rig) shows(channelID, want string) {
+	r.t.Helper()
+	r.eventually("the bot shows "+want, func() bool {
+		own := r.own(channelID)
+		return len(own) > 0 && own[len(own)-1].Shown() == want
+	})
+}
+
+// own are the bot's messages in a channel.
+func (r *rig) own(channelID string) []slacktest.Message {
+	var own []slacktest.Message
+	for _, m := range r.w.Messages(channelID) {
+		if m.BotID == slacktest.BotID && m.OnlyFor == "" {
+			own = append(own, m)
+		}
+	}
+	return own
+}
+
+// idle is a rig whose model is never asked.
+func idle(t testing.TB) *rig { return newRig(t, quick(), nil) }
+
+// both runs a test of a reply in a channel, which is edited, and of one in a thread,
+// which is streamed.
+func both(t *testing.T, run func(t *testing.T, inThread bool)) {
+	t.Run("in a channel", func(t *testing.T) { run(t, false) })
+	t.Run("in a thread", func(t *testing.T) { run(t, true) })
+}
+
+func TestWaitingForARateLimitEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	r := idle(t)
+	q := r.question(false)
+	r.begin()
+	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", RetryAfter: time.Hour})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		r.w.Wait(soon, func() bool { return len(r.w.Calls("chat.postMessage")) > 0 })
+		cancel()
+	}()
+	if _, err := r.door.Reply(q.name, q.to).Send(ctx, piece("late")); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// failures are ways in which a post may go wrong.
+var failures = map[string]slacktest.Fault{
+	"refused by a proxy":             {Status: 502, Body: "<html>bad gateway</html>"},
+	"done, and the answer lost":      {Status: 502, Body: "<html>bad gateway</html>", TakesEffect: true},
+	"done, and the connection cut":   {Cut: true, TakesEffect: true},
+	"not done, the connection cut":   {Cut: true},
+	"done, and the answer garbled":   {Body: "{", TakesEffect: true},
+	"done, with an error of Slack's": {Error: "internal_error", TakesEffect: true},
+}
+
+func TestAFailedPostIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	for claim, fault := range failures {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, quick(), answerN)
+			general, ann := r.place()
+			r.begin()
+			fault.Method = "chat.postMessage"
+			r.w.Fail(fault)
+			r.ask(general, ann, 1)
+			r.settled(conversation(general))
+			r.awaitAnswers(general, 1)
+		})
+	}
+}
+
+func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, inThread bool) {
+		r := idle(t)
+		q := r.question(inThread)
+		r.begin()
+		sent := []channel.Piece{{Reply: "r1", Part: 0, Parts: 2, Text: "First part."}, {Reply: "r1", Part: 1, Parts: 2, Text: "Second part."}}
+		w := r.door.Reply(q.name, q.to)
+		first, second := r.send(w, sent[0]), r.send(w, sent[1])
+		r.end() // and the note that they were sent is lost
+		r.begin()
+		sent[0].Sending, sent[1].Sending = true, true
+		w = r.door.Reply(q.name, q.to)
+		if again := r.send(w, sent[0]); again != first {
+			t.Errorf("the first part is %s and was %s", again, first)
+		}
+		if again := r.send(w, sent[1]); again != second {
+			t.Errorf("the second part is %s and was %s", again, second)
+		}
+		other := piece("Another reply to the same.")
+		other.Reply, other.Sending = "r2", true
+		r.send(r.door.Reply(q.name, q.to), other)
+		r.answered(q.channel, "First part.", "Second part.", "Another reply to the same.")
+	})
+}
+
+func TestAPieceThatCanNeverBeSent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.w.Leave(general, slacktest.BotUserID)
+	q := target{name: conversation(general), to: []string{"1700000000.000100"}}
+	if _, err := r.door.Reply(q.name, q.to).Send(context.Background(), piece("lost")); !errors.Is(err, channel.ErrGone) {
+		t.Errorf("got %v", err)
+	}
+	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "still there?"})
+	r.answered(r.w.DM(ann), "answer 1")
+}
+
+func TestALongReplyIsSentInPieces(t *testing.T) {
+	t.Parallel()
+	o := quick()
+	o.PostEvery = 200 * time.Millisecond // limits it, with a Retry-After of a second
+	r := newRig(t, o, nil)
+	q := r.question(false)
+	r.begin()
+	text := strings.Repeat("All work and no play. ", 1500)
+	pieces := r.door.Split(text)
+	if len(pieces) != 3 {
+		t.Fatalf("%d pieces", len(pieces))
+	}
+	w := r.door.Reply(q.name, q.to)
+	w.Show(text)
+	r.eventually("the first piece is shown", func() bool { return len(r.own(q.channel)) == 1 })
+	for i, p := range pieces {
+		r.send(w, channel.Piece{Reply: "r1", Part: i, Parts: 3, Text: p})
+	}
+	if got := strings.Join(r.said(q.channel), ""); got != text {
+		t.Errorf("%d characters of %d arrived", len(got), len(text))
+	}
+	r.uncomplaining()
+}
+
+func TestWhereMarkdownIsRefused(t *testing.T) {
+	t.Parallel()
+	r := idle(t)
+	q := r.question(false)
+	r.begin()
+	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "no_text"})
+	text := strings.Repeat("a < b & <!here>. ", 600) // 10 200 characters
+	r.send(r.door.Reply(q.name, q.to), piece(text))
+	if got := strings.Join(r.said(q.channel), ""); got != escaped(text) {
+		t.Errorf("got %d characters, want %d: %.100q", len(got), len(escaped(text)), got)
+	}
+	if n := len(r.door.Split(text)); n < 4 {
+		t.Errorf("from here on it is cut into %d pieces", n)
+	}
+	first := r.own(q.channel)[0].TS
+	if again := r.send(r.door.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: text, Sending: true}); again != first {
+		t.Errorf("a piece of several messages is found as %s, not %s", again, first)
+	}
+	r.uncomplaining()
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	t.Run("stands in a thread until the reply", func(t *testing.T) {
+		r := idle(t)
+		q := r.question(true)
+		r.begin()
+		w := r.door.Reply(q.name, q.to)
+		r.eventually("it is shown", func() bool { return r.w.Status(q.channel, q.thread) != "" })
+		r.send(w, piece("done"))
+		if got := r.w.Status(q.channel, q.thread); got != "" {
+			t.Errorf("%q stands there still", got)
+		}
+	})
+	t.Run("stands in direct messages until the reply", func(t *testing.T) {
+		r := idle(t)
+		_, ann := r.place()
+		dm := r.w.DM(ann)
+		ts := r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: "hello"})
+		r.begin()
+		w := r.door.Reply(conversation(dm), []string{ts})
+		r.eventually("it is shown", func() bool { return r.w.Status(dm, ts) != "" })
+		r.send(w, piece("done"))
+		r.eventually("it is gone", func() bool { return r.w.Status(dm, ts) == "" })
+	})
+	t.Run("is renewed while it takes long", func(t *testing.T) {
+		r := idle(t)
+		r.hurry = func(c *times) { c.status = 20 * time.Millisecond }
+		q := r.question(true)
+		r.begin()
+		w := r.door.Reply(q.name, q.to)
+		r.eventually("it is renewed", func() bool { return len(r.w.Calls(statusMethod)) > 3 })
+		w.Cancel()
+	})
+	t.Run("is not asked for where it is refused", func(t *testing.T) {
+		r := idle(t)
+		r.w.Fail(slacktest.Fault{Method: statusMethod, Error: "unknown_method", Times: -1})
+		q := r.question(true)
+		r.begin()
+		for _, reply := range []string{"r1", "r2"} {
+			w := r.door.Reply(q.name, q.to)
+			r.eventually("it was tried", func() bool { return len(r.w.Calls(statusMethod)) == 1 })
+			r.send(w, channel.Piece{Reply: reply, Parts: 1, Text: reply})
+		}
+		r.answered(q.channel, "r1", "r2")
+		if n := len(r.w.Calls(statusMethod)); n != 1 {
+			t.Errorf("it was tried %d times", n)
+		}
+	})
+	t.Run("is not shown at the top of a channel", func(t *testing.T) {
+		r := idle(t)
+		q := r.question(false)
+		r.begin()
+		r.send(r.door.Reply(q.name, q.to), piece("done"))
+		if n := len(r.w.Calls(statusMethod)); n != 0 {
+			t.Errorf("it was tried %d times", n)
+		}
+	})
+}
