@@ -52,7 +52,7 @@ func (g *gaps) has(conversation string) (open, been bool) {
 func (d *Discord) ready(r readyData) error {
 	d.atlas.greet(r.User, or(r.Application.ID, r.User.ID))
 	ctx := d.work.context()
-	limited, cancel := context.WithTimeout(ctx, openTimeout)
+	limited, cancel := context.WithTimeout(ctx, d.pauses.open)
 	defer cancel()
 	var all []channel.Gap
 	stored := false

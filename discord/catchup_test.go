@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -164,6 +165,46 @@ func TestHistoryGivesPages(t *testing.T) {
 		said, last, more, err := r.door.History(r.ctx, r.place(r.square), c.after, c.before, c.limit)
 		if got := strings.Join(texts(said), " "); err != nil || got != c.want || more != c.more || c.last != "" && last != c.last {
 			t.Errorf("after %q before %q: %q, last %s, more %v, %v; want %+v", c.after, c.before, got, last, more, err, c)
+		}
+	}
+}
+
+func TestWhatALaneHadNoRoomForIsReadFromHistory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.ask(r.square, "first")
+	r.answers(r.square, 1)
+	r.Drop(2)
+	m := r.ask(r.square, "no room")
+	r.Say(r.square, r.ann.ID, "nor here")
+	r.door.recall(message{ID: m.ID, ChannelID: r.square, GuildID: r.guild.ID})
+	if got := r.answers(r.square, 2); got[1] != "echo: nor here" {
+		t.Errorf("it answered %q", got)
+	}
+	if said := r.heard(r.place(r.square), 3); said[1].Text != "no room" || !said[1].Addressed || said[2].Addressed {
+		t.Errorf("it heard %+v", said)
+	}
+}
+
+func TestADiskThatFailsIsToldOfOnceAndTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	d := r.newDoor()
+	tries := 0
+	d.insist(r.ctx, func() error {
+		if tries++; tries < 3 {
+			return errors.New("the disk is full")
+		}
+		return nil
+	})
+	if warned, mended := strings.Count(r.log.String(), "level=WARN"), strings.Count(r.log.String(), "stored again"); tries != 3 || warned != 1 || mended != 1 {
+		t.Errorf("%d tries, %d warnings:\n%s", tries, warned, r.log)
+	}
+	for _, final := range []error{channel.ErrRefused, channel.ErrClosed} {
+		tries = 0
+		d.insist(r.ctx, func() error { tries++; return final })
+		if tries != 1 {
+			t.Errorf("%v was tried %d times", final, tries)
 		}
 	}
 }

@@ -41,11 +41,8 @@ type Discord struct {
 
 	registered atomic.Bool // the commands are, or are being
 
-	identifyEvery time.Duration // between two new sessions, 5 s and a little; shorter in tests
-	firstPause    time.Duration // before the first new attempt to connect; shorter in tests
-	openTimeout   time.Duration // from the dial to READY; shorter in tests
-	firstShown    time.Duration // from the first words to the first message; shorter in tests
-	hub           *channel.Hub  // set by Run, before anything that uses it starts
+	pauses pauses
+	hub    *channel.Hub // set by Run, before anything that uses it starts
 }
 
 var (
@@ -53,6 +50,20 @@ var (
 	_ channel.Completer = (*Discord)(nil)
 	_ channel.Historian = (*Discord)(nil)
 )
+
+// pauses are how long the door waits for what. Tests wait less.
+type pauses struct {
+	identify time.Duration // between two new sessions: Discord's 5 s (Gateway: Rate Limiting) and a little
+	connect  time.Duration // before the first new attempt to connect
+	open     time.Duration // from the dial to READY
+	shown    time.Duration // from a reply's first words to its first message: a short one is posted whole
+	typing   time.Duration // until Discord is told again that the bot types; people see it for 10 s
+}
+
+var usual = pauses{
+	identify: 5500 * time.Millisecond, connect: time.Second, open: 20 * time.Second,
+	shown: 700 * time.Millisecond, typing: 8 * time.Second,
+}
 
 // New returns the door that o describes. It starts nothing. The error says what
 // cannot be right.
@@ -74,7 +85,7 @@ func New(o Options) (*Discord, error) {
 	log := o.Log.With("door", Name)
 	return &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), atlas: newAtlas(), lanes: newLanes(), work: new(group), gaps: newGaps(),
-		pace: newPace(), pages: newPages(), seen: newOnce(), started: time.Now(), identifyEvery: 5500 * time.Millisecond, firstPause: time.Second, openTimeout: openTimeout, firstShown: firstShown,
+		pace: newPace(), pages: newPages(), seen: newOnce(), started: time.Now(), pauses: usual,
 		link: incident{log: log, failed: "Discord cannot be reached; it is tried again and again", mends: "Discord is reached again"},
 		disk: incident{log: log, failed: "messages cannot be stored; they wait", mends: "messages are stored again"},
 	}, nil
@@ -112,7 +123,7 @@ func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	d.work.close()
 	d.rest.client.CloseIdleConnections()
 	if err != nil {
-		return fmt.Errorf("Discord: %w", err) //nolint:staticcheck // a name
+		return fmt.Errorf("discord: %w", err)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // impatient makes what waits for the gateway wait less.
-func impatient(d *Discord) { d.openTimeout = 500 * time.Millisecond }
+func impatient(d *Discord) { d.pauses.open = 500 * time.Millisecond }
 
 func TestABadBeginIsOvercome(t *testing.T) {
 	t.Parallel()
@@ -178,7 +178,7 @@ func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 	t.Run("each some seconds after the other", func(t *testing.T) {
 		t.Parallel()
 		const every = 1500 * time.Millisecond
-		r := newRig(t, discordtest.Options{IdentifyEvery: every / 2}, func(d *Discord) { d.identifyEvery = every })
+		r := newRig(t, discordtest.Options{IdentifyEvery: every / 2}, func(d *Discord) { d.pauses.identify = every })
 		r.start()
 		for range 2 {
 			r.Invalidate(false)
@@ -269,4 +269,17 @@ func TestTheSameDoorServesTwoServersAtOnce(t *testing.T) {
 		}()
 	}
 	both.Wait()
+}
+
+func TestAPlainerServerWillDo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	r.Fail(discordtest.Fault{Route: "GET /gateway/bot", Status: 404, Times: 9}) // it knows GET /gateway
+	r.start()
+	r.Dispatch("READY", map[string]any{"user": map[string]any{"id": r.Bot.ID, "username": "bot"}, "session_id": "x", "guilds": nil})
+	m := map[string]any{"id": idAt(time.Now()), "channel_id": r.square, "guild_id": r.guild.ID, "content": "<@" + r.Bot.ID + "> bare", "author": map[string]any{"id": r.ann.ID, "username": "ann"}}
+	r.Dispatch("MESSAGE_CREATE", m)
+	if got := r.answers(r.square, 1); got[0] != "echo: bare" {
+		t.Errorf("it answered %q", got[0])
+	}
 }

@@ -153,7 +153,7 @@ func (r *rig) newDoor() *Discord {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	d.identifyEvery, d.firstPause = 0, 100*time.Millisecond
+	d.pauses.identify, d.pauses.connect = 0, 100*time.Millisecond
 	for _, f := range r.tune {
 		f(d)
 	}

@@ -14,10 +14,8 @@ import (
 )
 
 const (
-	typingEvery = 8 * time.Second        // Discord shows it for 10
-	typingWait  = 5 * time.Second        // for one such request
-	firstShown  = 700 * time.Millisecond // after the first words, so that a short reply is posted whole
-	streamRetry = 2 * time.Second        // after a failure
+	typingWait  = 5 * time.Second // for one such request
+	streamRetry = 2 * time.Second // after a failure
 )
 
 // stream shows a reply while it is made: first that the bot types, then the text, which
@@ -89,13 +87,13 @@ func (s *stream) run(ctx context.Context) {
 			return
 		case <-typing.C:
 			if s.id == "" && s.typed() { // an edit would not end the typing that people see
-				typing.Reset(typingEvery)
+				typing.Reset(s.d.pauses.typing)
 			}
 		case <-wake:
 			wake = nil
 			pause := s.d.pace.left(s.channel)
 			if first {
-				first, pause = false, max(pause, s.d.firstShown)
+				first, pause = false, max(pause, s.d.pauses.shown)
 			}
 			due.Reset(pause)
 		case <-due.C:

@@ -28,7 +28,7 @@ func slowly(r *rig, words int, delay time.Duration) (text string) {
 }
 
 func quick(d *Discord) {
-	d.firstShown, d.pace.every = 10*time.Millisecond, 50*time.Millisecond
+	d.pauses.shown, d.pace.every = 10*time.Millisecond, 50*time.Millisecond
 }
 
 func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
@@ -125,25 +125,39 @@ func TestWhatIsNotSentIsTakenBack(t *testing.T) {
 	r.until("it to be gone", func() bool { return len(r.sent(r.square)) == 0 })
 }
 
-func TestTypingShowsWhileTheModelThinksAndEndsWithTheAnswer(t *testing.T) {
+func TestTypingShowsUntilThereIsSomethingToSee(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, discordtest.Options{}).start()
-	typing := "POST /channels/" + r.square + "/typing"
-	w := r.door.Reply(r.place(r.square), nil)
-	r.until("the bot to type", func() bool { return len(r.Requests(typing)) == 1 })
-	if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "done"}); err != nil {
-		t.Fatal(err)
+	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.typing = 50 * time.Millisecond }).start()
+	typing := func() int { return len(r.Requests("POST /channels/" + r.square + "/typing")) }
+	for _, c := range []struct {
+		name string
+		end  func(w channel.Writer, s *stream)
+	}{
+		{"an answer", func(w channel.Writer, s *stream) {
+			if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "done"}); err != nil {
+				t.Error(err)
+			}
+			<-s.done
+		}},
+		{"nothing to be said", func(w channel.Writer, s *stream) { w.Cancel(); <-s.done }},
+		{"the first words", func(w channel.Writer, _ *stream) {
+			n := len(r.sent(r.square))
+			w.Show("Well,")
+			r.until("the words", func() bool { return len(r.sent(r.square)) > n })
+		}},
+	} {
+		w := r.door.Reply(r.place(r.square), nil)
+		s := w.(*writer).stream
+		before := typing()
+		r.until("typing, again and again", func() bool { return typing() >= before+4 })
+		c.end(w, s)
+		n := typing()
+		if err := sleep(r.ctx, 200*time.Millisecond); err != nil || typing() > n+1 { // one may have been on its way
+			t.Errorf("after %s it types on", c.name)
+		}
 	}
-	if s := w.(*writer).stream; s == nil || s.live.Err() == nil {
-		t.Error("it types on after the answer")
-	}
-	w = r.door.Reply(r.place(r.square), nil)
-	w.Cancel()
-	if s := w.(*writer); s.stream != nil {
-		t.Error("it types on after nothing was to be said")
-	}
-	if n := len(r.Requests("POST /channels/*/typing")) - len(r.Requests(typing)); n != 0 {
-		t.Errorf("it typed %d times elsewhere", n)
+	if all := len(r.Requests("POST /channels/*/typing")); all != typing() {
+		t.Errorf("it typed %d times elsewhere", all-typing())
 	}
 }
 

@@ -53,7 +53,7 @@ type supervisor struct {
 // what cannot heal without a person.
 func (d *Discord) supervise(ctx context.Context) error {
 	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.Multiplier, pause.MaxInterval = d.firstPause, 2, maxPause
+	pause.InitialInterval, pause.Multiplier, pause.MaxInterval = d.pauses.connect, 2, maxPause
 	for s := (&supervisor{d: d}); ctx.Err() == nil; {
 		since := time.Now()
 		err := s.connect(ctx)
@@ -103,14 +103,14 @@ func (s *supervisor) begin(ctx context.Context) (*session, error) {
 	if wait > 0 {
 		d.log.Warn("no new session is left for today; the door waits for Discord's next day", "wait", wait.Round(time.Second))
 	}
-	if err := sleep(ctx, max(wait, time.Until(s.began.Add(d.identifyEvery)))); err != nil {
+	if err := sleep(ctx, max(wait, time.Until(s.began.Add(d.pauses.identify)))); err != nil {
 		return nil, err
 	}
 	intents := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
 	if !d.o.MentionOnly {
 		intents |= discordgo.IntentMessageContent
 	}
-	return newSession(d.o.Token, gateway, intents, d.openTimeout, d.event)
+	return newSession(d.o.Token, gateway, intents, d.pauses.open, d.event)
 }
 
 // findGateway asks for the gateway's address, and for how long no session may begin.

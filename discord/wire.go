@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -31,11 +32,10 @@ const (
 )
 
 const (
-	openTimeout = 20 * time.Second // from the dial to READY
-	grace       = time.Second      // for what is late because we were
-	smallPacket = 1 << 10          // bytes; what is about the connection itself is smaller
-	largeFrame  = 1 << 20          // bytes; the room for it is not kept
-	maxFrame    = 64 << 20         // bytes
+	grace       = time.Second // for what is late because we were
+	smallPacket = 1 << 10     // bytes; what is about the connection itself is smaller
+	largeFrame  = 1 << 20     // bytes; the room for it is not kept
+	maxFrame    = 64 << 20    // bytes
 )
 
 // ending is why a connection to the gateway ended.
@@ -138,10 +138,12 @@ func (w *wire) Read(p []byte) (int, error) {
 }
 
 func (w *wire) reason(err error) ending {
-	if e, ok := err.(ending); ok { //nolint:errorlint // it was made here
+	var e ending
+	var t net.Error
+	switch {
+	case errors.As(err, &e):
 		return e
-	}
-	if t, ok := err.(net.Error); ok && t.Timeout() { //nolint:errorlint // as net gives it
+	case errors.As(err, &t) && t.Timeout():
 		return ending{silent: true}
 	}
 	return ending{err: err}
@@ -248,15 +250,15 @@ func (w *wire) look(payload []byte, final bool) error {
 	}
 	switch p.Op {
 	case opReconnect:
-		return ending{err: fmt.Errorf("the gateway asked to reconnect")}
+		return ending{err: errors.New("the gateway asked to reconnect")}
 	case opInvalidSession:
-		return ending{anew: string(p.Data) != "true", err: fmt.Errorf("the gateway called the session invalid")}
+		return ending{anew: string(p.Data) != "true", err: errors.New("the gateway called the session invalid")}
 	case opHello:
 		var hello struct {
 			Interval float64 `json:"heartbeat_interval"` // ms
 		}
 		if json.Unmarshal(p.Data, &hello) != nil || hello.Interval < 1 { // the library would panic
-			return ending{err: fmt.Errorf("the gateway's HELLO has no heartbeat interval")}
+			return ending{err: errors.New("the gateway's HELLO has no heartbeat interval")}
 		}
 		w.mu.Lock()
 		w.interval, w.hello = time.Duration(hello.Interval*float64(time.Millisecond)), time.Now()

@@ -29,6 +29,8 @@ func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 	s := newStream(d, w.channel, to)
 	if d.work.start(s.run) {
 		w.stream = s
+	} else {
+		s.halt()
 	}
 	return w
 }
