@@ -9,6 +9,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,7 +120,7 @@ func (s *Slack) probe(ctx context.Context) error {
 	if who.UserID == "" {
 		return errors.New("auth.test: the answer says nothing")
 	}
-	if err := checkScopes(who.Header); err != nil {
+	if err := s.checkScopes(who.Header); err != nil {
 		return err
 	}
 	if _, _, err := s.api.write.StartSocketModeContext(ctx); err != nil {
@@ -132,23 +133,27 @@ func (s *Slack) probe(ctx context.Context) error {
 	return nil
 }
 
-// needed are the scopes without which there is no use in starting.
-var needed = []string{"chat:write"}
-
-// checkScopes looks at the scopes that Slack says the token has, if it says so.
-func checkScopes(header http.Header) error {
-	given := header.Get("X-OAuth-Scopes")
-	if given == "" {
+// checkScopes looks at the scopes that Slack says the token has, if it says so. There
+// is no use in starting without chat:write; of the others people are told.
+func (s *Slack) checkScopes(header http.Header) error {
+	given := strings.FieldsFunc(header.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
+	if len(given) == 0 {
 		return nil
 	}
-	have := make(map[string]bool)
-	for scope := range strings.SplitSeq(given, ",") {
-		have[strings.TrimSpace(scope)] = true
-	}
-	for _, scope := range needed {
-		if !have[scope] {
-			return trouble(fmt.Sprintf("the app lacks the scope %s: %s", scope, clickScope))
+	var missing []string
+	for _, list := range scopes {
+		for scope := range strings.SplitSeq(list, ",") {
+			if scope != "" && !slices.Contains(given, scope) && !slices.Contains(missing, scope) {
+				missing = append(missing, scope)
+			}
 		}
+	}
+	slices.Sort(missing)
+	if slices.Contains(missing, "chat:write") {
+		return trouble("the app lacks the scope chat:write: " + clickScope)
+	}
+	if len(missing) > 0 {
+		s.log.Warn("the app lacks scopes; what needs them is done without", "scopes", strings.Join(missing, ","), "remedy", clickScope)
 	}
 	return nil
 }

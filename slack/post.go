@@ -150,7 +150,7 @@ func (s *Slack) sent(ctx context.Context, place channel.Place, answers string) (
 	for range lookPages {
 		found, next, err := s.page(ctx, place, span{oldest: answers, cursor: cursor, metadata: true})
 		if err != nil {
-			return nil, err
+			return nil, botTrouble("conversations.history", err)
 		}
 		for _, m := range found {
 			belongs := s.placeOf(place.Channel, m.Msg) == place

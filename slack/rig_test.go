@@ -40,6 +40,7 @@ type rig struct {
 	rules channel.Rules
 	opts  Options
 	hurry func(*times)
+	tune  func(*Slack) // before Run
 	logs  *logs
 
 	store *memory.Store
@@ -112,6 +113,9 @@ func (r *rig) launch() {
 	r.door.times.steady = 300 * time.Millisecond
 	if r.hurry != nil {
 		r.hurry(&r.door.times)
+	}
+	if r.tune != nil {
+		r.tune(r.door)
 	}
 	agent := channel.Agent{Model: r.model, MaxOutput: 8000, Policy: compactor.DefaultPolicy}
 	r.hub = channel.New(channel.Options{

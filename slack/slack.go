@@ -41,14 +41,14 @@ type Slack struct {
 
 	ended atomic.Bool // Run has returned; replies may still be sent
 
-	ready chan struct{} // closed when self and hub are set
+	ready chan struct{} // closed when the next three are set
 	self  self
 	hub   *channel.Hub
+	stop  context.CancelCauseFunc // ends Run
 
 	// Of the goroutine that is in Run.
-	recovered bool                    // what an earlier process left behind was taken up
-	heard     time.Time               // when the last socket brought something
-	stop      context.CancelCauseFunc // ends Run; set before ready
+	recovered bool      // what an earlier process left behind was taken up
+	heard     time.Time // when the last socket brought something
 }
 
 // self is who the bot is.
@@ -63,6 +63,7 @@ type times struct {
 	status   time.Duration // after which a status is renewed: Slack takes it away after 2 minutes
 	steady   time.Duration // after which a socket counts as one that works
 	silence  time.Duration // after which a socket counts as dead: Slack sends a PING every 10 seconds or so
+	ack      time.Duration // that an acknowledgement may wait to be written: Slack wants it within 3 seconds
 	backoff  time.Duration // before a second attempt to connect; it doubles
 	pages    time.Duration // between two conversations that catch up, once there are many
 	retry    time.Duration // before the disk is tried again
@@ -84,7 +85,7 @@ func New(o Options) (*Slack, error) {
 	s := &Slack{
 		o: o, log: o.Log.With("door", Name),
 		times: times{
-			edit: 1200 * time.Millisecond, status: 90 * time.Second, steady: 5 * time.Second, silence: 30 * time.Second,
+			edit: 1200 * time.Millisecond, status: 90 * time.Second, steady: 5 * time.Second, silence: 30 * time.Second, ack: 2 * time.Second,
 			backoff: time.Second, pages: 1200 * time.Millisecond, retry: 5 * time.Second, complete: 10 * time.Second,
 		},
 		api: newAPI(o), lanes: newLanes(), commands: newLanes(),

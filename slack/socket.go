@@ -19,10 +19,6 @@ import (
 	"github.com/slack-go/slack/socketmode"
 )
 
-// ackTime is how long an acknowledgement may wait to be written. Slack wants it
-// within 3 seconds and sends the event again otherwise.
-const ackTime = 2 * time.Second
-
 // errLost is why a socket ended that Slack, the network or silence ended.
 var errLost = errors.New("the socket was lost")
 
@@ -166,7 +162,7 @@ func (k *socket) request(ctx context.Context, r socketmode.Request) {
 		if r.EnvelopeID == "" {
 			return
 		}
-		ctx, cancel := context.WithTimeout(ctx, ackTime)
+		ctx, cancel := context.WithTimeout(ctx, k.s.times.ack)
 		defer cancel()
 		if err := k.client.AckCtx(ctx, r.EnvelopeID, nil); err != nil {
 			k.s.log.Debug("an envelope was not acknowledged; it will come again", "error", err)

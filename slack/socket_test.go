@@ -4,6 +4,7 @@ package slack
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,51 +105,6 @@ func TestUnknownEnvelopesAreAcknowledgedOnce(t *testing.T) {
 	r.uncomplaining()
 }
 
-func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
-	r.ask(general, ann, 1)
-	repeat := func() {
-		for _, d := range r.w.Deliveries() {
-			if d.EventID != "" && d.Attempt == 0 && strings.Contains(string(d.Payload), "question 1") {
-				r.w.Repeat(d.EventID)
-			}
-		}
-	}
-	repeat()
-	r.eventually("all is acknowledged", r.acknowledged)
-	r.end()
-	r.begin()
-	repeat()
-	r.ask(general, ann, 2)
-	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
-}
-
-func TestABurstStaysInOrder(t *testing.T) {
-	t.Parallel()
-	o := slacktest.Options{}
-	r := newRig(t, o, answerN)
-	general, ann := r.place()
-	r.begin()
-	const n = 2000
-	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "line"})
-	r.eventually("all are acknowledged", func() bool {
-		time.Sleep(50 * time.Millisecond) // looking at thousands of deliveries takes its time too
-		return r.acknowledged()
-	})
-	r.settled(conversation(general))
-	if got := len(r.messages(conversation(general))); got != n {
-		t.Fatalf("%d messages", got)
-	}
-	for i, m := range r.messages(conversation(general)) {
-		if want := fmt.Sprintf("line #%d", i+1); m.Text != want {
-			t.Fatalf("message %d is %q", i+1, m.Text)
-		}
-	}
-}
-
 func TestWhatOnlyAPersonCanMend(t *testing.T) {
 	t.Parallel()
 	bad := func(o *Options, bot, app string) { o.BotToken, o.AppToken = bot, app }
@@ -236,6 +192,31 @@ func TestAMissingScopeIsNamed(t *testing.T) {
 	r.answered(general, "answer 1")
 }
 
+func TestScopesAreLookedAtAtTheStart(t *testing.T) {
+	t.Parallel()
+	without := func(scope string) slacktest.Options {
+		o := quick()
+		o.Scopes = slices.DeleteFunc(manifest(t).OAuth.Scopes.Bot, func(s string) bool { return s == scope })
+		return o
+	}
+	t.Run("one that it cannot do without", func(t *testing.T) {
+		r := newRig(t, without("chat:write"), answerN)
+		r.launch()
+		if err := r.ended(); err == nil || !strings.Contains(err.Error(), "lacks the scope chat:write") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("one that it can do without", func(t *testing.T) {
+		r := newRig(t, without("users:read"), answerN)
+		general, ann := r.place()
+		r.begin()
+		r.ask(general, ann, 1)
+		if !strings.Contains(r.logs.String(), "scopes=users:read") || !strings.Contains(r.logs.String(), "OAuth & Permissions") {
+			t.Errorf("nobody is told\n%s", r.logs)
+		}
+	})
+}
+
 func TestItWaitsForSlackAtTheStart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick(), answerN)
@@ -262,27 +243,4 @@ func TestSocketModeSwitchedOffAndOn(t *testing.T) {
 	r.w.SocketModeOn()
 	r.eventually("they are told when it works", func() bool { return strings.Contains(r.logs.String(), "slack is connected again") })
 	r.ask(general, ann, 1)
-}
-
-func TestADiskThatTakesNothing(t *testing.T) {
-	t.Parallel()
-	for claim, o := range map[string]slacktest.Options{"and Slack sends again": quick(), "and Slack does not": {Redeliver: []time.Duration{}}} {
-		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, o, answerN)
-			general, ann := r.place()
-			r.begin()
-			r.ask(general, ann, 1)
-			mend := r.breakDisk()
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
-			r.eventually("it is told", func() bool { return strings.Contains(r.logs.String(), "a message could not be kept") })
-			if r.acknowledged() {
-				t.Error("what is not on disk was acknowledged")
-			}
-			mend()
-			r.awaitAnswers(general, 2)
-			if n := strings.Count(r.logs.String(), "a message could not be kept"); n != 1 {
-				t.Errorf("%d warnings for one incident", n)
-			}
-		})
-	}
 }

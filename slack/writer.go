@@ -185,7 +185,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 		texts = split(piece.Text, maxPlain, plainCost)
 	}
 	var own []slackgo.Message
-	if looked := piece.Sending || w.draft.lost || piece.Part == 0 && w.draft.ts == "" && w.early(); looked {
+	if piece.Sending || w.draft.lost || piece.Part == 0 && w.draft.ts == "" && w.early() {
 		if own, err = w.s.sent(ctx, w.place, w.answers); err != nil {
 			return "", err
 		}

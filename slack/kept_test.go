@@ -1,0 +1,145 @@
+// What comes is kept before it is acknowledged, once and in order.
+
+package slack
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slack-go/slack/socketmode"
+
+	"cairn/slack/slacktest"
+)
+
+func TestAnEventThatComesAgainIsOneMessage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1)
+	repeat := func() {
+		for _, d := range r.w.Deliveries() {
+			if d.EventID != "" && d.Attempt == 0 && strings.Contains(string(d.Payload), "question 1") {
+				r.w.Repeat(d.EventID)
+			}
+		}
+	}
+	repeat()
+	r.eventually("all is acknowledged", r.acknowledged)
+	r.end()
+	r.begin()
+	repeat()
+	r.ask(general, ann, 2)
+	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
+}
+
+func TestABurstStaysInOrder(t *testing.T) {
+	t.Parallel()
+	o := slacktest.Options{}
+	r := newRig(t, o, answerN)
+	general, ann := r.place()
+	r.begin()
+	const n = 2000
+	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "line"})
+	r.eventually("all are acknowledged", func() bool {
+		time.Sleep(50 * time.Millisecond) // looking at thousands of deliveries takes its time too
+		return r.acknowledged()
+	})
+	r.settled(conversation(general))
+	if got := len(r.messages(conversation(general))); got != n {
+		t.Fatalf("%d messages", got)
+	}
+	for i, m := range r.messages(conversation(general)) {
+		if want := fmt.Sprintf("line #%d", i+1); m.Text != want {
+			t.Fatalf("message %d is %q", i+1, m.Text)
+		}
+	}
+}
+
+func TestADiskThatTakesNothing(t *testing.T) {
+	t.Parallel()
+	for claim, o := range map[string]slacktest.Options{"and Slack sends again": quick(), "and Slack does not": {Redeliver: []time.Duration{}}} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, o, answerN)
+			general, ann := r.place()
+			r.begin()
+			r.ask(general, ann, 1)
+			mend := r.breakDisk()
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
+			r.eventually("it is told", func() bool { return strings.Contains(r.logs.String(), "a message could not be kept") })
+			if r.acknowledged() {
+				t.Error("what is not on disk was acknowledged")
+			}
+			mend()
+			r.awaitAnswers(general, 2)
+			if n := strings.Count(r.logs.String(), "a message could not be kept"); n != 1 {
+				t.Errorf("%d warnings for one incident", n)
+			}
+		})
+	}
+}
+
+func TestALaneThatIsHeldUp(t *testing.T) {
+	t.Parallel()
+	o := quick()
+	o.AckWithin = 100 * time.Millisecond
+	r := newRig(t, o, answerN)
+	general, ann := r.place()
+	other := r.w.AddChannel("other", ann)
+	r.begin()
+	hold, held := make(chan struct{}), make(chan struct{})
+	r.door.lanes.add(general, func() { close(held); <-hold })
+	<-held
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "slowly"})
+	sent := func() (n int) {
+		for _, d := range r.w.Deliveries() {
+			if strings.Contains(string(d.Payload), "slowly") {
+				n++
+			}
+		}
+		return n
+	}
+	r.eventually("Slack has sent it four times", func() bool { return sent() == 4 })
+	r.w.Say(slacktest.Post{Channel: other, User: ann, Text: mention + "hello"})
+	r.awaitAnswers(other, 1)
+	close(hold)
+	r.eventually("all are acknowledged", r.acknowledged)
+	r.stored(conversation(general), "user: slowly")
+}
+
+func TestAnAcknowledgementThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	s := knowing(t)
+	s.times.ack = 20 * time.Millisecond
+	k := s.newSocket(time.Minute) // nobody writes
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 25 { // slack-go queues 20
+			k.request(t.Context(), socketmode.Request{Type: "unknown", EnvelopeID: fmt.Sprint(i)})
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(soon):
+		t.Fatal("it holds everything up")
+	}
+}
+
+func TestAServerThatDoesNotAnswer(t *testing.T) {
+	for claim, done := range map[string]bool{"and did nothing": false, "and did it": true} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, quick(), answerN)
+			r.tune = func(s *Slack) { s.api.http.Timeout = time.Second }
+			general, ann := r.place()
+			r.begin()
+			r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Delay: time.Minute, TakesEffect: done})
+			r.ask(general, ann, 1)
+			r.settled(conversation(general))
+			r.awaitAnswers(general, 1)
+		})
+	}
+}
