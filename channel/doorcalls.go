@@ -78,16 +78,20 @@ func (h *Hub) Away(ctx context.Context, door string) ([]Gap, error) {
 // none noted: the platform id of a message, or of where one would stand; empty
 // leaves it without one. It does not wait.
 func (h *Hub) CatchUp(ctx context.Context, name, after string) error {
+	if after != "" { // before anybody looks
+		records, err := h.o.Store.Conversation(ctx, name)
+		if err == nil {
+			err = records.SetGap(ctx, after)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	c, err := h.use(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer h.release(c)
-	if after != "" {
-		if err := c.records.SetGap(ctx, after); err != nil {
-			return err
-		}
-	}
 	c.wake()
 	return nil
 }
@@ -101,7 +105,11 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return records.CloseGap(ctx)
+	after, open, err := records.Gap(ctx)
+	if err != nil || !open {
+		return err
+	}
+	return records.CloseGap(ctx, after)
 }
 
 // Suggest returns what may be meant by the beginning of a command's argument, for

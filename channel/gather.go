@@ -46,7 +46,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		return err
 	}
 	if after == "" { // nothing was ever said here: there is no place to read on from
-		return c.records.CloseGap(ctx)
+		return c.records.CloseGap(ctx, after)
 	}
 	for more := true; more; {
 		var said []Inbound
@@ -55,7 +55,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		switch {
 		case errors.Is(err, ErrGone):
 			c.log.Info("messages missed here cannot be read", "error", err)
-			return c.records.CloseGap(ctx)
+			return c.records.CloseGap(ctx, after)
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:

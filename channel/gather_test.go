@@ -215,6 +215,54 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	})
 }
 
+func TestAGapIsNotLostToAnOwnerThatBegins(t *testing.T) {
+	r := newRig(t, echo).on(&platform{said: []channel.Inbound{past("1", "one", time.Minute, false), past("2", "two", time.Minute, false)}})
+	var places []string
+	for i := range 100 {
+		places = append(places, fmt.Sprintf("test:server/quiet%d", i))
+		if _, _, err := r.hub.Run(t.Context(), places[i], channel.Person{}, "/context"); err != nil { // nobody says anything
+			t.Fatal(err)
+		}
+	}
+	r.stop()
+	r.start()
+	if _, err := r.hub.Away(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range places {
+		if err := r.hub.CatchUp(t.Context(), name, "1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range places {
+		r.settled(name)
+		conversation, err := r.store.Find(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page, err := conversation.Transcript(t.Context(), 1, 10); err != nil || len(page) != 1 {
+			t.Errorf("%s: %d messages, %v", name, len(page), err)
+		}
+	}
+}
+
+func TestMessagesDeliveredTogether(t *testing.T) {
+	r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}})
+	var all []channel.Inbound
+	for i := range 10 {
+		all = append(all, past(fmt.Sprint("a", i), fmt.Sprint("text ", i), 0, i == 5))
+	}
+	all[3].AuthorID = "u9"
+	all = append(all, all[7])
+	if err := r.hub.DeliverAll(t.Context(), place, all); err != nil {
+		t.Fatal(err)
+	}
+	r.idle()
+	if got := texts(r.transcript()); got != "user: text 0 | user: text 1 | user: text 2 | user: text 4 | user: text 5 | user: text 6 | user: text 7 | user: text 8 | user: text 9 | assistant: answer 1" {
+		t.Error(got)
+	}
+}
+
 func TestEarlierMessagesAreContextWhenTheBotIsFirstAddressed(t *testing.T) {
 	p := &platform{}
 	for i := range 150 {

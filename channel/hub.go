@@ -93,13 +93,41 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Recei
 	if err != nil {
 		return receipt, err
 	}
-	if receipt.Seq > 0 {
-		c.accepted(m.ID, receipt.Seq)
-	} else {
-		c.acceptSoon(m.ID)
-		c.wake()
-	}
+	c.delivered(m.ID, receipt)
 	return receipt, nil
+}
+
+// DeliverAll takes several messages of a conversation at once, in order; those of
+// people who are not heard there are left out. Either all others are on disk then,
+// or, with an error, none is. A burst is so taken with one wait for the disk.
+func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) error {
+	var heard []Inbound
+	for _, m := range messages {
+		if h.hears(name, m) {
+			heard = append(heard, m)
+		} else {
+			h.refuse(name, m)
+		}
+	}
+	if len(heard) == 0 {
+		return nil
+	}
+	c, err := h.use(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer h.release(c)
+	for i := range heard {
+		h.admit(c, &heard[i])
+	}
+	receipts, err := c.records.DeliverAll(ctx, heard)
+	if err != nil {
+		return err
+	}
+	for i, m := range heard {
+		c.delivered(m.ID, receipts[i])
+	}
+	return nil
 }
 
 // Recover takes up what an earlier process left behind in the conversations that

@@ -1,6 +1,10 @@
 package channel
 
-import "time"
+import (
+	"time"
+
+	"cairn/memory"
+)
 
 // What a door is told of its conversations.
 
@@ -16,6 +20,19 @@ func (c *conversation) acceptSoon(id string) {
 	if c.unheard[id] == nil && !c.left {
 		c.unheard[id] = time.AfterFunc(acceptWithin, func() { c.tell(id, 0) })
 	}
+}
+
+// delivered sees to a message that is on disk: the owner takes it up, and the door
+// is told.
+func (c *conversation) delivered(id string, r memory.Receipt) {
+	if r.Seq > 0 {
+		c.accepted(id, r.Seq)
+		return
+	}
+	if _, ok := c.door.(Observer); ok {
+		c.acceptSoon(id)
+	}
+	c.wake()
 }
 
 // accepted tells the door a message's place.

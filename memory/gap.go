@@ -80,9 +80,10 @@ func (c *Conversation) SetGap(ctx context.Context, after string) error {
 	return c.set(ctx, "open a gap", "UPDATE conversations SET gap = ? WHERE id = ? AND coalesce(gap, '') = ''", after, c.id)
 }
 
-// CloseGap notes that nothing was missed, or that it cannot be read.
-func (c *Conversation) CloseGap(ctx context.Context) error {
-	return c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ?", c.id)
+// CloseGap notes that nothing was missed after a message, or that it cannot be
+// read. A gap that begins elsewhere stays: it was opened meanwhile.
+func (c *Conversation) CloseGap(ctx context.Context, after string) error {
+	return c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ? AND gap = ?", c.id, after)
 }
 
 // set runs one statement.

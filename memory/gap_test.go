@@ -96,7 +96,7 @@ func TestGap(t *testing.T) {
 		set(t, c, "m1")
 		set(t, c, "m2")
 		wantGap(t, c, "m1", true)
-		if err := c.CloseGap(ctx); err != nil {
+		if err := c.CloseGap(ctx, "m1"); err != nil {
 			t.Fatal(err)
 		}
 		wantGap(t, c, "", false)

@@ -17,18 +17,35 @@ import (
 //
 // A thread in which somebody addresses the bot is followed from there on, see
 // Follow: what is said in it is addressed to the bot.
-func (c *Conversation) Deliver(ctx context.Context, m Inbound) (r Receipt, err error) {
-	m, err = clean(m)
-	if err == nil {
-		err = c.store.update(ctx, func(tx *sql.Tx) error {
-			r, err = c.deliver(tx, m)
-			return err
-		})
-	}
+func (c *Conversation) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
+	receipts, err := c.DeliverAll(ctx, []Inbound{m})
 	if err != nil {
-		return Receipt{}, c.fail("deliver message", err)
+		return Receipt{}, err
 	}
-	return r, nil
+	return receipts[0], nil
+}
+
+// DeliverAll is Deliver for several messages, in order and in one transaction.
+func (c *Conversation) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error) {
+	cleaned, receipts := make([]Inbound, len(all)), make([]Receipt, len(all))
+	for i, m := range all {
+		var err error
+		if cleaned[i], err = clean(m); err != nil {
+			return nil, c.fail("deliver message", err)
+		}
+	}
+	err := c.store.update(ctx, func(tx *sql.Tx) (err error) {
+		for i, m := range cleaned {
+			if receipts[i], err = c.deliver(tx, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, c.fail("deliver message", err)
+	}
+	return receipts, nil
 }
 
 // deliver takes a message that is clean.

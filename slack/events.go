@@ -28,15 +28,7 @@ func (s *Slack) takeEvent(ctx context.Context, payload json.RawMessage, ack func
 	if !s.waiting.first(id, ack) {
 		return
 	}
-	taken := s.lanes.add(m.Channel, func() {
-		done := s.handle(ctx, m)
-		for _, ack := range s.waiting.take(id) {
-			if done {
-				ack()
-			}
-		}
-	})
-	if !taken {
+	if !s.lanes.add(m.Channel, &event{ctx: ctx, id: id, Message: m}) {
 		s.waiting.take(id)
 		s.owe(m) // not acknowledged: it comes again, or is read from the history
 	}
@@ -101,42 +93,84 @@ func readEvent(payload json.RawMessage) (m slackgo.Message, id string, ok bool) 
 	return m, outer.ID, json.Unmarshal(core, &m) == nil && m.Channel != ""
 }
 
-// handle does what an event tells, and returns whether that is done for good.
-func (s *Slack) handle(ctx context.Context, m slackgo.Message) bool {
-	var err error
-	switch m.SubType {
-	case slackgo.MsgSubTypeMessageChanged:
-		err = s.changed(ctx, m)
-	case slackgo.MsgSubTypeMessageDeleted:
-		err = s.deleted(ctx, m)
-	default:
-		err = s.said(ctx, m)
+// event is what Slack told about a message.
+type event struct {
+	ctx context.Context // of the door
+	id  string
+	slackgo.Message
+
+	read  bool // what follows is known
+	place channel.Place
+	said  channel.Inbound
+	heard bool
+}
+
+// handle does what events of one lane tell, in order.
+func (s *Slack) handle(batch []*event) {
+	for len(batch) > 0 {
+		n, err := s.some(batch)
+		for _, e := range batch[:n] {
+			done := s.kept(e, err)
+			for _, ack := range s.waiting.take(e.id) {
+				if done {
+					ack()
+				}
+			}
+		}
+		batch = batch[n:]
 	}
+}
+
+// some does what the first event tells, and how many it did: messages of one
+// conversation that follow each other go to the disk together, or a burst would be
+// acknowledged too late.
+func (s *Slack) some(batch []*event) (n int, err error) {
+	first := batch[0]
+	switch first.SubType {
+	case slackgo.MsgSubTypeMessageChanged:
+		return 1, s.changed(first.ctx, first.Message)
+	case slackgo.MsgSubTypeMessageDeleted:
+		return 1, s.deleted(first.ctx, first.Message)
+	}
+	var said []channel.Inbound
+	for _, e := range batch {
+		if e.SubType == slackgo.MsgSubTypeMessageChanged || e.SubType == slackgo.MsgSubTypeMessageDeleted {
+			break
+		}
+		if !e.read {
+			e.place, e.said, e.heard = s.inbound(e.Channel, e.Message)
+			e.read = true
+		}
+		if e.heard && (e.place != first.place || isCommand(e.said)) {
+			break
+		}
+		if e.heard {
+			said = append(said, e.said)
+		} else if n == 0 {
+			return 1, nil
+		}
+		n++
+	}
+	if n == 0 {
+		s.takeLine(first.ctx, first.place, first.said)
+		return 1, nil
+	}
+	return n, s.hub.DeliverAll(first.ctx, first.place.String(), said)
+}
+
+// kept tells whether what an event told is done for good.
+func (s *Slack) kept(e *event, err error) bool {
 	switch {
 	case err == nil:
 		s.disk.over(s.log, "messages can be kept again")
 		return true
 	case errors.Is(err, channel.ErrRefused):
 		return true
-	case ctx.Err() == nil && !errors.Is(err, channel.ErrClosed):
+	case e.ctx.Err() == nil && !errors.Is(err, channel.ErrClosed):
 		s.disk.begin(s.log, "a message could not be kept; it will be tried again", err)
-		s.owe(m)
+		s.owe(e.Message)
 	}
 	return false
-}
-
-// said delivers a message, or runs it if it is a command.
-func (s *Slack) said(ctx context.Context, m slackgo.Message) error {
-	place, in, heard := s.inbound(m.Channel, m)
-	if !heard {
-		return nil
-	}
-	if isCommand(in) {
-		s.takeLine(ctx, place, in)
-		return nil
-	}
-	_, err := s.hub.Deliver(ctx, place.String(), in)
-	return err
 }
 
 // changed tells of an edit. A change in which nobody changed the text, as when a

@@ -90,9 +90,16 @@ func TestALaneThatIsHeldUp(t *testing.T) {
 	other := r.w.AddChannel("other", ann)
 	r.begin()
 	hold, held := make(chan struct{}), make(chan struct{})
-	r.door.lanes.add(general, func() { close(held); <-hold })
-	<-held
+	do := r.door.lanes.do
+	r.door.lanes.do = func(batch []*event) {
+		if batch[0].Channel == general {
+			close(held)
+			<-hold
+		}
+		do(batch)
+	}
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "slowly"})
+	<-held
 	sent := func() (n int) {
 		for _, d := range r.w.Deliveries() {
 			if strings.Contains(string(d.Payload), "slowly") {

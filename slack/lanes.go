@@ -1,50 +1,54 @@
 // Work in lanes: in order within a lane, side by side between lanes.
-
 package slack
 
 import "sync"
 
-// maxWaiting bounds what waits in one lane. Slack sends again what is not taken.
-const maxWaiting = 10_000
+const (
+	maxWaiting = 10_000 // what may wait in one lane; Slack sends again what is not taken
+	maxBatch   = 200    // what is done at once
+)
 
-// lanes runs functions. A lane has a goroutine only while it has work.
-type lanes struct {
+// lanes do work. A lane has a goroutine only while it has work.
+type lanes[T any] struct {
+	do      func(batch []T) // what waits in a lane, at least one, in order
 	running sync.WaitGroup
 
 	mu      sync.Mutex // guards waiting
-	waiting map[string][]func()
+	waiting map[string][]T
 }
 
-func newLanes() *lanes { return &lanes{waiting: make(map[string][]func())} }
+func newLanes[T any](do func(batch []T)) *lanes[T] {
+	return &lanes[T]{do: do, waiting: make(map[string][]T)}
+}
 
-// add queues do behind what waits in its lane. It never waits, and returns false if
-// too much waits already.
-func (l *lanes) add(lane string, do func()) bool {
+// add queues work behind what waits in its lane. It never waits, and returns false
+// if too much waits already.
+func (l *lanes[T]) add(lane string, work T) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	queue, busy := l.waiting[lane]
 	if len(queue) >= maxWaiting {
 		return false
 	}
-	l.waiting[lane] = append(queue, do)
+	l.waiting[lane] = append(queue, work)
 	if !busy {
 		l.running.Go(func() { l.run(lane) })
 	}
 	return true
 }
 
-func (l *lanes) run(lane string) {
+func (l *lanes[T]) run(lane string) {
 	for {
-		do := l.next(lane)
-		if do == nil {
+		batch := l.next(lane)
+		if len(batch) == 0 {
 			return
 		}
-		do()
+		l.do(batch)
 	}
 }
 
 // next takes the oldest work of a lane, or closes the lane.
-func (l *lanes) next(lane string) func() {
+func (l *lanes[T]) next(lane string) []T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	queue := l.waiting[lane]
@@ -52,11 +56,18 @@ func (l *lanes) next(lane string) func() {
 		delete(l.waiting, lane)
 		return nil
 	}
-	do := queue[0]
-	queue[0] = nil
-	l.waiting[lane] = queue[1:]
-	return do
+	n := min(len(queue), maxBatch)
+	batch := queue[:n:n]
+	l.waiting[lane] = queue[n:]
+	return batch
 }
 
 // wait returns when all lanes are empty.
-func (l *lanes) wait() { l.running.Wait() }
+func (l *lanes[T]) wait() { l.running.Wait() }
+
+// doAll is for lanes of functions.
+func doAll(batch []func()) {
+	for _, do := range batch {
+		do()
+	}
+}

@@ -9,7 +9,7 @@ import (
 
 func TestLanes(t *testing.T) {
 	t.Parallel()
-	l := newLanes()
+	l := newLanes(doAll)
 	hold, begun := make(chan struct{}), make(chan struct{})
 	var done []int
 	l.add("a", func() { close(begun); <-hold })

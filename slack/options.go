@@ -39,9 +39,10 @@ func (o Options) check() (Options, error) {
 		if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 			return o, fmt.Errorf("api_base is no address of a server: write it as %q", "http://localhost:8080/api/")
 		}
-		if !strings.HasSuffix(o.APIBase, "/") {
-			o.APIBase += "/"
+		if base.Path = strings.TrimRight(base.Path, "/") + "/"; base.Path == "/" {
+			base.Path = "/api/" // as everybody has it
 		}
+		o.APIBase = base.String()
 	}
 	if o.CatchUp == 0 {
 		o.CatchUp = time.Hour

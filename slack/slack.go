@@ -26,18 +26,18 @@ type Slack struct {
 	api   *api
 	names *names
 
-	lanes    *lanes      // what people say, a lane for each channel
-	commands *lanes      // what they command, likewise
-	waiting  waiting     // what is in lanes
-	tasks    tasks       // everything else that runs
-	asked    *known      // commands and presses that were taken, by id
-	authors  *known      // who wrote a message, by channel and ts
-	threads  *known      // the first reply that was seen in a thread, by channel and thread
-	refusals *known      // what Slack refuses where, see learn
-	reads    *readings   // of histories that are longer than a page
-	owed     owed        // messages that the disk would not take
-	disk     incident    // while it takes nothing
-	plain    atomic.Bool // the server takes no Markdown
+	lanes    *lanes[*event] // what people say, a lane for each channel
+	commands *lanes[func()] // what they command, likewise
+	waiting  waiting        // what is in lanes
+	tasks    tasks          // everything else that runs
+	asked    *known         // commands and presses that were taken, by id
+	authors  *known         // who wrote a message, by channel and ts
+	threads  *known         // the first reply that was seen in a thread, by channel and thread
+	refusals *known         // what Slack refuses where, see learn
+	reads    *readings      // of histories that are longer than a page
+	owed     owed           // messages that the disk would not take
+	disk     incident       // while it takes nothing
+	plain    atomic.Bool    // the server takes no Markdown
 
 	ended atomic.Bool // Run has returned; replies may still be sent
 
@@ -88,10 +88,11 @@ func New(o Options) (*Slack, error) {
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, steady: 5 * time.Second, silence: 30 * time.Second, ack: 2 * time.Second,
 			backoff: time.Second, pages: 1200 * time.Millisecond, retry: 5 * time.Second, complete: 10 * time.Second,
 		},
-		api: newAPI(o), lanes: newLanes(), commands: newLanes(),
+		api: newAPI(o), commands: newLanes(doAll),
 		asked: newKnown(0), authors: newKnown(0), threads: newKnown(0), refusals: newKnown(0), reads: newReadings(),
 		ready: make(chan struct{}),
 	}
+	s.lanes = newLanes(s.handle)
 	s.names = newNames(s.api, s.log)
 	return s, nil
 }
