@@ -98,8 +98,7 @@ func newCommunity(t *testing.T) *community {
 	c.people()
 	c.folder = newFolder(t, "DISCORD_TOKEN=token", "SLACK_BOT_TOKEN="+slacktest.BotToken, "SLACK_APP_TOKEN="+slacktest.AppToken,
 		"OPENAI_BASE_URL="+c.model.URL, "OPENAI_MODEL=m")
-	c.folder.write("config.toml", fmt.Sprintf(`turns_per_minute = 0
-[discord]
+	c.folder.write("config.toml", fmt.Sprintf(`[discord]
 api_base = %q
 [slack]
 api_base = %q

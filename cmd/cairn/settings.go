@@ -68,7 +68,7 @@ func defaultSettings() settings {
 		CatchUp:          compactor.Duration(channel.DefaultCatchUp),
 		Workers:          channel.DefaultWorkers,
 		Respond:          channel.RespondMention,
-		TurnsPerMinute:   6,
+		TurnsPerMinute:   60,
 		AttachmentTokens: 4000,
 		Pictures:         true,
 		Restricted:       declaredRestricted(),
