@@ -66,7 +66,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		if last == "" {
 			last = after
 		}
-		heard := said[:0]
+		var heard []Inbound // said is the door's
 		for _, m := range said {
 			if !c.hub.hears(c.name, m) {
 				continue

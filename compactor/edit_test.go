@@ -17,6 +17,7 @@ import (
 // asRestarted fails unless the view and its cost are what a restart makes of the disk.
 func (r *rig) asRestarted() {
 	r.t.Helper()
+	r.settle() // a summary may be about to be told anew
 	view, used := r.render(), r.c.Gauge().Used
 	r.restart()
 	if after := r.render(); after != view {
@@ -81,7 +82,7 @@ func TestCopiesOfFirstMessagesFollow(t *testing.T) {
 		r.talk(fmt.Sprintf("question %d!", i))
 	}
 	for range 80 {
-		r.hear(filler(40))
+		r.hear(filler(80))
 		r.settle()
 	}
 	copies := func(want ...string) {
@@ -121,7 +122,7 @@ func TestASummaryOverADeletedMessageIsHealed(t *testing.T) {
 	}
 	r := newRig(t, 8000, &llmtest.Model{Func: quotes})
 	for i := range 80 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
+		r.hear(fmt.Sprintf("note %d %s", i, filler(100)))
 		r.settle()
 	}
 	if n := len(r.c.Gauge().Stack); n == 0 || !strings.Contains(r.render(), "note 3 ") {
@@ -157,7 +158,7 @@ func TestAWorkerThatReadADeletedMessageLandsNothing(t *testing.T) {
 		})), nil
 	}})
 	for i := 0; r.c.Gauge().Running == nil; i++ {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
+		r.hear(fmt.Sprintf("note %d %s", i, filler(100)))
 	}
 	r.remove(2)
 	close(release)
@@ -213,7 +214,7 @@ func TestNoRequestRepeatsWhatMayHaveBeenDeleted(t *testing.T) {
 	r.c = c
 	r.talk("My very first words.")
 	for i := range 80 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
+		r.hear(fmt.Sprintf("note %d %s", i, filler(100)))
 		r.settle()
 	}
 	blind.on = true
