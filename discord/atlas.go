@@ -110,8 +110,11 @@ func (a *atlas) add(c channelData) place {
 }
 
 func (a *atlas) addLocked(c channelData) place {
+	old := a.places[c.ID]
+	// Events may leave the server out (Discord, Channel: Channel Structure).
+	c.GuildID = or(c.GuildID, or(old.Guild, a.places[c.ParentID].Guild))
 	p := place{Guild: c.GuildID, Name: c.Name, Last: c.LastID}
-	if old := a.places[c.ID]; newer(old.Last, p.Last) {
+	if newer(old.Last, p.Last) {
 		p.Last = old.Last
 	}
 	switch discordgo.ChannelType(c.Type) {

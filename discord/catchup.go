@@ -85,21 +85,25 @@ func (d *Discord) arrived(g guildData) {
 		return
 	}
 	drawn, before := d.atlas.addGuild(g)
+	joined, _ := time.Parse(time.RFC3339, g.Joined) // if it is not told, long ago
 	for _, c := range drawn {
-		d.compare(c, before[c.ID])
+		d.compare(c, before[c.ID], joined)
 	}
 }
 
 // compare finds out whether a place missed messages. known is the newest that this
-// process saw there.
-func (d *Discord) compare(c channelData, known string) {
+// process saw there. What was said before the bot joined was not missed.
+func (d *Discord) compare(c channelData, known string, joined time.Time) {
 	p, _ := d.atlas.place(c.ID)
-	if p.Hidden || p.Silent {
+	if p.Hidden || p.Silent || p.Guild == "" {
 		return
 	}
 	name := p.conversation(c.ID)
 	open, been := d.gaps.has(name)
 	horizon := idAt(time.Now().Add(-d.o.CatchUp))
+	if j := idAt(joined); newer(j, horizon) {
+		horizon = j
+	}
 	switch {
 	case open:
 		d.lanes.add(c.ID, d.work.lane, func() { d.fillOrClose(d.work.context(), name, c.LastID) })
@@ -117,12 +121,13 @@ func (d *Discord) fillGap(ctx context.Context, name string) {
 	}
 }
 
-// fillOrClose does so only if something was said since.
+// fillOrClose does so only if something was said since. That last is not told where
+// there are messages says nothing.
 func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 	after, open := d.gaps.take(name)
 	switch {
 	case !open:
-	case after != "" && !newer(last, after):
+	case after != "" && last != "" && !newer(last, after):
 		d.insist(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
 	default:
 		d.catchUp(ctx, name, after)

@@ -54,7 +54,7 @@ func (d *Discord) drawn(name string, data json.RawMessage) {
 	case "THREAD_CREATE":
 		c := read[channelData](data)
 		d.atlas.add(c)
-		d.compare(c, "")
+		d.compare(c, "", time.Time{})
 	case "CHANNEL_DELETE", "THREAD_DELETE":
 		d.atlas.remove(read[channelData](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
@@ -226,6 +226,7 @@ func (d *Discord) insist(ctx context.Context, do func() error) {
 func (d *Discord) locate(ctx context.Context, id, guild string) place {
 	p, known := d.atlas.place(id)
 	if known {
+		p.Guild = or(p.Guild, guild) // an event about the channel may have left it out
 		return p
 	}
 	if guild == "" {

@@ -27,6 +27,7 @@ type guildData struct {
 	ID          string        `json:"id"`
 	Unavailable bool          `json:"unavailable"`
 	OwnerID     string        `json:"owner_id"`
+	Joined      string        `json:"joined_at"` // when the bot did
 	Roles       []roleData    `json:"roles"`
 	Channels    []channelData `json:"channels"`
 	Threads     []channelData `json:"threads"`
