@@ -162,20 +162,24 @@ func (d *Discord) updated(m message) {
 	if m.ID == "" || m.Edited == "" || m.Content == nil || m.Author != nil && m.Author.ID == me.ID {
 		return
 	}
-	d.lanes.add(m.ChannelID, d.work.lane, func() { d.edit(m) })
-}
-
-func (d *Discord) edit(m message) {
-	ctx := d.work.context()
-	p := d.locate(ctx, m.ChannelID, m.GuildID)
-	if m.Author == nil || m.Attachments == nil {
+	if m.Author != nil && m.Attachments != nil {
+		d.lanes.add(m.ChannelID, d.work.lane, func() { d.edit(m) })
+		return
+	}
+	d.work.start(func(ctx context.Context) { // new messages must not wait for this
 		whole, err := d.messageBy(ctx, m.ChannelID, m.ID)
 		if err != nil || whole.Author == nil {
 			d.log.Debug("an edit could not be read", "message", m.ID, "error", err)
 			return
 		}
-		m = whole
-	}
+		whole.ChannelID, whole.GuildID, whole.Edited = m.ChannelID, m.GuildID, or(whole.Edited, m.Edited)
+		d.lanes.add(m.ChannelID, d.work.lane, func() { d.edit(whole) })
+	})
+}
+
+func (d *Discord) edit(m message) {
+	ctx := d.work.context()
+	p := d.locate(ctx, m.ChannelID, m.GuildID)
 	in, ok := d.inbound(m, p)
 	if !ok {
 		return
@@ -184,10 +188,15 @@ func (d *Discord) edit(m message) {
 		in.Time = t
 	}
 	name := p.conversation(m.ChannelID)
-	if in.Incomplete { // what cannot be had stays described
-		in, _ = d.Complete(ctx, name, in)
+	store := func() { d.insist(ctx, func() error { return d.hub.Edit(ctx, name, in) }) }
+	if !in.Incomplete {
+		store()
+		return
 	}
-	d.insist(ctx, func() error { return d.hub.Edit(ctx, name, in) })
+	d.work.start(func(ctx context.Context) {
+		in, _ = d.Complete(ctx, name, in) // what cannot be had stays described
+		d.lanes.add(m.ChannelID, d.work.lane, store)
+	})
 }
 
 // deleted takes deletions.

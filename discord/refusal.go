@@ -21,6 +21,7 @@ type refusal struct {
 	after   time.Duration // of a 429: how long to wait
 	global  bool          // the 429 is for all routes
 	said    bool          // Discord itself answered, not something on the way
+	held    bool          // back by the door itself; Discord was not asked
 }
 
 // Codes of refusals (Discord, Opcodes and Status Codes: JSON Error Codes).

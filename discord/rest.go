@@ -71,7 +71,9 @@ func (r *rest) do(ctx context.Context, c call) error {
 			return err
 		case limited:
 			wait = no.after
-			waits++
+			if !no.held { // else it is a matter of time, and many may wait
+				waits++
+			}
 		case no != nil && no.status < 500, c.careful:
 			return err
 		default:
@@ -90,7 +92,7 @@ func (r *rest) do(ctx context.Context, c call) error {
 func (r *rest) try(ctx context.Context, c call) error {
 	route := c.route()
 	if wait := r.limits.take(route, c.free, time.Now()); wait > 0 {
-		return &refusal{status: http.StatusTooManyRequests, what: c.what(), message: "held back", after: wait}
+		return &refusal{status: http.StatusTooManyRequests, what: c.what(), message: "held back", after: wait, held: true}
 	}
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
