@@ -7,9 +7,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,17 +24,25 @@ import (
 // connection after the other, for as long as the gateway knows it.
 type session struct {
 	lib      *discordgo.Session
-	gateway  string        // its address
+	gateway  string        // the address where it begins
 	patience time.Duration // until READY
 	handle   func(name string, data json.RawMessage) error
 	lost     chan struct{} // has one when the library has let go of a connection
 
-	mu     sync.Mutex      // guards everything below
-	ctx    context.Context // of the connection that is being made
-	wire   *wire           // the newest
-	known  bool            // the gateway knows it, from READY until it says otherwise
-	stands bool            // READY or RESUMED came on the newest connection
+	mu      sync.Mutex      // guards everything below
+	ctx     context.Context // of the connection that is being made
+	wire    *wire           // the newest
+	known   bool            // the gateway knows it, from READY until it says otherwise
+	stands  bool            // READY or RESUMED came on the newest connection
+	refused int             // connections in a row that came as far as HELLO only
+	back    string          // the address where it is resumed; empty: where it began
+	slash   bool            // ends the path of the address
+	told    string          // the address that the library knows
+	stray   bool            // the next dial fails, so that the library asks for the address again
 }
+
+// maxRefused is how often a session is resumed in vain, by a gateway that speaks.
+const maxRefused = 3
 
 // newSession returns a session that is not yet begun. handle is given each event, one
 // after the other, and must not block; its error ends the connection.
@@ -60,13 +71,21 @@ func newSession(token, gateway string, intents discordgo.Intent, patience time.D
 	return s, nil
 }
 
+// resumeData is what READY says about resuming.
+type resumeData struct {
+	URL string `json:"resume_gateway_url"`
+}
+
 // signpost answers the one question the library asks by HTTP, where the gateway is,
 // with what the door found out: so its addresses, which are variables of the whole
 // program, need not be changed.
 type signpost struct{ s *session }
 
 func (p signpost) RoundTrip(q *http.Request) (*http.Response, error) {
-	body, err := json.Marshal(map[string]string{"url": p.s.gateway})
+	p.s.mu.Lock()
+	p.s.told = p.s.addressLocked()
+	body, err := json.Marshal(map[string]string{"url": p.s.told + "#"}) // what the library adds counts for nothing then
+	p.s.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +99,12 @@ func (p signpost) RoundTrip(q *http.Request) (*http.Response, error) {
 func (s *session) strung(dial func(ctx context.Context, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, _, address string) (net.Conn, error) {
 		s.mu.Lock()
-		own := s.ctx
+		own, stray := s.ctx, s.stray
+		s.stray = false
 		s.mu.Unlock()
+		if stray {
+			return nil, errors.New("the gateway has another address")
+		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(own, cancel)()
@@ -108,7 +131,10 @@ func (s *session) event(e *discordgo.Event) {
 	}
 	if e.Type == "READY" || e.Type == "RESUMED" {
 		s.mu.Lock()
-		s.known, s.stands = true, true
+		s.known, s.stands, s.refused = true, true, 0
+		if e.Type == "READY" {
+			s.back = read[resumeData](e.RawData).URL
+		}
 		w := s.wire
 		s.mu.Unlock()
 		w.welcome()
@@ -119,7 +145,7 @@ func (s *session) event(e *discordgo.Event) {
 // with the reason; or when ctx has.
 func (s *session) connect(ctx context.Context) ending {
 	s.mu.Lock()
-	s.ctx, s.wire, s.stands = ctx, nil, false
+	s.ctx, s.stands = ctx, false
 	s.mu.Unlock()
 	defer context.AfterFunc(ctx, func() {
 		if !s.established() {
@@ -130,7 +156,12 @@ func (s *session) connect(ctx context.Context) ending {
 	case <-s.lost: // of a connection before
 	default:
 	}
-	if err := s.lib.Open(); err != nil {
+	err := s.open()
+	if s.misplaced() { // the library's form, which some servers may be made for
+		s.slash = true
+		err = s.open()
+	}
+	if err != nil {
 		return s.why(err)
 	}
 	s.mu.Lock()
@@ -147,6 +178,49 @@ func (s *session) connect(ctx context.Context) ending {
 	case <-ctx.Done():
 	}
 	return s.why(nil)
+}
+
+// open has the library connect to the address of now. It keeps the one it knows until
+// a dial fails.
+func (s *session) open() error {
+	s.mu.Lock()
+	s.wire = nil
+	s.stray = s.told != "" && s.told != s.addressLocked()
+	stray := s.stray
+	s.mu.Unlock()
+	if stray {
+		_ = s.lib.Open()
+	}
+	return s.lib.Open()
+}
+
+// addressLocked is where the next connection goes, with what Discord wants there
+// (Discord, Gateway: Connecting).
+func (s *session) addressLocked() string {
+	u, err := url.Parse(or(s.back, s.gateway))
+	if err != nil {
+		return s.gateway
+	}
+	if (s.slash || u.Path == "") && !strings.HasSuffix(u.Path, "/") {
+		u.Path += "/"
+	}
+	q := u.Query()
+	q.Set("v", discordgo.APIVersion)
+	q.Set("encoding", "json")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// misplaced tells whether there is no gateway at the address, but one may be behind a
+// slash.
+func (s *session) misplaced() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.slash || s.wire == nil {
+		return false
+	}
+	status := s.wire.ended().status
+	return status >= 300 && status < 500
 }
 
 // leave says goodbye, so that people see the bot go offline at once.
@@ -176,7 +250,15 @@ func (s *session) why(err error) ending {
 	if e == (ending{}) {
 		e.err = err
 	}
-	if e.anew || e.code == 4007 || e.code == 4009 {
+	spoke := s.wire != nil && !s.wire.greeted().IsZero()
+	switch {
+	case s.stands:
+	case spoke:
+		s.refused++
+	default: // the address of READY may be of use to others only
+		s.back = ""
+	}
+	if e.anew || e.code == 4007 || e.code == 4009 || s.refused >= maxRefused {
 		s.known = false
 	}
 	return e

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -41,6 +42,7 @@ const (
 // ending is why a connection to the gateway ended.
 type ending struct {
 	code   int  // of the close frame; 0: there was none
+	status int  // HTTP's, in place of a WebSocket; 0: there was none
 	anew   bool // op 9: the session is gone
 	err    error
 	silent bool // nothing was heard any more
@@ -183,7 +185,9 @@ func (w *wire) nextLine() error {
 		return err
 	case strings.HasPrefix(text, "HTTP/") && !strings.HasPrefix(text, "HTTP/1.1 101"):
 		_, status, _ := strings.Cut(text, " ")
-		return ending{err: fmt.Errorf("the gateway answered HTTP %.50s", status)}
+		number, _, _ := strings.Cut(status, " ")
+		code, _ := strconv.Atoi(number)
+		return ending{status: code, err: fmt.Errorf("the gateway answered HTTP %.50s", status)}
 	case text == "":
 		w.upgraded = true
 	}
