@@ -55,13 +55,14 @@ var (
 type pauses struct {
 	identify time.Duration // between two new sessions: Discord's 5 s (Gateway: Rate Limiting) and a little
 	connect  time.Duration // before the first new attempt to connect
+	resume   time.Duration // before a session is resumed that stood, at most: that is not counted
 	open     time.Duration // from the dial to READY
 	shown    time.Duration // from a reply's first words to its first message: a short one is posted whole
 	typing   time.Duration // until Discord is told again that the bot types; people see it for 10 s
 }
 
 var usual = pauses{
-	identify: 5500 * time.Millisecond, connect: time.Second, open: 20 * time.Second,
+	identify: 5500 * time.Millisecond, connect: time.Second, resume: 3 * time.Second, open: 20 * time.Second,
 	shown: 700 * time.Millisecond, typing: 8 * time.Second,
 }
 

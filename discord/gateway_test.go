@@ -283,3 +283,15 @@ func TestAPlainerServerWillDo(t *testing.T) {
 		t.Errorf("it answered %q", got[0])
 	}
 }
+
+func TestASessionThatCanBeResumedIsNotKeptWaiting(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.resume = 100 * time.Millisecond }).start()
+	const cuts = 12 // with pauses that double, the last would be minutes
+	for n := range cuts {
+		r.until("the session to stand", func() bool { all := r.Connections(); return len(all) == n+1 && all[n].Heartbeats > 0 })
+		r.Cut()
+	}
+	r.ask(r.square, "still there?")
+	r.answers(r.square, 1)
+}

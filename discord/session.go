@@ -134,6 +134,9 @@ func (s *session) event(e *discordgo.Event) {
 		s.known, s.stands, s.refused = true, true, 0
 		if e.Type == "READY" {
 			s.back = read[resumeData](e.RawData).URL
+			if !akin(s.back, s.gateway) { // the token is not for others
+				s.back = ""
+			}
 		}
 		w := s.wire
 		s.mu.Unlock()
@@ -209,6 +212,25 @@ func (s *session) addressLocked() string {
 	q.Set("encoding", "json")
 	u.RawQuery = q.Encode()
 	return u.String()
+}
+
+// akin tells whether two addresses are those of one host or domain, and of one kind.
+func akin(a, b string) bool {
+	u, err := url.Parse(a)
+	v, err2 := url.Parse(b)
+	if err != nil || err2 != nil || u.Scheme != v.Scheme {
+		return false
+	}
+	return u.Hostname() == v.Hostname() || domain(u.Hostname()) != "" && domain(u.Hostname()) == domain(v.Hostname())
+}
+
+// domain is the last two names of a host; empty for addresses in numbers.
+func domain(host string) string {
+	names := strings.Split(host, ".")
+	if len(names) < 2 || net.ParseIP(host) != nil {
+		return ""
+	}
+	return strings.Join(names[len(names)-2:], ".")
 }
 
 // misplaced tells whether there is no gateway at the address, but one may be behind a

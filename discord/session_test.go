@@ -102,6 +102,10 @@ func TestTheGatewaysAddressesAreTakenAsTheyAre(t *testing.T) {
 			"/ws?shape=a", func(*gate) string { return "ws://127.0.0.1:1" },
 			[]string{"IDENTIFY /ws?encoding=json&shape=a&v=9", "RESUME /ws?encoding=json&shape=a&v=9", "RESUME /ws?encoding=json&shape=a&v=9"},
 		},
+		"resumed where it began, if READY sends elsewhere": {
+			"/ws", func(g *gate) string { return strings.Replace(g.address("/again"), "127.0.0.1", "localhost", 1) },
+			[]string{"IDENTIFY /ws?encoding=json&v=9", "RESUME /ws?encoding=json&v=9"},
+		},
 		"behind a slash": {
 			"/behind", func(*gate) string { return "" },
 			[]string{"IDENTIFY /behind/?encoding=json&v=9", "RESUME /behind/?encoding=json&v=9"},
@@ -154,5 +158,24 @@ func TestASessionThatIsRefusedAgainAndAgainIsGivenUp(t *testing.T) {
 	}
 	if n := len(g.came()); s.resumable() || n < 3 {
 		t.Errorf("after %d connections it is resumable: %v", n, s.resumable())
+	}
+}
+
+func TestAkinAddresses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"wss://gateway-us-east1-b.discord.gg", "wss://gateway.discord.gg/", true},
+		{"ws://gateway.discord.gg", "wss://gateway.discord.gg", false},
+		{"wss://gateway.discord.gg", "ws://127.0.0.1:4000", false},
+		{"ws://10.0.0.1:4000", "ws://9.0.0.1:4000", false},
+		{"ws://localhost:4001/resume", "ws://localhost:4000", true},
+		{"", "ws://localhost:4000", false},
+	} {
+		if got := akin(c.a, c.b); got != c.want {
+			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		}
 	}
 }

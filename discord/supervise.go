@@ -71,7 +71,11 @@ func (d *Discord) supervise(ctx context.Context) error {
 		if time.Since(since) > soundFor {
 			pause.Reset()
 		}
-		_ = sleep(ctx, pause.NextBackOff()) // its error ends the loop
+		wait := pause.NextBackOff()
+		if s.session != nil && s.session.established() && s.session.resumable() {
+			wait = min(wait, d.pauses.resume) // people wait, and Discord counts new sessions only
+		}
+		_ = sleep(ctx, wait) // its error ends the loop
 	}
 	return nil
 }
