@@ -34,6 +34,7 @@ type Discord struct {
 	pace    *pace
 	pages   *pages
 	seen    *once     // interactions and commands that were taken
+	own     *once     // messages of the bot's own
 	started time.Time // replies to older messages may have been begun by an earlier process
 
 	link incident // the connection to the gateway
@@ -86,7 +87,7 @@ func New(o Options) (*Discord, error) {
 	log := o.Log.With("door", Name)
 	return &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), atlas: newAtlas(), lanes: newLanes(), work: new(group), gaps: newGaps(),
-		pace: newPace(), pages: newPages(), seen: newOnce(), started: time.Now(), pauses: usual,
+		pace: newPace(), pages: newPages(), seen: newOnce(onceFor), own: newOnce(ownFor), started: time.Now(), pauses: usual,
 		link: incident{log: log, failed: "Discord cannot be reached; it is tried again and again", mends: "Discord is reached again"},
 		disk: incident{log: log, failed: "messages cannot be stored; they wait", mends: "messages are stored again"},
 	}, nil

@@ -115,7 +115,11 @@ func read[T any](data json.RawMessage) (v T) {
 func (d *Discord) created(m message) {
 	d.atlas.spoken(m.ChannelID, m.ID)
 	me, _ := d.atlas.self()
-	if m.Author == nil || m.Author.ID == me.ID || !m.said() {
+	if m.Author == nil || !m.said() {
+		return
+	}
+	if m.Author.ID == me.ID {
+		d.own.first(m.ID)
 		return
 	}
 	d.lanes.offer(m.ChannelID, d.work.lane, func() { d.take(m) }, func() { d.recall(m) })

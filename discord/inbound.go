@@ -50,6 +50,10 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 	if to := m.Referenced; to != nil && to.Author != nil && to.Author.ID == me.ID {
 		return true
 	}
+	// Discord may leave out what a reply answers (Message: Message Structure).
+	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil && d.own.has(to.MessageID) {
+		return true
+	}
 	return d.atlas.hasRole(p.Guild, m.Roles)
 }
 

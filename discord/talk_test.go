@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -265,4 +266,24 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 		defer r.door.atlas.mu.Unlock()
 		return len(r.door.atlas.places) == 0 && len(r.door.atlas.guilds) == 0
 	})
+}
+
+func TestAReplyThatDoesNotSayToWhatIsAnsweredToo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.ask(r.square, "one")
+	r.answers(r.square, 1)
+	at := time.Now()
+	reply := func(to, text string) {
+		at = at.Add(time.Second)
+		r.Dispatch("MESSAGE_CREATE", map[string]any{
+			"id": idAt(at), "channel_id": r.square, "guild_id": r.guild.ID, "type": 19, "content": text,
+			"author": map[string]any{"id": r.ann.ID, "username": "ann"}, "message_reference": map[string]any{"message_id": to},
+		})
+	}
+	reply(r.Say(r.square, r.ann.ID, "to nobody").ID, "nor this")
+	reply(r.sent(r.square)[0].ID, "two")
+	if got := r.answers(r.square, 2); got[1] != "echo: two" {
+		t.Errorf("it answered %q", got[1])
+	}
 }
