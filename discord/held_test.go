@@ -3,9 +3,11 @@
 package discord
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +22,7 @@ func TestManyRequestsAtOnceWaitForEachOtherAndAllAreMade(t *testing.T) {
 	defer rest.client.CloseIdleConnections()
 	rest.limits.perSecond = 10
 	var all sync.WaitGroup
-	for range 90 { // as for the history of many channels after an outage
+	for range 85 { // as for the history of many channels after an outage
 		all.Go(func() {
 			if err := rest.do(t.Context(), call{method: http.MethodGet, path: "/users/@me"}); err != nil {
 				t.Error(err)
@@ -41,4 +43,43 @@ func TestAnEditThatHasToBeReadKeepsNoMessageBack(t *testing.T) {
 	})
 	r.ask(r.square, "still there?")
 	r.answers(r.square, 1)
+}
+
+func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.Method == http.MethodGet {
+			_, _ = w.Write([]byte("[]"))
+			return
+		}
+		_, _ = w.Write([]byte(`{"id":"1"}`))
+	}))
+	defer s.Close()
+	d, err := New(Options{Token: token, APIBase: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.rest.client.CloseIdleConnections()
+	d.atlas.greet(user{ID: "1"}, "1")
+	d.rest.limits.perSecond = 12
+	var all sync.WaitGroup
+	var read atomic.Int32
+	const channels = 90
+	for i := range channels {
+		all.Go(func() {
+			if _, _, _, err := d.History(t.Context(), fmt.Sprint("discord:9/", 100+i), "5", "", 100); err != nil {
+				t.Error(err)
+			}
+			read.Add(1)
+		})
+	}
+	for i := range 20 {
+		if _, err := d.create(t.Context(), "20", newPost("20", "hello", "", nonce(i)), false); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := read.Load(); n == channels {
+		t.Error("the answers waited until all the histories were read")
+	}
+	all.Wait()
 }

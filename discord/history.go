@@ -19,7 +19,7 @@ const maxPage = 100
 func (d *Discord) History(ctx context.Context, conversation, after, before string, limit int) (said []channel.Inbound, last string, more bool, err error) {
 	id := target(conversation)
 	limit = min(max(limit, 1), maxPage)
-	found, err := d.messages(ctx, id, after, before, limit)
+	found, err := d.messages(ctx, id, after, before, limit, after != "") // nobody waits for what was missed
 	if err != nil {
 		return nil, "", false, fmt.Errorf("read the history: %w", err)
 	}
@@ -39,7 +39,7 @@ func (d *Discord) History(ctx context.Context, conversation, after, before strin
 }
 
 // messages returns messages of a channel, oldest first.
-func (d *Discord) messages(ctx context.Context, id, after, before string, limit int) (found []message, err error) {
+func (d *Discord) messages(ctx context.Context, id, after, before string, limit int, last bool) (found []message, err error) {
 	if after != "" {
 		before = ""
 	}
@@ -47,7 +47,7 @@ func (d *Discord) messages(ctx context.Context, id, after, before string, limit 
 		return nil, err
 	}
 	err = d.rest.do(ctx, call{
-		method: http.MethodGet, path: "/channels/" + id + "/messages", into: &found,
+		method: http.MethodGet, path: "/channels/" + id + "/messages", into: &found, last: last,
 		query: query("after", after, "before", before, "limit", strconv.Itoa(limit)),
 	})
 	slices.SortFunc(found, func(a, b message) int {

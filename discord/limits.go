@@ -47,7 +47,7 @@ func (l *limits) take(route string, free bool, now time.Time) time.Duration {
 	if known && b.left <= 0 {
 		return b.reset.Sub(now)
 	}
-	if wait := l.globalLocked(now); wait > 0 && !free {
+	if wait := l.globalLocked(now, l.perSecond); wait > 0 && !free {
 		return wait
 	}
 	if known {
@@ -60,14 +60,21 @@ func (l *limits) take(route string, free bool, now time.Time) time.Duration {
 	return 0
 }
 
-func (l *limits) globalLocked(now time.Time) time.Duration {
+// room returns how long what nobody waits for has to wait, so that what people wait for
+// finds room.
+func (l *limits) room(now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.globalLocked(now, l.perSecond*2/3)
+}
+
+func (l *limits) globalLocked(now time.Time, allowed int) time.Duration {
 	if now.Before(l.until) {
 		return l.until.Sub(now)
 	}
 	for len(l.recent) > 0 && now.Sub(l.recent[0]) >= time.Second {
 		l.recent = l.recent[1:]
 	}
-	allowed := l.perSecond
 	if l.invalidLocked(now) >= slowAfter {
 		allowed = min(allowed, slowSecond)
 	}

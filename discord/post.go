@@ -135,7 +135,7 @@ func (d *Discord) find(ctx context.Context, channel string, to []string, is func
 		return message{}, err
 	}
 	for range maxSearch {
-		page, err := d.messages(ctx, channel, after, "", maxPage)
+		page, err := d.messages(ctx, channel, after, "", maxPage, false)
 		if err != nil {
 			return message{}, fmt.Errorf("look for what was sent: %w", err)
 		}

@@ -52,6 +52,7 @@ type call struct {
 	body   any  // sent as JSON; nil: nothing
 	into   any  // takes the JSON of the answer; nil: nobody asks for it
 	once   bool // one try, without waiting: the caller knows better what to do next
+	last   bool // behind all others, where there are many
 	free   bool // with a token of its own in its path, and no global rate limit
 
 	careful bool // not repeated unless it is certain that it had no effect
@@ -91,7 +92,14 @@ func (r *rest) do(ctx context.Context, c call) error {
 // try makes one request.
 func (r *rest) try(ctx context.Context, c call) error {
 	route := c.route()
-	if wait := r.limits.take(route, c.free, time.Now()); wait > 0 {
+	wait := time.Duration(0)
+	if c.last {
+		wait = r.limits.room(time.Now())
+	}
+	if wait == 0 {
+		wait = r.limits.take(route, c.free, time.Now())
+	}
+	if wait > 0 {
 		return &refusal{status: http.StatusTooManyRequests, what: c.what(), message: "held back", after: wait, held: true}
 	}
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
