@@ -34,7 +34,7 @@ var texts = []string{
 	"application/javascript", "application/x-sh", "application/sql", "application/x-ndjson",
 }
 
-// textNames are how such files end where their kind is not told.
+// textNames are how such files end, whatever their kind is said to be.
 var textNames = []string{
 	".txt", ".md", ".log", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".conf", ".xml", ".html", ".css",
 	".go", ".py", ".js", ".ts", ".tsx", ".java", ".kt", ".c", ".h", ".cpp", ".hpp", ".cs", ".rs", ".rb", ".php", ".sh", ".sql", ".diff", ".patch", ".tex",
@@ -60,9 +60,10 @@ func kindOf(f attachment) string {
 
 func isPicture(kind string) bool { return slices.Contains(pictures, kind) }
 
+// isText goes by the name too: Discord takes TypeScript for a video.
 func isText(kind, name string) bool {
 	return strings.HasPrefix(kind, "text/") || slices.Contains(texts, kind) ||
-		(kind == "" || kind == "application/octet-stream") && slices.Contains(textNames, strings.ToLower(path.Ext(name)))
+		!strings.HasPrefix(kind, "image/") && slices.Contains(textNames, strings.ToLower(path.Ext(name)))
 }
 
 // fetchable tells whether Complete would get a file's contents.

@@ -97,3 +97,18 @@ func TestWithoutABudgetNothingIsFetched(t *testing.T) {
 		t.Errorf("it heard of %+v", files)
 	}
 }
+
+func TestAFileIsTextByItsNameWhateverKindItIsSaidToBe(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind, name string
+		want       bool
+	}{
+		{"video/mp2t", "door.ts", true}, {"application/x-python-code", "a.py", true}, {"application/rls-services+xml", "main.rs", true},
+		{"video/mp4", "film.mp4", false}, {"application/zip", "notes.zip", false}, {"image/png", "log.md", false},
+	} {
+		if got := isText(c.kind, c.name); got != c.want {
+			t.Errorf("%s, %s: text %v", c.name, c.kind, got)
+		}
+	}
+}
