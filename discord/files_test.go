@@ -104,8 +104,12 @@ func TestAFileIsTextByItsNameWhateverKindItIsSaidToBe(t *testing.T) {
 		kind, name string
 		want       bool
 	}{
-		{"video/mp2t", "door.ts", true}, {"application/x-python-code", "a.py", true}, {"application/rls-services+xml", "main.rs", true},
-		{"video/mp4", "film.mp4", false}, {"application/zip", "notes.zip", false}, {"image/png", "log.md", false},
+		{"video/mp2t", "door.ts", true},
+		{"application/x-python-code", "a.py", true},
+		{"application/rls-services+xml", "main.rs", true},
+		{"video/mp4", "film.mp4", false},
+		{"application/zip", "notes.zip", false},
+		{"image/png", "log.md", false},
 	} {
 		if got := isText(c.kind, c.name); got != c.want {
 			t.Errorf("%s, %s: text %v", c.name, c.kind, got)

@@ -35,11 +35,12 @@ type stream struct {
 	text string     // the newest
 
 	// The goroutine's own until done is closed.
-	id     string // of its message; empty: there is none
-	shown  string // what stands there
-	unsure bool   // a message may stand there, but which is not known
-	looked bool   // for what an earlier process began
-	given  bool   // up: nothing can be shown here
+	id     string   // of its message; empty: there is none
+	shown  string   // what stands there
+	unsure bool     // a message may stand there, but which is not known
+	tried  []string // what it may say
+	looked bool     // for what an earlier process began
+	given  bool     // up: nothing can be shown here
 }
 
 func newStream(d *Discord, channel string, to []string) *stream {
@@ -146,6 +147,10 @@ func (s *stream) write(ctx context.Context, text string) error {
 		s.looked, s.id, s.shown = true, m.ID, m.text()
 	}
 	if s.id == "" {
+		if !s.unsure {
+			s.tried = nil
+		}
+		s.tried = append(s.tried, strings.TrimSpace(text))
 		made, err := s.d.create(ctx, s.channel, newPost(s.channel, text, last(s.to), s.key), true)
 		s.unsure = err != nil && (s.unsure || !isRefusal(err))
 		if err != nil {

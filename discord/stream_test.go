@@ -179,3 +179,26 @@ func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
 		t.Errorf("%d messages, want one", n)
 	}
 }
+
+func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}, quick).start()
+	m := r.Say(r.square, r.ann.ID, "a question")
+	const posts = "POST /channels/*/messages"
+	r.Fail(discordtest.Fault{Route: posts, Cut: true}) // it did not arrive, but nobody knows
+	broken := r.door.Reply(r.place(r.square), []string{m.ID})
+	broken.Show("half a thought")
+	r.until("the first words to be lost", func() bool { return len(r.Requests(posts)) == 1 })
+	s := broken.(*writer).stream
+	if err := s.stop(r.ctx); err != nil {
+		t.Fatal(err)
+	}
+	whole := r.door.Reply(r.place(r.square), []string{m.ID})
+	if _, err := whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := broken.(*writer).takeBack(r.ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	r.answers(r.square, 1)
+}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"cairn/channel"
@@ -114,7 +116,8 @@ func (w *writer) takeBack(ctx context.Context, s *stream) error {
 	}
 	id := s.id
 	if id == "" && s.unsure {
-		m, err := w.d.begun(ctx, w.channel, w.to)
+		// A second attempt at the answer may stand there already.
+		m, err := w.d.find(ctx, w.channel, w.to, func(m message) bool { return m.answers(w.to) && slices.Contains(s.tried, strings.TrimSpace(m.text())) })
 		if err != nil {
 			return err
 		}
