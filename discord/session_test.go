@@ -179,3 +179,21 @@ func TestAkinAddresses(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAcknowledgementBeforeAnythingElseBlocksNothing(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, func(_ *gate, op int) (string, int) {
+		if op == 2 {
+			return `{"op":11}`, 4000 // the library would wait for itself
+		}
+		return "", 4000
+	})
+	s := sessionWith(t, g.address(""))
+	ended := make(chan ending, 1)
+	go func() { ended <- s.connect(t.Context()) }()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("it never ends")
+	}
+}

@@ -69,6 +69,7 @@ type wire struct {
 	upgraded bool   // frames follow
 	message  []byte // the begin of what is being received, if that is small
 	size     int    // of what is being received
+	answered bool   // something came after HELLO
 
 	gone chan struct{} // closed when it has ended
 
@@ -245,6 +246,8 @@ func (w *wire) look(payload []byte, final bool) error {
 	}
 	message, size := w.message, w.size
 	w.message, w.size = w.message[:0], 0
+	answered := w.answered
+	w.answered = true
 	var p struct {
 		Op   int             `json:"op"`
 		Data json.RawMessage `json:"d"`
@@ -264,10 +267,15 @@ func (w *wire) look(payload []byte, final bool) error {
 		if json.Unmarshal(p.Data, &hello) != nil || hello.Interval < 1 { // the library would panic
 			return ending{err: errors.New("the gateway's HELLO has no heartbeat interval")}
 		}
+		w.answered = false
 		w.mu.Lock()
 		w.interval, w.hello = time.Duration(hello.Interval*float64(time.Millisecond)), time.Now()
 		w.mu.Unlock()
 	case opHeartbeatAck:
+		if !answered && size == len(payload) {
+			w.frame = w.frame[:0] // as the first answer it would make the library wait for itself
+			return nil
+		}
 		w.mu.Lock()
 		w.until = time.Now().Add(w.interval * 3 / 2)
 		w.mu.Unlock()
