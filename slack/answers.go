@@ -88,7 +88,9 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
 	return patient(ctx, func() error {
-		_, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...)
+		if _, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...); err == nil {
+			o.s.finished.set(o.place.Channel+"/"+o.ts, "")
+		}
 		return err
 	})
 }

@@ -5,7 +5,6 @@ package slack
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -124,10 +123,7 @@ func (s *Slack) probe(ctx context.Context) error {
 		return err
 	}
 	if _, _, err := s.api.write.StartSocketModeContext(ctx); err != nil {
-		if err = appTrouble(plainly(err)); codeOf(err) != "" {
-			return fmt.Errorf("socket mode is refused (%w): %s", err, clickSocketMode)
-		}
-		return err
+		return socketTrouble(err)
 	}
 	s.self = self{team: who.TeamID, user: who.UserID, bot: who.BotID, name: who.User, since: time.Now()}
 	return nil

@@ -28,13 +28,25 @@ func (s *Slack) arrive(ctx context.Context) error {
 			return err
 		}
 		s.recovered = true
+		s.log.Info("connected to Slack", "as", s.self.name)
 	}
+	s.recognize(gaps)
 	since := time.Now().Add(-s.o.CatchUp)
 	if heard := s.heard.Add(-time.Minute); heard.After(since) {
 		since = heard
 	}
 	s.tasks.start(func(ctx context.Context) { s.catchUp(ctx, gaps, tsOf(since)) })
 	return nil
+}
+
+// recognize notes the threads that are known from before: nobody begins to talk there,
+// and somebody may have told the bot to stop.
+func (s *Slack) recognize(gaps []channel.Gap) {
+	for _, gap := range gaps {
+		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
+			s.threads.first(beginning(place), "")
+		}
+	}
 }
 
 // atOnce is how many conversations are woken to catch up at once. Slack lets an app
@@ -93,7 +105,7 @@ func (s *Slack) memberships(ctx context.Context) ([]string, error) {
 	list := s.ownChannels
 	for cursor := ""; ; {
 		ids, next, err := list(ctx, cursor)
-		if codeOf(err) == "unknown_method" && cursor == "" && len(found) == 0 {
+		if unknownMethod(err) && cursor == "" && len(found) == 0 {
 			list = s.allChannels
 			ids, next, err = list(ctx, "")
 		}

@@ -63,7 +63,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 // in a message.
 func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
 	if w.early() {
-		own, err := w.s.sent(ctx, w.place, w.answers)
+		own, err := w.left(ctx, false)
 		if err != nil {
 			return err
 		}
@@ -98,6 +98,7 @@ func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool,
 	switch {
 	case err == nil:
 		d.streaming = d.ts != ""
+		w.s.said(w.place, d.ts)
 		return d.streaming, nil
 	case w.s.learn(method, w.place.Channel, err):
 		return false, nil
@@ -110,6 +111,9 @@ func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool,
 func (d *draft) adopt(own []slackgo.Message, w *writer) {
 	for _, o := range own {
 		was, marked := markOf(o)
+		if _, finished := w.s.finished.find(w.place.Channel + "/" + o.Timestamp); finished {
+			continue
+		}
 		unfinished := marked && was.reply == "" && was.answers == w.answers
 		if unfinished || !marked && o.Metadata.EventType == "" && w.place.Thread != "" {
 			*d = draft{ts: o.Timestamp, unsure: true}
@@ -159,7 +163,7 @@ func (d *draft) end(ctx context.Context, w *writer) error {
 		_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
 		return err
 	})
-	if err == nil || refusedForGood(err) { // then it has ended, or an edit will tell
+	if err == nil || refusedForGood(err) || unknownMethod(err) { // then it has ended, or an edit will tell
 		d.streaming = false
 		return nil
 	}

@@ -70,27 +70,39 @@ func readEvent(payload json.RawMessage) (m slackgo.Message, id string, ok bool) 
 	if json.Unmarshal(payload, &outer) != nil {
 		return m, "", false
 	}
-	if json.Unmarshal(outer.Event, &m) == nil {
-		return m, outer.ID, m.Channel != ""
+	for _, raw := range []json.RawMessage{outer.Event, bare(outer.Event, "files"), bare(outer.Event)} {
+		m = slackgo.Message{}
+		if json.Unmarshal(raw, &m) == nil {
+			return m, outer.ID, m.Channel != ""
+		}
 	}
+	return m, "", false
+}
+
+// bare is a message with what is needed of it, and with more if that is given.
+func bare(raw json.RawMessage, more ...string) json.RawMessage {
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(outer.Event, &fields) != nil {
-		return m, "", false
+	if json.Unmarshal(raw, &fields) != nil {
+		return raw
 	}
 	kept := make(map[string]json.RawMessage)
-	for _, key := range []string{
-		"type", "subtype", "channel", "user", "text", "ts", "thread_ts", "parent_user_id", "bot_id", "username", "deleted_ts", "event_ts",
-	} {
-		if raw, ok := fields[key]; ok {
-			kept[key] = raw
+	for _, key := range append(more,
+		"type", "subtype", "channel", "user", "text", "ts", "thread_ts", "parent_user_id", "bot_id", "username", "deleted_ts", "event_ts", "edited",
+	) {
+		if value, ok := fields[key]; ok {
+			kept[key] = value
+		}
+	}
+	for _, key := range []string{"message", "previous_message"} { // of an edit or a deletion
+		if value, ok := fields[key]; ok {
+			kept[key] = bare(value, more...)
 		}
 	}
 	core, err := json.Marshal(kept)
 	if err != nil {
-		return m, "", false
+		return raw
 	}
-	m = slackgo.Message{}
-	return m, outer.ID, json.Unmarshal(core, &m) == nil && m.Channel != ""
+	return core
 }
 
 // event is what Slack told about a message.

@@ -24,12 +24,19 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 	default:
 		return place, in, false
 	}
-	if m.Timestamp == "" || s.own(m.Msg) || m.User == "" && m.BotID == "" {
+	if s.own(m.Msg) {
+		s.said(place, m.Timestamp)
+		return place, in, false
+	}
+	if m.Timestamp == "" || m.User == "" && m.BotID == "" {
 		return place, in, false
 	}
 	in = channel.Inbound{
 		ID: m.Timestamp, AuthorID: cmp.Or(m.User, m.BotID), Time: timeOf(m.Timestamp),
 		Bot: m.BotID != "" || m.SubType == slackgo.MsgSubTypeBotMessage, Thread: place.Thread != "",
+	}
+	if place.Thread != "" {
+		s.replies.set(channelID+"/"+in.ID, place.Thread)
 	}
 	if m.User != "" {
 		s.authors.set(channelID+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
@@ -49,9 +56,12 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 }
 
 // placeOf is where a message belongs: a reply to its thread, and the message that a
-// thread hangs on to the channel.
+// thread hangs on to the channel. A deletion need not say which thread it was.
 func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
 	thread := m.ThreadTimestamp
+	if thread == "" {
+		thread, _ = s.replies.find(channelID + "/" + m.Timestamp)
+	}
 	if thread == m.Timestamp {
 		thread = ""
 	}
@@ -67,11 +77,29 @@ func (s *Slack) own(m slackgo.Msg) bool {
 // message of the bot. From there on the hub knows that the bot was addressed there;
 // else nobody could tell it to stop.
 func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
-	if m.ParentUserId != s.self.user || place.Thread == "" {
+	if place.Thread == "" {
 		return false
 	}
-	first, _ := s.threads.first("bot/"+place.Channel+"/"+place.Thread, m.Timestamp)
+	parent := m.ParentUserId
+	if parent == "" { // it need not be told
+		author, _ := s.authors.find(place.Channel + "/" + place.Thread)
+		parent, _, _ = strings.Cut(author, "/")
+	}
+	if parent != s.self.user {
+		return false
+	}
+	first, _ := s.threads.first(beginning(place), m.Timestamp)
 	return first == m.Timestamp
+}
+
+// beginning is the key of the first reply to the bot in a thread.
+func beginning(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
+
+// said notes that the bot wrote a message.
+func (s *Slack) said(place channel.Place, ts string) {
+	if ts != "" {
+		s.authors.set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
+	}
 }
 
 // quoteRoot has the first message that is seen of a thread show what the thread

@@ -117,7 +117,10 @@ func (s *Slack) post(ctx context.Context, try manner, place channel.Place, text 
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
 	}
-	return s.write(ctx, try, place.Channel, text, options...)
+	if ts, err = s.write(ctx, try, place.Channel, text, options...); err == nil {
+		s.said(place, ts)
+	}
+	return ts, err
 }
 
 // editTries is how often an edit is tried: it may be done twice without harm.
@@ -139,6 +142,16 @@ func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, 
 // lookPages is how much of a history is searched for a message of the bot.
 const lookPages = 10
 
+// bears tells whether a message of the bot is the one with that mark and text. A
+// compatible server may tell of no marks.
+func (s *Slack) bears(m slackgo.Message, wanted mark, text string) bool {
+	if was, marked := markOf(m); marked {
+		return was.reply == wanted.reply && was.part == wanted.part && was.sub == wanted.sub
+	}
+	_, other := s.finished.find(m.Channel + "/" + m.Timestamp)
+	return !other && m.Metadata.EventType == "" && slices.Contains([]string{text, quiet(text), escaped(text)}, m.Text)
+}
+
 // sent finds messages of the bot that were posted after the one it answers, oldest
 // first.
 func (s *Slack) sent(ctx context.Context, place channel.Place, answers string) ([]slackgo.Message, error) {
@@ -150,11 +163,12 @@ func (s *Slack) sent(ctx context.Context, place channel.Place, answers string) (
 	for range lookPages {
 		found, next, err := s.page(ctx, place, span{oldest: answers, cursor: cursor, metadata: true})
 		if err != nil {
-			return nil, botTrouble("conversations.history", err)
+			return nil, err
 		}
 		for _, m := range found {
 			belongs := s.placeOf(place.Channel, m.Msg) == place
 			if belongs && s.own(m.Msg) && timeOf(m.Timestamp).After(timeOf(answers)) {
+				m.Channel = place.Channel
 				own = append(own, m)
 			}
 		}

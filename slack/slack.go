@@ -32,6 +32,8 @@ type Slack struct {
 	tasks    tasks          // everything else that runs
 	asked    *known         // commands and presses that were taken, by id
 	authors  *known         // who wrote a message, by channel and ts
+	replies  *known         // the thread of a message, by channel and ts
+	finished *known         // messages of the bot that are as they stay, by channel and ts
 	threads  *known         // the first reply that was seen in a thread, by channel and thread
 	refusals *known         // what Slack refuses where, see learn
 	reads    *readings      // of histories that are longer than a page
@@ -67,6 +69,7 @@ type times struct {
 	backoff  time.Duration // before a second attempt to connect; it doubles
 	pages    time.Duration // between two conversations that catch up, once there are many
 	retry    time.Duration // before the disk is tried again
+	hello    time.Duration // that a new socket has until Slack says hello
 	complete time.Duration // that looking up names and files may take for one message
 }
 
@@ -86,10 +89,11 @@ func New(o Options) (*Slack, error) {
 		o: o, log: o.Log.With("door", Name),
 		times: times{
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, steady: 5 * time.Second, silence: 30 * time.Second, ack: 2 * time.Second,
-			backoff: time.Second, pages: 1200 * time.Millisecond, retry: 5 * time.Second, complete: 10 * time.Second,
+			backoff: time.Second, pages: 1200 * time.Millisecond, retry: 5 * time.Second,
+			hello: 45 * time.Second, complete: 10 * time.Second,
 		},
 		api: newAPI(o), commands: newLanes(doAll),
-		asked: newKnown(0), authors: newKnown(0), threads: newKnown(0), refusals: newKnown(0), reads: newReadings(),
+		asked: newKnown(0), authors: newKnown(0), replies: newKnown(0), finished: newKnown(0), threads: newKnown(0), refusals: newKnown(0), reads: newReadings(),
 		ready: make(chan struct{}),
 	}
 	s.lanes = newLanes(s.handle)

@@ -92,6 +92,8 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 	defer watch.Stop()
 	steady := time.NewTimer(k.s.times.steady)
 	defer steady.Stop()
+	hello := time.NewTimer(k.s.times.hello)
+	defer hello.Stop()
 	for {
 		select {
 		case <-ended:
@@ -100,6 +102,10 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 			if k.greeted.Load() && time.Since(k.begun)-time.Duration(k.heard.Load()) > k.silence {
 				k.silent = true
 				k.lose(fmt.Errorf("%w: nothing was heard for %v", errLost, k.silence))
+			}
+		case <-hello.C:
+			if !k.greeted.Load() { // slack-go would wait for ever
+				k.lose(fmt.Errorf("%w: no hello came within %v", errLost, k.s.times.hello))
 			}
 		case <-steady.C:
 			if k.greeted.Load() {
@@ -149,7 +155,7 @@ func socketTrouble(err error) error {
 	if err == nil {
 		return errLost
 	}
-	if err = appTrouble(plainly(err)); codeOf(err) != "" {
+	if err = appTrouble(plainly(err)); refusedForGood(err) {
 		return fmt.Errorf("socket mode is refused (%w): %s", err, clickSocketMode)
 	}
 	return err

@@ -74,7 +74,7 @@ func (w *writer) unset(ctx context.Context) {
 // returns whether it is.
 func (s *Slack) learn(method, channelID string, err error) bool {
 	switch code := codeOf(err); {
-	case code == "unknown_method", code == "missing_scope", code == "not_allowed_token_type", code == "method_deprecated":
+	case unknownMethod(err), code == "missing_scope", code == "not_allowed_token_type", code == "method_deprecated":
 		if !s.refused(method, "") {
 			s.log.Info("slack does not offer this to the app; it is done without", "method", method, "error", err)
 		}

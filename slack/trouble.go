@@ -57,6 +57,13 @@ func refusedForGood(err error) bool {
 	return code != "" && code != "missing_scope" && !slices.Contains(temporary, code) && !slices.Contains(wrongToken, code)
 }
 
+// unknownMethod tells whether the server does not have a method. Slack says so in its
+// own words, a compatible server perhaps in those of HTTP.
+func unknownMethod(err error) bool {
+	var status slackgo.StatusCodeError
+	return codeOf(err) == "unknown_method" || errors.As(err, &status) && status.Code == http.StatusNotFound
+}
+
 // mayHaveHappened tells whether a request that failed may have been carried out.
 func mayHaveHappened(err error) bool {
 	if err == nil {

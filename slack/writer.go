@@ -185,8 +185,8 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 		texts = split(piece.Text, maxPlain, plainCost)
 	}
 	var own []slackgo.Message
-	if piece.Sending || w.draft.lost || piece.Part == 0 && w.draft.ts == "" && w.early() {
-		if own, err = w.s.sent(ctx, w.place, w.answers); err != nil {
+	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.early() {
+		if own, err = w.left(ctx, unsure); err != nil {
 			return "", err
 		}
 	}
@@ -196,6 +196,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 		if err != nil {
 			return "", err
 		}
+		w.s.finished.set(w.place.Channel+"/"+ts, "")
 		if sub == 0 {
 			id = ts
 		}
@@ -203,10 +204,23 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 	return id, nil
 }
 
+// left finds what the bot said since the answered message. Where the history is closed
+// there is nothing to be found; but what may have been sent has to be looked for.
+func (w *writer) left(ctx context.Context, unsure bool) ([]slackgo.Message, error) {
+	own, err := w.s.sent(ctx, w.place, w.answers)
+	if refusedForGood(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, botTrouble("conversations.history", err)
+	}
+	return own, nil
+}
+
 // put says one message of a reply, unless it stands among the bot's own already.
 func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Message) (ts string, err error) {
 	for _, o := range own {
-		if was, marked := markOf(o); marked && was.reply == m.reply && was.part == m.part && was.sub == m.sub {
+		if w.s.bears(o, m, text) {
 			return o.Timestamp, nil
 		}
 	}

@@ -1,0 +1,261 @@
+// Servers that say no more than Slack's documents promise.
+
+package slack
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"cairn/channel"
+	"cairn/slack/slacktest"
+)
+
+// behind puts a server in front of the workspace. It answers what it wants to, and
+// leaves the rest to the workspace.
+func (r *rig) behind(front func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy)) {
+	r.t.Helper()
+	target, err := url.Parse(r.w.APIURL)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	workspace := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
+		p.Out.URL.Scheme, p.Out.URL.Host = target.Scheme, target.Host
+	}}
+	transport := &http.Transport{}
+	workspace.Transport = transport
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { front(w, q, workspace) }))
+	r.t.Cleanup(func() {
+		server.Close()
+		transport.CloseIdleConnections()
+	})
+	r.opts.APIBase = server.URL + "/api/"
+}
+
+// forgetful has the histories tell of no metadata.
+func (r *rig) forgetful() {
+	r.behind(func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy) {
+		workspace.ModifyResponse = func(a *http.Response) error {
+			if !strings.HasPrefix(a.Request.URL.Path, "/api/conversations.") {
+				return nil
+			}
+			var body map[string]any
+			err := json.NewDecoder(a.Body).Decode(&body)
+			messages, _ := body["messages"].([]any)
+			for _, m := range messages {
+				delete(m.(map[string]any), "metadata")
+			}
+			data, _ := json.Marshal(body)
+			a.Body, a.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+			a.Header.Del("Content-Length")
+			return err
+		}
+		workspace.ServeHTTP(w, q)
+	})
+}
+
+func TestASocketThatNeverSaysHelloIsReplaced(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+	mute := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if conn, err := upgrader.Upgrade(w, q, nil); err == nil {
+			_, _, _ = conn.ReadMessage()
+			conn.Close()
+		}
+	}))
+	defer mute.Close()
+	asked := 0
+	r.behind(func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy) {
+		if strings.HasSuffix(q.URL.Path, "/apps.connections.open") {
+			if asked++; asked == 2 { // the first is the probe
+				_, _ = io.WriteString(w, `{"ok":true,"url":"ws`+strings.TrimPrefix(mute.URL, "http")+`"}`)
+				return
+			}
+		}
+		workspace.ServeHTTP(w, q)
+	})
+	r.hurry = func(c *times) { c.hello = 500 * time.Millisecond }
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1)
+	if !strings.Contains(r.logs.String(), "no hello came") {
+		t.Errorf("nobody is told\n%s", r.logs)
+	}
+}
+
+func TestADeletionThatDoesNotSayWhatWasThere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+	reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "forget this"})
+	r.stored(conversation(general, root), "user: forget this")
+	for _, ts := range []string{reply, root} {
+		r.w.Emit(map[string]any{"type": "message", "subtype": "message_deleted", "hidden": true, "channel": general, "ts": tsOf(time.Now()), "deleted_ts": ts})
+	}
+	r.stored(conversation(general, root))
+	r.stored(conversation(general))
+}
+
+func TestAReplyToTheBotThatDoesNotSayWhoseMessageItAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1)
+	r.w.Emit(map[string]any{
+		"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?",
+	})
+	r.awaitAnswers(general, 2)
+}
+
+func TestAThreadOfTheBotStaysStoppedOverARestart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1)
+	answer := r.own(general)[0].TS
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "really?"})
+	r.awaitAnswers(general, 2)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: mention + "/stop"})
+	r.eventually("it is told", func() bool { return len(r.own(general)) == 3 })
+	r.end()
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "among ourselves"})
+	r.stored(conversation(general, answer), "user: really?", "assistant: answer 2", "user: among ourselves")
+	r.settled(conversation(general, answer))
+	if n := len(r.own(general)); n != 3 {
+		t.Errorf("the bot said %q", r.said(general))
+	}
+}
+
+func TestAnEditInAFormThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "on Monday"})
+	r.stored(conversation(general), "user: on Monday")
+	now := tsOf(time.Now())
+	r.w.Emit(map[string]any{
+		"type": "message", "subtype": "message_changed", "hidden": true, "channel": general, "ts": now,
+		"message": map[string]any{
+			"type": "message", "user": ann, "text": "on Friday", "ts": ts, "edited": map[string]any{"user": ann, "ts": now}, "blocks": 7,
+		},
+	})
+	r.stored(conversation(general), "user: on Friday")
+}
+
+func TestAServerThatDoesNotKnowAMethod(t *testing.T) {
+	t.Parallel()
+	r := idle(t)
+	q := r.question(true)
+	for _, method := range []string{"chat.startStream", statusMethod} {
+		r.w.Fail(slacktest.Fault{Method: method, Status: 404, Body: "404 page not found", Times: -1})
+	}
+	r.begin()
+	r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+	for _, text := range []string{"First answer.", "Second answer."} {
+		w := r.door.Reply(q.name, q.to)
+		w.Show(text[:7])
+		r.shows(q.channel, strings.TrimSpace(wholeWords(text[:7])))
+		r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})
+	}
+	r.answered(q.channel, "First answer.", "Second answer.")
+	for _, method := range []string{"chat.startStream", statusMethod} {
+		if n := len(r.w.Calls(method)); n != 1 {
+			t.Errorf("%s was tried %d times", method, n)
+		}
+	}
+}
+
+func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
+	t.Parallel()
+	lost := slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true}
+	both(t, func(t *testing.T, inThread bool) {
+		t.Run("what was sent is known by its text", func(t *testing.T) {
+			r := idle(t)
+			r.forgetful()
+			q := r.question(inThread)
+			r.begin()
+			r.w.Fail(lost)
+			w := r.door.Reply(q.name, q.to)
+			p := piece("An answer & more.")
+			if _, err := w.Send(t.Context(), p); err == nil {
+				t.Fatal("the fault did not strike")
+			}
+			p.Sending = true
+			r.send(w, p)
+			r.answered(q.channel, "An answer & more.")
+		})
+		t.Run("no other answer is written over", func(t *testing.T) {
+			r := idle(t)
+			r.forgetful()
+			q := r.question(inThread)
+			r.begin()
+			r.send(r.door.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
+			r.w.Fail(lost)
+			w := r.door.Reply(q.name, q.to)
+			p := channel.Piece{Reply: "r2", Parts: 1, Text: "Second answer."}
+			if _, err := w.Send(t.Context(), p); err == nil {
+				t.Fatal("the fault did not strike")
+			}
+			p.Sending = true
+			r.send(w, p)
+			r.answered(q.channel, "First answer.", "Second answer.")
+		})
+	})
+}
+
+func TestAnswersNeedNoHistory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	for _, method := range []string{"conversations.history", "conversations.replies"} {
+		r.w.Fail(slacktest.Fault{Method: method, Error: "missing_scope", Times: -1})
+	}
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1) // it is as young as the process: an earlier one may have begun to answer
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "question 2"})
+	r.awaitAnswers(general, 2)
+}
+
+func TestWhatIsNoFaultOfTheSettingsIsNotBlamedOnThem(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "internal_error", Times: 1})
+	r.w.Fail(slacktest.Fault{Method: "apps.connections.open", Error: "request_timeout", Skip: 1, Times: 1})
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1)
+	if strings.Contains(r.logs.String(), "your app → Socket Mode") {
+		t.Errorf("people are sent to the settings\n%s", r.logs)
+	}
+}
+
+func TestTheFirstConnectionIsTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1)
+	r.w.Sockets()[0].Cut()
+	r.eventually("it is connected again", func() bool { return len(r.w.Calls("apps.connections.open")) == 3 && len(r.w.Sockets()) == 1 })
+	r.ask(general, ann, 2)
+	if n := strings.Count(r.logs.String(), `level=INFO msg="connected to Slack" door=slack as=app`); n != 1 {
+		t.Errorf("it is told %d times\n%s", n, r.logs)
+	}
+}
