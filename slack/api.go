@@ -54,7 +54,7 @@ func newAPI(o Options) *api {
 	if base == "" {
 		base = slackgo.APIURL
 	}
-	client := &http.Client{Transport: transport, Timeout: callTime, CheckRedirect: stay}
+	client := &http.Client{Transport: plainer{transport}, Timeout: callTime, CheckRedirect: stay}
 	options := []slackgo.Option{
 		slackgo.OptionHTTPClient(client), slackgo.OptionAPIURL(base), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),

@@ -11,6 +11,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,10 +42,11 @@ func (r *rig) behind(front func(w http.ResponseWriter, q *http.Request, workspac
 	r.opts.APIBase = server.URL + "/api/"
 }
 
-// forgetful has the histories tell of no metadata.
-func (r *rig) forgetful() {
+// histories has the messages of histories changed before the bot reads them.
+func (r *rig) histories(change func(message map[string]any)) {
 	r.behind(func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy) {
-		workspace.ModifyResponse = func(a *http.Response) error {
+		changing := *workspace
+		changing.ModifyResponse = func(a *http.Response) error {
 			if !strings.HasPrefix(a.Request.URL.Path, "/api/conversations.") {
 				return nil
 			}
@@ -52,15 +54,46 @@ func (r *rig) forgetful() {
 			err := json.NewDecoder(a.Body).Decode(&body)
 			messages, _ := body["messages"].([]any)
 			for _, m := range messages {
-				delete(m.(map[string]any), "metadata")
+				change(m.(map[string]any))
 			}
 			data, _ := json.Marshal(body)
 			a.Body, a.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 			a.Header.Del("Content-Length")
 			return err
 		}
-		workspace.ServeHTTP(w, q)
+		changing.ServeHTTP(w, q)
 	})
+}
+
+// forgetful has the histories tell of no metadata.
+func (r *rig) forgetful() {
+	r.histories(func(message map[string]any) { delete(message, "metadata") })
+}
+
+func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	for claim, odd := range map[string]map[string]any{
+		"an element that is new": {"blocks": []any{map[string]any{"type": "context", "elements": []any{map[string]any{"type": "sparkle"}}}}},
+		"a number for a word":    {"attachments": []any{map[string]any{"fields": []any{map[string]any{"title": "builds", "value": 5}}}}},
+		"a file told otherwise":  {"files": []any{map[string]any{"id": "F1", "size": "big"}}},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, unhelpful(), answerN)
+			r.histories(func(message map[string]any) {
+				for key, value := range odd {
+					message[key] = value
+				}
+			})
+			general, ann := r.place()
+			r.begin()
+			r.ask(general, ann, 1)
+			r.end()
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
+			r.begin()
+			r.awaitAnswers(general, 2)
+			r.ask(general, ann, 3)
+		})
+	}
 }
 
 func TestASocketThatNeverSaysHelloIsReplaced(t *testing.T) {
@@ -74,10 +107,10 @@ func TestASocketThatNeverSaysHelloIsReplaced(t *testing.T) {
 		}
 	}))
 	defer mute.Close()
-	asked := 0
+	var asked atomic.Int32
 	r.behind(func(w http.ResponseWriter, q *http.Request, workspace *httputil.ReverseProxy) {
 		if strings.HasSuffix(q.URL.Path, "/apps.connections.open") {
-			if asked++; asked == 2 { // the first is the probe
+			if asked.Add(1) == 2 { // the first is the probe
 				_, _ = io.WriteString(w, `{"ok":true,"url":"ws`+strings.TrimPrefix(mute.URL, "http")+`"}`)
 				return
 			}

@@ -70,39 +70,8 @@ func readEvent(payload json.RawMessage) (m slackgo.Message, id string, ok bool) 
 	if json.Unmarshal(payload, &outer) != nil {
 		return m, "", false
 	}
-	for _, raw := range []json.RawMessage{outer.Event, bare(outer.Event, "files"), bare(outer.Event)} {
-		m = slackgo.Message{}
-		if json.Unmarshal(raw, &m) == nil {
-			return m, outer.ID, m.Channel != ""
-		}
-	}
-	return m, "", false
-}
-
-// bare is a message with what is needed of it, and with more if that is given.
-func bare(raw json.RawMessage, more ...string) json.RawMessage {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) != nil {
-		return raw
-	}
-	kept := make(map[string]json.RawMessage)
-	for _, key := range append(more,
-		"type", "subtype", "channel", "user", "text", "ts", "thread_ts", "parent_user_id", "bot_id", "username", "deleted_ts", "event_ts", "edited",
-	) {
-		if value, ok := fields[key]; ok {
-			kept[key] = value
-		}
-	}
-	for _, key := range []string{"message", "previous_message"} { // of an edit or a deletion
-		if value, ok := fields[key]; ok {
-			kept[key] = bare(value, more...)
-		}
-	}
-	core, err := json.Marshal(kept)
-	if err != nil {
-		return raw
-	}
-	return core
+	_, m, ok = readable(outer.Event)
+	return m, outer.ID, ok && m.Channel != ""
 }
 
 // event is what Slack told about a message.
