@@ -80,6 +80,8 @@ type openly struct {
 
 const answerType = "cairn_answer"
 
+// answer posts the answer. After a failure it may have been posted all the same, and is
+// looked for.
 func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err error) {
 	options := append(o.say(c, a), slackgo.MsgOptionMetadata(slackgo.SlackMetadata{
 		EventType: answerType, EventPayload: map[string]any{"answers": o.answers},
@@ -87,19 +89,41 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 	if o.place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
-	return patient(ctx, func() error {
-		if _, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...); err == nil {
+	for try := 1; ; try++ {
+		err = patient(ctx, func() error {
+			_, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...)
+			return err
+		})
+		if err == nil {
 			o.s.finished.set(o.place.Channel+"/"+o.ts, "")
+			return nil
 		}
-		return err
-	})
+		if try == editTries || !mayHaveHappened(err) || sleep(ctx, o.s.times.backoff) != nil {
+			return err
+		}
+		own, unknown := o.s.sent(ctx, o.place, o.answers)
+		if unknown != nil {
+			return err
+		}
+		for _, m := range own {
+			if m.Metadata.EventType == answerType && m.Metadata.EventPayload["answers"] == o.answers {
+				o.ts = m.Timestamp
+				return nil
+			}
+		}
+	}
 }
 
 func (o *openly) replace(ctx context.Context, c command, a channel.Answer) error {
-	return patient(ctx, func() error {
-		_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.say(c, a)...)
-		return err
-	})
+	for try := 1; ; try++ {
+		err := patient(ctx, func() error {
+			_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.say(c, a)...)
+			return err
+		})
+		if err == nil || try == editTries || !mayHaveHappened(err) || sleep(ctx, o.s.times.backoff) != nil {
+			return err
+		}
+	}
 }
 
 // refuse says nothing: everybody would read it.

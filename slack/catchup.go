@@ -54,6 +54,9 @@ func (s *Slack) recognize(gaps []channel.Gap) {
 // speaks there: then the conversation reads its gap first, without being told.
 const atOnce = 50
 
+// listTime is how long the list of channels may take, waiting for rate limits included.
+const listTime = 2 * time.Minute
+
 // catchUp has every conversation read what it missed, the liveliest first, also the
 // channels that nothing is known of: the bot was there, if it ever ran.
 func (s *Slack) catchUp(ctx context.Context, gaps []channel.Gap, since string) {
@@ -70,7 +73,13 @@ func (s *Slack) catchUp(ctx context.Context, gaps []channel.Gap, since string) {
 			gaps[i].After = since
 		}
 	}
-	channels, err := s.memberships(ctx)
+	first := min(len(gaps), atOnce)
+	for _, gap := range gaps[:first] {
+		s.wake(ctx, gap.Conversation, gap.After)
+	}
+	brief, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	channels, err := s.memberships(brief)
 	if err != nil && ctx.Err() == nil {
 		s.log.Warn("the channels of the bot cannot be listed", "error", err)
 	}
@@ -80,9 +89,8 @@ func (s *Slack) catchUp(ctx context.Context, gaps []channel.Gap, since string) {
 			unknown = append(unknown, channel.Gap{Conversation: name, After: since})
 		}
 	}
-	first := min(len(gaps), atOnce)
-	for i, gap := range slices.Concat(gaps[:first], unknown, gaps[first:]) {
-		if i >= atOnce && sleep(ctx, s.times.pages) != nil {
+	for i, gap := range slices.Concat(unknown, gaps[first:]) {
+		if first+i >= atOnce && sleep(ctx, s.times.pages) != nil {
 			return
 		}
 		s.wake(ctx, gap.Conversation, gap.After)

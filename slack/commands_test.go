@@ -252,3 +252,25 @@ func TestOthersMayNotRunWhatIsRestricted(t *testing.T) {
 		t.Errorf("alone with the bot: %q", got)
 	}
 }
+
+func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
+	t.Parallel()
+	for claim, fault := range failures {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, quick(), answerN)
+			general, ann := r.place()
+			root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
+			r.begin()
+			fault.Method = "chat.postMessage"
+			r.w.Fail(fault)
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/remember the door is green"})
+			r.eventually("it is answered", func() bool { return len(r.own(general)) > 0 })
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/remember the roof is red"})
+			r.eventually("so is the next", func() bool {
+				own := r.own(general)
+				return len(own) > 1 && strings.Contains(own[len(own)-1].Text, "keep that in mind")
+			})
+			r.eventually("the lane is empty", func() bool { return len(r.own(general)) == 2 })
+		})
+	}
+}

@@ -292,3 +292,16 @@ func TestTheFirstConnectionIsTold(t *testing.T) {
 		t.Errorf("it is told %d times\n%s", n, r.logs)
 	}
 }
+
+func TestMissedMessagesDoNotWaitForTheListOfChannels(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, unhelpful(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1)
+	r.end()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
+	r.w.Fail(slacktest.Fault{Method: "users.conversations", RetryAfter: time.Hour, Times: -1})
+	r.begin()
+	r.awaitAnswers(general, 2)
+}
