@@ -19,7 +19,7 @@ import (
 type mark struct {
 	reply   string // empty: the reply is still being written
 	part    int
-	sub     int    // of a piece that takes several messages
+	sub, of int    // of a piece that takes several messages: which one, and how many
 	answers string // the ts of the last message that is answered
 }
 
@@ -29,8 +29,8 @@ func (m mark) metadata() slackgo.SlackMetadata {
 	payload := map[string]any{"answers": m.answers}
 	if m.reply != "" {
 		payload["reply"], payload["part"] = m.reply, m.part
-		if m.sub > 0 {
-			payload["sub"] = m.sub
+		if m.of > 1 {
+			payload["sub"], payload["of"] = m.sub, m.of
 		}
 	}
 	return slackgo.SlackMetadata{EventType: replyType, EventPayload: payload}
@@ -44,7 +44,7 @@ func markOf(m slackgo.Message) (found mark, ok bool) {
 	payload := m.Metadata.EventPayload
 	found.reply, _ = payload["reply"].(string)
 	found.answers, _ = payload["answers"].(string)
-	found.part, found.sub = number(payload["part"]), number(payload["sub"])
+	found.part, found.sub, found.of = number(payload["part"]), number(payload["sub"]), number(payload["of"])
 	return found, true
 }
 

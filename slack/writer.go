@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -180,28 +181,50 @@ func (w *writer) refused(ctx context.Context, err error) error {
 // deliver sends a piece: the first one takes the place of what was shown, and none is
 // posted if it was before.
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, err error) {
-	texts := []string{piece.Text}
-	if w.s.plain.Load() {
-		texts = split(piece.Text, maxPlain, plainCost)
-	}
 	var own []slackgo.Message
 	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.early() {
 		if own, err = w.left(ctx, unsure); err != nil {
 			return "", err
 		}
 	}
+	whole, cut := []string{piece.Text}, split(piece.Text, maxPlain, plainCost)
+	if w.s.plain.Load() || wasCut(own, piece) {
+		return w.putAll(ctx, cut, piece, own)
+	}
+	if id, err = w.putAll(ctx, whole, piece, own); tooLong(err) {
+		return w.putAll(ctx, cut, piece, own)
+	}
+	return id, err
+}
+
+// tooLong tells whether a text took more than Slack had room for: it counts what it
+// makes of a text, too.
+func tooLong(err error) bool {
+	code := codeOf(err)
+	return code == "msg_too_long" || code == "msg_blocks_too_long"
+}
+
+// wasCut tells whether a piece was sent in several messages, as far as it was.
+func wasCut(own []slackgo.Message, piece channel.Piece) bool {
+	return slices.ContainsFunc(own, func(o slackgo.Message) bool {
+		was, _ := markOf(o)
+		return was.reply == piece.Reply && was.part == piece.Part && was.of > 1
+	})
+}
+
+// putAll says the messages of a piece, and returns the ts of the first.
+func (w *writer) putAll(ctx context.Context, texts []string, piece channel.Piece, own []slackgo.Message) (id string, err error) {
+	done := make([]string, len(texts))
 	for sub, text := range texts {
-		m := mark{reply: piece.Reply, part: piece.Part, sub: sub, answers: w.answers}
-		ts, err := w.put(ctx, text, m, own)
-		if err != nil {
+		m := mark{reply: piece.Reply, part: piece.Part, sub: sub, of: len(texts), answers: w.answers}
+		if done[sub], err = w.put(ctx, text, m, own); err != nil {
 			return "", err
 		}
-		w.s.finished.set(w.place.Channel+"/"+ts, "")
-		if sub == 0 {
-			id = ts
-		}
 	}
-	return id, nil
+	for _, ts := range done {
+		w.s.finished.set(w.place.Channel+"/"+ts, "")
+	}
+	return done[0], nil
 }
 
 // left finds what the bot said since the answered message. Where the history is closed
@@ -280,8 +303,8 @@ func (w *writer) unsay(ctx context.Context) {
 // gone tells whether a message cannot be edited, so that another is needed.
 func gone(err error) bool {
 	switch codeOf(err) {
-	case "message_not_found", "cant_update_message", "edit_window_closed", "msg_too_long", "unknown_method":
+	case "message_not_found", "cant_update_message", "edit_window_closed", "unknown_method":
 		return true
 	}
-	return errors.Is(err, errStuck)
+	return tooLong(err) || errors.Is(err, errStuck)
 }
