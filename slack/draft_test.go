@@ -65,6 +65,7 @@ func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 		r.eventually("the limit is met", func() bool { return len(r.w.Calls(method)) == 1 })
 		w.Show("One two three ")
 		r.shows(q.channel, "One two three") // the newest, and not the one in between
+		r.eventually("the call is noted", func() bool { return len(r.w.Calls(method)) > 1 })
 		calls := r.w.Calls(method)
 		if len(calls) != 2 || calls[1].At.Sub(calls[0].At) < time.Second {
 			t.Errorf("%d calls, the second after %v", len(calls), calls[1].At.Sub(calls[0].At))

@@ -23,7 +23,7 @@ func (s *Slack) takeEvent(ctx context.Context, payload json.RawMessage, ack func
 		return
 	}
 	if id == "" { // a compatible server may leave it out
-		id = m.Type + "/" + m.SubType + "/" + m.Channel + "/" + m.Timestamp
+		id = string(payload)
 	}
 	if !s.waiting.first(id, ack) {
 		return
@@ -171,10 +171,11 @@ func (s *Slack) changed(ctx context.Context, m slackgo.Message) error {
 	if !heard {
 		return nil
 	}
-	if now.Edited != nil {
-		in.Time = timeOf(now.Edited.Timestamp)
-	} else {
-		in.Time = timeOf(m.Timestamp)
+	in.Time = timeOf(m.Timestamp)
+	if now.Edited != nil { // in whole seconds, in which somebody may edit twice
+		if told := timeOf(now.Edited.Timestamp); m.Timestamp == "" || told.After(in.Time) {
+			in.Time = told
+		}
 	}
 	// An edit is not asked for again, so the names are looked up here; nearly all are
 	// known from the message as it was.

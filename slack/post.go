@@ -152,6 +152,21 @@ func (s *Slack) bears(m slackgo.Message, wanted mark, text string) bool {
 	return !other && m.Metadata.EventType == "" && slices.Contains([]string{text, quiet(text), escaped(text)}, m.Text)
 }
 
+// tooLong tells whether a text took more than Slack had room for: it counts what it
+// makes of a text, too.
+func tooLong(err error) bool {
+	code := codeOf(err)
+	return code == "msg_too_long" || code == "msg_blocks_too_long"
+}
+
+// wasCut tells whether a piece was sent in several messages, as far as it was.
+func wasCut(own []slackgo.Message, piece channel.Piece) bool {
+	return slices.ContainsFunc(own, func(o slackgo.Message) bool {
+		was, _ := markOf(o)
+		return was.reply == piece.Reply && was.part == piece.Part && was.of > 1
+	})
+}
+
 // sent finds messages of the bot that were posted after the one it answers, oldest
 // first.
 func (s *Slack) sent(ctx context.Context, place channel.Place, answers string) ([]slackgo.Message, error) {

@@ -244,3 +244,17 @@ func TestSocketModeSwitchedOffAndOn(t *testing.T) {
 	r.eventually("they are told when it works", func() bool { return strings.Contains(r.logs.String(), "slack is connected again") })
 	r.ask(general, ann, 1)
 }
+
+func TestTheFirstConnectionIsTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1)
+	r.w.Sockets()[0].Cut()
+	r.eventually("it is connected again", func() bool { return len(r.w.Calls("apps.connections.open")) == 3 && len(r.w.Sockets()) == 1 })
+	r.ask(general, ann, 2)
+	if n := strings.Count(r.logs.String(), `level=INFO msg="connected to Slack" door=slack as=app`); n != 1 {
+		t.Errorf("it is told %d times\n%s", n, r.logs)
+	}
+}

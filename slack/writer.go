@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -195,21 +194,6 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 		return w.putAll(ctx, cut, piece, own)
 	}
 	return id, err
-}
-
-// tooLong tells whether a text took more than Slack had room for: it counts what it
-// makes of a text, too.
-func tooLong(err error) bool {
-	code := codeOf(err)
-	return code == "msg_too_long" || code == "msg_blocks_too_long"
-}
-
-// wasCut tells whether a piece was sent in several messages, as far as it was.
-func wasCut(own []slackgo.Message, piece channel.Piece) bool {
-	return slices.ContainsFunc(own, func(o slackgo.Message) bool {
-		was, _ := markOf(o)
-		return was.reply == piece.Reply && was.part == piece.Part && was.of > 1
-	})
 }
 
 // putAll says the messages of a piece, and returns the ts of the first.
