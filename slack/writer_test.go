@@ -67,8 +67,13 @@ func (r *rig) own(channelID string) []slacktest.Message {
 	return own
 }
 
-// idle is a rig whose model is never asked.
-func idle(t testing.TB) *rig { return newRig(t, quick(), nil) }
+// idle is a rig whose model is never asked. What was said before the bot came is
+// repeated until it has, on a busy machine too.
+func idle(t testing.TB) *rig {
+	o := quick()
+	o.Redeliver = append(o.Redeliver, 500*time.Millisecond, time.Second, 3*time.Second)
+	return newRig(t, o, nil)
+}
 
 // both runs a test of a reply in a channel, which is edited, and of one in a thread,
 // which is streamed.
