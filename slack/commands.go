@@ -48,7 +48,7 @@ func (s *Slack) takeCommand(ctx context.Context, payload json.RawMessage) {
 		s.log.Debug("a command cannot be read", "error", err)
 		return
 	}
-	if _, again := s.asked.first("command/"+orElse(p.Trigger, p.URL), ""); again && p.Trigger+p.URL != "" {
+	if _, again := s.asked.first("command/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
 		return
 	}
 	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
@@ -124,7 +124,7 @@ func (s *Slack) takePress(ctx context.Context, payload json.RawMessage) {
 	if !strings.HasPrefix(action.ActionID, pageAction) || json.Unmarshal([]byte(action.Value), &value) != nil {
 		return
 	}
-	if _, again := s.asked.first("press/"+orElse(p.Trigger, p.URL), ""); again && p.Trigger+p.URL != "" {
+	if _, again := s.asked.first("press/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)

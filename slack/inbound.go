@@ -42,7 +42,8 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		s.authors.set(channelID+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
 	}
 	text := withQuotes(m.Msg)
-	in.Addressed = s.mentioned(text) || place.Direct() || s.repliesToBot(place, m.Msg)
+	// What is passed on addresses nobody.
+	in.Addressed = s.mentioned(m.Text) || place.Direct() || s.repliesToBot(place, m.Msg)
 	var names, author bool // are they all known?
 	in.Text, names = s.plainWords(s.withoutMention(text))
 	in.Author, author = s.authorName(m.Msg)

@@ -4,6 +4,7 @@ package slack
 
 import (
 	"testing"
+	"time"
 
 	"cairn/slack/slacktest"
 )
@@ -23,6 +24,15 @@ func TestAnswersWhoAddressesIt(t *testing.T) {
 	t.Run("what is said to others is context", func(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: "just talking"})
 		r.stored(conversation(general), "user: hello", "assistant: answer 1", "user: just talking")
+		r.answered(general, "answer 1")
+	})
+	t.Run("nor is it addressed by what somebody passes on", func(t *testing.T) {
+		r.w.Emit(map[string]any{
+			"type": "message", "channel": general, "user": bob, "ts": tsOf(time.Now()), "text": "",
+			"attachments": []any{map[string]any{"is_share": true, "from_url": "https://slack.test/1", "author_name": "ann", "text": mention + "hello"}},
+		})
+		r.stored(conversation(general), "user: hello", "assistant: answer 1", "user: just talking", "user: ann: @app hello")
+		r.settled(conversation(general))
 		r.answered(general, "answer 1")
 	})
 	t.Run("a direct message needs no mention", func(t *testing.T) {
