@@ -33,9 +33,10 @@ func (a Access) manages(who Person) bool {
 }
 
 // owns tells whether somebody may do everything; where nobody is named, the people
-// whom the platform trusts with the place may.
-func (a Access) owns(who Person) bool {
-	return slices.Contains(a.Owners, who.ID) || len(a.Owners) == 0 && who.Manager
+// whom the platform trusts with the place may, but not in a direct message: there
+// everybody is trusted.
+func (a Access) owns(who Person, p Place) bool {
+	return slices.Contains(a.Owners, who.ID) || len(a.Owners) == 0 && who.Manager && !p.Direct()
 }
 
 func (h *Hub) access(p Place) Access { return h.o.Rules.Access[p.Door] }
@@ -55,7 +56,7 @@ func (h *Hub) admit(c *conversation, m *Inbound) {
 		m.Addressed, m.Thread = false, false
 	case m.Bot:
 		m.Thread = false
-		if m.Addressed && !c.mayAnswerBot() {
+		if m.Addressed && !c.mayAnswerBot(m.ID) {
 			m.Addressed = false
 		}
 	case respond == RespondAll && !m.Addressed:
@@ -67,17 +68,24 @@ func (h *Hub) admit(c *conversation, m *Inbound) {
 }
 
 // mayAnswerBot counts the turns that other programs cause.
-func (c *conversation) mayAnswerBot() bool {
+// A message that a platform sends again counts once.
+func (c *conversation) mayAnswerBot(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.botTurns++
-	return c.botTurns <= maxBotTurns
+	switch {
+	case slices.Contains(c.botTurns, id):
+		return true
+	case len(c.botTurns) == maxBotTurns:
+		return false
+	}
+	c.botTurns = append(c.botTurns, id)
+	return true
 }
 
 func (c *conversation) personSpoke() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.botTurns = 0
+	c.botTurns = nil
 }
 
 // refuse turns somebody away. In a direct message they are told why, once: there
@@ -138,19 +146,21 @@ func (o *once) first(key string) bool {
 type limiter struct {
 	mu    sync.Mutex // guards turns and swept
 	turns map[string][]time.Time
+	told  map[string]time.Time // when somebody was told last
 	swept time.Time
 }
 
 // take notes a turn of those who asked and tells whether one of them has a turn
-// left. told is true if somebody is to be told that there is none: once a minute.
-func (l *limiter) take(limit int, who []string, now time.Time) (ok, told bool) {
+// left. told is true if somebody is to be told that there is none: once a minute,
+// if they asked.
+func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, told bool) {
 	if limit <= 0 || len(who) == 0 {
 		return true, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.turns == nil {
-		l.turns = make(map[string][]time.Time)
+		l.turns, l.told = make(map[string][]time.Time), make(map[string]time.Time)
 	}
 	l.sweepLocked(now)
 	for _, id := range who {
@@ -160,11 +170,11 @@ func (l *limiter) take(limit int, who []string, now time.Time) (ok, told bool) {
 		}
 	}
 	for _, id := range who {
-		switch n := len(l.turns[id]); {
-		case n < limit:
+		switch {
+		case len(l.turns[id]) < limit:
 			l.turns[id] = append(l.turns[id], now)
-		case n == limit && !ok: // one more, which marks that they were told
-			l.turns[id] = append(l.turns[id], now)
+		case !ok && asked && now.Sub(l.told[id]) >= time.Minute:
+			l.told[id] = now
 			told = true
 		}
 	}
@@ -180,6 +190,7 @@ func (l *limiter) sweepLocked(now time.Time) {
 	for id, turns := range l.turns {
 		if now.Sub(turns[len(turns)-1]) >= time.Minute {
 			delete(l.turns, id)
+			delete(l.told, id)
 		}
 	}
 }

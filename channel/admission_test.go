@@ -392,11 +392,11 @@ func TestSuggestions(t *testing.T) {
 	for i := range 30 {
 		r.run(fmt.Sprintf("/remember the garden has %d beds", i+100))
 	}
-	all, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1"}, "forget", "")
+	all, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "forget", "")
 	if err != nil || len(all) != 25 {
 		t.Fatalf("%d, %v", len(all), err)
 	}
-	some, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1"}, "forget", "12")
+	some, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "forget", "12")
 	if err != nil || len(some) != 1 || some[0].Value != "12" || !strings.Contains(some[0].Label, "111 beds") {
 		t.Errorf("%+v, %v", some, err)
 	}

@@ -37,3 +37,32 @@ func (c *conversation) apply(ctx context.Context) error {
 	}
 	return nil
 }
+
+// reading begins or ends a time in which what people edit or delete may be missing
+// from what the door is reading; it returns what they did since it was called last.
+func (c *conversation) reading(on bool) (late []func(context.Context) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reads = on
+	late, c.late = c.late, nil
+	return late
+}
+
+// meanwhile has an edit or deletion made once more if the door is reading history:
+// what it read may be the message as it was.
+func (c *conversation) meanwhile(again func(context.Context) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reads {
+		c.late = append(c.late, again)
+	}
+}
+
+// reread makes them once more.
+func (c *conversation) reread(ctx context.Context) error {
+	var errs []error
+	for _, again := range c.reading(false) {
+		errs = append(errs, again(ctx))
+	}
+	return errors.Join(errs...)
+}

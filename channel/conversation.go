@@ -30,10 +30,13 @@ type conversation struct {
 	engine  *compactor.Compactor
 	tools   []llm.Tool
 	window  window
-	noTools bool // the model's server refuses tools
-	blind   bool // the model takes no pictures
+	noTools bool           // the model's server refuses tools
+	blind   bool           // the model takes no pictures
+	unfit   map[int64]bool // pictures it refused, by file
 
 	toldUnwritten bool      // people know that an answer cannot be written
+	toldFailed    bool      // people know that the last turn failed
+	toldGap       bool      // the log knows that a gap cannot be read
 	hasReadBack   bool      // what was said before the bot came has been read
 	gapRest       time.Time // until then a gap that cannot be read is left alone
 
@@ -48,9 +51,11 @@ type conversation struct {
 	turn    int64                  // the running turn, as the tools see it; 0: none
 	stop    context.CancelCauseFunc
 
-	changes  []int64     // messages that were edited or deleted, which the history does not know yet
-	botTurns int         // that other programs caused since a person spoke
-	retryGap *time.Timer // nil: no gap waits to be read again
+	reads    bool                          // the door reads history
+	late     []func(context.Context) error // edits and deletions since
+	changes  []int64                       // messages that were edited or deleted, which the history does not know yet
+	botTurns []string                      // messages of other programs that were answered since a person spoke
+	retryGap *time.Timer                   // nil: no gap waits to be read again
 }
 
 func newConversation(h *Hub, name string, door Door, records *memory.Conversation) *conversation {
@@ -126,10 +131,10 @@ func (c *conversation) work(ctx context.Context) error {
 			return err
 		}
 	}
+	c.sender.start(ctx)
 	if err := c.resume(ctx); err != nil {
 		return err
 	}
-	c.sender.start(ctx)
 	for ctx.Err() == nil {
 		more, err := c.step(ctx)
 		if err != nil || !more {
@@ -197,7 +202,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		c.engine.Check(ctx)
 		return true, nil
 	}
-	if ok, told := c.hub.turns.take(c.hub.o.Rules.TurnsPerMinute, authors, time.Now()); !ok {
+	if ok, told := c.hub.turns.take(c.hub.o.Rules.TurnsPerMinute, authors, !turn.Optional, time.Now()); !ok {
 		return true, c.putOff(ctx, turn, told)
 	}
 	return true, c.answer(ctx, turn)

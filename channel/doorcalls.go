@@ -27,12 +27,19 @@ func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
 		return err
 	}
 	defer h.release(c)
+	c.meanwhile(func(ctx context.Context) error { return c.edit(ctx, m) })
+	return c.edit(ctx, m)
+}
+
+func (c *conversation) edit(ctx context.Context, m Inbound) error {
 	seq, changed, err := c.records.Edit(ctx, m)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if changed && seq > 0 {
+	case changed && seq > 0:
 		c.change(seq)
+	case changed:
+		c.wake() // it may be incomplete now
 	}
 	return nil
 }
@@ -44,6 +51,11 @@ func (h *Hub) Delete(ctx context.Context, name string, ids ...string) error {
 		return err
 	}
 	defer h.release(c)
+	c.meanwhile(func(ctx context.Context) error { return c.delete(ctx, ids) })
+	return c.delete(ctx, ids)
+}
+
+func (c *conversation) delete(ctx context.Context, ids []string) error {
 	seqs, err := c.records.Delete(ctx, ids)
 	if err != nil {
 		return err
@@ -115,11 +127,13 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 // Suggest returns what may be meant by the beginning of a command's argument, for
 // doors that complete while people type; at most 25.
 func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typed string) ([]Choice, error) {
-	if !h.access(ParsePlace(name)).hears(ParsePlace(name), who.ID, false) {
+	place := ParsePlace(name)
+	access := h.access(place)
+	if !access.hears(place, who.ID, false) {
 		return nil, ErrRefused
 	}
 	cmd, _, ok := parseCommand("/" + command)
-	if !ok || cmd.suggest == nil {
+	if !ok || cmd.suggest == nil || h.restricted(cmd) && !access.manages(who) {
 		return nil, nil
 	}
 	records, err := h.o.Store.Find(ctx, name)

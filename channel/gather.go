@@ -3,6 +3,9 @@ package channel
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -33,25 +36,23 @@ func (c *conversation) gather(ctx context.Context) error {
 			return err
 		}
 	}
-	if completer, ok := c.door.(Completer); ok {
-		return c.complete(ctx, completer)
-	}
-	return nil
+	return c.complete(ctx)
 }
 
 // fillGap reads what was said while the bot was away.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
-	after, open, err := c.records.Gap(ctx)
-	if err != nil || !open || time.Now().Before(c.gapRest) {
-		return err
-	}
-	if after == "" { // nothing was ever said here: there is no place to read on from
-		return c.records.CloseGap(ctx, after)
-	}
-	for more := true; more; {
-		var said []Inbound
-		last := after
-		said, last, more, err = c.history(ctx, h, after, "")
+	for {
+		after, open, err := c.records.Gap(ctx) // anew for each page: the bot may have been away once more
+		if err != nil || !open || time.Now().Before(c.gapRest) {
+			return err
+		}
+		if after == "" { // nothing was ever said here: there is no place to read on from
+			return c.records.CloseGap(ctx, after)
+		}
+		said, last, more, err := c.history(ctx, h, after, "")
+		if err == nil && more && (last == "" || last == after) {
+			err = errors.New("the door says that there is more, and not where") // and would say so for ever
+		}
 		switch {
 		case errors.Is(err, ErrGone):
 			c.log.Info("messages missed here cannot be read", "error", err)
@@ -59,33 +60,30 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			c.log.Warn("messages missed while away could not be read yet; it is tried again", "error", err)
-			c.rest()
+			c.rest(err)
 			return nil
 		}
+		c.toldGap = false
 		if last == "" {
 			last = after
 		}
-		var heard []Inbound // said is the door's
-		for _, m := range said {
-			if !c.hub.hears(c.name, m) {
-				continue
-			}
-			if c.hub.admit(c, &m); time.Since(m.Time) > c.hub.o.CatchUp {
-				m.Addressed, m.Thread = false, false // too old to be answered
-			}
-			heard = append(heard, m)
-		}
-		if _, err := c.records.FillGap(ctx, heard, last, !more); err != nil {
+		if _, err := c.records.FillGap(ctx, c.admitted(said), last, !more); err != nil {
 			return err
 		}
-		after = last
+		if err := c.reread(ctx); err != nil {
+			return err
+		}
 	}
-	return nil
 }
 
-// rest puts the gap off for a while.
-func (c *conversation) rest() {
+// rest puts the gap off for a while. The log is told once.
+func (c *conversation) rest(err error) {
+	level := slog.LevelWarn
+	if c.toldGap {
+		level = slog.LevelDebug
+	}
+	c.toldGap = true
+	c.log.Log(c.hub.ctx, level, "messages missed while away could not be read yet; it is tried again", "again in", historyRetry, "error", err)
 	c.gapRest = time.Now().Add(historyRetry)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +97,14 @@ func (c *conversation) rest() {
 	}
 }
 
-func (c *conversation) history(ctx context.Context, h Historian, after, before string) ([]Inbound, string, bool, error) {
+func (c *conversation) history(ctx context.Context, h Historian, after, before string) (said []Inbound, last string, more bool, err error) {
+	c.reading(true)
+	defer func() {
+		if err != nil {
+			c.reading(false)
+		}
+	}()
+	defer survive(&err)
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
 	return h.History(ctx, c.name, after, before, historyPage)
@@ -108,7 +113,7 @@ func (c *conversation) history(ctx context.Context, h Historian, after, before s
 // readBack reads what was said before the bot was first addressed here, so that it
 // knows what people talk about.
 func (c *conversation) readBack(ctx context.Context, h Historian) error {
-	if c.hasReadBack {
+	if c.hasReadBack || c.engine.History().Next() > historyPage { // what was overheard since is more
 		return nil
 	}
 	done, first, err := c.records.ReadBack(ctx)
@@ -124,10 +129,11 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		c.log.Warn("what was said before could not be read", "error", err)
 		return nil // at the next message somebody addresses to the bot
 	}
-	if completer, ok := c.door.(Completer); ok {
-		said = c.completed(ctx, completer, said)
+	past, late := c.unanswered(said)
+	if _, err := c.records.FillGap(ctx, late, "", false); err != nil {
+		return err
 	}
-	added, err := c.records.Backfill(ctx, c.fitting(said))
+	added, err := c.records.Backfill(ctx, c.fitting(c.completed(ctx, past)))
 	if err != nil {
 		return err
 	}
@@ -137,7 +143,32 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		c.engine.History().Stored()
 		c.engine.Check(ctx)
 	}
-	return nil
+	return c.reread(ctx)
+}
+
+// unanswered parts what was said before at the first message that somebody may
+// still wait to have answered: an event may come late, and after others.
+func (c *conversation) unanswered(said []Inbound) (past, late []Inbound) {
+	for i, m := range said {
+		if m.Addressed && !m.Bot && time.Since(m.Time) <= c.hub.o.CatchUp {
+			return said[:i], c.admitted(said[i:])
+		}
+	}
+	return said, nil
+}
+
+// admitted are the messages of the past that are heard, each with what becomes of it.
+func (c *conversation) admitted(said []Inbound) (heard []Inbound) {
+	for _, m := range said {
+		if m.ID == "" || !c.hub.hears(c.name, m) {
+			continue
+		}
+		if c.hub.admit(c, &m); time.Since(m.Time) > c.hub.o.CatchUp {
+			m.Addressed, m.Thread = false, false // too old to be answered
+		}
+		heard = append(heard, m)
+	}
+	return heard
 }
 
 // fitting returns the newest messages that fit a burst, without those that are not
@@ -147,7 +178,7 @@ func (c *conversation) fitting(said []Inbound) []Inbound {
 	var fit []Inbound
 	for i := len(said) - 1; i >= 0; i-- {
 		m := said[i]
-		if !c.hub.hears(c.name, m) {
+		if m.ID == "" || !c.hub.hears(c.name, m) {
 			continue
 		}
 		budget -= compactor.TokensOf(compactor.Message{Role: "user", Author: m.Author, Text: m.Text, Attachments: m.Attachments, Quote: m.Quote, Time: m.Time})
@@ -164,13 +195,13 @@ func (c *conversation) fitting(said []Inbound) []Inbound {
 }
 
 // complete has the door fill in what the waiting messages lack.
-func (c *conversation) complete(ctx context.Context, completer Completer) error {
+func (c *conversation) complete(ctx context.Context) error {
 	for {
 		waiting, err := c.records.Incomplete(ctx)
 		if err != nil || len(waiting) == 0 {
 			return err
 		}
-		for i, m := range c.completed(ctx, completer, waiting) {
+		for i, m := range c.completed(ctx, waiting) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -182,7 +213,7 @@ func (c *conversation) complete(ctx context.Context, completer Completer) error 
 }
 
 // completed asks the door about each message, several at once.
-func (c *conversation) completed(ctx context.Context, completer Completer, messages []Inbound) []Inbound {
+func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbound {
 	done := make([]Inbound, len(messages))
 	slots := make(chan struct{}, completeAtOnce)
 	var all sync.WaitGroup
@@ -193,7 +224,7 @@ func (c *conversation) completed(ctx context.Context, completer Completer, messa
 		}
 		slots <- struct{}{}
 		all.Go(func() {
-			done[i] = c.completeOne(ctx, completer, m)
+			done[i] = c.completeOne(ctx, m)
 			<-slots
 		})
 	}
@@ -201,7 +232,7 @@ func (c *conversation) completed(ctx context.Context, completer Completer, messa
 	return done
 }
 
-func (c *conversation) completeOne(ctx context.Context, completer Completer, m Inbound) Inbound {
+func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
 	var err error
 	for attempt := range completeAttempts {
 		if attempt > 0 {
@@ -213,9 +244,9 @@ func (c *conversation) completeOne(ctx context.Context, completer Completer, m I
 		}
 		limited, cancel := context.WithTimeout(ctx, completeTimeout)
 		var full Inbound
-		full, err = completer.Complete(limited, c.name, m)
+		full, err = c.ask(limited, m)
 		cancel()
-		if err == nil || attempt == completeAttempts-1 && full.ID == m.ID {
+		if full.ID == m.ID && (err == nil || attempt == completeAttempts-1) {
 			m = full
 		}
 		if err == nil {
@@ -227,4 +258,20 @@ func (c *conversation) completeOne(ctx context.Context, completer Completer, m I
 	}
 	m.Incomplete = false
 	return c.blindfolded(m)
+}
+
+func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err error) {
+	completer, ok := c.door.(Completer)
+	if !ok {
+		return m, nil // as it is: nobody knows more
+	}
+	defer survive(&err)
+	return completer.Complete(ctx, c.name, m)
+}
+
+// survive makes an error of a panic of the door.
+func survive(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("the door broke: %v\n%s", p, debug.Stack())
+	}
 }

@@ -77,7 +77,7 @@ func (c *conversation) scope(who Person, where string) (string, error) {
 	case "":
 		return c.name, nil
 	case "everywhere":
-		if !c.hub.access(ParsePlace(c.name)).owns(who) {
+		if place := ParsePlace(c.name); !c.hub.access(place).owns(who, place) {
 			return "", errPeople("Only my owners, as the settings name them, may do that everywhere.")
 		}
 		return everywhere, nil

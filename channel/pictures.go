@@ -1,22 +1,24 @@
 package channel
 
 import (
+	"maps"
 	"slices"
 
 	"cairn/llm"
 )
 
-// illustrated loads the pictures that a request shows, and tells how many. What
+// illustrated loads the pictures that a request shows, and tells which. What
 // cannot be loaded, or would be refused, stays described in words.
-func (c *conversation) illustrated(messages []llm.Message) (shown int) {
+func (c *conversation) illustrated(messages []llm.Message) (shown map[int64]bool) {
+	shown = make(map[int64]bool)
 	for i, m := range messages {
 		if len(m.Images) == 0 {
 			continue
 		}
 		images := m.Images[:0:0]
 		for _, image := range m.Images {
-			if c.blind {
-				break
+			if c.blind || c.unfit[image.File] {
+				continue
 			}
 			kind, data, err := c.records.File(c.hub.ctx, image.File)
 			if err != nil {
@@ -25,11 +27,26 @@ func (c *conversation) illustrated(messages []llm.Message) (shown int) {
 			}
 			image.Type, image.Data = kind, data
 			images = append(images, image)
+			shown[image.File] = true
 		}
 		messages[i].Images = images
-		shown += len(images)
 	}
 	return shown
+}
+
+// refused has pictures described from now on: all of them, if the model takes none,
+// or those it was shown, if it could not take these.
+func (c *conversation) refused(shown map[int64]bool, err error) {
+	if llm.TakesNoImages(err) {
+		c.log.Info("the model takes no pictures; they are described to it", "model", c.agent.Model.Name())
+		c.blind = true
+		return
+	}
+	c.log.Info("the model refuses these pictures; they are described to it", "model", c.agent.Model.Name(), "error", err)
+	if c.unfit == nil {
+		c.unfit = make(map[int64]bool)
+	}
+	maps.Copy(c.unfit, shown)
 }
 
 // blindfolded is a message without pictures that nobody will look at.

@@ -14,7 +14,7 @@ const mayBeSilent = "nobody addressed you with this, and you may stay silent: if
 func spoken(text string, writing bool) string {
 	at := strings.LastIndexByte(text, '\n') + 1
 	last := strings.TrimSpace(text[at:])
-	if writing && len(last) > 1 && strings.HasPrefix(noReply, strings.Trim(last, "`*\"")) {
+	if writing && last != "" && strings.HasPrefix(noReply, strings.Trim(last, "`*\"")) {
 		text = text[:at]
 	}
 	if !strings.Contains(text, noReply) {

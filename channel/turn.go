@@ -65,6 +65,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			return c.hub.ctx.Err()
 		}
 		if err == nil {
+			c.toldFailed = false
 			return c.finish(ctx, r, r.answered(history.Next(), resp))
 		}
 		if errors.Is(context.Cause(ctx), errStopped) {
@@ -75,29 +76,40 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			c.log.Warn("a turn failed and is tried once more", "turn", turn.Seq, "error", err)
 			r.writer.Cancel()
 			history.Truncate(r.first)
-			if turn.Attempts, err = c.records.Retry(ctx, turn.Seq); err != nil {
+			if turn.Attempts, err = c.records.Retry(ctx, turn.Seq); errors.Is(err, memory.ErrNotFound) { // deleted meanwhile
+				c.engine.Answered()
+				return nil
+			} else if err != nil {
 				return err
 			}
 			continue
 		}
 		c.log.Warn("a turn failed", "turn", turn.Seq, "error", err)
+		if turn.Optional && c.toldFailed { // nobody asked for an answer, and people know already
+			history.Truncate(r.first)
+			r.writer.Cancel()
+			return c.pass(ctx, turn)
+		}
+		c.toldFailed = true
 		return c.finish(ctx, r, r.failed(err))
 	}
 }
 
 // pass closes a turn without an answer: it is context.
 func (c *conversation) pass(ctx context.Context, turn memory.Turn) error {
-	if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq}); err != nil {
+	err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq})
+	if err != nil && !errors.Is(err, memory.ErrNotFound) { // deleted, which closed it
 		return err
 	}
 	c.engine.Answered()
+	c.engine.Check(c.hub.ctx)
 	return nil
 }
 
 // putOff closes a turn of people who have had their share of this minute, and tells
 // them so, once.
 func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) error {
-	if !tell || turn.Optional {
+	if !tell || turn.Optional || c.paused(ctx) {
 		return c.pass(ctx, turn)
 	}
 	r := &reply{turn: turn, first: c.engine.History().Next(), writer: c.door.Reply(c.name, turn.To)}
@@ -113,11 +125,15 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 			err = fmt.Errorf("the turn broke: %v", p)
 		}
 	}()
-	overflows, pictures := 0, 0
+	overflows := 0
+	var pictures map[int64]bool // that the last request showed
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls,
 		Request: func(_ context.Context, left int) (llm.Request, error) {
 			c.window.look(c.hub.ctx)
+			if err := c.apply(c.hub.ctx); err != nil {
+				return llm.Request{}, err
+			}
 			messages, maxTokens, err := c.engine.Request(c.hub.ctx) // what it writes must not hang on /stop
 			pictures = c.illustrated(messages)
 			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools}
@@ -142,10 +158,9 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 				c.noTools = true
 				return true
 			}
-			if pictures > 0 && llm.RefusesImages(err) {
+			if len(pictures) > 0 && llm.RefusesImages(err) {
 				r.current.Reset()
-				c.log.Info("the model takes no pictures; they are described to it", "model", c.agent.Model.Name())
-				c.blind = true
+				c.refused(pictures, err)
 				return true
 			}
 			if llm.KindOf(err) != llm.KindOverflow || overflows >= 2 {
@@ -255,11 +270,18 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		if try > 0 {
 			time.Sleep(time.Duration(try) * 200 * time.Millisecond)
 		}
-		if err = c.records.Finish(ctx, o); err == nil {
+		if err = c.records.Finish(ctx, o); err == nil || errors.Is(err, memory.ErrNotFound) {
 			break
 		}
 	}
 	history := c.engine.History()
+	if errors.Is(err, memory.ErrNotFound) { // what was asked has been deleted, which closed the turn
+		c.sender.drop(o.Reply)
+		r.writer.Cancel()
+		history.Truncate(r.first)
+		c.engine.Answered()
+		return nil
+	}
 	if err != nil {
 		c.sender.drop(o.Reply)
 		r.writer.Cancel()

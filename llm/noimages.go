@@ -52,6 +52,12 @@ func RefusesImages(err error) bool {
 		takesNoImages(e.Message) || matchesAny(badImagesTexts, withoutQuotations(e.Message)))
 }
 
+// TakesNoImages reports whether such a refusal is of all pictures.
+func TakesNoImages(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && takesNoImages(e.Message)
+}
+
 func takesNoImages(text string) bool { return matchesAny(noImagesTexts, withoutQuotations(text)) }
 
 // quotation is a run of words in quotes, as servers repeat what they were sent; its

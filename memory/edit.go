@@ -35,7 +35,7 @@ func (c *Conversation) Edit(ctx context.Context, m Inbound) (seq int64, changed 
 }
 
 func (c *Conversation) editWaiting(tx *sql.Tx, m Inbound) (edited bool, err error) {
-	was, err := c.waiting(tx, "AND platform_id = ? AND coalesce(edited_at, 0) < ?", m.ID, m.Time.UnixMilli())
+	was, err := c.waiting(tx, "AND platform_id = ? AND coalesce(edited_at, 0) <= ?", m.ID, m.Time.UnixMilli())
 	if err != nil || len(was) == 0 {
 		return false, err
 	}
@@ -56,7 +56,7 @@ func (c *Conversation) editWaiting(tx *sql.Tx, m Inbound) (edited bool, err erro
 
 func (c *Conversation) editTakenUp(tx *sql.Tx, m Inbound) (seq int64, edited bool, err error) {
 	err = tx.QueryRow(`SELECT seq FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user'
-		AND deleted_at IS NULL AND coalesce(edited_at, 0) < ?`, c.id, m.ID, m.Time.UnixMilli()).Scan(&seq)
+		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?`, c.id, m.ID, m.Time.UnixMilli()).Scan(&seq)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}

@@ -105,6 +105,9 @@ func (c *Conversation) Complete(ctx context.Context, was, m Inbound) error {
 			if err != nil || len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
 				return err
 			}
+			if now[0].Quote != was.Quote {
+				m.Quote = now[0].Quote // what it quoted was deleted meanwhile
+			}
 			attachments, err := c.keepFiles(tx, was.ID, m.Attachments)
 			if err != nil {
 				return err

@@ -75,9 +75,10 @@ func (c *Conversation) Gap(ctx context.Context) (after string, open bool, err er
 	return after, open, nil
 }
 
-// SetGap opens a gap after a message, if none is open that begins at one.
+// SetGap opens a gap after a message, unless one is open that begins at it or
+// before: Discord and Slack let ids grow.
 func (c *Conversation) SetGap(ctx context.Context, after string) error {
-	return c.set(ctx, "open a gap", "UPDATE conversations SET gap = ? WHERE id = ? AND coalesce(gap, '') = ''", after, c.id)
+	return c.set(ctx, "open a gap", "UPDATE conversations SET gap = ?1 WHERE id = ?2 AND (coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap))", after, c.id)
 }
 
 // CloseGap notes that nothing was missed after a message, or that it cannot be
@@ -100,7 +101,7 @@ func (c *Conversation) set(ctx context.Context, tried, query string, args ...any
 
 // FillGap delivers a page of what was missed, and puts the inbox into the order in
 // which it was said: what was delivered since may stand before it. last is the
-// platform id from which to read on; with done the gap is closed, unless the bot
+// platform id from which to read on, and empty if the gap stays as it is; with done the gap is closed, unless the bot
 // was away once more meanwhile: then it is still to be read from last on. It
 // returns how many messages were new. A crash between two pages costs nothing.
 func (c *Conversation) FillGap(ctx context.Context, said []Inbound, last string, done bool) (fresh int, err error) {
@@ -125,7 +126,7 @@ func (c *Conversation) FillGap(ctx context.Context, said []Inbound, last string,
 			}
 		}
 		_, err := tx.Exec(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
-			WHERE id = ?3 AND gap IS NOT NULL`, done, last, c.id)
+			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, c.id)
 		return err
 	})
 	if err != nil {

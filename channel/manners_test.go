@@ -1,0 +1,199 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+func TestTheLimitIsSilentWhilePaused(t *testing.T) {
+	r := newRig(t, echo).with(channel.Rules{TurnsPerMinute: 1})
+	r.run("/pause")
+	r.say("one", true)
+	r.say("two", true)
+	r.idle()
+	r.say("three", true)
+	r.idle()
+	if sent := r.door.texts(); len(sent) != 0 {
+		t.Errorf("said while paused: %q", sent)
+	}
+}
+
+func TestTheNoticeOfALimitIsNotATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo).with(channel.Rules{TurnsPerMinute: 1})
+		for range 7 { // one every fifty seconds: every second one is within the limit
+			r.say("hello", true)
+			r.idle()
+			time.Sleep(50 * time.Second)
+		}
+		answers := 0
+		for _, text := range r.door.texts() {
+			if strings.HasPrefix(text, "answer") {
+				answers++
+			}
+		}
+		if answers < 3 {
+			t.Errorf("%d answers in six minutes, at one a minute: %q", answers, r.door.texts())
+		}
+		r.stop()
+	})
+}
+
+func TestWhoIsAddressedIsToldOfTheLimit(t *testing.T) {
+	rules := responds(channel.RespondAll)
+	rules.TurnsPerMinute = 1
+	r := newRig(t, echo).with(rules)
+	r.say("talk", false)
+	r.idle()
+	r.say("more talk", false) // over the limit, nobody asked
+	r.idle()
+	r.say("bot, help me", true)
+	r.idle()
+	if sent := r.door.texts(); len(sent) != 2 {
+		t.Errorf("an addressed message got neither answer nor notice: %q", sent)
+	}
+}
+
+func TestSuggestionsOfARestrictedCommand(t *testing.T) {
+	r := newRig(t, echo).with(channel.Rules{Restricted: []string{"memories", "forget"}})
+	r.run("/remember the door code is 4711")
+	some, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "stranger"}, "forget", "")
+	if len(some) > 0 {
+		t.Errorf("%+v, %v", some, err)
+	}
+}
+
+func TestNobodyOwnsEverythingByADirectMessage(t *testing.T) {
+	r := newRig(t, echo)
+	// A door calls everybody a manager of their own direct messages.
+	answer, _, err := r.hub.Run(t.Context(), "test:@me/7", channel.Person{ID: "stranger", Manager: true}, "/pause everywhere")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.say("hello", true)
+	r.idle()
+	if len(r.door.texts()) == 0 {
+		t.Errorf("a stranger silenced the bot everywhere: %s", answer)
+	}
+}
+
+func TestABotsRepeatedMessageCountsOnce(t *testing.T) {
+	r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
+	m := channel.Inbound{ID: "1", AuthorID: "b1", Author: "Bot", Text: "hello", Time: time.Now(), Addressed: true, Bot: true}
+	for range 4 { // Slack sends it again
+		r.hand(m)
+	}
+	r.idle()
+	m.ID = "2"
+	r.hand(m)
+	r.idle()
+	if n := len(r.door.texts()); n != 2 {
+		t.Errorf("%d answers to two messages", n)
+	}
+}
+
+func TestNothingOfNoReplyIsShown(t *testing.T) {
+	r := newRig(t, nil).with(responds(channel.RespondAll))
+	r.agent.Model = letters{r.model}
+	r.stop()
+	r.start()
+	r.say("talk", false)
+	r.idle()
+	if len(r.door.shown) != 0 {
+		t.Errorf("people saw %q", r.door.shown)
+	}
+}
+
+// letters answers NO_REPLY letter by letter.
+type letters struct{ *llmtest.Model }
+
+func (letters) Generate(_ context.Context, _ llm.Request, show func(string)) (llm.Response, error) {
+	for _, letter := range "NO_REPLY" {
+		show(string(letter))
+	}
+	return llmtest.Say("NO_REPLY"), nil
+}
+
+func TestNobodyIsToldAgainAndAgainWhatNobodyAskedFor(t *testing.T) {
+	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "no"}
+	}).with(responds(channel.RespondAll))
+	r.say("talk among people", false)
+	r.idle()
+	r.say("more talk", false)
+	r.idle()
+	if n := len(r.door.texts()); n != 1 {
+		t.Errorf("nobody asked, and is told %d times: %q", n, r.door.texts())
+	}
+}
+
+var _ = compactor.DefaultPolicy
+
+func TestADraftWaitsForRepliesOfAnEarlierProcess(t *testing.T) {
+	var block atomic.Bool
+	began := make(chan struct{}, 4)
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if block.Load() {
+			began <- struct{}{}
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		}
+		return llmtest.Say(fmt.Sprintf("answer %d in words", n)), nil
+	})
+	r.door.slow = time.Hour // nothing gets out
+	r.say("one", true)
+	r.door.until(t, "the first turn", func() bool { return r.door.taken() == 1 })
+	r.settles(200 * time.Millisecond)
+	block.Store(true)
+	r.say("two", true)
+	<-began
+	r.stop()
+	block.Store(false)
+	r.door.note(func() { r.door.shown, r.door.slow = nil, 0 })
+	order := make(chan string, 100)
+	r.opts.Doors = []channel.Door{&watcher{r.door, order}}
+	r.start()
+	if err := r.hub.Recover(t.Context(), func(string) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	r.idle()
+	close(order)
+	var got []string
+	for s := range order {
+		got = append(got, s)
+	}
+	if !strings.HasPrefix(got[0], "sent answer 1") {
+		t.Errorf("people saw: %q", got)
+	}
+}
+
+type watcher struct {
+	*door
+	order chan string
+}
+
+func (w *watcher) Reply(c string, to []string) channel.Writer {
+	return &watched{w.door.Reply(c, to), w.order}
+}
+
+type watched struct {
+	channel.Writer
+	order chan string
+}
+
+func (w *watched) Show(text string) { w.order <- "shown " + text }
+
+func (w *watched) Send(ctx context.Context, p channel.Piece) (string, error) {
+	w.order <- "sent " + p.Text
+	return w.Writer.Send(ctx, p)
+}

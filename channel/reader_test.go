@@ -1,0 +1,328 @@
+package channel_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// reader is a door whose history is a function.
+type reader struct {
+	*door
+	history  func(ctx context.Context, after, before string) ([]channel.Inbound, string, bool, error)
+	complete func(ctx context.Context, m channel.Inbound) (channel.Inbound, error)
+}
+
+func (p *reader) History(ctx context.Context, _, after, before string, _ int) ([]channel.Inbound, string, bool, error) {
+	if p.history == nil {
+		return nil, "", false, nil
+	}
+	return p.history(ctx, after, before)
+}
+
+func (p *reader) Complete(ctx context.Context, _ string, m channel.Inbound) (channel.Inbound, error) {
+	if p.complete == nil {
+		return m, nil
+	}
+	return p.complete(ctx, m)
+}
+
+func (r *rig) reads(p *reader) *rig {
+	r.t.Helper()
+	r.stop()
+	p.door = r.door
+	r.opts.Doors = []channel.Door{p}
+	r.start()
+	return r
+}
+
+func (r *rig) hand(m channel.Inbound) {
+	r.t.Helper()
+	if _, err := r.hub.Deliver(r.t.Context(), place, m); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) away() {
+	r.t.Helper()
+	if _, err := r.hub.Away(r.t.Context(), "test"); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) settles(within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(r.t.Context(), within)
+	defer cancel()
+	return r.hub.Idle(ctx, place) == nil
+}
+
+func TestHistoryThatDoesNotGoOn(t *testing.T) {
+	var asked atomic.Int64
+	p := &reader{}
+	r := newRig(t, echo).reads(p)
+	p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
+		if before == "" {
+			asked.Add(1)
+		}
+		return nil, after, before == "", nil // more, always behind the same
+	}
+	r.hand(past("1", "one", time.Minute, false))
+	r.idle()
+	r.away()
+	r.hand(past("2", "two", 0, true))
+	if !r.settles(3 * time.Second) {
+		t.Errorf("nobody is answered, and history was asked %d times", asked.Load())
+	}
+}
+
+func TestHistoryWithAMessageThatCannotBeStored(t *testing.T) {
+	p := &reader{}
+	r := newRig(t, echo).reads(p)
+	p.history = func(context.Context, string, string) ([]channel.Inbound, string, bool, error) {
+		return []channel.Inbound{past("", "no id", time.Minute, false)}, "", false, nil
+	}
+	r.hand(past("2", "two", 0, true))
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	_ = r.hub.Idle(ctx, place)
+	if sent := r.door.texts(); len(sent) != 1 {
+		t.Errorf("one bad message of the past, and nobody is ever answered: %q", sent)
+	}
+}
+
+func TestASecondAbsenceWhileTheFirstIsRead(t *testing.T) {
+	p := &reader{}
+	r := newRig(t, echo).reads(p)
+	calls := 0
+	p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
+		if before != "" {
+			return nil, "", false, nil
+		}
+		calls++
+		if calls == 1 { // the connection is lost once more, and a message of the next session comes
+			r.away()
+			r.hand(past("4", "four", 0, false))
+			return []channel.Inbound{past("2", "two", 3*time.Minute, false)}, "2", false, nil
+		}
+		return []channel.Inbound{past("3", "three", time.Minute, false)}, "3", false, nil
+	}
+	r.hand(past("1", "one", 5*time.Minute, false))
+	r.idle()
+	r.away()
+	if err := r.hub.CatchUp(t.Context(), place, ""); err != nil {
+		t.Fatal(err)
+	}
+	r.idle()
+	equal(t, "order", r.transcript(), []string{"user: one", "user: two", "user: three", "user: four"})
+}
+
+func TestAGapThatCannotBeReadIsOneWarning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &reader{history: func(context.Context, string, string) ([]channel.Inbound, string, bool, error) {
+			return nil, "", false, errors.New("503")
+		}}
+		r := newRig(t, echo).reads(p)
+		var log strings.Builder
+		r.hub.Close()
+		r.hub = channel.New(channel.Options{
+			Store: r.store, Doors: []channel.Door{p}, Agent: func(string) channel.Agent { return r.agent },
+			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		})
+		r.hand(past("1", "one", 0, false))
+		r.idle()
+		r.away()
+		if err := r.hub.CatchUp(t.Context(), place, ""); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+		time.Sleep(10 * time.Minute)
+		r.stop()
+		if n := strings.Count(log.String(), "missed while away"); n != 1 {
+			t.Errorf("%d warnings in ten minutes", n)
+		}
+	})
+}
+
+func TestAMessageReadBackAndThenDelivered(t *testing.T) {
+	p := &reader{}
+	r := newRig(t, echo).reads(p)
+	p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
+		return []channel.Inbound{past("1", "bot, what is up?", time.Second, true)}, "", false, nil
+	}
+	r.hand(past("2", "bot, hello", 0, true)) // overtook the first: events may be sent again, in any order
+	r.idle()
+	r.hand(past("1", "bot, what is up?", time.Second, true))
+	r.idle()
+	equal(t, "answered", r.door.sent[0].To, []string{"1", "2"})
+	equal(t, "transcript", r.transcript()[:2], []string{"user: bot, what is up?", "user: bot, hello"})
+}
+
+func TestEditsWhileHistoryIsRead(t *testing.T) {
+	for _, which := range []string{"gap", "earlier"} {
+		t.Run(which, func(t *testing.T) {
+			p := &reader{}
+			r := newRig(t, echo).reads(p)
+			p.history = func(_ context.Context, after, before string) ([]channel.Inbound, string, bool, error) {
+				if (which == "gap") != (after != "") {
+					return nil, "", false, nil
+				}
+				said := []channel.Inbound{past("2", "the secret is swordfish", time.Minute, false), past("3", "tyop", time.Minute, false)}
+				// The page was read; its author takes it back before it is stored.
+				if err := errors.Join(r.hub.Delete(t.Context(), place, "2"),
+					r.hub.Edit(t.Context(), place, channel.Inbound{ID: "3", Text: "typo", Time: time.Now()})); err != nil {
+					t.Error(err)
+				}
+				return said, "3", false, nil
+			}
+			r.hand(past("1", "one", 5*time.Minute, false))
+			r.idle()
+			if which == "gap" {
+				r.away()
+			}
+			r.hand(past("4", "four", 0, true))
+			r.idle()
+			got := texts(r.transcript())
+			if strings.Contains(got, "swordfish") {
+				t.Errorf("a deleted message is kept for good: %s", got)
+			}
+			if strings.Contains(got, "tyop") {
+				t.Errorf("an edit is lost: %s", got)
+			}
+		})
+	}
+}
+
+// looked is a model that does something when its window is looked at.
+type looked struct {
+	*llmtest.Model
+	do func()
+}
+
+func (l *looked) Window(ctx context.Context) llm.Window {
+	l.do()
+	return l.Model.Window(ctx)
+}
+
+func TestAnEditMayMakeAWaitingMessageIncomplete(t *testing.T) {
+	p := &reader{}
+	r := newRig(t, echo).reads(p)
+	var once sync.Once
+	armed := atomic.Bool{}
+	r.agent.Model = &looked{r.model, func() {
+		if armed.Load() {
+			once.Do(func() { // between complete and TakeUp
+				m := channel.Inbound{ID: "2", Text: "hello @U7", Time: time.Now().Add(time.Second), Incomplete: true}
+				if err := r.hub.Edit(t.Context(), place, m); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}}
+	r.stop()
+	r.start()
+	r.hand(past("1", "one", 0, true))
+	r.idle()
+	armed.Store(true)
+	r.hand(past("2", "hello", 0, true))
+	r.door.until(t, "the second message", func() bool { return r.door.taken() == 2 })
+	r.idle()
+	if got := texts(r.transcript()); !strings.Contains(got, "@U7") {
+		t.Errorf("the message waits, and nobody looks again: %s", got)
+	}
+}
+
+func TestIncompleteWithoutACompleter(t *testing.T) {
+	r := newRig(t, echo)
+	m := past("1", "one", 0, true)
+	m.Incomplete = true
+	r.hand(m)
+	r.idle()
+	r.hand(past("2", "two", 0, true))
+	r.idle()
+	if len(r.door.texts()) == 0 {
+		t.Error("the conversation is blocked for ever")
+	}
+}
+
+func TestACompleterThatReturnsNothing(t *testing.T) {
+	p := &reader{complete: func(context.Context, channel.Inbound) (channel.Inbound, error) { return channel.Inbound{}, nil }}
+	r := newRig(t, echo).reads(p)
+	m := past("1", "one", 0, true)
+	m.Incomplete = true
+	r.hand(m)
+	r.idle()
+	if got := texts(r.transcript()); !strings.Contains(got, "user: one") {
+		t.Errorf("what was said is lost: %s", got)
+	}
+}
+
+func TestOneBadPictureCostsNotTheNext(t *testing.T) {
+	png := []byte("\x89PNG\r\n\x1a\n")
+	first := true
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		for _, m := range req.Messages {
+			if len(m.Images) > 0 && first {
+				first = false
+				return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "Could not process image"}
+			}
+		}
+		return echo(ctx, n, req)
+	})
+	p := &reader{}
+	r.reads(p)
+	p.complete = func(_ context.Context, m channel.Inbound) (channel.Inbound, error) {
+		m.Attachments = []channel.Attachment{{Kind: "image", Name: m.ID + ".png", Type: "image/png", Data: append(png, m.ID...)}}
+		return m, nil
+	}
+	for _, id := range []string{"1", "2"} {
+		m := past(id, "look", 0, true)
+		m.Incomplete = true
+		r.hand(m)
+		r.idle()
+	}
+	conv, err := r.store.Conversation(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := conv.Transcript(t.Context(), 1, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range page {
+		if m.ID == "2" && m.Attachments[0].File == 0 {
+			t.Error("the next picture, which is fine, was thrown away for good")
+		}
+	}
+}
+
+func TestAHistorianThatPanics(t *testing.T) {
+	p := &reader{history: func(context.Context, string, string) ([]channel.Inbound, string, bool, error) { panic("history") }}
+	r := newRig(t, echo).reads(p)
+	r.hand(past("2", "two", 0, true))
+	r.settles(3 * time.Second)
+	if len(r.door.texts()) != 1 {
+		t.Error("nobody is answered")
+	}
+}
+
+func TestACompleterThatPanics(t *testing.T) {
+	p := &reader{complete: func(context.Context, channel.Inbound) (channel.Inbound, error) { panic("complete") }}
+	r := newRig(t, echo).reads(p)
+	m := past("2", "two", 0, true)
+	m.Incomplete = true
+	r.hand(m)
+	r.settles(3 * time.Second)
+	if len(r.door.texts()) != 1 {
+		t.Error("nobody is answered")
+	}
+}

@@ -1,0 +1,93 @@
+package memory
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
+	c := newConversation(t)
+	deliver(t, c, said(1, "the secret is swordfish"))
+	reply := said(2, "really?")
+	reply.ReplyTo, reply.Quote, reply.Incomplete = "m1", `Bob: "the secret is swordfish"`, true
+	if _, err := c.Deliver(ctx, reply); err != nil {
+		t.Fatal(err)
+	}
+	was, err := c.Incomplete(ctx) // and the door is asked for more
+	if err != nil || len(was) != 1 {
+		t.Fatal(was, err)
+	}
+	remove(t, c, 1)
+	full := was[0]
+	full.Author = "Ann Smith"
+	if err := c.Complete(ctx, was[0], full); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, c)
+	if strings.Contains(dump(t, c.store), "swordfish") {
+		t.Error("the deleted words are back, as a quote")
+	}
+}
+
+func TestAGapThatBeginsEarlierCounts(t *testing.T) {
+	c := newConversation(t)
+	m := said(1, "one")
+	m.ID = "10"
+	deliver(t, c, m)
+	if _, err := c.store.Away(ctx, "terminal"); err != nil {
+		t.Fatal(err)
+	}
+	// The disk did not take message 6 earlier; its door wants it read again.
+	if err := c.SetGap(ctx, "5"); err != nil {
+		t.Fatal(err)
+	}
+	if after, _, err := c.Gap(ctx); after != "5" || err != nil {
+		t.Errorf("the gap begins after %s, and message 6 is never read, %v", after, err)
+	}
+}
+
+func TestTheSecondOfTwoEditsInOneSecond(t *testing.T) {
+	for _, waits := range []bool{true, false} {
+		c := newConversation(t)
+		if _, err := c.Deliver(ctx, said(1, "ab")); err != nil {
+			t.Fatal(err)
+		}
+		if !waits {
+			deliver(t, c)
+		}
+		for _, text := range []string{"abc", "abcd"} { // Slack tells the second in which an edit was made
+			m := said(1, text)
+			m.Time = day.Add(time.Hour)
+			if _, _, err := c.Edit(ctx, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if waits {
+			deliver(t, c)
+		}
+		if m, err := c.Message(ctx, 1); err != nil || m.Text != "abcd" {
+			t.Errorf("waiting %v: %q, %v", waits, m.Text, err)
+		}
+	}
+}
+
+func TestAGapFoundByTheDoorIsNotClosedByMistake(t *testing.T) {
+	c := newConversation(t)
+	if _, err := c.store.Away(ctx, "terminal"); err != nil { // nothing is known: ""
+		t.Fatal(err)
+	}
+	after, open, err := c.Gap(ctx) // as fillGap
+	if err != nil || !open || after != "" {
+		t.Fatal(after, open, err)
+	}
+	if err := c.SetGap(ctx, "5"); err != nil { // as Hub.CatchUp, meanwhile
+		t.Fatal(err)
+	}
+	if err := c.CloseGap(ctx, ""); err != nil { // as fillGap goes on
+		t.Fatal(err)
+	}
+	if after, open, _ := c.Gap(ctx); !open {
+		t.Errorf("the gap after 5 is lost (%q %v)", after, open)
+	}
+}
