@@ -138,3 +138,23 @@ func TestTheNewestPicturesAreShown(t *testing.T) {
 		}
 	})
 }
+
+func TestCopiesOfFirstMessagesShareTheirBudget(t *testing.T) {
+	sh := shape{clipTo: 4000, firstMost: 1000, firstKeep: 3, kept: 3}
+	long := strings.Repeat("word ", 400)
+	h := newHistory(State{
+		First: []Message{picture(1, 1000, 1000), user(2, long), user(3, long)}, Next: 5,
+		Head: Head{Stack: []Compaction{{From: 1, To: 4, Tokens: 10}}},
+	}, sh)
+	cost := func(wanted string) {
+		t.Helper()
+		s := h.snapshot()
+		if s.headCost > sh.firstMost+60 || strings.Count(s.headText, "word ") < sh.firstMost/2 || !strings.Contains(s.headText, wanted) {
+			t.Errorf("%d of %d tokens: %s", s.headCost, sh.firstMost, s.headText)
+		}
+	}
+	cost("[image: 1-0.png")
+	sh.firstMost = 300 // the window has become smaller
+	h.reshape(sh)
+	cost("word ")
+}

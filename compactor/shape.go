@@ -79,11 +79,14 @@ func (h *History) fitFirstLocked() {
 	sh := h.shape
 	sh.clipTo = h.shape.firstMost
 	for i, f := range h.first {
-		first[i] = f
-		if i < sh.firstKeep && sh.clipTo > 2*perMessage {
-			first[i] = lineOf(f.Message, sh)
-			sh.clipTo -= first[i].tokens
+		if first[i] = (line{Message: f.Message}); i >= sh.firstKeep || sh.clipTo <= 2*perMessage {
+			continue
 		}
+		l := lineOf(f.Message, sh)
+		l.tokens -= l.pictures * pictureTokens // a copy is words alone
+		l.pictures = 0
+		sh.clipTo -= l.tokens
+		first[i] = l
 	}
 	h.first = first
 	h.edition++
