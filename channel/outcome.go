@@ -1,0 +1,163 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// What becomes of a turn: the answer, the part of it that somebody let stand, or
+// words on why there is none; written first, sent then.
+
+// answered is the outcome of a turn that has its answer, with next the seq of the answer.
+func (r *reply) answered(next int64, resp llm.Response) memory.Outcome {
+	text := spoken(resp.Message.Text, false)
+	if text == "" {
+		switch silent := strings.Contains(resp.Message.Text, noReply); {
+		case len(r.said) == 0 && silent && r.turn.Optional:
+			return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages}
+		case len(r.said) == 0:
+			return r.failed(errEmpty)
+		}
+	} else {
+		r.said = append(r.said, text)
+		resp.Message.Text = text
+		r.last(resp.Message, next)
+	}
+	r.current.Reset()
+	return r.outcome(replyID(next), r.text(), false)
+}
+
+// stopped is the outcome of a turn somebody stopped: what people saw was said.
+func (r *reply) stopped(next int64) memory.Outcome {
+	partial := spoken(r.current.String(), true)
+	r.current.Reset()
+	if partial != "" {
+		r.current.WriteString(partial)
+		r.last(llm.Message{Role: llm.RoleAssistant, Text: partial}, next)
+	}
+	if r.text() == "" {
+		return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages}
+	}
+	return r.outcome(replyID(next), r.text(), false)
+}
+
+// last adds the row that ends the turn. It bears the id under which the reply goes out.
+func (r *reply) last(m llm.Message, seq int64) {
+	row := rowOf(m, seq, r.turn.Seq)
+	row.ID = replyID(seq)
+	r.messages = append(r.messages, row)
+}
+
+func replyID(seq int64) string { return fmt.Sprintf("reply-%d", seq) }
+
+// failed is the outcome of a turn that came to nothing. The sentence is for
+// people and is never stored as the assistant's words.
+func (r *reply) failed(err error) memory.Outcome {
+	return r.outcome(fmt.Sprintf("notice-%d", r.turn.Seq), sentence(err), true)
+}
+
+func (r *reply) outcome(id, text string, failure bool) memory.Outcome {
+	return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages, Reply: id, To: r.turn.To, Pieces: []string{text}, Failure: failure}
+}
+
+// finish writes the outcome and hands the reply to the sender. If the disk
+// refuses, nothing is sent: the turn stays open and is begun again later.
+func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) error {
+	if o.Reply != "" {
+		o.Pieces = c.door.Split(o.Pieces[0])
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	if o.Reply == "" || o.Failure {
+		r.writer.Cancel()
+	} else {
+		c.sender.keep(o.Reply, r.writer) // before the row is there for a sender to find
+	}
+	var err error
+	for try := range finishTries {
+		if try > 0 {
+			time.Sleep(time.Duration(try) * 200 * time.Millisecond)
+		}
+		if err = c.records.Finish(ctx, o); err == nil || errors.Is(err, memory.ErrNotFound) {
+			break
+		}
+	}
+	history := c.engine.History()
+	if errors.Is(err, memory.ErrNotFound) { // what was asked has been deleted, which closed the turn
+		c.sender.drop(o.Reply)
+		r.writer.Cancel()
+		history.Truncate(r.first)
+		c.engine.Answered()
+		return nil
+	}
+	if err != nil {
+		c.sender.drop(o.Reply)
+		r.writer.Cancel()
+		history.Truncate(r.first)
+		c.unwritten(r.turn.To, err)
+		return err
+	}
+	c.toldUnwritten = false
+	if n := len(o.Messages); n > 0 && o.Messages[n-1].Seq >= history.Next() {
+		history.Append(o.Messages[n-1])
+	}
+	c.engine.Answered()
+	c.sender.start(c.hub.ctx)
+	c.engine.Check(c.hub.ctx)
+	return nil
+}
+
+// unwritten tells people, once per incident, that an answer is held back because it
+// cannot be written. It goes past the outbox, which cannot be written either.
+func (c *conversation) unwritten(to []string, err error) {
+	if c.toldUnwritten {
+		return
+	}
+	c.toldUnwritten = true
+	text := "I cannot write my answer to disk, so I hold it back and try again. Your message is kept."
+	if errors.Is(err, memory.ErrFull) {
+		text = "The disk is full, so I cannot write my answer and hold it back. Your message is kept; make room, and I answer."
+	}
+	piece := Piece{Reply: "unwritten", Parts: 1, To: to, Text: text, Failure: true}
+	if _, err := c.door.Reply(c.name, to).Send(c.hub.ctx, piece); err != nil {
+		c.log.Warn("nobody could be told that an answer is held back", "error", err)
+	}
+}
+
+var (
+	errEmpty       = errors.New("the model gave an empty answer")
+	errInterrupted = errors.New("the turn was interrupted again and again")
+)
+
+// sentence is what people are told of a failure: what happened and what to do,
+// and nothing internal.
+func sentence(err error) string {
+	switch {
+	case errors.Is(err, compactor.ErrTooLarge):
+		return "I cannot fit this into the model's context window. Your message is kept; try /compact, or ask whoever runs me for a larger context_window."
+	case errors.Is(err, errInterrupted):
+		return "I was interrupted twice while I was answering this. Your message is kept; ask again if it still matters."
+	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, errEmpty):
+		return "The model came to no answer. Your message is kept; ask again, perhaps in other words."
+	}
+	switch llm.KindOf(err) {
+	case llm.KindRateLimited, llm.KindOverloaded:
+		return "The model is overloaded just now. Your message is kept; ask again in a minute."
+	case llm.KindUnreachable, llm.KindTruncated:
+		return "I cannot reach the model just now. Your message is kept; ask again in a minute."
+	case llm.KindAuth:
+		return "The model's server refuses my key, so I cannot answer. Your message is kept; whoever runs me must check OPENAI_API_KEY."
+	case llm.KindOverflow:
+		return "The conversation is too long for the model even after making room. Your message is kept; try /compact."
+	case llm.KindBadRequest:
+		return "The model's server refused my request. Your message is kept; whoever runs me finds the reason in the log."
+	}
+	return "Something went wrong while I was answering. Your message is kept; ask again."
+}
