@@ -13,7 +13,7 @@ import (
 // Deliver puts m into the inbox. When it returns without error the message is on
 // disk for good and may be acknowledged. A message is known by its ID, never by
 // its text, and is not taken twice, nor again after it was deleted. A repetition
-// can only add that somebody wants an answer, as long as the message waits.
+// can only add that somebody wants an answer, and files, as long as the message waits.
 //
 // A thread in which somebody addresses the bot is followed from there on, see
 // Follow: what is said in it is addressed to the bot.
@@ -73,12 +73,30 @@ func (c *Conversation) deliver(tx *sql.Tx, m Inbound) (r Receipt, err error) {
 		r.Addressed = addressed || m.Addressed
 		_, err = tx.Exec("UPDATE inbox SET addressed = ?, optional = ? WHERE conversation = ? AND platform_id = ?",
 			r.Addressed, r.Addressed && !asked && !wasAsked, c.id, m.ID)
+		if err == nil && len(m.Attachments) > 0 {
+			err = c.addFiles(tx, m)
+		}
 		asked = asked && !wasAsked // a mere repetition follows no thread anew, after a /stop
 	}
 	if err == nil && m.Thread && asked {
 		err = c.follow(tx, true)
 	}
 	return r, err
+}
+
+// addFiles gives a waiting message that came without files those of its repetition:
+// Slack tells of a mention twice, and of its files perhaps only once.
+func (c *Conversation) addFiles(tx *sql.Tx, m Inbound) error {
+	was, err := c.waiting(tx, "AND platform_id = ?", m.ID)
+	if err != nil || len(was) == 0 || len(was[0].Attachments) > 0 {
+		return err
+	}
+	attachments, err := c.keepFiles(tx, m.ID, m.Attachments)
+	if err != nil {
+		return err
+	}
+	return changed(tx, "UPDATE inbox SET attachments = ?, incomplete = ? WHERE conversation = ? AND platform_id = ?",
+		attachments, m.Incomplete, c.id, m.ID)
 }
 
 // known tells whether a message has left the inbox: it was taken up, or deleted.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/compactor"
 )
 
 func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
@@ -89,5 +91,23 @@ func TestAGapFoundByTheDoorIsNotClosedByMistake(t *testing.T) {
 	}
 	if after, open, _ := c.Gap(ctx); !open {
 		t.Errorf("the gap after 5 is lost (%q %v)", after, open)
+	}
+}
+
+func TestARepetitionAddsFiles(t *testing.T) {
+	c := newConversation(t)
+	m := said(1, "look")
+	if _, err := c.Deliver(ctx, m); err != nil {
+		t.Fatal(err)
+	}
+	m.Attachments = []compactor.Attachment{{Kind: "file", Name: "a.txt", Size: 3}}
+	m.Incomplete = true
+	for range 2 {
+		if _, err := c.Deliver(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if waiting, err := c.Incomplete(ctx); err != nil || len(waiting) != 1 || len(waiting[0].Attachments) != 1 {
+		t.Errorf("what waits is %+v, %v", waiting, err)
 	}
 }
