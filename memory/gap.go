@@ -120,10 +120,8 @@ func (c *Conversation) FillGap(ctx context.Context, said []Inbound, last string,
 				fresh++
 			}
 		}
-		if fresh > 0 {
-			if err := c.reorder(tx); err != nil {
-				return err
-			}
+		if err := c.reorder(tx); err != nil { // also if none was new: what a platform sends again comes in any order
+			return err
 		}
 		_, err := tx.Exec(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
 			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, c.id)

@@ -111,3 +111,27 @@ func TestARepetitionAddsFiles(t *testing.T) {
 		t.Errorf("what waits is %+v, %v", waiting, err)
 	}
 }
+
+func TestWhatComesAgainOutOfOrderIsPutIntoOrder(t *testing.T) {
+	c := newConversation(t)
+	for _, n := range []int{3, 1, 2} {
+		if _, err := c.Deliver(ctx, said(n, "x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.SetGap(ctx, "m0"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.FillGap(ctx, []Inbound{said(1, "x"), said(2, "x")}, "m2", true); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := c.TakeUp(ctx, 1000, time.Time{})
+	for i, m := range taken {
+		if want := said(i+1, "x").ID; m.ID != want {
+			t.Errorf("message %d is %s", i, m.ID)
+		}
+	}
+	if err != nil || len(taken) != 3 {
+		t.Errorf("%d taken up, %v", len(taken), err)
+	}
+}
