@@ -24,6 +24,7 @@ type Context struct {
 	Messages int     `json:"messages"` // in the transcript
 	Verbatim int     `json:"verbatim"` // of them, shown as they are
 	Next     string  `json:"next"`     // which level comes next, and where
+	Ready    string  `json:"ready"`    // summaries made ahead, not shown yet; empty: none
 	Stack    []Stone `json:"stack"`    // oldest first
 	Running  string  `json:"running,omitempty"`
 	Last     string  `json:"last,omitempty"`
@@ -85,6 +86,10 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 			FromTime: s.FromTime.UTC(), ToTime: s.ToTime.UTC(), Tokens: s.Tokens, Text: text,
 		})
 	}
+	if n := len(g.Staged); n > 0 {
+		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; shown at the next level, or at the first request after %v of silence",
+			n, g.Staged[n-1].To, time.Duration(g.Policy.CacheTTL))
+	}
 	if g.Running != nil {
 		c.Running = fmt.Sprintf("summing up %d messages, #%d to #%d (%s)", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger)
 	}
@@ -141,6 +146,9 @@ func (c Context) String() string {
 	fmt.Fprintf(&b, "next      %s\n", c.Next)
 	fmt.Fprintf(&b, "messages  %d in all, %d of them as they were said\n", c.Messages, c.Verbatim)
 	fmt.Fprintf(&b, "running   %s\n", cmp.Or(c.Running, "nothing"))
+	if c.Ready != "" {
+		fmt.Fprintf(&b, "ready     %s\n", c.Ready)
+	}
 	if c.Last != "" {
 		fmt.Fprintf(&b, "last      %s\n", c.Last)
 	}

@@ -52,6 +52,7 @@ const (
 	OnReactive   Trigger = "reactive"
 	OnHeal       Trigger = "heal"
 	OnRollup     Trigger = "rollup"
+	OnPrepare    Trigger = "prepare" // ahead of the level that will need it
 )
 
 // MaxLevel bounds how often a text is summed up again: 0 is a leaf or a marker,

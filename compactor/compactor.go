@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type Options struct {
 	Notify func(Event)         // told each step; must not block; may be nil
 	Saved  func([]MemoryDraft) // told each new memory; must not block; may be nil
 	Log    *slog.Logger        // nil: slog.Default()
+	Now    func() time.Time    // nil: time.Now
 }
 
 // Compactor guards one conversation's window. Append, Begin, Answered, Truncate,
@@ -44,12 +46,15 @@ type Compactor struct {
 	ctx       context.Context
 	cancel    context.CancelFunc
 	workers   sync.WaitGroup
-	outdated  bool // the owner's: people changed what the head was made of
+	outdated  bool      // the owner's: people changed what the head was made of
+	asked     time.Time // the owner's: when the model was asked last; the provider's cache is as old
 
 	mu       sync.Mutex // guards everything below
 	busy     *job       // nil: no worker is running
 	idle     chan struct{}
-	staged   []Compaction // stored rows that have not landed, in order
+	staged   []Compaction // stored rows that have not landed, in the order in which they are to land
+	landing  bool         // somebody is landing them
+	owed     int          // tokens that a level demanded and what was staged did not cover
 	pace     pace
 	sore     map[int64]pace // rows whose healing failed, by id
 	draining bool           // built-in summaries are not healed any more
@@ -69,12 +74,21 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if o.Saved == nil {
 		o.Saved = func([]MemoryDraft) {}
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	state, err := o.Records.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
 	p := o.Policy()
 	c := &Compactor{o: o, h: newHistory(state, p.shape(o.Window())), staged: state.Staged, sore: make(map[int64]pace), frameCost: frameCost(o)}
+	c.asked = o.Now()
+	for _, m := range state.Messages {
+		if m.Role == llm.RoleAssistant {
+			c.asked = m.Time
+		}
+	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c, nil
 }
@@ -117,7 +131,7 @@ func (c *Compactor) Check(ctx context.Context) {
 	c.h.reshape(p.shape(window))
 	c.reread(ctx)
 	c.flush(ctx)
-	c.landStaged(ctx, p)
+	c.landDue(ctx, p, window)
 	if levelOf(c.used(c.h.snapshot()), window, p) == emergency {
 		c.relieve(ctx, OnEmergency, int(p.BackgroundThreshold*float64(window)))
 	}
@@ -138,6 +152,7 @@ var ErrTooLarge = errors.New("the request does not fit the context window")
 // the answer may take. It fits the window, or the error is ErrTooLarge.
 func (c *Compactor) Request(ctx context.Context) (messages []llm.Message, maxTokens int, err error) {
 	window := c.o.Window()
+	c.landCold(ctx, c.o.Policy())
 	for range requestTries {
 		c.Check(ctx)
 		if c.outdated {
@@ -145,6 +160,7 @@ func (c *Compactor) Request(ctx context.Context) (messages []llm.Message, maxTok
 		}
 		s := c.h.snapshot()
 		if c.used(s) <= window {
+			c.asked = c.o.Now()
 			return renderMessages(c.o.System, s.headText, s.lines, s.volatile), Reserve(c.o.MaxOutput, window), nil
 		} // a summary that has landed since the check may have filled what it left
 	}
@@ -175,9 +191,10 @@ type Gauge struct {
 	Reserve      int // of Used: kept free for the reply
 	Lines        int // verbatim messages
 	Stack        []Compaction
-	Running      *Event // what a worker is at; nil: nothing
-	Last         Event  // the last thing that happened; its State is empty if nothing has
-	Paused       string // why automatic compaction rests just now; empty: it does not
+	Staged       []Compaction // made ahead, not shown yet
+	Running      *Event       // what a worker is at; nil: nothing
+	Last         Event        // the last thing that happened; its State is empty if nothing has
+	Paused       string       // why automatic compaction rests just now; empty: it does not
 	Policy       Policy
 }
 
@@ -190,12 +207,12 @@ func (c *Compactor) Gauge() Gauge {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g.Last = c.last
+	g.Last, g.Staged = c.last, slices.Clone(c.staged)
 	if c.busy != nil {
 		event := c.busy.event(EventStarted)
 		g.Running = &event
 	}
-	g.Paused = c.pace.why(time.Now())
+	g.Paused = c.pace.why(c.o.Now())
 	if !p.Enabled {
 		g.Paused = reasonOff
 	}
@@ -207,6 +224,11 @@ func (c *Compactor) Gauge() Gauge {
 // says that it started, or why there is nothing to do.
 func (c *Compactor) Compact(trigger Trigger, focus string) Event {
 	j, reason := c.wish(trigger, focus)
+	if j == nil && reason == reasonShort && c.landAll(c.ctx) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.last
+	}
 	if j == nil {
 		event := Event{State: EventNoop, Trigger: trigger, Kind: Leaf, Window: c.o.Window(), Error: reason}
 		c.notify(event)
@@ -263,6 +285,6 @@ func (c *Compactor) BackingOff() bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, ready := c.summarizerLocked(p, time.Now())
+	_, ready := c.summarizerLocked(p, s, c.o.Now())
 	return c.busy == nil && !ready
 }

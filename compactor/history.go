@@ -26,6 +26,7 @@ type History struct {
 	nowCost   int    // what volatile costs
 	stored    int64  // messages up to this seq are on disk
 	clearedTo int64  // as shown: may run ahead of the head's in the running turn
+	spoken    bool   // somebody addressed the bot since a summary landed
 	squeezed  bool   // the running turn's results are clipped below the shape's bound
 	shape     shape
 }
@@ -43,6 +44,7 @@ type snapshot struct {
 	nowCost   int
 	stored    int64
 	clearedTo int64
+	spoken    bool
 	shape     shape
 }
 
@@ -52,7 +54,7 @@ func (s snapshot) cost() int { return s.headCost + s.lineCost + s.nowCost }
 func newHistory(state State, sh shape) *History {
 	h := &History{
 		head: state.Head, next: state.Next, open: state.Open, stored: state.Next - 1,
-		clearedTo: state.Head.ClearedTo,
+		clearedTo: state.Head.ClearedTo, spoken: state.Spoken,
 	}
 	for _, m := range state.First {
 		h.first = append(h.first, line{Message: m})
@@ -91,7 +93,7 @@ func (h *History) Append(messages ...Message) {
 		if !l.Addressed || l.Role != llm.RoleUser {
 			continue
 		}
-		h.open = l.Turn
+		h.open, h.spoken = l.Turn, true
 		if len(h.first) < MaxKeepFirst {
 			h.first = append(h.first, line{Message: l.Message})
 			h.fitFirstLocked()
@@ -121,6 +123,14 @@ func (h *History) Answered() {
 	if squeezed {
 		h.showResults(0)
 	}
+}
+
+// quiet notes that a summary has landed: from here on somebody must speak to the bot
+// before anything is paid for again.
+func (h *History) quiet() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.spoken = h.open != 0
 }
 
 // Stored tells that everything appended so far is on disk.
@@ -153,7 +163,7 @@ func (h *History) snapshot() snapshot {
 	return snapshot{
 		head: h.head, headText: h.headText, headCost: h.headCost,
 		lines: h.lines, lineCost: h.lineCost, hidden: h.hidden, open: h.open, volatile: h.volatile, nowCost: h.nowCost,
-		stored: h.stored, clearedTo: h.clearedTo, shape: h.shape,
+		stored: h.stored, clearedTo: h.clearedTo, spoken: h.spoken, shape: h.shape,
 	}
 }
 

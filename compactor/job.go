@@ -49,7 +49,7 @@ func (j *job) over(sp span) {
 // is too large, then healing. nil: nothing is due, or a worker is running.
 func (c *Compactor) next() *job {
 	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
-	now := time.Now()
+	now := c.o.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.busy != nil {
@@ -62,13 +62,17 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 	if c.ctx.Err() != nil {
 		return nil
 	}
-	builtIn, ready := c.summarizerLocked(p, now)
+	builtIn, ready := c.summarizerLocked(p, s, now)
 	if !ready {
 		return nil
 	}
 	used := c.used(s)
-	if l := levelOf(used, window, p); l != calm && p.Enabled && !now.Before(c.pace.pausedUntil) {
-		if j := c.planLevel(s, p, window, l, builtIn); j != nil {
+	s = c.aheadLocked(s) // what is staged is not bought again
+	automatic := p.Enabled && !now.Before(c.pace.pausedUntil)
+	if l := levelOf(used, window, p); l != calm && automatic {
+		need := max(int(p.fraction(l)*float64(s.lineCost)), c.owed)
+		if j := c.planLevel(s, p, window, l.trigger(), need, builtIn); j != nil {
+			c.owed = 0
 			return j
 		}
 	}
@@ -77,26 +81,52 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 			return c.planRollup(children, OnRollup, p, window, builtIn)
 		}
 	}
-	return c.planHealLocked(s, p, window, used, now, builtIn)
+	if j := c.planHealLocked(s, p, window, used, now, builtIn); j != nil || builtIn || !automatic {
+		return j
+	}
+	return c.planPrepareLocked(s, p, window, used)
+}
+
+// planPrepareLocked plans work ahead of the level that will need it: what a level
+// demanded and did not get, then span after span of what is older than the tail.
+func (c *Compactor) planPrepareLocked(s snapshot, p Policy, window, used int) *job {
+	if c.owed > 0 {
+		need := c.owed
+		c.owed = 0
+		if j := c.planLevel(s, p, window, OnPrepare, need, false); j != nil {
+			return j
+		}
+	}
+	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(window) {
+		return nil
+	}
+	sp := planAhead(s, p.span(window), p.tail(window))
+	if len(sp.lines) == 0 {
+		return nil
+	}
+	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, false)
+	j.over(sp)
+	return j
 }
 
 // summarizerLocked tells who makes the next summary, and whether anybody may now.
-func (c *Compactor) summarizerLocked(p Policy, now time.Time) (builtIn, ready bool) {
+// Nobody pays for talk in which the bot has no part.
+func (c *Compactor) summarizerLocked(p Policy, s snapshot, now time.Time) (builtIn, ready bool) {
 	switch waiting := now.Before(c.pace.retryAt); {
 	case c.pace.failures >= p.FailureLimit && waiting:
 		return true, true
 	case waiting:
 		return false, false
 	}
-	return c.o.Worker == nil, true
+	return c.o.Worker == nil || !s.spoken, true
 }
 
-func (c *Compactor) planLevel(s snapshot, p Policy, window int, l level, builtIn bool) *job {
-	sp := planSpan(s, int(p.fraction(l)*float64(s.lineCost)), p.KeepLastN, p.tail(window))
+func (c *Compactor) planLevel(s snapshot, p Policy, window int, trigger Trigger, need int, builtIn bool) *job {
+	sp := planSpan(s, need, p.KeepLastN, p.tail(window))
 	if len(sp.lines) == 0 {
 		return nil
 	}
-	j := c.newJob(l.trigger(), Leaf, 0, sp.tokens, p, window, builtIn)
+	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, builtIn)
 	j.over(sp)
 	return j
 }
@@ -147,7 +177,7 @@ func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now t
 
 // wish plans a compaction somebody asked for, or says why there is none.
 func (c *Compactor) wish(trigger Trigger, focus string) (*job, string) {
-	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
+	s, p, window := c.ahead(c.h.snapshot()), c.o.Policy(), c.o.Window()
 	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(window))
 	c.mu.Lock()
 	defer c.mu.Unlock()

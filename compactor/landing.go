@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // land makes staged rows active and shows the new head.
@@ -20,6 +21,9 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction) error {
 	rest := c.frameCost + Reserve(c.o.MaxOutput, c.o.Window())
 	before, after, _ := c.h.swap(head)
 	before, after = before+rest, after+rest
+	if slices.ContainsFunc(now, func(row Compaction) bool { return row.Kind == Leaf && row.Trigger != OnHeal && row.State != Stale }) {
+		c.h.quiet()
+	}
 	for _, row := range now {
 		e := eventOf(row, EventLanded, c.o.Window())
 		e.BeforeTokens, e.AfterTokens = before, after
@@ -33,32 +37,147 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction) error {
 	return nil
 }
 
-// landWithRoom lands rows, or keeps them staged if they would make the view larger
-// and there is no room for that by now: usage may have risen while the worker ran.
-func (c *Compactor) landWithRoom(ctx context.Context, rows []Compaction, p Policy) error {
-	if c.roomFor(rows, p) {
-		return c.land(ctx, rows)
+// Landing throws away the provider's prompt cache. So what was made ahead waits,
+// staged, until the cache is cold anyway or a level is reached; then all of it lands
+// at once.
+
+// ahead is the view as it will be when everything staged has landed: plans are made
+// on it, so that nothing is summed up twice.
+func (c *Compactor) ahead(s snapshot) snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.aheadLocked(s)
+}
+
+func (c *Compactor) aheadLocked(s snapshot) snapshot { return s.with(c.staged) }
+
+// with is the view once rows have landed.
+func (s snapshot) with(rows []Compaction) snapshot {
+	if len(rows) == 0 {
+		return s
+	}
+	for _, row := range rows {
+		s.head.Stack = insert(s.head.Stack, row)
+	}
+	lines := s.lines
+	s.lines, s.lineCost = make([]line, 0, len(lines)), 0
+	for _, l := range lines {
+		if !covered(rows, l.Seq) {
+			s.lines = append(s.lines, l)
+			s.lineCost += l.tokens
+		}
+	}
+	return s
+}
+
+// landDue lands what is staged if a level is reached, or if it must not wait. What
+// a level demands beyond that is left to the worker.
+func (c *Compactor) landDue(ctx context.Context, p Policy, window int) {
+	s := c.h.snapshot()
+	rows := c.waiting()
+	l := levelOf(c.used(s), window, p)
+	if len(rows) == 0 || l == calm && !slices.ContainsFunc(rows, func(row Compaction) bool { return s.urgent(row, p, window) }) {
+		return
+	}
+	ahead := slices.ContainsFunc(rows, func(row Compaction) bool { return row.Trigger == OnPrepare })
+	if !c.landAll(ctx) || l == calm || !ahead {
+		return
+	}
+	left := 0
+	for _, line := range without(s.lines, c.h.snapshot().head.Stack) {
+		left += line.tokens
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.staged = append(c.staged, rows...)
-	return nil
+	c.owed = max(int(p.fraction(l)*float64(s.lineCost))-(s.lineCost-left), 0)
+}
+
+// landCold lands what is staged if the provider has forgotten its cache by now:
+// nobody asked it anything for a while.
+func (c *Compactor) landCold(ctx context.Context, p Policy) {
+	if c.o.Now().Sub(c.asked) >= time.Duration(p.CacheTTL) {
+		c.landAll(ctx)
+	}
+}
+
+// urgent tells whether a staged row must not wait: somebody or a level asked for it,
+// or it brings back what is hidden, or the stack is too large without it.
+func (s snapshot) urgent(row Compaction, p Policy, window int) bool {
+	for _, m := range s.head.Stack {
+		if m.Kind == Marker && m.From <= row.To && row.From <= m.To {
+			return true
+		}
+	}
+	switch row.Trigger {
+	case OnPrepare, OnHeal:
+		return p.Prepare() == 0 || !p.Enabled
+	case OnRollup:
+		return p.Prepare() == 0 || !p.Enabled || stackCost(s.head.Stack) > p.stackBudget(window)
+	}
+	return true
+}
+
+// waiting are the rows that are stored and not shown.
+func (c *Compactor) waiting() []Compaction {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.staged)
+}
+
+// landAll lands what is staged, as far as there is room: usage may have risen while
+// the worker ran. It tells whether anything landed.
+func (c *Compactor) landAll(ctx context.Context) bool {
+	c.mu.Lock()
+	rows, p, other := slices.Clone(c.staged), c.o.Policy(), c.landing
+	c.landing = true
+	c.mu.Unlock()
+	if other {
+		return false
+	}
+	defer func() {
+		c.mu.Lock()
+		c.landing = false
+		c.mu.Unlock()
+	}()
+	if !c.roomFor(rows, p) {
+		rows = shrinking(rows)
+	}
+	if len(rows) == 0 || !c.roomFor(rows, p) {
+		return false
+	}
+	if err := c.land(ctx, rows); err != nil {
+		if ctx.Err() == nil {
+			c.o.Log.Warn("a stored summary could not land yet", "error", err)
+		}
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.staged = slices.DeleteFunc(slices.Clone(c.staged), func(r Compaction) bool {
+		return slices.ContainsFunc(rows, func(done Compaction) bool { return done.ID == r.ID })
+	})
+	return true
+}
+
+// shrinking leaves out what heals, which may make the view larger, and the folds of it.
+func shrinking(rows []Compaction) (kept []Compaction) {
+	var out []int64
+	for _, row := range rows {
+		if row.Trigger == OnHeal || slices.ContainsFunc(row.Children, func(id int64) bool { return slices.Contains(out, id) }) {
+			out = append(out, row.ID)
+		} else {
+			kept = append(kept, row)
+		}
+	}
+	return kept
 }
 
 // roomFor tells whether rows may land: if they do not make the view larger, or
 // leave it well below emergency.
 func (c *Compactor) roomFor(rows []Compaction, p Policy) bool {
 	s := c.h.snapshot()
-	stack := s.head.Stack
-	for _, row := range rows {
-		stack = insert(stack, row)
-	}
-	growth := stackCost(stack) - stackCost(s.head.Stack)
-	for _, l := range s.lines {
-		if covered(rows, l.Seq) {
-			growth -= l.tokens
-		}
-	}
+	then := s.with(rows)
+	growth := stackCost(then.head.Stack) + then.lineCost - stackCost(s.head.Stack) - s.lineCost
 	return growth <= 0 || growth <= room(c.used(s), c.o.Window(), p)
 }
 
@@ -66,24 +185,4 @@ func (c *Compactor) roomFor(rows []Compaction, p Policy) bool {
 // about an emergency.
 func room(used, window int, p Policy) int {
 	return int(0.95*p.EmergencyThreshold*float64(window)) - used
-}
-
-// landStaged lands what is stored but not shown: because a crash or the disk came
-// between, or because there was no room.
-func (c *Compactor) landStaged(ctx context.Context, p Policy) {
-	c.mu.Lock()
-	rows := c.staged
-	c.mu.Unlock()
-	if len(rows) == 0 || !c.roomFor(rows, p) {
-		return
-	}
-	if err := c.land(ctx, rows); err != nil {
-		c.o.Log.Warn("a stored summary could not land yet", "error", err)
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.staged = slices.DeleteFunc(slices.Clone(c.staged), func(r Compaction) bool {
-		return slices.ContainsFunc(rows, func(done Compaction) bool { return done.ID == r.ID })
-	})
 }

@@ -59,6 +59,7 @@ const (
 	messageShare = 4  // one message, and one burst: 1/4
 	firstShare   = 10 // first messages and pins: 1/10
 	entryShare   = 3  // one summary, of the stack's budget: 1/3
+	spanPercent  = 15 // what is summed up ahead at once: 15 %
 )
 
 // Reserve is what is kept free for the reply, and what is sent as max_tokens.
@@ -78,6 +79,9 @@ func (p Policy) shape(window int) shape {
 		kept: p.ToolResultsKept, minChars: p.ToolResultMinChars, maxLines: p.ToolOutputMaxLines,
 	}
 }
+
+// span is how much is summed up ahead at once, in tokens.
+func (p Policy) span(window int) int { return min(p.SpanTokens, window*spanPercent/100) }
 
 // stackBudget is what the stack may cost, in tokens.
 func (p Policy) stackBudget(window int) int { return int(p.StackBudget * float64(window)) }
@@ -135,6 +139,33 @@ func planSpan(s snapshot, need, keepLast, tail int) span {
 	sp := span{from: s.lines[0].Seq, to: s.lines[n-1].Seq, lines: s.lines[:n], tokens: tokens}
 	if i := lastBelow(s.head.Stack, sp.from); i >= 0 {
 		sp.from = s.head.Stack[i].To + 1
+	}
+	return sp
+}
+
+// planAhead takes the oldest whole turns that together cost about tokens, if there
+// are as many that are older than the tail: a smaller piece is not worth a call.
+func planAhead(s snapshot, tokens, tail int) span {
+	end := sparedFrom(s.lines, s.open, len(s.lines), tail)
+	older := 0
+	for _, l := range s.lines[:end] {
+		older += l.tokens
+	}
+	if older < tokens {
+		return span{}
+	}
+	sp := planSpan(s, tokens, 0, 0)
+	for sp.tokens > tokens { // a turn less, if it is not the only one
+		last := sp.lines[len(sp.lines)-1]
+		n, cost := len(sp.lines), sp.tokens
+		for n > 0 && sp.lines[n-1].Turn == last.Turn {
+			n--
+			cost -= sp.lines[n].tokens
+		}
+		if n == 0 {
+			break
+		}
+		sp.lines, sp.tokens, sp.to = sp.lines[:n], cost, sp.lines[n-1].Seq
 	}
 	return sp
 }

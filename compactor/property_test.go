@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -63,6 +64,12 @@ func newMachine(t *testing.T, rt *rapid.T) *machine {
 	}
 	m := &machine{dir: dir}
 	p := compactor.DefaultPolicy()
+	if rapid.Bool().Draw(rt, "as the levels say") {
+		p.PrepareThreshold = 0
+	} else {
+		p.SpanTokens = rapid.IntRange(500, 2000).Draw(rt, "span_tokens")
+		p.CacheTTL = compactor.Duration(rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Hour}).Draw(rt, "cache_ttl"))
+	}
 	p.KeepLastN = rapid.IntRange(0, 12).Draw(rt, "keep_last_n")
 	p.KeepFirst = rapid.IntRange(0, 3).Draw(rt, "keep_first")
 	p.BackgroundFraction = rapid.Float64Range(0.05, 0.9).Draw(rt, "background_fraction")
@@ -111,6 +118,7 @@ func (m *machine) step(rt *rapid.T) {
 	m.op = rapid.IntRange(0, 11).Draw(rt, "op")
 	switch m.op {
 	case 0, 1, 2:
+		r.quiet = rapid.Bool().Draw(rt, "nobody speaks to the bot")
 		r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(size)))
 	case 3, 4:
 		results := make([]string, rapid.IntRange(0, 6).Draw(rt, "results"))
@@ -132,12 +140,15 @@ func (m *machine) step(rt *rapid.T) {
 	case 7:
 		r.c.Compact(compactor.OnManual, "")
 	case 8:
+		ttl := r.policy.CacheTTL
+		r.policy.CacheTTL = compactor.Duration(time.Hour) // or what is staged may land
 		r.settle()
 		before := r.render()
 		r.restart()
 		if after := r.render(); after != before {
 			rt.Fatalf("a restart changed the view:\n%s\n--- became\n%s", before, after)
 		}
+		r.policy.CacheTTL = ttl
 	case 9:
 		r.restart() // with a worker at work, perhaps
 	case 10, 11:
@@ -209,7 +220,8 @@ func (m *machine) checkView(rt *rapid.T) {
 func (m *machine) recovers(rt *rapid.T) {
 	r := m.r
 	m.mood.Store(moodGood)
-	r.restart() // forgets the backoff
+	r.quiet, r.policy.PrepareThreshold = false, 0 // what is ready is shown
+	r.restart()                                   // forgets the backoff
 	for range 40 {
 		r.settle()
 	}

@@ -74,4 +74,5 @@ type State struct {
 	Staged   []Compaction // rows that were stored but have not landed, oldest first
 	Next     int64        // the seq the next message will get
 	Open     int64        // the turn still to be answered; 0: none
+	Spoken   bool         // somebody addressed the bot since a summary landed
 }

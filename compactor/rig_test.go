@@ -33,6 +33,7 @@ type rig struct {
 	c     *compactor.Compactor
 	said  []compactor.Message // everything, in order: what the test put in, as it was last edited
 	gone  map[int64]bool      // what of it was deleted
+	quiet bool                // nobody speaks to the bot
 	edits int                 // so far
 	hook  func()              // called between the requests of a turn; nil: nothing
 
@@ -43,6 +44,7 @@ type rig struct {
 func newRig(t testing.TB, window int, worker *llmtest.Model) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), window: window, policy: compactor.DefaultPolicy(), worker: worker}
+	r.policy.PrepareThreshold = 0 // tests of work ahead switch it on
 	r.open()
 	t.Cleanup(r.close)
 	return r
@@ -99,6 +101,9 @@ func (r *rig) restart() {
 func (r *rig) hear(text string) {
 	r.t.Helper()
 	r.deliver(text, false)
+	if !r.quiet {
+		r.c.Speak()
+	}
 	r.c.Check(context.Background())
 }
 
@@ -130,7 +135,7 @@ func (r *rig) talk(question string, results ...string) {
 	r.c.History().Begin("time: now")
 	var rows []compactor.Message
 	add := func(m compactor.Message) {
-		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time
+		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, time.Now().UTC().Truncate(time.Millisecond)
 		m.Tokens = compactor.TokensOf(m)
 		rows = append(rows, m)
 		r.c.History().Append(m)
@@ -270,6 +275,9 @@ func (r *rig) settle() {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	if !r.quiet {
+		r.c.Speak()
+	}
 	r.c.Check(ctx)
 	if err := r.c.Wait(ctx); err != nil {
 		r.t.Fatalf("the worker does not end: %v", err)

@@ -28,7 +28,7 @@ func (c *Compactor) start(j *job) {
 			c.run(j)
 			s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
 			c.mu.Lock()
-			if j = c.nextLocked(s, p, window, time.Now()); j == nil {
+			if j = c.nextLocked(s, p, window, c.o.Now()); j == nil {
 				close(c.idle)
 			}
 			c.busy = j
@@ -41,12 +41,13 @@ func (c *Compactor) start(j *job) {
 func (c *Compactor) run(j *job) {
 	before := c.used(c.h.snapshot())
 	rows, err := c.work(j)
-	if err == nil {
-		err = c.landWithRoom(c.ctx, rows, j.policy)
-	}
-	now := time.Now()
+	c.mu.Lock()
+	c.staged = append(c.staged, rows...)
+	c.mu.Unlock()
+	c.landDue(c.ctx, c.o.Policy(), c.o.Window())
+	now := c.o.Now()
 	if err != nil {
-		c.fail(j, rows, before, now, err)
+		c.fail(j, before, now, err)
 		return
 	}
 	full := levelOf(c.used(c.h.snapshot()), c.o.Window(), c.o.Policy()) != calm
@@ -63,12 +64,10 @@ func (c *Compactor) run(j *job) {
 	}
 }
 
-// fail reports a job that came to nothing. Rows that were stored before it failed
-// land with the next check.
-func (c *Compactor) fail(j *job, stored []Compaction, before int, now time.Time, err error) {
+// fail reports a job that came to nothing.
+func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 	stack := c.h.snapshot().head.Stack
 	c.mu.Lock()
-	c.staged = append(c.staged, stored...)
 	if c.ctx.Err() == nil {
 		c.failedLocked(j, stack, now, err)
 	}
@@ -119,7 +118,7 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 		return nil, err
 	}
 	rows = append(rows, row)
-	stack := insert(c.h.snapshot().head.Stack, row)
+	stack := insert(c.ahead(c.h.snapshot()).head.Stack, row)
 	for budget := j.policy.stackBudget(j.window); stackCost(stack) > budget; {
 		children := planFold(stack, j.policy.RollupFanIn)
 		if children == nil {

@@ -157,8 +157,22 @@ func (c *Conversation) load(tx *sql.Tx) (state compactor.State, err error) {
 	if state.Staged, err = c.compactions(tx, "AND state = 'staged' ORDER BY id"); err != nil {
 		return state, err
 	}
-	state.Open, err = c.open(tx)
+	if state.Open, err = c.open(tx); err != nil {
+		return state, err
+	}
+	state.Spoken, err = c.spoken(tx)
 	return state, err
+}
+
+// spoken tells whether somebody addressed the bot since the newest summary landed
+// that stands in the view.
+func (c *Conversation) spoken(tx *sql.Tx) (spoken bool, err error) {
+	low, high := c.rows(1, maxSeq)
+	err = tx.QueryRow(`SELECT coalesce((SELECT saved_at FROM messages INDEXED BY messages_addressed
+			WHERE id BETWEEN ? AND ? AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
+		>= (SELECT coalesce(max(landed_at), 0) FROM compactions WHERE conversation = ? AND state = 'active' AND kind <> 'marker' AND trigger <> 'heal')`,
+		low, high, c.id).Scan(&spoken)
+	return spoken, err
 }
 
 // span is a range of seqs, both ends included.

@@ -1,0 +1,195 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm/llmtest"
+)
+
+// ahead is a rig that works ahead.
+func ahead(t *testing.T, window int) *rig {
+	r := newRig(t, window, &llmtest.Model{Func: good})
+	r.policy.PrepareThreshold = -1
+	return r
+}
+
+// share is how full the window is.
+func (r *rig) share() float64 {
+	g := r.c.Gauge()
+	return float64(g.Used) / float64(g.Window)
+}
+
+// head is what stands above the verbatim messages.
+func (r *rig) head() string {
+	head, _, _ := strings.Cut(r.render(), "</kept>")
+	return head
+}
+
+func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
+	r := ahead(t, 10_000)
+	fill := func(share float64) {
+		for i := 0; r.share() < share; i++ {
+			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+			r.settle()
+			if n := len(r.c.Gauge().Stack); n != 0 {
+				t.Fatalf("%d summaries are shown at %.3f", n, r.share())
+			}
+		}
+	}
+	fill(0.59)
+	if n := len(r.c.Gauge().Staged); n != 0 {
+		t.Fatalf("%d summaries were made below prepare_threshold", n)
+	}
+	fill(0.78)
+	g := r.c.Gauge()
+	if len(g.Staged) < 3 {
+		t.Fatalf("%d summaries are ready at %.3f", len(g.Staged), r.share())
+	}
+	for i, row := range g.Staged {
+		if i > 0 && row.From != g.Staged[i-1].To+1 {
+			t.Errorf("%d to %d follows %d to %d", row.From, row.To, g.Staged[i-1].From, g.Staged[i-1].To)
+		}
+	}
+	spans := len(g.Staged)
+	for len(r.c.Gauge().Stack) == 0 {
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.settle()
+	}
+	after := r.c.Gauge()
+	if len(after.Stack) < spans || len(after.Staged) > 0 || float64(after.Verbatim) > 0.7*float64(g.Verbatim) {
+		t.Errorf("%d of %d summaries have landed, %d wait, %d tokens are verbatim of %d", len(after.Stack), spans, len(after.Staged), after.Verbatim, g.Verbatim)
+	}
+	r.verify()
+}
+
+func TestWorkAheadIsShownWhenTheCacheIsCold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := ahead(t, 10_000)
+		for r.share() < 0.7 {
+			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+			r.settle()
+		}
+		before := r.head()
+		time.Sleep(time.Duration(r.policy.CacheTTL) - time.Second)
+		if r.head() != before {
+			t.Error("the head changed while the cache was warm")
+		}
+		time.Sleep(time.Duration(r.policy.CacheTTL))
+		r.c.Check(context.Background()) // nobody asks the model: nothing is shown anew for it
+		if len(r.c.Gauge().Stack) != 0 {
+			t.Error("the head changed without a request")
+		}
+		if r.head() == before || len(r.c.Gauge().Staged) != 0 {
+			t.Error("the head is the old one although the cache is cold")
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+// What was ready is less than the level demands: the rest goes to the worker.
+func TestWhatALevelDemandsBeyondWhatIsReady(t *testing.T) {
+	r := ahead(t, 10_000)
+	r.policy.BackgroundFraction = 0.9
+	r.policy.KeepLastN = 0
+	for len(r.c.Gauge().Staged) == 0 {
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.settle()
+	}
+	r.policy.PrepareThreshold = 0.799 // no more of it
+	verbatim := 0
+	for len(r.c.Gauge().Stack) == 0 {
+		verbatim = r.c.Gauge().Verbatim
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.settle()
+	}
+	g := r.c.Gauge()
+	staged := 0
+	for _, row := range g.Staged {
+		for _, m := range r.said[row.From-1 : row.To] {
+			staged += m.Tokens
+		}
+	}
+	if left := g.Verbatim - staged; left > verbatim*2/10 {
+		t.Errorf("of %d tokens %d are left", verbatim, left)
+	}
+	r.verify()
+}
+
+func TestNobodyPaysForTalkAmongPeople(t *testing.T) {
+	r := ahead(t, 8000)
+	r.quiet = true
+	for i := range 300 {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(40)))
+		r.settle()
+	}
+	if n := len(r.worker.Requests()); n != 0 {
+		t.Errorf("the model was asked %d times", n)
+	}
+	for _, row := range r.c.Gauge().Stack {
+		if row.By != compactor.ByBuiltIn {
+			t.Errorf("row %d is by %s", row.ID, row.By)
+		}
+	}
+	r.restart() // which must not make it think that somebody spoke
+	r.settle()
+	if n := len(r.worker.Requests()); n != 0 {
+		t.Errorf("after a restart the model was asked %d times", n)
+	}
+	r.talk("and what do you think?")
+	for range 20 {
+		r.settle()
+	}
+	for _, row := range r.c.Gauge().Stack {
+		healed := row.By == compactor.ByWorker
+		for _, s := range r.c.Gauge().Staged {
+			healed = healed || s.By == compactor.ByWorker && s.From <= row.From && row.To <= s.To
+		}
+		if !healed {
+			t.Errorf("row %d is by %s although somebody spoke to the bot", row.ID, row.By)
+		}
+	}
+	r.verify()
+}
+
+// Between two changes of the head each request begins as the one before did, so
+// that the provider's cache holds; and the head changes rarely.
+func TestRequestsGrowAtTheirEnd(t *testing.T) {
+	r := ahead(t, 12_000)
+	var last []byte
+	changes, requests := 0, 0
+	look := func() {
+		now := []byte(strings.ReplaceAll(r.render(), "time: now", ""))
+		requests++
+		n := 0
+		for n < len(last) && n < len(now) && last[n] == now[n] {
+			n++
+		}
+		if n < len(last)-200 { // the end of the last message is the volatile block
+			changes++
+		}
+		last = now
+	}
+	for i := range 400 {
+		var results []string
+		if i%7 == 0 {
+			results = []string{"result " + filler(200), "result " + filler(30)}
+		}
+		r.hook = look
+		r.talk(fmt.Sprintf("question %d %s", i, filler(20+i%50)), results...)
+		r.hook = nil
+		r.settle()
+	}
+	landings := r.seen(compactor.EventLanded)
+	t.Logf("%d requests, %d changes of the head, %d rows landed", requests, changes, landings)
+	if changes == 0 || changes*12 > requests {
+		t.Errorf("the head changed %d times in %d requests", changes, requests)
+	}
+	r.verify()
+}
