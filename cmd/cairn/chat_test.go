@@ -132,7 +132,7 @@ nonsense
 }
 
 // settingsFor makes the bot talk to a server, in a small window.
-func settingsFor(p folder, server *llmtest.Server) string {
+func settingsFor(p folder, server *llmtest.Server, more ...string) string {
 	return p.write("config.toml", fmt.Sprintf(`
 [llm]
 base_url = %q
@@ -140,7 +140,8 @@ base_url = %q
 id = "small"
 context_window = 6000
 max_output_tokens = 200
-`, server.URL))
+%s
+`, server.URL, strings.Join(more, "\n")))
 }
 
 // isWorker reports whether a request comes from the one that sums up.
@@ -244,7 +245,7 @@ func TestKill(t *testing.T) {
 	})
 	defer server.Close()
 	p := newFolder(t)
-	settingsFor(p, server)
+	settingsFor(p, server, "[agents.compaction]", "prepare_threshold = 0") // what is summed up is shown at once
 	message := func(n int) string {
 		return fmt.Sprintf(`{"text":"Story %d of the garden: %s","id":"m%d"}`, n, strings.Repeat("the roses grew and the gate was painted green. ", 12), n)
 	}
