@@ -37,7 +37,7 @@ type rig struct {
 	edits int                 // so far
 	hook  func()              // called between the requests of a turn; nil: nothing
 
-	mu     sync.Mutex // guards events
+	mu     sync.Mutex // guards events and, where a worker may look, policy
 	events []compactor.Event
 }
 
@@ -62,7 +62,11 @@ func (r *rig) open() {
 	}
 	o := compactor.Options{
 		Records: r.conv,
-		Policy:  func() compactor.Policy { return r.policy },
+		Policy: func() compactor.Policy {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.policy
+		},
 		Window:  func() int { return r.window },
 		System:  "You are a test.", Tools: r.tools, MaxOutput: 100,
 		Log: slog.New(slog.DiscardHandler),
@@ -78,6 +82,13 @@ func (r *rig) open() {
 	if r.c, err = compactor.Open(ctx, o); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// tune changes the policy while a worker may look at it.
+func (r *rig) tune(change func(p *compactor.Policy)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.policy)
 }
 
 func (r *rig) close() {
