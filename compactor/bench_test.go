@@ -173,3 +173,43 @@ func BenchmarkIdle(b *testing.B) {
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(len(open)), "bytes/conversation")
 	runtime.KeepAlive(open)
 }
+
+// BenchmarkRequest is everything between a message that was taken up and the model,
+// with a window of 128 000 tokens that is nearly full: check, plan, render.
+func BenchmarkRequest(b *testing.B) {
+	r := newRig(b, 128_000, nil)
+	r.policy.BackgroundThreshold, r.policy.AggressiveThreshold, r.policy.EmergencyThreshold = 0.97, 0.98, 0.99
+	h := r.c.History()
+	say := func(role llm.Role, text string) {
+		seq := h.Next()
+		m := compactor.Message{Seq: seq, Turn: seq, Role: role, Author: "Ada", Text: text, Time: time.Unix(seq*60, 0)}
+		m.Tokens = compactor.TokensOf(m)
+		h.Append(m)
+	}
+	for g := r.c.Gauge(); g.Used < g.Window*9/10; g = r.c.Gauge() {
+		for range 3 {
+			say(llm.RoleUser, filler(25))
+		}
+		say(llm.RoleUser, filler(40))
+		say(llm.RoleAssistant, filler(200))
+	}
+	r.c.Answered()
+	full := h.Next()
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		if h.Next() > full+200 { // the window shall not grow
+			b.StopTimer()
+			h.Truncate(full)
+			say(llm.RoleUser, "and now?")
+			if _, _, err := r.c.Request(ctx); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+		}
+		say([]llm.Role{llm.RoleUser, llm.RoleAssistant}[h.Next()%2], "and what about tomorrow?")
+		if _, _, err := r.c.Request(ctx); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

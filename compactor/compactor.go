@@ -33,7 +33,7 @@ type Options struct {
 	Notify func(Event)         // told each step; must not block; may be nil
 	Saved  func([]MemoryDraft) // told each new memory; must not block; may be nil
 	Log    *slog.Logger        // nil: slog.Default()
-	Now    func() time.Time    // nil: time.Now
+	Now    func() time.Time    // the clock all waiting goes by; nil: time.Now
 }
 
 // Compactor guards one conversation's window. Append, Begin, Answered, Truncate,
@@ -48,6 +48,7 @@ type Compactor struct {
 	workers   sync.WaitGroup
 	outdated  bool      // the owner's: people changed what the head was made of
 	asked     time.Time // the owner's: when the model was asked last; the provider's cache is as old
+	rendering rendering // the owner's: the last request
 
 	mu       sync.Mutex // guards everything below
 	busy     *job       // nil: no worker is running
@@ -70,6 +71,9 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	}
 	if o.Notify == nil {
 		o.Notify = func(Event) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Saved == nil {
 		o.Saved = func([]MemoryDraft) {}
@@ -161,7 +165,7 @@ func (c *Compactor) Request(ctx context.Context) (messages []llm.Message, maxTok
 		s := c.h.snapshot()
 		if c.used(s) <= window {
 			c.asked = c.o.Now()
-			return renderMessages(c.o.System, s.headText, s.lines, s.volatile), Reserve(c.o.MaxOutput, window), nil
+			return c.rendering.next(c.o.System, s), Reserve(c.o.MaxOutput, window), nil
 		} // a summary that has landed since the check may have filled what it left
 	}
 	return nil, 0, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.snapshot()), window, c.frameCost)

@@ -81,22 +81,28 @@ func lineOf(m Message, sh shape) line {
 // request that a strict provider accepts: neighbours in user role joined, every
 // result behind its call, every call answered.
 func renderMessages(system, head string, lines []line, volatile string) []llm.Message {
-	out := make([]llm.Message, 0, len(lines)+3)
+	out := appendHead(make([]llm.Message, 0, len(lines)/2+2), system, head)
+	return appendLines(out, lines, shownPictures(lines), volatile)
+}
+
+func appendHead(out []llm.Message, system, head string) []llm.Message {
 	if system != "" {
 		out = append(out, llm.Message{Role: llm.RoleSystem, Text: system})
 	}
 	if head != "" {
 		out = append(out, llm.Message{Role: llm.RoleUser, Text: head})
 	}
-	pictures := shownPictures(lines)
+	return out
+}
+
+// appendLines writes lines, and volatile behind the last one of a user.
+func appendLines(out []llm.Message, lines []line, pictures map[int64][]llm.Image, volatile string) []llm.Message {
 	lastUser := -1
-	for i := range lines {
-		if lines[i].Role == llm.RoleUser {
-			lastUser = i
-		}
+	if volatile != "" {
+		lastUser = lastOfUser(lines)
 	}
 	for i := 0; i < len(lines); i++ {
-		switch l := lines[i]; l.Role {
+		switch l := &lines[i]; l.Role {
 		case llm.RoleUser:
 			j, joined := joinUsers(lines, i, lastUser, volatile)
 			if n := len(out); n == 0 || out[n-1].Role != llm.RoleUser {
@@ -104,8 +110,10 @@ func renderMessages(system, head string, lines []line, volatile string) []llm.Me
 			} else {
 				out[n-1].Text += "\n\n" + joined
 			}
-			for _, l := range lines[i:j] {
-				out[len(out)-1].Images = append(out[len(out)-1].Images, pictures[l.Seq]...)
+			for ; i < j; i++ {
+				if lines[i].pictures > 0 {
+					out[len(out)-1].Images = append(out[len(out)-1].Images, pictures[lines[i].Seq]...)
+				}
 			}
 			i = j - 1
 		case llm.RoleAssistant:
@@ -118,20 +126,37 @@ func renderMessages(system, head string, lines []line, volatile string) []llm.Me
 	return out
 }
 
+// lastOfUser is the index of the last line of a user; -1 if there is none.
+func lastOfUser(lines []line) int {
+	i := len(lines) - 1
+	for i >= 0 && lines[i].Role != llm.RoleUser {
+		i--
+	}
+	return i
+}
+
 // joinUsers joins the user lines from i on, and lays the volatile block behind
 // the last one of the view.
 func joinUsers(lines []line, i, lastUser int, volatile string) (next int, text string) {
+	size := len(lines[i].text)
+	for next = i + 1; next < len(lines) && lines[next].Role == llm.RoleUser; next++ {
+		size += len("\n\n") + len(lines[next].text)
+	}
+	if next == i+1 && i != lastUser {
+		return next, lines[i].text // as most are: nothing is copied
+	}
 	var b strings.Builder
-	for ; i < len(lines) && lines[i].Role == llm.RoleUser; i++ {
+	b.Grow(size)
+	for ; i < next; i++ {
 		if b.Len() > 0 {
 			b.WriteString("\n\n")
 		}
 		b.WriteString(lines[i].text)
-		if i == lastUser && volatile != "" {
+		if i == lastUser {
 			b.WriteString("\n\n" + volatileOpen + "\n" + volatile + "\n" + volatileClose)
 		}
 	}
-	return i, b.String()
+	return next, b.String()
 }
 
 // appendAssistant writes an assistant's line and the results of its calls, in the

@@ -1,0 +1,66 @@
+package compactor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/llm"
+)
+
+// fullWindow is the history of a busy channel that fills a window of 128 000
+// tokens: three messages are overheard for each one the bot answers.
+func fullWindow() *History {
+	h := newHistory(State{Next: 1}, DefaultPolicy().shape(128_000))
+	for h.snapshot().cost() < 128_000 {
+		for range 3 {
+			appendOne(h, llm.RoleUser, strings.Repeat("word ", 25))
+		}
+		appendOne(h, llm.RoleUser, strings.Repeat("word ", 40))
+		appendOne(h, llm.RoleAssistant, strings.Repeat("word ", 200))
+	}
+	return h
+}
+
+func appendOne(h *History, role llm.Role, text string) {
+	seq := h.Next()
+	m := Message{Seq: seq, Turn: seq, Role: role, ID: fmt.Sprint("m", seq), Author: "Ada", Text: text, Time: time.Unix(seq*60, 0)}
+	m.Tokens = TokensOf(m)
+	h.Append(m)
+}
+
+// BenchmarkRenderFull is a full window of 128 000 tokens, rendered afresh, as the
+// first request after a start or a landing is.
+func BenchmarkRenderFull(b *testing.B) {
+	h := fullWindow()
+	b.ReportAllocs()
+	for b.Loop() {
+		new(rendering).next("be kind", h.snapshot())
+	}
+	b.ReportMetric(float64(len(h.snapshot().lines)), "messages")
+}
+
+// BenchmarkRenderOneAdded is the same window with one more message than at the last
+// request.
+func BenchmarkRenderOneAdded(b *testing.B) {
+	h := fullWindow()
+	full := h.Next()
+	var r rendering
+	r.next("be kind", h.snapshot())
+	b.ReportAllocs()
+	for b.Loop() {
+		if h.Next() > full+200 { // the window shall not grow
+			b.StopTimer()
+			h = fullWindow()
+			r.next("be kind", h.snapshot())
+			b.StartTimer()
+		}
+		role := llm.RoleUser
+		if h.Next()%2 == 0 {
+			role = llm.RoleAssistant
+		}
+		appendOne(h, role, "and what about tomorrow?")
+		r.next("be kind", h.snapshot())
+	}
+}
