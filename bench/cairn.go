@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/prompts"
+)
+
+// engine is Cairn: the real engine over a real database in a temporary folder.
+type engine struct {
+	dir    string
+	store  *memory.Store
+	conv   *memory.Conversation
+	c      *compactor.Compactor
+	tools  []llm.Tool
+	clock  *clock
+	scribe *scribe
+	gate   sync.RWMutex
+
+	n    int // messages of people so far
+	turn int64
+	rows []compactor.Message // of the running turn, by the bot
+	now  int                 // what the volatile block costs
+
+	mu      sync.Mutex // guards failure
+	failure error
+}
+
+var _ strategy = (*engine)(nil)
+
+const maxOutput = 4096 // as config.toml has it
+
+func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy) (e *engine, err error) {
+	e = &engine{clock: c}
+	e.scribe = &scribe{gate: &e.gate, till: till{clock: c}, words: rand.New(rand.NewPCG(0, 0))}
+	if e.dir, err = os.MkdirTemp("", "cairn-bench-"); err != nil {
+		return nil, err
+	}
+	if err = e.open(ctx, window, policy); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	e.gate.Lock()
+	return e, nil
+}
+
+func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) (err error) {
+	if e.store, err = memory.Open(ctx, memory.Options{Dir: e.dir}); err != nil {
+		return err
+	}
+	if e.conv, err = e.store.Conversation(ctx, "terminal:bench"); err != nil {
+		return err
+	}
+	e.tools = e.conv.Tools(memory.ToolOptions{Turn: func() int64 { return e.turn }})
+	e.c, err = compactor.Open(ctx, compactor.Options{
+		Records: e.conv, Policy: func() compactor.Policy { return policy }, Window: func() int { return window },
+		System: prompts.System, Tools: e.tools, MaxOutput: maxOutput, Worker: e.scribe,
+		Notify: e.notify, Log: slog.New(slog.DiscardHandler), Now: e.clock.now,
+	})
+	return err
+}
+
+// notify looks for a compaction that fails: it would spoil the numbers.
+func (e *engine) notify(event compactor.Event) {
+	if event.State != compactor.EventFailed {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.failure = fmt.Errorf("a compaction of messages %d to %d failed: %s", event.From, event.To, event.Error)
+}
+
+// take has messages delivered and taken up.
+func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]compactor.Message, error) {
+	in := make([]memory.Inbound, len(all))
+	for i, m := range all {
+		e.n++
+		in[i] = memory.Inbound{
+			ID: fmt.Sprint("m", e.n), AuthorID: m.author, Author: m.author, Text: m.text,
+			Time: e.clock.now(), Addressed: addressed,
+		}
+	}
+	if _, err := e.conv.DeliverAll(ctx, in); err != nil {
+		return nil, err
+	}
+	taken, err := e.conv.TakeUp(ctx, compactor.BurstBudget(e.c.Gauge().Window), time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	if len(taken) != len(all) {
+		return nil, fmt.Errorf("%d of %d messages were taken up: texts are too long for the window", len(taken), len(all))
+	}
+	e.c.History().Append(taken...)
+	e.c.History().Stored()
+	return taken, nil
+}
+
+func (e *engine) hear(ctx context.Context, all []said) error {
+	if len(all) == 0 {
+		return nil
+	}
+	if _, err := e.take(ctx, all, false); err != nil {
+		return err
+	}
+	e.c.Check(ctx)
+	return nil
+}
+
+func (e *engine) ask(ctx context.Context, m said, now string) error {
+	taken, err := e.take(ctx, []said{m}, true)
+	if err != nil {
+		return err
+	}
+	e.turn, e.rows = taken[0].Seq, nil
+	e.c.History().Begin(now)
+	e.now = compactor.Estimate(now)
+	return nil
+}
+
+func (e *engine) request(ctx context.Context) (llm.Request, int, error) {
+	messages, most, err := e.c.Request(ctx)
+	return llm.Request{Messages: messages, Tools: e.tools, MaxTokens: most}, e.c.Gauge().Verbatim - e.now, err
+}
+
+func (e *engine) add(m compactor.Message) {
+	m.Seq, m.Turn, m.Time = e.c.History().Next(), e.turn, e.clock.now()
+	m.Tokens = compactor.TokensOf(m)
+	e.rows = append(e.rows, m)
+	e.c.History().Append(m)
+}
+
+func (e *engine) look(_ context.Context, found string) error {
+	id := fmt.Sprint("call_", e.turn)
+	e.add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "recall", Arguments: `{"query":"that"}`}}})
+	e.add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "recall", Text: found})
+	return nil
+}
+
+func (e *engine) answer(ctx context.Context, text string) error {
+	e.add(compactor.Message{Role: llm.RoleAssistant, Text: text})
+	outcome := memory.Outcome{Turn: e.turn, Messages: e.rows, Reply: fmt.Sprint("r", e.turn), Pieces: []string{text}}
+	if err := e.conv.Finish(ctx, outcome); err != nil {
+		return err
+	}
+	e.c.Answered()
+	e.c.Check(ctx)
+	e.gate.Unlock()
+	err := e.c.Wait(ctx)
+	e.gate.Lock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return errors.Join(err, e.failure)
+}
+
+func (e *engine) worker() bill { return e.scribe.bill() }
+
+func (e *engine) close() error {
+	if e.c != nil {
+		e.gate.Unlock()
+		e.c.Close()
+	}
+	var err error
+	if e.store != nil {
+		err = e.store.Close()
+	}
+	return errors.Join(err, os.RemoveAll(e.dir))
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// pricing is what `cost` is asked for.
+type pricing struct {
+	turns int
+	seed  uint64
+	scale float64
+	json  bool
+}
+
+func newCost(s *screen) *cobra.Command {
+	var p pricing
+	cmd := &cobra.Command{
+		Use:   "cost",
+		Short: "What a long conversation costs, by strategy",
+		Long: `Cost has one long conversation with each strategy, over virtual time, and adds up what
+its requests would cost where prompts are cached: in a busy channel, and in one where a
+quarter of the turns follow a pause.
+
+` + priceHelp + `
+
+` + talkHelp + `
+
+The other strategies are given their cheapest form. A sliding window drops as many of the
+oldest messages as must go. "Everything at 100k" asks for one summary of 2000 words
+behind the conversation as it stands, which is in the cache then. Cairn's worker saves
+6 memories of each span and writes summaries as long as it is asked for.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case p.turns < 1 || p.turns > 100_000:
+				return wrongFlag(cmd, "turns", p.turns, "from 1 to 100000")
+			case !(p.scale >= 0.1 && p.scale <= 10):
+				return wrongFlag(cmd, "scale", p.scale, "from 0.1 to 10")
+			}
+			return p.run(cmd.Context(), s)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&p.turns, "turns", 2000, "`N` turns")
+	flags.Uint64Var(&p.seed, "seed", 1, "`N` that the conversation is made of")
+	flags.Float64Var(&p.scale, "scale", 1, "`FACTOR` by which all texts are longer")
+	flags.BoolVar(&p.json, "json", false, "write JSON")
+	return cmd
+}
+
+// contender is a strategy by its name.
+type contender struct {
+	name   string
+	window int
+	open   func(ctx context.Context, c *clock, turns *till) (strategy, error)
+}
+
+const (
+	fullWindow   = 128_000
+	smallWindow  = 64_000
+	everythingAt = 100_000
+)
+
+// contenders are the strategies in the order in which they are shown. tools are the
+// bot's, which the rivals are sent too.
+func contenders(tools []llm.Tool, seed uint64) []contender {
+	cairn := func(name string, window int, policy compactor.Policy) contender {
+		return contender{name, window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
+			return newEngine(ctx, c, window, policy)
+		}}
+	}
+	atOnce := compactor.DefaultPolicy()
+	atOnce.PrepareThreshold = 0
+	return []contender{
+		cairn("Cairn, defaults", fullWindow, compactor.DefaultPolicy()),
+		cairn("Cairn, smaller window", smallWindow, compactor.DefaultPolicy()),
+		cairn("30 % at 80 %, landed at once", fullWindow, atOnce),
+		{"everything at 100k", fullWindow, func(_ context.Context, c *clock, turns *till) (strategy, error) {
+			return everything{newList(c, tools), everythingAt, turns, rand.New(rand.NewPCG(seed, 3))}, nil
+		}},
+		{"sliding window", fullWindow, func(_ context.Context, c *clock, _ *till) (strategy, error) {
+			return sliding{newList(c, tools), fullWindow}, nil
+		}},
+	}
+}
+
+// channelCost is what all strategies cost in one kind of channel.
+type channelCost struct {
+	Name     string `json:"name"`
+	Requests int    `json:"requests"`
+	Said     int    `json:"said"` // tokens of all messages together
+	Rows     []row  `json:"strategies"`
+}
+
+// costs is the whole result.
+type costs struct {
+	Turns    int           `json:"turns"`
+	Seed     uint64        `json:"seed"`
+	Scale    float64       `json:"scale"`
+	Channels []channelCost `json:"channels"`
+}
+
+func (p pricing) run(ctx context.Context, s *screen) error {
+	defer s.done()
+	tools, err := toolsOf(ctx)
+	if err != nil {
+		return err
+	}
+	all := contenders(tools, p.seed)
+	result := costs{Turns: p.turns, Seed: p.seed, Scale: p.scale, Channels: []channelCost{
+		{Name: "a busy channel"},
+		{Name: "a quarter of the turns follow a pause of 30 minutes"},
+	}}
+	var done atomic.Int64
+	work := len(result.Channels) * len(all) * p.turns
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range result.Channels {
+		channel := &result.Channels[i]
+		turns := talk(p.turns, p.seed, p.scale, i == 1)
+		channel.Requests, channel.Said = measure(turns)
+		channel.Rows = make([]row, len(all))
+		for j, with := range all {
+			group.Go(func() (err error) {
+				channel.Rows[j], err = with.price(ctx, turns, func() {
+					s.progress("%3d %%  %s: %s", int(done.Add(1))*100/work, channel.Name, with.name)
+				})
+				return err
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	s.done()
+	if p.json {
+		return s.json(result)
+	}
+	_, err = fmt.Fprint(s.out, result.table(s))
+	return err
+}
+
+// price has one conversation with one strategy.
+func (with contender) price(ctx context.Context, turns []turn, progress func()) (r row, err error) {
+	c := &clock{t: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)}
+	till := &till{clock: c}
+	s, err := with.open(ctx, c, till)
+	if err != nil {
+		return row{}, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	r, err = run(ctx, s, c, turns, till, progress)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", with.name, err)
+	}
+	r.Strategy, r.Window = with.name, with.window
+	return r, err
+}
+
+// toolsOf are the tools the bot has in a conversation.
+func toolsOf(ctx context.Context) ([]llm.Tool, error) {
+	e, err := newEngine(ctx, &clock{}, fullWindow, compactor.DefaultPolicy())
+	if err != nil {
+		return nil, err
+	}
+	return e.tools, e.close()
+}
+
+// measure counts the requests of a conversation, and the tokens that are said.
+func measure(turns []turn) (requests, tokens int) {
+	for _, t := range turns {
+		requests++
+		if t.looked != "" {
+			requests++
+		}
+		tokens += compactor.Estimate(t.question.text) + compactor.Estimate(t.looked) + compactor.Estimate(t.answer)
+		for _, m := range t.overheard {
+			tokens += compactor.Estimate(m.text)
+		}
+	}
+	return requests, tokens
+}
+
+const (
+	nameWidth = 29
+	barWidth  = 24
+)
+
+// table is the result as people read it.
+func (c costs) table(s *screen) string {
+	var b strings.Builder
+	millions := func(v float64) string { return fmt.Sprintf("%.1f", v/1e6) }
+	most := 0.0
+	for _, channel := range c.Channels {
+		for _, r := range channel.Rows {
+			most = max(most, r.Input)
+		}
+	}
+	for _, channel := range c.Channels {
+		fmt.Fprintf(&b, "%s  %s turns, %s requests, %s million tokens said\n\n", s.paint(bold, channel.Name),
+			thousands(c.Turns), thousands(channel.Requests), millions(float64(channel.Said)))
+		heading := left("", nameWidth) + right("window", 8) + right("turns", 8) + right("worker", 8) + right("input", 8) +
+			"  " + left("", barWidth) + right("output", 8) + right("total", 8) + right("verbatim", 10) + right("least", 7) + right("rewrites", 10)
+		b.WriteString(s.paint(dim, heading) + "\n")
+		for _, r := range channel.Rows {
+			name := left(r.Strategy, nameWidth)
+			if strings.HasPrefix(name, "Cairn") {
+				name = s.paint(bold, name)
+			}
+			b.WriteString(name + right(fmt.Sprintf("%dk", r.Window/1000), 8) + right(millions(r.Turns.input()), 8) + right(millions(r.Worker.input()), 8) +
+				s.paint(bold, right(millions(r.Input), 8)) + "  " + s.paint(cyan, left(bar(r.Input, most, barWidth), barWidth)) +
+				right(millions(r.Output), 8) + right(millions(r.Total), 8) +
+				right(fmt.Sprintf("%.0fk", r.Verbatim/1000), 10) + right(fmt.Sprintf("%.0fk", float64(r.Least)/1000), 7) + right(fmt.Sprint(r.Turns.Rewrites), 10) + "\n")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("In millions of tokens of uncached input: a cached one counts 0.1, a written one 4.\n" +
+		"turns and worker: their input; verbatim: tokens of a request that are messages word for word, in the mean,\n" +
+		"and the least since one was rewritten for the first time, which means that it shared less than half with\n" +
+		"the one before.\n")
+	return b.String()
+}

@@ -1,0 +1,107 @@
+// Command bench measures Cairn. README's numbers are what it prints.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := newRoot(os.Stdout, os.Stderr).ExecuteContext(ctx)
+	stopped := ctx.Err() != nil
+	stop()
+	code := exitCode(err)
+	switch {
+	case err == nil:
+	case stopped:
+		fmt.Fprintln(os.Stderr, "bench: stopped; nothing was measured to the end")
+		code = exitStopped
+	default:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+	}
+	os.Exit(code)
+}
+
+// The exit codes, as exitHelp explains them.
+const (
+	exitFailed  = 1
+	exitUsage   = 2
+	exitMissed  = 3
+	exitStopped = 130
+)
+
+const exitHelp = `Exit codes:
+  0  measured
+  1  the measurement failed; why stands on standard error
+  2  the command line is wrong
+  3  measured, and a target that the command names was missed
+  130  stopped by a signal`
+
+// missed is a target that was not met.
+type missed string
+
+func (m missed) Error() string { return string(m) }
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, new(missed)):
+		return exitMissed
+	case errors.As(err, new(usageError)):
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func newRoot(out, progress io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure Cairn",
+		Long: `Bench measures the real engine on real files, with a scripted model in place of a
+real one, so that a run needs no key, costs nothing and can be repeated.
+
+` + exitHelp,
+		Example: `  go run ./bench latency             does a summary delay the replies?
+  go run ./bench cost                what a long conversation costs
+  go run ./bench cost --json | jq .  the same for a program`,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetOut(out)
+	root.SetErr(progress)
+	root.SetFlagErrorFunc(wrongUse)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newLatency(screenOf(out, progress)), newCost(screenOf(out, progress)))
+	each := append(root.Commands(), root)
+	for _, cmd := range each {
+		check := cmd.Args
+		cmd.Args = func(cmd *cobra.Command, args []string) error { return wrongUse(cmd, check(cmd, args)) }
+	}
+	return root
+}
+
+func wrongUse(cmd *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{fmt.Errorf("%w; `%s --help` tells more", err, cmd.CommandPath())}
+}
+
+// wrongFlag is a flag with a value that cannot be.
+func wrongFlag(cmd *cobra.Command, name string, value any, want string) error {
+	return wrongUse(cmd, fmt.Errorf("--%s %v: must be %s", name, value, want))
+}

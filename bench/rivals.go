@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/prompts"
+)
+
+// What other bots do, in the form that is cheapest for them.
+
+// list is a conversation that is kept as a list of messages.
+type list struct {
+	clock *clock
+	tools []llm.Tool
+	frame int // what system prompt and tools cost
+	lines []compactor.Message
+	cost  int   // of lines
+	turn  int64 // seq of the first line of the running turn
+	seq   int64
+	now   string
+
+	summary string // of what was before; "": nothing was
+	spent   bill   // on summaries
+}
+
+func newList(c *clock, tools []llm.Tool) *list {
+	return &list{clock: c, tools: tools, frame: compactor.Estimate(flat(llm.Request{Tools: tools})) + compactor.Estimate(prompts.System)}
+}
+
+func (l *list) add(m compactor.Message) {
+	l.seq++
+	m.Seq, m.Time = l.seq, l.clock.now()
+	m.Tokens = compactor.TokensOf(m)
+	l.lines = append(l.lines, m)
+	l.cost += m.Tokens
+}
+
+func (l *list) hear(_ context.Context, all []said) error {
+	for _, m := range all {
+		l.add(compactor.Message{Role: llm.RoleUser, Author: m.author, Text: m.text})
+	}
+	return nil
+}
+
+func (l *list) ask(ctx context.Context, m said, now string) error {
+	l.turn, l.now = l.seq+1, now
+	return l.hear(ctx, []said{m})
+}
+
+func (l *list) look(_ context.Context, found string) error {
+	id := fmt.Sprint("call_", l.turn)
+	l.add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "recall", Arguments: `{"query":"that"}`}}})
+	l.add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "recall", Text: found})
+	return nil
+}
+
+func (l *list) answer(_ context.Context, text string) error {
+	l.add(compactor.Message{Role: llm.RoleAssistant, Text: text})
+	l.now = ""
+	return nil
+}
+
+func (l *list) worker() bill { return l.spent }
+func (l *list) close() error { return nil }
+
+// used is what the next request costs, the reply's reserve included.
+func (l *list) used() int {
+	return l.frame + compactor.Estimate(l.summary) + l.cost + compactor.Estimate(l.now) + maxOutput
+}
+
+// forget drops the oldest lines, n of them.
+func (l *list) forget(n int) {
+	for _, m := range l.lines[:n] {
+		l.cost -= m.Tokens
+	}
+	l.lines = l.lines[n:]
+}
+
+// render is the request, its messages written as Cairn writes them.
+func (l *list) render() llm.Request {
+	req := llm.Request{Tools: l.tools, Messages: []llm.Message{{Role: llm.RoleSystem, Text: prompts.System}}}
+	if l.summary != "" {
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: "<kept>\n" + l.summary + "\n</kept>"})
+	}
+	for _, m := range l.lines {
+		text := m.Text
+		if m.Role == llm.RoleUser {
+			text = fmt.Sprintf("[#%d %s %s] %s", m.Seq, m.Time.Format("2006-01-02 15:04"), m.Author, m.Text)
+		}
+		if l.now != "" && m.Seq == l.turn {
+			text += "\n\n<now>\n" + l.now + "\n</now>"
+		}
+		last := &req.Messages[len(req.Messages)-1]
+		if m.Role == llm.RoleUser && last.Role == llm.RoleUser {
+			last.Text += "\n\n" + text
+			continue
+		}
+		req.Messages = append(req.Messages, llm.Message{Role: m.Role, Text: text, Calls: m.Calls, CallID: m.CallID})
+	}
+	return req
+}
+
+// sliding drops the oldest messages when the window is full, as many as must go.
+type sliding struct {
+	*list
+	window int
+}
+
+func (s sliding) request(context.Context) (llm.Request, int, error) {
+	n := 0
+	for over := s.used() - s.window; over > 0 && s.lines[n].Seq < s.turn; n++ {
+		over -= s.lines[n].Tokens
+	}
+	s.forget(n)
+	return s.render(), s.cost, nil
+}
+
+// everything sums up all there is when the request reaches so many tokens, and goes
+// on with the summary and the running turn. It asks for the summary behind the
+// conversation as it stands, which the provider has in its cache.
+type everything struct {
+	*list
+	at    int
+	turns *till
+	words *rand.Rand
+}
+
+const (
+	everythingAsks  = "Sum up the conversation so far, for yourself: your summary will stand in its place."
+	everythingWords = 2000 // of the summary, as many as Cairn's longest have
+)
+
+func (e everything) request(context.Context) (llm.Request, int, error) {
+	if e.used() >= e.at {
+		e.sumUp()
+	}
+	return e.render(), e.cost, nil
+}
+
+func (e everything) sumUp() {
+	n := slices.IndexFunc(e.lines, func(m compactor.Message) bool { return m.Seq >= e.turn })
+	before := list{tools: e.tools, lines: e.lines[:n], summary: e.summary}
+	summary := text(e.words, everythingWords)
+	e.turns.add(flat(before.render())+everythingAsks, summary, &e.spent)
+	e.summary = "Summary of the conversation until now: " + summary
+	e.forget(n)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// The conversation that `cost` prices: made up, but by a seed, so that every
+// strategy meets the same one.
+
+// turn is one question, what was said before it, and its answer.
+type turn struct {
+	gap       time.Duration // since the answer before
+	overheard []said        // not addressed to the bot
+	question  said
+	looked    string // what a tool found, if the bot looked something up before it answered
+	now       string // the volatile block
+	answer    string
+}
+
+type said struct{ author, text string }
+
+// The lengths, in words, which are about tokens. Texts that people write have many
+// short and few very long ones: all lengths are log-normal, and the mean is the
+// median times e^(σ²/2).
+const talkHelp = `A turn is, in words: 0 to 6 messages that are overheard (median 20, σ 0.8), a question
+(median 60, σ 1.0), in one of 8 turns with a log or code pasted (median 1200, σ 0.7, at
+most 8000), in one of 4 with a tool that is used (median 900, σ 0.6), which is a request
+of its own, and an answer (median 220, σ 0.8); beside the last message stand some 150
+words of recalled memories and the time. All lengths are log-normal.
+Turns follow each other after 45 s in the mean (5 s to 4 min, exponential); where
+people pause, a quarter of them, drawn at random, after 30 minutes.`
+
+// talk makes a conversation of n turns, with lengths times scale; one turn in
+// four follows a pause if pauses is true. The words are the same with and without.
+func talk(n int, seed uint64, scale float64, pauses bool) []turn {
+	words, clock := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+	length := func(median, sigma float64) int {
+		return max(int(scale*median*math.Exp(sigma*words.NormFloat64())), 1)
+	}
+	people := []string{"Ada", "Grace", "Edsger", "Barbara", "Tony"}
+	turns := make([]turn, n)
+	for i := range turns {
+		t := &turns[i]
+		for range words.IntN(7) {
+			t.overheard = append(t.overheard, said{people[words.IntN(len(people))], text(words, length(20, 0.8))})
+		}
+		t.question = said{people[words.IntN(len(people))], text(words, length(60, 1))}
+		if words.IntN(8) == 0 {
+			t.question.text += "\n\n" + text(words, min(length(1200, 0.7), 8000))
+		}
+		if words.IntN(4) == 0 {
+			t.looked = text(words, length(900, 0.6))
+		}
+		t.now = text(words, 150)
+		t.answer = text(words, length(220, 0.8))
+		t.gap = min(max(time.Duration(clock.ExpFloat64()*float64(45*time.Second)), 5*time.Second), 4*time.Minute)
+		if pause := clock.IntN(4) == 0; pause && pauses {
+			t.gap = 30 * time.Minute
+		}
+	}
+	return turns
+}
+
+var vocabulary = strings.Fields(`the of and to in is that it was for on are as with they be at one have this from
+or had by hot but some what there we can out other were all your when up use how said each she which do their time if
+will way about many then them would write like so these her long make thing see him two has look more day could go
+come did my sound no most who over know than call first people may down side been now find any new work part take get
+place made live where after back little only round man year came show every good me give our under name very through
+just form great think say help low line before turn cause same mean move right boy old too does tell set three want
+air well also play small end put home read hand port large spell add even land here must big high such follow act why
+ask men change went light kind off need house picture try us again animal point mother world near build self earth`)
+
+// text is so many words, in sentences.
+func text(r *rand.Rand, n int) string {
+	var b strings.Builder
+	for i := range n {
+		switch {
+		case i == 0:
+		case i%14 == 0:
+			b.WriteString(". ")
+		default:
+			b.WriteByte(' ')
+		}
+		b.WriteString(vocabulary[r.IntN(len(vocabulary))])
+	}
+	b.WriteByte('.')
+	return b.String()
+}
+
+// fact is a made-up memory, another one for each n.
+func fact(r *rand.Rand, n int) string { return fmt.Sprintf("Fact %d: %s", n, text(r, 20)) }

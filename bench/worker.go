@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"cairn/llm"
+	"cairn/prompts"
+)
+
+// scribe is the model behind the worker: it saves memories and writes summaries as
+// long as it is asked for, of made-up words, and everything is charged to its till.
+type scribe struct {
+	// gate is locked while a turn runs, so that work always ends between two turns and
+	// every run is the same. A real model takes about as long.
+	gate *sync.RWMutex
+
+	mu    sync.Mutex // guards everything below
+	till  till
+	words *rand.Rand
+	saved int
+}
+
+var _ llm.Model = (*scribe)(nil)
+
+// memoriesEach is how many memories the scribe saves of a span.
+const memoriesEach = 6
+
+func (s *scribe) Name() string { return "scripted" }
+
+func (s *scribe) Window(context.Context) llm.Window {
+	return llm.Window{Tokens: llm.DefaultWindow, Source: "script"}
+}
+
+var (
+	askedTokens = regexp.MustCompile(`about (\d+) tokens`)
+	askedSpan   = regexp.MustCompile(`Sum up messages #(\d+) to #(\d+)`)
+)
+
+// Generate saves memories first, if it is offered to, and then sums up.
+func (s *scribe) Generate(ctx context.Context, req llm.Request, _ func(string)) (llm.Response, error) {
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	if err := ctx.Err(); err != nil {
+		return llm.Response{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ask := req.Messages[1].Text
+	ask = ask[max(len(ask)-400, 0):] // what is asked stands below the material
+	tokens, span := askedTokens.FindStringSubmatch(ask), askedSpan.FindStringSubmatch(ask)
+	if tokens == nil || span == nil {
+		return llm.Response{}, fmt.Errorf("the worker was asked in words that this bench does not know: %.80q", ask)
+	}
+	offered := len(req.Tools) > 1 && len(req.Messages) == 2 && !strings.Contains(req.Messages[0].Text, prompts.Fold)
+	resp := llm.Response{FinishReason: llm.FinishToolCalls}
+	call := func(tool, arguments string) {
+		id := fmt.Sprintf("call_%d_%d", s.till.bill.Requests, len(resp.Message.Calls))
+		resp.Message.Calls = append(resp.Message.Calls, llm.Call{ID: id, Name: tool, Arguments: arguments})
+	}
+	resp.Message.Role = llm.RoleAssistant
+	if offered {
+		for range memoriesEach {
+			s.saved++
+			call("memory_save", fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, fact(s.words, s.saved), span[1]))
+		}
+	} else {
+		n, err := strconv.Atoi(tokens[1])
+		if err != nil {
+			return llm.Response{}, err
+		}
+		call("summarize", fmt.Sprintf(`{"summary":%q}`, text(s.words, n*9/10)))
+	}
+	answer := ""
+	for _, c := range resp.Message.Calls {
+		answer += c.Name + " " + c.Arguments + "\n"
+	}
+	s.till.charge(req, answer)
+	return resp, nil
+}
+
+func (s *scribe) bill() bill {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.till.bill
+}
