@@ -1,10 +1,156 @@
 package main
 
-import "testing"
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
 
-func TestX(t *testing.T) {
-	s := screenOf(t.Output(), t.Output())
-	if err := (pricing{turns: 300, seed: 1, scale: 1}).run(t.Context(), s); err != nil {
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// observed looks at each request of a strategy.
+type observed struct {
+	strategy
+	see func(req llm.Request, verbatim int)
+}
+
+func (o observed) request(ctx context.Context) (llm.Request, int, error) {
+	req, verbatim, err := o.strategy.request(ctx)
+	if err == nil {
+		o.see(req, verbatim)
+	}
+	return req, verbatim, err
+}
+
+func TestStrategies(t *testing.T) {
+	const window = 20_000
+	tools, err := toolsOf(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
+	cairn := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
+		return newEngine(ctx, c, window, compactor.DefaultPolicy())
+	}}
+	slide := contender{"sliding", window, func(_ context.Context, c *clock, _ *till) (strategy, error) {
+		return sliding{newList(c, tools), window}, nil
+	}}
+	all := contender{"everything", window, func(_ context.Context, c *clock, turns *till) (strategy, error) {
+		return everything{newList(c, tools), 15_000, turns, rand.New(rand.NewPCG(1, 3))}, nil
+	}}
+	turns := talk(60, 1, 0.7, false)
+	rows := map[string]row{}
+	for _, with := range []contender{cairn, slide, all} {
+		watched := with
+		requests, last := 0, llm.Request{}
+		watched.open = func(ctx context.Context, c *clock, till *till) (strategy, error) {
+			s, err := with.open(ctx, c, till)
+			return observed{s, func(req llm.Request, _ int) {
+				requests++
+				last = req
+				if tokens := compactor.Estimate(flat(req)); tokens > window-window/8 {
+					t.Errorf("%s: request %d has %d tokens, more than the window beside the reply takes", with.name, requests, tokens)
+				}
+			}}, err
+		}
+		r, err := watched.price(t.Context(), turns, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[with.name] = r
+		want, _ := measure(turns)
+		if requests != want || r.Turns.Requests != want {
+			t.Errorf("%s: %d requests were sent and %d charged, the conversation has %d", with.name, requests, r.Turns.Requests, want)
+		}
+		if end := last.Messages[len(last.Messages)-1]; !strings.Contains(flat(last), turns[59].question.text) || end.Role == llm.RoleAssistant {
+			t.Errorf("%s: the last request does not ask the last question", with.name)
+		}
+	}
+	t.Run("Cairn's worker costs, and the window was passed", func(t *testing.T) {
+		if r := rows["Cairn"]; r.Worker.Requests < 4 || r.Turns.Rewrites < 3 {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("a sliding window costs most and has no worker", func(t *testing.T) {
+		if s := rows["sliding"]; s.Input < 2*rows["Cairn"].Input || s.Worker.Requests != 0 {
+			t.Errorf("sliding %+v\nCairn %+v", s, rows["Cairn"])
+		}
+	})
+	t.Run("summing up everything keeps least", func(t *testing.T) {
+		if e := rows["everything"]; e.Worker.Requests == 0 || e.Least >= rows["Cairn"].Least || e.Turns.Rewrites < 2 {
+			t.Errorf("everything %+v\nCairn %+v", e, rows["Cairn"])
+		}
+	})
+	t.Run("the same conversation costs the same again", func(t *testing.T) {
+		for _, with := range []contender{cairn, slide, all} {
+			if r, err := with.price(t.Context(), turns, func() {}); err != nil || !reflect.DeepEqual(r, rows[with.name]) {
+				t.Errorf("%s: %v\n%+v, before\n%+v", with.name, err, r, rows[with.name])
+			}
+		}
+	})
+}
+
+func TestTalk(t *testing.T) {
+	if !reflect.DeepEqual(talk(50, 1, 1, false), talk(50, 1, 1, false)) {
+		t.Error("one seed makes two conversations")
+	}
+	steady, pausing := talk(400, 1, 1, false), talk(400, 1, 1, true)
+	pauses := 0
+	for i := range steady {
+		if steady[i].question != pausing[i].question {
+			t.Fatalf("turn %d: pauses change what is said", i)
+		}
+		if steady[i].gap >= cacheTTL {
+			t.Errorf("turn %d of the busy channel follows %v of silence", i, steady[i].gap)
+		}
+		if pausing[i].gap >= cacheTTL {
+			pauses++
+		}
+	}
+	if pauses < 70 || pauses > 130 {
+		t.Errorf("%d of 400 turns follow a pause, want about 100", pauses)
+	}
+	_, short := measure(talk(200, 1, 1, false))
+	if _, long := measure(talk(200, 1, 2, false)); long < short*17/10 || long > short*23/10 {
+		t.Errorf("twice the length is %d tokens, once %d", long, short)
+	}
+}
+
+func TestCostShows(t *testing.T) {
+	var out, progress bytes.Buffer
+	s := screenOf(&out, &progress)
+	if err := (pricing{turns: 3, seed: 1, scale: 1}).run(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("aligned rows", func(t *testing.T) {
+		width := 0
+		for line := range strings.Lines(out.String()) {
+			if !strings.Contains(line, "128k") && !strings.Contains(line, "64k") && !strings.Contains(line, "rewrites\n") {
+				continue
+			}
+			if n := utf8.RuneCountInString(line); width == 0 {
+				width = n
+			} else if n != width {
+				t.Errorf("%d characters, not %d: %s", n, width, line)
+			}
+		}
+		if width == 0 || strings.Contains(out.String(), "\x1b") || progress.Len() > 0 {
+			t.Errorf("no rows, or colour or progress where nobody looks:\n%s%s", out.String(), progress.String())
+		}
+	})
+	t.Run("JSON", func(t *testing.T) {
+		out.Reset()
+		if err := (pricing{turns: 3, seed: 1, scale: 1, json: true}).run(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		var c costs
+		if err := json.Unmarshal(out.Bytes(), &c); err != nil || len(c.Channels) != 2 || len(c.Channels[1].Rows) != 5 || c.Channels[1].Rows[4].Input == 0 {
+			t.Errorf("%v: %s", err, out.String())
+		}
+	})
 }

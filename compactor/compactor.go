@@ -153,7 +153,8 @@ func (c *Compactor) used(s snapshot) int {
 var ErrTooLarge = errors.New("the request does not fit the context window")
 
 // Request checks, and renders the messages of the next request and how many tokens
-// the answer may take. It fits the window, or the error is ErrTooLarge.
+// the answer may take. It fits the window, or the error is ErrTooLarge. The caller may
+// change the pictures of the messages, and nothing else.
 func (c *Compactor) Request(ctx context.Context) (messages []llm.Message, maxTokens int, err error) {
 	window := c.o.Window()
 	c.landCold(ctx, c.o.Policy())

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"reflect"
 	"slices"
 
 	"cairn/llm"
@@ -14,9 +15,13 @@ type rendering struct {
 	cut      int           // settled ends before this line
 	settled  []llm.Message // system prompt, head, and the lines that nothing behind them changes
 	pictures map[int64][]llm.Image
+
+	handed []llm.Message // the last request, if it had no pictures; none of its elements is ever overwritten
+	same   int           // so many messages of handed are those of settled for good
 }
 
-// next returns what renderMessages does. It is the caller's to change.
+// next returns what renderMessages does. The caller may change the pictures of the
+// messages, and nothing else: requests share what they have in common.
 func (r *rendering) next(system string, s snapshot) []llm.Message {
 	if !r.goesOn(s) {
 		*r = rendering{head: s.headText, pictures: shownPictures(s.lines)}
@@ -27,11 +32,33 @@ func (r *rendering) next(system string, s snapshot) []llm.Message {
 		r.cut = cut
 	}
 	r.lines = s.lines
-	out := append(make([]llm.Message, 0, len(r.settled)+len(s.lines)-r.cut), r.settled...)
-	for i := range out {
-		out[i].Images = slices.Clone(out[i].Images)
+	if len(r.pictures) > 0 {
+		all := slices.Clone(r.settled)
+		for i := range all {
+			all[i].Images = slices.Clone(all[i].Images)
+		}
+		return appendLines(all, s.lines[r.cut:], r.pictures, s.volatile)
 	}
-	return appendLines(out, s.lines[r.cut:], r.pictures, s.volatile)
+	return r.hand(appendLines(slices.Clone(r.settled[r.same:]), s.lines[r.cut:], nil, s.volatile))
+}
+
+// hand returns a request that goes on with rest behind what is the same as before.
+// Where the last one went on otherwise, it keeps its array and this one gets another:
+// so it is at the beginning of a turn, when the volatile block has moved, but not
+// between the steps of one.
+func (r *rendering) hand(rest []llm.Message) []llm.Message {
+	const spare = 64 // messages that may follow before the array grows
+	at := 0
+	for at < len(rest) && r.same+at < len(r.handed) && reflect.DeepEqual(rest[at], r.handed[r.same+at]) {
+		at++
+	}
+	if r.same+at < len(r.handed) || r.handed == nil {
+		r.handed = append(make([]llm.Message, 0, r.same+len(rest)+spare), r.settled[:r.same]...)
+		at = 0
+	}
+	r.handed = append(r.handed, rest[at:]...)
+	r.same = max(len(r.settled)-1, 0) // what follows may join the last one
+	return slices.Clip(r.handed)
 }
 
 // goesOn tells whether s shows the lines of the last request, and more behind them.

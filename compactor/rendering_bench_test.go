@@ -64,3 +64,26 @@ func BenchmarkRenderOneAdded(b *testing.B) {
 		r.next("be kind", h.snapshot())
 	}
 }
+
+// BenchmarkRenderNextTurn is the first request of a turn: an answer and a question
+// were added, and the volatile block has moved.
+func BenchmarkRenderNextTurn(b *testing.B) {
+	h := fullWindow()
+	full := h.Next()
+	var r rendering
+	r.next("be kind", h.snapshot())
+	b.ReportAllocs()
+	for b.Loop() {
+		if h.Next() > full+200 { // the window shall not grow
+			b.StopTimer()
+			h = fullWindow()
+			r.next("be kind", h.snapshot())
+			b.StartTimer()
+		}
+		h.Answered()
+		appendOne(h, llm.RoleAssistant, "It will rain.")
+		appendOne(h, llm.RoleUser, "and what about tomorrow?")
+		h.Begin("time: now")
+		r.next("be kind", h.snapshot())
+	}
+}

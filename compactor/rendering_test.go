@@ -102,6 +102,9 @@ func TestRenderingIsPure(t *testing.T) {
 						}
 					}
 				}
+				if rapid.Bool().Draw(t, "something is appended") {
+					got = append(got, llm.Message{Role: llm.RoleAssistant, Text: "no, wait"})
+				}
 				before = append(before, handed{got, fmt.Sprintf("%+v", got)})
 				before = before[max(len(before)-3, 0):]
 			},

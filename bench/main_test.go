@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestCommandLine(t *testing.T) {
+	run := func(args ...string) (string, int, error) {
+		var out, progress bytes.Buffer
+		root := newRoot(&out, &progress)
+		root.SetArgs(args)
+		err := root.ExecuteContext(t.Context())
+		return out.String() + progress.String(), exitCode(err), err
+	}
+	for _, args := range [][]string{
+		{"nothing"},
+		{"cost", "more"},
+		{"cost", "--turns", "0"},
+		{"cost", "--turns", "many"},
+		{"cost", "--scale", "NaN"},
+		{"latency", "--turns", "-1"},
+		{"latency", "--slow"},
+	} {
+		if _, code, err := run(args...); code != exitUsage || !strings.Contains(err.Error(), "--help") {
+			t.Errorf("%q: exit code %d, %v", args, code, err)
+		}
+	}
+	for _, args := range [][]string{{}, {"--help"}} {
+		text, code, err := run(args...)
+		if code != 0 || !strings.Contains(text, "latency") || !strings.Contains(text, "cost") || !strings.Contains(text, "Exit codes") {
+			t.Errorf("%q: exit code %d, %v\n%s", args, code, err, text)
+		}
+	}
+	if exitCode(errors.Join(missed("by far"))) != exitMissed || exitCode(errors.New("no disk")) != exitFailed {
+		t.Error("a missed target and a failure are not told apart")
+	}
+}
+
+// TestLatency measures a few turns, in real time: what the figures are on a machine
+// that runs tests is nobody's business.
+func TestLatency(t *testing.T) {
+	var out, progress bytes.Buffer
+	err := measureLatency(t.Context(), screenOf(&out, &progress), 3, true)
+	if err != nil && !errors.As(err, new(missed)) {
+		t.Fatal(err)
+	}
+	var l latencies
+	if err := json.Unmarshal(out.Bytes(), &l); err != nil {
+		t.Fatal(err)
+	}
+	if reply := ms(replyTakes); l.Without.Median < reply || l.With.Median < reply || l.Turns != 3 || l.Met != (err == nil) {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	all := []time.Duration{40 * time.Millisecond, 10 * time.Millisecond, 30 * time.Millisecond, 20 * time.Millisecond}
+	for share, want := range map[float64]float64{0: 10, 0.5: 25, 1: 40} {
+		if got := quantile(all, share); got != want {
+			t.Errorf("quantile %v: %v, want %v", share, got, want)
+		}
+	}
+}
+
+func TestBar(t *testing.T) {
+	for value, want := range map[float64]string{0: "", 10: "████", 5: "██", 1.25: "▌", 20: "████"} {
+		if got := bar(value, 10, 4); got != want {
+			t.Errorf("bar of %v: %q, want %q", value, got, want)
+		}
+	}
+	if got := thousands(1234567); got != "1 234 567" {
+		t.Errorf("%q", got)
+	}
+}
