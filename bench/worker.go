@@ -39,6 +39,7 @@ func (s *scribe) Window(context.Context) llm.Window {
 
 var (
 	askedTokens = regexp.MustCompile(`about (\d+) tokens`)
+	keptTokens  = regexp.MustCompile(`at most (\d+) are kept`)
 	askedSpan   = regexp.MustCompile(`Sum up messages #(\d+) to #(\d+)`)
 )
 
@@ -56,6 +57,9 @@ func (s *scribe) Generate(ctx context.Context, req llm.Request, _ func(string)) 
 	tokens, span := askedTokens.FindStringSubmatch(ask), askedSpan.FindStringSubmatch(ask)
 	if tokens == nil || span == nil {
 		return llm.Response{}, fmt.Errorf("the worker was asked in words that this bench does not know: %.80q", ask)
+	}
+	if shorter := keptTokens.FindStringSubmatch(req.Messages[len(req.Messages)-1].Text); shorter != nil {
+		tokens = shorter // a summary was refused
 	}
 	offered := len(req.Tools) > 1 && len(req.Messages) == 2 && !strings.Contains(req.Messages[0].Text, prompts.Fold)
 	resp := llm.Response{FinishReason: llm.FinishToolCalls}
