@@ -126,9 +126,10 @@ func (e *engine) ask(ctx context.Context, m said, now string) error {
 	return nil
 }
 
-func (e *engine) request(ctx context.Context) (llm.Request, int, error) {
+func (e *engine) request(ctx context.Context) (view, error) {
 	messages, most, err := e.c.Request(ctx)
-	return llm.Request{Messages: messages, Tools: e.tools, MaxTokens: most}, e.c.Gauge().Verbatim - e.now, err
+	g := e.c.Gauge()
+	return view{llm.Request{Messages: messages, Tools: e.tools, MaxTokens: most}, g.Head, g.Verbatim - e.now}, err
 }
 
 func (e *engine) add(m compactor.Message) {

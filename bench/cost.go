@@ -213,7 +213,7 @@ func (c costs) table(s *screen) string {
 		fmt.Fprintf(&b, "%s  %s turns, %s requests, %s million tokens said\n\n", s.paint(bold, channel.Name),
 			thousands(c.Turns), thousands(channel.Requests), millions(float64(channel.Said)))
 		heading := left("", nameWidth) + right("window", 8) + right("turns", 8) + right("worker", 8) + right("input", 8) +
-			"  " + left("", barWidth) + right("output", 8) + right("total", 8) + right("verbatim", 10) + right("least", 7) + right("rewrites", 10)
+			"  " + left("", barWidth) + right("output", 8) + right("total", 8) + right("head", 7) + right("verbatim", 10) + right("least", 7) + right("rewrites", 10)
 		b.WriteString(s.paint(dim, heading) + "\n")
 		for _, r := range channel.Rows {
 			name := left(r.Strategy, nameWidth)
@@ -223,13 +223,14 @@ func (c costs) table(s *screen) string {
 			b.WriteString(name + right(fmt.Sprintf("%dk", r.Window/1000), 8) + right(millions(r.Turns.input()), 8) + right(millions(r.Worker.input()), 8) +
 				s.paint(bold, right(millions(r.Input), 8)) + "  " + s.paint(cyan, left(bar(r.Input, most, barWidth), barWidth)) +
 				right(millions(r.Output), 8) + right(millions(r.Total), 8) +
-				right(fmt.Sprintf("%.0fk", r.Verbatim/1000), 10) + right(fmt.Sprintf("%.0fk", float64(r.Least)/1000), 7) + right(fmt.Sprint(r.Turns.Rewrites), 10) + "\n")
+				right(fmt.Sprintf("%.0fk", r.Head/1000), 7) + right(fmt.Sprintf("%.0fk", r.Verbatim/1000), 10) + right(fmt.Sprintf("%.0fk", float64(r.Least)/1000), 7) + right(fmt.Sprint(r.Turns.Rewrites), 10) + "\n")
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("In millions of tokens of uncached input: a cached one counts 0.1, a written one 4.\n" +
-		"turns and worker: their input; verbatim: tokens of a request that are messages word for word, in the mean,\n" +
-		"and the least since one was rewritten for the first time, which means that it shared less than half with\n" +
-		"the one before.\n")
+	b.WriteString(`turns, worker, input, output, total: millions of tokens of uncached input; a cached one counts 0.1, a written one 4
+head, verbatim: tokens of a request that are summaries, and messages word for word, in the mean
+least: the fewest verbatim, once a request was rewritten
+rewrites: requests that share less than half with the one before
+`)
 	return b.String()
 }

@@ -17,15 +17,15 @@ import (
 // observed looks at each request of a strategy.
 type observed struct {
 	strategy
-	see func(req llm.Request, verbatim int)
+	see func(req llm.Request)
 }
 
-func (o observed) request(ctx context.Context) (llm.Request, int, error) {
-	req, verbatim, err := o.strategy.request(ctx)
+func (o observed) request(ctx context.Context) (view, error) {
+	v, err := o.strategy.request(ctx)
 	if err == nil {
-		o.see(req, verbatim)
+		o.see(v.req)
 	}
-	return req, verbatim, err
+	return v, err
 }
 
 func TestStrategies(t *testing.T) {
@@ -50,7 +50,7 @@ func TestStrategies(t *testing.T) {
 		requests, last := 0, llm.Request{}
 		watched.open = func(ctx context.Context, c *clock, till *till) (strategy, error) {
 			s, err := with.open(ctx, c, till)
-			return observed{s, func(req llm.Request, _ int) {
+			return observed{s, func(req llm.Request) {
 				requests++
 				last = req
 				if tokens := compactor.Estimate(flat(req)); tokens > window-window/8 {

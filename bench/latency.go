@@ -157,7 +157,7 @@ func (r *field) measure(ctx context.Context, turns int, s *screen) (map[string][
 		if round > 10*turns+100 {
 			return nil, errors.New("summaries end too soon for turns to meet one: is the machine very busy?")
 		}
-		s.progress("turn %d of %d, %d summaries so far", len(took[busy]), turns, r.door.endings(busy))
+		s.progress("turn %d of %d, summaries so far: %d", len(took[busy]), turns, r.door.endings(busy))
 		if err := r.sumUp(ctx); err != nil {
 			return nil, err
 		}
@@ -269,7 +269,7 @@ func (l latencies) table(s *screen, took map[string][]time.Duration) string {
 	}
 	fmt.Fprintf(&b, "%s%s%s   target 1.00 ± %.2f: %s\n\n", left("ratio", 32), s.paint(bold, right(fmt.Sprintf("%.3f", l.Ratio), 10)),
 		right(fmt.Sprintf("%.3f", l.With.P95/l.Without.P95), 10), target, verdict)
-	fmt.Fprintf(&b, "%d summaries landed meanwhile.\n", l.Summaries)
+	fmt.Fprintf(&b, "Summaries that landed meanwhile: %d.\n", l.Summaries)
 	return b.String()
 }
 

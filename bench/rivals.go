@@ -111,13 +111,13 @@ type sliding struct {
 	window int
 }
 
-func (s sliding) request(context.Context) (llm.Request, int, error) {
+func (s sliding) request(context.Context) (view, error) {
 	n := 0
 	for over := s.used() - s.window; over > 0 && s.lines[n].Seq < s.turn; n++ {
 		over -= s.lines[n].Tokens
 	}
 	s.forget(n)
-	return s.render(), s.cost, nil
+	return view{s.render(), 0, s.cost}, nil
 }
 
 // everything sums up all there is when the request reaches so many tokens, and goes
@@ -135,11 +135,11 @@ const (
 	everythingWords = 2000 // of the summary, as many as Cairn's longest have
 )
 
-func (e everything) request(context.Context) (llm.Request, int, error) {
+func (e everything) request(context.Context) (view, error) {
 	if e.used() >= e.at {
 		e.sumUp()
 	}
-	return e.render(), e.cost, nil
+	return view{e.render(), compactor.Estimate(e.summary), e.cost}, nil
 }
 
 func (e everything) sumUp() {

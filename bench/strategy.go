@@ -14,9 +14,8 @@ type strategy interface {
 	hear(ctx context.Context, all []said) error
 	// ask takes the question that opens a turn.
 	ask(ctx context.Context, m said, now string) error
-	// request is what the model is sent now, and how many tokens of it are messages
-	// word for word.
-	request(ctx context.Context) (req llm.Request, verbatim int, err error)
+	// request is what the model is sent now.
+	request(ctx context.Context) (view, error)
 	// look notes that the bot used a tool.
 	look(ctx context.Context, found string) error
 	// answer closes the turn, and lets what works in the background end.
@@ -24,6 +23,13 @@ type strategy interface {
 	// worker is what it spent beside the turns.
 	worker() bill
 	close() error
+}
+
+// view is a request, and what of it stands for the conversation, in tokens.
+type view struct {
+	req      llm.Request
+	head     int // summaries
+	verbatim int // messages word for word
 }
 
 // run has the conversation and charges its requests to till.
@@ -74,19 +80,21 @@ func converse(ctx context.Context, s strategy, c *clock, t turn, sum *tally) err
 // tally adds up what the turns' requests cost and show.
 type tally struct {
 	till     *till
-	verbatim int // tokens, of all requests together
+	head     int // tokens of all requests together
+	verbatim int // likewise
 	least    int // of one request, since one was rewritten for the first time
 }
 
 func (t *tally) request(ctx context.Context, s strategy, answer string) error {
-	req, verbatim, err := s.request(ctx)
+	v, err := s.request(ctx)
 	if err != nil {
 		return err
 	}
-	t.till.charge(req, answer)
-	t.verbatim += verbatim
-	if t.till.bill.Rewrites > 1 && (verbatim < t.least || t.least == 0) {
-		t.least = verbatim
+	t.till.charge(v.req, answer)
+	t.head += v.head
+	t.verbatim += v.verbatim
+	if t.till.bill.Rewrites > 1 && (v.verbatim < t.least || t.least == 0) {
+		t.least = v.verbatim
 	}
 	return nil
 }
@@ -100,6 +108,7 @@ type row struct {
 	Input    float64 `json:"input"`          // of turns and worker, in tokens of uncached input
 	Output   float64 `json:"output"`         // likewise
 	Total    float64 `json:"total"`          // of both
+	Head     float64 `json:"head_mean"`      // tokens of a request that are summaries
 	Verbatim float64 `json:"verbatim_mean"`  // tokens of a request that are messages word for word
 	Least    int     `json:"verbatim_least"` // the fewest, since one was rewritten for the first time
 }
@@ -109,6 +118,7 @@ func (t *tally) row(worker bill) row {
 	r := row{
 		Turns: turns, Worker: worker,
 		Input: turns.input() + worker.input(), Output: turns.output() + worker.output(),
+		Head:     float64(t.head) / float64(max(turns.Requests, 1)),
 		Verbatim: float64(t.verbatim) / float64(max(turns.Requests, 1)), Least: t.least,
 	}
 	r.Total = r.Input + r.Output
