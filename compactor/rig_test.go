@@ -67,8 +67,8 @@ func (r *rig) open() {
 			defer r.mu.Unlock()
 			return r.policy
 		},
-		Window:  func() int { return r.window },
-		System:  "You are a test.", Tools: r.tools, MaxOutput: 100,
+		Window: func() int { return r.window },
+		System: "You are a test.", Tools: r.tools, MaxOutput: 100,
 		Log: slog.New(slog.DiscardHandler),
 		Notify: func(e compactor.Event) {
 			r.mu.Lock()
