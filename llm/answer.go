@@ -37,6 +37,11 @@ type rawChunk struct {
 	Choices []struct {
 		Delta map[string]json.RawMessage
 	}
+	Usage struct {
+		// Of servers in front of Claude.
+		Read    float64 `json:"cache_read_input_tokens"`
+		Written float64 `json:"cache_creation_input_tokens"`
+	}
 }
 
 // add takes one chunk, as the server wrote it.
@@ -51,6 +56,7 @@ func (a *answer) add(raw []byte) error {
 		if u.PromptTokensDetails != nil {
 			a.usage.Cached = u.PromptTokensDetails.CachedTokens
 		}
+		a.usage.Cached = max(a.usage.Cached, int(extra.Usage.Read+extra.Usage.Written))
 	}
 	for i, choice := range chunk.Choices {
 		if choice.Index != 0 {

@@ -27,6 +27,7 @@ type Error struct {
 	Message    string        // the provider's words, for the log; never shown in a chat
 	RetryAfter time.Duration // as the provider asked; 0 when it did not
 	Limit      int           // the window in tokens an overflow told; 0 when it did not
+	Prompt     int           // the prompt's tokens as an overflow counted them; 0 when it did not
 	Err        error         // what lies below, if anything
 }
 
@@ -46,6 +47,16 @@ func (e *Error) Temporary() bool {
 		return true
 	}
 	return false
+}
+
+// PromptOf returns how many tokens the prompt of an overflow had, 0 if the provider
+// did not say and for any other error.
+func PromptOf(err error) int {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Prompt
+	}
+	return 0
 }
 
 // KindOf returns the kind of a provider's failure, "" for any other error.

@@ -93,9 +93,9 @@ type Response struct {
 
 // Usage is what the provider counted, in tokens; all zero when it did not say.
 type Usage struct {
-	Prompt     int // the whole prompt, cached part included
+	Prompt     int // the whole prompt, cached part included; a few providers leave it out
 	Completion int
-	Cached     int // the part of Prompt that was read from the provider's cache
+	Cached     int // what was read from the provider's cache, or written to it
 }
 
 // Window is a model's context window.

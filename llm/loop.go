@@ -39,12 +39,12 @@ func (l Loop) Run(ctx context.Context) (Response, error) {
 		if err != nil {
 			return Response{}, err
 		}
-		resp, err := l.Model.Generate(ctx, req, l.Show)
+		resp, err := l.generate(ctx, req)
 		for err != nil && l.Retry != nil && l.Retry(ctx, err) {
 			if req, err = l.Request(ctx, left); err != nil {
 				return Response{}, err
 			}
-			resp, err = l.Model.Generate(ctx, req, l.Show)
+			resp, err = l.generate(ctx, req)
 		}
 		if err != nil {
 			return Response{}, err
@@ -68,6 +68,20 @@ func (l Loop) Run(ctx context.Context) (Response, error) {
 		}
 	}
 	return Response{}, ErrTooManyCalls
+}
+
+// generate calls the model. Some servers cut a prompt that is too long in silence,
+// and then have no room for an answer: that is an overflow too.
+func (l Loop) generate(ctx context.Context, req Request) (Response, error) {
+	resp, err := l.Model.Generate(ctx, req, l.Show)
+	if err != nil || len(resp.Message.Calls) > 0 || resp.FinishReason != FinishLength && strings.TrimSpace(resp.Message.Text) != "" {
+		return resp, err
+	}
+	if window := l.Model.Window(ctx).Tokens; resp.Usage.Prompt >= window {
+		return Response{}, &Error{Kind: KindOverflow, Message: fmt.Sprintf(
+			"there is no whole answer, and a prompt of %d tokens fills the window of %d", resp.Usage.Prompt, window)}
+	}
+	return resp, nil
 }
 
 // nameCalls gives an id to each call that has none or repeats an earlier one of

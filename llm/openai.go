@@ -42,6 +42,8 @@ type OpenAIOptions struct {
 	MaxTime     time.Duration // for one answer, further attempts and keep-alives included; 0: 10 minutes
 	MaxAnswer   int           // bytes of an answer; a longer one is refused; 0: 4 MiB
 
+	Notebook *Notebook // keeps what is learnt about the model; nil: it is forgotten at the end
+
 	HTTPClient *http.Client // nil: a client of its own, without an overall time limit
 	Log        *slog.Logger // nil: silent
 }
@@ -50,6 +52,8 @@ type OpenAIOptions struct {
 type OpenAI struct {
 	options OpenAIOptions
 	host    string // of BaseURL: the identity of the provider
+	server  string // host and path of BaseURL, without who asks
+	learnt  Learnt // where no notebook has a page
 
 	withoutUsage atomic.Bool   // the server refused stream_options
 	asking       chan struct{} // holds a token while one caller asks the server about itself
@@ -59,10 +63,12 @@ type OpenAI struct {
 	window Window     // as set or as the server told; Tokens 0: not asked yet
 	told   bool       // the server knew its window
 	looks  int        // how often it was asked
-	learnt int        // smallest limit an overflow told; 0: none
 }
 
-var _ Model = (*OpenAI)(nil)
+var (
+	_ Model   = (*OpenAI)(nil)
+	_ Learner = (*OpenAI)(nil)
+)
 
 // NewOpenAI returns a model that has asked the server nothing yet. It fails only
 // when BaseURL is no web address.
@@ -101,7 +107,7 @@ func NewOpenAI(options OpenAIOptions) (*OpenAI, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Log = o.Log.With("provider", base.Host)
-	return &OpenAI{options: o, host: base.Host, model: o.Model, asking: make(chan struct{}, 1)}, nil
+	return &OpenAI{options: o, host: base.Host, server: base.Host + base.Path, model: o.Model, asking: make(chan struct{}, 1)}, nil
 }
 
 // Name is the model's, or the server's host while nobody named a model and none
@@ -111,6 +117,17 @@ func (o *OpenAI) Name() string {
 		return model
 	}
 	return o.host
+}
+
+// Learnt is what was learnt about this model on this server, see Notebook: another
+// model, or one of the same name elsewhere, has its own. While it is not known which
+// model answers, what is learnt is not kept.
+func (o *OpenAI) Learnt() *Learnt {
+	model := o.knownModel()
+	if o.options.Notebook == nil || model == "" {
+		return &o.learnt
+	}
+	return o.options.Notebook.Page(model + "@" + o.server)
 }
 
 // Generate answers req, see Model. A temporary failure is tried again, with
@@ -157,7 +174,7 @@ func (o *OpenAI) Generate(ctx context.Context, req Request, show func(delta stri
 	}
 	var refused *Error
 	if errors.As(failure, &refused) && refused.Kind == KindOverflow {
-		o.learn(refused.Limit)
+		o.Learnt().Limit(refused.Limit)
 	}
 	return Response{}, failure
 }

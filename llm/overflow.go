@@ -66,3 +66,30 @@ func overflow(codes []string, text string) (limit int, ok bool) {
 	}
 	return 0, ok
 }
+
+// promptTexts tell how many tokens the prompt of an overflow had. What was asked for
+// the answer must not count among them.
+var promptTexts = compileAll(
+	`\(([\d,]+) in (?:the messages|your prompt|the prompt)`,             // OpenAI, vLLM
+	`messages resulted in ([\d,]+) tokens`,                              // OpenAI
+	`prompt is too long: ([\d,]+) tokens`,                               // Anthropic
+	`input token count \(?([\d,]+)\)? exceeds`,                          // Gemini
+	`maximum prompt length is [\d,]+ but the request contains ([\d,]+)`, // xAI
+	`prompt contains ([\d,]+) tokens`,                                   // Mistral
+	`(?:prompt|request) \((?:length )?([\d,]+)(?: tokens)?\)`,           // vLLM, llama.cpp
+	`your request has ([\d,]+) input tokens`,                            // vLLM
+	`keep the first ([\d,]+) tokens`,                                    // LM Studio
+)
+
+// promptOf is how many tokens the prompt had, as the words of an overflow or a number
+// beside them tell; 0: they do not.
+func promptOf(text string, said complaint) int {
+	for _, pattern := range promptTexts {
+		if found := pattern.FindStringSubmatch(text); found != nil {
+			if n, err := strconv.Atoi(strings.ReplaceAll(found[1], ",", "")); err == nil {
+				return n
+			}
+		}
+	}
+	return said.prompt
+}

@@ -33,7 +33,7 @@ func refusal(status int, header http.Header, body []byte) *Error {
 		over && e.Kind == KindOverloaded && status < 300, // nobody could sort it by its code
 		status == http.StatusRequestEntityTooLarge:
 		e.Kind = KindOverflow
-		e.Limit = max(limit, said.window)
+		e.Limit, e.Prompt = max(limit, said.window), promptOf(text, said)
 	case e.Kind == KindOverloaded && (takesNoTools(text) || takesNoImages(text)):
 		e.Kind = KindBadRequest // llama.cpp says it with 500, and would say it again
 	}
@@ -76,6 +76,7 @@ type complaint struct {
 	codes  []string // for programs, in lower case
 	status int      // an HTTP status given as the error's code
 	window int      // llama.cpp tells it beside the error
+	prompt int      // so it does with the prompt's tokens
 }
 
 func parseComplaint(body []byte) complaint {
@@ -121,6 +122,9 @@ func (c *complaint) read(value any, depth int) {
 		}
 		if n, ok := v["n_ctx"].(float64); ok {
 			c.window = int(n)
+		}
+		if n, ok := v["n_prompt_tokens"].(float64); ok {
+			c.prompt = int(n)
 		}
 		for _, field := range wordFields {
 			c.read(v[field], depth+1)

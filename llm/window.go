@@ -38,14 +38,12 @@ func (o *OpenAI) Window(ctx context.Context) Window {
 	if err != nil {
 		o.options.Log.Debug("the server was not asked for its window", "error", err)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	window := o.window
+	window := o.knownWindow()
 	if window.Tokens == 0 {
 		window = o.unasked()
 	}
-	if o.learnt > 0 && o.learnt < window.Tokens {
-		return Window{Tokens: o.learnt, Source: "an overflow"}
+	if limit := o.Learnt().Facts().Window; limit > 0 && limit < window.Tokens {
+		return Window{Tokens: limit, Source: "an overflow"}
 	}
 	return window
 }
@@ -88,18 +86,6 @@ func (o *OpenAI) lookAgain() {
 	if o.looks == 1 && !o.told {
 		o.window = Window{}
 	}
-}
-
-// learn keeps a limit an overflow told; a window only ever shrinks.
-func (o *OpenAI) learn(limit int) {
-	if limit <= 0 {
-		return
-	}
-	o.mu.Lock()
-	if o.learnt == 0 || limit < o.learnt {
-		o.learnt = limit
-	}
-	o.mu.Unlock()
 }
 
 func (o *OpenAI) knownWindow() Window {
