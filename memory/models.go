@@ -1,0 +1,55 @@
+// What was learnt about models by using them.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"cairn/llm"
+)
+
+// believedFor is how long a limit and a refusal are believed: servers are set up
+// anew, and one request tells whether it is so still. The factor is the model's own.
+const believedFor = 7 * 24 * time.Hour
+
+// Models returns what is known of each model, by its name and server.
+func (s *Store) Models(ctx context.Context) (map[string]llm.Facts, error) {
+	known := make(map[string]llm.Facts)
+	err := s.view(ctx, func(tx *sql.Tx) error {
+		return each(tx, func(rows *sql.Rows) error {
+			var name string
+			var f llm.Facts
+			var learnt int64
+			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.RefusesTools, &f.RefusesImages, &learnt); err != nil {
+				return err
+			}
+			if time.Since(at(learnt)) > believedFor {
+				f = llm.Facts{Factor: f.Factor}
+			}
+			known[name] = f
+			return nil
+		}, "SELECT name, window, factor, refuses_tools, refuses_images, updated_at FROM models")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what is known of models: %w", err)
+	}
+	return known, nil
+}
+
+// KeepModel writes what is known of a model now.
+func (s *Store) KeepModel(ctx context.Context, model string, f llm.Facts) error {
+	if f.Factor == 0 { // not measured
+		f.Factor = 1
+	}
+	// updated_at tells how old limit and refusals are, not the factor.
+	return s.set(ctx, "keep "+model, `
+INSERT INTO models (name, window, factor, refuses_tools, refuses_images, updated_at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET factor = excluded.factor,
+  window = excluded.window, refuses_tools = excluded.refuses_tools, refuses_images = excluded.refuses_images,
+  updated_at = CASE WHEN window = excluded.window AND refuses_tools = excluded.refuses_tools
+    AND refuses_images = excluded.refuses_images AND updated_at > ? THEN updated_at ELSE excluded.updated_at END`,
+		model, f.Window, f.Factor, f.RefusesTools, f.RefusesImages, now(), now()-believedFor.Milliseconds())
+}
