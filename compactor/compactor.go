@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/llm"
@@ -21,6 +22,8 @@ type Options struct {
 	Records Records
 	Policy  func() Policy
 	Window  func() int // the model's context window, in tokens
+
+	Learnt func() *llm.Learnt // what is known of the model; nil: what this compactor learns by itself
 
 	System    string     // the system prompt; counted and rendered
 	Tools     []llm.Tool // counted, in every request
@@ -37,18 +40,24 @@ type Options struct {
 }
 
 // Compactor guards one conversation's window. Append, Begin, Answered, Truncate,
-// Edited, Deleted, Check, Request and Overflow belong to the one goroutine that owns
+// Edited, Deleted, Check, Request, Reported and Overflow belong to the one goroutine that owns
 // the conversation; the other methods are safe for concurrent use.
 type Compactor struct {
 	o         Options
 	h         *History
-	frameCost int // system prompt and tools
+	own       llm.Learnt // of a model that remembers nothing itself
+	ownWorker llm.Learnt
 	ctx       context.Context
 	cancel    context.CancelFunc
 	workers   sync.WaitGroup
-	outdated  bool      // the owner's: people changed what the head was made of
-	asked     time.Time // the owner's: when the model was asked last; the provider's cache is as old
-	rendering rendering // the owner's: the last request
+
+	outdated  bool         // the owner's: people changed what the head was made of
+	askedAt   time.Time    // the owner's: when the model was asked last; the provider's cache is as old
+	rendering rendering    // the owner's: the last request
+	asked     asked        // the owner's: the last request
+	scale     atomic.Int64 // in percent, see scaleOf; the owner changes it
+
+	systemCost, toolsCost int
 
 	mu       sync.Mutex // guards everything below
 	busy     *job       // nil: no worker is running
@@ -60,7 +69,7 @@ type Compactor struct {
 	sore     map[int64]pace // rows whose healing failed, by id
 	draining bool           // built-in summaries are not healed any more
 	last     Event
-	noTools  bool // the worker's server refuses tools
+	noTools  bool // the worker's server refuses tools, or to be told which to call
 	warned   bool
 }
 
@@ -85,21 +94,22 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	p := o.Policy()
-	c := &Compactor{o: o, h: newHistory(state, p.shape(o.Window())), staged: state.Staged, sore: make(map[int64]pace), frameCost: frameCost(o)}
-	c.asked = o.Now()
+	c := &Compactor{o: o, staged: state.Staged, sore: make(map[int64]pace)}
+	c.scale.Store(100)
+	c.systemCost, c.toolsCost = perMessage+Estimate(o.System), costOfTools(o.Tools)
+	c.h = newHistory(state, c.shape(o.Policy()))
+	c.askedAt = o.Now()
 	for _, m := range state.Messages {
 		if m.Role == llm.RoleAssistant {
-			c.asked = m.Time
+			c.askedAt = m.Time
 		}
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c, nil
 }
 
-func frameCost(o Options) int {
-	tokens := perMessage + Estimate(o.System)
-	for _, t := range o.Tools {
+func costOfTools(tools []llm.Tool) (tokens int) {
+	for _, t := range tools {
 		tokens += perMessage + Estimate(t.Name) + Estimate(t.Description) + Estimate(string(t.Parameters))
 	}
 	return tokens
@@ -132,20 +142,15 @@ func (c *Compactor) Answered() { c.h.Answered() }
 // waits for no model. Call it after everything that was taken up; Request does too.
 func (c *Compactor) Check(ctx context.Context) {
 	p, window := c.o.Policy(), c.o.Window()
-	c.h.reshape(p.shape(window))
+	c.h.reshape(c.shape(p))
 	c.reread(ctx)
 	c.flush(ctx)
 	c.landDue(ctx, p, window)
 	if levelOf(c.used(c.h.snapshot()), window, p) == emergency {
 		c.relieve(ctx, OnEmergency, int(p.BackgroundThreshold*float64(window)))
 	}
-	c.clearBatch(ctx, p, window)
+	c.clearBatch(ctx, p)
 	c.start(c.next())
-}
-
-// used is what the next request costs, the reply's reserve included.
-func (c *Compactor) used(s snapshot) int {
-	return c.frameCost + s.cost() + Reserve(c.o.MaxOutput, c.o.Window())
 }
 
 // ErrTooLarge is returned by Request when what must be sent does not fit the
@@ -165,11 +170,12 @@ func (c *Compactor) Request(ctx context.Context) (messages []llm.Message, maxTok
 		}
 		s := c.h.snapshot()
 		if c.used(s) <= window {
-			c.asked = c.o.Now()
+			c.askedAt = c.o.Now()
+			c.ask(s)
 			return c.rendering.next(c.o.System, s), Reserve(c.o.MaxOutput, window), nil
 		} // a summary that has landed since the check may have filled what it left
 	}
-	return nil, 0, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.snapshot()), window, c.frameCost)
+	return nil, 0, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.snapshot()), window, c.real(c.frame()))
 }
 
 // requestTries is how often a request makes room before it gives up.
@@ -180,11 +186,12 @@ const requestTries = 3
 // tells whether the next request is smaller.
 func (c *Compactor) Overflow(ctx context.Context) bool {
 	p, window := c.o.Policy(), c.o.Window()
-	c.h.reshape(p.shape(window))
-	before := c.used(c.h.snapshot())
+	c.h.reshape(c.shape(p))
+	s := c.h.snapshot()
+	used := c.used(s)
 	goal := int(p.BackgroundThreshold * float64(window))
-	c.relieve(ctx, OnReactive, min(goal, before-before/8))
-	return c.used(c.h.snapshot()) < before
+	c.relieve(ctx, OnReactive, min(goal, used-used/8))
+	return c.h.snapshot().cost() < s.cost()
 }
 
 // Gauge is how full a conversation's window is.
@@ -206,10 +213,13 @@ type Gauge struct {
 // Gauge reads the gauge.
 func (c *Compactor) Gauge() Gauge {
 	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
+	prompt, frame := c.prompt(s), c.frame()
+	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
 	g := Gauge{
-		Used: c.used(s), Window: window, Frame: c.frameCost, Head: s.headCost, Verbatim: s.lineCost + s.nowCost,
+		Used: prompt + Reserve(c.o.MaxOutput, window), Window: window, Frame: share(frame), Head: share(s.headCost),
 		Reserve: Reserve(c.o.MaxOutput, window), Lines: len(s.lines), Stack: s.head.Stack, Policy: p,
 	}
+	g.Verbatim = prompt - g.Frame - g.Head
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g.Last, g.Staged = c.last, slices.Clone(c.staged)

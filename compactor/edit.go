@@ -79,6 +79,7 @@ func (h *History) revise(f func([]line) []line) {
 		h.mu.Lock()
 		if len(h.lines) == len(old) && h.clearedTo == clearedTo {
 			h.setLinesLocked(lines)
+			h.changedLocked()
 			h.mu.Unlock()
 			return
 		}
@@ -95,6 +96,7 @@ func (h *History) setFirst(messages []Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.first = first
+	h.changedLocked()
 	h.fitFirstLocked()
 	h.headText, h.headCost = renderHead(h.keptFirstLocked(), h.head.Stack)
 }

@@ -11,16 +11,15 @@ import "context"
 // answered turns too.
 func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	p, window := c.o.Policy(), c.o.Window()
-	before := c.used(c.h.snapshot())
+	before := c.h.snapshot().cost()
 	c.landAll(ctx)
 	if from, to := c.reading(); to != 0 {
 		s := c.h.snapshot()
 		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, 0, 0))
 	}
-	if used := c.used(c.h.snapshot()); used >= goal {
-		s := c.h.snapshot()
-		need := max(int(p.EmergencyFraction*float64(s.lineCost)), used-goal+markerCost)
-		c.hide(ctx, trigger, planSpan(s, need, p.KeepLastN, p.tail(window)))
+	if s := c.h.snapshot(); c.used(s) >= goal {
+		need := max(int(p.EmergencyFraction*float64(s.lineCost)), c.excess(s, goal)+markerCost)
+		c.hide(ctx, trigger, planSpan(s, need, p.KeepLastN, p.tail(c.Budget())))
 	}
 	limit := c.h.snapshot().shape.clipTo
 	if c.used(c.h.snapshot()) >= goal && c.h.snapshot().open != 0 {
@@ -32,10 +31,10 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 		c.h.clearRunning(limit)
 	}
 	if s := c.h.snapshot(); c.used(s) > window {
-		c.hide(ctx, trigger, planSpan(s, c.used(s)-window+markerCost, 0, 0))
+		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+markerCost, 0, 0))
 	}
-	if after := c.used(c.h.snapshot()); after >= before {
-		c.warnOnce(after, window)
+	if after := c.h.snapshot(); after.cost() >= before {
+		c.warnOnce(c.used(after), window)
 	}
 }
 
@@ -81,7 +80,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 		}
 		before, _, taken := c.h.swap(head)
 		if applied && taken {
-			c.told(marker, before+c.frameCost+Reserve(c.o.MaxOutput, c.o.Window()))
+			c.told(marker, c.used(before))
 			return
 		}
 		// Something landed meanwhile: what it covers is hidden already.
@@ -161,12 +160,12 @@ func (c *Compactor) flush(ctx context.Context) {
 // clearBatch clears old tool results when that frees a quarter of the window at
 // once: more often would throw away the provider's prompt cache for little. What the
 // running turn had to clear stays so.
-func (c *Compactor) clearBatch(ctx context.Context, p Policy, window int) {
+func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
 	for {
 		s := c.h.snapshot()
 		to := lastResult(s.lines, s.stored)
 		had := s.clearedTo > s.head.ClearedTo
-		if to <= s.head.ClearedTo || !had && !mayFree(s.lines, s.head.ClearedTo, p, window/4) {
+		if to <= s.head.ClearedTo || !had && !mayFree(s.lines, s.head.ClearedTo, p, c.Budget()/4) {
 			return
 		}
 		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{ClearedTo: to})
@@ -203,6 +202,6 @@ func (c *Compactor) warnOnce(used, window int) {
 	c.mu.Unlock()
 	if !warned && used > window {
 		c.o.Log.Warn("what must be sent does not fit the context window",
-			"used", used, "window", window, "system_and_tools", c.frameCost, "reserve", Reserve(c.o.MaxOutput, window))
+			"used", used, "window", window, "system_and_tools", c.real(c.frame()), "reserve", Reserve(c.o.MaxOutput, window))
 	}
 }

@@ -29,6 +29,8 @@ type History struct {
 	spoken    bool   // somebody addressed the bot since a summary landed
 	squeezed  bool   // the running turn's results are clipped below the shape's bound
 	shape     shape
+	revision  int    // raised by what changes a part that was there; an append does not
+	anchor    anchor // what the provider counted of this revision
 }
 
 // snapshot is a consistent look at a history. Its slices must not be written.
@@ -46,6 +48,8 @@ type snapshot struct {
 	clearedTo int64
 	spoken    bool
 	shape     shape
+	revision  int
+	anchor    anchor
 }
 
 // cost is what head, messages and volatile block cost, in tokens.
@@ -144,6 +148,9 @@ func (h *History) Stored() {
 func (h *History) Truncate(seq int64) {
 	h.mu.Lock()
 	n, _ := slices.BinarySearchFunc(h.lines, seq, func(l line, seq int64) int { return int(l.Seq - seq) })
+	if n < len(h.lines) {
+		h.changedLocked()
+	}
 	for _, l := range h.lines[n:] {
 		h.lineCost -= l.tokens
 	}
@@ -160,18 +167,23 @@ func (h *History) Truncate(seq int64) {
 func (h *History) snapshot() snapshot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.snapshotLocked()
+}
+
+func (h *History) snapshotLocked() snapshot {
 	return snapshot{
 		head: h.head, headText: h.headText, headCost: h.headCost,
 		lines: h.lines, lineCost: h.lineCost, hidden: h.hidden, open: h.open, volatile: h.volatile, nowCost: h.nowCost,
 		stored: h.stored, clearedTo: h.clearedTo, spoken: h.spoken, shape: h.shape,
+		revision: h.revision, anchor: h.anchor,
 	}
 }
 
 // swap takes a committed head, if it is newer than the one in memory: what it
 // covers leaves the lines, and old tool results are shown as it says. It returns
-// the cost before and after, of one instant. Rendering is done before the lock is
+// what was before and what is after, of one instant. Rendering is done before the lock is
 // taken; what is left under it touches only the lines that leave.
-func (h *History) swap(head Head) (before, after int, taken bool) {
+func (h *History) swap(head Head) (before, after snapshot, taken bool) {
 	committed := head.Stack
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,7 +200,7 @@ func (h *History) swap(head Head) (before, after int, taken bool) {
 		headText, headCost = renderHead(first, head.Stack)
 		h.mu.Lock() // if something has changed meanwhile, once more
 	}
-	before = h.headCost + h.lineCost + h.nowCost
+	before = h.snapshotLocked()
 	if head.Generation <= h.head.Generation {
 		return before, before, false
 	}
@@ -198,7 +210,8 @@ func (h *History) swap(head Head) (before, after int, taken bool) {
 	if head.ClearedTo > h.clearedTo {
 		h.clearLocked(head.ClearedTo)
 	}
-	return before, h.headCost + h.lineCost + h.nowCost, true
+	h.changedLocked()
+	return before, h.snapshotLocked(), true
 }
 
 // hide covers lines in memory alone: the disk refuses to write the marker.
@@ -210,6 +223,7 @@ func (h *History) hide(lines []line) {
 	h.head.Stack = withHidden(h.head.Stack, h.hidden) // runs that have grown together are one marker
 	h.headText, h.headCost = renderHead(h.keptFirstLocked(), h.head.Stack)
 	h.dropCoveredLocked()
+	h.changedLocked()
 }
 
 // withHidden returns stack with markers that are not on disk over the lines.

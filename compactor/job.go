@@ -14,7 +14,8 @@ type job struct {
 	builtIn  bool  // the built-in summarizer makes it
 	degraded bool  // a fold on the way failed and the built-in summarizer stood in
 	policy   Policy
-	window   int
+	window   int          // of the model
+	budget   int          // the same in estimated tokens, see Budget
 	children []Compaction // of a rollup
 }
 
@@ -29,7 +30,7 @@ func eventOf(row Compaction, state EventState, window int) Event {
 
 // newJob plans a row over lines or stack rows.
 func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Policy, window int, builtIn bool) *job {
-	j := &job{tokens: tokens, builtIn: builtIn, policy: p, window: window}
+	j := &job{tokens: tokens, builtIn: builtIn, policy: p, window: window, budget: c.Budget()}
 	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Level: level, Focus: p.Focus, PolicyHash: p.Hash()}
 	if builtIn {
 		j.row.By = ByBuiltIn
@@ -76,7 +77,7 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 			return j
 		}
 	}
-	if stackCost(s.head.Stack) > p.stackBudget(window) {
+	if stackCost(s.head.Stack) > p.stackBudget(c.Budget()) {
 		if children := planFold(s.head.Stack, p.RollupFanIn); children != nil {
 			return c.planRollup(children, OnRollup, p, window, builtIn)
 		}
@@ -100,7 +101,7 @@ func (c *Compactor) planPrepareLocked(s snapshot, p Policy, window, used int) *j
 	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(window) {
 		return nil
 	}
-	sp := planAhead(s, p.span(window), p.tail(window))
+	sp := planAhead(s, p.span(c.Budget()), p.tail(c.Budget()))
 	if len(sp.lines) == 0 {
 		return nil
 	}
@@ -122,7 +123,7 @@ func (c *Compactor) summarizerLocked(p Policy, s snapshot, now time.Time) (built
 }
 
 func (c *Compactor) planLevel(s snapshot, p Policy, window int, trigger Trigger, need int, builtIn bool) *job {
-	sp := planSpan(s, need, p.KeepLastN, p.tail(window))
+	sp := planSpan(s, need, p.KeepLastN, p.tail(c.Budget()))
 	if len(sp.lines) == 0 {
 		return nil
 	}
@@ -161,7 +162,7 @@ func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now t
 		if row.Kind == Rollup && !builtIn {
 			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
 		}
-		j.most = room(used, window, p) + row.Tokens - headingCost
+		j.most = c.room(used, window, p) + row.Tokens - headingCost
 		if row.Kind != Marker {
 			j.most = max(j.most, Estimate(row.Text))
 		}
@@ -178,7 +179,7 @@ func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now t
 // wish plans a compaction somebody asked for, or says why there is none.
 func (c *Compactor) wish(trigger Trigger, focus string) (*job, string) {
 	s, p, window := c.ahead(c.h.snapshot()), c.o.Policy(), c.o.Window()
-	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(window))
+	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(c.Budget()))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

@@ -18,9 +18,8 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction) error {
 	if err != nil {
 		return fmt.Errorf("land the summary: %w", err)
 	}
-	rest := c.frameCost + Reserve(c.o.MaxOutput, c.o.Window())
-	before, after, _ := c.h.swap(head)
-	before, after = before+rest, after+rest
+	old, swapped, _ := c.h.swap(head)
+	before, after := c.used(old), c.used(swapped)
 	if slices.ContainsFunc(now, func(row Compaction) bool { return row.Kind == Leaf && row.Trigger != OnHeal && row.State != Stale }) {
 		c.h.quiet()
 	}
@@ -76,7 +75,7 @@ func (c *Compactor) landDue(ctx context.Context, p Policy, window int) {
 	s := c.h.snapshot()
 	rows := c.waiting()
 	l := levelOf(c.used(s), window, p)
-	if len(rows) == 0 || l == calm && !slices.ContainsFunc(rows, func(row Compaction) bool { return s.urgent(row, p, window) }) {
+	if len(rows) == 0 || l == calm && !slices.ContainsFunc(rows, func(row Compaction) bool { return s.urgent(row, p, c.Budget()) }) {
 		return
 	}
 	ahead := slices.ContainsFunc(rows, func(row Compaction) bool { return row.Trigger == OnPrepare })
@@ -95,14 +94,14 @@ func (c *Compactor) landDue(ctx context.Context, p Policy, window int) {
 // landCold lands what is staged if the provider has forgotten its cache by now:
 // nobody asked it anything for a while.
 func (c *Compactor) landCold(ctx context.Context, p Policy) {
-	if c.o.Now().Sub(c.asked) >= time.Duration(p.CacheTTL) {
+	if c.o.Now().Sub(c.askedAt) >= time.Duration(p.CacheTTL) {
 		c.landAll(ctx)
 	}
 }
 
 // urgent tells whether a staged row must not wait: somebody or a level asked for it,
 // or it brings back what is hidden, or the stack is too large without it.
-func (s snapshot) urgent(row Compaction, p Policy, window int) bool {
+func (s snapshot) urgent(row Compaction, p Policy, budget int) bool {
 	for _, m := range s.head.Stack {
 		if m.Kind == Marker && m.From <= row.To && row.From <= m.To {
 			return true
@@ -112,7 +111,7 @@ func (s snapshot) urgent(row Compaction, p Policy, window int) bool {
 	case OnPrepare, OnHeal:
 		return p.Prepare() == 0 || !p.Enabled
 	case OnRollup:
-		return p.Prepare() == 0 || !p.Enabled || stackCost(s.head.Stack) > p.stackBudget(window)
+		return p.Prepare() == 0 || !p.Enabled || stackCost(s.head.Stack) > p.stackBudget(budget)
 	}
 	return true
 }
@@ -178,11 +177,11 @@ func (c *Compactor) roomFor(rows []Compaction, p Policy) bool {
 	s := c.h.snapshot()
 	then := s.with(rows)
 	growth := stackCost(then.head.Stack) + then.lineCost - stackCost(s.head.Stack) - s.lineCost
-	return growth <= 0 || growth <= room(c.used(s), c.o.Window(), p)
+	return growth <= 0 || growth <= c.room(c.used(s), c.o.Window(), p)
 }
 
-// room is by how many tokens a heal may grow the view: healing shall never bring
-// about an emergency.
-func room(used, window int, p Policy) int {
-	return int(0.95*p.EmergencyThreshold*float64(window)) - used
+// room is by how many estimated tokens a heal may grow the view: healing shall never
+// bring about an emergency.
+func (c *Compactor) room(used, window int, p Policy) int {
+	return c.estimated(int(0.95*p.EmergencyThreshold*float64(window)) - used)
 }

@@ -119,7 +119,7 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 	}
 	rows = append(rows, row)
 	stack := insert(c.ahead(c.h.snapshot()).head.Stack, row)
-	for budget := j.policy.stackBudget(j.window); stackCost(stack) > budget; {
+	for budget := j.policy.stackBudget(j.budget); stackCost(stack) > budget; {
 		children := planFold(stack, j.policy.RollupFanIn)
 		if children == nil {
 			break

@@ -28,6 +28,7 @@ func (h *History) reshape(sh shape) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.shape = sh
+	h.changedLocked()
 	h.fitFirstLocked()
 	h.headText, h.headCost = renderHead(h.keptFirstLocked(), h.head.Stack)
 }
@@ -48,6 +49,7 @@ func (h *History) rework(sh shape, f func(line) line) {
 		h.mu.Lock()
 		if len(h.lines) == len(old) && h.clearedTo == clearedTo {
 			h.lines, h.lineCost = lines, cost
+			h.changedLocked()
 			h.mu.Unlock()
 			return
 		}

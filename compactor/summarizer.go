@@ -13,14 +13,14 @@ const readPage = 500
 
 // summarize lets the job's summarizer work.
 func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary, error) {
-	target := j.policy.target(j.tokens, j.window)
+	target := j.policy.target(j.tokens, j.budget)
 	if j.tokens == 0 || j.row.Kind == Rollup { // of unknown size, or summaries, which are dense already
-		target = max(j.policy.entryCap(j.window)*9/10, minSummary)
+		target = max(j.policy.entryCap(j.budget)*9/10, minSummary)
 	}
 	if j.row.Kind == Rollup {
 		target = min(target, max(j.tokens/2, minSummary))
 	}
-	limit := max(j.policy.entryCap(j.window), minSummary)
+	limit := max(j.policy.entryCap(j.budget), minSummary)
 	if j.most > 0 {
 		target, limit = min(target, j.most), min(limit, j.most)
 	}
@@ -28,7 +28,8 @@ func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary,
 		return c.builtIn(ctx, j, record, target)
 	}
 	w := worker{c: c, j: j, record: record, target: target, limit: limit}
-	most := max(c.o.Worker.Window(ctx).Tokens*6/10-w.frame(), minChunk)
+	window := float64(c.o.Worker.Window(ctx).Tokens) / c.workerLearnt().Factor()
+	most := max(int(window)*6/10-w.frame(), minChunk)
 	items, err := c.read(ctx, j, record, min(most/2, mostOfMessage))
 	if err != nil {
 		return Summary{}, err

@@ -124,7 +124,7 @@ func (w worker) chunk(ctx context.Context, items []item) (text string, plain boo
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(w.j.policy.Timeout))
 	defer cancel()
 	w.c.mu.Lock()
-	noTools := w.c.noTools
+	noTools := w.c.noTools || w.c.workerLearnt().Facts().RefusesTools
 	w.c.mu.Unlock()
 	if !noTools {
 		text, err = w.withTools(ctx, items)
@@ -151,12 +151,12 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 		tools = append(w.record.Tools(w.j.policy.MaxMemories), summarize)
 	}
 	messages := w.messages(items, w.system())
-	reminded := false
+	reminded, forced := false, false
 	loop := llm.Loop{
 		Model: w.c.o.Worker, MaxCalls: w.j.policy.MaxTurns,
 		Request: func(_ context.Context, left int) (llm.Request, error) {
 			req := llm.Request{Messages: messages, Tools: tools, MaxTokens: w.answerTokens()}
-			if left == 1 || reminded {
+			if forced = left == 1 || reminded; forced {
 				req.Tools, req.ForceTool = []llm.Tool{summarize}, summarize.Name
 			}
 			return req, nil
@@ -184,6 +184,9 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 	}
 	if errors.Is(err, llm.ErrTooManyCalls) {
 		return "", refusedCalls
+	}
+	if llm.RefusesTools(err) && !forced { // some servers take tools and no order to call one
+		w.c.workerLearnt().NoTools()
 	}
 	return summary, err
 }

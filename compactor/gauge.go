@@ -1,0 +1,149 @@
+package compactor
+
+import (
+	"math"
+
+	"cairn/llm"
+)
+
+// What the next request costs. Messages and summaries bear estimates, which never
+// change; what they cost in real tokens is told by the provider. Its last count is the
+// anchor: used is that count and an estimate of what has changed since. Where it
+// cannot hold, because a part that was counted is another one now, used is an
+// estimate of the whole. Both are corrected by the model's factor.
+
+// anchor is what a provider counted for a view, the reply not included.
+type anchor struct {
+	prompt   int // real tokens; 0: there is no anchor
+	estimate int // of the same
+}
+
+// asked is what a request showed.
+type asked struct {
+	revision int
+	estimate int // tokens
+	pictures int // how many of them are pictures'
+}
+
+// used is what the next request costs, the reply's reserve included.
+func (c *Compactor) used(s snapshot) int {
+	return c.prompt(s) + Reserve(c.o.MaxOutput, c.o.Window())
+}
+
+// prompt is what the next request's prompt costs. Messages that were added since the
+// anchor, and a volatile block that has come or gone, are the difference of two
+// estimates. An answer is counted like any message: what the provider counted for it
+// holds reasoning that is not sent back.
+func (c *Compactor) prompt(s snapshot) int {
+	estimate := c.frame() + s.cost()
+	if s.anchor.prompt > 0 {
+		return max(s.anchor.prompt+c.real(estimate-s.anchor.estimate), 0)
+	}
+	return c.real(estimate)
+}
+
+// excess is how many estimated tokens must leave for used to be at goal. Whatever
+// leaves takes the anchor with it.
+func (c *Compactor) excess(s snapshot, goal int) int {
+	return c.frame() + s.cost() - c.estimated(goal-Reserve(c.o.MaxOutput, c.o.Window()))
+}
+
+// frame is the estimate of the system prompt and the tools.
+func (c *Compactor) frame() int {
+	if c.learnt().Facts().RefusesTools {
+		return c.systemCost
+	}
+	return c.systemCost + c.toolsCost
+}
+
+func (c *Compactor) real(estimated int) int {
+	return int(math.Round(float64(estimated) * c.learnt().Factor()))
+}
+
+func (c *Compactor) estimated(real int) int {
+	return int(float64(real) / c.learnt().Factor())
+}
+
+func (c *Compactor) learnt() *llm.Learnt {
+	if c.o.Learnt == nil {
+		return &c.own
+	}
+	return c.o.Learnt()
+}
+
+func (c *Compactor) workerLearnt() *llm.Learnt { return llm.LearntOf(c.o.Worker, &c.ownWorker) }
+
+// Budget is the window in estimated tokens, as coarse as scaleOf makes it. The shares
+// of the window that single parts may take are shares of this.
+func (c *Compactor) Budget() int { return c.o.Window() * 100 / int(c.scale.Load()) }
+
+// shape is what policy, window and factor make of the view.
+func (c *Compactor) shape(p Policy) shape {
+	c.scale.Store(scaleOf(c.scale.Load(), c.learnt().Factor()))
+	return p.shape(c.Budget())
+}
+
+// scaleOf is the factor in percent and in coarse steps: 100, 150, 225. The view's
+// shape hangs on it, and each change of that throws away the provider's prompt cache:
+// so a step is left only when the factor is well outside of it.
+func scaleOf(scale int64, factor float64) int64 {
+	for 100*factor > 1.25*float64(scale) {
+		scale = scale * 3 / 2
+	}
+	for scale > 100 && 100*factor < float64(scale)/1.5 {
+		scale = scale * 2 / 3
+	}
+	return scale
+}
+
+// ask notes what the request shows that is made of s.
+func (c *Compactor) ask(s snapshot) {
+	c.asked = asked{revision: s.revision, estimate: c.frame() + s.cost()}
+	for _, l := range s.lines {
+		c.asked.pictures += l.pictures * pictureTokens
+	}
+}
+
+// Reported is told what the provider counted for the last Request, sent with the
+// tools that Options names. It becomes the anchor, unless what was counted is no
+// longer what the view shows, and teaches the model's factor. A count of 0, or one
+// that cannot be of the whole prompt, changes nothing.
+func (c *Compactor) Reported(u llm.Usage) {
+	words := c.asked.estimate - c.asked.pictures
+	prompt := u.Prompt
+	if prompt*leastPart < words {
+		prompt += u.Cached // of the few providers that report it apart
+	}
+	if prompt <= 0 || prompt*leastPart < words {
+		return
+	}
+	if c.asked.pictures == 0 && words >= leastLesson {
+		c.learnt().Counted(words, prompt)
+	}
+	c.h.counted(c.asked.revision, anchor{prompt, c.asked.estimate})
+}
+
+const (
+	// leastPart of what was estimated must have been counted: less is a part of the
+	// prompt, or one that the server has cut in silence.
+	leastPart = 2
+
+	// leastLesson is the fewest estimated tokens a factor is learnt from: of a shorter
+	// prompt what the server itself adds is too large a part.
+	leastLesson = 400
+)
+
+func (h *History) counted(revision int, a anchor) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.revision == revision {
+		h.anchor = a
+	}
+}
+
+// changedLocked tells that a part of the view which was there is another one now:
+// what was counted of it holds no longer.
+func (h *History) changedLocked() {
+	h.revision++
+	h.anchor = anchor{}
+}
