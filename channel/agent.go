@@ -34,7 +34,7 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 	w.look(ctx)
 	o.Records, o.Tools = records, tools
 	o.Policy, o.Worker, o.Prompt, o.MaxOutput = a.Policy, a.Worker, a.WorkerPrompt, a.MaxOutput
-	o.System, o.Window = a.system(), w.last
+	o.System, o.Window, o.Learnt = a.system(), w.last, w.learnt
 	return compactor.Open(ctx, o)
 }
 
@@ -43,7 +43,11 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 type window struct {
 	model  llm.Model
 	tokens atomic.Int64
+	own    llm.Learnt // of a model that remembers nothing itself
 }
+
+// learnt is what is known of the model.
+func (w *window) learnt() *llm.Learnt { return llm.LearntOf(w.model, &w.own) }
 
 func (w *window) look(ctx context.Context) int {
 	n := w.model.Window(ctx).Tokens
@@ -52,6 +56,15 @@ func (w *window) look(ctx context.Context) int {
 }
 
 func (w *window) last() int { return int(w.tokens.Load()) }
+
+// keepLearnt writes what the turn taught about the models, after the reply went out.
+func (c *conversation) keepLearnt() {
+	for _, l := range []*llm.Learnt{c.window.learnt(), llm.LearntOf(c.agent.Worker, &c.byWorker)} {
+		if err := l.Keep(c.hub.ctx); err != nil && c.hub.ctx.Err() == nil {
+			c.log.Warn("it will be learnt anew at the next start", "error", err)
+		}
+	}
+}
 
 // Person is somebody who talks to the bot.
 type Person struct {

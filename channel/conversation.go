@@ -25,14 +25,13 @@ type conversation struct {
 	users   int           // guarded by hub.mu
 	sender  sender
 
-	opened  chan struct{} // closed when the fields below are set
-	agent   Agent
-	engine  *compactor.Compactor
-	tools   []llm.Tool
-	window  window
-	noTools bool           // the model's server refuses tools
-	blind   bool           // the model takes no pictures
-	unfit   map[int64]bool // pictures it refused, by file
+	opened   chan struct{} // closed when the fields below are set
+	agent    Agent
+	engine   *compactor.Compactor
+	tools    []llm.Tool
+	window   window
+	byWorker llm.Learnt     // of a worker that remembers nothing itself
+	unfit    map[int64]bool // pictures it refused, by file
 
 	toldUnwritten bool      // people know that an answer cannot be written
 	toldFailed    bool      // people know that the last turn failed
@@ -187,7 +186,8 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err := c.gather(ctx); err != nil {
 		return false, err
 	}
-	burst, err := c.records.TakeUp(ctx, compactor.BurstBudget(c.window.look(ctx)), time.Now().Add(-c.hub.o.CatchUp))
+	c.window.look(ctx)
+	burst, err := c.records.TakeUp(ctx, compactor.BurstBudget(c.engine.Budget()), time.Now().Add(-c.hub.o.CatchUp))
 	if err != nil || len(burst) == 0 {
 		return false, err
 	}

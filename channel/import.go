@@ -60,7 +60,7 @@ func (in *importer) add(ctx context.Context, m Inbound) error {
 	window := in.c.window.look(ctx)
 	tokens := min(compactor.TokensOf(compactor.Message{
 		Role: "user", Seq: in.c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
-	})+2, compactor.BurstBudget(window))
+	})+2, compactor.BurstBudget(in.c.engine.Budget()))
 	gauge := in.c.engine.Gauge()
 	room := int(gauge.Policy.BackgroundThreshold*float64(window)) - gauge.Used
 	if len(in.batch) > 0 && (in.tokens+tokens > room || len(in.batch) >= importBatch) {

@@ -111,6 +111,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	c.engine.Answered()
 	c.sender.start(c.hub.ctx)
 	c.engine.Check(c.hub.ctx)
+	c.keepLearnt()
 	return nil
 }
 

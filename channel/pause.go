@@ -31,6 +31,9 @@ type switched struct {
 
 var errPaused = errors.New("the bot is paused")
 
+// Learnt is what is known of the model itself.
+func (s switched) Learnt() *llm.Learnt { return llm.LearntOf(s.Model, &s.c.byWorker) }
+
 func (s switched) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
 	if s.c.paused(ctx) {
 		return llm.Response{}, errPaused

@@ -10,14 +10,14 @@ import (
 // illustrated loads the pictures that a request shows, and tells which. What
 // cannot be loaded, or would be refused, stays described in words.
 func (c *conversation) illustrated(messages []llm.Message) (shown map[int64]bool) {
-	shown = make(map[int64]bool)
+	shown, blind := make(map[int64]bool), c.window.learnt().Facts().RefusesImages
 	for i, m := range messages {
 		if len(m.Images) == 0 {
 			continue
 		}
 		images := m.Images[:0:0]
 		for _, image := range m.Images {
-			if c.blind || c.unfit[image.File] {
+			if blind || c.unfit[image.File] {
 				continue
 			}
 			kind, data, err := c.records.File(c.hub.ctx, image.File)
@@ -39,7 +39,7 @@ func (c *conversation) illustrated(messages []llm.Message) (shown map[int64]bool
 func (c *conversation) refused(shown map[int64]bool, err error) {
 	if llm.TakesNoImages(err) {
 		c.log.Info("the model takes no pictures; they are described to it", "model", c.agent.Model.Name())
-		c.blind = true
+		c.window.learnt().NoImages()
 		return
 	}
 	c.log.Info("the model refuses these pictures; they are described to it", "model", c.agent.Model.Name(), "error", err)
@@ -51,7 +51,7 @@ func (c *conversation) refused(shown map[int64]bool, err error) {
 
 // blindfolded is a message without pictures that nobody will look at.
 func (c *conversation) blindfolded(m Inbound) Inbound {
-	if !c.blind {
+	if !c.window.learnt().Facts().RefusesImages {
 		return m
 	}
 	m.Attachments = slices.Clone(m.Attachments)

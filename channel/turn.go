@@ -127,6 +127,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 	}()
 	overflows := 0
 	var pictures map[int64]bool // that the last request showed
+	var asUsual bool            // it had the tools that requests usually have
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls,
 		Request: func(_ context.Context, left int) (llm.Request, error) {
@@ -137,7 +138,9 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 			messages, maxTokens, err := c.engine.Request(c.hub.ctx) // what it writes must not hang on /stop
 			pictures = c.illustrated(messages)
 			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools}
-			if left == 1 || c.noTools {
+			noTools := c.window.learnt().Facts().RefusesTools
+			asUsual = left > 1 || noTools
+			if left == 1 || noTools {
 				req.Tools = nil
 			}
 			return req, err
@@ -153,9 +156,9 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 			}
 		},
 		Retry: func(_ context.Context, err error) bool {
-			if llm.RefusesTools(err) && !c.noTools {
+			if llm.RefusesTools(err) && !c.window.learnt().Facts().RefusesTools {
 				c.log.Warn("the model takes no tools; it answers without memory_search and recall", "model", c.agent.Model.Name())
-				c.noTools = true
+				c.window.learnt().NoTools()
 				return true
 			}
 			if len(pictures) > 0 && llm.RefusesImages(err) {
@@ -169,9 +172,17 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 			overflows++
 			r.current.Reset()
 			c.window.look(c.hub.ctx) // the model has learnt from it
+			if asUsual {
+				c.engine.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
+			}
 			return c.engine.Overflow(c.hub.ctx)
 		},
-		Report: func(llm.Usage) { overflows = 0 },
+		Report: func(u llm.Usage) {
+			overflows = 0
+			if asUsual {
+				c.engine.Reported(u)
+			}
+		},
 		Show: func(delta string) {
 			r.current.WriteString(delta)
 			// Nothing is shown before the replies ahead of this one have been sent, or

@@ -24,7 +24,8 @@ type bot struct {
 
 // start opens the store, for this process alone, and a hub on it.
 func (a *app) start(ctx context.Context, log *slog.Logger, rules channel.Rules, doors ...channel.Door) (*bot, error) {
-	agents, err := a.agents(log)
+	notebook := new(llm.Notebook)
+	agents, err := a.agents(notebook, log)
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +33,11 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules channel.Rules, 
 	if err != nil {
 		return nil, err
 	}
+	known, err := store.Models(ctx)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	notebook.Open(known, store.KeepModel)
 	hub := channel.New(channel.Options{
 		Store:   store,
 		Agent:   func(conversation string) channel.Agent { return agents[a.settings.agentID(conversation)] },
@@ -47,11 +53,12 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules channel.Rules, 
 // close stops what still runs. What was accepted is on disk.
 func (b *bot) close() error { return errors.Join(b.hub.Close(), b.store.Close()) }
 
-// agents makes all that may answer.
-func (a *app) agents(log *slog.Logger) (map[string]channel.Agent, error) {
+// agents makes all that may answer. What is learnt about their models goes to the
+// notebook.
+func (a *app) agents(notebook *llm.Notebook, log *slog.Logger) (map[string]channel.Agent, error) {
 	made := map[string]channel.Agent{}
 	for _, chosen := range a.settings.agents() {
-		agent, err := a.agent(chosen, log)
+		agent, err := a.agent(chosen, notebook, log)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +69,7 @@ func (a *app) agents(log *slog.Logger) (map[string]channel.Agent, error) {
 
 // agent makes one that answers, out of settings and environment. Without a server it
 // is the offline model, which needs no worker.
-func (a *app) agent(chosen agentSettings, log *slog.Logger) (channel.Agent, error) {
+func (a *app) agent(chosen agentSettings, notebook *llm.Notebook, log *slog.Logger) (channel.Agent, error) {
 	s := a.settings
 	key, err := s.secret(s.LLM.APIKey, modelKeyVariable)
 	if err != nil {
@@ -74,6 +81,8 @@ func (a *app) agent(chosen agentSettings, log *slog.Logger) (channel.Agent, erro
 		APIKey:  key,
 		Window:  chosen.ContextWindow,
 		Log:     log,
+
+		Notebook: notebook,
 	}
 	agent := channel.Agent{
 		ID:           chosen.ID,

@@ -104,7 +104,7 @@ api_base = %q
 api_base = %q
 [[agents]]
 id = "small"
-context_window = 12000
+context_window = 8000
 `, c.discord.URL, c.slack.APIURL))
 	var err error
 	if c.log, err = os.Create(filepath.Join(c.folder.dir, "log")); err != nil {

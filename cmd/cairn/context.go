@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
+	"cairn/llm"
 	"cairn/memory"
 )
 
@@ -38,7 +39,13 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		agents, err := a.agents(log)
+		known, err := store.Models(cmd.Context())
+		if err != nil {
+			return err
+		}
+		notebook := new(llm.Notebook)
+		notebook.Open(known, nil)
+		agents, err := a.agents(notebook, log)
 		if err != nil {
 			return err
 		}
