@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"cairn/llm"
@@ -51,11 +50,10 @@ type Compactor struct {
 	cancel    context.CancelFunc
 	workers   sync.WaitGroup
 
-	outdated  bool         // the owner's: people changed what the head was made of
-	askedAt   time.Time    // the owner's: when the model was asked last; the provider's cache is as old
-	rendering rendering    // the owner's: the last request
-	asked     asked        // the owner's: the last request
-	scale     atomic.Int64 // in percent, see scaleOf; the owner changes it
+	outdated  bool      // the owner's: people changed what the head was made of
+	askedAt   time.Time // the owner's: when the model was asked last; the provider's cache is as old
+	rendering rendering // the owner's: the last request
+	asked     asked     // the owner's: the last request
 
 	systemCost, toolsCost int
 
@@ -95,9 +93,8 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
 	c := &Compactor{o: o, staged: state.Staged, sore: make(map[int64]pace)}
-	c.scale.Store(100)
 	c.systemCost, c.toolsCost = perMessage+Estimate(o.System), costOfTools(o.Tools)
-	c.h = newHistory(state, c.shape(o.Policy()))
+	c.h = newHistory(state, o.Policy().shape(c.Budget()))
 	c.askedAt = o.Now()
 	for _, m := range state.Messages {
 		if m.Role == llm.RoleAssistant {
@@ -142,7 +139,7 @@ func (c *Compactor) Answered() { c.h.Answered() }
 // waits for no model. Call it after everything that was taken up; Request does too.
 func (c *Compactor) Check(ctx context.Context) {
 	p, window := c.o.Policy(), c.o.Window()
-	c.h.reshape(c.shape(p))
+	c.h.reshape(p.shape(c.Budget()))
 	c.reread(ctx)
 	c.flush(ctx)
 	c.landDue(ctx, p, window)
@@ -186,7 +183,7 @@ const requestTries = 3
 // tells whether the next request is smaller.
 func (c *Compactor) Overflow(ctx context.Context) bool {
 	p, window := c.o.Policy(), c.o.Window()
-	c.h.reshape(c.shape(p))
+	c.h.reshape(p.shape(c.Budget()))
 	s := c.h.snapshot()
 	used := c.used(s)
 	goal := int(p.BackgroundThreshold * float64(window))

@@ -73,28 +73,9 @@ func (c *Compactor) learnt() *llm.Learnt {
 
 func (c *Compactor) workerLearnt() *llm.Learnt { return llm.LearntOf(c.o.Worker, &c.ownWorker) }
 
-// Budget is the window in estimated tokens, as coarse as scaleOf makes it. The shares
-// of the window that single parts may take are shares of this.
-func (c *Compactor) Budget() int { return c.o.Window() * 100 / int(c.scale.Load()) }
-
-// shape is what policy, window and factor make of the view.
-func (c *Compactor) shape(p Policy) shape {
-	c.scale.Store(scaleOf(c.scale.Load(), c.learnt().Factor()))
-	return p.shape(c.Budget())
-}
-
-// scaleOf is the factor in percent and in coarse steps: 100, 150, 225. The view's
-// shape hangs on it, and each change of that throws away the provider's prompt cache:
-// so a step is left only when the factor is well outside of it.
-func scaleOf(scale int64, factor float64) int64 {
-	for 100*factor > 1.25*float64(scale) {
-		scale = scale * 3 / 2
-	}
-	for scale > 100 && 100*factor < float64(scale)/1.5 {
-		scale = scale * 2 / 3
-	}
-	return scale
-}
+// Budget is about the window in estimated tokens, and hardly ever another one. The
+// shares of the window that single parts may take are shares of this.
+func (c *Compactor) Budget() int { return c.o.Window() * 100 / c.learnt().Scale() }
 
 // ask notes what the request shows that is made of s.
 func (c *Compactor) ask(s snapshot) {

@@ -78,6 +78,7 @@ func newMachine(t *testing.T, rt *rapid.T) *machine {
 	p.RollupFanIn = rapid.IntRange(2, 6).Draw(rt, "rollup_fan_in")
 	p.FailureLimit = rapid.IntRange(1, 3).Draw(rt, "failure_limit")
 	m.r = &rig{t: t, dir: dir, window: rapid.SampledFrom([]int{3000, 5000, 9000}).Draw(rt, "window"), policy: p}
+	m.r.size = rapid.SampledFrom([]float64{0, 0, 0.6, 0.9, 1.2, 1.7}).Draw(rt, "real tokens for one estimated")
 	if rapid.Bool().Draw(rt, "model") {
 		m.r.worker = &llmtest.Model{Tokens: 4000, Func: m.work}
 	}

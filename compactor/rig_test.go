@@ -28,14 +28,16 @@ type rig struct {
 	worker *llmtest.Model // nil: no model
 	tools  []llm.Tool
 
-	store *memory.Store
-	conv  *memory.Conversation
-	c     *compactor.Compactor
-	said  []compactor.Message // everything, in order: what the test put in, as it was last edited
-	gone  map[int64]bool      // what of it was deleted
-	quiet bool                // nobody speaks to the bot
-	edits int                 // so far
-	hook  func()              // called between the requests of a turn; nil: nothing
+	store  *memory.Store
+	conv   *memory.Conversation
+	c      *compactor.Compactor
+	said   []compactor.Message // everything, in order: what the test put in, as it was last edited
+	gone   map[int64]bool      // what of it was deleted
+	quiet  bool                // nobody speaks to the bot
+	edits  int                 // so far
+	hook   func()              // called between the requests of a turn; nil: nothing
+	learnt llm.Learnt          // of the model, over restarts
+	size   float64             // real tokens for one estimated, of a provider that counts; 0: it does not
 
 	mu     sync.Mutex // guards events and, where a worker may look, policy
 	events []compactor.Event
@@ -68,6 +70,7 @@ func (r *rig) open() {
 			return r.policy
 		},
 		Window: func() int { return r.window },
+		Learnt: func() *llm.Learnt { return &r.learnt },
 		System: "You are a test.", Tools: r.tools, MaxOutput: 100,
 		Log: slog.New(slog.DiscardHandler),
 		Notify: func(e compactor.Event) {
@@ -235,17 +238,36 @@ func (r *rig) request() []llm.Message {
 	if err != nil {
 		r.t.Fatalf("request: %v", err)
 	}
-	tokens := maxTokens
-	for _, m := range messages {
-		tokens += compactor.Estimate(m.Text)
+	size := r.size
+	if size == 0 {
+		size = 1
 	}
-	if tokens > r.window {
+	count := func() (prompt int) { return int(size * float64(r.estimate(messages))) }
+	for try := 0; r.size > 0 && count()+maxTokens > r.window && try < 2; try++ { // as a turn does when the provider refuses it
+		r.c.Reported(llm.Usage{Prompt: count()})
+		r.c.Overflow(context.Background())
+		if messages, maxTokens, err = r.c.Request(context.Background()); err != nil {
+			r.t.Fatalf("request after an overflow: %v", err)
+		}
+	}
+	if tokens := count() + maxTokens; tokens > r.window {
 		r.t.Fatalf("the request has %d tokens of %d", tokens, r.window)
+	}
+	if r.size > 0 {
+		r.c.Reported(llm.Usage{Prompt: count()})
 	}
 	if problem := strict(messages); problem != "" {
 		r.t.Fatalf("a strict provider refuses the request: %s", problem)
 	}
 	return messages
+}
+
+// estimate is what a request costs beside its tools.
+func (r *rig) estimate(messages []llm.Message) (tokens int) {
+	for _, m := range messages {
+		tokens += compactor.Estimate(m.Text)
+	}
+	return tokens
 }
 
 // strict says what a strict provider would not take.

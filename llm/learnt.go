@@ -13,6 +13,7 @@ import (
 type Facts struct {
 	Window        int     // the smallest limit an overflow told, in tokens; 0: none told any
 	Factor        float64 // real tokens for one estimated, 0.5 to 2.5; 0: not measured, read it as 1
+	Scale         int     // the factor in percent and coarse steps, see scaleOf; 0: read it as 100
 	RefusesTools  bool
 	RefusesImages bool
 }
@@ -73,7 +74,24 @@ func (l *Learnt) Counted(estimated, counted int) {
 	l.learn(func(f *Facts) {
 		next := old + factorWeight*(float64(counted)/float64(estimated)-old)
 		f.Factor = min(max(next, leastFactor), mostFactor)
+		f.Scale = scaleOf(f.Scale, f.Factor)
 	})
+}
+
+// Scale is the factor in percent and in coarse steps: 100, 150, 225. What shapes a
+// prompt hangs on this one, for each change of it throws away the provider's cache.
+func (l *Learnt) Scale() int { return scaleOf(l.Facts().Scale, l.Factor()) }
+
+// scaleOf leaves a step only when the factor is well outside of it.
+func scaleOf(scale int, factor float64) int {
+	scale = min(max(scale, 100), 225)
+	for 100*factor > 1.25*float64(scale) {
+		scale = scale * 3 / 2
+	}
+	for scale > 100 && 100*factor < float64(scale)/1.5 {
+		scale = scale * 2 / 3
+	}
+	return scale
 }
 
 // Limit learns a window that an overflow told, in tokens. It only ever shrinks.

@@ -23,15 +23,15 @@ func (s *Store) Models(ctx context.Context) (map[string]llm.Facts, error) {
 			var name string
 			var f llm.Facts
 			var learnt int64
-			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.RefusesTools, &f.RefusesImages, &learnt); err != nil {
+			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &learnt); err != nil {
 				return err
 			}
 			if time.Since(at(learnt)) > believedFor {
-				f = llm.Facts{Factor: f.Factor}
+				f = llm.Facts{Factor: f.Factor, Scale: f.Scale}
 			}
 			known[name] = f
 			return nil
-		}, "SELECT name, window, factor, refuses_tools, refuses_images, updated_at FROM models")
+		}, "SELECT name, window, factor, scale, refuses_tools, refuses_images, updated_at FROM models")
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read what is known of models: %w", err)
@@ -42,14 +42,14 @@ func (s *Store) Models(ctx context.Context) (map[string]llm.Facts, error) {
 // KeepModel writes what is known of a model now.
 func (s *Store) KeepModel(ctx context.Context, model string, f llm.Facts) error {
 	if f.Factor == 0 { // not measured
-		f.Factor = 1
+		f.Factor, f.Scale = 1, 100
 	}
 	// updated_at tells how old limit and refusals are, not the factor.
 	return s.set(ctx, "keep "+model, `
-INSERT INTO models (name, window, factor, refuses_tools, refuses_images, updated_at) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (name) DO UPDATE SET factor = excluded.factor,
+INSERT INTO models (name, window, factor, scale, refuses_tools, refuses_images, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scale,
   window = excluded.window, refuses_tools = excluded.refuses_tools, refuses_images = excluded.refuses_images,
   updated_at = CASE WHEN window = excluded.window AND refuses_tools = excluded.refuses_tools
     AND refuses_images = excluded.refuses_images AND updated_at > ? THEN updated_at ELSE excluded.updated_at END`,
-		model, f.Window, f.Factor, f.RefusesTools, f.RefusesImages, now(), now()-believedFor.Milliseconds())
+		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, now(), now()-believedFor.Milliseconds())
 }

@@ -1,0 +1,222 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// asks makes a question and the request for its answer, of a turn that stays open.
+func asks(r *rig, text string) {
+	r.t.Helper()
+	r.deliver(text, true)
+	r.c.History().Begin("time: now")
+	r.request()
+}
+
+// report tells what a provider counted for the last request.
+func report(r *rig, prompt int) { r.c.Reported(llm.Usage{Prompt: prompt, Completion: 7}) }
+
+// prompt is the gauge without the reply's reserve.
+func prompt(r *rig) int {
+	g := r.c.Gauge()
+	return g.Used - g.Reserve
+}
+
+// openTurn is a rig with some talk and a turn that has been asked.
+func openTurn(t *testing.T, worker *llmtest.Model) *rig {
+	r := newRig(t, 20_000, worker)
+	for i := range 10 {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(50)))
+	}
+	asks(r, "and now?")
+	return r
+}
+
+func TestUsedIsTheLastCountAndWhatWasAddedSince(t *testing.T) {
+	t.Run("the count takes the estimate's place", func(t *testing.T) {
+		r := openTurn(t, nil)
+		estimate := prompt(r)
+		report(r, estimate+111)
+		if got := prompt(r); got != estimate+111 {
+			t.Errorf("%d tokens, counted %d", got, estimate+111)
+		}
+	})
+	t.Run("a count of 0 changes nothing", func(t *testing.T) {
+		r := openTurn(t, nil)
+		estimate := prompt(r)
+		report(r, 0)
+		if got := prompt(r); got != estimate {
+			t.Errorf("%d tokens, estimated %d", got, estimate)
+		}
+		report(r, estimate+50)
+		report(r, 0)
+		if got := prompt(r); got != estimate+50 {
+			t.Errorf("%d tokens, last counted %d", got, estimate+50)
+		}
+	})
+	t.Run("a message that is added costs its estimate times the factor", func(t *testing.T) {
+		r := openTurn(t, nil)
+		report(r, prompt(r)*2)
+		was := prompt(r)
+		m := r.deliver("one more "+filler(500), false)
+		factor := 1.3 // 0.3 of the way from 1 to 2
+		if got, want := prompt(r)-was, int(factor*float64(m.Tokens)+0.5); got < want-1 || got > want+1 {
+			t.Errorf("%d tokens more for a message of %d, want %d", got, m.Tokens, want)
+		}
+	})
+	t.Run("the volatile block of the counted request is gone from the next one", func(t *testing.T) {
+		r := openTurn(t, nil)
+		before := prompt(r)
+		r.c.History().Begin("memories: " + filler(300))
+		with := prompt(r)
+		r.request()
+		report(r, with+40)
+		r.c.Answered()
+		without := prompt(r)
+		if gone := with + 40 - without; gone < 240 || without > before+60 {
+			t.Errorf("%d tokens are left of %d; %d before the block", without, with+40, before)
+		}
+	})
+	t.Run("what several calls of a turn were counted at is not summed", func(t *testing.T) {
+		r := openTurn(t, nil)
+		n := prompt(r)
+		for range 5 {
+			r.request()
+			report(r, n+20)
+		}
+		if got := prompt(r); got != n+20 {
+			t.Errorf("%d tokens, counted %d each time", got, n+20)
+		}
+	})
+	t.Run("what was read from the cache is not added to a count that holds it", func(t *testing.T) {
+		r := openTurn(t, nil)
+		n := prompt(r)
+		r.c.Reported(llm.Usage{Prompt: n, Cached: n - 10})
+		if got := prompt(r); got != n {
+			t.Errorf("%d tokens, counted %d", got, n)
+		}
+	})
+	t.Run("what was read from the cache is added to a count that leaves it out", func(t *testing.T) {
+		r := openTurn(t, nil)
+		n := prompt(r)
+		r.c.Reported(llm.Usage{Prompt: 12, Cached: n})
+		if got := prompt(r); got != n+12 {
+			t.Errorf("%d tokens, counted %d and %d from the cache", got, 12, n)
+		}
+	})
+	t.Run("a count that cannot be of the whole prompt is not believed", func(t *testing.T) {
+		r := openTurn(t, nil)
+		n := prompt(r)
+		report(r, n/3)
+		if got := prompt(r); got != n {
+			t.Errorf("%d tokens, estimated %d, a third was counted", got, n)
+		}
+	})
+	t.Run("the gauge's parts add up", func(t *testing.T) {
+		r := openTurn(t, nil)
+		report(r, prompt(r)*3/2)
+		if g := r.c.Gauge(); g.Frame+g.Head+g.Verbatim+g.Reserve != g.Used || g.Frame <= 0 || g.Verbatim <= 0 {
+			t.Errorf("%+v", g)
+		}
+	})
+}
+
+func TestACountHoldsForWhatItWasMadeOf(t *testing.T) {
+	ctx := context.Background()
+	const surplus = 900 // what the provider counted beyond the estimate
+	changes := map[string]func(*rig){
+		"a landing": func(r *rig) {
+			r.c.Compact(compactor.OnManual, "")
+			if err := r.c.Wait(ctx); err != nil || r.seen(compactor.EventLanded) != 1 {
+				r.t.Fatalf("nothing landed, %v", err)
+			}
+		},
+		"an edit":           func(r *rig) { r.edit(3, "edited "+filler(50)); r.c.Check(ctx) },
+		"a deletion":        func(r *rig) { r.remove(3); r.c.Check(ctx) },
+		"an emergency":      func(r *rig) { r.c.Overflow(ctx) },
+		"changed settings":  func(r *rig) { r.policy.PinBudget = 77; r.c.Check(ctx) },
+		"a turn begun anew": func(r *rig) { r.c.History().Truncate(r.c.History().Next() - 1) },
+	}
+	estimated := func(r *rig) int { // the view's estimate, by the factor that was learnt
+		r.t.Helper()
+		return int(1.3*float64(r.estimate(r.request()))) + 200 // roles and separators
+	}
+	for name, change := range changes {
+		t.Run(name+" ends it", func(t *testing.T) {
+			r := openTurn(t, &llmtest.Model{Func: good})
+			n := prompt(r)
+			report(r, n+surplus)
+			counted := prompt(r)
+			change(r)
+			if got := prompt(r); got >= counted || got > estimated(r) {
+				t.Errorf("%d tokens, counted %d before, estimated %d", got, counted, estimated(r))
+			}
+		})
+		t.Run(name+" while the model answers: the count comes too late", func(t *testing.T) {
+			r := openTurn(t, &llmtest.Model{Func: good})
+			n := prompt(r)
+			change(r)
+			report(r, n+surplus)
+			if got := prompt(r); got == n+surplus || got > estimated(r) {
+				t.Errorf("%d tokens, %d were counted of what is no longer shown, estimated %d", got, n+surplus, estimated(r))
+			}
+		})
+	}
+}
+
+// TestTheNumbersOfALandingAreTheGauges: before is what the gauge showed, the provider's
+// count with it, and after is what it shows then.
+func TestTheNumbersOfALandingAreTheGauges(t *testing.T) {
+	r := openTurn(t, &llmtest.Model{Func: good})
+	report(r, prompt(r)*6/5)
+	before := r.c.Gauge().Used
+	r.c.Compact(compactor.OnManual, "")
+	if err := r.c.Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	e := r.events[len(r.events)-1]
+	if after := r.c.Gauge().Used; e.State != compactor.EventLanded || e.BeforeTokens != before || e.AfterTokens != after {
+		t.Errorf("%s from %d to %d tokens; the gauge went from %d to %d", e.State, e.BeforeTokens, e.AfterTokens, before, after)
+	}
+}
+
+// TestTheWindowIsKeptWhateverATokenIs: the budgets of all parts shrink with a model
+// that makes more tokens of a text, and what was learnt is learnt once.
+func TestTheWindowIsKeptWhateverATokenIs(t *testing.T) {
+	for _, size := range []float64{0.6, 1, 1.6, 2.3} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			r := newRig(t, 8000, &llmtest.Model{Func: good})
+			r.size = size
+			for i := range 100 {
+				if r.talk(fmt.Sprintf("question %d %s", i, filler(60))); i < 10 {
+					continue // what a token is must be learnt first
+				}
+				r.deliver("an aside "+filler(30), false)
+				r.settle()
+				g := prompt(r)
+				real := int(size * float64(r.estimate(r.request())))
+				if g < real*95/100-150 || g > real*105/100+150 {
+					t.Fatalf("question %d: the gauge has %d tokens, there are %d", i, g, real)
+				}
+			}
+			r.verify()
+			if r.seen(compactor.EventLanded) == 0 {
+				t.Error("nothing was summed up")
+			}
+		})
+	}
+	t.Run("a huge message fits", func(t *testing.T) {
+		r := newRig(t, 8000, nil)
+		r.size = 2.3
+		for i := range 12 {
+			r.talk(fmt.Sprintf("question %d", i))
+		}
+		r.talk("look at this: " + strings.Repeat("huge ", 100_000))
+	})
+}
