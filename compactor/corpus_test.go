@@ -127,10 +127,13 @@ var grammars = map[string]grammar{
 	}, lists("أحمد|ليلى|مريم|عمر|نور|حسن|فاطمة", "سقي الطماطم|إعادة تشغيل الخادم|حجز تذاكر السفينة|إعادة الكتب إلى المكتبة|مراجعة الشيفرة|الاتصال بالسباك|خبز كعكة الليمون|إصلاح الطابعة|طلاء السياج|بيع الدراجات القديمة|ترجمة الرسالة|التدرب على الفصل الثاني|إطعام قطة الجيران",
 		"عند الميناء|في المكتب الجديد|خلف المحطة|في بيت أختي|في الحديقة|في الطابق الثالث|قرب المخبز|في العيادة|في القاهرة|عند النهر", "صباح الغد|يوم الخميس القادم|بعد الغداء|في الثاني عشر من الشهر|قبل نهاية الأسبوع|الساعة السابعة والنصف|بعد أسبوعين|الليلة",
 		"الميزانية لم تعتمد بعد|قطاري ألغي|المطر يهطل طوال اليوم|لا أحد يرد على الهاتف|الشهادة انتهت صلاحيتها|الأطفال مرضى|المتجر يغلق مبكراً|الطحين نفد", "هههه بالضبط!|رائع 🎉|لست متأكداً من ذلك.|يا إلهي...|شكراً جزيلاً!|فكرة جيدة 👍|لحظة، حقاً؟|وأنا كذلك.|لا بأس.")},
-	"emoji": {7, []string{"$r$r", "$d $r", "$r$r$r $w", "$d $w$w", "$r $t", "$w$y", "$y$y $d", "$n $r$w"},
+	"emoji": {
+		7,
+		[]string{"$r$r", "$d $r", "$r$r$r $w", "$d $w$w", "$r $t", "$w$y", "$y$y $d", "$n $r$w"},
 		lists("Ada|Mo|Lin", "yes|no way|congrats|good night|miss you|see you|omg|love it|so tired|让我看看|すごい|ㅋㅋㅋ|ура",
 			"🍕|🍺|🚀|🌈|✨|🐶|🐱|🦊|🌸|☕|🎂|🏖️|⛰️|🚲|🎸|📚|🌧️|☀️|🍓|🥑|🧁|🪴", "🇩🇪|🇯🇵|🇧🇷|🏳️‍🌈|1️⃣|✅|❌|⚠️|➡️|⭐|💯|🆗",
-			"👨‍👩‍👧|🤷‍♀️|👩‍💻|🙋🏽‍♂️|👍🏾|👋🏻|🤦‍♂️|💁‍♀️|👨‍🍳|🧑‍🚀", "😀|😂|🥰|👍|🎉|🔥|😭|🙏|❤️|😅|🤔|😊|😎|🥳|😱|🙈|💪|👏|😴|🤯|🫠|💔|😡")},
+			"👨‍👩‍👧|🤷‍♀️|👩‍💻|🙋🏽‍♂️|👍🏾|👋🏻|🤦‍♂️|💁‍♀️|👨‍🍳|🧑‍🚀", "😀|😂|🥰|👍|🎉|🔥|😭|🙏|❤️|😅|🤔|😊|😎|🥳|😱|🙈|💪|👏|😴|🤯|🫠|💔|😡"),
+	},
 }
 
 func jsons(seed int64) string {
@@ -145,8 +148,10 @@ func jsons(seed int64) string {
 	var orders, pretty, users, config []any
 	for i := range 45 {
 		at := time.Date(2026, 3, 1+i%28, i%24, rng.Intn(60), rng.Intn(60), 0, time.UTC).Format(time.RFC3339)
-		orders = append(orders, map[string]any{"order_id": id(), "created_at": at, "status": pick("paid", "pending", "refunded"), "total_cents": rng.Intn(100000), "currency": pick("EUR", "USD", "JPY"),
-			"lines": []any{map[string]any{"sku": fmt.Sprintf("BK-%05d", rng.Intn(99999)), "qty": 1 + rng.Intn(9), "unit_price": float64(rng.Intn(9999)) / 100}}, "shipping": map[string]any{"city": pick("Lisbon", "Oslo", "Graz"), "express": i%2 == 0}})
+		orders = append(orders, map[string]any{
+			"order_id": id(), "created_at": at, "status": pick("paid", "pending", "refunded"), "total_cents": rng.Intn(100000), "currency": pick("EUR", "USD", "JPY"),
+			"lines": []any{map[string]any{"sku": fmt.Sprintf("BK-%05d", rng.Intn(99999)), "qty": 1 + rng.Intn(9), "unit_price": float64(rng.Intn(9999)) / 100}}, "shipping": map[string]any{"city": pick("Lisbon", "Oslo", "Graz"), "express": i%2 == 0},
+		})
 		pretty = append(pretty, map[string]any{"id": i, "name": pick("widget", "gear", "lever") + fmt.Sprint(" ", i), "tags": []string{pick("new", "old"), pick("sale", "stock")}, "size": map[string]any{"width": rng.Intn(300), "height": rng.Intn(300)}, "description": pick("A small part that holds the larger one.", "Made of steel, painted green.", "Not sold separately.")})
 		users = append(users, map[string]any{"id": rng.Intn(1e9), "login": pick("ada", "grace", "tomas") + fmt.Sprint(rng.Intn(999)), "avatar_url": "https://avatars.example.com/u/" + fmt.Sprint(rng.Intn(1e8)) + "?v=4", "html_url": "https://example.com/ada", "type": "User", "site_admin": false, "score": rng.Float64()})
 		config = append(config, map[string]any{"name": pick("web", "worker", "cache"), "image": "registry.example.com/team/" + pick("web", "worker") + ":v1." + fmt.Sprint(rng.Intn(40)) + ".0", "env": map[string]any{"LOG_LEVEL": "info", "DATABASE_URL": "postgres://db:5432/app", "MAX_CONNS": fmt.Sprint(rng.Intn(200))}, "ports": []int{8080, 9090}, "resources": map[string]any{"limits": map[string]any{"cpu": "500m", "memory": "512Mi"}}})

@@ -67,3 +67,29 @@ func TestOverflowIsNotSeenInOtherFailures(t *testing.T) {
 		})
 	}
 }
+
+func TestAnOverflowTellsThePromptsSize(t *testing.T) {
+	for name, c := range map[string]struct {
+		body   string
+		prompt int
+	}{
+		"OpenAI":                          {`{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9001 tokens (8001 in the messages, 1000 in the completion)."}}`, 8001},
+		"OpenAI, newer":                   {`{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300,100 tokens."}}`, 300100},
+		"Anthropic":                       {`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 215023 tokens > 200000 maximum"}}`, 215023},
+		"Gemini":                          {`[{"error":{"code":400,"message":"The input token count (1200033) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, 1200033},
+		"xAI":                             {`{"error":"This model's maximum prompt length is 131072 but the request contains 140229 tokens."}`, 140229},
+		"llama.cpp":                       {`{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5001,"n_ctx":4096}}`, 5001},
+		"llama.cpp, in words":             {`{"error":"the request (5001 tokens) exceeds the available context size (4096 tokens), try increasing it"}`, 5001},
+		"vLLM":                            {`{"message":"This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.","code":400}`, 5000},
+		"vLLM, older":                     {`{"message":"The decoder prompt (length 5000) is longer than the maximum model length of 4096."}`, 5000},
+		"Mistral":                         {`{"message":"Prompt contains 40001 tokens and 0 draft tokens, too large for model with 32768 maximum context length"}`, 40001},
+		"one that does not":               {`{"error":{"message":"Your input exceeds the context window of this model."}}`, 0},
+		"answer and prompt in one number": {`{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9001 tokens."}}`, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := refusal(400, nil, []byte(c.body)); err.Kind != KindOverflow || PromptOf(err) != c.prompt {
+				t.Errorf("%s of %d tokens, want %d", err.Kind, PromptOf(err), c.prompt)
+			}
+		})
+	}
+}

@@ -1,0 +1,208 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// counting is a scripted model that counts what it is sent and remembers what is
+// learnt about it.
+type counting struct {
+	*llmtest.Model
+	page *llm.Learnt
+}
+
+func (c counting) Learnt() *llm.Learnt { return c.page }
+
+// used is what /context says.
+func (r *rig) used() (tokens int) {
+	r.t.Helper()
+	_, line, _ := strings.Cut(r.run("/context"), "\nused")
+	if _, err := fmt.Sscan(line, &tokens); err != nil {
+		r.t.Fatalf("/context says used %q: %v", line, err)
+	}
+	return tokens
+}
+
+func counted(text string, prompt int) llm.Response {
+	resp := llmtest.Say(text)
+	resp.Usage = llm.Usage{Prompt: prompt, Completion: 3}
+	return resp
+}
+
+func TestTheGaugeShowsWhatTheProviderCounted(t *testing.T) {
+	prompt := 0 // as the provider counts it; 0: it does not
+	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) { return counted("ok", prompt), nil })
+	r.say("hello", true)
+	r.idle()
+	estimated := r.used()
+	prompt = estimated * 11 / 10
+	r.say("hello again", true)
+	r.idle()
+	// The reserve of 500 and the answer, without the block that came with the question.
+	if used, want := r.used(), prompt+500; used < want-60 || used > want+20 {
+		t.Errorf("%d tokens used, the prompt was counted at %d", used, prompt)
+	}
+}
+
+func TestACountOfARequestWithoutToolsIsNotThatOfTheNext(t *testing.T) {
+	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) == 0 {
+			return counted("done", 90_000), nil
+		}
+		resp := llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "recall", map[string]string{"query": "tea"}))
+		return resp, nil
+	})
+	r.say("look for tea", true)
+	r.idle()
+	if used := r.used(); used > 20_000 {
+		t.Errorf("%d tokens used", used)
+	}
+}
+
+func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
+	var mu sync.Mutex
+	writes := 0
+	r := newRig(t, nil)
+	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tiny does not support tools"}
+		}
+		size := 0
+		for _, m := range req.Messages {
+			size += len(m.Text)
+		}
+		return counted("answer", size/3), nil
+	}
+	open := func() {
+		known, err := r.store.Models(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		notebook := new(llm.Notebook)
+		notebook.Open(known, func(ctx context.Context, model string, f llm.Facts) error {
+			mu.Lock()
+			writes++
+			mu.Unlock()
+			return r.store.KeepModel(ctx, model, f)
+		})
+		r.agent.Model = counting{r.model, notebook.Page("tiny@here")}
+	}
+	open()
+	for range 40 {
+		r.say("hello "+strings.Repeat("word ", 30), true)
+		r.idle()
+	}
+	if writes == 0 || writes > 15 {
+		t.Errorf("%d writes in 40 turns", writes)
+	}
+	refused := 0
+	for _, req := range r.model.Requests() {
+		if len(req.Tools) > 0 {
+			refused++
+		}
+	}
+	before := r.used()
+	r.stop()
+	r.start()
+	open()
+	r.say("hello once more", true)
+	r.idle()
+	for _, req := range r.model.Requests() {
+		if len(req.Tools) > 0 {
+			refused--
+		}
+	}
+	if refused != 0 {
+		t.Error("tools are offered again after a restart")
+	}
+	conv, err := r.store.Conversation(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look, err := channel.Gauge(t.Context(), conv, r.agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if look.Used < before*9/10 || look.Used > before*11/10 {
+		t.Errorf("%d tokens used as the database tells, %d before", look.Used, before)
+	}
+}
+
+func TestAnOverflowThatTellsBothNumbersTeachesBoth(t *testing.T) {
+	const window, size = 12_000, 2 // real tokens for one estimated
+	r := newRig(t, nil)
+	var page llm.Learnt
+	overflows := 0
+	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		real := req.MaxTokens
+		for _, m := range req.Messages {
+			real += len(m.Text) / 5 * size
+		}
+		if real <= window {
+			return llmtest.Say(fmt.Sprint("answer ", n)), nil
+		}
+		overflows++
+		page.Limit(window)
+		r.model.Tokens = window
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long", Limit: window, Prompt: real - req.MaxTokens}
+	}
+	r.agent.Model = counting{r.model, &page}
+	r.stop()
+	r.start()
+	for i := range 60 {
+		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)), true)
+		r.idle()
+	}
+	for _, sent := range r.door.sent {
+		if sent.Failure {
+			t.Fatalf("a person was told %q", sent.Text)
+		}
+	}
+	if f := page.Facts(); f.Window != window || f.Factor < 1.2 {
+		t.Errorf("learnt %+v", f)
+	}
+	if overflows == 0 || overflows > 8 {
+		t.Errorf("%d overflows in 60 turns", overflows)
+	}
+}
+
+func TestAWindowThatIsFullInSilenceMakesRoom(t *testing.T) {
+	r := newRig(t, nil)
+	r.model.Tokens = 6000
+	full := true
+	r.model.Func = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		if n > 10 && full {
+			full = false
+			return counted("", 6000), nil
+		}
+		return counted(fmt.Sprint("answer ", n), 0), nil
+	}
+	for i := range 11 {
+		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 100)), true)
+		r.idle()
+	}
+	reqs := r.model.Requests()
+	if len(reqs) != 12 || len(reqs[11].Messages) >= len(reqs[10].Messages) {
+		t.Errorf("%d requests; the last has %d messages, the one before %d", len(reqs), len(reqs[11].Messages), len(reqs[10].Messages))
+	}
+	if texts := r.door.texts(); len(texts) != 11 || texts[10] != "answer 12" {
+		t.Errorf("sent %q", texts)
+	}
+	asked := 0
+	for _, row := range r.transcript() {
+		if strings.HasPrefix(row, "user: question 10 ") {
+			asked++
+		}
+	}
+	if asked != 1 {
+		t.Errorf("the question stands %d times in the transcript", asked)
+	}
+}

@@ -1,0 +1,192 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+func TestTheFactor(t *testing.T) {
+	t.Run("is 1 until something was counted", func(t *testing.T) {
+		var l llm.Learnt
+		l.Counted(0, 100)
+		l.Counted(100, 0)
+		if l.Factor() != 1 || l.Scale() != 100 {
+			t.Errorf("%v, %d", l.Factor(), l.Scale())
+		}
+	})
+	t.Run("follows each count by three tenths", func(t *testing.T) {
+		var l llm.Learnt
+		for _, want := range []float64{1.3, 1.51, 1.657} {
+			if l.Counted(1000, 2000); math.Abs(l.Factor()-want) > 1e-9 {
+				t.Fatalf("%v, want %v", l.Factor(), want)
+			}
+		}
+	})
+	t.Run("stays within 0.5 and 2.5 whatever is counted", func(t *testing.T) {
+		var high, low llm.Learnt
+		for range 50 {
+			high.Counted(10, 1000)
+			low.Counted(1000, 10)
+		}
+		if high.Factor() != 2.5 || low.Factor() != 0.5 {
+			t.Errorf("%v and %v", high.Factor(), low.Factor())
+		}
+		if high.Scale() != 225 || low.Scale() != 100 {
+			t.Errorf("in steps %d and %d", high.Scale(), low.Scale())
+		}
+	})
+	t.Run("in steps, it does not go to and fro", func(t *testing.T) {
+		var l llm.Learnt
+		changes, last := 0, l.Scale()
+		for i := range 200 { // around the edge of a step
+			if l.Counted(1000, 1200+i%2*120); l.Scale() != last {
+				changes, last = changes+1, l.Scale()
+			}
+		}
+		if changes > 1 {
+			t.Errorf("%d changes", changes)
+		}
+	})
+}
+
+// shelf is where a notebook's pages are kept.
+type shelf struct {
+	facts  map[string]llm.Facts
+	writes int
+	err    error
+}
+
+func (s *shelf) keep(_ context.Context, model string, f llm.Facts) error {
+	if s.err != nil {
+		return s.err
+	}
+	s.writes++
+	s.facts[model] = f
+	return nil
+}
+
+func TestNotebook(t *testing.T) {
+	open := func(s *shelf) *llm.Notebook {
+		if s.facts == nil {
+			s.facts = map[string]llm.Facts{}
+		}
+		n := new(llm.Notebook)
+		n.Open(s.facts, s.keep)
+		return n
+	}
+	t.Run("what was learnt is known at the next start", func(t *testing.T) {
+		s := &shelf{}
+		page := open(s).Page("m@here")
+		page.Counted(1000, 2000)
+		page.Limit(8000)
+		page.Limit(9000) // never upward
+		page.NoTools()
+		page.NoImages()
+		if err := page.Keep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := llm.Facts{Window: 8000, Factor: 1.3, Scale: 150, RefusesTools: true, RefusesImages: true}
+		if got := open(s).Page("m@here").Facts(); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		if got := open(s).Page("m@elsewhere").Facts(); got != (llm.Facts{}) {
+			t.Errorf("another server's model knows %+v", got)
+		}
+	})
+	t.Run("what hardly changes is not written", func(t *testing.T) {
+		s := &shelf{}
+		page := open(s).Page("m")
+		for i := range 500 {
+			page.Counted(1000, 1200+i%3)
+			if err := page.Keep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.writes == 0 || s.writes > 6 {
+			t.Errorf("%d writes for 500 calls", s.writes)
+		}
+		if f := s.facts["m"].Factor; math.Abs(f-1.2) > 0.031 {
+			t.Errorf("%v is kept, 1.2 is right", f)
+		}
+	})
+	t.Run("what could not be written is written later", func(t *testing.T) {
+		s := &shelf{err: errors.New("the disk is full")}
+		page := open(s).Page("m")
+		page.NoTools()
+		if err := page.Keep(t.Context()); err == nil {
+			t.Error("no error")
+		}
+		s.err = nil
+		if err := page.Keep(t.Context()); err != nil || !s.facts["m"].RefusesTools {
+			t.Errorf("%+v, %v", s.facts["m"], err)
+		}
+	})
+}
+
+func TestAModelSharesNothingWithAnotherNameOrServer(t *testing.T) {
+	notebook := new(llm.Notebook)
+	at := func(url, model string) *llm.Learnt {
+		m, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: url, Model: model, Notebook: notebook})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Learnt()
+	}
+	one := at("http://localhost:1/v1", "m")
+	if at("http://key:secret@localhost:1/v1/", "m") != one {
+		t.Error("the same model on the same server is another one")
+	}
+	for _, other := range []*llm.Learnt{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m")} {
+		if other == one {
+			t.Error("two models share what was learnt")
+		}
+	}
+	if at("http://localhost:1/v1", "") == at("http://localhost:1/v1", "") {
+		t.Error("two models without a name share what was learnt")
+	}
+}
+
+func TestAFullWindowWithoutAWholeAnswerIsAnOverflow(t *testing.T) {
+	answer := func(text, finish string, prompt int) llm.Response {
+		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: finish, Usage: llm.Usage{Prompt: prompt, Completion: 1}}
+	}
+	called := llmtest.Use(llmtest.Call("a", "echo", map[string]int{}))
+	called.Usage.Prompt = 4096
+	for name, tt := range map[string]struct {
+		resp llm.Response
+		over bool
+	}{
+		"an empty answer to a prompt that fills the window": {answer(" \n", llm.FinishStop, 4096), true},
+		"an answer cut off behind such a prompt":            {answer("I th", llm.FinishLength, 4100), true},
+		"a whole answer to such a prompt":                   {answer("I think so.", llm.FinishStop, 4096), false},
+		"an empty answer to a short prompt":                 {answer("", llm.FinishStop, 4095), false},
+		"an answer cut off at max_tokens":                   {answer("I th", llm.FinishLength, 3000), false},
+		"an empty answer of a server that does not count":   {answer("", llm.FinishStop, 0), false},
+		"a call": {called, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model := script(tt.resp, llmtest.Say("done"))
+			model.Tokens = 4096
+			retried := 0
+			loop := llm.Loop{
+				Model: model, MaxCalls: 3,
+				Request: func(context.Context, int) (llm.Request, error) {
+					return llm.Request{Tools: []llm.Tool{tool("echo", echo)}}, nil
+				},
+				Retry: func(_ context.Context, err error) bool {
+					retried++
+					return llm.KindOf(err) == llm.KindOverflow
+				},
+			}
+			resp, err := loop.Run(t.Context())
+			if err != nil || tt.over != (retried == 1) || tt.over && resp.Message.Text != "done" {
+				t.Errorf("%d retries, then %q, %v", retried, resp.Message.Text, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package memory
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"cairn/llm"
+)
+
+func TestModels(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	models := func() map[string]llm.Facts {
+		t.Helper()
+		known, err := s.Models(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return known
+	}
+	keep := func(name string, f llm.Facts) {
+		t.Helper()
+		if err := s.KeepModel(t.Context(), name, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	age := func(by time.Duration) {
+		t.Helper()
+		if _, err := s.write.Exec("UPDATE models SET updated_at = updated_at - ?", by.Milliseconds()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	learnt := llm.Facts{Window: 4096, Factor: 1.4, Scale: 150, RefusesTools: true, RefusesImages: true}
+	t.Run("what is kept is known", func(t *testing.T) {
+		keep("m@here", llm.Facts{Window: 8192, Factor: 1.1, Scale: 100})
+		keep("m@here", learnt)
+		keep("m@there", llm.Facts{RefusesTools: true})
+		want := map[string]llm.Facts{"m@here": learnt, "m@there": {Factor: 1, Scale: 100, RefusesTools: true}}
+		if got := models(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
+	t.Run("after a week a limit and a refusal are tried again, though the factor was written since", func(t *testing.T) {
+		age(4 * 24 * time.Hour)
+		learnt.Factor = 1.5
+		keep("m@here", learnt)
+		if got := models()["m@here"]; got != learnt {
+			t.Errorf("after four days %+v", got)
+		}
+		age(4 * 24 * time.Hour)
+		if got, want := models()["m@here"], (llm.Facts{Factor: 1.5, Scale: 150}); got != want {
+			t.Errorf("after eight days %+v, want %+v", got, want)
+		}
+	})
+	t.Run("what is learnt once more holds for another week", func(t *testing.T) {
+		keep("m@here", learnt)
+		if got := models()["m@here"]; got != learnt {
+			t.Errorf("%+v", got)
+		}
+	})
+}
