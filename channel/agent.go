@@ -35,6 +35,7 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 	o.Records, o.Tools = records, tools
 	o.Policy, o.Worker, o.Prompt, o.MaxOutput = a.Policy, a.Worker, a.WorkerPrompt, a.MaxOutput
 	o.System, o.Window, o.Learnt = a.system(), w.last, w.learnt
+	o.Model = a.Model.Name()
 	return compactor.Open(ctx, o)
 }
 

@@ -80,6 +80,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	} else {
 		c.sender.keep(o.Reply, r.writer) // before the row is there for a sender to find
 	}
+	o.Count = c.engine.Count()
 	var err error
 	for try := range finishTries {
 		if try > 0 {

@@ -97,7 +97,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 
 // pass closes a turn without an answer: it is context.
 func (c *conversation) pass(ctx context.Context, turn memory.Turn) error {
-	err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq})
+	err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: c.engine.Count()})
 	if err != nil && !errors.Is(err, memory.ErrNotFound) { // deleted, which closed it
 		return err
 	}

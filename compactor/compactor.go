@@ -22,6 +22,7 @@ type Options struct {
 	Policy  func() Policy
 	Window  func() int // the model's context window, in tokens
 
+	Model  string             // its name
 	Learnt func() *llm.Learnt // what is known of the model; nil: what this compactor learns by itself
 
 	System    string     // the system prompt; counted and rendered
@@ -100,6 +101,9 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		if m.Role == llm.RoleAssistant {
 			c.askedAt = m.Time
 		}
+	}
+	if state.Count.Model == o.Model {
+		c.h.counted(c.h.snapshot().revision, state.Count)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c, nil

@@ -12,12 +12,6 @@ import (
 // cannot hold, because a part that was counted is another one now, used is an
 // estimate of the whole. Both are corrected by the model's factor.
 
-// anchor is what a provider counted for a view, the reply not included.
-type anchor struct {
-	prompt   int // real tokens; 0: there is no anchor
-	estimate int // of the same
-}
-
 // asked is what a request showed.
 type asked struct {
 	revision int
@@ -36,8 +30,8 @@ func (c *Compactor) used(s snapshot) int {
 // holds reasoning that is not sent back.
 func (c *Compactor) prompt(s snapshot) int {
 	estimate := c.frame() + s.cost()
-	if s.anchor.prompt > 0 {
-		return max(s.anchor.prompt+c.real(estimate-s.anchor.estimate), 0)
+	if s.anchor.Prompt > 0 {
+		return max(s.anchor.Prompt+c.real(estimate-s.anchor.Estimate), 0)
 	}
 	return c.real(estimate)
 }
@@ -101,7 +95,7 @@ func (c *Compactor) Reported(u llm.Usage) {
 	if c.asked.pictures == 0 && words >= leastLesson {
 		c.learnt().Counted(words, prompt)
 	}
-	c.h.counted(c.asked.revision, anchor{prompt, c.asked.estimate})
+	c.h.counted(c.asked.revision, Count{Prompt: prompt, Estimate: c.asked.estimate, Model: c.o.Model})
 }
 
 const (
@@ -114,11 +108,16 @@ const (
 	leastLesson = 400
 )
 
-func (h *History) counted(revision int, a anchor) {
+// Count returns the count that holds now, to be stored with the turn: so every gauge
+// shows one number, also after a restart and beside a running bot.
+func (c *Compactor) Count() Count { return c.h.snapshot().anchor }
+
+func (h *History) counted(revision int, count Count) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.revision == revision {
-		h.anchor = a
+		h.anchor = count
+		h.anchor.Generation = h.head.Generation
 	}
 }
 
@@ -126,5 +125,5 @@ func (h *History) counted(revision int, a anchor) {
 // what was counted of it holds no longer.
 func (h *History) changedLocked() {
 	h.revision++
-	h.anchor = anchor{}
+	h.anchor = Count{}
 }

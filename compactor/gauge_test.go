@@ -220,3 +220,52 @@ func TestTheWindowIsKeptWhateverATokenIs(t *testing.T) {
 		r.talk("look at this: " + strings.Repeat("huge ", 100_000))
 	})
 }
+
+func TestACountHoldsOverARestart(t *testing.T) {
+	finished := func() *rig {
+		r := newRig(t, 20_000, &llmtest.Model{Func: good})
+		r.size = 1.4
+		for i := range 8 {
+			r.talk(fmt.Sprintf("question %d %s", i, filler(50)))
+		}
+		return r
+	}
+	t.Run("the gauge is what it was", func(t *testing.T) {
+		r := finished()
+		r.hear("one more")
+		before := r.c.Gauge().Used
+		if r.c.Count().Prompt == 0 {
+			t.Fatal("nothing was counted")
+		}
+		r.restart()
+		if after := r.c.Gauge().Used; after != before {
+			t.Errorf("%d tokens used, %d before the restart", after, before)
+		}
+	})
+	t.Run("but not behind a change of the head", func(t *testing.T) {
+		r := finished()
+		r.c.Compact(compactor.OnManual, "")
+		r.settle()
+		r.restart()
+		if got := r.c.Count(); got.Prompt != 0 {
+			t.Errorf("%+v is believed", got)
+		}
+	})
+	t.Run("nor behind an edit", func(t *testing.T) {
+		r := finished()
+		r.edit(1, "edited")
+		r.restart()
+		if got := r.c.Count(); got.Prompt != 0 {
+			t.Errorf("%+v is believed", got)
+		}
+	})
+	t.Run("nor for another model", func(t *testing.T) {
+		r := finished()
+		r.close()
+		r.model = "another"
+		r.open()
+		if got := r.c.Count(); got.Prompt != 0 {
+			t.Errorf("%+v is believed", got)
+		}
+	})
+}

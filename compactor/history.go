@@ -29,8 +29,8 @@ type History struct {
 	spoken    bool   // somebody addressed the bot since a summary landed
 	squeezed  bool   // the running turn's results are clipped below the shape's bound
 	shape     shape
-	revision  int    // raised by what changes a part that was there; an append does not
-	anchor    anchor // what the provider counted of this revision
+	revision  int   // raised by what changes a part that was there; an append does not
+	anchor    Count // what the provider counted of this revision
 }
 
 // snapshot is a consistent look at a history. Its slices must not be written.
@@ -49,7 +49,7 @@ type snapshot struct {
 	spoken    bool
 	shape     shape
 	revision  int
-	anchor    anchor
+	anchor    Count
 }
 
 // cost is what head, messages and volatile block cost, in tokens.

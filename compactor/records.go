@@ -75,4 +75,13 @@ type State struct {
 	Next     int64        // the seq the next message will get
 	Open     int64        // the turn still to be answered; 0: none
 	Spoken   bool         // somebody addressed the bot since a summary landed
+	Count    Count        // the last one, if the head is still the one it was made of
+}
+
+// Count is what a provider counted for a view, the reply not included.
+type Count struct {
+	Prompt     int    // real tokens; 0: there is no count
+	Estimate   int    // of the same
+	Model      string // its name
+	Generation int64  // of the head
 }

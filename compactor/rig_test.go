@@ -36,6 +36,7 @@ type rig struct {
 	quiet  bool                // nobody speaks to the bot
 	edits  int                 // so far
 	hook   func()              // called between the requests of a turn; nil: nothing
+	model  string              // its name
 	learnt llm.Learnt          // of the model, over restarts
 	size   float64             // real tokens for one estimated, of a provider that counts; 0: it does not
 
@@ -70,6 +71,7 @@ func (r *rig) open() {
 			return r.policy
 		},
 		Window: func() int { return r.window },
+		Model:  r.model,
 		Learnt: func() *llm.Learnt { return &r.learnt },
 		System: "You are a test.", Tools: r.tools, MaxOutput: 100,
 		Log: slog.New(slog.DiscardHandler),
@@ -166,7 +168,7 @@ func (r *rig) talk(question string, results ...string) {
 	}
 	add(compactor.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("answer to %d", asked.Seq)})
 	err := r.conv.Finish(context.Background(), memory.Outcome{
-		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"},
+		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	})
 	if err != nil {
 		r.t.Fatal(err)

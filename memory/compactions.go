@@ -157,6 +157,9 @@ func (c *Conversation) load(tx *sql.Tx) (state compactor.State, err error) {
 	if state.Staged, err = c.compactions(tx, "AND state = 'staged' ORDER BY id"); err != nil {
 		return state, err
 	}
+	if state.Count, err = c.count(tx); err != nil {
+		return state, err
+	}
 	if state.Open, err = c.open(tx); err != nil {
 		return state, err
 	}

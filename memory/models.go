@@ -1,13 +1,15 @@
-// What was learnt about models by using them.
+// What was learnt about models by using them, and what they counted.
 
 package memory
 
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
+	"cairn/compactor"
 	"cairn/llm"
 )
 
@@ -52,4 +54,20 @@ ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scal
   updated_at = CASE WHEN window = excluded.window AND refuses_tools = excluded.refuses_tools
     AND refuses_images = excluded.refuses_images AND updated_at > ? THEN updated_at ELSE excluded.updated_at END`,
 		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, now(), now()-believedFor.Milliseconds())
+}
+
+func (c *Conversation) keepCount(tx *sql.Tx, count compactor.Count) error {
+	_, err := tx.Exec("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
+		count.Prompt, count.Estimate, count.Model, count.Generation, c.id)
+	return err
+}
+
+// count is the last count, if the head is still the one it was made of.
+func (c *Conversation) count(tx *sql.Tx) (count compactor.Count, err error) {
+	err = tx.QueryRow("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = generation", c.id).
+		Scan(&count.Prompt, &count.Estimate, &count.Model, &count.Generation)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return count, err
 }

@@ -86,6 +86,9 @@ func (c *Conversation) Finish(ctx context.Context, o Outcome) error {
 		if err := c.append(tx, o.Turn, o.Messages); err != nil {
 			return err
 		}
+		if err := c.keepCount(tx, o.Count); err != nil {
+			return err
+		}
 		return c.post(tx, o)
 	})
 	if err != nil {

@@ -58,6 +58,7 @@ type Outcome struct {
 	To       []string            // platform ids of the messages it answers
 	Pieces   []string            // the reply, cut for the door
 	Failure  bool                // Pieces are a plain sentence about a failure, not the assistant's words
+	Count    compactor.Count     // what the provider counted last; zero: nothing that holds
 }
 
 // Piece is one row of the outbox.
