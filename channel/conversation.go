@@ -234,7 +234,7 @@ func (c *conversation) resume(ctx context.Context) error {
 			return err
 		}
 		if time.Since(turn.Since) > c.hub.o.CatchUp {
-			if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq}); err != nil {
+			if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: c.engine.Count()}); err != nil {
 				return err
 			}
 			c.engine.Answered()

@@ -184,7 +184,7 @@ const requestTries = 3
 
 // Overflow is told that the provider found the last request too long. What it
 // taught about the window is known to Window by now. It hides the oldest turns and
-// tells whether the next request is smaller.
+// tells whether the next request is smaller: its prompt, or what it wants in reply.
 func (c *Compactor) Overflow(ctx context.Context) bool {
 	p, window := c.o.Policy(), c.o.Window()
 	c.h.reshape(p.shape(c.Budget()))
@@ -192,7 +192,7 @@ func (c *Compactor) Overflow(ctx context.Context) bool {
 	used := c.used(s)
 	goal := int(p.BackgroundThreshold * float64(window))
 	c.relieve(ctx, OnReactive, min(goal, used-used/8))
-	return c.h.snapshot().cost() < s.cost()
+	return c.h.snapshot().cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.asked.reserve
 }
 
 // Gauge is how full a conversation's window is.

@@ -17,6 +17,7 @@ type asked struct {
 	revision int
 	estimate int // tokens
 	pictures int // how many of them are pictures'
+	reserve  int // for the reply
 }
 
 // used is what the next request costs, the reply's reserve included.
@@ -73,7 +74,7 @@ func (c *Compactor) Budget() int { return c.o.Window() * 100 / c.learnt().Scale(
 
 // ask notes what the request shows that is made of s.
 func (c *Compactor) ask(s snapshot) {
-	c.asked = asked{revision: s.revision, estimate: c.frame() + s.cost()}
+	c.asked = asked{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window())}
 	for _, l := range s.lines {
 		c.asked.pictures += l.pictures * pictureTokens
 	}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"cairn/llm/llmtest"
+)
+
+// TestWhatAServerTaughtIsKnownAtTheNextStart: its limit, that it takes no tools, and
+// what it counts, which a shell shows as the bot did.
+func TestWhatAServerTaughtIsKnownAtTheNextStart(t *testing.T) {
+	var refusals atomic.Int32
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		switch {
+		case len(x.Request.Tools) > 0:
+			refusals.Add(1)
+			x.Refuse(400, "", `{"error":{"message":"test-model does not support tools"}}`)
+		case x.Request.MaxTokens > 1000:
+			refusals.Add(1)
+			x.Refuse(400, "", fmt.Sprintf(`{"error":{"message":"This model's maximum context length is 6000 tokens. However, you requested %d tokens (%d in the messages, %d in the completion)."}}`,
+				x.Request.Tokens()+x.Request.MaxTokens, x.Request.Tokens(), x.Request.MaxTokens))
+		default:
+			x.Say("Here I am.")
+		}
+	})
+	defer server.Close()
+	p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=test-model")
+	type gauge struct {
+		Used   int    `json:"used_tokens"`
+		Max    int    `json:"max_tokens"`
+		Source string `json:"window_source"`
+	}
+	look := func(p folder) (g gauge) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(p.must("", "context", "--json")), &g); err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	if out := p.must("Where are you?\n", "chat"); !strings.Contains(out, "Here I am.") {
+		t.Fatalf("got %q", out)
+	}
+	if n := refusals.Load(); n != 2 {
+		t.Fatalf("%d refusals, want one for each thing to learn", n)
+	}
+	t.Run("the shell shows the limit and the number the bot shows", func(t *testing.T) {
+		g := look(p)
+		if g.Max != 6000 || g.Source != "an overflow" {
+			t.Errorf("%+v", g)
+		}
+		out := p.must("/context\n", "chat")
+		if want := fmt.Sprintf("%d of %d tokens", g.Used, g.Max); !strings.Contains(out, want) {
+			t.Errorf("the bot shows another number than %q:\n%s", want, out)
+		}
+	})
+	t.Run("nothing is refused again", func(t *testing.T) {
+		p.must("And now?\n", "chat")
+		if n := refusals.Load(); n != 2 {
+			t.Errorf("%d refusals", n)
+		}
+	})
+	t.Run("another model on the server shares none of it", func(t *testing.T) {
+		p.env[1] = "OPENAI_MODEL=another"
+		if g := look(p); g.Max != 128_000 {
+			t.Errorf("%+v", g)
+		}
+	})
+}
