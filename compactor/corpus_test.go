@@ -6,10 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"go/build"
 	"math/rand"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +35,7 @@ func fromGo(t testing.TB, most int, files ...string) string {
 	t.Helper()
 	var b strings.Builder
 	for _, name := range files {
-		text, err := os.ReadFile(filepath.Join(runtime.GOROOT(), name))
+		text, err := os.ReadFile(filepath.Join(build.Default.GOROOT, name))
 		if err != nil {
 			t.Logf("this Go has no %s", name)
 			continue

@@ -146,7 +146,7 @@ func TestAModelSharesNothingWithAnotherNameOrServer(t *testing.T) {
 			t.Error("two models share what was learnt")
 		}
 	}
-	if at("http://localhost:1/v1", "") == at("http://localhost:1/v1", "") {
+	if first, second := at("http://localhost:1/v1", ""), at("http://localhost:1/v1", ""); first == second {
 		t.Error("two models without a name share what was learnt")
 	}
 }
