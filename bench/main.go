@@ -42,7 +42,7 @@ const exitHelp = `Exit codes:
   0  measured
   1  the measurement failed; why stands on standard error
   2  the command line is wrong
-  3  measured, and a target that the command names was missed
+  3  measured, and a target that the command names was missed, or cannot be told
   130  stopped by a signal`
 
 // missed is a target that was not met.
@@ -70,7 +70,8 @@ func newRoot(out, progress io.Writer) *cobra.Command {
 		Use:   "bench",
 		Short: "Measure Cairn",
 		Long: `Bench measures the real engine on real files, with a scripted model in place of a
-real one, so that a run needs no key, costs nothing and can be repeated.
+real one, so that a run needs no key, costs nothing and can be repeated. The files lie
+in the folder for temporary ones, which TMPDIR names, and are removed at the end.
 
 ` + exitHelp,
 		Example: `  go run ./bench latency             does a summary delay the replies?

@@ -71,6 +71,31 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
+func TestVerdict(t *testing.T) {
+	times := func(base time.Duration, noise int) (all []time.Duration) {
+		for i := range 200 {
+			all = append(all, base+time.Duration(i%(noise+1))*time.Millisecond)
+		}
+		return all
+	}
+	for want, with := range map[string][]time.Duration{
+		"met":    times(30*time.Millisecond, 4),
+		"missed": times(60*time.Millisecond, 4),
+		"the machine is too busy to tell; more turns would": times(32*time.Millisecond, 60),
+	} {
+		without := times(30*time.Millisecond, 4)
+		if strings.HasPrefix(want, "the") {
+			without = times(30*time.Millisecond, 60)
+		}
+		l := latencies{Target: target, Ratio: quantile(with, 0.5) / quantile(without, 0.5)}
+		l.Low, l.High = sure(with, without)
+		l.Met = l.Ratio > 1-target && l.Ratio < 1+target
+		if l.verdict() != want || l.Low > l.Ratio || l.High < l.Ratio {
+			t.Errorf("%+v: %q, want %q", l, l.verdict(), want)
+		}
+	}
+}
+
 func TestBar(t *testing.T) {
 	for value, want := range map[float64]string{0: "", 10: "████", 5: "██", 1.25: "▌", 20: "████"} {
 		if got := bar(value, 10, 4); got != want {
