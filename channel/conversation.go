@@ -159,7 +159,7 @@ func (c *conversation) load(ctx context.Context) error {
 	})
 	engine, err := c.agent.open(ctx, &c.window, c.records, c.tools, compactor.Options{
 		Slots: c.hub.slots, Log: c.log,
-		Notify: func(e compactor.Event) {
+		After: func(e compactor.Event) {
 			if o, ok := c.door.(Observer); ok {
 				o.Compaction(c.name, e)
 			}

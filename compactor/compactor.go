@@ -4,6 +4,7 @@
 package compactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,10 +34,19 @@ type Options struct {
 	Prompt func() string // the agent's own prompt for the worker; nil or "": the one in prompts/
 	Slots  chan struct{} // as many places as workers may run at once in the process; nil: no bound
 
-	Notify func(Event)         // told each step; must not block; may be nil
-	Saved  func([]MemoryDraft) // told each new memory; must not block; may be nil
-	Log    *slog.Logger        // nil: slog.Default()
-	Now    func() time.Time    // the clock all waiting goes by; nil: time.Now
+	// Before is asked about each piece of work that is about to begin, with what it is
+	// going to be (its ID is 0). An error is a veto: nothing is begun, the error's words
+	// are the reason, and what was to begin by itself is not asked about again for the
+	// policy's cooldown, at least a minute. It may take its time: no turn waits for it.
+	// It is not asked about emergencies and what the provider's refusal forces
+	// (OnEmergency, OnReactive): without them the next request could not be sent. Nor
+	// about the folds that make room for a summary. nil: nothing is vetoed.
+	Before func(Event) error
+	After  func(Event) // told each step, when it is done; must not block; may be nil
+
+	Saved func([]MemoryDraft) // told each new memory; must not block; may be nil
+	Log   *slog.Logger        // nil: slog.Default()
+	Now   func() time.Time    // the clock all waiting goes by; nil: time.Now
 }
 
 // Compactor guards one conversation's window. Append, Begin, Answered, Truncate,
@@ -66,7 +76,8 @@ type Compactor struct {
 	owed     int          // tokens that a level demanded and what was staged did not cover
 	pace     pace
 	sore     map[int64]pace // rows whose healing failed, by id
-	draining bool           // built-in summaries are not healed any more
+	vetoes   map[Trigger]veto
+	draining bool // built-in summaries are not healed any more
 	last     Event
 	noTools  bool // the worker's server refuses tools, or to be told which to call
 	warned   bool
@@ -77,8 +88,8 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	if o.Notify == nil {
-		o.Notify = func(Event) {}
+	if o.After == nil {
+		o.After = func(Event) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -93,7 +104,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	c := &Compactor{o: o, staged: state.Staged, sore: make(map[int64]pace)}
+	c := &Compactor{o: o, staged: state.Staged, sore: make(map[int64]pace), vetoes: make(map[Trigger]veto)}
 	c.systemCost, c.toolsCost = perMessage+Estimate(o.System), costOfTools(o.Tools)
 	c.h = newHistory(state, o.Policy().shape(c.Budget()))
 	c.askedAt = o.Now()
@@ -107,6 +118,10 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c, nil
+}
+
+func frameCost(system string, tools []llm.Tool) int {
+	return perMessage + Estimate(system) + costOfTools(tools)
 }
 
 func costOfTools(tools []llm.Tool) (tokens int) {
@@ -205,6 +220,8 @@ type Gauge struct {
 	Lines        int // verbatim messages
 	Stack        []Compaction
 	Staged       []Compaction // made ahead, not shown yet
+	Next         Trigger      // the level that is reached next
+	NextAt       int          // at so many tokens used; 0: emergency is reached
 	Running      *Event       // what a worker is at; nil: nothing
 	Last         Event        // the last thing that happened; its State is empty if nothing has
 	Paused       string       // why automatic compaction rests just now; empty: it does not
@@ -221,6 +238,7 @@ func (c *Compactor) Gauge() Gauge {
 		Reserve: Reserve(c.o.MaxOutput, window), Lines: len(s.lines), Stack: s.head.Stack, Policy: p,
 	}
 	g.Verbatim = prompt - g.Frame - g.Head
+	g.Next, g.NextAt = nextLevel(g.Used, window, p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g.Last, g.Staged = c.last, slices.Clone(c.staged)
@@ -228,7 +246,8 @@ func (c *Compactor) Gauge() Gauge {
 		event := c.busy.event(EventStarted)
 		g.Running = &event
 	}
-	g.Paused = c.pace.why(c.o.Now())
+	now := c.o.Now()
+	g.Paused = cmp.Or(c.pace.why(now), c.vetoedLocked(now))
 	if !p.Enabled {
 		g.Paused = reasonOff
 	}
@@ -244,6 +263,11 @@ func (c *Compactor) Compact(trigger Trigger, focus string) Event {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.last
+	}
+	if j != nil {
+		if err := c.allow(j); err != nil {
+			j, reason = nil, err.Error()
+		}
 	}
 	if j == nil {
 		event := Event{State: EventNoop, Trigger: trigger, Kind: Leaf, Window: c.o.Window(), Error: reason}
@@ -287,9 +311,9 @@ func (c *Compactor) notify(e Event) {
 		c.last = e
 	}
 	c.mu.Unlock()
-	c.o.Log.Debug("compaction", "state", e.State, "trigger", e.Trigger, "kind", e.Kind, "by", e.By,
-		"from", e.From, "to", e.To, "before", e.BeforeTokens, "after", e.AfterTokens, "error", e.Error)
-	c.o.Notify(e)
+	c.o.Log.Debug("compaction", "event", e)
+	defer c.contain("after")
+	c.o.After(e)
 }
 
 // BackingOff tells whether a level is reached that waits only because the last

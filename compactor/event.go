@@ -1,5 +1,7 @@
 package compactor
 
+import "log/slog"
+
 // EventState says what happened to a compaction.
 type EventState string
 
@@ -14,7 +16,7 @@ const (
 )
 
 // Event tells of one step of a compaction. The same value goes to the log, to the
-// doors and to --json.
+// callbacks, to the doors, to --json and to /context.
 type Event struct {
 	ID           int64      `json:"id"` // the row; 0: there is none
 	State        EventState `json:"state"`
@@ -29,4 +31,15 @@ type Event struct {
 	Window       int        `json:"window"`        // tokens
 	Summary      string     `json:"summary"`
 	Error        string     `json:"error"` // why it failed or why there was nothing to do
+}
+
+// LogValue is the event as a log holds it: all of it but the summary, for what people
+// said does not belong there.
+func (e Event) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.Int64("id", e.ID), slog.String("state", string(e.State)), slog.String("trigger", string(e.Trigger)),
+		slog.String("kind", string(e.Kind)), slog.String("by", string(e.By)), slog.Int64("from_seq", e.From), slog.Int64("to_seq", e.To),
+		slog.Int("messages", e.Messages), slog.Int("before_tokens", e.BeforeTokens), slog.Int("after_tokens", e.AfterTokens),
+		slog.Int("window", e.Window), slog.String("error", e.Error),
+	)
 }

@@ -17,6 +17,7 @@ type job struct {
 	window   int          // of the model
 	budget   int          // the same in estimated tokens, see Budget
 	children []Compaction // of a rollup
+	allowed  bool         // Before was asked
 }
 
 func (j *job) event(state EventState) Event { return eventOf(j.row, state, j.window) }
@@ -70,20 +71,25 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 	used := c.used(s)
 	s = c.aheadLocked(s) // what is staged is not bought again
 	automatic := p.Enabled && !now.Before(c.pace.pausedUntil)
-	if l := levelOf(used, window, p); l != calm && automatic {
+	if l := levelOf(used, window, p); l != calm && automatic && !c.restsLocked(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.lineCost)), c.owed)
 		if j := c.planLevel(s, p, window, l.trigger(), need, builtIn); j != nil {
 			c.owed = 0
 			return j
 		}
 	}
-	if stackCost(s.head.Stack) > p.stackBudget(c.Budget()) {
+	if stackCost(s.head.Stack) > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
 		if children := planFold(s.head.Stack, p.RollupFanIn); children != nil {
 			return c.planRollup(children, OnRollup, p, window, builtIn)
 		}
 	}
-	if j := c.planHealLocked(s, p, window, used, now, builtIn); j != nil || builtIn || !automatic {
-		return j
+	if !c.restsLocked(OnHeal, now) {
+		if j := c.planHealLocked(s, p, window, used, now, builtIn); j != nil {
+			return j
+		}
+	}
+	if builtIn || !automatic || c.restsLocked(OnPrepare, now) {
+		return nil
 	}
 	return c.planPrepareLocked(s, p, window, used)
 }

@@ -3,6 +3,7 @@ package compactor
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // Plans are pure functions of what they are given: which turns leave, which
@@ -37,6 +38,17 @@ func levelOf(used, window int, p Policy) level {
 		return background
 	}
 	return calm
+}
+
+// nextLevel tells which level comes next above used, and the fewest tokens that reach
+// it, by levelOf itself; 0 if emergency is reached.
+func nextLevel(used, window int, p Policy) (Trigger, int) {
+	now := levelOf(used, window, p)
+	if now == emergency {
+		return OnEmergency, 0
+	}
+	above := sort.Search(window, func(n int) bool { return levelOf(n, window, p) > now })
+	return levelOf(above, window, p).trigger(), above
 }
 
 // fraction is the share of the verbatim tokens that leaves at a level.

@@ -112,11 +112,14 @@ func (p Policy) Prepare() float64 {
 type FieldError struct {
 	Key   string // as the settings file spells it
 	Value any
-	Want  string // the valid range, in words
+	Want  string // the valid range, in words; empty: there is no such setting
 	Hint  string // what was probably meant; often empty
 }
 
 func (e *FieldError) Error() string {
+	if e.Want == "" {
+		return e.Key + ": there is no such setting" + e.Hint
+	}
 	s := fmt.Sprintf("%s = %v: must be %s", e.Key, e.Value, e.Want)
 	if e.Hint != "" {
 		s += " (" + e.Hint + ")"

@@ -75,7 +75,7 @@ func (r *rig) open() {
 		Learnt: func() *llm.Learnt { return &r.learnt },
 		System: "You are a test.", Tools: r.tools, MaxOutput: 100,
 		Log: slog.New(slog.DiscardHandler),
-		Notify: func(e compactor.Event) {
+		After: func(e compactor.Event) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.events = append(r.events, e)

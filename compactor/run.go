@@ -25,7 +25,9 @@ func (c *Compactor) start(j *job) {
 	go func() {
 		defer c.workers.Done()
 		for j != nil {
-			c.run(j)
+			if c.may(j) {
+				c.run(j)
+			}
 			s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
 			c.mu.Lock()
 			if j = c.nextLocked(s, p, window, c.o.Now()); j == nil {

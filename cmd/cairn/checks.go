@@ -67,7 +67,7 @@ func (d *decoder) checkPolicy(path string, s *settings, p compactor.Policy, inhe
 		note(e.Key, e.Error())
 	}
 	if d.lines[path+".prepare_threshold"] > 0 && p.PrepareThreshold == -1 { // our own mark for "not set"
-		note("prepare_threshold", "prepare_threshold = -1: must be 0 (off) or below background_threshold")
+		note("prepare_threshold", compactor.PrepareUnset().Error())
 	}
 	if p.PromptFile != "" {
 		if _, err := readFile(s.path(p.PromptFile)); err != nil {

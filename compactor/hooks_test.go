@@ -1,0 +1,342 @@
+package compactor_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// hooked is a rig whose engine has these hooks and this log.
+func hooked(t *testing.T, window int, worker *llmtest.Model, o compactor.Options) *rig {
+	t.Helper()
+	r := newRig(t, window, worker)
+	r.c.Close()
+	o.Records, o.Policy, o.Window = r.conv, func() compactor.Policy { return r.policy }, func() int { return r.window }
+	o.System, o.MaxOutput = "You are a test.", 100
+	if worker != nil {
+		o.Worker = worker
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	after := o.After
+	o.After = func(e compactor.Event) {
+		r.mu.Lock()
+		r.events = append(r.events, e)
+		r.mu.Unlock()
+		if after != nil {
+			after(e)
+		}
+	}
+	var err error
+	if r.c, err = compactor.Open(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *rig) last(state compactor.EventState) (last compactor.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.State == state {
+			last = e
+		}
+	}
+	return last
+}
+
+func TestAVeto(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		asked := map[compactor.Trigger]int{}
+		forbid := true
+		r := hooked(t, 4000, &llmtest.Model{Func: good}, compactor.Options{Before: func(e compactor.Event) error {
+			mu.Lock()
+			defer mu.Unlock()
+			asked[e.Trigger]++
+			if e.State != compactor.EventStarted || e.ID != 0 || e.From == 0 || e.Messages == 0 || e.Window != 4000 {
+				t.Errorf("asked about %+v", e)
+			}
+			if forbid {
+				return errors.New("not during the lecture")
+			}
+			return nil
+		}})
+		for i := 0; r.seen(compactor.EventNoop) == 0 && i < 100; i++ {
+			r.hear(fmt.Sprint("note ", i, " ", filler(60)))
+			synctest.Wait()
+		}
+		e := r.last(compactor.EventNoop)
+		if e.Error != "not during the lecture" || e.Trigger != compactor.OnBackground || r.seen(compactor.EventStarted) > 0 {
+			t.Fatalf("a veto is %+v", e)
+		}
+		if g := r.c.Gauge(); g.Paused != "background was forbidden: not during the lecture" || g.Last != e {
+			t.Errorf("the gauge says %q, last %+v", g.Paused, g.Last)
+		}
+		for range 3 {
+			r.hear("a word")
+			r.settle()
+		}
+		if asked[compactor.OnBackground] != 1 {
+			t.Errorf("asked %d times at once", asked[compactor.OnBackground])
+		}
+		time.Sleep(time.Duration(r.policy.Cooldown))
+		r.hear("a word")
+		r.settle()
+		if asked[compactor.OnBackground] != 2 {
+			t.Errorf("asked %d times after the cooldown", asked[compactor.OnBackground])
+		}
+		if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop || e.Error != "not during the lecture" {
+			t.Errorf("by hand: %+v", e)
+		}
+
+		// What keeps the next request inside the window is not asked about.
+		for i := 0; r.seen(compactor.EventLanded) == 0 && i < 100; i++ {
+			r.hear(fmt.Sprint("more ", i, " ", filler(60)))
+			r.settle()
+		}
+		landed := r.last(compactor.EventLanded)
+		r.window = 2000
+		r.c.Overflow(t.Context())
+		if reactive := r.last(compactor.EventLanded); landed.Trigger != compactor.OnEmergency || reactive.Trigger != compactor.OnReactive {
+			t.Errorf("landed: %s and %s", landed.Trigger, reactive.Trigger)
+		}
+		if asked[compactor.OnEmergency]+asked[compactor.OnReactive] > 0 {
+			t.Errorf("asked about %v", asked)
+		}
+		r.window = 4000
+
+		mu.Lock()
+		forbid = false
+		mu.Unlock()
+		time.Sleep(time.Duration(r.policy.Cooldown))
+		r.hear("a word")
+		r.settle()
+		if e := r.last(compactor.EventLanded); e.Trigger != compactor.OnHeal {
+			t.Errorf("afterwards the last landing is %+v", e)
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestHooksThatPanic(t *testing.T) {
+	r := hooked(t, 100_000, &llmtest.Model{Func: good}, compactor.Options{
+		Before: func(compactor.Event) error { panic("before") },
+		After:  func(compactor.Event) { panic("after") },
+	})
+	for range 20 {
+		r.hear("a word " + filler(30))
+	}
+	r.c.Compact(compactor.OnManual, "")
+	r.settle()
+	if r.seen(compactor.EventLanded) != 1 || len(r.c.Gauge().Stack) != 1 {
+		t.Errorf("%d landings, a stack of %d", r.seen(compactor.EventLanded), len(r.c.Gauge().Stack))
+	}
+	r.verify()
+}
+
+func TestOneEventForEverybody(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		worker func(context.Context, int, llm.Request) (llm.Response, error)
+		state  compactor.EventState
+	}{{"landed", good, compactor.EventLanded}, {"failed", broken, compactor.EventFailed}} {
+		t.Run(test.name, func(t *testing.T) {
+			var mu sync.Mutex
+			var log bytes.Buffer
+			logger := slog.New(slog.NewJSONHandler(&locked{mu: &mu, b: &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			r := hooked(t, 100_000, &llmtest.Model{Func: test.worker}, compactor.Options{Log: logger})
+			for range 20 {
+				r.hear("a secret " + filler(30))
+			}
+			r.c.Compact(compactor.OnManual, "")
+			r.settle()
+			told := r.last(test.state)
+			if told.State == "" || r.c.Gauge().Last != told {
+				t.Fatalf("told of %+v, the gauge has %+v", told, r.c.Gauge().Last)
+			}
+			if test.state == compactor.EventFailed && !strings.HasSuffix(told.Error, "nothing was lost") {
+				t.Errorf("a failure says %q", told.Error)
+			}
+			var last map[string]any
+			mu.Lock()
+			defer mu.Unlock()
+			for line := range strings.Lines(log.String()) {
+				var entry struct{ Event map[string]any }
+				if err := json.Unmarshal([]byte(line), &entry); err != nil {
+					t.Fatal(err)
+				}
+				if entry.Event["state"] == string(test.state) {
+					last = entry.Event
+				}
+			}
+			text, err := json.Marshal(told)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want map[string]any
+			if err := json.Unmarshal(text, &want); err != nil {
+				t.Fatal(err)
+			}
+			delete(want, "summary")
+			if fmt.Sprint(last) != fmt.Sprint(want) {
+				t.Errorf("the log has\n%v\nwant\n%v", last, want)
+			}
+			if strings.Contains(log.String(), "Summary 1 of") {
+				t.Error("the log holds what was said")
+			}
+		})
+	}
+}
+
+type locked struct {
+	mu *sync.Mutex
+	b  *bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func TestTheGaugeTellsWhereTheEngineFires(t *testing.T) {
+	for _, window := range []int{3001, 4000, 7919} {
+		for _, atTokens := range []int{0, 2100} {
+			r := newRig(t, window, nil)
+			r.policy.CompactAtTokens = atTokens
+			fired := false
+			for i := 0; !fired && i < 400; i++ {
+				g := r.c.Gauge()
+				r.hear(fmt.Sprint("note ", i))
+				used := g.Used + compactor.TokensOf(r.said[len(r.said)-1])
+				r.settle()
+				if fired = r.seen(compactor.EventStarted) > 0; fired != (used >= g.NextAt) || g.Next != compactor.OnBackground {
+					t.Errorf("window %d: at %d tokens it fired: %v; the gauge said %s at %d", window, used, fired, g.Next, g.NextAt)
+				}
+			}
+			if !fired {
+				t.Errorf("window %d: it never fired", window)
+			}
+			r.close()
+		}
+	}
+}
+
+func TestSwitchedOffIsNoDeadEnd(t *testing.T) {
+	r := newRig(t, 4000, &llmtest.Model{Func: good})
+	r.policy.Enabled = false
+	for i := range 100 {
+		r.hear(fmt.Sprint("note ", i, " ", filler(60)))
+		g := r.c.Gauge()
+		if g.Next != compactor.OnEmergency || g.NextAt != 3800 || !strings.Contains(g.Paused, "switched off") {
+			t.Fatalf("the gauge says %s at %d, %q", g.Next, g.NextAt, g.Paused)
+		}
+		r.settle()
+		r.request()
+	}
+	if e := r.last(compactor.EventLanded); e.State == "" {
+		t.Error("nothing made room")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.Trigger == compactor.OnBackground || e.Trigger == compactor.OnAggressive {
+			t.Errorf("switched off, and yet %+v", e)
+		}
+	}
+}
+
+func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		once.Do(func() { close(begun) })
+		<-goOn
+		return good(ctx, n, req)
+	}}
+	r := newRig(t, 100_000, worker)
+	var mu sync.Mutex
+	r.c.Close()
+	policy := compactor.DefaultPolicy()
+	policy.Focus = "names"
+	old := policy
+	var err error
+	r.c, err = compactor.Open(t.Context(), compactor.Options{
+		Records: r.conv, Window: func() int { return 100_000 }, System: "You are a test.", MaxOutput: 100, Worker: worker, Log: slog.New(slog.DiscardHandler),
+		Policy: func() compactor.Policy {
+			mu.Lock()
+			defer mu.Unlock()
+			return policy
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hear := func() {
+		for range 20 {
+			r.hear("a word " + filler(30))
+		}
+	}
+	hear()
+	r.c.Compact(compactor.OnManual, "")
+	<-begun
+	mu.Lock()
+	policy.Focus, policy.KeepLastN = "numbers", 7
+	now := policy
+	mu.Unlock()
+	r.c.Check(t.Context())
+	close(goOn)
+	r.settle()
+	hear()
+	r.c.Compact(compactor.OnManual, "")
+	r.settle()
+	stack := r.c.Gauge().Stack
+	if len(stack) != 2 || stack[0].PolicyHash != old.Hash() || stack[1].PolicyHash != now.Hash() || stack[0].Focus != "names" || stack[1].Focus != "numbers" {
+		t.Errorf("the rows are %+v", stack)
+	}
+	// What a row says of the policy it was made with is never taken for the policy.
+	mu.Lock()
+	policy.Focus = "places"
+	mu.Unlock()
+	r.restart()
+	r.policy.Focus = "places"
+	hear()
+	r.c.Compact(compactor.OnManual, "")
+	r.settle()
+	if stack := r.c.Gauge().Stack; len(stack) != 3 || stack[2].Focus != "places" {
+		t.Errorf("after a restart the rows are %+v", stack)
+	}
+	r.verify()
+}
+
+func TestTightPolicies(t *testing.T) {
+	p := compactor.DefaultPolicy()
+	tools := []llm.Tool{{Name: "look", Description: filler(1000)}}
+	if words := p.Tight("You are a test.", tools, 4096, 128_000); words != "" {
+		t.Errorf("it is roomy, and yet: %s", words)
+	}
+	p.BackgroundThreshold = 0.3
+	words := p.Tight("You are a test.", tools, 4096, 4000)
+	if !strings.HasPrefix(words, "background_threshold = 0.3 (1200 tokens): reached before anything is said. Of a window of 4000 tokens, 8") || !strings.Contains(words, "500 for the reply, 400 for pins") {
+		t.Errorf("got %q", words)
+	}
+	p.Enabled = false
+	if words := p.Tight("You are a test.", tools, 4096, 4000); words != "" {
+		t.Errorf("switched off it still says: %s", words)
+	}
+}

@@ -1,0 +1,179 @@
+// Layers of settings: a patch sets some fields of a policy, the others it leaves to
+// what lies below it.
+
+package compactor
+
+import (
+	"encoding"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// Patch is a layer of settings: values by key, as people write them. A key that is
+// missing is inherited; false, 0 and "" are values like any other.
+type Patch map[string]string
+
+// Keys returns the key of every setting of a policy, in their order.
+func Keys() []string { return slices.Clone(keys) }
+
+var keys, fields = declared()
+
+// declared finds the policy's fields by the keys that settings files use.
+func declared() (keys []string, fields map[string]int) {
+	policy := reflect.TypeFor[Policy]()
+	fields = make(map[string]int)
+	for i := range policy.NumField() {
+		key := policy.Field(i).Tag.Get("toml")
+		keys, fields[key] = append(keys, key), i
+	}
+	return keys, fields
+}
+
+// PatchOf returns the patch that sets keys as p has them. Unknown ones are left out.
+func PatchOf(p Policy, keys ...string) Patch {
+	patch := make(Patch, len(keys))
+	for _, key := range keys {
+		if _, known := fields[key]; known {
+			patch[key] = p.Value(key)
+		}
+	}
+	return patch
+}
+
+// Merge lays patches on top of each other, the lowest first. It changes none of them.
+func Merge(layers ...Patch) Patch {
+	merged := Patch{}
+	for _, layer := range layers {
+		maps.Copy(merged, layer)
+	}
+	return merged
+}
+
+// Spawn is what the layers of a sub-agent set: its definition's own values, over them
+// what its parent's layers set, over all the values of the call itself. The built-in
+// defaults are no layer, so what nobody has set does not hide the definition. The
+// result is a parent's layers in its turn.
+func Spawn(parent, definition, call Patch) Patch { return Merge(definition, parent, call) }
+
+// Value returns the value of a setting as a patch writes it; "" of an unknown key.
+func (p Policy) Value(key string) string {
+	i, known := fields[key]
+	if !known {
+		return ""
+	}
+	field := reflect.ValueOf(p).Field(i)
+	switch v := field.Interface().(type) {
+	case encoding.TextMarshaler:
+		text, _ := v.MarshalText() // a duration's cannot fail
+		return string(text)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return fmt.Sprint(field.Interface())
+}
+
+// Over returns base with the patch's values in place of its own. What cannot be read,
+// an unknown key or a value of another kind, is returned and left out. Whether the
+// values go together is for Validate to tell.
+func (patch Patch) Over(base Policy) (Policy, []*FieldError) {
+	var wrong []*FieldError
+	for _, key := range slices.Sorted(maps.Keys(patch)) {
+		if err := base.set(key, patch[key]); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return base, wrong
+}
+
+// Fit is Over with as much of the patch as makes a valid policy; base must be one.
+// It returns why for each value that is left out.
+func (patch Patch) Fit(base Policy) (Policy, []*FieldError) {
+	patch = maps.Clone(patch)
+	fitted, wrong := patch.Over(base)
+	for _, e := range wrong {
+		delete(patch, e.Key)
+	}
+	for len(patch) > 0 {
+		faults := fitted.Validate()
+		if len(faults) == 0 {
+			break
+		}
+		// The value that leaves the fewest faults behind when it goes is the one at odds.
+		key, least := "", len(faults)+1
+		for _, k := range slices.Sorted(maps.Keys(patch)) {
+			without := maps.Clone(patch)
+			delete(without, k)
+			rest, _ := without.Over(base)
+			if n := len(rest.Validate()); n < least {
+				key, least = k, n
+			}
+		}
+		fault := *faults[0]
+		for _, f := range faults {
+			if f.Key == key {
+				fault = *f
+			}
+		}
+		if fault.Key != key { // two settings are at odds, and the fault names the other
+			fault = FieldError{Key: key, Value: patch[key], Want: "such that " + fault.Key + " is " + fault.Want, Hint: fault.Hint}
+		}
+		wrong = append(wrong, &fault)
+		delete(patch, key)
+		fitted, _ = patch.Over(base)
+	}
+	return fitted, wrong
+}
+
+// set reads text into the setting of that key.
+func (p *Policy) set(key, text string) *FieldError {
+	i, known := fields[key]
+	if !known {
+		return &FieldError{Key: key, Hint: Meant(key, keys)}
+	}
+	bad := func(want string) *FieldError { return &FieldError{Key: key, Value: text, Want: want} }
+	field := reflect.ValueOf(p).Elem().Field(i)
+	switch into := field.Addr().Interface().(type) {
+	case encoding.TextUnmarshaler:
+		if into.UnmarshalText([]byte(text)) != nil {
+			return bad(`a duration like "90s" or "5m"`)
+		}
+	case *bool:
+		if text != "true" && text != "false" {
+			return bad("true or false")
+		}
+		*into = text == "true"
+	case *int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return bad("a whole number")
+		}
+		*into = n
+	case *float64:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return bad("a number")
+		}
+		if key == prepareKey && f == unset {
+			return PrepareUnset()
+		}
+		*into = f
+	case *string:
+		*into = text
+	default: // a field of a new kind; a test tries them all
+		panic("no text can be read into " + key)
+	}
+	return nil
+}
+
+const (
+	prepareKey = "prepare_threshold"
+	unset      = -1 // our own mark in PrepareThreshold, which nobody may write
+)
+
+// PrepareUnset is the error of a prepare_threshold that is our own mark for "not set".
+func PrepareUnset() *FieldError {
+	return &FieldError{Key: prepareKey, Value: unset, Want: "0 (off) or below background_threshold"}
+}

@@ -1,0 +1,244 @@
+package compactor_test
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+)
+
+// another is a value of a setting that is not the default's, and makes a valid policy.
+func another(t *testing.T, key string) string {
+	t.Helper()
+	special := map[string]string{
+		"background_threshold": "0.7", "aggressive_threshold": "0.9", "emergency_threshold": "0.97", "prepare_threshold": "0.5",
+		"compact_at_tokens": "5000", "notify": "message", "stack_budget": "0.2",
+	}
+	if v := special[key]; v != "" {
+		return v
+	}
+	field, _ := reflect.TypeFor[compactor.Policy]().FieldByNameFunc(func(name string) bool {
+		f, _ := reflect.TypeFor[compactor.Policy]().FieldByName(name)
+		return f.Tag.Get("toml") == key
+	})
+	switch field.Type {
+	case reflect.TypeFor[bool]():
+		return map[string]string{"true": "false", "false": "true"}[compactor.DefaultPolicy().Value(key)]
+	case reflect.TypeFor[int]():
+		return "13"
+	case reflect.TypeFor[float64]():
+		return "0.4"
+	case reflect.TypeFor[string]():
+		return "text"
+	case reflect.TypeFor[compactor.Duration]():
+		return "7m0s"
+	}
+	t.Fatalf("a field of a kind no patch can hold: %s %v", key, field.Type)
+	return ""
+}
+
+// valid is another value that also lies in its range.
+func valid(t *testing.T, key string) string {
+	t.Helper()
+	switch key {
+	case "tail_tokens", "span_tokens", "max_summary_tokens":
+		return "700"
+	}
+	return another(t, key)
+}
+
+// Whoever adds a field meets this test: it must have a key, and no layer, merge, copy
+// or check may pass it over.
+func TestNoFieldOfThePolicyIsForgotten(t *testing.T) {
+	policy := reflect.TypeFor[compactor.Policy]()
+	if n := len(compactor.Keys()); n != policy.NumField() || slices.Contains(compactor.Keys(), "") {
+		t.Fatalf("%d keys for %d fields: %q", n, policy.NumField(), compactor.Keys())
+	}
+	free := []string{"enabled", "extract_memories", "model", "focus", "prompt_file"} // any value will do
+	for i, key := range compactor.Keys() {
+		t.Run(key, func(t *testing.T) {
+			f := policy.Field(i)
+			if f.Tag.Get("toml") != key || f.Tag.Get("json") != key {
+				t.Errorf("its tags are %q", f.Tag)
+			}
+			usual := compactor.DefaultPolicy()
+			value := valid(t, key)
+			patch := compactor.Patch{key: value}
+			got, wrong := patch.Over(usual)
+			if len(wrong) > 0 || got.Value(key) != value {
+				t.Errorf("a patch makes %q of %q, %v", value, got.Value(key), wrong)
+			}
+			for other := range policy.NumField() {
+				same := reflect.ValueOf(got).Field(other).Interface() == reflect.ValueOf(usual).Field(other).Interface()
+				if same == (other == i) {
+					t.Errorf("after a patch of %s, %s is the same: %v", key, policy.Field(other).Name, same)
+				}
+			}
+			if usual != compactor.DefaultPolicy() {
+				t.Error("the base was changed")
+			}
+			if back := compactor.PatchOf(got, key); !reflect.DeepEqual(back, patch) {
+				t.Errorf("its patch is %v", back)
+			}
+			if fitted, left := patch.Fit(usual); fitted != got || len(left) > 0 {
+				t.Errorf("it does not fit: %v", left)
+			}
+			if merged := compactor.Merge(compactor.PatchOf(usual, compactor.Keys()...), patch, nil); merged[key] != value {
+				t.Errorf("merged it is %q", merged[key])
+			}
+			if got.Hash() == usual.Hash() {
+				t.Error("the hash does not know it")
+			}
+			if slices.Contains(free, key) {
+				return
+			}
+			impossible := map[reflect.Type]string{
+				reflect.TypeFor[int](): "-1", reflect.TypeFor[float64](): "NaN", reflect.TypeFor[string](): "nonsense", reflect.TypeFor[compactor.Duration](): "-1s",
+			}[f.Type]
+			p, wrong := compactor.Patch{key: impossible}.Over(usual)
+			if len(wrong) > 0 {
+				t.Fatalf("%q cannot be read: %v", impossible, wrong)
+			}
+			if faults := p.Validate(); len(faults) != 1 || faults[0].Key != key || faults[0].Want == "" {
+				t.Errorf("%s = %s is no fault of its own: %v", key, impossible, faults)
+			}
+		})
+	}
+}
+
+func TestWhatNoPatchCanHold(t *testing.T) {
+	for _, test := range []struct{ key, value, want string }{
+		{"background_treshold", "0.7", "background_treshold: there is no such setting, did you mean background_threshold?"},
+		{"keep_first", "some", "keep_first = some: must be a whole number"},
+		{"keep_first", "1.5", "keep_first = 1.5: must be a whole number"},
+		{"background_threshold", "80%", "background_threshold = 80%: must be a number"},
+		{"enabled", "yes", "enabled = yes: must be true or false"},
+		{"cooldown", "soon", `cooldown = soon: must be a duration like "90s" or "5m"`},
+		{"prepare_threshold", "-1", "prepare_threshold = -1: must be 0 (off) or below background_threshold"},
+	} {
+		p, wrong := compactor.Patch{test.key: test.value, "keep_last_n": "9"}.Over(compactor.DefaultPolicy())
+		if len(wrong) != 1 || wrong[0].Error() != test.want {
+			t.Errorf("%s %s: %v", test.key, test.value, wrong)
+		}
+		want := compactor.DefaultPolicy()
+		want.KeepLastN = 9
+		if p != want {
+			t.Errorf("%s %s changes the policy, or hides the values beside it", test.key, test.value)
+		}
+	}
+}
+
+func TestValuesThatCannotBe(t *testing.T) {
+	for _, test := range []struct {
+		change func(*compactor.Policy)
+		want   string
+	}{
+		{func(p *compactor.Policy) { p.BackgroundThreshold = 80 }, "background_threshold = 80: must be from 0.10 to 0.99 (a share of 1: write 0.80 for 80 %)"},
+		{func(p *compactor.Policy) { p.StackBudget = math.NaN() }, "stack_budget = NaN: must be from 0.02 to 0.40"},
+		{func(p *compactor.Policy) { p.KeepFirst = -1 }, "keep_first = -1: must be from 0 to 20"},
+		{func(p *compactor.Policy) { p.TailTokens = 0 }, "tail_tokens = 0: must be from 500 to 200000"},
+		{func(p *compactor.Policy) { p.EmergencyThreshold = 0.84 }, "background_threshold = 0.8: must be below aggressive_threshold (0.85), which must be below emergency_threshold (0.84)"},
+		{func(p *compactor.Policy) { p.BackgroundFraction = 0 }, "background_fraction = 0: must be from 0.05 to 0.90"},
+		{func(p *compactor.Policy) { p.CompactAtTokens = 100 }, "compact_at_tokens = 100: must be 0 (off) or at least 2000"},
+	} {
+		p := compactor.DefaultPolicy()
+		test.change(&p)
+		if faults := p.Validate(); len(faults) != 1 || faults[0].Error() != test.want {
+			t.Errorf("want %q, got %v", test.want, faults)
+		}
+	}
+}
+
+func TestWhatDoesNotFitIsLeftOut(t *testing.T) {
+	base := compactor.DefaultPolicy()
+	base.BackgroundThreshold, base.AggressiveThreshold = 0.50, 0.60
+	for _, test := range []struct {
+		name  string
+		patch compactor.Patch
+		left  []string
+		want  compactor.Patch // what counts
+	}{
+		{"two that only go together", compactor.Patch{"background_threshold": "0.9", "aggressive_threshold": "0.93"}, nil, compactor.Patch{"background_threshold": "0.9", "aggressive_threshold": "0.93"}},
+		{
+			"the one at odds, and no other", compactor.Patch{"background_threshold": "0.7", "keep_last_n": "9", "enabled": "false"},
+			[]string{"background_threshold = 0.7: must be below aggressive_threshold (0.6), which must be below emergency_threshold (0.95)"},
+			compactor.Patch{"keep_last_n": "9", "enabled": "false"},
+		},
+		{
+			"one that makes another's fault", compactor.Patch{"emergency_threshold": "0.55"},
+			[]string{"emergency_threshold = 0.55: must be such that background_threshold is below aggressive_threshold (0.6), which must be below emergency_threshold (0.55)"}, nil,
+		},
+		{
+			"each of several", compactor.Patch{"keep_first": "99", "pin_budget": "-4", "gone": "1", "keep_last_n": "0"},
+			[]string{"gone: there is no such setting", "keep_first = 99: must be from 0 to 20", "pin_budget = -4: must be from 0 to 20000"},
+			compactor.Patch{"keep_last_n": "0"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, wrong := test.patch.Fit(base)
+			var left []string
+			for _, e := range wrong {
+				left = append(left, e.Error())
+			}
+			if !slices.Equal(left, test.left) {
+				t.Errorf("left out:\n%s\nwant:\n%s", strings.Join(left, "\n"), strings.Join(test.left, "\n"))
+			}
+			if want, _ := test.want.Over(base); got != want || len(got.Validate()) > 0 {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestASubAgentsLayers(t *testing.T) {
+	definition := compactor.Patch{"background_threshold": "0.6", "keep_first": "5", "focus": "names", "enabled": "true"}
+	parent := compactor.Patch{"background_threshold": "0.7", "keep_last_n": "0", "extract_memories": "false"}
+	call := compactor.Patch{"keep_last_n": "7", "enabled": "false", "focus": ""}
+	policy := func(layers compactor.Patch) compactor.Policy {
+		p, wrong := layers.Over(compactor.DefaultPolicy())
+		if len(wrong) > 0 {
+			t.Fatal(wrong)
+		}
+		return p
+	}
+
+	child := compactor.Spawn(parent, definition, call)
+	t.Run("the call goes before the parent, and the parent before the definition", func(t *testing.T) {
+		if p := policy(child); p.KeepLastN != 7 || p.BackgroundThreshold != 0.7 || p.KeepFirst != 5 {
+			t.Errorf("got %+v", p)
+		}
+	})
+	t.Run("false, zero and empty are values, and what nobody sets is built in", func(t *testing.T) {
+		if p := policy(child); p.Enabled || p.ExtractMemories || p.Focus != "" || p.AggressiveThreshold != 0.85 {
+			t.Errorf("got %+v", p)
+		}
+		if p := policy(compactor.Spawn(parent, definition, nil)); p.KeepLastN != 0 || !p.Enabled || p.Focus != "names" {
+			t.Errorf("got %+v", p)
+		}
+	})
+	t.Run("what no layer of the parent sets does not hide the definition", func(t *testing.T) {
+		if p := policy(compactor.Spawn(compactor.Patch{}, definition, nil)); p.BackgroundThreshold != 0.6 {
+			t.Errorf("got %v", p.BackgroundThreshold)
+		}
+	})
+	t.Run("so it goes on for three levels", func(t *testing.T) {
+		second := compactor.Spawn(child, compactor.Patch{"keep_first": "9", "pin_budget": "50"}, compactor.Patch{"cooldown": "1m"})
+		third := compactor.Spawn(second, compactor.Patch{"cooldown": "2m", "max_turns": "3"}, compactor.Patch{"keep_first": "0"})
+		p := policy(third)
+		if p.KeepFirst != 0 || p.PinBudget != 50 || time.Duration(p.Cooldown) != time.Minute || p.MaxTurns != 3 || p.KeepLastN != 7 || p.BackgroundThreshold != 0.7 {
+			t.Errorf("got %+v", p)
+		}
+		if q := policy(second); q.KeepFirst != 5 {
+			t.Errorf("the child's call reached its parent: %d", q.KeepFirst)
+		}
+	})
+	t.Run("nothing that was given is changed", func(t *testing.T) {
+		if len(parent) != 3 || len(definition) != 4 || len(call) != 3 || len(compactor.Patch(nil)) != 0 {
+			t.Error("it is")
+		}
+	})
+}

@@ -1,0 +1,80 @@
+// Overrides: what people set for one conversation, over what the settings file says.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+
+	"cairn/compactor"
+)
+
+// Override is one value that somebody set.
+type Override struct {
+	Key, Value string
+	By         string // the name of who set it
+}
+
+// Overrides returns what is set for the conversation, by key.
+func (c *Conversation) Overrides(ctx context.Context) (set []Override, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		set, err = c.overrides(tx)
+		return err
+	})
+	if err != nil {
+		return nil, c.fail("read the settings", err)
+	}
+	return set, nil
+}
+
+// Override sets a value, or takes it back if it is nil. allow is asked, inside the
+// transaction, about all that would be set then: its error is returned as it is, and
+// nothing is changed. It must be quick.
+func (c *Conversation) Override(ctx context.Context, key string, value *string, by string, allow func(compactor.Patch) error) error {
+	var refused error
+	err := c.store.update(ctx, func(tx *sql.Tx) error {
+		set, err := c.overrides(tx)
+		if err != nil {
+			return err
+		}
+		patch := PatchOf(set)
+		if delete(patch, key); value != nil {
+			patch[key] = *value
+		}
+		if refused = allow(patch); refused != nil {
+			return refused
+		}
+		if value == nil {
+			_, err = tx.Exec("DELETE FROM overrides WHERE conversation = ? AND key = ?", c.id, key)
+		} else {
+			_, err = tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", c.id, key, *value, by, now())
+		}
+		return err
+	})
+	switch {
+	case refused != nil:
+		return refused
+	case err != nil:
+		return c.fail("change the settings", err)
+	}
+	return nil
+}
+
+// PatchOf returns overrides as a layer of a policy.
+func PatchOf(set []Override) compactor.Patch {
+	patch := make(compactor.Patch, len(set))
+	for _, o := range set {
+		patch[o.Key] = o.Value
+	}
+	return patch
+}
+
+func (c *Conversation) overrides(tx *sql.Tx) (set []Override, err error) {
+	err = each(tx, func(rows *sql.Rows) error {
+		var o Override
+		err := rows.Scan(&o.Key, &o.Value, &o.By)
+		set = append(set, o)
+		return err
+	}, "SELECT key, value, made_by FROM overrides WHERE conversation = ? ORDER BY key", c.id)
+	return set, err
+}
