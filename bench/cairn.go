@@ -64,7 +64,7 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 	e.c, err = compactor.Open(ctx, compactor.Options{
 		Records: e.conv, Policy: func() compactor.Policy { return policy }, Window: func() int { return window },
 		System: prompts.System, Tools: e.tools, MaxOutput: maxOutput, Worker: e.scribe,
-		Notify: e.notify, Log: slog.New(slog.DiscardHandler), Now: e.clock.now,
+		After: e.notify, Log: slog.New(slog.DiscardHandler), Now: e.clock.now,
 	})
 	return err
 }

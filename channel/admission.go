@@ -39,13 +39,14 @@ func (a Access) owns(who Person, p Place) bool {
 	return slices.Contains(a.Owners, who.ID) || len(a.Owners) == 0 && who.Manager && !p.Direct()
 }
 
-func (h *Hub) access(p Place) Access { return h.o.Rules.Access[p.Door] }
+func (h *Hub) access(p Place) Access { return h.rules.Load().Access[p.Door] }
 
 func (h *Hub) respond(conversation string) Respond {
-	if h.o.Rules.Respond == nil {
+	respond := h.rules.Load().Respond
+	if respond == nil {
 		return RespondMention
 	}
-	return h.o.Rules.Respond(conversation)
+	return respond(conversation)
 }
 
 // admit decides what becomes of a message: whether it is heard at all, and whether

@@ -13,12 +13,13 @@ import (
 // Agent is who answers in a conversation.
 type Agent struct {
 	ID           string
-	Instructions string    // persona, above the system prompt
-	Model        llm.Model // answers
-	Worker       llm.Model // sums up; nil: the built-in summarizer does all the work
-	MaxOutput    int       // tokens of a reply; the window may allow less
-	Policy       func() compactor.Policy
-	WorkerPrompt func() string // replaces the worker's prompt; nil or "": the one in prompts/
+	Instructions string                  // persona, above the system prompt
+	Model        llm.Model               // answers
+	Worker       llm.Model               // sums up; nil: the built-in summarizer does all the work
+	MaxOutput    int                     // tokens of a reply; the window may allow less
+	Policy       func() compactor.Policy // what the settings say; valid; asked at each check
+	Origin       func(key string) string // where the settings set a key of it; nil or "": nowhere, it is built in
+	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/
 }
 
 func (a Agent) system() string {
@@ -33,7 +34,7 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 	w.model = a.Model
 	w.look(ctx)
 	o.Records, o.Tools = records, tools
-	o.Policy, o.Worker, o.Prompt, o.MaxOutput = a.Policy, a.Worker, a.WorkerPrompt, a.MaxOutput
+	o.Worker, o.Prompt, o.MaxOutput = a.Worker, a.WorkerPrompt, a.MaxOutput
 	o.System, o.Window, o.Learnt = a.system(), w.last, w.learnt
 	o.Model = a.Model.Name()
 	return compactor.Open(ctx, o)
@@ -65,6 +66,13 @@ func (c *conversation) keepLearnt() {
 			c.log.Warn("it will be learnt anew at the next start", "error", err)
 		}
 	}
+}
+
+// Tight says, with numbers, which levels are reached before anybody has said anything;
+// "" if none is. It may ask the model's server for its window.
+func (a Agent) Tight(ctx context.Context) string {
+	tools := new(memory.Conversation).Tools(memory.ToolOptions{}) // to be weighed, not run
+	return a.Policy().Tight(a.system(), tools, a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 
 // Person is somebody who talks to the bot.

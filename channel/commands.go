@@ -79,6 +79,14 @@ func init() { // a literal would refer to itself through /help
 			Name: "resume", Help: "answer again", Public: true, Restricted: true, run: runResume,
 			Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations, for my owners`}},
 		},
+		{
+			Name: "settings", Help: "show how this conversation is compacted, or change a value of it", Restricted: true, run: runSettings,
+			Args: []Arg{
+				{Name: "setting", Help: "compaction.KEY, as in the settings file", Suggests: true},
+				{Name: "value", Help: `what it shall be here; "default" takes that back`},
+			},
+			suggest: suggestSettings,
+		},
 		{Name: "help", Help: "show the commands", run: runHelp},
 	}
 }
@@ -118,10 +126,11 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 
 // restricted tells whether only managers run a command.
 func (h *Hub) restricted(c Command) bool {
-	if h.o.Rules.Restricted == nil {
+	restricted := h.rules.Load().Restricted
+	if restricted == nil {
 		return c.Restricted
 	}
-	return slices.Contains(h.o.Rules.Restricted, c.Name)
+	return slices.Contains(restricted, c.Name)
 }
 
 // parseCommand takes a line apart. A word behind a slash that is no command is an
@@ -149,7 +158,7 @@ func runHelp(context.Context, *conversation, Person, string) (Answer, error) {
 }
 
 func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (Answer, error) {
-	engine, err := c.compactor(ctx)
+	_, engine, err := c.current(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -159,31 +168,31 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	}
 	return Answer{
 		Text: fmt.Sprintf("Summing up %d messages (#%d to #%d) in the background. Go on talking; nothing is lost.", e.Messages, e.From, e.To),
-		Then: func(ctx context.Context) string { return c.ended(ctx, e) },
+		Then: func(ctx context.Context) string { return ended(ctx, engine, e) },
 	}, nil
 }
 
 // ended waits for the end of a compaction and says how it went.
-func (c *conversation) ended(ctx context.Context, began compactor.Event) string {
-	err := c.engine.Wait(ctx)
+func ended(ctx context.Context, engine *compactor.Compactor, began compactor.Event) string {
+	err := engine.Wait(ctx)
 	if err != nil {
 		return "The summary is still being written; /context shows when it has landed. Nothing is lost."
 	}
-	switch e := c.engine.Gauge().Last; {
+	switch e := engine.Gauge().Last; {
 	case e.State == compactor.EventLanded:
 		return fmt.Sprintf("Summed up %d messages (#%d to #%d): %d → %d tokens of %d.", e.Messages, e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
 	case e.State == compactor.EventFailed:
-		return fmt.Sprintf("The summary of messages #%d to #%d failed: %s. Nothing was lost, and it will be tried again.", began.From, began.To, e.Error)
+		return fmt.Sprintf("The summary of messages #%d to #%d failed: %s. It will be tried again.", began.From, began.To, e.Error)
 	}
 	return fmt.Sprintf("Messages #%d to #%d are dealt with; /context shows how things stand. Nothing is lost.", began.From, began.To)
 }
 
 func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	engine, err := c.compactor(ctx)
+	agent, engine, err := c.current(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Text: newContext(ctx, engine, c.records, c.agent).String()}, nil
+	return Answer{Text: newContext(ctx, engine, c.records, agent).String()}, nil
 }
 
 // memoriesShown is how many memories /memories shows at most.

@@ -25,17 +25,21 @@ type conversation struct {
 	users   int           // guarded by hub.mu
 	sender  sender
 
-	opened   chan struct{} // closed when the fields below are set
-	agent    Agent
-	engine   *compactor.Compactor
+	reactions sync.WaitGroup
+
+	opened   chan struct{}        // closed when the fields below are set
+	agent    Agent                // its owner's and engine too; others ask current
+	engine   *compactor.Compactor // written under mu
+	policy   *policy
 	tools    []llm.Tool
-	window   window
+	window   *window
 	byWorker llm.Learnt     // of a worker that remembers nothing itself
 	unfit    map[int64]bool // pictures it refused, by file
 
 	toldUnwritten bool      // people know that an answer cannot be written
 	toldFailed    bool      // people know that the last turn failed
 	toldGap       bool      // the log knows that a gap cannot be read
+	newest        string    // platform id of the newest message that was taken up; "": none was since the conversation was opened
 	hasReadBack   bool      // what was said before the bot came has been read
 	gapRest       time.Time // until then a gap that cannot be read is left alone
 
@@ -49,6 +53,10 @@ type conversation struct {
 	changed chan struct{}          // closed, and made anew, when settled or err has changed
 	turn    int64                  // the running turn, as the tools see it; 0: none
 	stop    context.CancelCauseFunc
+
+	settings bool             // /settings changed what is stored
+	outdated bool             // somebody else may answer by now
+	news     *compactor.Event // a landing nobody was told of
 
 	reads    bool                          // the door reads history
 	late     []func(context.Context) error // edits and deletions since
@@ -117,6 +125,7 @@ func (c *conversation) close() {
 	}
 	c.mu.Unlock()
 	c.sender.wait()
+	c.reactions.Wait()
 	if c.engine != nil {
 		c.engine.Close()
 	}
@@ -131,6 +140,9 @@ func (c *conversation) work(ctx context.Context) error {
 		}
 	}
 	c.sender.start(ctx)
+	if err := c.renew(ctx); err != nil {
+		return err
+	}
 	if err := c.resume(ctx); err != nil {
 		return err
 	}
@@ -143,46 +155,92 @@ func (c *conversation) work(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// load opens the conversation with whom it has to answer now. It does so anew when
+// the settings have changed; what was opened before is closed then.
 func (c *conversation) load(ctx context.Context) error {
-	c.agent = c.hub.o.Agent(c.name)
-	if c.agent.Worker != nil {
-		c.agent.Worker = switched{c.agent.Worker, c}
+	agent := c.hub.o.Agent(c.name)
+	if agent.Worker != nil {
+		agent.Worker = switched{agent.Worker, c}
 	}
-	c.tools = c.records.Tools(memory.ToolOptions{
+	p := &policy{file: agent.Policy, log: c.log}
+	if err := p.read(ctx, c.records); err != nil {
+		return err
+	}
+	w := new(window)
+	tools := c.records.Tools(memory.ToolOptions{
 		Turn: func() int64 {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			return c.turn
 		},
-		Budget:   func() int { return c.window.last() / searchShare },
+		Budget:   func() int { return w.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
 	})
-	engine, err := c.agent.open(ctx, &c.window, c.records, c.tools, compactor.Options{
-		Slots: c.hub.slots, Log: c.log,
-		After: func(e compactor.Event) {
-			if o, ok := c.door.(Observer); ok {
-				o.Compaction(c.name, e)
-			}
-		},
+	o := compactor.Options{
+		Slots: c.hub.slots, Log: c.log, Policy: p.get,
+		After: func(e compactor.Event) { c.happened(e, p.get().Notify) },
 		Saved: func(saved []compactor.MemoryDraft) {
 			for _, m := range saved {
 				c.remembered(m.ID, m.Kind, m.Content)
 			}
 		},
-	})
+	}
+	if before := c.hub.o.Before; before != nil {
+		o.Before = func(e compactor.Event) error { return before(c.name, e) }
+	}
+	engine, err := agent.open(ctx, w, c.records, tools, o)
 	if err != nil {
 		return err
 	}
-	c.engine = engine
+	old := c.engine
+	c.mu.Lock()
+	c.agent, c.engine, c.policy, c.window = agent, engine, p, w
+	c.mu.Unlock()
+	c.tools, c.unfit = tools, nil
+	if old != nil {
+		old.Close()
+		return nil
+	}
 	close(c.opened)
 	return nil
 }
 
+// renew has somebody else answer, if the settings say so by now. It is called between
+// turns, when what is on disk is all there is. A summary that is being written is
+// waited for: it ends with the settings it began with.
+func (c *conversation) renew(ctx context.Context) error {
+	c.mu.Lock()
+	due := c.outdated
+	c.outdated = false
+	c.mu.Unlock()
+	if !due {
+		return nil
+	}
+	var err error
+	if !c.engine.Busy() {
+		if err = c.load(ctx); err == nil {
+			c.engine.Check(ctx)
+			return nil
+		}
+	}
+	c.mu.Lock()
+	c.outdated = true
+	c.mu.Unlock()
+	return err
+}
+
 // step takes up what waits, and answers it if anybody asked.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
+	if err := c.renew(ctx); err != nil {
+		return false, err
+	}
 	if err := c.apply(ctx); err != nil {
 		return false, err
 	}
+	if err := c.resettle(ctx); err != nil {
+		return false, err
+	}
+	c.announce(ctx)
 	if err := c.gather(ctx); err != nil {
 		return false, err
 	}
@@ -195,6 +253,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	history.Append(burst...)
 	history.Stored()
 	turn, authors := turnOf(burst)
+	c.newest = burst[len(burst)-1].ID
 	for _, m := range burst {
 		c.accepted(m.ID, m.Seq)
 	}
@@ -202,7 +261,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		c.engine.Check(ctx)
 		return true, nil
 	}
-	if ok, told := c.hub.turns.take(c.hub.o.Rules.TurnsPerMinute, authors, !turn.Optional, time.Now()); !ok {
+	if ok, told := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authors, !turn.Optional, time.Now()); !ok {
 		return true, c.putOff(ctx, turn, told)
 	}
 	return true, c.answer(ctx, turn)
@@ -319,14 +378,18 @@ func (c *conversation) wait(ctx context.Context, done func() (bool, error)) erro
 func (c *conversation) drain(ctx context.Context) error {
 	select {
 	case <-c.opened:
-		return c.engine.Drain(ctx)
 	default:
 		return nil // never opened: nothing runs
 	}
+	_, engine, err := c.current(ctx)
+	if err != nil {
+		return err
+	}
+	return engine.Drain(ctx)
 }
 
-// compactor returns the engine, for calls that are safe from any goroutine.
-func (c *conversation) compactor(ctx context.Context) (*compactor.Compactor, error) {
+// current returns who answers, and the engine for calls that are safe from any goroutine.
+func (c *conversation) current(ctx context.Context) (Agent, *compactor.Compactor, error) {
 	err := c.wait(ctx, func() (bool, error) {
 		select {
 		case <-c.opened:
@@ -335,5 +398,7 @@ func (c *conversation) compactor(ctx context.Context) (*compactor.Compactor, err
 			return false, c.err
 		}
 	})
-	return c.engine, err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.agent, c.engine, err
 }

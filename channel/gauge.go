@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type Context struct {
 	Stack    []Stone `json:"stack"`    // oldest first
 	Running  string  `json:"running,omitempty"`
 	Last     string  `json:"last,omitempty"`
+	Event    *Event  `json:"last_event,omitempty"` // the same, as callbacks and --json were told it
 	Paused   string  `json:"paused,omitempty"`
 }
 
@@ -56,7 +58,11 @@ type Stone struct {
 // Gauge reads a conversation's gauge from the database alone.
 func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Context, error) {
 	tools := records.Tools(memory.ToolOptions{Turn: func() int64 { return 0 }})
-	engine, err := agent.open(ctx, new(window), records, tools, compactor.Options{})
+	p := &policy{file: agent.Policy, log: slog.New(slog.DiscardHandler)} // the bot logs what does not fit
+	if err := p.read(ctx, records); err != nil {
+		return Context{}, err
+	}
+	engine, err := agent.open(ctx, new(window), records, tools, compactor.Options{Policy: p.get})
 	if err != nil {
 		return Context{}, err
 	}
@@ -93,29 +99,18 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 	if g.Running != nil {
 		c.Running = fmt.Sprintf("summing up %d messages, #%d to #%d (%s)", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger)
 	}
-	c.Last = lastWords(g.Last)
+	if c.Last = lastWords(g.Last); g.Last.State != "" {
+		c.Event = &g.Last
+	}
 	return c
 }
 
-// nextLevel says which level comes next, and at how many tokens.
+// nextLevel says which level comes next, and at how many tokens, as the engine has it.
 func nextLevel(g compactor.Gauge) string {
-	levels := []struct {
-		name  string
-		share float64
-	}{
-		{"background", g.Policy.BackgroundThreshold},
-		{"aggressive", g.Policy.AggressiveThreshold},
-		{"emergency", g.Policy.EmergencyThreshold},
+	if g.NextAt == 0 {
+		return "emergency is reached"
 	}
-	if !g.Policy.Enabled {
-		levels = levels[2:]
-	}
-	for _, l := range levels {
-		if float64(g.Used) < l.share*float64(g.Window) {
-			return fmt.Sprintf("%s at %.0f %% (%d tokens)", l.name, l.share*100, int(l.share*float64(g.Window)))
-		}
-	}
-	return "emergency is reached"
+	return fmt.Sprintf("%s at %.0f %% (%d tokens)", g.Next, 100*float64(g.NextAt)/float64(max(g.Window, 1)), g.NextAt)
 }
 
 func lastWords(e compactor.Event) string {

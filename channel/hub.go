@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/memory"
@@ -19,11 +20,15 @@ type Options struct {
 	Store   Store
 	Agent   func(conversation string) Agent // who answers in it
 	Doors   []Door
-	Rules   Rules         // who may do what
+	Rules   Rules         // who may do what; Renew changes them
 	CatchUp time.Duration // unanswered messages younger than this are answered after a start; 0: DefaultCatchUp
 	Workers int           // how many compactions may run at once; 0: DefaultWorkers
 	Idle    time.Duration // after so much silence a conversation leaves memory; 0: DefaultIdle
 	Log     *slog.Logger  // nil: slog.Default()
+
+	// Hooks into the compactions of all conversations: see compactor.Options.
+	Before func(conversation string, e Event) error
+	After  func(conversation string, e Event)
 }
 
 // Defaults of the options.
@@ -38,6 +43,7 @@ const (
 type Hub struct {
 	o      Options
 	doors  map[string]Door
+	rules  atomic.Pointer[Rules]
 	slots  chan struct{}
 	ctx    context.Context // of everything the hub started
 	cancel context.CancelFunc
@@ -71,8 +77,23 @@ func New(o Options) *Hub {
 	for _, d := range o.Doors {
 		h.doors[d.Name()] = d
 	}
+	h.rules.Store(&o.Rules)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
+}
+
+// Renew has other rules hold from now on, and every conversation take up, before its
+// next turn, what Options.Agent says by now. One in which a summary is being written
+// keeps its agent until that has landed.
+func (h *Hub) Renew(rules Rules) {
+	h.rules.Store(&rules)
+	for _, c := range h.all() {
+		c.mu.Lock()
+		c.outdated = true
+		c.mu.Unlock()
+		c.wake()
+		h.release(c)
+	}
 }
 
 // Deliver takes a message. When it returns without error the message is on disk

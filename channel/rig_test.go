@@ -173,11 +173,16 @@ func (r *rig) start() {
 		r.t.Fatal(err)
 	}
 	o := r.opts
-	o.Store, o.Log = r.store, slog.New(slog.DiscardHandler)
+	o.Store = r.store
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	if o.Doors == nil {
 		o.Doors = []channel.Door{r.door}
 	}
-	o.Agent = func(string) channel.Agent { return r.agent }
+	if o.Agent == nil {
+		o.Agent = func(string) channel.Agent { return r.agent }
+	}
 	r.hub = channel.New(o)
 }
 

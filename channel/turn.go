@@ -114,7 +114,7 @@ func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) 
 	}
 	r := &reply{turn: turn, first: c.engine.History().Next(), writer: c.door.Reply(c.name, turn.To)}
 	return c.finish(ctx, r, r.outcome(fmt.Sprintf("notice-%d", turn.Seq), fmt.Sprintf(
-		"One moment, please: I answer a person %d times a minute at most. Your message is kept; ask again in a minute.", c.hub.o.Rules.TurnsPerMinute), true))
+		"One moment, please: I answer a person %d times a minute at most. Your message is kept; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
 
 // converse lets the model answer, with tools.
@@ -133,6 +133,9 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		Request: func(_ context.Context, left int) (llm.Request, error) {
 			c.window.look(c.hub.ctx)
 			if err := c.apply(c.hub.ctx); err != nil {
+				return llm.Request{}, err
+			}
+			if err := c.resettle(c.hub.ctx); err != nil {
 				return llm.Request{}, err
 			}
 			messages, maxTokens, err := c.engine.Request(c.hub.ctx) // what it writes must not hang on /stop

@@ -79,6 +79,13 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // MarshalText writes what UnmarshalText reads.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
+// What Notify may be.
+const (
+	NotifyOff      = "off"
+	NotifyReaction = "reaction"
+	NotifyMessage  = "message"
+)
+
 // MaxKeepFirst is the most KeepFirst may be.
 const MaxKeepFirst = 20
 
@@ -95,7 +102,7 @@ func DefaultPolicy() Policy {
 		Timeout: Duration(2 * time.Minute), MaxTurns: 10, FailureLimit: 3, Cooldown: Duration(5 * time.Minute),
 		ExtractMemories: true, MaxMemories: 20,
 		ToolResultsKept: 3, ToolResultMinChars: 100, ToolOutputMaxLines: 50,
-		Notify: "off",
+		Notify: NotifyOff,
 	}
 }
 
@@ -189,7 +196,7 @@ func (p Policy) Validate() []*FieldError {
 	count("tool_results_kept", p.ToolResultsKept, 0, 1000)
 	count("tool_result_min_chars", p.ToolResultMinChars, 0, 1_000_000)
 	count("tool_output_max_lines", p.ToolOutputMaxLines, 1, 100_000)
-	if p.Notify != "off" && p.Notify != "reaction" && p.Notify != "message" {
+	if p.Notify != NotifyOff && p.Notify != NotifyReaction && p.Notify != NotifyMessage {
 		bad("notify", p.Notify, `"off", "reaction" or "message"`, "")
 	}
 	return errs

@@ -1,0 +1,89 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// What people see of a compaction where nobody shows them every step.
+
+// Reactor is what a door implements that can put a mark on a message.
+type Reactor interface {
+	// React marks a message, by its platform id, so that people see that older ones
+	// were summed up. It may ask the platform, and ends when ctx does.
+	React(ctx context.Context, conversation, id string) error
+}
+
+// reactTimeout bounds the wait for a mark: it may be left out.
+const reactTimeout = time.Minute
+
+// happened tells everybody of a step of a compaction. notify is what people want to
+// know of it. It must not block.
+func (c *conversation) happened(e compactor.Event, notify string) {
+	if o, ok := c.door.(Observer); ok {
+		o.Compaction(c.name, e)
+	} else if notify != compactor.NotifyOff && e.State == compactor.EventLanded && e.ID != 0 && e.Kind != compactor.Rollup && e.Trigger != compactor.OnHeal {
+		c.landed(e)
+	}
+	if c.hub.o.After != nil {
+		c.hub.o.After(c.name, e)
+	}
+}
+
+// landed has the owner tell people of a landing that made room.
+func (c *conversation) landed(e compactor.Event) {
+	c.mu.Lock()
+	c.news = &e
+	c.mu.Unlock()
+	c.wake()
+}
+
+// announce does so, once for what landed since the last time.
+func (c *conversation) announce(ctx context.Context) {
+	c.mu.Lock()
+	e := c.news
+	c.news = nil
+	c.mu.Unlock()
+	if e == nil || c.hub.respond(c.name) == RespondNever || c.paused(ctx) {
+		return
+	}
+	switch c.policy.get().Notify {
+	case compactor.NotifyMessage:
+		// Marked as no words of the assistant; the id keeps it from being said twice.
+		notice := memory.Outcome{Reply: fmt.Sprintf("landing-%d", e.ID), Pieces: []string{landingLine(*e)}, Failure: true}
+		if err := c.records.Post(ctx, notice); err != nil {
+			c.log.Warn("nobody was told of a compaction", "error", err)
+			return
+		}
+		c.sender.start(c.hub.ctx)
+	case compactor.NotifyReaction:
+		if reactor, ok := c.door.(Reactor); ok && c.newest != "" {
+			newest := c.newest
+			c.reactions.Go(func() { c.react(reactor, newest) })
+		}
+	}
+}
+
+func (c *conversation) react(reactor Reactor, id string) {
+	ctx, cancel := context.WithTimeout(c.hub.ctx, reactTimeout)
+	defer cancel()
+	err := func() (err error) {
+		defer survive(&err)
+		return reactor.React(ctx, c.name, id)
+	}()
+	if err != nil && c.hub.ctx.Err() == nil {
+		c.log.Debug("a compaction was not marked", "error", err)
+	}
+}
+
+// landingLine is a landing in one short line.
+func landingLine(e compactor.Event) string {
+	if e.Kind == compactor.Marker {
+		return fmt.Sprintf("(I set %d older messages aside to make room; a summary of them follows. Nothing is lost.)", e.Messages)
+	}
+	return fmt.Sprintf("(I summed up %d older messages. Nothing is lost.)", e.Messages)
+}

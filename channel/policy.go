@@ -1,0 +1,79 @@
+package channel
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// policy is what a conversation is compacted by: what the settings file says, and over
+// it what people set with /settings.
+type policy struct {
+	file func() compactor.Policy
+	log  *slog.Logger
+
+	mu     sync.Mutex // guards everything below
+	own    compactor.Patch
+	below  compactor.Policy // what the file said when now was made of it
+	now    compactor.Policy
+	stands bool // now is made of own and below
+}
+
+// get is the policy that holds now. It is asked at each check.
+func (p *policy) get() compactor.Policy {
+	file := p.file()
+	p.mu.Lock()
+	var left []*compactor.FieldError
+	if !p.stands || p.below != file {
+		p.now, left = p.own.Fit(file)
+		p.below, p.stands = file, true
+	}
+	now := p.now
+	p.mu.Unlock()
+	for _, e := range left { // once for each edit of either
+		p.log.Warn("a value of /settings does not go with the settings file and is left out", "problem", e.Error())
+	}
+	return now
+}
+
+// read has what is stored take effect.
+func (p *policy) read(ctx context.Context, records *memory.Conversation) error {
+	set, err := records.Overrides(ctx)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.own, p.stands = memory.PatchOf(set), false
+	return nil
+}
+
+// reset has the owner take up what /settings changed.
+func (c *conversation) reset() {
+	c.mu.Lock()
+	c.settings = true
+	c.mu.Unlock()
+	c.wake()
+}
+
+// resettle does so, and looks at once whether a level is reached by now.
+func (c *conversation) resettle(ctx context.Context) error {
+	c.mu.Lock()
+	changed := c.settings
+	c.settings = false
+	c.mu.Unlock()
+	if !changed {
+		return nil
+	}
+	if err := c.policy.read(ctx, c.records); err != nil {
+		c.mu.Lock()
+		c.settings = true
+		c.mu.Unlock()
+		return err
+	}
+	c.engine.Check(ctx)
+	return nil
+}

@@ -1,0 +1,164 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// /settings: how this conversation is compacted, and why so.
+
+const (
+	settingsTable = "compaction." // stands before each key, as in the file
+	takeBack      = "default"     // for a value: what lies below holds again
+	maxValue      = 1000          // characters of a value
+)
+
+// fileOnly are the settings that cost the owner's money or read the owner's files: the
+// settings file alone has them.
+var fileOnly = []string{"model", "prompt_file"}
+
+func runSettings(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
+	agent, _, err := c.current(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	setting, value, _ := strings.Cut(args, " ")
+	key, value := strings.TrimPrefix(strings.ToLower(setting), settingsTable), strings.TrimSpace(value)
+	if key != "" && !slices.Contains(compactor.Keys(), key) {
+		return Answer{}, errPeople((&compactor.FieldError{Key: key, Hint: compactor.Meant(key, compactor.Keys())}).Error() + " /settings shows them all.")
+	}
+	if value != "" {
+		if err := c.override(ctx, agent, who, key, value); err != nil {
+			return Answer{}, err
+		}
+	}
+	shown, err := effective(ctx, c.records, agent)
+	if err != nil {
+		return Answer{}, err
+	}
+	switch {
+	case value != "":
+		return Answer{Text: "From now on: " + shown.line(key)}, nil
+	case key != "":
+		return Answer{Text: shown.line(key)}, nil
+	}
+	answer := Answer{Text: fmt.Sprintf("How this conversation is compacted, and where each value is from. `/settings %sKEY VALUE` changes one here, `/settings %sKEY %s` takes that back.", settingsTable, settingsTable, takeBack)}
+	for _, e := range shown.left {
+		answer.Text += "\nLeft out, for it does not go with the settings file: " + e.Error()
+	}
+	for _, key := range compactor.Keys() {
+		answer.Items = append(answer.Items, shown.line(key))
+	}
+	return answer, nil
+}
+
+// override sets a value for the conversation or takes it back, if all that is set
+// then makes a valid policy; else nothing is changed.
+func (c *conversation) override(ctx context.Context, agent Agent, who Person, key, value string) error {
+	if slices.Contains(fileOnly, key) {
+		return errPeople(fmt.Sprintf("%s is for whoever runs me to set, in the settings file.", key))
+	}
+	if len([]rune(value)) > maxValue {
+		return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
+	}
+	to := &value
+	if value == takeBack {
+		to = nil
+	}
+	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+		value = value[1 : n-1]
+	}
+	file := agent.Policy()
+	err := c.records.Override(ctx, key, to, who.Name, func(set compactor.Patch) error {
+		others := compactor.Merge(set)
+		delete(others, key)
+		_, left := others.Fit(file) // these do not count just now, and shall not stand in the way
+		for _, e := range left {
+			delete(others, e.Key)
+		}
+		if to != nil {
+			others[key] = *to
+		}
+		policy, wrong := others.Over(file)
+		if wrong = append(wrong, policy.Validate()...); len(wrong) > 0 {
+			return errPeople("Nothing was changed. " + wrong[0].Error())
+		}
+		return nil
+	})
+	if err == nil {
+		c.reset()
+	}
+	return err
+}
+
+// shownSettings is a conversation's policy, and where its values are from.
+type shownSettings struct {
+	agent  Agent
+	policy compactor.Policy
+	by     map[string]string // who set a key here
+	left   []*compactor.FieldError
+}
+
+func effective(ctx context.Context, records *memory.Conversation, agent Agent) (s shownSettings, err error) {
+	set, err := records.Overrides(ctx)
+	if err != nil {
+		return s, err
+	}
+	s = shownSettings{agent: agent, by: make(map[string]string)}
+	s.policy, s.left = memory.PatchOf(set).Fit(agent.Policy())
+	for _, o := range set {
+		s.by[o.Key] = o.By
+	}
+	for _, e := range s.left {
+		delete(s.by, e.Key)
+	}
+	return s, nil
+}
+
+// line is a setting as people read it: "compaction.keep_first = 0 (set here by Ada)".
+func (s shownSettings) line(key string) string {
+	value, origin := s.policy.Value(key), "built in"
+	if s.agent.Origin != nil && s.agent.Origin(key) != "" {
+		origin = s.agent.Origin(key)
+	}
+	if by, here := s.by[key]; here {
+		origin = "set here"
+		if by != "" {
+			origin += " by " + by
+		}
+	}
+	switch key {
+	case "prepare_threshold":
+		if s.policy.PrepareThreshold < 0 {
+			value, origin = fmt.Sprintf("%.4g", s.policy.Prepare()), "follows background_threshold"
+		}
+	case "prompt_file":
+		if value != "" { // where it lies concerns nobody in a chat
+			value = filepath.Base(value)
+		}
+		value = fmt.Sprintf("%q", value)
+	case "model", "focus", "notify":
+		value = fmt.Sprintf("%q", value)
+	}
+	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, key, value, origin)
+}
+
+// suggestSettings offers the keys that hold what was typed.
+func suggestSettings(_ context.Context, _ *memory.Conversation, typed string) ([]Choice, error) {
+	var choices []Choice
+	for _, key := range compactor.Keys() {
+		if !strings.Contains(settingsTable+key, strings.ToLower(typed)) || slices.Contains(fileOnly, key) {
+			continue
+		}
+		if choices = append(choices, Choice{Label: settingsTable + key, Value: settingsTable + key}); len(choices) == maxChoices {
+			break
+		}
+	}
+	return choices, nil
+}

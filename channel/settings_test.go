@@ -1,0 +1,482 @@
+package channel_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// filed makes the rig's policy what a settings file says, which a test may edit.
+func (r *rig) filed(edit func(*compactor.Policy)) {
+	p := compactor.DefaultPolicy()
+	edit(&p)
+	r.agent.Policy = func() compactor.Policy { return p }
+}
+
+func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
+	r := newRig(t, echo)
+	r.filed(func(p *compactor.Policy) { p.KeepFirst, p.KeepLastN, p.PromptFile = 2, 9, "/home/somebody/prompt.md" })
+	r.agent.Origin = func(key string) string {
+		return map[string]string{"keep_first": "[defaults.compaction]", "keep_last_n": `[agents.compaction] of "cairn"`, "prompt_file": "[defaults.compaction]"}[key]
+	}
+	r.stop()
+	r.start()
+	r.run("/settings compaction.pin_budget 0")
+	shown := r.run("/settings")
+	for _, want := range []string{
+		"compaction.keep_first = 2 ([defaults.compaction])",
+		`compaction.keep_last_n = 9 ([agents.compaction] of "cairn")`,
+		"compaction.pin_budget = 0 (set here by Ada)",
+		"compaction.tail_tokens = 16000 (built in)",
+		"compaction.prepare_threshold = 0.6 (follows background_threshold)",
+		`compaction.notify = "off" (built in)`,
+		`compaction.prompt_file = "prompt.md" ([defaults.compaction])`,
+	} {
+		if !strings.Contains(shown, "\n"+want) {
+			t.Errorf("it does not show %s:\n%s", want, shown)
+		}
+	}
+	for _, key := range compactor.Keys() {
+		if strings.Count(shown, "\ncompaction."+key+" = ") != 1 {
+			t.Errorf("it does not show %s once", key)
+		}
+		if line := r.run("/settings compaction." + key); !strings.HasPrefix(line, "compaction."+key+" = ") {
+			t.Errorf("asked for %s it shows %q", key, line)
+		}
+	}
+}
+
+func TestEverySettingCanBeSetInAConversation(t *testing.T) {
+	r := newRig(t, echo)
+	values := map[string]string{
+		"enabled": "false", "extract_memories": "false", "background_threshold": "0.7", "aggressive_threshold": "0.9", "emergency_threshold": "0.97",
+		"prepare_threshold": "0", "compact_at_tokens": "5000", "stack_budget": "0.2", "notify": "message", "focus": "titles of books",
+		"tail_tokens": "700", "span_tokens": "700", "max_summary_tokens": "700",
+	}
+	for _, key := range compactor.Keys() {
+		value := values[key]
+		switch {
+		case value != "":
+		case strings.HasSuffix(key, "_fraction"):
+			value = "0.4"
+		case key == "cache_ttl" || key == "timeout" || key == "cooldown":
+			value = "7m0s"
+		default:
+			value = "13"
+		}
+		line := r.run("/settings compaction." + key + " " + value)
+		if key == "model" || key == "prompt_file" {
+			if !strings.Contains(line, "in the settings file") {
+				t.Errorf("%s can be set: %q", key, line)
+			}
+			continue
+		}
+		if line != "From now on: compaction."+key+" = "+value+" (set here by Ada)" && line != fmt.Sprintf("From now on: compaction.%s = %q (set here by Ada)", key, value) {
+			t.Errorf("%s = %s: %q", key, value, line)
+		}
+	}
+	for _, key := range compactor.Keys() {
+		if key != "background_threshold" && key != "model" && key != "prompt_file" {
+			r.run("/settings compaction." + key + " default")
+		}
+	}
+	r.run("/settings background_threshold default")
+	if shown := r.run("/settings"); strings.Contains(shown, "set here") {
+		t.Errorf("all was taken back, and yet:\n%s", shown)
+	}
+}
+
+func TestMistakesInSettingsChangeNothing(t *testing.T) {
+	r := newRig(t, echo)
+	r.run("/settings compaction.background_threshold 0.9 ")
+	before := r.run("/settings")
+	for _, test := range []struct{ line, want string }{
+		{"/settings compaction.background_treshold 0.7", "background_treshold: there is no such setting, did you mean background_threshold?"},
+		{"/settings compaction.background_threshold 80", "Nothing was changed. background_threshold = 80: must be from 0.10 to 0.99 (a share of 1: write 0.80 for 80 %)"},
+		{"/settings compaction.background_threshold nan", "Nothing was changed. background_threshold = NaN: must be from 0.10 to 0.99"},
+		{"/settings compaction.aggressive_threshold 0.96", "Nothing was changed. background_threshold = 0.8: must be below aggressive_threshold (0.96), which must be below emergency_threshold (0.95)"},
+		{"/settings compaction.keep_first many", "Nothing was changed. keep_first = many: must be a whole number"},
+		{"/settings compaction.prepare_threshold -1", "Nothing was changed. prepare_threshold = -1: must be 0 (off) or below background_threshold"},
+		{"/settings compaction.focus " + strings.Repeat("x", 1001), "focus: must be at most 1000 characters"},
+	} {
+		if got := r.run(test.line); !strings.HasPrefix(got, test.want) {
+			t.Errorf("%s: %q, want %q", test.line, got, test.want)
+		}
+	}
+	if after := r.run("/settings"); after != before {
+		t.Errorf("they changed\n%s\ninto\n%s", before, after)
+	}
+}
+
+func TestSettingsAreForManagers(t *testing.T) {
+	r := newRig(t, echo)
+	for _, line := range []string{"/settings", "/settings compaction.keep_first 0"} {
+		answer, handled, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u2", Name: "Bo"}, line)
+		if err != nil || !handled || !strings.Contains(answer.Text, "for those who manage this place") {
+			t.Errorf("%s: %q, %v", line, answer, err)
+		}
+	}
+	if got := r.run("/settings keep_first"); !strings.Contains(got, "= 1 (built in)") {
+		t.Errorf("afterwards %q", got)
+	}
+	if choices, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "settings", "thresh"); err != nil || len(choices) != 4 || choices[0].Value != "compaction.background_threshold" {
+		t.Errorf("suggested %v, %v", choices, err)
+	}
+}
+
+// One conversation is told to compact early; it does at once, the other does not.
+func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
+	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 && req.Tools[len(req.Tools)-1].Name == "summarize" {
+			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked."})), nil
+		}
+		return llmtest.Say(fmt.Sprintf("answer %d", n)), nil
+	})
+	r.model.Tokens = 6000
+	r.agent.Worker = r.model
+	r.stop()
+	r.start()
+	other := "test:server/garden"
+	for i := range 25 {
+		text := fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20))
+		r.say(text, false)
+		if _, err := r.hub.Deliver(t.Context(), other, r.inbound(text, false)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.idle()
+	landed := func() (n int) {
+		for _, e := range r.door.events {
+			if e.State == compactor.EventLanded {
+				n++
+			}
+		}
+		return n
+	}
+	r.run("/settings compaction.background_threshold 0.3")
+	r.door.until(t, "a landing without another message", func() bool { return landed() > 0 })
+	if shown := r.run("/context"); !strings.Contains(shown, "last      leaf by worker") {
+		t.Errorf("/context says\n%s", shown)
+	}
+	answer, _, err := r.hub.Run(t.Context(), other, channel.Person{ID: "u1", Manager: true}, "/context")
+	if err != nil || !strings.Contains(answer.Text, "background at 80 %") || !strings.Contains(answer.Text, "stack     empty") {
+		t.Errorf("the other conversation: %s, %v", answer.Text, err)
+	}
+
+	t.Run("it outlasts renewal and restart, as a pause does", func(t *testing.T) {
+		r.run("/pause")
+		r.hub.Renew(channel.Rules{})
+		r.idle()
+		for range 2 {
+			if got := r.run("/settings background_threshold"); got != "compaction.background_threshold = 0.3 (set here by Ada)" {
+				t.Errorf("it is %q", got)
+			}
+			if shown := r.run("/context"); !strings.Contains(shown, "aggressive at 85 %") && !strings.Contains(shown, "background at 30 %") {
+				t.Errorf("/context says\n%s", shown)
+			}
+			said := len(r.door.texts())
+			r.say("are you there?", true)
+			r.idle()
+			if len(r.door.texts()) != said {
+				t.Error("it speaks although it is paused")
+			}
+			r.restart()
+		}
+	})
+}
+
+func TestTwoSettingsAtOnceBothHold(t *testing.T) {
+	r := newRig(t, echo)
+	var all sync.WaitGroup
+	for _, line := range []string{"/settings keep_first 3", "/settings pin_budget 77", "/settings max_turns 5", "/settings cooldown 9m"} {
+		all.Go(func() { r.run(line) })
+	}
+	all.Wait()
+	r.idle()
+	shown := r.run("/settings")
+	if strings.Count(shown, "set here") != 4 {
+		t.Errorf("it shows\n%s", shown)
+	}
+}
+
+func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
+	var log safeBuffer
+	r := newRig(t, echo)
+	var file atomic.Pointer[compactor.Policy]
+	usual := compactor.DefaultPolicy()
+	file.Store(&usual)
+	r.agent.Policy = func() compactor.Policy { return *file.Load() }
+	r.opts.Log = slog.New(slog.NewTextHandler(&log, nil))
+	r.stop()
+	r.start()
+	r.run("/settings compaction.background_threshold 0.82")
+	r.run("/settings compaction.keep_last_n 7")
+	r.idle()
+
+	edited := usual
+	edited.BackgroundThreshold, edited.AggressiveThreshold = 0.5, 0.6
+	file.Store(&edited)
+	for range 3 {
+		r.say("hello", true)
+		r.idle()
+	}
+	if answers := len(r.door.texts()); answers != 3 {
+		t.Errorf("%d answers", answers)
+	}
+	shown := r.run("/settings")
+	why := "background_threshold = 0.82: must be below aggressive_threshold (0.6), which must be below emergency_threshold (0.95)"
+	if !strings.Contains(shown, "Left out, for it does not go with the settings file: "+why) ||
+		!strings.Contains(shown, "compaction.background_threshold = 0.5 (built in)") || !strings.Contains(shown, "compaction.keep_last_n = 7 (set here by Ada)") {
+		t.Errorf("it shows\n%s", shown)
+	}
+	if n := strings.Count(log.String(), why); n != 1 {
+		t.Errorf("the log tells it %d times:\n%s", n, log.String())
+	}
+	if got := r.run("/settings compaction.keep_first 0"); !strings.HasPrefix(got, "From now on") {
+		t.Errorf("another setting: %q", got)
+	}
+	file.Store(&usual)
+	if got := r.run("/settings background_threshold"); got != "compaction.background_threshold = 0.82 (set here by Ada)" {
+		t.Errorf("after the edit was taken back: %q", got)
+	}
+}
+
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func TestRenewal(t *testing.T) {
+	var agent atomic.Pointer[channel.Agent]
+	r := newRig(t, echo)
+	r.model.Tokens = 8000
+	r.stop()
+	first := channel.Agent{ID: "first", Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
+	agent.Store(&first)
+	r.opts.Agent = func(string) channel.Agent { return *agent.Load() }
+	r.start()
+	r.say("I like tea", true)
+	r.idle()
+
+	second := first
+	second.ID, second.Instructions = "second", "You are a librarian."
+	second.Model = &llmtest.Model{Tokens: 16_000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if !strings.Contains(req.Messages[0].Text, "librarian") || !strings.Contains(req.Messages[len(req.Messages)-1].Text, "what do I like") || !strings.Contains(fmt.Sprint(req.Messages), "I like tea") {
+			t.Errorf("it was asked %+v", req.Messages)
+		}
+		return llmtest.Say("tea, says the librarian"), nil
+	}}
+	agent.Store(&second)
+	r.hub.Renew(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}, Restricted: []string{}})
+	r.say("what do I like?", true)
+	r.idle()
+	if texts := r.door.texts(); texts[len(texts)-1] != "tea, says the librarian" {
+		t.Errorf("it said %q", texts)
+	}
+	if shown := r.run("/context"); !strings.Contains(shown, "of 16000 tokens") {
+		t.Errorf("/context says\n%s", shown)
+	}
+	m := r.inbound("let me in", true)
+	m.AuthorID = "u9"
+	if _, err := r.hub.Deliver(t.Context(), place, m); !errors.Is(err, channel.ErrRefused) {
+		t.Errorf("the new rules refuse nobody: %v", err)
+	}
+	if answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u2"}, "/settings"); err != nil || strings.Contains(answer.Text, "manage") {
+		t.Errorf("the new rules restrict /settings: %v, %v", answer, err)
+	}
+}
+
+func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {
+	var agent atomic.Pointer[channel.Agent]
+	goOn := make(chan struct{})
+	r := newRig(t, echo)
+	r.stop()
+	first := channel.Agent{ID: "first", Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
+	first.Worker = &llmtest.Model{Func: func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+			return llm.Response{}, ctx.Err()
+		}
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked."})), nil
+	}}
+	agent.Store(&first)
+	r.opts.Agent = func(string) channel.Agent { return *agent.Load() }
+	r.start()
+	for i := range 20 {
+		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 10)), false)
+	}
+	r.idle()
+	r.run("/compact")
+	second := first
+	second.Model = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("the second"), nil }}
+	agent.Store(&second)
+	r.hub.Renew(channel.Rules{})
+	r.say("who is there?", true)
+	r.idle()
+	close(goOn)
+	r.door.until(t, "the summary", func() bool {
+		return len(r.door.events) > 0 && r.door.events[len(r.door.events)-1].State == compactor.EventLanded
+	})
+	if err := r.hub.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.say("and now?", true)
+	r.idle()
+	equal(t, "said", r.door.texts(), []string{"answer 1", "the second"})
+}
+
+// silentDoor shows nothing of a compaction by itself, as a platform's door does.
+type silentDoor struct {
+	inner *door
+	mu    sync.Mutex // guards marked
+	marks []string
+}
+
+func (d *silentDoor) Name() string               { return "test" }
+func (d *silentDoor) Split(text string) []string { return d.inner.Split(text) }
+func (d *silentDoor) Reply(conversation string, to []string) channel.Writer {
+	return d.inner.Reply(conversation, to)
+}
+
+// reactingDoor can put marks on messages.
+type reactingDoor struct{ silentDoor }
+
+func (d *reactingDoor) React(_ context.Context, conversation, id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.marks = append(d.marks, conversation+" "+id)
+	return nil
+}
+
+func (d *reactingDoor) marked() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]string{}, d.marks...)
+}
+
+func TestWhatPeopleSeeOfALanding(t *testing.T) {
+	for _, test := range []struct {
+		notify, window string
+		tokens         int
+		marks          int
+		notice         string
+	}{
+		{notify: "off"},
+		{notify: "off", tokens: 2500}, // an emergency, as silent
+		{notify: "message", notice: "(I summed up 16 older messages. Nothing is lost.)"},
+		{notify: "message", tokens: 2500, notice: "older messages aside to make room"},
+		{notify: "reaction", marks: 1},
+	} {
+		t.Run(fmt.Sprintf("%s, window %d", test.notify, test.tokens), func(t *testing.T) {
+			r := newRig(t, echo)
+			door := &reactingDoor{silentDoor{inner: r.door}}
+			r.opts.Doors = []channel.Door{door}
+			r.filed(func(p *compactor.Policy) { p.Notify, p.Enabled = test.notify, test.tokens == 0 })
+			r.model.Tokens = test.tokens
+			r.agent.Worker = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+				return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked."})), nil
+			}}
+			var mu sync.Mutex
+			landed := 0
+			r.opts.After = func(conversation string, e channel.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				if conversation != place {
+					t.Errorf("an event of %s", conversation)
+				}
+				if e.State == compactor.EventLanded {
+					landed++
+				}
+			}
+			r.stop()
+			r.start()
+			last := ""
+			for i := range 20 {
+				m := r.inbound(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20)), false)
+				last = m.ID
+				if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.idle()
+			if test.tokens == 0 {
+				r.run("/compact")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			for range 2 { // the second waits for what the first brought about
+				if err := r.hub.Drain(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			mu.Lock()
+			if landed == 0 {
+				t.Error("nothing landed: the test shows nothing")
+			}
+			mu.Unlock()
+			said := r.door.texts()
+			if test.notice == "" && len(said) > 0 || test.notice != "" && (len(said) != 1 || !strings.Contains(said[0], test.notice)) {
+				t.Errorf("it said %q", said)
+			}
+			for _, line := range r.transcript() {
+				if strings.HasPrefix(line, "assistant") {
+					t.Errorf("the transcript has %q", line)
+				}
+			}
+			r.restart()
+			r.idle()
+			if again := r.door.texts(); len(again) != len(said) {
+				t.Errorf("after a restart it said %q", again)
+			}
+			r.stop()
+			if marks := door.marked(); len(marks) != test.marks || test.marks > 0 && marks[0] != place+" "+last {
+				t.Errorf("it marked %q", marks)
+			}
+		})
+	}
+}
+
+func TestAHookForbidsACompaction(t *testing.T) {
+	r := newRig(t, echo)
+	r.agent.Worker = r.model
+	r.opts.Before = func(conversation string, e channel.Event) error {
+		return fmt.Errorf("%s keeps its %d messages", conversation, e.Messages)
+	}
+	r.stop()
+	r.start()
+	for range 20 {
+		r.say("hello", false)
+	}
+	r.idle()
+	if got := r.run("/compact"); got != "Nothing to compact: "+place+" keeps its 16 messages." {
+		t.Errorf("got %q", got)
+	}
+	if shown := r.run("/context"); !strings.Contains(shown, "last      noop: "+place+" keeps its 16 messages") {
+		t.Errorf("/context says\n%s", shown)
+	}
+}
