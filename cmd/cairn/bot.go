@@ -7,6 +7,8 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/channel"
@@ -17,50 +19,106 @@ import (
 
 // bot is a running hub and what it stands on.
 type bot struct {
-	hub    *channel.Hub
-	store  *memory.Store
-	agents map[string]channel.Agent // by id
+	app   *app
+	log   *slog.Logger
+	hub   *channel.Hub
+	store *memory.Store
+	rules func(*settings) channel.Rules
+	begun *settings                // as they were at the start
+	live  atomic.Pointer[standing] // swapped when the settings file is edited
+
+	notebook *llm.Notebook          // what was learnt about models
+	models   map[modelKey]llm.Model // made so far; what a model has learnt outlasts an edit
+	seen     []byte                 // the settings file as it was last read; nil: it cannot be
+	ctx      context.Context        // of the tasks
+	cancel   context.CancelFunc
+	tasks    sync.WaitGroup
 }
 
-// start opens the store, for this process alone, and a hub on it.
-func (a *app) start(ctx context.Context, log *slog.Logger, rules channel.Rules, doors ...channel.Door) (*bot, error) {
-	notebook := new(llm.Notebook)
-	agents, err := a.agents(notebook, log)
-	if err != nil {
+// standing is what a bot works with until its settings change. Nothing in it changes.
+type standing struct {
+	settings settings
+	agents   map[string]channel.Agent // by id
+}
+
+// modelKey is what makes a model another one.
+type modelKey struct {
+	url, model, key string
+	window          int
+}
+
+// start opens the store, for this process alone, and a hub on it. rules makes those of
+// the hub out of the settings, now and after each edit.
+func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings) channel.Rules, doors ...channel.Door) (*bot, error) {
+	b := &bot{app: a, log: log, rules: rules, begun: &a.settings, seen: a.settings.text, models: map[modelKey]llm.Model{}, notebook: new(llm.Notebook)}
+	first := &standing{settings: a.settings}
+	var err error
+	if first.agents, err = b.agents(&first.settings); err != nil {
 		return nil, err
 	}
-	store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log})
-	if err != nil {
+	b.live.Store(first)
+	if b.store, err = memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
 		return nil, err
 	}
-	known, err := store.Models(ctx)
+	known, err := b.store.Models(ctx)
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, b.store.Close())
 	}
-	notebook.Open(known, store.KeepModel)
-	hub := channel.New(channel.Options{
-		Store:   store,
-		Agent:   func(conversation string) channel.Agent { return agents[a.settings.agentID(conversation)] },
+	b.notebook.Open(known, b.store.KeepModel)
+	b.hub = channel.New(channel.Options{
+		Store: b.store,
+		Agent: func(conversation string) channel.Agent {
+			now := b.live.Load()
+			return now.agents[now.settings.agentID(conversation)]
+		},
 		Doors:   doors,
-		Rules:   rules,
+		Rules:   rules(&first.settings),
 		CatchUp: time.Duration(a.settings.CatchUp),
 		Workers: a.settings.Workers,
 		Log:     log,
 	})
-	return &bot{hub: hub, store: store, agents: agents}, nil
+	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	b.weigh()
+	return b, nil
 }
 
 // close stops what still runs. What was accepted is on disk.
-func (b *bot) close() error { return errors.Join(b.hub.Close(), b.store.Close()) }
+func (b *bot) close() error {
+	b.cancel()
+	b.tasks.Wait()
+	return errors.Join(b.hub.Close(), b.store.Close())
+}
 
-// agents makes all that may answer. What is learnt about their models goes to the
-// notebook.
-func (a *app) agents(notebook *llm.Notebook, log *slog.Logger) (map[string]channel.Agent, error) {
+// agents makes all that may answer by these settings. Their policy is asked for at each
+// check, and is that of the settings that stand then.
+func (b *bot) agents(s *settings) (map[string]channel.Agent, error) {
 	made := map[string]channel.Agent{}
-	for _, chosen := range a.settings.agents() {
-		agent, err := a.agent(chosen, notebook, log)
+	for _, chosen := range s.agents() {
+		agent, err := b.agent(s, chosen)
 		if err != nil {
 			return nil, err
+		}
+		latest := func() (*settings, agentSettings) {
+			if now := b.live.Load(); now != nil {
+				for _, other := range now.settings.agents() {
+					if other.ID == chosen.ID {
+						return &now.settings, other
+					}
+				}
+			}
+			return s, chosen
+		}
+		agent.Policy = func() compactor.Policy {
+			_, now := latest()
+			return now.Compaction
+		}
+		agent.Origin = func(key string) string {
+			standing, now := latest()
+			return standing.origin(now.ID, key)
+		}
+		agent.WorkerPrompt = func() string {
+			standing, now := latest()
+			return workerPrompt(standing.path(now.Compaction.PromptFile), b.log)
 		}
 		made[chosen.ID] = agent
 	}
@@ -69,8 +127,7 @@ func (a *app) agents(notebook *llm.Notebook, log *slog.Logger) (map[string]chann
 
 // agent makes one that answers, out of settings and environment. Without a server it
 // is the offline model, which needs no worker.
-func (a *app) agent(chosen agentSettings, notebook *llm.Notebook, log *slog.Logger) (channel.Agent, error) {
-	s := a.settings
+func (b *bot) agent(s *settings, chosen agentSettings) (channel.Agent, error) {
 	key, err := s.secret(s.LLM.APIKey, modelKeyVariable)
 	if err != nil {
 		return channel.Agent{}, usage(err)
@@ -80,36 +137,43 @@ func (a *app) agent(chosen agentSettings, notebook *llm.Notebook, log *slog.Logg
 		Model:   cmp.Or(chosen.Model, s.LLM.Model, os.Getenv("OPENAI_MODEL")),
 		APIKey:  key,
 		Window:  chosen.ContextWindow,
-		Log:     log,
+		Log:     b.log,
 
-		Notebook: notebook,
+		Notebook: b.notebook,
 	}
-	agent := channel.Agent{
-		ID:           chosen.ID,
-		Instructions: chosen.Instructions,
-		MaxOutput:    chosen.MaxOutputTokens,
-		Policy:       func() compactor.Policy { return chosen.Compaction },
-		WorkerPrompt: func() string { return workerPrompt(s.path(chosen.Compaction.PromptFile), log) },
-	}
+	agent := channel.Agent{ID: chosen.ID, Instructions: chosen.Instructions, MaxOutput: chosen.MaxOutputTokens}
 	if options.BaseURL == "" && options.APIKey == "" {
 		if options.Model != "" {
-			log.Warn("a model is named but no server: set OPENAI_API_KEY or base_url; answering offline", "model", options.Model)
+			b.log.Warn("a model is named but no server: set OPENAI_API_KEY or base_url; answering offline", "model", options.Model)
 		}
 		agent.Model = llm.NewOffline(chosen.ContextWindow)
 		return agent, nil
 	}
-	model, err := llm.NewOpenAI(options)
-	if err != nil {
-		return channel.Agent{}, usage(err)
+	if agent.Model, err = b.model(options); err != nil {
+		return channel.Agent{}, err
 	}
-	agent.Model, agent.Worker = model, model
+	agent.Worker = agent.Model
 	if other := chosen.Compaction.Model; other != "" {
 		options.Model, options.Window = other, 0
-		if agent.Worker, err = llm.NewOpenAI(options); err != nil {
-			return channel.Agent{}, usage(err)
+		if agent.Worker, err = b.model(options); err != nil {
+			return channel.Agent{}, err
 		}
 	}
 	return agent, nil
+}
+
+// model is the one of these options.
+func (b *bot) model(o llm.OpenAIOptions) (llm.Model, error) {
+	key := modelKey{o.BaseURL, o.Model, o.APIKey, o.Window}
+	if made := b.models[key]; made != nil {
+		return made, nil
+	}
+	model, err := llm.NewOpenAI(o)
+	if err != nil {
+		return nil, usage(err)
+	}
+	b.models[key] = model
+	return model, nil
 }
 
 // workerPrompt reads the agent's own prompt for the worker, each time anew so that

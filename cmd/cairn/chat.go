@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/channel"
 	"cairn/terminal"
 )
 
@@ -34,6 +35,8 @@ With --json a line is an object, of which only text is needed:
   {"channel":"general","user":"Ada","text":"hello","id":"1","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}
 and so is a line of output, its type one of accepted, reply, compaction, memory and
 error. Channels run side by side. A message whose id was seen before is not taken twice.
+
+Edits of the settings file count from the next turn on.
 
 At the end of input the bot finishes what it is doing, and exits with 0.`,
 		Example: `  cairn chat --channel garden --user Ada
@@ -66,12 +69,16 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	rules := a.settings.rules()
-	rules.TurnsPerMinute = 0 // who can start the program can do worse, and lines from a pipe come fast
+	rules := func(s *settings) channel.Rules {
+		rules := s.rules()
+		rules.TurnsPerMinute = 0 // who can start the program can do worse, and lines from a pipe come fast
+		return rules
+	}
 	bot, err := a.start(cmd.Context(), log, rules, door)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
+	bot.follow(!isTerminal(a.in)) // a terminal that is closed sends SIGHUP, and means the end
 	return door.Run(cmd.Context(), bot.hub, log)
 }

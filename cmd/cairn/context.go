@@ -43,9 +43,9 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		notebook := new(llm.Notebook)
-		notebook.Open(known, nil)
-		agents, err := a.agents(notebook, log)
+		b := &bot{log: log, models: map[modelKey]llm.Model{}, notebook: new(llm.Notebook)} // it does not run: its agents are looked at
+		b.notebook.Open(known, nil)
+		agents, err := b.agents(&a.settings)
 		if err != nil {
 			return err
 		}

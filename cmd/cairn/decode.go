@@ -17,8 +17,9 @@ import (
 
 // decoder collects the faults of one file.
 type decoder struct {
-	lines  map[string]int // see keyLines
-	agents []string       // ids, as far as they are known
+	lines  map[string]int  // see keyLines
+	set    map[string]bool // what the file sets, by its place
+	agents []string        // ids, as far as they are known
 	faults []fault
 }
 
@@ -35,6 +36,7 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 	for _, key := range slices.Sorted(maps.Keys(src)) {
 		at := strings.TrimPrefix(path+"."+key, ".")
 		if field, known := fields[key]; known {
+			d.set[at] = true
 			d.value(field, src[key], at)
 			continue
 		}

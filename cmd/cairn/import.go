@@ -69,7 +69,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	bot, err := a.start(ctx, log, a.settings.rules(), door)
+	bot, err := a.start(ctx, log, (*settings).rules, door)
 	if err != nil {
 		return err
 	}

@@ -91,10 +91,18 @@ func (a *app) load() error {
 	if err != nil {
 		return err
 	}
-	s.DataDir = cmp.Or(a.data, s.DataDir)
-	a.settings = s
+	a.settings = a.flagged(s)
 	return nil
 }
+
+// flagged is s with what the command line says.
+func (a *app) flagged(s settings) settings {
+	s.DataDir = cmp.Or(a.data, s.DataDir)
+	return s
+}
+
+// settingsFile is the file that holds the settings, if there is one.
+func (a *app) settingsFile() string { return cmp.Or(a.config, defaultFile) }
 
 // look opens the store beside a running bot, if there is one, for as long as do runs.
 func (a *app) look(ctx context.Context, do func(*memory.Store) error) (err error) {

@@ -32,6 +32,10 @@ where it is told to. What only a person can mend, as a token that is not taken, 
 that door and is told on standard error; the other stays open. When the last one is
 closed the command ends with exit code 1.
 
+Edits of the settings file count from the next turn on, without a restart; an edit with
+a mistake is told in the log and changes nothing. SIGHUP has the file read again, and the
+keys it names. The log says which settings need a restart.
+
 SIGINT or SIGTERM stops it: no new messages are taken, and answers that are being
 written are finished, for at most 30 seconds. A second one stops it at once. Nothing is
 lost either way: what was left is taken up at the next start.`,
@@ -58,11 +62,12 @@ func (a *app) run(ctx context.Context) (err error) {
 	for _, door := range doors {
 		known, names = append(known, door), append(names, door.Name())
 	}
-	bot, err := a.start(ctx, log, a.settings.rules(), known...)
+	bot, err := a.start(ctx, log, (*settings).rules, known...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
+	bot.follow(true)
 	log.Info("starting", "version", version(), "doors", names, "agents", bot.who(), "data", a.settings.DataDir)
 	if err := bot.hub.Recover(ctx, func(string) bool { return true }); err != nil {
 		return err
@@ -72,8 +77,9 @@ func (a *app) run(ctx context.Context) (err error) {
 
 // who lists the agents, each with its model.
 func (b *bot) who() (list []string) {
-	for _, id := range slices.Sorted(maps.Keys(b.agents)) {
-		list = append(list, fmt.Sprintf("%s (%s)", id, b.agents[id].Model.Name()))
+	agents := b.live.Load().agents
+	for _, id := range slices.Sorted(maps.Keys(agents)) {
+		list = append(list, fmt.Sprintf("%s (%s)", id, agents[id].Model.Name()))
 	}
 	return list
 }

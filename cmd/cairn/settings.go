@@ -35,7 +35,9 @@ type settings struct {
 	Bindings         []binding          `toml:"bindings"`
 	Agents           []agentSettings    // decoded apart: an agent inherits from Defaults
 
-	file string // empty: there is none
+	file string          // empty: there is none
+	text []byte          // what stands in it
+	set  map[string]bool // which settings stand in it: "agents.0.compaction.keep_first"
 }
 
 // modelSettings say where the model is. What is empty comes from OPENAI_BASE_URL,
@@ -102,16 +104,20 @@ func (s *settings) path(p string) string {
 // loadSettings reads file; an empty name means config.toml if it is there, else the
 // defaults. If anything is wrong with what stands in it, the error is a *settingsError.
 func loadSettings(file string) (settings, error) {
-	s := defaultSettings()
 	text, err := readFile(cmp.Or(file, defaultFile))
 	if errors.Is(err, fs.ErrNotExist) && file == "" {
-		return s, nil
+		return defaultSettings(), nil
 	}
 	if err != nil {
-		return s, usage(fmt.Errorf("read the settings: %w", err))
+		return defaultSettings(), usage(fmt.Errorf("read the settings: %w", err))
 	}
-	s.file = cmp.Or(file, defaultFile)
+	return parseSettings(cmp.Or(file, defaultFile), text)
+}
 
+// parseSettings reads text, which stands in file.
+func parseSettings(file string, text []byte) (settings, error) {
+	s := defaultSettings()
+	s.file, s.text = file, text
 	if line := deepLine(string(text)); line > 0 {
 		return s, newSettingsError(s.file, []fault{{Line: line, Text: fmt.Sprintf("this nests deeper than %d levels, which no setting does", maxDepth)}})
 	}
@@ -124,7 +130,8 @@ func loadSettings(file string) (settings, error) {
 		}
 		return s, newSettingsError(s.file, []fault{wrong})
 	}
-	d := decoder{lines: keyLines(string(text))}
+	d := decoder{lines: keyLines(string(text)), set: map[string]bool{}}
+	s.set = d.set
 	d.settings(&s, raw)
 	d.check(&s)
 	return s, newSettingsError(s.file, d.faults)
@@ -150,6 +157,19 @@ func (d *decoder) settings(s *settings, raw map[string]any) {
 		d.table(&agent, table, agentPath(i))
 		s.Agents = append(s.Agents, agent)
 	}
+}
+
+// origin is the table that sets a key of an agent's policy; "" if none does.
+func (s *settings) origin(agent, key string) string {
+	for i, a := range s.Agents {
+		if a.ID == agent && s.set[agentPath(i)+".compaction."+key] {
+			return fmt.Sprintf("[agents.compaction] of agent %q", agent)
+		}
+	}
+	if s.set["defaults.compaction."+key] {
+		return "[defaults.compaction]"
+	}
+	return ""
 }
 
 func agentPath(i int) string { return fmt.Sprintf("agents.%d", i) }

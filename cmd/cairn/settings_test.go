@@ -32,6 +32,7 @@ func TestShippedSettings(t *testing.T) {
 	want.DataDir = "../../data" // of the file's folder
 	want.Agents = append(want.Agents, want.newAgent())
 
+	s.text, s.set = nil, nil
 	t.Run("they are the defaults", func(t *testing.T) {
 		if !reflect.DeepEqual(s, want) {
 			t.Errorf("config.toml says\n%+v\nthe defaults are\n%+v", s, want)

@@ -1,0 +1,343 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm/llmtest"
+)
+
+// standingBot is a bot in this process, with a terminal's door nobody sits at, that
+// follows its settings file.
+type standingBot struct {
+	*bot
+	t    *testing.T
+	file string
+	log  *lines
+}
+
+func startBot(t *testing.T, text string) *standingBot {
+	t.Helper()
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("OPENAI_BASE_URL", "")
+	s := &standingBot{t: t, file: writeSettings(t, text), log: &lines{}}
+	t.Chdir(filepath.Dir(s.file)) // for the data folder
+	a := &app{config: s.file, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	if err := a.load(); err != nil {
+		t.Fatal(err)
+	}
+	door, err := newImportDoor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.bot, err = a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*settings).rules, door)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s.follow(true)
+	return s
+}
+
+// edit puts another text in the file's place, as editors do.
+func (s *standingBot) edit(text string) {
+	s.t.Helper()
+	other := s.file + "~"
+	if err := os.WriteFile(other, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Rename(other, s.file); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// told waits until the log has said something n times.
+func (s *standingBot) told(what string, n int) {
+	s.t.Helper()
+	for end := time.Now().Add(20 * time.Second); strings.Count(s.log.String(), what) < n; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("the log does not say %q %d times:\n%s", what, n, s.log.String())
+		}
+	}
+}
+
+func (s *standingBot) policy(conversation string) compactor.Policy {
+	now := s.live.Load()
+	return now.agents[now.settings.agentID(conversation)].Policy()
+}
+
+const taken = "the settings are taken up"
+
+func TestEditsAreTakenUp(t *testing.T) {
+	s := startBot(t, "[defaults.compaction]\nkeep_last_n = 5\n")
+	before := s.live.Load()
+	policy := before.agents["cairn"].Policy // as an open conversation holds it
+
+	s.edit("[defaults.compaction]\nkeep_last_n = 6\nkeep_first = 0\n[discord]\ndeny = [\"7\"]\n")
+	s.told(taken, 1)
+	if p := policy(); p.KeepLastN != 6 || p.KeepFirst != 0 {
+		t.Errorf("an open conversation still has %d and %d", p.KeepLastN, p.KeepFirst)
+	}
+	if !strings.Contains(s.log.String(), "defaults.compaction.keep_last_n") || !strings.Contains(s.log.String(), "discord.deny") {
+		t.Errorf("the log does not name them:\n%s", s.log.String())
+	}
+	if o := s.live.Load().agents["cairn"].Origin; o("keep_first") != "[defaults.compaction]" || o("pin_budget") != "" {
+		t.Errorf("their origins: %q, %q", o("keep_first"), o("pin_budget"))
+	}
+
+	t.Run("a mistake is told once, whole, and changes nothing", func(t *testing.T) {
+		standing := s.live.Load()
+		bad := "[defaults.compaction]\nkeep_last_n = 7\nkeep_first = 99\nbackground_threshold = 80\n"
+		s.edit(bad)
+		s.told("the settings file has mistakes", 1)
+		text := s.log.String()
+		if !strings.Contains(text, "config.toml:3: [defaults.compaction]: keep_first = 99: must be from 0 to 20") || !strings.Contains(text, "write 0.80 for 80 %") {
+			t.Errorf("the log says\n%s", text)
+		}
+		s.edit(bad) // the same once more
+		time.Sleep(3 * settle)
+		if n := strings.Count(s.log.String(), "the settings file has mistakes"); n != 1 {
+			t.Errorf("it is told %d times", n)
+		}
+		if s.live.Load() != standing || policy().KeepLastN != 6 {
+			t.Error("something changed")
+		}
+		s.edit(bad + "max_turns = 0\n")
+		s.told("the settings file has mistakes", 2)
+	})
+	t.Run("a file that goes away changes nothing, and one that comes back counts", func(t *testing.T) {
+		if err := os.Remove(s.file); err != nil {
+			t.Fatal(err)
+		}
+		s.told("the settings file cannot be read", 1)
+		if policy().KeepLastN != 6 {
+			t.Error("something changed")
+		}
+		s.edit("[defaults.compaction]\nkeep_last_n = 8\n")
+		s.told(taken, 2)
+		if policy().KeepLastN != 8 {
+			t.Errorf("keep_last_n is %d", policy().KeepLastN)
+		}
+	})
+	t.Run("many writes are one edit", func(t *testing.T) {
+		for n := range 20 {
+			if err := os.WriteFile(s.file, fmt.Appendf(nil, "[defaults.compaction]\nkeep_last_n = %d\n", 10+n), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(settle / 30)
+		}
+		s.told(taken, 3)
+		time.Sleep(2 * settle)
+		if n := strings.Count(s.log.String(), taken); n != 3 || policy().KeepLastN != 29 {
+			t.Errorf("taken up %d times, keep_last_n is %d", n, policy().KeepLastN)
+		}
+	})
+	t.Run("what stands in the folder beside it is no edit", func(t *testing.T) {
+		for i := range 10 {
+			if err := os.WriteFile(filepath.Join(filepath.Dir(s.file), fmt.Sprint("other", i)), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(3 * settle)
+		if n := strings.Count(s.log.String(), taken); n != 3 {
+			t.Errorf("taken up %d times", n)
+		}
+	})
+	t.Run("what needs a restart is named, and the rest counts", func(t *testing.T) {
+		s.edit("workers = 2\ndata_dir = \"other\"\n[defaults.compaction]\nkeep_last_n = 11\n")
+		s.told("some settings count only after a restart", 1)
+		if !strings.Contains(s.log.String(), `settings="[data_dir workers]"`) || policy().KeepLastN != 11 {
+			t.Errorf("keep_last_n is %d, the log says\n%s", policy().KeepLastN, s.log.String())
+		}
+	})
+	t.Run("SIGHUP has it read again", func(t *testing.T) {
+		n := strings.Count(s.log.String(), taken)
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		s.told(taken, n+1)
+	})
+}
+
+func TestAFileThatComesLater(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("OPENAI_BASE_URL", "")
+	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	if err := a.load(); err != nil {
+		t.Fatal(err)
+	}
+	door, err := newImportDoor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &lines{}
+	b, err := a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*settings).rules, door)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	b.follow(false)
+	s := &standingBot{bot: b, t: t, file: "config.toml", log: log}
+	s.edit("[defaults.compaction]\nkeep_first = 0\n")
+	s.told(taken, 1)
+	if p := s.policy("terminal:x"); p.KeepFirst != 0 {
+		t.Errorf("keep_first is %d", p.KeepFirst)
+	}
+}
+
+// Each setting either counts while the bot runs or is named as one that does not.
+func TestEverySettingCountsOrNeedsARestart(t *testing.T) {
+	live := map[string]string{ // key: what holds it in the standing settings
+		"respond": "rules", "turns_per_minute": "rules", "restricted": "rules",
+		"llm.base_url": "agents", "llm.model": "agents", "llm.api_key": "agents",
+	}
+	for _, door := range []string{"discord", "slack"} {
+		for _, key := range []string{"allow", "deny", "bots", "owners", "managers"} {
+			live[door+"."+key] = "rules"
+		}
+	}
+	for _, key := range compactor.Keys() {
+		live["defaults.compaction."+key] = "agents"
+	}
+	for _, key := range keysOf("", reflect.TypeFor[settings]()) {
+		if _, counts := live[key]; counts == slices.Contains(needRestart, key) {
+			t.Errorf("%s: counts while the bot runs %v, needs a restart %v", key, counts, !counts)
+		}
+	}
+	text, err := os.ReadFile("../../config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range needRestart {
+		table, name, nested := strings.Cut(key, ".")
+		if !nested && !regexpLine(string(text), table, "(restart)") {
+			t.Errorf("config.toml does not say that %s needs a restart", key)
+		}
+		if nested && !strings.Contains(string(text), name) {
+			t.Errorf("config.toml does not know %s", key)
+		}
+	}
+}
+
+// regexpLine tells whether a line begins with key and holds what.
+func regexpLine(text, key, what string) bool {
+	for line := range strings.Lines(text) {
+		if name, _, _ := strings.Cut(line, "="); strings.TrimSpace(name) == key && strings.Contains(line, what) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestAgentsAreMadeAnew(t *testing.T) {
+	server := llmtest.NewServer(func(*llmtest.Exchange) {})
+	defer server.Close()
+	with := func(agents string) string {
+		return fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n%s", server.URL, agents)
+	}
+	agent := "[[agents]]\nid = %q\ncontext_window = %d\ninstructions = %q\n"
+	s := startBot(t, with(fmt.Sprintf(agent, "a", 8000, "old")+fmt.Sprintf(agent, "b", 9000, "")))
+	old := s.live.Load()
+	s.edit(with(fmt.Sprintf(agent, "b", 9000, "") + fmt.Sprintf(agent, "a", 12_000, "new") + "[agents.compaction]\nmodel = \"small\"\n" +
+		"[[bindings]]\ndoor = \"terminal\"\nchannel = \"garden\"\nagent = \"a\"\nrespond = \"all\"\n"))
+	s.told(taken, 1)
+	now := s.live.Load()
+	if id := now.settings.agentID("terminal:x"); id != "b" {
+		t.Errorf("%s answers first", id)
+	}
+	if id := now.settings.agentID("terminal:garden"); id != "a" || s.rules(&now.settings).Respond("terminal:garden") != channel.RespondAll {
+		t.Errorf("%s is bound", id)
+	}
+	if a := now.agents["a"]; a.Instructions != "new" || a.Model.Window(t.Context()).Tokens != 12_000 || a.Worker.Name() != "small" {
+		t.Errorf("the agent is %+v", a)
+	}
+	if now.agents["b"].Model != old.agents["b"].Model {
+		t.Error("what the model of the other agent has learnt is lost")
+	}
+	for _, key := range []string{`agents.context_window of agent \"a\"`, `agents.instructions of agent \"a\"`, `agents.compaction.model of agent \"a\"`, "bindings.respond number 1", "changed=\"[agents "} {
+		if !strings.Contains(s.log.String(), key) {
+			t.Errorf("the log does not name %s:\n%s", key, s.log.String())
+		}
+	}
+	s.edit(with(fmt.Sprintf(agent, "b", 9000, "")))
+	s.told(taken, 2)
+	if p := old.agents["a"].Policy(); len(p.Validate()) > 0 {
+		t.Error("an agent that is gone has no policy for those it still answers")
+	}
+}
+
+func TestTooSmallAWindowIsToldAtTheStart(t *testing.T) {
+	s := startBot(t, "[[agents]]\nid = \"a\"\ncontext_window = 2000\n[agents.compaction]\nbackground_threshold = 0.2\n")
+	s.told("background_threshold = 0.2 (400 tokens): reached before anything is said. Of a window of 2000 tokens", 1)
+	roomy := startBot(t, "")
+	time.Sleep(50 * time.Millisecond)
+	if strings.Count(roomy.log.String(), "too small") > 0 {
+		t.Errorf("the defaults are too tight:\n%s", roomy.log.String())
+	}
+}
+
+func TestFollowingLeavesNothingBehind(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 3 {
+		t.Run("", func(t *testing.T) {
+			s := startBot(t, "")
+			s.edit("[defaults.compaction]\nkeep_first = 0\n")
+			s.told(taken, 1)
+		})
+	}
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+1; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines, there were %d", runtime.NumGoroutine(), before)
+		}
+	}
+}
+
+// The whole program: somebody edits the file between two lines of a chat.
+func TestAnEditBetweenTwoTurns(t *testing.T) {
+	p := newFolder(t)
+	p.write("config.toml", "[[agents]]\nid = \"a\"\ncontext_window = 8000\n")
+	l := p.start("chat", "--json", "--log-level", "info")
+	l.say(`{"text":"/settings compaction.keep_first 3"}`)
+	l.until("keep_first = 3 (set here by Ada)")
+	p.write("config.toml", "[[agents]]\nid = \"a\"\ncontext_window = 9000\n[agents.compaction]\nbackground_threshold = 0.7\n")
+	for i := 0; ; i++ {
+		l.say(`{"text":"/context"}`)
+		shown := l.until(`"reply"`)
+		if strings.Contains(shown[len(shown)-1], "background at 70 % (6300 tokens)") {
+			break
+		}
+		if i > 200 {
+			t.Fatalf("it is never taken up: %q", shown)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	l.say(`{"text":"/settings background_threshold"}`)
+	l.until(`[agents.compaction] of agent \"a\"`)
+	l.say(`{"text":"/settings keep_first"}`)
+	l.until("keep_first = 3 (set here by Ada)")
+	_ = l.in.Close()
+	if _, code := l.rest(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if out := p.must("", "context", "--json"); !strings.Contains(out, `"background at 70 % (6300 tokens)"`) {
+		t.Errorf("beside the bot: %s", out)
+	}
+}
