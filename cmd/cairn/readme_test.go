@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/compactor"
 )
 
 // TestReadme holds what README.md shows against what the program has.
@@ -81,4 +83,67 @@ func TestReadme(t *testing.T) {
 // indented is text as it stands under an item of a list.
 func indented(text string) string {
 	return "   " + strings.ReplaceAll(text, "\n", "\n   ")
+}
+
+// TestReadmeShowsThePolicy holds README.md's table to the fields of the policy, their
+// defaults, and the words with which Validate refuses what cannot be.
+func TestReadmeShowsThePolicy(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	usual := compactor.DefaultPolicy()
+	for _, key := range compactor.Keys() {
+		shown := strings.TrimSuffix(usual.Value(key), "0s") // of 5m0s
+		must := "a text"
+		switch key {
+		case "enabled", "extract_memories":
+			must = "true or false"
+		case "prepare_threshold":
+			shown = "0.6, or 0.75 × background_threshold if that is less"
+		case "model", "focus", "prompt_file":
+			shown = "(empty)"
+		}
+		for _, impossible := range []string{"-3", "-1s", "nonsense"} {
+			p, unread := compactor.Patch{key: impossible}.Over(usual)
+			if faults := p.Validate(); len(unread) == 0 && len(faults) > 0 {
+				must = strings.ReplaceAll(faults[0].Want, " (0.8)", "")
+				break
+			}
+		}
+		want = append(want, fmt.Sprintf("| `%s` | %s | %s |", key, shown, must))
+	}
+	var got []string
+	for line := range strings.Lines(string(readme)) {
+		if slices.ContainsFunc(compactor.Keys(), func(key string) bool { return strings.HasPrefix(line, "| `"+key+"` |") }) {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("it shows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestConfigCheckShowsThePolicy changes each field and looks for it in what
+// `cairn config check` shows.
+func TestConfigCheckShowsThePolicy(t *testing.T) {
+	for i, key := range compactor.Keys() {
+		s := defaultSettings()
+		field := reflect.ValueOf(&s.Defaults.Compaction).Elem().Field(i)
+		switch field.Kind() {
+		case reflect.Bool:
+			field.SetBool(!field.Bool())
+		case reflect.String:
+			field.SetString("other")
+		case reflect.Float64:
+			field.SetFloat(0.123)
+		default:
+			field.SetInt(field.Int() + 1)
+		}
+		changed := s.changed()
+		if len(changed) != 1 || changed[0].Key != key || changed[0].Table != "[defaults.compaction]" {
+			t.Errorf("%s changed, it shows %v", key, changed)
+		}
+	}
 }
