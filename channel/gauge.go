@@ -29,7 +29,6 @@ type Context struct {
 	Stack    []Stone `json:"stack"`    // oldest first
 	Running  string  `json:"running,omitempty"`
 	Last     string  `json:"last,omitempty"`
-	Event    *Event  `json:"last_event,omitempty"` // the same, as callbacks and --json were told it
 	Paused   string  `json:"paused,omitempty"`
 }
 
@@ -99,9 +98,7 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 	if g.Running != nil {
 		c.Running = fmt.Sprintf("summing up %d messages, #%d to #%d (%s)", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger)
 	}
-	if c.Last = lastWords(g.Last); g.Last.State != "" {
-		c.Event = &g.Last
-	}
+	c.Last = lastWords(g.Last)
 	return c
 }
 

@@ -381,24 +381,30 @@ func (d *reactingDoor) marked() []string {
 
 func TestWhatPeopleSeeOfALanding(t *testing.T) {
 	for _, test := range []struct {
-		notify, window string
-		tokens         int
-		marks          int
-		notice         string
+		notify string
+		tokens int
+		marks  int
+		notice string
+		fails  bool // the worker does
 	}{
 		{notify: "off"},
 		{notify: "off", tokens: 2500}, // an emergency, as silent
 		{notify: "message", notice: "(I summed up 16 older messages. Nothing is lost.)"},
 		{notify: "message", tokens: 2500, notice: "older messages aside to make room"},
 		{notify: "reaction", marks: 1},
+		{notify: "message", fails: true},
+		{notify: "reaction", fails: true},
 	} {
-		t.Run(fmt.Sprintf("%s, window %d", test.notify, test.tokens), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s, window %d", test.notify, test.tokens)+map[bool]string{true: ", it fails"}[test.fails], func(t *testing.T) {
 			r := newRig(t, echo)
 			door := &reactingDoor{silentDoor{inner: r.door}}
 			r.opts.Doors = []channel.Door{door}
 			r.filed(func(p *compactor.Policy) { p.Notify, p.Enabled = test.notify, test.tokens == 0 })
 			r.model.Tokens = test.tokens
 			r.agent.Worker = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+				if test.fails {
+					return llm.Response{}, errors.New("broken")
+				}
 				return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked."})), nil
 			}}
 			var mu sync.Mutex
@@ -409,7 +415,7 @@ func TestWhatPeopleSeeOfALanding(t *testing.T) {
 				if conversation != place {
 					t.Errorf("an event of %s", conversation)
 				}
-				if e.State == compactor.EventLanded {
+				if e.State == compactor.EventLanded || e.State == compactor.EventFailed {
 					landed++
 				}
 			}

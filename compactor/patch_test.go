@@ -164,16 +164,20 @@ func TestWhatDoesNotFitIsLeftOut(t *testing.T) {
 	}{
 		{"two that only go together", compactor.Patch{"background_threshold": "0.9", "aggressive_threshold": "0.93"}, nil, compactor.Patch{"background_threshold": "0.9", "aggressive_threshold": "0.93"}},
 		{
-			"the one at odds, and no other", compactor.Patch{"background_threshold": "0.7", "keep_last_n": "9", "enabled": "false"},
+			"the one at odds, and no other",
+			compactor.Patch{"background_threshold": "0.7", "keep_last_n": "9", "enabled": "false"},
 			[]string{"background_threshold = 0.7: must be below aggressive_threshold (0.6), which must be below emergency_threshold (0.95)"},
 			compactor.Patch{"keep_last_n": "9", "enabled": "false"},
 		},
 		{
-			"one that makes another's fault", compactor.Patch{"emergency_threshold": "0.55"},
-			[]string{"emergency_threshold = 0.55: must be such that background_threshold is below aggressive_threshold (0.6), which must be below emergency_threshold (0.55)"}, nil,
+			"one that makes another's fault",
+			compactor.Patch{"emergency_threshold": "0.55"},
+			[]string{"emergency_threshold = 0.55: must be such that background_threshold is below aggressive_threshold (0.6), which must be below emergency_threshold (0.55)"},
+			nil,
 		},
 		{
-			"each of several", compactor.Patch{"keep_first": "99", "pin_budget": "-4", "gone": "1", "keep_last_n": "0"},
+			"each of several",
+			compactor.Patch{"keep_first": "99", "pin_budget": "-4", "gone": "1", "keep_last_n": "0"},
 			[]string{"gone: there is no such setting", "keep_first = 99: must be from 0 to 20", "pin_budget = -4: must be from 0 to 20000"},
 			compactor.Patch{"keep_last_n": "0"},
 		},

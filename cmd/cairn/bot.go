@@ -29,7 +29,8 @@ type bot struct {
 
 	notebook *llm.Notebook          // what was learnt about models
 	models   map[modelKey]llm.Model // made so far; what a model has learnt outlasts an edit
-	seen     []byte                 // the settings file as it was last read; nil: it cannot be
+	seen     []byte                 // the settings file as it was last read
+	unread   bool                   // it could not be read the last time
 	ctx      context.Context        // of the tasks
 	cancel   context.CancelFunc
 	tasks    sync.WaitGroup

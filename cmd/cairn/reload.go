@@ -84,13 +84,15 @@ func (b *bot) reload(asked bool) {
 	switch gone := errors.Is(err, fs.ErrNotExist); {
 	case gone && now.settings.file == "":
 		return // there never was one
-	case err != nil && !asked && b.seen == nil:
-		return // told already
 	case err != nil:
-		b.seen = nil
-		b.log.Error("the settings file cannot be read; the settings stay as they were", "error", err)
+		if !b.unread || asked {
+			b.log.Error("the settings file cannot be read; the settings stay as they were", "error", err)
+		}
+		b.unread = true
 		return
-	case bytes.Equal(text, b.seen) && b.seen != nil && !asked:
+	}
+	b.unread = false
+	if bytes.Equal(text, b.seen) && !asked {
 		return
 	}
 	b.seen = text
