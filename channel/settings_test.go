@@ -445,7 +445,12 @@ func TestWhatPeopleSeeOfALanding(t *testing.T) {
 				t.Error("nothing landed: the test shows nothing")
 			}
 			mu.Unlock()
+			r.say("and on it goes", false)
+			r.idle()
 			said := r.door.texts()
+			if len(said) > 0 && !r.door.sent[0].Failure {
+				t.Error("the notice goes out as the assistant's words")
+			}
 			if test.notice == "" && len(said) > 0 || test.notice != "" && (len(said) != 1 || !strings.Contains(said[0], test.notice)) {
 				t.Errorf("it said %q", said)
 			}
