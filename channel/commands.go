@@ -152,7 +152,7 @@ func parseCommand(line string) (c Command, args string, ok bool) {
 func runHelp(context.Context, *conversation, Person, string) (Answer, error) {
 	var lines []string
 	for _, c := range Commands {
-		lines = append(lines, fmt.Sprintf("/%-18s %s", c.usage(), c.Help))
+		lines = append(lines, fmt.Sprintf("/%-28s %s", c.usage(), c.Help))
 	}
 	return Answer{Text: strings.Join(lines, "\n")}, nil
 }
