@@ -155,80 +155,6 @@ func (c *conversation) work(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// load opens the conversation with whom it has to answer now. It does so anew when
-// the settings have changed; what was opened before is closed then.
-func (c *conversation) load(ctx context.Context) error {
-	agent := c.hub.o.Agent(c.name)
-	if agent.Worker != nil {
-		agent.Worker = switched{agent.Worker, c}
-	}
-	p := &policy{file: agent.Policy, log: c.log}
-	if err := p.read(ctx, c.records); err != nil {
-		return err
-	}
-	w := new(window)
-	tools := c.records.Tools(memory.ToolOptions{
-		Turn: func() int64 {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return c.turn
-		},
-		Budget:   func() int { return w.last() / searchShare },
-		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
-	})
-	o := compactor.Options{
-		Slots: c.hub.slots, Log: c.log, Policy: p.get,
-		After: func(e compactor.Event) { c.happened(e, p.get().Notify) },
-		Saved: func(saved []compactor.MemoryDraft) {
-			for _, m := range saved {
-				c.remembered(m.ID, m.Kind, m.Content)
-			}
-		},
-	}
-	if before := c.hub.o.Before; before != nil {
-		o.Before = func(e compactor.Event) error { return before(c.name, e) }
-	}
-	engine, err := agent.open(ctx, w, c.records, tools, o)
-	if err != nil {
-		return err
-	}
-	old := c.engine
-	c.mu.Lock()
-	c.agent, c.engine, c.policy, c.window = agent, engine, p, w
-	c.mu.Unlock()
-	c.tools, c.unfit = tools, nil
-	if old != nil {
-		old.Close()
-		return nil
-	}
-	close(c.opened)
-	return nil
-}
-
-// renew has somebody else answer, if the settings say so by now. It is called between
-// turns, when what is on disk is all there is. A summary that is being written is
-// waited for: it ends with the settings it began with.
-func (c *conversation) renew(ctx context.Context) error {
-	c.mu.Lock()
-	due := c.outdated
-	c.outdated = false
-	c.mu.Unlock()
-	if !due {
-		return nil
-	}
-	var err error
-	if !c.engine.Busy() {
-		if err = c.load(ctx); err == nil {
-			c.engine.Check(ctx)
-			return nil
-		}
-	}
-	c.mu.Lock()
-	c.outdated = true
-	c.mu.Unlock()
-	return err
-}
-
 // step takes up what waits, and answers it if anybody asked.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err := c.renew(ctx); err != nil {
@@ -386,19 +312,4 @@ func (c *conversation) drain(ctx context.Context) error {
 		return err
 	}
 	return engine.Drain(ctx)
-}
-
-// current returns who answers, and the engine for calls that are safe from any goroutine.
-func (c *conversation) current(ctx context.Context) (Agent, *compactor.Compactor, error) {
-	err := c.wait(ctx, func() (bool, error) {
-		select {
-		case <-c.opened:
-			return true, nil
-		default:
-			return false, c.err
-		}
-	})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.agent, c.engine, err
 }
