@@ -186,6 +186,14 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 			if shown := r.run("/context"); !strings.Contains(shown, "aggressive at 85 %") && !strings.Contains(shown, "background at 30 %") {
 				t.Errorf("/context says\n%s", shown)
 			}
+			conv, err := r.store.Conversation(t.Context(), place)
+			if err != nil {
+				t.Fatal(err)
+			}
+			beside, err := channel.Gauge(t.Context(), conv, r.agent)
+			if err != nil || beside.Next != "aggressive at 85 % (5100 tokens)" && beside.Next != "background at 30 % (1800 tokens)" {
+				t.Errorf("beside the bot: %s, %v", beside.Next, err)
+			}
 			said := len(r.door.texts())
 			r.say("are you there?", true)
 			r.idle()
