@@ -1,0 +1,162 @@
+// Secrets: keys and passwords that people paste into a chat. A summary and a memory
+// outlive what they were made of, so neither may hold one. The transcript does: it is
+// what people said.
+
+package compactor
+
+import (
+	"encoding/base64"
+	"regexp"
+	"strings"
+)
+
+// Mask returns text with each secret it can tell by its form replaced by what it is,
+// as "[masked: GitHub token]": keys of OpenAI, Anthropic, Slack, Discord, GitHub, AWS
+// and a few more, signed web tokens, private keys, and the password in a URL. It takes
+// time in proportion to the text, changes nothing else, and what it returns it would
+// return unchanged.
+func Mask(text string) string {
+	for _, s := range secrets {
+		if strings.Contains(text, s.mark) {
+			text = s.mask(text)
+		}
+	}
+	return maskPrivateKeys(text)
+}
+
+// secret is one kind, told by its form.
+type secret struct {
+	name string
+	mark string         // stands in every secret of the kind: most texts have none
+	form *regexp.Regexp // its last group is the secret, without groups all of it is
+	real func(match string) bool
+}
+
+// secrets are the kinds. Of two that may match the same text the closer one is first.
+var secrets = []secret{
+	{"Anthropic key", "sk-ant-", regexp.MustCompile(`sk-ant-[A-Za-z0-9_-]{16,}`), nil},
+	{"OpenAI key", "sk-", regexp.MustCompile(`sk-[A-Za-z0-9_-]{20,}`), hasLongRun},
+	{"Slack token", "xox", regexp.MustCompile(`xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}`), nil},
+	{"Slack token", "xapp-", regexp.MustCompile(`xapp-[0-9]+-[A-Za-z0-9-]{10,}`), nil},
+	{"Slack webhook", "hooks.slack.com/", regexp.MustCompile(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})`), nil},
+	{"Discord webhook", "/webhooks/", regexp.MustCompile(`/webhooks/[0-9]{15,}/([A-Za-z0-9_-]{30,})`), nil},
+	{"Discord token", ".", regexp.MustCompile(`[MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{25,}`), beginsWithSnowflake},
+	{"Discord token", "mfa.", regexp.MustCompile(`mfa\.[A-Za-z0-9_-]{60,}`), nil},
+	{"GitHub token", "gh", regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{30,}`), nil},
+	{"GitHub token", "github_pat_", regexp.MustCompile(`github_pat_[A-Za-z0-9_]{30,}`), nil},
+	{"GitLab token", "glpat-", regexp.MustCompile(`glpat-[A-Za-z0-9_-]{20,}`), nil},
+	{"AWS key", "A", regexp.MustCompile(`A(?:KIA|SIA)[A-Z0-9]{16}\b`), nil},
+	{"AWS key", "ey", regexp.MustCompile(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
+	{"Google key", "AIza", regexp.MustCompile(`AIza[A-Za-z0-9_-]{35,}`), nil},
+	{"Hugging Face token", "hf_", regexp.MustCompile(`hf_[A-Za-z0-9]{30,}`), nil},
+	{"Stripe key", "k_", regexp.MustCompile(`[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`), nil},
+	{"web token", "eyJ", regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`), nil},
+	{"password", "://", regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@?<>"'` + "`" + `]*:([^\s/?<>"'` + "`" + `]+)@`), nil},
+}
+
+// mask replaces the secrets of one kind. One that goes on from a letter or digit is a
+// part of something else.
+func (s secret) mask(text string) string {
+	found := s.form.FindAllStringSubmatchIndex(text, -1)
+	if found == nil {
+		return text
+	}
+	var b strings.Builder
+	done := 0
+	for _, at := range found {
+		from, to := at[len(at)-2], at[len(at)-1]
+		if begins := at[0]; begins > 0 && alphanumeric(text[begins]) && alphanumeric(text[begins-1]) || s.real != nil && !s.real(text[from:to]) {
+			continue
+		}
+		b.WriteString(text[done:from])
+		b.WriteString(masked(s.name))
+		done = to
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+func masked(name string) string { return "[masked: " + name + "]" }
+
+func alphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// hasLongRun tells a key from words joined by hyphens: it has a run of 16 letters and
+// digits, both.
+func hasLongRun(match string) bool {
+	for _, run := range strings.FieldsFunc(match, func(r rune) bool { return r == '-' || r == '_' }) {
+		if len(run) >= 16 && strings.ContainsAny(run, "0123456789") && strings.Trim(run, "0123456789") != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsWithSnowflake tells a bot's token from other words with two dots: its first
+// part is the bot's id, in base64.
+func beginsWithSnowflake(match string) bool {
+	id, _, _ := strings.Cut(match, ".")
+	text, err := base64.RawURLEncoding.DecodeString(id)
+	return err == nil && len(text) > 0 && strings.Trim(string(text), "0123456789") == ""
+}
+
+const (
+	keyOpens  = "-----BEGIN "
+	keyCloses = "-----END "
+	keyLine   = "-----"
+)
+
+// maskPrivateKeys replaces private keys in PEM form. One that breaks off ends where
+// lines of base64 end.
+func maskPrivateKeys(text string) string {
+	if !strings.Contains(text, keyOpens) {
+		return text
+	}
+	lastEnd := strings.LastIndex(text, keyCloses)
+	var b strings.Builder
+	done := 0
+	for {
+		begin := strings.Index(text[done:], keyOpens)
+		if begin < 0 {
+			break
+		}
+		begin += done
+		label := begin + len(keyOpens)
+		body := strings.Index(text[label:min(label+60, len(text))], keyLine)
+		if body < 0 || !strings.Contains(text[label:label+body], "PRIVATE KEY") {
+			b.WriteString(text[done:label])
+			done = label
+			continue
+		}
+		body += label + len(keyLine)
+		end := endOfBase64(text, body)
+		if lastEnd >= body {
+			end = body + strings.Index(text[body:], keyCloses) + len(keyCloses)
+			if line := strings.Index(text[end:min(end+60, len(text))], keyLine); line >= 0 {
+				end += line + len(keyLine)
+			}
+		}
+		b.WriteString(text[done:begin])
+		b.WriteString(masked("private key"))
+		done = end
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// endOfBase64 is where the run of base64 ends that begins at from, line ends, also
+// written as \n, included.
+func endOfBase64(text string, from int) int {
+	end := from
+	for i := from; i < len(text); i++ {
+		switch c := text[i]; {
+		case alphanumeric(c), c == '+', c == '/', c == '=':
+			end = i + 1
+		case c == '\n', c == '\r', c == '\\', c == '"':
+		default:
+			return end
+		}
+	}
+	return end
+}

@@ -1,0 +1,175 @@
+package compactor
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// The secrets of these tests are none: they are put together here, so that nobody's
+// scanner takes them for real ones.
+var (
+	alnum     = strings.Repeat("aB3dE5gH", 20)
+	botToken  = base64.RawURLEncoding.EncodeToString([]byte("1184388764712384512")) + ".Ga" + "Bc1D." + alnum[:38]
+	webToken  = base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"1234567890"}`)) + "." + alnum[:43]
+	pemBody   = alnum[:64] + "\n" + alnum[:64] + "\n" + alnum[:20] + "=="
+	pemOpens  = keyOpens + "RSA PRIVATE KEY-----\n"
+	pemCloses = "\n" + keyCloses + "RSA PRIVATE KEY-----"
+)
+
+func TestMask(t *testing.T) {
+	for name, c := range map[string]struct{ secret, want string }{
+		"OpenAI, old":           {"sk-" + alnum[:48], "OpenAI key"},
+		"OpenAI, of a project":  {"sk-proj-" + alnum[:60] + "_T3-" + alnum[:40], "OpenAI key"},
+		"OpenAI, of a service":  {"sk-svcacct-" + alnum[:60], "OpenAI key"},
+		"OpenRouter":            {"sk-or-v1-" + strings.Repeat("0a1b2c3d", 8), "OpenAI key"},
+		"Anthropic":             {"sk-ant-api03-" + alnum[:40] + "-_" + alnum[:40] + "AA", "Anthropic key"},
+		"Slack, bot":            {"xoxb-" + "123456789012-1234567890123-" + alnum[:24], "Slack token"},
+		"Slack, user":           {"xoxp-" + "1-2-3-" + strings.Repeat("0a1b", 8), "Slack token"},
+		"Slack, rotating":       {"xoxe.xoxp-" + "1-" + alnum[:60], "Slack token"},
+		"Slack, app":            {"xapp-" + "1-A012345678-1234567890-" + alnum[:64], "Slack token"},
+		"Discord, bot":          {botToken, "Discord token"},
+		"Discord, person":       {"mfa." + alnum[:84], "Discord token"},
+		"GitHub, classic":       {"ghp_" + alnum[:36], "GitHub token"},
+		"GitHub, app":           {"ghs_" + alnum[:36], "GitHub token"},
+		"GitHub, fine":          {"github_pat_" + alnum[:22] + "_" + alnum[:59], "GitHub token"},
+		"GitLab":                {"glpat-" + alnum[:20], "GitLab token"},
+		"AWS, id":               {"AKIA" + "IOSFODNN7EXAMPLE", "AWS key"},
+		"AWS, for a session":    {"ASIA" + "IOSFODNN7EXAMPLE", "AWS key"},
+		"Google":                {"AIza" + alnum[:35], "Google key"},
+		"Hugging Face":          {"hf_" + alnum[:34], "Hugging Face token"},
+		"Stripe":                {"sk_live_" + alnum[:24], "Stripe key"},
+		"JWT":                   {webToken, "web token"},
+		"JWT without signature": {webToken[:strings.LastIndexByte(webToken, '.')+1], "web token"},
+		"PEM":                   {pemOpens + pemBody + pemCloses, "private key"},
+		"PEM in one line":       {strings.ReplaceAll(pemOpens+pemBody+pemCloses, "\n", `\n`), "private key"},
+		"PEM with headers":      {pemOpens + "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" + pemBody + pemCloses, "private key"},
+		"PEM that breaks off":   {pemOpens + pemBody, "private key"},
+		"PGP":                   {keyOpens + "PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n" + pemBody + "\n" + keyCloses + "PGP PRIVATE KEY BLOCK-----", "private key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, frame := range [][2]string{{"", ""}, {"my key is ", " ok?"}, {"KEY=", "\n- next"}, {"钥匙", "。"}, {"(`", "`)"}, {`{"key":"`, `"}`}} {
+				got := Mask(frame[0] + c.secret + frame[1])
+				if want := frame[0] + masked(c.want) + frame[1]; got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestMaskInPart(t *testing.T) {
+	for name, c := range map[string][2]string{
+		"a password in a URL":         {"see postgres://ada:s3cr3t!@db.example.org:5432/x", "see postgres://ada:[masked: password]@db.example.org:5432/x"},
+		"a password with an @":        {"amqp://u:p@ss@mq/v", "amqp://u:[masked: password]@mq/v"},
+		"a password without a user":   {"redis://:hunter2@cache:6379/0", "redis://:[masked: password]@cache:6379/0"},
+		"two URLs":                    {"a://b:c@d e://f:g@h", "a://b:[masked: password]@d e://f:[masked: password]@h"},
+		"a token as a password":       {"https://x:" + "ghp_" + alnum[:36] + "@github.com/a/b.git", "https://x:[masked: GitHub token]@github.com/a/b.git"},
+		"a token as a user":           {"https://" + "ghp_" + alnum[:36] + "@github.com/a/b.git", "https://[masked: GitHub token]@github.com/a/b.git"},
+		"a webhook of Slack":          {"https://hooks.slack.com/services/" + "T0001/B0001/" + alnum[:24], "https://hooks.slack.com/services/[masked: Slack webhook]"},
+		"a webhook of Discord":        {"https://discord.com/api/webhooks/81384788765712384/" + alnum[:68], "https://discord.com/api/webhooks/81384788765712384/[masked: Discord webhook]"},
+		"AWS's secret key":            {"aws_secret_access_key = " + alnum[:40] + "\nregion = x", "aws_secret_access_key = [masked: AWS key]\nregion = x"},
+		"AWS's secret key in JSON":    {`"SecretAccessKey": "` + alnum[:40] + `"`, `"SecretAccessKey": "[masked: AWS key]"`},
+		"two keys, one broken off":    {pemOpens + pemBody + pemCloses + " and " + pemOpens + pemBody + " that is all", "[masked: private key] and [masked: private key] that is all"},
+		"a certificate before a key":  {keyOpens + "CERTIFICATE-----\nMIIB\n" + keyCloses + "CERTIFICATE-----\n" + pemOpens + pemBody + pemCloses, keyOpens + "CERTIFICATE-----\nMIIB\n" + keyCloses + "CERTIFICATE-----\n[masked: private key]"},
+		"many of different kinds":     {"sk-" + alnum[:48] + "," + "xoxb-" + alnum[:20] + ";" + webToken, "[masked: OpenAI key],[masked: Slack token];[masked: web token]"},
+		"words about a key around it": {"rotate " + "AKIA" + "IOSFODNN7EXAMPLE before 2026-03-01", "rotate [masked: AWS key] before 2026-03-01"},
+	} {
+		if got := Mask(c[0]); got != c[1] {
+			t.Errorf("%s: got %q, want %q", name, got, c[1])
+		}
+	}
+}
+
+func TestMaskLeavesAlone(t *testing.T) {
+	for _, text := range []string{
+		"", " ", "hello",
+		"commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904", "8ad8251", // git
+		"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		"123e4567-e89b-12d3-a456-426614174000",                              // UUID
+		"81384788765712384", "<@81384788765712384>", "#1234567890123456789", // snowflakes
+		"€ 1,299.00", "$49.99", "CHF 12'500.-", "1_000_000", // prices
+		"https://example.org:8080/a@b", "https://example.org/x?mail=ada@example.org", "http://localhost:11434/v1",
+		"https://ada@example.org/x", "ssh://git@github.com:22/a/b.git", "git@github.com:a/b.git", "mailto:ada@example.org",
+		"https://example.org:8080?next=a@b", "at 10:30 see https://a.b: c@d",
+		"task-management-of-2024-and-more-things", "sk-some-very-long-class-name-of-2024", "desk-aB3dE5gHaB3dE5gHaB3dE5gH",
+		"the XOX game", "xoxo-love", "AKIA is a prefix", "BAKIA" + "IOSFODNN7EXAMPLE", "ghp_ is a prefix",
+		"github.com/cairn/cairn/blob/main/README.md", "Module.nested.sub_package_of_a_long_name_that_goes_on", "www.some-very-long-host-name-indeed.museum.with_a_long_ending_after_it",
+		"MyVeryLongClassNameInJava.method.anotherVeryLongMethodNameHere", "Nebukadnezar_the_second_of.Babel0.aVeryLongNameThatGoesOnAndOn",
+		"eyJ is how JSON begins in base64", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "-----BEGIN a story", "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
+		"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ", "CVE-2026-12345", "PROJ-1234", "v1.26.0-rc.1",
+		"my password is in the safe", "secret_access_key is a setting",
+	} {
+		if got := Mask(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+func TestMaskTakesTimeInProportion(t *testing.T) {
+	for name, piece := range map[string]string{
+		"keys that begin":     pemOpens,
+		"keys and ends":       keyCloses + pemOpens,
+		"URLs that begin":     "a://b:c",
+		"one long URL":        "a://b:" + strings.Repeat("c", 100),
+		"schemes":             strings.Repeat("a", 50) + ":",
+		"web tokens begin":    "eyJaaaaaaaaaa.",
+		"openings":            "sk-xoxb-ghp_eyJAKIA",
+		"long runs":           "M" + alnum[:25] + ".",
+		"blanks after a name": "aws_secret_access_key   ",
+	} {
+		cost := func(n int) time.Duration {
+			text := strings.Repeat(piece, n/len(piece))
+			best := time.Hour
+			for range 3 {
+				begun := time.Now()
+				Mask(text)
+				best = min(best, time.Since(begun))
+			}
+			return best
+		}
+		small, large := cost(20_000), cost(320_000)
+		if large > 64*small+50*time.Millisecond { // 16 would be in proportion, 256 its square
+			t.Errorf("%s: 20 kB take %v, 320 kB %v", name, small, large)
+		}
+	}
+}
+
+func TestMaskIsSteady(t *testing.T) {
+	pieces := []string{
+		"sk-", "sk-ant-", "xoxb-", "xapp-1-", "ghp_", "github_pat_", "AKIA", "eyJ", ".", "-", "_", "://", "a://b:", "@", ":", " ", "\n", "\\n", `"`, "/",
+		alnum[:8], alnum[:40], alnum[:100], botToken, webToken, keyOpens, "RSA PRIVATE KEY-----", keyCloses, keyLine, pemBody, "[masked: password]", "é", "\xff", "鍵",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "pieces"), "")
+		holdMask(t, text)
+	})
+}
+
+func FuzzMask(f *testing.F) {
+	for _, text := range []string{"", "sk-" + alnum[:48], botToken, webToken, pemOpens + pemBody + pemCloses, pemOpens, "a://b:c@d", "\xff://:\xff@"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) { holdMask(t, text) })
+}
+
+// holdMask holds Mask to what it promises of any text.
+func holdMask(t interface{ Fatalf(string, ...any) }, text string) {
+	once := Mask(text)
+	if twice := Mask(once); twice != once {
+		t.Fatalf("%q becomes %q, and that becomes %q", text, once, twice)
+	}
+	if utf8.ValidString(text) && !utf8.ValidString(once) {
+		t.Fatalf("%q becomes %q, which is no valid text", text, once)
+	}
+	if !strings.Contains(once, "[masked: ") && once != text {
+		t.Fatalf("%q becomes %q", text, once)
+	}
+	if strings.Contains(once, " "+webToken) || strings.Contains(once, " "+botToken) || strings.Contains(once, pemOpens+pemBody) {
+		t.Fatalf("%q keeps a secret: %q", text, once)
+	}
+}
