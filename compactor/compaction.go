@@ -112,6 +112,7 @@ type MemoryDraft struct {
 type Summary struct {
 	Text     string
 	Tokens   int           // see TokensOfCompaction
+	Model    string        // that wrote it, if not the one the row was begun with; else empty
 	Sources  []int64       // of the built-in summarizer, see Compaction
 	Memories []MemoryDraft // of the built-in summarizer; a worker saves through its job's tool
 }

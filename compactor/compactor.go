@@ -30,9 +30,10 @@ type Options struct {
 	Tools     []llm.Tool // counted, in every request
 	MaxOutput int        // tokens a reply may take; at most an eighth of the window is reserved for it
 
-	Worker llm.Model     // nil: there is no model, the built-in summarizer does all the work
-	Prompt func() string // the agent's own prompt for the worker; nil or "": the one in prompts/
-	Slots  chan struct{} // as many places as workers may run at once in the process; nil: no bound
+	Worker   llm.Model     // nil: there is no model, the built-in summarizer does all the work
+	Fallback llm.Model     // does what Worker's server does not let it do; nil: nobody does
+	Prompt   func() string // the agent's own prompt for the worker, asked once a job; nil or "": the one in prompts/
+	Slots    chan struct{} // as many places as workers may run at once in the process; nil: no bound
 
 	// Before is asked about each piece of work that is about to begin, with what it is
 	// going to be (its ID is 0). An error is a veto: nothing is begun, the error's words
@@ -53,13 +54,13 @@ type Options struct {
 // Edited, Deleted, Check, Request, Reported and Overflow belong to the one goroutine that owns
 // the conversation; the other methods are safe for concurrent use.
 type Compactor struct {
-	o         Options
-	h         *History
-	own       llm.Learnt // of a model that remembers nothing itself
-	ownWorker llm.Learnt
-	ctx       context.Context
-	cancel    context.CancelFunc
-	workers   sync.WaitGroup
+	o                      Options
+	h                      *History
+	own                    llm.Learnt // of a model that remembers nothing itself
+	ownWorker, ownFallback llm.Learnt
+	ctx                    context.Context
+	cancel                 context.CancelFunc
+	workers                sync.WaitGroup
 
 	outdated  bool      // the owner's: people changed what the head was made of
 	askedAt   time.Time // the owner's: when the model was asked last; the provider's cache is as old
@@ -79,7 +80,8 @@ type Compactor struct {
 	vetoes   map[Trigger]veto
 	draining bool // built-in summaries are not healed any more
 	last     Event
-	noTools  bool // the worker's server refuses tools, or to be told which to call
+	noTools  map[string]bool // models that take no tools, or no order to call one, by name
+	standsIn bool            // the fallback does the worker's work, and the log knows
 	warned   bool
 }
 
@@ -104,7 +106,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	c := &Compactor{o: o, staged: state.Staged, sore: make(map[int64]pace), vetoes: make(map[Trigger]veto)}
+	c := &Compactor{o: o, staged: state.Staged, sore: make(map[int64]pace), vetoes: make(map[Trigger]veto), noTools: make(map[string]bool)}
 	c.systemCost, c.toolsCost = perMessage+Estimate(o.System), costOfTools(o.Tools)
 	c.h = newHistory(state, o.Policy().shape(c.Budget()))
 	c.askedAt = o.Now()

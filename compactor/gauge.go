@@ -66,7 +66,13 @@ func (c *Compactor) learnt() *llm.Learnt {
 	return c.o.Learnt()
 }
 
-func (c *Compactor) workerLearnt() *llm.Learnt { return llm.LearntOf(c.o.Worker, &c.ownWorker) }
+// learntOf is what is known of the worker's model, or of the fallback.
+func (c *Compactor) learntOf(model llm.Model) *llm.Learnt {
+	if model == c.o.Fallback {
+		return llm.LearntOf(model, &c.ownFallback)
+	}
+	return llm.LearntOf(model, &c.ownWorker)
+}
 
 // Budget is about the window in estimated tokens, and hardly ever another one. The
 // shares of the window that single parts may take are shares of this.

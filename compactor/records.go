@@ -59,6 +59,9 @@ type Job interface {
 	// Tools returns memory_save, bound to the job: it checks at once and keeps at
 	// most draftLimit drafts, which Store writes.
 	Tools(draftLimit int) []llm.Tool
+	// Mark returns a function that takes back the memories that were kept since, for
+	// work that is begun again.
+	Mark() (takeBack func())
 	// Store writes summary and memories and makes the row staged, in one
 	// transaction. Memories count from then on. It returns the memories that are new.
 	Store(ctx context.Context, summary Summary) ([]MemoryDraft, error)

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -188,6 +189,7 @@ func (c *Compactor) make(ctx context.Context, j *job) (Compaction, error) {
 	summary, err := c.guarded(ctx, j, record)
 	if err == nil {
 		row.Text, row.Sources = summary.Text, summary.Sources
+		row.Model = cmp.Or(summary.Model, row.Model)
 		row.Tokens = TokensOfCompaction(row)
 		summary.Tokens = row.Tokens
 		var saved []MemoryDraft

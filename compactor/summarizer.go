@@ -2,7 +2,9 @@ package compactor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"cairn/llm"
 	"cairn/words"
@@ -27,14 +29,54 @@ func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary,
 	if j.builtIn {
 		return c.builtIn(ctx, j, record, target)
 	}
-	w := worker{c: c, j: j, record: record, target: target, limit: limit}
-	window := float64(c.o.Worker.Window(ctx).Tokens) / c.workerLearnt().Factor()
-	most := max(int(window)*6/10-w.frame(), minChunk)
-	items, err := c.read(ctx, j, record, min(most/2, mostOfMessage))
-	if err != nil {
-		return Summary{}, err
+	w := c.newWorker(j, record, target, limit)
+	return c.byModel(ctx, w, func(ctx context.Context, most int) ([]item, error) {
+		return c.read(ctx, j, record, most)
+	})
+}
+
+// byModel lets the worker's model work, and if its server does not let it, the
+// fallback, from the beginning. read returns the material, of one message at most so
+// many tokens: each model has a window of its own.
+func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context.Context, most int) ([]item, error)) (Summary, error) {
+	work := func(model llm.Model) (Summary, error) {
+		w, most := w.on(ctx, model)
+		items, err := read(ctx, min(most/2, mostOfMessage))
+		if err != nil {
+			return Summary{}, err
+		}
+		return w.run(ctx, items, most)
 	}
-	return w.run(ctx, items, most)
+	takeBack := w.mark()
+	s, err := work(c.o.Worker)
+	failed := llm.KindOf(err) != "" || errors.Is(err, context.DeadlineExceeded)
+	if c.o.Fallback == nil || !failed || ctx.Err() != nil {
+		if err == nil {
+			c.noteFallback(nil)
+		}
+		return s, err
+	}
+	c.noteFallback(err)
+	takeBack()
+	if s, err = work(c.o.Fallback); err == nil {
+		s.Model = c.o.Fallback.Name()
+	}
+	return s, err
+}
+
+// noteFallback tells the log, once per incident, that the worker's model does not do its work.
+func (c *Compactor) noteFallback(why error) {
+	c.mu.Lock()
+	told := c.standsIn
+	c.standsIn = why != nil
+	c.mu.Unlock()
+	switch {
+	case why != nil && !told:
+		c.o.Log.Warn("the worker's model cannot be used; the agent's own model sums up",
+			"model", c.o.Worker.Name(), "instead", c.o.Fallback.Name(), "error", why)
+	case why == nil && told:
+		c.o.Log.Info("the worker's model is back", "model", c.o.Worker.Name())
+	}
 }
 
 // builtIn chooses among messages: those of the span, or, for a fold, those its
@@ -63,7 +105,9 @@ func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int)
 	if err != nil {
 		return s, err
 	}
+	messages = withoutSecrets(messages)
 	s = Extract(messages, target, memoriesOf(j, messages), j.row.Focus)
+	s.Text = Mask(s.Text) // what stands together only now
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
 	}
@@ -162,6 +206,21 @@ func readThese(ctx context.Context, record Job, seqs []int64) ([]Message, error)
 		all = append(all, one...)
 	}
 	return all, nil
+}
+
+// withoutSecrets returns copies of messages with the secrets in them masked.
+func withoutSecrets(messages []Message) []Message {
+	masked := slices.Clone(messages)
+	for i := range masked {
+		m := &masked[i]
+		m.Text = Mask(m.Text)
+		m.Attachments = slices.Clone(m.Attachments)
+		for k := range m.Attachments {
+			a := &m.Attachments[k]
+			a.Name, a.Caption, a.Text = Mask(a.Name), Mask(a.Caption), Mask(a.Text)
+		}
+	}
+	return masked
 }
 
 // fit cuts a text at the end of a sentence so that it costs at most limit tokens.

@@ -46,22 +46,54 @@ func labelled(m Message, most int) string {
 			reply = fmt.Sprintf(" replying_to=\"%s\"", attribute(to))
 		}
 		return fmt.Sprintf("<message id=\"%d\" time=\"%s\" from=\"%s\" user=\"%s\"%s>%s</message>",
-			m.Seq, at, attribute(cleanName(m.Author)), attribute(m.AuthorID), reply, content(body(m), most))
+			m.Seq, at, attribute(cleanName(m.Author)), attribute(m.AuthorID), reply, content(lean(body(m)), most))
 	case llm.RoleTool:
 		if slices.Contains(neverCleared, m.Tool) {
 			return ""
 		}
-		return fmt.Sprintf("<tool_result id=\"%d\" time=\"%s\" tool=\"%s\">%s</tool_result>", m.Seq, at, attribute(m.Tool), content(m.Text, min(most, mostOfResult)))
+		return fmt.Sprintf("<tool_result id=\"%d\" time=\"%s\" tool=\"%s\">%s</tool_result>", m.Seq, at, attribute(m.Tool), content(lean(m.Text), min(most, mostOfResult)))
 	default:
 		if m.Text == "" {
 			return ""
 		}
-		return fmt.Sprintf("<answer id=\"%d\" time=\"%s\">%s</answer>", m.Seq, at, content(m.Text, most))
+		return fmt.Sprintf("<answer id=\"%d\" time=\"%s\">%s</answer>", m.Seq, at, content(lean(m.Text), most))
 	}
 }
 
+// lean is a text without what no summary shall hold: secrets, and data written out
+// in letters.
+func lean(text string) string { return withoutData(Mask(text)) }
+
+// mostOfData is how many characters of base64 or hex may stand in one piece: no word,
+// hash or address is as long.
+const mostOfData = 300
+
+func withoutData(text string) string {
+	if len(text) < mostOfData {
+		return text
+	}
+	var b strings.Builder
+	done, begun := 0, 0
+	for i := 0; i <= len(text); i++ {
+		if i < len(text) && (alphanumeric(text[i]) || text[i] == '+' || text[i] == '/' || text[i] == '=') {
+			continue
+		}
+		if i-begun > mostOfData {
+			b.WriteString(text[done:begun])
+			fmt.Fprintf(&b, "[data: %d characters]", i-begun)
+			done = i
+		}
+		begun = i + 1
+	}
+	if done == 0 {
+		return text
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
 func itemOf(c Compaction) item {
-	text := fmt.Sprintf("<summary from=\"%d\" to=\"%d\" dates=\"%s\">%s</summary>", c.From, c.To, days(c), content(c.Text, mostOfMessage))
+	text := fmt.Sprintf("<summary from=\"%d\" to=\"%d\" dates=\"%s\">%s</summary>", c.From, c.To, days(c), content(Mask(c.Text), mostOfMessage))
 	return item{text: text, tokens: perMessage + Estimate(text), turn: c.From, from: c.From, to: c.To}
 }
 

@@ -108,7 +108,7 @@ func (c *Conversation) check(tx *sql.Tx, d *draft, from, to int64) (answer strin
 }
 
 func checkContent(d *draft) error {
-	d.Content = strings.TrimSpace(strings.ToValidUTF8(d.Content, "\uFFFD"))
+	d.Content = compactor.Mask(strings.TrimSpace(strings.ToValidUTF8(d.Content, "\uFFFD")))
 	if d.Content == "" {
 		return errors.New("content is empty: write the memory as one sentence that stands alone")
 	}

@@ -69,6 +69,12 @@ func (j *job) Tools(draftLimit int) []llm.Tool {
 	return []llm.Tool{tool}
 }
 
+// Mark returns a function that takes back what was kept since.
+func (j *job) Mark() (takeBack func()) {
+	kept := slices.Clone(j.drafts)
+	return func() { j.drafts = slices.Clone(kept) }
+}
+
 // keep takes a draft that passes the checks.
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	err = j.conversation.store.view(ctx, func(tx *sql.Tx) error {
@@ -120,8 +126,8 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 		if err != nil {
 			return err
 		}
-		err = changed(tx, `UPDATE compactions SET state = 'staged', sources = ?, text = ?, tokens = ?, extracted = ?, refused = ?, staged_at = ?
-			WHERE id = ? AND state = 'running'`, sources, summary.Text, summary.Tokens, extracted, j.refused, now(), j.row.ID)
+		err = changed(tx, `UPDATE compactions SET state = 'staged', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), extracted = ?, refused = ?, staged_at = ?
+			WHERE id = ? AND state = 'running'`, sources, summary.Text, summary.Tokens, summary.Model, extracted, j.refused, now(), j.row.ID)
 		if err != nil {
 			return fmt.Errorf("make it staged: %w", err)
 		}

@@ -1,0 +1,55 @@
+// Identifiers: what a summary must copy exactly to be of use.
+
+package compactor
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// identifiers are URLs, paths, mail addresses, long numbers, hashes, UUIDs, tickets
+// and amounts.
+var identifiers = regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^\s<>"'` + "`" + `)\]]+` +
+	`|[\w.+-]+@[\w-]+\.[\w.-]+` +
+	`|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b` +
+	`|\b[0-9a-f]{7,64}\b` +
+	`|\b[A-Z][A-Z0-9]+-[0-9]+\b` +
+	`|[$€£¥]\s?[0-9][0-9.,'’]*[0-9]|[0-9][0-9.,'’]*\s?(?:[$€£¥]|(?:EUR|USD|CHF|GBP)\b)` +
+	`|(?:~|\.{1,2})?(?:/[\w.-]+){2,}`)
+
+// missing returns the identifiers of the material that text does not have, at most so many.
+func missing(items []item, text string, most int) (found []string, total int) {
+	for _, it := range items {
+		body := it.text
+		if at := strings.IndexByte(body, '>'); at >= 0 { // without the label, which is ours
+			body = body[at+1:]
+		}
+		if at := strings.LastIndexByte(body, '<'); at >= 0 {
+			body = body[:at]
+		}
+		for _, id := range identifiers.FindAllString(body, -1) {
+			id = strings.TrimRight(id, ".,;:!?")
+			if !strings.ContainsAny(id, "0123456789/@") || strings.Contains(text, unescape.Replace(id)) || slices.Contains(found, id) {
+				continue
+			}
+			if total++; len(found) < most {
+				found = append(found, id)
+			}
+		}
+	}
+	return found, total
+}
+
+var unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
+
+// missingShown is how many missing identifiers the log names.
+const missingShown = 20
+
+// compare notes in the log which identifiers a summary lacks. That blocks nothing: a
+// good summary leaves out most of them, and the messages keep all.
+func (w worker) compare(items []item, text string) {
+	if found, total := missing(items, text, missingShown); total > 0 {
+		w.c.o.Log.Debug("identifiers that a summary leaves out", "from", w.j.row.From, "to", w.j.row.To, "count", total, "some", found)
+	}
+}

@@ -1,0 +1,98 @@
+// What is wrong with a text that a model hands in as a summary, and what its
+// server's failures mean, in words for people.
+
+package compactor
+
+import (
+	"regexp"
+	"strings"
+
+	"cairn/llm"
+)
+
+// refusal is a summary that must not land, with the reason for people.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// The reasons for which a summary is refused.
+const (
+	refusedEmpty    refusal = "the model's summary was empty"
+	refusedCutOff   refusal = "the model's summary was cut off"
+	refusedLarge    refusal = "the model's summary was hardly shorter than what it sums up"
+	refusedTools    refusal = "the model wrote tool syntax instead of a summary"
+	refusedDeclined refusal = "the model declined to sum up"
+	refusedCalls    refusal = "the model kept calling tools and wrote no summary"
+)
+
+var (
+	reasoning  = regexp.MustCompile(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)|\[thinking\].*?(?:\[/thinking\]|\z)`)
+	thoughtEnd = regexp.MustCompile(`(?is)\A.*</think(?:ing)?>`) // where the server ate the beginning
+	toolSyntax = regexp.MustCompile(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(`)
+
+	// declined is how a model begins that does not sum up; or it is all it says.
+	declined = regexp.MustCompile(`(?i)^\W*(?:` +
+		`(?:i(?:['’]m| am) (?:very |so )?sorry|sorry|my apologies|i apologi[sz]e|unfortunately)\b.{0,40}\b(?:can(?:no|['’])t|cannot|unable|not able)\b` +
+		`|i (?:can(?:no|['’])t|cannot|won['’]t|am unable to|am not able to) (?:help|assist|do|provide|comply|summari[sz]e|fulfil)` +
+		`|as an? (?:ai|language model|assistant)\b` +
+		`|(?:no )?summary (?:is )?(?:unavailable|not available|failed)` +
+		`|(?:no summary|n/a|none|null|todo|tbd|placeholder|your summary here|insert summary(?: here)?|the summary|summary)\W*$` +
+		`|(?:(?:es )?tut mir leid|(?:je suis )?désolée?|lo siento|mi dispiace|desculpe|к сожалению|извините|(?:很|非常)?抱歉|对不起|申し訳|죄송).{0,60}(?:kann|peux pas|puedo|posso|не могу|无法|不能|できません|수 없)` +
+		`)`)
+)
+
+// mostOfRefusal is how long, in tokens, what declines may be: a longer text says
+// something beside.
+const mostOfRefusal = 80
+
+// strip leaves out what a model thought aloud.
+func strip(text string) string {
+	return strings.TrimSpace(thoughtEnd.ReplaceAllString(reasoning.ReplaceAllString(text, ""), ""))
+}
+
+// check takes an answer's text as a summary, or refuses it.
+func (w worker) check(resp llm.Response, items []item) (string, error) {
+	if resp.FinishReason == llm.FinishLength {
+		return "", refusedCutOff
+	}
+	text := strip(resp.Message.Text)
+	if why := judge(text, items); why != "" {
+		return "", why
+	}
+	return text, nil
+}
+
+// judge says why a text can be no summary of items, "" if it can.
+func judge(text string, items []item) refusal {
+	tokens := Estimate(text)
+	switch {
+	case text == "":
+		return refusedEmpty
+	case toolSyntax.MatchString(text):
+		return refusedTools
+	case tokens <= mostOfRefusal && declined.MatchString(text):
+		return refusedDeclined
+	case tokens*10 > costOfItems(items)*6 && tokens > minSummary:
+		return refusedLarge
+	}
+	return ""
+}
+
+// reasonOfModel is what a provider's failure means, in words for people.
+func reasonOfModel(err error) string {
+	switch llm.KindOf(err) {
+	case llm.KindRateLimited, llm.KindOverloaded:
+		return "the model is overloaded"
+	case llm.KindUnreachable:
+		return "the model cannot be reached"
+	case llm.KindAuth:
+		return "the model's server refused the key"
+	case llm.KindOverflow:
+		return "the span is too large for the worker's model"
+	case llm.KindTruncated:
+		return "the model's answer broke off"
+	case llm.KindBadRequest:
+		return "the model's server refused the request"
+	}
+	return ""
+}
