@@ -16,6 +16,7 @@ type Agent struct {
 	Instructions string                  // persona, above the system prompt
 	Model        llm.Model               // answers
 	Worker       llm.Model               // sums up; nil: the built-in summarizer does all the work
+	Fallback     llm.Model               // sums up where Worker cannot; nil: nobody does
 	MaxOutput    int                     // tokens of a reply; the window may allow less
 	Policy       func() compactor.Policy // what the settings say; valid; asked at each check
 	Origin       func(key string) string // where the settings set a key of it; nil or "": nowhere, it is built in
@@ -34,7 +35,7 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 	w.model = a.Model
 	w.look(ctx)
 	o.Records, o.Tools = records, tools
-	o.Worker, o.Prompt, o.MaxOutput = a.Worker, a.WorkerPrompt, a.MaxOutput
+	o.Worker, o.Fallback, o.Prompt, o.MaxOutput = a.Worker, a.Fallback, a.WorkerPrompt, a.MaxOutput
 	o.System, o.Window, o.Learnt = a.system(), w.last, w.learnt
 	o.Model = a.Model.Name()
 	return compactor.Open(ctx, o)

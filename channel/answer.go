@@ -14,6 +14,10 @@ type Answer struct {
 	// Then, if it is not nil, waits for the end of what the command began and
 	// returns the text that takes the place of Text. It ends when its context does.
 	Then func(ctx context.Context) string
+
+	// Awaited tells that the answer itself is what Then returns. Else a door that
+	// shows compactions need not wait for it.
+	Awaited bool
 }
 
 // pageSize is how many items stand on a page.

@@ -58,6 +58,10 @@ func init() { // a literal would refer to itself through /help
 		},
 		{Name: "context", Help: "show how full the context window is, and what stands in it", run: runContext},
 		{
+			Name: "recap", Help: "sum up for you where things stand; nothing is compacted", run: runRecap,
+			Args: []Arg{{Name: "focus", Help: "what to dwell on"}},
+		},
+		{
 			Name: "memories", Help: "show what I keep in mind from this conversation", run: runMemories,
 			Args: []Arg{{Name: "query", Help: "words to look for"}},
 		},

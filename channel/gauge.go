@@ -56,7 +56,7 @@ type Stone struct {
 
 // Gauge reads a conversation's gauge from the database alone.
 func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Context, error) {
-	tools := records.Tools(memory.ToolOptions{Turn: func() int64 { return 0 }})
+	tools := toolset(records, memory.ToolOptions{}, nil)                 // only to be counted
 	p := &policy{file: agent.Policy, log: slog.New(slog.DiscardHandler)} // the bot logs what does not fit
 	if err := p.read(ctx, records); err != nil {
 		return Context{}, err
@@ -74,7 +74,7 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 	window := agent.Model.Window(ctx)
 	c := Context{
 		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,
-		Used: g.Used, Max: g.Window, UsedPct: float64(g.Used*1000/max(g.Window, 1)) / 10,
+		Used: g.Used, Max: g.Window, UsedPct: usedPct(g),
 		Parts:    Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
 		Verbatim: g.Lines, Next: nextLevel(g), Paused: g.Paused, Stack: []Stone{},
 	}
@@ -95,11 +95,17 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; shown at the next level, or at the first request after %v of silence",
 			n, g.Staged[n-1].To, time.Duration(g.Policy.CacheTTL))
 	}
-	if g.Running != nil {
-		c.Running = fmt.Sprintf("summing up %d messages, #%d to #%d (%s)", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger)
-	}
-	c.Last = lastWords(g.Last)
+	c.Running, c.Last = runningWords(g), lastWords(g.Last)
 	return c
+}
+
+func usedPct(g compactor.Gauge) float64 { return float64(g.Used*1000/max(g.Window, 1)) / 10 }
+
+func runningWords(g compactor.Gauge) string {
+	if g.Running == nil {
+		return ""
+	}
+	return fmt.Sprintf("summing up %d messages, #%d to #%d (%s)", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger)
 }
 
 // nextLevel says which level comes next, and at how many tokens, as the engine has it.

@@ -245,6 +245,14 @@ func (h *Hub) find(name string, fresh *conversation) (*conversation, error) {
 	return c, nil
 }
 
+// hold keeps a conversation open until the function it returns is called.
+func (h *Hub) hold(c *conversation) (release func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c.users++
+	return func() { h.release(c) }
+}
+
 func (h *Hub) release(c *conversation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -16,12 +16,15 @@ func (c *conversation) load(ctx context.Context) error {
 	if agent.Worker != nil {
 		agent.Worker = switched{agent.Worker, c}
 	}
+	if agent.Fallback != nil {
+		agent.Fallback = switched{agent.Fallback, c}
+	}
 	p := &policy{file: agent.Policy, log: c.log}
 	if err := p.read(ctx, c.records); err != nil {
 		return err
 	}
 	w := new(window)
-	tools := c.records.Tools(memory.ToolOptions{
+	tools := toolset(c.records, memory.ToolOptions{
 		Turn: func() int64 {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -29,7 +32,7 @@ func (c *conversation) load(ctx context.Context) error {
 		},
 		Budget:   func() int { return w.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
-	})
+	}, c.lookAtWindow)
 	o := compactor.Options{
 		Slots: c.hub.slots, Log: c.log, Policy: p.get,
 		After: func(e compactor.Event) { c.happened(e, p.get().Notify) },

@@ -102,7 +102,7 @@ func TestWhatALevelDemandsBeyondWhatIsReady(t *testing.T) {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 		r.settle()
 	}
-	r.tune(func(p *compactor.Policy) { p.PrepareThreshold = 0.799 }) // no more of it
+	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0.799 }) // no more of it
 	verbatim := 0
 	for len(r.c.Gauge().Stack) == 0 {
 		verbatim = r.c.Gauge().Verbatim

@@ -80,6 +80,10 @@ type Compactor struct {
 	vetoes   map[Trigger]veto
 	draining bool // built-in summaries are not healed any more
 	last     Event
+
+	lastFailed Event // since the last landing
+	landedAt   int64 // the seq that was next when messages were last summed up; 0: not yet
+
 	noTools  map[string]bool // models that take no tools, or no order to call one, by name
 	standsIn bool            // the fallback does the worker's work, and the log knows
 	warned   bool
@@ -226,6 +230,7 @@ type Gauge struct {
 	NextAt       int          // at so many tokens used; 0: emergency is reached
 	Running      *Event       // what a worker is at; nil: nothing
 	Last         Event        // the last thing that happened; its State is empty if nothing has
+	Failed       Event        // the last failure that no landing has followed; its State is empty if there is none
 	Paused       string       // why automatic compaction rests just now; empty: it does not
 	Policy       Policy
 }
@@ -243,7 +248,7 @@ func (c *Compactor) Gauge() Gauge {
 	g.Next, g.NextAt = nextLevel(g.Used, window, p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g.Last, g.Staged = c.last, slices.Clone(c.staged)
+	g.Last, g.Failed, g.Staged = c.last, c.lastFailed, slices.Clone(c.staged)
 	if c.busy != nil {
 		event := c.busy.event(EventStarted)
 		g.Running = &event
@@ -308,9 +313,19 @@ func (c *Compactor) Drain(ctx context.Context) error {
 }
 
 func (c *Compactor) notify(e Event) {
+	next := c.h.Next()
 	c.mu.Lock()
 	if e.State != EventStarted && e.State != EventStaged {
 		c.last = e
+	}
+	switch {
+	case e.State == EventFailed:
+		c.lastFailed = e
+	case e.State == EventLanded && e.Kind != Marker:
+		c.lastFailed = Event{}
+		if e.Kind == Leaf && e.Trigger != OnHeal {
+			c.landedAt = next
+		}
 	}
 	c.mu.Unlock()
 	c.o.Log.Debug("compaction", "event", e)

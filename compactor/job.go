@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -164,7 +165,7 @@ func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now t
 			continue
 		}
 		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, builtIn)
-		j.heals = row.ID
+		j.heals, j.row.Focus = row.ID, cmp.Or(row.Focus, j.row.Focus)
 		if row.Kind == Rollup && !builtIn {
 			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
 		}
@@ -188,11 +189,8 @@ func (c *Compactor) wish(trigger Trigger, focus string) (*job, string) {
 	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(c.Budget()))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.busy != nil:
-		return nil, reasonRunning
-	case len(sp.lines) == 0:
-		return nil, reasonShort
+	if reason := c.whyNotLocked(trigger, p, s.turnSince(c.landedAt), len(sp.lines) == 0, time.Now()); reason != "" {
+		return nil, reason
 	}
 	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, c.o.Worker == nil)
 	if focus != "" {
@@ -200,6 +198,31 @@ func (c *Compactor) wish(trigger Trigger, focus string) (*job, string) {
 	}
 	j.over(sp)
 	return j, ""
+}
+
+// whyNotLocked says why a wish is not granted; "": it is. People may always ask. A
+// model may once a turn, where compaction is switched on, and once more after a failure.
+func (c *Compactor) whyNotLocked(trigger Trigger, p Policy, turnSince, nothing bool, now time.Time) string {
+	self := trigger == OnSelf
+	switch {
+	case c.busy != nil:
+		return reasonRunning
+	case self && !p.Enabled:
+		return reasonSelfOff
+	case c.landedAt > 0 && !turnSince && (self || nothing):
+		return reasonJust
+	case self && (now.Before(c.pace.pausedUntil) || now.Before(c.pace.retryAt) && c.pace.failures > 1):
+		return reasonCooling
+	case nothing:
+		return reasonShort
+	}
+	return ""
+}
+
+// turnSince tells whether a turn has begun at seq or behind it.
+func (s snapshot) turnSince(seq int64) bool {
+	n := len(s.lines)
+	return n > 0 && s.lines[n-1].Turn >= seq
 }
 
 // reading returns the span the running worker reads, if it is one of messages.

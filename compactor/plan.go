@@ -123,6 +123,9 @@ type span struct {
 const (
 	reasonShort   = "there is nothing old enough to sum up: the newest messages are always kept as they are"
 	reasonRunning = "a compaction is running already"
+	reasonJust    = "it was just compacted, and nothing was said since that could be summed up"
+	reasonSelfOff = "compaction is switched off here; only people may ask for it"
+	reasonCooling = "the last attempts came to nothing, so it is cooling down"
 	reasonOff     = "automatic compaction is switched off"
 	reasonPaused  = "the last compactions freed too little, so automatic ones pause for a while"
 	reasonBackoff = "the last attempt failed; the next one waits a little"

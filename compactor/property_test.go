@@ -142,14 +142,14 @@ func (m *machine) step(rt *rapid.T) {
 		r.c.Compact(compactor.OnManual, "")
 	case 8:
 		ttl := r.policy.CacheTTL
-		r.tune(func(p *compactor.Policy) { p.CacheTTL = compactor.Duration(time.Hour) }) // or what is staged may land
+		r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.Duration(time.Hour) }) // or what is staged may land
 		r.settle()
 		before := r.render()
 		r.restart()
 		if after := r.render(); after != before {
 			rt.Fatalf("a restart changed the view:\n%s\n--- became\n%s", before, after)
 		}
-		r.tune(func(p *compactor.Policy) { p.CacheTTL = ttl })
+		r.set(func(p *compactor.Policy) { p.CacheTTL = ttl })
 	case 9:
 		r.restart() // with a worker at work, perhaps
 	case 10, 11:
@@ -222,7 +222,7 @@ func (m *machine) recovers(rt *rapid.T) {
 	r := m.r
 	m.mood.Store(moodGood)
 	r.quiet = false
-	r.tune(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is ready is shown
+	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is ready is shown
 	r.restart()                                                  // forgets the backoff
 	for range 40 {
 		r.settle()

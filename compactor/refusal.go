@@ -56,15 +56,18 @@ func (w worker) check(resp llm.Response, items []item) (string, error) {
 		return "", refusedCutOff
 	}
 	text := strip(resp.Message.Text)
-	if why := judge(text, items); why != "" {
+	if why := w.judge(text, items); why != "" {
 		return "", why
 	}
 	return text, nil
 }
 
 // judge says why a text can be no summary of items, "" if it can.
-func judge(text string, items []item) refusal {
-	tokens := Estimate(text)
+func (w worker) judge(text string, items []item) refusal {
+	tokens, most := Estimate(text), max(costOfItems(items)*6/10, minSummary)
+	if w.plain {
+		most = w.limit
+	}
 	switch {
 	case text == "":
 		return refusedEmpty
@@ -72,7 +75,7 @@ func judge(text string, items []item) refusal {
 		return refusedTools
 	case tokens <= mostOfRefusal && declined.MatchString(text):
 		return refusedDeclined
-	case tokens*10 > costOfItems(items)*6 && tokens > minSummary:
+	case tokens > most:
 		return refusedLarge
 	}
 	return ""

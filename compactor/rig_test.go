@@ -27,6 +27,7 @@ type rig struct {
 	policy compactor.Policy
 	worker *llmtest.Model // nil: no model
 	tools  []llm.Tool
+	tune   func(*compactor.Options) // nil: the options are as open makes them
 
 	store  *memory.Store
 	conv   *memory.Conversation
@@ -84,13 +85,16 @@ func (r *rig) open() {
 	if r.worker != nil {
 		o.Worker = r.worker
 	}
+	if r.tune != nil {
+		r.tune(&o)
+	}
 	if r.c, err = compactor.Open(ctx, o); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-// tune changes the policy while a worker may look at it.
-func (r *rig) tune(change func(p *compactor.Policy)) {
+// set changes the policy while a worker may look at it.
+func (r *rig) set(change func(p *compactor.Policy)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change(&r.policy)

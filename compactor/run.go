@@ -140,13 +140,18 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 // fold makes a rollup of children. The stack's budget must not hang on a model:
 // if none answers, the built-in summarizer folds, and is healed later.
 func (c *Compactor) fold(of *job, children []Compaction) (Compaction, error) {
-	row, err := c.make(c.ctx, c.planRollup(children, OnRollup, of.policy, of.window, of.builtIn))
+	plan := func(builtIn bool) *job {
+		j := c.planRollup(children, OnRollup, of.policy, of.window, builtIn)
+		j.row.Focus = of.row.Focus
+		return j
+	}
+	row, err := c.make(c.ctx, plan(of.builtIn))
 	if err == nil || of.builtIn || c.ctx.Err() != nil {
 		return row, err
 	}
 	of.degraded = true // what was folded so is healed later, but not at once
 	c.o.Log.Warn("a fold failed; the built-in summarizer folds", "error", err)
-	return c.make(c.ctx, c.planRollup(children, OnRollup, of.policy, of.window, true))
+	return c.make(c.ctx, plan(true))
 }
 
 // report tells of a step that has changed nothing yet.

@@ -43,6 +43,9 @@ func repliedTo(m Message) string {
 	return cleanLine(m.Quote, 100)
 }
 
+// Body is all of a message in words: its text, and what came with it.
+func (m Message) Body() string { return body(m) }
+
 // body is what was said, with what came with it: a text file with its contents,
 // anything else described.
 func body(m Message) string {

@@ -23,6 +23,7 @@ type worker struct {
 	target int    // tokens the summary shall have
 	limit  int    // tokens it may have
 	again  refusal
+	plain  bool // asked for text alone, as for a person: it need not be much shorter
 	calls  *int // of the model, for this chunk
 }
 
@@ -173,7 +174,7 @@ func (w worker) left() int { return w.j.policy.MaxTurns - *w.calls }
 // attempt asks with tools, if the model's server takes any.
 func (w worker) attempt(ctx context.Context, items []item) (text string, plain bool, err error) {
 	w.c.mu.Lock()
-	noTools := w.c.noTools[w.model.Name()] || w.c.learntOf(w.model).Facts().RefusesTools
+	noTools := w.plain || w.c.noTools[w.model.Name()] || w.c.learntOf(w.model).Facts().RefusesTools
 	w.c.mu.Unlock()
 	if !noTools {
 		text, err = w.withTools(ctx, items)
@@ -298,7 +299,7 @@ func (w worker) summarizeTool(items []item, summary *string, tooLong *bool) llm.
 			}
 			text := strip(args.Summary)
 			tokens := Estimate(text)
-			switch why := judge(text, items); {
+			switch why := w.judge(text, items); {
 			case why == refusedLarge, why == "" && tokens > w.limit && !*tooLong:
 				*tooLong = true
 				return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, min(w.limit, costOfItems(items)*6/10))

@@ -66,7 +66,7 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 		}
 		text = unfinished
 	}
-	return d.amend(context.WithoutCancel(ctx), i, plain(d.Split(text)[0]))
+	return d.tell(context.WithoutCancel(ctx), i, line, channel.Answer{Text: text})
 }
 
 // hush tells somebody, and nobody else, that they are not heard. A deferral that all can
@@ -150,8 +150,18 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	}
 	limited, cancel := context.WithTimeout(ctx, tokenLife)
 	defer cancel()
-	if text := answer.Then(limited); text != "" {
-		return d.change(ctx, target(name), first, d.Split(text)[0], false)
+	text := answer.Then(limited)
+	if text == "" {
+		return nil
+	}
+	pieces := d.Split(text)
+	if err := d.change(ctx, target(name), first, pieces[0], false); err != nil {
+		return err
+	}
+	for n, piece := range pieces[1:] {
+		if _, err := d.create(ctx, target(name), newPost(target(name), piece, "", nonce("command", name, first, "then", n)), false); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type ToolOptions struct {
 	OnMemory func(Memory) // told each new memory; may be nil
 }
 
-// Tools returns memory_search, recall and memory_save, bound to the conversation:
+// Tools returns memory_search, recall, expand and memory_save, bound to the conversation:
 // none of them reaches another one.
 func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
 	return []llm.Tool{
@@ -52,6 +52,7 @@ func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
 				return c.runRecall(ctx, arguments, o)
 			},
 		},
+		c.expandTool(o),
 		saveTool(false, func(ctx context.Context, d draft) (string, error) { return c.runSave(ctx, d, o) }),
 	}
 }

@@ -28,3 +28,8 @@ var Reminder string
 //
 //go:embed plain.md
 var Plain string
+
+// Recap is what a model is told that sums up for a person who asked.
+//
+//go:embed recap.md
+var Recap string

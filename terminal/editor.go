@@ -35,6 +35,8 @@ type editor struct {
 
 	waiting atomic.Int64 // messages that were sent and not answered
 	left    atomic.Bool  // the person wants to leave
+
+	awaited sync.WaitGroup // answers that take long
 }
 
 func newEditor(o Options, in, out *os.File, conversation string, who channel.Person) *editor {
@@ -48,7 +50,8 @@ func newEditor(o Options, in, out *os.File, conversation string, who channel.Per
 func (e *editor) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	e.log = log
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // ends the reading of lines
+	defer e.awaited.Wait()
+	defer cancel() // ends the reading of lines, and what takes long
 	if err := e.talk(ctx, hub); err != nil {
 		return err
 	}
@@ -148,7 +151,15 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, text string) error {
 		e.waiting.Store(0) // a stopped turn may have nothing to say
 	}
 	if handled {
-		return e.write(printable(answer.String()) + "\n")
+		err := e.write(printable(answer.String()) + "\n")
+		if answer.Then != nil && answer.Awaited {
+			e.awaited.Go(func() {
+				if text := answer.Then(ctx); ctx.Err() == nil {
+					_ = e.write(printable(text) + "\n")
+				}
+			})
+		}
+		return err
 	}
 	e.waiting.Add(1)
 	if _, err = hub.Deliver(ctx, e.conversation, inbound(e.who, text)); err != nil {

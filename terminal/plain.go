@@ -65,12 +65,20 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, text string) error {
 		return undone(ctx, p.log, err)
 	}
 	if handled {
-		return p.out.write(whole(answer.String()))
+		return p.out.write(whole(complete(ctx, answer)))
 	}
 	if _, err := hub.Deliver(ctx, p.conversation, inbound(p.who, text)); err != nil {
 		return untaken(ctx, p.log, err)
 	}
 	return hub.Idle(ctx, p.conversation)
+}
+
+// complete is a command's whole answer, waited for where the answer is what takes long.
+func complete(ctx context.Context, answer channel.Answer) string {
+	if answer.Then == nil || !answer.Awaited {
+		return answer.String()
+	}
+	return answer.Then(ctx)
 }
 
 // inbound makes a message of what somebody says now.

@@ -131,7 +131,7 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 	case !handled:
 		p.deliver(ctx, hub, r)
 	default:
-		line := replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, answer.String()}
+		line := replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)}
 		p.answers.keep(r, line)
 		_ = p.emit(line)
 	}

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -117,10 +119,10 @@ func (b *bot) agents(s *settings) (map[string]channel.Agent, error) {
 			standing, now := latest()
 			return standing.origin(now.ID, key)
 		}
-		agent.WorkerPrompt = func() string {
+		agent.WorkerPrompt = promptFile(func() string {
 			standing, now := latest()
-			return workerPrompt(standing.path(now.Compaction.PromptFile), b.log)
-		}
+			return standing.path(now.Compaction.PromptFile)
+		}, b.log)
 		made[chosen.ID] = agent
 	}
 	return made, nil
@@ -155,6 +157,7 @@ func (b *bot) agent(s *settings, chosen agentSettings) (channel.Agent, error) {
 	}
 	agent.Worker = agent.Model
 	if other := chosen.Compaction.Model; other != "" {
+		agent.Fallback = agent.Model
 		options.Model, options.Window = other, 0
 		if agent.Worker, err = b.model(options); err != nil {
 			return channel.Agent{}, err
@@ -177,16 +180,41 @@ func (b *bot) model(o llm.OpenAIOptions) (llm.Model, error) {
 	return model, nil
 }
 
-// workerPrompt reads the agent's own prompt for the worker, each time anew so that
-// an edit counts from the next job on. Settings said it can be read; should that
-// have changed, the built-in prompt does the work.
-func workerPrompt(path string, log *slog.Logger) string {
-	if path == "" {
-		return ""
+// promptFile returns what reads the agent's own prompt for the worker, each time anew
+// so that an edit counts from the next job on. Settings said it can be read; should
+// that have changed, it returns "", and the built-in prompt does the work. The log is
+// told once, until the file can be read again.
+func promptFile(path func() string, log *slog.Logger) func() string {
+	var told atomic.Bool
+	return func() string {
+		file := path()
+		if file == "" {
+			return ""
+		}
+		text, err := readPrompt(file)
+		switch {
+		case err == nil:
+			told.Store(false)
+		case !told.Swap(true):
+			log.Warn("cannot use prompt_file; the built-in prompt does", "error", err)
+		}
+		return text
 	}
-	text, err := readFile(path)
-	if err != nil {
-		log.Warn("cannot read prompt_file; using the built-in prompt", "error", err)
-	}
-	return string(text)
 }
+
+// readPrompt reads a prompt_file.
+func readPrompt(path string) (string, error) {
+	text, err := readFile(path)
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > maxPrompt:
+		return "", fmt.Errorf("it has %d bytes, and at most %d are sent with each request", len(text), maxPrompt)
+	case strings.TrimSpace(string(text)) == "":
+		return "", errors.New("it is empty")
+	}
+	return string(text), nil
+}
+
+// maxPrompt bounds a prompt_file, in bytes: about 4 000 tokens.
+const maxPrompt = 16 << 10

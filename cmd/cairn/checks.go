@@ -70,7 +70,7 @@ func (d *decoder) checkPolicy(path string, s *settings, p compactor.Policy, inhe
 		note("prepare_threshold", compactor.PrepareUnset().Error())
 	}
 	if p.PromptFile != "" {
-		if _, err := readFile(s.path(p.PromptFile)); err != nil {
+		if _, err := readPrompt(s.path(p.PromptFile)); err != nil {
 			note("prompt_file", fmt.Sprintf("prompt_file = %q: must be a file that can be read (%v)", p.PromptFile, err))
 		}
 	}

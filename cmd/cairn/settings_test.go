@@ -275,7 +275,7 @@ func TestSettingsFiles(t *testing.T) {
 		if key, err := s.secret(s.LLM.APIKey, modelKeyVariable); key != "sk-1" || err != nil {
 			t.Errorf("the key is %q, %v", key, err)
 		}
-		if got := workerPrompt(s.path(s.Defaults.Compaction.PromptFile), nil); got != "Be brief." {
+		if got := promptFile(func() string { return s.path(s.Defaults.Compaction.PromptFile) }, nil)(); got != "Be brief." {
 			t.Errorf("the prompt is %q", got)
 		}
 	})

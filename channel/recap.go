@@ -1,0 +1,53 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/compactor"
+)
+
+// runRecap sums up for one person. It costs what a turn costs, so it counts as one.
+func runRecap(ctx context.Context, c *conversation, who Person, focus string) (Answer, error) {
+	_, engine, err := c.current(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	if ok, _ := c.hub.turns.take(c.hub.o.Rules.TurnsPerMinute, []string{who.ID}, true, time.Now()); !ok {
+		return Answer{}, errPeople("One moment, please: you have asked me for a lot in this minute. Ask again in a minute.")
+	}
+	return Answer{
+		Text: "Summing up what I have in view; one moment.",
+		Then: func(ctx context.Context) string {
+			defer c.hub.hold(c)()
+			recap, err := engine.Recap(ctx, focus)
+			if err != nil {
+				return "The recap was not finished. Nothing is changed by it; ask again."
+			}
+			return recapWords(recap)
+		},
+		Awaited: true,
+	}, nil
+}
+
+func recapWords(r compactor.Recap) string {
+	if r.To == 0 {
+		return "There is nothing to sum up yet."
+	}
+	text := r.Text
+	if text == "" {
+		text = "Nothing was said in words."
+	}
+	if r.By == compactor.ByBuiltIn {
+		why := "there is none here"
+		if r.Why != "" {
+			why = r.Why
+		}
+		text += fmt.Sprintf("\n\n(Made without a model, of what was said word for word: %s.)", why)
+	}
+	if r.Hidden > 0 {
+		text += fmt.Sprintf("\n\n(%d older messages are not in it: they are hidden until they are summed up.)", r.Hidden)
+	}
+	return text
+}

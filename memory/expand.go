@@ -1,0 +1,112 @@
+// expand: the messages behind a summary, or of a range, as they were said.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// expandAtMost is how many messages one page of expand has at most.
+const expandAtMost = 200
+
+// expandTool is expand, bound to the conversation: it reaches no other one.
+func (c *Conversation) expandTool(o ToolOptions) llm.Tool {
+	return llm.Tool{
+		Name:        "expand",
+		Description: "Read messages of this conversation word for word: those a summary stands for, by their numbers, or by the compaction's id. Long ranges come in pages: go on from next.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{` +
+			`"from":{"type":"integer","description":"number of the first message"},` +
+			`"to":{"type":"integer","description":"number of the last message"},` +
+			`"compaction":{"type":"integer","description":"id, in place of a range"}}}`),
+		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+			return c.runExpand(ctx, arguments, o)
+		},
+	}
+}
+
+// expanded is a message as expand shows it.
+type expanded struct {
+	Seq   int64    `json:"seq"`
+	Who   string   `json:"who"`
+	When  string   `json:"when"`
+	Text  string   `json:"text"`
+	Calls []string `json:"calls,omitempty"` // tools the assistant called, with their arguments
+}
+
+func (c *Conversation) runExpand(ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
+	var a struct{ From, To, Compaction int64 }
+	if err := json.Unmarshal(arguments, &a); err != nil {
+		return "", fmt.Errorf("the arguments cannot be read (%w): from, to and compaction are integers", err)
+	}
+	if a.From < 0 || a.To < 0 || a.Compaction < 0 || a.Compaction == 0 && (a.From == 0 || a.To < a.From) {
+		return "", errors.New(`name a range of messages, {"from": 3, "to": 40}, or a compaction, {"compaction": 12}`)
+	}
+	page, more, last, err := c.expand(ctx, a.Compaction, a.From, a.To)
+	if err != nil {
+		return "", err
+	}
+	var results []expanded
+	for _, m := range page {
+		e := expanded{Seq: m.Seq, Who: who(m), When: m.Time.UTC().Format(timeFormat), Text: m.Body()}
+		for _, call := range m.Calls {
+			e.Calls = append(e.Calls, call.Name+" "+call.Arguments)
+		}
+		results = append(results, e)
+	}
+	if len(results) == 0 {
+		return "", errors.New("no messages stand there, or they were deleted")
+	}
+	if o.Budget != nil && len(results) > 0 { // one alone must fit too
+		results[0].Text = compactor.Clip(results[0].Text, max(o.Budget()-40, 40))
+		if calls := strings.Join(results[0].Calls, "\n"); calls != "" {
+			results[0].Calls = []string{compactor.Clip(calls, max(o.Budget()-40-compactor.Estimate(results[0].Text), 20))}
+		}
+	}
+	type answer struct {
+		Messages []expanded `json:"messages"`
+		Next     int64      `json:"next,omitempty"` // the message to go on from
+		To       int64      `json:"to,omitempty"`
+	}
+	return fitting(o, &results, func() any {
+		full := answer{Messages: results}
+		switch n := len(results); {
+		case n < len(page):
+			full.Next, full.To = page[n].Seq, last
+		case more:
+			full.Next, full.To = page[n-1].Seq+1, last
+		}
+		return full
+	})
+}
+
+// expand reads one page of the messages of a compaction, or of [from, to]; of a
+// compaction those behind from, if that is given. last is where the range ends, more
+// whether the page ends before.
+func (c *Conversation) expand(ctx context.Context, compaction, from, to int64) (page []compactor.Message, more bool, last int64, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		if compaction > 0 {
+			row, err := c.compaction(tx, compaction)
+			if errors.Is(err, ErrNotFound) {
+				return fmt.Errorf("there is no compaction %d in this conversation", compaction)
+			}
+			if err != nil {
+				return err
+			}
+			from, to = max(from, row.From), row.To
+		}
+		page, err = c.messages(tx, from, to, "ORDER BY id LIMIT ?", expandAtMost+1)
+		return err
+	})
+	if len(page) > expandAtMost {
+		page, more = page[:expandAtMost], true
+	}
+	return page, more, to, err
+}
