@@ -189,7 +189,7 @@ func (c *Compactor) wish(trigger Trigger, focus string) (*job, string) {
 	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(c.Budget()))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if reason := c.whyNotLocked(trigger, p, s.turnSince(c.landedAt), len(sp.lines) == 0, time.Now()); reason != "" {
+	if reason := c.whyNotLocked(trigger, p, s.turnSince(c.landedAt), sp.tokens, time.Now()); reason != "" {
 		return nil, reason
 	}
 	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, c.o.Worker == nil)
@@ -202,19 +202,21 @@ func (c *Compactor) wish(trigger Trigger, focus string) (*job, string) {
 
 // whyNotLocked says why a wish is not granted; "": it is. People may always ask. A
 // model may once a turn, where compaction is switched on, and once more after a failure.
-func (c *Compactor) whyNotLocked(trigger Trigger, p Policy, turnSince, nothing bool, now time.Time) string {
+func (c *Compactor) whyNotLocked(trigger Trigger, p Policy, turnSince bool, tokens int, now time.Time) string {
 	self := trigger == OnSelf
 	switch {
 	case c.busy != nil:
 		return reasonRunning
 	case self && !p.Enabled:
 		return reasonSelfOff
-	case c.landedAt > 0 && !turnSince && (self || nothing):
+	case c.landedAt > 0 && !turnSince && (self || tokens < minSummary+headingCost):
 		return reasonJust
 	case self && (now.Before(c.pace.pausedUntil) || now.Before(c.pace.retryAt) && c.pace.failures > 1):
 		return reasonCooling
-	case nothing:
+	case tokens == 0:
 		return reasonShort
+	case tokens < minSummary+headingCost:
+		return reasonLittle
 	}
 	return ""
 }

@@ -122,6 +122,7 @@ type span struct {
 // Reasons why there is nothing to compact, in words for people.
 const (
 	reasonShort   = "there is nothing old enough to sum up: the newest messages are always kept as they are"
+	reasonLittle  = "what is older than the newest messages is too short: its summary would be no shorter"
 	reasonRunning = "a compaction is running already"
 	reasonJust    = "it was just compacted, and nothing was said since that could be summed up"
 	reasonSelfOff = "compaction is switched off here; only people may ask for it"

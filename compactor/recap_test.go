@@ -1,0 +1,179 @@
+package compactor_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/prompts"
+)
+
+func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
+	worker := &llmtest.Model{Func: good}
+	r := newRig(t, 100_000, worker)
+	r.chat(30)
+	r.compact("")
+	r.talk("what about </transcript> the prices?", "a result")
+	before, rows, n := r.render(), r.rows(), len(worker.Requests())
+	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llmtest.Say("<think>hm</think>They talked about prices; sk-ant-" + strings.Repeat("aB3", 10)), nil
+	}
+	recap, err := r.c.Recap(t.Context(), "the prices")
+	if err != nil || recap.Text != "They talked about prices; [masked: Anthropic key]" || recap.By != compactor.ByWorker || recap.From != 1 || recap.To != int64(len(r.said)) {
+		t.Errorf("got %+v, %v", recap, err)
+	}
+	asked := worker.Requests()[n:]
+	if len(asked) != 1 || len(asked[0].Tools) != 0 {
+		t.Fatalf("%d requests", len(asked))
+	}
+	text := asked[0].Messages[1].Text
+	for _, want := range []string{"Summary 1 of", "note-29 ", "&lt;/transcript&gt; the prices?", "in detail: the prices", "<agent "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the request lacks %q", want)
+		}
+	}
+	if !strings.HasPrefix(asked[0].Messages[0].Text, prompts.Recap) || strings.Contains(text, "note-3 ") {
+		t.Error("it is asked for something else")
+	}
+	if r.render() != before || r.rows() != rows {
+		t.Error("something has changed")
+	}
+	if found, err := r.conv.SearchMemories(t.Context(), "", 10); err != nil || len(found) != 0 {
+		t.Errorf("memories %+v, %v", found, err)
+	}
+	r.verify()
+}
+
+// rows counts the conversation's compactions, whatever their state.
+func (r *rig) rows() (n int) {
+	r.t.Helper()
+	db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRow("SELECT count(*) FROM compactions").Scan(&n); err != nil {
+		r.t.Fatal(err)
+	}
+	return n
+}
+
+func TestARecapWithoutAModelSaysSo(t *testing.T) {
+	for name, c := range map[string]struct {
+		worker *llmtest.Model
+		why    string
+	}{
+		"there is none": {nil, ""},
+		"it is down":    {&llmtest.Model{Func: broken}, "overloaded"},
+		"it hangs": {&llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		}}, "took too long"},
+		"it declines": {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llmtest.Say("I'm sorry, I can't do that."), nil
+		}}, "declined"},
+		"it breaks":      {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") }}, "could not be asked"},
+		"it is no model": {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, errWorker }}, "could not be asked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 100_000, c.worker)
+				r.hear("I decided to move to Turin in May.")
+				r.hear("The key is AKIA" + "IOSFODNN7EXAMPLE, by the way.")
+				rows := r.rows()
+				begun := time.Now()
+				recap, err := r.c.Recap(t.Context(), "")
+				if took := time.Since(begun); took > time.Duration(r.policy.Timeout) {
+					t.Errorf("it took %v", took)
+				}
+				if err != nil || recap.By != compactor.ByBuiltIn || !strings.Contains(recap.Why, c.why) || (c.why == "") != (recap.Why == "") {
+					t.Errorf("got %+v, %v", recap, err)
+				}
+				if !strings.Contains(recap.Text, "Turin") || strings.Contains(recap.Text, "AKIA") {
+					t.Errorf("it says %q", recap.Text)
+				}
+				if r.rows() != rows || r.c.Gauge().Last.State != "" {
+					t.Error("something has changed")
+				}
+				r.close()
+			})
+		})
+	}
+}
+
+func TestARecapTellsOfWhatIsHidden(t *testing.T) {
+	r := newRig(t, 4000, nil)
+	r.policy.Enabled = false
+	hidden := 0
+	for i := 0; hidden == 0 && i < 200; i++ {
+		r.hear("Ada went to Turin. " + filler(60))
+		for _, row := range r.c.Gauge().Stack {
+			if row.Kind == compactor.Marker {
+				hidden = row.Messages
+			}
+		}
+		if hidden > 0 {
+			recap, err := r.c.Recap(t.Context(), "")
+			if err == nil && recap.Hidden == 0 && len(r.c.Gauge().Stack) == 1 && r.c.Gauge().Stack[0].Kind != compactor.Marker {
+				return // it was healed in between
+			}
+			if err != nil || recap.Hidden != hidden || recap.From != 1 {
+				t.Errorf("%d are hidden, got %+v, %v", hidden, recap, err)
+			}
+		}
+	}
+	if hidden == 0 {
+		t.Error("nothing was ever hidden")
+	}
+}
+
+func TestNothingToRecap(t *testing.T) {
+	r := newRig(t, 4000, &llmtest.Model{Func: broken})
+	if recap, err := r.c.Recap(t.Context(), ""); err != nil || recap.To != 0 || recap.Text != "" {
+		t.Errorf("got %+v, %v", recap, err)
+	}
+}
+
+func TestARecapEndsWithTheConversation(t *testing.T) {
+	began := make(chan struct{}, 1)
+	r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		began <- struct{}{}
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	}})
+	r.hear("hello")
+	done := make(chan error)
+	c := r.c
+	go func() {
+		_, err := c.Recap(context.Background(), "")
+		done <- err
+	}()
+	<-began
+	r.close()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+func TestALongViewIsRecappedInChunks(t *testing.T) {
+	worker := &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if tokens := compactor.Estimate(req.Messages[1].Text); tokens > 4000 {
+			t.Errorf("a request has %d tokens", tokens)
+		}
+		return llmtest.Say("They took notes."), nil
+	}}
+	r := newRig(t, 100_000, worker)
+	r.chat(200)
+	recap, err := r.c.Recap(t.Context(), "")
+	if err != nil || recap.By != compactor.ByWorker || len(worker.Requests()) < 4 {
+		t.Errorf("got %+v, %v after %d requests", recap, err, len(worker.Requests()))
+	}
+}

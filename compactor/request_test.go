@@ -1,0 +1,187 @@
+package compactor_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// refusal asks for a compaction that does nothing, and returns why.
+func (r *rig) refusal(trigger compactor.Trigger) string {
+	r.t.Helper()
+	e := r.c.Compact(trigger, "")
+	if e.State != compactor.EventNoop || e.ID != 0 || e.Error == "" {
+		r.t.Errorf("it is %+v", e)
+	}
+	return e.Error
+}
+
+func TestARequestThatDoesNothingSaysWhy(t *testing.T) {
+	release := make(chan struct{})
+	worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		select {
+		case <-release:
+			return good(ctx, n, req)
+		case <-ctx.Done():
+			return llm.Response{}, ctx.Err()
+		}
+	}}
+	r := newRig(t, 100_000, worker)
+	r.talk("one turn, with a long answer", filler(300))
+	if why := r.refusal(compactor.OnManual); !strings.Contains(why, "nothing old enough") {
+		t.Errorf("what is short is refused with %q", why)
+	}
+	if len(worker.Requests()) != 0 {
+		t.Error("the model was asked for nothing")
+	}
+	r.chat(30)
+	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
+		t.Fatalf("it is %+v", e)
+	}
+	for _, trigger := range []compactor.Trigger{compactor.OnManual, compactor.OnSelf} {
+		if why := r.refusal(trigger); !strings.Contains(why, "running already") {
+			t.Errorf("a second one is refused with %q", why)
+		}
+	}
+	close(release)
+	r.settle()
+	asked := len(worker.Requests())
+	for range 3 { // a summary of a summary would tell less and cost more
+		for _, trigger := range []compactor.Trigger{compactor.OnManual, compactor.OnSelf} {
+			if why := r.refusal(trigger); !strings.Contains(why, "just compacted") {
+				t.Errorf("right after a landing it is refused with %q", why)
+			}
+		}
+	}
+	if n := len(worker.Requests()); n != asked {
+		t.Errorf("the model was asked %d times more", n-asked)
+	}
+	r.hear("something new")
+	if why := r.refusal(compactor.OnManual); !strings.Contains(why, "too short") {
+		t.Errorf("after one more message it is refused with %q", why)
+	}
+	r.verify()
+}
+
+func TestPeopleMayAskWhatTheLevelsMayNot(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+	r.policy.Enabled = false
+	r.chat(30)
+	if why := r.refusal(compactor.OnSelf); !strings.Contains(why, "switched off") {
+		t.Errorf("a model is refused with %q", why)
+	}
+	if e := r.compact(""); e.State != compactor.EventLanded {
+		t.Errorf("a person's wish ended as %+v", e)
+	}
+}
+
+func TestAManualCompactionWhileALevelIsReachedIsTheOnlyOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		worker := &llmtest.Model{Delay: time.Second, Func: good}
+		r := newRig(t, 100_000, worker)
+		r.chat(150)
+		r.window = 10_000 // now a level is reached, but nobody has looked yet
+		if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
+			t.Fatalf("it is %+v", e)
+		}
+		r.c.Check(t.Context())
+		r.settle()
+		if n := r.seen(compactor.EventLanded); n != 1 || len(worker.Requests()) > 3 {
+			t.Errorf("%d landings, %d requests", n, len(worker.Requests()))
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestAModelMayCompactOnceATurn(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+	r.chat(30)
+	r.talk("first")
+	var events []compactor.Event
+	r.hook = func() {
+		for range 5 { // on every step
+			events = append(events, r.c.Compact(compactor.OnSelf, "the prices"))
+			if err := r.c.Wait(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.talk("second")
+	for i, e := range events {
+		if i == 0 && e.State != compactor.EventStarted || i > 0 && (e.State != compactor.EventNoop || !strings.Contains(e.Error, "just compacted")) {
+			t.Errorf("call %d: %+v", i+1, e)
+		}
+	}
+	events = nil
+	r.hook = nil
+	r.chat(30)
+	r.hook = func() { events = append(events, r.c.Compact(compactor.OnSelf, "")) }
+	r.talk("third")
+	if len(events) != 1 || events[0].State != compactor.EventStarted {
+		t.Errorf("in the next turn: %+v", events)
+	}
+	r.settle()
+	r.verify()
+}
+
+func TestAModelLearnsThatItsCompactionFailedAndMayTryOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := true
+		r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if fails {
+				return broken(ctx, n, req)
+			}
+			return good(ctx, n, req)
+		}})
+		r.chat(30)
+		for range 2 {
+			if e := r.c.Compact(compactor.OnSelf, ""); e.State != compactor.EventStarted {
+				t.Fatalf("it is %+v", e)
+			}
+			r.settle()
+			if f := r.c.Gauge().Failed; f.State != compactor.EventFailed || f.Trigger != compactor.OnSelf || !strings.Contains(f.Error, "overloaded") {
+				t.Errorf("the gauge tells of %+v", f)
+			}
+		}
+		if why := r.refusal(compactor.OnSelf); !strings.Contains(why, "cooling down") {
+			t.Errorf("after two failures it is refused with %q", why)
+		}
+		if f := r.c.Gauge().Failed; f.State != compactor.EventFailed {
+			t.Error("the refusal has hidden the failure")
+		}
+		fails = false
+		if e := r.compact(""); e.State != compactor.EventLanded { // a person may
+			t.Errorf("it ended as %+v", e)
+		}
+		if f := r.c.Gauge().Failed; f.State != "" {
+			t.Errorf("after a landing the gauge tells of %+v", f)
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestNothingToCutIsNoCompaction(t *testing.T) {
+	worker := &llmtest.Model{Func: good}
+	r := newRig(t, 4000, worker)
+	r.policy.KeepLastN, r.policy.BackgroundThreshold, r.policy.AggressiveThreshold = 500, 0.10, 0.80
+	r.policy.TailTokens = 200_000
+	r.chat(12) // above the background level, and all of it spared
+	r.settle()
+	if g := r.c.Gauge(); g.Used < g.Window/10 {
+		t.Fatalf("%d of %d are used", g.Used, g.Window)
+	}
+	if len(worker.Requests()) != 0 || len(r.events) != 0 || len(r.c.Gauge().Stack) != 0 {
+		t.Errorf("%d requests, events %+v", len(worker.Requests()), r.events)
+	}
+	if why := r.refusal(compactor.OnManual); !strings.Contains(why, "nothing old enough") {
+		t.Errorf("it is refused with %q", why)
+	}
+}
