@@ -1,0 +1,208 @@
+package memory
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+type page struct {
+	Messages []struct {
+		Seq   int64
+		Who   string
+		Text  string
+		Calls []string
+	}
+	Next, To int64
+}
+
+func expandPage(t testing.TB, c *Conversation, budget int, arguments string) (page, error) {
+	t.Helper()
+	tool := c.expandTool(ToolOptions{Budget: func() int { return budget }})
+	text, err := tool.Run(ctx, json.RawMessage(arguments))
+	var p page
+	if err == nil {
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			t.Fatalf("%v in %s", err, text)
+		}
+		if n := compactor.Estimate(text); n > budget {
+			t.Errorf("a budget of %d gave %d tokens", budget, n)
+		}
+	}
+	return p, err
+}
+
+func TestExpandingACompactionGivesExactlyItsMessages(t *testing.T) {
+	c := imported(t, 50)
+	id := stage(t, c, leaf, worker, 11, 40)
+	land(t, c, id)
+	if _, err := c.Delete(ctx, []string{"m20"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, budget := range []int{150, 400, 10_000} {
+		var seqs []int64
+		pages := 0
+		for arguments := fmt.Sprintf(`{"compaction": %d}`, id); ; pages++ {
+			p, err := expandPage(t, c, budget, arguments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range p.Messages {
+				seqs = append(seqs, m.Seq)
+				if m.Text != fmt.Sprintf("message number %d", m.Seq) || m.Who != []string{"Ann", "Bob"}[m.Seq%2] {
+					t.Errorf("message %d is %+v", m.Seq, m)
+				}
+			}
+			if p.Next == 0 {
+				break
+			}
+			arguments = fmt.Sprintf(`{"compaction": %d, "from": %d}`, id, p.Next)
+			if budget == 150 { // the same by numbers alone
+				arguments = fmt.Sprintf(`{"from": %d, "to": %d}`, p.Next, p.To)
+			}
+		}
+		var want []int64
+		for seq := int64(11); seq <= 40; seq++ {
+			if seq != 20 {
+				want = append(want, seq)
+			}
+		}
+		if fmt.Sprint(seqs) != fmt.Sprint(want) || budget == 150 && pages < 3 {
+			t.Errorf("a budget of %d gave %v in %d pages", budget, seqs, pages+1)
+		}
+	}
+}
+
+func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
+	c := newConversation(t)
+	asked := said(1, "run it")
+	asked.Addressed, asked.Attachments = true, []compactor.Attachment{{Kind: "file", Name: "a.txt", Text: "ls -l /tmp"}}
+	turn := deliver(t, c, asked)[0].Seq
+	rows := []compactor.Message{
+		{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "1", Name: "look", Arguments: `{"at":"x"}`}}, Time: day},
+		{Seq: turn + 2, Turn: turn, Role: llm.RoleTool, CallID: "1", Tool: "look", Text: "42", Time: day},
+		{Seq: turn + 3, Turn: turn, Role: llm.RoleAssistant, Text: "It is 42.", Time: day},
+	}
+	if err := c.Finish(ctx, Outcome{Turn: turn, Messages: rows, Reply: "r", Pieces: []string{"x"}}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := expandPage(t, c, 1000, `{"from": 1, "to": 4}`)
+	if err != nil || len(p.Messages) != 4 || !strings.Contains(p.Messages[0].Text, "ls -l /tmp") || p.Messages[1].Calls[0] != `look {"at":"x"}` || p.Messages[2].Text != "42" || p.Messages[2].Who != "tool look" {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+func TestExpandIsBounded(t *testing.T) {
+	c := newConversation(t)
+	if _, err := c.Import(ctx, []Inbound{said(1, "begin "+strings.Repeat("word ", 5000)+"end"), said(2, "short")}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := expandPage(t, c, 300, `{"from": 1, "to": 9999999999999}`)
+	if err != nil || len(p.Messages) != 1 || p.Next != 2 || !strings.HasPrefix(p.Messages[0].Text, "begin ") || !strings.HasSuffix(p.Messages[0].Text, "end") || !strings.Contains(p.Messages[0].Text, "characters left out") {
+		t.Errorf("got %.300v, %v", p, err)
+	}
+	if p, err = expandPage(t, c, 300, `{"from": 2, "to": 2}`); err != nil || len(p.Messages) != 1 || p.Next != 0 {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+func TestExpandReachesNoOtherConversation(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	here, there := find(t, s, "terminal:here"), find(t, s, "terminal:there")
+	for _, c := range []*Conversation{here, there} {
+		var past []Inbound
+		for n := range 10 {
+			past = append(past, said(n+1, c.Name()))
+		}
+		if _, err := c.Import(ctx, past); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := stage(t, there, leaf, worker, 1, 5)
+	for arguments, want := range map[string]string{
+		fmt.Sprintf(`{"compaction": %d}`, id):    "no compaction",
+		`{"compaction": 99}`:                     "no compaction",
+		`{"from": 4294967297, "to": 8589934592}`: "no messages",
+		`{"from": 11, "to": 20}`:                 "no messages",
+		`{"from": 5, "to": 4}`:                   "name a range",
+		`{"from": -5, "to": 4}`:                  "name a range",
+		`{}`:                                     "name a range",
+		`{"from": "x"}`:                          "are integers",
+	} {
+		if p, err := expandPage(t, here, 1000, arguments); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gave %+v, %v", arguments, p, err)
+		}
+	}
+}
+
+func TestNoMemoryHoldsASecret(t *testing.T) {
+	key := "ghp_" + strings.Repeat("aB3dE5", 6)
+	c := imported(t, 20)
+	for name, save := range map[string]func(content string) error{
+		"in conversation": func(content string) error {
+			tools := c.Tools(ToolOptions{Turn: func() int64 { return 1 }})
+			_, err := tools[len(tools)-1].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [1]}`, content)))
+			return err
+		},
+		"by a worker": func(content string) error {
+			j := begin(t, c, leaf, worker, 1, 5)
+			if _, err := j.Tools(5)[0].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]}`, content))); err != nil {
+				return err
+			}
+			_, err := j.Store(ctx, compactor.Summary{Text: "x", Tokens: 5})
+			return err
+		},
+		"by the built-in summarizer": func(content string) error {
+			j := begin(t, c, leaf, builtIn, 6, 10)
+			_, err := j.Store(ctx, compactor.Summary{Text: "x", Tokens: 5, Memories: []compactor.MemoryDraft{{Kind: "fact", Content: content, Messages: []int64{7}}}})
+			return err
+		},
+		"by a person": func(content string) error {
+			_, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: content}, "Ann")
+			return err
+		},
+	} {
+		if err := save(name + ": the token is " + key); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		found, err := c.SearchMemories(ctx, name, 1)
+		if err != nil || len(found) != 1 || found[0].Content != name+": the token is [masked: GitHub token]" {
+			t.Errorf("%s: %+v, %v", name, found, err)
+		}
+	}
+	if found, err := c.SearchMemories(ctx, key, 10); err != nil || len(found) != 0 {
+		t.Errorf("it is found by the secret: %+v, %v", found, err)
+	}
+}
+
+func TestWhatIsBegunAgainSavesNoMemoriesTwice(t *testing.T) {
+	c := imported(t, 10)
+	j := begin(t, c, leaf, worker, 1, 5)
+	save := func(content string, seq int) {
+		t.Helper()
+		if _, err := j.Tools(5)[0].Run(ctx, json.RawMessage(fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("first", 1)
+	takeBack := j.Mark()
+	save("second", 2)
+	save("first", 3) // which gives the first one another source
+	takeBack()
+	save("third", 4)
+	if _, err := j.Store(ctx, compactor.Summary{Text: "x", Tokens: 5, Model: "another"}); err != nil {
+		t.Fatal(err)
+	}
+	found, err := c.SearchMemories(ctx, "", 10)
+	var got []string
+	for _, m := range found {
+		got = append(got, fmt.Sprint(m.Content, m.Sources))
+	}
+	if want := "third[4] first[1]"; err != nil || strings.Join(got, " ") != want {
+		t.Errorf("got %v, %v, want %s", got, err, want)
+	}
+}
