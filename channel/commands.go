@@ -241,6 +241,9 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 		return Answer{Text: fmt.Sprintf("I had that in mind already, as memory %d.", m.ID)}, nil
 	}
 	c.remembered(m.ID, m.Kind, m.Content)
+	if compactor.Mask(text) != text {
+		return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d, without the key or password in it: I keep no secrets.", m.ID)}, nil
+	}
 	return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d.", m.ID)}, nil
 }
 

@@ -1,0 +1,299 @@
+package channel_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// calling is a model that makes calls, one a step, and then answers; results are
+// what it was told.
+func calling(results *[]string, calls ...any) func(context.Context, int, llm.Request) (llm.Response, error) {
+	step := 0
+	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		last := req.Messages[len(req.Messages)-1]
+		if last.Role == llm.RoleTool {
+			*results = append(*results, last.Text)
+		}
+		if step == len(calls) || !strings.Contains(fmt.Sprint(req.Messages), "go ahead") {
+			return llmtest.Say("done"), nil
+		}
+		step++
+		return llmtest.Use(llmtest.Call(fmt.Sprint("c", step), "context", calls[step-1])), nil
+	}
+}
+
+type windowStatus struct {
+	Agent, Model string
+	Used         int     `json:"used_tokens"`
+	Max          int     `json:"max_tokens"`
+	UsedPct      float64 `json:"used_pct"`
+	Next         string
+	Failure      string         `json:"last_failure"`
+	Policy       map[string]any `json:"policy"`
+}
+
+func readStatus(t *testing.T, text string) (s windowStatus) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return s
+}
+
+func (r *rig) withWorker(f func(context.Context, int, llm.Request) (llm.Response, error)) *llmtest.Model {
+	r.stop()
+	worker := &llmtest.Model{Label: "worker", Func: f}
+	r.agent.ID, r.agent.Worker = "marvin", worker
+	r.start()
+	return worker
+}
+
+func (r *rig) chat(n int) {
+	r.t.Helper()
+	for i := range n {
+		r.say(fmt.Sprintf("note %d %s", i, strings.Repeat("word ", 30)), false)
+	}
+	r.idle()
+}
+
+func sumUp(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+	return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked."})), nil
+}
+
+func TestTheModelSeesItsWindow(t *testing.T) {
+	var results []string
+	r := newRig(t, calling(&results, map[string]any{"op": "status"}))
+	r.withWorker(sumUp)
+	r.agent.Policy = func() compactor.Policy {
+		p := compactor.DefaultPolicy()
+		p.BackgroundThreshold = 0.7
+		return p
+	}
+	r.stop()
+	r.start()
+	r.chat(10)
+	r.say("go ahead", true)
+	r.idle()
+	if len(results) != 1 {
+		t.Fatalf("%d results", len(results))
+	}
+	s := readStatus(t, results[0])
+	if s.Agent != "marvin" || s.Model != "scripted" || s.Max != 128_000 || s.Used < 500 || s.Used > 5000 || s.UsedPct <= 0 || s.UsedPct > 5 ||
+		!strings.HasPrefix(s.Next, "background at 70 %") || s.Policy["background_threshold"] != 0.7 || s.Policy["keep_last_n"] != 4.0 {
+		t.Errorf("the status is %s", results[0])
+	}
+}
+
+func TestTheModelMayCompactAndNothingElse(t *testing.T) {
+	var results []string
+	compact := map[string]any{"op": "compact", "focus": "the prices"}
+	r := newRig(t, calling(&results, compact, compact,
+		map[string]any{"op": "compact", "policy": map[string]any{"background_threshold": 0.1}},
+		map[string]any{"op": "set", "focus": "x"}, map[string]any{"op": "status"}))
+	worker := r.withWorker(sumUp)
+	r.chat(20)
+	before := r.agent.Policy().Hash()
+	r.say("go ahead", true)
+	r.idle()
+	r.door.until(t, "the landing", func() bool {
+		for _, e := range r.door.events {
+			if e.State == compactor.EventLanded && e.Trigger == compactor.OnSelf {
+				return true
+			}
+		}
+		return false
+	})
+	if len(results) != 5 {
+		t.Fatalf("%d results: %q", len(results), results)
+	}
+	if !strings.Contains(results[0], `"started":true`) || !strings.Contains(results[0], `"from_seq":1`) {
+		t.Errorf("the first says %s", results[0])
+	}
+	if !strings.Contains(results[1], `"started":false`) || !strings.Contains(results[1], "running already") && !strings.Contains(results[1], "just compacted") {
+		t.Errorf("the second says %s", results[1])
+	}
+	if !strings.HasPrefix(results[2], "Error: ") || !strings.Contains(results[2], "for people to change") || !strings.HasPrefix(results[3], "Error: ") {
+		t.Errorf("other wishes are answered %q", results[2:4])
+	}
+	if s := readStatus(t, results[4]); s.Policy["background_threshold"] != 0.8 || r.agent.Policy().Hash() != before {
+		t.Error("the policy is another one")
+	}
+	if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "in detail: the prices") {
+		t.Error("the focus did not reach the worker")
+	}
+	if n := len(worker.Requests()); n != 1 {
+		t.Errorf("the worker was asked %d times", n)
+	}
+}
+
+func TestTheModelLearnsOfAFailure(t *testing.T) {
+	var results []string
+	r := newRig(t, nil)
+	r.withWorker(func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "internal words"}
+	})
+	failed := make(chan struct{})
+	first := calling(&results, map[string]any{"op": "compact"}, map[string]any{"op": "status"})
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool && len(results) == 0 {
+			<-failed
+		}
+		return first(ctx, n, req)
+	}
+	r.chat(20)
+	r.say("go ahead", true)
+	r.door.until(t, "the failure", func() bool {
+		for _, e := range r.door.events {
+			if e.State == compactor.EventFailed {
+				return true
+			}
+		}
+		return false
+	})
+	close(failed)
+	r.idle()
+	if len(results) != 2 {
+		t.Fatalf("%d results", len(results))
+	}
+	if s := readStatus(t, results[1]); !strings.Contains(s.Failure, "(self)") || !strings.Contains(s.Failure, "overloaded") || strings.Contains(s.Failure, "internal words") {
+		t.Errorf("the failure is told as %q", s.Failure)
+	}
+}
+
+func TestWhatTheModelIsToldOfItsWindowStaysInView(t *testing.T) {
+	var results []string
+	r := newRig(t, calling(&results, map[string]any{"op": "status"}, map[string]any{"op": "status"}, map[string]any{"op": "status"}, map[string]any{"op": "status"},
+		map[string]any{"op": "status"}))
+	r.withWorker(sumUp)
+	r.agent.Policy = func() compactor.Policy {
+		p := compactor.DefaultPolicy()
+		p.KeepLastN = 40
+		return p
+	}
+	r.stop()
+	r.start()
+	r.chat(50)
+	r.say("go ahead", true)
+	r.idle()
+	r.run("/compact")
+	if err := r.hub.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.say("and now?", true)
+	r.idle()
+	asked := r.model.Requests()
+	n := 0
+	for _, m := range asked[len(asked)-1].Messages {
+		if m.Role == llm.RoleTool && strings.Contains(m.Text, "used_tokens") {
+			n++
+		}
+	}
+	if n != 5 || !strings.Contains(fmt.Sprint(asked[len(asked)-1].Messages), "They talked.") {
+		t.Errorf("%d of 5 results stand after a change of the head", n)
+	}
+}
+
+func TestRecap(t *testing.T) {
+	r := newRig(t, echo)
+	worker := r.withWorker(func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return sumUp(nil, 0, req)
+		}
+		return llmtest.Say("You talked about notes."), nil
+	})
+	who := channel.Person{ID: "u1", Name: "Ada"} // no manager
+	recap := func() string {
+		t.Helper()
+		answer, handled, err := r.hub.Run(t.Context(), place, who, "/recap the prices")
+		if err != nil || !handled || answer.Then == nil || !answer.Awaited {
+			t.Fatalf("answer %+v, handled %v, %v", answer, handled, err)
+		}
+		return answer.Then(t.Context())
+	}
+	if got := recap(); !strings.Contains(got, "nothing to sum up") {
+		t.Errorf("an empty conversation is summed up as %q", got)
+	}
+	r.chat(10)
+	before, sent := r.run("/context"), len(r.door.texts())
+	if got := recap(); got != "You talked about notes." {
+		t.Errorf("it says %q", got)
+	}
+	if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "note 9 ") || !strings.Contains(text, "in detail: the prices") {
+		t.Errorf("the request is %.500q", text)
+	}
+	if r.run("/context") != before || len(r.door.texts()) != sent || len(r.door.events) != 0 || len(r.door.memories) != 0 {
+		t.Error("something has changed, or others have seen it")
+	}
+	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503}
+	}
+	if got := recap(); !strings.Contains(got, "Made without a model") || !strings.Contains(got, "overloaded") || !strings.Contains(got, "note") {
+		t.Errorf("without the model it says %q", got)
+	}
+	r.run("/pause")
+	n := len(worker.Requests())
+	if got := recap(); !strings.Contains(got, "Made without a model") || len(worker.Requests()) != n {
+		t.Errorf("while paused it says %q, after %d requests", got, len(worker.Requests())-n)
+	}
+}
+
+func TestRecapsAreLimited(t *testing.T) {
+	r := newRig(t, echo)
+	r.stop()
+	r.opts.Rules.TurnsPerMinute = 2
+	r.start()
+	r.chat(5)
+	who := channel.Person{ID: "u1", Name: "Ada"}
+	for i := range 4 {
+		answer, _, err := r.hub.Run(t.Context(), place, who, "/recap")
+		if err != nil || (answer.Then != nil) != (i < 2) {
+			t.Errorf("recap %d: %+v, %v", i+1, answer, err)
+		}
+	}
+}
+
+func TestTheStandInIsPausedToo(t *testing.T) {
+	r := newRig(t, echo)
+	r.stop()
+	r.agent.Worker = &llmtest.Model{Label: "worker", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 404}
+	}}
+	other := &llmtest.Model{Label: "other", Func: sumUp}
+	r.agent.Fallback = other
+	r.start()
+	r.chat(20)
+	r.run("/pause")
+	r.run("/compact")
+	if err := r.hub.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(other.Requests()); n != 0 {
+		t.Errorf("the stand-in was asked %d times while all is paused", n)
+	}
+	r.run("/resume")
+	r.run("/compact")
+	if err := r.hub.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(other.Requests()); n != 1 {
+		t.Errorf("the stand-in was asked %d times", n)
+	}
+}
+
+func TestAPersonLearnsWhatOfAMemoryWasMasked(t *testing.T) {
+	r := newRig(t, echo)
+	if got := r.run("/remember the token is ghp_" + strings.Repeat("aB3dE5", 6)); !strings.Contains(got, "memory 1") || !strings.Contains(got, "I keep no secrets") {
+		t.Errorf("it says %q", got)
+	}
+	if got := r.run("/memories"); !strings.Contains(got, "[masked: GitHub token]") {
+		t.Errorf("it keeps %q", got)
+	}
+}
