@@ -166,6 +166,14 @@ func TestEditor(t *testing.T) {
 			t.Error("the cleared line was sent")
 		}
 	})
+	t.Run("an answer that takes long comes when it is there", func(t *testing.T) {
+		k := sit(t, Options{}, scripted(echo))
+		k.typed(t, "Ada moved to Turin in May.\r")
+		k.screen.wait(t, "you said Ada")
+		k.typed(t, "/recap\r")
+		k.screen.wait(t, "one moment.")
+		k.screen.wait(t, "Made without a model")
+	})
 	t.Run("Tab completes a command as far as it is clear", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
 		k.typed(t, "/he\t\r")

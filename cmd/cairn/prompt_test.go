@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPromptFile(t *testing.T) {
+	large := strings.Repeat("word ", maxPrompt)
+	for name, c := range map[string]struct {
+		text  string // empty: there is no file
+		want  string // of the error; empty: there is none
+		reads string // at run time
+	}{
+		"missing":       {"", "no such file", ""},
+		"blank":         {" \n\t\n", "it is empty", ""},
+		"too large":     {large, "at most 16384 are sent", ""},
+		"far too large": {strings.Repeat(large, 20), "larger than 1 MB", ""},
+		"good":          {"Be brief.", "", "Be brief."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := writeSettings(t, "\n[[agents]]\nid = \"a\"\n[agents.compaction]\nprompt_file = \"prompt.md\"")
+			prompt := filepath.Join(filepath.Dir(file), "prompt.md")
+			if c.text != "" {
+				if err := os.WriteFile(prompt, []byte(c.text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := loadSettings(file)
+			switch {
+			case c.want == "" && err != nil:
+				t.Errorf("the settings say %v", err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), ":5") || !strings.Contains(err.Error(), "prompt_file")):
+				t.Errorf("the settings say %v, want %q, the key and its line", err, c.want)
+			}
+
+			var log bytes.Buffer
+			read := promptFile(prompt, slog.New(slog.NewTextHandler(&log, nil)))
+			for range 3 {
+				if got := read(); got != c.reads {
+					t.Errorf("at run time it is %.40q", got)
+				}
+			}
+			warnings := 1
+			if c.want == "" {
+				warnings = 0
+			}
+			if n := strings.Count(log.String(), "level=WARN"); n != warnings {
+				t.Errorf("%d warnings: %s", n, log.String())
+			}
+
+			if err := os.WriteFile(prompt, []byte("Be kind."), 0o600); err != nil { // an edit counts at once
+				t.Fatal(err)
+			}
+			if got := read(); got != "Be kind." {
+				t.Errorf("after an edit it is %.40q", got)
+			}
+			if err := os.Remove(prompt); err != nil {
+				t.Fatal(err)
+			}
+			read()
+			if n := strings.Count(log.String(), "level=WARN"); n != warnings+1 {
+				t.Errorf("%d warnings after the next incident", n)
+			}
+		})
+	}
+}
+
+func TestTheAgentsModelStandsInForANamedWorker(t *testing.T) {
+	t.Setenv(modelKeyVariable, "sk-1")
+	s, err := loadSettings(writeSettings(t, "[llm]\nmodel = \"large\"\n[[agents]]\nid = \"a\"\n[[agents]]\nid = \"b\"\n[agents.compaction]\nmodel = \"small\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	agents, err := (&app{settings: s}).agents(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := agents["a"]; a.Worker != a.Model || a.Fallback != nil {
+		t.Error("without a model of its own the worker has a stand-in")
+	}
+	if b := agents["b"]; b.Worker.Name() != "small" || b.Fallback != b.Model || b.Model.Name() != "large" {
+		t.Errorf("the worker is %s, its stand-in %v", b.Worker.Name(), b.Fallback)
+	}
+}
