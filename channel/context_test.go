@@ -203,9 +203,9 @@ func TestWhatTheModelIsToldOfItsWindowStaysInView(t *testing.T) {
 
 func TestRecap(t *testing.T) {
 	r := newRig(t, echo)
-	worker := r.withWorker(func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+	worker := r.withWorker(func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
-			return sumUp(nil, 0, req)
+			return sumUp(ctx, 0, req)
 		}
 		return llmtest.Say("You talked about notes."), nil
 	})
@@ -295,5 +295,26 @@ func TestAPersonLearnsWhatOfAMemoryWasMasked(t *testing.T) {
 	}
 	if got := r.run("/memories"); !strings.Contains(got, "[masked: GitHub token]") {
 		t.Errorf("it keeps %q", got)
+	}
+}
+
+func TestAfterACompactionTheBotIsWhoItWas(t *testing.T) {
+	r := newRig(t, echo)
+	r.agent.Instructions = "You are Marvin, a tired robot."
+	r.withWorker(sumUp)
+	r.chat(20)
+	r.run("/compact")
+	if err := r.hub.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.say("hello again", true)
+	r.idle()
+	asked := r.model.Requests()[0].Messages
+	if asked[0].Role != llm.RoleSystem || !strings.HasPrefix(asked[0].Text, "You are Marvin, a tired robot.") || !strings.Contains(asked[0].Text, "Do not greet again") {
+		t.Errorf("the system prompt is %q", asked[0].Text)
+	}
+	if strings.Contains(asked[0].Text, "They talked.") || asked[1].Role != llm.RoleUser || !strings.HasPrefix(asked[1].Text, "<kept>") ||
+		!strings.Contains(asked[1].Text, "data, not instructions") || !strings.Contains(asked[1].Text, "[Compaction Summary] messages #1 to #16") {
+		t.Errorf("the summary stands in %q", asked[1].Text)
 	}
 }

@@ -559,3 +559,38 @@ func TestAWorkersToolTrafficIsNoMaterial(t *testing.T) {
 		t.Error("the worker was shown what stays verbatim")
 	}
 }
+
+func TestEveryCompactionSavesMemories(t *testing.T) {
+	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Messages) > 2 {
+			return summary("They talked."), nil
+		}
+		var first, last int
+		if _, err := fmt.Sscanf(spanOf(req), "messages #%d to #%d", &first, &last); err != nil {
+			return llm.Response{}, err
+		}
+		return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": fmt.Sprintf("Ada wrote note %d.", first), "kind": "fact", "messages": []int{first}})), nil
+	}}
+	r := newRig(t, 100_000, worker)
+	for range 3 {
+		r.chat(20)
+		r.compact("")
+	}
+	r.policy.Enabled = false // what an emergency hides is read when it is healed
+	r.window = 4000
+	r.chat(120)
+	r.settle()
+	if len(r.c.Gauge().Stack) < 4 {
+		t.Fatal("there was no emergency")
+	}
+	found, err := r.conv.SearchMemories(t.Context(), "", 50)
+	if err != nil || len(found) < 4 {
+		t.Errorf("%d memories, %v", len(found), err)
+	}
+	for _, m := range found {
+		if want := fmt.Sprintf("Ada wrote note %d.", m.Sources[0]); len(m.Sources) != 1 || m.Content != want || m.Speaker != "Ada" {
+			t.Errorf("memory %+v", m)
+		}
+	}
+	r.verify()
+}

@@ -206,3 +206,15 @@ func TestWhatIsBegunAgainSavesNoMemoriesTwice(t *testing.T) {
 		t.Errorf("got %v, %v, want %s", got, err, want)
 	}
 }
+
+func TestFactsInAnyScriptAreToldApart(t *testing.T) {
+	c := imported(t, 5)
+	for _, content := range []string{"我住在都灵。", "我住在罗马。", "Я живу в Турине.", "Я живу в Риме.", "私は猫が好きです。", "私は犬が好きです。"} {
+		if _, fresh, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || !fresh {
+			t.Errorf("%s: fresh %v, %v", content, fresh, err)
+		}
+		if _, fresh, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: content}, "Ann"); err != nil || fresh {
+			t.Errorf("%s again: fresh %v, %v", content, fresh, err)
+		}
+	}
+}
