@@ -40,18 +40,20 @@ var secrets = []secret{
 	{"Slack token", "xapp-", regexp.MustCompile(`xapp-[0-9]+-[A-Za-z0-9-]{10,}`), nil},
 	{"Slack webhook", "hooks.slack.com/", regexp.MustCompile(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{16,})`), nil},
 	{"Discord webhook", "/webhooks/", regexp.MustCompile(`/webhooks/[0-9]{15,}/([A-Za-z0-9_-]{30,})`), nil},
-	{"Discord token", ".", regexp.MustCompile(`[MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{25,}`), beginsWithSnowflake},
+	{"Discord token", ".", botToken, nil},
 	{"Discord token", "mfa.", regexp.MustCompile(`mfa\.[A-Za-z0-9_-]{60,}`), nil},
 	{"GitHub token", "gh", regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{30,}`), nil},
 	{"GitHub token", "github_pat_", regexp.MustCompile(`github_pat_[A-Za-z0-9_]{30,}`), nil},
 	{"GitLab token", "glpat-", regexp.MustCompile(`glpat-[A-Za-z0-9_-]{20,}`), nil},
-	{"AWS key", "A", regexp.MustCompile(`A(?:KIA|SIA)[A-Z0-9]{16}\b`), nil},
-	{"AWS key", "ey", regexp.MustCompile(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
+	{"AWS key", "AKIA", regexp.MustCompile(`AKIA[A-Z0-9]{16}\b`), nil},
+	{"AWS key", "ASIA", regexp.MustCompile(`ASIA[A-Z0-9]{16}\b`), nil},
+	{"AWS key", "ecret", regexp.MustCompile(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
+	{"AWS key", "ECRET", regexp.MustCompile(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
 	{"Google key", "AIza", regexp.MustCompile(`AIza[A-Za-z0-9_-]{35,}`), nil},
 	{"Hugging Face token", "hf_", regexp.MustCompile(`hf_[A-Za-z0-9]{30,}`), nil},
 	{"Stripe key", "k_", regexp.MustCompile(`[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`), nil},
 	{"web token", "eyJ", regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`), nil},
-	{"password", "://", regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@?<>"'` + "`" + `]*:([^\s/?<>"'` + "`" + `]+)@`), nil},
+	{"password", "://", regexp.MustCompile(`://[^\s/:@?<>"'` + "`" + `]*:([^\s/?<>"'` + "`" + `]+)@`), nil},
 }
 
 // mask replaces the secrets of one kind. One that goes on from a letter or digit is a
@@ -64,8 +66,15 @@ func (s secret) mask(text string) string {
 	var b strings.Builder
 	done := 0
 	for _, at := range found {
-		from, to := at[len(at)-2], at[len(at)-1]
-		if begins := at[0]; begins > 0 && alphanumeric(text[begins]) && alphanumeric(text[begins-1]) || s.real != nil && !s.real(text[from:to]) {
+		begins, from, to := at[0], at[len(at)-2], at[len(at)-1]
+		if s.form == botToken {
+			id := snowflakeBefore(text[done:begins])
+			if id < 0 {
+				continue
+			}
+			begins, from = done+id, done+id
+		}
+		if begins > 0 && alphanumeric(text[begins]) && alphanumeric(text[begins-1]) || s.real != nil && !s.real(text[from:to]) {
 			continue
 		}
 		b.WriteString(text[done:from])
@@ -93,12 +102,23 @@ func hasLongRun(match string) bool {
 	return false
 }
 
-// beginsWithSnowflake tells a bot's token from other words with two dots: its first
-// part is the bot's id, in base64.
-func beginsWithSnowflake(match string) bool {
-	id, _, _ := strings.Cut(match, ".")
-	text, err := base64.RawURLEncoding.DecodeString(id)
-	return err == nil && len(text) > 0 && strings.Trim(string(text), "0123456789") == ""
+// botToken is a token of a bot of Discord without its first part, which is the bot's
+// id in base64. A search for a dot is quick, one for an id is not.
+var botToken = regexp.MustCompile(`\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{25,}`)
+
+// snowflakeBefore is where an id in base64 begins that text ends in; -1: it does not.
+func snowflakeBefore(text string) int {
+	for size := min(28, len(text)); size >= 22; size-- {
+		from := len(text) - size
+		if from > 0 && alphanumeric(text[from-1]) {
+			continue
+		}
+		id, err := base64.RawURLEncoding.DecodeString(text[from:])
+		if err == nil && strings.Trim(string(id), "0123456789") == "" {
+			return from
+		}
+	}
+	return -1
 }
 
 const (
