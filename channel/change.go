@@ -15,8 +15,9 @@ func (c *conversation) change(seqs ...int64) {
 	c.wake()
 }
 
-// apply brings edits and deletions into the history.
+// apply brings edits and deletions into the history, and does what commands want.
 func (c *conversation) apply(ctx context.Context) error {
+	defer c.serve(ctx)
 	c.mu.Lock()
 	changes := c.changes
 	c.changes = nil

@@ -56,7 +56,25 @@ func init() { // a literal would refer to itself through /help
 			Name: "compact", Help: "sum up the older messages now", Restricted: true, run: runCompact,
 			Args: []Arg{{Name: "focus", Help: "what to keep in detail"}},
 		},
+		{Name: "undo", Help: "take back what was summed up last; memories stay", Restricted: true, run: runUndo},
 		{Name: "context", Help: "show how full the context window is, and what stands in it", run: runContext},
+		{Name: "summaries", Help: "show what was summed up, oldest first, and by whom", run: runSummaries},
+		{
+			Name: "expand", Help: "show the messages behind a summary, or the summaries behind a summary of them", run: runExpand,
+			Args: []Arg{
+				{Name: "number", Help: "the summary's number, as /summaries shows it", Required: true, Number: true},
+				{Name: "from", Help: "the message to begin with", Number: true},
+			},
+		},
+		{
+			Name: "pin", Help: "keep a message in sight, whatever is summed up", Restricted: true, run: runPin,
+			Args: []Arg{{Name: "number", Help: "the message's number; without it the newest one", Number: true}},
+		},
+		{
+			Name: "unpin", Help: "keep a message in sight no longer", Restricted: true, run: runUnpin,
+			Args: []Arg{{Name: "number", Help: "the message's number, as /pins shows it", Required: true, Number: true}},
+		},
+		{Name: "pins", Help: "show what is pinned", run: runPins},
 		{
 			Name: "recap", Help: "sum up for you where things stand; nothing is compacted", run: runRecap,
 			Args: []Arg{{Name: "focus", Help: "what to dwell on"}},

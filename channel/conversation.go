@@ -61,6 +61,7 @@ type conversation struct {
 	reads    bool                          // the door reads history
 	late     []func(context.Context) error // edits and deletions since
 	changes  []int64                       // messages that were edited or deleted, which the history does not know yet
+	asks     []func(context.Context)       // what commands want done by the owner
 	botTurns []string                      // messages of other programs that were answered since a person spoke
 	retryGap *time.Timer                   // nil: no gap waits to be read again
 }

@@ -120,6 +120,8 @@ func lastWords(e compactor.Event) string {
 	switch e.State {
 	case compactor.EventLanded:
 		return fmt.Sprintf("%s by %s, messages #%d to #%d: %d → %d tokens", e.Kind, e.By, e.From, e.To, e.BeforeTokens, e.AfterTokens)
+	case compactor.EventUndone:
+		return fmt.Sprintf("taken back: %s of messages #%d to #%d: %d → %d tokens", e.Kind, e.From, e.To, e.BeforeTokens, e.AfterTokens)
 	case compactor.EventFailed, compactor.EventNoop:
 		return fmt.Sprintf("%s: %s", e.State, e.Error)
 	}

@@ -96,6 +96,22 @@ type Head struct {
 	Generation int64        // raised by every change of the head, in its transaction
 	Stack      []Compaction // the active rows, by From
 	ClearedTo  int64        // tool results up to this seq are shown cleared or shortened; 0: none
+	Pins       []Pin        // what people pinned, in the order in which they did
+
+	// What somebody took back is left alone until the aggressive level: messages that
+	// were set free, and rows that came back to be healed. Both ends included; 0: nothing.
+	SparedFrom, SparedTo int64
+}
+
+// Spares reports whether some of [from, to] is to be left alone.
+func (h Head) Spares(from, to int64) bool { return from <= h.SparedTo && h.SparedFrom <= to }
+
+// Pin is a message that somebody wants to be in sight.
+type Pin struct {
+	Message
+	Earlier bool   // it stands before the segment: it is in sight through its copy alone
+	By      string // who pinned it
+	At      time.Time
 }
 
 // MemoryDraft is a memory a summarizer wants kept.

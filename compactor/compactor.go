@@ -51,7 +51,7 @@ type Options struct {
 }
 
 // Compactor guards one conversation's window. Append, Begin, Answered, Truncate,
-// Edited, Deleted, Check, Request, Reported and Overflow belong to the one goroutine that owns
+// Edited, Deleted, Reread, Undo, Check, Request, Reported and Overflow belong to the one goroutine that owns
 // the conversation; the other methods are safe for concurrent use.
 type Compactor struct {
 	o                      Options
@@ -79,6 +79,7 @@ type Compactor struct {
 	sore     map[int64]pace // rows whose healing failed, by id
 	vetoes   map[Trigger]veto
 	draining bool // built-in summaries are not healed any more
+	lifted   bool // what was taken back is spared no longer
 	last     Event
 
 	lastFailed Event // since the last landing
@@ -255,6 +256,9 @@ func (c *Compactor) Gauge() Gauge {
 	}
 	now := c.o.Now()
 	g.Paused = cmp.Or(c.pace.why(now), c.vetoedLocked(now))
+	if g.Paused == "" && s.head.SparedTo > 0 && !c.lifted {
+		g.Paused = reasonSpared
+	}
 	if !p.Enabled {
 		g.Paused = reasonOff
 	}
@@ -282,7 +286,10 @@ func (c *Compactor) Compact(trigger Trigger, focus string) Event {
 		return event
 	}
 	event := j.event(EventStarted)
-	c.start(j)
+	if !c.start(j) { // another one was quicker
+		event.State, event.Error = EventNoop, reasonRunning
+		c.notify(event)
+	}
 	return event
 }
 

@@ -22,6 +22,10 @@ func (c *Compactor) Deleted(seqs []int64) {
 	c.outdated = true
 }
 
+// Reread has the head read again before the next request: what people pinned is
+// another one.
+func (c *Compactor) Reread() { c.outdated = true }
+
 // errOutdated is returned by Request when the disk does not tell what people have
 // deleted: better no request than one that repeats it.
 var errOutdated = errors.New("edits and deletions could not be read")
@@ -38,6 +42,7 @@ func (c *Compactor) reread(ctx context.Context) {
 	}
 	c.h.setFirst(first)
 	c.h.swap(head)
+	c.h.lend(nil)
 	c.outdated = false
 }
 
@@ -89,14 +94,10 @@ func (h *History) revise(f func([]line) []line) {
 
 // setFirst renews the copies of the first messages.
 func (h *History) setFirst(messages []Message) {
-	first := make([]line, len(messages))
-	for i, m := range messages {
-		first[i] = line{Message: m}
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.first = first
+	h.first = messages
 	h.changedLocked()
-	h.fitFirstLocked()
-	h.headText, h.headCost = renderHead(h.keptFirstLocked(), h.head.Stack)
+	h.fitCopiesLocked()
+	h.headText, h.headCost = renderHead(h.copies, h.head.Stack)
 }

@@ -75,12 +75,12 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 			c.o.Log.Warn("a truncation holds in memory until the disk takes it", "error", err)
 			before := c.used(s)
 			c.h.hide(sp.lines)
-			c.told(marker, before)
+			c.told(ctx, marker, before)
 			return
 		}
 		before, _, taken := c.h.swap(head)
 		if applied && taken {
-			c.told(marker, c.used(before))
+			c.told(ctx, marker, c.used(before))
 			return
 		}
 		// Something landed meanwhile: what it covers is hidden already.
@@ -127,7 +127,7 @@ func without(lines []line, stack []Compaction) []line {
 }
 
 // told reports an emergency that has taken effect.
-func (c *Compactor) told(marker Compaction, before int) {
+func (c *Compactor) told(ctx context.Context, marker Compaction, before int) {
 	s := c.h.snapshot()
 	for _, row := range s.head.Stack {
 		if row.Covers(marker.From) {
@@ -136,6 +136,11 @@ func (c *Compactor) told(marker Compaction, before int) {
 	}
 	e := eventOf(marker, EventLanded, c.o.Window())
 	e.BeforeTokens, e.AfterTokens = before, c.used(s)
+	if marker.ID != 0 {
+		if err := c.o.Records.Measured(ctx, marker.ID, e.BeforeTokens, e.AfterTokens); err != nil {
+			c.o.Log.Warn("the numbers of a truncation were not written", "error", err)
+		}
+	}
 	c.notify(e)
 }
 

@@ -26,10 +26,10 @@ func days(c Compaction) string {
 // TokensOfCompaction returns what c costs in a view, in tokens.
 func TokensOfCompaction(c Compaction) int { return perMessage + Estimate(c.Render()) }
 
-// renderHead is the user-role block above the messages: copies of the first
-// messages whose originals are covered, then the stack, oldest first. It is empty
-// when there is nothing to keep.
-func renderHead(first []line, stack []Compaction) (text string, tokens int) {
+// renderHead is the user-role block above the messages: copies of messages whose
+// originals are out of sight, then the stack, oldest first. It is empty when there
+// is nothing to keep.
+func renderHead(copies []duplicate, stack []Compaction) (text string, tokens int) {
 	var b strings.Builder
 	add := func(entry string, cost int) {
 		if b.Len() == 0 {
@@ -40,9 +40,9 @@ func renderHead(first []line, stack []Compaction) (text string, tokens int) {
 		b.WriteString(entry)
 		tokens += cost
 	}
-	for _, f := range first {
-		if covered(stack, f.Seq) {
-			add(f.text, f.tokens)
+	for _, d := range copies {
+		if d.earlier || covered(stack, d.Seq) {
+			add(d.text, d.tokens)
 		}
 	}
 	for _, c := range stack {

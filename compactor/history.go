@@ -15,9 +15,11 @@ type History struct {
 	head      Head
 	headText  string
 	headCost  int
-	first     []line // first addressed messages of the segment, copies for the head
-	edition   int    // raised by every change of first and hidden, of which the head is rendered
-	lines     []line // verbatim, by seq; a snapshot shares the array, so no element is ever overwritten
+	first     []Message   // first addressed messages of the segment
+	copies    []duplicate // of them and of pins, for the head
+	edition   int         // raised by every change of first and hidden, of which the head is rendered
+	lent      []line      // behind rows that are being taken back: what a head uncovers of them is verbatim
+	lines     []line      // verbatim, by seq; a snapshot shares the array, so no element is ever overwritten
 	lineCost  int
 	next      int64
 	hidden    []line // behind a marker in memory alone, because the disk refused to write it
@@ -58,10 +60,7 @@ func (s snapshot) cost() int { return s.headCost + s.lineCost + s.nowCost }
 func newHistory(state State, sh shape) *History {
 	h := &History{
 		head: state.Head, next: state.Next, open: state.Open, stored: state.Next - 1,
-		clearedTo: state.Head.ClearedTo, spoken: state.Spoken,
-	}
-	for _, m := range state.First {
-		h.first = append(h.first, line{Message: m})
+		clearedTo: state.Head.ClearedTo, spoken: state.Spoken, first: state.First,
 	}
 	for _, m := range state.Messages {
 		h.lines = append(h.lines, line{Message: m})
@@ -99,8 +98,8 @@ func (h *History) Append(messages ...Message) {
 		}
 		h.open, h.spoken = l.Turn, true
 		if len(h.first) < MaxKeepFirst {
-			h.first = append(h.first, line{Message: l.Message})
-			h.fitFirstLocked()
+			h.first = append(slices.Clip(h.first), l.Message)
+			h.fitCopiesLocked()
 		}
 	}
 }
@@ -182,33 +181,36 @@ func (h *History) snapshotLocked() snapshot {
 // swap takes a committed head, if it is newer than the one in memory: what it
 // covers leaves the lines, and old tool results are shown as it says. It returns
 // what was before and what is after, of one instant. Rendering is done before the lock is
-// taken; what is left under it touches only the lines that leave.
+// taken; what is left under it touches only the lines that leave or come back.
 func (h *History) swap(head Head) (before, after snapshot, taken bool) {
 	committed := head.Stack
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	var copies []duplicate
 	var headText string
 	var headCost int
 	var hidden []line
 	for rendered := -1; rendered != h.edition; {
-		first := h.keptFirstLocked()
+		first, sh := h.first, h.shape
 		hidden = h.hidden
 		rendered = h.edition
 		h.mu.Unlock()
+		copies = duplicates(head.Pins, first, sh)
 		hidden = slices.DeleteFunc(slices.Clone(hidden), func(l line) bool { return covered(committed, l.Seq) })
 		head.Stack = withHidden(committed, hidden)
-		headText, headCost = renderHead(first, head.Stack)
+		headText, headCost = renderHead(copies, head.Stack)
 		h.mu.Lock() // if something has changed meanwhile, once more
 	}
 	before = h.snapshotLocked()
 	if head.Generation <= h.head.Generation {
 		return before, before, false
 	}
-	h.head, h.headText, h.headCost, h.hidden = head, headText, headCost, hidden
+	clearedTo := clearedWith(head, h.clearedTo, h.head)
+	h.head, h.copies, h.headText, h.headCost, h.hidden = head, copies, headText, headCost, hidden
 	h.edition++
 	h.dropCoveredLocked()
-	if head.ClearedTo > h.clearedTo {
-		h.clearLocked(head.ClearedTo)
+	if back := h.takeBackLocked(); back || clearedTo != h.clearedTo {
+		h.clearLocked(clearedTo)
 	}
 	h.changedLocked()
 	return before, h.snapshotLocked(), true
@@ -221,7 +223,7 @@ func (h *History) hide(lines []line) {
 	h.hidden = slices.Concat(h.hidden, lines)
 	h.edition++
 	h.head.Stack = withHidden(h.head.Stack, h.hidden) // runs that have grown together are one marker
-	h.headText, h.headCost = renderHead(h.keptFirstLocked(), h.head.Stack)
+	h.headText, h.headCost = renderHead(h.copies, h.head.Stack)
 	h.dropCoveredLocked()
 	h.changedLocked()
 }

@@ -71,6 +71,7 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 	}
 	used := c.used(s)
 	s = c.aheadLocked(s) // what is staged is not bought again
+	c.lifted = c.lifted || levelOf(used, window, p) >= aggressive
 	automatic := p.Enabled && !now.Before(c.pace.pausedUntil)
 	if l := levelOf(used, window, p); l != calm && automatic && !c.restsLocked(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.lineCost)), c.owed)
@@ -109,7 +110,7 @@ func (c *Compactor) planPrepareLocked(s snapshot, p Policy, window, used int) *j
 		return nil
 	}
 	sp := planAhead(s, p.span(c.Budget()), p.tail(c.Budget()))
-	if len(sp.lines) == 0 {
+	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.lifted {
 		return nil
 	}
 	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, false)
@@ -132,6 +133,9 @@ func (c *Compactor) summarizerLocked(p Policy, s snapshot, now time.Time) (built
 func (c *Compactor) planLevel(s snapshot, p Policy, window int, trigger Trigger, need int, builtIn bool) *job {
 	sp := planSpan(s, need, p.KeepLastN, p.tail(c.Budget()))
 	if len(sp.lines) == 0 {
+		return nil
+	}
+	if (trigger == OnBackground || trigger == OnPrepare) && s.head.Spares(sp.from, sp.to) && !c.lifted {
 		return nil
 	}
 	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, builtIn)
@@ -161,7 +165,7 @@ func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now t
 		if row.ID == 0 || !row.NeedsHealing() || (builtIn || c.draining) && row.Kind != Marker || overlaps(c.staged, row) {
 			continue
 		}
-		if now.Before(c.sore[row.ID].retryAt) {
+		if now.Before(c.sore[row.ID].retryAt) || s.head.Spares(row.From, row.To) && !c.lifted {
 			continue
 		}
 		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, builtIn)
@@ -189,9 +193,13 @@ func (c *Compactor) wish(trigger Trigger, focus string) (*job, string) {
 	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(c.Budget()))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if reason := c.whyNotLocked(trigger, p, s.turnSince(c.landedAt), sp.tokens, time.Now()); reason != "" {
+	if reason := c.whyNotLocked(trigger, p, s.turnSince(c.landedAt), sp.tokens, c.o.Now()); reason != "" {
 		return nil, reason
 	}
+	if trigger == OnSelf && s.head.Spares(sp.from, sp.to) {
+		return nil, reasonSpared
+	}
+	c.lifted = c.lifted || trigger == OnManual
 	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, c.o.Worker == nil)
 	if focus != "" {
 		j.row.Focus = focus

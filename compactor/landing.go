@@ -172,9 +172,13 @@ func shrinking(rows []Compaction) (kept []Compaction) {
 }
 
 // roomFor tells whether rows may land: if they do not make the view larger, or
-// leave it well below emergency.
+// leave it well below emergency, and if nothing older stays behind them in the view
+// because it was taken back.
 func (c *Compactor) roomFor(rows []Compaction, p Policy) bool {
 	s := c.h.snapshot()
+	if c.overtakes(rows, s) {
+		return false
+	}
 	then := s.with(rows)
 	growth := stackCost(then.head.Stack) + then.lineCost - stackCost(s.head.Stack) - s.lineCost
 	return growth <= 0 || growth <= c.room(c.used(s), c.o.Window(), p)

@@ -128,6 +128,7 @@ const (
 	reasonSelfOff = "compaction is switched off here; only people may ask for it"
 	reasonCooling = "the last attempts came to nothing, so it is cooling down"
 	reasonOff     = "automatic compaction is switched off"
+	reasonSpared  = "the last compaction was taken back; what it had summed up is left alone until the aggressive level or /compact"
 	reasonPaused  = "the last compactions freed too little, so automatic ones pause for a while"
 	reasonBackoff = "the last attempt failed; the next one waits a little"
 )

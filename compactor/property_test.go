@@ -223,7 +223,7 @@ func (m *machine) recovers(rt *rapid.T) {
 	m.mood.Store(moodGood)
 	r.quiet = false
 	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is ready is shown
-	r.restart()                                                  // forgets the backoff
+	r.restart()                                                 // forgets the backoff
 	for range 40 {
 		r.settle()
 	}

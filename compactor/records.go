@@ -34,6 +34,16 @@ type Records interface {
 	// one; applied tells. Whether or not, the committed head is returned.
 	Apply(ctx context.Context, generation int64, change Change) (head Head, applied bool, err error)
 
+	// Latest returns the latest landing that was not taken back yet. Emergencies
+	// are none.
+	Latest(ctx context.Context) (Landing, error)
+
+	// Undo takes the latest landing back if generation is still the stored one and
+	// nothing has changed the landing since; applied tells. Its rows become undone,
+	// those it folded, replaced or split active again, and memories stay. Whether or
+	// not, the committed head is returned.
+	Undo(ctx context.Context, generation int64) (head Head, applied bool, err error)
+
 	// Measured notes what a landing did to the tokens used.
 	Measured(ctx context.Context, row int64, before, after int) error
 }
@@ -45,6 +55,17 @@ type Change struct {
 	// inside its span.
 	Markers   []Compaction
 	ClearedTo int64 // 0: unchanged
+}
+
+// Landing is the latest landing, and what the view is without it.
+type Landing struct {
+	Generation int64        // of the head as it stands
+	Landed     int64        // the generation with which the landing's rows became active; 0: there is none
+	Why        string       // why it cannot be taken back, in words for people; empty: it can
+	Rows       []Compaction // what the landing made, by From
+	Back       []Compaction // what would stand in the view again
+	Freed      []Message    // what would be verbatim again, by seq
+	Head       Head         // as it would be
 }
 
 // Job is one compaction being made.

@@ -14,12 +14,12 @@ import (
 )
 
 // start runs j in the background, and after it what is due then. It does nothing
-// if j is nil or another job was quicker.
-func (c *Compactor) start(j *job) {
+// if j is nil or another job was quicker; started tells.
+func (c *Compactor) start(j *job) (started bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if j == nil || c.busy != nil || c.ctx.Err() != nil {
-		return
+		return false
 	}
 	c.busy, c.idle = j, make(chan struct{})
 	c.workers.Add(1)
@@ -38,6 +38,7 @@ func (c *Compactor) start(j *job) {
 			c.mu.Unlock()
 		}
 	}()
+	return true
 }
 
 // run makes one compaction. Whatever goes wrong, the view is what it was.

@@ -8,8 +8,8 @@ import "slices"
 // shape is what policy and window make of a view.
 type shape struct {
 	clipTo    int // most tokens one message is shown in
-	firstMost int // most tokens the copies of the first messages may take together
-	firstKeep int // how many of them
+	firstMost int // most tokens the copies of first messages and pins may take together
+	firstKeep int // how many of the first messages
 	kept      int // tool results that are never cleared
 	minChars  int // shorter results are never cleared
 	maxLines  int // of kept results behind the newest
@@ -29,8 +29,8 @@ func (h *History) reshape(sh shape) {
 	defer h.mu.Unlock()
 	h.shape = sh
 	h.changedLocked()
-	h.fitFirstLocked()
-	h.headText, h.headCost = renderHead(h.keptFirstLocked(), h.head.Stack)
+	h.fitCopiesLocked()
+	h.headText, h.headCost = renderHead(h.copies, h.head.Stack)
 }
 
 // rework puts another line in the place of each, made without the lock. Lines may
@@ -74,34 +74,10 @@ func (h *History) showResults(limit int) {
 	})
 }
 
-// fitFirstLocked clips the copies of the first messages so that together they
-// stay inside their budget.
-func (h *History) fitFirstLocked() {
-	first := make([]line, len(h.first))
-	sh := h.shape
-	sh.clipTo = h.shape.firstMost
-	for i, f := range h.first {
-		if first[i] = (line{Message: f.Message}); i >= sh.firstKeep || sh.clipTo <= 2*perMessage {
-			continue
-		}
-		l := lineOf(f.Message, sh)
-		l.tokens -= l.pictures * pictureTokens // a copy is words alone
-		l.pictures = 0
-		sh.clipTo -= l.tokens
-		first[i] = l
-	}
-	h.first = first
+// fitCopiesLocked makes the head's copies anew.
+func (h *History) fitCopiesLocked() {
+	h.copies = duplicates(h.head.Pins, h.first, h.shape)
 	h.edition++
-}
-
-func (h *History) keptFirstLocked() []line {
-	var kept []line
-	for _, f := range h.first[:min(h.shape.firstKeep, len(h.first))] {
-		if f.text != "" {
-			kept = append(kept, f)
-		}
-	}
-	return kept
 }
 
 func (h *History) setLinesLocked(lines []line) {
@@ -111,11 +87,12 @@ func (h *History) setLinesLocked(lines []line) {
 	}
 }
 
-// clearLocked clears tool results up to seq. The array is copied only if there are
-// any: snapshots keep what they saw.
+// clearLocked shows tool results up to seq cleared, and the others whole. The array
+// is copied only if there are any: snapshots keep what they saw.
 func (h *History) clearLocked(seq int64) {
+	last := max(h.clearedTo, seq)
 	h.clearedTo = seq
-	if lastResult(h.lines, seq) == 0 {
+	if lastResult(h.lines, last) == 0 {
 		return
 	}
 	h.lines = slices.Clone(h.lines)

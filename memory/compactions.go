@@ -65,8 +65,8 @@ func (c *Conversation) insert(tx *sql.Tx, row compactor.Compaction, generation i
 	}
 	var id int64
 	err = tx.QueryRow(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-		messages, children, tokens, model, focus, policy_hash, created_at, landed_at, generation, begun_with)
-		VALUES (?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT generation FROM conversations WHERE id = ?1)) RETURNING id`,
+		messages, children, tokens, model, focus, policy_hash, created_at, landed_at, generation, begun_with, next_seq)
+		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, generation, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
 		row.Messages, children, row.Tokens, row.Model, row.Focus, row.PolicyHash, now(), landedAt, landedWith).Scan(&id)
 	if err != nil {
@@ -79,10 +79,19 @@ func (c *Conversation) setState(tx *sql.Tx, id int64, state compactor.RowState) 
 	return changed(tx, "UPDATE compactions SET state = ? WHERE id = ? AND conversation = ?", state, id, c.id)
 }
 
+// end takes a row out of the view, with the given generation.
+func (c *Conversation) end(tx *sql.Tx, id int64, state compactor.RowState, generation int64) error {
+	return changed(tx, "UPDATE compactions SET state = ?, ended_with = ? WHERE id = ? AND conversation = ?", state, generation, id, c.id)
+}
+
 // head reads what was last committed of the head.
 func (c *Conversation) head(tx *sql.Tx) (head compactor.Head, err error) {
-	err = tx.QueryRow("SELECT generation, cleared_to FROM conversations WHERE id = ?", c.id).Scan(&head.Generation, &head.ClearedTo)
+	err = tx.QueryRow("SELECT generation, cleared_to, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
+		Scan(&head.Generation, &head.ClearedTo, &head.SparedFrom, &head.SparedTo)
 	if err != nil {
+		return head, err
+	}
+	if head.Pins, err = c.pins(tx); err != nil {
 		return head, err
 	}
 	head.Stack, err = c.stack(tx)
@@ -227,6 +236,11 @@ func (c *Conversation) Apply(ctx context.Context, generation int64, change compa
 				return err
 			}
 		}
+		if len(change.Markers) > 0 {
+			if err := c.spare(tx, 0, 0); err != nil {
+				return err
+			}
+		}
 		applied = true
 		head, err = c.raise(tx, len(change.Markers) > 0, change.ClearedTo)
 		return err
@@ -247,7 +261,7 @@ func (c *Conversation) hide(tx *sql.Tx, marker compactor.Compaction, generation 
 		if row.Kind != compactor.Marker || row.From < marker.From || row.To > marker.To {
 			return fmt.Errorf("a marker over %d to %d would overlap compaction %d", marker.From, marker.To, row.ID)
 		}
-		if err := c.setState(tx, row.ID, compactor.Replaced); err != nil {
+		if err := c.end(tx, row.ID, compactor.Replaced, generation); err != nil {
 			return err
 		}
 	}

@@ -109,6 +109,9 @@ func (c *Conversation) bury(tx *sql.Tx, m compactor.Message, generation int64) e
 	if err := c.forgetFrom(tx, m.Seq); err != nil {
 		return err
 	}
+	if _, err := tx.Exec("DELETE FROM pins WHERE conversation = ? AND seq = ?", c.id, m.Seq); err != nil {
+		return err
+	}
 	low, high = c.rows(m.Turn, m.Turn)
 	turnLow, turnHigh := c.rows(m.Turn, maxSeq)
 	_, err = tx.Exec(`UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0

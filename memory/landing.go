@@ -31,6 +31,7 @@ func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head 
 		return head, nil, err
 	}
 	stackChanged := false
+	unspare := false
 	for _, id := range rows {
 		row, err := c.compaction(tx, id)
 		if err != nil {
@@ -45,7 +46,13 @@ func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head 
 		}
 		if ok {
 			stackChanged = true
+			unspare = unspare || row.Trigger == compactor.OnAggressive || row.Trigger == compactor.OnManual
 		} else if err := c.makeStale(tx, id); err != nil {
+			return head, nil, err
+		}
+	}
+	if unspare {
+		if err := c.spare(tx, 0, 0); err != nil {
 			return head, nil, err
 		}
 	}
@@ -69,9 +76,13 @@ func (c *Conversation) landOne(tx *sql.Tx, row compactor.Compaction, generation 
 	if err != nil {
 		return false, err
 	}
+	back, err := c.takenBack(tx, row)
+	if err != nil || back || row.Trigger == compactor.OnHeal && len(below) == 0 {
+		return false, err
+	}
 	var ok bool
 	if row.Kind == compactor.Rollup && row.Trigger != compactor.OnHeal {
-		ok, err = c.fold(tx, row, below)
+		ok, err = c.fold(tx, row, below, generation)
 	} else {
 		ok, err = c.giveWay(tx, row, below, generation)
 	}
@@ -82,13 +93,14 @@ func (c *Conversation) landOne(tx *sql.Tx, row compactor.Compaction, generation 
 	if err != nil {
 		return false, err
 	}
-	return true, changed(tx, "UPDATE compactions SET state = 'active', messages = ?, landed_at = ?, generation = ? WHERE id = ?", messages, now(), generation, row.ID)
+	return true, changed(tx, `UPDATE compactions SET state = 'active', messages = ?, landed_at = ?, generation = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
+		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, messages, now(), generation, row.ID)
 }
 
 // fold puts the rows below a rollup behind it. They must leave no message of its
 // span uncovered, and each must be one it has read: a child, or a marker, which is
 // read from its messages, so that one a landing has split meanwhile is as good.
-func (c *Conversation) fold(tx *sql.Tx, row compactor.Compaction, below []compactor.Compaction) (bool, error) {
+func (c *Conversation) fold(tx *sql.Tx, row compactor.Compaction, below []compactor.Compaction, generation int64) (bool, error) {
 	for _, child := range below {
 		read := child.Kind == compactor.Marker || slices.Contains(row.Children, child.ID)
 		if !read || child.From < row.From || child.To > row.To {
@@ -102,7 +114,7 @@ func (c *Conversation) fold(tx *sql.Tx, row compactor.Compaction, below []compac
 		}
 	}
 	for _, child := range below {
-		if err := changed(tx, "UPDATE compactions SET state = 'folded', parent = ? WHERE id = ?", row.ID, child.ID); err != nil {
+		if err := changed(tx, "UPDATE compactions SET state = 'folded', parent = ?, ended_with = ? WHERE id = ?", row.ID, generation, child.ID); err != nil {
 			return false, err
 		}
 	}
@@ -122,7 +134,7 @@ func (c *Conversation) giveWay(tx *sql.Tx, row compactor.Compaction, below []com
 		}
 	}
 	for _, old := range below {
-		if err := c.setState(tx, old.ID, compactor.Replaced); err != nil {
+		if err := c.end(tx, old.ID, compactor.Replaced, generation); err != nil {
 			return false, err
 		}
 		if row.Kind == compactor.Rollup { // made anew from the same children

@@ -77,7 +77,7 @@ func (c *Conversation) redoActive(tx *sql.Tx, old compactor.Compaction, generati
 	if _, err := tx.Exec("UPDATE compactions SET parent = ? WHERE parent = ?", row.ID, old.ID); err != nil {
 		return err
 	}
-	if err := c.setState(tx, old.ID, compactor.Replaced); err != nil {
+	if err := c.end(tx, old.ID, compactor.Replaced, generation); err != nil {
 		return err
 	}
 	if deleted {

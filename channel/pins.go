@@ -1,0 +1,144 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// numberOf reads a number as people write it, "12" or "#12".
+func numberOf(text string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(strings.TrimPrefix(text, "#"), 10, 64)
+	return n, err == nil && n > 0
+}
+
+func runPin(ctx context.Context, c *conversation, who Person, which string) (Answer, error) {
+	_, engine, err := c.current(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	m, err := c.pinnable(ctx, which)
+	if err != nil {
+		return Answer{}, err
+	}
+	head, _, err := c.records.Head(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	costs, budget := engine.PinCosts(append(head.Pins, compactor.Pin{Message: m}))
+	taken, cost := 0, costs[len(costs)-1]
+	for i, p := range head.Pins {
+		if p.Seq == m.Seq {
+			return Answer{Text: fmt.Sprintf("Message #%d is pinned already.", m.Seq)}, nil
+		}
+		taken += costs[i].Shown
+	}
+	if cost.Shown == 0 {
+		return Answer{}, errPeople(fmt.Sprintf("Message #%d does not fit: pins may take %d tokens together, %d are taken, and it needs %d. /unpin another one, or set a larger pin_budget.",
+			m.Seq, budget, taken, cost.Whole))
+	}
+	if _, err := c.records.Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID)); err != nil {
+		return Answer{}, err
+	}
+	c.repinned()
+	answer := fmt.Sprintf("Message #%d is pinned, and stays in sight when older messages are summed up: %s", m.Seq, excerpt(m))
+	if cost.Shown < cost.Whole {
+		answer += fmt.Sprintf("\nIt is clipped: %d of its %d tokens fit, for pins may take %d together.", cost.Shown, cost.Whole, budget)
+	}
+	return Answer{Text: answer}, nil
+}
+
+// pinnable finds the message that is to be pinned: one by its number, or the
+// newest that a person said.
+func (c *conversation) pinnable(ctx context.Context, which string) (m compactor.Message, err error) {
+	missing := errPeople("Nobody has said anything here yet that could be pinned.")
+	if which == "" {
+		m, err = c.records.Newest(ctx)
+	} else {
+		seq, ok := numberOf(which)
+		if !ok {
+			return m, errPeople("Say which message by its number: /pin #12. Without a number I pin the newest one.")
+		}
+		missing = errPeople(fmt.Sprintf("There is no message #%d in this conversation.", seq))
+		m, err = c.records.Message(ctx, seq)
+	}
+	switch {
+	case errors.Is(err, memory.ErrNotFound):
+		return m, missing
+	case err == nil && (m.Role == llm.RoleTool || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
+		return m, errPeople(fmt.Sprintf("Nobody said anything in #%d: it is a step of mine.", m.Seq))
+	}
+	return m, err
+}
+
+// repinned has the owner show the pins as they are now.
+func (c *conversation) repinned() {
+	c.byOwner(func(context.Context) { c.engine.Reread() })
+}
+
+func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Answer, error) {
+	seq, ok := numberOf(which)
+	if !ok {
+		return Answer{}, errPeople("Say which message by its number, as /pins shows it: /unpin #12")
+	}
+	if _, _, err := c.current(ctx); err != nil {
+		return Answer{}, err
+	}
+	switch err := c.records.Unpin(ctx, seq); {
+	case errors.Is(err, memory.ErrNotFound):
+		return Answer{}, errPeople(fmt.Sprintf("Message #%d is not pinned.", seq))
+	case err != nil:
+		return Answer{}, err
+	}
+	c.repinned()
+	return Answer{Text: fmt.Sprintf("Message #%d is pinned no longer.", seq)}, nil
+}
+
+func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+	_, engine, err := c.current(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	head, _, err := c.records.Head(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(head.Pins) == 0 {
+		return Answer{Text: "Nothing is pinned here. /pin pins the newest message, /pin #12 another one."}, nil
+	}
+	costs, budget := engine.PinCosts(head.Pins)
+	taken := 0
+	var answer Answer
+	for i, p := range head.Pins {
+		fits := fmt.Sprintf("%d tokens", costs[i].Shown)
+		switch {
+		case costs[i].Shown == 0:
+			fits = fmt.Sprintf("does not fit: it needs %d tokens", costs[i].Whole)
+		case costs[i].Shown < costs[i].Whole:
+			fits = fmt.Sprintf("clipped to %d of %d tokens", costs[i].Shown, costs[i].Whole)
+		}
+		taken += costs[i].Shown
+		answer.Items = append(answer.Items, fmt.Sprintf("%s (pinned by %s, %s)", excerpt(p.Message), p.By, fits))
+	}
+	answer.Text = fmt.Sprintf("%d of the %d tokens that pins may take:", taken, budget)
+	return answer, nil
+}
+
+// maxExcerpt is how much of a message stands in a list, in characters.
+const maxExcerpt = 120
+
+// excerpt is a message in one short line.
+func excerpt(m compactor.Message) string {
+	line := []rune(strings.Join(strings.Fields(messageLine(m)), " "))
+	if len(line) > maxExcerpt {
+		line = append(line[:maxExcerpt], '…')
+	}
+	return string(line)
+}

@@ -1,0 +1,94 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+	_, engine, err := c.current(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	g := engine.Gauge()
+	if len(g.Stack) == 0 {
+		return Answer{Text: "Nothing has been summed up here: I see every message as it was said."}, nil
+	}
+	answer := Answer{Text: fmt.Sprintf("%d on the stack, oldest first:", len(g.Stack))}
+	for _, row := range g.Stack {
+		answer.Items = append(answer.Items, summaryLine(row))
+	}
+	return answer, nil
+}
+
+// summaryLine is a compaction in one line for people.
+func summaryLine(row compactor.Compaction) string {
+	by := string(row.By)
+	if row.Model != "" {
+		by += " (" + row.Model + ")"
+	}
+	expand := "not on disk yet"
+	if row.ID != 0 {
+		expand = fmt.Sprintf("/expand %d", row.ID)
+	}
+	return fmt.Sprintf("%d. %s, level %d: #%d to #%d, %s to %s, %d messages in %d tokens, by %s: %s",
+		row.ID, row.Kind, row.Level, row.From, row.To, row.FromTime.UTC().Format(time.DateOnly), row.ToTime.UTC().Format(time.DateOnly),
+		row.Messages, row.Tokens, by, expand)
+}
+
+// expandShown is how many messages /expand shows at most.
+const expandShown = 200
+
+func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Answer, error) {
+	number, begin, _ := strings.Cut(args, " ")
+	id, ok := numberOf(number)
+	from := int64(1)
+	if begin = strings.TrimSpace(begin); ok && begin != "" {
+		from, ok = numberOf(begin)
+	}
+	if !ok {
+		return Answer{}, errPeople("Say which summary by its number, as /summaries shows it: /expand 12")
+	}
+	e, err := c.records.Expand(ctx, id, from, expandShown)
+	if errors.Is(err, memory.ErrNotFound) {
+		return Answer{}, errPeople(fmt.Sprintf("There is no summary %d in this conversation; /summaries shows those there are.", id))
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	answer := Answer{Text: strings.TrimSuffix(summaryLine(e.Row), fmt.Sprintf(": /expand %d", id))}
+	for _, child := range e.Children {
+		answer.Items = append(answer.Items, summaryLine(child))
+	}
+	for _, m := range e.Messages {
+		answer.Items = append(answer.Items, messageLine(m))
+	}
+	if e.Next != 0 {
+		answer.Items = append(answer.Items, fmt.Sprintf("There is more: /expand %d %d", id, e.Next))
+	}
+	return answer, nil
+}
+
+// messageLine is a message for people, whole.
+func messageLine(m compactor.Message) string {
+	who := cmp.Or(m.Author, string(m.Role))
+	if m.Role == llm.RoleTool {
+		who = "tool " + m.Tool
+	}
+	said := []string{m.Text}
+	for _, a := range m.Attachments {
+		said = append(said, fmt.Sprintf("[%s: %s]", cmp.Or(a.Kind, "file"), cmp.Or(a.Name, a.Caption, "unnamed")))
+	}
+	for _, call := range m.Calls {
+		said = append(said, fmt.Sprintf("→ %s %s", call.Name, call.Arguments))
+	}
+	return fmt.Sprintf("#%d %s %s: %s", m.Seq, m.Time.UTC().Format("2006-01-02 15:04"), who, strings.TrimSpace(strings.Join(said, " ")))
+}

@@ -1,0 +1,85 @@
+package compactor
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"cairn/llm"
+)
+
+// Copies in the head: messages that stay in sight when their originals do not.
+// People pin them, and the first ones of a conversation often say what it is about.
+
+// duplicate is a copy for the head.
+type duplicate struct {
+	line
+	earlier bool // the original stands before the segment, where nothing is verbatim
+}
+
+// leastCopy is the least a copy is clipped to, in tokens: less of a message says nothing.
+const leastCopy = 40
+
+// duplicates makes the copies, by seq. Together they cost at most their budget:
+// what people pinned comes first, in the order in which they did, so that no pin
+// takes another one's place; then the first messages. What does not fit is clipped,
+// or left out where too little of it would remain.
+func duplicates(pins []Pin, first []Message, sh shape) []duplicate {
+	var copies []duplicate
+	room := sh.firstMost
+	add := func(m Message, earlier bool) {
+		if slices.ContainsFunc(copies, func(d duplicate) bool { return d.Seq == m.Seq }) {
+			return
+		}
+		l := copyOf(m, room)
+		if l.tokens > room || l.tokens < wholeCopy(m) && room < leastCopy {
+			return
+		}
+		room -= l.tokens
+		copies = append(copies, duplicate{l, earlier})
+	}
+	for _, p := range pins {
+		add(p.Message, p.Earlier)
+	}
+	for _, m := range first[:min(sh.firstKeep, len(first))] {
+		add(m, false)
+	}
+	slices.SortFunc(copies, func(a, b duplicate) int { return cmp.Compare(a.Seq, b.Seq) })
+	return copies
+}
+
+// copyOf is a copy in at most so many tokens, if its heading leaves room for that:
+// words alone, without pictures and calls.
+func copyOf(m Message, most int) line {
+	if m.Role != llm.RoleUser {
+		m.Role, m.Author = llm.RoleUser, "you, the assistant" // the head is one message: it must say who spoke
+		m.Calls, m.Native, m.CallID, m.Tokens = nil, nil, "", 0
+	}
+	l := lineOf(m, shape{clipTo: most})
+	l.tokens -= l.pictures * pictureTokens
+	l.pictures = 0
+	return l
+}
+
+func wholeCopy(m Message) int { return copyOf(m, math.MaxInt).tokens }
+
+// PinCost is what a pin's copy costs.
+type PinCost struct {
+	Shown int // in the head, in tokens; 0: it does not fit
+	Whole int // if nothing were left out
+}
+
+// PinCosts returns what the copies of pins cost, in their order, and the budget
+// they share with the first messages, in tokens.
+func (c *Compactor) PinCosts(pins []Pin) (costs []PinCost, budget int) {
+	sh := c.o.Policy().shape(c.o.Window())
+	copies := duplicates(pins, nil, sh)
+	for _, p := range pins {
+		cost := PinCost{Whole: wholeCopy(p.Message)}
+		if i := slices.IndexFunc(copies, func(d duplicate) bool { return d.Seq == p.Seq }); i >= 0 {
+			cost.Shown = copies[i].tokens
+		}
+		costs = append(costs, cost)
+	}
+	return costs, sh.firstMost
+}

@@ -1,0 +1,154 @@
+package compactor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Undo takes back the latest landing: what it hid is verbatim again, and the rows
+// it folded, replaced or split stand where they stood. What it saved in memory
+// stays. The event says what was taken back, or, as a noop, why nothing was. An
+// error means that the disk refused, and nothing has changed.
+func (c *Compactor) Undo(ctx context.Context) (Event, error) {
+	p, window := c.o.Policy(), c.o.Window()
+	c.h.reshape(p.shape(window))
+	for range requestTries {
+		c.reread(ctx)
+		c.flush(ctx)
+		l, err := c.o.Records.Latest(ctx)
+		if err != nil {
+			return Event{}, fmt.Errorf("look for what may be taken back: %w", err)
+		}
+		if l.Why == "" {
+			l.Why = c.tooMuch(l, p, window)
+		}
+		if l.Why != "" {
+			e := Event{State: EventNoop, Trigger: OnManual, Window: window, Error: l.Why}
+			c.notify(e)
+			return e, nil
+		}
+		before := c.used(c.h.snapshot())
+		// The worker may land something before this head reaches the memory: then
+		// that newer head uncovers the messages.
+		c.h.lend(l.Freed)
+		head, applied, err := c.o.Records.Undo(ctx, l.Generation)
+		if err != nil {
+			c.outdated = true // what the disk did is read again; until then the messages are at hand
+			return Event{}, fmt.Errorf("take the latest summary back: %w", err)
+		}
+		c.h.swap(head)
+		c.h.lend(nil)
+		if applied {
+			return c.undone(l, before), nil
+		}
+	}
+	return Event{}, errors.New("summaries land faster than the latest can be taken back: try again")
+}
+
+// undone reports a landing that was taken back.
+func (c *Compactor) undone(l Landing, before int) Event {
+	c.mu.Lock()
+	c.lifted = false
+	c.mu.Unlock()
+	row := l.Rows[0]
+	for _, r := range l.Rows { // what it was about is the leaf, not the folds that made room for it
+		if r.By != ByEmergency && r.ID < row.ID || row.By == ByEmergency {
+			row = r
+		}
+	}
+	e := eventOf(row, EventUndone, c.o.Window())
+	e.BeforeTokens, e.AfterTokens = before, c.used(c.h.snapshot())
+	c.notify(e)
+	return e
+}
+
+// tooMuch tells why there is no room for what a landing has hidden; empty: there is.
+func (c *Compactor) tooMuch(l Landing, p Policy, window int) string {
+	s := c.h.snapshot()
+	if now, then, budget := stackCost(s.head.Stack), stackCost(l.Head.Stack), p.stackBudget(window); then > budget && then > now {
+		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", then, budget)
+	}
+	lines := slices.Clone(s.lines)
+	for _, m := range l.Freed {
+		lines = append(lines, lineOf(m, s.shape))
+	}
+	slices.SortFunc(lines, bySeq)
+	clearResults(lines, clearedWith(l.Head, s.clearedTo, s.head), s.shape.kept)
+	s.lineCost = 0
+	for _, line := range lines {
+		s.lineCost += line.tokens
+	}
+	_, s.headCost = renderHead(duplicates(l.Head.Pins, c.h.firstMessages(), s.shape), l.Head.Stack)
+	if used := c.used(s); float64(used) >= p.AggressiveThreshold*float64(window) {
+		return fmt.Sprintf("%d of %d tokens would be used then, and from %d on the oldest messages must leave again",
+			used, window, int(p.AggressiveThreshold*float64(window)))
+	}
+	return ""
+}
+
+// clearedWith is up to where tool results are cleared with a new head, if they were
+// up to was before: less than that after an undo, but what a running turn had to
+// clear stays so.
+func clearedWith(head Head, was int64, old Head) int64 {
+	if was == old.ClearedTo {
+		return head.ClearedTo
+	}
+	return max(was, head.ClearedTo)
+}
+
+func bySeq(a, b line) int { return cmp.Compare(a.Seq, b.Seq) }
+
+// lend keeps messages at hand that a newer head may uncover; nil: none any more.
+func (h *History) lend(messages []Message) {
+	h.mu.Lock()
+	sh := h.shape
+	h.mu.Unlock()
+	var lines []line
+	for _, m := range messages {
+		lines = append(lines, lineOf(m, sh))
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lent = lines
+}
+
+// takeBackLocked makes verbatim again what the head does not cover of the lent
+// lines, and tells whether there was any.
+func (h *History) takeBackLocked() bool {
+	var back, rest []line
+	for _, l := range h.lent {
+		if covered(h.head.Stack, l.Seq) {
+			rest = append(rest, l)
+		} else {
+			back = append(back, l)
+		}
+	}
+	if h.lent = rest; len(back) == 0 {
+		return false
+	}
+	lines := slices.Concat(back, h.lines)
+	slices.SortFunc(lines, bySeq)
+	h.setLinesLocked(lines)
+	return true
+}
+
+func (h *History) firstMessages() []Message {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.first
+}
+
+// overtakes tells whether a row would hide messages while older ones, which an undo
+// set free, are spared: it waits for them, for the view is in order.
+func (c *Compactor) overtakes(rows []Compaction, s snapshot) bool {
+	c.mu.Lock()
+	lifted := c.lifted
+	c.mu.Unlock()
+	if lifted || len(s.lines) == 0 || !s.head.Spares(s.lines[0].Seq, s.lines[0].Seq) {
+		return false
+	}
+	return slices.ContainsFunc(s.lines, func(l line) bool { return l.Seq > s.head.SparedTo && covered(rows, l.Seq) })
+}

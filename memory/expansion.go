@@ -1,0 +1,105 @@
+// Expanding: from a compaction to what it stands for; and the landings, in time.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"cairn/compactor"
+)
+
+// Expansion is what a compaction stands for.
+type Expansion struct {
+	Row      compactor.Compaction
+	Children []compactor.Compaction // of a rollup, oldest first
+	Messages []compactor.Message    // of any other, oldest first
+	Next     int64                  // the seq of the next message, if there are more; 0: there are none
+}
+
+// Expand returns what a compaction of this conversation stands for: the children
+// of a rollup, or the messages from seq from on, at most limit, deleted ones left
+// out. ErrNotFound: none with that id stands in the view, itself or through others.
+func (c *Conversation) Expand(ctx context.Context, id, from int64, limit int) (e Expansion, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		rows, err := c.compactions(tx, "AND id = ? AND state IN ('active', 'folded')", id)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return ErrNotFound
+		}
+		e.Row = rows[0]
+		if e.Row.Kind == compactor.Rollup {
+			e.Children, err = c.compactions(tx, "AND parent = ? AND state = 'folded' ORDER BY from_seq", id)
+			return err
+		}
+		limit = max(limit, 1)
+		e.Messages, err = c.messages(tx, max(from, e.Row.From), e.Row.To, "ORDER BY id LIMIT ?", limit+1)
+		if len(e.Messages) > limit {
+			e.Next = e.Messages[limit].Seq
+			e.Messages = e.Messages[:limit]
+		}
+		return err
+	})
+	if err != nil {
+		return Expansion{}, c.fail(fmt.Sprintf("expand compaction %d", id), err)
+	}
+	return e, nil
+}
+
+// Landed is a landing, or an emergency, as it came to pass.
+type Landed struct {
+	At     time.Time
+	Next   int64                  // it stands before the message with this seq
+	Before int                    // tokens used before, as they were measured; 0: they were not
+	After  int                    // and after
+	Rows   []compactor.Compaction // by id, in the states in which they are now
+}
+
+// Landings returns all landings and emergencies of the conversation, oldest first.
+func (c *Conversation) Landings(ctx context.Context) (all []Landed, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		type place struct {
+			Landed
+			row, generation int64
+		}
+		var places []place
+		err := each(tx, func(rows *sql.Rows) error {
+			var p place
+			var landedAt int64
+			err := rows.Scan(&p.row, &p.generation, &landedAt, &p.Next, &p.Before, &p.After)
+			p.At = at(landedAt)
+			places = append(places, p)
+			return err
+		}, `SELECT id, generation, landed_at, next_seq, before_tokens, after_tokens FROM compactions
+			WHERE conversation = ? AND landed_at IS NOT NULL AND (staged_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'heal')
+			ORDER BY generation, id`, c.id)
+		if err != nil {
+			return err
+		}
+		generation := int64(-1)
+		for _, p := range places {
+			row, err := c.compaction(tx, p.row)
+			if err != nil {
+				return err
+			}
+			if p.generation != generation {
+				generation = p.generation
+				all = append(all, p.Landed)
+			}
+			last := &all[len(all)-1]
+			last.Rows = append(last.Rows, row)
+			if last.Before == 0 {
+				last.Before, last.After = p.Before, p.After
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, c.fail("read the landings", err)
+	}
+	return all, nil
+}

@@ -1,0 +1,90 @@
+// Pins: messages that people want to be in sight for good.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"cairn/compactor"
+)
+
+// Pin pins a message; fresh is false if it was pinned already. ErrNotFound: there
+// is no such message, or it was deleted.
+func (c *Conversation) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
+	err = c.store.update(ctx, func(tx *sql.Tx) error {
+		if _, err := c.message(tx, seq); err != nil {
+			return err
+		}
+		done, err := tx.Exec("INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", c.id, seq, by, now())
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		if err != nil || n == 0 {
+			return err
+		}
+		fresh = true
+		_, err = c.nextGeneration(tx)
+		return err
+	})
+	if err != nil {
+		return false, c.fail(fmt.Sprintf("pin message %d", seq), err)
+	}
+	return fresh, nil
+}
+
+// Unpin takes a pin away. ErrNotFound: the message is not pinned.
+func (c *Conversation) Unpin(ctx context.Context, seq int64) error {
+	err := c.store.update(ctx, func(tx *sql.Tx) error {
+		if err := changed(tx, "DELETE FROM pins WHERE conversation = ? AND seq = ?", c.id, seq); err != nil {
+			return err
+		}
+		_, err := c.nextGeneration(tx)
+		return err
+	})
+	if err != nil {
+		return c.fail(fmt.Sprintf("unpin message %d", seq), err)
+	}
+	return nil
+}
+
+// Newest returns the newest message that a person said. ErrNotFound: there is none.
+func (c *Conversation) Newest(ctx context.Context) (m compactor.Message, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		found, err := c.messages(tx, 1, maxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1")
+		if err == nil && len(found) == 0 {
+			err = ErrNotFound
+		}
+		if err == nil {
+			m = found[0]
+		}
+		return err
+	})
+	if err != nil {
+		return m, c.fail("read the newest message", err)
+	}
+	return m, nil
+}
+
+// pins reads what is pinned, in the order in which it was, whatever segment it
+// stands in.
+func (c *Conversation) pins(tx *sql.Tx) ([]compactor.Pin, error) {
+	var pins []compactor.Pin
+	err := each(tx, func(rows *sql.Rows) error {
+		var p compactor.Pin
+		var madeAt int64
+		err := rows.Scan(&p.Seq, &p.By, &madeAt, &p.Earlier)
+		p.At = at(madeAt)
+		pins = append(pins, p)
+		return err
+	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.segment_start FROM pins p JOIN conversations c ON c.id = p.conversation
+		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, c.id)
+	for i := range pins {
+		if err == nil {
+			pins[i].Message, err = c.message(tx, pins[i].Seq)
+		}
+	}
+	return pins, err
+}
