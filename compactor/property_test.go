@@ -116,7 +116,7 @@ var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
 func (m *machine) step(rt *rapid.T) {
 	r := m.r
 	size := rapid.SampledFrom([]int{1, 10, 40, 150, 700, 3000}).Draw(rt, "size")
-	m.op = rapid.IntRange(0, 11).Draw(rt, "op")
+	m.op = rapid.IntRange(0, 14).Draw(rt, "op")
 	switch m.op {
 	case 0, 1, 2:
 		r.quiet = rapid.Bool().Draw(rt, "nobody speaks to the bot")
@@ -155,7 +155,83 @@ func (m *machine) step(rt *rapid.T) {
 	case 10, 11:
 		m.change(rt, m.op == 11)
 		r.c.Check(context.Background())
+	case 12:
+		m.undo(rt)
+	case 13:
+		m.pin(rt)
+	case 14:
+		m.wishAndUndo(rt)
 	}
+}
+
+// undo takes something back, if anything can be.
+func (m *machine) undo(rt *rapid.T) {
+	e, err := m.r.c.Undo(context.Background())
+	if err != nil || e.State == compactor.EventNoop && e.Error == "" {
+		rt.Fatalf("undo: %+v, %v", e, err)
+	}
+	g := m.r.c.Gauge()
+	if e.State == compactor.EventUndone && float64(g.Used) >= g.Policy.AggressiveThreshold*float64(g.Window) {
+		rt.Fatalf("after an undo %d of %d tokens are used", g.Used, g.Window)
+	}
+}
+
+// wishAndUndo has somebody's compaction land, by itself, and be taken back.
+func (m *machine) wishAndUndo(rt *rapid.T) {
+	r := m.r
+	r.settle()
+	before, used, landed := r.render(), r.c.Gauge().Used, m.landings()
+	if r.c.Compact(compactor.OnManual, "").State != compactor.EventStarted {
+		return
+	}
+	if err := r.c.Wait(context.Background()); err != nil {
+		rt.Fatal(err)
+	}
+	if m.landings() != landed+1 {
+		return // it failed, or something else was due behind it
+	}
+	e, err := r.c.Undo(context.Background())
+	if err != nil {
+		rt.Fatal(err)
+	}
+	if e.State != compactor.EventUndone {
+		if float64(used) < r.policy.AggressiveThreshold*float64(r.window) {
+			rt.Fatalf("%d of %d tokens were used, and the undo is refused: %s", used, r.window, e.Error)
+		}
+		return
+	}
+	// The next check may land what was staged.
+	if after := r.render(); m.landings() == landed+1 && (after != before || r.c.Gauge().Used != used) {
+		rt.Fatalf("before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, r.c.Gauge().Used, after)
+	}
+}
+
+// landings counts the landings on disk, those that were taken back too.
+func (m *machine) landings() int {
+	all, err := m.r.conv.Landings(context.Background())
+	if err != nil {
+		m.r.t.Fatal(err)
+	}
+	return len(all)
+}
+
+// pin pins a message, or takes a pin away.
+func (m *machine) pin(rt *rapid.T) {
+	r := m.r
+	left := r.left()
+	if len(left) == 0 {
+		return
+	}
+	seq := rapid.SampledFrom(left).Draw(rt, "pinned").Seq
+	fresh, err := r.conv.Pin(context.Background(), seq, "Ada")
+	if err == nil && !fresh {
+		err = r.conv.Unpin(context.Background(), seq)
+	}
+	if err != nil {
+		rt.Fatal(err)
+	}
+	r.c.Reread()
+	r.c.Check(context.Background())
 }
 
 // change has people edit or delete some of what they said, whether it is verbatim,
@@ -224,6 +300,7 @@ func (m *machine) recovers(rt *rapid.T) {
 	r.quiet = false
 	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is ready is shown
 	r.restart()                                                 // forgets the backoff
+	r.c.Compact(compactor.OnManual, "")                         // and what was taken back is spared no longer
 	for range 40 {
 		r.settle()
 	}

@@ -101,6 +101,7 @@ func TestCoverage(t *testing.T) {
 			touched  bool // one of its messages has changed since it was begun
 		}
 		var jobs, staged []*work
+		var landings []compactor.State // the states before those that an undo goes back to
 		between := func(name string) (from, to int64) {
 			a, b := rapid.Int64Range(1, taken).Draw(rt, name+" from"), rapid.Int64Range(1, taken).Draw(rt, name+" to")
 			return min(a, b), max(a, b)
@@ -167,8 +168,45 @@ func TestCoverage(t *testing.T) {
 				}
 			},
 			"land": func(rt *rapid.T) {
-				land(t, c, stagedIDs()...)
+				before := peek(rt, c)
+				cleared := rapid.Int64Range(0, 50).Draw(rt, "cleared")
+				if len(staged) == 0 {
+					cleared = 0 // by itself it would be a change of its own
+				}
+				if _, _, err := c.Land(ctx, stagedIDs(), cleared); err != nil {
+					rt.Fatal(err)
+				}
 				staged = nil
+				if after := peek(rt, c); !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) {
+					landings = append(landings, before)
+				} else if after.Head.Generation != before.Head.Generation {
+					rt.Fatalf("nothing landed, and the head has changed from %+v to %+v", before.Head, after.Head)
+				}
+			},
+			"undo": func(rt *rapid.T) {
+				l, err := c.Latest(ctx)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				head, applied, err := c.Undo(ctx, l.Generation)
+				if err != nil || applied != (l.Why == "") || len(landings) > 0 && !applied {
+					rt.Fatalf("undo of %+v: %v, %v", l, applied, err)
+				}
+				if !applied {
+					return
+				}
+				if !reflect.DeepEqual(head, l.Head) {
+					rt.Fatalf("the head is\n%+v\nannounced was\n%+v", head, l.Head)
+				}
+				if len(landings) == 0 {
+					return
+				}
+				was, is := landings[len(landings)-1], peek(rt, c)
+				landings = landings[:len(landings)-1]
+				if !reflect.DeepEqual(is.Head.Stack, was.Head.Stack) || is.Head.ClearedTo != was.Head.ClearedTo ||
+					len(is.Messages) < len(was.Messages) || !reflect.DeepEqual(is.Messages[:len(was.Messages)], was.Messages) {
+					rt.Fatalf("before the landing\n%+v\nafter it was taken back\n%+v", was, is)
+				}
 			},
 			"emergency": func(rt *rapid.T) {
 				verbatim := load(t, c).Messages
@@ -182,6 +220,7 @@ func TestCoverage(t *testing.T) {
 				}
 				n = rapid.IntRange(1, n).Draw(rt, "messages")
 				hide(t, c, verbatim[0].Seq, verbatim[n-1].Seq)
+				landings = nil
 			},
 			"edit": func(rt *rapid.T) {
 				if taken == 0 {
@@ -194,6 +233,7 @@ func TestCoverage(t *testing.T) {
 				if seq, changed, err := c.Edit(ctx, m); err != nil || changed == gone[n] || changed && seq != n {
 					rt.Fatalf("message %d is edited: %d, %v, %v; deleted %v", n, seq, changed, err, gone[n])
 				}
+				landings = nil
 				touch(n, !gone[n])
 			},
 			"delete": func(rt *rapid.T) {
@@ -205,7 +245,7 @@ func TestCoverage(t *testing.T) {
 					rt.Fatalf("deleted are %v, before: %v", deleted, gone)
 				}
 				touch(n, !gone[n])
-				gone[n] = true
+				gone[n], landings = true, nil
 			},
 			"crash": func(rt *rapid.T) {
 				if rapid.IntRange(0, 4).Draw(rt, "rarely") > 0 {

@@ -13,7 +13,7 @@ import (
 
 // Land makes staged rows active, in the order given. What cannot land becomes
 // stale; a row that is not staged is left as it is. clearedTo, if larger than the
-// stored one, is stored with it. It returns the head as committed and the rows as
+// stored one, is stored with it, unless none of the rows has landed. It returns the head as committed and the rows as
 // they stand now. ErrNotFound: a row is none of this conversation.
 func (c *Conversation) Land(ctx context.Context, rows []int64, clearedTo int64) (head compactor.Head, landed []compactor.Compaction, err error) {
 	err = c.store.update(ctx, func(tx *sql.Tx) error {
@@ -55,6 +55,9 @@ func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head 
 		if err := c.spare(tx, 0, 0); err != nil {
 			return head, nil, err
 		}
+	}
+	if !stackChanged && len(rows) > 0 {
+		clearedTo = 0 // nothing has landed: the prompt cache is not thrown away for this
 	}
 	if head, err = c.raise(tx, stackChanged, clearedTo); err != nil {
 		return head, nil, err

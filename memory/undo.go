@@ -62,12 +62,14 @@ func (c *Conversation) latest(tx *sql.Tx) (l compactor.Landing, err error) {
 	if err := c.without(tx, &l); err != nil {
 		return l, err
 	}
-	for _, row := range l.Head.Stack {
-		if len(l.Freed) > 0 && row.From > l.Freed[0].Seq {
-			l.Why = hiddenSince // the view is in order: what is older stands above
-		}
+	if len(l.Freed) == 0 {
+		return l, nil
 	}
-	return l, nil
+	later, err := c.compactions(tx, "AND state = 'active' AND generation > ? AND from_seq > ? LIMIT 1", l.Landed, l.Freed[0].Seq)
+	if len(later) > 0 {
+		l.Why = hiddenSince // the view is in order: what is older does not stand below it
+	}
+	return l, err
 }
 
 func holds(rows []compactor.Compaction, id int64) bool {

@@ -1,0 +1,361 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// undo takes the latest landing back, and fails if that is refused.
+func (r *rig) undo() compactor.Event {
+	r.t.Helper()
+	e, err := r.c.Undo(r.t.Context())
+	if err != nil || e.State != compactor.EventUndone {
+		r.t.Fatalf("undo: %+v, %v", e, err)
+	}
+	if used := r.c.Gauge().Used; e.AfterTokens != used {
+		r.t.Errorf("the event says %d tokens are used, there are %d", e.AfterTokens, used)
+	}
+	r.verify()
+	return e
+}
+
+// refused fails unless nothing can be taken back, for a reason that says want.
+func (r *rig) refused(want string) {
+	r.t.Helper()
+	before := r.render()
+	e, err := r.c.Undo(r.t.Context())
+	if err != nil || e.State != compactor.EventNoop || !strings.Contains(e.Error, want) {
+		r.t.Errorf("undo: %+v, %v; want a noop that says %q", e, err, want)
+	}
+	if r.render() != before {
+		r.t.Error("a refused undo changed the view")
+	}
+}
+
+// compact sums up what is old enough, and waits for it.
+func (r *rig) compact() {
+	r.t.Helper()
+	landed := r.seen(compactor.EventLanded)
+	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
+		r.t.Fatalf("compact: %+v", e)
+	}
+	if err := r.c.Wait(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	if r.seen(compactor.EventLanded) == landed {
+		r.t.Fatal("nothing landed")
+	}
+}
+
+func TestUndoRestoresExactlyTheEarlierView(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
+			r := newRig(t, 16_000, &llmtest.Model{Func: good})
+			r.policy.KeepLastN = 2
+			var views []string
+			var used []int
+			for round := range 3 {
+				for i := range 5 {
+					r.talk(fmt.Sprintf("question %d of round %d? %s", i, round, filler(30)), "RESULT "+filler(150), "short one")
+					r.hear(fmt.Sprintf("note %d of round %d %s", i, round, filler(20)))
+				}
+				views, used = append(views, r.render()), append(used, r.c.Gauge().Used)
+				r.compact()
+				if r.render() == views[round] {
+					t.Fatal("the landing changed nothing: the test shows nothing")
+				}
+			}
+			for round := 2; round >= 0; round-- {
+				if restarts {
+					r.restart()
+				}
+				if e := r.undo(); e.BeforeTokens >= e.AfterTokens {
+					t.Errorf("from %d to %d tokens", e.BeforeTokens, e.AfterTokens)
+				}
+				// The earlier rounds' views are beginnings: what was said since stands behind them.
+				view := strings.TrimRight(r.render(), "\n")
+				want := strings.TrimRight(views[round], "\n")
+				if round == 2 && view != want || !strings.HasPrefix(view, want) {
+					t.Errorf("round %d: before the landing\n%s\n--- after it was taken back\n%s", round, want, view)
+				}
+				if round == 2 && r.c.Gauge().Used != used[round] {
+					t.Errorf("%d tokens are used, %d were", r.c.Gauge().Used, used[round])
+				}
+				r.asRestarted()
+			}
+			r.refused("nothing was summed up")
+		})
+	}
+}
+
+func TestUndoTakesFoldsBackWithTheirLeaf(t *testing.T) {
+	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, filler(100))})), nil
+	}})
+	r.policy.KeepLastN = 1
+	for round := 0; ; round++ {
+		for range 5 {
+			r.hear(filler(100))
+		}
+		before := r.render()
+		r.compact()
+		if !strings.Contains(fmt.Sprint(r.c.Gauge().Stack), string(compactor.Rollup)) {
+			if round > 20 {
+				t.Fatal("nothing was folded")
+			}
+			continue
+		}
+		if e := r.undo(); e.Kind != compactor.Leaf {
+			t.Errorf("taken back is a %s", e.Kind)
+		}
+		if after := r.render(); after != before {
+			t.Errorf("before\n%s\n--- after\n%s", before, after)
+		}
+		r.asRestarted()
+		return
+	}
+}
+
+func TestUndoIsRefused(t *testing.T) {
+	t.Run("with numbers, where the view would reach aggressive", func(t *testing.T) {
+		r := newRig(t, 8000, &llmtest.Model{Func: good})
+		for i := range 30 {
+			r.hear(fmt.Sprintf("note %d %s", i, filler(100)))
+		}
+		r.compact()
+		for r.c.Gauge().Used < 8000*75/100 {
+			r.hear(filler(100))
+		}
+		r.refused("of 8000 tokens would be used then, and from 6800 on")
+	})
+	t.Run("and just below it is not", func(t *testing.T) {
+		r := newRig(t, 8000, &llmtest.Model{Func: good})
+		r.policy.BackgroundThreshold = 0.84
+		for r.c.Gauge().Used < 8000*84/100-60 {
+			r.hear(filler(20))
+		}
+		r.compact()
+		r.undo()
+		r.settle()
+	})
+	t.Run("in words, where it was changed since", func(t *testing.T) {
+		r := newRig(t, 8000, &llmtest.Model{Func: good})
+		for i := range 30 {
+			r.hear(fmt.Sprintf("note %d %s", i, filler(50)))
+		}
+		r.compact()
+		r.edit(3, "something else")
+		r.refused("changed since")
+	})
+}
+
+func TestWhatWasTakenBackIsLeftAloneUntilAggressive(t *testing.T) {
+	fill := func(r *rig, share float64) {
+		for r.c.Gauge().Used < int(share*float64(r.window)) {
+			r.hear(filler(20))
+		}
+	}
+	start := func(t *testing.T) *rig {
+		r := newRig(t, 8000, &llmtest.Model{Func: good})
+		fill(r, 0.70)
+		r.compact()
+		r.undo()
+		return r
+	}
+	t.Run("background does not plan it, nor after a restart, and the gauge says why", func(t *testing.T) {
+		r := start(t)
+		for range 2 {
+			fill(r, 0.82)
+			r.settle()
+			if n := len(r.c.Gauge().Stack); n != 0 {
+				t.Fatalf("%d rows stand in the view at %d tokens", n, r.c.Gauge().Used)
+			}
+			if why := r.c.Gauge().Paused; !strings.Contains(why, "taken back") {
+				t.Errorf("paused: %q", why)
+			}
+			r.restart()
+		}
+		fill(r, 0.851)
+		r.settle()
+		g := r.c.Gauge()
+		if len(g.Stack) == 0 || g.Used >= 8000*80/100 || g.Paused != "" {
+			t.Errorf("aggressive left %d rows and %d tokens, paused %q", len(g.Stack), g.Used, g.Paused)
+		}
+		r.verify()
+	})
+	t.Run("compact_at_tokens does not either", func(t *testing.T) {
+		r := start(t)
+		r.policy.CompactAtTokens = 2000
+		r.settle()
+		if n := len(r.c.Gauge().Stack); n != 0 {
+			t.Errorf("%d rows stand in the view", n)
+		}
+	})
+	t.Run("nor does the model's own wish", func(t *testing.T) {
+		r := start(t)
+		if e := r.c.Compact(compactor.OnSelf, ""); e.State != compactor.EventNoop || !strings.Contains(e.Error, "taken back") {
+			t.Errorf("%+v", e)
+		}
+	})
+	t.Run("a person's wish does", func(t *testing.T) {
+		r := start(t)
+		r.compact()
+		if n := len(r.c.Gauge().Stack); n != 1 {
+			t.Errorf("%d rows stand in the view", n)
+		}
+	})
+	t.Run("a marker that is back is not healed at once, and is after somebody's wish", func(t *testing.T) {
+		r := newRig(t, 8000, nil)
+		r.policy.Enabled = false
+		fill(r, 0.94)
+		for r.seen(compactor.EventLanded) == 0 {
+			r.hear(filler(20))
+		}
+		r.settle() // the built-in summarizer heals it
+		if g := r.c.Gauge(); len(g.Stack) != 1 || g.Stack[0].Kind != compactor.Leaf {
+			t.Fatalf("the stack is %+v", g.Stack)
+		}
+		r.undo()
+		r.settle()
+		if kind := r.c.Gauge().Stack[0].Kind; kind != compactor.Marker {
+			t.Errorf("it is a %s at once", kind)
+		}
+		r.policy.KeepLastN, r.policy.TailTokens = 500, 200_000 // nothing else is old enough
+		r.c.Compact(compactor.OnManual, "")
+		r.settle()
+		if kind := r.c.Gauge().Stack[0].Kind; kind != compactor.Leaf {
+			t.Errorf("it is a %s after somebody's wish", kind)
+		}
+		r.verify()
+	})
+}
+
+// What a worker was reading when something older was taken back waits: the view is
+// in order.
+func TestNothingLandsBehindWhatWasTakenBack(t *testing.T) {
+	release := make(chan struct{})
+	var slow sync.Once
+	hold := false
+	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if hold {
+			slow.Do(func() { <-release })
+		}
+		return good(ctx, n, req)
+	}})
+	r.policy.KeepLastN = 2
+	for i := range 10 {
+		r.hear(fmt.Sprintf("old-%d %s", i, filler(40)))
+	}
+	r.compact()
+	for i := range 10 {
+		r.hear(fmt.Sprintf("new-%d %s", i, filler(40)))
+	}
+	hold = true
+	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
+		t.Fatalf("%+v", e)
+	}
+	r.undo()
+	close(release)
+	r.settle()
+	view, at := r.render(), 0
+	for i := range 20 {
+		name := fmt.Sprintf("old-%d ", i)
+		if i >= 10 {
+			name = fmt.Sprintf("new-%d ", i-10)
+		}
+		next := strings.Index(view, name)
+		if next < at {
+			t.Fatalf("%s stands at %d, after %d:\n%s", name, next, at, view)
+		}
+		at = next
+	}
+	r.verify()
+	r.compact()
+	r.settle()
+	if view := r.render(); strings.Contains(view, "old-0 ") || strings.Contains(view, "new-0 ") {
+		t.Errorf("after somebody's wish the view is\n%s", view)
+	}
+	r.verify()
+	r.asRestarted()
+}
+
+// Landings by workers and undoing at once, in a turn and between turns.
+func TestUndoWhileSummariesLand(t *testing.T) {
+	r := newRig(t, 6000, &llmtest.Model{Func: good})
+	undone := 0
+	try := func() {
+		e, err := r.c.Undo(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.State == compactor.EventUndone {
+			undone++
+		}
+	}
+	r.hook = try
+	for i := range 120 {
+		if i%4 == 0 {
+			r.talk(fmt.Sprintf("question %d?", i), "RESULT "+filler(100))
+		} else {
+			r.hear(fmt.Sprintf("note %d %s", i, filler(40)))
+			try()
+		}
+		if i%5 == 0 {
+			r.c.Compact(compactor.OnManual, "")
+		}
+	}
+	r.settle()
+	if undone < 3 {
+		t.Errorf("%d landings were taken back: the test shows little", undone)
+	}
+	r.verify()
+	r.asRestarted()
+}
+
+// undoRefuser is a store whose disk fails after it has taken a landing back.
+type undoRefuser struct {
+	*memory.Conversation
+	on bool
+}
+
+func (u *undoRefuser) Undo(ctx context.Context, generation int64) (compactor.Head, bool, error) {
+	head, applied, err := u.Conversation.Undo(ctx, generation)
+	if u.on {
+		return compactor.Head{}, false, errWorker
+	}
+	return head, applied, err
+}
+
+func TestAnUndoWhoseAnswerIsLostLosesNoMessage(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	for i := range 30 {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(50)))
+	}
+	before := r.render()
+	r.compact()
+	r.c.Close()
+	c, err := compactor.Open(t.Context(), compactor.Options{
+		Records: &undoRefuser{Conversation: r.conv, on: true}, System: "You are a test.", MaxOutput: 100, Worker: r.worker,
+		Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window }, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.c = c
+	if _, err := r.c.Undo(t.Context()); err == nil {
+		t.Error("the failure is not told")
+	}
+	if after := r.render(); after != before {
+		t.Errorf("the view is\n%s", after)
+	}
+	r.verify()
+}

@@ -1,0 +1,400 @@
+package memory
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+)
+
+// undo takes the latest landing back, and fails if that is refused.
+func undo(t *testing.T, c *Conversation) compactor.Head {
+	t.Helper()
+	l, err := c.Latest(ctx)
+	if err != nil || l.Why != "" {
+		t.Fatalf("the latest landing: %q, %v", l.Why, err)
+	}
+	head, applied, err := c.Undo(ctx, l.Generation)
+	if err != nil || !applied {
+		t.Fatalf("Undo: %v, %v", applied, err)
+	}
+	checkCoverage(t, c)
+	return head
+}
+
+func TestUndoTakesALandingBack(t *testing.T) {
+	for _, test := range []struct {
+		claim   string
+		prepare func(t *testing.T, c *Conversation) // what stood there before
+		land    func(t *testing.T, c *Conversation) []int64
+	}{
+		{"a leaf over verbatim messages", func(*testing.T, *Conversation) {}, func(t *testing.T, c *Conversation) []int64 {
+			return []int64{stage(t, c, leaf, worker, 1, 5)}
+		}},
+		{"several leaves that landed together", func(*testing.T, *Conversation) {}, func(t *testing.T, c *Conversation) []int64 {
+			return []int64{stage(t, c, leaf, worker, 1, 3), stage(t, c, leaf, builtIn, 4, 7)}
+		}},
+		{"one that took the place of a marker", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, func(t *testing.T, c *Conversation) []int64 {
+			return []int64{stage(t, c, leaf, worker, 1, 5)}
+		}},
+		{"one that split a marker", func(t *testing.T, c *Conversation) { hide(t, c, 1, 8) }, func(t *testing.T, c *Conversation) []int64 {
+			return []int64{stage(t, c, leaf, worker, 3, 5)}
+		}},
+		{"one that trimmed a built-in summary and hid messages too", func(t *testing.T, c *Conversation) {
+			land(t, c, stage(t, c, leaf, builtIn, 1, 5))
+		}, func(t *testing.T, c *Conversation) []int64 {
+			return []int64{stage(t, c, leaf, worker, 3, 8)}
+		}},
+		{"a leaf together with the fold that made room for it", func(t *testing.T, c *Conversation) {
+			land(t, c, stage(t, c, leaf, worker, 1, 3))
+		}, func(t *testing.T, c *Conversation) []int64 {
+			b := stage(t, c, leaf, worker, 4, 6)
+			return []int64{b, stage(t, c, rollup, worker, 1, 6, load(t, c).Head.Stack[0].ID, b)}
+		}},
+		{"a rollup that was made anew from its children", func(t *testing.T, c *Conversation) {
+			a, b := stage(t, c, leaf, worker, 1, 3), stage(t, c, leaf, worker, 4, 6)
+			land(t, c, a, b)
+			land(t, c, stage(t, c, rollup, builtIn, 1, 6, a, b))
+		}, func(t *testing.T, c *Conversation) []int64 {
+			old := load(t, c).Head.Stack[0]
+			j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, From: 1, To: 6, FromTime: day, ToTime: day, Children: old.Children})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := j.Store(ctx, compactor.Summary{Text: "made anew", Tokens: 3}); err != nil {
+				t.Fatal(err)
+			}
+			return []int64{j.ID()}
+		}},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			c := imported(t, 10)
+			test.prepare(t, c)
+			before := load(t, c)
+			rows := test.land(t, c)
+			head, landed, err := c.Land(ctx, rows, 4)
+			if err != nil || reflect.DeepEqual(head.Stack, before.Head.Stack) {
+				t.Fatalf("nothing landed: %+v, %v", landed, err)
+			}
+			generation := undo(t, c).Generation
+			after := load(t, c)
+			if generation <= head.Generation || !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) ||
+				after.Head.ClearedTo != before.Head.ClearedTo || !reflect.DeepEqual(after.Messages, before.Messages) {
+				t.Errorf("before\n%+v\nafter\n%+v", before, after)
+			}
+			for _, id := range rows {
+				if n := number(t, c.store, "SELECT count(*) FROM compactions WHERE id = ? AND state = 'undone'", id); n != 1 {
+					t.Errorf("row %d is not undone", id)
+				}
+			}
+		})
+	}
+}
+
+func TestUndoGoesBackOneLandingAtATime(t *testing.T) {
+	c := imported(t, 10)
+	var shapes []string
+	for i := range int64(3) {
+		shapes = append(shapes, shape(load(t, c).Head.Stack))
+		land(t, c, stage(t, c, leaf, worker, 3*i+1, 3*i+3))
+	}
+	for i := 2; i >= 0; i-- {
+		if got := shape(undo(t, c).Stack); got != shapes[i] {
+			t.Errorf("the stack is %q, want %q", got, shapes[i])
+		}
+	}
+	l, err := c.Latest(ctx)
+	if err != nil || l.Why != nothingLanded {
+		t.Errorf("then %q, %v", l.Why, err)
+	}
+}
+
+func TestUndoIsRefusedInWords(t *testing.T) {
+	land15 := func(t *testing.T, c *Conversation) { land(t, c, stage(t, c, leaf, worker, 1, 5)) }
+	for _, test := range []struct {
+		claim string
+		since func(t *testing.T, c *Conversation)
+		want  string
+	}{
+		{"where nothing landed", func(*testing.T, *Conversation) {}, nothingLanded},
+		{"an emergency is no landing", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, nothingLanded},
+		{"after an edit", func(t *testing.T, c *Conversation) { land15(t, c); edit(t, c, 2, "other words") }, changedSince},
+		{"after a deletion", func(t *testing.T, c *Conversation) { land15(t, c); remove(t, c, 2) }, changedSince},
+		{"after an edit of what a marker of it hides", func(t *testing.T, c *Conversation) {
+			hide(t, c, 1, 8)
+			land(t, c, stage(t, c, leaf, worker, 1, 3))
+			edit(t, c, 7, "other words")
+		}, changedSince},
+		{"after an emergency that merged a marker of it", func(t *testing.T, c *Conversation) {
+			hide(t, c, 1, 5)
+			land(t, c, stage(t, c, leaf, worker, 1, 3))
+			hide(t, c, 4, 8)
+		}, changedSince},
+		{"where what follows was hidden since", func(t *testing.T, c *Conversation) { land15(t, c); hide(t, c, 6, 8) }, hiddenSince},
+		{"where a new conversation has begun since", func(t *testing.T, c *Conversation) {
+			land15(t, c)
+			run(t, c.store, "UPDATE conversations SET segment_start = 6")
+		}, beforeTheStart},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			c := imported(t, 10)
+			test.since(t, c)
+			before := dump(t, c.store)
+			l, err := c.Latest(ctx)
+			if err != nil || l.Why != test.want {
+				t.Errorf("refused with %q, %v", l.Why, err)
+			}
+			if _, applied, err := c.Undo(ctx, l.Generation); applied || err != nil {
+				t.Errorf("taken back all the same: %v", err)
+			}
+			if after := dump(t, c.store); after != before {
+				t.Errorf("something has changed:\n%s", after)
+			}
+		})
+	}
+	t.Run("an edit beside it, or before it, does no harm", func(t *testing.T) {
+		c := imported(t, 10)
+		edit(t, c, 2, "other words")
+		land15(t, c)
+		edit(t, c, 6, "other words")
+		if head := undo(t, c); len(head.Stack) != 0 {
+			t.Errorf("the stack is %s", shape(head.Stack))
+		}
+	})
+	t.Run("if something has landed meanwhile, nothing is taken back", func(t *testing.T) {
+		c := imported(t, 10)
+		land15(t, c)
+		l, err := c.Latest(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		land(t, c, stage(t, c, leaf, worker, 6, 8))
+		head, applied, err := c.Undo(ctx, l.Generation)
+		if err != nil || applied || shape(head.Stack) != "leaf worker 1-5, leaf worker 6-8" {
+			t.Errorf("applied %v, %v, %s", applied, err, shape(head.Stack))
+		}
+	})
+}
+
+func TestWhatReadATakenBackLandingLandsNoMore(t *testing.T) {
+	c := imported(t, 10)
+	land(t, c, stage(t, c, leaf, builtIn, 1, 5))
+	heal := stage(t, c, leaf, worker, 1, 5)
+	undo(t, c)
+	if _, landed := land(t, c, heal); landed[0].State != compactor.Stale {
+		t.Errorf("what was to heal it is %s", landed[0].State)
+	}
+	if _, landed := land(t, c, stage(t, c, leaf, worker, 1, 5)); landed[0].State != compactor.Active {
+		t.Errorf("what was begun later is %s", landed[0].State)
+	}
+}
+
+func TestMemoriesSurviveAnUndo(t *testing.T) {
+	c := imported(t, 10)
+	save := func() int64 {
+		j := begin(t, c, leaf, worker, 1, 5)
+		if answer, err := call(j.Tools(5), "memory_save", `{"content":"Ann counts messages.","kind":"fact","messages":[2]}`); err != nil {
+			t.Fatal(answer, err)
+		}
+		if _, err := j.Store(ctx, compactor.Summary{Text: "They counted.", Tokens: 3}); err != nil {
+			t.Fatal(err)
+		}
+		return j.ID()
+	}
+	land(t, c, save())
+	undo(t, c)
+	found, err := c.SearchMemories(ctx, "counts", 10)
+	if err != nil || len(found) != 1 || found[0].State != "active" || found[0].Confirmed != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	land(t, c, save()) // the same messages once more
+	if found, err := c.SearchMemories(ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
+		t.Errorf("saved twice: %+v, %v", found, err)
+	}
+}
+
+func TestWhatIsSparedAfterAnUndo(t *testing.T) {
+	spared := func(t *testing.T, c *Conversation, from, to int64) {
+		t.Helper()
+		if head := load(t, c).Head; head.SparedFrom != from || head.SparedTo != to {
+			t.Errorf("spared is %d to %d, want %d to %d", head.SparedFrom, head.SparedTo, from, to)
+		}
+	}
+	by := func(t *testing.T, c *Conversation, trigger compactor.Trigger, from, to int64) {
+		t.Helper()
+		j, err := c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, From: from, To: to, FromTime: day, ToTime: day})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Store(ctx, compactor.Summary{Text: "x", Tokens: 1}); err != nil {
+			t.Fatal(err)
+		}
+		land(t, c, j.ID())
+	}
+	c := imported(t, 20)
+	spared(t, c, 0, 0)
+	land(t, c, stage(t, c, leaf, worker, 1, 3))
+	land(t, c, stage(t, c, leaf, worker, 4, 9))
+	undo(t, c)
+	spared(t, c, 4, 9)
+	undo(t, c)
+	spared(t, c, 1, 9)
+	by(t, c, compactor.OnAggressive, 1, 3)
+	spared(t, c, 0, 0)
+	undo(t, c)
+	spared(t, c, 1, 3)
+	hide(t, c, 1, 3)
+	spared(t, c, 0, 0)
+	by(t, c, compactor.OnHeal, 1, 3)
+	undo(t, c) // the marker is back: it is left alone too
+	spared(t, c, 1, 3)
+	by(t, c, compactor.OnManual, 4, 6)
+	spared(t, c, 0, 0)
+	a := load(t, c).Head.Stack
+	land(t, c, stage(t, c, rollup, worker, 1, 6, ids(a)...))
+	undo(t, c) // what a fold gives back may be healed and folded again
+	spared(t, c, 0, 0)
+}
+
+func TestPins(t *testing.T) {
+	c := imported(t, 10)
+	pin := func(seq int64, want bool) {
+		t.Helper()
+		generation := load(t, c).Head.Generation
+		fresh, err := c.Pin(ctx, seq, "Ann")
+		if err != nil || fresh != want {
+			t.Errorf("pin %d: %v, %v", seq, fresh, err)
+		}
+		if raised := load(t, c).Head.Generation > generation; raised != want {
+			t.Errorf("pin %d: the generation is raised %v", seq, raised)
+		}
+	}
+	pins := func() (list []int64) {
+		for _, p := range load(t, c).Head.Pins {
+			if p.By != "Ann" || p.Text == "" {
+				t.Errorf("pinned is %+v", p)
+			}
+			list = append(list, p.Seq)
+		}
+		return list
+	}
+	pin(7, true)
+	pin(2, true)
+	pin(7, false)
+	run(t, c.store, "UPDATE pins SET made_at = 1 WHERE seq = 7")
+	if got := pins(); !reflect.DeepEqual(got, []int64{7, 2}) {
+		t.Errorf("pinned are %v", got)
+	}
+	if _, err := c.Pin(ctx, 99, "Ann"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a message there is none of: %v", err)
+	}
+	t.Run("an edit reaches a pin", func(t *testing.T) {
+		edit(t, c, 7, "other words")
+		if p := load(t, c).Head.Pins[0]; p.Text != "other words" {
+			t.Errorf("pinned is %+v", p)
+		}
+	})
+	t.Run("a pin outlives the segment", func(t *testing.T) {
+		run(t, c.store, "UPDATE conversations SET segment_start = 5")
+		head := load(t, c).Head
+		if len(head.Pins) != 2 || head.Pins[0].Earlier || !head.Pins[1].Earlier {
+			t.Errorf("pinned are %+v", head.Pins)
+		}
+		run(t, c.store, "UPDATE conversations SET segment_start = 1")
+	})
+	t.Run("a deleted message is pinned no longer", func(t *testing.T) {
+		remove(t, c, 7)
+		if got := pins(); !reflect.DeepEqual(got, []int64{2}) {
+			t.Errorf("pinned are %v", got)
+		}
+		if _, err := c.Pin(ctx, 7, "Ann"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("it can be pinned: %v", err)
+		}
+	})
+	t.Run("another conversation's are its own", func(t *testing.T) {
+		other := find(t, c.store, "terminal:other")
+		deliver(t, other, said(1, "hello"), said(2, "hello again"))
+		if err := other.Unpin(ctx, 2); !errors.Is(err, ErrNotFound) {
+			t.Errorf("unpin: %v", err)
+		}
+		if got := load(t, other).Head.Pins; len(got) != 0 {
+			t.Errorf("pinned are %+v", got)
+		}
+	})
+	if err := c.Unpin(ctx, 2); err != nil || pins() != nil {
+		t.Errorf("unpin: %v, left are %v", err, pins())
+	}
+	if err := c.Unpin(ctx, 2); !errors.Is(err, ErrNotFound) {
+		t.Errorf("unpin again: %v", err)
+	}
+}
+
+func TestExpand(t *testing.T) {
+	c := imported(t, 10)
+	a, b := stage(t, c, leaf, worker, 1, 3), stage(t, c, leaf, worker, 4, 8)
+	land(t, c, a, b)
+	up := stage(t, c, rollup, worker, 1, 8, a, b)
+	land(t, c, up)
+	remove(t, c, 5) // the rollup is made anew: a new row
+	up = load(t, c).Head.Stack[0].ID
+	expand := func(id, from int64, limit int, next int64, want ...int64) {
+		t.Helper()
+		e, err := c.Expand(ctx, id, from, limit)
+		if err != nil || !reflect.DeepEqual(seqs(e.Messages), want) || e.Next != next || e.Row.ID != id {
+			t.Errorf("row %d from %d: %v, next %d, %v; want %v, %d", id, from, seqs(e.Messages), e.Next, err, want, next)
+		}
+	}
+	expand(a, 1, 100, 0, 1, 2, 3)
+	expand(b, 1, 100, 0, 4, 6, 7, 8)
+	expand(b, 1, 2, 7, 4, 6)
+	expand(b, 7, 2, 0, 7, 8)
+	expand(a, 4, 2, 0)
+	e, err := c.Expand(ctx, up, 1, 100)
+	if err != nil || !reflect.DeepEqual(ids(e.Children), []int64{a, b}) || len(e.Messages) != 0 {
+		t.Errorf("the rollup: %v, %v, %v", ids(e.Children), seqs(e.Messages), err)
+	}
+	for claim, id := range map[string]int64{"a row that has left the view": stage(t, c, leaf, worker, 9, 10), "no row": 999} {
+		if _, err := c.Expand(ctx, id, 1, 100); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: %v", claim, err)
+		}
+	}
+	other := find(t, c.store, "terminal:other")
+	if _, err := other.Expand(ctx, a, 1, 100); !errors.Is(err, ErrNotFound) {
+		t.Errorf("another conversation's row: %v", err)
+	}
+}
+
+func TestLandingsStandWhereTheyCameToPass(t *testing.T) {
+	c := newConversation(t)
+	for i := range 8 {
+		deliver(t, c, said(i+1, "text"))
+	}
+	a := stage(t, c, leaf, worker, 1, 3)
+	land(t, c, a)
+	if err := c.Measured(ctx, a, 900, 400); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, c, said(9, "text"))
+	hide(t, c, 4, 6)
+	b := stage(t, c, leaf, worker, 5, 6) // splits the marker
+	up := stage(t, c, leaf, worker, 7, 8)
+	land(t, c, b, up)
+	undo(t, c)
+	edit(t, c, 2, "other words") // makes a row that is no landing
+	all, err := c.Landings(ctx)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	var got []string
+	for _, l := range all {
+		got = append(got, shape(l.Rows))
+	}
+	if want := "leaf worker 1-3|marker emergency 4-6|leaf worker 5-6, leaf worker 7-8"; strings.Join(got, "|") != want {
+		t.Errorf("landings are %q", got)
+	}
+	if all[0].Next != 9 || all[1].Next != 10 || all[0].Before != 900 || all[0].After != 400 || all[2].Rows[0].State != compactor.Undone {
+		t.Errorf("landings are %+v", all)
+	}
+}
