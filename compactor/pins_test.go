@@ -1,0 +1,178 @@
+package compactor_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm/llmtest"
+)
+
+// pin pins a message, as the command does.
+func (r *rig) pin(seq int64) {
+	r.t.Helper()
+	if fresh, err := r.conv.Pin(r.t.Context(), seq, "Ada"); err != nil || !fresh {
+		r.t.Fatalf("pin %d: %v, %v", seq, fresh, err)
+	}
+	r.c.Reread()
+}
+
+func (r *rig) unpin(seq int64) {
+	r.t.Helper()
+	if err := r.conv.Unpin(r.t.Context(), seq); err != nil {
+		r.t.Fatal(err)
+	}
+	r.c.Reread()
+}
+
+// head is what stands above the messages.
+func (r *rig) head() string {
+	r.t.Helper()
+	view := r.render()
+	from, to := strings.Index(view, "<kept>"), strings.Index(view, "</kept>")
+	if from < 0 || to < from {
+		return ""
+	}
+	return view[from:to]
+}
+
+// inOrder fails unless each of texts stands once in all, one behind the other.
+func inOrder(t *testing.T, all string, texts ...string) {
+	t.Helper()
+	at := 0
+	for _, text := range texts {
+		next := strings.Index(all, text)
+		if strings.Count(all, text) != 1 || next < at {
+			t.Errorf("%q stands %d times, at %d after %d, in\n%s", text, strings.Count(all, text), next, at, all)
+		}
+		at = next
+	}
+}
+
+func TestPinsStayInSight(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	r.policy.KeepLastN = 2
+	r.talk("My very first words to you.")
+	for i := range 20 {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(20)))
+	}
+	r.pin(10)
+	r.pin(5)
+	r.pin(2) // an answer
+	if head := r.head(); head != "" {
+		t.Errorf("copies of what is verbatim stand in the head: %s", head)
+	}
+	r.compact()
+	r.asRestarted()
+	inOrder(t, r.render(), "My very first words", "[#2 2026-01-01 00:01 you, the assistant] answer to 1", "note 2 word", "note 7 word", "[Compaction Summary]")
+	t.Run("and are read by the worker", func(t *testing.T) {
+		read := r.worker.Requests()[0].Messages[1].Text
+		for _, text := range []string{"My very first words", "note 2 word", "note 7 word"} {
+			if !strings.Contains(read, text) {
+				t.Errorf("the worker did not read %q", text)
+			}
+		}
+	})
+	t.Run("a message that is both first and pinned stands once", func(t *testing.T) {
+		r.pin(1)
+		inOrder(t, r.head(), "My very first words", "note 2 word")
+		r.unpin(1)
+	})
+	t.Run("after further landings the text is the same", func(t *testing.T) {
+		before, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
+		for range 4 {
+			for i := range 10 {
+				r.hear(fmt.Sprintf("more %d %s", i, filler(20)))
+			}
+			r.compact()
+		}
+		if after, _, _ := strings.Cut(r.head(), "[Compaction Summary]"); after != before {
+			t.Errorf("before\n%s\nafter\n%s", before, after)
+		}
+	})
+	t.Run("an edit reaches the copy, and a deletion takes it away", func(t *testing.T) {
+		r.edit(5, "quite another note")
+		inOrder(t, r.head(), "My very first words", "quite another note", "note 7 word")
+		r.remove(10)
+		if head := r.head(); strings.Contains(head, "note 7") {
+			t.Errorf("the head is\n%s", head)
+		}
+		r.asRestarted()
+	})
+	t.Run("until they are unpinned", func(t *testing.T) {
+		r.unpin(5)
+		if head := r.head(); strings.Contains(head, "quite another") {
+			t.Errorf("the head is\n%s", head)
+		}
+		r.asRestarted()
+	})
+	r.verify()
+}
+
+func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: good})
+	r.policy.KeepLastN, r.policy.KeepFirst = 2, 2
+	r.talk("first " + filler(300))
+	r.talk("second " + filler(300))
+	for i := range 10 {
+		r.hear(fmt.Sprintf("note-%d %s", i, filler(450)))
+	}
+	r.compact()
+	budget := func(most int) {
+		t.Helper()
+		r.settle()
+		g := r.c.Gauge()
+		stack := 0
+		for _, row := range g.Stack {
+			stack += row.Tokens
+		}
+		if copies := g.Head - stack; copies > most+40 { // what frames the head
+			t.Errorf("the copies take %d tokens of %d", copies, most)
+		}
+		r.verify()
+	}
+	budget(1000)
+	inOrder(t, r.head(), "first word", "second word")
+	r.pin(7)
+	r.pin(6)
+	budget(1000)
+	inOrder(t, r.head(), "first word", "note-1 word", "note-2 word")
+	t.Run("a pin takes no other pin's place", func(t *testing.T) {
+		r.pin(5)
+		budget(1000)
+		inOrder(t, r.head(), "note-1 word", "note-2 word")
+		inOrder(t, r.head(), "note-0 word", "characters left out")
+		r.unpin(5)
+	})
+	t.Run("one that does not fit is told with numbers", func(t *testing.T) {
+		r.policy.PinBudget = 600
+		head, _, err := r.conv.Head(t.Context())
+		if err != nil || len(head.Pins) != 2 {
+			t.Fatalf("pinned are %v, %v", head.Pins, err)
+		}
+		third := compactor.Pin{Message: r.said[7]}
+		costs, most := r.c.PinCosts(append(head.Pins, third))
+		if most != 600 || costs[0].Shown != costs[0].Whole || costs[1].Shown == 0 || costs[1].Shown >= costs[1].Whole ||
+			costs[2].Shown != 0 || costs[2].Whole < 200 || costs[0].Shown+costs[1].Shown > 600 {
+			t.Errorf("%+v of %d", costs, most)
+		}
+		budget(600)
+		r.policy.PinBudget = 20
+		budget(20)
+		r.policy.PinBudget = 0
+		budget(0)
+		if head := r.head(); strings.Contains(head, "note-") || strings.Contains(head, "first") {
+			t.Errorf("the head is\n%s", head)
+		}
+	})
+	t.Run("a tenth of a small window wins over the setting", func(t *testing.T) {
+		r.policy.PinBudget = 20_000
+		r.window = 4000
+		r.settle()
+		if _, most := r.c.PinCosts(nil); most != 400 {
+			t.Errorf("the budget is %d", most)
+		}
+		budget(400)
+	})
+}
