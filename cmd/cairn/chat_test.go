@@ -306,7 +306,7 @@ func TestKill(t *testing.T) {
 			t.Error("the transcript of before the kill has changed")
 		}
 		seen := map[string]int{}
-		for i, r := range parse[row](t, after) {
+		for i, r := range messagesOf(t, after) {
 			if r.Seq != int64(i)+1 {
 				t.Errorf("message %d follows %d", r.Seq, i)
 			}

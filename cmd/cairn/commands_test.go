@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -94,6 +95,12 @@ func TestConfigCheck(t *testing.T) {
 	})
 }
 
+// messagesOf reads a transcript's messages.
+func messagesOf(t *testing.T, out string) []row {
+	t.Helper()
+	return slices.DeleteFunc(parse[row](t, out), func(r row) bool { return r.Seq == 0 })
+}
+
 // past is a recorded conversation of n messages.
 func past(n int) string {
 	var b strings.Builder
@@ -116,7 +123,7 @@ func TestImport(t *testing.T) {
 		if !strings.HasPrefix(out, "imported 203 messages into past; 0 were there already; ") || strings.HasSuffix(out, "; 0 compactions landed\n") {
 			t.Errorf("got %q", out)
 		}
-		rows := parse[row](t, p.must("", "transcript", "--channel", "past", "--json"))
+		rows := messagesOf(t, p.must("", "transcript", "--channel", "past", "--json"))
 		if len(rows) != 203 || rows[0].ID != "p0" || rows[202].ID != "q2" || rows[0].Author != "Ada" || rows[0].Time.Year() != 2025 {
 			t.Errorf("%d messages, the first is %+v", len(rows), rows[0])
 		}
@@ -144,6 +151,30 @@ func TestImport(t *testing.T) {
 		}
 		if text := p.must("", "context", "--channel", "past"); !strings.Contains(text, "of 4000 tokens") {
 			t.Errorf("got %q", text)
+		}
+	})
+	t.Run("the transcript tells where messages were summed up", func(t *testing.T) {
+		said, lines := int64(0), 0
+		out := p.must("", "transcript", "--channel", "past", "--json")
+		rows := parse[row](t, out)
+		for i, line := range parse[landed](t, out) {
+			if rows[i].Seq > 0 {
+				said = rows[i].Seq
+				continue
+			}
+			lines++
+			last := line.Compacted[len(line.Compacted)-1]
+			// It waits for the summaries, so no message was said meanwhile.
+			if last.To > said || last.Messages == 0 || last.ID == 0 || line.Before <= line.After || line.After == 0 || line.Time.Year() < 2026 {
+				t.Errorf("behind message %d stands %+v", said, line)
+			}
+		}
+		if lines < 3 || said != 203 {
+			t.Errorf("%d landings and %d messages", lines, said)
+		}
+		text := p.must("", "transcript", "--channel", "past")
+		if n := strings.Count(text, "  compacted "); n != lines || !regexp.MustCompile(`(?m)^--  \S+ \S+  compacted \d+→\d+ tokens: #1 to #\d+, \d+ messages \(leaf \d+ by built-in, `).MatchString(text) {
+			t.Errorf("%d lines tell of landings:\n%.3000s", n, text)
 		}
 	})
 	t.Run("again is harmless", func(t *testing.T) {

@@ -4,7 +4,9 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -70,8 +72,9 @@ func newTranscript(a *app) *cobra.Command {
 		Use:   "transcript [--channel NAME] [--json]",
 		Short: "Print every message of a channel",
 		Long: `Print every message of a channel, oldest first, as it was said: what was summed up
-is here word for word, and a tool call is one short line. It reads the database and may
-run beside the bot.`,
+is here word for word, and a tool call is one short line. A line tells where messages
+were summed up, and from how many tokens to how many the window came; with --json it is
+an object with the key "compacted". It reads the database and may run beside the bot.`,
 		Example: `  cairn transcript --channel garden | less
   cairn transcript --json | jq -r 'select(.author == "Ada").text'`,
 		Args: args(cobra.NoArgs),
@@ -89,6 +92,19 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 			return err
 		}
 		out := bufio.NewWriter(a.out)
+		landings, err := conversation.Landings(cmd.Context())
+		if err != nil {
+			return err
+		}
+		before := func(seq int64) error { // shows what landed before the message with that seq
+			for len(landings) > 0 && landings[0].Next <= seq {
+				if err := a.show(out, landedOf(landings[0]), asJSON); err != nil {
+					return err
+				}
+				landings = landings[1:]
+			}
+			return nil
+		}
 		for from := int64(1); ; {
 			messages, err := conversation.Transcript(cmd.Context(), from, page)
 			if err != nil {
@@ -96,6 +112,9 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 			}
 			for _, m := range messages {
 				from = m.Seq + 1
+				if err := before(m.Seq); err != nil {
+					return err
+				}
 				r := rowOf(m)
 				if r.silent() && !asJSON {
 					continue
@@ -105,7 +124,7 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 				}
 			}
 			if len(messages) < page {
-				return out.Flush()
+				return errors.Join(before(math.MaxInt64), out.Flush())
 			}
 		}
 	})

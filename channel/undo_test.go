@@ -1,0 +1,195 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+func summing(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+	return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": fmt.Sprintf("They talked, says summary %d.", n)})), nil
+}
+
+// withWorker is a rig in which the worker sums up well, and so much was said.
+func withWorker(t *testing.T, f func(context.Context, int, llm.Request) (llm.Response, error), turns int) *rig {
+	r := newRig(t, f)
+	r.agent.Worker = &llmtest.Model{Func: summing}
+	r.stop()
+	r.start()
+	for i := range turns {
+		r.say(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)), true)
+		r.idle()
+	}
+	return r
+}
+
+// compact runs /compact and waits until its summary has landed.
+func (r *rig) compact() {
+	r.t.Helper()
+	answer, _, err := r.hub.Run(r.t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, "/compact")
+	if err != nil || answer.Then == nil {
+		r.t.Fatalf("/compact: %+v, %v", answer, err)
+	}
+	if told := answer.Then(r.t.Context()); !strings.HasPrefix(told, "Summed up") {
+		r.t.Fatalf("/compact: %s", told)
+	}
+}
+
+// says fails unless the answer to a command has each of want in it.
+func (r *rig) says(line string, want ...string) string {
+	r.t.Helper()
+	answer := r.run(line)
+	for _, w := range want {
+		if !strings.Contains(answer, w) {
+			r.t.Errorf("%s says %q, want %q in it", line, answer, w)
+		}
+	}
+	return answer
+}
+
+// view is what the model is sent next.
+func (r *rig) view() string {
+	r.t.Helper()
+	r.say("and now?", true)
+	r.idle()
+	requests := r.model.Requests()
+	var b strings.Builder
+	for _, m := range requests[len(requests)-1].Messages {
+		fmt.Fprintf(&b, "%s: %s\n", m.Role, m.Text)
+	}
+	return b.String()
+}
+
+func TestUndoTakesTheLastCompactionBack(t *testing.T) {
+	r := withWorker(t, echo, 10)
+	r.says("/undo", "Nothing is taken back: nothing was summed up")
+	r.compact()
+	if view := r.view(); strings.Contains(view, "message-1 ") || !strings.Contains(view, "says summary 1") {
+		t.Fatalf("the view is\n%s", view)
+	}
+	r.says("/undo", "Taken back: the summary of messages #1 to #", "tokens of 128000", "Memories stay")
+	r.says("/context", "stack     empty", "taken back")
+	if view := r.view(); !strings.Contains(view, "message-1 ") || strings.Contains(view, "says summary") {
+		t.Errorf("the view is\n%s", view)
+	}
+	r.says("/undo", "nothing was summed up")
+	r.door.until(t, "the event", func() bool {
+		for _, e := range r.door.events {
+			if e.State == compactor.EventUndone {
+				return e.From == 1 && e.AfterTokens > e.BeforeTokens
+			}
+		}
+		return false
+	})
+	r.compact()
+	r.restart()
+	r.says("/undo", "Taken back")
+}
+
+func TestUndoInTheMiddleOfAnAnswer(t *testing.T) {
+	release, asked := make(chan struct{}), make(chan struct{}, 1)
+	slow := false
+	r := withWorker(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if slow {
+			asked <- struct{}{}
+			<-release
+		}
+		return echo(ctx, n, req)
+	}, 10)
+	r.compact()
+	slow = true
+	r.say("what was that?", true)
+	<-asked
+	start := time.Now()
+	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, "/undo")
+	if err != nil || answer.Then == nil || !strings.Contains(answer.Text, "answering just now") || time.Since(start) > 10*time.Second {
+		t.Fatalf("/undo: %+v, %v after %v", answer, err, time.Since(start))
+	}
+	close(release)
+	if told := answer.Then(t.Context()); !strings.HasPrefix(told, "Taken back") {
+		t.Errorf("then it says %q", told)
+	}
+	r.idle()
+}
+
+func TestPinCommands(t *testing.T) {
+	r := newRig(t, echo)
+	r.agent.Worker = &llmtest.Model{Func: summing}
+	r.stop()
+	r.start()
+	r.says("/pin", "Nobody has said anything here yet")
+	r.says("/pins", "Nothing is pinned here")
+	r.say("The gate code is 4711.", false)
+	r.say("Long: "+strings.Repeat("word ", 4000), false)
+	r.say("The meeting is at nine.", true)
+	r.idle()
+	r.says("/pin", "#3 is pinned", "The meeting is at nine.") // not the answer to it
+	r.says("/pin #1", "#1 is pinned", "4711")
+	r.says("/pin 1", "#1 is pinned already")
+	r.says("/pin #99", "There is no message #99")
+	r.says("/pin tea", "by its number")
+	r.says("/pin #2", "#2 is pinned", "It is clipped: ", " tokens fit, for pins may take 1000 together")
+	r.says("/pin #4", "does not fit: pins may take 1000 tokens together, 9", " and it needs ", "/unpin")
+	list := r.says("/pins", "of the 1000 tokens that pins may take", "4711", "(pinned by Ada, ", "clipped to ")
+	if n := strings.Count(list, "\n"); n != 3 {
+		t.Errorf("/pins has %d lines:\n%s", n, list)
+	}
+	r.says("/unpin", "by its number")
+	r.says("/unpin #7", "#7 is not pinned")
+	r.says("/unpin #2", "#2 is pinned no longer")
+	for i := range 10 {
+		r.say(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)), true)
+		r.idle()
+	}
+	r.compact()
+	view := r.view()
+	if strings.Count(view, "4711") != 1 || strings.Count(view, "meeting is at nine") != 1 || strings.Contains(view, "Long: ") {
+		t.Errorf("the view is\n%s", view)
+	}
+	r.restart()
+	r.says("/pins", "4711", "nine")
+	r.says("/unpin 1", "no longer")
+	if view := r.view(); strings.Contains(view, "4711") {
+		t.Errorf("the view is\n%s", view)
+	}
+}
+
+func TestSummariesAndWhatStandsBehindThem(t *testing.T) {
+	r := withWorker(t, echo, 120)
+	r.says("/summaries", "Nothing has been summed up here")
+	r.compact()
+	list := r.says("/summaries", "1 on the stack", "\n1. leaf, level 0: #1 to #236, ", " 236 messages in ", "by worker (", ": /expand 1")
+	if strings.Contains(list, "They talked") {
+		t.Errorf("/summaries says %q", list)
+	}
+	r.says("/expand", "by its number")
+	r.says("/expand 1 tea", "by its number")
+	r.says("/expand 7", "There is no summary 7")
+	expanded := r.says("/expand 1", "#1 ", " Ada: message-0 word", "#2 ", " assistant: answer 1", "#200 ", "There is more: /expand 1 201")
+	if strings.Contains(expanded, "message-100 ") || !strings.Contains(expanded, "message-99 ") {
+		t.Error("it shows more than it says")
+	}
+	rest := r.says("/expand 1 201", "message-100 ", "#236 ")
+	if strings.Contains(rest, "message-118 ") || strings.Contains(rest, "There is more") || strings.Contains(rest, "message-99 ") {
+		t.Errorf("the rest is\n%s", rest)
+	}
+	t.Run("never beyond the conversation", func(t *testing.T) {
+		answer, _, err := r.hub.Run(t.Context(), "test:server/other", channel.Person{ID: "u1"}, "/expand 1")
+		if err != nil || !strings.Contains(answer.String(), "There is no summary 1") {
+			t.Errorf("%q, %v", answer, err)
+		}
+	})
+	t.Run("in pages", func(t *testing.T) {
+		answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1"}, "/expand 1")
+		if err != nil || answer.Pages() != 21 || !strings.Contains(answer.Page(1), "#11 ") {
+			t.Errorf("%d pages, %v", answer.Pages(), err)
+		}
+	})
+}

@@ -1,0 +1,56 @@
+// Where messages were summed up, as the transcript shows it.
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// landed is a landing as it is printed.
+type landed struct {
+	Compacted []landedRow `json:"compacted"`
+	Time      time.Time   `json:"time"`
+	Before    int         `json:"before_tokens"` // 0: it was not measured
+	After     int         `json:"after_tokens"`
+}
+
+type landedRow struct {
+	ID       int64             `json:"id"`
+	Kind     compactor.Kind    `json:"kind"`
+	By       compactor.By      `json:"by"`
+	Trigger  compactor.Trigger `json:"trigger"`
+	From     int64             `json:"from_seq"`
+	To       int64             `json:"to_seq"`
+	Messages int               `json:"messages"`
+	Undone   bool              `json:"undone,omitempty"` // somebody took it back later
+}
+
+func landedOf(l memory.Landed) landed {
+	all := landed{Time: l.At.UTC(), Before: l.Before, After: l.After}
+	for _, r := range l.Rows {
+		all.Compacted = append(all.Compacted, landedRow{
+			ID: r.ID, Kind: r.Kind, By: r.By, Trigger: r.Trigger, From: r.From, To: r.To, Messages: r.Messages, Undone: r.State == compactor.Undone,
+		})
+	}
+	return all
+}
+
+func (l landed) String() string {
+	tokens := ""
+	if l.Before > 0 {
+		tokens = fmt.Sprintf(" %d→%d tokens", l.Before, l.After)
+	}
+	var rows []string
+	for _, r := range l.Compacted {
+		undone := ""
+		if r.Undone {
+			undone = ", taken back later"
+		}
+		rows = append(rows, fmt.Sprintf("#%d to #%d, %d messages (%s %d by %s, %s%s)", r.From, r.To, r.Messages, r.Kind, r.ID, r.By, r.Trigger, undone))
+	}
+	return fmt.Sprintf("--  %s  compacted%s: %s", l.Time.Format("2006-01-02 15:04"), tokens, strings.Join(rows, "; "))
+}
