@@ -206,6 +206,9 @@ func sparedFrom(lines []line, open int64, keepLast, tail int) int {
 		}
 		end, tokens = start, tokens+cost
 	}
+	if i := slices.IndexFunc(lines[:end], func(l line) bool { return open != 0 && l.Turn == open }); i >= 0 {
+		return i
+	}
 	return end
 }
 

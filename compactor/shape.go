@@ -1,6 +1,10 @@
 package compactor
 
-import "slices"
+import (
+	"slices"
+
+	"cairn/llm"
+)
 
 // How a history is shown: what policy and window make of it, and what must be made
 // anew when they change or when tool results are cleared.
@@ -57,7 +61,8 @@ func (h *History) rework(sh shape, f func(line) line) {
 	}
 }
 
-// showResults shows tool results in at most limit tokens each; 0: as the shape says.
+// showResults shows tool results, and what the bot said and gave its tools, in at
+// most limit tokens each; 0: as the shape says.
 func (h *History) showResults(limit int) {
 	h.mu.Lock()
 	sh := h.shape
@@ -67,7 +72,7 @@ func (h *History) showResults(limit int) {
 		sh.clipTo = min(sh.clipTo, limit)
 	}
 	h.rework(sh, func(l line) line {
-		if l.result == nil {
+		if l.Role == llm.RoleUser {
 			return l
 		}
 		return lineOf(l.Message, sh)

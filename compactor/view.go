@@ -28,10 +28,11 @@ const (
 // line is a message as the view shows it.
 type line struct {
 	Message
-	text     string  // what is shown of Text, speaker and time included
-	tokens   int     // what the shown message costs
-	pictures int     // how many of its pictures may be shown, the first ones
-	result   *result // of a tool's result: the forms it may be shown in
+	text     string     // what is shown of Text, speaker and time included
+	tokens   int        // what the shown message costs
+	pictures int        // how many of its pictures may be shown, the first ones
+	calls    []llm.Call // what is shown of Calls
+	result   *result    // of a tool's result: the forms it may be shown in
 }
 
 // TokensOf returns what the whole of m costs in a view, in tokens.
@@ -42,10 +43,7 @@ func TokensOf(m Message) int {
 // shownCost is the cost of m when text is shown of it. Everything counts that is
 // sent: calls, results, and what the provider wants back.
 func shownCost(m Message, text string) int {
-	tokens := perMessage + Estimate(text)
-	for _, call := range m.Calls {
-		tokens += perMessage + Estimate(call.ID) + Estimate(call.Name) + Estimate(call.Arguments)
-	}
+	tokens := perMessage + Estimate(text) + costOfCalls(m.Calls)
 	if m.CallID != "" {
 		tokens += Estimate(m.CallID)
 	}
@@ -53,14 +51,19 @@ func shownCost(m Message, text string) int {
 }
 
 // lineOf shows m in at most clipTo tokens: of a larger one pictures are left out,
-// and then the text is clipped at both ends. The row keeps all of it.
+// then what tools were given is shrunk, and then the text is clipped at both ends.
+// The row keeps all of it.
 func lineOf(m Message, sh shape) line {
 	if m.Tokens == 0 {
 		m.Tokens = TokensOf(m)
 	}
 	head, text := header(m), escape(body(m))
-	l := line{Message: m, text: head + text, tokens: m.Tokens, pictures: len(picturesOf(m))}
+	l := line{Message: m, text: head + text, tokens: m.Tokens, pictures: len(picturesOf(m)), calls: m.Calls}
 	if m.Tokens > sh.clipTo {
+		if len(m.Calls) > 0 {
+			l.calls = shrinkCalls(m.Calls, sh.clipTo/2)
+			m.Calls = l.calls // as it costs; the message itself keeps its own
+		}
 		words := shownCost(m, l.text)
 		l.pictures = min(l.pictures, max(sh.clipTo-words, 0)/pictureTokens)
 		if words > sh.clipTo {
@@ -172,8 +175,8 @@ func appendAssistant(out []llm.Message, lines []line, i int) ([]llm.Message, int
 		}
 	}
 	m := llm.Message{Role: llm.RoleAssistant, Text: l.text, Native: l.Native}
-	seen := make(map[string]bool, len(l.Calls))
-	for _, call := range l.Calls {
+	seen := make(map[string]bool, len(l.calls))
+	for _, call := range l.calls {
 		if call.ID != "" && call.Name != "" && !seen[call.ID] {
 			m.Calls = append(m.Calls, call)
 			seen[call.ID] = true

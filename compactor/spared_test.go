@@ -1,0 +1,213 @@
+package compactor_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// step is one step of a turn that a test has the model make.
+type step struct {
+	text, arguments string
+	results         []string // of as many calls
+}
+
+// work has a turn of many steps, each request of it held to the window.
+func (r *rig) work(question string, steps ...step) {
+	r.t.Helper()
+	asked := r.deliver(question, true)
+	r.c.History().Begin("time: now")
+	var rows []compactor.Message
+	add := func(m compactor.Message) {
+		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time
+		m.Tokens = compactor.TokensOf(m)
+		rows = append(rows, m)
+		r.c.History().Append(m)
+	}
+	for i, s := range steps {
+		r.request()
+		m := compactor.Message{Role: llm.RoleAssistant, Text: s.text}
+		for j := range s.results {
+			m.Calls = append(m.Calls, llm.Call{ID: fmt.Sprintf("call_%d_%d", i, j), Name: "look", Arguments: s.arguments})
+		}
+		add(m)
+		for j, result := range s.results {
+			add(compactor.Message{Role: llm.RoleTool, CallID: m.Calls[j].ID, Tool: "look", Text: result})
+		}
+	}
+	view := r.request()
+	for _, m := range view {
+		for _, call := range m.Calls {
+			if !json.Valid([]byte(call.Arguments)) {
+				r.t.Errorf("arguments that were shrunk are no JSON: %s", call.Arguments)
+			}
+		}
+	}
+	add(compactor.Message{Role: llm.RoleAssistant, Text: "done"})
+	err := r.conv.Finish(context.Background(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"done"}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.said = append(r.said, rows...)
+	r.c.Answered()
+	r.c.Check(context.Background())
+}
+
+func TestTheCeilingHoldsWhateverATurnBrings(t *testing.T) {
+	arguments := func(size int) string {
+		text, err := json.Marshal(map[string]string{"text": filler(size), "path": `C:\tea "pot"`})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	many := func(n int, s step) (steps []step) {
+		for range n {
+			steps = append(steps, s)
+		}
+		return steps
+	}
+	const window = 6000 // a reply may take an eighth
+	for claim, steps := range map[string][]step{
+		"what tools are given":         many(16, step{arguments: arguments(700), results: []string{"ok"}}),
+		"what the bot says meanwhile":  many(16, step{text: filler(700), arguments: "{}", results: []string{"ok"}}),
+		"many calls at once":           many(8, step{arguments: arguments(80), results: []string{"one", "two", "three", "four", "five", "six"}}),
+		"huge results":                 many(16, step{arguments: "{}", results: []string{filler(9000)}}),
+		"results on one line":          many(4, step{arguments: "{}", results: []string{strings.Repeat("x", 1<<20), strings.Repeat("€", 1<<18)}}),
+		"results that are not to go":   many(16, step{arguments: arguments(200), results: []string{filler(300), filler(300)}}),
+		"all of it":                    many(16, step{text: filler(300), arguments: arguments(300), results: []string{filler(2000)}}),
+		"arguments that are no object": many(16, step{arguments: `"` + strings.Repeat("tea ", 600) + `"`, results: []string{"ok"}}),
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, window, &llmtest.Model{Func: good})
+			for i := range 10 {
+				r.hear(fmt.Sprint("note ", i))
+			}
+			r.work("begin "+filler(20_000)+"end", steps...)
+			r.settle()
+			r.verify() // the transcript has all of it
+			r.asRestarted()
+			r.talk("and now?")
+		})
+	}
+}
+
+func TestKeepFirstStandsOnceByteForByte(t *testing.T) {
+	for _, keep := range []int{0, 1, 3} {
+		t.Run(fmt.Sprint("keep_first = ", keep), func(t *testing.T) {
+			r := newRig(t, 8000, &llmtest.Model{Func: good})
+			r.policy.KeepFirst, r.policy.KeepLastN = keep, 2
+			firsts := make([]string, 4)
+			for i := range firsts {
+				firsts[i] = fmt.Sprintf("First words %d: <tea> & \"milk\", 4711 […]\n  twice", i)
+				r.talk(firsts[i])
+			}
+			shown := r.render()
+			for landings := range 4 {
+				for range 8 {
+					r.hear(filler(20))
+				}
+				r.compact()
+				view := r.render()
+				for i, text := range firsts {
+					line := fmt.Sprintf("[#%d 2026-01-01 00:%02d Ada] %s", 2*i+1, 2*i+1, text)
+					want := 0
+					if i < keep {
+						want = 1
+					}
+					if !strings.Contains(shown, line) || strings.Count(view, line) != want || strings.Count(view, fmt.Sprintf("First words %d", i)) != want {
+						t.Errorf("after %d landings %q stands %d times:\n%s", landings+1, text, strings.Count(view, line), view)
+					}
+				}
+				copies, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
+				if strings.Contains(copies, "Summary 1 of") {
+					t.Errorf("a summary stands among the copies:\n%s", copies)
+				}
+				r.asRestarted()
+			}
+		})
+	}
+}
+
+func TestWhenEverythingIsNewNothingStandsTwice(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	r.policy.KeepFirst, r.policy.KeepLastN = 20, 500
+	for i := range 5 {
+		r.talk(fmt.Sprintf("question-%d?", i), "a result")
+	}
+	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop {
+		t.Errorf("%+v", e)
+	}
+	view := r.render()
+	for i := range 5 {
+		if n := strings.Count(view, fmt.Sprintf("question-%d?", i)); n != 1 {
+			t.Errorf("question %d stands %d times", i, n)
+		}
+	}
+}
+
+func TestWithNothingVerbatimTheHeadIsSent(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	r.policy.KeepLastN = 0
+	r.talk("hello")
+	for range 9 {
+		r.hear(filler(20))
+	}
+	r.compact()
+	view := r.request()
+	if r.c.Gauge().Lines != 0 || len(view) != 2 || !strings.Contains(view[1].Text, "hello") {
+		t.Errorf("%d messages are verbatim, the view is %+v", r.c.Gauge().Lines, view)
+	}
+	r.talk("and now?")
+	r.verify()
+}
+
+func TestASingleTurnHasNothingToCut(t *testing.T) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	steps := make([]step, 40)
+	for i := range steps {
+		steps[i] = step{arguments: "{}", results: []string{fmt.Sprintf("result-%d %s", i, filler(140))}}
+	}
+	r.hook = nil
+	r.work("the only question", steps...)
+	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop || !strings.Contains(e.Error, "nothing old enough") {
+		t.Errorf("%+v", e)
+	}
+	if n := len(r.c.Gauge().Stack); n != 0 || len(r.worker.Requests()) != 0 {
+		t.Errorf("%d rows, %d calls of the worker", n, len(r.worker.Requests()))
+	}
+	view := r.render()
+	if !strings.Contains(view, "the only question") || !strings.Contains(view, "[Previous: used look]") || !strings.Contains(view, "result-39 ") {
+		t.Errorf("the view is\n%s", view)
+	}
+	r.verify()
+}
+
+func TestOldToolResultsAreClearedInBatches(t *testing.T) {
+	r := newRig(t, 40_000, nil)
+	r.policy.Enabled = false
+	before, changes, cleared, most := "", 0, 0, 0
+	for i := range 60 {
+		r.talk(fmt.Sprintf("q%d", i), fmt.Sprintf("RESULT-%d %s", i, filler(500)))
+		after := strings.TrimRight(r.render(), "\n")
+		if !strings.HasPrefix(after, before) {
+			changes++
+			now := strings.Count(after, "[Previous: used look]")
+			most, cleared = max(most, now-cleared), now
+		}
+		before = after
+	}
+	// A quarter of the window is some 24 of these results.
+	if changes < 1 || changes > 3 || most < 18 {
+		t.Errorf("the beginning of the view has changed %d times, at most %d results left at once", changes, most)
+	}
+	r.verify()
+	r.asRestarted()
+}

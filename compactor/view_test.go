@@ -1,0 +1,276 @@
+package compactor
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"cairn/llm"
+)
+
+func calls(ids ...string) Message {
+	m := Message{Role: llm.RoleAssistant}
+	for _, id := range ids {
+		m.Calls = append(m.Calls, llm.Call{ID: id, Name: "look", Arguments: "{}"})
+	}
+	return m
+}
+
+func resultTo(id, text string) Message {
+	return Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: text}
+}
+
+func answer(text string) Message { return Message{Role: llm.RoleAssistant, Text: text} }
+
+func asks(text string) Message { return Message{Role: llm.RoleUser, Author: "Ada", Text: text} }
+
+// viewOf numbers messages, each list a turn, and renders them.
+func viewOf(turns ...[]Message) (lines []line, view []llm.Message) {
+	seq := int64(0)
+	for _, turn := range turns {
+		first := seq + 1
+		for _, m := range turn {
+			seq++
+			m.Seq, m.Turn = seq, first
+			lines = append(lines, lineOf(m, wide))
+		}
+	}
+	return lines, renderMessages("system", "", lines, "")
+}
+
+var wide = shape{clipTo: 1 << 20, firstMost: 1000, firstKeep: 1, kept: 3, minChars: 100, maxLines: 50}
+
+// pairs writes the calls and results of a view: "a b | a=1 b=2".
+func pairs(view []llm.Message) string {
+	var parts []string
+	for _, m := range view {
+		switch {
+		case m.Role == llm.RoleTool:
+			parts = append(parts, m.CallID+"="+m.Text)
+		case len(m.Calls) > 0:
+			names := ""
+			for _, c := range m.Calls {
+				names += c.ID
+			}
+			parts = append(parts, "call "+names)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func TestEveryResultStandsBehindItsCall(t *testing.T) {
+	missing := noResult
+	for _, tt := range []struct {
+		claim string
+		turns [][]Message
+		want  string
+	}{
+		{"three at once, whose results come in another order", [][]Message{{asks("?"), calls("a", "b", "c"), resultTo("c", "3"), resultTo("a", "1"), resultTo("b", "2"), answer("so")}}, "call abc, a=1, b=2, c=3"},
+		{"one that never came is made up", [][]Message{{asks("?"), calls("a", "b"), resultTo("b", "2")}}, "call ab, a=" + missing + ", b=2"},
+		{"the real one wins, and the first of two", [][]Message{{asks("?"), calls("a"), resultTo("a", "1"), resultTo("a", "again")}}, "call a, a=1"},
+		{"an id that is used again in another turn keeps its result", [][]Message{{asks("?"), calls("a"), resultTo("a", "1"), answer("so")}, {asks("?"), calls("a"), resultTo("a", "2")}}, "call a, a=1, call a, a=2"},
+		{"an id that is used twice at once counts once", [][]Message{{asks("?"), calls("a", "a"), resultTo("a", "1")}}, "call a, a=1"},
+		{"a call without an id, or a result without a call, is left out", [][]Message{{asks("?"), calls("", "b"), resultTo("", "1"), resultTo("b", "2"), resultTo("x", "3")}}, "call b, b=2"},
+		{"a result at the very beginning is left out", [][]Message{{resultTo("a", "1"), asks("?")}}, ""},
+	} {
+		t.Run(tt.claim, func(t *testing.T) {
+			if _, view := viewOf(tt.turns...); pairs(view) != tt.want {
+				t.Errorf("the view has %s, want %s", pairs(view), tt.want)
+			}
+		})
+	}
+	t.Run("a call without a name is left out with its result", func(t *testing.T) {
+		m := calls("a", "b")
+		m.Calls[0].Name = ""
+		if _, view := viewOf([]Message{asks("?"), m, resultTo("a", "1"), resultTo("b", "2")}); pairs(view) != "call b, b=2" {
+			t.Errorf("the view has %s", pairs(view))
+		}
+	})
+	t.Run("an empty answer is left out", func(t *testing.T) {
+		if _, view := viewOf([]Message{asks("?"), answer("")}); len(view) != 2 || view[1].Role != llm.RoleUser {
+			t.Errorf("the view is %+v", view)
+		}
+	})
+	t.Run("arguments that are no JSON are sent as they are", func(t *testing.T) {
+		m := calls("a")
+		m.Calls[0].Arguments = `{"query": "te`
+		if _, view := viewOf([]Message{asks("?"), m, resultTo("a", "1")}); pairs(view) != "call a, a=1" || view[2].Calls[0].Arguments != `{"query": "te` {
+			t.Errorf("the view is %+v", view)
+		}
+	})
+	t.Run("what the provider wants back is sent as it came", func(t *testing.T) {
+		m := calls("a")
+		m.Native = json.RawMessage(`{"reasoning":"I think <so>"}`)
+		lines, view := viewOf([]Message{asks("?"), m, resultTo("a", "1")})
+		if string(view[2].Native) != string(m.Native) || lines[1].tokens <= lineOf(calls("a"), wide).tokens {
+			t.Errorf("the view is %+v", view)
+		}
+	})
+	t.Run("and no summarizer reads it", func(t *testing.T) {
+		m := answer("so")
+		m.Native = json.RawMessage(`{"reasoning":"I think"}`)
+		if text := transcript(itemsOf([]Message{m}, 1000)); strings.Contains(text, "I think") || !strings.Contains(text, "so") {
+			t.Errorf("it reads %s", text)
+		}
+	})
+	t.Run("there is one system message, the first, and the head stands behind it", func(t *testing.T) {
+		lines, _ := viewOf([]Message{asks("one"), answer("two")}, []Message{asks("three")})
+		view := renderMessages("system", "<kept>head</kept>", lines, "now")
+		if len(view) != 4 || view[0].Role != llm.RoleSystem || !strings.HasPrefix(view[1].Text, "<kept>head") || !strings.HasSuffix(view[3].Text, "<now>\nnow\n</now>") {
+			t.Errorf("the view is %+v", view)
+		}
+	})
+	t.Run("without messages the head is the user's", func(t *testing.T) {
+		if view := renderMessages("system", "<kept>head</kept>", nil, ""); len(view) != 2 || view[1].Role != llm.RoleUser {
+			t.Errorf("the view is %+v", view)
+		}
+	})
+}
+
+// Whatever is wanted, a cut goes between turns: what is left is a view that a strict
+// provider takes, and what leaves takes its calls, results and stand-ins with it.
+func TestNoCutPartsACallFromItsResults(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var all [][]Message
+		for i := range rapid.IntRange(1, 6).Draw(rt, "turns") {
+			turn := []Message{asks(fmt.Sprint("question ", i))}
+			for range rapid.IntRange(0, 3).Draw(rt, "steps") {
+				ids := []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(rt, "calls")]
+				turn = append(turn, calls(ids...))
+				for _, id := range ids {
+					if rapid.IntRange(0, 4).Draw(rt, "lost") > 0 {
+						turn = append(turn, resultTo(id, fmt.Sprintf("result of turn %d", i)))
+					}
+				}
+			}
+			all = append(all, append(turn, answer("so")))
+		}
+		lines, _ := viewOf(all...)
+		s := snapshot{lines: lines}
+		for _, l := range lines {
+			s.lineCost += l.tokens
+		}
+		open := rapid.SampledFrom(lines).Draw(rt, "open").Turn
+		if rapid.Bool().Draw(rt, "is open") {
+			s.open = open
+		}
+		for need := range s.lineCost + 2 {
+			keep, tail := rapid.IntRange(0, len(lines)+1).Draw(rt, "keep"), rapid.IntRange(0, s.lineCost).Draw(rt, "tail")
+			sp := planSpan(s, need, keep, tail)
+			left := lines[len(sp.lines):]
+			if len(left) > 0 && left[0].Role != llm.RoleUser {
+				rt.Fatalf("what is left begins with a %s", left[0].Role)
+			}
+			for _, l := range sp.lines {
+				if s.open != 0 && l.Turn >= s.open {
+					rt.Fatalf("the open turn %d is cut at %d", s.open, l.Seq)
+				}
+			}
+			calls := 0
+			for _, l := range left {
+				calls += len(l.Calls)
+			}
+			results := 0
+			for _, m := range renderMessages("", "", left, "") {
+				if m.Role == llm.RoleTool {
+					results++
+				}
+			}
+			if results != calls {
+				rt.Fatalf("%d calls and %d results are left", calls, results)
+			}
+		}
+	})
+}
+
+func TestWhichToolResultsAreCleared(t *testing.T) {
+	long := strings.Repeat("word ", 100)
+	sh := wide
+	shown := func(tool, text string) string {
+		return lineOf(Message{Role: llm.RoleTool, CallID: "a", Tool: tool, Text: text}, sh).result.gone.text
+	}
+	if got := shown("look", long); got != "[Previous: used look]" {
+		t.Errorf("an old result is %q", got)
+	}
+	for _, tool := range neverCleared {
+		if got := shown(tool, long); got != long {
+			t.Errorf("a result of %s is %q", tool, got)
+		}
+	}
+	if got := shown("look", "Error: no such file: tea.txt\n"+long); got != "[Previous: used look] Error: no such file: tea.txt" {
+		t.Errorf("a failure is %q", got)
+	}
+	if got := shown("look", strings.Repeat("x", sh.minChars-1)); strings.Contains(got, "Previous") {
+		t.Errorf("a short result is %q", got)
+	}
+	t.Run("no form is larger than the one before it", func(t *testing.T) {
+		rapid.Check(t, func(rt *rapid.T) {
+			sh := shape{
+				clipTo: rapid.IntRange(0, 400).Draw(rt, "clip"), kept: rapid.IntRange(0, 5).Draw(rt, "kept"),
+				minChars: rapid.IntRange(0, 200).Draw(rt, "chars"), maxLines: rapid.IntRange(1, 20).Draw(rt, "lines"),
+			}
+			text := rapid.StringN(0, 600, -1).Draw(rt, "text")
+			r := lineOf(Message{Role: llm.RoleTool, CallID: "a", Tool: rapid.SampledFrom([]string{"look", "a_tool_with_a_very_long_name_indeed", "recall"}).Draw(rt, "tool"), Text: text}, sh).result
+			if r.brief.tokens > r.whole.tokens || r.gone.tokens > r.brief.tokens {
+				rt.Fatalf("%+v", r)
+			}
+			if again := lineOf(Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: text}, sh); again.text != lineOf(again.Message, sh).text {
+				rt.Fatal("the same message is shown in two ways")
+			}
+		})
+	})
+	t.Run("the newest stand, the newest of all whole", func(t *testing.T) {
+		tall := strings.Repeat("a line of it\n", 80)
+		var turn []Message
+		for i := range 6 {
+			id := fmt.Sprint(i)
+			turn = append(turn, calls(id), resultTo(id, tall+id))
+		}
+		lines, _ := viewOf(append([]Message{asks("?")}, turn...))
+		before := slices.Clone(lines)
+		grown := clearResults(lines, lines[len(lines)-1].Seq, 3)
+		forms, freed := "", 0
+		for i, l := range lines {
+			freed += before[i].tokens - l.tokens
+			switch {
+			case l.result == nil:
+			case l.text == l.result.gone.text:
+				forms += "-"
+			case l.text == l.result.whole.text:
+				forms += "w"
+			case strings.Contains(l.text, "30 lines left out") || strings.Contains(l.text, "31 lines left out"):
+				forms += "b"
+			}
+		}
+		if forms != "---bbw" || freed != -grown || grown >= 0 {
+			t.Errorf("shown are %s, freed %d, %d", forms, freed, grown)
+		}
+		for i := range before {
+			if before[i].Text != lines[i].Text {
+				t.Error("a stored text has changed")
+			}
+		}
+	})
+}
+
+func TestShrunkArgumentsAreValid(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		most := rapid.IntRange(leastArguments, 300).Draw(rt, "most")
+		text := strings.Repeat(rapid.StringN(1, 40, -1).Draw(rt, "text"), rapid.IntRange(1, 200).Draw(rt, "times"))
+		arguments, err := json.Marshal(map[string]string{"text": text})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		shrunk := shrinkArguments(string(arguments), most)
+		if cost := Estimate(shrunk); cost > most || !json.Valid([]byte(shrunk)) {
+			rt.Fatalf("%d tokens of %d: %s", cost, most, shrunk)
+		}
+		if Estimate(string(arguments)) <= most && shrunk != string(arguments) {
+			rt.Fatal("what fits has changed")
+		}
+	})
+}
