@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"cairn/compactor"
 )
@@ -29,11 +30,28 @@ func (c *Conversation) compactions(tx *sql.Tx, rest string, args ...any) ([]comp
 			return err
 		}
 		row.FromTime, row.ToTime = at(fromAt), at(toAt)
-		err = errors.Join(fromJSON(children, &row.Children), fromJSON(sources, &row.Sources))
+		if errors.Join(fromJSON(children, &row.Children), fromJSON(sources, &row.Sources)) != nil || !known(row) {
+			row = asMarker(row)
+		}
 		found = append(found, row)
-		return err
+		return nil
 	}, "SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
 	return found, err
+}
+
+// known tells whether a row is of a kind and by a maker that there are.
+func known(row compactor.Compaction) bool {
+	kinds := []compactor.Kind{compactor.Leaf, compactor.Rollup, compactor.Marker}
+	makers := []compactor.By{compactor.ByWorker, compactor.ByBuiltIn, compactor.ByEmergency}
+	return slices.Contains(kinds, row.Kind) && slices.Contains(makers, row.By)
+}
+
+// asMarker is a damaged row: it goes on hiding its span, says so, and is healed
+// from its messages.
+func asMarker(row compactor.Compaction) compactor.Compaction {
+	row.Kind, row.By, row.Level, row.Text, row.Children, row.Sources = compactor.Marker, compactor.ByEmergency, 0, "", nil, nil
+	row.Tokens = compactor.TokensOfCompaction(row)
+	return row
 }
 
 func (c *Conversation) compaction(tx *sql.Tx, id int64) (compactor.Compaction, error) {

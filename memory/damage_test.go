@@ -78,3 +78,27 @@ func damage(t *testing.T, s *Store, dir, table string) {
 		}
 	}
 }
+
+func TestADamagedCompactionIsAMarkerUntilItIsHealed(t *testing.T) {
+	for claim, damage := range map[string]string{
+		"a kind there is none of":         "kind = 'poem'",
+		"a maker there is none of":        "made_by = 'nobody'",
+		"children that cannot be read":    "children = '[1,'",
+		"sources that are something else": `sources = '{"a":1}'`,
+	} {
+		t.Run(claim, func(t *testing.T) {
+			c := imported(t, 10)
+			land(t, c, stage(t, c, leaf, worker, 1, 5))
+			run(t, c.store, "PRAGMA ignore_check_constraints = on")
+			run(t, c.store, "UPDATE compactions SET "+damage)
+			state := load(t, c)
+			if shape(state.Head.Stack) != "marker emergency 1-5" || len(state.Messages) != 5 || state.Head.Stack[0].Text != "" {
+				t.Fatalf("the stack is %+v", state.Head.Stack)
+			}
+			land(t, c, stage(t, c, leaf, worker, 1, 5))
+			if got := shape(load(t, c).Head.Stack); got != "leaf worker 1-5" {
+				t.Errorf("healed it is %s", got)
+			}
+		})
+	}
+}

@@ -89,6 +89,16 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			t.Errorf("what was staged lands as %+v", landed)
 		}
 	})
+	t.Run("what landed then stands in its place, and is not taken back", func(t *testing.T) {
+		all, err := c.Landings(ctx)
+		if err != nil || len(all) != 2 || all[0].Next < 2 || all[0].Next > 5 || shape(all[0].Rows) != "leaf worker 1-1" || all[1].Next != 5 {
+			t.Errorf("%+v, %v", all, err)
+		}
+		undo(t, c) // what has landed since
+		if l, err := c.Latest(ctx); err != nil || l.Why != nothingLanded {
+			t.Errorf("%+v, %v", l, err)
+		}
+	})
 	t.Run("pieces keep their order, their rows and their states", func(t *testing.T) {
 		pieces, err := c.Outbox(ctx)
 		want := []Piece{
