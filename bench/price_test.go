@@ -72,7 +72,7 @@ func TestPrice(t *testing.T) {
 			said += fresh
 			till.charge(ask(said), "yes")
 		}
-		if want := compactor.Estimate(flat(ask(said))); till.tokens < want*99/100 || till.tokens > want*101/100 {
+		if want := compactor.Estimate(flat(ask(said))); till.tokens < want*98/100 || till.tokens > want*102/100 {
 			t.Errorf("%d tokens, a fresh count gives %d", till.tokens, want)
 		}
 	})

@@ -406,7 +406,7 @@ func TestAReplyIsNotShownBeforeTheOneAheadOfItWasSent(t *testing.T) {
 	})
 	r.door.note(func() { r.door.slow = 300 * time.Millisecond })
 	r.say("one", true)
-	r.door.until(t, "the first reply on its way", func() bool { return len(r.door.shown) > 0 })
+	r.door.until(t, "the first reply", func() bool { return len(r.transcript()) == 2 })
 	r.say("two", true)
 	r.idle()
 	equal(t, "sent", r.door.texts(), []string{"answer 1 in many words", "answer 2 in many words"})

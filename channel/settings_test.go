@@ -167,7 +167,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	}
 	r.run("/settings compaction.background_threshold 0.3")
 	r.door.until(t, "a landing without another message", func() bool { return landed() > 0 })
-	if shown := r.run("/context"); !strings.Contains(shown, "last      leaf by worker") {
+	if shown := r.run("/context"); !strings.Contains(shown, "last      leaf by built-in") {
 		t.Errorf("/context says\n%s", shown)
 	}
 	answer, _, err := r.hub.Run(t.Context(), other, channel.Person{ID: "u1", Manager: true}, "/context")
@@ -396,9 +396,9 @@ func TestWhatPeopleSeeOfALanding(t *testing.T) {
 		fails  bool // the worker does
 	}{
 		{notify: "off"},
-		{notify: "off", tokens: 2500}, // an emergency, as silent
+		{notify: "off", tokens: 3000}, // an emergency, as silent
 		{notify: "message", notice: "(I summed up 16 older messages. Nothing is lost.)"},
-		{notify: "message", tokens: 2500, notice: "older messages aside to make room"},
+		{notify: "message", tokens: 3000, notice: "older messages aside to make room"},
 		{notify: "reaction", marks: 1},
 		{notify: "message", fails: true},
 		{notify: "reaction", fails: true},

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cairn/llm"
 )
 
 func TestPromptFile(t *testing.T) {
@@ -39,7 +41,7 @@ func TestPromptFile(t *testing.T) {
 			}
 
 			var log bytes.Buffer
-			read := promptFile(prompt, slog.New(slog.NewTextHandler(&log, nil)))
+			read := promptFile(func() string { return prompt }, slog.New(slog.NewTextHandler(&log, nil)))
 			for range 3 {
 				if got := read(); got != c.reads {
 					t.Errorf("at run time it is %.40q", got)
@@ -76,7 +78,8 @@ func TestTheAgentsModelStandsInForANamedWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agents, err := (&app{settings: s}).agents(slog.New(slog.DiscardHandler))
+	bot := &bot{log: slog.New(slog.DiscardHandler), models: map[modelKey]llm.Model{}}
+	agents, err := bot.agents(&s)
 	if err != nil {
 		t.Fatal(err)
 	}
