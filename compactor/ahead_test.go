@@ -25,8 +25,8 @@ func (r *rig) share() float64 {
 	return float64(g.Used) / float64(g.Window)
 }
 
-// head is what stands above the verbatim messages.
-func (r *rig) head() string {
+// above is what stands above the verbatim messages.
+func (r *rig) above() string {
 	head, _, _ := strings.Cut(r.render(), "</kept>")
 	return head
 }
@@ -75,9 +75,9 @@ func TestWorkAheadIsShownWhenTheCacheIsCold(t *testing.T) {
 			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 			r.settle()
 		}
-		before := r.head()
+		before := r.above()
 		time.Sleep(time.Duration(r.policy.CacheTTL) - time.Second)
-		if r.head() != before {
+		if r.above() != before {
 			t.Error("the head changed while the cache was warm")
 		}
 		time.Sleep(time.Duration(r.policy.CacheTTL))
@@ -85,7 +85,7 @@ func TestWorkAheadIsShownWhenTheCacheIsCold(t *testing.T) {
 		if len(r.c.Gauge().Stack) != 0 {
 			t.Error("the head changed without a request")
 		}
-		if r.head() == before || len(r.c.Gauge().Staged) != 0 {
+		if r.above() == before || len(r.c.Gauge().Staged) != 0 {
 			t.Error("the head is the old one although the cache is cold")
 		}
 		r.verify()

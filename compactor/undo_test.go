@@ -41,8 +41,8 @@ func (r *rig) refused(want string) {
 	}
 }
 
-// compact sums up what is old enough, and waits for it.
-func (r *rig) compact() {
+// landed sums up what is old enough, and waits until it has landed.
+func (r *rig) landed() {
 	r.t.Helper()
 	landed := r.seen(compactor.EventLanded)
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
@@ -69,7 +69,7 @@ func TestUndoRestoresExactlyTheEarlierView(t *testing.T) {
 					r.hear(fmt.Sprintf("note %d of round %d %s", i, round, filler(20)))
 				}
 				views, used = append(views, r.render()), append(used, r.c.Gauge().Used)
-				r.compact()
+				r.landed()
 				if r.render() == views[round] {
 					t.Fatal("the landing changed nothing: the test shows nothing")
 				}
@@ -107,7 +107,7 @@ func TestUndoTakesFoldsBackWithTheirLeaf(t *testing.T) {
 			r.hear(filler(100))
 		}
 		before := r.render()
-		r.compact()
+		r.landed()
 		if !strings.Contains(fmt.Sprint(r.c.Gauge().Stack), string(compactor.Rollup)) {
 			if round > 20 {
 				t.Fatal("nothing was folded")
@@ -131,7 +131,7 @@ func TestUndoIsRefused(t *testing.T) {
 		for i := range 30 {
 			r.hear(fmt.Sprintf("note %d %s", i, filler(100)))
 		}
-		r.compact()
+		r.landed()
 		for r.c.Gauge().Used < 8000*75/100 {
 			r.hear(filler(100))
 		}
@@ -143,7 +143,7 @@ func TestUndoIsRefused(t *testing.T) {
 		for r.c.Gauge().Used < 8000*84/100-60 {
 			r.hear(filler(20))
 		}
-		r.compact()
+		r.landed()
 		r.undo()
 		r.settle()
 	})
@@ -152,7 +152,7 @@ func TestUndoIsRefused(t *testing.T) {
 		for i := range 30 {
 			r.hear(fmt.Sprintf("note %d %s", i, filler(50)))
 		}
-		r.compact()
+		r.landed()
 		r.edit(3, "something else")
 		r.refused("changed since")
 	})
@@ -167,7 +167,7 @@ func TestWhatWasTakenBackIsLeftAloneUntilAggressive(t *testing.T) {
 	start := func(t *testing.T) *rig {
 		r := newRig(t, 8000, &llmtest.Model{Func: good})
 		fill(r, 0.70)
-		r.compact()
+		r.landed()
 		r.undo()
 		return r
 	}
@@ -208,7 +208,7 @@ func TestWhatWasTakenBackIsLeftAloneUntilAggressive(t *testing.T) {
 	})
 	t.Run("a person's wish does", func(t *testing.T) {
 		r := start(t)
-		r.compact()
+		r.landed()
 		if n := len(r.c.Gauge().Stack); n != 1 {
 			t.Errorf("%d rows stand in the view", n)
 		}
@@ -255,7 +255,7 @@ func TestNothingLandsBehindWhatWasTakenBack(t *testing.T) {
 	for i := range 10 {
 		r.hear(fmt.Sprintf("old-%d %s", i, filler(40)))
 	}
-	r.compact()
+	r.landed()
 	for i := range 10 {
 		r.hear(fmt.Sprintf("new-%d %s", i, filler(40)))
 	}
@@ -279,7 +279,7 @@ func TestNothingLandsBehindWhatWasTakenBack(t *testing.T) {
 		at = next
 	}
 	r.verify()
-	r.compact()
+	r.landed()
 	r.settle()
 	if view := r.render(); strings.Contains(view, "old-0 ") || strings.Contains(view, "new-0 ") {
 		t.Errorf("after somebody's wish the view is\n%s", view)
@@ -341,7 +341,7 @@ func TestAnUndoWhoseAnswerIsLostLosesNoMessage(t *testing.T) {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(50)))
 	}
 	before := r.render()
-	r.compact()
+	r.landed()
 	r.c.Close()
 	c, err := compactor.Open(t.Context(), compactor.Options{
 		Records: &undoRefuser{Conversation: r.conv, on: true}, System: "You are a test.", MaxOutput: 100, Worker: r.worker,

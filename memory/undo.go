@@ -119,7 +119,9 @@ func (c *Conversation) without(tx *sql.Tx, l *compactor.Landing) error {
 		stack = append(stack, l.Back[i])
 	}
 	slices.SortFunc(stack, func(a, b compactor.Compaction) int { return cmp.Compare(a.From, b.From) })
-	l.Head.Stack = stack
+	if l.Head.Stack = stack; len(stack) == 0 {
+		l.Head.Stack = nil // as it reads back
+	}
 	for _, row := range l.Rows {
 		if row.State != compactor.Active {
 			continue // it was folded by another row of the landing, which covers it
