@@ -53,6 +53,7 @@ const (
 	OnHeal       Trigger = "heal"
 	OnRollup     Trigger = "rollup"
 	OnPrepare    Trigger = "prepare" // ahead of the level that will need it
+	OnNew        Trigger = "new"     // somebody began a new segment
 )
 
 // MaxLevel bounds how often a text is summed up again: 0 is a leaf or a marker,
@@ -94,9 +95,13 @@ func (c Compaction) NeedsHealing() bool { return c.Kind == Marker || c.By == ByB
 // Head is what stands above the verbatim messages, as the store last committed it.
 type Head struct {
 	Generation int64        // raised by every change of the head, in its transaction
-	Stack      []Compaction // the active rows, by From
+	Stack      []Compaction // the active rows of the segment, by From
 	ClearedTo  int64        // tool results up to this seq are shown cleared or shortened; 0: none
 	Pins       []Pin        // what people pinned, in the order in which they did
+
+	Start     int64       // the first seq of the segment
+	Earlier   []Segment   // oldest first: those that may be shown, and of older ones those that need work
+	Inherited Inheritance // of a thread
 
 	// What somebody took back is left alone until the aggressive level: messages that
 	// were set free, and rows that came back to be healed. Both ends included; 0: nothing.

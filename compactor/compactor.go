@@ -226,6 +226,7 @@ type Gauge struct {
 	Reserve      int // of Used: kept free for the reply
 	Lines        int // verbatim messages
 	Stack        []Compaction
+	Past         Past
 	Staged       []Compaction // made ahead, not shown yet
 	Next         Trigger      // the level that is reached next
 	NextAt       int          // at so many tokens used; 0: emergency is reached
@@ -243,7 +244,7 @@ func (c *Compactor) Gauge() Gauge {
 	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
 	g := Gauge{
 		Used: prompt + Reserve(c.o.MaxOutput, window), Window: window, Frame: share(frame), Head: share(s.headCost),
-		Reserve: Reserve(c.o.MaxOutput, window), Lines: len(s.lines), Stack: s.head.Stack, Policy: p,
+		Reserve: Reserve(c.o.MaxOutput, window), Lines: len(s.lines), Stack: s.head.Stack, Past: s.pastOf(), Policy: p,
 	}
 	g.Verbatim = prompt - g.Frame - g.Head
 	g.Next, g.NextAt = nextLevel(g.Used, window, p)

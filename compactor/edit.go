@@ -99,5 +99,5 @@ func (h *History) setFirst(messages []Message) {
 	h.first = messages
 	h.changedLocked()
 	h.fitCopiesLocked()
-	h.headText, h.headCost = renderHead(h.copies, h.head.Stack)
+	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
 }

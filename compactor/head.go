@@ -27,9 +27,9 @@ func days(c Compaction) string {
 func TokensOfCompaction(c Compaction) int { return perMessage + Estimate(c.Render()) }
 
 // renderHead is the user-role block above the messages: copies of messages whose
-// originals are out of sight, then the stack, oldest first. It is empty when there
-// is nothing to keep.
-func renderHead(copies []duplicate, stack []Compaction) (text string, tokens int) {
+// originals are out of sight, then what is shown of the past, then the stack, oldest
+// first. It is empty when there is nothing to keep.
+func renderHead(copies []duplicate, past past, stack []Compaction) (text string, tokens int) {
 	var b strings.Builder
 	add := func(entry string, cost int) {
 		if b.Len() == 0 {
@@ -44,6 +44,9 @@ func renderHead(copies []duplicate, stack []Compaction) (text string, tokens int
 		if d.earlier || covered(stack, d.Seq) {
 			add(d.text, d.tokens)
 		}
+	}
+	for _, e := range past.entries {
+		add(e.text, e.tokens)
 	}
 	for _, c := range stack {
 		add(c.Render(), c.Tokens)

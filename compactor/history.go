@@ -15,6 +15,7 @@ type History struct {
 	head      Head
 	headText  string
 	headCost  int
+	past      past        // what the head shows of the time before the segment
 	first     []Message   // first addressed messages of the segment
 	copies    []duplicate // of them and of pins, for the head
 	edition   int         // raised by every change of first and hidden, of which the head is rendered
@@ -40,6 +41,7 @@ type snapshot struct {
 	head      Head
 	headText  string
 	headCost  int
+	past      past
 	lines     []line
 	lineCost  int
 	hidden    []line
@@ -171,7 +173,7 @@ func (h *History) snapshot() snapshot {
 
 func (h *History) snapshotLocked() snapshot {
 	return snapshot{
-		head: h.head, headText: h.headText, headCost: h.headCost,
+		head: h.head, headText: h.headText, headCost: h.headCost, past: h.past,
 		lines: h.lines, lineCost: h.lineCost, hidden: h.hidden, open: h.open, volatile: h.volatile, nowCost: h.nowCost,
 		stored: h.stored, clearedTo: h.clearedTo, spoken: h.spoken, shape: h.shape,
 		revision: h.revision, anchor: h.anchor,
@@ -189,6 +191,7 @@ func (h *History) swap(head Head) (before, after snapshot, taken bool) {
 	var copies []duplicate
 	var headText string
 	var headCost int
+	var past past
 	var hidden []line
 	for rendered := -1; rendered != h.edition; {
 		first, sh := h.first, h.shape
@@ -196,9 +199,10 @@ func (h *History) swap(head Head) (before, after snapshot, taken bool) {
 		rendered = h.edition
 		h.mu.Unlock()
 		copies = duplicates(head.Pins, first, sh)
-		hidden = slices.DeleteFunc(slices.Clone(hidden), func(l line) bool { return covered(committed, l.Seq) })
+		hidden = slices.DeleteFunc(slices.Clone(hidden), func(l line) bool { return l.Seq < head.Start || covered(committed, l.Seq) })
 		head.Stack = withHidden(committed, hidden)
-		headText, headCost = renderHead(copies, head.Stack)
+		past = head.past(sh)
+		headText, headCost = renderHead(copies, past, head.Stack)
 		h.mu.Lock() // if something has changed meanwhile, once more
 	}
 	before = h.snapshotLocked()
@@ -206,7 +210,8 @@ func (h *History) swap(head Head) (before, after snapshot, taken bool) {
 		return before, before, false
 	}
 	clearedTo := clearedWith(head, h.clearedTo, h.head)
-	h.head, h.copies, h.headText, h.headCost, h.hidden = head, copies, headText, headCost, hidden
+	h.head, h.copies, h.headText, h.headCost, h.past, h.hidden = head, copies, headText, headCost, past, hidden
+	h.first = slices.DeleteFunc(slices.Clone(h.first), func(m Message) bool { return m.Seq < head.Start })
 	h.edition++
 	h.dropCoveredLocked()
 	if back := h.takeBackLocked(); back || clearedTo != h.clearedTo {
@@ -223,7 +228,7 @@ func (h *History) hide(lines []line) {
 	h.hidden = slices.Concat(h.hidden, lines)
 	h.edition++
 	h.head.Stack = withHidden(h.head.Stack, h.hidden) // runs that have grown together are one marker
-	h.headText, h.headCost = renderHead(h.copies, h.head.Stack)
+	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
 	h.dropCoveredLocked()
 	h.changedLocked()
 }
@@ -252,11 +257,12 @@ func markerOver(lines []line) Compaction {
 	return m
 }
 
-// dropCoveredLocked takes the lines that the stack covers out of the view.
+// dropCoveredLocked takes the lines that the stack covers out of the view, and those
+// of earlier segments.
 // Usually they are the oldest ones: then nothing is copied.
 func (h *History) dropCoveredLocked() {
 	n := 0
-	for n < len(h.lines) && covered(h.head.Stack, h.lines[n].Seq) {
+	for n < len(h.lines) && (h.lines[n].Seq < h.head.Start || covered(h.head.Stack, h.lines[n].Seq)) {
 		h.lineCost -= h.lines[n].tokens
 		n++
 	}

@@ -49,7 +49,8 @@ func (j *job) over(sp span) {
 }
 
 // next chooses the job that is due: what a level demands, then a fold if the stack
-// is too large, then healing. nil: nothing is due, or a worker is running.
+// is too large, then healing, then folds of earlier segments
+// into one row each, then work ahead. nil: nothing is due, or a worker is running.
 func (c *Compactor) next() *job {
 	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
 	now := c.o.Now()
@@ -80,7 +81,7 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 			return j
 		}
 	}
-	if stackCost(s.head.Stack) > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
+	if s.head.stackCost(s.shape) > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
 		if children := planFold(s.head.Stack, p.RollupFanIn); children != nil {
 			return c.planRollup(children, OnRollup, p, window, builtIn)
 		}
@@ -89,6 +90,15 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 		if j := c.planHealLocked(s, p, window, used, now, builtIn); j != nil {
 			return j
 		}
+	}
+	if c.draining {
+		return nil
+	}
+	unready := func(row Compaction) bool { // it would be summed up twice, or hold up the others
+		return overlaps(c.staged, row) || row.Kind == Marker || row.NeedsHealing() && !builtIn
+	}
+	if children := s.head.foldable(p.RollupFanIn, unready); children != nil && !c.restsLocked(OnRollup, now) {
+		return c.planRollup(children, OnRollup, p, window, builtIn)
 	}
 	if builtIn || !automatic || c.restsLocked(OnPrepare, now) {
 		return nil
@@ -161,7 +171,7 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 // bought again. A heal that makes the view larger takes the room there is; one that
 // does not may always run.
 func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now time.Time, builtIn bool) *job {
-	for _, row := range s.head.Stack {
+	for _, row := range s.head.rows() {
 		if row.ID == 0 || !row.NeedsHealing() || (builtIn || c.draining) && row.Kind != Marker || overlaps(c.staged, row) {
 			continue
 		}
@@ -177,7 +187,9 @@ func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now t
 		if row.Kind != Marker {
 			j.most = max(j.most, Estimate(row.Text))
 		}
-		if j.most < minSummary {
+		if row.From < s.head.Start && !s.past.shows(row.ID) {
+			j.most = 0 // it takes no room
+		} else if j.most < minSummary {
 			continue
 		}
 		j.row.From, j.row.To, j.row.Messages = row.From, row.To, row.Messages

@@ -56,8 +56,9 @@ func (s snapshot) with(rows []Compaction) snapshot {
 		return s
 	}
 	for _, row := range rows {
-		s.head.Stack = insert(s.head.Stack, row)
+		s.head = s.head.with(row)
 	}
+	s.past = s.head.past(s.shape)
 	lines := s.lines
 	s.lines, s.lineCost = make([]line, 0, len(lines)), 0
 	for _, l := range lines {
@@ -102,7 +103,7 @@ func (c *Compactor) landCold(ctx context.Context, p Policy) {
 // urgent tells whether a staged row must not wait: somebody or a level asked for it,
 // or it brings back what is hidden, or the stack is too large without it.
 func (s snapshot) urgent(row Compaction, p Policy, budget int) bool {
-	for _, m := range s.head.Stack {
+	for _, m := range s.head.rows() {
 		if m.Kind == Marker && m.From <= row.To && row.From <= m.To {
 			return true
 		}
@@ -111,7 +112,7 @@ func (s snapshot) urgent(row Compaction, p Policy, budget int) bool {
 	case OnPrepare, OnHeal:
 		return p.Prepare() == 0 || !p.Enabled
 	case OnRollup:
-		return p.Prepare() == 0 || !p.Enabled || stackCost(s.head.Stack) > p.stackBudget(budget)
+		return p.Prepare() == 0 || !p.Enabled || s.head.stackCost(s.shape) > p.stackBudget(budget)
 	}
 	return true
 }
@@ -180,7 +181,7 @@ func (c *Compactor) roomFor(rows []Compaction, p Policy) bool {
 		return false
 	}
 	then := s.with(rows)
-	growth := stackCost(then.head.Stack) + then.lineCost - stackCost(s.head.Stack) - s.lineCost
+	growth := then.head.stackCost(s.shape) + then.lineCost - s.head.stackCost(s.shape) - s.lineCost
 	return growth <= 0 || growth <= c.room(c.used(s), c.o.Window(), p)
 }
 

@@ -72,6 +72,7 @@ const (
 	firstShare   = 10 // first messages and pins: 1/10
 	entryShare   = 3  // one summary, of the stack's budget: 1/3
 	spanPercent  = 15 // what is summed up ahead at once: 15 %
+	pastShare    = 2  // earlier segments, of the stack's budget: 1/2
 )
 
 // Reserve is what is kept free for the reply, and what is sent as max_tokens.
@@ -89,6 +90,7 @@ func (p Policy) shape(window int) shape {
 	return shape{
 		clipTo: window / messageShare, firstMost: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst,
 		kept: p.ToolResultsKept, minChars: p.ToolResultMinChars, maxLines: p.ToolOutputMaxLines,
+		pastMost: p.stackBudget(window) / pastShare, pastSegments: p.EarlierSegs,
 	}
 }
 

@@ -43,6 +43,12 @@ type Records interface {
 	// those it folded, replaced or split active again, and memories stay. Whether or
 	// not, the committed head is returned.
 	Undo(ctx context.Context, generation int64) (head Head, applied bool, err error)
+	// StartSegment ends the segment in one transaction: a marker becomes active over
+	// what of it nothing covers, merged with the markers next to it, and the next
+	// segment begins with the next message. It returns the head as committed. started
+	// is false, and nothing has changed, if the segment holds no message. A turn that
+	// waits for its answer is an error.
+	StartSegment(ctx context.Context) (head Head, started bool, err error)
 
 	// Measured notes what a landing did to the tokens used.
 	Measured(ctx context.Context, row int64, before, after int) error

@@ -70,7 +70,7 @@ func (c *Compactor) run(j *job) {
 
 // fail reports a job that came to nothing.
 func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
-	stack := c.h.snapshot().head.Stack
+	stack := c.h.snapshot().head.rows()
 	c.mu.Lock()
 	if c.ctx.Err() == nil {
 		c.failedLocked(j, stack, now, err)
@@ -122,9 +122,9 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 		return nil, err
 	}
 	rows = append(rows, row)
-	stack := insert(c.ahead(c.h.snapshot()).head.Stack, row)
-	for budget := j.policy.stackBudget(j.budget); stackCost(stack) > budget; {
-		children := planFold(stack, j.policy.RollupFanIn)
+	head, sh := c.ahead(c.h.snapshot()).head.with(row), j.policy.shape(j.budget)
+	for budget := j.policy.stackBudget(j.budget); head.stackCost(sh) > budget; {
+		children := planFold(head.Stack, j.policy.RollupFanIn)
 		if children == nil {
 			break
 		}
@@ -133,7 +133,7 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 			return rows, err
 		}
 		rows = append(rows, fold)
-		stack = insert(stack, fold)
+		head = head.with(fold)
 	}
 	return rows, nil
 }

@@ -17,6 +17,9 @@ type shape struct {
 	kept      int // tool results that are never cleared
 	minChars  int // shorter results are never cleared
 	maxLines  int // of kept results behind the newest
+
+	pastMost     int // most tokens that earlier segments and what a thread inherited may take together
+	pastSegments int // how many segments of them
 }
 
 // reshape shows everything anew if the shape is another one. Only the owner does
@@ -34,7 +37,8 @@ func (h *History) reshape(sh shape) {
 	h.shape = sh
 	h.changedLocked()
 	h.fitCopiesLocked()
-	h.headText, h.headCost = renderHead(h.copies, h.head.Stack)
+	h.past = h.head.past(sh)
+	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
 }
 
 // rework puts another line in the place of each, made without the lock. Lines may

@@ -68,7 +68,7 @@ func (c *Compactor) undone(l Landing, before int) Event {
 // tooMuch tells why there is no room for what a landing has hidden; empty: there is.
 func (c *Compactor) tooMuch(l Landing, p Policy, window int) string {
 	s := c.h.snapshot()
-	if now, then, budget := stackCost(s.head.Stack), stackCost(l.Head.Stack), p.stackBudget(window); then > budget && then > now {
+	if now, then, budget := s.head.stackCost(s.shape), l.Head.stackCost(s.shape), p.stackBudget(c.Budget()); then > budget && then > now {
 		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", then, budget)
 	}
 	lines := slices.Clone(s.lines)
@@ -81,7 +81,7 @@ func (c *Compactor) tooMuch(l Landing, p Policy, window int) string {
 	for _, line := range lines {
 		s.lineCost += line.tokens
 	}
-	_, s.headCost = renderHead(duplicates(l.Head.Pins, c.h.firstMessages(), s.shape), l.Head.Stack)
+	_, s.headCost = renderHead(duplicates(l.Head.Pins, c.h.firstMessages(), s.shape), l.Head.past(s.shape), l.Head.Stack)
 	if used := c.used(s); float64(used) >= p.AggressiveThreshold*float64(window) {
 		return fmt.Sprintf("%d of %d tokens would be used then, and from %d on the oldest messages must leave again",
 			used, window, int(p.AggressiveThreshold*float64(window)))

@@ -65,9 +65,9 @@ func (c *Conversation) compaction(tx *sql.Tx, id int64) (compactor.Compaction, e
 	return rows[0], nil
 }
 
-// stack reads the active rows, by the begin of their spans.
-func (c *Conversation) stack(tx *sql.Tx) ([]compactor.Compaction, error) {
-	return c.compactions(tx, "AND state = 'active' ORDER BY from_seq")
+// activeIn reads the active rows of a segment, by the begin of their spans.
+func (c *Conversation) activeIn(tx *sql.Tx, s span) ([]compactor.Compaction, error) {
+	return c.compactions(tx, "AND state = 'active' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.from, s.to)
 }
 
 // insert writes a new row and returns it with its id and as it reads back. A row
@@ -104,15 +104,21 @@ func (c *Conversation) end(tx *sql.Tx, id int64, state compactor.RowState, gener
 
 // head reads what was last committed of the head.
 func (c *Conversation) head(tx *sql.Tx) (head compactor.Head, err error) {
-	err = tx.QueryRow("SELECT generation, cleared_to, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
-		Scan(&head.Generation, &head.ClearedTo, &head.SparedFrom, &head.SparedTo)
+	err = tx.QueryRow("SELECT generation, cleared_to, segment_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
+		Scan(&head.Generation, &head.ClearedTo, &head.Start, &head.SparedFrom, &head.SparedTo)
 	if err != nil {
 		return head, err
 	}
 	if head.Pins, err = c.pins(tx); err != nil {
 		return head, err
 	}
-	head.Stack, err = c.stack(tx)
+	if head.Stack, err = c.activeIn(tx, span{head.Start, maxSeq}); err != nil {
+		return head, err
+	}
+	if head.Earlier, err = c.earlier(tx); err != nil {
+		return head, err
+	}
+	head.Inherited, err = c.inheritance(tx)
 	return head, err
 }
 
@@ -167,11 +173,10 @@ func (c *Conversation) load(tx *sql.Tx) (state compactor.State, err error) {
 	if state.Head, err = c.head(tx); err != nil {
 		return state, err
 	}
-	var start int64
-	if err := tx.QueryRow("SELECT segment_start, next_seq FROM conversations WHERE id = ?", c.id).Scan(&start, &state.Next); err != nil {
+	if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&state.Next); err != nil {
 		return state, err
 	}
-	for _, gap := range gaps(state.Head.Stack, start, maxSeq) {
+	for _, gap := range gaps(state.Head.Stack, state.Head.Start, maxSeq) {
 		verbatim, err := c.messages(tx, gap.from, gap.to, "ORDER BY id")
 		if err != nil {
 			return state, err
@@ -292,9 +297,12 @@ func (c *Conversation) hide(tx *sql.Tx, marker compactor.Compaction, generation 
 	return err
 }
 
-// covering returns the active rows that cover some of [from, to].
+// covering returns the active rows that cover some of [from, to]. They do not
+// overlap, so that the first may be the one that begins last before from, and none
+// before that.
 func (c *Conversation) covering(tx *sql.Tx, from, to int64) ([]compactor.Compaction, error) {
-	return c.compactions(tx, "AND state = 'active' AND from_seq <= ? AND to_seq >= ? ORDER BY from_seq", to, from)
+	return c.compactions(tx, `AND state = 'active' AND from_seq <= ? AND to_seq >= ? AND from_seq >= coalesce(
+		(SELECT max(from_seq) FROM compactions WHERE conversation = ? AND state = 'active' AND from_seq <= ?), 0) ORDER BY from_seq`, to, from, c.id, from)
 }
 
 // raise ends a change of the head: if the stack has changed or more is to be

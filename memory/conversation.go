@@ -64,10 +64,12 @@ func (s *Store) Conversations(ctx context.Context) ([]string, error) {
 }
 
 // Unfinished returns the names of the conversations that have something to do:
-// messages in the inbox, a turn to be answered, or a reply that was not sent.
+// messages in the inbox, a segment to be begun, a turn to be answered, or a reply
+// that was not sent.
 func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM conversations
 		WHERE id IN (SELECT conversation FROM inbox)
+		OR id IN (SELECT conversation FROM wanted_segments)
 		OR id IN (SELECT conversation FROM messages INDEXED BY messages_waiting WHERE answered = 0)
 		OR id IN (SELECT conversation FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))
 		ORDER BY id`)

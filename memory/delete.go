@@ -16,7 +16,8 @@ import (
 // Delete takes messages away, by their platform ids. One that waits vanishes. Of
 // one that was taken up the row stays, as a tombstone with its author; text, words
 // in the index, files, quotes of it, and memories that no other message supports
-// are gone, and summaries over it are made anew of what remains, see redo. A turn
+// are gone, and summaries over it are made anew of what remains, see redo; so are
+// the copies of all this that threads have. A turn
 // that waits and that nobody else asked for is closed. It returns the seqs of the
 // messages that are gone or, having quoted one, changed. Ids that are not known
 // are passed over; a deleted one stays known, so that it is not delivered again.
@@ -35,6 +36,9 @@ func (c *Conversation) deleteAll(tx *sql.Tx, ids []string) (seqs []int64, err er
 	var bare, quoting []compactor.Message // that are to be deleted, that quote one of them
 	for _, id := range ids {
 		if err := c.deleteWaiting(tx, id); err != nil {
+			return nil, err
+		}
+		if err := c.deleteInherited(tx, id); err != nil {
 			return nil, err
 		}
 		said, err := c.messagesOf(tx, "messages INDEXED BY messages_platform", 1, maxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.id, id)
@@ -71,7 +75,10 @@ func (c *Conversation) deleteAll(tx *sql.Tx, ids []string) (seqs []int64, err er
 	}
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
-	return seqs, c.redo(tx, seqs, generation, true)
+	if err := c.redo(tx, seqs, generation, true); err != nil {
+		return nil, err
+	}
+	return seqs, c.redoInherited(tx, seqs)
 }
 
 // deleteWaiting takes a message out of the inbox, and quotes of it.

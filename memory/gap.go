@@ -170,5 +170,8 @@ func (c *Conversation) reorder(tx *sql.Tx) error {
 			return err
 		}
 	}
-	return nil
+	// What was said before somebody wanted a new segment stays before it.
+	_, err = tx.Exec(`UPDATE wanted_segments SET after = coalesce((SELECT max(id) FROM inbox
+		WHERE conversation = wanted_segments.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
+	return err
 }

@@ -14,7 +14,8 @@ import (
 
 // TakeUp moves the oldest messages of the inbox to the transcript, at least one
 // and no more than cost budget tokens, and returns them with their seqs; none if
-// nothing waits, or if the oldest is incomplete: none is taken past one that is.
+// nothing waits, or if the oldest is incomplete: none is taken past one that is,
+// nor past the place where a segment is to end.
 // Those before the first addressed one are turns of their own that nobody answers;
 // from there on all are one turn, which now waits for its answer. What arrived
 // before since is too old to be answered: it is taken up as if nobody had addressed
@@ -73,7 +74,7 @@ func (c *Conversation) live(tx *sql.Tx) error {
 // the row of the last one.
 func (c *Conversation) oldest(tx *sql.Tx, next int64, budget int, since time.Time) (found []compactor.Message, last int64, err error) {
 	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed AND received_at >= ?, optional, incomplete
-		FROM inbox WHERE conversation = ? ORDER BY id`, since.UnixMilli(), c.id)
+		FROM inbox WHERE conversation = ?2 AND id <= coalesce((SELECT min(after) FROM wanted_segments WHERE conversation = ?2), id) ORDER BY id`, since.UnixMilli(), c.id)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -44,3 +44,65 @@ CREATE TABLE pins (
   made_at      INTEGER NOT NULL,
   PRIMARY KEY (conversation, seq)
 ) STRICT, WITHOUT ROWID;
+
+-- Segments of a conversation, and threads with what they have of their channel.
+
+-- What lies between two /new. The current segment is not here: it begins at
+-- conversations.segment_start.
+CREATE TABLE segments (
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  from_seq     INTEGER NOT NULL,
+  to_seq       INTEGER NOT NULL CHECK (to_seq >= from_seq),
+  settled      INTEGER NOT NULL, -- no work is left: one row by a worker stands for it, or none is needed
+  PRIMARY KEY (conversation, from_seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX segments_unsettled ON segments (conversation, from_seq) WHERE NOT settled;
+
+CREATE TRIGGER segment_row_added AFTER INSERT ON compactions BEGIN
+  UPDATE segments SET settled = (SELECT count(*) < 2 AND NOT coalesce(max(kind = 'marker' OR made_by = 'built-in'), 0) FROM compactions
+    WHERE conversation = NEW.conversation AND state = 'active' AND from_seq BETWEEN segments.from_seq AND segments.to_seq)
+  WHERE conversation = NEW.conversation AND to_seq >= NEW.from_seq
+    AND from_seq = (SELECT max(from_seq) FROM segments WHERE conversation = NEW.conversation AND from_seq <= NEW.from_seq);
+END;
+CREATE TRIGGER segment_row_changed AFTER UPDATE OF state, made_by ON compactions BEGIN
+  UPDATE segments SET settled = (SELECT count(*) < 2 AND NOT coalesce(max(kind = 'marker' OR made_by = 'built-in'), 0) FROM compactions
+    WHERE conversation = NEW.conversation AND state = 'active' AND from_seq BETWEEN segments.from_seq AND segments.to_seq)
+  WHERE conversation = NEW.conversation AND to_seq >= NEW.from_seq
+    AND from_seq = (SELECT max(from_seq) FROM segments WHERE conversation = NEW.conversation AND from_seq <= NEW.from_seq);
+END;
+
+-- New segments that somebody wants, and that begin when what was said before is
+-- taken up and answered.
+CREATE TABLE wanted_segments (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  after        INTEGER NOT NULL, -- the last row of the inbox that belongs to the segment before
+  wanted_at    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX wanted_segments_order ON wanted_segments (conversation, after);
+
+-- What a thread has of the channel above it: copies of the active rows as they
+-- stood when its first message was taken up, and of the message it hangs on.
+CREATE TABLE inherited (
+  conversation INTEGER NOT NULL REFERENCES conversations (id), -- the thread
+  place        INTEGER NOT NULL, -- 0: the message; from 1 on the rows, oldest first
+  parent       INTEGER NOT NULL REFERENCES conversations (id),
+  from_seq     INTEGER NOT NULL, -- in the parent; 0: the message waited in its inbox
+  to_seq       INTEGER NOT NULL,
+  from_at      INTEGER NOT NULL,
+  to_at        INTEGER NOT NULL,
+  kind         TEXT NOT NULL,    -- of a row; empty: it is the message
+  messages     INTEGER NOT NULL, -- how many a row holds
+  platform_id  TEXT NOT NULL,    -- of the message
+  role         TEXT NOT NULL,
+  author       TEXT NOT NULL,
+  reply_to     TEXT NOT NULL,
+  quote        TEXT NOT NULL,
+  text         TEXT NOT NULL,
+  attachments  TEXT NOT NULL,    -- JSON list
+  tokens       INTEGER NOT NULL, -- what it costs in the view
+  PRIMARY KEY (conversation, place)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX inherited_rows    ON inherited (parent, to_seq);
+CREATE INDEX inherited_message ON inherited (parent, platform_id) WHERE platform_id <> '';
+CREATE INDEX inherited_quotes  ON inherited (parent, reply_to) WHERE quote <> '';

@@ -1,0 +1,197 @@
+// Segments: what lies between two /new of a conversation.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"cairn/compactor"
+)
+
+const (
+	segmentsShown = 100 // as many as the settings may ask for
+	segmentsHeld  = 20  // older ones that are read because they need work, at once
+)
+
+// WantSegment notes that somebody wants a new segment, which begins behind what
+// is being answered and what waits in the inbox by now; later is true if there is
+// any of that. wanted is false if nothing would be left behind.
+func (c *Conversation) WantSegment(ctx context.Context) (wanted, later bool, err error) {
+	err = c.store.update(ctx, func(tx *sql.Tx) error {
+		wanted, later, err = c.wantSegment(tx)
+		return err
+	})
+	if err != nil {
+		return false, false, c.fail("want a new segment", err)
+	}
+	return wanted, later, nil
+}
+
+func (c *Conversation) wantSegment(tx *sql.Tx) (wanted, later bool, err error) {
+	var before, last int64 // the last row of the inbox before the wishes that are known, and before this one
+	var known, said, waiting bool
+	err = tx.QueryRow(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0)
+		FROM wanted_segments WHERE conversation = ?1`, c.id).Scan(&before, &known, &last)
+	if err != nil {
+		return false, false, err
+	}
+	low, high := c.rows(1, maxSeq)
+	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN max(?, (SELECT id << 32 | segment_start FROM conversations WHERE id = ?)) AND ? AND deleted_at IS NULL),
+		EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE id BETWEEN ? AND ? AND answered = 0)`, low, c.id, high, low, high).Scan(&said, &waiting)
+	if err != nil {
+		return false, false, err
+	}
+	if wanted = last > before || said && !known; wanted {
+		_, err = tx.Exec("INSERT INTO wanted_segments (conversation, after, wanted_at) VALUES (?, ?, ?)", c.id, last, now())
+	}
+	return wanted, waiting || last > 0, err
+}
+
+// SegmentDue tells whether a wanted segment is to begin now: all that waited
+// before it was taken up.
+func (c *Conversation) SegmentDue(ctx context.Context) (due bool, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		err := tx.QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
+			FROM wanted_segments WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, c.id).Scan(&due)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return false, c.fail("look for a wanted segment", err)
+	}
+	return due, nil
+}
+
+// StartSegment ends the segment: what of it is verbatim stands behind markers from
+// now on, and the next message begins the next segment. The wish for it, if there
+// is one, is fulfilled. started is false if the segment holds no message.
+func (c *Conversation) StartSegment(ctx context.Context) (head compactor.Head, started bool, err error) {
+	err = c.store.update(ctx, func(tx *sql.Tx) error {
+		head, started, err = c.startSegment(tx)
+		return err
+	})
+	if err != nil {
+		return compactor.Head{}, false, c.fail("begin a segment", err)
+	}
+	return head, started, nil
+}
+
+func (c *Conversation) startSegment(tx *sql.Tx) (head compactor.Head, started bool, err error) {
+	open, err := c.open(tx)
+	if err == nil && open != 0 {
+		err = errors.New("a turn waits for its answer")
+	}
+	if err != nil {
+		return head, false, err
+	}
+	_, err = tx.Exec("DELETE FROM wanted_segments WHERE id = (SELECT id FROM wanted_segments WHERE conversation = ? ORDER BY after, id LIMIT 1)", c.id)
+	if err != nil {
+		return head, false, err
+	}
+	if head, err = c.head(tx); err != nil {
+		return head, false, err
+	}
+	var next int64
+	if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
+		return head, false, err
+	}
+	ended := span{head.Start, next - 1}
+	if there, err := c.between(tx, ended); err != nil || there.messages == 0 {
+		return head, false, err
+	}
+	generation, err := c.nextGeneration(tx)
+	if err != nil {
+		return head, false, err
+	}
+	if err := c.endSegment(tx, ended, head.Stack, generation); err != nil {
+		return head, false, err
+	}
+	if _, err := tx.Exec("UPDATE conversations SET segment_start = ? WHERE id = ?", next, c.id); err != nil {
+		return head, false, err
+	}
+	head, err = c.head(tx)
+	return head, true, err
+}
+
+// endSegment hides what of a segment no row of its stack covers.
+func (c *Conversation) endSegment(tx *sql.Tx, ended span, stack []compactor.Compaction, generation int64) error {
+	for _, gap := range gaps(stack, ended.from, ended.to) {
+		there, err := c.between(tx, gap)
+		if err != nil {
+			return err
+		}
+		if there.messages == 0 {
+			continue
+		}
+		marker := compactor.Compaction{
+			By: compactor.ByEmergency, Trigger: compactor.OnNew,
+			From: gap.from, To: gap.to, FromTime: at(there.first), ToTime: at(there.last),
+		}
+		for _, other := range stack {
+			switch {
+			case other.Kind != compactor.Marker:
+			case other.To+1 == gap.from:
+				marker.From, marker.FromTime = other.From, other.FromTime
+			case other.From == gap.to+1:
+				marker.To, marker.ToTime = other.To, other.ToTime
+			}
+		}
+		if err := c.hide(tx, marker, generation); err != nil {
+			return err
+		}
+		stack, err = c.activeIn(tx, ended) // a marker between two gaps is merged into the first
+		if err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(`INSERT INTO segments (conversation, from_seq, to_seq, settled)
+		SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'marker' OR made_by = 'built-in'), 0)
+		FROM compactions WHERE conversation = ?1 AND state = 'active' AND from_seq BETWEEN ?2 AND ?3`, c.id, ended.from, ended.to)
+	return err
+}
+
+// earlier reads the earlier segments, oldest first: the newest, and of those before
+// them some that need work, the newest first. So what is read does not grow with
+// the number of segments.
+func (c *Conversation) earlier(tx *sql.Tx) ([]compactor.Segment, error) {
+	segments, err := c.segments(tx, "ORDER BY from_seq DESC LIMIT ?", segmentsShown)
+	if err == nil && len(segments) == segmentsShown {
+		var older []compactor.Segment
+		older, err = c.segments(tx, "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", segments[len(segments)-1].From, segmentsHeld)
+		segments = append(segments, older...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(segments)
+	newest := segments[max(len(segments)-segmentsShown, 0):]
+	for i, s := range segments[:len(segments)-len(newest)] {
+		if segments[i].Rows, err = c.activeIn(tx, span{s.From, s.To}); err != nil {
+			return nil, err
+		}
+	}
+	if len(newest) == 0 {
+		return nil, nil
+	}
+	rows, err := c.activeIn(tx, span{newest[0].From, newest[len(newest)-1].To})
+	for _, row := range rows {
+		i := slices.IndexFunc(newest, func(s compactor.Segment) bool { return row.From <= s.To })
+		newest[i].Rows = append(newest[i].Rows, row)
+	}
+	return segments, err
+}
+
+func (c *Conversation) segments(tx *sql.Tx, rest string, args ...any) (found []compactor.Segment, err error) {
+	err = each(tx, func(rows *sql.Rows) error {
+		var s compactor.Segment
+		err := rows.Scan(&s.From, &s.To)
+		found = append(found, s)
+		return err
+	}, "SELECT from_seq, to_seq FROM segments WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
+	return found, err
+}
