@@ -21,7 +21,12 @@ func (c *conversation) apply(ctx context.Context) error {
 	c.mu.Lock()
 	changes := c.changes
 	c.changes = nil
+	stale := c.stale
+	c.stale = false
 	c.mu.Unlock()
+	if stale {
+		c.engine.Reread()
+	}
 	for i, seq := range changes {
 		m, err := c.records.Message(ctx, seq)
 		switch {

@@ -57,6 +57,9 @@ func init() { // a literal would refer to itself through /help
 			Args: []Arg{{Name: "focus", Help: "what to keep in detail"}},
 		},
 		{Name: "undo", Help: "take back what was summed up last; memories stay", Restricted: true, run: runUndo},
+		{
+			Name: "new", Help: "begin anew; what was said is summed up, and nothing is lost", Public: true, Restricted: true, run: runNew,
+		},
 		{Name: "context", Help: "show how full the context window is, and what stands in it", run: runContext},
 		{Name: "summaries", Help: "show what was summed up, oldest first, and by whom", run: runSummaries},
 		{

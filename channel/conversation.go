@@ -64,6 +64,7 @@ type conversation struct {
 	asks     []func(context.Context)       // what commands want done by the owner
 	botTurns []string                      // messages of other programs that were answered since a person spoke
 	retryGap *time.Timer                   // nil: no gap waits to be read again
+	stale    bool                          // a thread: what it has of its channel was changed on disk
 }
 
 func newConversation(h *Hub, name string, door Door, records *memory.Conversation) *conversation {
@@ -168,8 +169,14 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	c.announce(ctx)
+	if err := c.inherit(ctx); err != nil {
+		return false, err
+	}
 	if err := c.gather(ctx); err != nil {
 		return false, err
+	}
+	if begun, err := c.begin(ctx); begun || err != nil {
+		return begun, err
 	}
 	c.window.look(ctx)
 	burst, err := c.records.TakeUp(ctx, compactor.BurstBudget(c.engine.Budget()), time.Now().Add(-c.hub.o.CatchUp))

@@ -60,6 +60,7 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
+	c.hub.threadsChanged(c.name)
 	if len(seqs) > 0 {
 		c.change(seqs...)
 	}

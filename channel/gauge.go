@@ -27,6 +27,7 @@ type Context struct {
 	Next     string  `json:"next"`     // which level comes next, and where
 	Ready    string  `json:"ready"`    // summaries made ahead, not shown yet; empty: none
 	Stack    []Stone `json:"stack"`    // oldest first
+	Past     Past    `json:"past"`     // of the time before the segment
 	Running  string  `json:"running,omitempty"`
 	Last     string  `json:"last,omitempty"`
 	Paused   string  `json:"paused,omitempty"`
@@ -35,9 +36,18 @@ type Context struct {
 // Parts are what used_tokens is made of, in tokens.
 type Parts struct {
 	Frame    int `json:"system_and_tools"`
-	Head     int `json:"head"`     // first messages and the stack
+	Head     int `json:"head"`     // first messages, the past and the stack
 	Verbatim int `json:"messages"` // as they were said
 	Reserve  int `json:"reserve"`  // kept free for the reply
+}
+
+// Past is what a conversation has of the time before its segment.
+type Past struct {
+	Tokens   int     `json:"tokens"`         // what of it is shown
+	Earlier  []Stone `json:"earlier"`        // rows of earlier segments, oldest first
+	Channel  []Stone `json:"channel"`        // of a thread: copies of its channel's stack, oldest first
+	Root     string  `json:"root,omitempty"` // of a thread: the message it hangs on
+	Segments int     `json:"segments"`       // how many earlier segments Earlier is of
 }
 
 // Stone is one entry of the stack.
@@ -52,6 +62,8 @@ type Stone struct {
 	ToTime   time.Time      `json:"to_time"`
 	Tokens   int            `json:"tokens"`
 	Text     string         `json:"text"`
+	Segment  int64          `json:"segment,omitempty"` // of an earlier segment: its first message
+	Hidden   bool           `json:"hidden,omitempty"`  // not shown: there are newer ones, or there is no room
 }
 
 // Gauge reads a conversation's gauge from the database alone.
@@ -82,19 +94,13 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 		c.Messages = counts.Messages
 	}
 	for _, s := range g.Stack {
-		text := s.Text
-		if s.Kind == compactor.Marker {
-			text = s.Render()
-		}
-		c.Stack = append(c.Stack, Stone{
-			ID: s.ID, Level: s.Level, Kind: s.Kind, By: s.By, From: s.From, To: s.To,
-			FromTime: s.FromTime.UTC(), ToTime: s.ToTime.UTC(), Tokens: s.Tokens, Text: text,
-		})
+		c.Stack = append(c.Stack, stoneOf(s))
 	}
 	if n := len(g.Staged); n > 0 {
 		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; shown at the next level, or at the first request after %v of silence",
 			n, g.Staged[n-1].To, time.Duration(g.Policy.CacheTTL))
 	}
+	c.Past = pastOf(g.Past)
 	c.Running, c.Last = runningWords(g), lastWords(g.Last)
 	return c
 }
@@ -106,6 +112,35 @@ func runningWords(g compactor.Gauge) string {
 		return ""
 	}
 	return fmt.Sprintf("summing up %d messages, #%d to #%d (%s)", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger)
+}
+
+func stoneOf(s compactor.Compaction) Stone {
+	text := s.Text
+	if s.Kind == compactor.Marker {
+		text = s.Render()
+	}
+	return Stone{
+		ID: s.ID, Level: s.Level, Kind: s.Kind, By: s.By, From: s.From, To: s.To,
+		FromTime: s.FromTime.UTC(), ToTime: s.ToTime.UTC(), Tokens: s.Tokens, Text: text,
+	}
+}
+
+func pastOf(g compactor.Past) Past {
+	p := Past{Tokens: g.Tokens, Segments: len(g.Earlier), Earlier: []Stone{}, Channel: []Stone{}}
+	for _, segment := range g.Earlier {
+		for _, row := range segment.Rows {
+			s := stoneOf(row)
+			s.Segment, s.Hidden = segment.From, !g.Shown[row.ID]
+			p.Earlier = append(p.Earlier, s)
+		}
+	}
+	for _, row := range g.Inherited.Stack {
+		p.Channel = append(p.Channel, stoneOf(row))
+	}
+	if g.Inherited.Root != nil {
+		p.Root = g.Inherited.Root.Text
+	}
+	return p
 }
 
 // nextLevel says which level comes next, and at how many tokens, as the engine has it.
@@ -155,14 +190,46 @@ func (c Context) String() string {
 	if c.Paused != "" {
 		fmt.Fprintf(&b, "paused    %s\n", c.Paused)
 	}
+	c.Past.write(&b)
 	if len(c.Stack) == 0 {
 		b.WriteString("stack     empty")
 		return b.String()
 	}
 	fmt.Fprintf(&b, "stack     %d, oldest first:", len(c.Stack))
 	for _, s := range c.Stack {
-		fmt.Fprintf(&b, "\n  %4d  %-6s level %d  #%d to #%d  %s to %s  %d tokens, by %s", s.ID, s.Kind, s.Level, s.From, s.To,
-			s.FromTime.Format(time.DateOnly), s.ToTime.Format(time.DateOnly), s.Tokens, s.By)
+		b.WriteString("\n" + s.line())
 	}
 	return b.String()
+}
+
+func (s Stone) line() string {
+	return fmt.Sprintf("  %4d  %-6s level %d  #%d to #%d  %s to %s  %d tokens, by %s", s.ID, s.Kind, s.Level, s.From, s.To,
+		s.FromTime.Format(time.DateOnly), s.ToTime.Format(time.DateOnly), s.Tokens, s.By)
+}
+
+func (p Past) write(b *strings.Builder) {
+	if len(p.Channel) > 0 || p.Root != "" {
+		fmt.Fprintf(b, "channel   the thread began with %d summaries of its channel", len(p.Channel))
+		if p.Root != "" {
+			b.WriteString(" and the message it hangs on")
+		}
+		b.WriteByte('\n')
+	}
+	if p.Segments == 0 {
+		return
+	}
+	shown := 0
+	for _, s := range p.Earlier {
+		if !s.Hidden {
+			shown++
+		}
+	}
+	fmt.Fprintf(b, "earlier   %d segments before the last /new, %d of %d rows shown, %d tokens:\n", p.Segments, shown, len(p.Earlier), p.Tokens)
+	for _, s := range p.Earlier {
+		b.WriteString(s.line())
+		if s.Hidden {
+			b.WriteString(", not shown")
+		}
+		b.WriteByte('\n')
+	}
 }

@@ -19,6 +19,7 @@ import (
 type Options struct {
 	Store   Store
 	Agent   func(conversation string) Agent // who answers in it
+	Agents  func(id string) (Agent, bool)   // who may be asked by "@id question"; nil: nobody
 	Doors   []Door
 	Rules   Rules         // who may do what; Renew changes them
 	CatchUp time.Duration // unanswered messages younger than this are answered after a start; 0: DefaultCatchUp

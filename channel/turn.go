@@ -52,6 +52,10 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	if c.paused(ctx) {
 		return c.pass(ctx, turn)
 	}
+	other, err := c.handedOver(ctx, turn)
+	if err != nil {
+		return err
+	}
 	history.Begin(c.volatile(ctx, turn))
 
 	for {
@@ -59,7 +63,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 		if turn.Attempts > maxAttempts {
 			return c.finish(ctx, r, r.failed(errInterrupted))
 		}
-		resp, err := c.converse(ctx, r)
+		resp, err := c.respond(ctx, r, other)
 		if err != nil && c.hub.ctx.Err() != nil { // shutting down: the turn waits for the next start
 			r.writer.Cancel()
 			return c.hub.ctx.Err()
@@ -117,14 +121,25 @@ func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) 
 		"One moment, please: I answer a person %d times a minute at most. Your message is kept; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
 
+// respond lets the agent answer, or the other one that is asked.
+func (c *conversation) respond(ctx context.Context, r *reply, other *handover) (llm.Response, error) {
+	if other != nil {
+		return c.handOver(ctx, r, other)
+	}
+	return c.converse(ctx, r)
+}
+
+// unbroken makes an error of a panic.
+func (c *conversation) unbroken(r *reply, err *error) {
+	if p := recover(); p != nil {
+		c.log.Error("a turn panicked", "turn", r.turn.Seq, "panic", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("the turn broke: %v", p)
+	}
+}
+
 // converse lets the model answer, with tools.
 func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Response, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.log.Error("a turn panicked", "turn", r.turn.Seq, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the turn broke: %v", p)
-		}
-	}()
+	defer c.unbroken(r, &err)
 	overflows := 0
 	var pictures map[int64]bool // that the last request showed
 	var asUsual bool            // it had the tools that requests usually have
@@ -188,14 +203,18 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		},
 		Show: func(delta string) {
 			r.current.WriteString(delta)
-			// Nothing is shown before the replies ahead of this one have been sent, or
-			// people would see them in another order.
-			if text := spoken(r.text(), true); text != "" && c.sender.idle() {
-				r.writer.Show(text)
-			}
+			c.show(r)
 		},
 	}
 	return loop.Run(ctx)
+}
+
+// show has people see what there is of the reply. Nothing is shown before the
+// replies ahead of this one have been sent, or people would see them in another order.
+func (c *conversation) show(r *reply) {
+	if text := spoken(r.text(), true); text != "" && c.sender.idle() {
+		r.writer.Show(text)
+	}
 }
 
 // add appends what the model or a tool said to the turn.
@@ -212,6 +231,13 @@ func rowOf(m llm.Message, seq, turn int64) compactor.Message {
 	}
 	row.Tokens = compactor.TokensOf(row)
 	return row
+}
+
+// runningTurn is the turn that runs; 0: none.
+func (c *conversation) runningTurn() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.turn
 }
 
 // running notes which turn runs, for the tools and for /stop.

@@ -22,8 +22,8 @@ func (c *Compactor) Deleted(seqs []int64) {
 	c.outdated = true
 }
 
-// Reread has the head read again before the next request: what people pinned is
-// another one.
+// Reread has the head read again before the next request: others than the compactor
+// have changed it on disk, for instance what people pinned. It belongs to the owner.
 func (c *Compactor) Reread() { c.outdated = true }
 
 // errOutdated is returned by Request when the disk does not tell what people have

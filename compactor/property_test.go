@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestInvariants puts random histories, policies, failures, edits, deletions and restarts through
+// TestInvariants puts random histories, policies, failures, edits, deletions, segments and restarts through
 // the engine on real files, and after every step holds disk and view against what
 // was put in. Its oracle knows only that.
 func TestInvariants(t *testing.T) {
@@ -75,6 +76,7 @@ func newMachine(t *testing.T, rt *rapid.T) *machine {
 	p.BackgroundFraction = rapid.Float64Range(0.05, 0.9).Draw(rt, "background_fraction")
 	p.BackgroundThreshold = rapid.Float64Range(0.4, 0.82).Draw(rt, "background_threshold")
 	p.StackBudget = rapid.Float64Range(0.08, 0.4).Draw(rt, "stack_budget")
+	p.EarlierSegs = rapid.IntRange(0, 4).Draw(rt, "earlier_segments")
 	p.RollupFanIn = rapid.IntRange(2, 6).Draw(rt, "rollup_fan_in")
 	p.FailureLimit = rapid.IntRange(1, 3).Draw(rt, "failure_limit")
 	m.r = &rig{t: t, dir: dir, window: rapid.SampledFrom([]int{3000, 5000, 9000}).Draw(rt, "window"), policy: p}
@@ -116,7 +118,7 @@ var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
 func (m *machine) step(rt *rapid.T) {
 	r := m.r
 	size := rapid.SampledFrom([]int{1, 10, 40, 150, 700, 3000}).Draw(rt, "size")
-	m.op = rapid.IntRange(0, 14).Draw(rt, "op")
+	m.op = rapid.IntRange(0, 16).Draw(rt, "op")
 	switch m.op {
 	case 0, 1, 2:
 		r.quiet = rapid.Bool().Draw(rt, "nobody speaks to the bot")
@@ -161,6 +163,11 @@ func (m *machine) step(rt *rapid.T) {
 		m.pin(rt)
 	case 14:
 		m.wishAndUndo(rt)
+	case 15:
+		r.anew()
+	case 16:
+		r.c.Compact(compactor.OnManual, "")
+		r.anew() // while it is summed up
 	}
 }
 
@@ -270,6 +277,13 @@ func (m *machine) edit(rt *rapid.T, seq int64) {
 	m.r.edit(seq, fmt.Sprintf("edited %d %d %s", seq-1, m.edits, filler(size)))
 }
 
+func rowsOf(segments []compactor.Segment) (rows []compactor.Compaction) {
+	for _, s := range segments {
+		rows = append(rows, s.Rows...)
+	}
+	return rows
+}
+
 // checkView holds the view to order, budget and what a gauge says.
 func (m *machine) checkView(rt *rapid.T) {
 	g := m.r.c.Gauge()
@@ -277,7 +291,13 @@ func (m *machine) checkView(rt *rapid.T) {
 		rt.Fatalf("the gauge's parts do not add up: %+v", g)
 	}
 	last := int64(0)
-	for _, row := range g.Stack {
+	if n := len(g.Past.Shown); n > 0 && g.Policy.EarlierSegs == 0 {
+		rt.Fatalf("%d rows of earlier segments are shown", n)
+	}
+	if most := int(g.Policy.StackBudget*float64(g.Window)) / 2; g.Past.Tokens > most {
+		rt.Fatalf("earlier segments take %d tokens of %d", g.Past.Tokens, most)
+	}
+	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
 		if row.From <= last {
 			rt.Fatalf("row %d in the view begins at %d, behind %d", row.ID, row.From, last)
 		}
@@ -308,9 +328,16 @@ func (m *machine) recovers(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	g := r.c.Gauge()
-	stack := 0
+	for _, s := range g.Past.Earlier {
+		if crowded := float64(g.Used) >= 0.85*float64(g.Window); len(s.Rows) > 1 && !crowded {
+			rt.Fatalf("%d rows stand for the segment from %d to %d", len(s.Rows), s.From, s.To)
+		}
+	}
+	stack := g.Past.Tokens
 	for _, row := range g.Stack {
 		stack += compactor.TokensOfCompaction(row)
+	}
+	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
 		healed := row.By == compactor.ByWorker || r.worker == nil && row.By == compactor.ByBuiltIn
 		// Where there is no room to grow, a row that is as short as can be waits.
 		if crowded := row.Tokens < 80 && float64(g.Used) >= 0.85*float64(g.Window); !healed && !crowded {

@@ -34,6 +34,7 @@ type rig struct {
 	c      *compactor.Compactor
 	said   []compactor.Message // everything, in order: what the test put in, as it was last edited
 	gone   map[int64]bool      // what of it was deleted
+	ends   []int64             // the last seqs of the segments that somebody ended
 	quiet  bool                // nobody speaks to the bot
 	edits  int                 // so far
 	hook   func()              // called between the requests of a turn; nil: nothing
@@ -146,6 +147,33 @@ func (r *rig) deliver(text string, addressed bool) compactor.Message {
 	r.c.History().Stored()
 	r.said = append(r.said, taken...)
 	return taken[0]
+}
+
+// anew begins a new segment, and holds what came of it to what was said.
+func (r *rig) anew() {
+	r.t.Helper()
+	said := slices.ContainsFunc(r.left(), func(m compactor.Message) bool { return m.Seq >= r.start() })
+	started, err := r.c.StartSegment(context.Background())
+	if err != nil || started != said {
+		r.t.Fatalf("a new segment: started %v, %v; there is something to leave: %v", started, err, said)
+	}
+	if started {
+		r.ends = append(r.ends, int64(len(r.said)))
+	}
+}
+
+// start is where the current segment begins.
+func (r *rig) start() int64 {
+	if len(r.ends) == 0 {
+		return 1
+	}
+	return r.ends[len(r.ends)-1] + 1
+}
+
+// segment is the number of the segment in which a message stands.
+func (r *rig) segment(seq int64) int {
+	n, _ := slices.BinarySearch(r.ends, seq)
+	return n
 }
 
 // talk has a turn: a question, tool results if there are any, an answer.
@@ -360,10 +388,19 @@ func (r *rig) check() error {
 	}
 	seen := map[int64]int{}
 	for _, m := range state.Messages {
-		seen[m.Seq]++
+		if seen[m.Seq]++; m.Seq < r.start() {
+			return fmt.Errorf("message %d is verbatim, and the segment begins at %d", m.Seq, r.start())
+		}
+	}
+	rows, err := r.rowsOf(state.Head)
+	if err != nil {
+		return err
 	}
 	last := int64(0)
-	for _, row := range state.Head.Stack {
+	for _, row := range rows {
+		if r.segment(row.From) != r.segment(row.To) {
+			return fmt.Errorf("row %d, %d to %d, reaches over the end of a segment; they end at %v", row.ID, row.From, row.To, r.ends)
+		}
 		if row.From <= last {
 			return fmt.Errorf("row %d begins at %d, inside what ends at %d", row.ID, row.From, last)
 		}
@@ -392,6 +429,25 @@ func (r *rig) check() error {
 		}
 	}
 	return r.checkTranscript(ctx, conv)
+}
+
+// rowsOf are all active rows, each in the segment where it stands in the head.
+func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction, err error) {
+	if head.Start != r.start() || len(head.Earlier) != len(r.ends) {
+		return nil, fmt.Errorf("the segment begins at %d behind %d others, and should at %d behind %d", head.Start, len(head.Earlier), r.start(), len(r.ends))
+	}
+	for i, s := range head.Earlier {
+		if s.To != r.ends[i] {
+			return nil, fmt.Errorf("segment %d ends at %d, should at %d", i, s.To, r.ends[i])
+		}
+		rows = append(rows, s.Rows...)
+		for _, row := range s.Rows {
+			if r.segment(row.From) != i {
+				return nil, fmt.Errorf("row %d, %d to %d, stands in segment %d", row.ID, row.From, row.To, i)
+			}
+		}
+	}
+	return append(rows, head.Stack...), nil
 }
 
 func (r *rig) checkTranscript(ctx context.Context, conv *memory.Conversation) error {

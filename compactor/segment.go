@@ -171,10 +171,6 @@ func (c *Compactor) StartSegment(ctx context.Context) (started bool, err error) 
 	return true, nil
 }
 
-// Refresh has the head read again before the next request: it was changed on disk
-// by others than people here and the compactor. It belongs to the owner.
-func (c *Compactor) Refresh() { c.outdated = true }
-
 // Past is what a conversation has of the time before its segment.
 type Past struct {
 	Earlier   []Segment // oldest first: those that may be shown, and of older ones those that need work

@@ -4,7 +4,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -202,13 +201,10 @@ func (c *Conversation) runSave(ctx context.Context, d draft, o ToolOptions) (str
 
 // asked returns the seqs of what people said in a turn.
 func (c *Conversation) asked(ctx context.Context, turn int64) (seqs []int64, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
-		said, err := c.messages(tx, turn, maxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
-		for _, m := range said {
-			seqs = append(seqs, m.Seq)
-		}
-		return err
-	})
+	said, err := c.Said(ctx, turn)
+	for _, m := range said {
+		seqs = append(seqs, m.Seq)
+	}
 	return seqs, err
 }
 

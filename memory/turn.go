@@ -41,6 +41,18 @@ func (c *Conversation) Unanswered(ctx context.Context) (turn Turn, ok bool, err 
 	return turn, ok, nil
 }
 
+// Said returns what people said in a turn, in order.
+func (c *Conversation) Said(ctx context.Context, turn int64) (said []compactor.Message, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		said, err = c.messages(tx, turn, maxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
+		return err
+	})
+	if err != nil {
+		return nil, c.fail(fmt.Sprintf("read turn %d", turn), err)
+	}
+	return said, nil
+}
+
 // open returns the seq of the oldest turn that waits, 0 if none does.
 func (c *Conversation) open(tx *sql.Tx) (seq int64, err error) {
 	low, high := c.rows(1, maxSeq)

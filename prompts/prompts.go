@@ -33,3 +33,9 @@ var Plain string
 //
 //go:embed recap.md
 var Recap string
+
+// Handover is the system prompt of an agent that is asked one question in another
+// one's conversation. The agent's instructions stand above it.
+//
+//go:embed handover.md
+var Handover string

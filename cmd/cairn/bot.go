@@ -74,6 +74,10 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings)
 			now := b.live.Load()
 			return now.agents[now.settings.agentID(conversation)]
 		},
+		Agents: func(id string) (channel.Agent, bool) {
+			agent, known := b.live.Load().agents[id]
+			return agent, known
+		},
 		Doors:   doors,
 		Rules:   rules(&first.settings),
 		CatchUp: time.Duration(a.settings.CatchUp),

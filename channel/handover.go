@@ -1,0 +1,160 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/prompts"
+)
+
+// Handing over: "@id question" has another agent answer that one question. It is
+// told what the conversation's view holds, and what it does on the way stays with
+// it: only its answer is kept.
+
+const (
+	handoverCalls   = 8 // of the other agent's model, at most
+	handoverRetries = 2 // with half of what it was told, if that was too long
+)
+
+// handoverTools are those with which another agent may look things up.
+var handoverTools = []string{"memory_search", "recall", "expand"}
+
+// handover is a question to another agent.
+type handover struct {
+	agent    Agent
+	question compactor.Message
+}
+
+// name is what its answer begins with, for people and for the conversation's agent.
+func (h *handover) name() string { return h.agent.ID + ": " }
+
+// policyFor is the policy under which another agent answers here.
+func (c *conversation) policyFor(other Agent) compactor.Policy { return other.Policy() }
+
+// handedOver tells whom the turn asks: the other agent that its newest addressed
+// message begins with; nil: the conversation's own.
+func (c *conversation) handedOver(ctx context.Context, turn memory.Turn) (*handover, error) {
+	if c.hub.o.Agents == nil {
+		return nil, nil
+	}
+	said, err := c.records.Said(ctx, turn.Seq)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range slices.Backward(said) {
+		if !m.Addressed {
+			continue
+		}
+		id, question := callOf(m.Text)
+		agent, known := c.hub.o.Agents(id)
+		if id == "" || !known || id == c.agent.ID {
+			return nil, nil
+		}
+		m.Text = question
+		return &handover{agent, m}, nil
+	}
+	return nil, nil
+}
+
+// callOf takes "@id question" apart. The id is empty if the text is none.
+func callOf(text string) (id, question string) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "@")
+	if !ok {
+		return "", ""
+	}
+	end := strings.IndexFunc(rest, unicode.IsSpace)
+	if end < 0 {
+		end = len(rest)
+	}
+	return strings.TrimRight(rest[:end], ",:;.!?"), strings.TrimSpace(rest[end:])
+}
+
+// handOver has the other agent answer.
+func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (resp llm.Response, err error) {
+	defer c.unbroken(r, &err)
+	p := c.policyFor(h.agent)
+	window := h.agent.Model.Window(ctx).Tokens
+	reserve := compactor.Reserve(h.agent.MaxOutput, window)
+	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.Handover)
+	tools := c.lookups(window)
+	budget := (window - reserve - compactor.Estimate(system) - toolTokens(tools)) * 6 / 10 // the rest is for what it looks up
+	told, err := c.told(ctx, h, budget, p)
+	if err != nil {
+		return resp, err
+	}
+	var steps []llm.Message
+	retries := 0
+	loop := llm.Loop{
+		Model: h.agent.Model, MaxCalls: min(handoverCalls, p.MaxTurns),
+		Request: func(_ context.Context, left int) (llm.Request, error) {
+			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: told}}
+			req := llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Tools: tools}
+			if left == 1 {
+				req.Tools = nil
+			}
+			return req, nil
+		},
+		Record: func(calls llm.Message, results []llm.Message) {
+			r.current.Reset()
+			steps = append(append(steps, calls), results...)
+		},
+		Retry: func(_ context.Context, failed error) bool {
+			r.current.Reset()
+			if llm.RefusesTools(failed) && tools != nil {
+				tools = nil
+				return true
+			}
+			if llm.KindOf(failed) != llm.KindOverflow || retries == handoverRetries {
+				return false
+			}
+			retries++
+			budget, steps = budget/2, nil
+			shorter, err := c.told(ctx, h, budget, p)
+			told = shorter
+			return err == nil
+		},
+		Show: func(delta string) {
+			if r.current.Len() == 0 {
+				r.current.WriteString(h.name())
+			}
+			r.current.WriteString(delta)
+			c.show(r)
+		},
+	}
+	resp, err = loop.Run(ctx)
+	resp.Message.Native = nil // the conversation's model is another
+	if text := strings.TrimSpace(resp.Message.Text); text != "" {
+		resp.Message.Text = h.name() + strings.TrimPrefix(text, h.name())
+	}
+	return resp, err
+}
+
+// told is the one message the other agent gets.
+func (c *conversation) told(ctx context.Context, h *handover, tokens int, p compactor.Policy) (string, error) {
+	if err := c.apply(c.hub.ctx); err != nil {
+		return "", err
+	}
+	text, err := c.engine.Briefing(c.hub.ctx, tokens, p, h.question)
+	return text + fmt.Sprintf("\n\n<now>\ntime: %s UTC\n</now>", time.Now().UTC().Format("2006-01-02 15:04")), err
+}
+
+// lookups are the tools of another agent: it reads what this conversation
+// remembers, and adds nothing to it.
+func (c *conversation) lookups(window int) []llm.Tool {
+	all := c.records.Tools(memory.ToolOptions{Turn: c.runningTurn, Budget: func() int { return window / searchShare }})
+	return slices.DeleteFunc(all, func(t llm.Tool) bool { return !slices.Contains(handoverTools, t.Name) })
+}
+
+func toolTokens(tools []llm.Tool) (tokens int) {
+	for _, t := range tools {
+		tokens += compactor.Estimate(t.Name + t.Description + string(t.Parameters))
+	}
+	return tokens
+}

@@ -1,0 +1,62 @@
+package channel
+
+import (
+	"context"
+	"strings"
+)
+
+// Segments and threads: what begins a conversation anew, and what a thread begins with.
+
+// runNew wants a new segment. It begins behind what waits and what is being
+// answered: that was said before. Nobody waits for it.
+func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+	wanted, later, err := c.records.WantSegment(ctx)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case !wanted:
+		return Answer{Text: "This is new already: nothing was said here since the last beginning."}, nil
+	}
+	c.wake()
+	if later {
+		return Answer{Text: "A new beginning, as soon as what was said before is answered. It is summed up in the background; nothing is lost."}, nil
+	}
+	return Answer{Text: "A new beginning. What was said before is summed up in the background; nothing is lost, and I can still look it up."}, nil
+}
+
+// begin begins a new segment if somebody wants one and all that was said before is
+// dealt with.
+func (c *conversation) begin(ctx context.Context) (begun bool, err error) {
+	due, err := c.records.SegmentDue(ctx)
+	if err != nil || !due {
+		return false, err
+	}
+	_, err = c.engine.StartSegment(ctx)
+	return err == nil, err
+}
+
+// inherit gives a thread, before its first message is taken up, what stands above
+// it in its channel.
+func (c *conversation) inherit(ctx context.Context) error {
+	p := ParsePlace(c.name)
+	if p.Thread == "" || c.engine.History().Next() > 1 {
+		return nil
+	}
+	copied, err := c.records.Inherit(ctx, strings.TrimSuffix(c.name, "/"+p.Thread), p.Thread)
+	if copied {
+		c.engine.Reread()
+	}
+	return err
+}
+
+// threadsChanged has the open threads of a channel look again at what they have of it.
+func (h *Hub) threadsChanged(channel string) {
+	for _, c := range h.all() {
+		if p := ParsePlace(c.name); p.Thread != "" && strings.TrimSuffix(c.name, "/"+p.Thread) == channel {
+			c.mu.Lock()
+			c.stale = true
+			c.mu.Unlock()
+		}
+		h.release(c)
+	}
+}

@@ -1,0 +1,83 @@
+package compactor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// What somebody else is told of a conversation, to answer one question in it.
+
+// Shares of a briefing.
+const (
+	headShare     = 3 // the head: at most 1/3
+	questionShare = 4 // the question: at most 1/4
+	summedShare   = 4 // what is summed up of the messages: at most 1/4 of what is left
+)
+
+// Briefing tells in about tokens tokens what the view holds: the head, and the
+// messages as far as they fit; the oldest of them, if they do not, summed up without
+// a model. The question stands last and is not repeated among them. Nothing is
+// written. It belongs to the conversation's owner.
+func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question Message) (string, error) {
+	if c.reread(ctx); c.outdated {
+		return "", errOutdated
+	}
+	s := c.h.snapshot()
+	asked := itemsOf([]Message{question}, tokens/questionShare)
+	left := tokens - costOfItems(asked)
+	var b strings.Builder
+	if s.headText != "" {
+		text := Clip(s.headText, min(left, tokens/headShare))
+		left -= Estimate(text)
+		b.WriteString(text + "\n\n")
+	}
+	var said []Message
+	for _, l := range s.lines {
+		if l.Seq != question.Seq {
+			said = append(said, l.Message)
+		}
+	}
+	items := itemsOf(said, mostOfMessage)
+	if over := costOfItems(items) > left; over {
+		summed := min(p.MaxSummary, left/summedShare)
+		n := newestThatFit(items, left-summed)
+		items = items[len(items)-n:]
+		older := said
+		if n > 0 {
+			older = said[:indexOf(said, items[0].from)]
+		}
+		if text := Extract(older, summed, 0, question.Text).Text; text != "" {
+			fmt.Fprintf(&b, "<summary from=\"%d\" to=\"%d\">%s</summary>\n\n", older[0].Seq, older[len(older)-1].Seq, escapeContent.Replace(text))
+		}
+	}
+	if len(items) > 0 {
+		b.WriteString(transcript(items) + "\n\n")
+	}
+	b.WriteString("<question>\n")
+	for _, it := range asked {
+		b.WriteString(it.text)
+	}
+	b.WriteString("\n</question>")
+	return b.String(), nil
+}
+
+// newestThatFit counts the newest items that fit.
+func newestThatFit(items []item, tokens int) (n int) {
+	for n < len(items) {
+		if tokens -= items[len(items)-1-n].tokens; tokens < 0 {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+func indexOf(messages []Message, seq int64) int {
+	for i, m := range messages {
+		if m.Seq == seq {
+			return i
+		}
+	}
+	return len(messages)
+}
