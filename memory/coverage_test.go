@@ -29,9 +29,10 @@ func checkCoverage(t tester, c *Conversation) {
 	for _, m := range state.Messages {
 		places[m.Seq]++
 	}
-	for i, row := range state.Head.Stack {
-		if i > 0 && state.Head.Stack[i-1].To >= row.From {
-			t.Errorf("the stack is out of order or overlaps: %s", shape(state.Head.Stack))
+	rows := active(state.Head)
+	for i, row := range rows {
+		if i > 0 && rows[i-1].To >= row.From {
+			t.Errorf("the stack is out of order or overlaps: %s", shape(rows))
 		}
 		for _, seq := range expand(t, c, row) {
 			places[seq]++
@@ -49,6 +50,19 @@ func checkCoverage(t tester, c *Conversation) {
 	if len(places) != len(all) {
 		t.Errorf("%d messages are in the view, there are %d", len(places), len(all))
 	}
+}
+
+// active are all rows of a head, those of earlier segments too, each inside its segment.
+func active(head compactor.Head) (rows []compactor.Compaction) {
+	for _, s := range head.Earlier {
+		for _, row := range s.Rows {
+			if row.From < s.From || row.To > s.To {
+				panic(fmt.Sprintf("row %d-%d in the segment %d-%d", row.From, row.To, s.From, s.To))
+			}
+		}
+		rows = append(rows, s.Rows...)
+	}
+	return append(rows, head.Stack...)
 }
 
 // expand returns the seqs a row stands for, by going down to its leaves.
@@ -222,6 +236,22 @@ func TestCoverage(t *testing.T) {
 				hide(t, c, verbatim[0].Seq, verbatim[n-1].Seq)
 				landings = nil
 			},
+			"new": func(rt *rapid.T) {
+				if rapid.IntRange(0, 2).Draw(rt, "rarely") > 0 {
+					return
+				}
+				start := peek(t, c).Head.Start
+				head, started := startSegment(rt, c)
+				left := 0
+				for n := start; n <= taken; n++ {
+					if !gone[n] {
+						left++
+					}
+				}
+				if started != (left > 0) || started && head.Start != taken+1 {
+					rt.Fatalf("a new segment: %v, at %d, with %d messages in the one before", started, head.Start, left)
+				}
+			},
 			"edit": func(rt *rapid.T) {
 				if taken == 0 {
 					return
@@ -266,7 +296,7 @@ func TestCoverage(t *testing.T) {
 			"": func(rt *rapid.T) {
 				state := peek(t, c)
 				left, covered := int(taken)-len(gone), 0
-				for _, row := range state.Head.Stack {
+				for _, row := range active(state.Head) {
 					covered += row.Messages
 				}
 				counts, err := c.Counts(ctx)

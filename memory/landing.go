@@ -75,6 +75,9 @@ func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head 
 // landOne makes a staged row active if it may land, and tells whether it may. What
 // it read stands there still: edits and deletions make what is staged stale.
 func (c *Conversation) landOne(tx *sql.Tx, row compactor.Compaction, generation int64) (bool, error) {
+	if crosses, err := c.crosses(tx, span{row.From, row.To}); err != nil || crosses {
+		return false, err
+	}
 	below, err := c.covering(tx, row.From, row.To)
 	if err != nil {
 		return false, err

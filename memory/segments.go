@@ -155,6 +155,14 @@ func (c *Conversation) endSegment(tx *sql.Tx, ended span, stack []compactor.Comp
 	return err
 }
 
+// crosses tells whether a segment begins inside a span: nothing ever joins what
+// somebody parted.
+func (c *Conversation) crosses(tx *sql.Tx, s span) (crosses bool, err error) {
+	err = tx.QueryRow(`SELECT (SELECT segment_start FROM conversations WHERE id = ?1) BETWEEN ?2 + 1 AND ?3
+		OR EXISTS (SELECT 1 FROM segments WHERE conversation = ?1 AND from_seq BETWEEN ?2 + 1 AND ?3)`, c.id, s.from, s.to).Scan(&crosses)
+	return crosses, err
+}
+
 // earlier reads the earlier segments, oldest first: the newest, and of those before
 // them some that need work, the newest first. So what is read does not grow with
 // the number of segments.
