@@ -27,6 +27,7 @@ func (c *conversation) apply(ctx context.Context) error {
 	if stale {
 		c.engine.Reread()
 	}
+	c.grown()
 	for i, seq := range changes {
 		m, err := c.records.Message(ctx, seq)
 		switch {

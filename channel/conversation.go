@@ -36,6 +36,7 @@ type conversation struct {
 	byWorker llm.Learnt     // of a worker that remembers nothing itself
 	unfit    map[int64]bool // pictures it refused, by file
 
+	empty         bool      // nothing had been said when it was opened, and it has not looked again
 	toldUnwritten bool      // people know that an answer cannot be written
 	toldFailed    bool      // people know that the last turn failed
 	toldGap       bool      // the log knows that a gap cannot be read
@@ -169,9 +170,6 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	c.announce(ctx)
-	if err := c.inherit(ctx); err != nil {
-		return false, err
-	}
 	if err := c.gather(ctx); err != nil {
 		return false, err
 	}

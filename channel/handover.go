@@ -106,15 +106,16 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			steps = append(append(steps, calls), results...)
 		},
 		Retry: func(_ context.Context, failed error) bool {
-			r.current.Reset()
 			if llm.RefusesTools(failed) && tools != nil {
 				tools = nil
+				r.current.Reset()
 				return true
 			}
 			if llm.KindOf(failed) != llm.KindOverflow || retries == handoverRetries {
 				return false
 			}
 			retries++
+			r.current.Reset()
 			budget, steps = budget/2, nil
 			shorter, err := c.told(ctx, h, budget, p)
 			told = shorter

@@ -53,7 +53,7 @@ func (c *conversation) load(ctx context.Context) error {
 	c.mu.Lock()
 	c.agent, c.engine, c.policy, c.window = agent, engine, p, w
 	c.mu.Unlock()
-	c.tools, c.unfit = tools, nil
+	c.tools, c.unfit, c.empty = tools, nil, engine.History().Next() == 1
 	if old != nil {
 		old.Close()
 		return nil

@@ -35,18 +35,12 @@ func (c *conversation) begin(ctx context.Context) (begun bool, err error) {
 	return err == nil, err
 }
 
-// inherit gives a thread, before its first message is taken up, what stands above
-// it in its channel.
-func (c *conversation) inherit(ctx context.Context) error {
-	p := ParsePlace(c.name)
-	if p.Thread == "" || c.engine.History().Next() > 1 {
-		return nil
-	}
-	copied, err := c.records.Inherit(ctx, strings.TrimSuffix(c.name, "/"+p.Thread), p.Thread)
-	if copied {
+// grown has a thread look at what it inherited: it did so with its first message.
+func (c *conversation) grown() {
+	if c.empty && c.engine.History().Next() > 1 {
+		c.empty = false
 		c.engine.Reread()
 	}
-	return err
 }
 
 // threadsChanged has the open threads of a channel look again at what they have of it.

@@ -1,46 +1,48 @@
 // What a thread has of the channel above it: a copy of its summaries, and of the
-// message the thread hangs on. Later changes there do not reach it; deletions do.
+// message the thread hangs on, made once. Later changes there do not reach it; deletions do.
 
 package memory
 
 import (
-	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
 
 	"cairn/compactor"
 	"cairn/llm"
 )
 
-// Inherit copies the active rows of the conversation with the name parent, as they
-// stand, and the message there with the platform id root, if there is one. It does
-// so once, when the conversation's first message waits to be taken up; copied tells
-// whether it was now.
-func (c *Conversation) Inherit(ctx context.Context, parent, root string) (copied bool, err error) {
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
-		copied, err = c.inherit(tx, parent, root)
-		return err
-	})
-	if err != nil {
-		return false, c.fail("inherit", err)
+// hangsOn takes the name of a thread apart: the name of its channel, and the
+// platform id of the message it hangs on, if it hangs on one. Both are empty for a
+// conversation that is no thread.
+func (c *Conversation) hangsOn() (channel, message string) {
+	channel, message = c.name[:max(strings.LastIndexByte(c.name, '/'), 0)], c.name[strings.LastIndexByte(c.name, '/')+1:]
+	if !strings.Contains(channel, "/") {
+		return "", ""
 	}
-	return copied, nil
+	return channel, message
 }
 
-func (c *Conversation) inherit(tx *sql.Tx, parent, root string) (bool, error) {
-	var due bool
-	above := &Conversation{store: c.store, name: parent}
-	err := tx.QueryRow(`SELECT next_seq = 1 AND parent IS NULL AND EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id),
-		coalesce((SELECT id FROM conversations WHERE name = ? AND id <> c.id), 0) FROM conversations c WHERE id = ?`, parent, c.id).Scan(&due, &above.id)
-	if err != nil || !due || above.id == 0 {
-		return false, err
+// inherit gives a thread, with the first message that is written of it, copies of
+// its channel's active rows, as they stand, and of the message it hangs on. Where
+// the bot has heard nothing in the channel there is nothing to copy.
+func (c *Conversation) inherit(tx *sql.Tx) error {
+	name, root := c.hangsOn()
+	above := &Conversation{store: c.store, name: name}
+	err := tx.QueryRow("SELECT id FROM conversations WHERE name = ?", name).Scan(&above.id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	if _, err := tx.Exec("UPDATE conversations SET parent = ?, generation = generation + 1 WHERE id = ?", above.id, c.id); err != nil {
-		return false, err
+		return err
 	}
 	head, err := above.head(tx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	for i, row := range head.Stack {
 		_, err := tx.Exec(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
@@ -48,14 +50,14 @@ func (c *Conversation) inherit(tx *sql.Tx, parent, root string) (bool, error) {
 			c.id, i+1, above.id, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(), row.Kind, row.Messages,
 			row.Text, compactor.TokensOfInherited(row))
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
 	m, found, err := above.saidAs(tx, root)
 	if err != nil || !found {
-		return true, err
+		return err
 	}
-	return true, c.inheritRoot(tx, above, m, root)
+	return c.inheritRoot(tx, above, m, root)
 }
 
 // saidAs finds the message with a platform id, taken up or not, or the bot's reply

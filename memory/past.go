@@ -109,6 +109,11 @@ func (c *Conversation) writePast(tx *sql.Tx, past []Inbound) (added []compactor.
 		if err := c.resolve(tx, &m, nil); err != nil {
 			return nil, err
 		}
+		if m.Seq == 1 {
+			if err := c.inherit(tx); err != nil {
+				return nil, err
+			}
+		}
 		if err := p.write(m, closed); err != nil {
 			return nil, err
 		}

@@ -40,6 +40,11 @@ func (c *Conversation) takeUp(tx *sql.Tx, budget int, since time.Time) ([]compac
 	if err != nil || len(taken) == 0 {
 		return nil, err
 	}
+	if p.next == 1 {
+		if err := c.inherit(tx); err != nil {
+			return nil, err
+		}
+	}
 	turn := int64(0) // the one that will be answered
 	for i := range taken {
 		m := &taken[i]

@@ -1,0 +1,202 @@
+package channel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// withCritic adds an agent that may be asked by "@critic".
+func (r *rig) withCritic(f func(ctx context.Context, n int, req llm.Request) (llm.Response, error)) (critic *llmtest.Model) {
+	r.t.Helper()
+	critic = &llmtest.Model{Label: "critical", Func: f}
+	r.agent.ID = "cairn"
+	other := channel.Agent{ID: "critic", Instructions: "You find fault.", Model: critic, MaxOutput: 300, Policy: compactor.DefaultPolicy}
+	r.stop()
+	r.opts.Agents = func(id string) (channel.Agent, bool) {
+		return map[string]channel.Agent{"critic": other, "cairn": r.agent}[id], id == "critic" || id == "cairn"
+	}
+	r.start()
+	return critic
+}
+
+func TestHandingOver(t *testing.T) {
+	r := newRig(t, echo)
+	critic := r.withCritic(func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "bridge"})), nil
+		}
+		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: "It will fall.", Native: []byte(`{"thought":1}`)}, FinishReason: llm.FinishStop}, nil
+	})
+	r.say("we build the bridge of wood", true)
+	r.idle()
+	r.say("@critic, what do you think of it?", true)
+	r.idle()
+	r.say("and you?", true)
+	r.idle()
+
+	equal(t, "sent", r.door.texts(), []string{"answer 1", "critic: It will fall.", "answer 2"})
+	equal(t, "the transcript", r.transcript(), []string{
+		"user: we build the bridge of wood", "assistant: answer 1",
+		"user: @critic, what do you think of it?", "assistant: critic: It will fall.",
+		"user: and you?", "assistant: answer 2",
+	})
+	requests := critic.Requests()
+	if len(requests) != 2 {
+		t.Fatalf("the critic was asked %d times", len(requests))
+	}
+	first := requests[0]
+	if system := first.Messages[0].Text; !strings.HasPrefix(system, "You find fault.") || first.MaxTokens != 300 {
+		t.Errorf("it was told %q, %d tokens", system, first.MaxTokens)
+	}
+	told := first.Messages[1].Text
+	question := told[strings.Index(told, "<question>"):]
+	if !strings.Contains(told, "we build the bridge of wood") || !strings.Contains(told, "answer 1") || strings.Count(told, "what do you think of it?") != 1 ||
+		!strings.Contains(question, `from="Ada"`) || strings.Contains(question, "@critic") {
+		t.Errorf("it was told\n%s", told)
+	}
+	var tools []string
+	for _, tool := range first.Tools {
+		tools = append(tools, tool.Name)
+	}
+	if names := strings.Join(tools, " "); !strings.Contains(names, "recall") || !strings.Contains(names, "memory_search") || strings.Contains(names, "save") {
+		t.Errorf("its tools are %s", names)
+	}
+	if result := requests[1].Messages[3].Text; !strings.Contains(result, "bridge of wood") {
+		t.Errorf("recall gave it %s", result)
+	}
+	if asked := r.asked(); !strings.Contains(asked, "assistant: critic: It will fall.") {
+		t.Errorf("the conversation's agent does not know who spoke:\n%s", asked)
+	}
+	for _, m := range r.model.Requests()[1].Messages {
+		if m.Native != nil {
+			t.Error("it is given what belongs to another model")
+		}
+	}
+	conv, err := r.store.Conversation(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if counts, err := conv.Counts(t.Context()); err != nil || counts.Memories != 0 || counts.Messages != 6 {
+		t.Errorf("%+v, %v", counts, err)
+	}
+	if shown := strings.Join(r.door.shown, "|"); !strings.Contains(shown, "critic: It") || strings.Contains(shown, "|It will") {
+		t.Errorf("people saw %s", shown)
+	}
+}
+
+func TestWhoIsAsked(t *testing.T) {
+	r := newRig(t, echo)
+	critic := r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("No."), nil })
+	for _, text := range []string{"@nobody what do you think?", "@cairn what do you think?", "ask @critic", "@", "@ critic", "critic what do you think?", "@criticism is fine"} {
+		r.say(text, true)
+		r.idle()
+	}
+	r.say("@critic but nobody asked the bot", false)
+	r.idle()
+	if n, m := len(critic.Requests()), len(r.model.Requests()); n != 0 || m != 7 {
+		t.Errorf("the critic was asked %d times, the conversation's agent %d times", n, m)
+	}
+	r.say("@critic", true)
+	r.idle()
+	if len(critic.Requests()) != 1 || len(r.model.Requests()) != 7 {
+		t.Error("the critic was not asked for its view")
+	}
+}
+
+func TestHandingOverALongConversation(t *testing.T) {
+	r := newRig(t, echo)
+	critic := r.withCritic(func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
+		}
+		return llmtest.Say("No."), nil
+	})
+	critic.Tokens = 8000
+	for i := range 40 {
+		r.say(fmt.Sprintf("plan-%d is to build a bridge over river number %d. %s", i, i, strings.Repeat("word ", 300)), false)
+	}
+	r.idle()
+	before := r.run("/context")
+	r.say("@critic is plan-3 good?", true)
+	r.idle()
+	requests := critic.Requests()
+	if len(requests) != 2 {
+		t.Fatalf("the critic was asked %d times", len(requests))
+	}
+	for i, req := range requests {
+		told := req.Messages[1].Text
+		if tokens := compactor.Estimate(textOf(req)) + req.MaxTokens; tokens > 8000/(i+1) {
+			t.Errorf("request %d has %d tokens", i+1, tokens)
+		}
+		if !strings.Contains(told, "plan-39 is") || !strings.Contains(told, "<summary from=\"1\"") || !strings.Contains(told, "is plan-3 good?") {
+			t.Errorf("it was told\n%.2000s", told)
+		}
+	}
+	if told := requests[0].Messages[1].Text; strings.Contains(told, "<message id=\"1\"") || !strings.Contains(told, "plan-3 ") {
+		t.Errorf("it was told\n%.2000s", told)
+	}
+	if after := r.run("/context"); strings.Contains(before, "stack     empty") != strings.Contains(after, "stack     empty") {
+		t.Errorf("rows were written: before\n%s\nafter\n%s", before, after)
+	}
+}
+
+func TestHandingOverFails(t *testing.T) {
+	r := newRig(t, echo)
+	var fail error
+	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) {
+		if fail != nil {
+			return llm.Response{}, fail
+		}
+		panic("the critic breaks")
+	})
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{&llm.Error{Kind: llm.KindAuth, Status: 401, Message: "no"}, "refuses my key"},
+		{&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}, "overloaded"},
+		{errors.New("odd"), "Something went wrong"},
+		{nil, "Something went wrong"},
+	} {
+		fail = test.err
+		r.say("@critic what do you think?", true)
+		r.idle()
+		texts := r.door.texts()
+		if last := texts[len(texts)-1]; !strings.Contains(last, test.want) {
+			t.Errorf("%v: people are told %q", test.err, last)
+		}
+	}
+	for _, line := range r.transcript() {
+		if strings.HasPrefix(line, "assistant") {
+			t.Errorf("a failure is stored as %q", line)
+		}
+	}
+	r.say("and you?", true)
+	r.idle()
+	if texts := r.door.texts(); texts[len(texts)-1] != "answer 1" {
+		t.Errorf("afterwards people are told %v", texts)
+	}
+}
+
+func TestAnAnswerOfAnotherAgentIsStopped(t *testing.T) {
+	r := newRig(t, echo)
+	r.withCritic(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		return llmtest.Say("one two three four five six seven"), nil
+	}).Delay = 100 * time.Millisecond
+	r.say("@critic what do you think?", true)
+	r.door.until(t, "the beginning", func() bool { return len(r.door.shown) > 1 })
+	r.run("/stop")
+	r.idle()
+	if texts := r.door.texts(); len(texts) != 1 || !strings.HasPrefix(texts[0], "critic: one two") || strings.Contains(texts[0], "seven") {
+		t.Errorf("people have %v", texts)
+	}
+}

@@ -1,0 +1,192 @@
+package memory
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+)
+
+const (
+	general = "discord:1/2"
+	inside  = "discord:1/2/m8" // a thread of it, on its eighth message
+)
+
+// channelOf has nine messages, and summaries over the first six.
+func channelOf(t *testing.T, s *Store) *Conversation {
+	t.Helper()
+	c := find(t, s, general)
+	for n := range 9 {
+		text := "I bought red bicycles in Turin."
+		if n == 4 {
+			text = "I bought a " + secret + " in Rome."
+		}
+		deliver(t, c, said(n+1, text))
+	}
+	land(t, c, sumUp(t, c, leaf, worker, 1, 3, "Bicycles were bought."), sumUp(t, c, leaf, worker, 4, 6, "Bicycles and a "+secret+" were bought."+long))
+	return c
+}
+
+// thread is one of the channel in which something was said.
+func thread(t *testing.T, s *Store, root string) *Conversation {
+	t.Helper()
+	c := find(t, s, general+"/"+root)
+	deliver(t, c, said(1, "what do you think?"))
+	return c
+}
+
+func TestInherit(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	above := channelOf(t, s)
+	c := find(t, s, inside)
+	before := load(t, c).Head
+	if before.Inherited.Root != nil || len(before.Inherited.Stack) > 0 {
+		t.Error("it has inherited before anything was said")
+	}
+	deliver(t, c, said(1, "what do you think?"))
+	head := load(t, c).Head
+	in := head.Inherited
+	if head.Generation <= before.Generation || shape(in.Stack) != "leaf  1-3, leaf  4-6" || !strings.Contains(in.Stack[1].Text, secret) || in.Stack[0].Tokens != compactor.TokensOfInherited(in.Stack[0]) {
+		t.Errorf("inherited are %+v", in.Stack)
+	}
+	if in.Root == nil || in.Root.Text != "I bought red bicycles in Turin." || in.Root.Author != "Ann" || !in.Root.Time.Equal(said(8, "").Time) {
+		t.Errorf("it hangs on %+v", in.Root)
+	}
+	if n := number(t, s, "SELECT count(*) FROM conversations WHERE name = ? AND parent = ?", inside, above.id); n != 1 {
+		t.Error("nobody knows whose thread it is")
+	}
+	t.Run("once", func(t *testing.T) {
+		land(t, above, sumUp(t, above, leaf, worker, 7, 7, "More."))
+		edit(t, above, 8, "I bought nothing.")
+		edit(t, above, 2, "I bought nothing.")
+		deliver(t, c, said(2, "more"))
+		if !reflect.DeepEqual(load(t, c).Head, head) {
+			t.Error("a later change reached it")
+		}
+		if s.Close(); !reflect.DeepEqual(load(t, find(t, openStore(t, dir), inside)).Head, head) {
+			t.Error("a restart changed it")
+		}
+	})
+}
+
+func TestWhatAThreadHangsOn(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	above := channelOf(t, s)
+	t.Run("the bot's reply, by what it was sent as", func(t *testing.T) {
+		m := said(10, "what time is it?")
+		m.Addressed = true
+		turn := deliver(t, above, m)[0].Seq
+		reply := compactor.Message{Seq: turn + 1, Turn: turn, Role: "assistant", ID: "reply-11", Text: "half past nine", Time: day}
+		if err := above.Finish(ctx, Outcome{Turn: turn, Messages: []compactor.Message{reply}, Reply: "reply-11", Pieces: []string{"half past nine"}}); err != nil {
+			t.Fatal(err)
+		}
+		run(t, s, "UPDATE outbox SET state = 'sent', platform_id = 'p1' WHERE reply = 'reply-11'")
+		if root := load(t, thread(t, s, "p1")).Head.Inherited.Root; root == nil || root.Role != "assistant" || root.Text != "half past nine" {
+			t.Errorf("it hangs on %+v", root)
+		}
+	})
+	t.Run("one that waits yet, until it is deleted", func(t *testing.T) {
+		deliverOnly(t, above, said(12, "waits"))
+		c := thread(t, s, "m12")
+		if root := load(t, c).Head.Inherited.Root; root == nil || root.Text != "waits" {
+			t.Errorf("it hangs on %+v", root)
+		}
+		remove(t, above, 12)
+		if root := load(t, c).Head.Inherited.Root; root != nil {
+			t.Errorf("it hangs on %+v", root)
+		}
+	})
+	t.Run("none that is known", func(t *testing.T) {
+		c := thread(t, s, "m99")
+		if in := load(t, c).Head.Inherited; in.Root != nil || len(in.Stack) != 2 {
+			t.Errorf("inherited are %+v", in)
+		}
+	})
+	t.Run("nothing where nobody was heard above", func(t *testing.T) {
+		for _, name := range []string{"discord:1/7/8", "discord:1/8", "terminal:8"} {
+			c := find(t, s, name)
+			deliver(t, c, said(1, "hello"))
+			if in := load(t, c).Head.Inherited; in.Root != nil || len(in.Stack) > 0 {
+				t.Errorf("%s inherited %+v", name, in)
+			}
+		}
+	})
+	t.Run("what is read back of the past may be its first message", func(t *testing.T) {
+		c := find(t, s, general+"/m7")
+		if _, err := c.Backfill(ctx, []Inbound{said(1, "before the bot came")}); err != nil {
+			t.Fatal(err)
+		}
+		if in := load(t, c).Head.Inherited; in.Root == nil || len(in.Stack) != 2 {
+			t.Errorf("inherited are %+v", in)
+		}
+	})
+	t.Run("what was left behind above with /new does not come along", func(t *testing.T) {
+		startSegment(t, above)
+		if in := load(t, thread(t, s, "m9")).Head.Inherited; in.Root == nil || len(in.Stack) != 0 {
+			t.Errorf("inherited are %+v", in)
+		}
+	})
+}
+
+func TestDeletionsReachThreads(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	above := channelOf(t, s)
+	quoting := said(10, "indeed")
+	quoting.ReplyTo, quoting.Quote = "elsewhere", `Bob: "a `+secret+`"`
+	deliver(t, above, quoting)
+	c, other, third := thread(t, s, "m5"), thread(t, s, "m8"), thread(t, s, "m10")
+	// Above, the rows have become others meanwhile.
+	rows := load(t, above).Head.Stack
+	land(t, above, sumUp(t, above, rollup, worker, 1, 6, "Many things, and a "+secret, ids(rows)...))
+	generations := map[*Conversation]int64{c: 0, other: 0, third: 0}
+	for one := range generations {
+		generations[one] = load(t, one).Head.Generation
+	}
+	if root := load(t, third).Head.Inherited.Root; root == nil || !strings.Contains(root.Quote, secret) {
+		t.Fatalf("the third hangs on %+v", root)
+	}
+	if _, err := above.Delete(ctx, []string{"elsewhere"}); err != nil {
+		t.Fatal(err)
+	}
+	if root := load(t, third).Head.Inherited.Root; root == nil || root.Quote != "" {
+		t.Errorf("the quote stays: %+v", root)
+	}
+	remove(t, above, 5)
+	for one, generation := range generations {
+		head := load(t, one).Head
+		if head.Generation <= generation {
+			t.Errorf("%s is not told", one.name)
+		}
+		row := head.Inherited.Stack[1]
+		if row.Messages != 2 || row.Tokens != compactor.TokensOfInherited(row) || !strings.Contains(row.Text, "bicycles") || head.Inherited.Stack[0].Text != "Bicycles were bought." {
+			t.Errorf("%s has %+v", one.name, head.Inherited.Stack)
+		}
+	}
+	if root := load(t, c).Head.Inherited.Root; root != nil {
+		t.Errorf("it still hangs on %+v", root)
+	}
+	if root := load(t, other).Head.Inherited.Root; root == nil {
+		t.Error("another thread has lost what it hangs on")
+	}
+	if all := dump(t, s); strings.Contains(all, secret) {
+		t.Error("the secret is kept somewhere")
+	}
+	t.Run("in the same transaction", func(t *testing.T) {
+		before := dump(t, s)
+		run(t, s, "CREATE TEMP TRIGGER stop BEFORE UPDATE ON inherited BEGIN SELECT raise(ABORT, 'no'); END")
+		if _, err := above.Delete(ctx, []string{"m4"}); err == nil || dump(t, s) != before {
+			t.Errorf("half of a deletion was made: %v", err)
+		}
+		run(t, s, "DROP TRIGGER stop")
+	})
+	t.Run("a rollup that was inherited is made anew of what its children say", func(t *testing.T) {
+		late := thread(t, s, "none")
+		remove(t, above, 2)
+		in := load(t, late).Head.Inherited
+		if len(in.Stack) != 1 || in.Stack[0].Messages != 4 || in.Stack[0].Text == "" {
+			t.Errorf("it has %+v", in.Stack)
+		}
+	})
+}
