@@ -143,7 +143,7 @@ var (
 func sentence(err error) string {
 	switch {
 	case errors.Is(err, compactor.ErrTooLarge):
-		return "I cannot fit this into the model's context window. Your message is kept; try /compact, or ask whoever runs me for a larger context_window."
+		return "I cannot fit this into the model's context window. Your message is kept; try /compact or /new, or ask whoever runs me for a larger context_window."
 	case errors.Is(err, errInterrupted):
 		return "I was interrupted twice while I was answering this. Your message is kept; ask again if it still matters."
 	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, errEmpty):
@@ -157,7 +157,7 @@ func sentence(err error) string {
 	case llm.KindAuth:
 		return "The model's server refuses my key, so I cannot answer. Your message is kept; whoever runs me must check OPENAI_API_KEY."
 	case llm.KindOverflow:
-		return "The conversation is too long for the model even after making room. Your message is kept; try /compact."
+		return "The conversation is too long for the model even after making room. Your message is kept; try /compact, or /new to begin anew."
 	case llm.KindBadRequest:
 		return "The model's server refused my request. Your message is kept; whoever runs me finds the reason in the log."
 	}
