@@ -51,8 +51,8 @@ type Options struct {
 }
 
 // Compactor guards one conversation's window. Append, Begin, Answered, Truncate,
-// Edited, Deleted, Reread, Undo, Check, Request, Reported and Overflow belong to the one goroutine that owns
-// the conversation; the other methods are safe for concurrent use.
+// Edited, Deleted, Reread, Undo, StartSegment, Check, Request, Briefing, Reported and
+// Overflow belong to the one goroutine that owns the conversation; the other methods are safe for concurrent use.
 type Compactor struct {
 	o                      Options
 	h                      *History

@@ -15,6 +15,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 
 	"pgregory.net/rapid"
 )
@@ -79,13 +80,80 @@ func newMachine(t *testing.T, rt *rapid.T) *machine {
 	p.EarlierSegs = rapid.IntRange(0, 4).Draw(rt, "earlier_segments")
 	p.RollupFanIn = rapid.IntRange(2, 6).Draw(rt, "rollup_fan_in")
 	p.FailureLimit = rapid.IntRange(1, 3).Draw(rt, "failure_limit")
-	m.r = &rig{t: t, dir: dir, window: rapid.SampledFrom([]int{3000, 5000, 9000}).Draw(rt, "window"), policy: p}
+	m.r = &rig{t: t, dir: dir, name: "terminal:test", window: rapid.SampledFrom([]int{3000, 5000, 9000}).Draw(rt, "window"), policy: p}
 	m.r.size = rapid.SampledFrom([]float64{0, 0, 0.6, 0.9, 1.2, 1.7}).Draw(rt, "real tokens for one estimated")
 	if rapid.Bool().Draw(rt, "model") {
 		m.r.worker = &llmtest.Model{Tokens: 4000, Func: m.work}
 	}
+	if rapid.Bool().Draw(rt, "a thread") {
+		m.above(rt)
+	}
 	m.r.open()
 	return m
+}
+
+// above makes the conversation a thread of one in which something was said: of
+// nine messages three are summed up by each of two rows, one is hidden, and it hangs on the last.
+func (m *machine) above(rt *rapid.T) {
+	ctx := context.Background()
+	m.r.name = channelAbove + "/a9"
+	store, err := memory.Open(ctx, memory.Options{Dir: m.dir})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	defer store.Close()
+	c, err := store.Conversation(ctx, channelAbove)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	var past []memory.Inbound
+	for n := range 9 {
+		past = append(past, memory.Inbound{ID: fmt.Sprint("a", n+1), AuthorID: "u2", Author: "Bob", Text: fmt.Sprintf("above %d said %s", n+1, filler(rapid.SampledFrom([]int{1, 40, 700}).Draw(rt, "size above"))), Time: time.Date(2025, 1, 1, 0, n, 0, 0, time.UTC)})
+	}
+	if _, err := c.Import(ctx, past); err != nil {
+		rt.Fatal(err)
+	}
+	for _, from := range []int64{1, 4} {
+		j, err := c.Begin(ctx, compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, From: from, To: from + 2, Messages: 3})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		text := fmt.Sprintf("Of above %d said, above %d said and above %d said. %s", from, from+1, from+2, filler(rapid.IntRange(1, 80).Draw(rt, "summary above")))
+		if _, err := j.Store(ctx, compactor.Summary{Text: text, Tokens: compactor.Estimate(text)}); err != nil {
+			rt.Fatal(err)
+		}
+		head, _, err := c.Land(ctx, []int64{j.ID()}, 0)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if from == 4 {
+			hidden := []compactor.Compaction{{By: compactor.ByEmergency, From: 7, To: 7}}
+			if _, applied, err := c.Apply(ctx, head.Generation, compactor.Change{Markers: hidden}); err != nil || !applied {
+				rt.Fatal(applied, err)
+			}
+		}
+	}
+}
+
+const channelAbove = "terminal:server/channel"
+
+// changeAbove has people delete a message of the channel above a thread.
+func (m *machine) changeAbove(rt *rapid.T) {
+	if m.r.name == "terminal:test" {
+		return
+	}
+	c, err := m.r.store.Conversation(context.Background(), channelAbove)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	n := rapid.IntRange(1, 9).Draw(rt, "message above")
+	if _, err := c.Delete(context.Background(), []string{fmt.Sprint("a", n)}); err != nil {
+		rt.Fatal(err)
+	}
+	m.r.c.Refresh()
+	if view := m.r.render(); strings.Contains(view, fmt.Sprintf("above %d said", n)) {
+		rt.Fatalf("message %d above was deleted and stands in the view:\n%s", n, view)
+	}
 }
 
 func (m *machine) end() {
@@ -118,7 +186,7 @@ var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
 func (m *machine) step(rt *rapid.T) {
 	r := m.r
 	size := rapid.SampledFrom([]int{1, 10, 40, 150, 700, 3000}).Draw(rt, "size")
-	m.op = rapid.IntRange(0, 16).Draw(rt, "op")
+	m.op = rapid.IntRange(0, 17).Draw(rt, "op")
 	switch m.op {
 	case 0, 1, 2:
 		r.quiet = rapid.Bool().Draw(rt, "nobody speaks to the bot")
@@ -168,6 +236,8 @@ func (m *machine) step(rt *rapid.T) {
 	case 16:
 		r.c.Compact(compactor.OnManual, "")
 		r.anew() // while it is summed up
+	case 17:
+		m.changeAbove(rt)
 	}
 }
 

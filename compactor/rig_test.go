@@ -23,6 +23,7 @@ import (
 type rig struct {
 	t      testing.TB
 	dir    string
+	name   string // of the conversation
 	window int
 	policy compactor.Policy
 	worker *llmtest.Model // nil: no model
@@ -48,7 +49,7 @@ type rig struct {
 
 func newRig(t testing.TB, window int, worker *llmtest.Model) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), window: window, policy: compactor.DefaultPolicy(), worker: worker}
+	r := &rig{t: t, dir: t.TempDir(), name: "terminal:test", window: window, policy: compactor.DefaultPolicy(), worker: worker}
 	r.policy.PrepareThreshold = 0 // tests of work ahead switch it on
 	r.open()
 	t.Cleanup(r.close)
@@ -62,7 +63,7 @@ func (r *rig) open() {
 	if r.store, err = memory.Open(ctx, memory.Options{Dir: r.dir}); err != nil {
 		r.t.Fatal(err)
 	}
-	if r.conv, err = r.store.Conversation(ctx, "terminal:test"); err != nil {
+	if r.conv, err = r.store.Conversation(ctx, r.name); err != nil {
 		r.t.Fatal(err)
 	}
 	o := compactor.Options{
@@ -146,6 +147,9 @@ func (r *rig) deliver(text string, addressed bool) compactor.Message {
 	r.c.History().Append(taken...)
 	r.c.History().Stored()
 	r.said = append(r.said, taken...)
+	if n == 1 {
+		r.c.Refresh() // as a thread's owner does: it has inherited
+	}
 	return taken[0]
 }
 
@@ -378,7 +382,7 @@ func (r *rig) check() error {
 		return err
 	}
 	defer store.Close()
-	conv, err := store.Find(ctx, "terminal:test")
+	conv, err := store.Find(ctx, r.name)
 	if err != nil {
 		return err
 	}
