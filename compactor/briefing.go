@@ -24,11 +24,11 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question
 		return "", errOutdated
 	}
 	s := c.h.snapshot()
-	asked := itemsOf([]Message{question}, tokens/questionShare)
+	asked := itemsOf([]Message{question}, max(tokens/questionShare, 0))
 	left := tokens - costOfItems(asked)
 	var b strings.Builder
 	if s.headText != "" {
-		text := Clip(s.headText, min(left, tokens/headShare))
+		text := Clip(s.headText, max(min(left, tokens/headShare), 0))
 		left -= Estimate(text)
 		b.WriteString(text + "\n\n")
 	}

@@ -32,12 +32,22 @@ func (h *History) reshape(sh shape) {
 		return
 	}
 	h.rework(sh, func(l line) line { return lineOf(l.Message, sh) })
-	h.mu.Lock()
+	for { // what is shown of the past is chosen without the lock
+		h.mu.Lock()
+		head := h.head
+		h.mu.Unlock()
+		past := head.past(sh)
+		h.mu.Lock()
+		if h.head.Generation == head.Generation {
+			h.past = past
+			break
+		}
+		h.mu.Unlock()
+	}
 	defer h.mu.Unlock()
 	h.shape = sh
 	h.changedLocked()
 	h.fitCopiesLocked()
-	h.past = h.head.past(sh)
 	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
 }
 
