@@ -60,13 +60,6 @@ func TestANewSegmentBeginsAtOnce(t *testing.T) {
 		t.Errorf("the marker is not healed:\n%s", view)
 	}
 	r.verify()
-	t.Run("twice is once", func(t *testing.T) {
-		r.remove(int64(len(r.said)))
-		r.anew()
-		if len(r.ends) != 1 {
-			t.Errorf("segments end at %v", r.ends)
-		}
-	})
 	t.Run("the first messages shown are those of the segment", func(t *testing.T) {
 		r.talk("another question")
 		r.hearNotes(30)
@@ -74,6 +67,15 @@ func TestANewSegmentBeginsAtOnce(t *testing.T) {
 		r.settle()
 		if view := r.render(); !strings.Contains(view, "another question") || strings.Contains(view, "the first question") {
 			t.Errorf("the view is\n%s", view)
+		}
+	})
+	t.Run("twice is once", func(t *testing.T) {
+		r.anew()
+		r.hear("gone soon")
+		r.remove(int64(len(r.said)))
+		r.anew()
+		if len(r.ends) != 2 {
+			t.Errorf("segments end at %v", r.ends)
 		}
 	})
 }
@@ -222,6 +224,33 @@ func TestTheStackMakesRoomForEarlierSegments(t *testing.T) {
 	}
 	if r.settle(); r.c.Gauge().Past.Tokens == 0 {
 		t.Error("nothing is shown of earlier segments")
+	}
+	r.verify()
+}
+
+func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
+	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("One more sentence. ", 20))})), nil
+	}})
+	cost := func() (stack, budget int) {
+		g := r.c.Gauge()
+		for _, row := range g.Stack {
+			stack += row.Tokens
+		}
+		return stack + g.Past.Tokens, int(g.Policy.StackBudget * float64(g.Window))
+	}
+	r.policy.EarlierSegs = 0
+	r.hearNotes(150)
+	r.settle()
+	r.anew()
+	for stack, budget := cost(); stack*4 < budget*3; stack, budget = cost() {
+		r.hearNotes(10)
+		r.settle()
+	}
+	r.policy.EarlierSegs = 3
+	r.settle()
+	if stack, budget := cost(); stack > budget || r.c.Gauge().Past.Tokens == 0 {
+		t.Errorf("the stack has %d tokens of %d, %d of them of earlier segments", stack, budget, r.c.Gauge().Past.Tokens)
 	}
 	r.verify()
 }
