@@ -26,6 +26,7 @@ func (c *conversation) apply(ctx context.Context) error {
 	c.mu.Unlock()
 	if stale {
 		c.engine.Reread()
+		changes = append(changes, c.engine.History().Quoting()...)
 	}
 	c.grown()
 	for i, seq := range changes {

@@ -172,7 +172,13 @@ func (r *rig) inThread(text string) {
 
 func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 	r := summedUp(t)
-	r.inThread("and how old is it?")
+	err := r.deliver(branch, "and how old is it?", func(m *channel.Inbound) {
+		m.Addressed, m.Thread, m.ReplyTo, m.Quote = true, true, "m1", `Ada: "message-1 of the…"`
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.settled(branch)
 	asked := r.asked()
 	if !strings.Contains(asked, "[Compaction Summary] of the channel above this thread") || !strings.Contains(asked, "They keep a parrot, Coco.") {
 		t.Errorf("the channel's summaries are missing:\n%s", asked)

@@ -26,6 +26,17 @@ func (c *Compactor) Deleted(seqs []int64) {
 // have changed it on disk, for instance what people pinned. It belongs to the owner.
 func (c *Compactor) Reread() { c.outdated = true }
 
+// Quoting returns the seqs of the verbatim messages that quote one which stands in
+// another conversation.
+func (h *History) Quoting() (seqs []int64) {
+	for _, l := range h.snapshot().lines {
+		if l.Quote != "" {
+			seqs = append(seqs, l.Seq)
+		}
+	}
+	return seqs
+}
+
 // errOutdated is returned by Request when the disk does not tell what people have
 // deleted: better no request than one that repeats it.
 var errOutdated = errors.New("edits and deletions could not be read")

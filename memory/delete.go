@@ -41,6 +41,9 @@ func (c *Conversation) deleteAll(tx *sql.Tx, ids []string) (seqs []int64, err er
 		if err := c.deleteInherited(tx, id); err != nil {
 			return nil, err
 		}
+		if err := c.deleteInThread(tx, id); err != nil {
+			return nil, err
+		}
 		said, err := c.messagesOf(tx, "messages INDEXED BY messages_platform", 1, maxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.id, id)
 		if err != nil {
 			return nil, err

@@ -141,6 +141,19 @@ func (c *Conversation) deleteInherited(tx *sql.Tx, id string) error {
 	return err
 }
 
+// deleteInThread takes quotes of a message away from the thread that hangs on it.
+func (c *Conversation) deleteInThread(tx *sql.Tx, id string) error {
+	thread := &Conversation{store: c.store, name: c.name + "/" + id}
+	err := tx.QueryRow("SELECT id FROM conversations WHERE name = ?", thread.name).Scan(&thread.id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		_, err = thread.deleteAll(tx, []string{id})
+	}
+	return err
+}
+
 // touchThreads raises the generation of the threads whose copies are chosen.
 func (c *Conversation) touchThreads(tx *sql.Tx, where string, args ...any) error {
 	_, err := tx.Exec("UPDATE conversations SET generation = generation + 1 WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/compactor"
 )
@@ -173,6 +174,24 @@ func TestDeletionsReachThreads(t *testing.T) {
 	if all := dump(t, s); strings.Contains(all, secret) {
 		t.Error("the secret is kept somewhere")
 	}
+	t.Run("quotes of the message it hangs on go, waiting or taken up", func(t *testing.T) {
+		deliver(t, above, said(11, "a "+secret))
+		c := find(t, s, general+"/m11")
+		for n := 1; n <= 2; n++ {
+			m := said(n, "really?")
+			m.ReplyTo, m.Quote = "m11", `Bob: "a `+secret+`"`
+			deliverOnly(t, c, m)
+			if n == 1 {
+				if _, err := c.TakeUp(ctx, 1<<30, time.Time{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		remove(t, above, 11)
+		if all := dump(t, s); strings.Contains(all, secret) {
+			t.Errorf("the secret is kept somewhere:\n%s", all[strings.Index(all, secret)-200:])
+		}
+	})
 	t.Run("in the same transaction", func(t *testing.T) {
 		before := dump(t, s)
 		run(t, s, "CREATE TEMP TRIGGER stop BEFORE UPDATE ON inherited BEGIN SELECT raise(ABORT, 'no'); END")
