@@ -23,7 +23,7 @@ import (
 type rig struct {
 	t      testing.TB
 	dir    string
-	name   string // of the conversation
+	name   string // of the conversation; empty: terminal:test
 	window int
 	policy compactor.Policy
 	worker *llmtest.Model // nil: no model
@@ -59,6 +59,9 @@ func newRig(t testing.TB, window int, worker *llmtest.Model) *rig {
 func (r *rig) open() {
 	r.t.Helper()
 	ctx := context.Background()
+	if r.name == "" {
+		r.name = "terminal:test"
+	}
 	var err error
 	if r.store, err = memory.Open(ctx, memory.Options{Dir: r.dir}); err != nil {
 		r.t.Fatal(err)

@@ -64,7 +64,7 @@ CREATE TRIGGER segment_row_added AFTER INSERT ON compactions BEGIN
   WHERE conversation = NEW.conversation AND to_seq >= NEW.from_seq
     AND from_seq = (SELECT max(from_seq) FROM segments WHERE conversation = NEW.conversation AND from_seq <= NEW.from_seq);
 END;
-CREATE TRIGGER segment_row_changed AFTER UPDATE OF state, made_by ON compactions BEGIN
+CREATE TRIGGER segment_row_changed AFTER UPDATE OF state ON compactions BEGIN
   UPDATE segments SET settled = (SELECT count(*) < 2 AND NOT coalesce(max(kind = 'marker' OR made_by = 'built-in'), 0) FROM compactions
     WHERE conversation = NEW.conversation AND state = 'active' AND from_seq BETWEEN segments.from_seq AND segments.to_seq)
   WHERE conversation = NEW.conversation AND to_seq >= NEW.from_seq
