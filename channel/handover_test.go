@@ -105,6 +105,11 @@ func TestWhoIsAsked(t *testing.T) {
 	if n, m := len(critic.Requests()), len(r.model.Requests()); n != 0 || m != 7 {
 		t.Errorf("the critic was asked %d times, the conversation's agent %d times", n, m)
 	}
+	for i, text := range r.door.texts() {
+		if want := fmt.Sprintf("answer %d", i+1); text != want {
+			t.Errorf("people got %q, want %q", text, want)
+		}
+	}
 	r.say("@critic", true)
 	r.idle()
 	if len(critic.Requests()) != 1 || len(r.model.Requests()) != 7 {
