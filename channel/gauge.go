@@ -209,9 +209,9 @@ func (s Stone) line() string {
 
 func (p Past) write(b *strings.Builder) {
 	if len(p.Channel) > 0 || p.Root != "" {
-		fmt.Fprintf(b, "channel   the thread began with %d summaries of its channel", len(p.Channel))
+		fmt.Fprintf(b, "channel   summaries the thread began with: %d", len(p.Channel))
 		if p.Root != "" {
-			b.WriteString(" and the message it hangs on")
+			b.WriteString(", and the message it hangs on")
 		}
 		b.WriteByte('\n')
 	}
@@ -224,7 +224,7 @@ func (p Past) write(b *strings.Builder) {
 			shown++
 		}
 	}
-	fmt.Fprintf(b, "earlier   %d segments before the last /new, %d of %d rows shown, %d tokens:\n", p.Segments, shown, len(p.Earlier), p.Tokens)
+	fmt.Fprintf(b, "earlier   segments before the last /new: %d; rows shown: %d of %d, %d tokens:\n", p.Segments, shown, len(p.Earlier), p.Tokens)
 	for _, s := range p.Earlier {
 		b.WriteString(s.line())
 		if s.Hidden {

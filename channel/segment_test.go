@@ -63,7 +63,7 @@ func TestNew(t *testing.T) {
 	if lines := r.transcript(); lines[0] != "user: my parrot is called Coco" {
 		t.Errorf("the transcript is %v", lines)
 	}
-	if answer := r.run("/context"); !strings.Contains(answer, "earlier   1 segments before the last /new") || !strings.Contains(answer, "#1 to #2") {
+	if answer := r.run("/context"); !strings.Contains(answer, "earlier   segments before the last /new: 1; rows shown: 1 of 1") || !strings.Contains(answer, "#1 to #2") {
 		t.Errorf("/context says\n%s", answer)
 	}
 	conv, err := r.store.Conversation(t.Context(), place)
@@ -227,7 +227,7 @@ func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 	})
 	t.Run("/context tells of it", func(t *testing.T) {
 		answer, _, err := r.hub.Run(t.Context(), branch, channel.Person{ID: "u1"}, "/context")
-		if err != nil || !strings.Contains(answer.String(), "the thread began with 1 summaries of its channel") {
+		if err != nil || !strings.Contains(answer.String(), "summaries the thread began with: 1") {
 			t.Errorf("/context says\n%s, %v", answer, err)
 		}
 	})

@@ -45,6 +45,20 @@ func TestChatWithoutAnything(t *testing.T) {
 	})
 }
 
+func TestAnotherAgentIsAsked(t *testing.T) {
+	p := newFolder(t)
+	p.write("config.toml", "[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\n")
+	out := p.must("My parrot is called Coco.\n@critic what is the parrot called?\n/new\n@nobody what is the parrot called?\n", "chat")
+	for _, want := range []string{"critic: This is what I found", "Coco", "A new beginning."} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	if strings.Count(out, "critic: ") != 1 {
+		t.Errorf("the critic was asked more than once:\n%s", out)
+	}
+}
+
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
