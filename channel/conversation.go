@@ -158,7 +158,8 @@ func (c *conversation) work(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// step takes up what waits, and answers it if anybody asked.
+// step takes up what waits, and answers it if anybody asked. Where nothing waits it
+// begins a new segment if somebody wants one.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err := c.renew(ctx); err != nil {
 		return false, err
@@ -173,13 +174,13 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err := c.gather(ctx); err != nil {
 		return false, err
 	}
-	if begun, err := c.begin(ctx); begun || err != nil {
-		return begun, err
-	}
 	c.window.look(ctx)
 	burst, err := c.records.TakeUp(ctx, compactor.BurstBudget(c.engine.Budget()), time.Now().Add(-c.hub.o.CatchUp))
-	if err != nil || len(burst) == 0 {
+	if err != nil {
 		return false, err
+	}
+	if len(burst) == 0 {
+		return c.begin(ctx)
 	}
 	history := c.engine.History()
 	history.Append(burst...)

@@ -150,7 +150,7 @@ func (m *machine) changeAbove(rt *rapid.T) {
 	if _, err := c.Delete(context.Background(), []string{fmt.Sprint("a", n)}); err != nil {
 		rt.Fatal(err)
 	}
-	m.r.c.Refresh()
+	m.r.c.Reread()
 	if view := m.r.render(); strings.Contains(view, fmt.Sprintf("above %d said", n)) {
 		rt.Fatalf("message %d above was deleted and stands in the view:\n%s", n, view)
 	}

@@ -151,7 +151,7 @@ func (r *rig) deliver(text string, addressed bool) compactor.Message {
 	r.c.History().Stored()
 	r.said = append(r.said, taken...)
 	if n == 1 {
-		r.c.Refresh() // as a thread's owner does: it has inherited
+		r.c.Reread() // as a thread's owner does: it has inherited
 	}
 	return taken[0]
 }
