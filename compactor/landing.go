@@ -20,7 +20,9 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction) error {
 	}
 	old, swapped, _ := c.h.swap(head)
 	before, after := c.used(old), c.used(swapped)
-	if slices.ContainsFunc(now, func(row Compaction) bool { return row.Kind == Leaf && row.Trigger != OnHeal && row.State != Stale && row.From >= head.Start }) {
+	if slices.ContainsFunc(now, func(row Compaction) bool {
+		return row.Kind == Leaf && row.Trigger != OnHeal && row.State != Stale && row.From >= head.Start
+	}) {
 		c.h.quiet()
 	}
 	for _, row := range now {
