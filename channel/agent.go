@@ -69,6 +69,17 @@ func (c *conversation) keepLearnt() {
 	}
 }
 
+// layers is what the settings set of the agent's policy; what is built in is no layer.
+func (a Agent) layers() compactor.Patch {
+	var set []string
+	for _, key := range compactor.Keys() {
+		if a.Origin != nil && a.Origin(key) != "" {
+			set = append(set, key)
+		}
+	}
+	return compactor.PatchOf(a.Policy(), set...)
+}
+
 // Tight says, with numbers, which levels are reached before anybody has said anything;
 // "" if none is. It may ask the model's server for its window.
 func (a Agent) Tight(ctx context.Context) string {

@@ -35,8 +35,13 @@ type handover struct {
 // name is what its answer begins with, for people and for the conversation's agent.
 func (h *handover) name() string { return h.agent.ID + ": " }
 
-// policyFor is the policy under which another agent answers here.
-func (c *conversation) policyFor(other Agent) compactor.Policy { return other.Policy() }
+// policyFor is the policy under which another agent answers here: its own, over it
+// what the layers of this conversation set.
+func (c *conversation) policyFor(other Agent) compactor.Policy {
+	here := compactor.Merge(c.agent.layers(), c.policy.set())
+	policy, _ := compactor.Spawn(here, other.layers(), nil).Fit(compactor.DefaultPolicy()) // what does not go together is left out
+	return policy
+}
 
 // handedOver tells whom the turn asks: the other agent that its newest addressed
 // message begins with; nil: the conversation's own.

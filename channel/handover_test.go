@@ -205,3 +205,21 @@ func TestAnAnswerOfAnotherAgentIsStopped(t *testing.T) {
 		t.Errorf("people have %v", texts)
 	}
 }
+
+func TestAnotherAgentAnswersUnderTheLayersOfTheConversation(t *testing.T) {
+	r := newRig(t, echo)
+	critic := r.withCritic(echo)
+	ask := func() (tools int) {
+		r.say("@critic what do you think?", true)
+		r.idle()
+		requests := critic.Requests()
+		return len(requests[len(requests)-1].Tools)
+	}
+	if ask() == 0 {
+		t.Error("it has no tools")
+	}
+	r.run("/settings compaction.max_turns 1")
+	if n := ask(); n != 0 {
+		t.Errorf("it has %d tools in the only call it is left", n)
+	}
+}

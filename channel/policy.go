@@ -39,6 +39,13 @@ func (p *policy) get() compactor.Policy {
 	return now
 }
 
+// set is what people set with /settings.
+func (p *policy) set() compactor.Patch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.own
+}
+
 // read has what is stored take effect.
 func (p *policy) read(ctx context.Context, records *memory.Conversation) error {
 	set, err := records.Overrides(ctx)
