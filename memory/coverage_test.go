@@ -65,6 +65,17 @@ func active(head compactor.Head) (rows []compactor.Compaction) {
 	return append(rows, head.Stack...)
 }
 
+// tiled tells whether children are all that stands in [from, to].
+func tiled(state compactor.State, from, to int64, children []int64) bool {
+	var rows []int64
+	for _, row := range active(state.Head) {
+		if row.From <= to && row.To >= from {
+			rows = append(rows, row.ID)
+		}
+	}
+	return slices.Equal(rows, children) && !slices.ContainsFunc(state.Messages, func(m compactor.Message) bool { return from <= m.Seq && m.Seq <= to })
+}
+
 // expand returns the seqs a row stands for, by going down to its leaves.
 func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
 	t.Helper()
@@ -113,7 +124,11 @@ func TestCoverage(t *testing.T) {
 			compactor.Job
 			from, to int64
 			touched  bool // one of its messages has changed since it was begun
+			undone   bool // something was taken back since
+			children []int64
+			drafts   map[string]int64 // what it will save, of a worker's
 		}
+		memories := newSavings()
 		var jobs, staged []*work
 		var landings []compactor.State // the states before those that an undo goes back to
 		between := func(name string) (from, to int64) {
@@ -126,6 +141,15 @@ func TestCoverage(t *testing.T) {
 				j.touched = j.touched || over(j)
 			}
 			staged = slices.DeleteFunc(staged, over)
+		}
+		start := func(w work, by compactor.By) {
+			if by == worker {
+				w.drafts = make(map[string]int64)
+				if w.Tools(20); !gone[w.to] {
+					w.drafts[memories.draft(rt, w, w.to)] = w.to
+				}
+			}
+			jobs = append(jobs, &w)
 		}
 		stagedIDs := func() (list []int64) {
 			for _, w := range staged {
@@ -141,6 +165,15 @@ func TestCoverage(t *testing.T) {
 					deliverOnly(t, c, said(arrived, "text"))
 				}
 			},
+			"deliver again": func(rt *rapid.T) {
+				if arrived == 0 {
+					return
+				}
+				n := rapid.IntRange(1, arrived).Draw(rt, "message")
+				if r, err := c.Deliver(ctx, said(n, "text")); err != nil || r.Fresh {
+					rt.Fatalf("message %d came again: %+v, %v", n, r, err)
+				}
+			},
 			"take up": func(rt *rapid.T) {
 				some, err := c.TakeUp(ctx, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
 				if err != nil {
@@ -154,7 +187,7 @@ func TestCoverage(t *testing.T) {
 				}
 				from, to := between("span")
 				by := rapid.SampledFrom([]compactor.By{worker, builtIn}).Draw(rt, "by")
-				jobs = append(jobs, &work{Job: begin(t, c, leaf, by, from, to), from: from, to: to})
+				start(work{Job: begin(t, c, leaf, by, from, to), from: from, to: to}, by)
 			},
 			"begin a fold": func(rt *rapid.T) {
 				stack := load(t, c).Head.Stack
@@ -166,7 +199,7 @@ func TestCoverage(t *testing.T) {
 				children := stack[first : first+2]
 				by := rapid.SampledFrom([]compactor.By{worker, builtIn}).Draw(rt, "by")
 				from, to := children[0].From, children[1].To
-				jobs = append(jobs, &work{Job: begin(t, c, rollup, by, from, to, ids(children)...), from: from, to: to})
+				start(work{Job: begin(t, c, rollup, by, from, to, ids(children)...), from: from, to: to, children: ids(children)}, by)
 			},
 			"store": func(rt *rapid.T) {
 				if len(jobs) == 0 {
@@ -174,11 +207,19 @@ func TestCoverage(t *testing.T) {
 				}
 				j := jobs[len(jobs)-1]
 				jobs = jobs[:len(jobs)-1]
-				if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
+				fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
+				if err != nil {
 					rt.Fatal(err)
 				}
 				if !j.touched {
 					staged = append(staged, j)
+				}
+				var want []string
+				if j.drafts != nil && !j.touched {
+					want = memories.store(j.from, j.to, j.drafts)
+				}
+				if len(fresh) != len(want) {
+					rt.Fatalf("new memories are %v, should be %v", fresh, want)
 				}
 			},
 			"land": func(rt *rapid.T) {
@@ -187,8 +228,12 @@ func TestCoverage(t *testing.T) {
 				if len(staged) == 0 {
 					cleared = 0 // by itself it would be a change of its own
 				}
-				if _, _, err := c.Land(ctx, stagedIDs(), cleared); err != nil {
+				mustLand := len(staged) == 1 && staged[0].children != nil && !staged[0].undone && tiled(before, staged[0].from, staged[0].to, staged[0].children)
+				ids := stagedIDs()
+				if _, landed, err := c.Land(ctx, ids, cleared); err != nil {
 					rt.Fatal(err)
+				} else if mustLand && landed[0].State != compactor.Active {
+					rt.Fatalf("the fold of %d to %d is %s, and stands in the place of %s", staged[0].from, staged[0].to, landed[0].State, shape(before.Head.Stack))
 				}
 				staged = nil
 				after := peek(rt, c)
@@ -211,6 +256,9 @@ func TestCoverage(t *testing.T) {
 				}
 				if !applied {
 					return
+				}
+				for _, w := range slices.Concat(jobs, staged) {
+					w.undone = true
 				}
 				if !reflect.DeepEqual(head, l.Head) {
 					rt.Fatalf("the head is\n%+v\nannounced was\n%+v", head, l.Head)
@@ -282,6 +330,7 @@ func TestCoverage(t *testing.T) {
 				}
 				touch(n, !gone[n])
 				gone[n], landings = true, nil
+				memories.forget(n)
 			},
 			"crash": func(rt *rapid.T) {
 				if rapid.IntRange(0, 4).Draw(rt, "rarely") > 0 {
@@ -315,6 +364,7 @@ func TestCoverage(t *testing.T) {
 				if !slices.Equal(ids(state.Staged), stagedIDs()) {
 					rt.Fatalf("staged are %v, not %v", state.Staged, staged)
 				}
+				memories.check(rt, c)
 			},
 		})
 		checkCoverage(rt, c)
