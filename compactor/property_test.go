@@ -34,6 +34,9 @@ func TestInvariants(t *testing.T) {
 				rt.Fatal(err)
 			}
 			m.checkView(rt)
+			if err := m.r.checkShown(); err != nil {
+				rt.Fatal(err)
+			}
 		}
 		m.recovers(rt)
 	})

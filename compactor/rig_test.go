@@ -393,6 +393,9 @@ func (r *rig) check() error {
 	if err != nil {
 		return err
 	}
+	if err := boughtTwice(state.Staged); err != nil {
+		return err
+	}
 	seen := map[int64]int{}
 	for _, m := range state.Messages {
 		if seen[m.Seq]++; m.Seq < r.start() {

@@ -1,0 +1,96 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+
+	"pgregory.net/rapid"
+)
+
+// checkShown holds the view to what was said in the segment: at every instant each
+// message is verbatim or behind a row. What lies on disk is held to that elsewhere.
+func (r *rig) checkShown() error {
+	g := r.c.Gauge()
+	covered := 0
+	for _, row := range g.Stack {
+		covered += row.Messages
+	}
+	left := 0
+	for _, m := range r.left() {
+		if m.Seq >= r.start() {
+			left++
+		}
+	}
+	if covered+g.Lines != left {
+		return fmt.Errorf("%d messages are verbatim and %d behind rows, of %d that were said", g.Lines, covered, left)
+	}
+	return nil
+}
+
+// boughtTwice tells whether two summaries wait to be shown over the same messages.
+// A fold and what it folds may wait together.
+func boughtTwice(staged []compactor.Compaction) error {
+	for i, a := range staged {
+		for _, b := range staged[i+1:] {
+			if a.Kind == compactor.Leaf && b.Kind == compactor.Leaf && a.From <= b.To && b.From <= a.To {
+				return fmt.Errorf("rows %d, %d to %d, and %d, %d to %d, are both staged", a.ID, a.From, a.To, b.ID, b.From, b.To)
+			}
+		}
+	}
+	return nil
+}
+
+var about = regexp.MustCompile(`\(about (\d+) tokens\)`)
+
+// wordy is a worker whose summaries are as long as it was asked for.
+func wordy(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+	most, err := strconv.Atoi(about.FindStringSubmatch(req.Messages[1].Text)[1])
+	if err != nil {
+		return llm.Response{}, err
+	}
+	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": filler(most * 9 / 10)})), nil
+}
+
+// TestHealsStayBelowEmergency fills windows, hides what does not fit, and has it
+// summed up at length: what comes back never brings the next emergency about.
+func TestHealsStayBelowEmergency(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp("", "cairn")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		p := compactor.DefaultPolicy()
+		p.PrepareThreshold, p.Enabled = 0, false // so that the window stays full
+		p.KeepLastN = rapid.IntRange(0, 12).Draw(rt, "keep_last_n")
+		p.EmergencyFraction = rapid.Float64Range(0.05, 0.9).Draw(rt, "emergency_fraction")
+		p.StackBudget = rapid.Float64Range(0.1, 0.4).Draw(rt, "stack_budget")
+		r := &rig{t: t, dir: dir, window: rapid.SampledFrom([]int{3000, 6000}).Draw(rt, "window"), policy: p}
+		r.worker = &llmtest.Model{Tokens: 4000, Func: wordy}
+		r.open()
+		defer r.close()
+		for range rapid.IntRange(10, 25).Draw(rt, "messages") {
+			r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(rapid.SampledFrom([]int{40, 150, 400, 3000}).Draw(rt, "size"))))
+			r.settle()
+		}
+		line := int(p.EmergencyThreshold * float64(r.window))
+		i := slices.IndexFunc(r.events, func(e compactor.Event) bool {
+			return e.State == compactor.EventLanded && e.Trigger == compactor.OnHeal && e.AfterTokens > e.BeforeTokens && e.AfterTokens >= line
+		})
+		if i >= 0 {
+			rt.Fatalf("a heal grew the view to an emergency, at %d of %d: %+v", line, r.window, r.events[i])
+		}
+		if err := r.check(); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
