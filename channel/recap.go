@@ -14,7 +14,7 @@ func runRecap(ctx context.Context, c *conversation, who Person, focus string) (A
 	if err != nil {
 		return Answer{}, err
 	}
-	if ok, _ := c.hub.turns.take(c.hub.o.Rules.TurnsPerMinute, []string{who.ID}, true, time.Now()); !ok {
+	if ok, _ := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, []string{who.ID}, true, time.Now()); !ok {
 		return Answer{}, errPeople("One moment, please: you have asked me for a lot in this minute. Ask again in a minute.")
 	}
 	return Answer{
