@@ -32,8 +32,6 @@ func (a Agent) system() string {
 
 // open loads a conversation's compactor as this agent's.
 func (a Agent) open(ctx context.Context, w *window, records compactor.Records, tools []llm.Tool, o compactor.Options) (*compactor.Compactor, error) {
-	w.model = a.Model
-	w.look(ctx)
 	o.Records, o.Tools = records, tools
 	o.Worker, o.Fallback, o.Prompt, o.MaxOutput = a.Worker, a.Fallback, a.WorkerPrompt, a.MaxOutput
 	o.System, o.Window, o.Learnt = a.system(), w.last, w.learnt
@@ -47,6 +45,13 @@ type window struct {
 	model  llm.Model
 	tokens atomic.Int64
 	own    llm.Learnt // of a model that remembers nothing itself
+}
+
+// lookAt looks at a model's window for the first time.
+func lookAt(ctx context.Context, model llm.Model) *window {
+	w := &window{model: model}
+	w.look(ctx)
+	return w
 }
 
 // learnt is what is known of the model.

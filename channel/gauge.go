@@ -73,7 +73,7 @@ func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Cont
 	if err := p.read(ctx, records); err != nil {
 		return Context{}, err
 	}
-	engine, err := agent.open(ctx, new(window), records, tools, compactor.Options{Policy: p.get})
+	engine, err := agent.open(ctx, lookAt(ctx, agent.Model), records, tools, compactor.Options{Policy: p.get})
 	if err != nil {
 		return Context{}, err
 	}

@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"errors"
 
 	"cairn/compactor"
 	"cairn/memory"
@@ -9,8 +10,12 @@ import (
 
 // How a conversation is opened, and opened anew when the settings have changed.
 
+// errWorking is why a conversation is not opened anew just now.
+var errWorking = errors.New("a summary is being written")
+
 // load opens the conversation with whom it has to answer now. It does so anew when
-// the settings have changed; what was opened before is closed then.
+// the settings have changed; what was opened before lands nothing from there on, for
+// nobody would see it, and is closed then.
 func (c *conversation) load(ctx context.Context) error {
 	agent := c.hub.o.Agent(c.name)
 	if agent.Worker != nil {
@@ -23,7 +28,7 @@ func (c *conversation) load(ctx context.Context) error {
 	if err := p.read(ctx, c.records); err != nil {
 		return err
 	}
-	w := new(window)
+	w := lookAt(ctx, agent.Model)
 	tools := toolset(c.records, memory.ToolOptions{
 		Turn: func() int64 {
 			c.mu.Lock()
@@ -45,11 +50,14 @@ func (c *conversation) load(ctx context.Context) error {
 	if before := c.hub.o.Before; before != nil {
 		o.Before = func(e compactor.Event) error { return before(c.name, e) }
 	}
+	old := c.engine
+	if old != nil && !old.Retire() {
+		return errWorking
+	}
 	engine, err := agent.open(ctx, w, c.records, tools, o)
 	if err != nil {
 		return err
 	}
-	old := c.engine
 	c.mu.Lock()
 	c.agent, c.engine, c.policy, c.window = agent, engine, p, w
 	c.mu.Unlock()
@@ -79,6 +87,9 @@ func (c *conversation) renew(ctx context.Context) error {
 			c.engine.Check(ctx)
 			return nil
 		}
+	}
+	if errors.Is(err, errWorking) { // it began meanwhile
+		err = nil
 	}
 	c.mu.Lock()
 	c.outdated = true

@@ -74,6 +74,7 @@ type Compactor struct {
 	idle     chan struct{}
 	staged   []Compaction // stored rows that have not landed, in the order in which they are to land
 	landing  bool         // somebody is landing them
+	recaps   int          // under way
 	owed     int          // tokens that a level demanded and what was staged did not cover
 	pace     pace
 	sore     map[int64]pace // rows whose healing failed, by id
@@ -145,6 +146,19 @@ func (c *Compactor) Close() {
 	c.cancel() // under the lock: whoever starts a worker has looked, or will see it
 	c.mu.Unlock()
 	c.workers.Wait()
+}
+
+// Retire has nothing begin or land any more, so that another one may be opened for the
+// conversation, and Close wait for nobody. It tells whether it did: a worker, a landing
+// or a recap under way is not cut short.
+func (c *Compactor) Retire() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy != nil || c.landing || c.recaps > 0 {
+		return false
+	}
+	c.cancel()
+	return true
 }
 
 // Busy tells whether a worker is running.

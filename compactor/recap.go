@@ -30,6 +30,8 @@ const mostOfRecap = 350
 // words for people. The error is the context's.
 func (c *Compactor) Recap(ctx context.Context, focus string) (Recap, error) {
 	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
+	c.recapping(1)
+	defer c.recapping(-1)
 	r := Recap{By: ByBuiltIn}
 	var messages []Message // of the built-in summarizer
 	for _, row := range s.head.Stack {
@@ -61,6 +63,12 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (Recap, error) {
 	}
 	r.Text = Mask(Extract(withoutSecrets(messages), mostOfRecap, 0, focus).Text)
 	return r, nil
+}
+
+func (c *Compactor) recapping(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.recaps += n
 }
 
 // cover notes that the recap is of [from, to] too.
