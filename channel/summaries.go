@@ -19,10 +19,20 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 		return Answer{}, err
 	}
 	g := engine.Gauge()
-	if len(g.Stack) == 0 {
-		return Answer{Text: "Nothing has been summed up here: I see every message as it was said."}, nil
+	var answer Answer
+	for _, segment := range g.Past.Earlier {
+		for _, row := range segment.Rows {
+			answer.Items = append(answer.Items, summaryLine(row))
+		}
 	}
-	answer := Answer{Text: fmt.Sprintf("%d on the stack, oldest first:", len(g.Stack))}
+	switch before := len(answer.Items); {
+	case before+len(g.Stack) == 0:
+		return Answer{Text: "Nothing has been summed up here: I see every message as it was said."}, nil
+	case before > 0:
+		answer.Text = fmt.Sprintf("%d from before the last /new, %d on the stack, oldest first:", before, len(g.Stack))
+	default:
+		answer.Text = fmt.Sprintf("%d on the stack, oldest first:", len(g.Stack))
+	}
 	for _, row := range g.Stack {
 		answer.Items = append(answer.Items, summaryLine(row))
 	}
