@@ -92,7 +92,7 @@ func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]compac
 	if _, err := e.conv.DeliverAll(ctx, in); err != nil {
 		return nil, err
 	}
-	taken, err := e.conv.TakeUp(ctx, compactor.BurstBudget(e.c.Gauge().Window), time.Time{})
+	taken, err := e.conv.TakeUp(ctx, memory.All, compactor.BurstBudget(e.c.Gauge().Window), time.Time{})
 	if err != nil {
 		return nil, err
 	}

@@ -310,7 +310,7 @@ func crash(t *testing.T, r *rig) {
 	if _, err := conv.Deliver(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	if taken, err := conv.TakeUp(t.Context(), 1000, time.Time{}); err != nil || len(taken) != 1 {
+	if taken, err := conv.TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 {
 		t.Fatalf("took up %d, %v", len(taken), err)
 	}
 }

@@ -43,6 +43,7 @@ type conversation struct {
 	newest        string    // platform id of the newest message that was taken up; "": none was since the conversation was opened
 	hasReadBack   bool      // what was said before the bot came has been read
 	gapRest       time.Time // until then a gap that cannot be read is left alone
+	pastRest      time.Time // until then what was said before the bot came is, too
 
 	mu      sync.Mutex             // guards everything below
 	asked   int64                  // wakes so far
@@ -171,11 +172,12 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	c.announce(ctx)
-	if err := c.gather(ctx); err != nil {
+	upTo, err := c.gather(ctx)
+	if err != nil {
 		return false, err
 	}
 	c.window.look(ctx)
-	burst, err := c.records.TakeUp(ctx, compactor.BurstBudget(c.engine.Budget()), time.Now().Add(-c.hub.o.CatchUp))
+	burst, err := c.records.TakeUp(ctx, upTo, compactor.BurstBudget(c.engine.Budget()), time.Now().Add(-c.hub.o.CatchUp))
 	if err != nil {
 		return false, err
 	}

@@ -25,18 +25,30 @@ const (
 	completeAttempts = 2
 )
 
-// gather does so. What fails is logged and costs only what could not be had; a gap
-// that could not be read is tried again later.
-func (c *conversation) gather(ctx context.Context) error {
-	if historian, ok := c.door.(Historian); ok {
-		if err := c.fillGap(ctx, historian); err != nil {
-			return err
+// gather does so, and returns the row of the inbox up to which messages may be taken
+// up now: what comes after the last look may be what to read before was not looked
+// for. What fails is logged and costs only what could not be had; a gap that could
+// not be read is tried again later.
+func (c *conversation) gather(ctx context.Context) (upTo int64, err error) {
+	for {
+		if upTo, err = c.records.LastWaiting(ctx); err != nil {
+			return 0, err
 		}
-		if err := c.readBack(ctx, historian); err != nil {
-			return err
+		if historian, ok := c.door.(Historian); ok {
+			if err := c.fillGap(ctx, historian); err != nil {
+				return 0, err
+			}
+			if err := c.readBack(ctx, historian); err != nil {
+				return 0, err
+			}
+		}
+		if err := c.complete(ctx); err != nil {
+			return 0, err
+		}
+		if now, err := c.records.LastWaiting(ctx); err != nil || now == upTo {
+			return upTo, err
 		}
 	}
-	return c.complete(ctx)
 }
 
 // fillGap reads what was said while the bot was away.
@@ -113,7 +125,7 @@ func (c *conversation) history(ctx context.Context, h Historian, after, before s
 // readBack reads what was said before the bot was first addressed here, so that it
 // knows what people talk about.
 func (c *conversation) readBack(ctx context.Context, h Historian) error {
-	if c.hasReadBack || c.engine.History().Next() > historyPage { // what was overheard since is more
+	if c.hasReadBack || c.engine.History().Next() > historyPage || time.Now().Before(c.pastRest) { // what was overheard since is more
 		return nil
 	}
 	done, first, err := c.records.ReadBack(ctx)
@@ -127,7 +139,8 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	}
 	if err != nil && !errors.Is(err, ErrGone) {
 		c.log.Warn("what was said before could not be read", "error", err)
-		return nil // at the next message somebody addresses to the bot
+		c.pastRest = time.Now().Add(historyRetry) // then at the next message somebody addresses to the bot
+		return nil
 	}
 	past, late := c.unanswered(said)
 	if _, err := c.records.FillGap(ctx, late, "", false); err != nil {

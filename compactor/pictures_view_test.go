@@ -24,7 +24,7 @@ func (r *rig) show(text string, data []byte) compactor.Message {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	taken, err := r.conv.TakeUp(r.t.Context(), compactor.BurstBudget(r.window), time.Time{})
+	taken, err := r.conv.TakeUp(r.t.Context(), memory.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)
 	}

@@ -143,7 +143,7 @@ func (r *rig) deliver(text string, addressed bool) compactor.Message {
 	if _, err := r.conv.Deliver(ctx, in); err != nil {
 		r.t.Fatal(err)
 	}
-	taken, err := r.conv.TakeUp(ctx, compactor.BurstBudget(r.window), time.Time{})
+	taken, err := r.conv.TakeUp(ctx, memory.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)
 	}

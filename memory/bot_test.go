@@ -31,7 +31,7 @@ func busyBot(dir string) {
 		if receipt.Seq > 0 {
 			continue // from an earlier life
 		}
-		taken, err := c.TakeUp(ctx, 100, time.Time{})
+		taken, err := c.TakeUp(ctx, All, 100, time.Time{})
 		check(err)
 		if turn, ok, err := c.Unanswered(ctx); err != nil || ok && len(taken) > 0 {
 			check(err)

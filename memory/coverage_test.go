@@ -175,7 +175,7 @@ func TestCoverage(t *testing.T) {
 				}
 			},
 			"take up": func(rt *rapid.T) {
-				some, err := c.TakeUp(ctx, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
+				some, err := c.TakeUp(ctx, All, rapid.IntRange(1, 100).Draw(rt, "budget"), time.Time{})
 				if err != nil {
 					rt.Fatal(err)
 				}

@@ -182,7 +182,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 			m.ReplyTo, m.Quote = "m11", `Bob: "a `+secret+`"`
 			deliverOnly(t, c, m)
 			if n == 1 {
-				if _, err := c.TakeUp(ctx, 1<<30, time.Time{}); err != nil {
+				if _, err := c.TakeUp(ctx, All, 1<<30, time.Time{}); err != nil {
 					t.Fatal(err)
 				}
 			}

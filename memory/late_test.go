@@ -125,7 +125,7 @@ func TestWhatComesAgainOutOfOrderIsPutIntoOrder(t *testing.T) {
 	if _, err := c.FillGap(ctx, []Inbound{said(1, "x"), said(2, "x")}, "m2", true); err != nil {
 		t.Fatal(err)
 	}
-	taken, err := c.TakeUp(ctx, 1000, time.Time{})
+	taken, err := c.TakeUp(ctx, All, 1000, time.Time{})
 	for i, m := range taken {
 		if want := said(i+1, "x").ID; m.ID != want {
 			t.Errorf("message %d is %s", i, m.ID)

@@ -91,7 +91,7 @@ func deliver(t testing.TB, c *Conversation, messages ...Inbound) []compactor.Mes
 			t.Fatal(err)
 		}
 	}
-	taken, err := c.TakeUp(ctx, 1<<30, time.Time{})
+	taken, err := c.TakeUp(ctx, All, 1<<30, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

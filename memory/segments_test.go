@@ -208,7 +208,7 @@ func TestWantedSegments(t *testing.T) {
 	}
 	takeUp := func(t *testing.T, c *Conversation) (ids []string) {
 		t.Helper()
-		taken, err := c.TakeUp(ctx, 1<<30, time.Time{})
+		taken, err := c.TakeUp(ctx, All, 1<<30, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,23 +6,39 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"time"
 
 	"cairn/compactor"
 	"cairn/llm"
 )
 
+// All is the row of the inbox behind which nothing waits.
+const All = math.MaxInt64
+
+// LastWaiting returns the row of the inbox that was delivered last; 0: none waits.
+// What is delivered later stands behind it.
+func (c *Conversation) LastWaiting(ctx context.Context) (row int64, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRow("SELECT coalesce(max(id), 0) FROM inbox WHERE conversation = ?", c.id).Scan(&row)
+	})
+	if err != nil {
+		return 0, c.fail("look what waits", err)
+	}
+	return row, nil
+}
+
 // TakeUp moves the oldest messages of the inbox to the transcript, at least one
 // and no more than cost budget tokens, and returns them with their seqs; none if
 // nothing waits, or if the oldest is incomplete: none is taken past one that is,
-// nor past the place where a segment is to end.
+// nor past the row upTo, nor past the place where a segment is to end.
 // Those before the first addressed one are turns of their own that nobody answers;
 // from there on all are one turn, which now waits for its answer. What arrived
 // before since is too old to be answered: it is taken up as if nobody had addressed
 // the bot.
-func (c *Conversation) TakeUp(ctx context.Context, budget int, since time.Time) (taken []compactor.Message, err error) {
+func (c *Conversation) TakeUp(ctx context.Context, upTo int64, budget int, since time.Time) (taken []compactor.Message, err error) {
 	err = c.store.update(ctx, func(tx *sql.Tx) error {
-		taken, err = c.takeUp(tx, budget, since)
+		taken, err = c.takeUp(tx, upTo, budget, since)
 		return err
 	})
 	if err != nil {
@@ -31,12 +47,12 @@ func (c *Conversation) TakeUp(ctx context.Context, budget int, since time.Time) 
 	return taken, nil
 }
 
-func (c *Conversation) takeUp(tx *sql.Tx, budget int, since time.Time) ([]compactor.Message, error) {
+func (c *Conversation) takeUp(tx *sql.Tx, upTo int64, budget int, since time.Time) ([]compactor.Message, error) {
 	p, err := c.newPen(tx)
 	if err != nil {
 		return nil, err
 	}
-	taken, last, err := c.oldest(tx, p.next, budget, since)
+	taken, last, err := c.oldest(tx, p.next, upTo, budget, since)
 	if err != nil || len(taken) == 0 {
 		return nil, err
 	}
@@ -75,11 +91,11 @@ func (c *Conversation) live(tx *sql.Tx) error {
 	return err
 }
 
-// oldest reads what fits the budget from the inbox, with seqs from next on, and
-// the row of the last one.
-func (c *Conversation) oldest(tx *sql.Tx, next int64, budget int, since time.Time) (found []compactor.Message, last int64, err error) {
+// oldest reads what fits the budget from the inbox up to a row, with seqs from next
+// on, and the row of the last one.
+func (c *Conversation) oldest(tx *sql.Tx, next, upTo int64, budget int, since time.Time) (found []compactor.Message, last int64, err error) {
 	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed AND received_at >= ?, optional, incomplete
-		FROM inbox WHERE conversation = ?2 AND id <= coalesce((SELECT min(after) FROM wanted_segments WHERE conversation = ?2), id) ORDER BY id`, since.UnixMilli(), c.id)
+		FROM inbox WHERE conversation = ?2 AND id <= min(?3, coalesce((SELECT min(after) FROM wanted_segments WHERE conversation = ?2), ?3)) ORDER BY id`, since.UnixMilli(), c.id, upTo)
 	if err != nil {
 		return nil, 0, err
 	}

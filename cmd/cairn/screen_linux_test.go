@@ -73,7 +73,7 @@ func TestScreen(t *testing.T) {
 	if _, err := conversation.Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conversation.TakeUp(t.Context(), 1000, time.Time{}); err != nil {
+	if _, err := conversation.TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	err = conversation.Finish(t.Context(), memory.Outcome{Turn: 2, Messages: []compactor.Message{
