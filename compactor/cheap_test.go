@@ -1,0 +1,105 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// Whatever is made in the background, be it work ahead, a fold, or the healing of what
+// the built-in summarizer wrote, it is shown only where that is cheap: when a level is
+// reached, or when nobody asked the model anything for as long as its cache lives.
+func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := ahead(t, 12_000)
+		var down atomic.Bool
+		r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			time.Sleep(20 * time.Second)
+			if down.Load() {
+				return broken(ctx, n, req)
+			}
+			text := fmt.Sprintf("Summary %d of %s. %s", n, spanOf(req), filler(150))
+			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": text})), nil
+		}
+		random := rand.New(rand.NewPCG(1, 1))
+		ttl, full := time.Duration(r.policy.CacheTTL), int(r.policy.BackgroundThreshold*float64(r.window))
+		var last string
+		var askedAt time.Time
+		shown := 0 // events before the last request
+		cold, level, landed := 0, 0, map[compactor.Trigger]int{}
+		look := func() {
+			head := r.above()
+			if !strings.Contains(head, "<kept>") {
+				head = ""
+			}
+			r.mu.Lock()
+			since := r.events[shown:]
+			shown = len(r.events)
+			r.mu.Unlock()
+			reached := false
+			for _, e := range since {
+				if e.State == compactor.EventLanded {
+					landed[e.Trigger]++
+					reached = reached || e.BeforeTokens >= full
+				}
+			}
+			switch silence := time.Since(askedAt); {
+			case head == last:
+			case reached:
+				level++
+			case silence >= ttl:
+				cold++
+			default:
+				t.Fatalf("the head changed %v after the last request, and no level was reached: %+v", silence, since)
+			}
+			last = head
+		}
+		for i := range 1200 {
+			down.Store(i/100%4 == 1)
+			time.Sleep([]time.Duration{30 * time.Second, 45 * time.Second, 3 * time.Minute, ttl}[min(random.IntN(40), 36)/12])
+			synctest.Wait()
+			asked := r.deliver(fmt.Sprintf("question %d %s", i, filler(20+random.IntN(120))), true)
+			r.request()
+			look()
+			askedAt = time.Now()
+			r.answer(asked)
+		}
+		if cold < 5 || level < 5 || landed[compactor.OnHeal] == 0 || landed[compactor.OnRollup] == 0 || landed[compactor.OnPrepare] == 0 {
+			t.Errorf("the head changed %d times while the cache was cold and %d times at a level; landed: %v", cold, level, landed)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		r.verify()
+		r.close()
+	})
+}
+
+// answer ends a turn with an answer alone, and waits for nothing.
+func (r *rig) answer(asked compactor.Message) {
+	r.t.Helper()
+	m := compactor.Message{
+		Seq: r.c.History().Next(), Turn: asked.Seq, Time: asked.Time,
+		Role: llm.RoleAssistant, Text: fmt.Sprintf("answer to %d", asked.Seq),
+	}
+	m.Tokens = compactor.TokensOf(m)
+	r.c.History().Append(m)
+	err := r.conv.Finish(context.Background(), memory.Outcome{
+		Turn: asked.Seq, Messages: []compactor.Message{m}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.said = append(r.said, m)
+	r.c.Answered()
+	r.c.Check(context.Background())
+}
