@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 
 	"cairn/compactor"
@@ -60,29 +61,51 @@ func wordy(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": filler(most * 9 / 10)})), nil
 }
 
+// random is a rig of random policy, for a property of its own.
+func random(t *testing.T, rt *rapid.T, work func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
+	dir, err := os.MkdirTemp("", "cairn")
+	if err != nil {
+		rt.Fatal(err)
+	}
+	p := compactor.DefaultPolicy()
+	p.PrepareThreshold = 0
+	p.KeepLastN = rapid.IntRange(0, 12).Draw(rt, "keep_last_n")
+	p.EmergencyFraction = rapid.Float64Range(0.05, 0.9).Draw(rt, "emergency_fraction")
+	p.StackBudget = rapid.Float64Range(0.1, 0.4).Draw(rt, "stack_budget")
+	r := &rig{t: t, dir: dir, window: rapid.SampledFrom([]int{3000, 6000}).Draw(rt, "window"), policy: p}
+	r.worker = &llmtest.Model{Tokens: 4000, Func: work}
+	return r
+}
+
+func (r *rig) noteOf(rt *rapid.T) {
+	r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(rapid.SampledFrom([]int{40, 150, 400, 3000}).Draw(rt, "size"))))
+}
+
 // TestHealsStayBelowEmergency fills windows, hides what does not fit, and has it
-// summed up at length: what comes back never brings the next emergency about.
+// summed up at length while more is said: what comes back never brings the next
+// emergency about.
 func TestHealsStayBelowEmergency(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp("", "cairn")
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
-		p := compactor.DefaultPolicy()
-		p.PrepareThreshold, p.Enabled = 0, false // so that the window stays full
-		p.KeepLastN = rapid.IntRange(0, 12).Draw(rt, "keep_last_n")
-		p.EmergencyFraction = rapid.Float64Range(0.05, 0.9).Draw(rt, "emergency_fraction")
-		p.StackBudget = rapid.Float64Range(0.1, 0.4).Draw(rt, "stack_budget")
-		r := &rig{t: t, dir: dir, window: rapid.SampledFrom([]int{3000, 6000}).Draw(rt, "window"), policy: p}
-		r.worker = &llmtest.Model{Tokens: 4000, Func: wordy}
+		var reads sync.RWMutex // held by the test: no worker hands in what it has made
+		r := random(t, rt, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			reads.RLock()
+			defer reads.RUnlock()
+			return wordy(ctx, n, req)
+		})
+		defer os.RemoveAll(r.dir)
+		r.policy.Enabled = false // so that the window stays full
 		r.open()
 		defer r.close()
-		for range rapid.IntRange(10, 25).Draw(rt, "messages") {
-			r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(rapid.SampledFrom([]int{40, 150, 400, 3000}).Draw(rt, "size"))))
+		for range rapid.IntRange(4, 8).Draw(rt, "rounds") {
+			reads.Lock()
+			for range rapid.IntRange(1, 6).Draw(rt, "messages") {
+				r.noteOf(rt)
+			}
+			reads.Unlock()
 			r.settle()
 		}
-		line := int(p.EmergencyThreshold * float64(r.window))
+		line := int(r.policy.EmergencyThreshold * float64(r.window))
 		i := slices.IndexFunc(r.events, func(e compactor.Event) bool {
 			return e.State == compactor.EventLanded && e.Trigger == compactor.OnHeal && e.AfterTokens > e.BeforeTokens && e.AfterTokens >= line
 		})
@@ -91,6 +114,33 @@ func TestHealsStayBelowEmergency(t *testing.T) {
 		}
 		if err := r.check(); err != nil {
 			rt.Fatal(err)
+		}
+	})
+}
+
+// TestNothingIsBoughtTwice works ahead, with a worker whose summaries wait to be
+// shown: no message is summed up again meanwhile.
+func TestNothingIsBoughtTwice(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		r := random(t, rt, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n > 100 { // or it would never end
+				return broken(ctx, n, req)
+			}
+			return good(ctx, n, req)
+		})
+		defer os.RemoveAll(r.dir)
+		r.policy.PrepareThreshold = rapid.Float64Range(0.1, 0.7).Draw(rt, "prepare_threshold")
+		r.policy.SpanTokens = rapid.IntRange(500, 2000).Draw(rt, "span_tokens")
+		r.policy.TailTokens = rapid.IntRange(500, 2000).Draw(rt, "tail_tokens")
+		r.open()
+		defer r.close()
+		for range rapid.IntRange(8, 16).Draw(rt, "messages") {
+			r.noteOf(rt)
+			r.settle()
+			if err := r.check(); err != nil {
+				rt.Fatal(err)
+			}
 		}
 	})
 }

@@ -158,6 +158,50 @@ func TestCoverage(t *testing.T) {
 			slices.Sort(list)
 			return list
 		}
+		store := func(rt *rapid.T) {
+			if len(jobs) == 0 {
+				return
+			}
+			j := jobs[len(jobs)-1]
+			jobs = jobs[:len(jobs)-1]
+			fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if !j.touched {
+				staged = append(staged, j)
+			}
+			var want []string
+			if j.drafts != nil && !j.touched {
+				want = memories.store(j.from, j.to, j.drafts)
+			}
+			if len(fresh) != len(want) {
+				rt.Fatalf("new memories are %v, should be %v", fresh, want)
+			}
+		}
+		land := func(rt *rapid.T) {
+			before := peek(rt, c)
+			cleared := rapid.Int64Range(0, 50).Draw(rt, "cleared")
+			if len(staged) == 0 {
+				cleared = 0 // by itself it would be a change of its own
+			}
+			mustLand := len(staged) == 1 && staged[0].children != nil && !staged[0].undone && tiled(before, staged[0].from, staged[0].to, staged[0].children)
+			ids := stagedIDs()
+			if _, landed, err := c.Land(ctx, ids, cleared); err != nil {
+				rt.Fatal(err)
+			} else if mustLand && landed[0].State != compactor.Active {
+				rt.Fatalf("the fold of %d to %d is %s, and stands in the place of %s", staged[0].from, staged[0].to, landed[0].State, shape(before.Head.Stack))
+			}
+			staged = nil
+			after := peek(rt, c)
+			if !reflect.DeepEqual(after.Head.Earlier, before.Head.Earlier) {
+				landings = nil // what landed before the segment is not taken back
+			} else if !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) {
+				landings = append(landings, before)
+			} else if after.Head.Generation != before.Head.Generation {
+				rt.Fatalf("nothing landed, and the head has changed from %+v to %+v", before.Head, after.Head)
+			}
+		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"deliver": func(rt *rapid.T) {
 				for range rapid.IntRange(1, 5).Draw(rt, "messages") {
@@ -200,51 +244,13 @@ func TestCoverage(t *testing.T) {
 				by := rapid.SampledFrom([]compactor.By{worker, builtIn}).Draw(rt, "by")
 				from, to := children[0].From, children[1].To
 				start(work{Job: begin(t, c, rollup, by, from, to, ids(children)...), from: from, to: to, children: ids(children)}, by)
-			},
-			"store": func(rt *rapid.T) {
-				if len(jobs) == 0 {
-					return
-				}
-				j := jobs[len(jobs)-1]
-				jobs = jobs[:len(jobs)-1]
-				fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
-				if err != nil {
-					rt.Fatal(err)
-				}
-				if !j.touched {
-					staged = append(staged, j)
-				}
-				var want []string
-				if j.drafts != nil && !j.touched {
-					want = memories.store(j.from, j.to, j.drafts)
-				}
-				if len(fresh) != len(want) {
-					rt.Fatalf("new memories are %v, should be %v", fresh, want)
+				if len(staged) == 0 && rapid.Bool().Draw(rt, "at once") {
+					store(rt)
+					land(rt)
 				}
 			},
-			"land": func(rt *rapid.T) {
-				before := peek(rt, c)
-				cleared := rapid.Int64Range(0, 50).Draw(rt, "cleared")
-				if len(staged) == 0 {
-					cleared = 0 // by itself it would be a change of its own
-				}
-				mustLand := len(staged) == 1 && staged[0].children != nil && !staged[0].undone && tiled(before, staged[0].from, staged[0].to, staged[0].children)
-				ids := stagedIDs()
-				if _, landed, err := c.Land(ctx, ids, cleared); err != nil {
-					rt.Fatal(err)
-				} else if mustLand && landed[0].State != compactor.Active {
-					rt.Fatalf("the fold of %d to %d is %s, and stands in the place of %s", staged[0].from, staged[0].to, landed[0].State, shape(before.Head.Stack))
-				}
-				staged = nil
-				after := peek(rt, c)
-				if !reflect.DeepEqual(after.Head.Earlier, before.Head.Earlier) {
-					landings = nil // what landed before the segment is not taken back
-				} else if !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) {
-					landings = append(landings, before)
-				} else if after.Head.Generation != before.Head.Generation {
-					rt.Fatalf("nothing landed, and the head has changed from %+v to %+v", before.Head, after.Head)
-				}
-			},
+			"store": store,
+			"land":  land,
 			"undo": func(rt *rapid.T) {
 				l, err := c.Latest(ctx)
 				if err != nil {

@@ -1,0 +1,157 @@
+package compactor_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mutant is a bug: in file, old is replaced by broken. caught is the property test
+// that must fail then, in the room of the tests named.
+type mutant struct {
+	file, old, broken string
+	room, caught      string
+}
+
+var mutants = map[string]mutant{
+	"messages leave the view before their summary exists": {
+		"compactor/run.go", `
+	row.ID = record.ID()
+`, `
+	row.ID = record.ID()
+	c.h.mu.Lock()
+	c.h.setLinesLocked(slices.DeleteFunc(slices.Clone(c.h.lines), func(l line) bool { return row.Kind == Leaf && row.Covers(l.Seq) }))
+	c.h.mu.Unlock()
+`, "./compactor", "TestInvariants",
+	},
+	"a landing does not look again at what stands there": {
+		"memory/landing.go", `
+	below, err := c.covering(tx, row.From, row.To)
+`, `
+	var below []compactor.Compaction
+	var err error
+`, "./memory", "TestCoverage",
+	},
+	"a cut ignores that calls and results belong together": {
+		"compactor/plan.go", `
+		for n < end && s.lines[n].Turn == turn {
+`, `
+		for cut := n + 1; n < cut && s.lines[n].Turn == turn; {
+`, "./compactor", "TestInvariants",
+	},
+	"a message is known by its text": {
+		"memory/inbox.go", `
+	if r, known, err := c.known(tx, m.ID); err != nil || known {
+`, `
+	id := m.ID
+	if err := tx.QueryRow("SELECT platform_id FROM messages WHERE conversation = ? AND role = 'user' AND text = ? LIMIT 1", c.id, m.Text).Scan(&id); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return r, err
+	}
+	if r, known, err := c.known(tx, id); err != nil || known {
+`, "./memory", "TestCoverage",
+	},
+	"a memory is saved when the worker says so, not with the summary": {
+		"memory/job.go", `
+	j.drafts = append(j.drafts, d)
+	return answer, nil
+`, `
+	err = j.conversation.store.update(ctx, func(tx *sql.Tx) error {
+		_, err := j.save(tx, d)
+		return err
+	})
+	return answer, err
+`, "./memory", "TestCoverage",
+	},
+	"a heal asks for no room": {
+		"compactor/landing.go", `
+	return c.estimated(int(0.95*p.EmergencyThreshold*float64(window)) - used)
+`, `
+	return c.estimated(window)
+`, "./compactor", "TestHealsStayBelowEmergency",
+	},
+	"what is staged is bought again": {
+		"compactor/job.go", `
+	s = c.aheadLocked(s) // what is staged is not bought again
+`, `
+`, "./compactor", "TestNothingIsBoughtTwice",
+	},
+	"a rollup cannot take a marker in": {
+		"memory/landing.go", `
+		read := child.Kind == compactor.Marker || slices.Contains(row.Children, child.ID)
+`, `
+		read := child.Kind != compactor.Marker && slices.Contains(row.Children, child.ID)
+`, "./memory", "TestCoverage",
+	},
+}
+
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+) \((\S+)\)`)
+
+// TestMutants seeds bugs and holds the property tests to finding each: a test that
+// cannot fail proves nothing. The broken files exist for the compiler alone.
+func TestMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the tests once for each bug")
+	}
+	t.Parallel()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range mutants {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m.run(t, root)
+		})
+	}
+}
+
+func (m mutant) run(t *testing.T, root string) {
+	source := filepath.Join(root, m.file)
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), m.old); n != 1 {
+		t.Fatalf("%s has this %d times, it must be there once: the bug is to be seeded anew\n%s", m.file, n, m.old)
+	}
+	dir := t.TempDir()
+	broken, overlay := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json")
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{source: broken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range map[string]string{broken: strings.Replace(string(text), m.old, m.broken, 1), overlay: string(replace)} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	binary := filepath.Join(dir, "broken.test")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, m.room)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("the bug does not compile: %v\n%s", err, out)
+	}
+	begun := time.Now()
+	tests := exec.CommandContext(t.Context(), binary, "-test.run", "^"+m.caught+"$", "-test.timeout", "3m",
+		"-rapid.checks", "1000", "-rapid.nofailfile", "-rapid.shrinktime", "1ms")
+	tests.Dir = filepath.Join(root, m.room)
+	out, err := tests.CombinedOutput()
+	caught := failed.FindSubmatch(out)
+	if err == nil || caught == nil {
+		t.Fatalf("nobody noticed in %v: %v\n%s", time.Since(begun).Round(time.Millisecond), err, out)
+	}
+	t.Logf("%s noticed after %s: %s", caught[1], caught[2], first(string(out)))
+}
+
+var reason = regexp.MustCompile(`\[rapid\] (?:failed after|flaky|panic).*`)
+
+// first is what a failed property test says about its failure, cut to a line.
+func first(out string) string {
+	line := reason.FindString(out)
+	return line[:min(len(line), 200)]
+}
