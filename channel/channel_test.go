@@ -630,7 +630,7 @@ func TestCommands(t *testing.T) {
 	for line, want := range map[string]string{
 		"/help":              "/compact [focus]",
 		"/context":           "of 128000 tokens",
-		"/compact":           "Nothing to compact",
+		"/compact":           "Nothing was begun",
 		"/memories":          "nothing in mind",
 		"/memories x":        `about "x"`,
 		"/remember":          "Say what to remember",

@@ -182,36 +182,6 @@ func runHelp(context.Context, *conversation, Person, string) (Answer, error) {
 	return Answer{Text: strings.Join(lines, "\n")}, nil
 }
 
-func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (Answer, error) {
-	_, engine, err := c.current(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
-	e := engine.Compact(compactor.OnManual, focus)
-	if e.State == compactor.EventNoop {
-		return Answer{Text: "Nothing to compact: " + e.Error + "."}, nil
-	}
-	return Answer{
-		Text: fmt.Sprintf("Summing up %d messages (#%d to #%d) in the background. Go on talking; nothing is lost.", e.Messages, e.From, e.To),
-		Then: func(ctx context.Context) string { return ended(ctx, engine, e) },
-	}, nil
-}
-
-// ended waits for the end of a compaction and says how it went.
-func ended(ctx context.Context, engine *compactor.Compactor, began compactor.Event) string {
-	err := engine.Wait(ctx)
-	if err != nil {
-		return "The summary is still being written; /context shows when it has landed. Nothing is lost."
-	}
-	switch e := engine.Gauge().Last; {
-	case e.State == compactor.EventLanded:
-		return fmt.Sprintf("Summed up %d messages (#%d to #%d): %d → %d tokens of %d.", e.Messages, e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
-	case e.State == compactor.EventFailed:
-		return fmt.Sprintf("The summary of messages #%d to #%d failed: %s. It will be tried again.", began.From, began.To, e.Error)
-	}
-	return fmt.Sprintf("Messages #%d to #%d are dealt with; /context shows how things stand. Nothing is lost.", began.From, began.To)
-}
-
 func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	agent, engine, err := c.current(ctx)
 	if err != nil {

@@ -111,7 +111,11 @@ func runningWords(g compactor.Gauge) string {
 	if g.Running == nil {
 		return ""
 	}
-	return fmt.Sprintf("summing up %d messages, #%d to #%d (%s)", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger)
+	next := ""
+	if g.Scheduled {
+		next = "; a /compact is scheduled behind it"
+	}
+	return fmt.Sprintf("summing up %d messages, #%d to #%d (%s)%s", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger, next)
 }
 
 func stoneOf(s compactor.Compaction) Stone {

@@ -492,7 +492,7 @@ func TestAHookForbidsACompaction(t *testing.T) {
 		r.say("hello", false)
 	}
 	r.idle()
-	if got := r.run("/compact"); got != "Nothing to compact: "+place+" keeps its 16 messages." {
+	if got := r.run("/compact"); got != "Nothing was begun: "+place+" keeps its 16 messages." {
 		t.Errorf("got %q", got)
 	}
 	if shown := r.run("/context"); !strings.Contains(shown, "last      noop: "+place+" keeps its 16 messages") {

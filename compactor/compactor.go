@@ -4,12 +4,10 @@
 package compactor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -72,10 +70,12 @@ type Compactor struct {
 	mu       sync.Mutex // guards everything below
 	busy     *job       // nil: no worker is running
 	idle     chan struct{}
-	staged   []Compaction // stored rows that have not landed, in the order in which they are to land
-	landing  bool         // somebody is landing them
-	recaps   int          // under way
-	owed     int          // tokens that a level demanded and what was staged did not cover
+	staged   []Compaction   // stored rows that have not landed, in the order in which they are to land
+	landing  bool           // somebody is landing them
+	recaps   int            // under way
+	owed     int            // tokens that a level demanded and what was staged did not cover
+	wished   *wish          // waits for the end of what is running; nil: nobody wants anything
+	awaited  map[int64]*job // whose ends somebody waits for, by row
 	pace     pace
 	sore     map[int64]pace // rows whose healing failed, by id
 	vetoes   map[Trigger]veto
@@ -99,9 +99,6 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if o.After == nil {
 		o.After = func(Event) {}
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	if o.Saved == nil {
 		o.Saved = func([]MemoryDraft) {}
 	}
@@ -112,7 +109,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	c := &Compactor{o: o, staged: state.Staged, sore: make(map[int64]pace), vetoes: make(map[Trigger]veto), noTools: make(map[string]bool)}
+	c := &Compactor{o: o, staged: state.Staged, sore: make(map[int64]pace), vetoes: make(map[Trigger]veto), noTools: make(map[string]bool), awaited: make(map[int64]*job)}
 	c.systemCost, c.toolsCost = perMessage+Estimate(o.System), costOfTools(o.Tools)
 	c.h = newHistory(state, o.Policy().shape(c.Budget()))
 	c.askedAt = o.Now()
@@ -231,83 +228,6 @@ func (c *Compactor) Overflow(ctx context.Context) bool {
 	return c.h.snapshot().cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.asked.reserve
 }
 
-// Gauge is how full a conversation's window is.
-type Gauge struct {
-	Used, Window int // tokens; used counts the prompt of the next request and the reply's reserve
-	Frame        int // of Used: system prompt and tools
-	Head         int // of Used: first messages and the stack
-	Verbatim     int // of Used: messages, and the volatile block of a running turn
-	Reserve      int // of Used: kept free for the reply
-	Lines        int // verbatim messages
-	Stack        []Compaction
-	Past         Past
-	Staged       []Compaction // made ahead, not shown yet
-	Next         Trigger      // the level that is reached next
-	NextAt       int          // at so many tokens used; 0: emergency is reached
-	Running      *Event       // what a worker is at; nil: nothing
-	Last         Event        // the last thing that happened; its State is empty if nothing has
-	Failed       Event        // the last failure that no landing has followed; its State is empty if there is none
-	Paused       string       // why automatic compaction rests just now; empty: it does not
-	Policy       Policy
-}
-
-// Gauge reads the gauge.
-func (c *Compactor) Gauge() Gauge {
-	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
-	prompt, frame := c.prompt(s), c.frame()
-	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
-	g := Gauge{
-		Used: prompt + Reserve(c.o.MaxOutput, window), Window: window, Frame: share(frame), Head: share(s.headCost),
-		Reserve: Reserve(c.o.MaxOutput, window), Lines: len(s.lines), Stack: s.head.Stack, Past: s.pastOf(), Policy: p,
-	}
-	g.Verbatim = prompt - g.Frame - g.Head
-	g.Next, g.NextAt = nextLevel(g.Used, window, p)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	g.Last, g.Failed, g.Staged = c.last, c.lastFailed, slices.Clone(c.staged)
-	if c.busy != nil {
-		event := c.busy.event(EventStarted)
-		g.Running = &event
-	}
-	now := c.o.Now()
-	g.Paused = cmp.Or(c.pace.why(now), c.vetoedLocked(now))
-	if g.Paused == "" && s.head.SparedTo > 0 && !c.lifted {
-		g.Paused = reasonSpared
-	}
-	if !p.Enabled {
-		g.Paused = reasonOff
-	}
-	return g
-}
-
-// Compact sums up everything older than the newest messages, at somebody's
-// wish, keeping what focus asks for. It does not wait for the summary. The event
-// says that it started, or why there is nothing to do.
-func (c *Compactor) Compact(trigger Trigger, focus string) Event {
-	j, reason := c.wish(trigger, focus)
-	if j == nil && reason == reasonShort && c.landAll(c.ctx) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.last
-	}
-	if j != nil {
-		if err := c.allow(j); err != nil {
-			j, reason = nil, err.Error()
-		}
-	}
-	if j == nil {
-		event := Event{State: EventNoop, Trigger: trigger, Kind: Leaf, Window: c.o.Window(), Error: reason}
-		c.notify(event)
-		return event
-	}
-	event := j.event(EventStarted)
-	if !c.start(j) { // another one was quicker
-		event.State, event.Error = EventNoop, reasonRunning
-		c.notify(event)
-	}
-	return event
-}
-
 // Wait returns when no worker is running and none is due.
 func (c *Compactor) Wait(ctx context.Context) error {
 	for {
@@ -337,7 +257,7 @@ func (c *Compactor) Drain(ctx context.Context) error {
 func (c *Compactor) notify(e Event) {
 	next := c.h.Next()
 	c.mu.Lock()
-	if e.State != EventStarted && e.State != EventStaged {
+	if e.State != EventStarted && e.State != EventStaged && e.State != EventScheduled {
 		c.last = e
 	}
 	switch {
@@ -349,8 +269,12 @@ func (c *Compactor) notify(e Event) {
 			c.landedAt = next
 		}
 	}
+	waits := c.awaited[e.ID]
 	c.mu.Unlock()
 	c.o.Log.Debug("compaction", "event", e)
+	if e.State == EventLanded || e.State == EventFailed || e.State == EventNoop {
+		defer c.over(waits, e)
+	}
 	defer c.contain("after")
 	c.o.After(e)
 }

@@ -7,12 +7,13 @@ type EventState string
 
 // The states an event tells of.
 const (
-	EventStarted EventState = "started"
-	EventStaged  EventState = "staged"
-	EventLanded  EventState = "landed"
-	EventFailed  EventState = "failed"
-	EventNoop    EventState = "noop"
-	EventUndone  EventState = "undone"
+	EventScheduled EventState = "scheduled" // what somebody wants begins when what is running has ended
+	EventStarted   EventState = "started"
+	EventStaged    EventState = "staged"
+	EventLanded    EventState = "landed"
+	EventFailed    EventState = "failed"
+	EventNoop      EventState = "noop"
+	EventUndone    EventState = "undone"
 )
 
 // Event tells of one step of a compaction. The same value goes to the log, to the

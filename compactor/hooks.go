@@ -35,13 +35,16 @@ func (c *Compactor) may(j *job) bool {
 	if err == nil {
 		return true
 	}
-	rest := max(time.Duration(j.policy.Cooldown), minVeto)
-	c.mu.Lock()
-	c.vetoes[j.row.Trigger] = veto{reason: err.Error(), until: c.o.Now().Add(rest)}
-	c.mu.Unlock()
+	if j.row.Trigger != OnManual { // people may ask again
+		rest := max(time.Duration(j.policy.Cooldown), minVeto)
+		c.mu.Lock()
+		c.vetoes[j.row.Trigger] = veto{reason: err.Error(), until: c.o.Now().Add(rest)}
+		c.mu.Unlock()
+	}
 	e := j.event(EventNoop)
 	e.Error = err.Error()
 	c.notify(e)
+	c.over(j, e)
 	return false
 }
 

@@ -19,6 +19,7 @@ type job struct {
 	budget   int          // the same in estimated tokens, see Budget
 	children []Compaction // of a rollup
 	allowed  bool         // Before was asked
+	ended    func(Event)  // told how it ended, once; nil: nobody asked, or knows by now
 }
 
 func (j *job) event(state EventState) Event { return eventOf(j.row, state, j.window) }
@@ -197,49 +198,6 @@ func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now t
 		return j
 	}
 	return nil
-}
-
-// wish plans a compaction somebody asked for, or says why there is none.
-func (c *Compactor) wish(trigger Trigger, focus string) (*job, string) {
-	s, p, window := c.ahead(c.h.snapshot()), c.o.Policy(), c.o.Window()
-	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(c.Budget()))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.busy != nil:
-		return nil, reasonRunning
-	case trigger == OnSelf && len(sp.lines) > 0 && s.head.Spares(sp.from, sp.to):
-		return nil, reasonSpared
-	}
-	c.lifted = c.lifted || trigger == OnManual
-	if reason := c.whyNotLocked(trigger, p, s.turnSince(c.landedAt), sp.tokens, c.o.Now()); reason != "" {
-		return nil, reason
-	}
-	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, c.o.Worker == nil)
-	if focus != "" {
-		j.row.Focus = focus
-	}
-	j.over(sp)
-	return j, ""
-}
-
-// whyNotLocked says why a wish is not granted; "": it is. People may always ask. A
-// model may once a turn, where compaction is switched on, and once more after a failure.
-func (c *Compactor) whyNotLocked(trigger Trigger, p Policy, turnSince bool, tokens int, now time.Time) string {
-	self := trigger == OnSelf
-	switch {
-	case self && !p.Enabled:
-		return reasonSelfOff
-	case c.landedAt > 0 && !turnSince && (self || tokens < minSummary+headingCost):
-		return reasonJust
-	case self && (now.Before(c.pace.pausedUntil) || now.Before(c.pace.retryAt) && c.pace.failures > 1):
-		return reasonCooling
-	case tokens == 0:
-		return reasonShort
-	case tokens < minSummary+headingCost:
-		return reasonLittle
-	}
-	return ""
 }
 
 // turnSince tells whether a turn has begun at seq or behind it.

@@ -121,20 +121,6 @@ type span struct {
 	tokens   int
 }
 
-// Reasons why there is nothing to compact, in words for people.
-const (
-	reasonShort   = "there is nothing old enough to sum up: the newest messages are always kept as they are"
-	reasonLittle  = "what is older than the newest messages is too short: its summary would be no shorter"
-	reasonRunning = "a compaction is running already"
-	reasonJust    = "it was just compacted, and nothing was said since that could be summed up"
-	reasonSelfOff = "compaction is switched off here; only people may ask for it"
-	reasonCooling = "the last attempts came to nothing, so it is cooling down"
-	reasonOff     = "automatic compaction is switched off"
-	reasonSpared  = "the last compaction was taken back; what it had summed up is left alone until the aggressive level or /compact"
-	reasonPaused  = "the last compactions freed too little, so automatic ones pause for a while"
-	reasonBackoff = "the last attempt failed; the next one waits a little"
-)
-
 // planSpan takes whole turns from the oldest verbatim one on until they cover at
 // least need tokens, or until the spared tail begins. from and to reach to the
 // neighbouring compactions, so that what was deleted in between is covered too.

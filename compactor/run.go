@@ -29,13 +29,7 @@ func (c *Compactor) start(j *job) (started bool) {
 			if c.may(j) {
 				c.run(j)
 			}
-			s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
-			c.mu.Lock()
-			if j = c.nextLocked(s, p, window, c.o.Now()); j == nil {
-				close(c.idle)
-			}
-			c.busy = j
-			c.mu.Unlock()
+			j = c.following()
 		}
 	}()
 	return true
@@ -54,6 +48,7 @@ func (c *Compactor) run(j *job) {
 		c.fail(j, before, now, err)
 		return
 	}
+	c.unshown(j, rows[0])
 	full := levelOf(c.used(c.h.snapshot()), c.o.Window(), c.o.Policy()) != calm
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,6 +81,7 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 		c.o.Log.Warn("compaction failed; nothing was lost", "trigger", j.row.Trigger, "by", j.row.By, "error", err)
 	}
 	c.notify(e)
+	c.over(j, e)
 }
 
 // failedLocked makes the next try wait. A row that cannot be healed, because of
@@ -191,6 +187,7 @@ func (c *Compactor) make(ctx context.Context, j *job) (Compaction, error) {
 		return row, fmt.Errorf("write the compaction: %w", err)
 	}
 	row.ID = record.ID()
+	c.begun(j, row.ID)
 	c.report(row, EventStarted, j.window)
 	summary, err := c.guarded(ctx, j, record)
 	if err == nil {

@@ -1,0 +1,311 @@
+package compactor_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// healing is a conversation in which a marker is being healed just now, by a worker
+// that takes a second, and in which there is more that could be summed up.
+func healing(t *testing.T, worker func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
+	t.Helper()
+	r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: worker})
+	r.chat(40)
+	r.window = 3000
+	r.c.Overflow(t.Context())
+	r.window = 100_000
+	r.chat(20)
+	r.c.Check(t.Context())
+	if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnHeal {
+		t.Fatalf("running is %+v", running)
+	}
+	return r
+}
+
+// wish asks as a person does, and collects how it ended.
+func (r *rig) wish(focus string) (e compactor.Event, ended *[]compactor.Event) {
+	ended = new([]compactor.Event)
+	return r.c.CompactThen(compactor.OnManual, focus, func(e compactor.Event) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		*ended = append(*ended, e)
+	}), ended
+}
+
+func (r *rig) isOne(ended *[]compactor.Event, state compactor.EventState) (e compactor.Event) {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(*ended) != 1 || (*ended)[0].State != state {
+		r.t.Fatalf("it ended as %+v, want once as %s", *ended, state)
+	}
+	return (*ended)[0]
+}
+
+func TestAWishIsScheduledBehindAHeal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := healing(t, good)
+		e, ended := r.wish("the prices")
+		if e.State != compactor.EventScheduled || e.Trigger != compactor.OnManual || e.Error != "" {
+			t.Fatalf("it is %+v", e)
+		}
+		if !r.c.Gauge().Scheduled {
+			t.Error("the gauge does not show it")
+		}
+		if why := r.refusal(compactor.OnManual); !strings.Contains(why, "already scheduled") {
+			t.Errorf("a second one is refused with %q", why)
+		}
+		if why := r.refusal(compactor.OnSelf); !strings.Contains(why, "running already") {
+			t.Errorf("a model's is refused with %q", why)
+		}
+		if len(*ended) != 0 {
+			t.Errorf("it has ended before it began: %+v", *ended)
+		}
+		r.settle()
+		landed := r.isOne(ended, compactor.EventLanded)
+		if landed.Trigger != compactor.OnManual || landed.AfterTokens >= landed.BeforeTokens {
+			t.Errorf("told was the end of %+v", landed)
+		}
+		rows := r.c.Gauge().Stack
+		if last := rows[len(rows)-1]; last.ID != landed.ID || last.Focus != "the prices" {
+			t.Errorf("the last row is %+v, told was %d", last, landed.ID)
+		}
+		if r.seen(compactor.EventScheduled) != 1 || r.c.Gauge().Scheduled {
+			t.Error("it was scheduled once, and is no longer")
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestTheEndThatIsToldIsTheWishsOwn(t *testing.T) {
+	for name, test := range map[string]struct {
+		worker func(context.Context, int, llm.Request) (llm.Response, error)
+		state  compactor.EventState
+	}{
+		"it lands, and another thing is due behind it": {good, compactor.EventLanded},
+		"it fails, and another thing lands behind it": {func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n == 1 {
+				return llm.Response{}, errWorker
+			}
+			return good(ctx, n, req)
+		}, compactor.EventFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: test.worker})
+				r.chat(40)
+				e, ended := r.wish("")
+				if e.State != compactor.EventStarted {
+					t.Fatalf("it is %+v", e)
+				}
+				r.chat(20)
+				synctest.Wait()
+				r.window = 1400 // now a level is due behind it
+				r.settle()
+				time.Sleep(2 * time.Minute) // after a failure the next try waits
+				r.settle()
+				if told := r.isOne(ended, test.state); told.Trigger != compactor.OnManual || told.From != e.From {
+					t.Errorf("told was the end of %+v, begun was %+v", told, e)
+				}
+				if last := r.c.Gauge().Last; last.Trigger == compactor.OnManual {
+					t.Errorf("the last thing that happened is its end, %+v: the test shows nothing", last)
+				}
+				r.close()
+			})
+		})
+	}
+}
+
+func TestAWishOverWhatIsBeingSummedUpIsNotScheduled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good})
+		r.chat(30)
+		first, _ := r.wish("")
+		for _, focus := range []string{"", "the prices"} {
+			e, ended := r.wish(focus)
+			if e.State != compactor.EventNoop || !strings.Contains(e.Error, "running already, of messages #1 to #26") || first.To != 26 {
+				t.Errorf("it is %+v", e)
+			}
+			if len(*ended) != 0 {
+				t.Error("what was not begun has ended")
+			}
+		}
+		r.settle()
+		if n := r.seen(compactor.EventLanded); n != 1 {
+			t.Errorf("%d landings", n)
+		}
+		r.close()
+	})
+}
+
+func TestAWishBehindALevelsLeafSumsUpTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good})
+		r.chat(40)
+		r.window = 2600
+		r.c.Check(t.Context())
+		if running := r.c.Gauge().Running; running == nil || running.Trigger == compactor.OnHeal {
+			t.Fatalf("running is %+v, %+v", running, r.c.Gauge())
+		}
+		synctest.Wait()
+		r.window = 100_000
+		e, ended := r.wish("")
+		if e.State != compactor.EventScheduled {
+			t.Fatalf("it is %+v", e)
+		}
+		r.settle()
+		if told := r.isOne(ended, compactor.EventLanded); told.To != 36 {
+			t.Errorf("it summed up %+v", told)
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestAWishWhileWorkIsDoneAheadShowsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good})
+		r.policy.PrepareThreshold, r.policy.SpanTokens, r.policy.TailTokens = 0.02, 1000, 500
+		r.chat(60)
+		if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnPrepare {
+			t.Fatalf("running is %+v", running)
+		}
+		e, ended := r.wish("")
+		if e.State != compactor.EventScheduled {
+			t.Fatalf("it is %+v", e)
+		}
+		r.settle()
+		r.isOne(ended, compactor.EventLanded)
+		if g := r.c.Gauge(); len(g.Staged) != 0 || len(g.Stack) == 0 {
+			t.Errorf("%d rows wait, %d are shown", len(g.Staged), len(g.Stack))
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestAScheduledWishThatHasNothingLeftToDoSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := healing(t, good)
+		e, ended := r.wish("")
+		if e.State != compactor.EventScheduled {
+			t.Fatalf("it is %+v", e)
+		}
+		r.set(func(p *compactor.Policy) { p.KeepLastN = 500 })
+		r.settle()
+		if told := r.isOne(ended, compactor.EventNoop); told.Error == "" {
+			t.Errorf("it ended as %+v", told)
+		}
+		r.close()
+	})
+}
+
+func TestAVetoOfAScheduledWishReachesWhoeverWished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := hooked(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good}, compactor.Options{
+			Before: func(e compactor.Event) error {
+				if e.Trigger == compactor.OnManual {
+					return errWorker
+				}
+				return nil
+			},
+		})
+		r.chat(40)
+		r.window = 3000
+		r.c.Overflow(t.Context())
+		r.window = 100_000
+		r.chat(20)
+		r.c.Check(t.Context())
+		if e, ended := r.wish(""); e.State != compactor.EventScheduled {
+			t.Fatalf("it is %+v", e)
+		} else if r.settle(); r.isOne(ended, compactor.EventNoop).Error != errWorker.Error() {
+			t.Errorf("it ended as %+v", *ended)
+		}
+		if paused := r.c.Gauge().Paused; paused != "" {
+			t.Errorf("what a person may not do now pauses %q", paused)
+		}
+		r.close()
+	})
+}
+
+func TestAScheduledWishEndsWithTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := healing(t, good)
+		e, ended := r.wish("")
+		if e.State != compactor.EventScheduled {
+			t.Fatalf("it is %+v", e)
+		}
+		r.close()
+		if told := r.isOne(ended, compactor.EventNoop); !strings.Contains(told.Error, "ask again") {
+			t.Errorf("it ended as %+v", told)
+		}
+		r.open()
+		r.settle()
+		for _, row := range r.c.Gauge().Stack {
+			if row.Trigger == compactor.OnManual {
+				t.Errorf("a wish has outlived the process: %+v", row)
+			}
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+// Many people press /compact while jobs come and go: whoever was told that something
+// began or was scheduled is told of its end, once.
+func TestEveryWishEndsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: 10 * time.Millisecond, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n%5 == 0 {
+				return llm.Response{}, errWorker
+			}
+			return good(ctx, n, req)
+		}})
+		begun, ends := 0, 0
+		for i := range 60 {
+			r.chat(6)
+			if i%7 == 3 {
+				r.window = 3000
+				r.c.Overflow(t.Context())
+				r.window = 100_000
+				r.c.Check(t.Context())
+			}
+			for range 3 {
+				e := r.c.CompactThen(compactor.OnManual, "", func(compactor.Event) {
+					r.mu.Lock()
+					defer r.mu.Unlock()
+					ends++
+				})
+				if e.State != compactor.EventNoop {
+					begun++
+				}
+				time.Sleep(time.Duration(i) * time.Millisecond / 3)
+			}
+		}
+		r.settle()
+		r.mu.Lock()
+		if ends != begun || r.seenLocked(compactor.EventScheduled) < 5 {
+			t.Errorf("%d began, of which %d were scheduled; %d have ended", begun, r.seenLocked(compactor.EventScheduled), ends)
+		}
+		r.mu.Unlock()
+		r.verify()
+		r.close()
+	})
+}
+
+func (r *rig) seenLocked(state compactor.EventState) (n int) {
+	for _, e := range r.events {
+		if e.State == state {
+			n++
+		}
+	}
+	return n
+}
