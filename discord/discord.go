@@ -35,6 +35,7 @@ type Discord struct {
 	pages   *pages
 	seen    *once     // interactions and commands that were taken
 	own     *once     // messages of the bot's own
+	barred  *once     // channels in which the bot may not react
 	started time.Time // replies to older messages may have been begun by an earlier process
 
 	link incident // the connection to the gateway
@@ -50,6 +51,7 @@ var (
 	_ channel.Door      = (*Discord)(nil)
 	_ channel.Completer = (*Discord)(nil)
 	_ channel.Historian = (*Discord)(nil)
+	_ channel.Reactor   = (*Discord)(nil)
 )
 
 // pauses are how long the door waits for what. Tests wait less.
@@ -87,7 +89,7 @@ func New(o Options) (*Discord, error) {
 	log := o.Log.With("door", Name)
 	return &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), atlas: newAtlas(), lanes: newLanes(), work: new(group), gaps: newGaps(),
-		pace: newPace(), pages: newPages(), seen: newOnce(onceFor), own: newOnce(ownFor), started: time.Now(), pauses: usual,
+		pace: newPace(), pages: newPages(), seen: newOnce(onceFor), own: newOnce(ownFor), barred: newOnce(ownFor), started: time.Now(), pauses: usual,
 		link: incident{log: log, failed: "Discord cannot be reached; it is tried again and again", mends: "Discord is reached again"},
 		disk: incident{log: log, failed: "messages cannot be stored; they wait", mends: "messages are stored again"},
 	}, nil

@@ -27,6 +27,7 @@ type refusal struct {
 // Codes of refusals (Discord, Opcodes and Status Codes: JSON Error Codes).
 const (
 	codeUnknownMessage = 10008
+	codeNotPermitted   = 50013
 	codeAnswered       = 40060  // the interaction has been acknowledged
 	codeNoReplyHere    = 160002 // cannot reply without permission to read message history
 )

@@ -33,6 +33,7 @@ var scopes = map[string]string{
 	"conversations.list":          "channels:read,groups:read,im:read,mpim:read",
 	"users.conversations":         "channels:read,groups:read,im:read,mpim:read",
 	"users.info":                  "users:read",
+	"reactions.add":               "reactions:write",
 	"url_private":                 "files:read", // no method: the address of a file
 }
 

@@ -77,6 +77,7 @@ var (
 	_ channel.Door      = (*Slack)(nil)
 	_ channel.Completer = (*Slack)(nil)
 	_ channel.Historian = (*Slack)(nil)
+	_ channel.Reactor   = (*Slack)(nil)
 )
 
 // New returns the door that o describes. It starts nothing.

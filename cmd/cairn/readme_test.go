@@ -65,6 +65,7 @@ func TestReadme(t *testing.T) {
 		named := map[string]int64{
 			"View Channels": discordgo.PermissionViewChannel, "Send Messages": discordgo.PermissionSendMessages,
 			"Send Messages in Threads": discordgo.PermissionSendMessagesInThreads, "Read Message History": discordgo.PermissionReadMessageHistory,
+			"Add Reactions": discordgo.PermissionAddReactions,
 		}
 		var want int64
 		for name, bit := range named {

@@ -37,6 +37,7 @@ type Message struct {
 	Attachments     []Attachment      `json:"attachments"`
 	Embeds          []json.RawMessage `json:"embeds"`
 	Components      []json.RawMessage `json:"components"`
+	Reactions       []Reaction        `json:"reactions,omitempty"`
 	Pinned          bool              `json:"pinned"`
 	Flags           int               `json:"flags"`
 	WebhookID       string            `json:"webhook_id,omitempty"`

@@ -10,6 +10,7 @@ import (
 // Permissions that the double minds (Discord, Permissions: Bitwise Permission
 // Flags).
 const (
+	PermissionAddReactions         = 1 << 6
 	PermissionViewChannel          = 1 << 10
 	PermissionSendMessages         = 1 << 11 // not in threads
 	PermissionManageMessages       = 1 << 13
@@ -19,7 +20,7 @@ const (
 	PermissionSendMessagesInThread = 1 << 38
 
 	// What the bot has in each channel at first: all but ManageMessages.
-	usualPermissions = PermissionViewChannel | PermissionSendMessages | PermissionAttachFiles |
+	usualPermissions = PermissionAddReactions | PermissionViewChannel | PermissionSendMessages | PermissionAttachFiles |
 		PermissionReadMessageHistory | PermissionCreatePublicThreads | PermissionSendMessagesInThread
 )
 

@@ -82,7 +82,7 @@ func (s *Server) messages(channel string, want func(*Message) bool) (all []Messa
 
 func (m *Message) copy() Message {
 	c := *m
-	c.Edits = slices.Clone(m.Edits)
+	c.Edits, c.Reactions = slices.Clone(m.Edits), slices.Clone(m.Reactions)
 	return c
 }
 

@@ -50,6 +50,7 @@ func (s *Server) routes() http.Handler {
 	route("POST /channels/{channel}/messages", (*world).createMessage)
 	route("PATCH /channels/{channel}/messages/{message}", (*world).editMessage)
 	route("DELETE /channels/{channel}/messages/{message}", (*world).deleteMessage)
+	route("PUT /channels/{channel}/messages/{message}/reactions/{emoji}/@me", (*world).addReaction)
 	route("POST /channels/{channel}/typing", (*world).startTyping)
 	route("PUT /channels/{channel}/thread-members/@me", (*world).joinThread)
 	route("POST /channels/{channel}/messages/{message}/threads", (*world).createThread)

@@ -1,0 +1,90 @@
+// Reactions: emoji that people and the bot put on messages.
+package discordtest
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Intents of reactions (Discord, Gateway: List of Intents).
+const (
+	intentGuildReactions  = 1 << 10
+	intentDirectReactions = 1 << 13
+)
+
+// maxReactions is how many different emoji a message takes (Discord, Opcodes and
+// Status Codes: JSON Error Codes, 30010).
+const maxReactions = 20
+
+// Reaction is an emoji on a message (Discord, Message: Reaction Object).
+type Reaction struct {
+	Emoji struct {
+		ID   *string `json:"id"` // null: a standard one
+		Name string  `json:"name"`
+	} `json:"emoji"`
+	Count int  `json:"count"`
+	Me    bool `json:"me"` // the bot's is among them
+}
+
+// emojiForm is a standard emoji or one of a guild's, name:id (Discord, Message: Create
+// Reaction). That no letters make a standard one is judgement.
+var emojiForm = regexp.MustCompile(`^(?:\w{2,32}:\d{15,21}|[^\x00-\x7f][^\x00-\x7e]{0,15})$`)
+
+// addReaction: Discord, Message: Create Reaction. The emoji must be URL encoded, "or the
+// request will fail with 10014: Unknown Emoji". It takes READ_MESSAGE_HISTORY, and
+// ADD_REACTIONS unless somebody has reacted with that emoji before.
+func (w *world) addReaction(q query) (any, error) {
+	c, err := w.channelOf(q)
+	if err != nil {
+		return nil, err
+	}
+	m, err := w.messageOf(q)
+	if err != nil {
+		return nil, err
+	}
+	emoji := q.PathValue("emoji")
+	raw := strings.ContainsFunc(q.RequestURI, func(r rune) bool { return r > 126 })
+	if raw || !emojiForm.MatchString(emoji) {
+		return nil, unknown(10014, "Emoji")
+	}
+	i := slices.IndexFunc(m.Reactions, func(r Reaction) bool { return r.Emoji.Name == emoji })
+	needed := int64(PermissionReadMessageHistory)
+	if i < 0 {
+		needed |= PermissionAddReactions
+	}
+	switch {
+	case !w.may(c, needed):
+		return nil, errPermission
+	case c.Thread != nil && (c.Thread.Archived || c.Thread.Locked):
+		return nil, c.writable(true)
+	case i < 0 && len(m.Reactions) == maxReactions:
+		return nil, &apiError{status: http.StatusBadRequest, code: 30010, message: "Maximum number of reactions reached (20)"}
+	case i < 0:
+		i = len(m.Reactions)
+		m.Reactions = append(m.Reactions, Reaction{})
+		m.Reactions[i].Emoji.Name = emoji
+	}
+	if r := &m.Reactions[i]; !r.Me {
+		r.Me = true
+		r.Count++
+		w.reacted(c, m, emoji)
+	}
+	return nil, nil
+}
+
+// reacted tells of a reaction (Discord, Gateway Events: Message Reaction Add).
+func (w *world) reacted(c *Channel, m *Message, emoji string) {
+	data := map[string]any{
+		"user_id": w.bot.ID, "channel_id": c.ID, "message_id": m.ID, "message_author_id": m.Author.ID,
+		"emoji": map[string]any{"id": nil, "name": emoji}, "burst": false, "type": 0,
+	}
+	intent := intentDirectReactions
+	if c.GuildID != "" {
+		data["guild_id"], intent = c.GuildID, intentGuildReactions
+	}
+	if w.may(c, PermissionViewChannel) {
+		w.dispatch(event{name: "MESSAGE_REACTION_ADD", intent: intent, data: data})
+	}
+}

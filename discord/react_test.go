@@ -1,0 +1,126 @@
+// The mark that tells people of a compaction.
+
+package discord
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/discord/discordtest"
+)
+
+// compacted is a channel with so much talk that /compact has something to do, in
+// which compactions are shown by a mark; and the newest message there.
+func (r *rig) compacted(notify string) (newest discordtest.Message) {
+	r.t.Helper()
+	for i := range 12 {
+		r.Say(r.square, r.ann.ID, fmt.Sprintf("message %d %s", i, strings.Repeat("the quick brown fox ", 20)))
+	}
+	newest = r.ask(r.square, "hello")
+	r.answers(r.square, 1)
+	r.heard(r.place(r.square), 13)
+	r.tell("/settings compaction.notify " + notify)
+	r.tell("/compact")
+	return newest
+}
+
+func (r *rig) tell(line string) {
+	r.t.Helper()
+	answer, handled, err := r.hub.Run(r.ctx, r.place(r.square), channel.Person{ID: r.ann.ID, Name: "ann", Manager: true}, line)
+	if err != nil || !handled || strings.HasPrefix(answer.Text, "Nothing") {
+		r.t.Fatalf("%s: %q, handled %v, %v", line, answer.Text, handled, err)
+	}
+	if answer.Then != nil {
+		if text := answer.Then(r.ctx); !strings.HasPrefix(text, "Summed up") {
+			r.t.Fatalf("%s: %q", line, text)
+		}
+	}
+	r.idle(r.place(r.square))
+}
+
+func (r *rig) marks(id string) (names []string) {
+	for _, m := range r.Messages(r.square) {
+		for _, reaction := range m.Reactions {
+			if m.ID != id {
+				r.t.Errorf("a mark stands on %q", m.Content)
+			}
+			names = append(names, fmt.Sprintf("%s%d", reaction.Emoji.Name, reaction.Count))
+		}
+	}
+	return names
+}
+
+const reactions = "PUT /channels/*/messages/*/reactions/*/@me"
+
+func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string][]discordtest.Fault{
+		"at once":                        nil,
+		"after a rate limit":             {{Route: reactions, Status: 429, RetryAfter: 50 * time.Millisecond}},
+		"after a server's fault":         {{Route: reactions, Status: 503}},
+		"once, where the answer is lost": {{Route: reactions, Cut: true, Done: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, discordtest.Options{}).start()
+			r.Fail(fault...)
+			newest := r.compacted("reaction")
+			r.until("the mark", func() bool { return len(r.marks(newest.ID)) > 0 })
+			r.stop() // waits for what still asks
+			if got := r.marks(newest.ID); len(got) != 1 || got[0] != summedUp+"1" {
+				t.Errorf("the marks are %q", got)
+			}
+			if n := len(r.Requests(reactions)); n != 1+len(fault) {
+				t.Errorf("%d requests", n)
+			}
+			if n := len(r.sent(r.square)); n != 1 {
+				t.Errorf("the bot has said %d things", n)
+			}
+		})
+	}
+}
+
+func TestNoMarkWhereNobodyWantsOne(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.compacted("off")
+	r.stop()
+	if n := len(r.Requests(reactions)); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestAMissingPermissionToReactIsToldOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	r.Deny(r.square, discordtest.PermissionAddReactions)
+	newest := r.compacted("reaction")
+	r.until("the attempt", func() bool { return len(r.Requests(reactions)) > 0 })
+	for i := range 2 {
+		if err := r.door.React(r.ctx, r.place(r.square), newest.ID); err != nil {
+			t.Errorf("attempt %d: %v", i+2, err)
+		}
+	}
+	r.stop()
+	log := r.log.String()
+	if n := strings.Count(log, "level=WARN"); n != 1 || !strings.Contains(log, "Add Reactions") || !strings.Contains(log, r.square) {
+		t.Errorf("%d warnings", n)
+	}
+	if len(r.marks(newest.ID)) > 0 || len(r.sent(r.square)) != 1 {
+		t.Error("something is shown all the same")
+	}
+}
+
+func TestAMarkOnAMessageThatIsGone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	m := r.Say(r.square, r.ann.ID, "hello")
+	r.heard(r.place(r.square), 1)
+	r.Delete(r.square, m.ID)
+	if err := r.door.React(r.ctx, r.place(r.square), m.ID); !refusedWith(err, codeUnknownMessage) {
+		t.Errorf("it is refused with %v", err)
+	}
+}
