@@ -45,11 +45,18 @@ func (c *conversation) grown() {
 
 // threadsChanged has the open threads of a channel look again at what they have of it.
 func (h *Hub) threadsChanged(channel string) {
+	h.eachThread(channel, func(c *conversation) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.stale = true
+	})
+}
+
+// eachThread calls f for each open thread of a channel.
+func (h *Hub) eachThread(channel string, f func(*conversation)) {
 	for _, c := range h.all() {
 		if p := ParsePlace(c.name); p.Thread != "" && strings.TrimSuffix(c.name, "/"+p.Thread) == channel {
-			c.mu.Lock()
-			c.stale = true
-			c.mu.Unlock()
+			f(c)
 		}
 		h.release(c)
 	}

@@ -82,8 +82,8 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 		for _, e := range left {
 			delete(others, e.Key)
 		}
-		if to != nil {
-			others[key] = *to
+		if value, here := set[key]; here {
+			others[key] = value
 		}
 		policy, wrong := others.Over(file)
 		if wrong = append(wrong, policy.Validate()...); len(wrong) > 0 {
@@ -93,6 +93,7 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 	})
 	if err == nil {
 		c.reset()
+		c.hub.eachThread(c.name, (*conversation).reset)
 	}
 	return err
 }
@@ -101,7 +102,7 @@ func (c *conversation) override(ctx context.Context, agent Agent, who Person, ke
 type shownSettings struct {
 	agent  Agent
 	policy compactor.Policy
-	by     map[string]string // who set a key here
+	set    map[string]memory.Override // here or in the channel above
 	left   []*compactor.FieldError
 }
 
@@ -110,13 +111,13 @@ func effective(ctx context.Context, records *memory.Conversation, agent Agent) (
 	if err != nil {
 		return s, err
 	}
-	s = shownSettings{agent: agent, by: make(map[string]string)}
+	s = shownSettings{agent: agent, set: make(map[string]memory.Override)}
 	s.policy, s.left = memory.PatchOf(set).Fit(agent.Policy())
 	for _, o := range set {
-		s.by[o.Key] = o.By
+		s.set[o.Key] = o
 	}
 	for _, e := range s.left {
-		delete(s.by, e.Key)
+		delete(s.set, e.Key)
 	}
 	return s, nil
 }
@@ -127,10 +128,13 @@ func (s shownSettings) line(key string) string {
 	if s.agent.Origin != nil && s.agent.Origin(key) != "" {
 		origin = s.agent.Origin(key)
 	}
-	if by, here := s.by[key]; here {
+	if o, ok := s.set[key]; ok {
 		origin = "set here"
-		if by != "" {
-			origin += " by " + by
+		if o.Above {
+			origin = "set in the channel"
+		}
+		if o.By != "" {
+			origin += " by " + o.By
 		}
 	}
 	switch key {

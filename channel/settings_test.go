@@ -499,3 +499,53 @@ func TestAHookForbidsACompaction(t *testing.T) {
 		t.Errorf("/context says\n%s", shown)
 	}
 }
+
+func TestAThreadHasItsChannelsSettings(t *testing.T) {
+	r := newRig(t, echo)
+	const thread = place + "/t1"
+	in := func(line string) string {
+		t.Helper()
+		answer, handled, err := r.hub.Run(t.Context(), thread, channel.Person{ID: "u1", Name: "Bob", Manager: true}, line)
+		if err != nil || !handled {
+			t.Fatalf("%s: handled %v, %v", line, handled, err)
+		}
+		return answer.String()
+	}
+	shows := func(want string) {
+		t.Helper()
+		if got := in("/settings compaction.pin_budget"); got != want {
+			t.Errorf("the thread shows %q, want %q", got, want)
+		}
+	}
+	if _, err := r.hub.Deliver(t.Context(), thread, r.inbound(strings.Repeat("the quick brown fox ", 50), true)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.hub.Idle(t.Context(), thread); err != nil {
+		t.Fatal(err)
+	}
+	in("/pin 1")
+	shows("compaction.pin_budget = 1000 (built in)")
+
+	r.run("/settings compaction.pin_budget 60") // the thread is open
+	shows("compaction.pin_budget = 60 (set in the channel by Ada)")
+	deadline := time.Now().Add(10 * time.Second)
+	for !strings.Contains(in("/pins"), " of the 60 tokens") && time.Now().Before(deadline) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if got := in("/pins"); !strings.Contains(got, " of the 60 tokens") {
+		t.Errorf("the open thread goes on as before: %q", got)
+	}
+
+	in("/settings compaction.pin_budget 70")
+	shows("compaction.pin_budget = 70 (set here by Bob)")
+	if got := r.run("/settings compaction.pin_budget"); got != "compaction.pin_budget = 60 (set here by Ada)" {
+		t.Errorf("the channel shows %q", got)
+	}
+	if got := in("/settings compaction.pin_budget default"); got != "From now on: compaction.pin_budget = 60 (set in the channel by Ada)" {
+		t.Errorf("taken back in the thread: %q", got)
+	}
+	if got := in("/settings compaction.background_threshold 0.99"); !strings.HasPrefix(got, "Nothing was changed.") {
+		t.Errorf("what does not go with the rest: %q", got)
+	}
+	shows("compaction.pin_budget = 60 (set in the channel by Ada)")
+}

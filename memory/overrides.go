@@ -13,9 +13,11 @@ import (
 type Override struct {
 	Key, Value string
 	By         string // the name of who set it
+	Above      bool   // it is set for the channel of this thread, and not for the thread itself
 }
 
-// Overrides returns what is set for the conversation, by key.
+// Overrides returns what holds for the conversation, by key: what is set for it, and,
+// if it is a thread, what is set for its channel and not for the thread.
 func (c *Conversation) Overrides(ctx context.Context) (set []Override, err error) {
 	err = c.store.view(ctx, func(tx *sql.Tx) error {
 		set, err = c.overrides(tx)
@@ -28,28 +30,26 @@ func (c *Conversation) Overrides(ctx context.Context) (set []Override, err error
 }
 
 // Override sets a value, or takes it back if it is nil. allow is asked, inside the
-// transaction, about all that would be set then: its error is returned as it is, and
+// transaction, about all that would hold then: its error is returned as it is, and
 // nothing is changed. It must be quick.
 func (c *Conversation) Override(ctx context.Context, key string, value *string, by string, allow func(compactor.Patch) error) error {
 	var refused error
 	err := c.store.update(ctx, func(tx *sql.Tx) error {
-		set, err := c.overrides(tx)
-		if err != nil {
-			return err
-		}
-		patch := PatchOf(set)
-		if delete(patch, key); value != nil {
-			patch[key] = *value
-		}
-		if refused = allow(patch); refused != nil {
-			return refused
-		}
+		var err error
 		if value == nil {
 			_, err = tx.Exec("DELETE FROM overrides WHERE conversation = ? AND key = ?", c.id, key)
 		} else {
 			_, err = tx.Exec("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", c.id, key, *value, by, now())
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		set, err := c.overrides(tx)
+		if err != nil {
+			return err
+		}
+		refused = allow(PatchOf(set)) // an error, which undoes it
+		return refused
 	})
 	switch {
 	case refused != nil:
@@ -70,11 +70,15 @@ func PatchOf(set []Override) compactor.Patch {
 }
 
 func (c *Conversation) overrides(tx *sql.Tx) (set []Override, err error) {
+	channel, _ := c.hangsOn()
 	err = each(tx, func(rows *sql.Rows) error {
 		var o Override
-		err := rows.Scan(&o.Key, &o.Value, &o.By)
+		err := rows.Scan(&o.Key, &o.Value, &o.By, &o.Above)
 		set = append(set, o)
 		return err
-	}, "SELECT key, value, made_by FROM overrides WHERE conversation = ? ORDER BY key", c.id)
+	}, `SELECT key, value, made_by, conversation <> ?1 FROM overrides
+		WHERE conversation = ?1 OR conversation = (SELECT id FROM conversations WHERE name = ?2)
+			AND key NOT IN (SELECT key FROM overrides WHERE conversation = ?1)
+		ORDER BY key`, c.id, channel)
 	return set, err
 }

@@ -33,7 +33,7 @@ func TestOverrides(t *testing.T) {
 	set("pin_budget", value("7"))
 	set("pin_budget", nil)
 	set("notify", nil) // which was not set
-	all := []Override{{"enabled", "false", "Ann"}, {"focus", "", "Ann"}, {"keep_first", "0", "Ann"}}
+	all := []Override{{Key: "enabled", Value: "false", By: "Ann"}, {Key: "focus", Value: "", By: "Ann"}, {Key: "keep_first", Value: "0", By: "Ann"}}
 	holds(c, all...)
 	holds(other)
 
@@ -56,4 +56,41 @@ func TestOverrides(t *testing.T) {
 		s = openStore(t, dir)
 		holds(find(t, s, "terminal:general"), all...)
 	})
+}
+
+func TestAThreadHasItsChannelsOverrides(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	above, thread := find(t, s, "discord:1/2"), find(t, s, "discord:1/2/3")
+	set := func(c *Conversation, key, value string) (seen compactor.Patch) {
+		t.Helper()
+		to := &value
+		if value == "" {
+			to = nil
+		}
+		if err := c.Override(ctx, key, to, "Ann", func(p compactor.Patch) error { seen = p; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return seen
+	}
+	holds := func(c *Conversation, want ...Override) {
+		t.Helper()
+		if got, err := c.Overrides(ctx); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s has %+v, %v, want %+v", c.Name(), got, err, want)
+		}
+	}
+	set(above, "keep_first", "2")
+	set(above, "keep_last_n", "9")
+	holds(thread, Override{Key: "keep_first", Value: "2", By: "Ann", Above: true}, Override{Key: "keep_last_n", Value: "9", By: "Ann", Above: true})
+	if seen := set(thread, "keep_last_n", "7"); !reflect.DeepEqual(seen, compactor.Patch{"keep_first": "2", "keep_last_n": "7"}) {
+		t.Errorf("asked is about %v", seen)
+	}
+	holds(thread, Override{Key: "keep_first", Value: "2", By: "Ann", Above: true}, Override{Key: "keep_last_n", Value: "7", By: "Ann"})
+	holds(above, Override{Key: "keep_first", Value: "2", By: "Ann"}, Override{Key: "keep_last_n", Value: "9", By: "Ann"})
+	holds(find(t, s, "discord:1/3"))    // another channel
+	holds(find(t, s, "discord:1/2x/3")) // a thread of another channel
+	if seen := set(thread, "keep_last_n", ""); !reflect.DeepEqual(seen, compactor.Patch{"keep_first": "2", "keep_last_n": "9"}) {
+		t.Errorf("asked is about %v", seen)
+	}
+	set(above, "keep_first", "")
+	holds(thread, Override{Key: "keep_last_n", Value: "9", By: "Ann", Above: true})
 }
