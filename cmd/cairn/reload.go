@@ -76,11 +76,20 @@ func (b *bot) follow(hup bool) {
 	})
 }
 
+// errEmptied is why an empty file does not count where there was a text: an editor that
+// found no room on the disk leaves one, and it would let everybody in whom a list kept out.
+var errEmptied = errors.New("it is empty; if that is meant, write a comment into it")
+
+func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
+
 // reload reads the settings file, if it is another one than it was or if somebody asks
 // for it, and has it take effect. A mistake is told, once for each edit, and changes nothing.
 func (b *bot) reload(asked bool) {
 	now := b.live.Load()
 	text, err := readFile(b.app.settingsFile())
+	if err == nil && !asked && blank(text) && !blank(now.settings.text) {
+		err = errEmptied
+	}
 	switch gone := errors.Is(err, fs.ErrNotExist); {
 	case gone && now.settings.file == "":
 		return // there never was one

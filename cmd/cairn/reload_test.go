@@ -135,6 +135,15 @@ func TestEditsAreTakenUp(t *testing.T) {
 			t.Errorf("keep_last_n is %d", policy().KeepLastN)
 		}
 	})
+	t.Run("a file that was emptied lets nobody in", func(t *testing.T) {
+		if err := os.WriteFile(s.file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.told("it is empty", 1)
+		if policy().KeepLastN != 8 {
+			t.Error("something changed")
+		}
+	})
 	t.Run("many writes are one edit", func(t *testing.T) {
 		for n := range 20 {
 			if err := os.WriteFile(s.file, fmt.Appendf(nil, "[defaults.compaction]\nkeep_last_n = %d\n", 10+n), 0o600); err != nil {

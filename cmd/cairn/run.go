@@ -33,7 +33,7 @@ that door and is told on standard error; the other stays open. When the last one
 closed the command ends with exit code 1.
 
 Edits of the settings file count from the next turn on, without a restart; an edit with
-a mistake is told in the log and changes nothing. SIGHUP has the file read again, and the
+a mistake, or one that leaves it empty, is told in the log and changes nothing. SIGHUP has the file read again, and the
 keys it names. The log says which settings need a restart.
 
 SIGINT or SIGTERM stops it: no new messages are taken, and answers that are being
