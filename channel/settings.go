@@ -31,7 +31,11 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	setting, value, _ := strings.Cut(args, " ")
 	key, value := strings.TrimPrefix(strings.ToLower(setting), settingsTable), strings.TrimSpace(value)
 	if key != "" && !slices.Contains(compactor.Keys(), key) {
-		return Answer{}, errPeople((&compactor.FieldError{Key: key, Hint: compactor.Meant(key, compactor.Keys())}).Error() + " /settings shows them all.")
+		unknown := (&compactor.FieldError{Key: key, Hint: compactor.Meant(key, compactor.Keys())}).Error()
+		if !strings.HasSuffix(unknown, "?") {
+			unknown += "."
+		}
+		return Answer{}, errPeople(unknown + " /settings shows them all.")
 	}
 	if value != "" {
 		if err := c.override(ctx, agent, who, key, value); err != nil {
