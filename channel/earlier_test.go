@@ -1,8 +1,13 @@
 package channel_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
 )
 
 func TestWhatWasSummedUpBeforeNewIsListed(t *testing.T) {
@@ -24,5 +29,41 @@ func TestWhatWasSummedUpBeforeNewIsListed(t *testing.T) {
 	r.idle()
 	if again := r.run("/summaries"); again != list {
 		t.Errorf("/summaries says %q", again)
+	}
+}
+
+func TestARecapTellsOfWhatStandsAboveTheSegment(t *testing.T) {
+	r := summedUp(t)
+	var asked string
+	r.agent.Worker.(*llmtest.Model).Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return sumUp(ctx, n, req)
+		}
+		asked = textOf(req)
+		return llmtest.Say("You keep a parrot."), nil
+	}
+	recap := func(place string) string {
+		t.Helper()
+		answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u7"}, "/recap")
+		if err != nil || answer.Then == nil {
+			t.Fatalf("%+v, %v", answer, err)
+		}
+		return answer.Then(t.Context())
+	}
+	r.inThread("and how old is it?")
+	if got := recap(branch); got != "You keep a parrot." || !strings.Contains(asked, "They keep a parrot, Coco.") || !strings.Contains(asked, "how old is it?") {
+		t.Errorf("in a thread it says %q of\n%s", got, asked)
+	}
+	r.run("/new")
+	r.idle()
+	if err := r.hub.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := recap(place); got != "You keep a parrot." || !strings.Contains(asked, "They keep a parrot, Coco.") {
+		t.Errorf("after /new it says %q of\n%s", got, asked)
+	}
+	r.run("/pause everywhere") // no model
+	if got := recap(branch); !strings.Contains(got, "Coco") {
+		t.Errorf("in a thread, without a model, it says %q", got)
 	}
 }

@@ -33,8 +33,13 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (Recap, error) {
 	c.recapping(1)
 	defer c.recapping(-1)
 	r := Recap{By: ByBuiltIn}
+	above, root := s.above()
 	var messages []Message // of the built-in summarizer
-	for _, row := range s.head.Stack {
+	for _, row := range above {
+		messages = append(messages, Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime})
+	}
+	messages = append(messages, root...)
+	for _, row := range s.shownRows() {
 		r.cover(row.From, row.To)
 		if row.Kind == Marker {
 			r.Hidden += row.Messages
@@ -110,7 +115,7 @@ func (c *Compactor) recapByModel(ctx context.Context, s snapshot, p Policy, wind
 // itemsOfView is what a view holds, as material.
 func itemsOfView(s snapshot, most int) []item {
 	var items []item
-	for _, row := range s.head.Stack {
+	for _, row := range s.shownRows() {
 		if row.Kind != Marker {
 			items = append(items, itemOf(row))
 		}
@@ -121,7 +126,48 @@ func itemsOfView(s snapshot, most int) []item {
 	}
 	items = append(items, itemsOf(messages, most)...)
 	slices.SortStableFunc(items, func(a, b item) int { return int(a.from - b.from) })
-	return items
+	above, root := s.above()
+	var first []item
+	for _, row := range above {
+		first = append(first, itemOf(row))
+	}
+	first = append(first, itemsOf(root, most)...)
+	for i := range first { // its numbers are those of another conversation
+		first[i].turn, first[i].from, first[i].to = 0, 1, 1
+		if len(items) > 0 {
+			first[i].from, first[i].to = items[0].from, items[0].from
+		}
+	}
+	return append(first, items...)
+}
+
+// shownRows are the conversation's own rows in the view, those of earlier segments too.
+func (s snapshot) shownRows() (rows []Compaction) {
+	for _, segment := range s.head.Earlier {
+		for _, row := range segment.Rows {
+			if s.past.shows(row.ID) {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return append(rows, s.head.Stack...)
+}
+
+// above is what the view shows of the channel a thread belongs to: summaries, and the
+// message it hangs on, if there is one.
+func (s snapshot) above() (rows []Compaction, root []Message) {
+	shown := func(text string) bool {
+		return slices.ContainsFunc(s.past.entries, func(e entry) bool { return e.row == 0 && e.text == text })
+	}
+	for _, row := range s.head.Inherited.Stack {
+		if row.Kind != Marker && shown(renderInherited(row)) {
+			rows = append(rows, row)
+		}
+	}
+	if m := s.head.Inherited.Root; m != nil && shown(rootEntry(*m, s.shape.pastMost/rootShare).text) {
+		root = append(root, *m)
+	}
+	return rows, root
 }
 
 // whyNoModel is a failure in words for people.
