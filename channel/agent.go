@@ -67,7 +67,11 @@ func (w *window) last() int { return int(w.tokens.Load()) }
 
 // keepLearnt writes what the turn taught about the models, after the reply went out.
 func (c *conversation) keepLearnt() {
-	for _, l := range []*llm.Learnt{c.window.learnt(), llm.LearntOf(c.agent.Worker, &c.byWorker)} {
+	pages := []*llm.Learnt{c.window.learnt(), llm.LearntOf(c.agent.Worker, &c.byWorker)}
+	if c.byOther != nil {
+		pages = append(pages, c.byOther)
+	}
+	for _, l := range pages {
 		if err := l.Keep(c.hub.ctx); err != nil && c.hub.ctx.Err() == nil {
 			c.log.Warn("it will be learnt anew at the next start", "error", err)
 		}

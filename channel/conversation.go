@@ -34,6 +34,7 @@ type conversation struct {
 	tools    []llm.Tool
 	window   *window
 	byWorker llm.Learnt     // of a worker that remembers nothing itself
+	byOther  *llm.Learnt    // what is known of the model that was handed a question; nil: none was
 	unfit    map[int64]bool // pictures it refused, by file
 
 	empty         bool      // nothing had been said when it was opened, and it has not looked again

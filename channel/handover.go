@@ -88,7 +88,12 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	window := h.agent.Model.Window(ctx).Tokens
 	reserve := compactor.Reserve(h.agent.MaxOutput, window)
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.Handover)
-	tools := c.lookups(window)
+	learnt := llm.LearntOf(h.agent.Model, new(llm.Learnt))
+	c.byOther = learnt
+	var tools []llm.Tool
+	if !learnt.Facts().RefusesTools {
+		tools = c.lookups(window)
+	}
 	budget := (window - reserve - compactor.Estimate(system) - toolTokens(tools)) * 6 / 10 // the rest is for what it looks up
 	told, err := c.told(ctx, h, budget, p)
 	if err != nil {
@@ -112,6 +117,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		},
 		Retry: func(_ context.Context, failed error) bool {
 			if llm.RefusesTools(failed) && tools != nil {
+				learnt.NoTools()
 				tools = nil
 				r.current.Reset()
 				return true

@@ -223,3 +223,34 @@ func TestAnotherAgentAnswersUnderTheLayersOfTheConversation(t *testing.T) {
 		t.Errorf("it has %d tools in the only call it is left", n)
 	}
 }
+
+func TestThatAnotherAgentTakesNoToolsIsLearntOnceAndKept(t *testing.T) {
+	r := newRig(t, echo)
+	var notebook llm.Notebook
+	var kept []llm.Facts
+	notebook.Open(nil, func(_ context.Context, model string, f llm.Facts) error {
+		kept = append(kept, f)
+		return nil
+	})
+	model := &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tiny does not support tools"}
+		}
+		return llmtest.Say("No."), nil
+	}}
+	critic := channel.Agent{ID: "critic", Model: counting{model, notebook.Page("tiny@here")}, MaxOutput: 300, Policy: compactor.DefaultPolicy}
+	r.stop()
+	r.opts.Agents = func(id string) (channel.Agent, bool) { return critic, id == "critic" }
+	r.start()
+	for range 3 {
+		r.say("@critic what do you think?", true)
+		r.idle()
+	}
+	equal(t, "sent", r.door.texts(), []string{"critic: No.", "critic: No.", "critic: No."})
+	if n := len(model.Requests()); n != 4 {
+		t.Errorf("%d requests for three answers", n)
+	}
+	if len(kept) != 1 || !kept[0].RefusesTools {
+		t.Errorf("kept %+v", kept)
+	}
+}
