@@ -4,6 +4,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"cairn/channel"
 )
@@ -53,6 +54,12 @@ func (s *settings) rules() channel.Rules {
 // otherwise.
 func declaredRestricted() []string {
 	return commandNames(func(c channel.Command) bool { return c.Restricted })
+}
+
+// unrestricted are those of them that the settings leave out: on purpose, or because
+// there was no such command when somebody wrote the list down.
+func (s *settings) unrestricted() []string {
+	return slices.DeleteFunc(declaredRestricted(), func(name string) bool { return slices.Contains(s.Restricted, name) })
 }
 
 func (d *decoder) checkDoors(s *settings) {

@@ -68,6 +68,9 @@ func (a *app) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
 	bot.follow(true)
+	if open := a.settings.unrestricted(); len(open) > 0 {
+		log.Warn("commands that change things are for everybody, for the list restricted leaves them out", "commands", open)
+	}
 	log.Info("starting", "version", version(), "doors", names, "agents", bot.who(), "data", a.settings.DataDir)
 	if err := bot.hub.Recover(ctx, func(string) bool { return true }); err != nil {
 		return err

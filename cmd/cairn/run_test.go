@@ -50,6 +50,23 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A list of an earlier version lacks the commands that are newer.
+func TestRunTellsWhichCommandsAreForEverybody(t *testing.T) {
+	for _, test := range []struct{ settings, want string }{
+		{"restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n", `"commands":["pin","settings","unpin"]`},
+		{"", ""},
+	} {
+		p := newPlatforms(t)
+		r := p.folder(test.settings).background("run")
+		p.open(r)
+		r.signal(syscall.SIGTERM)
+		r.code()
+		if said := r.errs.String(); test.want == "" && strings.Contains(said, "for everybody") || !strings.Contains(said, test.want) {
+			t.Errorf("%q: it said\n%s", test.settings, said)
+		}
+	}
+}
+
 func TestRunWithoutTokens(t *testing.T) {
 	for _, test := range []struct {
 		name string
