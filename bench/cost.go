@@ -41,7 +41,9 @@ quarter of the turns follow a pause.
 The other strategies are given their cheapest form. A sliding window drops as many of the
 oldest messages as must go. "Everything at 100k" asks for one summary of 2000 words
 behind the conversation as it stands, which is in the cache then. Cairn's worker saves
-6 memories of each span and writes summaries as long as it is asked for.`,
+6 memories of each span and writes summaries as long as it is asked for.
+
+` + setHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -82,20 +84,49 @@ func contenders(tools []llm.Tool, seed uint64) []contender {
 			return newEngine(ctx, c, window, policy)
 		}}
 	}
-	atOnce := compactor.DefaultPolicy()
-	atOnce.PrepareThreshold = 0
+	set := func(change func(p *compactor.Policy)) compactor.Policy {
+		p := compactor.DefaultPolicy()
+		change(&p)
+		return p
+	}
 	return []contender{
 		cairn("Cairn, defaults", fullWindow, compactor.DefaultPolicy()),
 		cairn("Cairn, smaller window", smallWindow, compactor.DefaultPolicy()),
-		cairn("30 % at 80 %, landed at once", fullWindow, atOnce),
+		cairn("Cairn, set for cost", fullWindow, set(forCost)),
+		cairn("30 % at 80 %, landed at once", fullWindow, set(atOnce)),
+		cairn("Cairn, set to sum up all", fullWindow, set(forAll)),
 		{"everything at 100k", fullWindow, func(_ context.Context, c *clock, turns *till) (strategy, error) {
 			return everything{newList(c, tools), everythingAt, turns, rand.New(rand.NewPCG(seed, 3))}, nil
 		}},
+		cairn("Cairn, set to keep most", fullWindow, set(forMost)),
 		{"sliding window", fullWindow, func(_ context.Context, c *clock, _ *till) (strategy, error) {
 			return sliding{newList(c, tools), fullWindow}, nil
 		}},
 	}
 }
+
+// What Cairn is set to, beside its defaults: what is cheaper, and what comes near to
+// each of the others.
+func atOnce(p *compactor.Policy) { p.PrepareThreshold = 0 }
+
+func forCost(p *compactor.Policy) { p.PrepareThreshold, p.StackBudget = 0.40, 0.05 }
+
+func forAll(p *compactor.Policy) {
+	p.PrepareThreshold, p.BackgroundThreshold, p.BackgroundFraction = 0, 0.74, 0.90
+	p.StackBudget, p.TailTokens = 0.02, 500
+}
+
+func forMost(p *compactor.Policy) {
+	p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold = 0.98, 0.985, 0.99
+	p.BackgroundFraction, p.AggressiveFraction, p.EmergencyFraction = 0.10, 0.10, 0.10
+	p.PrepareThreshold, p.StackBudget, p.KeepFirst, p.PinBudget = 0, 0.02, 0, 0
+}
+
+const setHelp = `Cairn "set for cost" has prepare_threshold = 0.40 and stack_budget = 0.05. "Set to sum up
+all", beside "everything at 100k", it has prepare_threshold = 0, background_threshold = 0.74,
+background_fraction = 0.90, tail_tokens = 500 and stack_budget = 0.02. "Set to keep most",
+beside the sliding window, it has prepare_threshold = 0, the levels at 0.98, 0.985 and 0.99,
+each with a fraction of 0.10, stack_budget = 0.02, keep_first = 0 and pin_budget = 0.`
 
 // channelCost is what all strategies cost in one kind of channel.
 type channelCost struct {

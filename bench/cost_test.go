@@ -95,6 +95,49 @@ func TestStrategies(t *testing.T) {
 	})
 }
 
+// The engine goes by the conversation's clock: what is ready is shown behind a pause.
+func TestCairnUsesPauses(t *testing.T) {
+	const window = 20_000
+	cold := func(pauses bool, change func(p *compactor.Policy)) (changes int) {
+		policy := compactor.DefaultPolicy()
+		change(&policy)
+		turns := talk(60, 1, 0.7, pauses)
+		with := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
+			s, err := newEngine(ctx, c, window, policy)
+			head, at := "", c.now()
+			return observed{s, func(req llm.Request) {
+				above, _, _ := strings.Cut(flat(req), "</kept>")
+				if !strings.Contains(above, "<kept>") {
+					above = ""
+				}
+				if above != head && c.now().Sub(at) >= cacheTTL {
+					changes++
+				}
+				head, at = above, c.now()
+			}}, err
+		}}
+		if _, err := with.price(t.Context(), turns, func() {}); err != nil {
+			t.Fatal(err)
+		}
+		return changes
+	}
+	none := func(*compactor.Policy) {}
+	busy, pausing, once := cold(false, none), cold(true, none), cold(true, atOnce)
+	if busy != 0 || pausing < 3 || pausing <= once {
+		t.Errorf("the head changed %d times behind a pause where there is none, %d times where there are, %d times if nothing is made ahead", busy, pausing, once)
+	}
+}
+
+func TestWhatCairnIsSetToIsAllowed(t *testing.T) {
+	for i, change := range []func(p *compactor.Policy){atOnce, forCost, forAll, forMost} {
+		policy := compactor.DefaultPolicy()
+		change(&policy)
+		if errs := policy.Validate(); len(errs) > 0 {
+			t.Errorf("setting %d: %v", i, errs[0])
+		}
+	}
+}
+
 func TestTalk(t *testing.T) {
 	if !reflect.DeepEqual(talk(50, 1, 1, false), talk(50, 1, 1, false)) {
 		t.Error("one seed makes two conversations")
@@ -149,7 +192,7 @@ func TestCostShows(t *testing.T) {
 			t.Fatal(err)
 		}
 		var c costs
-		if err := json.Unmarshal(out.Bytes(), &c); err != nil || len(c.Channels) != 2 || len(c.Channels[1].Rows) != 5 || c.Channels[1].Rows[4].Input == 0 {
+		if err := json.Unmarshal(out.Bytes(), &c); err != nil || len(c.Channels) != 2 || len(c.Channels[1].Rows) != 8 || c.Channels[1].Rows[7].Input == 0 {
 			t.Errorf("%v: %s", err, out.String())
 		}
 	})
