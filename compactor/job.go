@@ -134,7 +134,7 @@ func (c *Compactor) planPrepareLocked(s snapshot, p Policy, window, used int) *j
 func (c *Compactor) summarizerLocked(p Policy, s snapshot, now time.Time) (builtIn, ready bool) {
 	switch waiting := now.Before(c.pace.retryAt); {
 	case c.pace.failures >= p.FailureLimit && waiting:
-		return true, true
+		return true, !now.Before(c.pace.standInAt)
 	case waiting:
 		return false, false
 	}

@@ -6,6 +6,7 @@ import "time"
 type pace struct {
 	failures    int       // in a row
 	retryAt     time.Time // before it no model is tried again
+	standInAt   time.Time // before it nobody stands in for the model: that failed too
 	useless     int       // landings in a row that freed next to nothing
 	pausedUntil time.Time
 }
@@ -21,7 +22,14 @@ func (p *pace) failed(now time.Time) {
 	p.retryAt = now.Add(backoff(p.failures))
 }
 
-func (p *pace) worked() { p.failures, p.retryAt = 0, time.Time{} }
+// stoodIn notes that the built-in summarizer failed, which needs no model: so it was
+// the disk, and that must not be tried without end.
+func (p *pace) stoodIn(now time.Time) {
+	p.failed(now)
+	p.standInAt = p.retryAt
+}
+
+func (p *pace) worked() { p.failures, p.retryAt, p.standInAt = 0, time.Time{}, time.Time{} }
 
 // freed notes what a landing freed of its span, and whether the window is full all
 // the same. Two landings in a row that free less than a twentieth, or too little,

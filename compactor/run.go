@@ -88,7 +88,10 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 // what it holds, holds up no other work; a model that does not answer does.
 func (c *Compactor) failedLocked(j *job, stack []Compaction, now time.Time, err error) {
 	var provider *llm.Error
-	if down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); j.heals == 0 || down {
+	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
+	case j.heals == 0 && j.builtIn:
+		c.pace.stoodIn(now)
+	case j.heals == 0 || down:
 		c.pace.failed(now)
 	}
 	if j.heals == 0 {

@@ -1,0 +1,61 @@
+package compactor_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm/llmtest"
+)
+
+// refuseCompactions has the disk refuse new compactions until the returned function is called.
+func (r *rig) refuseCompactions(t *testing.T) (mend func()) {
+	t.Helper()
+	run := func(query string) {
+		db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.Exec(query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("CREATE TRIGGER refuse BEFORE INSERT ON compactions BEGIN SELECT raise(ABORT, 'the disk is full'); END")
+	return func() { run("DROP TRIGGER refuse") }
+}
+
+func TestADiskThatRefusesIsNotTriedWithoutEnd(t *testing.T) {
+	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: good}, "without one": nil} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 8000, worker)
+				r.policy.FailureLimit = 1
+				mend := r.refuseCompactions(t)
+				for r.seen(compactor.EventFailed) == 0 {
+					r.hear(filler(60))
+					r.settle()
+				}
+				for i := range 60 {
+					r.hear(fmt.Sprint("note ", i))
+					if r.settle(); r.seen(compactor.EventFailed) > 20 {
+						t.Fatalf("after %d minutes the disk was tried %d times", i, r.seen(compactor.EventFailed))
+					}
+					time.Sleep(time.Minute)
+				}
+				mend()
+				time.Sleep(time.Hour)
+				r.settle()
+				if r.seen(compactor.EventLanded) == 0 {
+					t.Error("nothing lands when the disk takes it again")
+				}
+				r.verify()
+				r.close()
+			})
+		})
+	}
+}
