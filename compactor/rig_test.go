@@ -43,6 +43,9 @@ type rig struct {
 	learnt llm.Learnt          // of the model, over restarts
 	size   float64             // real tokens for one estimated, of a provider that counts; 0: it does not
 
+	borrowed bool          // the store is open already, and others go on using it
+	look     *memory.Store // for those who look on; nil: one is opened for each look
+
 	mu     sync.Mutex // guards events and, where a worker may look, policy
 	events []compactor.Event
 }
@@ -63,8 +66,10 @@ func (r *rig) open() {
 		r.name = "terminal:test"
 	}
 	var err error
-	if r.store, err = memory.Open(ctx, memory.Options{Dir: r.dir}); err != nil {
-		r.t.Fatal(err)
+	if !r.borrowed {
+		if r.store, err = memory.Open(ctx, memory.Options{Dir: r.dir}); err != nil {
+			r.t.Fatal(err)
+		}
 	}
 	if r.conv, err = r.store.Conversation(ctx, r.name); err != nil {
 		r.t.Fatal(err)
@@ -108,6 +113,10 @@ func (r *rig) set(change func(p *compactor.Policy)) {
 func (r *rig) close() {
 	if r.c != nil {
 		r.c.Close()
+		if r.borrowed {
+			r.c = nil
+			return
+		}
 		if err := r.store.Close(); err != nil {
 			r.t.Error(err)
 		}
@@ -380,11 +389,14 @@ func (r *rig) verify() {
 
 func (r *rig) check() error {
 	ctx := context.Background()
-	store, err := memory.Open(ctx, memory.Options{Dir: r.dir, Shared: true})
-	if err != nil {
-		return err
+	store := r.look
+	if store == nil {
+		var err error
+		if store, err = memory.Open(ctx, memory.Options{Dir: r.dir, Shared: true}); err != nil {
+			return err
+		}
+		defer store.Close()
 	}
-	defer store.Close()
 	conv, err := store.Find(ctx, r.name)
 	if err != nil {
 		return err

@@ -1,0 +1,236 @@
+package compactor_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// file is a real database, which many histories share one after the other.
+type file struct {
+	dir       string
+	store     *memory.Store
+	look      *memory.Store // as somebody sees it who looks on
+	db        *sql.DB       // the test's own hand in it
+	histories int
+}
+
+// newFile makes a database. Where the system keeps a folder in memory it lies there:
+// the engine syncs as always, and nobody waits for a disk.
+func newFile(t *testing.T) *file {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "cairn")
+	if err != nil {
+		dir = t.TempDir()
+	}
+	f := &file{dir: dir}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	f.open(t)
+	t.Cleanup(func() { f.store.Close() })
+	if f.look, err = memory.Open(t.Context(), memory.Options{Dir: dir, Shared: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.look.Close() })
+	if f.db, err = sql.Open("sqlite3", filepath.Join(dir, "cairn.db")+"?_busy_timeout=20000"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.db.Close() })
+	// While refused has a row, so many more statements that write are taken, and then none.
+	if _, err := f.db.Exec("CREATE TABLE refused (after INTEGER NOT NULL)"); err != nil {
+		t.Fatal(err)
+	}
+	for name, at := range map[string]string{
+		"begin": "INSERT ON compactions", "change": "UPDATE ON compactions", "raise": "UPDATE OF generation ON conversations",
+		"segment": "INSERT ON segments", "save": "INSERT ON memories",
+	} {
+		if _, err := f.db.Exec("CREATE TRIGGER refuse_" + name + " BEFORE " + at + ` WHEN EXISTS (SELECT 1 FROM refused) BEGIN
+			UPDATE refused SET after = after - 1;
+			SELECT raise(ABORT, 'the disk refuses') FROM refused WHERE after < 0;
+		END`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+func (f *file) open(t testing.TB) {
+	var err error
+	if f.store, err = memory.Open(context.Background(), memory.Options{Dir: f.dir}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// refuse has the disk refuse what compactions write, after so many statements.
+func (m *machine) refuse(rt rapidT, after int) {
+	if _, err := m.f.db.Exec("INSERT INTO refused (after) VALUES (?)", after); err != nil {
+		rt.Fatal(err)
+	}
+	m.refusing = true
+}
+
+type rapidT interface{ Fatal(args ...any) }
+
+func (m *machine) mend() {
+	if !m.refusing {
+		return
+	}
+	if _, err := m.f.db.Exec("DELETE FROM refused"); err != nil {
+		m.r.t.Fatal(err)
+	}
+	m.refusing = false
+}
+
+var errCrashed = errors.New("the process has ended")
+
+// disk is the records up to the moment in which the process is killed: from then on
+// nothing of it reaches the file, and it hears of nothing.
+type disk struct {
+	compactor.Records
+
+	mu         sync.Mutex // guards everything below
+	left       int        // so many calls until the process is killed; 0: it is not
+	done       bool       // that call is done on disk still
+	dead       bool
+	generation int64 // of the newest head that the process was given
+}
+
+func (d *disk) arm(calls int, done bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left, d.done = calls, done
+}
+
+func (d *disk) armed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.left > 0 || d.dead
+}
+
+func (d *disk) kill() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dead = true
+}
+
+func (d *disk) isDead() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dead
+}
+
+func (d *disk) newest() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.generation
+}
+
+func (d *disk) gave(h compactor.Head) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.generation = max(d.generation, h.Generation)
+}
+
+// call does one transaction, unless the process is dead or dies with it.
+func (d *disk) call(f func() error) error {
+	d.mu.Lock()
+	if d.dead {
+		d.mu.Unlock()
+		return errCrashed
+	}
+	if d.left > 0 {
+		d.left--
+		d.dead = d.left == 0
+	}
+	dies, done := d.dead, d.done
+	d.mu.Unlock()
+	if dies && !done {
+		return errCrashed
+	}
+	err := f()
+	if dies {
+		return errCrashed
+	}
+	return err
+}
+
+func (d *disk) Load(ctx context.Context) (s compactor.State, err error) {
+	err = d.call(func() error { s, err = d.Records.Load(ctx); return err })
+	d.gave(s.Head)
+	return s, err
+}
+
+func (d *disk) Head(ctx context.Context) (h compactor.Head, first []compactor.Message, err error) {
+	err = d.call(func() error { h, first, err = d.Records.Head(ctx); return err })
+	d.gave(h)
+	return h, first, err
+}
+
+func (d *disk) Begin(ctx context.Context, row compactor.Compaction) (j compactor.Job, err error) {
+	err = d.call(func() error { j, err = d.Records.Begin(ctx, row); return err })
+	return &diskJob{j, d}, err
+}
+
+func (d *disk) Land(ctx context.Context, rows []int64, clearedTo int64) (h compactor.Head, now []compactor.Compaction, err error) {
+	err = d.call(func() error { h, now, err = d.Records.Land(ctx, rows, clearedTo); return err })
+	d.gave(h)
+	return h, now, err
+}
+
+func (d *disk) Apply(ctx context.Context, generation int64, change compactor.Change) (h compactor.Head, applied bool, err error) {
+	err = d.call(func() error { h, applied, err = d.Records.Apply(ctx, generation, change); return err })
+	d.gave(h)
+	return h, applied, err
+}
+
+func (d *disk) Latest(ctx context.Context) (l compactor.Landing, err error) {
+	err = d.call(func() error { l, err = d.Records.Latest(ctx); return err })
+	return l, err
+}
+
+func (d *disk) Undo(ctx context.Context, generation int64) (h compactor.Head, applied bool, err error) {
+	err = d.call(func() error { h, applied, err = d.Records.Undo(ctx, generation); return err })
+	d.gave(h)
+	return h, applied, err
+}
+
+func (d *disk) StartSegment(ctx context.Context) (h compactor.Head, started bool, err error) {
+	err = d.call(func() error { h, started, err = d.Records.StartSegment(ctx); return err })
+	d.gave(h)
+	return h, started, err
+}
+
+func (d *disk) Measured(ctx context.Context, row int64, before, after int) error {
+	return d.call(func() error { return d.Records.Measured(ctx, row, before, after) })
+}
+
+// diskJob is a job on such a disk.
+type diskJob struct {
+	compactor.Job
+	d *disk
+}
+
+func (j *diskJob) Messages(ctx context.Context, from, to int64, limit int) (found []compactor.Message, err error) {
+	err = j.d.call(func() error { found, err = j.Job.Messages(ctx, from, to, limit); return err })
+	return found, err
+}
+
+func (j *diskJob) Children(ctx context.Context, rollup int64) (found []compactor.Compaction, err error) {
+	err = j.d.call(func() error { found, err = j.Job.Children(ctx, rollup); return err })
+	return found, err
+}
+
+func (j *diskJob) Store(ctx context.Context, s compactor.Summary) (saved []compactor.MemoryDraft, err error) {
+	err = j.d.call(func() error { saved, err = j.Job.Store(ctx, s); return err })
+	return saved, err
+}
+
+func (j *diskJob) Fail(ctx context.Context, cause string) error {
+	return j.d.call(func() error { return j.Job.Fail(ctx, cause) })
+}

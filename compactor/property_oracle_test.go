@@ -1,0 +1,349 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+
+	"pgregory.net/rapid"
+)
+
+// The oracle: what must be true of each request and after each step, told from what
+// was put in alone.
+
+const patience = 30 * time.Second // with a worker that should be done at once
+
+// view is the last request, which the next one goes on from.
+type view struct {
+	text       string
+	generation int64 // of the head it has
+	squeezed   bool  // it may show its running turn shorter than the next one does
+}
+
+// flat is a request as one text, so that one that goes on from another begins with it.
+func flat(messages []llm.Message) string {
+	var b strings.Builder
+	for i, m := range messages {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s|%s|", m.Role, m.CallID)
+		for _, call := range m.Calls {
+			fmt.Fprintf(&b, "%s %s %s|", call.ID, call.Name, call.Arguments)
+		}
+		b.WriteString(m.Text)
+	}
+	return b.String()
+}
+
+// request makes the next request of the running turn, as a turn does, and holds it to
+// what a strict provider takes. It tells whether the process is alive.
+func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
+	r, ctx := m.r, context.Background()
+	m.calm(rt)
+	squeezed := false
+	crowded := func() bool {
+		g := r.c.Gauge()
+		return float64(g.Used) >= g.Policy.EmergencyThreshold*float64(g.Window)
+	}
+	squeezed = crowded()
+	landed, generation := m.landed.Load(), m.disk.newest()
+	messages, maxTokens, err := r.c.Request(ctx)
+	count := func() int { return int(max(r.size, 0.0001) * float64(r.estimate(messages))) }
+	if r.size == 0 {
+		count = func() int { return r.estimate(messages) }
+	}
+	for try := 0; err == nil && r.size > 0 && count()+maxTokens > r.window && try < 2; try++ { // as a turn does when the provider refuses it
+		m.calm(rt)
+		r.c.Reported(llm.Usage{Prompt: count()})
+		r.c.Overflow(ctx)
+		m.tally.overflows++
+		squeezed = true
+		messages, maxTokens, err = r.c.Request(ctx)
+	}
+	if m.disk.isDead() {
+		return false
+	}
+	if err != nil {
+		rt.Fatalf("request: %v", err)
+	}
+	if tokens := count() + maxTokens; tokens > r.window {
+		rt.Fatalf("the request has %d tokens of %d", tokens, r.window)
+	}
+	if problem := strict(messages); problem != "" {
+		rt.Fatalf("a strict provider refuses the request: %s\n%s", problem, flat(messages))
+	}
+	m.calm(rt)
+	if r.size > 0 {
+		r.c.Reported(llm.Usage{Prompt: count()})
+	}
+	if generation == m.disk.newest() {
+		m.goesOn(rt, flat(messages), first, squeezed)
+	} else {
+		m.last = view{} // made before the head changed, or after
+	}
+	if !m.loose {
+		m.everything(rt, flat(messages), landed == m.landed.Load())
+	}
+	m.tally.requests++
+	return !m.disk.isDead()
+}
+
+// goesOn holds a request to be the one before and more, up to the volatile block,
+// unless the head has changed.
+func (m *machine) goesOn(rt *rapid.T, text string, first, squeezed bool) {
+	now := view{text, m.disk.newest(), squeezed || m.last.squeezed && !first}
+	was := m.last
+	m.last = now
+	if m.loose || m.refusing || m.r.size > 0 || squeezed || was.text == "" || was.generation != now.generation {
+		return
+	}
+	kept := was.text
+	if first { // the block stood at the end of the turn before
+		kept, _, _ = strings.Cut(kept, "\n\n<now>")
+	}
+	m.tally.prefixes++
+	if !strings.HasPrefix(text, kept) {
+		rt.Fatalf("the head has not changed, and a request does not go on from the one before:\n%s\n--- became\n%s", kept, text)
+	}
+}
+
+var named = regexp.MustCompile(`(?:note|question|edited|answer|result) (\d+) `)
+
+// everything holds a request to show each message that no row stands for, in order,
+// and none that was deleted. whole: nothing has landed since it was made.
+func (m *machine) everything(rt *rapid.T, text string, whole bool) {
+	if _, rest, ok := strings.Cut(text, "</kept>"); ok {
+		text = rest
+	}
+	shown := make(map[int64]bool)
+	last := int64(0)
+	for _, match := range named.FindAllStringSubmatch(text, -1) {
+		n, err := strconv.ParseInt(match[1], 10, 64)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if n+1 < last {
+			rt.Fatalf("message %d stands behind %d in the view:\n%s", n+1, last, text)
+		}
+		last = n + 1
+		shown[last] = true
+	}
+	stack := m.r.c.Gauge().Stack
+	covers := func(seq int64) bool {
+		return slices.ContainsFunc(stack, func(row compactor.Compaction) bool { return row.Covers(seq) })
+	}
+	for _, said := range m.r.said {
+		seq := said.Seq
+		switch wanted := !m.r.gone[seq] && seq >= m.r.start() && !covers(seq); {
+		case wanted && !shown[seq] && said.Role != llm.RoleTool && said.Text != "":
+			rt.Fatalf("message %d is behind no row and not in the view:\n%s", seq, text)
+		case !wanted && shown[seq] && (whole || m.r.gone[seq]):
+			rt.Fatalf("message %d is in the view and should not be (deleted: %v; segment from %d):\n%s", seq, m.r.gone[seq], m.r.start(), text)
+		}
+	}
+}
+
+func rowsOf(segments []compactor.Segment) (rows []compactor.Compaction) {
+	for _, s := range segments {
+		rows = append(rows, s.Rows...)
+	}
+	return rows
+}
+
+// glance holds what is in memory to coverage, order, budget and what a gauge says.
+func (m *machine) glance(rt *rapid.T) {
+	g := m.r.c.Gauge()
+	if g.Used != g.Frame+g.Head+g.Verbatim+g.Reserve {
+		rt.Fatalf("the gauge's parts do not add up: %+v", g)
+	}
+	if n := len(g.Past.Shown); n > 0 && g.Policy.EarlierSegs == 0 {
+		rt.Fatalf("%d rows of earlier segments are shown", n)
+	}
+	if most := int(g.Policy.StackBudget*float64(g.Window)) / 2; g.Past.Tokens > most {
+		rt.Fatalf("earlier segments take %d tokens of %d", g.Past.Tokens, most)
+	}
+	last := int64(0)
+	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
+		if row.From <= last {
+			rt.Fatalf("row %d in the view begins at %d, behind %d", row.ID, row.From, last)
+		}
+		last = row.To
+	}
+	m.accounts(rt, g)
+	if g.Used > g.Window { // a summary that grew the view landed behind the last check
+		m.r.c.Check(context.Background())
+		if m.disk.isDead() {
+			return
+		}
+		g = m.r.c.Gauge()
+	}
+	if g.Used > g.Window {
+		rt.Fatalf("%d of %d tokens used: frame %d, head %d, %d messages %d, reserve %d", g.Used, g.Window, g.Frame, g.Head, g.Lines, g.Verbatim, g.Reserve)
+	}
+}
+
+// accounts holds each message of the segment to be in exactly one place.
+func (m *machine) accounts(rt *rapid.T, g compactor.Gauge) {
+	lines, covered := 0, make([]int, len(g.Stack))
+	for seq := m.r.start(); seq <= int64(len(m.r.said)); seq++ {
+		if m.r.gone[seq] {
+			continue
+		}
+		i := slices.IndexFunc(g.Stack, func(row compactor.Compaction) bool { return row.Covers(seq) })
+		if i < 0 {
+			lines++
+		} else {
+			covered[i]++
+		}
+	}
+	if lines != g.Lines {
+		rt.Fatalf("%d messages are verbatim and behind no row %d", g.Lines, lines)
+	}
+	for i, row := range g.Stack {
+		if row.Messages != covered[i] {
+			rt.Fatalf("row %d (%s by %s, %d to %d) says it holds %d messages and holds %d", row.ID, row.Kind, row.By, row.From, row.To, row.Messages, covered[i])
+		}
+	}
+}
+
+// recovers: with a healthy model, markers heal and used falls below background,
+// unless what is spared alone exceeds it; then nothing is asked any more.
+func (m *machine) recovers(rt *rapid.T) {
+	r := m.r
+	m.sound(rt)
+	m.mood.Store(moodGood)
+	r.quiet = false
+	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is ready is shown
+	m.restart(rt)                                               // forgets the backoff
+	r.c.Compact(compactor.OnManual, "")                         // and what was taken back is spared no longer
+	for still := 0; still < 2; still++ {
+		if m.now().Sub(m.clock) > 10*24*time.Hour {
+			rt.Fatal("it does not come to rest")
+		}
+		before := m.disk.newest()
+		m.pass(31 * time.Minute)
+		r.settle()
+		if m.disk.newest() != before {
+			still = -1
+		}
+	}
+	if err := r.check(); err != nil {
+		rt.Fatal(err)
+	}
+	m.glance(rt)
+	g := r.c.Gauge()
+	full := float64(g.Used) >= 0.85*float64(g.Window)
+	for _, s := range g.Past.Earlier {
+		if len(s.Rows) > 1 && !full {
+			rt.Fatalf("%d rows stand for the segment from %d to %d", len(s.Rows), s.From, s.To)
+		}
+	}
+	stack := g.Past.Tokens
+	for _, row := range g.Stack {
+		stack += compactor.TokensOfCompaction(row)
+	}
+	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
+		healed := row.By == compactor.ByWorker || r.worker == nil && row.By == compactor.ByBuiltIn
+		// Where there is no room to grow, a row that is as short as can be waits.
+		if crowded := row.Tokens < 80 && full; !healed && !crowded {
+			rt.Fatalf("the %s by %s over %d to %d does not heal (used %d of %d, background %.2f)", row.Kind, row.By, row.From, row.To, g.Used, g.Window, g.Policy.BackgroundThreshold)
+		}
+	}
+	if budget := int(g.Policy.StackBudget * float64(g.Window)); stack > budget {
+		rt.Fatalf("the stack has %d of %d tokens", stack, budget)
+	}
+	if e := r.c.Compact(compactor.OnManual, ""); e.State == compactor.EventStarted && float64(g.Used) >= g.Policy.BackgroundThreshold*float64(g.Window) {
+		rt.Fatalf("%d of %d tokens are used, background is at %.2f, and %d to %d could have left", g.Used, g.Window, g.Policy.BackgroundThreshold, e.From, e.To)
+	}
+	r.settle()
+	if r.worker == nil {
+		return
+	}
+	calls := len(r.worker.Requests())
+	r.settle()
+	if len(r.worker.Requests()) != calls {
+		rt.Fatal("a quiet conversation goes on asking the model")
+	}
+}
+
+// leadsToMessages: each row in the view expands to exactly the messages it stands
+// for, and the children of a rollup tile it.
+func (m *machine) leadsToMessages(rt *rapid.T) {
+	head, _, err := m.r.conv.Head(context.Background())
+	if err != nil {
+		rt.Fatal(err)
+	}
+	rows, err := m.r.rowsOf(head)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for _, row := range rows {
+		if got, want := m.expand(rt, row.ID), m.between(row.From, row.To); !slices.Equal(got, want) || row.Messages != len(want) {
+			rt.Fatalf("row %d over %d to %d says %d messages and expands to %v, which should be %v", row.ID, row.From, row.To, row.Messages, got, want)
+		}
+	}
+}
+
+func (m *machine) between(from, to int64) (seqs []int64) {
+	for seq := from; seq <= to; seq++ {
+		if !m.r.gone[seq] {
+			seqs = append(seqs, seq)
+		}
+	}
+	return seqs
+}
+
+func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
+	e, err := m.r.conv.Expand(context.Background(), id, 0, 10_000)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	m.tally.expanded++
+	if len(e.Children) == 0 && e.Row.Kind == compactor.Rollup {
+		rt.Fatalf("rollup %d has no children", id)
+	}
+	for _, child := range e.Children {
+		if child.From < e.Row.From || child.To > e.Row.To {
+			rt.Fatalf("child %d of %d reaches over it", child.ID, id)
+		}
+		seqs = append(seqs, m.expand(rt, child.ID)...)
+	}
+	for _, said := range e.Messages {
+		if said.Text != m.r.said[said.Seq-1].Text {
+			rt.Fatalf("message %d of row %d is %q", said.Seq, id, said.Text)
+		}
+		seqs = append(seqs, said.Seq)
+	}
+	return seqs
+}
+
+// savedOnce: no worker saved from a message that a worker had saved from.
+func (m *machine) savedOnce(rt *rapid.T) {
+	saved, _, err := m.f.store.Memories(context.Background(), memory.Filter{Conversation: m.r.name})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	for _, s := range saved {
+		if s.By != "worker" {
+			continue
+		}
+		m.tally.memories++
+		if seen[s.Content] || s.Confirmed != 1 {
+			rt.Fatalf("%q was saved more than once, and confirmed %d times", s.Content, s.Confirmed)
+		}
+		seen[s.Content] = true
+		if len(s.Sources) != 1 || s.Content != fact(s.Sources[0]) || m.r.gone[s.Sources[0]] {
+			rt.Fatalf("%q came from %v", s.Content, s.Sources)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package compactor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+
+	"pgregory.net/rapid"
+)
+
+// Steps of a history that are somebody's wish: turns, changes, taking back.
+
+// talk has a turn: a question, tool results if there are any, an answer. The process
+// may be killed in the middle of it.
+func (m *machine) talk(rt *rapid.T) {
+	if m.silent {
+		m.hear(rt)
+		return
+	}
+	results := make([]string, one(rt, "results", 0, 0, 0, 1, 2, 4))
+	for i := range results {
+		results[i] = filler(one(rt, "result", 5, 60, 300, 2500))
+	}
+	asked := m.r.deliver(fmt.Sprintf("question %d %s", len(m.r.said), m.text(rt)), true)
+	m.asked = &asked
+	m.answer(rt, results)
+}
+
+// answer makes the turn that m.asked waits for.
+func (m *machine) answer(rt *rapid.T, results []string) {
+	r, asked := m.r, *m.asked
+	h := r.c.History()
+	h.Begin("time: now")
+	first := h.Next()
+	var rows []compactor.Message
+	add := func(row compactor.Message) {
+		row.Seq, row.Turn, row.Time = h.Next(), asked.Seq, asked.Time
+		row.Tokens = compactor.TokensOf(row)
+		rows = append(rows, row)
+		h.Append(row)
+	}
+	if !m.request(rt, true) {
+		return
+	}
+	if len(results) > 0 && chance(rt, 4, "people change what they said meanwhile") {
+		m.change(rt, chance(rt, 2, "deleted"))
+		m.edit(rt, asked.Seq)
+	}
+	fails := len(results) - 1
+	if !chance(rt, 6, "the provider fails once") {
+		fails = -1
+	}
+	for i := 0; i < len(results); i++ {
+		id := fmt.Sprint("call_", i)
+		add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
+		add(compactor.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: fmt.Sprintf("result %d %s", h.Next()-1, results[i])})
+		if !m.request(rt, false) {
+			return
+		}
+		if i == fails {
+			h.Truncate(first)
+			m.last = view{}
+			rows, fails, i = nil, -1, -1
+		}
+	}
+	add(compactor.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("answer %d to it", h.Next()-1)})
+	err := r.conv.Finish(context.Background(), memory.Outcome{
+		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
+	})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	m.asked = nil
+	r.said = append(r.said, rows...)
+	r.c.Answered()
+	if m.last.squeezed {
+		m.last = view{} // what the turn had to clear for itself stands there again
+	}
+	r.c.Check(context.Background())
+}
+
+// undo takes something back, if anything can be.
+func (m *machine) undo(rt *rapid.T) {
+	e, err := m.r.c.Undo(context.Background())
+	if err != nil && (m.refusing || m.disk.isDead()) {
+		return
+	}
+	if err != nil || e.State == compactor.EventNoop && e.Error == "" {
+		rt.Fatalf("undo: %+v, %v", e, err)
+	}
+	g := m.r.c.Gauge()
+	if e.State == compactor.EventUndone && float64(g.Used) >= g.Policy.AggressiveThreshold*float64(g.Window) {
+		rt.Fatalf("after an undo %d of %d tokens are used", g.Used, g.Window)
+	}
+	m.r.c.Check(context.Background())
+}
+
+// wishAndUndo has somebody's compaction land, by itself, and be taken back.
+func (m *machine) wishAndUndo(rt *rapid.T) {
+	if m.silent {
+		return
+	}
+	m.sound(rt)
+	r := m.r
+	r.settle()
+	before, used, landed := r.render(), r.c.Gauge().Used, m.landings(rt)
+	if r.c.Compact(compactor.OnManual, "").State != compactor.EventStarted {
+		return
+	}
+	if err := r.c.Wait(context.Background()); err != nil {
+		rt.Fatal(err)
+	}
+	if m.landings(rt) != landed+1 {
+		return // it failed, or something else was due behind it
+	}
+	e, err := r.c.Undo(context.Background())
+	if err != nil {
+		rt.Fatal(err)
+	}
+	if e.State != compactor.EventUndone {
+		if r.size == 0 && float64(used) < r.policy.AggressiveThreshold*float64(r.window) { // a count may have been other than what is estimated now
+			rt.Fatalf("%d of %d tokens were used, and the undo is refused: %s", used, r.window, e.Error)
+		}
+		return
+	}
+	// The next check may land what was staged.
+	if after := r.render(); m.landings(rt) == landed+1 && (after != before || r.size == 0 && r.c.Gauge().Used != used) {
+		rt.Fatalf("before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, r.c.Gauge().Used, after)
+	}
+}
+
+// landings counts the landings on disk, those that were taken back too.
+func (m *machine) landings(rt *rapid.T) int {
+	all, err := m.r.conv.Landings(context.Background())
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return len(all)
+}
+
+// pin pins a message, or takes a pin away.
+func (m *machine) pin(rt *rapid.T) {
+	r := m.r
+	left := r.left()
+	if len(left) == 0 {
+		return
+	}
+	seq := left[below(rt, len(left), "pinned")].Seq
+	fresh, err := r.conv.Pin(context.Background(), seq, "Ada")
+	if err == nil && !fresh {
+		err = r.conv.Unpin(context.Background(), seq)
+	}
+	if err != nil && !m.refusing {
+		rt.Fatal(err)
+	}
+	m.last = view{}
+	r.c.Reread()
+	r.c.Check(context.Background())
+}
+
+// anew begins a new segment.
+func (m *machine) anew(rt *rapid.T) {
+	if !m.refusing && !m.disk.armed() {
+		m.r.anew()
+		return
+	}
+	started, err := m.r.c.StartSegment(context.Background())
+	switch {
+	case err != nil && !m.refusing && !m.disk.isDead():
+		rt.Fatal(err)
+	case err == nil && started:
+		m.r.ends = append(m.r.ends, int64(len(m.r.said)))
+	}
+}
+
+// change has people edit or delete some of what they said, whether it is verbatim,
+// being summed up, or behind summaries.
+func (m *machine) change(rt *rapid.T, deleted bool) {
+	r := m.r
+	var theirs []int64
+	for _, said := range r.left() {
+		if said.Role == llm.RoleUser && int(said.Seq) < len(r.said) { // the newest may be the running turn's question
+			theirs = append(theirs, said.Seq)
+		}
+	}
+	if len(theirs) == 0 {
+		return
+	}
+	first := below(rt, len(theirs), "message")
+	if !deleted {
+		m.edit(rt, theirs[first])
+		r.c.Check(context.Background())
+		m.calm(rt)
+		return
+	}
+	m.remove(rt, theirs[first:min(first+1+below(rt, 5, "deleted at once"), len(theirs))])
+}
+
+func (m *machine) edit(rt *rapid.T, seq int64) {
+	m.edits++
+	said := &m.r.said[seq-1]
+	text := fmt.Sprintf("edited %d %d %s", seq-1, m.edits, filler(one(rt, "edited size", 1, 40, 700)))
+	got, changed, err := m.r.conv.Edit(context.Background(), memory.Inbound{ID: said.ID, Text: text, Time: said.Time.Add(time.Duration(m.edits) * time.Hour)})
+	if err != nil && m.refusing {
+		return // the transcript is held to what it was
+	}
+	if err != nil || !changed || got != seq {
+		rt.Fatalf("edit of %d: %d, changed %v, %v", seq, got, changed, err)
+	}
+	said.Text = text
+	m.last = view{}
+	m.apply(rt, seq)
+}
+
+func (m *machine) remove(rt *rapid.T, seqs []int64) {
+	r := m.r
+	var ids, texts []string
+	for _, seq := range seqs {
+		ids = append(ids, r.said[seq-1].ID)
+		for _, word := range []string{"note", "question", "edited"} {
+			texts = append(texts, fmt.Sprintf("%s %d ", word, seq-1))
+		}
+	}
+	got, err := r.conv.Delete(context.Background(), ids)
+	if err != nil && m.refusing {
+		return
+	}
+	if err != nil || len(got) != len(seqs) {
+		rt.Fatalf("deletion of %v: %v, %v", seqs, got, err)
+	}
+	if r.gone == nil {
+		r.gone = make(map[int64]bool)
+	}
+	for _, seq := range seqs {
+		r.gone[seq] = true
+	}
+	m.last = view{}
+	m.apply(rt, seqs...)
+	m.shows(rt, texts...)
+	m.calm(rt)
+}
+
+// apply brings into the view what was changed on disk.
+func (m *machine) apply(rt *rapid.T, seqs ...int64) {
+	for _, seq := range seqs {
+		switch said, err := m.r.conv.Message(context.Background(), seq); {
+		case errors.Is(err, memory.ErrNotFound):
+			m.r.c.Deleted([]int64{seq})
+		case err != nil:
+			rt.Fatal(err)
+		default:
+			m.r.c.Edited(said)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+
+	"pgregory.net/rapid"
+)
+
+// How the worker behaves, until it is told otherwise.
+const (
+	moodGood = iota
+	moodSaves
+	moodText
+	moodQuote
+	moodLong
+	moodBroken
+	moodRefuses
+	moodTooMuch
+	moodPanic
+	moodEmpty
+	moodCutOff
+	moodLate
+	moods
+)
+
+var moodNames = [moods]string{
+	"good", "good, and saves memories", "text alone", "quotes", "too long", "overloaded", "refuses", "overflows", "panics", "empty", "cut off", "too late",
+}
+
+// faulty tells whether a mood is a failure.
+func faulty(mood int32) bool { return mood >= moodLong }
+
+func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	m.park(ctx, atWork)
+	if err := ctx.Err(); err != nil {
+		return llm.Response{}, err
+	}
+	span := spanOf(req)
+	summarize := func(text string) llm.Call {
+		return llmtest.Call("s", "summarize", map[string]string{"summary": text})
+	}
+	switch m.mood.Load() {
+	case moodSaves:
+		return llmtest.Use(append(saves(req), summarize(fmt.Sprintf("Summary %d of %s.", n, span)))...), nil
+	case moodText:
+		return llmtest.Say(fmt.Sprintf("Text %d of %s. %s", n, span, filler(n%60))), nil
+	case moodQuote:
+		heard := quoted.FindAllString(req.Messages[1].Text, 30)
+		return llmtest.Use(summarize("They said: " + strings.Join(heard, ", ") + " and so on.")), nil
+	case moodLong:
+		return llmtest.Use(summarize(fmt.Sprintf("Long %d. %s", n, strings.Repeat("One more sentence. ", 40+n*37%200)))), nil
+	case moodBroken:
+		return broken(ctx, n, req)
+	case moodRefuses:
+		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "content policy"}
+	case moodTooMuch:
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
+	case moodPanic:
+		panic("the worker breaks")
+	case moodEmpty:
+		return llmtest.Say(""), nil
+	case moodCutOff:
+		answer := llmtest.Say("A summary that ends in the mid")
+		answer.FinishReason = llm.FinishLength
+		return answer, nil
+	case moodLate:
+		return llm.Response{}, context.DeadlineExceeded
+	}
+	return good(ctx, n, req)
+}
+
+// saves are memories of the first messages that a request shows, one of each.
+func saves(req llm.Request) (calls []llm.Call) {
+	for _, tool := range req.Tools {
+		if tool.Name != "memory_save" {
+			continue
+		}
+		var from, to int64
+		if _, err := fmt.Sscanf(spanOf(req), "messages #%d to #%d", &from, &to); err != nil {
+			return nil
+		}
+		for seq := from; seq <= min(to, from+2); seq++ {
+			calls = append(calls, llmtest.Call(fmt.Sprint("m", seq), "memory_save", map[string]any{
+				"content": fact(seq), "kind": "fact", "messages": []int64{seq},
+			}))
+		}
+	}
+	return calls
+}
+
+func fact(seq int64) string {
+	return "Message " + strconv.FormatInt(seq, 10) + " was said to be kept in mind."
+}
+
+// quoted is how a message begins, by which a view or a summary can be seen to speak of it.
+var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
+
+// Where the worker may be held until a later step lets it go on.
+const (
+	atStarted = iota + 1 // its row is running
+	atWork               // the model is at it
+	atStaged             // between Store and Land
+)
+
+// gate is a place where the worker is held.
+type gate struct {
+	place int
+	open  chan struct{}
+}
+
+// hold has the next worker that comes to a place wait there.
+func (m *machine) hold(rt *rapid.T, place int) {
+	m.letGo(rt)
+	m.gate = &gate{place, make(chan struct{})}
+	m.next.Store(m.gate)
+}
+
+// park holds the worker, if this is the place.
+func (m *machine) park(ctx context.Context, place int) {
+	g := m.next.Load()
+	if g == nil || g.place != place || !m.next.CompareAndSwap(g, nil) {
+		return
+	}
+	m.parked <- struct{}{}
+	select {
+	case <-g.open:
+	case <-ctx.Done():
+	}
+}
+
+// release lets the worker go on, and holds none any more.
+func (m *machine) release() {
+	m.next.Store(nil)
+	if m.gate != nil {
+		close(m.gate.open)
+		m.gate = nil
+	}
+	for len(m.parked) > 0 {
+		<-m.parked
+	}
+	m.held = false
+}
+
+// letGo lets a worker that is held go on, until it is done.
+func (m *machine) letGo(rt *rapid.T) {
+	m.release()
+	m.calm(rt)
+}
+
+// calm waits until the worker is done, or held: so a history is made of its draws
+// alone, and rapid can make it smaller. In some nobody waits.
+func (m *machine) calm(rt *rapid.T) {
+	if m.loose || m.held {
+		return
+	}
+	if !m.r.c.Busy() {
+		m.before.Store(0)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	idle := make(chan error, 1)
+	go func() { idle <- m.r.c.Wait(ctx) }()
+	select {
+	case <-m.parked:
+		m.held = true
+	case err := <-idle:
+		if err != nil {
+			rt.Fatalf("the worker does not end: %v", err)
+		}
+		m.before.Store(0)
+	}
+}
+
+// told hears of each step of a compaction, in the goroutine that takes it. What a
+// landing reports is what a new count gives.
+func (m *machine) told(e compactor.Event) {
+	m.events[eventName(e)].Add(1)
+	switch e.State {
+	case compactor.EventStarted:
+		m.park(context.Background(), atStarted)
+	case compactor.EventStaged:
+		m.park(context.Background(), atStaged)
+		m.before.Store(int64(m.r.c.Gauge().Used))
+	case compactor.EventLanded:
+		m.landed.Add(1)
+		if m.loose {
+			return
+		}
+		if e.Kind == compactor.Marker {
+			m.before.Store(0)
+		}
+		used := m.r.c.Gauge().Used
+		if e.AfterTokens != used {
+			m.fault("a landing of %d to %d reports %d tokens used after it, and there are %d", e.From, e.To, e.AfterTokens, used)
+		}
+		if was := int(m.before.Load()); was != 0 && e.BeforeTokens != was {
+			m.fault("a landing of %d to %d reports %d tokens used before it, and there were %d", e.From, e.To, e.BeforeTokens, was)
+		}
+	case compactor.EventFailed:
+		m.before.Store(0)
+	}
+}
+
+// fault notes what a worker's goroutine found, for the test's.
+func (m *machine) fault(format string, args ...any) {
+	why := fmt.Sprintf(format, args...)
+	m.problem.CompareAndSwap(nil, &why)
+}
