@@ -49,7 +49,7 @@ func (c *Conversation) runExpand(ctx context.Context, arguments json.RawMessage,
 	if a.From < 0 || a.To < 0 || a.Compaction < 0 || a.Compaction == 0 && (a.From == 0 || a.To < a.From) {
 		return "", errors.New(`name a range of messages, {"from": 3, "to": 40}, or a compaction, {"compaction": 12}`)
 	}
-	page, more, last, err := c.expand(ctx, a.Compaction, a.From, a.To)
+	page, next, last, err := c.expand(ctx, a.Compaction, a.From, a.To)
 	if err != nil {
 		return "", err
 	}
@@ -80,20 +80,20 @@ func (c *Conversation) runExpand(ctx context.Context, arguments json.RawMessage,
 		switch n := len(results); {
 		case n < len(page):
 			full.Next, full.To = page[n].Seq, last
-		case more:
-			full.Next, full.To = page[n-1].Seq+1, last
+		case next != 0:
+			full.Next, full.To = next, last
 		}
 		return full
 	})
 }
 
 // expand reads one page of the messages of a compaction, or of [from, to]; of a
-// compaction those behind from, if that is given. last is where the range ends, more
-// whether the page ends before.
-func (c *Conversation) expand(ctx context.Context, compaction, from, to int64) (page []compactor.Message, more bool, last int64, err error) {
+// compaction those from from on, if that is given. next is where to go on, 0 if there
+// is no more, and last where the range ends.
+func (c *Conversation) expand(ctx context.Context, compaction, from, to int64) (page []compactor.Message, next, last int64, err error) {
 	err = c.store.view(ctx, func(tx *sql.Tx) error {
 		if compaction > 0 {
-			row, err := c.compaction(tx, compaction)
+			row, err := c.compaction(tx, compaction) // in any state: the model may have seen it earlier
 			if errors.Is(err, ErrNotFound) {
 				return fmt.Errorf("there is no compaction %d in this conversation", compaction)
 			}
@@ -102,11 +102,8 @@ func (c *Conversation) expand(ctx context.Context, compaction, from, to int64) (
 			}
 			from, to = max(from, row.From), row.To
 		}
-		page, err = c.messages(tx, from, to, "ORDER BY id LIMIT ?", expandAtMost+1)
+		page, next, err = c.page(tx, from, to, expandAtMost)
 		return err
 	})
-	if len(page) > expandAtMost {
-		page, more = page[:expandAtMost], true
-	}
-	return page, more, to, err
+	return page, next, to, err
 }

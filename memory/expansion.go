@@ -24,30 +24,34 @@ type Expansion struct {
 // out. ErrNotFound: none with that id stands in the view, itself or through others.
 func (c *Conversation) Expand(ctx context.Context, id, from int64, limit int) (e Expansion, err error) {
 	err = c.store.view(ctx, func(tx *sql.Tx) error {
-		rows, err := c.compactions(tx, "AND id = ? AND state IN ('active', 'folded')", id)
-		if err != nil {
+		if e.Row, err = c.compaction(tx, id); err != nil {
 			return err
 		}
-		if len(rows) == 0 {
+		if e.Row.State != compactor.Active && e.Row.State != compactor.Folded {
 			return ErrNotFound
 		}
-		e.Row = rows[0]
 		if e.Row.Kind == compactor.Rollup {
 			e.Children, err = c.compactions(tx, "AND parent = ? AND state = 'folded' ORDER BY from_seq", id)
 			return err
 		}
-		limit = max(limit, 1)
-		e.Messages, err = c.messages(tx, max(from, e.Row.From), e.Row.To, "ORDER BY id LIMIT ?", limit+1)
-		if len(e.Messages) > limit {
-			e.Next = e.Messages[limit].Seq
-			e.Messages = e.Messages[:limit]
-		}
+		e.Messages, e.Next, err = c.page(tx, max(from, e.Row.From), e.Row.To, limit)
 		return err
 	})
 	if err != nil {
 		return Expansion{}, c.fail(fmt.Sprintf("expand compaction %d", id), err)
 	}
 	return e, nil
+}
+
+// page reads the messages from one seq to another, at least one and at most limit,
+// deleted ones left out. next is the seq of the one behind them; 0: there is none.
+func (c *Conversation) page(tx *sql.Tx, from, to int64, limit int) (page []compactor.Message, next int64, err error) {
+	limit = max(limit, 1)
+	page, err = c.messages(tx, from, to, "ORDER BY id LIMIT ?", limit+1)
+	if len(page) > limit {
+		page, next = page[:limit], page[limit].Seq
+	}
+	return page, next, err
 }
 
 // Landed is a landing, or an emergency, as it came to pass.
