@@ -21,22 +21,22 @@ func (c *conversation) apply(ctx context.Context) error {
 	c.mu.Lock()
 	changes := c.changes
 	c.changes = nil
-	stale := c.stale
-	c.stale = false
 	c.mu.Unlock()
-	if stale {
-		c.engine.Reread()
-		changes = append(changes, c.engine.History().Quoting()...)
-	}
 	c.grown()
-	for i, seq := range changes {
+	return c.refresh(ctx, changes)
+}
+
+// refresh shows messages as they are on disk. With an error, those that are left are
+// shown later.
+func (c *conversation) refresh(ctx context.Context, seqs []int64) error {
+	for i, seq := range seqs {
 		m, err := c.records.Message(ctx, seq)
 		switch {
 		case errors.Is(err, memory.ErrNotFound):
 			c.engine.Deleted([]int64{seq})
 		case err != nil:
 			c.mu.Lock()
-			c.changes = append(changes[i:len(changes):len(changes)], c.changes...)
+			c.changes = append(seqs[i:len(seqs):len(seqs)], c.changes...)
 			c.mu.Unlock()
 			return err
 		default:

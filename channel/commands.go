@@ -239,8 +239,8 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 }
 
 func runForget(ctx context.Context, c *conversation, _ Person, which string) (Answer, error) {
-	id, err := strconv.ParseInt(strings.TrimPrefix(which, "#"), 10, 64)
-	if err != nil || id <= 0 {
+	id, ok := numberOf(which)
+	if !ok {
 		return Answer{}, errPeople("Say which memory by its number, as /memories shows it: /forget 12")
 	}
 	switch err := c.records.Forget(ctx, id); {

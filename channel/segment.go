@@ -46,9 +46,12 @@ func (c *conversation) grown() {
 // threadsChanged has the open threads of a channel look again at what they have of it.
 func (h *Hub) threadsChanged(channel string) {
 	h.eachThread(channel, func(c *conversation) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.stale = true
+		c.byOwner(func(ctx context.Context) {
+			c.engine.Reread()
+			if err := c.refresh(ctx, c.engine.History().Quoting()); err != nil {
+				c.log.Warn("what the channel above has changed is shown later", "error", err)
+			}
+		})
 	})
 }
 

@@ -1,0 +1,87 @@
+package channel
+
+import (
+	"context"
+)
+
+// How others wake a conversation's owner, and wait for what it does.
+
+// wake tells the owner to look again. It never waits.
+func (c *conversation) wake() {
+	c.mu.Lock()
+	c.asked++
+	c.mu.Unlock()
+	select {
+	case c.signal <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// settleUp notes that everything asked for up to then is done, or why it is not.
+func (c *conversation) settleUp(asked int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tried, c.err = asked, err; err == nil {
+		c.settled = max(c.settled, asked)
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func (c *conversation) quiet() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settled >= c.asked && c.retryGap == nil && c.sender.idle() && (c.engine == nil || !c.engine.Busy())
+}
+
+// settle returns when all that was asked so far is done and sent, or with the
+// error for which it cannot be done now. What is on disk is tried again all the same.
+func (c *conversation) settle(ctx context.Context) error {
+	c.mu.Lock()
+	asked := c.asked
+	c.mu.Unlock()
+	err := c.wait(ctx, func() (bool, error) {
+		if c.tried < asked {
+			return false, nil
+		}
+		return c.settled >= asked, c.err
+	})
+	if err != nil {
+		return err
+	}
+	return c.sender.settle(ctx)
+}
+
+// wait returns when done, asked under the lock each time something has changed,
+// is true or an error.
+func (c *conversation) wait(ctx context.Context, done func() (bool, error)) error {
+	for {
+		c.mu.Lock()
+		ok, err := done()
+		changed := c.changed
+		c.mu.Unlock()
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-c.hub.ctx.Done():
+			return ErrClosed
+		}
+	}
+}
+
+func (c *conversation) drain(ctx context.Context) error {
+	select {
+	case <-c.opened:
+	default:
+		return nil // never opened: nothing runs
+	}
+	_, engine, err := c.current(ctx)
+	if err != nil {
+		return err
+	}
+	return engine.Drain(ctx)
+}
