@@ -71,7 +71,7 @@ func (c *conversation) load(ctx context.Context) error {
 }
 
 // renew has somebody else answer, if the settings say so by now. It is called between
-// turns, when what is on disk is all there is. A summary that is being written is
+// turns, when what is on disk is all there is. A summary or recap that is being written is
 // waited for: it ends with the settings it began with.
 func (c *conversation) renew(ctx context.Context) error {
 	c.mu.Lock()

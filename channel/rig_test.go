@@ -156,6 +156,7 @@ type rig struct {
 	hub   *channel.Hub
 	opts  channel.Options
 	n     int
+	wrap  func(channel.Store) channel.Store // nil: the hub has the store itself
 }
 
 func newRig(t testing.TB, f func(ctx context.Context, n int, req llm.Request) (llm.Response, error)) *rig {
@@ -174,6 +175,9 @@ func (r *rig) start() {
 	}
 	o := r.opts
 	o.Store = r.store
+	if r.wrap != nil {
+		o.Store = r.wrap(r.store)
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

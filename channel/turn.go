@@ -49,10 +49,10 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	defer cancel(nil)
 	c.running(turn.Seq, cancel)
 	defer c.running(0, nil)
-	if c.paused(ctx) {
-		return c.pass(ctx, turn)
+	if c.paused(c.hub.ctx) { // as below: /stop ends the turn, and is no failure of the disk
+		return c.pass(c.hub.ctx, turn)
 	}
-	other, err := c.handedOver(ctx, turn)
+	other, err := c.handedOver(c.hub.ctx, turn)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			c.log.Warn("a turn failed and is tried once more", "turn", turn.Seq, "error", err)
 			r.writer.Cancel()
 			history.Truncate(r.first)
-			if turn.Attempts, err = c.records.Retry(ctx, turn.Seq); errors.Is(err, memory.ErrNotFound) { // deleted meanwhile
+			if turn.Attempts, err = c.records.Retry(c.hub.ctx, turn.Seq); errors.Is(err, memory.ErrNotFound) { // deleted meanwhile
 				c.engine.Answered()
 				return nil
 			} else if err != nil {

@@ -1,0 +1,45 @@
+package channel_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// stoppingStore runs f when it is asked for pauses, which a turn does when it begins.
+type stoppingStore struct {
+	channel.Store
+	f func()
+}
+
+func (s *stoppingStore) Pauses(ctx context.Context) ([]string, error) {
+	scopes, err := s.Store.Pauses(ctx)
+	if f := s.f; f != nil {
+		s.f = nil
+		f()
+	}
+	return scopes, err
+}
+
+// The turn is not begun once more, as after a failure of the disk.
+func TestATurnThatIsStoppedAtItsBeginningIsStopped(t *testing.T) {
+	r := newRig(t, echo)
+	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("No."), nil })
+	r.stop()
+	store := &stoppingStore{f: func() { r.run("/stop") }}
+	r.wrap = func(s channel.Store) channel.Store { store.Store = s; return store }
+	r.start()
+	r.say("@critic what do you think?", true)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := r.hub.Idle(ctx, place); err != nil {
+		t.Errorf("the conversation could not go on: %v", err)
+	}
+	if texts := r.door.texts(); len(texts) != 0 {
+		t.Errorf("it says %q", texts)
+	}
+}
