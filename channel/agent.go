@@ -92,7 +92,7 @@ func (a Agent) layers() compactor.Patch {
 // Tight says, with numbers, which levels are reached before anybody has said anything;
 // "" if none is. It may ask the model's server for its window.
 func (a Agent) Tight(ctx context.Context) string {
-	tools := new(memory.Conversation).Tools(memory.ToolOptions{}) // to be weighed, not run
+	tools := toolset(new(memory.Conversation), memory.ToolOptions{}, nil) // to be weighed, not run
 	return a.Policy().Tight(a.system(), tools, a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
 

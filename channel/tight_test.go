@@ -1,0 +1,21 @@
+package channel_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What the log warns of and what /context shows count the same tools.
+func TestATightWindowIsMeasuredWithAllTools(t *testing.T) {
+	r := newRig(t, echo)
+	r.model.Tokens = 1000
+	_, line, _ := strings.Cut(r.run("/context"), "\nof which  ")
+	var frame int
+	if _, err := fmt.Sscan(line, &frame); err != nil {
+		t.Fatal(err)
+	}
+	if problem := r.agent.Tight(t.Context()); !strings.Contains(problem, fmt.Sprintf(" %d are needed for system prompt and tools", frame)) {
+		t.Errorf("/context counts %d: %s", frame, problem)
+	}
+}
