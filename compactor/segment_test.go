@@ -374,3 +374,21 @@ func (r *rig) seenHidden() (n int) {
 	}
 	return n
 }
+
+// What an undo set free is spared while it is in sight. Behind a new segment's marker
+// it is summed up like the rest.
+func TestWhatWasTakenBackIsSummedUpWithItsSegment(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: told})
+	r.hearNotes(12)
+	r.landed()
+	r.undo()
+	r.anew()
+	r.settle()
+	if view := r.render(); strings.Contains(view, "truncated") || !strings.Contains(view, "note-3-") {
+		t.Errorf("the marker is not healed:\n%s", view)
+	}
+	if why := r.c.Gauge().Paused; why != "" {
+		t.Errorf("the new segment rests: %s", why)
+	}
+	r.asRestarted()
+}

@@ -111,7 +111,7 @@ func (c *Conversation) startSegment(tx *sql.Tx) (head compactor.Head, started bo
 	if err := c.endSegment(tx, ended, head.Stack, generation); err != nil {
 		return head, false, err
 	}
-	if _, err := tx.Exec("UPDATE conversations SET segment_start = ? WHERE id = ?", next, c.id); err != nil {
+	if _, err := tx.Exec("UPDATE conversations SET segment_start = ?, spared_from = 0, spared_to = 0 WHERE id = ?", next, c.id); err != nil {
 		return head, false, err
 	}
 	head, err = c.head(tx)
