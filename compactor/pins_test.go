@@ -176,3 +176,24 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 		budget(400)
 	})
 }
+
+// What a pin is said to cost is what it costs, of a model too that counts otherwise
+// than we do.
+func TestPinCostsAreThoseOfTheView(t *testing.T) {
+	r := newRig(t, 8_000, &llmtest.Model{Func: good})
+	r.size, r.model = 2, "m"
+	r.policy.KeepFirst, r.policy.KeepLastN, r.policy.PinBudget = 0, 1, 20_000
+	r.hear("pinned " + filler(600) + " END")
+	r.pin(1)
+	for i := range 6 {
+		r.talk(fmt.Sprintf("question %d %s", i, filler(100)))
+	}
+	state, err := r.conv.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs, budget := r.c.PinCosts(state.Head.Pins)
+	if want := r.c.Budget() / 10; budget != want || costs[0].Shown > want {
+		t.Errorf("it is said to take %d of %d tokens, there are %d", costs[0].Shown, budget, want)
+	}
+}

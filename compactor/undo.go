@@ -14,7 +14,7 @@ import (
 // error means that the disk refused, and nothing has changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	p, window := c.o.Policy(), c.o.Window()
-	c.h.reshape(p.shape(window))
+	c.h.reshape(p.shape(c.Budget()))
 	for range requestTries {
 		c.reread(ctx)
 		c.flush(ctx)

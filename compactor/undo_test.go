@@ -359,3 +359,21 @@ func TestAnUndoWhoseAnswerIsLostLosesNoMessage(t *testing.T) {
 	}
 	r.verify()
 }
+
+// A refused undo changes nothing, of a model too that counts otherwise than we do:
+// neither the numbers nor how long a message is shown.
+func TestARefusedUndoChangesNoNumber(t *testing.T) {
+	r := newRig(t, 10_000, &llmtest.Model{Func: good})
+	r.size, r.model = 1.5, "m"
+	for i := range 10 {
+		r.talk(fmt.Sprintf("question %d %s", i, filler(200)))
+	}
+	r.render()
+	before := r.c.Gauge().Used
+	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventNoop {
+		t.Fatalf("undo: %+v, %v", e, err)
+	}
+	if after := r.c.Gauge().Used; after != before {
+		t.Errorf("%d tokens are used, %d were", after, before)
+	}
+}
