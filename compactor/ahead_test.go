@@ -193,3 +193,29 @@ func TestRequestsGrowAtTheirEnd(t *testing.T) {
 	}
 	r.verify()
 }
+
+// inOrder fails if a summary stands above messages that are older.
+func (r *rig) inOrder() {
+	r.t.Helper()
+	state, err := r.conv.Load(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, row := range state.Head.Stack {
+		if n := len(state.Messages); n > 0 && row.To > state.Messages[0].Seq {
+			r.t.Fatalf("a summary of %d to %d stands above message %d", row.From, row.To, state.Messages[0].Seq)
+		}
+	}
+}
+
+// staged talks until so many summaries wait.
+func (r *rig) staged(n int) {
+	r.t.Helper()
+	for len(r.c.Gauge().Staged) < n {
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.settle()
+	}
+	if rows := r.c.Gauge().Stack; len(rows) > 0 {
+		r.t.Fatalf("something has landed: %+v", rows)
+	}
+}

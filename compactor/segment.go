@@ -167,6 +167,9 @@ func (c *Compactor) StartSegment(ctx context.Context) (started bool, err error) 
 		return false, err
 	}
 	c.h.swap(head)
+	c.mu.Lock()
+	c.owed = 0
+	c.mu.Unlock()
 	c.Check(ctx)
 	return true, nil
 }

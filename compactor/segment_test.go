@@ -392,3 +392,27 @@ func TestWhatWasTakenBackIsSummedUpWithItsSegment(t *testing.T) {
 	}
 	r.asRestarted()
 }
+
+// What a level demanded of a segment is not taken from the next one.
+func TestANewSegmentOwesNothing(t *testing.T) {
+	r := ahead(t, 10_000)
+	r.policy.BackgroundFraction, r.policy.KeepLastN = 0.9, 0
+	r.staged(2)
+	r.quiet = true
+	for len(r.c.Gauge().Stack) == 0 {
+		r.hearNotes(1)
+		if err := r.c.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.anew()
+	r.hearNotes(8)
+	r.talk("do you hear?")
+	r.settle()
+	g := r.c.Gauge()
+	for _, row := range append(g.Staged, g.Stack...) {
+		if row.From >= r.start() {
+			t.Errorf("at %.2f of the window there is a %s on %s by %s over %d to %d", r.share(), row.Kind, row.Trigger, row.By, row.From, row.To)
+		}
+	}
+}
