@@ -6,3 +6,6 @@ func (c *Compactor) Speak() {
 	defer c.h.mu.Unlock()
 	c.h.spoken = true
 }
+
+// Spoken tells whether somebody spoke to the bot since a summary landed.
+func (c *Compactor) Spoken() bool { return c.h.snapshot().spoken }

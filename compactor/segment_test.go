@@ -416,3 +416,49 @@ func TestANewSegmentOwesNothing(t *testing.T) {
 		}
 	}
 }
+
+// Whether somebody has spoken to the bot since its last summary is the same after a
+// restart, whatever was folded meanwhile.
+func TestAFoldMakesNobodyQuiet(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, filler(100))})), nil
+	}})
+	r.policy.KeepLastN = 1
+	for range 4 {
+		r.hearNotes(20)
+		r.landed()
+	}
+	r.quiet = true // from here on it is what was said that counts
+	r.talk("do you hear?")
+	time.Sleep(5 * time.Millisecond)
+	r.set(func(p *compactor.Policy) { p.StackBudget = 0.02 })
+	r.settle()
+	if rows := r.c.Gauge().Stack; rows[0].Kind != compactor.Rollup || !r.c.Spoken() {
+		t.Fatalf("nothing was folded: %+v", rows)
+	}
+	if r.restart(); !r.c.Spoken() {
+		t.Error("after a restart nobody has spoken to the bot")
+	}
+}
+
+func TestASummaryOfAnEarlierSegmentMakesNobodyQuiet(t *testing.T) {
+	release := make(chan struct{})
+	r := newRig(t, 20_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		<-release
+		return told(ctx, n, req)
+	}})
+	r.hearNotes(20)
+	r.c.Compact(compactor.OnManual, "")
+	r.anew()
+	r.quiet = true
+	r.talk("do you hear?")
+	time.Sleep(5 * time.Millisecond)
+	close(release)
+	r.settle()
+	if !r.c.Spoken() {
+		t.Fatal("nobody has spoken to the bot")
+	}
+	if r.restart(); !r.c.Spoken() {
+		t.Error("after a restart nobody has spoken to the bot")
+	}
+}

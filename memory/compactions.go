@@ -199,13 +199,17 @@ func (c *Conversation) load(tx *sql.Tx) (state compactor.State, err error) {
 	return state, err
 }
 
-// spoken tells whether somebody addressed the bot since the newest summary landed
-// that stands in the view.
+// spoken tells whether somebody addressed the bot since the newest summary landed in
+// the segment that it is of. Folds and heals are of what was summed up before.
 func (c *Conversation) spoken(tx *sql.Tx) (spoken bool, err error) {
 	low, high := c.rows(1, maxSeq)
 	err = tx.QueryRow(`SELECT coalesce((SELECT saved_at FROM messages INDEXED BY messages_addressed
-			WHERE id BETWEEN ? AND ? AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
-		>= (SELECT coalesce(max(landed_at), 0) FROM compactions WHERE conversation = ? AND state = 'active' AND kind <> 'marker' AND trigger <> 'heal')`,
+			WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
+		>= coalesce((SELECT landed_at FROM compactions s INDEXED BY compactions_to
+			WHERE conversation = ?3 AND state IN ('active', 'folded', 'replaced') AND kind = 'leaf' AND trigger <> 'heal'
+			AND NOT EXISTS (SELECT 1 FROM segments WHERE conversation = ?3 AND from_seq > s.to_seq AND from_seq <= s.next_seq)
+			AND NOT (SELECT segment_start > s.to_seq AND segment_start <= s.next_seq FROM conversations WHERE id = ?3)
+			ORDER BY to_seq DESC LIMIT 1), 0)`,
 		low, high, c.id).Scan(&spoken)
 	return spoken, err
 }

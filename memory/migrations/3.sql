@@ -33,6 +33,9 @@ UPDATE compactions SET next_seq = coalesce(
     (SELECT c.next_seq FROM conversations c WHERE c.id = compactions.conversation))
   WHERE landed_at IS NOT NULL;
 
+-- What lies over a message, whatever became of it.
+CREATE INDEX compactions_to ON compactions (conversation, to_seq);
+
 -- What an undo set free is left alone until the aggressive level; 0: nothing is.
 ALTER TABLE conversations ADD COLUMN spared_from INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE conversations ADD COLUMN spared_to   INTEGER NOT NULL DEFAULT 0;
