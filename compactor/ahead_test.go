@@ -219,3 +219,27 @@ func (r *rig) staged(n int) {
 		r.t.Fatalf("something has landed: %+v", rows)
 	}
 }
+
+// What was made ahead of a message that people changed does not land: what was made
+// of later ones waits until the earlier ones are summed up anew.
+func TestWorkAheadLandsInOrder(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
+			r := ahead(t, 10_000)
+			r.staged(2)
+			r.edit(r.c.Gauge().Staged[0].From, "otherwise")
+			if restarts {
+				r.restart()
+			}
+			r.set(func(p *compactor.Policy) { p.CacheTTL = 0 })
+			for len(r.c.Gauge().Stack) == 0 {
+				r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+				r.inOrder()
+				r.settle()
+				r.inOrder()
+			}
+			r.verify()
+			r.asRestarted()
+		})
+	}
+}

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// land makes staged rows active and shows the new head.
-func (c *Compactor) land(ctx context.Context, rows []Compaction) error {
+// land makes staged rows active and shows the new head. It returns the ids of those
+// that are staged no longer.
+func (c *Compactor) land(ctx context.Context, rows []Compaction) (done []int64, err error) {
 	ids := make([]int64, len(rows))
 	for i, row := range rows {
 		ids[i] = row.ID
@@ -16,8 +17,9 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction) error {
 	s := c.h.snapshot()
 	head, now, err := c.o.Records.Land(ctx, ids, lastResult(s.lines, s.stored))
 	if err != nil {
-		return fmt.Errorf("land the summary: %w", err)
+		return nil, fmt.Errorf("land the summary: %w", err)
 	}
+	now = slices.DeleteFunc(now, func(row Compaction) bool { return row.State == Staged })
 	old, swapped, _ := c.h.swap(head)
 	before, after := c.used(old), c.used(swapped)
 	if slices.ContainsFunc(now, func(row Compaction) bool {
@@ -26,6 +28,7 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction) error {
 		c.h.quiet()
 	}
 	for _, row := range now {
+		done = append(done, row.ID)
 		e := eventOf(row, EventLanded, c.o.Window())
 		e.BeforeTokens, e.AfterTokens = before, after
 		if row.State == Stale {
@@ -35,7 +38,7 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction) error {
 		}
 		c.notify(e)
 	}
-	return nil
+	return done, nil
 }
 
 // Landing throws away the provider's prompt cache. So what was made ahead waits,
@@ -127,45 +130,70 @@ func (c *Compactor) waiting() []Compaction {
 }
 
 // landAll lands what is staged, as far as there is room: usage may have risen while
-// the worker ran. It tells whether anything landed.
-func (c *Compactor) landAll(ctx context.Context) bool {
-	c.mu.Lock()
-	rows, p, other := slices.Clone(c.staged), c.o.Policy(), c.landing
-	c.landing = true
-	c.mu.Unlock()
-	if other {
-		return false
-	}
-	defer func() {
-		c.mu.Lock()
-		c.landing = false
-		c.mu.Unlock()
-	}()
-	if !c.roomFor(rows, p) {
-		rows = shrinking(rows)
-	}
-	if len(rows) == 0 || !c.roomFor(rows, p) {
-		return false
-	}
-	if err := c.land(ctx, rows); err != nil {
-		if ctx.Err() == nil {
-			c.o.Log.Warn("a stored summary could not land yet", "error", err)
-		}
-		return false
-	}
+// the worker ran. It tells whether anything landed. If somebody is landing just now,
+// they land what has come meanwhile too.
+func (c *Compactor) landAll(ctx context.Context) (landed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.staged = slices.DeleteFunc(slices.Clone(c.staged), func(r Compaction) bool {
-		return slices.ContainsFunc(rows, func(done Compaction) bool { return done.ID == r.ID })
-	})
-	return true
+	if c.again = true; c.landing {
+		return false
+	}
+	c.landing = true
+	for c.again {
+		c.again = false
+		rows := slices.Clone(c.staged)
+		c.mu.Unlock()
+		done := c.landThese(ctx, rows)
+		c.mu.Lock()
+		c.staged = slices.DeleteFunc(slices.Clone(c.staged), func(r Compaction) bool { return slices.Contains(done, r.ID) })
+		landed = landed || len(done) > 0
+	}
+	c.landing = false
+	return landed
 }
 
-// shrinking leaves out what heals, which may make the view larger, and the folds of it.
-func shrinking(rows []Compaction) (kept []Compaction) {
+// landThese lands those of the rows that may land, and returns the ids of all that
+// are staged no longer.
+func (c *Compactor) landThese(ctx context.Context, rows []Compaction) (done []int64) {
+	s, p := c.h.snapshot(), c.o.Policy()
+	rows = s.inOrder(rows)
+	if !c.roomFor(s, rows, p) {
+		rows = shrinking(rows)
+	}
+	if len(rows) == 0 || !c.roomFor(s, rows, p) {
+		return nil
+	}
+	done, err := c.land(ctx, rows)
+	if err != nil && ctx.Err() == nil {
+		c.o.Log.Warn("a stored summary could not land yet", "error", err)
+	}
+	return done
+}
+
+// inOrder leaves out what would hide messages while older ones stay verbatim: an undo
+// has set them free, or they were edited, and the view is in order. What hides
+// nothing new may always land.
+func (s snapshot) inOrder(rows []Compaction) []Compaction {
+	i := slices.IndexFunc(s.lines, func(l line) bool { return !covered(rows, l.Seq) })
+	if i < 0 {
+		return rows
+	}
+	newer := s.lines[i+1:]
+	return leaveOut(rows, func(row Compaction) bool {
+		return slices.ContainsFunc(newer, func(l line) bool { return row.Covers(l.Seq) })
+	})
+}
+
+// shrinking leaves out what heals, which may make the view larger.
+func shrinking(rows []Compaction) []Compaction {
+	return leaveOut(rows, func(row Compaction) bool { return row.Trigger == OnHeal })
+}
+
+// leaveOut returns the rows without some of them, and without the folds of those.
+func leaveOut(rows []Compaction, which func(Compaction) bool) (kept []Compaction) {
 	var out []int64
 	for _, row := range rows {
-		if row.Trigger == OnHeal || slices.ContainsFunc(row.Children, func(id int64) bool { return slices.Contains(out, id) }) {
+		if which(row) || slices.ContainsFunc(row.Children, func(id int64) bool { return slices.Contains(out, id) }) {
 			out = append(out, row.ID)
 		} else {
 			kept = append(kept, row)
@@ -175,13 +203,8 @@ func shrinking(rows []Compaction) (kept []Compaction) {
 }
 
 // roomFor tells whether rows may land: if they do not make the view larger, or
-// leave it well below emergency, and if nothing older stays behind them in the view
-// because it was taken back.
-func (c *Compactor) roomFor(rows []Compaction, p Policy) bool {
-	s := c.h.snapshot()
-	if c.overtakes(rows, s) {
-		return false
-	}
+// leave it well below emergency.
+func (c *Compactor) roomFor(s snapshot, rows []Compaction, p Policy) bool {
 	then := s.with(rows)
 	growth := then.head.stackCost(s.shape) + then.lineCost - s.head.stackCost(s.shape) - s.lineCost
 	return growth <= 0 || growth <= c.room(c.used(s), c.o.Window(), p)

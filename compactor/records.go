@@ -25,7 +25,8 @@ type Records interface {
 	// by nothing, or only by markers and built-in summaries: those are replaced, and
 	// what of them reaches beyond the span stays hidden behind a new marker. A rollup
 	// lands if its children are active and tile its span; they become folded. What
-	// cannot land becomes stale. A rollup that heals a rollup takes its place and its children.
+	// cannot land becomes stale, and a leaf behind it that hides messages stays staged:
+	// the view is in order. A rollup that heals a rollup takes its place and its children.
 	// clearedTo, if larger than the stored one, is stored with it.
 	// It returns the head as committed and the rows as they stand now.
 	Land(ctx context.Context, rows []int64, clearedTo int64) (Head, []Compaction, error)

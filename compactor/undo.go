@@ -140,15 +140,3 @@ func (h *History) firstMessages() []Message {
 	defer h.mu.Unlock()
 	return h.first
 }
-
-// overtakes tells whether a row would hide messages while older ones, which an undo
-// set free, are spared: it waits for them, for the view is in order.
-func (c *Compactor) overtakes(rows []Compaction, s snapshot) bool {
-	c.mu.Lock()
-	lifted := c.lifted
-	c.mu.Unlock()
-	if lifted || len(s.lines) == 0 || !s.head.Spares(s.lines[0].Seq, s.lines[0].Seq) {
-		return false
-	}
-	return slices.ContainsFunc(s.lines, func(l line) bool { return l.Seq > s.head.SparedTo && covered(rows, l.Seq) })
-}

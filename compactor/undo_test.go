@@ -377,3 +377,38 @@ func TestARefusedUndoChangesNoNumber(t *testing.T) {
 		t.Errorf("%d tokens are used, %d were", after, before)
 	}
 }
+
+// What was made ahead of later messages waits for what was taken back, at the
+// aggressive level too: the view is in order.
+func TestWhatWasMadeAheadDoesNotOvertakeWhatWasTakenBack(t *testing.T) {
+	hold := make(chan struct{})
+	close(hold)
+	var mu sync.Mutex
+	r := ahead(t, 20_000)
+	r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		mu.Lock()
+		wait := hold
+		mu.Unlock()
+		<-wait
+		return good(ctx, n, req)
+	}
+	for r.share() < 0.4 {
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+	}
+	r.set(func(p *compactor.Policy) { p.KeepLastN = 4 })
+	r.landed()
+	for len(r.c.Gauge().Staged) == 0 {
+		r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0.3 })
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.settle()
+	}
+	r.undo()
+	mu.Lock()
+	hold = make(chan struct{})
+	mu.Unlock()
+	defer func() { close(hold) }()
+	for r.share() < 0.90 {
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.inOrder()
+	}
+}

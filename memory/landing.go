@@ -12,7 +12,8 @@ import (
 )
 
 // Land makes staged rows active, in the order given. What cannot land becomes
-// stale; a row that is not staged is left as it is. clearedTo, if larger than the
+// stale, and what would hide messages behind those that it leaves verbatim stays
+// staged; a row that is not staged is left as it is. clearedTo, if larger than the
 // stored one, is stored with it, unless none of the rows has landed. It returns the head as committed and the rows as
 // they stand now. ErrNotFound: a row is none of this conversation.
 func (c *Conversation) Land(ctx context.Context, rows []int64, clearedTo int64) (head compactor.Head, landed []compactor.Compaction, err error) {
@@ -32,22 +33,31 @@ func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head 
 	}
 	stackChanged := false
 	unspare := false
+	bare := int64(maxSeq) // from here on messages stay verbatim, because what was to hide them has not landed
 	for _, id := range rows {
 		row, err := c.compaction(tx, id)
 		if err != nil {
 			return head, nil, err
 		}
-		if row.State != compactor.Staged {
+		hides := row.Kind == compactor.Leaf && row.Trigger != compactor.OnHeal && row.From >= head.Start
+		if hides && row.From > bare {
 			continue
 		}
-		ok, err := c.landOne(tx, row, head.Generation+1)
-		if err != nil {
-			return head, nil, err
+		ok := false
+		if row.State == compactor.Staged {
+			if ok, err = c.landOne(tx, row, head.Generation+1); err == nil && !ok {
+				err = c.makeStale(tx, id)
+			}
 		}
 		if ok {
 			stackChanged = true
 			unspare = unspare || row.Trigger == compactor.OnAggressive || row.Trigger == compactor.OnManual
-		} else if err := c.makeStale(tx, id); err != nil {
+		} else if left := false; hides && err == nil {
+			if left, err = c.uncovered(tx, row); left {
+				bare = min(bare, row.From)
+			}
+		}
+		if err != nil {
 			return head, nil, err
 		}
 	}
@@ -113,11 +123,8 @@ func (c *Conversation) fold(tx *sql.Tx, row compactor.Compaction, below []compac
 			return false, nil
 		}
 	}
-	for _, gap := range gaps(below, row.From, row.To) {
-		n, err := c.between(tx, gap)
-		if err != nil || n.messages > 0 {
-			return false, err
-		}
+	if left, err := c.uncovered(tx, row); err != nil || left {
+		return false, err
 	}
 	for _, child := range below {
 		if err := changed(tx, "UPDATE compactions SET state = 'folded', parent = ?, ended_with = ? WHERE id = ?", row.ID, generation, child.ID); err != nil {
@@ -129,6 +136,20 @@ func (c *Conversation) fold(tx *sql.Tx, row compactor.Compaction, below []compac
 		return false, err
 	}
 	return true, changed(tx, "UPDATE compactions SET children = ? WHERE id = ?", children, row.ID)
+}
+
+// uncovered tells whether a message of a row's span stands behind no active row.
+func (c *Conversation) uncovered(tx *sql.Tx, row compactor.Compaction) (bool, error) {
+	below, err := c.covering(tx, row.From, row.To)
+	if err != nil {
+		return false, err
+	}
+	for _, gap := range gaps(below, row.From, row.To) {
+		if n, err := c.between(tx, gap); err != nil || n.messages > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // giveWay replaces the markers and built-in summaries below a row. What of them

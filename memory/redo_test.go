@@ -67,7 +67,10 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 				t.Errorf("staged are %v", ids(staged))
 			}
 			wantNoSecret(t, c)
-			if head, landed := land(t, c, over, beside); shape(head.Stack) != "leaf worker 7-9" || landed[0].State != compactor.Stale {
+			if _, landed := land(t, c, over, beside); landed[0].State != compactor.Stale || landed[1].State != compactor.Staged {
+				t.Errorf("messages 7 to 9 are hidden, and older ones stand below: landed %+v", landed)
+			}
+			if head, landed := land(t, c, beside); shape(head.Stack) != "leaf worker 7-9" {
 				t.Errorf("landed %+v", landed)
 			}
 		})
