@@ -243,3 +243,24 @@ func TestWorkAheadLandsInOrder(t *testing.T) {
 		})
 	}
 }
+
+// Somebody who asks gets what is ready, also if what else there is is not worth a summary.
+func TestWhatIsReadyLandsOnAWish(t *testing.T) {
+	for older := range 2 {
+		r := ahead(t, 10_000)
+		r.policy.TailTokens = 500
+		for len(r.c.Gauge().Staged) < 3 {
+			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(5)))
+			r.settle()
+		}
+		staged := r.c.Gauge().Staged
+		rest := len(r.said) - int(staged[len(staged)-1].To)
+		r.set(func(p *compactor.Policy) { p.TailTokens, p.KeepLastN = 2500, rest-2*older })
+		e := r.c.Compact(compactor.OnManual, "")
+		r.settle()
+		if n := len(r.c.Gauge().Stack); n < len(staged) {
+			t.Errorf("with %d turns that are older: %+v; %d of %d summaries are shown", older, e, n, len(staged))
+		}
+		r.verify()
+	}
+}

@@ -75,7 +75,8 @@ func (c *Compactor) eventOf(w wish, state EventState, reason string) Event {
 
 // refuse tells why nothing was planned. What is ready and waits is shown all the same.
 func (c *Compactor) refuse(w wish, reason string) Event {
-	if reason == reasonShort && c.landAll(c.ctx) {
+	little := reason == reasonShort || reason == reasonLittle || reason == reasonJust
+	if little && c.landAll(c.ctx) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.last
