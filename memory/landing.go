@@ -34,13 +34,15 @@ func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head 
 	stackChanged := false
 	unspare := false
 	bare := int64(maxSeq) // from here on messages stay verbatim, because what was to hide them has not landed
+	var waits []int64     // so they stay staged, and the folds of them
 	for _, id := range rows {
 		row, err := c.compaction(tx, id)
 		if err != nil {
 			return head, nil, err
 		}
-		hides := row.Kind == compactor.Leaf && row.Trigger != compactor.OnHeal && row.From >= head.Start
-		if hides && row.From > bare {
+		hides := row.Kind == compactor.Leaf && row.Trigger != compactor.OnHeal
+		if hides && row.From > bare || slices.ContainsFunc(row.Children, func(id int64) bool { return slices.Contains(waits, id) }) {
+			waits = append(waits, id)
 			continue
 		}
 		ok := false
@@ -52,7 +54,7 @@ func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head 
 		if ok {
 			stackChanged = true
 			unspare = unspare || row.Trigger == compactor.OnAggressive || row.Trigger == compactor.OnManual
-		} else if left := false; hides && err == nil {
+		} else if left := false; row.From >= head.Start && err == nil {
 			if left, err = c.uncovered(tx, row); left {
 				bare = min(bare, row.From)
 			}

@@ -323,3 +323,36 @@ func TestJobLife(t *testing.T) {
 		}
 	})
 }
+
+// What waits because older messages are verbatim again keeps what was made of it.
+func TestWhatWaitsInOrder(t *testing.T) {
+	t.Run("a fold waits for its children", func(t *testing.T) {
+		c := imported(t, 20)
+		a, b, d := stage(t, c, leaf, worker, 1, 5), stage(t, c, leaf, worker, 6, 10), stage(t, c, leaf, worker, 11, 15)
+		f := stage(t, c, rollup, worker, 6, 15, b, d)
+		edit(t, c, 2, "something else")
+		if head, _ := land(t, c, a, b, d, f); len(head.Stack) > 0 {
+			t.Errorf("landed: %s", shape(head.Stack))
+		}
+		again := stage(t, c, leaf, worker, 1, 5)
+		if head, _ := land(t, c, again, b, d, f); shape(head.Stack) != "leaf worker 1-5, rollup worker 6-15" {
+			t.Errorf("landed: %s", shape(head.Stack))
+		}
+	})
+	t.Run("behind what would have healed a row that was taken back", func(t *testing.T) {
+		c := imported(t, 20)
+		land(t, c, stage(t, c, leaf, builtIn, 1, 5))
+		heal, err := c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnHeal, From: 1, To: 5, FromTime: day, ToTime: day, Messages: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := heal.Store(ctx, compactor.Summary{Text: "healed", Tokens: 7}); err != nil {
+			t.Fatal(err)
+		}
+		next := stage(t, c, leaf, worker, 6, 10)
+		undo(t, c)
+		if head, landed := land(t, c, heal.ID(), next); len(head.Stack) > 0 || landed[1].State != compactor.Staged {
+			t.Errorf("landed: %s", shape(head.Stack))
+		}
+	})
+}
