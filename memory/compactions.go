@@ -65,6 +65,10 @@ func (c *Conversation) compaction(tx *sql.Tx, id int64) (compactor.Compaction, e
 	return rows[0], nil
 }
 
+// childrenOf chooses the rows that a rollup folded. The + keeps the query from all
+// rows that were ever folded.
+const childrenOf = "AND parent = ? AND +state = 'folded' ORDER BY from_seq"
+
 // activeIn reads the active rows of a segment, by the begin of their spans.
 func (c *Conversation) activeIn(tx *sql.Tx, s span) ([]compactor.Compaction, error) {
 	return c.compactions(tx, "AND state = 'active' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.from, s.to)

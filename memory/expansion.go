@@ -31,7 +31,7 @@ func (c *Conversation) Expand(ctx context.Context, id, from int64, limit int) (e
 			return ErrNotFound
 		}
 		if e.Row.Kind == compactor.Rollup {
-			e.Children, err = c.compactions(tx, "AND parent = ? AND state = 'folded' ORDER BY from_seq", id)
+			e.Children, err = c.compactions(tx, childrenOf, id)
 			return err
 		}
 		e.Messages, e.Next, err = c.page(tx, max(from, e.Row.From), e.Row.To, limit)

@@ -43,7 +43,7 @@ func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []
 // Children returns the rows that a rollup folded, oldest first; none of any other row.
 func (j *job) Children(ctx context.Context, rollup int64) (found []compactor.Compaction, err error) {
 	err = j.conversation.store.view(ctx, func(tx *sql.Tx) error {
-		found, err = j.conversation.compactions(tx, "AND parent = ? AND state = 'folded' ORDER BY from_seq", rollup)
+		found, err = j.conversation.compactions(tx, childrenOf, rollup)
 		return err
 	})
 	if err != nil {
@@ -178,6 +178,11 @@ func (j *job) ofBuiltIn(tx *sql.Tx, memories []compactor.MemoryDraft) []draft {
 	return kept
 }
 
+// wasRead tells whether memories were saved from message ?3 with another row than ?2:
+// by a worker, or, if ?4, by anybody.
+const wasRead = `SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
+	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4))`
+
 // save writes one draft from those of its messages that it may be saved from, and
 // returns the memory's id if it is a new one, else 0.
 func (j *job) save(tx *sql.Tx, d draft) (id int64, err error) {
@@ -185,9 +190,7 @@ func (j *job) save(tx *sql.Tx, d draft) (id int64, err error) {
 	var unread []source
 	for _, s := range d.sources {
 		var read bool
-		err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ? AND id <> ?
-			AND from_seq <= ? AND to_seq >= ? AND (extracted = 'worker' OR extracted <> '' AND ?))`,
-			c.id, j.row.ID, s.seq, s.seq, d.by == byBuiltIn).Scan(&read)
+		err := tx.QueryRow(wasRead, c.id, j.row.ID, s.seq, d.by == byBuiltIn).Scan(&read)
 		if err != nil {
 			return 0, err
 		}
@@ -216,17 +219,21 @@ func (j *job) relieve(tx *sql.Tx) error {
 	c := j.conversation
 	for _, s := range read {
 		low, high := c.rows(s.from, s.to)
-		_, err := tx.Exec(`UPDATE memories SET state = 'replaced' WHERE conversation = ?1 AND made_by = 'built-in' AND state = 'active'
-			AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
-			AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (
-				SELECT 1 FROM compactions WHERE conversation = ?1 AND extracted = 'worker'
-				AND s.message & 4294967295 BETWEEN from_seq AND to_seq))`, c.id, low, high)
+		_, err := tx.Exec(retire, c.id, low, high)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// retire looks at the memories from the messages ?2 to ?3 and, by the +, not at all
+// of them.
+const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 AND made_by = 'built-in' AND state = 'active'
+	AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
+	AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (
+		SELECT 1 FROM compactions WHERE conversation = ?1 AND extracted = 'worker'
+		AND s.message & 4294967295 BETWEEN from_seq AND to_seq))`
 
 // read returns the spans whose messages were read: of a rollup those of the
 // children that it heals, for of the others it read the text alone.

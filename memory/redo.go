@@ -169,7 +169,7 @@ func (c *Conversation) material(tx *sql.Tx, row compactor.Compaction) ([]compact
 	if row.Kind != compactor.Rollup {
 		return c.messages(tx, row.From, row.To, "ORDER BY id")
 	}
-	children, err := c.compactions(tx, "AND parent = ? AND state = 'folded' ORDER BY from_seq", row.ID)
+	children, err := c.compactions(tx, childrenOf, row.ID)
 	if err != nil {
 		return nil, err
 	}

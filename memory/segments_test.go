@@ -291,3 +291,34 @@ func BenchmarkLoadOfManySegments(b *testing.B) {
 		load(b, c)
 	}
 }
+
+// What is asked with every compaction does not cost more the more of them there are.
+func TestTheAgeOfAConversationDoesNotMatterToACompaction(t *testing.T) {
+	c := newConversation(t)
+	for _, asked := range []struct {
+		query, by string
+		arguments []any
+	}{
+		{wasRead, "compactions_to (", []any{1, 2, 3, 4}},
+		{retire, "INTEGER PRIMARY KEY", []any{1, 2, 3}},
+		{"SELECT text FROM compactions WHERE conversation = 1 " + childrenOf, "compactions_parent", []any{1}},
+	} {
+		rows, err := c.store.write.Query("EXPLAIN QUERY PLAN "+asked.query, asked.arguments...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plan []string
+		for rows.Next() {
+			var n int
+			var step string
+			if err := rows.Scan(&n, &n, &n, &step); err != nil {
+				t.Fatal(err)
+			}
+			plan = append(plan, step)
+		}
+		rows.Close()
+		if by := strings.Join(plan, "; "); !strings.Contains(by, asked.by) || strings.Contains(by, "compactions_state") {
+			t.Errorf("%s\nis done by %s", asked.query, by)
+		}
+	}
+}
