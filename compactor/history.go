@@ -62,7 +62,7 @@ func (s snapshot) cost() int { return s.headCost + s.lineCost + s.nowCost }
 func newHistory(state State, sh shape) *History {
 	h := &History{
 		head: state.Head, next: state.Next, open: state.Open, stored: state.Next - 1,
-		clearedTo: state.Head.ClearedTo, spoken: state.Spoken, first: state.First,
+		clearedTo: state.Head.ClearedTo, spoken: state.Spoken || state.Open != 0, first: state.First,
 	}
 	for _, m := range state.Messages {
 		h.lines = append(h.lines, line{Message: m})

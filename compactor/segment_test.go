@@ -462,3 +462,18 @@ func TestASummaryOfAnEarlierSegmentMakesNobodyQuiet(t *testing.T) {
 		t.Error("after a restart nobody has spoken to the bot")
 	}
 }
+
+func TestWhoeverWaitsForAnAnswerHasSpoken(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: told})
+	r.hearNotes(20)
+	r.quiet = true
+	r.deliver("do you hear?", true)
+	time.Sleep(5 * time.Millisecond)
+	r.landed()
+	if !r.c.Spoken() {
+		t.Fatal("nobody has spoken to the bot")
+	}
+	if r.restart(); !r.c.Spoken() {
+		t.Error("after a restart nobody has spoken to the bot")
+	}
+}
