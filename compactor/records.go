@@ -41,9 +41,10 @@ type Records interface {
 
 	// Undo takes the latest landing back if generation is still the stored one and
 	// nothing has changed the landing since; applied tells. Its rows become undone,
-	// those it folded, replaced or split active again, and memories stay. Whether or
-	// not, the committed head is returned.
+	// those it folded, replaced or split active again, what is staged over them stale,
+	// and memories stay. Whether or not, the committed head is returned.
 	Undo(ctx context.Context, generation int64) (head Head, applied bool, err error)
+
 	// StartSegment ends the segment in one transaction: a marker becomes active over
 	// what of it nothing covers, merged with the markers next to it, and the next
 	// segment begins with the next message. It returns the head as committed. started

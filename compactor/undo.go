@@ -52,6 +52,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 func (c *Compactor) undone(l Landing, before int) Event {
 	c.mu.Lock()
 	c.lifted = false
+	c.staged = leaveOut(c.staged, func(row Compaction) bool { return overlaps(l.Rows, row) }) // it is stale now
 	c.mu.Unlock()
 	row := l.Rows[0]
 	for _, r := range l.Rows { // what it was about is the leaf, not the folds that made room for it

@@ -412,3 +412,34 @@ func TestWhatWasMadeAheadDoesNotOvertakeWhatWasTakenBack(t *testing.T) {
 		r.inOrder()
 	}
 }
+
+// What was to heal what is taken back is worth nothing any more: it is neither shown as
+// ready nor counted on.
+func TestWhatIsReadyForWhatWasTakenBackIsGone(t *testing.T) {
+	r := ahead(t, 10_000)
+	r.policy.BackgroundThreshold, r.policy.BackgroundFraction = 0.5, 0.7
+	r.quiet = true
+	for len(r.c.Gauge().Stack) == 0 {
+		r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
+		r.settle()
+	}
+	r.talk("do you hear?")
+	r.settle()
+	if rows := r.c.Gauge().Staged; len(rows) == 0 || rows[0].Trigger != compactor.OnHeal {
+		t.Fatalf("ready is %+v", rows)
+	}
+	r.undo()
+	if rows := r.c.Gauge().Staged; len(rows) > 0 {
+		t.Errorf("ready is %+v", rows)
+	}
+	r.restart()
+	if rows := r.c.Gauge().Staged; len(rows) > 0 {
+		t.Errorf("after a restart ready is %+v", rows)
+	}
+	r.landed()
+	if n := len(r.c.Gauge().Stack); n == 0 {
+		t.Error("nothing is summed up anew")
+	}
+	r.verify()
+	r.asRestarted()
+}

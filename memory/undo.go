@@ -187,9 +187,20 @@ func (c *Conversation) takeBack(tx *sql.Tx, l compactor.Landing) (head compactor
 			}
 		}
 	}
+	staged, err := c.compactions(tx, "AND state = 'staged'")
+	if err != nil {
+		return head, err
+	}
 	for _, row := range l.Rows {
 		if err := c.end(tx, row.ID, compactor.Undone, l.Head.Generation); err != nil {
 			return head, err
+		}
+		for _, late := range staged { // they would hide again what people want to see
+			if late.From <= row.To && row.From <= late.To {
+				if err := c.makeStale(tx, late.ID); err != nil {
+					return head, err
+				}
+			}
 		}
 	}
 	_, err = tx.Exec("UPDATE conversations SET generation = ?, cleared_to = ?, spared_from = ?, spared_to = ? WHERE id = ?",
