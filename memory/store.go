@@ -96,8 +96,8 @@ func (s *Store) connect(ctx context.Context, path string) error {
 // what was deleted is overwritten. Immediate: a transaction that writes takes its
 // lock at the start, so it never has to begin anew in the middle.
 const (
-	writerPragmas = "_journal_mode=WAL&_busy_timeout=5000&_foreign_keys=on&_synchronous=FULL&_secure_delete=on&_txlock=immediate"
-	readerPragmas = "_busy_timeout=5000&_query_only=on"
+	writerPragmas = "_journal_mode=WAL&_busy_timeout=5000&_foreign_keys=on&_synchronous=FULL&_secure_delete=on&_txlock=immediate&_stmt_cache_size=200"
+	readerPragmas = "_busy_timeout=5000&_query_only=on&_stmt_cache_size=200"
 )
 
 // open never fails: the connection is made when it is first used.
