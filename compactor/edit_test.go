@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,9 @@ import (
 	"cairn/llm/llmtest"
 	"cairn/memory"
 )
+
+// quoted is how a message begins, by which a summary can be seen to speak of it.
+var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
 
 // asRestarted fails unless the view and its cost are what a restart makes of the disk.
 func (r *rig) asRestarted() {

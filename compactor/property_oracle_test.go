@@ -3,7 +3,6 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +38,7 @@ func flat(messages []llm.Message) string {
 		for _, call := range m.Calls {
 			fmt.Fprintf(&b, "%s %s %s|", call.ID, call.Name, call.Arguments)
 		}
+		b.WriteByte(' ')
 		b.WriteString(m.Text)
 	}
 	return b.String()
@@ -116,7 +116,20 @@ func (m *machine) goesOn(rt *rapid.T, text string, first, squeezed bool) {
 	}
 }
 
-var named = regexp.MustCompile(`(?:note|question|edited|answer|result) (\d+) `)
+// namedIn are the messages a text names, as each does at its beginning, in order.
+func namedIn(text string) (seqs []int64) {
+	was := ""
+	for word := range strings.FieldsSeq(text) {
+		switch was {
+		case "note", "question", "edited", "answer", "result":
+			if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+				seqs = append(seqs, n+1)
+			}
+		}
+		was = word
+	}
+	return seqs
+}
 
 // everything holds a request to show each message that no row stands for, in order,
 // and none that was deleted. whole: nothing has landed since it was made.
@@ -126,16 +139,12 @@ func (m *machine) everything(rt *rapid.T, text string, whole bool) {
 	}
 	shown := make(map[int64]bool)
 	last := int64(0)
-	for _, match := range named.FindAllStringSubmatch(text, -1) {
-		n, err := strconv.ParseInt(match[1], 10, 64)
-		if err != nil {
-			rt.Fatal(err)
+	for _, seq := range namedIn(text) {
+		if seq < last {
+			rt.Fatalf("message %d stands behind %d in the view:\n%s", seq, last, text)
 		}
-		if n+1 < last {
-			rt.Fatalf("message %d stands behind %d in the view:\n%s", n+1, last, text)
-		}
-		last = n + 1
-		shown[last] = true
+		last = seq
+		shown[seq] = true
 	}
 	stack := m.r.c.Gauge().Stack
 	covers := func(seq int64) bool {

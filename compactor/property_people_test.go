@@ -115,7 +115,7 @@ func (m *machine) wishAndUndo(rt *rapid.T) {
 	if err := r.c.Wait(context.Background()); err != nil {
 		rt.Fatal(err)
 	}
-	if m.landings(rt) != landed+1 {
+	if m.landings(rt) != landed+1 || !m.wished(rt) {
 		return // it failed, or something else was due behind it
 	}
 	e, err := r.c.Undo(context.Background())
@@ -132,6 +132,22 @@ func (m *machine) wishAndUndo(rt *rapid.T) {
 	if after := r.render(); m.landings(rt) == landed+1 && (after != before || r.size == 0 && r.c.Gauge().Used != used) {
 		rt.Fatalf("before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, r.c.Gauge().Used, after)
 	}
+}
+
+// wished tells whether the latest landing is of somebody's wish, and of nothing that
+// lies before the segment: that cannot be taken back.
+func (m *machine) wished(rt *rapid.T) (wished bool) {
+	all, err := m.r.conv.Landings(context.Background())
+	if err != nil || len(all) == 0 {
+		rt.Fatal(len(all), err)
+	}
+	for _, row := range all[len(all)-1].Rows {
+		if row.From < m.r.start() {
+			return false
+		}
+		wished = wished || row.Trigger == compactor.OnManual
+	}
+	return wished
 }
 
 // landings counts the landings on disk, those that were taken back too.
@@ -222,7 +238,7 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 	var ids, texts []string
 	for _, seq := range seqs {
 		ids = append(ids, r.said[seq-1].ID)
-		for _, word := range []string{"note", "question", "edited"} {
+		for _, word := range firstWords {
 			texts = append(texts, fmt.Sprintf("%s %d ", word, seq-1))
 		}
 	}

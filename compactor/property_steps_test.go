@@ -40,11 +40,14 @@ type machine struct {
 	clock    time.Time
 
 	problem atomic.Pointer[string]
-	before  atomic.Int64 // used, just before the worker lands; 0: not known
+	waits   atomic.Int64 // raised when the owner begins to wait for the worker, and when it ends: odd, it waits
 	landed  atomic.Int64
 	events  [eventKinds]atomic.Int64
 
 	last view // the last request
+
+	stagedIn int64 // the worker's: waits, when it last staged something
+	before   int   // the worker's: what was used then
 }
 
 func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Load()) * time.Second) }

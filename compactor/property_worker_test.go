@@ -3,7 +3,6 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -53,8 +52,13 @@ func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Respons
 	case moodText:
 		return llmtest.Say(fmt.Sprintf("Text %d of %s. %s", n, span, filler(n%60))), nil
 	case moodQuote:
-		heard := quoted.FindAllString(req.Messages[1].Text, 30)
-		return llmtest.Use(summarize("They said: " + strings.Join(heard, ", ") + " and so on.")), nil
+		var heard []string
+		for _, seq := range namedIn(req.Messages[1].Text) {
+			for _, word := range firstWords {
+				heard = append(heard, fmt.Sprintf("%s %d ", word, seq-1))
+			}
+		}
+		return llmtest.Use(summarize("They said: " + strings.Join(heard[:min(30, len(heard))], ", ") + " and so on.")), nil
 	case moodLong:
 		return llmtest.Use(summarize(fmt.Sprintf("Long %d. %s", n, strings.Repeat("One more sentence. ", 40+n*37%200)))), nil
 	case moodBroken:
@@ -100,8 +104,9 @@ func fact(seq int64) string {
 	return "Message " + strconv.FormatInt(seq, 10) + " was said to be kept in mind."
 }
 
-// quoted is how a message begins, by which a view or a summary can be seen to speak of it.
-var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
+// firstWords are how what people say begins: the number of the message follows, by
+// which a view or a summary can be seen to speak of it.
+var firstWords = []string{"note", "question", "edited"}
 
 // Where the worker may be held until a later step lets it go on.
 const (
@@ -158,17 +163,16 @@ func (m *machine) letGo(rt *rapid.T) {
 // calm waits until the worker is done, or held: so a history is made of its draws
 // alone, and rapid can make it smaller. In some nobody waits.
 func (m *machine) calm(rt *rapid.T) {
-	if m.loose || m.held {
+	if m.loose || m.held || !m.r.c.Busy() {
 		return
 	}
-	if !m.r.c.Busy() {
-		m.before.Store(0)
-		return
-	}
+	m.waits.Add(1)
+	defer m.waits.Add(1)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	idle := make(chan error, 1)
-	go func() { idle <- m.r.c.Wait(ctx) }()
+	c := m.r.c
+	go func() { idle <- c.Wait(ctx) }()
 	select {
 	case <-m.parked:
 		m.held = true
@@ -176,12 +180,11 @@ func (m *machine) calm(rt *rapid.T) {
 		if err != nil {
 			rt.Fatalf("the worker does not end: %v", err)
 		}
-		m.before.Store(0)
 	}
 }
 
 // told hears of each step of a compaction, in the goroutine that takes it. What a
-// landing reports is what a new count gives.
+// landing reports is what a new count gives, where nothing else can happen meanwhile.
 func (m *machine) told(e compactor.Event) {
 	m.events[eventName(e)].Add(1)
 	switch e.State {
@@ -189,24 +192,23 @@ func (m *machine) told(e compactor.Event) {
 		m.park(context.Background(), atStarted)
 	case compactor.EventStaged:
 		m.park(context.Background(), atStaged)
-		m.before.Store(int64(m.r.c.Gauge().Used))
+		m.stagedIn, m.before = m.waits.Load(), m.r.c.Gauge().Used
 	case compactor.EventLanded:
 		m.landed.Add(1)
-		if m.loose {
+		wait := m.waits.Load()
+		if m.loose || wait%2 == 0 { // the owner is at work, or may be
 			return
 		}
-		if e.Kind == compactor.Marker {
-			m.before.Store(0)
+		used, before, staged := m.r.c.Gauge().Used, m.before, m.stagedIn
+		if m.waits.Load() != wait {
+			return
 		}
-		used := m.r.c.Gauge().Used
 		if e.AfterTokens != used {
-			m.fault("a landing of %d to %d reports %d tokens used after it, and there are %d", e.From, e.To, e.AfterTokens, used)
+			m.fault("a landing reports %d tokens used after it, and there are %d: %+v", e.AfterTokens, used, e)
 		}
-		if was := int(m.before.Load()); was != 0 && e.BeforeTokens != was {
-			m.fault("a landing of %d to %d reports %d tokens used before it, and there were %d", e.From, e.To, e.BeforeTokens, was)
+		if staged == wait && e.BeforeTokens != before {
+			m.fault("a landing reports %d tokens used before it, and there were %d: %+v", e.BeforeTokens, before, e)
 		}
-	case compactor.EventFailed:
-		m.before.Store(0)
 	}
 }
 
