@@ -31,10 +31,15 @@ var mutants = map[string]mutant{
 	},
 	"a landing does not look again at what stands there": {
 		"memory/landing.go", `
-	below, err := c.covering(tx, row.From, row.To)
+	if err != nil {
+		return false, err
+	}
+	back, err := c.takenBack(tx, row)
 `, `
-	var below []compactor.Compaction
-	var err error
+	if below = nil; err != nil {
+		return false, err
+	}
+	back, err := c.takenBack(tx, row)
 `, "./memory", "TestCoverage",
 	},
 	"a cut ignores that calls and results belong together": {

@@ -122,7 +122,7 @@ func (m *machine) underFault() bool {
 }
 
 func (m *machine) text(rt *rapid.T) string {
-	return filler(one(rt, "size", 1, 10, 40, 40, 100, 150, 300, 1500))
+	return filler(one(rt, "size", 1, 10, 30, 30, 60, 100, 200, 900))
 }
 
 // past gives the conversation one: messages that are imported.
@@ -130,7 +130,7 @@ func (m *machine) past(rt *rapid.T) {
 	n := below(rt, 25, "imported")
 	var said []memory.Inbound
 	for i := range n {
-		said = append(said, m.inbound(i+1, fmt.Sprintf("note %d %s", i, filler(one(rt, "imported size", 1, 40, 100)))))
+		said = append(said, m.inbound(i+1, fmt.Sprintf("note %d %s", i, filler(one(rt, "imported size", 1, 20, 60)))))
 	}
 	taken, err := m.r.conv.Import(context.Background(), said)
 	if err != nil || len(taken) != n {

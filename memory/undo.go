@@ -38,15 +38,20 @@ func (c *Conversation) latest(tx *sql.Tx) (l compactor.Landing, err error) {
 		return l, err
 	}
 	l.Generation = l.Head.Generation
+	// What lands in earlier segments is no business of those who take something back.
 	err = tx.QueryRow(`SELECT coalesce(max(generation), 0), coalesce(min(cleared_before), 0) FROM compactions
 		WHERE conversation = ?1 AND generation = (SELECT max(generation) FROM compactions
-			WHERE conversation = ?1 AND cleared_before IS NOT NULL AND state <> 'undone')`, c.id).Scan(&l.Landed, &l.Head.ClearedTo)
+			WHERE conversation = ?1 AND cleared_before IS NOT NULL AND state <> 'undone' AND from_seq >= ?2)`, c.id, l.Head.Start).Scan(&l.Landed, &l.Head.ClearedTo)
 	if err != nil {
 		return l, err
 	}
 	if l.Landed == 0 {
-		l.Why = nothingLanded
-		return l, nil
+		var before bool
+		err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ? AND cleared_before IS NOT NULL AND state <> 'undone')`, c.id).Scan(&before)
+		if l.Why = nothingLanded; before {
+			l.Why = beforeTheStart
+		}
+		return l, err
 	}
 	if l.Rows, err = c.compactions(tx, "AND generation = ? ORDER BY from_seq, id", l.Landed); err != nil {
 		return l, err
