@@ -207,8 +207,8 @@ func (c Context) String() string {
 }
 
 func (s Stone) line() string {
-	return fmt.Sprintf("  %4d  %-6s level %d  #%d to #%d  %s to %s  %d tokens, by %s", s.ID, s.Kind, s.Level, s.From, s.To,
-		s.FromTime.Format(time.DateOnly), s.ToTime.Format(time.DateOnly), s.Tokens, s.By)
+	return fmt.Sprintf("  %4d  %-6s level %d  #%d to #%d  %s  %d tokens, by %s", s.ID, s.Kind, s.Level, s.From, s.To,
+		days(s.FromTime, s.ToTime), s.Tokens, s.By)
 }
 
 func (p Past) write(b *strings.Builder) {

@@ -44,7 +44,7 @@ func recapWords(r compactor.Recap) string {
 		if r.Why != "" {
 			why = r.Why
 		}
-		text += fmt.Sprintf("\n\n(Made without a model, of what was said word for word: %s.)", why)
+		text += fmt.Sprintf("\n\n(Made without a model, for %s: these are sentences as they were said.)", why)
 	}
 	if r.Hidden > 0 {
 		text += fmt.Sprintf("\n\n(%d older messages are not in it: they are hidden until they are summed up.)", r.Hidden)

@@ -22,19 +22,19 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 	var answer Answer
 	for _, segment := range g.Past.Earlier {
 		for _, row := range segment.Rows {
-			answer.Items = append(answer.Items, summaryLine(row))
+			answer.Items = append(answer.Items, summaryLine(row)+" (from before a /new)")
 		}
-	}
-	switch before := len(answer.Items); {
-	case before+len(g.Stack) == 0:
-		return Answer{Text: "Nothing has been summed up here: I see every message as it was said."}, nil
-	case before > 0:
-		answer.Text = fmt.Sprintf("%d from before the last /new, %d on the stack, oldest first:", before, len(g.Stack))
-	default:
-		answer.Text = fmt.Sprintf("%d on the stack, oldest first:", len(g.Stack))
 	}
 	for _, row := range g.Stack {
 		answer.Items = append(answer.Items, summaryLine(row))
+	}
+	switch {
+	case len(answer.Items) == 0:
+		answer.Text = "Nothing has been summed up here: I see every message as it was said."
+	case len(g.Stack) == 0:
+		answer.Text = "Nothing has been summed up since the last /new. From before, oldest first:"
+	default:
+		answer.Text = fmt.Sprintf("%d on the stack, oldest first:", len(g.Stack))
 	}
 	return answer, nil
 }
@@ -49,9 +49,17 @@ func summaryLine(row compactor.Compaction) string {
 	if row.ID != 0 {
 		expand = fmt.Sprintf("/expand %d", row.ID)
 	}
-	return fmt.Sprintf("%d. %s, level %d: #%d to #%d, %s to %s, %d messages in %d tokens, by %s: %s",
-		row.ID, row.Kind, row.Level, row.From, row.To, row.FromTime.UTC().Format(time.DateOnly), row.ToTime.UTC().Format(time.DateOnly),
-		row.Messages, row.Tokens, by, expand)
+	return fmt.Sprintf("%d. %s, level %d: #%d to #%d, %s, %d messages in %d tokens, by %s: %s",
+		row.ID, row.Kind, row.Level, row.From, row.To, days(row.FromTime, row.ToTime), row.Messages, row.Tokens, by, expand)
+}
+
+// days is a range of days, or the one it is.
+func days(from, to time.Time) string {
+	first, last := from.UTC().Format(time.DateOnly), to.UTC().Format(time.DateOnly)
+	if first == last {
+		return first
+	}
+	return first + " to " + last
 }
 
 // expandShown is how many messages /expand shows at most.

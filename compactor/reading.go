@@ -47,7 +47,7 @@ func (c *Compactor) Gauge() Gauge {
 	g.Scheduled = c.wished != nil
 	now := c.o.Now()
 	g.Paused = cmp.Or(c.pace.why(now), c.vetoedLocked(now))
-	if g.Paused == "" && s.head.SparedTo > 0 && !c.lifted {
+	if g.Paused == "" && s.head.SparedTo >= s.head.Start && !c.lifted {
 		g.Paused = reasonSpared
 	}
 	if !p.Enabled {

@@ -10,8 +10,8 @@ import (
 
 // Reasons why there is nothing to compact, in words for people.
 const (
-	reasonShort     = "there is nothing old enough to sum up: the newest messages are always kept as they are"
-	reasonLittle    = "what is older than the newest messages is too short: its summary would be no shorter"
+	reasonShort     = "there is nothing old enough to sum up; the newest messages are always kept as they are"
+	reasonLittle    = "what is older than the newest messages is too short; its summary would be no shorter"
 	reasonRunning   = "a compaction is running already"
 	reasonScheduled = "it is already scheduled, and begins when what runs now has ended"
 	reasonEnd       = "the program is about to end: ask again when it is back"

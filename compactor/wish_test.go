@@ -309,3 +309,19 @@ func (r *rig) seenLocked(state compactor.EventState) (n int) {
 	}
 	return n
 }
+
+func TestWhatWasTakenBackBeforeANewBeginningPausesNothing(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+	r.chat(30)
+	r.compact("")
+	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventUndone {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	if paused := r.c.Gauge().Paused; !strings.Contains(paused, "taken back") {
+		t.Fatalf("after /undo it says %q", paused)
+	}
+	r.anew()
+	if paused := r.c.Gauge().Paused; paused != "" {
+		t.Errorf("after /new it says %q", paused)
+	}
+}
