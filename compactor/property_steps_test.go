@@ -23,7 +23,6 @@ type machine struct {
 	disk    *disk
 	tally   *tally
 	channel string // above the thread this is; empty: it is none
-	said    int    // above it
 
 	loose  bool // nobody waits for the worker
 	silent bool // nobody ever speaks to the bot

@@ -30,10 +30,6 @@ const (
 	moods
 )
 
-var moodNames = [moods]string{
-	"good", "good, and saves memories", "text alone", "quotes", "too long", "overloaded", "refuses", "overflows", "panics", "empty", "cut off", "too late",
-}
-
 // faulty tells whether a mood is a failure.
 func faulty(mood int32) bool { return mood >= moodLong }
 
