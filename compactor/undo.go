@@ -83,6 +83,7 @@ func (c *Compactor) tooMuch(l Landing, p Policy, window int) string {
 		s.lineCost += line.tokens
 	}
 	_, s.headCost = renderHead(duplicates(l.Head.Pins, c.h.firstMessages(), s.shape), l.Head.past(s.shape), l.Head.Stack)
+	s.anchor = Count{} // what was counted is another view
 	if used := c.used(s); float64(used) >= p.AggressiveThreshold*float64(window) {
 		return fmt.Sprintf("%d of %d tokens would be used then, and from %d on the oldest messages must leave again",
 			used, window, int(p.AggressiveThreshold*float64(window)))
