@@ -195,7 +195,12 @@ func (r *rig) segment(seq int64) int {
 // talk has a turn: a question, tool results if there are any, an answer.
 func (r *rig) talk(question string, results ...string) {
 	r.t.Helper()
-	asked := r.deliver(question, true)
+	r.answer(r.deliver(question, true), results...)
+}
+
+// answer has the turn of a question that was taken up.
+func (r *rig) answer(asked compactor.Message, results ...string) {
+	r.t.Helper()
 	r.c.History().Begin("time: now")
 	var rows []compactor.Message
 	add := func(m compactor.Message) {
