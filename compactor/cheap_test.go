@@ -72,7 +72,7 @@ func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 			r.request()
 			look()
 			askedAt = time.Now()
-			r.answer(asked)
+			r.answerAlone(asked)
 		}
 		if cold < 5 || level < 5 || landed[compactor.OnHeal] == 0 || landed[compactor.OnRollup] == 0 || landed[compactor.OnPrepare] == 0 {
 			t.Errorf("the head changed %d times while the cache was cold and %d times at a level; landed: %v", cold, level, landed)
@@ -84,8 +84,8 @@ func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 	})
 }
 
-// answer ends a turn with an answer alone, and waits for nothing.
-func (r *rig) answer(asked compactor.Message) {
+// answerAlone ends a turn with an answer alone, and waits for nothing.
+func (r *rig) answerAlone(asked compactor.Message) {
 	r.t.Helper()
 	m := compactor.Message{
 		Seq: r.c.History().Next(), Turn: asked.Seq, Time: asked.Time,

@@ -12,7 +12,7 @@ import "context"
 func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	p, window := c.o.Policy(), c.o.Window()
 	before := c.h.snapshot().cost()
-	c.landAll(ctx)
+	c.landNow(ctx)
 	if from, to := c.reading(); to != 0 {
 		s := c.h.snapshot()
 		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, 0, 0))

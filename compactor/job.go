@@ -49,7 +49,7 @@ func (j *job) over(sp span) {
 	j.row.FromTime, j.row.ToTime = first.Time, last.Time
 }
 
-// next chooses the job that is due: what a level demands, then a fold if the stack
+// next chooses the job that is due: the fold that a staged summary waits for, what a level demands, then a fold if the stack
 // is too large, then healing, then folds of earlier segments
 // into one row each, then work ahead. nil: nothing is due, or a worker is running.
 func (c *Compactor) next() *job {
@@ -72,6 +72,11 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 		return nil
 	}
 	used := c.used(s)
+	if children := s.crowding(c.staged, p, c.Budget()); children != nil {
+		j := c.planRollup(children, OnRollup, p, window, builtIn)
+		j.allowed = true // as of the summary that waits for it
+		return j
+	}
 	s = c.aheadLocked(s) // what is staged is not bought again
 	c.lifted = c.lifted || levelOf(used, window, p) >= aggressive
 	automatic := p.Enabled && !now.Before(c.pace.pausedUntil)

@@ -66,7 +66,10 @@ type act struct {
 	kind    compactor.Kind // of a row that stands in the stack at the end; empty: any
 }
 
-const spacious = 100_000
+const (
+	spacious     = 100_000
+	channelAbove = "terminal:server/channel"
+)
 
 func notes(n, size int) func(l *life) {
 	return func(l *life) {

@@ -129,10 +129,31 @@ func (c *Compactor) waiting() []Compaction {
 	return slices.Clone(c.staged)
 }
 
-// landAll lands what is staged, as far as there is room: usage may have risen while
+// landAll lands what is staged, as far as there is room, unless it waits for a fold.
+// It tells whether anything landed.
+func (c *Compactor) landAll(ctx context.Context) bool {
+	s, p := c.h.snapshot(), c.o.Policy()
+	if s.crowding(c.waiting(), p, c.Budget()) != nil {
+		return false
+	}
+	return c.landNow(ctx)
+}
+
+// crowding are the rows to be folded before rows may land, if the stack outgrows its
+// budget by them; nil: they need not wait. A summary and its folds are made at once,
+// but a process may end between them.
+func (s snapshot) crowding(rows []Compaction, p Policy, budget int) []Compaction {
+	then, most := s.with(rows), p.stackBudget(budget)
+	if cost := then.head.stackCost(s.shape); len(rows) == 0 || cost <= most || s.head.stackCost(s.shape) > most {
+		return nil
+	}
+	return planFold(then.head.Stack, p.RollupFanIn)
+}
+
+// landNow lands what is staged, as far as there is room: usage may have risen while
 // the worker ran. It tells whether anything landed. If somebody is landing just now,
 // they land what has come meanwhile too.
-func (c *Compactor) landAll(ctx context.Context) (landed bool) {
+func (c *Compactor) landNow(ctx context.Context) (landed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.again = true; c.landing {

@@ -1,0 +1,76 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// A process may end when a summary is stored and the fold that makes room for it is
+// not: the summary waits for the fold all the same.
+func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
+	for name, worker := range map[string]*llmtest.Model{
+		"with a model": {Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Of %s. %s", spanOf(req), filler(600))})), nil
+		}},
+		"without a model": nil,
+	} {
+		for _, ask := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, somebody asks for it: %v", name, ask), func(t *testing.T) {
+				r := newRig(t, 100_000, worker)
+				r.policy.StackBudget = 0.02
+				var most atomic.Int64
+				r.tune = func(o *compactor.Options) {
+					o.After = func(compactor.Event) {
+						stack := 0
+						for _, row := range r.c.Gauge().Stack {
+							stack += row.Tokens
+						}
+						most.Store(max(most.Load(), int64(stack)))
+					}
+				}
+				r.restart()
+				for range 3 {
+					for range 10 {
+						r.hear(filler(400))
+					}
+					r.c.Compact(compactor.OnManual, "")
+					r.settle()
+				}
+				for range 10 {
+					r.hear(filler(400))
+				}
+				stack := r.c.Gauge().Stack
+				row := compactor.Compaction{
+					Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual,
+					From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4), Text: filler(650),
+				}
+				row.Messages = int(row.To - row.From + 1)
+				j, err := r.conv.Begin(context.Background(), row)
+				if err == nil {
+					_, err = j.Store(context.Background(), compactor.Summary{Text: row.Text, Tokens: compactor.TokensOfCompaction(row)})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.restart()
+				if ask {
+					r.c.Compact(compactor.OnManual, "")
+				}
+				r.settle()
+				if g := r.c.Gauge(); len(g.Staged) > 0 || g.Lines != 4 {
+					t.Errorf("%d rows are staged, and %d messages verbatim", len(g.Staged), g.Lines)
+				}
+				if budget := int64(0.02 * 100_000); most.Load() > budget {
+					t.Errorf("the stack had %d of %d tokens", most.Load(), budget)
+				}
+				r.verify()
+			})
+		}
+	}
+}
