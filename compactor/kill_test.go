@@ -488,7 +488,7 @@ func TestKillAtEveryStatement(t *testing.T) {
 }
 
 // survives kills an act everywhere, and returns how many kills that took.
-func (a act) survives(t *testing.T, name string) int64 {
+func (a act) survives(t *testing.T, name string) (kills int64) {
 	base := folder(t)
 	prepared := filepath.Join(base, "prepared")
 	l := a.begin(t, prepared, spacious)
@@ -515,7 +515,7 @@ func (a act) survives(t *testing.T, name string) int64 {
 	if changes != a.changes || a.kind != "" && !slices.Contains(whole.Kinds, a.kind) {
 		t.Fatalf("the act changed the view %d times, not %d; the stack has %v", changes, a.changes, whole.Kinds)
 	}
-	for at := int64(1); at <= whole.Strokes && !t.Failed(); at++ {
+	for at := int64(1); at <= whole.Strokes; at++ {
 		dir := filepath.Join(base, fmt.Sprint(at))
 		out, err := child(t, name, prepared, dir, at)
 		var exit *exec.ExitError
@@ -523,13 +523,14 @@ func (a act) survives(t *testing.T, name string) int64 {
 			t.Fatalf("at %d of %d it was not killed: %v\n%s", at, whole.Strokes, err, out)
 		}
 		if err := a.found(t, dir, bytes.Count(out, []byte("step "))-1, whole); err != nil {
-			t.Errorf("killed at %d of %d: %v", at, whole.Strokes, err)
+			t.Fatalf("killed at %d of %d: %v", at, whole.Strokes, err)
 		}
+		kills++
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return whole.Strokes
+	return kills
 }
 
 // found holds what a process left that died in a step to what may be there, and
