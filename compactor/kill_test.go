@@ -250,6 +250,9 @@ func (a act) begin(t *testing.T, dir string, window int) *life {
 		l.gone[int64(i+1)] = true
 	}
 	for _, m := range page {
+		if m.Seq >= state.Next {
+			t.Fatalf("message %d stands there, and the next one would be %d", m.Seq, state.Next)
+		}
 		l.said[m.Seq-1] = m
 		delete(l.gone, m.Seq)
 	}
