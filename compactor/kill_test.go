@@ -572,6 +572,10 @@ func (a act) found(t *testing.T, dir string, step int, whole story) error {
 	l.window = spacious
 	notes(2, 20)(l)
 	heals(l)
+	g := l.c.Gauge()
+	if len(g.Staged) > 0 || slices.ContainsFunc(slices.Concat(rowsOf(g.Past.Earlier), g.Stack), compactor.Compaction.NeedsHealing) {
+		return fmt.Errorf("after all work was done %d rows are staged; the stack is %+v, behind %+v", len(g.Staged), g.Stack, g.Past.Earlier)
+	}
 	return l.check()
 }
 
