@@ -184,19 +184,9 @@ func (c *Compactor) landThese(ctx context.Context, rows []Compaction) (done []in
 	if len(rows) == 0 || !c.roomFor(s, rows, p) {
 		return nil
 	}
-	// Those of earlier segments land by themselves: what is taken back is of this one.
-	earlier := func(row Compaction) bool { return row.To < s.head.Start }
-	here := slices.DeleteFunc(slices.Clone(rows), earlier)
-	there := slices.DeleteFunc(slices.Clone(rows), func(row Compaction) bool { return !earlier(row) })
-	for _, rows := range [][]Compaction{here, there} {
-		if len(rows) == 0 {
-			continue
-		}
-		landed, err := c.land(ctx, rows)
-		done = append(done, landed...)
-		if err != nil && ctx.Err() == nil {
-			c.o.Log.Warn("a stored summary could not land yet", "error", err)
-		}
+	done, err := c.land(ctx, rows)
+	if err != nil && ctx.Err() == nil {
+		c.o.Log.Warn("a stored summary could not land yet", "error", err)
 	}
 	return done
 }

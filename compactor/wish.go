@@ -91,6 +91,7 @@ func (c *Compactor) plan(w wish) (j *job, reason string, scheduled bool) {
 	s, p, window, now := c.h.snapshot(), c.o.Policy(), c.o.Window(), c.o.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.lifted = c.lifted || w.trigger == OnManual // also if there is nothing to do, or not now
 	if c.busy == nil {
 		j, reason = c.planWishLocked(s, w, p, window, now)
 		return j, reason, false
@@ -112,7 +113,6 @@ func (c *Compactor) planWishLocked(s snapshot, w wish, p Policy, window int, now
 	case w.trigger == OnSelf && len(sp.lines) > 0 && s.head.Spares(sp.from, sp.to):
 		return nil, reasonSpared
 	}
-	c.lifted = c.lifted || w.trigger == OnManual
 	if reason := c.whyNotLocked(w.trigger, p, s.turnSince(c.landedAt), sp.tokens, now); reason != "" {
 		return nil, reason
 	}
