@@ -18,7 +18,7 @@ var histories = flag.Int("histories", 0, "how many histories TestInvariants make
 const (
 	// usualHistories are made where nobody asks for a number. The race detector makes a
 	// history several times as slow; .ci/run makes ten thousand without it.
-	usualHistories = 200
+	usualHistories = 60
 
 	perFile  = 100 // histories that share one file, each a conversation of its own
 	minSteps = 50  // of a history
