@@ -81,6 +81,28 @@ func (h *History) deleted(seqs []int64) {
 		}
 		return slices.DeleteFunc(slices.Clone(lines), gone)
 	})
+	h.blank(seqs)
+}
+
+// blank forgets what was said in messages behind a marker in memory. Their places stay
+// behind it, so that it is one, and are not counted any more.
+func (h *History) blank(seqs []int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.ContainsFunc(h.hidden, func(l line) bool { return slices.Contains(seqs, l.Seq) }) {
+		return
+	}
+	h.hidden = slices.Clone(h.hidden)
+	for i, l := range h.hidden {
+		if slices.Contains(seqs, l.Seq) {
+			h.hidden[i] = line{Message: Message{Seq: l.Seq, Turn: l.Turn, Time: l.Time}}
+		}
+	}
+	h.edition++
+	committed := slices.DeleteFunc(slices.Clone(h.head.Stack), func(row Compaction) bool { return row.ID == 0 })
+	h.head.Stack = withHidden(committed, h.hidden)
+	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
+	h.changedLocked()
 }
 
 // revise puts in place of the lines what f makes of them without the lock. Lines

@@ -543,9 +543,16 @@ func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 	if !strings.Contains(r.render(), "older messages were truncated") {
 		t.Fatal("nothing was hidden in memory")
 	}
+	r.remove(2, 5) // behind the marker
+	if err := r.checkShown(); err != nil {
+		t.Errorf("while the disk refuses: %v", err)
+	}
 	refuse.on = false
 	r.settle()
 	r.verify()
+	if err := r.checkShown(); err != nil {
+		t.Error(err)
+	}
 	before := r.render()
 	r.restart()
 	if r.render() != before {
