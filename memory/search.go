@@ -32,15 +32,15 @@ var States = []string{"active", "superseded", "forgotten", "replaced"}
 // Limit and Offset. With a query they are ranked by its words, then by importance,
 // then the newer first. ErrNotFound: there is no such conversation.
 func (s *Store) Memories(ctx context.Context, f Filter) (found []Memory, total int, err error) {
-	var only int64
+	in := everywhere
 	if f.Conversation != "" {
 		c, err := s.Find(ctx, f.Conversation)
 		if err != nil {
 			return nil, 0, err
 		}
-		only = c.id
+		in = scope{c.id}
 	}
-	found, total, err = s.memories(ctx, f, only)
+	found, total, err = s.memories(ctx, f, in)
 	if err != nil {
 		return nil, 0, fmt.Errorf("search memories: %w", err)
 	}
@@ -53,15 +53,15 @@ func (c *Conversation) SearchMemories(ctx context.Context, query string, limit i
 	if limit <= 0 {
 		return nil, nil
 	}
-	found, _, err := c.store.memories(ctx, Filter{Query: query, Limit: limit}, c.id)
+	found, _, err := c.store.memories(ctx, Filter{Query: query, Limit: limit}, scope{c.id})
 	if err != nil {
 		return nil, c.fail("search memories", err)
 	}
 	return found, nil
 }
 
-// memories searches one conversation, or all of them if only is 0.
-func (s *Store) memories(ctx context.Context, f Filter, only int64) (found []Memory, total int, err error) {
+// memories searches in a scope.
+func (s *Store) memories(ctx context.Context, f Filter, in scope) (found []Memory, total int, err error) {
 	if f.State == "" {
 		f.State = "active"
 	}
@@ -78,7 +78,7 @@ func (s *Store) memories(ctx context.Context, f Filter, only int64) (found []Mem
 		if strings.TrimSpace(f.Query) != "" {
 			choose = ranked
 		}
-		chosen, err := choose(tx, f, only)
+		chosen, err := choose(tx, f, in)
 		if err != nil {
 			return err
 		}
@@ -100,23 +100,21 @@ func (s *Store) memories(ctx context.Context, f Filter, only int64) (found []Mem
 }
 
 // newest returns the numbers of all that f chooses without a query.
-func newest(tx *sql.Tx, f Filter, only int64) (order []int64, err error) {
-	where, args := "state = ? AND (kind = ? OR ? = '')", []any{f.State, f.Kind, f.Kind}
-	if only != 0 {
-		where, args = "conversation = ? AND "+where, append([]any{only}, args...)
-	}
+func newest(tx *sql.Tx, f Filter, in scope) (order []int64, err error) {
+	within, args := in.where()
+	args = append(args, f.State, f.Kind, f.Kind)
 	err = each(tx, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		order = append(order, id)
 		return err
-	}, "SELECT id FROM memories WHERE "+where+" ORDER BY said_at DESC, id DESC", args...)
+	}, "SELECT id FROM memories WHERE "+within+" AND state = ? AND (kind = ? OR ? = '') ORDER BY said_at DESC, id DESC", args...)
 	return order, err
 }
 
 // ranked returns the numbers of all that f chooses by its query, the best first.
-func ranked(tx *sql.Tx, f Filter, only int64) ([]int64, error) {
-	scores, err := scoreMemories(tx, f.Query, only)
+func ranked(tx *sql.Tx, f Filter, in scope) ([]int64, error) {
+	scores, err := scoreMemories(tx, f.Query, in)
 	if err != nil {
 		return nil, err
 	}
@@ -152,22 +150,19 @@ func ranked(tx *sql.Tx, f Filter, only int64) ([]int64, error) {
 }
 
 // scoreMemories weighs the memories in which a word of query stands.
-func scoreMemories(tx *sql.Tx, query string, only int64) (map[int64]float64, error) {
-	scope, bounds := "", []any{}
-	if only != 0 {
-		scope, bounds = " AND conversation = ?", []any{only}
-	}
+func scoreMemories(tx *sql.Tx, query string, in scope) (map[int64]float64, error) {
+	within, bounds := in.where()
 	x := index{
 		count: func(term string) (df int, err error) {
-			err = tx.QueryRow("SELECT count(*) FROM memory_terms WHERE term = ?"+scope, append([]any{term}, bounds...)...).Scan(&df)
+			err = tx.QueryRow("SELECT count(*) FROM memory_terms WHERE term = ? AND "+within, append([]any{term}, bounds...)...).Scan(&df)
 			return df, err
 		},
 		postings: func(term string) ([]posting, error) {
-			return readPostings(tx, "SELECT memory, tf, length FROM memory_terms WHERE term = ?"+scope, append([]any{term}, bounds...)...)
+			return readPostings(tx, "SELECT memory, tf, length FROM memory_terms WHERE term = ? AND "+within, append([]any{term}, bounds...)...)
 		},
 		// No posting of one document: all are wanted, for their total is told.
 	}
-	err := tx.QueryRow("SELECT count(*) FROM memories WHERE state = 'active' AND (conversation = ?1 OR ?1 = 0)", only).Scan(&x.documents)
+	err := tx.QueryRow("SELECT count(*) FROM memories WHERE state = 'active' AND "+within, bounds...).Scan(&x.documents)
 	if err != nil {
 		return nil, err
 	}

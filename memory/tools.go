@@ -82,7 +82,7 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage,
 	if err != nil {
 		return "", err
 	}
-	found, total, err := c.store.memories(ctx, Filter{Query: s.Query, Kind: s.Kind, Limit: limit}, c.id)
+	found, total, err := c.store.memories(ctx, Filter{Query: s.Query, Kind: s.Kind, Limit: limit}, scope{c.id})
 	if err != nil {
 		return "", err
 	}
