@@ -18,6 +18,7 @@ type Agent struct {
 	Worker       llm.Model               // sums up; nil: the built-in summarizer does all the work
 	Fallback     llm.Model               // sums up where Worker cannot; nil: nobody does
 	MaxOutput    int                     // tokens of a reply; the window may allow less
+	Recall       int                     // tokens of memories and messages that are recalled unasked; 0: none are
 	Policy       func() compactor.Policy // what the settings say; valid; asked at each check
 	Origin       func(key string) string // where the settings set a key of it; nil or "": nowhere, it is built in
 	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/

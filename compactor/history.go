@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -104,6 +105,14 @@ func (h *History) Append(messages ...Message) {
 			h.fitCopiesLocked()
 		}
 	}
+}
+
+// Shows reports whether a message stands in the view word for word.
+func (h *History) Shows(seq int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, found := slices.BinarySearchFunc(h.lines, seq, func(l line, seq int64) int { return cmp.Compare(l.Seq, seq) })
+	return found
 }
 
 // Begin lays volatile behind the last user message of the running turn, where it

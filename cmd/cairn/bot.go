@@ -148,7 +148,7 @@ func (b *bot) agent(s *settings, chosen agentSettings) (channel.Agent, error) {
 
 		Notebook: b.notebook,
 	}
-	agent := channel.Agent{ID: chosen.ID, Instructions: chosen.Instructions, MaxOutput: chosen.MaxOutputTokens}
+	agent := channel.Agent{ID: chosen.ID, Instructions: chosen.Instructions, MaxOutput: chosen.MaxOutputTokens, Recall: s.RecallTokens}
 	if options.BaseURL == "" && options.APIKey == "" {
 		if options.Model != "" {
 			b.log.Warn("a model is named but no server: set OPENAI_API_KEY or base_url; answering offline", "model", options.Model)

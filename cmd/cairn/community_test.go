@@ -53,6 +53,7 @@ func (c *community) answer(x *llmtest.Exchange) {
 	if _, after, found := strings.Cut(last, "</kept>"); found {
 		last = after
 	}
+	last, _, _ = strings.Cut(last, "\n<now>\n") // what is recalled there was answered before
 	questions := asked.FindAllString(last, -1)
 	if slices.Contains(questions, "hold") {
 		select {

@@ -27,6 +27,7 @@ type settings struct {
 	TurnsPerMinute   int                `toml:"turns_per_minute"`
 	AttachmentTokens int                `toml:"attachment_tokens"` // of text files, for each message
 	Pictures         bool               `toml:"pictures"`
+	RecallTokens     int                `toml:"recall_tokens"` // of what is recalled unasked, for each turn
 	Restricted       []string           `toml:"restricted"` // commands that only managers run
 	LLM              modelSettings      `toml:"llm"`
 	Defaults         agentDefaults      `toml:"defaults"`
@@ -73,6 +74,7 @@ func defaultSettings() settings {
 		TurnsPerMinute:   60,
 		AttachmentTokens: 4000,
 		Pictures:         true,
+		RecallTokens:     600,
 		Restricted:       declaredRestricted(),
 		Defaults:         agentDefaults{Compaction: compactor.DefaultPolicy()},
 		Discord:          discordSettings{MessageContent: true},

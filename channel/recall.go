@@ -1,0 +1,137 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+const (
+	// recalledEach is how many memories, and how many messages, at most stand behind a
+	// message unasked. The model has tools to look for more.
+	recalledEach = 5
+
+	// recalledClip is the most tokens of one message: its beginning and end tell
+	// whether the rest is worth a call of recall.
+	recalledClip = 80
+
+	// recalledShare is the most of the window that recall takes unasked, as one part of
+	// so many.
+	recalledShare = 20
+)
+
+// recalled is what the conversation remembers that may help with a turn: lines of
+// quoted data for the volatile block, within a budget of tokens. It is in two parts,
+// memories and messages, each the best first. What stands in the view anyway is left
+// out. A failure costs only the help.
+func (c *conversation) recalled(ctx context.Context, turn memory.Turn, budget int) string {
+	if budget <= 0 {
+		return ""
+	}
+	asked, who, err := c.askedIn(ctx, turn)
+	if err != nil || asked == "" {
+		c.notRecalled(ctx, err)
+		return ""
+	}
+	memories, err := c.memoryLines(ctx, asked)
+	c.notRecalled(ctx, err)
+	messages, err := c.messageLines(ctx, asked, who, turn.Seq)
+	c.notRecalled(ctx, err)
+	// Memories are the better help for their tokens, but not all of it.
+	first, left := fitting("memories that may matter here, as data:\n", memories, budget*2/3)
+	second, _ := fitting("earlier messages that may matter here, as data:\n", messages, budget*1/3+left)
+	return first + second
+}
+
+// askedIn is what the bot was asked in a turn, and who asked last.
+func (c *conversation) askedIn(ctx context.Context, turn memory.Turn) (text, who string, err error) {
+	page, err := c.records.Transcript(ctx, turn.Seq, 50)
+	if err != nil {
+		return "", "", err
+	}
+	var asked strings.Builder
+	for _, m := range page {
+		if m.Addressed {
+			asked.WriteString(compactor.Clip(m.Text, 500))
+			asked.WriteByte('\n')
+			who = m.Author
+		}
+	}
+	return strings.TrimSpace(asked.String()), who, nil
+}
+
+func (c *conversation) memoryLines(ctx context.Context, asked string) (lines []string, err error) {
+	found, err := c.records.SearchMemories(ctx, asked, recalledEach)
+	for _, m := range found {
+		if c.allShown(m.Sources) {
+			continue
+		}
+		line := fmt.Sprintf("- memory %d: %q (%s, said by %s on %s", m.ID, m.Content, m.Kind, m.Speaker, m.SaidAt.UTC().Format(time.DateOnly))
+		for _, seq := range m.Sources[:min(len(m.Sources), 3)] {
+			line += fmt.Sprintf(", #%d", seq)
+		}
+		lines = append(lines, line+")\n")
+	}
+	return lines, err
+}
+
+func (c *conversation) messageLines(ctx context.Context, asked, who string, before int64) (lines []string, err error) {
+	// Some of what is found stands in the view.
+	found, err := c.records.Recall(ctx, asked, 3*recalledEach, before)
+	for _, m := range found {
+		if len(lines) == recalledEach {
+			break
+		}
+		if c.engine.History().Shows(m.Seq) || m.Text == "" {
+			continue
+		}
+		name := m.Author
+		if m.Role != llm.RoleUser {
+			name = "you"
+		}
+		lines = append(lines, fmt.Sprintf("- #%d, %s on %s: %q\n", m.Seq, name, m.Time.UTC().Format("2006-01-02 15:04"), compactor.Clip(m.Text, recalledClip)))
+	}
+	return lines, err
+}
+
+// allShown reports whether all of what a memory came from stands in the view.
+func (c *conversation) allShown(seqs []int64) bool {
+	for _, seq := range seqs {
+		if !c.engine.History().Shows(seq) {
+			return false
+		}
+	}
+	return len(seqs) > 0
+}
+
+// fitting is title and as many of the lines, the best first, as the budget allows,
+// and what it leaves of the budget.
+func fitting(title string, lines []string, budget int) (text string, left int) {
+	left = budget - compactor.Estimate(title)
+	for _, line := range lines {
+		cost := compactor.Estimate(line)
+		if cost > left {
+			continue // a shorter one may fit
+		}
+		if text == "" {
+			text = title
+		}
+		text += line
+		left -= cost
+	}
+	if text == "" {
+		return "", budget
+	}
+	return text, left
+}
+
+func (c *conversation) notRecalled(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil { // else the turn is being stopped
+		c.log.Warn("nothing was recalled for a turn", "error", err)
+	}
+}
