@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+const recordingsHelp = `DIR holds conversations, one JSON object a line: NAME.jsonl what was said (id, time, author,
+text, attachments with captions), NAME.qa.jsonl what is asked about it (question, answer,
+evidence: the ids of the messages that answer it, category: 1 several messages, 2 time,
+3 general knowledge too, 4 one message, 5 no answer).`
+
+// recording is a conversation that people had, and questions about it.
+type recording struct {
+	name  string
+	said  []utterance
+	asked []asked
+}
+
+// utterance is one message of a recording. Its seq is its place, from 1.
+type utterance struct {
+	ID          string                 `json:"id"`
+	Time        time.Time              `json:"time"`
+	Author      string                 `json:"author"`
+	Text        string                 `json:"text"`
+	Attachments []compactor.Attachment `json:"attachments"`
+}
+
+// asked is one question about a recording.
+type asked struct {
+	Text     string          `json:"question"`
+	Answer   json.RawMessage `json:"answer"` // a text or a number
+	Evidence []string        `json:"evidence"`
+	Category int             `json:"category"`
+
+	seqs []int64 // of the evidence, different ones, those that the recording has
+}
+
+// noAnswer is the category of the questions that the recording does not answer.
+const noAnswer = 5
+
+// answer is the answer as a text.
+func (q asked) answer() string {
+	var text string
+	if json.Unmarshal(q.Answer, &text) == nil {
+		return text
+	}
+	return string(q.Answer)
+}
+
+// readRecordings reads all recordings of a folder, by name.
+func readRecordings(dir string) ([]recording, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.qa.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: there is no NAME.qa.jsonl; %s", dir, strings.ReplaceAll(recordingsHelp, "\n", " "))
+	}
+	var all []recording
+	for _, file := range files {
+		base := strings.TrimSuffix(file, ".qa.jsonl")
+		r := recording{name: filepath.Base(base)}
+		if r.said, err = readLines[utterance](base + ".jsonl"); err != nil {
+			return nil, err
+		}
+		if r.asked, err = readLines[asked](file); err != nil {
+			return nil, err
+		}
+		r.resolve()
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// readLines reads a file of one JSON object a line.
+func readLines[T any](path string) (list []T, err error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is missing; %s", path, strings.ReplaceAll(recordingsHelp, "\n", " "))
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	decoder := json.NewDecoder(bufio.NewReader(file))
+	for {
+		var v T
+		err := decoder.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s, object %d: %w", path, len(list)+1, err)
+		}
+		list = append(list, v)
+	}
+}
+
+// resolve finds the places of the evidence. Several ids may stand in one text; one
+// that the recording does not have is left out.
+func (r *recording) resolve() {
+	place := make(map[string]int64, len(r.said))
+	for i, u := range r.said {
+		place[u.ID] = int64(i + 1)
+	}
+	for i := range r.asked {
+		q := &r.asked[i]
+		for _, text := range q.Evidence {
+			for id := range strings.FieldsFuncSeq(text, func(sep rune) bool { return strings.ContainsRune(" ;,", sep) }) {
+				if seq := place[id]; seq != 0 {
+					q.seqs = append(q.seqs, seq)
+				}
+			}
+		}
+		slices.Sort(q.seqs)
+		q.seqs = slices.Compact(q.seqs)
+	}
+}
+
+// past is the recording as it is imported.
+func (r recording) past() []memory.Inbound {
+	past := make([]memory.Inbound, len(r.said))
+	for i, u := range r.said {
+		past[i] = memory.Inbound{ID: u.ID, AuthorID: u.Author, Author: u.Author, Text: u.Text, Attachments: u.Attachments, Time: u.Time}
+	}
+	return past
+}
