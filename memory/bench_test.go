@@ -102,7 +102,7 @@ func BenchmarkRecall(b *testing.B) {
 	} {
 		b.Run(query.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := c.Recall(ctx, query.words, 10, maxSeq); err != nil {
+				if _, err := c.Recall(ctx, Question{Text: query.words, Limit: 10, Before: maxSeq}); err != nil {
 					b.Fatal(err)
 				}
 			}

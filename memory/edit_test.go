@@ -23,7 +23,7 @@ func generation(t *testing.T, c *Conversation) int64 {
 
 func recalled(t *testing.T, c *Conversation, query string) []int64 {
 	t.Helper()
-	found, err := c.Recall(ctx, query, 10, maxSeq)
+	found, err := c.Recall(ctx, Question{Text: query, Limit: 10, Before: maxSeq})
 	if err != nil {
 		t.Fatal(err)
 	}

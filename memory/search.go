@@ -11,8 +11,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"cairn/llm"
 )
 
 // Filter chooses memories.
@@ -178,54 +176,4 @@ func readPostings(tx *sql.Tx, query string, args ...any) ([]posting, error) {
 		return err
 	}, query, args...)
 	return list, err
-}
-
-// Recall returns the messages before seq before that speak of query, the best
-// first, at most limit; of equally good ones the newer first. What the bot found
-// in its own memory is not found again, and its answers count half: they often
-// repeat what people said, and it is their words that are asked for.
-func (c *Conversation) Recall(ctx context.Context, query string, limit int, before int64) (found []Found, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
-		x := index{
-			count: func(term string) (df int, err error) {
-				err = tx.QueryRow("SELECT count(*) FROM message_terms WHERE conversation = ? AND term = ? AND seq < ?", c.id, term, before).Scan(&df)
-				return df, err
-			},
-			postings: func(term string) ([]posting, error) {
-				return readPostings(tx, "SELECT seq, tf, length FROM message_terms WHERE conversation = ? AND term = ? AND seq < ?", c.id, term, before)
-			},
-			posting: func(term string, seq int64) ([]posting, error) {
-				return readPostings(tx, "SELECT seq, tf, length FROM message_terms WHERE conversation = ? AND term = ? AND seq = ?", c.id, term, seq)
-			},
-		}
-		var next int64
-		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
-			return err
-		}
-		x.documents = int(max(min(next, before)-1, 0))
-		candidates := 3 * max(limit, 0) // enough that answers may sink
-		scores, err := x.score(queryTerms(query), candidates)
-		if err != nil {
-			return err
-		}
-		for _, seq := range best(scores, candidates) {
-			said, err := c.messages(tx, seq, seq, "")
-			if err != nil {
-				return err
-			}
-			for _, m := range said {
-				f := Found{Message: m, Score: scores[seq]}
-				if m.Role == llm.RoleAssistant {
-					f.Score /= 2
-				}
-				found = append(found, f)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, c.fail("recall", err)
-	}
-	slices.SortStableFunc(found, func(x, y Found) int { return cmp.Compare(y.Score, x.Score) })
-	return found[:min(max(limit, 0), len(found))], nil
 }

@@ -42,7 +42,7 @@ func TestRecall(t *testing.T) {
 	}
 	find := func(query string, limit int, before int64) (list []int64) {
 		t.Helper()
-		found, err := c.Recall(ctx, query, limit, before)
+		found, err := c.Recall(ctx, Question{Text: query, Limit: limit, Before: before})
 		if err != nil {
 			t.Fatalf("%.40q: %v", query, err)
 		}
@@ -102,7 +102,7 @@ func TestRecall(t *testing.T) {
 			}
 		}
 		if err := quick.Check(func(query string) bool {
-			_, err := c.Recall(ctx, query, 5, 100)
+			_, err := c.Recall(ctx, Question{Text: query, Limit: 5, Before: 100})
 			return err == nil
 		}, nil); err != nil {
 			t.Error(err)
@@ -124,11 +124,11 @@ func TestRecall(t *testing.T) {
 		if _, err := c.Import(ctx, past); err != nil {
 			t.Fatal(err)
 		}
-		found, err := c.Recall(ctx, "weather balloon", 10, 1000)
+		found, err := c.Recall(ctx, Question{Text: "weather balloon", Limit: 10, Before: 1000})
 		if err != nil || len(found) != 1 || found[0].Seq != 6 {
 			t.Errorf("%d found, %v", len(found), err)
 		}
-		if found, err = c.Recall(ctx, "weather", 10, 1000); err != nil || len(found) != 10 {
+		if found, err = c.Recall(ctx, Question{Text: "weather", Limit: 10, Before: 1000}); err != nil || len(found) != 10 {
 			t.Errorf("%d found, %v", len(found), err)
 		}
 	})
@@ -265,12 +265,12 @@ func TestRankingIsDeterministic(t *testing.T) {
 	if _, err := c.Import(ctx, past); err != nil {
 		t.Fatal(err)
 	}
-	first, err := c.Recall(ctx, "blue word3 green red word5", 60, 1000)
+	first, err := c.Recall(ctx, Question{Text: "blue word3 green red word5", Limit: 60, Before: 1000})
 	if err != nil || len(first) != 60 {
 		t.Fatal(len(first), err)
 	}
 	for range 5 {
-		if again, err := c.Recall(ctx, "red word5 green word3 blue red red green", 60, 1000); err != nil || !reflect.DeepEqual(first, again) {
+		if again, err := c.Recall(ctx, Question{Text: "red word5 green word3 blue red red green", Limit: 60, Before: 1000}); err != nil || !reflect.DeepEqual(first, again) {
 			t.Fatalf("another order, %v", err)
 		}
 	}
@@ -284,12 +284,12 @@ func TestSkippingListsKeepsTheBest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, query := range []string{"w0 w1 w2 w3 w40 w500", "w0 w1 w700", "w2 w3", "Ann w12 w90 w5", "w1 w1 w6 w300 w301 w302"} {
-		all, err := c.Recall(ctx, query, 1500, 10_000)
+		all, err := c.Recall(ctx, Question{Text: query, Limit: 1500, Before: 10_000})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, limit := range []int{1, 3, 10, 100} {
-			some, err := c.Recall(ctx, query, limit, 10_000)
+			some, err := c.Recall(ctx, Question{Text: query, Limit: limit, Before: 10_000})
 			if err != nil || len(some) != min(limit, len(all)) {
 				t.Fatalf("%q: %d found, %v", query, len(some), err)
 			}

@@ -109,7 +109,7 @@ func (c *Conversation) runRecall(ctx context.Context, arguments json.RawMessage,
 	if err != nil {
 		return "", err
 	}
-	found, err := c.Recall(ctx, s.Query, limit, o.Turn())
+	found, err := c.Recall(ctx, Question{Text: s.Query, Limit: limit, Before: o.Turn()})
 	if err != nil {
 		return "", err
 	}

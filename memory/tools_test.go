@@ -45,7 +45,7 @@ func TestRecallPutsPeoplesWordsBeforeTheBotsAnswers(t *testing.T) {
 	if err := c.Finish(ctx, Outcome{Turn: turn, Messages: []compactor.Message{answer}, Reply: "r", Pieces: []string{"white"}}); err != nil {
 		t.Fatal(err)
 	}
-	found, err := c.Recall(ctx, "lighthouse", 2, maxSeq)
+	found, err := c.Recall(ctx, Question{Text: "lighthouse", Limit: 2, Before: maxSeq})
 	if err != nil || len(found) != 2 || found[0].Role != llm.RoleUser {
 		t.Errorf("found %+v, %v", found, err)
 	}

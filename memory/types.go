@@ -89,12 +89,8 @@ type Memory struct {
 	Sources      []int64   `json:"sources"`   // seqs of the messages it came from
 	State        string    `json:"state"`     // active, superseded, forgotten, replaced
 	SupersededBy int64     `json:"superseded_by,omitempty"`
-}
-
-// Found is a message that recall found.
-type Found struct {
-	compactor.Message
-	Score float64
+	Score        float64   `json:"score,omitempty"` // of a search: how well it fits
+	Parts        []Part    `json:"parts,omitempty"` // what the score is the sum of
 }
 
 // Gap is a conversation that may have missed messages: those after one of which
