@@ -87,6 +87,10 @@ func init() { // a literal would refer to itself through /help
 			Args: []Arg{{Name: "query", Help: "words to look for"}},
 		},
 		{
+			Name: "recall", Help: "look up what was said here, and what I keep in mind of it", run: runRecall,
+			Args: []Arg{{Name: "question", Help: "as you would ask it, or words to look for", Required: true}},
+		},
+		{
 			Name: "remember", Help: "keep something in mind", run: runRemember,
 			Args: []Arg{{Name: "text", Help: "what to keep in mind", Required: true}},
 		},

@@ -82,7 +82,7 @@ func (c *conversation) memoryLines(ctx context.Context, asked string) (lines []s
 
 func (c *conversation) messageLines(ctx context.Context, asked, who string, before int64) (lines []string, err error) {
 	// Some of what is found stands in the view.
-	found, err := c.records.Recall(ctx, asked, 3*recalledEach, before)
+	found, err := c.records.Recall(ctx, memory.Question{Text: asked, Asker: who, Limit: 3 * recalledEach, Before: before})
 	for _, m := range found {
 		if len(lines) == recalledEach {
 			break
@@ -134,4 +134,38 @@ func (c *conversation) notRecalled(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil { // else the turn is being stopped
 		c.log.Warn("nothing was recalled for a turn", "error", err)
 	}
+}
+
+const (
+	recallMemories = 5  // how many memories /recall shows at most
+	recallMessages = 20 // and how many messages
+	recallClip     = 150
+)
+
+// runRecall answers a person from what is stored, without a model: memories first,
+// then messages, each the best first and with its number.
+func runRecall(ctx context.Context, c *conversation, who Person, question string) (Answer, error) {
+	if question == "" {
+		return Answer{}, errPeople("Say what to look for: /recall when did we choose the hotel?")
+	}
+	memories, err := c.records.SearchMemories(ctx, question, recallMemories)
+	if err != nil {
+		return Answer{}, err
+	}
+	messages, err := c.records.Recall(ctx, memory.Question{Text: question, Asker: who.Name, Limit: recallMessages})
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(memories)+len(messages) == 0 {
+		return Answer{Text: fmt.Sprintf("I find nothing here about %q.", question)}, nil
+	}
+	answer := Answer{Text: fmt.Sprintf("%d of what I keep in mind, then %d of what was said, the best first:", len(memories), len(messages))}
+	for _, m := range memories {
+		answer.Items = append(answer.Items, "memory "+MemoryLine(m))
+	}
+	for _, m := range messages {
+		m.Text = compactor.Clip(m.Text, recallClip)
+		answer.Items = append(answer.Items, strings.Join(strings.Fields(messageLine(m.Message)), " "))
+	}
+	return answer, nil
 }

@@ -11,16 +11,18 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Filter chooses memories.
 type Filter struct {
-	Conversation string // its name; empty: all conversations
-	Query        string // words to search for; empty: all memories, the newest first
-	Kind         string // empty: all kinds
-	State        string // empty: active
-	Limit        int    // how many at most; 0 or less: all
-	Offset       int    // how many of them are left out at the beginning
+	Conversation string    // its name; empty: all conversations
+	Query        string    // words to search for; empty: all memories, the newest first
+	Kind         string    // empty: all kinds
+	State        string    // empty: active
+	Since        time.Time // only those said then or later; zero: all
+	Limit        int       // how many at most; 0 or less: all
+	Offset       int       // how many of them are left out at the beginning
 }
 
 // States are the states of a memory.
@@ -100,13 +102,13 @@ func (s *Store) memories(ctx context.Context, f Filter, in scope) (found []Memor
 // newest returns the numbers of all that f chooses without a query.
 func newest(tx *sql.Tx, f Filter, in scope) (order []int64, err error) {
 	within, args := in.where()
-	args = append(args, f.State, f.Kind, f.Kind)
+	args = append(args, f.State, f.Kind, f.Kind, since(f.Since))
 	err = each(tx, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		order = append(order, id)
 		return err
-	}, "SELECT id FROM memories WHERE "+within+" AND state = ? AND (kind = ? OR ? = '') ORDER BY said_at DESC, id DESC", args...)
+	}, "SELECT id FROM memories WHERE "+within+" AND state = ? AND (kind = ? OR ? = '') AND said_at >= ? ORDER BY said_at DESC, id DESC", args...)
 	return order, err
 }
 
@@ -116,7 +118,7 @@ func ranked(tx *sql.Tx, f Filter, in scope) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	look, err := tx.Prepare("SELECT id, said_at, importance FROM memories WHERE id = ? AND state = ? AND (kind = ? OR ? = '')")
+	look, err := tx.Prepare("SELECT id, said_at, importance FROM memories WHERE id = ? AND state = ? AND (kind = ? OR ? = '') AND said_at >= ?")
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +129,7 @@ func ranked(tx *sql.Tx, f Filter, in scope) ([]int64, error) {
 	var chosen []candidate
 	for id := range scores {
 		var m candidate
-		err := look.QueryRow(id, f.State, f.Kind, f.Kind).Scan(&m.id, &m.saidAt, &m.importance)
+		err := look.QueryRow(id, f.State, f.Kind, f.Kind, since(f.Since)).Scan(&m.id, &m.saidAt, &m.importance)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}

@@ -215,7 +215,7 @@ func TestAFileThatComesLater(t *testing.T) {
 // Each setting either counts while the bot runs or is named as one that does not.
 func TestEverySettingCountsOrNeedsARestart(t *testing.T) {
 	live := map[string]string{ // key: what holds it in the standing settings
-		"respond": "rules", "turns_per_minute": "rules", "restricted": "rules",
+		"respond": "rules", "turns_per_minute": "rules", "restricted": "rules", "recall_tokens": "agents",
 		"llm.base_url": "agents", "llm.model": "agents", "llm.api_key": "agents",
 	}
 	for _, door := range []string{"discord", "slack"} {
@@ -286,8 +286,11 @@ func TestAgentsAreMadeAnew(t *testing.T) {
 			t.Errorf("the log does not name %s:\n%s", key, s.log.String())
 		}
 	}
-	s.edit(with(fmt.Sprintf(agent, "b", 9000, "")))
+	s.edit("recall_tokens = 50\n" + with(fmt.Sprintf(agent, "b", 9000, "")))
 	s.told(taken, 2)
+	if a := s.live.Load().agents["b"]; now.agents["b"].Recall != 600 || a.Recall != 50 {
+		t.Errorf("%d tokens are recalled after the edit, %d before", a.Recall, now.agents["b"].Recall)
+	}
 	if p := old.agents["a"].Policy(); len(p.Validate()) > 0 {
 		t.Error("an agent that is gone has no policy for those it still answers")
 	}

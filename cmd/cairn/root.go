@@ -45,6 +45,7 @@ Without one it still keeps, sums up, and finds again what it was told.
 		Example: `  cairn chat                                  talk, here and now
   echo "What do I drink?" | cairn chat        one question, the answer on standard output
   cairn memories search tea                   what it remembers about tea
+  cairn recall "when did we choose the hotel?"  what was said about it, word for word
   cairn context                               how full the model's window is`,
 		Args:          args(noSuchCommand),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -59,7 +60,7 @@ Without one it still keeps, sums up, and finds again what it was told.
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it is there)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
 	flags.StringVar(&a.logLevel, "log-level", "", "log on standard error from this `LEVEL` on: debug, info, warn, error (warn; of run: info)")
-	root.AddCommand(newChat(a), newImport(a), newContext(a), newTranscript(a), newMemories(a), newRun(a), newConfig(a), newVersion(a))
+	root.AddCommand(newChat(a), newImport(a), newContext(a), newTranscript(a), newMemories(a), newRecall(a), newRun(a), newConfig(a), newVersion(a))
 	return root
 }
 

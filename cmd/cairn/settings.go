@@ -28,7 +28,7 @@ type settings struct {
 	AttachmentTokens int                `toml:"attachment_tokens"` // of text files, for each message
 	Pictures         bool               `toml:"pictures"`
 	RecallTokens     int                `toml:"recall_tokens"` // of what is recalled unasked, for each turn
-	Restricted       []string           `toml:"restricted"` // commands that only managers run
+	Restricted       []string           `toml:"restricted"`    // commands that only managers run
 	LLM              modelSettings      `toml:"llm"`
 	Defaults         agentDefaults      `toml:"defaults"`
 	Discord          discordSettings    `toml:"discord"`

@@ -1,0 +1,155 @@
+// cairn recall: what was said, and what was kept of it, found again.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/memory"
+)
+
+func newRecall(a *app) *cobra.Command {
+	var l looking
+	cmd := &cobra.Command{
+		Use:   "recall QUESTION…",
+		Short: "Look up what was said in a channel, and what is remembered of it",
+		Long: `Look up what answers a question: first what the bot remembers, then the messages,
+word for word, each the best first. No model is asked. Questions and plain words do;
+names of people favour what they said, dates what was said then, and with --as, "I"
+and "my" are the one who asks. It reads the database and may run beside the bot.
+
+With --json, each memory is an object with the key "memory", each message one with
+the key "message".`,
+		Example: `  cairn recall "What did Ada say about the hotel?"
+  cairn recall hotel --since 2026-05-01 --limit 3 --explain
+  cairn recall "when is my flight?" --as Ada --channel discord:81384788765712384/81384788862181376 --json`,
+		Args: args(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, words []string) error { return a.recall(cmd, l, strings.Join(words, " ")) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&l.channel, "channel", defaultChannel, "`NAME` of the channel")
+	f.StringVar(&l.kind, "kind", "", "only memories of this `KIND`, and no messages")
+	f.StringVar(&l.since, "since", "", "only what was said on this `DAY` (2026-05-01) or later")
+	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
+	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and `N` messages")
+	f.BoolVar(&l.explain, "explain", false, "show what each score is the sum of")
+	f.BoolVar(&l.json, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+// looking is what is looked up, and how it is printed.
+type looking struct {
+	channel, kind, since, asker string
+	limit                       int
+	explain, json               bool
+}
+
+func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
+	if l.limit < 1 {
+		return wrongUse(cmd, errors.New("--limit must be at least 1"))
+	}
+	since, err := day(l.since)
+	if err != nil {
+		return wrongUse(cmd, fmt.Errorf("--since %w", err))
+	}
+	return a.look(cmd.Context(), func(store *memory.Store) error {
+		conversation, err := find(cmd.Context(), store, l.channel)
+		if err != nil {
+			return err
+		}
+		memories, _, err := store.Memories(cmd.Context(), memory.Filter{Conversation: conversation.Name(), Query: question, Kind: l.kind, Since: since, Limit: l.limit})
+		if err != nil {
+			return err
+		}
+		var messages []memory.Found
+		if l.kind == "" {
+			q := memory.Question{Text: question, Asker: l.asker, Since: since, Limit: l.limit}
+			if messages, err = conversation.Recall(cmd.Context(), q); err != nil {
+				return err
+			}
+		}
+		return a.showRecalled(l, memories, messages)
+	})
+}
+
+func (a *app) showRecalled(l looking, memories []memory.Memory, messages []memory.Found) error {
+	if len(memories)+len(messages) == 0 {
+		fmt.Fprintln(a.err, "nothing found")
+	}
+	for i, m := range memories {
+		if i == 0 && !l.json {
+			fmt.Fprintln(a.out, "Remembered:")
+		}
+		if err := a.show(a.out, recalledMemory{l.score(m.Score, m.Parts), memoryRow{m}}, l.json); err != nil {
+			return err
+		}
+	}
+	for i, m := range messages {
+		if i == 0 && !l.json {
+			if len(memories) > 0 {
+				fmt.Fprintln(a.out)
+			}
+			fmt.Fprintln(a.out, "Said:")
+		}
+		if err := a.show(a.out, recalledMessage{l.score(m.Score, m.Parts), rowOf(m.Message)}, l.json); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// score is what people are shown of a score.
+func (l looking) score(total float64, parts []memory.Part) score {
+	return score{Score: total, Parts: parts, shown: l.explain}
+}
+
+// score is how well something answers, the higher the better within one answer.
+type score struct {
+	Score float64       `json:"score"`
+	Parts []memory.Part `json:"parts"`
+	shown bool
+}
+
+// String is a line to stand below what was found; empty if nobody asked for it.
+func (s score) String() string {
+	if !s.shown {
+		return ""
+	}
+	var parts []string
+	for _, p := range s.Parts {
+		parts = append(parts, fmt.Sprintf("%s %+.2f", p.Name, p.Value))
+	}
+	return fmt.Sprintf("\n       score %.2f: %s", s.Score, strings.Join(parts, ", "))
+}
+
+// recalledMemory is a memory that was found.
+type recalledMemory struct {
+	score
+	Memory memoryRow `json:"memory"`
+}
+
+func (m recalledMemory) String() string { return m.Memory.String() + m.score.String() }
+
+// recalledMessage is a message that was found.
+type recalledMessage struct {
+	score
+	Message row `json:"message"`
+}
+
+func (m recalledMessage) String() string { return m.Message.String() + m.score.String() }
+
+// day reads a day, in UTC; empty is no day.
+func day(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return t, fmt.Errorf("%q is no day: write it as 2026-05-01", text)
+	}
+	return t, nil
+}

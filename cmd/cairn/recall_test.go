@@ -1,0 +1,74 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRecall(t *testing.T) {
+	p := newFolder(t)
+	p.must("", "import", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"We chose the hotel by the harbour"}
+{"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"The hotel wants the money by Friday"}
+{"id":"3","author":"Ada","time":"2026-05-04T10:00:00Z","text":"I am out of coffee"}
+`))
+	t.Run("for people", func(t *testing.T) {
+		out := p.must("", "recall", "which", "hotel", "by", "the", "harbour?")
+		first, _, _ := strings.Cut(out, "\n#2 ")
+		if !strings.Contains(first, "Said:\n#1  2026-05-01 10:00  Ada: We chose the hotel by the harbour") || strings.Contains(out, "coffee") || strings.Contains(out, "score") {
+			t.Errorf("got %s", out)
+		}
+	})
+	type found struct {
+		Score   float64
+		Parts   []struct{ Name string }
+		Message *row
+		Memory  *struct{ Kind, Content string }
+	}
+	t.Run("for a program", func(t *testing.T) {
+		all := parse[found](t, p.must("", "recall", "--json", "--limit", "1", "hotel harbour"))
+		if len(all) != 1 || all[0].Message == nil || all[0].Message.Seq != 1 || all[0].Score <= 0 || len(all[0].Parts) == 0 {
+			t.Errorf("got %+v", all)
+		}
+	})
+	t.Run("since a day", func(t *testing.T) {
+		all := parse[found](t, p.must("", "recall", "--json", "--since", "2026-05-02", "hotel harbour"))
+		if len(all) != 1 || all[0].Message.Seq != 2 {
+			t.Errorf("got %+v", all)
+		}
+	})
+	t.Run("explained", func(t *testing.T) {
+		if out := p.must("", "recall", "--explain", "hotel"); !strings.Contains(out, "score ") || !strings.Contains(out, ": words +") {
+			t.Errorf("got %s", out)
+		}
+	})
+	t.Run("memories come first", func(t *testing.T) {
+		p.must("/remember the hotel has no lift\n", "chat")
+		out := p.must("", "recall", "hotel", "--channel", "general")
+		if !strings.HasPrefix(out, "Remembered:\n1     fact        the hotel has no lift\n\nSaid:\n") {
+			t.Errorf("got %s", out)
+		}
+		all := parse[found](t, p.must("", "recall", "hotel", "--kind", "fact", "--json"))
+		if len(all) != 1 || all[0].Memory == nil || all[0].Memory.Content != "the hotel has no lift" {
+			t.Errorf("got %+v", all)
+		}
+	})
+	t.Run("nothing", func(t *testing.T) {
+		if r := p.run("", "recall", "xylophone"); r.code != 0 || r.out != "" || r.err != "nothing found\n" {
+			t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
+		}
+	})
+	for _, test := range []struct {
+		name, want string
+		args       []string
+	}{
+		{"a day that is none", `--since "May" is no day: write it as 2026-05-01`, []string{"recall", "x", "--since", "May"}},
+		{"a limit that shows nothing", "--limit must be at least 1", []string{"recall", "x", "--limit", "0"}},
+		{"no question", "`cairn recall --help` tells more", []string{"recall"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if r := p.run("", test.args...); r.code != exitUsage || !strings.Contains(r.err, test.want) {
+				t.Errorf("exit code %d, errors %q", r.code, r.err)
+			}
+		})
+	}
+}
