@@ -32,6 +32,7 @@ type Options struct {
 
 // Store is the open database. It is safe for concurrent use.
 type Store struct {
+	path   string // of the file
 	shared bool
 	log    *slog.Logger
 	lock   *lock   // nil when shared
@@ -54,6 +55,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w", o.Dir, err)
 	}
+	s.path = path
 	if s.shared {
 		err = look(path)
 	} else {

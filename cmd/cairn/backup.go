@@ -1,0 +1,86 @@
+// cairn backup and cairn restore: a copy of everything, and the way back.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"cairn/memory"
+)
+
+func newBackup(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write a copy of everything to FILE, and check it",
+		Long: `Write a copy of the database, as it is at one moment, to a new file that only you can
+read, and read it from end to end. It may run beside the bot, which does not wait for it.
+The file appears whole or not at all. It holds everything that was said, also what is
+deleted later: keep it as you keep the data folder.`,
+		Example: `  cairn backup cairn-$(date +%F).db`,
+		Args:    args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			return a.look(cmd.Context(), func(store *memory.Store) error {
+				c, err := store.Backup(cmd.Context(), files[0])
+				if errors.Is(err, fs.ErrExist) {
+					err = usage(fmt.Errorf("%w: it is left alone; name a new file", err))
+				}
+				if err != nil {
+					return err
+				}
+				return a.show(a.out, copied{File: files[0], Copied: c}, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func newRestore(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Put a backup in the place of the database",
+		Long: `Read a backup from end to end, and put a copy of it in the place of the database. What
+was there is kept beside it, under the name that is printed. The bot must be stopped. A
+backup of an older cairn is brought up to date when the bot starts.`,
+		Example: `  cairn restore cairn-2026-05-01.db`,
+		Args:    args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := a.load(); err != nil {
+				return err
+			}
+			c, aside, err := memory.Restore(cmd.Context(), a.settings.DataDir, files[0])
+			if err != nil {
+				return err
+			}
+			return a.show(a.out, copied{File: files[0], Aside: aside, Copied: c, restored: true}, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// copied is a backup as it is told of.
+type copied struct {
+	File  string `json:"file"`
+	Aside string `json:"aside,omitempty"` // what was there before
+	memory.Copied
+	restored bool
+}
+
+func (c copied) String() string {
+	done := "Backed up to "
+	if c.restored {
+		done = "Restored from "
+	}
+	text := fmt.Sprintf("%s%s, checked: %d messages of %d conversations, %d memories, %.1f MB.",
+		done, c.File, c.Messages, c.Conversations, c.Memories, float64(c.Bytes)/1e6)
+	if c.Aside != "" {
+		text += "\nWhat was there before is " + c.Aside
+	}
+	return text
+}

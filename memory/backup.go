@@ -1,0 +1,199 @@
+// Backups: a copy of the database that can be trusted, and the way back.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Copied tells what a copy of the database holds.
+type Copied struct {
+	Bytes         int64 `json:"bytes"`
+	Version       int   `json:"version"` // of the schema
+	Conversations int   `json:"conversations"`
+	Messages      int   `json:"messages"`
+	Memories      int   `json:"memories"`
+}
+
+// Backup writes a copy of the database, as it is at one moment, to a new file that
+// only its owner may read, and checks it. The bot may run and write meanwhile; it
+// waits for nothing. The file appears whole or not at all. fs.ErrExist: there is a
+// file of that name, which is left alone.
+func (s *Store) Backup(ctx context.Context, path string) (c Copied, err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return c, fmt.Errorf("back up to %s: %w", path, fs.ErrExist)
+	}
+	// SQLite wants to make the file itself, and makes it readable to all: it does so in
+	// a folder that nobody else can enter.
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".cairn-backup-")
+	if err != nil {
+		return c, fmt.Errorf("back up to %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	part := filepath.Join(dir, databaseName)
+	if err := s.copyTo(ctx, part); err != nil {
+		return c, fmt.Errorf("back up to %s: %w", path, explain(err))
+	}
+	if c, err = Inspect(ctx, part); err != nil {
+		return c, fmt.Errorf("check the backup: %w", err)
+	}
+	if err := errors.Join(os.Chmod(part, 0o600), flush(part)); err != nil {
+		return c, fmt.Errorf("back up to %s: %w", path, err)
+	}
+	// A link, unlike a rename, takes no other file's place.
+	if err := os.Link(part, path); err != nil {
+		return c, fmt.Errorf("back up to %s: %w", path, err)
+	}
+	return c, flush(filepath.Dir(path))
+}
+
+// copyTo has SQLite write what the database holds to a new file. It reads one
+// unchanging state, as any reader does, on a connection of its own: those of the pool
+// may not write anything anywhere.
+func (s *Store) copyTo(ctx context.Context, path string) error {
+	db := open(s.path, "_busy_timeout=5000")
+	_, err := db.ExecContext(ctx, "VACUUM INTO ?", path)
+	return errors.Join(err, db.Close())
+}
+
+// Inspect reads a database from end to end, changes nothing, and tells what it holds.
+// It may be one that a bot is using, or a backup. Errors: ErrNotFound, ErrDamaged, ErrNewer.
+func Inspect(ctx context.Context, path string) (c Copied, err error) {
+	path, err = filepath.Abs(path)
+	if err == nil {
+		err = look(path)
+	}
+	if err != nil {
+		return c, err
+	}
+	pragmas := readerPragmas
+	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
+		pragmas += "&immutable=1" // it leaves no files beside it
+	}
+	db := open(path, pragmas)
+	err = explain(transact(ctx, db, func(tx *sql.Tx) error {
+		if c.Version, err = versionOf(tx); err != nil {
+			return err
+		}
+		if c.Version == 0 {
+			return fmt.Errorf("%w: it is empty", ErrDamaged)
+		}
+		if err := sound(tx); err != nil {
+			return err
+		}
+		return tx.QueryRow(`SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM messages), (SELECT count(*) FROM memories),
+			(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)`).Scan(&c.Conversations, &c.Messages, &c.Memories, &c.Bytes)
+	}))
+	if err = errors.Join(err, db.Close()); err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// sound reads every page and every reference.
+func sound(tx *sql.Tx) error {
+	var said string
+	if err := tx.QueryRow("PRAGMA integrity_check(1)").Scan(&said); err != nil {
+		return err
+	}
+	if said != "ok" {
+		return fmt.Errorf("%w: %s", ErrDamaged, said)
+	}
+	return each(tx, func(rows *sql.Rows) error {
+		var table, parent string
+		var row, key sql.NullInt64
+		if err := rows.Scan(&table, &row, &parent, &key); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: row %d of %s refers to a row of %s that is not there", ErrDamaged, row.Int64, table, parent)
+	}, "PRAGMA foreign_key_check")
+}
+
+// Restore puts a backup in the place of the database in the folder dir. What was there
+// is kept beside it: aside is the name of its file, empty if there was none. The
+// backup is read from end to end first; if anything is wrong with it, or a bot runs on
+// the folder (ErrInUse), nothing changes.
+func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, err error) {
+	if info, err := os.Stat(backup + "-wal"); err == nil && info.Size() > 0 {
+		return c, "", fmt.Errorf("restore: %s is a database in use: take a backup of it, and restore that", backup)
+	}
+	if c, err = Inspect(ctx, backup); err != nil {
+		return c, "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return c, "", fmt.Errorf("make data folder: %w", err)
+	}
+	l, err := takeLock(filepath.Join(dir, lockName))
+	if err != nil {
+		return c, "", err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	path := filepath.Join(dir, databaseName)
+	part := path + ".restored"
+	if err := copyFile(backup, part); err != nil {
+		return c, "", errors.Join(fmt.Errorf("restore: %w", err), os.Remove(part))
+	}
+	if aside, err = putAside(ctx, path); err != nil {
+		return c, "", errors.Join(fmt.Errorf("restore: %w", err), os.Remove(part))
+	}
+	if err := errors.Join(os.Rename(part, path), flush(dir)); err != nil {
+		return c, aside, fmt.Errorf("restore: %w", err)
+	}
+	return c, aside, nil
+}
+
+// putAside renames a database and what belongs to it. Its log goes first: SQLite would
+// play it back into whatever stands in the database's place.
+func putAside(ctx context.Context, path string) (aside string, err error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	db := open(path, writerPragmas)
+	_, _ = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)") // the log comes into the file, if both can be read
+	_ = db.Close()
+	aside = path + time.Now().UTC().Format(".before-20060102T150405.000")
+	for _, part := range []string{"-wal", "-shm", ""} {
+		if err := os.Rename(path+part, aside+part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return aside, nil
+}
+
+// copyFile copies to a file that only its owner may read, and onto the disk.
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := openPrivate(to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if err := out.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		return err
+	}
+	return out.Sync()
+}
+
+// flush writes a file, or what a folder knows of its files, onto the disk.
+func flush(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}

@@ -1,0 +1,187 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestBackupAndRestore(t *testing.T) {
+	dir, folder := t.TempDir(), t.TempDir()
+	s := openStore(t, dir)
+	c := find(t, s, "terminal:general")
+	deliver(t, c, said(1, "before the backup"))
+	file := filepath.Join(folder, "a copy.db")
+	copied, err := s.Backup(ctx, file)
+	if err != nil || copied.Messages != 1 || copied.Conversations != 1 || copied.Bytes == 0 {
+		t.Fatalf("%+v, %v", copied, err)
+	}
+	was := dump(t, s)
+	deliver(t, c, said(2, "after it"))
+	t.Run("it is the owner's alone, and stands alone", func(t *testing.T) {
+		entries, err := os.ReadDir(folder)
+		if err != nil || len(entries) != 1 {
+			t.Fatal(entries, err)
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Error(info.Mode(), err)
+		}
+	})
+	t.Run("another file's place is not taken", func(t *testing.T) {
+		if _, err := s.Backup(ctx, file); !errors.Is(err, fs.ErrExist) {
+			t.Error(err)
+		}
+		if _, err := s.Backup(ctx, filepath.Join(folder, "none", "x.db")); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+		if c, err := Inspect(ctx, file); err != nil || c != copied {
+			t.Errorf("%+v, %v", c, err)
+		}
+	})
+	t.Run("nothing is restored beneath a bot", func(t *testing.T) {
+		if _, _, err := Restore(ctx, dir, file); !errors.Is(err, ErrInUse) {
+			t.Error(err)
+		}
+		if n := number(t, s, "SELECT count(*) FROM messages"); n != 2 {
+			t.Errorf("%d messages", n)
+		}
+	})
+	t.Run("a database in use is no backup", func(t *testing.T) {
+		if _, _, err := Restore(ctx, t.TempDir(), filepath.Join(dir, databaseName)); err == nil || !strings.Contains(err.Error(), "in use") {
+			t.Error(err)
+		}
+	})
+	s.Close()
+	t.Run("a damaged backup changes nothing", func(t *testing.T) {
+		whole, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, bytes := range map[string][]byte{
+			"cut": whole[:len(whole)/2], "torn": append(append([]byte{}, whole[:8192]...), make([]byte, len(whole)-8192)...), "text": []byte("hello"), "empty": nil,
+		} {
+			broken := filepath.Join(t.TempDir(), name)
+			if err := os.WriteFile(broken, bytes, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := Restore(ctx, dir, broken); !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 { // database and lock
+			t.Error(entries, err)
+		}
+	})
+	_, aside, err := Restore(ctx, dir, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("what was there stays beside it", func(t *testing.T) {
+		if c, err := Inspect(ctx, aside); err != nil || c.Messages != 2 {
+			t.Errorf("%+v, %v", c, err)
+		}
+	})
+	s = openStore(t, dir)
+	if now := dump(t, s); now != was {
+		t.Errorf("it is\n%s\nand was\n%s", now, was)
+	}
+	deliver(t, find(t, s, "terminal:general"), said(3, "and it goes on"))
+	s.Close()
+	t.Run("into an empty folder", func(t *testing.T) {
+		fresh := filepath.Join(t.TempDir(), "new")
+		if _, aside, err := Restore(ctx, fresh, file); err != nil || aside != "" {
+			t.Fatal(aside, err)
+		}
+		if now := dump(t, openStore(t, fresh)); now != was {
+			t.Errorf("it is %s", now)
+		}
+	})
+	t.Run("over a database that nobody can read", func(t *testing.T) {
+		if err := os.WriteFile(filepath.Join(dir, databaseName), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, aside, err := Restore(ctx, dir, file); err != nil || aside == "" {
+			t.Fatal(aside, err)
+		}
+		if now := dump(t, openStore(t, dir)); now != was {
+			t.Errorf("it is %s", now)
+		}
+	})
+}
+
+// A log of the old database beside the new one would be played back into it.
+func TestRestoreTakesTheOldLogAway(t *testing.T) {
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
+	s := openStore(t, dir)
+	deliver(t, find(t, s, "terminal:general"), said(1, "one"))
+	if _, err := s.Backup(ctx, file); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, find(t, s, "terminal:general"), said(2, "two"))
+	path := filepath.Join(dir, databaseName)
+	log, err := os.ReadFile(path + "-wal")
+	if err != nil || len(log) == 0 {
+		t.Fatal("there is no log", err)
+	}
+	base, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	// As a kill leaves it.
+	if err := errors.Join(os.WriteFile(path, base, 0o600), os.WriteFile(path+"-wal", log, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, aside, err := Restore(ctx, dir, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := number(t, openStore(t, dir), "SELECT count(*) FROM messages"); n != 1 {
+		t.Errorf("%d messages were restored", n)
+	}
+	if c, err := Inspect(ctx, aside); err != nil || c.Messages != 2 {
+		t.Errorf("aside are %+v, %v", c, err)
+	}
+}
+
+func TestABackupWhileTheBotWrites(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	c := find(t, s, "terminal:general")
+	done := make(chan error)
+	stop := make(chan struct{})
+	go func() {
+		for n := 1; ; n++ {
+			select {
+			case <-stop:
+				done <- nil
+				return
+			default:
+			}
+			if _, err := c.Deliver(ctx, said(n, fmt.Sprint("message ", n))); err != nil {
+				done <- err
+				return
+			}
+			if _, err := c.TakeUp(ctx, All, 1<<30, time.Time{}); err != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	before := 0
+	for i := range 5 {
+		copied, err := s.Backup(ctx, filepath.Join(t.TempDir(), fmt.Sprint(i)))
+		if err != nil || copied.Messages < before {
+			t.Errorf("%+v, %v", copied, err)
+		}
+		before = copied.Messages
+	}
+	close(stop)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
