@@ -1,0 +1,151 @@
+// Examination: does the database hold what it should?
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Finding is something in the database that cannot be.
+type Finding struct {
+	Conversation string `json:"channel"`
+	What         string `json:"what"`   // a sentence
+	Mended       bool   `json:"mended"` // Examine put it right
+}
+
+func (f Finding) String() string {
+	mended := ""
+	if f.Mended {
+		mended = " (mended)"
+	}
+	return f.Conversation + ": " + f.What + mended
+}
+
+// Examine reads the whole database and returns what cannot be, as damage, a fault of
+// the program or somebody's own SQL might leave it. With mend, what can be put right
+// without losing anything is. It changes nothing else and may take seconds for every
+// hundred thousand messages; while it mends, writers wait.
+func (s *Store) Examine(ctx context.Context, mend bool) (found []Finding, err error) {
+	within := s.view
+	if mend {
+		within = s.update
+	}
+	err = within(ctx, func(tx *sql.Tx) error {
+		if err := sound(tx); err != nil {
+			return err
+		}
+		for _, x := range examinations {
+			before := len(found)
+			err := each(tx, func(rows *sql.Rows) error {
+				var f Finding
+				f.Mended = mend && x.mend != ""
+				err := rows.Scan(&f.Conversation, &f.What)
+				found = append(found, f)
+				return err
+			}, x.find)
+			if err == nil && mend && x.mend != "" && len(found) > before {
+				_, err = tx.Exec(x.mend)
+			}
+			if err != nil {
+				return fmt.Errorf("examine (%.40s…): %w", x.find, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("examine the database: %w", err)
+	}
+	return found, nil
+}
+
+// examination is a query for what cannot be, a conversation's name and a sentence
+// each, and the statement that mends all of it; empty: nothing can.
+type examination struct{ find, mend string }
+
+// name is the conversation's name in a query.
+const name = "(SELECT name FROM conversations WHERE id = "
+
+var examinations = []examination{
+	{ // seqs
+		find: `SELECT name, printf('the next message would get the number %d, which is taken', next_seq) FROM conversations c
+			WHERE EXISTS (SELECT 1 FROM messages WHERE id BETWEEN c.id << 32 | c.next_seq AND c.id << 32 | 4294967295)`,
+		mend: `UPDATE conversations SET next_seq = 1 + (SELECT max(id & 4294967295) FROM messages WHERE id BETWEEN conversations.id << 32 AND conversations.id << 32 | 4294967295)
+			WHERE EXISTS (SELECT 1 FROM messages WHERE id BETWEEN conversations.id << 32 | next_seq AND conversations.id << 32 | 4294967295)`,
+	},
+	{
+		find: `SELECT name, printf('the segment begins at #%d, beyond the end', segment_start) FROM conversations WHERE segment_start > next_seq`,
+	},
+	{ // turns
+		find: `SELECT ` + name + `m.conversation), printf('#%d is of a turn that begins at #%d, where there is none', m.seq, m.turn) FROM messages m
+			WHERE NOT EXISTS (SELECT 1 FROM messages t WHERE t.id = m.conversation << 32 | m.turn AND t.turn = m.turn)`,
+	},
+	{
+		find: `SELECT ` + name + `m.conversation), printf('#%d stands among the messages of the turn of #%d', m.seq, p.turn) FROM messages m
+			JOIN messages p ON p.id = m.id - 1 WHERE m.turn < p.turn`,
+	},
+	{
+		find: `SELECT ` + name + `m.conversation), printf('the result #%d belongs to no call', m.seq) FROM messages m
+			WHERE m.role = 'tool' AND m.deleted_at IS NULL AND NOT EXISTS (
+				SELECT 1 FROM messages a WHERE a.id BETWEEN m.conversation << 32 | m.turn AND m.id AND a.role = 'assistant' AND a.turn = m.turn)`,
+	},
+	{ // deletions
+		find: `SELECT ` + name + `conversation), printf('#%d was deleted and has text still', seq) FROM messages
+			WHERE deleted_at IS NOT NULL AND (text <> '' OR attachments NOT IN ('', '[]') OR native <> '' OR quote <> '')`,
+		mend: `UPDATE messages SET text = '', attachments = '', native = '', quote = '' WHERE deleted_at IS NOT NULL`,
+	},
+	{
+		find: `SELECT ` + name + `t.conversation), printf('#%d was deleted and words of it are found still', t.seq) FROM message_terms t
+			JOIN messages m ON m.id = t.conversation << 32 | t.seq WHERE m.deleted_at IS NOT NULL GROUP BY m.id`,
+		mend: `DELETE FROM message_terms WHERE EXISTS (SELECT 1 FROM messages WHERE id = conversation << 32 | message_terms.seq AND deleted_at IS NOT NULL)`,
+	},
+	{
+		find: `SELECT coalesce(` + name + `conversation), ''), printf('words of #%d are found, which is not there', seq) FROM message_terms t
+			WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = t.conversation << 32 | t.seq) GROUP BY conversation, seq`,
+		mend: `DELETE FROM message_terms WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = message_terms.conversation << 32 | message_terms.seq)`,
+	},
+	{
+		find: `SELECT coalesce(` + name + `conversation), ''), printf('words of memory %d are found, which is not there', memory) FROM memory_terms t
+			WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = t.memory AND conversation = t.conversation) GROUP BY memory`,
+		mend: `DELETE FROM memory_terms WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = memory_terms.memory AND conversation = memory_terms.conversation)`,
+	},
+	{
+		find: `SELECT ` + name + `m.conversation), printf('memory %d comes from #%d, which is deleted', m.id, s.message & 4294967295) FROM memories m
+			JOIN memory_sources s ON s.memory = m.id JOIN messages t ON t.id = s.message WHERE t.deleted_at IS NOT NULL`,
+	},
+	{
+		find: `SELECT ` + name + `m.conversation), printf('memory %d comes from a message of another conversation', m.id) FROM memories m
+			JOIN memory_sources s ON s.memory = m.id WHERE s.message >> 32 <> m.conversation GROUP BY m.id`,
+	},
+	{ // the stack
+		find: `SELECT ` + name + `a.conversation), printf('the summaries %d and %d are both shown for #%d', a.id, b.id, max(a.from_seq, b.from_seq)) FROM compactions a
+			JOIN compactions b ON b.conversation = a.conversation AND b.state = 'active' AND b.id > a.id AND b.from_seq <= a.to_seq AND b.to_seq >= a.from_seq
+			WHERE a.state = 'active'`,
+	},
+	{
+		find: `SELECT ` + name + `c.conversation), printf('summary %d, #%d to #%d, cuts a turn', c.id, c.from_seq, c.to_seq) FROM compactions c
+			WHERE c.state = 'active' AND (
+				EXISTS (SELECT 1 FROM messages m WHERE m.id = c.conversation << 32 | c.from_seq AND m.turn <> m.seq)
+				OR EXISTS (SELECT 1 FROM messages m WHERE m.id = c.conversation << 32 | (c.to_seq + 1) AND m.turn <= c.to_seq))`,
+	},
+	{
+		find: `SELECT ` + name + `c.conversation), printf('summary %d says that it holds %d messages and holds %d', c.id, c.messages, n) FROM (
+			SELECT *, (SELECT count(*) FROM messages m WHERE m.id BETWEEN x.conversation << 32 | x.from_seq AND x.conversation << 32 | x.to_seq AND m.deleted_at IS NULL) AS n
+			FROM compactions x WHERE state = 'active') c WHERE c.messages <> n`,
+		mend: `UPDATE compactions SET messages = (SELECT count(*) FROM messages m
+				WHERE m.id BETWEEN compactions.conversation << 32 | from_seq AND compactions.conversation << 32 | to_seq AND m.deleted_at IS NULL)
+			WHERE state = 'active'`,
+	},
+	{
+		find: `SELECT ` + name + `p.conversation), printf('the summaries that %d was made of do not lie side by side in it', p.id) FROM compactions p
+			WHERE p.state = 'active' AND p.kind = 'rollup' AND EXISTS (SELECT 1 FROM compactions k WHERE k.parent = p.id AND k.state = 'folded')
+			AND (SELECT min(from_seq) <> p.from_seq OR max(to_seq) <> p.to_seq FROM compactions k WHERE k.parent = p.id AND k.state = 'folded')`,
+	},
+	{
+		find: `SELECT ` + name + `conversation), printf('summary %d was folded into none', id) FROM compactions WHERE state = 'folded' AND parent IS NULL`,
+	},
+	{
+		find: `SELECT ` + name + `conversation), printf('summary %d is shown and is empty', id) FROM compactions WHERE state = 'active' AND kind <> 'marker' AND text = '' AND messages > 0`,
+	},
+}

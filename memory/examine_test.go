@@ -1,0 +1,67 @@
+package memory
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+)
+
+// examined is a conversation with a bit of everything.
+func examined(t *testing.T) *Conversation {
+	t.Helper()
+	c := imported(t, 12)
+	land(t, c, stage(t, c, compactor.Leaf, compactor.ByWorker, 1, 4))
+	land(t, c, stage(t, c, compactor.Leaf, compactor.ByWorker, 5, 8))
+	hide(t, c, 9, 10)
+	remove(t, c, 12)
+	if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "it is said that all is well", Messages: []int64{3}}, "Ada"); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestExamine(t *testing.T) {
+	t.Run("a sound database has nothing", func(t *testing.T) {
+		if found, err := examined(t).store.Examine(ctx, true); err != nil || len(found) > 0 {
+			t.Errorf("%v, %v", found, err)
+		}
+	})
+	for _, test := range []struct {
+		damage, want string
+		mended       bool
+	}{
+		{"UPDATE conversations SET next_seq = 5", "the next message would get the number 5, which is taken", true},
+		{"UPDATE conversations SET segment_start = 99", "the segment begins at #99, beyond the end", false},
+		{"UPDATE messages SET turn = 50 WHERE seq = 11", "#11 is of a turn that begins at #50", false},
+		{"UPDATE messages SET turn = 3 WHERE seq = 11", "#11 stands among the messages of the turn of #10", false},
+		{"UPDATE messages SET role = 'tool', platform_id = '' WHERE seq = 11", "the result #11 belongs to no call", false},
+		{"UPDATE messages SET text = 'still here' WHERE seq = 12", "#12 was deleted and has text still", true},
+		{"INSERT INTO message_terms VALUES (1, 'zebra', 12, 1, 1)", "#12 was deleted and words of it are found still", true},
+		{"INSERT INTO message_terms VALUES (1, 'zebra', 70, 1, 1)", "words of #70 are found, which is not there", true},
+		{"INSERT INTO memory_terms VALUES ('zebra', 1, 70, 1, 1)", "words of memory 70 are found, which is not there", true},
+		{"INSERT INTO memory_sources VALUES (1, 1 << 32 | 12)", "memory 1 comes from #12, which is deleted", false},
+		{"UPDATE compactions SET to_seq = 6 WHERE id = 1", "the summaries 1 and 2 are both shown for #5", false},
+		{"UPDATE messages SET turn = 4 WHERE seq = 5", "summary 1, #1 to #4, cuts a turn", false},
+		{"UPDATE compactions SET messages = 7 WHERE id = 2", "summary 2 says that it holds 7 messages and holds 4", true},
+		{"UPDATE compactions SET state = 'folded' WHERE id = 2", "summary 2 was folded into none", false},
+		{"UPDATE compactions SET text = '' WHERE id = 2", "summary 2 is shown and is empty", false},
+		{"UPDATE compactions SET state = 'folded', parent = 1 WHERE id = 2; UPDATE compactions SET kind = 'rollup' WHERE id = 1", "that 1 was made of do not lie side by side in it", false},
+	} {
+		t.Run(test.want, func(t *testing.T) {
+			c := examined(t)
+			run(t, c.store, test.damage)
+			found, err := c.store.Examine(ctx, false)
+			if err != nil || !strings.Contains(fmt.Sprint(found), "terminal:general: ") || !strings.Contains(fmt.Sprint(found), test.want) {
+				t.Fatalf("%v, %v", found, err)
+			}
+			if found, err = c.store.Examine(ctx, true); err != nil || found[0].Mended != test.mended {
+				t.Errorf("%v, %v", found, err)
+			}
+			if found, err = c.store.Examine(ctx, false); err != nil || test.mended != (len(found) == 0) {
+				t.Errorf("afterwards there is %v, %v", found, err)
+			}
+		})
+	}
+}
