@@ -38,6 +38,11 @@ func newFile(t *testing.T) *file {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.look.Close() })
+	t.Cleanup(func() { // of all histories in the file
+		if found, err := f.look.Examine(context.Background(), false); err != nil || len(found) > 0 {
+			t.Errorf("in the database there is %v, %v", found, err)
+		}
+	})
 	if f.db, err = sql.Open("sqlite3", filepath.Join(dir, "cairn.db")+"?_busy_timeout=20000"); err != nil {
 		t.Fatal(err)
 	}

@@ -126,8 +126,10 @@ var examinations = []examination{
 	{
 		find: `SELECT ` + name + `c.conversation), printf('summary %d, #%d to #%d, cuts a turn', c.id, c.from_seq, c.to_seq) FROM compactions c
 			WHERE c.state = 'active' AND (
-				EXISTS (SELECT 1 FROM messages m WHERE m.id = c.conversation << 32 | c.from_seq AND m.turn <> m.seq)
-				OR EXISTS (SELECT 1 FROM messages m WHERE m.id = c.conversation << 32 | (c.to_seq + 1) AND m.turn <= c.to_seq))`,
+				EXISTS (SELECT 1 FROM messages m JOIN messages f ON f.id = c.conversation << 32 | c.from_seq
+					WHERE m.id BETWEEN c.conversation << 32 | f.turn AND f.id - 1 AND m.deleted_at IS NULL)
+				OR EXISTS (SELECT 1 FROM messages m JOIN messages t ON t.id = c.conversation << 32 | c.to_seq
+					WHERE m.id BETWEEN t.id + 1 AND c.conversation << 32 | 4294967295 AND m.turn = t.turn AND m.deleted_at IS NULL))`,
 	},
 	{
 		find: `SELECT ` + name + `c.conversation), printf('summary %d says that it holds %d messages and holds %d', c.id, c.messages, n) FROM (

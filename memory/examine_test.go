@@ -43,7 +43,7 @@ func TestExamine(t *testing.T) {
 		{"INSERT INTO memory_terms VALUES ('zebra', 1, 70, 1, 1)", "words of memory 70 are found, which is not there", true},
 		{"INSERT INTO memory_sources VALUES (1, 1 << 32 | 12)", "memory 1 comes from #12, which is deleted", false},
 		{"UPDATE compactions SET to_seq = 6 WHERE id = 1", "the summaries 1 and 2 are both shown for #5", false},
-		{"UPDATE messages SET turn = 4 WHERE seq = 5", "summary 1, #1 to #4, cuts a turn", false},
+		{"UPDATE messages SET turn = 4 WHERE seq = 5", "summary 2, #5 to #8, cuts a turn", false},
 		{"UPDATE compactions SET messages = 7 WHERE id = 2", "summary 2 says that it holds 7 messages and holds 4", true},
 		{"UPDATE compactions SET state = 'folded' WHERE id = 2", "summary 2 was folded into none", false},
 		{"UPDATE compactions SET text = '' WHERE id = 2", "summary 2 is shown and is empty", false},
