@@ -136,7 +136,7 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 		return c, "", err
 	}
 	defer func() { err = errors.Join(err, l.release()) }()
-	path := filepath.Join(dir, databaseName)
+	path := File(dir)
 	part := path + ".restored"
 	if err := copyFile(backup, part); err != nil {
 		return c, "", errors.Join(fmt.Errorf("restore: %w", err), os.Remove(part))

@@ -21,6 +21,9 @@ const (
 	readers      = 4
 )
 
+// File is the name of the database in a data folder.
+func File(dir string) string { return filepath.Join(dir, databaseName) }
+
 // Options say which store is opened and how.
 type Options struct {
 	Dir string // the data folder
@@ -51,7 +54,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	path, err := filepath.Abs(filepath.Join(o.Dir, databaseName))
+	path, err := filepath.Abs(File(o.Dir))
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w", o.Dir, err)
 	}

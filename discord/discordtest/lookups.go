@@ -15,7 +15,11 @@ func (w *world) getGatewayBot(query) (any, error) {
 }
 
 func (w *world) getApplication(query) (any, error) {
-	return map[string]any{"id": w.app, "name": w.bot.Username, "description": "", "flags": 0, "bot": w.bot}, nil
+	flags := 1 << 19 // GATEWAY_MESSAGE_CONTENT_LIMITED: of a bot in fewer than 100 servers
+	if w.options.Forbidden&IntentMessageContent != 0 {
+		flags = 0
+	}
+	return map[string]any{"id": w.app, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot}, nil
 }
 
 func (w *world) getUser(q query) (any, error) {

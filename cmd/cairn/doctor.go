@@ -1,0 +1,229 @@
+// cairn doctor: is everything as it should be, and what to do if it is not.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+func newDoctor(a *app) *cobra.Command {
+	var d doctor
+	cmd := &cobra.Command{
+		Use:   "doctor [--fix] [--json]",
+		Short: "Check the settings, the data folder, the model servers and the tokens",
+		Long: `Check everything a running bot stands on: the settings; the data folder, whose
+database is read from end to end; the model of each agent, which is asked one short
+question; and what the tokens of Discord and Slack may do. It may run beside the bot.
+
+With --fix, what is wrong in the database and can be put right without losing anything
+is, after a backup of it; the bot must be stopped for that. Exit code 1: something is wrong.`,
+		Example: `  cairn doctor
+  cairn doctor --fix
+  cairn doctor --json | jq 'select(.ok | not)'`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d.app = a
+			return d.examine(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&d.fix, "fix", false, "put right what can be, after a backup")
+	cmd.Flags().BoolVar(&d.json, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+// patience bounds each question to a server.
+const patience = 30 * time.Second
+
+// doctor is one round of checks.
+type doctor struct {
+	app       *app
+	fix, json bool
+	wrong     int
+}
+
+// check is what became of one check.
+type check struct {
+	Check string `json:"check"` // settings, data, model, discord, slack
+	OK    bool   `json:"ok"`
+	Said  string `json:"said"`
+}
+
+func (c check) String() string {
+	mark := "ok   "
+	if !c.OK {
+		mark = "WRONG"
+	}
+	return fmt.Sprintf("%s  %-9s %s", mark, c.Check, strings.ReplaceAll(c.Said, "\n", "\n                 "))
+}
+
+func (d *doctor) tell(name string, err error, facts ...string) error {
+	for _, fact := range facts {
+		if err := d.app.show(d.app.out, check{name, true, fact}, d.json); err != nil {
+			return err
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	d.wrong++
+	return d.app.show(d.app.out, check{name, false, err.Error()}, d.json)
+}
+
+func (d *doctor) examine(ctx context.Context) error {
+	if err := d.app.load(); err != nil {
+		if err := d.tell("settings", err); err != nil {
+			return err
+		}
+		d.app.settings = d.app.flagged(defaultSettings()) // of where the data are
+	} else if err := d.tell("settings", nil, cmp.Or(d.app.settings.file, "no file, the defaults")); err != nil {
+		return err
+	}
+	for _, look := range []func(context.Context) error{d.data, d.models, d.doors} {
+		if err := look(ctx); err != nil {
+			return err
+		}
+	}
+	if d.wrong > 0 {
+		return fmt.Errorf("%d things are wrong, see above", d.wrong)
+	}
+	return nil
+}
+
+func (d *doctor) data(ctx context.Context) error {
+	dir := d.app.settings.DataDir
+	file := memory.File(dir)
+	held, err := memory.Inspect(ctx, file)
+	if errors.Is(err, memory.ErrNotFound) {
+		return d.tell("data", nil, fmt.Sprintf("%s: there are none yet", dir))
+	}
+	if err != nil {
+		return d.tell("data", err)
+	}
+	fact := fmt.Sprintf("%s: %d messages of %d conversations, %d memories, %.1f MB, every page can be read",
+		file, held.Messages, held.Conversations, held.Memories, float64(held.Bytes)/1e6)
+	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: !d.fix})
+	if err != nil {
+		return d.tell("data", err, fact)
+	}
+	found, err := store.Examine(ctx, false)
+	if d.fix && err == nil && len(found) > 0 {
+		copied := file + time.Now().UTC().Format(".before-20060102T150405.000")
+		if _, err = store.Backup(ctx, copied); err == nil {
+			fact += "\nbefore anything was mended it was copied to " + copied
+			found, err = store.Examine(ctx, true)
+		}
+	}
+	if err = errors.Join(err, store.Close()); err != nil {
+		return d.tell("data", err, fact)
+	}
+	if err := d.tell("data", nil, fact); err != nil {
+		return err
+	}
+	for _, f := range found {
+		said := d.tell("data", errors.New(f.String()))
+		if f.Mended {
+			d.wrong--
+			said = d.tell("data", nil, f.String())
+		}
+		if said != nil {
+			return said
+		}
+	}
+	return nil
+}
+
+// models asks the model of each agent one short question: what answers is what counts.
+func (d *doctor) models(ctx context.Context) error {
+	log := slog.New(slog.DiscardHandler)
+	b := &bot{app: d.app, log: log, models: map[modelKey]llm.Model{}, notebook: new(llm.Notebook)}
+	agents, err := b.agents(&d.app.settings)
+	if err != nil {
+		return d.tell("model", err)
+	}
+	for _, id := range slices.Sorted(maps.Keys(agents)) {
+		agent := agents[id]
+		asked := map[string]bool{}
+		for _, model := range []llm.Model{agent.Model, agent.Worker} {
+			if model == nil || asked[model.Name()] {
+				continue
+			}
+			asked[model.Name()] = true
+			fact, err := question(ctx, model)
+			if err != nil {
+				err = fmt.Errorf("%s, of agent %s: %w", model.Name(), id, err)
+			} else {
+				fact = fmt.Sprintf("%s, of agent %s: %s", model.Name(), id, fact)
+			}
+			if err := d.tell("model", err, nonEmpty(fact, err)...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// question asks a model something.
+func question(ctx context.Context, model llm.Model) (fact string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	window := model.Window(ctx)
+	begun := time.Now()
+	_, err = model.Generate(ctx, llm.Request{
+		Messages:  []llm.Message{{Role: llm.RoleUser, Text: "Answer with one word: are you there?"}},
+		MaxTokens: 16,
+	}, nil)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("answered in %s; window of %d tokens (%s)", time.Since(begun).Round(time.Millisecond), window.Tokens, window.Source), nil
+}
+
+// checked is a door that can be asked whether it would open.
+type checked interface {
+	channel.Door
+	Check(ctx context.Context) (facts []string, err error)
+}
+
+func (d *doctor) doors(ctx context.Context) error {
+	doors, err := d.app.openDoors(slog.New(slog.DiscardHandler))
+	if errors.Is(err, errNoDoor) {
+		return d.tell("doors", nil, "no tokens are set: only the terminal's is open")
+	}
+	if err != nil {
+		return d.tell("doors", err)
+	}
+	for _, door := range doors {
+		c, ok := door.(checked)
+		if !ok {
+			continue
+		}
+		limited, cancel := context.WithTimeout(ctx, patience)
+		facts, err := c.Check(limited)
+		cancel()
+		if err := d.tell(c.Name(), err, facts...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nonEmpty is a list of the fact, or of nothing where there is an error.
+func nonEmpty(fact string, err error) []string {
+	if err != nil {
+		return nil
+	}
+	return []string{fact}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn/discord/discordtest"
+	"cairn/llm/llmtest"
+	"cairn/slack/slacktest"
+)
+
+func TestDoctor(t *testing.T) {
+	t.Run("before anything was said", func(t *testing.T) {
+		out := newFolder(t).must("", "doctor")
+		for _, want := range []string{"ok     settings  no file, the defaults\n", "ok     data      data: there are none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     doors     no tokens are set"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is not in %s", want, out)
+			}
+		}
+	})
+	t.Run("a healthy bot on both platforms", func(t *testing.T) {
+		p, _ := doctored(t, discordtest.Options{})
+		p.must("I like tea\n", "chat")
+		out := p.must("", "doctor")
+		for _, want := range []string{"every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are good"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is not in %s", want, out)
+			}
+		}
+	})
+	t.Run("everything is wrong", func(t *testing.T) {
+		p, model := doctored(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
+		model.Close()
+		p.write("config.toml", "workers = 0")
+		r := p.run("", "doctor")
+		for _, want := range []string{"WRONG  settings  config.toml:1: workers = 0: must be from 1 to 64", "WRONG  model     "} {
+			if r.code != exitFailed || !strings.Contains(r.out, want) {
+				t.Errorf("exit code %d; %q is not in %s", r.code, want, r.out)
+			}
+		}
+	})
+	t.Run("the intent is off", func(t *testing.T) {
+		p, _ := doctored(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
+		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "WRONG  discord   the bot may not read messages: switch on Message Content Intent") {
+			t.Errorf("exit code %d, %s", r.code, r.out)
+		}
+	})
+	t.Run("a damaged database is mended after a backup", func(t *testing.T) {
+		p := newFolder(t)
+		p.must("I like tea\n", "chat")
+		db, err := sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.Exec("UPDATE conversations SET next_seq = 1"); err != nil {
+			t.Fatal(err)
+		}
+		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "terminal:general: the next message would get the number 1, which is taken") {
+			t.Errorf("exit code %d, %s", r.code, r.out)
+		}
+		if out := p.must("", "doctor", "--fix"); !strings.Contains(out, "copied to ") || !strings.Contains(out, "(mended)") {
+			t.Errorf("got %s", out)
+		}
+		if copies, err := filepath.Glob(filepath.Join(p.dir, "data", "cairn.db.before-*")); err != nil || len(copies) != 1 {
+			t.Error(copies, err)
+		}
+		p.must("", "doctor")
+	})
+	t.Run("nothing is mended beneath a bot", func(t *testing.T) {
+		p := newFolder(t)
+		l := p.start("chat", "--json")
+		l.say(`{"text":"hello"}`)
+		l.until(`"reply"`)
+		if r := p.run("", "doctor", "--fix"); r.code != exitFailed || !strings.Contains(r.out, "in use") {
+			t.Errorf("exit code %d, %s", r.code, r.out)
+		}
+		p.must("", "doctor")
+		l.in.Close()
+		l.rest()
+	})
+}
+
+// doctored is a folder with tokens for both platforms and a model.
+func doctored(t *testing.T, o discordtest.Options) (folder, *llmtest.Server) {
+	d := discordtest.New(o)
+	t.Cleanup(d.Close)
+	d.Guild("town", d.User("Ada"))
+	s := slacktest.New(slacktest.Options{})
+	t.Cleanup(s.Close)
+	model := llmtest.NewServer(func(x *llmtest.Exchange) {
+		x.Piece("yes")
+		x.Finish("stop")
+		x.Done()
+	})
+	t.Cleanup(model.Close)
+	p := newFolder(t, "DISCORD_TOKEN=token", "SLACK_BOT_TOKEN="+slacktest.BotToken, "SLACK_APP_TOKEN="+slacktest.AppToken,
+		"OPENAI_BASE_URL="+model.URL, "OPENAI_MODEL=m")
+	p.write("config.toml", "[discord]\napi_base = \""+d.URL+"\"\n[slack]\napi_base = \""+s.APIURL+"\"\n")
+	return p, model
+}
