@@ -35,8 +35,8 @@ type Records interface {
 	// one; applied tells. Whether or not, the committed head is returned.
 	Apply(ctx context.Context, generation int64, change Change) (head Head, applied bool, err error)
 
-	// Latest returns the latest landing that was not taken back yet. Emergencies
-	// are none.
+	// Latest returns the latest landing of the segment that was not taken back yet,
+	// without what landed with it in earlier ones. Emergencies are none.
 	Latest(ctx context.Context) (Landing, error)
 
 	// Undo takes the latest landing back if generation is still the stored one and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -442,4 +443,41 @@ func TestWhatIsReadyForWhatWasTakenBackIsGone(t *testing.T) {
 	}
 	r.verify()
 	r.asRestarted()
+}
+
+// What waited for an earlier segment lands together with somebody's summary: that one
+// is taken back, and the other stays.
+func TestUndoTakesBackWhatLandedTogetherWithAnEarlierSegmentsSummary(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
+			r := newRig(t, 20_000, &llmtest.Model{Func: told})
+			r.hearNotes(20)
+			r.landed()
+			r.policy.PrepareThreshold = 0.6
+			r.anew()
+			r.hearNotes(20)
+			r.settle() // what the built-in summarizer made of the segment's end is made better, which waits
+			lines := r.c.Gauge().Lines
+			r.landed()
+			all, err := r.conv.Landings(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows := all[len(all)-1].Rows; len(rows) != 2 || rows[0].To > r.ends[0] || rows[1].From <= r.ends[0] {
+				t.Fatalf("the latest landing is %+v", rows)
+			}
+			before := r.c.Gauge().Past
+			if restarts {
+				r.restart()
+			}
+			if e := r.undo(); e.Kind != compactor.Leaf || e.From <= r.ends[0] || e.BeforeTokens >= e.AfterTokens {
+				t.Errorf("taken back is %+v", e)
+			}
+			if g := r.c.Gauge(); len(g.Stack) != 0 || g.Lines != lines || !reflect.DeepEqual(g.Past, before) {
+				t.Errorf("the stack is %+v, %d messages are verbatim, of before stands %+v", g.Stack, g.Lines, g.Past.Earlier)
+			}
+			r.asRestarted()
+			r.refused("before the beginning")
+		})
+	}
 }

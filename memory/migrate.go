@@ -19,8 +19,11 @@ var migration2 string
 //go:embed migrations/3.sql
 var migration3 string
 
+//go:embed migrations/4.sql
+var migration4 string
+
 // migrations lead from each version to the next. One that was released never changes.
-var migrations = []string{migration1, migration2, migration3}
+var migrations = []string{migration1, migration2, migration3, migration4}
 
 // migrate brings the file up to date. The version is read inside the transaction
 // that changes it, so that of several processes one migrates and the others wait.

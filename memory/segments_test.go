@@ -302,6 +302,9 @@ func TestTheAgeOfAConversationDoesNotMatterToACompaction(t *testing.T) {
 		{wasRead, "compactions_to (", []any{1, 2, 3, 4}},
 		{retire, "INTEGER PRIMARY KEY", []any{1, 2, 3}},
 		{"SELECT text FROM compactions WHERE conversation = 1 " + childrenOf, "compactions_parent", []any{1}},
+		{latestLanded, "compactions_landed (", []any{1, 2}},
+		{"SELECT text FROM compactions WHERE conversation = 1 " + madeWith, "compactions_landed (", []any{1, 2}},
+		{"SELECT text FROM compactions WHERE conversation = 1 " + endedWith, "compactions_ended (", []any{1, 2}},
 	} {
 		rows, err := c.store.write.Query("EXPLAIN QUERY PLAN "+asked.query, asked.arguments...)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 
 	"cairn/compactor"
@@ -20,8 +21,16 @@ const (
 	beforeTheStart = "what was summed up last lies before the beginning of this conversation"
 )
 
-// Latest returns the latest landing that was not taken back yet, and what stands
-// in the view without it. Latest.Why says why it cannot be taken back.
+// The rows of a landing, of which none begins before a seq.
+const (
+	latestLanded = `SELECT generation, cleared_before FROM compactions INDEXED BY compactions_landed
+		WHERE conversation = ? AND generation IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone' AND from_seq >= ? ORDER BY generation DESC LIMIT 1`
+	madeWith  = "AND generation = ? AND from_seq >= ? ORDER BY from_seq, id"
+	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
+)
+
+// Latest returns the latest landing of the segment that was not taken back yet, and
+// what stands in the view without it. Latest.Why says why it cannot be taken back.
 func (c *Conversation) Latest(ctx context.Context) (l compactor.Landing, err error) {
 	err = c.store.view(ctx, func(tx *sql.Tx) error {
 		l, err = c.latest(tx)
@@ -38,25 +47,24 @@ func (c *Conversation) latest(tx *sql.Tx) (l compactor.Landing, err error) {
 		return l, err
 	}
 	l.Generation = l.Head.Generation
-	// What lands in earlier segments is no business of those who take something back.
-	err = tx.QueryRow(`SELECT coalesce(max(generation), 0), coalesce(min(cleared_before), 0) FROM compactions
-		WHERE conversation = ?1 AND generation = (SELECT max(generation) FROM compactions
-			WHERE conversation = ?1 AND cleared_before IS NOT NULL AND state <> 'undone' AND from_seq >= ?2)`, c.id, l.Head.Start).Scan(&l.Landed, &l.Head.ClearedTo)
-	if err != nil {
-		return l, err
-	}
-	if l.Landed == 0 {
+	// What lands in earlier segments is no business of those who take something back,
+	// and stays, also where it landed together with what they take back.
+	err = tx.QueryRow(latestLanded, c.id, l.Head.Start).Scan(&l.Landed, &l.Head.ClearedTo)
+	if errors.Is(err, sql.ErrNoRows) {
 		var before bool
-		err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ? AND cleared_before IS NOT NULL AND state <> 'undone')`, c.id).Scan(&before)
+		err := tx.QueryRow("SELECT EXISTS ("+latestLanded+")", c.id, 1).Scan(&before)
 		if l.Why = nothingLanded; before {
 			l.Why = beforeTheStart
 		}
 		return l, err
 	}
-	if l.Rows, err = c.compactions(tx, "AND generation = ? ORDER BY from_seq, id", l.Landed); err != nil {
+	if err != nil {
 		return l, err
 	}
-	ended, err := c.compactions(tx, "AND ended_with = ? ORDER BY from_seq, id", l.Landed)
+	if l.Rows, err = c.compactions(tx, madeWith, l.Landed, l.Head.Start); err != nil {
+		return l, err
+	}
+	ended, err := c.compactions(tx, endedWith, l.Landed, l.Head.Start)
 	if err != nil {
 		return l, err
 	}
@@ -83,14 +91,7 @@ func holds(rows []compactor.Compaction, id int64) bool {
 
 // whyNot tells what has happened since to a landing that made rows and ended others.
 func (c *Conversation) whyNot(tx *sql.Tx, landed int64, rows, ended []compactor.Compaction) (string, error) {
-	var start int64
-	if err := tx.QueryRow("SELECT segment_start FROM conversations WHERE id = ?", c.id).Scan(&start); err != nil {
-		return "", err
-	}
 	for _, row := range rows {
-		if row.From < start {
-			return beforeTheStart, nil
-		}
 		if row.State != compactor.Active && !holds(ended, row.ID) {
 			return changedSince, nil
 		}

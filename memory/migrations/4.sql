@@ -1,0 +1,3 @@
+-- Which landing was the latest, and what stood there before it, without a look at all rows.
+CREATE INDEX compactions_landed ON compactions (conversation, generation) WHERE generation IS NOT NULL;
+CREATE INDEX compactions_ended  ON compactions (conversation, ended_with) WHERE ended_with IS NOT NULL;
