@@ -13,6 +13,7 @@ import (
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/memory"
 )
 
 // with starts the hub anew under other rules.
@@ -175,9 +176,9 @@ func TestAccess(t *testing.T) {
 			if heard := run == nil; heard != c.heard || !heard && !errors.Is(run, channel.ErrRefused) {
 				t.Errorf("the command: %v", run)
 			}
-			names, err := r.store.Conversations(t.Context())
-			if err != nil || len(names) > 0 != c.heard {
-				t.Errorf("stored %q, %v", names, err)
+			_, err = r.store.Find(t.Context(), c.where)
+			if stored := err == nil; stored != c.heard || !stored && !errors.Is(err, memory.ErrNotFound) {
+				t.Errorf("stored: %v", err)
 			}
 		})
 	}

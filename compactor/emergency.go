@@ -13,6 +13,7 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	p, window := c.o.Policy(), c.o.Window()
 	before := c.h.snapshot().cost()
 	c.landNow(ctx)
+	c.owe(0) // what a level demanded is made room for here
 	if from, to := c.reading(); to != 0 {
 		s := c.h.snapshot()
 		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, 0, 0))

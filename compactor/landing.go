@@ -92,9 +92,14 @@ func (c *Compactor) landDue(ctx context.Context, p Policy, window int) {
 	for _, line := range without(s.lines, c.h.snapshot().head.Stack) {
 		left += line.tokens
 	}
+	c.owe(max(int(p.fraction(l)*float64(s.lineCost))-(s.lineCost-left), 0))
+}
+
+// owe notes how many tokens a level demands beside what has landed.
+func (c *Compactor) owe(tokens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.owed = max(int(p.fraction(l)*float64(s.lineCost))-(s.lineCost-left), 0)
+	c.owed = tokens
 }
 
 // landCold lands what is staged if the provider has forgotten its cache by now:

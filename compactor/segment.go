@@ -167,9 +167,7 @@ func (c *Compactor) StartSegment(ctx context.Context) (started bool, err error) 
 		return false, err
 	}
 	c.h.swap(head)
-	c.mu.Lock()
-	c.owed = 0
-	c.mu.Unlock()
+	c.owe(0)
 	c.Check(ctx)
 	return true, nil
 }

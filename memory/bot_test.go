@@ -51,5 +51,5 @@ func lookOn(dir string) {
 		return
 	}
 	defer s.Close()
-	fmt.Println(s.Conversations(ctx))
+	fmt.Println(allNames(s))
 }

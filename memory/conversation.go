@@ -1,4 +1,4 @@
-// A conversation's handle, and the list of all of them.
+// A conversation's handle, and which of them have something to do.
 
 package memory
 
@@ -56,11 +56,6 @@ func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 		return nil, fmt.Errorf("conversation %q: %w", name, err)
 	}
 	return c, nil
-}
-
-// Conversations returns the names of all conversations, in the order they began.
-func (s *Store) Conversations(ctx context.Context) ([]string, error) {
-	return s.names(ctx, "SELECT name FROM conversations ORDER BY id")
 }
 
 // Unfinished returns the names of the conversations that have something to do:

@@ -147,8 +147,8 @@ func (c *Conversation) uncovered(tx *sql.Tx, row compactor.Compaction) (bool, er
 		return false, err
 	}
 	for _, gap := range gaps(below, row.From, row.To) {
-		if n, err := c.between(tx, gap); err != nil || n.messages > 0 {
-			return err == nil, err
+		if any, err := c.any(tx, gap); err != nil || any {
+			return any, err
 		}
 	}
 	return false, nil
@@ -172,7 +172,7 @@ func (c *Conversation) giveWay(tx *sql.Tx, row compactor.Compaction, below []com
 			}
 		}
 		for _, rest := range gaps([]compactor.Compaction{row}, old.From, old.To) {
-			if err := c.leaveMarker(tx, rest, generation); err != nil {
+			if err := c.leaveMarker(tx, old, rest, generation); err != nil {
 				return false, err
 			}
 		}
@@ -180,11 +180,16 @@ func (c *Conversation) giveWay(tx *sql.Tx, row compactor.Compaction, below []com
 	return true, nil
 }
 
-// leaveMarker hides what is left of a replaced row.
-func (c *Conversation) leaveMarker(tx *sql.Tx, rest span, generation int64) error {
+// leaveMarker hides what is left of a replaced row. If all of that was deleted the
+// marker keeps the row's dates: without it the rows on both sides were no neighbours,
+// and could not be folded.
+func (c *Conversation) leaveMarker(tx *sql.Tx, old compactor.Compaction, rest span, generation int64) error {
 	n, err := c.between(tx, rest)
 	if err != nil {
 		return err
+	}
+	if n.messages == 0 {
+		n.first, n.last = old.FromTime.UnixMilli(), old.ToTime.UnixMilli()
 	}
 	marker := compactor.Compaction{
 		Kind: compactor.Marker, By: compactor.ByEmergency, State: compactor.Active, Trigger: compactor.OnHeal,
@@ -200,6 +205,13 @@ func (c *Conversation) leaveMarker(tx *sql.Tx, rest span, generation int64) erro
 type stretch struct {
 	messages    int
 	first, last int64
+}
+
+// any tells whether there is a message in a span.
+func (c *Conversation) any(tx *sql.Tx, s span) (any bool, err error) {
+	low, high := c.rows(s.from, s.to)
+	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL)", low, high).Scan(&any)
+	return any, err
 }
 
 func (c *Conversation) between(tx *sql.Tx, s span) (n stretch, err error) {

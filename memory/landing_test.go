@@ -203,6 +203,24 @@ func TestMarkersLeftByALanding(t *testing.T) {
 	}
 }
 
+// What was deleted leaves no message behind, and yet the rows beside it stay neighbours.
+func TestAMarkerLeftOverDeletedMessagesHasDates(t *testing.T) {
+	c := imported(t, 10)
+	land(t, c, stage(t, c, leaf, builtIn, 1, 6))
+	land(t, c, stage(t, c, leaf, worker, 7, 10))
+	remove(t, c, 1, 6)
+	head, _ := land(t, c, stage(t, c, leaf, worker, 2, 5))
+	if want := "marker emergency 1-1, leaf worker 2-5, marker emergency 6-6, leaf worker 7-10"; shape(head.Stack) != want {
+		t.Fatalf("the stack is %s, want %s", shape(head.Stack), want)
+	}
+	for _, i := range []int{0, 2} {
+		if left := head.Stack[i]; left.Messages != 0 || !left.FromTime.Equal(day) || !left.ToTime.Equal(day) {
+			t.Errorf("a marker says %+v", left)
+		}
+	}
+	checkCoverage(t, c)
+}
+
 func TestApply(t *testing.T) {
 	marker := func(from, to int64) compactor.Change {
 		return compactor.Change{Markers: []compactor.Compaction{{By: compactor.ByEmergency, Trigger: compactor.OnEmergency, From: from, To: to, FromTime: day, ToTime: day}}, ClearedTo: to}

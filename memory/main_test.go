@@ -263,3 +263,8 @@ func dump(t testing.TB, s *Store) string {
 	}
 	return out.String()
 }
+
+// allNames are the names of all conversations, in the order they began.
+func allNames(s *Store) ([]string, error) {
+	return s.names(ctx, "SELECT name FROM conversations ORDER BY id")
+}

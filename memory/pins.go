@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"cairn/compactor"
 )
@@ -81,10 +82,19 @@ func (c *Conversation) pins(tx *sql.Tx) ([]compactor.Pin, error) {
 		return err
 	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.segment_start FROM pins p JOIN conversations c ON c.id = p.conversation
 		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, c.id)
-	for i := range pins {
-		if err == nil {
-			pins[i].Message, err = c.message(tx, pins[i].Seq)
-		}
+	if err != nil || len(pins) == 0 {
+		return nil, err
 	}
-	return pins, err
+	pinned, err := c.messages(tx, 1, maxSeq, ofPins, c.id)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range pinned {
+		i := slices.IndexFunc(pins, func(p compactor.Pin) bool { return p.Seq == m.Seq })
+		pins[i].Message = m
+	}
+	return pins, nil
 }
+
+// ofPins chooses the messages that are pinned. A pin goes with its message.
+const ofPins = "AND id IN (SELECT conversation << 32 | seq FROM pins WHERE conversation = ?)"

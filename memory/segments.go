@@ -101,7 +101,7 @@ func (c *Conversation) startSegment(tx *sql.Tx) (head compactor.Head, started bo
 		return head, false, err
 	}
 	ended := span{head.Start, next - 1}
-	if there, err := c.between(tx, ended); err != nil || there.messages == 0 {
+	if any, err := c.any(tx, ended); err != nil || !any {
 		return head, false, err
 	}
 	generation, err := c.nextGeneration(tx)

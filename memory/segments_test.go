@@ -302,6 +302,7 @@ func TestTheAgeOfAConversationDoesNotMatterToACompaction(t *testing.T) {
 		{wasRead, "compactions_to (", []any{1, 2, 3, 4}},
 		{retire, "INTEGER PRIMARY KEY", []any{1, 2, 3}},
 		{"SELECT text FROM compactions WHERE conversation = 1 " + childrenOf, "compactions_parent", []any{1}},
+		{"SELECT text FROM messages WHERE id BETWEEN 1 AND 1000000 AND deleted_at IS NULL " + ofPins, "(rowid=?)", []any{1}},
 		{latestLanded, "compactions_landed (", []any{1, 2}},
 		{"SELECT text FROM compactions WHERE conversation = 1 " + madeWith, "compactions_landed (", []any{1, 2}},
 		{"SELECT text FROM compactions WHERE conversation = 1 " + endedWith, "compactions_ended (", []any{1, 2}},
