@@ -16,7 +16,7 @@ const readPage = 500
 // summarize lets the job's summarizer work.
 func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary, error) {
 	target := j.policy.target(j.tokens, j.budget)
-	if j.tokens == 0 || j.row.Kind == Rollup { // of unknown size, or summaries, which are dense already
+	if j.tokens == 0 || j.row.Kind == Rollup { // of a size that is known when it is read, or summaries, which are dense already
 		target = max(j.policy.entryCap(j.budget)*9/10, minSummary)
 	}
 	if j.row.Kind == Rollup {
@@ -35,6 +35,15 @@ func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary,
 	})
 }
 
+// aim is how long the summary of what was read shall be, in tokens: a heal knows its
+// span only now.
+func (j *job) aim(target int, items []item) int {
+	if j.heals == 0 || j.row.Kind == Rollup {
+		return target
+	}
+	return min(target, j.policy.target(costOfItems(items), j.budget))
+}
+
 // byModel lets the worker's model work, and if its server does not let it, the
 // fallback, from the beginning. read returns the material, of one message at most so
 // many tokens: each model has a window of its own.
@@ -45,6 +54,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 		if err != nil {
 			return Summary{}, err
 		}
+		w.target = w.j.aim(w.target, items)
 		return w.run(ctx, items, most)
 	}
 	takeBack := w.mark()
@@ -106,7 +116,7 @@ func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int)
 		return s, err
 	}
 	messages = withoutSecrets(messages)
-	s = Extract(messages, target, memoriesOf(j, messages), j.row.Focus)
+	s = Extract(messages, j.aim(target, itemsOf(messages, mostOfMessage)), memoriesOf(j, messages), j.row.Focus)
 	s.Text = Mask(s.Text) // what stands together only now
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
