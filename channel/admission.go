@@ -27,8 +27,11 @@ func (a Access) hears(p Place, id string, bot bool) bool {
 }
 
 // manages tells whether somebody may run the restricted commands.
-func (a Access) manages(who Person) bool {
-	return who.Manager || slices.Contains(a.Owners, who.ID) || slices.Contains(a.Managers, who.ID) ||
+func (a Access) manages(who Person) bool { return who.Manager || a.names(who) }
+
+// names tells whether the settings name somebody as owner or manager.
+func (a Access) names(who Person) bool {
+	return slices.Contains(a.Owners, who.ID) || slices.Contains(a.Managers, who.ID) ||
 		slices.ContainsFunc(who.Roles, func(role string) bool { return slices.Contains(a.Managers, role) })
 }
 

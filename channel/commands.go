@@ -20,6 +20,7 @@ type Command struct {
 	Args       []Arg  // in order; all but the last are single words
 	Public     bool   // others may see the answer; else it is for whoever asked
 	Restricted bool   // only managers run it, unless the settings say otherwise
+	Urgent     bool   // it acts at once, also where commands wait for the answers to what was said before
 
 	run     func(ctx context.Context, c *conversation, who Person, args string) (Answer, error)
 	suggest func(ctx context.Context, records *memory.Conversation, typed string) ([]Choice, error) // of the argument that Suggests
@@ -99,9 +100,9 @@ func init() { // a literal would refer to itself through /help
 			Args:    []Arg{{Name: "number", Help: "the memory's number, as /memories shows it", Required: true, Number: true, Suggests: true}},
 			suggest: suggestMemories,
 		},
-		{Name: "stop", Help: "stop the answer that is being written; in a thread, also stop answering unasked", Public: true, run: runStop},
+		{Name: "stop", Help: "stop the answer that is being written; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
 		{
-			Name: "pause", Help: "be silent until /resume; I go on listening", Public: true, Restricted: true, run: runPause,
+			Name: "pause", Help: "be silent until /resume; I go on listening", Public: true, Restricted: true, Urgent: true, run: runPause,
 			Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations, for my owners`}},
 		},
 		{

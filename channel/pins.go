@@ -13,6 +13,10 @@ import (
 	"cairn/memory"
 )
 
+// maxPins is how many messages a conversation may have pinned: each is read with the
+// head, also while pin_budget has no room for it.
+const maxPins = 100
+
 // numberOf reads a number as people write it, "12" or "#12".
 func numberOf(text string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(strings.TrimPrefix(text, "#"), 10, 64)
@@ -39,6 +43,9 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 			return Answer{Text: fmt.Sprintf("Message #%d is pinned already.", m.Seq)}, nil
 		}
 		taken += costs[i].Shown
+	}
+	if len(head.Pins) >= maxPins {
+		return Answer{}, errPeople(fmt.Sprintf("%d messages are pinned here, and more cannot be. /unpin another one first.", len(head.Pins)))
 	}
 	if cost.Shown == 0 {
 		return Answer{}, errPeople(fmt.Sprintf("Message #%d does not fit: pins may take %d tokens together, %d are taken, and it needs %d. /unpin another one, or set a larger pin_budget.",

@@ -23,6 +23,10 @@ const (
 // settings file alone has them.
 var fileOnly = []string{"model", "prompt_file"}
 
+// harmless are the settings that cannot cost anything. In a direct message everybody
+// is trusted with the place: there a stranger may set these and no others.
+var harmless = []string{"notify", "focus"}
+
 func runSettings(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	agent, _, err := c.current(ctx)
 	if err != nil {
@@ -38,6 +42,9 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 		return Answer{}, errPeople(unknown + " /settings shows them all.")
 	}
 	if value != "" {
+		if place := ParsePlace(c.name); place.Direct() && !c.hub.access(place).names(who) && !slices.Contains(harmless, key) {
+			return Answer{}, errPeople(fmt.Sprintf("In a direct message you may set %s. The rest is for the owners and managers that my settings file names.", strings.Join(harmless, " and ")))
+		}
 		if err := c.override(ctx, agent, who, key, value); err != nil {
 			return Answer{}, err
 		}

@@ -137,6 +137,43 @@ func TestSettingsAreForManagers(t *testing.T) {
 	}
 }
 
+// In a direct message everybody is trusted with the place. What costs money is for
+// those whom the settings name all the same.
+func TestAStrangerInADirectMessageSetsNothingThatCosts(t *testing.T) {
+	r := newRig(t, echo).with(channel.Rules{Access: map[string]channel.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
+	run := func(where, id, line string) string {
+		t.Helper()
+		answer, handled, err := r.hub.Run(t.Context(), where, channel.Person{ID: id, Name: id, Manager: true}, line)
+		if err != nil || !handled {
+			t.Fatalf("%s: %v, %v", line, handled, err)
+		}
+		return answer.Text
+	}
+	const direct = "test:@me/d1"
+	for _, key := range compactor.Keys() {
+		if key == "notify" || key == "focus" {
+			continue
+		}
+		value := compactor.DefaultPolicy().Value(key)
+		if got := run(direct, "u1", "/settings compaction."+key+" "+value); strings.HasPrefix(got, "From now on") {
+			t.Errorf("%s = %s: %s", key, value, got)
+		}
+	}
+	for _, c := range []struct{ where, id, line, want string }{
+		{direct, "u1", "/settings compaction.compact_at_tokens 2000", "In a direct message you may set notify and focus."},
+		{direct, "u1", "/settings compaction.compact_at_tokens", "compaction.compact_at_tokens = 0 (built in)"},
+		{direct, "u1", "/settings compaction.notify message", `From now on: compaction.notify = "message" (set here by u1)`},
+		{direct, "u2", "/settings compaction.max_turns 3", "From now on"},
+		{direct, "u3", "/settings compaction.max_turns 4", "From now on"},
+		{direct, "u1", "/settings compaction.max_turns default", "In a direct message"},
+		{place, "u1", "/settings compaction.max_turns 5", "From now on"},
+	} {
+		if got := run(c.where, c.id, c.line); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s of %s in %s: %q, want %q", c.line, c.id, c.where, got, c.want)
+		}
+	}
+}
+
 // One conversation is told to compact early; it does at once, the other does not.
 func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {

@@ -95,9 +95,10 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 	return answer, nil
 }
 
-// messageLine is a message for people, whole.
+// messageLine is a message for people, whole. What goes on in further lines is
+// indented, so that nobody can write lines that look like other people's.
 func messageLine(m compactor.Message) string {
-	who := cmp.Or(m.Author, string(m.Role))
+	who := cmp.Or(strings.Join(strings.Fields(m.Author), " "), string(m.Role))
 	if m.Role == llm.RoleTool {
 		who = "tool " + m.Tool
 	}
@@ -108,5 +109,13 @@ func messageLine(m compactor.Message) string {
 	for _, call := range m.Calls {
 		said = append(said, fmt.Sprintf("→ %s %s", call.Name, call.Arguments))
 	}
-	return fmt.Sprintf("#%d %s %s: %s", m.Seq, m.Time.UTC().Format("2006-01-02 15:04"), who, strings.TrimSpace(strings.Join(said, " ")))
+	text := lineBreaks.Replace(strings.TrimSpace(strings.Join(said, " ")))
+	return fmt.Sprintf("#%d %s %s: %s", m.Seq, m.Time.UTC().Format("2006-01-02 15:04"), who, text)
 }
+
+// lineBreaks indents what stands behind anything that somebody's screen may take for
+// the end of a line.
+var lineBreaks = func() *strings.Replacer {
+	const next = "\n    "
+	return strings.NewReplacer("\r\n", next, "\n", next, "\r", next, "\v", next, "\f", next, "\u0085", next, "\u2028", next, "\u2029", next)
+}()

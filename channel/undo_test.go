@@ -161,6 +161,31 @@ func TestPinCommands(t *testing.T) {
 	}
 }
 
+func TestThereIsAnEndToPins(t *testing.T) {
+	r := newRig(t, echo)
+	r.filed(func(p *compactor.Policy) { p.PinBudget = 20_000 })
+	r.stop()
+	r.start()
+	for i := range 101 {
+		r.say(fmt.Sprintf("note %d", i), false)
+	}
+	r.idle()
+	conv, err := r.store.Conversation(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq := range int64(99) {
+		if _, err := conv.Pin(t.Context(), seq+1, "Ada"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.says("/pin #100", "#100 is pinned")
+	r.says("/pin #101", "100 messages are pinned here", "/unpin")
+	r.says("/pin #7", "#7 is pinned already")
+	r.says("/unpin #7", "#7 is pinned no longer")
+	r.says("/pin #101", "#101 is pinned")
+}
+
 func TestSummariesAndWhatStandsBehindThem(t *testing.T) {
 	r := withWorker(t, echo, 120)
 	r.says("/summaries", "Nothing has been summed up here")

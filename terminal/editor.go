@@ -147,7 +147,7 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, text string) error {
 	if err != nil {
 		return e.tell(ctx, undone(ctx, e.log, err))
 	}
-	if command(text) == "stop" {
+	if _, urgent := command(text); urgent {
 		e.waiting.Store(0) // a stopped turn may have nothing to say
 	}
 	if handled {

@@ -89,7 +89,7 @@ func (p *protocol) talk(ctx context.Context, hub *channel.Hub) error {
 		if request.Text == "" {
 			continue // the line was empty
 		}
-		if request.command == "stop" { // it would wait for the very turn it stops
+		if request.urgent { // it would wait for the very turn it stops
 			p.command(ctx, hub, request)
 			continue
 		}

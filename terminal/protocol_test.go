@@ -245,24 +245,32 @@ func TestProtocolOrder(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("/stop acts at once", func(t *testing.T) {
-		in, write := io.Pipe()
-		s := open(t, Options{In: in, JSON: true}, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-			go func() {
-				_, _ = io.WriteString(write, `{"text":"/stop","id":"s"}`+"\n")
-				_ = write.Close()
-			}()
-			<-ctx.Done()
-			return llm.Response{}, ctx.Err()
+	for command, want := range map[string]string{"/stop": "Stopped.", "/pause": "I am silent here until /resume."} {
+		t.Run(command+" acts at once", func(t *testing.T) {
+			in, write := io.Pipe()
+			s := open(t, Options{In: in, JSON: true}, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+				go func() {
+					_, _ = io.WriteString(write, `{"text":"`+command+`","id":"s"}`+"\n")
+					_ = write.Close()
+				}()
+				select {
+				case <-ctx.Done():
+				case <-time.After(10 * time.Second):
+				}
+				return llm.Response{}, errors.Join(ctx.Err(), errors.New("nobody stopped it"))
+			})
+			go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
+			if err := s.door.Run(t.Context(), s.hub, s.log); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.of(t, "reply"); len(got) != 1 || !strings.Contains(got[0], `"to":["s"],"text":"`+want) {
+				t.Errorf("got %q", got)
+			}
+			if got := s.of(t, "error"); len(got) != 0 {
+				t.Errorf("what ran then: %q", got)
+			}
 		})
-		go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
-		if err := s.door.Run(t.Context(), s.hub, s.log); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.of(t, "reply"); len(got) != 1 || !strings.Contains(got[0], `"to":["s"],"text":"Stopped."`) {
-			t.Errorf("got %q", got)
-		}
-	})
+	}
 }
 
 func TestPieces(t *testing.T) {

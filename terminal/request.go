@@ -29,6 +29,7 @@ type request struct {
 
 	conversation string // full name
 	command      string // "stop" and the like, if the text is a command
+	urgent       bool   // the command acts at once
 }
 
 // inbound is the message a request brings. Whoever speaks to the bot alone, or
@@ -127,7 +128,7 @@ func (p *protocol) complete(r *request) (err error) {
 	if year := r.Time.UTC().Year(); year < 1970 || year > 9999 {
 		return errors.New("time must lie between 1970 and 9999")
 	}
-	r.command = command(r.Text)
+	r.command, r.urgent = command(r.Text)
 	return nil
 }
 
@@ -142,13 +143,13 @@ func brief(text string) string {
 	return strings.ToValidUTF8(text[:maxEcho], "") + "…"
 }
 
-// command returns the name of the command that text is, or "".
-func command(text string) string {
+// command returns the name of the command that text is, or "", and whether it acts at once.
+func command(text string) (name string, urgent bool) {
 	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
 	for _, c := range channel.Commands {
 		if strings.EqualFold(word, "/"+c.Name) {
-			return c.Name
+			return c.Name, c.Urgent
 		}
 	}
-	return ""
+	return "", false
 }
