@@ -24,7 +24,9 @@ func TestAnEmergencyPaysWhatALevelDemanded(t *testing.T) {
 		return good(ctx, n, req)
 	}}
 	r := tuned(t, 10_000, worker, func(o *compactor.Options) { o.Now = func() time.Time { return now } })
-	r.set(func(p *compactor.Policy) { p.BackgroundFraction, p.KeepLastN, p.CacheTTL = 0.9, 0, compactor.Duration(24*time.Hour) })
+	r.set(func(p *compactor.Policy) {
+		p.BackgroundFraction, p.KeepLastN, p.CacheTTL = 0.9, 0, compactor.Duration(24*time.Hour)
+	})
 	r.staged(1)
 	down = true
 	r.c.Compact(compactor.OnManual, "")
