@@ -59,6 +59,7 @@ type conversation struct {
 
 	settings bool             // /settings changed what is stored
 	outdated bool             // somebody else may answer by now
+	retired  bool             // the engine is done, and the next one is being opened
 	news     *compactor.Event // a landing nobody was told of
 
 	reads    bool                          // the door reads history

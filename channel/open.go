@@ -51,7 +51,7 @@ func (c *conversation) load(ctx context.Context) error {
 		o.Before = func(e compactor.Event) error { return before(c.name, e) }
 	}
 	old := c.engine
-	if old != nil && !old.Retire() {
+	if old != nil && !c.retire(old) {
 		return errWorking
 	}
 	engine, err := agent.open(ctx, w, c.records, tools, o)
@@ -59,7 +59,9 @@ func (c *conversation) load(ctx context.Context) error {
 		return err
 	}
 	c.mu.Lock()
-	c.agent, c.engine, c.policy, c.window = agent, engine, p, w
+	c.agent, c.engine, c.policy, c.window, c.retired = agent, engine, p, w, false
+	close(c.changed)
+	c.changed = make(chan struct{})
 	c.mu.Unlock()
 	c.tools, c.unfit, c.empty = tools, nil, engine.History().Next() == 1
 	if old != nil {
@@ -68,6 +70,15 @@ func (c *conversation) load(ctx context.Context) error {
 	}
 	close(c.opened)
 	return nil
+}
+
+// retire has nothing begin from here on, if nothing is at work. Whoever asks for the
+// engine waits for the next one.
+func (c *conversation) retire(engine *compactor.Compactor) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.retired = c.retired || engine.Retire()
+	return c.retired
 }
 
 // renew has somebody else answer, if the settings say so by now. It is called between
@@ -102,6 +113,9 @@ func (c *conversation) current(ctx context.Context) (Agent, *compactor.Compactor
 	err := c.wait(ctx, func() (bool, error) {
 		select {
 		case <-c.opened:
+			if c.retired {
+				return false, c.err
+			}
 			return true, nil
 		default:
 			return false, c.err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -30,11 +31,19 @@ func TestARenewalChangesTheLimitOfRecapsToo(t *testing.T) {
 func TestALandingDuringARenewalIsNotMissed(t *testing.T) {
 	r := newRig(t, echo)
 	var renewing atomic.Bool
+	landed := make(chan struct{})
 	r.agent.Policy = func() compactor.Policy {
 		if renewing.CompareAndSwap(true, false) { // the conversation has been read from disk by now
-			answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/compact")
-			if err == nil && answer.Then != nil {
-				answer.Then(t.Context())
+			go func() {
+				defer close(landed)
+				answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/compact")
+				if err == nil && answer.Then != nil {
+					answer.Then(t.Context())
+				}
+			}()
+			select {
+			case <-landed:
+			case <-time.After(200 * time.Millisecond):
 			}
 		}
 		return compactor.DefaultPolicy()
@@ -46,6 +55,7 @@ func TestALandingDuringARenewalIsNotMissed(t *testing.T) {
 	renewing.Store(true)
 	r.hub.Renew(channel.Rules{})
 	r.idle()
+	<-landed
 	conv, err := r.store.Conversation(t.Context(), place)
 	if err != nil {
 		t.Fatal(err)
@@ -80,5 +90,62 @@ func TestARenewalCutsNoRecapShort(t *testing.T) {
 	close(goOn)
 	if got := <-recap; got != "You talked about notes." {
 		t.Errorf("it says %q", got)
+	}
+}
+
+// opening is a model that runs opened while a conversation is opened with it: when it
+// was looked at, and somebody asks what is known of it.
+type opening struct {
+	*llmtest.Model
+	learnt llm.Learnt
+	armed  atomic.Bool
+	looked atomic.Bool
+	opened func()
+}
+
+func (o *opening) Window(ctx context.Context) llm.Window {
+	o.looked.Store(o.armed.Load())
+	return o.Model.Window(ctx)
+}
+
+func (o *opening) Learnt() *llm.Learnt {
+	if o.looked.CompareAndSwap(true, false) {
+		o.armed.Store(false)
+		o.opened()
+	}
+	return &o.learnt
+}
+
+// A wish in the moment in which a conversation is opened anew waits for the one that is opened.
+func TestAWishDuringARenewalIsGranted(t *testing.T) {
+	r := newRig(t, echo)
+	r.agent.Worker = &llmtest.Model{Func: summing}
+	answers := make(chan string, 1)
+	model := &opening{Model: r.model, opened: func() {
+		go func() {
+			answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/compact")
+			answers <- fmt.Sprint(answer.Text, err)
+		}()
+		select {
+		case early := <-answers:
+			answers <- early
+		case <-time.After(200 * time.Millisecond):
+		}
+	}}
+	r.agent.Model = model
+	r.stop()
+	r.start()
+	for i := range 20 {
+		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 10)), false)
+	}
+	r.idle()
+	model.armed.Store(true)
+	r.hub.Renew(channel.Rules{})
+	r.idle()
+	if model.armed.Load() {
+		t.Fatal("nobody asked in between: the test shows nothing")
+	}
+	if got := <-answers; !strings.HasPrefix(got, "Summing up 16 messages") {
+		t.Errorf("/compact says %q", got)
 	}
 }
