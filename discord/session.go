@@ -160,8 +160,7 @@ func (s *session) connect(ctx context.Context) ending {
 	default:
 	}
 	err := s.open()
-	if s.misplaced() { // the library's form, which some servers may be made for
-		s.slash = true
+	if s.misplaced() {
 		err = s.open()
 	}
 	if err != nil {
@@ -234,7 +233,8 @@ func domain(host string) string {
 }
 
 // misplaced tells whether there is no gateway at the address, but one may be behind a
-// slash.
+// slash: there the next dial goes. That is the library's form, which some servers may
+// be made for.
 func (s *session) misplaced() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +242,8 @@ func (s *session) misplaced() bool {
 		return false
 	}
 	status := s.wire.ended().status
-	return status >= 300 && status < 500
+	s.slash = status >= 300 && status < 500
+	return s.slash
 }
 
 // leave says goodbye, so that people see the bot go offline at once.
