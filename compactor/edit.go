@@ -37,8 +37,8 @@ func (h *History) Quoting() (seqs []int64) {
 	return seqs
 }
 
-// errOutdated is returned by Request when the disk does not tell what people have
-// deleted: better no request than one that repeats it.
+// errOutdated is returned by Request and Undo when the disk does not tell what people
+// have deleted: better no request than one that repeats it.
 var errOutdated = errors.New("edits and deletions could not be read")
 
 // reread shows the head as it is after edits and deletions.
@@ -62,6 +62,7 @@ func (h *History) edited(m Message) {
 	sh := h.shape
 	h.mu.Unlock()
 	l := lineOf(m, sh)
+	h.lentEdited(m)
 	h.revise(func(lines []line) []line {
 		i := slices.IndexFunc(lines, func(old line) bool { return old.Seq == m.Seq })
 		if i < 0 {
@@ -74,6 +75,7 @@ func (h *History) edited(m Message) {
 }
 
 func (h *History) deleted(seqs []int64) {
+	h.lentDeleted(seqs)
 	h.revise(func(lines []line) []line {
 		gone := func(l line) bool { return slices.Contains(seqs, l.Seq) }
 		if !slices.ContainsFunc(lines, gone) {

@@ -19,8 +19,8 @@ type History struct {
 	past      past        // what the head shows of the time before the segment
 	first     []Message   // first addressed messages of the segment
 	copies    []duplicate // of them and of pins, for the head
-	edition   int         // raised by every change of first and hidden, of which the head is rendered
-	lent      []line      // behind rows that are being taken back: what a head uncovers of them is verbatim
+	edition   int         // raised by every change of first, lent and hidden, of which a new head is rendered
+	lent      []Message   // behind rows that are being taken back: what a head uncovers of them is verbatim
 	lines     []line      // verbatim, by seq; a snapshot shares the array, so no element is ever overwritten
 	lineCost  int
 	next      int64
@@ -201,15 +201,17 @@ func (h *History) swap(head Head) (before, after snapshot, taken bool) {
 	var headText string
 	var headCost int
 	var past past
-	var hidden []line
+	var hidden, back []line
+	var lent []Message
 	for rendered := -1; rendered != h.edition; {
 		first, sh := h.first, h.shape
-		hidden = h.hidden
+		hidden, lent = h.hidden, h.lent
 		rendered = h.edition
 		h.mu.Unlock()
 		copies = duplicates(head.Pins, first, sh)
 		hidden = slices.DeleteFunc(slices.Clone(hidden), func(l line) bool { return l.Seq < head.Start || covered(committed, l.Seq) })
 		head.Stack = withHidden(committed, hidden)
+		back, lent = uncovered(lent, head, sh)
 		past = head.past(sh)
 		headText, headCost = renderHead(copies, past, head.Stack)
 		h.mu.Lock() // if something has changed meanwhile, once more
@@ -219,11 +221,11 @@ func (h *History) swap(head Head) (before, after snapshot, taken bool) {
 		return before, before, false
 	}
 	clearedTo := clearedWith(head, h.clearedTo, h.head)
-	h.head, h.copies, h.headText, h.headCost, h.past, h.hidden = head, copies, headText, headCost, past, hidden
+	h.head, h.copies, h.headText, h.headCost, h.past, h.hidden, h.lent = head, copies, headText, headCost, past, hidden, lent
 	h.first = slices.DeleteFunc(slices.Clone(h.first), func(m Message) bool { return m.Seq < head.Start })
 	h.edition++
 	h.dropCoveredLocked()
-	if back := h.takeBackLocked(); back || clearedTo != h.clearedTo {
+	if h.takeBackLocked(back); back != nil || clearedTo != h.clearedTo {
 		h.clearLocked(clearedTo)
 	}
 	h.changedLocked()

@@ -16,7 +16,9 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	p, window := c.o.Policy(), c.o.Window()
 	c.h.reshape(p.shape(c.Budget()))
 	for range requestTries {
-		c.reread(ctx)
+		if c.reread(ctx); c.outdated { // what an undo before this one has uncovered, perhaps
+			return Event{}, fmt.Errorf("take the latest summary back: %w", errOutdated)
+		}
 		c.flush(ctx)
 		l, err := c.o.Records.Latest(ctx)
 		if err != nil {
@@ -106,35 +108,53 @@ func bySeq(a, b line) int { return cmp.Compare(a.Seq, b.Seq) }
 // lend keeps messages at hand that a newer head may uncover; nil: none any more.
 func (h *History) lend(messages []Message) {
 	h.mu.Lock()
-	sh := h.shape
-	h.mu.Unlock()
-	var lines []line
-	for _, m := range messages {
-		lines = append(lines, lineOf(m, sh))
-	}
-	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.lent = lines
+	h.lent = messages
+	h.edition++
 }
 
-// takeBackLocked makes verbatim again what the head does not cover of the lent
-// lines, and tells whether there was any.
-func (h *History) takeBackLocked() bool {
-	var back, rest []line
-	for _, l := range h.lent {
-		if covered(h.head.Stack, l.Seq) {
-			rest = append(rest, l)
-		} else {
-			back = append(back, l)
+// lentEdited and lentDeleted bring what people change to the messages that are at hand.
+
+func (h *History) lentEdited(m Message) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if i := slices.IndexFunc(h.lent, func(old Message) bool { return old.Seq == m.Seq }); i >= 0 {
+		h.lent = slices.Clone(h.lent)
+		h.lent[i] = m
+		h.edition++
+	}
+}
+
+func (h *History) lentDeleted(seqs []int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lent = slices.DeleteFunc(slices.Clone(h.lent), func(m Message) bool { return slices.Contains(seqs, m.Seq) })
+	h.edition++
+}
+
+// uncovered tells which of the lent messages head makes verbatim, and which are
+// behind its rows still. Those of a segment that has ended are neither.
+func uncovered(lent []Message, head Head, sh shape) (back []line, rest []Message) {
+	for _, m := range lent {
+		switch {
+		case m.Seq < head.Start:
+		case covered(head.Stack, m.Seq):
+			rest = append(rest, m)
+		default:
+			back = append(back, lineOf(m, sh))
 		}
 	}
-	if h.lent = rest; len(back) == 0 {
-		return false
+	return back, rest
+}
+
+// takeBackLocked makes lines verbatim again.
+func (h *History) takeBackLocked(back []line) {
+	if len(back) == 0 {
+		return
 	}
 	lines := slices.Concat(back, h.lines)
 	slices.SortFunc(lines, bySeq)
 	h.setLinesLocked(lines)
-	return true
 }
 
 func (h *History) firstMessages() []Message {

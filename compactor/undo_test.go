@@ -3,7 +3,6 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"strings"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/memory"
 )
 
 // undo takes the latest landing back, and fails if that is refused.
@@ -320,45 +318,6 @@ func TestUndoWhileSummariesLand(t *testing.T) {
 	}
 	r.verify()
 	r.asRestarted()
-}
-
-// undoRefuser is a store whose disk fails after it has taken a landing back.
-type undoRefuser struct {
-	*memory.Conversation
-	on bool
-}
-
-func (u *undoRefuser) Undo(ctx context.Context, generation int64) (compactor.Head, bool, error) {
-	head, applied, err := u.Conversation.Undo(ctx, generation)
-	if u.on {
-		return compactor.Head{}, false, errWorker
-	}
-	return head, applied, err
-}
-
-func TestAnUndoWhoseAnswerIsLostLosesNoMessage(t *testing.T) {
-	r := newRig(t, 8000, &llmtest.Model{Func: good})
-	for i := range 30 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(50)))
-	}
-	before := r.render()
-	r.landed()
-	r.c.Close()
-	c, err := compactor.Open(t.Context(), compactor.Options{
-		Records: &undoRefuser{Conversation: r.conv, on: true}, System: "You are a test.", MaxOutput: 100, Worker: r.worker,
-		Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window }, Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.c = c
-	if _, err := r.c.Undo(t.Context()); err == nil {
-		t.Error("the failure is not told")
-	}
-	if after := r.render(); after != before {
-		t.Errorf("the view is\n%s", after)
-	}
-	r.verify()
 }
 
 // A refused undo changes nothing, of a model too that counts otherwise than we do:

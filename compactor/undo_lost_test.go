@@ -1,0 +1,126 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// undoRefuser is a store whose disk fails at an undo.
+type undoRefuser struct {
+	*memory.Conversation
+	undoes bool // it takes the landing back, and fails then
+	blind  bool // it does not tell the head
+	works  bool // it fails no more
+}
+
+func (u *undoRefuser) Head(ctx context.Context) (compactor.Head, []compactor.Message, error) {
+	if u.blind {
+		return compactor.Head{}, nil, errWorker
+	}
+	return u.Conversation.Head(ctx)
+}
+
+func (u *undoRefuser) Undo(ctx context.Context, generation int64) (head compactor.Head, applied bool, err error) {
+	if u.undoes {
+		head, applied, err = u.Conversation.Undo(ctx, generation)
+	}
+	if !u.works {
+		return compactor.Head{}, false, errWorker
+	}
+	return head, applied, err
+}
+
+// lostUndo has some landings, and an undo that fails on such a disk. view is what the
+// view was before the last of them.
+func lostUndo(t *testing.T, landings int, u *undoRefuser) (r *rig, view string) {
+	t.Helper()
+	r = newRig(t, 8000, &llmtest.Model{Func: good})
+	for range landings {
+		for range 30 {
+			r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(50)))
+		}
+		view = r.render()
+		r.landed()
+	}
+	r.c.Close()
+	u.Conversation = r.conv
+	c, err := compactor.Open(t.Context(), compactor.Options{
+		Records: u, System: "You are a test.", MaxOutput: 100, Worker: r.worker,
+		Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window }, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.c = c
+	if _, err := r.c.Undo(t.Context()); err == nil {
+		t.Fatal("the failure is not told")
+	}
+	return r, view
+}
+
+func TestAnUndoWhoseAnswerIsLostLosesNoMessage(t *testing.T) {
+	r, before := lostUndo(t, 1, &undoRefuser{undoes: true})
+	if after := r.render(); after != before {
+		t.Errorf("the view is\n%s", after)
+	}
+	r.verify()
+}
+
+func TestANewSegmentBringsNothingBackOfARefusedUndo(t *testing.T) {
+	r, _ := lostUndo(t, 1, &undoRefuser{})
+	r.anew()
+	if g := r.c.Gauge(); g.Lines != 0 {
+		t.Errorf("%d messages of the segment that has ended are verbatim", g.Lines)
+	}
+	r.hear("something new")
+	if err := r.checkShown(); err != nil {
+		t.Error(err)
+	}
+	r.verify()
+}
+
+// What people change between an undo whose answer was lost and the next look at the
+// disk is shown as they changed it.
+func TestALostUndoBringsBackWhatPeopleChangedMeanwhile(t *testing.T) {
+	r, _ := lostUndo(t, 1, &undoRefuser{undoes: true})
+	r.edit(2, "something else altogether")
+	r.remove(4, 5)
+	text := r.render()
+	for _, deleted := range []string{"note 1 ", "note 3 ", "note 4 "} {
+		if strings.Contains(text, deleted) {
+			t.Errorf("%q was taken away and is in the view", deleted)
+		}
+	}
+	for _, there := range []string{"note 0 ", "something else altogether", "note 2 ", "note 5 "} {
+		if !strings.Contains(text, there) {
+			t.Errorf("%q is not in the view", there)
+		}
+	}
+	r.verify()
+	r.asRestarted()
+}
+
+// What a lost undo has uncovered is at hand until the disk was read again: nothing else
+// is taken back before.
+func TestNoUndoBehindOneWhoseAnswerIsLost(t *testing.T) {
+	u := &undoRefuser{undoes: true}
+	r, _ := lostUndo(t, 2, u)
+	u.works, u.blind = true, true
+	if e, err := r.c.Undo(t.Context()); err == nil {
+		t.Errorf("%+v", e)
+	}
+	u.blind = false
+	r.render()
+	if err := r.checkShown(); err != nil {
+		t.Error(err)
+	}
+	r.verify()
+	r.asRestarted()
+}
