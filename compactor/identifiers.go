@@ -3,6 +3,7 @@
 package compactor
 
 import (
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,6 +50,9 @@ const missingShown = 20
 // compare notes in the log which identifiers a summary lacks. That blocks nothing: a
 // good summary leaves out most of them, and the messages keep all.
 func (w worker) compare(items []item, text string) {
+	if !w.c.o.Log.Enabled(w.c.ctx, slog.LevelDebug) { // it reads the whole span
+		return
+	}
 	if found, total := missing(items, text, missingShown); total > 0 {
 		w.c.o.Log.Debug("identifiers that a summary leaves out", "from", w.j.row.From, "to", w.j.row.To, "count", total, "some", found)
 	}

@@ -71,7 +71,7 @@ func normal(text string) string {
 // cut calls emit with each term of text; stop tells a word too common to count.
 func cut(text string, emit func(term string, stop bool)) {
 	text = normal(text)
-	c := cutter{emit: emit}
+	c := cutter{emit: emit, terms: make(map[string]string)}
 	for i, r := range text {
 		switch {
 		case isUnspaced(r) && (unicode.IsLetter(r) || c.pair):
@@ -107,6 +107,7 @@ var unspaced = []*unicode.RangeTable{
 // cutter holds the word or the pair that is being read.
 type cutter struct {
 	emit   func(term string, stop bool)
+	terms  map[string]string // of the words so far: most of a text are repetitions
 	word   []byte // folded, not yet stemmed
 	last   rune   // the first half of the next pair
 	pair   bool   // last is set
@@ -184,9 +185,15 @@ func (c *cutter) endWord() {
 
 func (c *cutter) emitWord(word string) {
 	word = clip(word)
-	if word != "" {
-		c.emit(clip(stem(word)), stopWords[word])
+	if word == "" {
+		return
 	}
+	term, known := c.terms[word]
+	if !known {
+		term = clip(stem(word))
+		c.terms[word] = term
+	}
+	c.emit(term, stopWords[word])
 }
 
 // clip cuts a word to MaxTerm bytes at the start of a character.
