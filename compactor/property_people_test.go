@@ -24,7 +24,7 @@ func (m *machine) talk(rt *rapid.T) {
 	}
 	results := make([]string, one(rt, "results", 0, 0, 0, 1, 2, 4))
 	for i := range results {
-		results[i] = filler(one(rt, "result", 5, 40, 200, 1500))
+		results[i] = heavy(one(rt, "result", 5, 40, 200, 1500))
 	}
 	asked := m.r.deliver(fmt.Sprintf("question %d %s", len(m.r.said), m.text(rt)), true)
 	m.asked = &asked
@@ -220,7 +220,7 @@ func (m *machine) change(rt *rapid.T, deleted bool) {
 func (m *machine) edit(rt *rapid.T, seq int64) {
 	m.edits++
 	said := &m.r.said[seq-1]
-	text := fmt.Sprintf("edited %d %d %s", seq-1, m.edits, filler(one(rt, "edited size", 1, 30, 400)))
+	text := fmt.Sprintf("edited %d %d %s", seq-1, m.edits, heavy(one(rt, "edited size", 1, 30, 400)))
 	got, changed, err := m.r.conv.Edit(context.Background(), memory.Inbound{ID: said.ID, Text: text, Time: said.Time.Add(time.Duration(m.edits) * time.Hour)})
 	if err != nil && m.refusing {
 		return // the transcript is held to what it was

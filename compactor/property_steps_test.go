@@ -120,8 +120,14 @@ func (m *machine) underFault() bool {
 	return m.held || m.refusing || m.disk.armed() || m.r.worker != nil && faulty(m.mood.Load())
 }
 
+// heavy is a text of about so many tokens, a few of them words: what is tried here is
+// how heavy texts are, and words cost most of the time that a history takes.
+func heavy(tokens int) string {
+	return strings.Repeat("word ", min(tokens, 10)) + strings.Repeat("- ", max(tokens-10, 0))
+}
+
 func (m *machine) text(rt *rapid.T) string {
-	return filler(one(rt, "size", 1, 10, 30, 30, 60, 100, 200, 900))
+	return heavy(one(rt, "size", 1, 10, 30, 30, 60, 100, 200, 900))
 }
 
 // past gives the conversation one: messages that are imported.
@@ -129,7 +135,7 @@ func (m *machine) past(rt *rapid.T) {
 	n := below(rt, 25, "imported")
 	var said []memory.Inbound
 	for i := range n {
-		said = append(said, m.inbound(i+1, fmt.Sprintf("note %d %s", i, filler(one(rt, "imported size", 1, 20, 60)))))
+		said = append(said, m.inbound(i+1, fmt.Sprintf("note %d %s", i, heavy(one(rt, "imported size", 1, 20, 60)))))
 	}
 	taken, err := m.r.conv.Import(context.Background(), said)
 	if err != nil || len(taken) != n {
@@ -292,7 +298,7 @@ func (m *machine) above(rt *rapid.T) {
 	}
 	var past []memory.Inbound
 	for n := range 9 {
-		past = append(past, memory.Inbound{ID: fmt.Sprint("a", n+1), AuthorID: "u2", Author: "Bob", Text: fmt.Sprintf("above %d said %s", n+1, filler(one(rt, "size above", 1, 40, 700))), Time: time.Date(2025, 1, 1, 0, n, 0, 0, time.UTC)})
+		past = append(past, memory.Inbound{ID: fmt.Sprint("a", n+1), AuthorID: "u2", Author: "Bob", Text: fmt.Sprintf("above %d said %s", n+1, heavy(one(rt, "size above", 1, 40, 700))), Time: time.Date(2025, 1, 1, 0, n, 0, 0, time.UTC)})
 	}
 	if _, err := c.Import(ctx, past); err != nil {
 		rt.Fatal(err)

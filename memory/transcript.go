@@ -134,26 +134,14 @@ const (
 
 // pen writes messages and their index rows inside one transaction.
 type pen struct {
-	c       *Conversation
-	tx      *sql.Tx
-	next    int64 // the seq of the next message
-	message *sql.Stmt
-	term    *sql.Stmt
+	c    *Conversation
+	tx   *sql.Tx
+	next int64 // the seq of the next message
 }
 
 func (c *Conversation) newPen(tx *sql.Tx) (*pen, error) {
 	p := &pen{c: c, tx: tx}
 	err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&p.next)
-	if err != nil {
-		return nil, err
-	}
-	p.message, err = tx.Prepare(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
-		calls, call_id, tool, native, said_at, saved_at, addressed, optional, answered, attempts, tokens)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	if err != nil {
-		return nil, err
-	}
-	p.term, err = tx.Prepare("INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (?, ?, ?, ?, ?)")
 	return p, err
 }
 
@@ -175,7 +163,10 @@ func (p *pen) write(m compactor.Message, turn any) error {
 	if turn == waiting {
 		attempts = 1
 	}
-	_, err = p.message.Exec(p.c.row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.ReplySeq, m.Quote,
+	_, err = p.tx.Exec(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
+		calls, call_id, tool, native, said_at, saved_at, addressed, optional, answered, attempts, tokens)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		p.c.row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.ReplySeq, m.Quote,
 		calls, m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), now(), m.Addressed, m.Optional, turn, attempts, m.Tokens)
 	if err != nil {
 		return fmt.Errorf("write message %d: %w", m.Seq, err)
@@ -188,7 +179,8 @@ func (p *pen) write(m compactor.Message, turn any) error {
 func (p *pen) index(m compactor.Message) error {
 	counts, length := count(indexed(m))
 	for term, tf := range counts {
-		if _, err := p.term.Exec(p.c.id, term, m.Seq, tf, length); err != nil {
+		_, err := p.tx.Exec("INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (?, ?, ?, ?, ?)", p.c.id, term, m.Seq, tf, length)
+		if err != nil {
 			return fmt.Errorf("index message %d: %w", m.Seq, err)
 		}
 	}
