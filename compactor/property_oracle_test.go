@@ -57,17 +57,21 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	squeezed = crowded()
 	landed, generation := m.landed.Load(), m.disk.newest()
 	messages, maxTokens, err := r.c.Request(ctx)
-	count := func() int { return int(max(r.size, 0.0001) * float64(r.estimate(messages))) }
-	if r.size == 0 {
-		count = func() int { return r.estimate(messages) }
+	count := func() int {
+		if r.size == 0 {
+			return r.estimate(messages)
+		}
+		return int(r.size * float64(r.estimate(messages)))
 	}
-	for try := 0; err == nil && r.size > 0 && count()+maxTokens > r.window && try < 2; try++ { // as a turn does when the provider refuses it
+	tokens := count()
+	for try := 0; err == nil && r.size > 0 && tokens+maxTokens > r.window && try < 2; try++ { // as a turn does when the provider refuses it
 		m.calm(rt)
-		r.c.Reported(llm.Usage{Prompt: count()})
+		r.c.Reported(llm.Usage{Prompt: tokens})
 		r.c.Overflow(ctx)
 		m.tally.overflows++
 		squeezed = true
 		messages, maxTokens, err = r.c.Request(ctx)
+		tokens = count()
 	}
 	if m.disk.isDead() {
 		return false
@@ -75,15 +79,15 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	if err != nil {
 		rt.Fatalf("request: %v", err)
 	}
-	if tokens := count() + maxTokens; tokens > r.window {
-		rt.Fatalf("the request has %d tokens of %d", tokens, r.window)
+	if tokens+maxTokens > r.window {
+		rt.Fatalf("the request has %d tokens of %d", tokens+maxTokens, r.window)
 	}
 	if problem := strict(messages); problem != "" {
 		rt.Fatalf("a strict provider refuses the request: %s\n%s", problem, flat(messages))
 	}
 	m.calm(rt)
 	if r.size > 0 {
-		r.c.Reported(llm.Usage{Prompt: count()})
+		r.c.Reported(llm.Usage{Prompt: tokens})
 	}
 	if generation == m.disk.newest() {
 		m.goesOn(rt, flat(messages), first, squeezed)
