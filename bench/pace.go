@@ -160,4 +160,3 @@ func timed(ctx context.Context, s *screen, all []recording, in []*memory.Convers
 	}
 	return pace{P50: quantile(took, 0.5), P99: quantile(took, 0.99), Asked: len(took)}, nil
 }
-
