@@ -21,6 +21,7 @@ func generation(t *testing.T, c *Conversation) int64 {
 	return head.Generation
 }
 
+// recalled are the messages in which a word of the query stands.
 func recalled(t *testing.T, c *Conversation, query string) []int64 {
 	t.Helper()
 	found, err := c.Recall(ctx, Question{Text: query, Limit: 10, Before: maxSeq})
@@ -29,7 +30,9 @@ func recalled(t *testing.T, c *Conversation, query string) []int64 {
 	}
 	var list []int64
 	for _, f := range found {
-		list = append(list, f.Seq)
+		if f.Parts[0].Name == "words" {
+			list = append(list, f.Seq)
+		}
 	}
 	return list
 }

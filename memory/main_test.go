@@ -236,7 +236,7 @@ func call(tools []llm.Tool, name, arguments string) (string, error) {
 func dump(t testing.TB, s *Store) string {
 	t.Helper()
 	var out bytes.Buffer
-	for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "segments", "wanted_segments", "inherited"} {
+	for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "segments", "wanted_segments", "inherited", "members"} {
 		rows, err := s.read.Query("SELECT * FROM " + table)
 		if err != nil {
 			t.Fatal(err)

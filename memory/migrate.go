@@ -25,6 +25,9 @@ var migration4 string
 // migrations lead from each version to the next. One that was released never changes.
 var migrations = []string{migration1, migration2, migration3, migration4}
 
+// fills are what SQL alone cannot do, after the migration to a version.
+var fills = map[int]func(tx *sql.Tx) error{4: fillMembers}
+
 // migrate brings the file up to date. The version is read inside the transaction
 // that changes it, so that of several processes one migrates and the others wait.
 func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
@@ -36,6 +39,11 @@ func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 		for version := from + 1; version <= to; version++ {
 			if _, err := tx.Exec(migrations[version-1]); err != nil {
 				return fmt.Errorf("migrate to version %d: %w", version, err)
+			}
+			if fill := fills[version]; fill != nil {
+				if err := fill(tx); err != nil {
+					return fmt.Errorf("migrate to version %d: %w", version, err)
+				}
 			}
 		}
 		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d", to))

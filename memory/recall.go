@@ -6,22 +6,16 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/compactor"
 	"cairn/llm"
+	"cairn/words"
 )
-
-// Question is what somebody wants to know of what was said.
-type Question struct {
-	Text   string
-	Asker  string    // who asks, by name: "I" in Text is them; empty: nobody knows
-	Limit  int       // how many messages at most; 0 or less: none
-	Before int64     // only messages with a smaller seq; 0: all
-	Since  time.Time // only messages said then or later; zero: all
-	Now    time.Time // when it is asked: "last week" is the one before; zero: now
-}
 
 // Found is a message that recall found.
 type Found struct {
@@ -37,66 +31,255 @@ type Part struct {
 	Value float64 `json:"value"`
 }
 
+// What a message's score is multiplied by, see also the weights in rank.go.
+const (
+	bySpeaker = 1.8 // said by whom the question is about
+	thatAsks  = 0.8 // a question itself
+	halved    = 0.5 // said by the bot: its answers repeat what people said, and it is their words that are asked for
+	onDate    = 3.0 // said in the time that the question names
+	nearDate  = 2.0 // or within a week after: people tell later what they did
+	withDate  = 1.5 // or it mentions that time
+	withTime  = 2.0 // the question is when, and it tells some time
+	longer    = 0.2 // what more words add, by their logarithm
+	inSession = 1.0 // what the best stretch of talk adds
+
+	sessionBest = 3             // messages of a stretch that tell how good it is
+	silence     = 6 * time.Hour // ends a stretch of talk
+)
+
+// candidates is how many messages are looked at closely.
+const candidates = 100
+
 // Recall returns the messages that speak of what q asks, the best first; of equally
-// good ones the newer first. What the bot found in its own memory is not found
-// again, and its answers count half: they often repeat what people said, and it is
-// their words that are asked for.
+// good ones the newer first. A message is found by its own words and by those said
+// just before and after it. What the bot found in its own memory is not found again.
+// What a question costs is bounded, however long the conversation is.
 func (c *Conversation) Recall(ctx context.Context, q Question) (found []Found, err error) {
-	before := q.Before
-	if before == 0 {
-		before = maxSeq + 1
+	if q.Limit <= 0 || q.Before < 0 {
+		return nil, nil
 	}
-	limit := max(q.Limit, 0)
 	err = c.store.view(ctx, func(tx *sql.Tx) error {
-		x := index{
-			count: func(term string) (df int, err error) {
-				err = tx.QueryRow("SELECT count(*) FROM message_terms WHERE conversation = ? AND term = ? AND seq < ?", c.id, term, before).Scan(&df)
-				return df, err
-			},
-			postings: func(term string) ([]posting, error) {
-				return readPostings(tx, "SELECT seq, tf, length FROM message_terms WHERE conversation = ? AND term = ? AND seq < ?", c.id, term, before)
-			},
-			posting: func(term string, seq int64) ([]posting, error) {
-				return readPostings(tx, "SELECT seq, tf, length FROM message_terms WHERE conversation = ? AND term = ? AND seq = ?", c.id, term, seq)
-			},
-		}
-		var next int64
-		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
-			return err
-		}
-		x.documents = int(max(min(next, before)-1, 0))
-		candidates := 3 * limit // enough that answers may sink
-		scores, err := x.score(queryTerms(q.Text), candidates)
-		if err != nil {
-			return err
-		}
-		for _, seq := range best(scores, candidates) {
-			said, err := c.messages(tx, seq, seq, "AND said_at >= ?", since(q.Since))
-			if err != nil {
-				return err
-			}
-			for _, m := range said {
-				f := Found{Message: m, Score: scores[seq], Parts: []Part{{"words", scores[seq]}}}
-				if m.Role == llm.RoleAssistant {
-					f.Score /= 2
-					f.Parts = append(f.Parts, Part{"assistant", -f.Score})
-				}
-				found = append(found, f)
-			}
-		}
-		return nil
+		found, err = c.recall(tx, q)
+		return err
 	})
 	if err != nil {
 		return nil, c.fail("recall", err)
 	}
-	slices.SortStableFunc(found, func(x, y Found) int { return cmp.Compare(y.Score, x.Score) })
-	return found[:min(limit, len(found))], nil
+	return found, nil
 }
 
-// since is the first millisecond that counts.
-func since(t time.Time) int64 {
-	if t.IsZero() {
-		return -1 << 62
+func (c *Conversation) recall(tx *sql.Tx, q Question) ([]Found, error) {
+	p := postings{tx: tx, id: c.id, before: q.Before}
+	var next int64
+	if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
+		return nil, err
 	}
-	return t.UnixMilli()
+	if p.before == 0 || p.before > next {
+		p.before = next
+	}
+	p.n = int(p.before - 1)
+	i := q.inquiry()
+	lookups, err := i.lookups(p)
+	if err != nil {
+		return nil, err
+	}
+	traces, err := p.traces(lookups)
+	if err != nil {
+		return nil, err
+	}
+	all := scores(traces)
+	for seq := range all {
+		if seq < 1 || seq >= p.before {
+			delete(all, seq)
+		}
+	}
+	closer, err := c.candidates(tx, all, max(candidates, 4*q.Limit), q.Since)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.complete(traces, seqsOf(closer)); err != nil {
+		return nil, err
+	}
+	for n := range closer {
+		closer[n].weigh(traces, i)
+	}
+	sessions(closer)
+	slices.SortFunc(closer, func(x, y candidate) int {
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.seq, x.seq))
+	})
+	return c.whole(tx, closer[:min(q.Limit, len(closer))])
+}
+
+// candidate is a message that is looked at closely.
+type candidate struct {
+	seq    int64
+	role   llm.Role
+	author string
+	text   string // with what came with it
+	saidAt time.Time
+	score  float64
+	parts  []Part
+}
+
+func seqsOf(all []candidate) []int64 {
+	seqs := make([]int64, len(all))
+	for n, m := range all {
+		seqs[n] = m.seq
+	}
+	return seqs
+}
+
+// candidates reads the messages with the best scores, at most limit; not those that
+// say nothing or repeat what is found elsewhere.
+func (c *Conversation) candidates(tx *sql.Tx, all map[int64]float64, limit int, since time.Time) ([]candidate, error) {
+	earliest, deep := int64(math.MinInt64), limit
+	if !since.IsZero() {
+		earliest, deep = since.UnixMilli(), 20*limit // the best may be too old
+	}
+	var ids []int64
+	for _, s := range best(all, deep) {
+		ids = append(ids, c.row(s.document))
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	var found []candidate
+	err = each(tx, func(rows *sql.Rows) error {
+		var m candidate
+		var saidAt int64
+		var tool, attachments string
+		if err := rows.Scan(&m.seq, &m.role, &m.author, &m.text, &attachments, &tool, &saidAt); err != nil {
+			return err
+		}
+		if m.role == llm.RoleTool && remembering[tool] {
+			return nil
+		}
+		m.saidAt = at(saidAt)
+		var with []compactor.Attachment
+		if err := fromJSON(attachments, &with); err != nil {
+			return err
+		}
+		for _, a := range with {
+			m.text += "\n" + a.Name + " " + a.Caption
+		}
+		if m.text != "" {
+			found = append(found, m)
+		}
+		return nil
+	}, `SELECT m.seq, role, author, text, attachments, tool, said_at FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value
+		WHERE deleted_at IS NULL AND said_at >= ? LIMIT ?`, string(list), earliest, limit)
+	return found, err
+}
+
+// weigh gives the candidate its score, but for its session.
+func (m *candidate) weigh(traces []trace, i inquiry) {
+	length := 0
+	for _, t := range traces {
+		length = max(length, t.at(m.seq).length)
+	}
+	if length == 0 { // none of its own words is asked for; a term costs about two tokens
+		length = compactor.Estimate(m.text) / 2
+	}
+	own, all := 0.0, 0.0
+	for _, t := range traces {
+		p := t.at(m.seq)
+		own += t.gain(p.tf, length)
+		all += t.gain(p.near, length)
+	}
+	m.add("words", own)
+	m.add("neighbours", all-own)
+	m.times("length", 1+longer*math.Log(1+float64(length)/ordinary))
+	if i.speaker != "" && strings.EqualFold(m.author, i.speaker) {
+		m.times("speaker", bySpeaker)
+	}
+	if strings.HasSuffix(strings.TrimSpace(m.text), "?") {
+		m.times("question", thatAsks)
+	}
+	if m.role == llm.RoleAssistant {
+		m.times("assistant", halved)
+	}
+	if len(i.dates) > 0 || i.when {
+		m.times("date", m.inTime(i))
+	}
+}
+
+// inTime tells how well the time of the message, or the times it names, fit.
+func (m *candidate) inTime(i inquiry) float64 {
+	fits := 1.0
+	own := words.Dates(m.text, m.saidAt)
+	for _, asked := range i.dates {
+		switch {
+		case !m.saidAt.Before(asked.From) && m.saidAt.Before(asked.To):
+			fits = max(fits, onDate)
+		case !m.saidAt.Before(asked.From.AddDate(0, 0, -1)) && m.saidAt.Before(asked.To.AddDate(0, 0, 7)):
+			fits = max(fits, nearDate)
+		}
+		for _, told := range own {
+			if told.From.Before(asked.To) && asked.From.Before(told.To) {
+				fits = max(fits, withDate)
+			}
+		}
+	}
+	if i.when && (len(own) > 0 || slices.ContainsFunc(words.Terms(m.text), func(term string) bool { return timeWords[term] })) {
+		fits *= withTime
+	}
+	return fits
+}
+
+// add adds to the score.
+func (m *candidate) add(name string, value float64) {
+	if value != 0 {
+		m.score += value
+		m.parts = append(m.parts, Part{name, value})
+	}
+}
+
+// times multiplies the score.
+func (m *candidate) times(name string, factor float64) { m.add(name, m.score*(factor-1)) }
+
+// sessions adds to each candidate what the stretch of talk it stands in is worth
+// beside the best one: one that answers much answers more.
+func sessions(all []candidate) {
+	slices.SortFunc(all, func(x, y candidate) int { return cmp.Compare(x.seq, y.seq) })
+	worth := make([]float64, len(all))
+	most := 0.0
+	for from := 0; from < len(all); {
+		to := from + 1
+		for to < len(all) && all[to].saidAt.Sub(all[to-1].saidAt).Abs() <= silence {
+			to++
+		}
+		var of []float64
+		for _, m := range all[from:to] {
+			of = append(of, m.score)
+		}
+		slices.Sort(of)
+		sum := 0.0
+		for _, score := range of[max(len(of)-sessionBest, 0):] {
+			sum += score
+		}
+		for n := from; n < to; n++ {
+			worth[n] = sum
+		}
+		most = max(most, sum)
+		from = to
+	}
+	for n := range all {
+		if most > 0 {
+			all[n].times("session", 1+inSession*worth[n]/most)
+		}
+	}
+}
+
+// whole reads the messages that were chosen.
+func (c *Conversation) whole(tx *sql.Tx, chosen []candidate) ([]Found, error) {
+	var found []Found
+	for _, m := range chosen {
+		said, err := c.message(tx, m.seq)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, Found{Message: said, Score: m.score, Parts: m.parts})
+	}
+	return found, nil
 }

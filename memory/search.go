@@ -3,10 +3,8 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -87,11 +85,12 @@ func (s *Store) memories(ctx context.Context, f Filter, in scope) (found []Memor
 		if f.Limit > 0 {
 			chosen = chosen[:min(f.Limit, len(chosen))]
 		}
-		for _, id := range chosen {
-			m, err := readMemory(tx, id)
+		for _, w := range chosen {
+			m, err := readMemory(tx, w.id)
 			if err != nil {
 				return err
 			}
+			m.Score, m.Parts = w.score, w.parts
 			found = append(found, m)
 		}
 		return nil
@@ -99,83 +98,23 @@ func (s *Store) memories(ctx context.Context, f Filter, in scope) (found []Memor
 	return found, total, err
 }
 
-// newest returns the numbers of all that f chooses without a query.
-func newest(tx *sql.Tx, f Filter, in scope) (order []int64, err error) {
+// newest chooses without a query.
+func newest(tx *sql.Tx, f Filter, in scope) (order []weighed, err error) {
 	within, args := in.where()
-	args = append(args, f.State, f.Kind, f.Kind, since(f.Since))
+	args = append(args, f.State, f.Kind, f.Kind, earliest(f.Since))
 	err = each(tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		order = append(order, id)
+		var m weighed
+		err := rows.Scan(&m.id)
+		order = append(order, m)
 		return err
 	}, "SELECT id FROM memories WHERE "+within+" AND state = ? AND (kind = ? OR ? = '') AND said_at >= ? ORDER BY said_at DESC, id DESC", args...)
 	return order, err
 }
 
-// ranked returns the numbers of all that f chooses by its query, the best first.
-func ranked(tx *sql.Tx, f Filter, in scope) ([]int64, error) {
-	scores, err := scoreMemories(tx, f.Query, in)
-	if err != nil {
-		return nil, err
+// earliest is the time from which on what was said counts.
+func earliest(since time.Time) int64 {
+	if since.IsZero() {
+		return math.MinInt64
 	}
-	look, err := tx.Prepare("SELECT id, said_at, importance FROM memories WHERE id = ? AND state = ? AND (kind = ? OR ? = '') AND said_at >= ?")
-	if err != nil {
-		return nil, err
-	}
-	type candidate struct {
-		id, saidAt int64
-		importance float64
-	}
-	var chosen []candidate
-	for id := range scores {
-		var m candidate
-		err := look.QueryRow(id, f.State, f.Kind, f.Kind, since(f.Since)).Scan(&m.id, &m.saidAt, &m.importance)
-		if errors.Is(err, sql.ErrNoRows) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		chosen = append(chosen, m)
-	}
-	slices.SortFunc(chosen, func(x, y candidate) int {
-		return cmp.Or(cmp.Compare(scores[y.id], scores[x.id]), cmp.Compare(y.importance, x.importance),
-			cmp.Compare(y.saidAt, x.saidAt), cmp.Compare(y.id, x.id))
-	})
-	order := make([]int64, len(chosen))
-	for i, m := range chosen {
-		order[i] = m.id
-	}
-	return order, nil
-}
-
-// scoreMemories weighs the memories in which a word of query stands.
-func scoreMemories(tx *sql.Tx, query string, in scope) (map[int64]float64, error) {
-	within, bounds := in.where()
-	x := index{
-		count: func(term string) (df int, err error) {
-			err = tx.QueryRow("SELECT count(*) FROM memory_terms WHERE term = ? AND "+within, append([]any{term}, bounds...)...).Scan(&df)
-			return df, err
-		},
-		postings: func(term string) ([]posting, error) {
-			return readPostings(tx, "SELECT memory, tf, length FROM memory_terms WHERE term = ? AND "+within, append([]any{term}, bounds...)...)
-		},
-		// No posting of one document: all are wanted, for their total is told.
-	}
-	err := tx.QueryRow("SELECT count(*) FROM memories WHERE state = 'active' AND "+within, bounds...).Scan(&x.documents)
-	if err != nil {
-		return nil, err
-	}
-	return x.score(queryTerms(query), math.MaxInt)
-}
-
-func readPostings(tx *sql.Tx, query string, args ...any) ([]posting, error) {
-	var list []posting
-	err := each(tx, func(rows *sql.Rows) error {
-		var p posting
-		err := rows.Scan(&p.document, &p.tf, &p.length)
-		list = append(list, p)
-		return err
-	}, query, args...)
-	return list, err
+	return since.UnixMilli()
 }

@@ -134,9 +134,10 @@ const (
 
 // pen writes messages and their index rows inside one transaction.
 type pen struct {
-	c    *Conversation
-	tx   *sql.Tx
-	next int64 // the seq of the next message
+	c       *Conversation
+	tx      *sql.Tx
+	next    int64           // the seq of the next message
+	members map[string]bool // those that were noted
 }
 
 func (c *Conversation) newPen(tx *sql.Tx) (*pen, error) {
@@ -172,6 +173,9 @@ func (p *pen) write(m compactor.Message, turn any) error {
 		return fmt.Errorf("write message %d: %w", m.Seq, err)
 	}
 	p.next = m.Seq + 1
+	if err := p.addMember(m.Author); err != nil {
+		return err
+	}
 	return p.index(m)
 }
 

@@ -76,6 +76,12 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 			}
 		}
 	})
+	t.Run("who spoke then is known by name", func(t *testing.T) {
+		found, err := c.Recall(ctx, Question{Text: "Where does Ann live, in Turin?", Limit: 1})
+		if err != nil || len(found) != 1 || found[0].Seq != 1 || part(found[0], "speaker") <= 0 {
+			t.Errorf("%+v, %v", found, err)
+		}
+	})
 	t.Run("the view is what it was", func(t *testing.T) {
 		state := load(t, c)
 		if state.Next != 5 || state.Open != 4 || state.Head.Generation != 2 || state.Head.ClearedTo != 3 || shape(state.Head.Stack) != "leaf worker 1-1" ||

@@ -20,7 +20,7 @@ const MaxTerm = 48
 // neighbouring characters. No term is longer than MaxTerm bytes or empty.
 func Terms(text string) []string {
 	var terms []string
-	cut(text, func(term string, _ bool) { terms = append(terms, term) })
+	cut(text, func(w Word) { terms = append(terms, w.Term) })
 	return terms
 }
 
@@ -28,12 +28,26 @@ func Terms(text string) []string {
 // anything, as "the", "is" and "what". It is empty for text that has no others.
 func Content(text string) []string {
 	var terms []string
-	cut(text, func(term string, stop bool) {
-		if !stop {
-			terms = append(terms, term)
+	cut(text, func(w Word) {
+		if !w.Stop {
+			terms = append(terms, w.Term)
 		}
 	})
 	return terms
+}
+
+// Word is a term and the word it was made of.
+type Word struct {
+	Folded string // without case and accents
+	Term   string
+	Stop   bool // too common to tell anything
+}
+
+// Cut returns the words of text; their terms are those that Terms returns.
+func Cut(text string) []Word {
+	var all []Word
+	cut(text, func(w Word) { all = append(all, w) })
+	return all
 }
 
 // Fold returns text in a form that is equal for two texts that differ only in case,
@@ -68,8 +82,8 @@ func normal(text string) string {
 	return norm.NFKC.String(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// cut calls emit with each term of text; stop tells a word too common to count.
-func cut(text string, emit func(term string, stop bool)) {
+// cut calls emit with each word of text.
+func cut(text string, emit func(Word)) {
 	text = normal(text)
 	c := cutter{emit: emit, terms: make(map[string]string)}
 	for i, r := range text {
@@ -106,17 +120,17 @@ var unspaced = []*unicode.RangeTable{
 
 // cutter holds the word or the pair that is being read.
 type cutter struct {
-	emit   func(term string, stop bool)
+	emit   func(Word)
 	terms  map[string]string // of the words so far: most of a text are repetitions
-	word   []byte // folded, not yet stemmed
-	last   rune   // the first half of the next pair
-	pair   bool   // last is set
-	paired bool   // a pair that ends in last was emitted
+	word   []byte            // folded, not yet stemmed
+	last   rune              // the first half of the next pair
+	pair   bool              // last is set
+	paired bool              // a pair that ends in last was emitted
 }
 
 func (c *cutter) pairUp(r rune) {
 	if c.pair {
-		c.emit(string([]rune{c.last, r}), false)
+		c.emitPair(string([]rune{c.last, r}))
 	}
 	c.paired = c.pair
 	c.last, c.pair = r, true
@@ -124,7 +138,7 @@ func (c *cutter) pairUp(r rune) {
 
 func (c *cutter) endPair() {
 	if c.pair && !c.paired {
-		c.emit(string(c.last), false)
+		c.emitPair(string(c.last))
 	}
 	c.pair, c.paired = false, false
 }
@@ -193,8 +207,10 @@ func (c *cutter) emitWord(word string) {
 		term = clip(stem(word))
 		c.terms[word] = term
 	}
-	c.emit(term, stopWords[word])
+	c.emit(Word{word, term, stopWords[word]})
 }
+
+func (c *cutter) emitPair(pair string) { c.emit(Word{Folded: pair, Term: pair}) }
 
 // clip cuts a word to MaxTerm bytes at the start of a character.
 func clip(word string) string {

@@ -1,0 +1,75 @@
+// Members: who speaks in a conversation, by the words of their names.
+
+package memory
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"cairn/words"
+)
+
+// addMember notes who said something.
+func (p *pen) addMember(author string) error {
+	if author == "" || p.members[author] {
+		return nil
+	}
+	if p.members == nil {
+		p.members = make(map[string]bool)
+	}
+	p.members[author] = true
+	return addMember(p.tx, p.c.id, author)
+}
+
+func addMember(tx *sql.Tx, conversation int64, author string) error {
+	for _, term := range words.Content(author) {
+		_, err := tx.Exec("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", conversation, term, author)
+		if err != nil {
+			return fmt.Errorf("note member %s: %w", author, err)
+		}
+	}
+	return nil
+}
+
+// fillMembers notes who has spoken so far, in a file of an earlier version.
+func fillMembers(tx *sql.Tx) error {
+	type member struct {
+		conversation int64
+		name         string
+	}
+	var all []member
+	err := each(tx, func(rows *sql.Rows) error {
+		var m member
+		err := rows.Scan(&m.conversation, &m.name)
+		all = append(all, m)
+		return err
+	}, "SELECT DISTINCT conversation, author FROM messages WHERE author <> ''")
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if err := addMember(tx, m.conversation, m.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// members returns, for those of the terms that are of members' names, the name; of
+// several the first in order.
+func members(tx *sql.Tx, in scope, terms []string) (map[string]string, error) {
+	list, err := json.Marshal(terms)
+	if err != nil {
+		return nil, err
+	}
+	named := make(map[string]string)
+	within, args := in.where()
+	err = each(tx, func(rows *sql.Rows) error {
+		var term, name string
+		err := rows.Scan(&term, &name)
+		named[term] = name
+		return err
+	}, "SELECT term, min(name) FROM members WHERE term IN (SELECT value FROM json_each(?)) AND "+within+" GROUP BY term", append([]any{string(list)}, args...)...)
+	return named, err
+}

@@ -1,0 +1,201 @@
+// Postings: where in a conversation the words of a question stand.
+
+package memory
+
+import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// postingsRead bounds what one question reads of the index. Rare words come first;
+	// of a word for which nothing is left only what stands around the best found so
+	// far is looked up.
+	postingsRead = 4000
+
+	// counted bounds how many postings of a term are counted: of one that has more,
+	// the newest tell how frequent it is.
+	counted = 2000
+)
+
+// place is where a term stands in a conversation, or near.
+type place struct {
+	seq    int64
+	tf     float64 // in the message
+	near   float64 // in the message and, for less, in those around it
+	length int     // terms of the message; 0: it does not have this one
+}
+
+// trace is a term and the places where it stands.
+type trace struct {
+	lookup
+	places []place // by seq
+	common bool    // not read whole
+}
+
+// at is the place of the message seq.
+func (t trace) at(seq int64) place {
+	i, found := slices.BinarySearchFunc(t.places, seq, func(p place, seq int64) int { return cmp.Compare(p.seq, seq) })
+	if !found {
+		return place{seq: seq}
+	}
+	return t.places[i]
+}
+
+// spread adds to postings, ordered by document, the places around them.
+func spread(postings []posting) []place {
+	places := make([]place, 0, 3*len(postings))
+	for _, p := range postings {
+		last := p.document - 3
+		if n := len(places); n > 0 {
+			last = max(last, places[n-1].seq)
+		}
+		for seq := last + 1; seq <= p.document+2; seq++ {
+			places = append(places, place{seq: seq})
+		}
+		end := len(places) - 1 // the place at p.document+2
+		for _, around := range nearby {
+			if i := end - 2 + int(around.offset); i >= 0 {
+				at := &places[i]
+				at.near += around.weight * float64(p.tf)
+				if around.offset == 0 {
+					at.tf, at.length = float64(p.tf), p.length
+				}
+			}
+		}
+	}
+	return places
+}
+
+// postings reads the index of one conversation, messages before a seq.
+type postings struct {
+	tx     *sql.Tx
+	id     int64 // the conversation
+	before int64
+	n      int // messages in it
+}
+
+// df tells in how many messages a term stands; of a frequent one about.
+func (p postings) df(term string) (int, error) {
+	var n, oldest int64
+	err := p.tx.QueryRow(`SELECT count(*), coalesce(min(seq), 0) FROM
+		(SELECT seq FROM message_terms WHERE conversation = ? AND term = ? AND seq < ? ORDER BY seq DESC LIMIT ?)`,
+		p.id, term, p.before, counted).Scan(&n, &oldest)
+	if err == nil && n == counted {
+		if span := int64(p.n) + 1 - oldest; span > n {
+			n = n * int64(p.n) / span
+		} else {
+			n = int64(p.n)
+		}
+	}
+	return int(n), err
+}
+
+func (p postings) size() int { return p.n }
+
+func (p postings) known(terms []string) ([]string, error) {
+	return among(p.tx, terms, "EXISTS (SELECT 1 FROM message_terms WHERE conversation = ? AND term = j.value AND seq < ?)", p.id, p.before)
+}
+
+func (p postings) members(terms []string) (map[string]string, error) {
+	return members(p.tx, scope{p.id}, terms)
+}
+
+// read reads the places of a term, at most limit of its newest postings.
+func (p postings) read(term string, limit int) ([]posting, error) {
+	return packed(p.tx, `SELECT `+packing+` FROM
+		(SELECT seq, tf, length FROM message_terms WHERE conversation = ? AND term = ? AND seq < ? ORDER BY seq DESC LIMIT ?)`,
+		p.id, term, p.before, limit)
+}
+
+// around reads the postings of a term that stand around messages.
+func (p postings) around(term string, seqs []int64) ([]posting, error) {
+	list, err := json.Marshal(seqs)
+	if err != nil {
+		return nil, err
+	}
+	return packed(p.tx, `SELECT `+packing+` FROM
+		(SELECT m.seq, m.tf, m.length FROM json_each(?) j CROSS JOIN message_terms m
+		WHERE m.conversation = ? AND m.term = ? AND m.seq BETWEEN j.value - 2 AND j.value + 2 AND m.seq < ?)`,
+		string(list), p.id, term, p.before)
+}
+
+// packing makes one text of many rows: handing over each costs three times as much
+// as reading it.
+const packing = `group_concat((seq << 16) + (min(tf, 255) << 8) + min(length, 255))`
+
+// packed reads what packing made, ordered by document, each once.
+func packed(tx *sql.Tx, query string, args ...any) ([]posting, error) {
+	var text sql.NullString
+	if err := tx.QueryRow(query, args...).Scan(&text); err != nil || text.String == "" {
+		return nil, err
+	}
+	list := make([]posting, 0, strings.Count(text.String, ",")+1)
+	for number := range strings.SplitSeq(text.String, ",") {
+		v, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, posting{v >> 16, int(v >> 8 & 255), int(v & 255)})
+	}
+	slices.SortFunc(list, func(x, y posting) int { return cmp.Compare(x.document, y.document) })
+	return slices.CompactFunc(list, func(x, y posting) bool { return x.document == y.document }), nil
+}
+
+// traces reads the places of the lookups, the rarest first, as far as postingsRead
+// goes, but at least some of the rarest.
+func (p postings) traces(lookups []lookup) ([]trace, error) {
+	slices.SortStableFunc(lookups, func(a, b lookup) int { return cmp.Compare(a.df, b.df) })
+	rest := postingsRead
+	var all []trace
+	for i, l := range lookups {
+		t := trace{lookup: l, common: l.df > rest}
+		if !t.common || i == 0 {
+			list, err := p.read(l.term, rest)
+			if err != nil {
+				return nil, err
+			}
+			rest -= len(list)
+			t.places = spread(list)
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// complete reads what traces left out, around the messages that matter.
+func (p postings) complete(traces []trace, seqs []int64) error {
+	for i := range traces {
+		if t := &traces[i]; t.common {
+			list, err := p.around(t.term, seqs)
+			if err != nil {
+				return err
+			}
+			t.places = spread(list)
+		}
+	}
+	return nil
+}
+
+// scores weighs all places of the traces: the best of them are worth a closer look.
+func scores(traces []trace) map[int64]float64 {
+	n := 0
+	for _, t := range traces {
+		n = max(n, len(t.places))
+	}
+	all := make(map[int64]float64, n)
+	for _, t := range traces {
+		for _, p := range t.places {
+			length := p.length
+			if length == 0 {
+				length = ordinary
+			}
+			all[p.seq] += t.gain(p.near, length)
+		}
+	}
+	return all
+}

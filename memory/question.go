@@ -1,0 +1,118 @@
+// Questions: what is asked for, whom it is about, and of what time.
+
+package memory
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/words"
+)
+
+// Question is what somebody wants to know of what was said.
+type Question struct {
+	Text   string
+	Asker  string    // who asks, by name: "I" in Text is them; empty: nobody knows
+	Limit  int       // how many messages at most; 0 or less: none
+	Before int64     // only messages with a smaller seq; 0: all
+	Since  time.Time // only messages said then or later; zero: all
+	Now    time.Time // when it is asked: "last week" is the one before; zero: now
+}
+
+// inquiry is a question as ranking reads it.
+type inquiry struct {
+	words   []words.Word // that tell something, each term once, sorted: scores add up in one order
+	order   []string     // their terms as they stand in the question
+	first   bool         // it says I, me, my
+	asker   string
+	dates   []words.Span
+	when    bool   // it asks for a time
+	speaker string // whom it is about, empty if it names no member
+}
+
+const (
+	maxQuery = 4096 // bytes of a question that are read
+	maxTerms = 64   // terms of a question that are looked up
+)
+
+func (q Question) inquiry() inquiry {
+	now := q.Now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	text := q.Text[:min(len(q.Text), maxQuery)]
+	i := inquiry{asker: strings.TrimSpace(q.Asker), dates: words.Dates(text, now)}
+	all := words.Cut(text)
+	for n, w := range all {
+		i.first = i.first || firstPerson[w.Folded]
+		i.when = i.when || whenWords[w.Folded] ||
+			n > 0 && (w.Folded == "long" && all[n-1].Folded == "how" ||
+				timeUnits[w.Folded] && (all[n-1].Folded == "what" || all[n-1].Folded == "which"))
+		if !w.Stop && len(i.order) < maxTerms && !slices.Contains(i.order, w.Term) {
+			i.words = append(i.words, w)
+			i.order = append(i.order, w.Term)
+		}
+	}
+	slices.SortFunc(i.words, func(a, b words.Word) int { return strings.Compare(a.Term, b.Term) })
+	return i
+}
+
+// about takes the names of members out of the words, for they stand on everything
+// that these said, and notes whom the question is about: the member it names first,
+// else the asker if it says I. Are names all there is, they stay.
+func (i *inquiry) about(members map[string]string) {
+	for _, term := range i.order {
+		if name := members[term]; name != "" && i.speaker == "" {
+			i.speaker = name
+		}
+	}
+	if i.speaker == "" && i.first {
+		i.speaker = i.asker
+	}
+	rest := slices.DeleteFunc(slices.Clone(i.words), func(w words.Word) bool { return members[w.Term] != "" })
+	if len(rest) > 0 {
+		i.words = rest
+	}
+}
+
+// weightOf is what a word of a question weighs beside its rareness: words with
+// which people put a question say less about the answer.
+func weightOf(term string) float64 {
+	if weak[term] {
+		return weakWord
+	}
+	return 1
+}
+
+// weak are the terms of words with which people put questions, and of the lightest verbs.
+var weak = termSet(`activity according ask certain describe discuss do event example explain express feel get go happen
+kind like long make many mention name new recent recently say share sort specific talk tell thing think time type
+use various want way`)
+
+// timeWords are terms that tell when something was, beside dates.
+var timeWords = termSet(`ago before day days last later month morning next night recently since soon spring summer
+tomorrow tonight week weekend winter year monday tuesday wednesday thursday friday saturday sunday just
+gestern heute morgen woche monat jahr letzte vor bald abend`)
+
+var (
+	firstPerson = wordSet("i me my mine myself ich mich mir mein meine meinen meinem meiner")
+	whenWords   = wordSet("when wann いつ quand cuando когда")
+	timeUnits   = wordSet("time date day month year week weekday season")
+)
+
+func wordSet(list string) map[string]bool {
+	set := make(map[string]bool)
+	for word := range strings.FieldsSeq(list) {
+		set[word] = true
+	}
+	return set
+}
+
+func termSet(list string) map[string]bool {
+	set := make(map[string]bool)
+	for _, term := range words.Terms(list) {
+		set[term] = true
+	}
+	return set
+}

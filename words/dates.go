@@ -1,0 +1,327 @@
+// Dates: the times that a text names.
+
+package words
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Span is a stretch of time, To not included.
+type Span struct{ From, To time.Time }
+
+// Dates returns the times that text names, in its order: days ("7 May 2023",
+// "May 7th", "2023-05-07", "7.5.2023", "2023年5月7日"), months, years, and those told
+// from now, as "yesterday", "last week", "two months ago". A month or day without a
+// year is the last one that is not after now. All are in now's time zone; of
+// languages, English and German.
+func Dates(text string, now time.Time) []Span {
+	d := dater{now: now, day: time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location()), tokens: dateTokens(text)}
+	for d.at < len(d.tokens) {
+		if !d.read() {
+			d.at++
+		}
+	}
+	return d.found
+}
+
+// dater reads dates out of tokens.
+type dater struct {
+	now, day time.Time // day: now's midnight
+	tokens   []dateToken
+	at       int
+	found    []Span
+}
+
+// dateToken is a word or a number.
+type dateToken struct {
+	word    string // folded, "" for a number
+	number  int    // of a number, -1 for a word
+	digits  int    // how many it has
+	capital bool   // the word begins with a capital
+	next    rune   // what stands right behind it
+}
+
+// dateTokens cuts text into words and numbers; "7th" and "7日" are a number.
+func dateTokens(text string) []dateToken {
+	const most = 512
+	var tokens []dateToken
+	runes := []rune(text[:min(len(text), 1<<14)])
+	for i := 0; i < len(runes) && len(tokens) < most; {
+		start := i
+		switch r := runes[i]; {
+		case '0' <= r && r <= '9':
+			for i < len(runes) && '0' <= runes[i] && runes[i] <= '9' {
+				i++
+			}
+			t := dateToken{number: -1, digits: i - start}
+			if t.digits <= 4 {
+				t.number, _ = strconv.Atoi(string(runes[start:i]))
+			}
+			if i+1 < len(runes) && isOrdinal(runes[i:]) {
+				i += 2
+			}
+			if i < len(runes) {
+				t.next = runes[i]
+			}
+			tokens = append(tokens, t)
+		case unicode.IsLetter(r) && !isUnspaced(r):
+			var word []byte
+			for i < len(runes) && (unicode.IsLetter(runes[i]) || unicode.IsMark(runes[i])) && !isUnspaced(runes[i]) {
+				if len(word) < MaxTerm {
+					word = appendFolded(word, runes[i])
+				}
+				i++
+			}
+			tokens = append(tokens, dateToken{word: string(word), number: -1, capital: unicode.IsUpper(r)})
+		default:
+			i++
+		}
+	}
+	return tokens
+}
+
+// isOrdinal reports whether the end of an ordinal number stands here: 1st, 22nd.
+func isOrdinal(rest []rune) bool {
+	switch strings.ToLower(string(rest[:2])) {
+	case "st", "nd", "rd", "th":
+		return len(rest) == 2 || !unicode.IsLetter(rest[2])
+	}
+	return false
+}
+
+func (d *dater) token(i int) dateToken {
+	if i >= 0 && i < len(d.tokens) {
+		return d.tokens[i]
+	}
+	return dateToken{number: -1}
+}
+
+// read reads what stands next, and reports whether it is a time.
+func (d *dater) read() bool {
+	return d.readNumeric() || d.readNamed() || d.readYear() || d.readRelative()
+}
+
+func isYear(t dateToken) bool { return t.digits == 4 && t.number >= 1900 && t.number < 2200 }
+func isDay(t dateToken) bool {
+	return t.digits > 0 && t.digits <= 2 && t.number >= 1 && t.number <= 31
+}
+
+func isMonth(t dateToken) bool {
+	return t.digits > 0 && t.digits <= 2 && t.number >= 1 && t.number <= 12
+}
+
+// readNumeric reads 2023-05-07, 2023/5/7, 2023年5月7日, 2023-05, 7.5.2023.
+func (d *dater) readNumeric() bool {
+	a, b, c := d.token(d.at), d.token(d.at+1), d.token(d.at+2)
+	switch {
+	case isYear(a) && isMonth(b) && isDay(c) && a.next == b.next || isYear(a) && a.next == '年' && isMonth(b) && b.next == '月' && isDay(c):
+		if !strings.ContainsRune("-/年", a.next) {
+			return false
+		}
+		d.addDay(a.number, b.number, c.number)
+		d.at += 3
+	case isYear(a) && isMonth(b) && (a.next == '年' && b.next == '月' || a.next == '-' && b.digits == 2):
+		d.addMonth(a.number, b.number)
+		d.at += 2
+	case isDay(a) && isMonth(b) && isYear(c) && a.next == '.' && b.next == '.':
+		d.addDay(c.number, b.number, a.number)
+		d.at += 3
+	case isMonth(a) && a.next == '月' && isDay(b) && b.next == '日':
+		d.addDay(0, a.number, b.number)
+		d.at += 2
+	default:
+		return false
+	}
+	return true
+}
+
+// readNamed reads a month by its name, with what stands around it: "7 May 2023",
+// "the 7th of May", "May 7, 2023", "May 2023", "in May".
+func (d *dater) readNamed() bool {
+	t := d.token(d.at)
+	month, known := monthNames[t.word]
+	if !known {
+		return false
+	}
+	day, year := 0, 0
+	before := d.token(d.at - 1)
+	if before.word == "of" {
+		before = d.token(d.at - 2)
+	}
+	next := d.at + 1
+	if isDay(before) {
+		day = before.number
+	} else if isDay(d.token(next)) && !isYear(d.token(next)) {
+		day = d.token(next).number
+		next++
+	}
+	if isYear(d.token(next)) {
+		year = d.token(next).number
+		next++
+	}
+	if day == 0 && year == 0 && (len(t.word) == 3 || t.word == "march") && !(t.capital && d.at > 0) && !leadsToMonth[d.token(d.at-1).word] {
+		return false // "may", "march" and the like are words of their own
+	}
+	d.at = next
+	if day != 0 {
+		d.addDay(year, month, day)
+	} else {
+		d.addMonth(year, month)
+	}
+	return true
+}
+
+// readYear reads a year that stands alone.
+func (d *dater) readYear() bool {
+	t := d.token(d.at)
+	if !isYear(t) {
+		return false
+	}
+	d.at++
+	from := time.Date(t.number, 1, 1, 0, 0, 0, 0, d.now.Location())
+	d.add(from, from.AddDate(1, 0, 0))
+	return true
+}
+
+// readRelative reads what is told from now.
+func (d *dater) readRelative() bool {
+	t, next := d.token(d.at), d.token(d.at+1)
+	switch word := t.word; {
+	case yesterdays[word]:
+		d.add(d.day.AddDate(0, 0, -1), d.day)
+		d.at++
+		return true
+	case todays[word]:
+		d.add(d.day, d.day.AddDate(0, 0, 1))
+		d.at++
+		return true
+	case lasts[word]:
+		if d.last(next.word, 1) {
+			d.at += 2
+			return true
+		}
+	}
+	return d.readAgo()
+}
+
+// readAgo reads "3 weeks ago", "two months ago", "vor drei Tagen".
+func (d *dater) readAgo() bool {
+	at := d.at
+	german := d.token(at).word == "vor"
+	if german {
+		at++
+	}
+	n := d.token(at).number
+	if n < 0 {
+		n = counts[d.token(at).word]
+	}
+	if n <= 0 || n > 1000 || !german && d.token(at+2).word != "ago" {
+		return false
+	}
+	if !d.ago(d.token(at+1).word, n) {
+		return false
+	}
+	d.at = at + 2
+	return true
+}
+
+// last adds the week, month, year or weekday before now.
+func (d *dater) last(unit string, n int) bool {
+	monday := d.day.AddDate(0, 0, -(int(d.day.Weekday())+6)%7)
+	first := d.day.AddDate(0, 0, 1-d.day.Day())
+	switch units[unit] {
+	case 'd':
+		d.add(d.day.AddDate(0, 0, -n), d.day.AddDate(0, 0, 1-n))
+	case 'w':
+		d.add(monday.AddDate(0, 0, -7*n), monday.AddDate(0, 0, 7-7*n))
+	case 'e': // weekend
+		d.add(monday.AddDate(0, 0, -2), monday)
+	case 'm':
+		d.add(first.AddDate(0, -n, 0), first.AddDate(0, 1-n, 0))
+	case 'y':
+		d.add(time.Date(d.now.Year()-n, 1, 1, 0, 0, 0, 0, d.now.Location()), time.Date(d.now.Year()-n+1, 1, 1, 0, 0, 0, 0, d.now.Location()))
+	default:
+		weekday, known := weekdays[unit]
+		if !known {
+			return false
+		}
+		back := (int(d.day.Weekday())-weekday+6)%7 + 1
+		d.add(d.day.AddDate(0, 0, -back), d.day.AddDate(0, 0, 1-back))
+	}
+	return true
+}
+
+// ago adds the day, week, month or year that lies n of them back, with some days
+// around it: people round.
+func (d *dater) ago(unit string, n int) bool {
+	switch units[unit] {
+	case 'd':
+		d.add(d.day.AddDate(0, 0, -n), d.day.AddDate(0, 0, 1-n))
+	case 'w':
+		d.add(d.day.AddDate(0, 0, -7*n-3), d.day.AddDate(0, 0, -7*n+4))
+	case 'm':
+		d.add(d.day.AddDate(0, -n, -15), d.day.AddDate(0, -n, 16))
+	case 'y':
+		d.add(d.day.AddDate(-n, -6, 0), d.day.AddDate(-n, 6, 1))
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *dater) addDay(year, month, day int) {
+	from := time.Date(year, time.Month(month), day, 0, 0, 0, 0, d.now.Location())
+	if year == 0 {
+		from = time.Date(d.now.Year(), time.Month(month), day, 0, 0, 0, 0, d.now.Location())
+		if from.After(d.now) {
+			from = from.AddDate(-1, 0, 0)
+		}
+	}
+	d.add(from, from.AddDate(0, 0, 1))
+}
+
+func (d *dater) addMonth(year, month int) {
+	from := time.Date(year, time.Month(month), 1, 0, 0, 0, 0, d.now.Location())
+	if year == 0 {
+		from = time.Date(d.now.Year(), time.Month(month), 1, 0, 0, 0, 0, d.now.Location())
+		if from.After(d.now) {
+			from = from.AddDate(-1, 0, 0)
+		}
+	}
+	d.add(from, from.AddDate(0, 1, 0))
+}
+
+func (d *dater) add(from, to time.Time) { d.found = append(d.found, Span{from, to}) }
+
+var (
+	yesterdays   = readSet("yesterday gestern")
+	todays       = readSet("today heute")
+	lasts        = readSet("last past previous letzte letzten letztes letzter vorige vorigen voriges")
+	leadsToMonth = readSet("in on of since until till by during last this early late mid before after im seit bis anfang ende")
+)
+
+var monthNames = readNumbers(`january jan januar janner februar february feb marz march mar april apr may mai june jun juni july jul juli
+august aug september sep sept october oct oktober november nov december dec dezember`,
+	1, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 6, 6, 7, 7, 7, 8, 8, 9, 9, 9, 10, 10, 10, 11, 11, 12, 12, 12)
+
+var weekdays = readNumbers("sunday monday tuesday wednesday thursday friday saturday sonntag montag dienstag mittwoch donnerstag freitag samstag",
+	0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6)
+
+var counts = readNumbers("a an one two three four five six seven eight nine ten einem einer zwei drei vier funf sechs",
+	1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 1, 2, 3, 4, 5, 6)
+
+var units = readNumbers(`day days night tag tagen nacht week weeks woche wochen weekend wochenende
+month months monat monaten year years jahr jahren`,
+	'd', 'd', 'd', 'd', 'd', 'd', 'w', 'w', 'w', 'w', 'e', 'e', 'm', 'm', 'm', 'm', 'y', 'y', 'y', 'y')
+
+// readNumbers gives each word of list its number.
+func readNumbers(list string, numbers ...int) map[string]int {
+	m := make(map[string]int)
+	for i, word := range strings.Fields(list) {
+		m[word] = numbers[i]
+	}
+	return m
+}
