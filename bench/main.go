@@ -86,7 +86,8 @@ in the folder for temporary ones, which TMPDIR names, and are removed at the end
 	root.SetErr(progress)
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newLatency(screenOf(out, progress)), newCost(screenOf(out, progress)), newRecall(screenOf(out, progress)))
+	root.AddCommand(newLatency(screenOf(out, progress)), newCost(screenOf(out, progress)), newRecall(screenOf(out, progress)),
+		newRetention(screenOf(out, progress)))
 	each := append(root.Commands(), root)
 	for _, cmd := range each {
 		check := cmd.Args

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"strings"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/words"
+)
+
+// What a conversation shows of its past, and what of it a question needs.
+
+// searched is how many memories or messages a search finds.
+const searched = 10
+
+// retain imports a recording and returns the sums over its questions.
+func retain(ctx context.Context, r recording, window int) (k keeping, err error) {
+	dir, err := os.MkdirTemp("", "cairn-bench-")
+	if err != nil {
+		return k, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	store, err := memory.Open(ctx, memory.Options{Dir: dir})
+	if err != nil {
+		return k, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	agent := channel.Agent{Model: llm.NewOffline(window), MaxOutput: maxOutput, Policy: compactor.DefaultPolicy}
+	conv, err := importInto(ctx, store, agent, r)
+	if err != nil {
+		return k, err
+	}
+	v, err := look(ctx, conv, agent, r)
+	if err != nil {
+		return k, err
+	}
+	_, saved, err := store.Memories(ctx, memory.Filter{Conversation: conv.Name(), Limit: 1})
+	if err != nil {
+		return k, err
+	}
+	k = keeping{Name: r.name, Stack: float64(v.parts.Head), Verbatim: float64(v.parts.Verbatim), Saved: float64(saved), conversations: 1}
+	for _, q := range r.asked {
+		if q.Category == noAnswer || len(q.seqs) == 0 || q.seqs[len(q.seqs)-1] >= v.first {
+			continue
+		}
+		if err := v.ask(ctx, conv, q, &k); err != nil {
+			return k, err
+		}
+	}
+	return k, nil
+}
+
+// importInto imports a recording the way `cairn import` does.
+func importInto(ctx context.Context, store *memory.Store, agent channel.Agent, r recording) (conv *memory.Conversation, err error) {
+	door := newDoor()
+	hub := channel.New(channel.Options{
+		Store: store, Doors: []channel.Door{door}, Log: slog.New(slog.DiscardHandler),
+		Agent: func(string) channel.Agent { return agent },
+	})
+	defer func() { err = errors.Join(err, hub.Close()) }()
+	name := "bench:retention/" + r.name
+	past := func(yield func(channel.Inbound, error) bool) {
+		for _, m := range r.past() {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+	if _, err := hub.Import(ctx, name, past, func(int) {}); err != nil {
+		return nil, err
+	}
+	if err := door.until(ctx, func() bool { return true }); err != nil {
+		return nil, err
+	}
+	return store.Conversation(ctx, name)
+}
+
+// shown is what a request shows of a recording.
+type shown struct {
+	recording recording
+	parts     channel.Parts
+	first     int64           // seq of the first message that stands word for word
+	said      map[string]bool // terms of all it shows
+	lines     []line          // of the summaries
+	weight    map[string]float64
+
+	slidingFirst int64 // the same of a sliding window
+	slidingSaid  map[string]bool
+}
+
+// line is one of a summary.
+type line struct {
+	author string
+	terms  map[string]bool
+}
+
+func look(ctx context.Context, conv *memory.Conversation, agent channel.Agent, r recording) (*shown, error) {
+	now, err := channel.Gauge(ctx, conv, agent)
+	if err != nil {
+		return nil, err
+	}
+	v := &shown{recording: r, parts: now.Parts, first: int64(len(r.said) - now.Verbatim + 1), weight: rarity(r)}
+	for _, stone := range now.Stack {
+		for text := range strings.Lines(stone.Text) {
+			if author, said, found := strings.Cut(text, ": "); found {
+				v.lines = append(v.lines, line{author, setOf(words.Content(said))})
+			}
+		}
+	}
+	request, err := requestOf(ctx, conv, now.Max)
+	if err != nil {
+		return nil, err
+	}
+	v.said = setOf(words.Content(request))
+	v.slide(now.Max - now.Parts.Frame - now.Parts.Reserve)
+	return v, nil
+}
+
+// requestOf is what the next request shows of a conversation.
+func requestOf(ctx context.Context, conv *memory.Conversation, window int) (string, error) {
+	c, err := compactor.Open(ctx, compactor.Options{
+		Records: conv, Policy: compactor.DefaultPolicy, Window: func() int { return window }, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	messages, _, err := c.Request(ctx)
+	var b strings.Builder
+	for _, m := range messages {
+		b.WriteString(m.Text + "\n")
+	}
+	return b.String(), err
+}
+
+// slide fills a sliding window with the newest lines that fit.
+func (v *shown) slide(room int) {
+	var b strings.Builder
+	all := v.recording.said
+	v.slidingFirst = int64(len(all) + 1)
+	for i := len(all) - 1; i >= 0; i-- {
+		text := fmt.Sprintf("%s: %s", all[i].Author, all[i].body())
+		if room -= compactor.Estimate(text + "\n"); room < 0 {
+			break
+		}
+		v.slidingFirst = int64(i + 1)
+		b.WriteString(text + "\n")
+	}
+	v.slidingSaid = setOf(words.Content(b.String()))
+}
+
+// ask adds to sums what of a question's needs is there.
+func (v *shown) ask(ctx context.Context, conv *memory.Conversation, q asked, k *keeping) error {
+	memories, err := conv.SearchMemories(ctx, q.Text, searched)
+	if err != nil {
+		return err
+	}
+	question := v.recording.question(q.Text)
+	question.Limit = searched
+	messages, err := conv.Recall(ctx, question)
+	if err != nil {
+		return err
+	}
+	var remembered, recalled strings.Builder
+	found, recall := map[int64]bool{}, map[int64]bool{}
+	for _, m := range memories {
+		fmt.Fprintf(&remembered, "%s (%s)\n", m.Content, m.SaidAt.Format("2006-01-02"))
+		for _, seq := range m.Sources {
+			found[seq] = true
+		}
+	}
+	for _, m := range messages {
+		fmt.Fprintf(&recalled, "%s %s: %s\n", m.Time.Format("2006-01-02"), m.Author, m.Body())
+		recall[m.Seq] = true
+	}
+	k.Questions++
+	k.Evidence += len(q.seqs)
+	need := words.Content(q.answer())
+	slides := func(seq int64) bool { return seq >= v.slidingFirst }
+	for _, way := range []struct {
+		sum   *kept
+		said  map[string]bool
+		more  string
+		there func(seq int64) bool
+	}{
+		{&k.Sliding, v.slidingSaid, "", slides},
+		{&k.Context, v.said, "", v.tells},
+		{&k.Memories, v.said, remembered.String(), func(seq int64) bool { return found[seq] || v.tells(seq) }},
+		{&k.Transcript, v.said, recalled.String(), func(seq int64) bool { return recall[seq] || v.tells(seq) }},
+	} {
+		way.sum.Tokens += float64(compactor.Estimate(way.more))
+		if len(need) > 0 {
+			more, there := setOf(words.Content(way.more)), 0
+			for _, term := range need {
+				if way.said[term] || more[term] {
+					there++
+				}
+			}
+			way.sum.Answer += float64(there) / float64(len(need))
+			way.sum.answers++
+		}
+		for _, seq := range q.seqs {
+			if way.there(seq) {
+				way.sum.Evidence++
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	leastWords = 3       // of a sentence that tells something
+	leastShare = 2. / 3. // of the weight of its words, in one line
+)
+
+// tells reports whether a sentence of a message stands in a summary.
+func (v *shown) tells(seq int64) bool {
+	u := v.recording.said[seq-1]
+	for _, sentence := range words.Sentences(u.Text) {
+		terms := setOf(words.Content(sentence))
+		if len(terms) < leastWords {
+			continue
+		}
+		all := 0.0
+		for term := range terms {
+			all += v.weight[term]
+		}
+		for _, l := range v.lines {
+			there := 0.0
+			for term := range terms {
+				if l.terms[term] {
+					there += v.weight[term]
+				}
+			}
+			if l.author == u.Author && there >= leastShare*all {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rarity is the weight of each term of a recording: the logarithm of how rarely a
+// message has it.
+func rarity(r recording) map[string]float64 {
+	weight := map[string]float64{}
+	for _, u := range r.said {
+		for term := range setOf(words.Content(u.body())) {
+			weight[term]++
+		}
+	}
+	for term, n := range weight {
+		weight[term] = math.Log(1 + float64(len(r.said))/n)
+	}
+	return weight
+}
+
+// body is what was said, with the captions of the pictures.
+func (u utterance) body() string {
+	return compactor.Message{Text: u.Text, Attachments: u.Attachments}.Body()
+}
+
+func setOf(terms []string) map[string]bool {
+	set := make(map[string]bool, len(terms))
+	for _, term := range terms {
+		set[term] = true
+	}
+	return set
+}

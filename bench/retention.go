@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const retentionHelp = `Retention imports each recording of DIR as "cairn import" does, with the settings' defaults,
+without a model, into a window of so many tokens. When nothing is left to be summed up, it
+looks for what the questions need of what left the window: those of which no message that
+answers them stands word for word any more.
+
+answer    the share of the words of the answer that stand somewhere in the context, the mean
+          over the questions: words are compared by their stems, and "the" and its like
+          do not count
+evidence  the share of the messages that answer them that are in the context. A message is
+          if one of its sentences is: two thirds of the sentence's words, the rare ones
+          counting more, stand in one line under its author's name. A sentence of fewer
+          than three words tells nothing
+
+The context is what the next request shows: the summaries and the newest messages. To it
+comes what a search finds for the question, ten memories or ten messages; a memory shows
+the message it was made from. Beside it, for the same questions, a sliding window: of lines
+"Name: text" the newest that fit the window without system prompt, tools and reserve; a
+message is in it word for word or not at all.
+
+` + recordingsHelp + `
+Questions without an answer (category 5) are left out.
+
+The targets are for a window of 8192. A run that misses one ends with 3.`
+
+// retaining is what `retention` is asked for.
+type retaining struct {
+	windows []int
+	json    bool
+}
+
+func newRetention(s *screen) *cobra.Command {
+	var r retaining
+	cmd := &cobra.Command{
+		Use:   "retention DIR",
+		Short: "What of a long conversation is kept without a model",
+		Long:  retentionHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, n := range r.windows {
+				if n < 4096 || n > 1_000_000 {
+					return wrongFlag(cmd, "window", n, "from 4096 to 1000000")
+				}
+			}
+			return r.run(cmd.Context(), s, args[0])
+		},
+	}
+	cmd.Flags().IntSliceVar(&r.windows, "window", []int{4096, 8192, 16384}, "`N,…` tokens of the windows")
+	cmd.Flags().BoolVar(&r.json, "json", false, "write JSON")
+	return cmd
+}
+
+// targetWindow is the window that the targets are for.
+const targetWindow = 8192
+
+// retained is the whole result.
+type retained struct {
+	Windows []windowed `json:"windows"`
+	Targets []goal     `json:"targets"`
+}
+
+// windowed is the result for one window.
+type windowed struct {
+	Window        int       `json:"window"`
+	All           keeping   `json:"all"`
+	Conversations []keeping `json:"conversations"`
+}
+
+// keeping is what was kept of a conversation, or of all: shares, and means of tokens.
+type keeping struct {
+	Name       string `json:"name"`
+	Questions  int    `json:"questions"`
+	Evidence   int    `json:"evidence"` // messages that answer them, counted with each question
+	Sliding    kept   `json:"sliding_window"`
+	Context    kept   `json:"context"`
+	Memories   kept   `json:"with_memory_search"`
+	Transcript kept   `json:"with_transcript_search"`
+
+	Stack    float64 `json:"summary_tokens"`
+	Verbatim float64 `json:"verbatim_tokens"`
+	Saved    float64 `json:"memories"` // how many there are
+
+	conversations int
+}
+
+// kept is the share of what was needed that is there.
+type kept struct {
+	Answer   float64 `json:"answer"`
+	Evidence float64 `json:"evidence"`
+	Tokens   float64 `json:"tokens,omitempty"` // that a search adds, the mean over the questions
+
+	answers int // questions whose answers have words
+}
+
+// add counts other's sums in.
+func (k *keeping) add(other keeping) {
+	k.Questions += other.Questions
+	k.Evidence += other.Evidence
+	for i, sum := range k.parts() {
+		part := other.parts()[i]
+		sum.Answer += part.Answer
+		sum.Evidence += part.Evidence
+		sum.Tokens += part.Tokens
+		sum.answers += part.answers
+	}
+	k.Stack += other.Stack
+	k.Verbatim += other.Verbatim
+	k.Saved += other.Saved
+	k.conversations += other.conversations
+}
+
+func (k *keeping) parts() []*kept { return []*kept{&k.Sliding, &k.Context, &k.Memories, &k.Transcript} }
+
+// mean makes shares and means of sums.
+func (k keeping) mean() keeping {
+	for _, part := range k.parts() {
+		part.Answer /= float64(max(part.answers, 1))
+		part.Evidence /= float64(max(k.Evidence, 1))
+		part.Tokens /= float64(max(k.Questions, 1))
+	}
+	n := float64(max(k.conversations, 1))
+	k.Stack, k.Verbatim, k.Saved = k.Stack/n, k.Verbatim/n, k.Saved/n
+	return k
+}
+
+func (r retaining) run(ctx context.Context, s *screen, dir string) error {
+	defer s.done()
+	all, err := readRecordings(dir)
+	if err != nil {
+		return err
+	}
+	var result retained
+	for _, window := range r.windows {
+		w := windowed{Window: window, All: keeping{Name: "all"}}
+		for _, recording := range all {
+			s.progress("a window of %d: %s", window, recording.name)
+			here, err := retain(ctx, recording, window)
+			if err != nil {
+				return fmt.Errorf("%s in a window of %d: %w", recording.name, window, err)
+			}
+			w.All.add(here)
+			w.Conversations = append(w.Conversations, here.mean())
+		}
+		w.All = w.All.mean()
+		result.Windows = append(result.Windows, w)
+	}
+	result.judge()
+	s.done()
+	if r.json {
+		err = s.json(result)
+	} else {
+		_, err = fmt.Fprint(s.out, result.table(s))
+	}
+	if err != nil {
+		return err
+	}
+	var short []string
+	for _, g := range result.Targets {
+		if !g.Met {
+			short = append(short, fmt.Sprintf("%s: %.1f, not %g", g.Name, g.Value, g.Must))
+		}
+	}
+	if len(short) > 0 {
+		return missed(strings.Join(short, "; "))
+	}
+	return nil
+}
+
+// judge compares the result with the targets, if their window was measured.
+func (r *retained) judge() {
+	i := slices.IndexFunc(r.Windows, func(w windowed) bool { return w.Window == targetWindow })
+	if i < 0 {
+		return
+	}
+	k := r.Windows[i].All
+	for _, t := range []struct {
+		name                             string
+		kept                             kept
+		mustAnswer, aimAnswer, must, aim float64
+	}{
+		{"context", k.Context, 70, 80, 45, 60},
+		{"with memory search", k.Memories, 77, 84, 62, 73},
+		{"with transcript search", k.Transcript, 86, 90, 90, 95},
+	} {
+		r.Targets = append(r.Targets,
+			atLeast(t.name+", answer", 100*t.kept.Answer, t.mustAnswer, t.aimAnswer),
+			atLeast(t.name+", evidence", 100*t.kept.Evidence, t.must, t.aim))
+	}
+}
+
+// table is the result as people read it.
+func (r retained) table(s *screen) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  of what left the window, answer words / evidence, in percent, no model\n", s.paint(bold, "retention"))
+	for _, w := range r.Windows {
+		fmt.Fprintf(&b, "\n%s\n", s.paint(dim, left("window of "+thousands(w.Window), 20)+right("questions", 10)+right("summaries", 11)+right("verbatim", 10)+
+			right("sliding", 13)+right("context", 13)+right("+ memories", 13)+right("+ messages", 13)))
+		for _, k := range append(w.Conversations, w.All) {
+			color := ""
+			if k.Name == w.All.Name {
+				color = bold
+			}
+			fmt.Fprintf(&b, "%s%s%s%s", left(k.Name, 20), right(thousands(k.Questions), 10),
+				right(thousands(int(k.Stack+0.5)), 11), right(thousands(int(k.Verbatim+0.5)), 10))
+			for _, part := range k.parts() {
+				b.WriteString(s.paint(color, right(fmt.Sprintf("%.1f / %.1f", 100*part.Answer, 100*part.Evidence), 13)))
+			}
+			b.WriteByte('\n')
+		}
+	}
+	if len(r.Targets) > 0 {
+		b.WriteByte('\n')
+	}
+	for _, g := range r.Targets {
+		fmt.Fprintf(&b, "%s%s   %s\n", left(g.Name, 40), right(fmt.Sprintf("%.1f", g.Value), 8), g.verdict(s))
+	}
+	return b.String()
+}
+
+// verdict says in words how a target was met.
+func (g goal) verdict(s *screen) string {
+	how := s.paint(green, "met, and the aim too")
+	switch {
+	case !g.Met:
+		how = s.paint(red, "missed")
+	case !g.Hit:
+		how = "met"
+	}
+	return fmt.Sprintf("must %g, aim %g: %s", g.Must, g.Aim, how)
+}
