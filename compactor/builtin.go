@@ -112,8 +112,8 @@ func (c *chooser) take(room int) (took bool) {
 	return took
 }
 
-// dayTokens is what the line with a date costs.
-const dayTokens = 7
+// dayTokens is what the line with a date costs, hardly ever with its year.
+const dayTokens = 4
 
 func (c *chooser) scoreOf(s *sentence) float64 {
 	sum := 0.0
@@ -185,7 +185,7 @@ func inOrder(chosen []*sentence) string {
 			if last != nil {
 				b.WriteByte('\n')
 			}
-			b.WriteString(s.day + ":")
+			b.WriteString(dayAfter(s.day, last) + ":")
 		}
 		switch {
 		case newDay || last != nil && s.speaker != last.speaker:
@@ -201,6 +201,14 @@ func inOrder(chosen []*sentence) string {
 		last = s
 	}
 	return b.String()
+}
+
+// dayAfter is a day without its year if the day above it has the same.
+func dayAfter(day string, last *sentence) string {
+	if at := strings.LastIndexByte(day, ' '); last != nil && at > 0 && strings.HasSuffix(last.day, day[at:]) {
+		return day[:at]
+	}
+	return day
 }
 
 func endsSentence(text string) bool {

@@ -115,7 +115,7 @@ func draft(m Message, sentences []*sentence, rarity map[string]float64) (_ Memor
 	kind, tokens := "", 0
 	var kept []*sentence
 	for _, s := range append(telling, traces...) {
-		if tokens += s.tokens; tokens > maxMemory && len(kept) > 0 {
+		if tokens += Estimate(s.alone); tokens > maxMemory && len(kept) > 0 {
 			break
 		}
 		kept = append(kept, s)
@@ -130,7 +130,7 @@ func draft(m Message, sentences []*sentence, rarity map[string]float64) (_ Memor
 	slices.SortFunc(kept, func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
 	content := kept[0].speaker + ":"
 	for _, s := range kept {
-		content += " " + s.text
+		content += " " + s.alone
 	}
 	return MemoryDraft{
 		Kind: kind, Importance: importance[kind], About: m.Author,

@@ -19,7 +19,8 @@ type sentence struct {
 	place   int    // its own among all sentences
 	speaker string // fit to stand before a colon
 	day     string // "8 May 2023"; empty if the message has no time
-	text    string // one line
+	text    string // one line, to stand under its day
+	alone   string // the same, to stand alone
 	terms   []string
 	tokens  int     // of text, blank included
 	label   int     // tokens of the speaker's name before it
@@ -64,8 +65,9 @@ func sentencesOf(messages []Message, focus string) []*sentence {
 					s.weight += focusWeight
 				}
 			}
+			s.alone = s.text
 			if s.timed {
-				s.text = withDates(s.text, m.Time)
+				s.text, s.alone = withDates(text, m.Time, true), withDates(text, m.Time, false)
 			}
 			s.tokens = Estimate(s.text)
 			all = append(all, &s)

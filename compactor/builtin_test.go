@@ -53,13 +53,25 @@ func TestExtractText(t *testing.T) {
 	t.Run("days stand above who said what, in order", func(t *testing.T) {
 		got := Extract(harbour, 130, 0, "").Text
 		want := `4 March 2024:
-Ines: I bought a wooden sailing boat from my uncle in Lisbon yesterday (3 March 2024).
+Ines: I bought a wooden sailing boat from my uncle in Lisbon yesterday (3 March).
 Paul: I decided to quit my job at the bank. We agreed that June 30 is my last day.
-7 March 2024:
+7 March:
 Ines: I need to repaint the hull before the regatta on May 12.
 Paul: I love green tea, and I'm allergic to shellfish.
 Cairn: The regatta starts at the old lighthouse at 08:30.`
 		if !strings.HasPrefix(got, "4 March 2024:\nInes: ") || !containsLines(got, want) {
+			t.Errorf("got:\n%s", got)
+		}
+	})
+	t.Run("a year is told where it begins", func(t *testing.T) {
+		got := Extract(said("Ines: I sold my boat in Lisbon.", "+300", "Paul: I moved to Braga, Portugal.", "+40", "Ines: I met Clara in Sintra."), 130, 0, "").Text
+		want := `4 March 2024:
+Ines: I sold my boat in Lisbon.
+29 December:
+Paul: I moved to Braga, Portugal.
+7 February 2025:
+Ines: I met Clara in Sintra.`
+		if got != want {
 			t.Errorf("got:\n%s", got)
 		}
 	})

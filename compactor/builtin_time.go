@@ -19,8 +19,10 @@ var relative = regexp.MustCompile(`(?i)\b(?:day before yesterday|day after tomor
 var likened = regexp.MustCompile(`(?i)\blike (?:just |only |it was )*$`)
 
 // withDates adds to a text, said at a given time, what its relative times mean: "We
-// met yesterday (7 May 2023)". It adds what is certain and nothing else.
-func withDates(text string, said time.Time) string {
+// met yesterday (7 May 2023)". It adds what is certain and nothing else. In a text
+// that stands under its day it leaves out what the day tells: "yesterday (7 May)",
+// and for "last week" nothing.
+func withDates(text string, said time.Time, underDay bool) string {
 	if said.IsZero() {
 		return text
 	}
@@ -32,12 +34,23 @@ func withDates(text string, said time.Time) string {
 			count, unit = strings.ToLower(text[m[2]:m[3]]), strings.ToLower(text[m[4]:m[5]])
 		}
 		date := resolve(strings.ToLower(text[m[0]:m[1]]), count, unit, said.UTC())
+		if underDay {
+			date = besideDay(date, said.UTC())
+		}
 		if date != "" && !likened.MatchString(text[:m[0]]) {
 			b.WriteString(text[done:m[1]] + " (" + date + ")")
 			done = m[1]
 		}
 	}
 	return b.String() + text[done:]
+}
+
+// besideDay is what of a date is news beside the day of what was said.
+func besideDay(date string, said time.Time) string {
+	if strings.HasPrefix(date, "the ") || date == said.Format(dateFormat) {
+		return ""
+	}
+	return strings.TrimSuffix(date, said.Format(" 2006"))
 }
 
 // resolve returns the date a phrase means, "" where people mean different things.

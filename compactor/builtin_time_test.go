@@ -26,13 +26,31 @@ func TestRelativeTimes(t *testing.T) {
 		"yesterdays and a lastly day":  "yesterdays and a lastly day",
 	} {
 		t.Run(text, func(t *testing.T) {
-			if got := withDates(text, at); got != want {
+			if got := withDates(text, at, false); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+	for text, want := range map[string]string{
+		"Yesterday we left":   "Yesterday (30 March) we left",
+		"tonight":             "tonight",
+		"tomorrow":            "tomorrow (1 April)",
+		"last month":          "last month (February)",
+		"last year":           "last year (2023)",
+		"last week":           "last week",
+		"next Friday":         "next Friday",
+		"100 days ago":        "100 days ago (22 December 2023)",
+		"two weeks ago":       "two weeks ago (about 17 March)",
+		"12 months ago today": "12 months ago (about March 2023) today",
+	} {
+		t.Run("under its day: "+text, func(t *testing.T) {
+			if got := withDates(text, at, true); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
 	}
 	t.Run("without a time nothing is certain", func(t *testing.T) {
-		if got := withDates("yesterday", time.Time{}); got != "yesterday" {
+		if got := withDates("yesterday", time.Time{}, false); got != "yesterday" {
 			t.Errorf("got %q", got)
 		}
 	})
