@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"cairn/compactor"
 	"cairn/memory"
 )
 
@@ -84,8 +82,8 @@ func init() { // a literal would refer to itself through /help
 			Args: []Arg{{Name: "focus", Help: "what to dwell on"}},
 		},
 		{
-			Name: "memories", Help: "show what I keep in mind from this conversation", run: runMemories,
-			Args: []Arg{{Name: "query", Help: "words to look for"}},
+			Name: "memories", Help: "show what I keep in mind here, the newest or best first", run: runMemories,
+			Args: []Arg{{Name: "query", Help: "words to look for, or kind:decision; or pin, unpin or restore and a number"}},
 		},
 		{
 			Name: "recall", Help: "look up what was said here, and what I keep in mind of it", run: runRecall,
@@ -93,11 +91,11 @@ func init() { // a literal would refer to itself through /help
 		},
 		{
 			Name: "remember", Help: "keep something in mind", run: runRemember,
-			Args: []Arg{{Name: "text", Help: "what to keep in mind", Required: true}},
+			Args: []Arg{{Name: "text", Help: `what to keep in mind; where channels share memories, "server: …" is for all of them`, Required: true}},
 		},
 		{
-			Name: "forget", Help: "forget a memory; the messages themselves remain", Restricted: true, run: runForget,
-			Args:    []Arg{{Name: "number", Help: "the memory's number, as /memories shows it", Required: true, Number: true, Suggests: true}},
+			Name: "forget", Help: "forget a memory of yours, managers any; the messages themselves remain", run: runForget,
+			Args:    []Arg{{Name: "which", Help: "the memory's number, as /memories shows it, or words of it", Required: true, Suggests: true}},
 			suggest: suggestMemories,
 		},
 		{Name: "stop", Help: "stop the answer that is being written; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
@@ -193,91 +191,6 @@ func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answe
 		return Answer{}, err
 	}
 	return Answer{Text: newContext(ctx, engine, c.records, agent).String()}, nil
-}
-
-// memoriesShown is how many memories /memories shows at most.
-const memoriesShown = 200
-
-func runMemories(ctx context.Context, c *conversation, _ Person, query string) (Answer, error) {
-	found, err := c.records.SearchMemories(ctx, query, memoriesShown)
-	if err != nil {
-		return Answer{}, err
-	}
-	switch {
-	case len(found) == 0 && query == "":
-		return Answer{Text: "I keep nothing in mind from this conversation yet. Memories are made when older messages are summed up, or with /remember."}, nil
-	case len(found) == 0:
-		return Answer{Text: fmt.Sprintf("I keep nothing in mind about %q here.", query)}, nil
-	}
-	var answer Answer
-	for _, m := range found {
-		answer.Items = append(answer.Items, MemoryLine(m))
-	}
-	return answer, nil
-}
-
-// MemoryLine is a memory in one line for people.
-func MemoryLine(m memory.Memory) string {
-	from := ""
-	if m.Speaker != "" {
-		from = m.Speaker + ", "
-	}
-	return fmt.Sprintf("%d. %s: %s (%s%s)", m.ID, m.Kind, m.Content, from, m.SaidAt.UTC().Format("2 January 2006"))
-}
-
-func runRemember(ctx context.Context, c *conversation, who Person, text string) (Answer, error) {
-	if text == "" {
-		return Answer{}, errPeople("Say what to remember: /remember the standup is at 9:30")
-	}
-	m, fresh, err := c.records.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: text}, who.Name)
-	if err != nil {
-		return Answer{}, errPeople("That cannot be remembered: " + err.Error())
-	}
-	if !fresh {
-		return Answer{Text: fmt.Sprintf("I had that in mind already, as memory %d.", m.ID)}, nil
-	}
-	c.remembered(m.ID, m.Kind, m.Content)
-	if compactor.Mask(text) != text {
-		return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d, without the key or password in it: I keep no secrets.", m.ID)}, nil
-	}
-	return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d.", m.ID)}, nil
-}
-
-func runForget(ctx context.Context, c *conversation, _ Person, which string) (Answer, error) {
-	id, ok := numberOf(which)
-	if !ok {
-		return Answer{}, errPeople("Say which memory by its number, as /memories shows it: /forget 12")
-	}
-	switch err := c.records.Forget(ctx, id); {
-	case errors.Is(err, memory.ErrNotFound):
-		return Answer{}, errPeople(fmt.Sprintf("There is no memory %d in this conversation.", id))
-	case err != nil:
-		return Answer{}, err
-	}
-	return Answer{Text: fmt.Sprintf("Memory %d is forgotten. The messages it came from remain.", id)}, nil
-}
-
-// suggestMemories offers memories whose number or words begin as typed.
-func suggestMemories(ctx context.Context, records *memory.Conversation, typed string) ([]Choice, error) {
-	query := typed
-	if _, err := strconv.Atoi(typed); err == nil {
-		query = "" // the newest ones, to look for the number among
-	}
-	found, err := records.SearchMemories(ctx, query, memoriesShown)
-	if err != nil {
-		return nil, err
-	}
-	var choices []Choice
-	for _, m := range found {
-		number := strconv.FormatInt(m.ID, 10)
-		if query == "" && !strings.HasPrefix(number, typed) {
-			continue
-		}
-		if choices = append(choices, Choice{Label: MemoryLine(m), Value: number}); len(choices) == maxChoices {
-			break
-		}
-	}
-	return choices, nil
 }
 
 // maxChoices is how many choices Discord shows at most.

@@ -11,12 +11,6 @@ import (
 	"cairn/llm"
 )
 
-// importance is what a memory of each kind is worth, 0 to 1.
-var importance = map[string]float64{
-	"identity": 1.0, "goal": 0.9, "decision": 0.8, "todo": 0.8,
-	"preference": 0.7, "fact": 0.6, "event": 0.4, "observation": 0.3,
-}
-
 // cues are the words by which people show what kind of thing they say, in the
 // order in which they are tried. They stand between blanks, in small letters.
 var cues = []struct {

@@ -207,13 +207,13 @@ func TestWhatSomebodyTypesIsCompleted(t *testing.T) {
 	if i := r.answered(r.Slash(direct, r.ann.ID, "remember", with("text", "tea is green"))); i.Answer.Content == notNow {
 		t.Fatal(i.Answer.Content)
 	}
-	look := r.Autocomplete(direct, r.ann.ID, "forget", discordtest.Option{Name: "number", Type: 4, Value: "tea", Focused: true})
+	look := r.Autocomplete(direct, r.ann.ID, "forget", discordtest.Option{Name: "which", Type: 3, Value: "tea", Focused: true})
 	r.until("the choices", func() bool { return !r.Interaction(look.ID).Answered.IsZero() })
 	choices := r.Interaction(look.ID).Choices
-	if len(choices) != 1 || string(choices[0].Value) != "1" || !strings.Contains(choices[0].Name, "tea is green") {
+	if len(choices) != 1 || string(choices[0].Value) != `"1"` || !strings.Contains(choices[0].Name, "tea is green") {
 		t.Errorf("the choices are %+v", choices)
 	}
-	look = r.Autocomplete(direct, r.ann.ID, "forget", discordtest.Option{Name: "number", Type: 4, Value: "nothing like it", Focused: true})
+	look = r.Autocomplete(direct, r.ann.ID, "forget", discordtest.Option{Name: "which", Type: 3, Value: "nothing like it", Focused: true})
 	r.until("the answer without choices", func() bool { return !r.Interaction(look.ID).Answered.IsZero() })
 }
 

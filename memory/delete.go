@@ -153,13 +153,10 @@ func (c *Conversation) forgetFrom(tx *sql.Tx, seq int64) error {
 }
 
 func (c *Conversation) deleteMemory(tx *sql.Tx, m Memory) error {
-	counts, _ := count(memoryTerms(m.Content, m.About))
-	for term := range counts {
-		if _, err := tx.Exec("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, c.id, m.ID); err != nil {
-			return err
-		}
+	if err := c.unindexMemory(tx, m.ID, m.Content, m.About); err != nil {
+		return err
 	}
-	if _, err := tx.Exec("UPDATE memories SET superseded_by = NULL WHERE conversation = ? AND superseded_by = ?", c.id, m.ID); err != nil {
+	if err := mend(tx, m.ID); err != nil {
 		return err
 	}
 	return changed(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.id)

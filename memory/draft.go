@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"cairn/compactor"
@@ -24,11 +25,13 @@ const (
 	byPerson    = "person"
 )
 
-// Kinds are the kinds of memory.
-var Kinds = []string{"identity", "goal", "decision", "todo", "preference", "fact", "event", "observation"}
-
-// importances are the kinds' own, in the order of Kinds.
-var importances = []float64{0.9, 0.8, 0.8, 0.7, 0.7, 0.5, 0.5, 0.3}
+// Kinds are the kinds of memory, by name.
+var Kinds = func() (names []string) {
+	for _, k := range compactor.MemoryKinds {
+		names = append(names, k.Name)
+	}
+	return names
+}()
 
 // maxContent bounds a memory, in characters: it is one fact, not a story.
 const maxContent = 1000
@@ -41,6 +44,11 @@ type draft struct {
 	folded     string   // see words.Fold
 	sources    []source // of Messages, in order
 	speaker    string   // who said it; from the sources, if there are any
+	speakerID  string   // the platform's; empty: not known
+	aboutID    string   // of whom it is about
+	until      string   // when it ends, as a model says it; empty: never
+	expires    int64    // the same, in milliseconds; 0: never
+	private    bool     // it is not shared, wherever memories are
 	compaction int64    // the row it is saved with; 0: none
 }
 
@@ -48,6 +56,7 @@ type draft struct {
 type source struct {
 	seq    int64
 	author string // empty: nobody has said it
+	id     string // of the author
 	saidAt int64
 }
 
@@ -75,8 +84,9 @@ func (d draft) asDraft() compactor.MemoryDraft {
 }
 
 // check completes a draft whose messages lie in [from, to], or returns an error
-// that says how to mend it. The answer is for the model that made the draft.
-func (c *Conversation) check(tx *sql.Tx, d *draft, from, to int64) (answer string, err error) {
+// that says how to mend it. wrong says what of it does not count, for the model that
+// made the draft; empty: all of it does.
+func (c *Conversation) check(tx *sql.Tx, d *draft, from, to int64) (wrong string, err error) {
 	if err := checkContent(d); err != nil {
 		return "", err
 	}
@@ -87,24 +97,26 @@ func (c *Conversation) check(tx *sql.Tx, d *draft, from, to int64) (answer strin
 		if d.speaker == "" {
 			d.speaker = s.author
 		}
+		if d.speakerID == "" && d.speaker == s.author {
+			d.speakerID = s.id
+		}
 	}
 	if err := c.checkAbout(tx, d, from, to); err != nil {
 		return "", err
 	}
+	if d.expires, err = endOf(d.until, at(d.saidAt()), time.Now()); err != nil {
+		return "", err
+	}
 	if d.supersedes == 0 {
-		return "Noted.", nil
+		return "", nil
 	}
 	var there bool
 	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM memories WHERE id = ? AND conversation = ? AND state = 'active')", d.supersedes, c.id).Scan(&there)
-	if err != nil {
-		return "", err
-	}
-	if !there {
-		answer = fmt.Sprintf("Noted. There is no memory %d, so it supersedes none.", d.supersedes)
+	if err == nil && !there {
+		wrong = fmt.Sprintf("There is no memory %d in this conversation, so it supersedes none.", d.supersedes)
 		d.supersedes = 0
-		return answer, nil
 	}
-	return fmt.Sprintf("Noted; it supersedes memory %d.", d.supersedes), nil
+	return wrong, err
 }
 
 func checkContent(d *draft) error {
@@ -123,7 +135,7 @@ func checkContent(d *draft) error {
 		return fmt.Errorf("importance is %v: it must be from 0 to 1", d.Importance)
 	}
 	if d.Importance == 0 {
-		d.Importance = importances[i]
+		d.Importance = compactor.MemoryKinds[i].Importance
 	}
 	d.folded = words.Fold(d.Content)
 	return nil
@@ -153,7 +165,7 @@ func (c *Conversation) sources(tx *sql.Tx, seqs []int64, from, to int64) ([]sour
 		}
 		s := source{seq: seq, saidAt: named[0].Time.UnixMilli()}
 		if named[0].Role == llm.RoleUser {
-			s.author = named[0].Author
+			s.author, s.id = named[0].Author, named[0].AuthorID
 		}
 		found = union(found, []source{s})
 	}
@@ -167,21 +179,23 @@ func union(a, b []source) []source {
 	return slices.CompactFunc(all, func(x, y source) bool { return x.seq == y.seq })
 }
 
-// checkAbout holds a draft to somebody who speaks in [from, to].
+// checkAbout holds a draft to somebody who speaks in [from, to]. Whose name several
+// people bear is known by name alone.
 func (c *Conversation) checkAbout(tx *sql.Tx, d *draft, from, to int64) error {
 	d.About = strings.TrimSpace(d.About)
 	if d.About == "" || strings.EqualFold(d.About, d.speaker) {
-		d.About = d.speaker
+		d.About, d.aboutID = d.speaker, d.speakerID
 		return nil
 	}
 	low, high := c.rows(from, to)
-	var speakers []string
+	var speakers, ids []string
 	err := each(tx, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		speakers = append(speakers, name)
+		var name, id string
+		err := rows.Scan(&name, &id)
+		speakers, ids = append(speakers, name), append(ids, id)
 		return err
-	}, "SELECT DISTINCT author FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL ORDER BY author", low, high)
+	}, `SELECT author, CASE WHEN min(author_id) = max(author_id) THEN min(author_id) ELSE '' END FROM messages
+		WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL GROUP BY author ORDER BY author`, low, high)
 	if err != nil {
 		return err
 	}
@@ -191,6 +205,6 @@ func (c *Conversation) checkAbout(tx *sql.Tx, d *draft, from, to int64) error {
 		return fmt.Errorf("about is %q, who does not speak here: name one of %s, or leave it out",
 			d.About, strings.Join(speakers[:min(len(speakers), most)], ", "))
 	}
-	d.About = speakers[i]
+	d.About, d.aboutID = speakers[i], ids[i]
 	return nil
 }

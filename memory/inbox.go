@@ -50,6 +50,9 @@ func (c *Conversation) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt
 
 // deliver takes a message that is clean.
 func (c *Conversation) deliver(tx *sql.Tx, m Inbound) (r Receipt, err error) {
+	if err := c.notice(tx, m.Audience); err != nil {
+		return r, err
+	}
 	if r, known, err := c.known(tx, m.ID); err != nil || known {
 		return r, err
 	}

@@ -4,12 +4,14 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -77,8 +79,20 @@ func (j *job) Mark() (takeBack func()) {
 
 // keep takes a draft that passes the checks.
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
+	var s Saved
+	var wrong, hint string
 	err = j.conversation.store.view(ctx, func(tx *sql.Tx) error {
-		answer, err = j.conversation.check(tx, &d, j.row.From, j.row.To)
+		if wrong, err = j.conversation.check(tx, &d, j.row.From, j.row.To); err != nil {
+			return err
+		}
+		if s, err = j.conversation.sameAs(tx, d); err != nil {
+			return err
+		}
+		if s.Superseded = d.supersedes; !s.Fresh {
+			s.Memory, err = readMemory(tx, s.ID)
+			return err
+		}
+		hint, err = j.conversation.hint(tx, d)
 		return err
 	})
 	if err != nil {
@@ -88,8 +102,12 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 		return "", fmt.Errorf("name in messages the numbers of the messages it comes from, each from %d to %d", j.row.From, j.row.To)
 	}
 	for i, known := range j.drafts {
-		if known.folded == d.folded {
+		if known.folded == d.folded || strings.EqualFold(known.About, d.About) && sameFact(tokens(known.Content), tokens(d.Content)) {
 			j.drafts[i].sources = union(known.sources, d.sources)
+			j.drafts[i].supersedes = cmp.Or(d.supersedes, known.supersedes)
+			if d.supersedes != 0 {
+				return fmt.Sprintf("This was noted already; it supersedes memory %d now.", d.supersedes), nil
+			}
 			return "This was noted already; nothing more is to be done.", nil
 		}
 	}
@@ -98,7 +116,7 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 	}
 	*left--
 	j.drafts = append(j.drafts, d)
-	return answer, nil
+	return s.answer(wrong, hint), nil
 }
 
 // Store writes summary and memories and makes the row staged, in one transaction.
@@ -202,11 +220,11 @@ func (j *job) save(tx *sql.Tx, d draft) (id int64, err error) {
 		return 0, nil
 	}
 	d.sources, d.compaction = unread, j.row.ID
-	m, fresh, err := c.save(tx, d)
-	if !fresh {
+	s, err := c.save(tx, d)
+	if !s.Fresh {
 		return 0, err
 	}
-	return m.ID, err
+	return s.ID, err
 }
 
 // relieve retires the built-in summarizer's memories of what a worker has read
@@ -229,7 +247,7 @@ func (j *job) relieve(tx *sql.Tx) error {
 
 // retire looks at the memories from the messages ?2 to ?3 and, by the +, not at all
 // of them.
-const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 AND made_by = 'built-in' AND state = 'active'
+const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 AND made_by = 'built-in' AND state = 'active' AND NOT pinned
 	AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
 	AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (
 		SELECT 1 FROM compactions WHERE conversation = ?1 AND extracted = 'worker'

@@ -98,6 +98,12 @@ func deliver(t testing.TB, c *Conversation, messages ...Inbound) []compactor.Mes
 	return taken
 }
 
+// Remember has a person keep something here.
+func (c *Conversation) Remember(ctx context.Context, d compactor.MemoryDraft, person string) (m Memory, fresh bool, err error) {
+	s, err := c.Keep(ctx, Wish{MemoryDraft: d, Person: person})
+	return s.Memory, s.Fresh, err
+}
+
 func load(t testing.TB, c *Conversation) compactor.State {
 	t.Helper()
 	state, err := c.Load(ctx)

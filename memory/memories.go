@@ -12,64 +12,153 @@ import (
 	"cairn/compactor"
 )
 
+// Saved is what became of something that was to be remembered.
+type Saved struct {
+	Memory
+	Fresh      bool  // it is new
+	Other      bool  // it was known, in words that say the same
+	Unwanted   bool  // people had it forgotten, and it comes from the same messages: nothing was saved
+	Superseded int64 // the memory it took the place of; 0: none
+}
+
 // save writes a draft that was checked. The same fact is one row, however often
 // it is said: then the row gains the sources it did not have, and is confirmed
 // if there were any.
-func (c *Conversation) save(tx *sql.Tx, d draft) (m Memory, fresh bool, err error) {
-	var id int64
-	err = tx.QueryRow("SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", c.id, d.folded).Scan(&id)
+func (c *Conversation) save(tx *sql.Tx, d draft) (s Saved, err error) {
+	s, err = c.sameAs(tx, d)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		fresh = true
-		id, err = c.insertMemory(tx, d)
-	case err == nil:
-		err = c.confirm(tx, id, d)
+	case err != nil || s.Unwanted:
+		return s, err
+	case s.Fresh:
+		s.ID, err = c.insertMemory(tx, d)
+	default:
+		err = c.confirm(tx, s.ID, d)
 	}
 	if err != nil {
-		return m, false, err
+		return s, err
 	}
-	if d.supersedes != 0 && d.supersedes != id {
-		_, err := tx.Exec("UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ? AND state = 'active'", id, d.supersedes, c.id)
-		if err != nil {
-			return m, false, err
+	if d.supersedes != 0 && d.supersedes != s.ID {
+		err := changed(tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ? AND state = 'active'", s.ID, d.supersedes, c.id)
+		if err == nil {
+			s.Superseded = d.supersedes
+		} else if !errors.Is(err, ErrNotFound) { // forgotten meanwhile
+			return s, err
 		}
 	}
-	m, err = readMemory(tx, id)
-	return m, fresh, err
+	s.Memory, err = readMemory(tx, s.ID)
+	return s, err
+}
+
+// sameAs looks whether what a draft says is known: then ID is the memory's. What supersedes a memory is
+// not the same as that one.
+func (c *Conversation) sameAs(tx *sql.Tx, d draft) (s Saved, err error) {
+	err = tx.QueryRow("SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", c.id, d.folded).Scan(&s.ID)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return s, err
+	}
+	s.ID, err = c.inOtherWords(tx, d, "active")
+	if err != nil {
+		return s, err
+	}
+	if s.ID != 0 && s.ID != d.supersedes {
+		s.Other = true
+		return s, nil
+	}
+	s.ID, err = c.inOtherWords(tx, d, "forgotten")
+	if err != nil || s.ID == 0 || len(d.sources) == 0 {
+		s.Fresh = true
+		return s, err
+	}
+	for _, from := range d.sources {
+		var known bool
+		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM memory_sources WHERE memory = ? AND message = ?)", s.ID, c.row(from.seq)).Scan(&known)
+		if err != nil || !known {
+			s.Fresh = true
+			return s, err
+		}
+	}
+	s.Unwanted = true
+	return s, nil
 }
 
 func (c *Conversation) insertMemory(tx *sql.Tx, d draft) (id int64, err error) {
-	var compaction any
-	if d.compaction != 0 {
-		compaction = d.compaction
+	reach := "server"
+	if d.private {
+		reach = "channel"
 	}
-	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, speaker, about, made_by, compaction, said_at, saved_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-		c.id, d.Kind, d.Content, d.folded, d.Importance, d.speaker, d.About, d.by, compaction, d.saidAt(), now()).Scan(&id)
+	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, speaker, speaker_id, about, about_id, reach, made_by,
+		compaction, said_at, saved_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0)) RETURNING id`,
+		c.id, d.Kind, d.Content, d.folded, d.Importance, d.speaker, d.speakerID, d.About, d.aboutID, reach, d.by,
+		d.compaction, d.saidAt(), now(), d.expires).Scan(&id)
 	if err != nil {
 		return 0, fmt.Errorf("write memory: %w", err)
 	}
 	if _, err := c.addSources(tx, id, d.sources); err != nil {
 		return 0, err
 	}
-	counts, length := count(memoryTerms(d.Content, d.About))
+	return id, c.indexMemory(tx, id, d.Content, d.About)
+}
+
+func (c *Conversation) indexMemory(tx *sql.Tx, id int64, content, about string) error {
+	counts, length := count(memoryTerms(content, about))
 	for term, tf := range counts {
 		_, err := tx.Exec("INSERT INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, ?, ?, ?, ?)", term, c.id, id, tf, length)
 		if err != nil {
-			return 0, fmt.Errorf("index memory %d: %w", id, err)
+			return fmt.Errorf("index memory %d: %w", id, err)
 		}
 	}
-	return id, nil
+	return nil
+}
+
+func (c *Conversation) unindexMemory(tx *sql.Tx, id int64, content, about string) error {
+	counts, _ := count(memoryTerms(content, about))
+	for term := range counts {
+		if _, err := tx.Exec("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, c.id, id); err != nil {
+			return fmt.Errorf("take memory %d out of the index: %w", id, err)
+		}
+	}
+	return nil
 }
 
 // confirm notes that a known fact was said again. To read the same messages once
-// more is not to hear it again; a person who says it without any has said it.
+// more is not to hear it again; a person who says it without any has said it. Of two
+// wordings the shorter stays, which is what both say. Said again with another end, it
+// ends then; said again after its end without any, it has none.
 func (c *Conversation) confirm(tx *sql.Tx, id int64, d draft) error {
 	added, err := c.addSources(tx, id, d.sources)
 	if err != nil || added == 0 && len(d.sources) > 0 {
 		return err
 	}
-	return changed(tx, "UPDATE memories SET confirmed = confirmed + 1 WHERE id = ?", id)
+	m, err := readMemory(tx, id)
+	if err != nil {
+		return err
+	}
+	expires := any(d.expires)
+	if d.expires == 0 && m.State == "expired" {
+		expires = nil
+	} else if d.expires == 0 && !m.Expires.IsZero() {
+		expires = m.Expires.UnixMilli()
+	} else if d.expires == 0 {
+		expires = nil
+	}
+	if err := changed(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = ? WHERE id = ?", expires, id); err != nil {
+		return err
+	}
+	if d.by == byPerson && !d.private { // who says it for the server means it
+		if err := changed(tx, "UPDATE memories SET reach = 'server' WHERE id = ?", id); err != nil {
+			return err
+		}
+	}
+	if len(tokens(d.Content)) >= len(tokens(m.Content)) {
+		return nil
+	}
+	if err := c.unindexMemory(tx, id, m.Content, m.About); err != nil {
+		return err
+	}
+	if err := changed(tx, "UPDATE memories SET content = ?, folded = ? WHERE id = ?", d.Content, d.folded, id); err != nil {
+		return err
+	}
+	return c.indexMemory(tx, id, d.Content, m.About)
 }
 
 func (c *Conversation) addSources(tx *sql.Tx, id int64, sources []source) (added int64, err error) {
@@ -88,7 +177,8 @@ func (c *Conversation) addSources(tx *sql.Tx, id int64, sources []source) (added
 }
 
 const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
-	m.speaker, m.about, m.made_by, m.said_at, m.saved_at, m.confirmed, m.state, coalesce(m.superseded_by, 0),
+	m.pinned, m.speaker, m.speaker_id, m.about, m.about_id, m.reach, m.made_by, coalesce(m.compaction, 0),
+	m.said_at, m.saved_at, coalesce(m.expires_at, 0), m.confirmed, m.state, coalesce(m.superseded_by, 0),
 	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id)`
 
 // readMemories reads the memories that the rest of the query chooses.
@@ -96,14 +186,21 @@ func readMemories(tx *sql.Tx, rest string, args ...any) ([]Memory, error) {
 	var found []Memory
 	err := each(tx, func(rows *sql.Rows) error {
 		var m Memory
-		var saidAt, savedAt int64
+		var saidAt, savedAt, expires int64
 		var sources string
 		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
-			&m.Speaker, &m.About, &m.By, &saidAt, &savedAt, &m.Confirmed, &m.State, &m.SupersededBy, &sources)
+			&m.Pinned, &m.Speaker, &m.SpeakerID, &m.About, &m.AboutID, &m.Reach, &m.By, &m.Compaction,
+			&saidAt, &savedAt, &expires, &m.Confirmed, &m.State, &m.SupersededBy, &sources)
 		if err != nil {
 			return err
 		}
 		m.SaidAt, m.SavedAt = at(saidAt), at(savedAt)
+		if expires != 0 {
+			m.Expires = at(expires)
+		}
+		if m.State == "active" && !m.Pinned && expires != 0 && expires <= now() {
+			m.State = "expired"
+		}
 		err = json.Unmarshal([]byte(sources), &m.Sources)
 		found = append(found, m)
 		return err
@@ -148,52 +245,75 @@ func (s *Store) Memory(ctx context.Context, id int64) (m Memory, from []compacto
 	return m, from, nil
 }
 
-// Remember keeps what a person asks to be remembered; fresh is false if it was
-// known. The draft is checked like any other; it may name no messages.
-func (c *Conversation) Remember(ctx context.Context, d compactor.MemoryDraft, person string) (m Memory, fresh bool, err error) {
-	m, fresh, _, err = c.remember(ctx, draft{MemoryDraft: d, by: byPerson, speaker: person})
-	return m, fresh, err
+// Wish is what a person asks to be remembered.
+type Wish struct {
+	compactor.MemoryDraft        // it may name no messages
+	Person, PersonID      string // who asks; the platform's id, empty: not known
+	Server                bool   // it may be shared where memories are; else it stays here
+}
+
+// Keep saves what a person asks to be remembered. The draft is checked like any other.
+func (c *Conversation) Keep(ctx context.Context, w Wish) (Saved, error) {
+	s, _, err := c.remember(ctx, draft{MemoryDraft: w.MemoryDraft, by: byPerson, speaker: w.Person, speakerID: w.PersonID, private: !w.Server})
+	return s, err
 }
 
 // remember checks and saves a draft at once. answer is what a model is told.
-func (c *Conversation) remember(ctx context.Context, d draft) (m Memory, fresh bool, answer string, err error) {
+func (c *Conversation) remember(ctx context.Context, d draft) (s Saved, answer string, err error) {
+	var hint, wrong string
 	err = c.store.view(ctx, func(tx *sql.Tx) error { // the checks may read much, and writers shall not wait for them
 		var next int64
 		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
 			return err
 		}
-		answer, err = c.check(tx, &d, 1, next-1)
+		if wrong, err = c.check(tx, &d, 1, next-1); err == nil {
+			hint, err = c.hint(tx, d)
+		}
 		return err
 	})
 	if err != nil {
-		return m, false, "", err
+		return s, "", err
 	}
 	err = c.store.update(ctx, func(tx *sql.Tx) error {
-		m, fresh, err = c.save(tx, d)
+		s, err = c.save(tx, d)
 		return err
 	})
-	return m, fresh, answer, err
+	return s, s.answer(wrong, hint), err
 }
 
-// Forget takes one of the conversation's memories out of all recall. The row stays,
-// as forgotten. ErrNotFound: it has no such memory, or it was forgotten before.
-func (c *Conversation) Forget(ctx context.Context, id int64) error {
-	err := c.store.update(ctx, func(tx *sql.Tx) error {
-		return changed(tx, "UPDATE memories SET state = 'forgotten' WHERE id = ? AND conversation = ? AND state <> 'forgotten'", id, c.id)
-	})
-	if err != nil {
-		return c.fail(fmt.Sprintf("forget memory %d", id), err)
+// answer tells a model what became of what it wanted saved.
+func (s Saved) answer(wrong, hint string) string {
+	text := "Noted."
+	switch {
+	case s.Unwanted:
+		return fmt.Sprintf("People had this forgotten, as memory %d, and it is not brought back.", s.ID)
+	case s.Fresh && s.Superseded != 0:
+		text = fmt.Sprintf("Noted; it supersedes memory %d.", s.Superseded)
+	case s.Fresh:
+		text += hint
+	case s.Other:
+		text = fmt.Sprintf("This was known already in other words, as memory %d: %q. Nothing more is to be done.", s.ID, s.Content)
+	default:
+		text = fmt.Sprintf("This was known already, as memory %d; nothing more is to be done.", s.ID)
 	}
-	return nil
+	if !s.Fresh && s.Superseded != 0 {
+		text += fmt.Sprintf(" It supersedes memory %d now.", s.Superseded)
+	}
+	if wrong != "" {
+		text += " " + wrong
+	}
+	return text
 }
 
-// Forget is like that of a conversation, for a memory of any.
-func (s *Store) Forget(ctx context.Context, id int64) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		return changed(tx, "UPDATE memories SET state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", id)
-	})
-	if err != nil {
-		return fmt.Errorf("forget memory %d: %w", id, err)
+// hint names to a model the memory of which a draft may take the place; empty: there
+// is none.
+func (c *Conversation) hint(tx *sql.Tx, d draft) (string, error) {
+	if d.supersedes != 0 {
+		return "", nil
 	}
-	return nil
+	m, found, err := c.close(tx, d)
+	if err != nil || !found {
+		return "", err
+	}
+	return fmt.Sprintf(` Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.id, m.content, m.id), nil
 }

@@ -80,7 +80,7 @@ func TestWorkerSaves(t *testing.T) {
 		fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
 		want := []compactor.MemoryDraft{
 			{ID: 1, Kind: "preference", Content: "Bob likes tea", Importance: 0.25, Messages: []int64{3, 5}, About: "Bob"},
-			{ID: 2, Kind: "fact", Content: "Ann has a cat", Importance: 0.5, Messages: []int64{4}, About: "Ann"},
+			{ID: 2, Kind: "fact", Content: "Ann has a cat", Importance: 0.6, Messages: []int64{4}, About: "Ann"},
 		}
 		if err != nil || !reflect.DeepEqual(fresh, want) {
 			t.Errorf("%+v, %v", fresh, err)
@@ -92,7 +92,7 @@ func TestWorkerSaves(t *testing.T) {
 		m.SavedAt = time.Time{}
 		if want := (Memory{
 			ID: 1, Conversation: "terminal:general", Kind: "preference", Content: "Bob likes tea", Importance: 0.25,
-			Speaker: "Bob", About: "Bob", By: "worker", SaidAt: said(3, "").Time, Confirmed: 1, Sources: []int64{3, 5}, State: "active",
+			Speaker: "Bob", SpeakerID: "1", About: "Bob", AboutID: "1", Reach: "server", By: "worker", Compaction: j.ID(), SaidAt: said(3, "").Time, Confirmed: 1, Sources: []int64{3, 5}, State: "active",
 		}); !reflect.DeepEqual(m, want) {
 			t.Errorf("got  %+v\nwant %+v", m, want)
 		}
@@ -146,7 +146,7 @@ func TestRemember(t *testing.T) {
 		c := newConversation(t)
 		d := compactor.MemoryDraft{Kind: "todo", Content: "Call the bank"}
 		m, fresh, err := c.Remember(ctx, d, "Ann")
-		if err != nil || !fresh || m.Speaker != "Ann" || m.By != "person" || m.Importance != 0.7 || len(m.Sources) != 0 {
+		if err != nil || !fresh || m.Speaker != "Ann" || m.By != "person" || m.Importance != 0.8 || len(m.Sources) != 0 {
 			t.Fatalf("%+v, %v, %v", m, fresh, err)
 		}
 		d.Content = "call the BANK!"

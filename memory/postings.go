@@ -102,7 +102,7 @@ func (p postings) known(terms []string) ([]string, error) {
 }
 
 func (p postings) members(terms []string) (map[string]string, error) {
-	return members(p.tx, scope{p.id}, terms)
+	return members(p.tx, only(p.id), terms)
 }
 
 // read reads the places of a term, at most limit of its newest postings.

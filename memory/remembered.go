@@ -16,10 +16,6 @@ const (
 	// byImportance is the most that importance adds, as a share of what the words are
 	// worth: words come first.
 	byImportance = 0.2
-
-	// fades is how long it takes until what is remembered counts half as important.
-	// Who somebody is does not fade.
-	fades = 180 * 24 * time.Hour
 )
 
 // weighed is a memory with its score.
@@ -28,15 +24,6 @@ type weighed struct {
 	saidAt int64
 	score  float64
 	parts  []Part
-}
-
-// faded is the importance of a memory as it counts after a time. It is computed when
-// it is needed and never written back.
-func faded(importance float64, kind string, age time.Duration) float64 {
-	if kind == "identity" {
-		return importance
-	}
-	return importance / (1 + float64(max(age, 0))/float64(fades))
 }
 
 // ranked chooses by a query, the best first; of equally good ones the newer first.
@@ -63,7 +50,8 @@ func ranked(tx *sql.Tx, f Filter, in scope) ([]weighed, error) {
 			words[p.document] += l.gain(float64(p.tf), p.length)
 		}
 	}
-	look, err := tx.Prepare("SELECT said_at, importance, kind, speaker, about FROM memories WHERE id = ? AND state = ? AND (kind = ? OR ? = '') AND said_at >= ?")
+	fitting, args := f.where(in)
+	look, err := tx.Prepare("SELECT said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id = ? AND " + fitting)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +59,8 @@ func ranked(tx *sql.Tx, f Filter, in scope) ([]weighed, error) {
 	var chosen []weighed
 	for id, score := range words {
 		m := weighed{id: id}
-		var importance float64
-		var kind, speaker, about string
-		err := look.QueryRow(id, f.State, f.Kind, f.Kind, earliest(f.Since)).Scan(&m.saidAt, &importance, &kind, &speaker, &about)
+		var is Memory
+		err := look.QueryRow(append([]any{id}, args...)...).Scan(&m.saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
@@ -81,11 +68,12 @@ func ranked(tx *sql.Tx, f Filter, in scope) ([]weighed, error) {
 			return nil, err
 		}
 		m.add("words", score)
-		if i.speaker != "" && (strings.EqualFold(about, i.speaker) || strings.EqualFold(speaker, i.speaker)) {
+		if i.speaker != "" && (strings.EqualFold(is.About, i.speaker) || strings.EqualFold(is.Speaker, i.speaker)) {
 			m.add("speaker", m.score*(bySpeaker-1))
 		}
-		m.add("importance", m.score*byImportance*importance)
-		m.add("age", m.score*byImportance*(faded(importance, kind, now.Sub(at(m.saidAt)))-importance)/(1+byImportance*importance))
+		is.SaidAt = at(m.saidAt)
+		m.add("importance", m.score*byImportance*is.Importance)
+		m.add("age", m.score*byImportance*(is.Worth(now)-is.Importance)/(1+byImportance*is.Importance))
 		chosen = append(chosen, m)
 	}
 	slices.SortFunc(chosen, func(x, y weighed) int {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/url"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -38,9 +39,10 @@ type Store struct {
 	path   string // of the file
 	shared bool
 	log    *slog.Logger
-	lock   *lock   // nil when shared
-	write  *sql.DB // one connection: writers wait for each other here, not in SQLite
-	read   *sql.DB // a pool that cannot write
+	lock   *lock       // nil when shared
+	write  *sql.DB     // one connection: writers wait for each other here, not in SQLite
+	read   *sql.DB     // a pool that cannot write
+	pooled atomic.Bool // see ShareMemories
 }
 
 // Open opens the store in the folder o.Dir. It creates folder and file where there

@@ -82,7 +82,7 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage,
 	if err != nil {
 		return "", err
 	}
-	found, total, err := c.store.memories(ctx, Filter{Query: s.Query, Kind: s.Kind, Limit: limit}, scope{c.id})
+	found, total, err := c.Memories(ctx, Filter{Query: s.Query, Kind: s.Kind, Limit: limit})
 	if err != nil {
 		return "", err
 	}
@@ -92,14 +92,19 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage,
 		Content  string  `json:"content"`
 		Who      string  `json:"who"`
 		When     string  `json:"when"`
-		Messages []int64 `json:"messages"`
+		Messages []int64 `json:"messages,omitempty"` // of this conversation
+		From     string  `json:"from,omitempty"`     // another conversation, whose messages are out of reach
 	}
 	answer := struct {
 		Memories []memory `json:"memories"`
 		Total    int      `json:"total"`
 	}{[]memory{}, total}
 	for _, m := range found {
-		answer.Memories = append(answer.Memories, memory{m.ID, m.Kind, m.Content, m.Speaker, m.SaidAt.Format(timeFormat), m.Sources})
+		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: m.SaidAt.Format(timeFormat), Messages: m.Sources}
+		if m.Conversation != c.name {
+			one.Messages, one.From = nil, m.Conversation
+		}
+		answer.Memories = append(answer.Memories, one)
 	}
 	return fitting(o, &answer.Memories, func() any { return answer })
 }
@@ -187,14 +192,12 @@ func (c *Conversation) runSave(ctx context.Context, d draft, o ToolOptions) (str
 			return "", err
 		}
 	}
-	m, fresh, answer, err := c.remember(ctx, d)
-	switch {
-	case err != nil:
+	s, answer, err := c.remember(ctx, d)
+	if err != nil {
 		return "", err
-	case !fresh:
-		return fmt.Sprintf("This was known already, as memory %d; nothing more is to be done.", m.ID), nil
-	case o.OnMemory != nil:
-		o.OnMemory(m)
+	}
+	if s.Fresh && o.OnMemory != nil {
+		o.OnMemory(s.Memory)
 	}
 	return answer, nil
 }
@@ -224,7 +227,8 @@ func saveTool(worker bool, save func(context.Context, draft) (string, error)) ll
 			`"importance":{"type":"number","minimum":0,"maximum":1},`+
 			`"messages":{"type":"array","items":{"type":"integer"},"description":"numbers of the messages it comes from"},`+
 			`"about":{"type":"string","description":"the speaker it is about, by name"},`+
-			`"supersedes":{"type":"integer","description":"id of the memory this one takes the place of"}},"required":[%s]}`,
+			`"supersedes":{"type":"integer","description":"id of the memory this one takes the place of"},`+
+			`"expires":{"type":"string","description":"when it will not matter any more: a day as 2026-05-08, a time as 2026-05-08T15:00Z, or a while from when it was said, as 36h, 3d or 2w; leave it out for what lasts"}},"required":[%s]}`,
 			maxContent, kindsJSON(), required)),
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			d, err := readDraft(arguments)
@@ -244,11 +248,12 @@ func readDraft(arguments json.RawMessage) (draft, error) {
 		Messages   []int64 `json:"messages"`
 		About      string  `json:"about"`
 		Supersedes int64   `json:"supersedes"`
+		Expires    string  `json:"expires"`
 	}
 	if err := json.Unmarshal(arguments, &a); err != nil {
-		return draft{}, fmt.Errorf("the arguments cannot be read (%w): content, kind and about are texts, importance is a number, messages a list of integers, supersedes an integer", err)
+		return draft{}, fmt.Errorf("the arguments cannot be read (%w): content, kind, about and expires are texts, importance is a number, messages a list of integers, supersedes an integer", err)
 	}
-	d := draft{by: byWorker, supersedes: a.Supersedes}
+	d := draft{by: byWorker, supersedes: a.Supersedes, until: a.Expires}
 	d.Content, d.Kind, d.Importance, d.Messages, d.About = a.Content, a.Kind, a.Importance, a.Messages, a.About
 	return d, nil
 }

@@ -31,6 +31,7 @@ type Inbound struct {
 	Thread      bool      // said in a thread, where the bot goes on answering once it was addressed, until /stop
 	Optional    bool      // nobody addressed the bot, which is asked all the same and may stay silent; the hub's to set
 	Bot         bool      // said by another program
+	Audience    Audience  // who may read the place where it was said
 	Incomplete  bool      // the door can find out more: names, files; see channel.Completer
 }
 
@@ -79,15 +80,21 @@ type Memory struct {
 	Conversation string    `json:"channel"`
 	Kind         string    `json:"kind"`
 	Content      string    `json:"content"`
-	Importance   float64   `json:"importance"` // 0 to 1
-	Speaker      string    `json:"speaker"`    // who said it
+	Importance   float64   `json:"importance"`           // 0 to 1
+	Pinned       bool      `json:"pinned"`               // it neither ends nor fades
+	Speaker      string    `json:"speaker"`              // who said it
+	SpeakerID    string    `json:"speaker_id,omitempty"` // the platform's; empty: not known
 	About        string    `json:"about"`
-	By           string    `json:"by"` // worker, built-in, assistant, person
+	AboutID      string    `json:"about_id,omitempty"`
+	Reach        string    `json:"reach"`                // channel: it stays in its conversation; server: it may be shared, see Store.ShareMemories
+	By           string    `json:"by"`                   // worker, built-in, assistant, person
+	Compaction   int64     `json:"compaction,omitempty"` // the row it was saved with
 	SaidAt       time.Time `json:"said_at"`
 	SavedAt      time.Time `json:"saved_at"`
-	Confirmed    int       `json:"confirmed"` // how often it was said, the first time included
-	Sources      []int64   `json:"sources"`   // seqs of the messages it came from
-	State        string    `json:"state"`     // active, superseded, forgotten, replaced
+	Expires      time.Time `json:"expires_at,omitzero"` // from then on it is not recalled; zero: it has no end
+	Confirmed    int       `json:"confirmed"`           // how often it was said, the first time included
+	Sources      []int64   `json:"sources"`             // seqs, in Conversation, of the messages it came from
+	State        string    `json:"state"`               // active, expired, superseded, forgotten, replaced
 	SupersededBy int64     `json:"superseded_by,omitempty"`
 	Score        float64   `json:"score,omitempty"` // of a search: how well it fits
 	Parts        []Part    `json:"parts,omitempty"` // what the score is the sum of

@@ -242,13 +242,13 @@ func TestOthersMayNotRunWhatIsRestricted(t *testing.T) {
 	r := newRig(t, quick(), answerN)
 	general, ann := r.place()
 	r.begin()
-	r.w.Command(general, ann, "/cairn", "forget 1")
+	r.w.Command(general, ann, "/cairn", "unpin 1")
 	if got := r.told(general, ann, 1).Shown(); !strings.Contains(got, "for those who manage this place") {
 		t.Errorf("got %q", got)
 	}
 	dm := r.w.DM(ann)
-	r.w.Command(dm, ann, "/cairn", "forget 1")
-	if got := r.told(dm, ann, 1).Shown(); !strings.Contains(got, "no memory 1") {
+	r.w.Command(dm, ann, "/cairn", "unpin 1")
+	if got := r.told(dm, ann, 1).Shown(); !strings.Contains(got, "not pinned") {
 		t.Errorf("alone with the bot: %q", got)
 	}
 }

@@ -63,6 +63,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings)
 	if b.store, err = memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
 		return nil, err
 	}
+	b.store.ShareMemories(a.settings.ShareMemories == shareServer)
 	known, err := b.store.Models(ctx)
 	if err != nil {
 		return nil, errors.Join(err, b.store.Close())

@@ -24,6 +24,9 @@ func (d *decoder) check(s *settings) {
 	}
 	d.checkRespond("respond", s.Respond)
 	d.checkCommands("restricted", s.Restricted)
+	if s.ShareMemories != shareChannel && s.ShareMemories != shareServer {
+		d.fault("share_memories", fmt.Sprintf(`share_memories = %q: must be "channel" or "server"`, s.ShareMemories))
+	}
 	d.checkURL("llm.base_url", s.LLM.BaseURL, "http://localhost:11434/v1")
 	d.checkSecret(s, "llm.api_key", s.LLM.APIKey, modelKeyVariable)
 	d.checkAgents(s)

@@ -17,6 +17,7 @@ func TestDoorSettingsMistakes(t *testing.T) {
 	}{
 		{"a way to respond there is none of", `respond = "sometimes"`, []string{`:1: respond = "sometimes": must be "mention", "all" or "never"`}},
 		{"too many turns", `turns_per_minute = 601`, []string{`:1: turns_per_minute = 601: must be from 0 to 600`}},
+		{"memories shared otherwise", `share_memories = "everywhere"`, []string{`:1: share_memories = "everywhere": must be "channel" or "server"`}},
 		{"fewer turns than none", `turns_per_minute = -1`, []string{`:1: turns_per_minute = -1: must be from 0 to 600`}},
 		{"too many tokens of attachments", `attachment_tokens = 100001`, []string{`:1: attachment_tokens = 100001: must be from 0 to 100000`}},
 		{"pictures that are no switch", `pictures = "yes"`, []string{`:1: pictures: must be true or false, not a text`}},

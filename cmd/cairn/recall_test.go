@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -9,7 +10,9 @@ func TestRecall(t *testing.T) {
 	p := newFolder(t)
 	p.must("", "import", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"We chose the hotel by the harbour"}
 {"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"The hotel wants the money by Friday"}
-{"id":"3","author":"Ada","time":"2026-05-04T10:00:00Z","text":"I am out of coffee"}
+{"id":"3","author":"Bob","time":"2026-05-04T10:00:00Z","text":"Rain again"}
+{"id":"4","author":"Bob","time":"2026-05-04T11:00:00Z","text":"And wind"}
+{"id":"5","author":"Ada","time":"2026-05-09T10:00:00Z","text":"I am out of coffee"}
 `))
 	t.Run("for people", func(t *testing.T) {
 		out := p.must("", "recall", "which", "hotel", "by", "the", "harbour?")
@@ -32,7 +35,7 @@ func TestRecall(t *testing.T) {
 	})
 	t.Run("since a day", func(t *testing.T) {
 		all := parse[found](t, p.must("", "recall", "--json", "--since", "2026-05-02", "hotel harbour"))
-		if len(all) != 1 || all[0].Message.Seq != 2 {
+		if len(all) == 0 || all[0].Message.Seq != 2 || slices.ContainsFunc(all, func(f found) bool { return f.Message.Seq == 1 }) {
 			t.Errorf("got %+v", all)
 		}
 	})

@@ -119,6 +119,7 @@ func (b *bot) reload(asked bool) {
 		return
 	}
 	b.live.Store(next)
+	b.store.ShareMemories(next.settings.ShareMemories == shareServer)
 	b.hub.Renew(b.rules(&next.settings))
 	b.log.Info("the settings are taken up; they count from the next turn on", "changed", changed)
 	if waiting := restartKeys(changedKeys(b.begun, &next.settings)); len(waiting) > 0 {

@@ -29,6 +29,7 @@ type settings struct {
 	Pictures         bool               `toml:"pictures"`
 	RecallTokens     int                `toml:"recall_tokens"` // of what is recalled unasked, for each turn
 	Restricted       []string           `toml:"restricted"`    // commands that only managers run
+	ShareMemories    string             `toml:"share_memories"`
 	LLM              modelSettings      `toml:"llm"`
 	Defaults         agentDefaults      `toml:"defaults"`
 	Discord          discordSettings    `toml:"discord"`
@@ -76,10 +77,17 @@ func defaultSettings() settings {
 		Pictures:         true,
 		RecallTokens:     600,
 		Restricted:       declaredRestricted(),
+		ShareMemories:    shareChannel,
 		Defaults:         agentDefaults{Compaction: compactor.DefaultPolicy()},
 		Discord:          discordSettings{MessageContent: true},
 	}
 }
+
+// With whom a public channel has its memories in common.
+const (
+	shareChannel = "channel" // with nobody
+	shareServer  = "server"  // with the other public channels of its server
+)
 
 // newAgent is an agent that says nothing of its own.
 func (s *settings) newAgent() agentSettings {

@@ -1,6 +1,7 @@
 -- Which landing was the latest, and what stood there before it, without a look at all rows.
 CREATE INDEX compactions_landed ON compactions (conversation, generation) WHERE generation IS NOT NULL;
 CREATE INDEX compactions_ended  ON compactions (conversation, ended_with) WHERE ended_with IS NOT NULL;
+
 -- Search: who speaks where.
 
 -- By the terms of their names, as words cuts them.
@@ -10,3 +11,38 @@ CREATE TABLE members (
   name         TEXT NOT NULL,
   PRIMARY KEY (conversation, term, name)
 ) STRICT, WITHOUT ROWID;
+
+-- Memories: an end, a pin, whose they are, who may read them, and a view for those who like SQL.
+
+ALTER TABLE memories ADD COLUMN expires_at     INTEGER;                    -- from then on it is not recalled; NULL: it has no end
+ALTER TABLE memories ADD COLUMN pinned         INTEGER NOT NULL DEFAULT 0; -- it neither ends nor fades
+ALTER TABLE memories ADD COLUMN speaker_id     TEXT    NOT NULL DEFAULT ''; -- the platform's id of who said it; '': not known
+ALTER TABLE memories ADD COLUMN about_id       TEXT    NOT NULL DEFAULT ''; -- of whom it is about
+ALTER TABLE memories ADD COLUMN reach          TEXT    NOT NULL DEFAULT 'server' CHECK (reach IN ('channel', 'server')); -- 'server': it may be shared where memories are
+ALTER TABLE memories ADD COLUMN forgotten_from TEXT    NOT NULL DEFAULT '' CHECK (forgotten_from IN ('', 'active', 'superseded', 'replaced')); -- its state before
+CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+
+UPDATE memories SET
+  speaker_id = coalesce((SELECT m.author_id FROM memory_sources s JOIN messages m ON m.id = s.message
+    WHERE s.memory = memories.id AND m.role = 'user' AND m.author = memories.speaker ORDER BY m.id LIMIT 1), ''),
+  about_id = coalesce((SELECT m.author_id FROM memory_sources s JOIN messages m ON m.id = s.message
+    WHERE s.memory = memories.id AND m.role = 'user' AND m.author = memories.about ORDER BY m.id LIMIT 1), ''),
+  reach = CASE made_by WHEN 'person' THEN 'channel' ELSE 'server' END,
+  forgotten_from = CASE WHEN state <> 'forgotten' THEN '' WHEN superseded_by IS NULL THEN 'active' ELSE 'superseded' END;
+
+-- Who may read a conversation, beside those who are in it: '' nobody, as far as is
+-- known; 'channel', of a thread, all who may read its channel; 'server', everybody there.
+ALTER TABLE conversations ADD COLUMN audience TEXT NOT NULL DEFAULT '' CHECK (audience IN ('', 'channel', 'server'));
+
+-- What people may read with any SQL tool. Its columns stay when the tables change.
+CREATE VIEW memories_view AS SELECT
+  m.id, c.name AS channel, m.kind, m.content, m.importance,
+  m.speaker, m.about, m.made_by AS saved_by,
+  CASE WHEN m.state = 'active' AND NOT m.pinned AND m.expires_at <= CAST(strftime('%s', 'now') AS INTEGER) * 1000 THEN 'expired' ELSE m.state END AS state,
+  m.pinned, m.confirmed,
+  datetime(m.said_at / 1000, 'unixepoch') AS said_at,
+  datetime(m.saved_at / 1000, 'unixepoch') AS saved_at,
+  datetime(m.expires_at / 1000, 'unixepoch') AS expires_at,
+  m.superseded_by, m.compaction,
+  (SELECT group_concat('#' || (s.message & 4294967295), ' ') FROM memory_sources s WHERE s.memory = m.id) AS messages
+FROM memories m JOIN conversations c ON c.id = m.conversation;

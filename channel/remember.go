@@ -1,0 +1,274 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// What people do with memories: see them, add to them, have them forgotten.
+
+// memoriesShown is how many memories a list has at most.
+const memoriesShown = 200
+
+func runMemories(ctx context.Context, c *conversation, who Person, query string) (Answer, error) {
+	if answer, done, err := c.decide(ctx, who, query); done || err != nil {
+		return answer, err
+	}
+	f := memory.Filter{State: "current", Limit: memoriesShown}
+	var words []string
+	for _, word := range strings.Fields(query) {
+		if kind, ok := strings.CutPrefix(strings.ToLower(word), "kind:"); ok && f.Kind == "" {
+			if f.Kind = kind; !isKind(kind) {
+				return Answer{}, errPeople(fmt.Sprintf("There is no kind %q of memory. There are %s.", kind, strings.Join(memory.Kinds, ", ")))
+			}
+			continue
+		}
+		words = append(words, word)
+	}
+	f.Query = strings.Join(words, " ")
+	found, total, err := c.records.Memories(ctx, f)
+	if err != nil {
+		return Answer{}, err
+	}
+	switch {
+	case total == 0 && query == "":
+		return Answer{Text: "I keep nothing in mind from this conversation yet. Memories are made when older messages are summed up, or with /remember."}, nil
+	case total == 0:
+		return Answer{Text: fmt.Sprintf("I keep nothing in mind about %q here.", query)}, nil
+	}
+	var answer Answer
+	if total > len(found) {
+		answer.Text = fmt.Sprintf("%d of %d; narrow it with words or kind:KIND, as /memories tea kind:preference", len(found), total)
+	}
+	for _, m := range found {
+		line := MemoryLine(m)
+		if m.Conversation != c.name {
+			line += " from " + m.Conversation
+		}
+		answer.Items = append(answer.Items, line)
+	}
+	return answer, nil
+}
+
+func isKind(kind string) bool {
+	for _, k := range memory.Kinds {
+		if k == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// MemoryLine is a memory in one line for people.
+func MemoryLine(m memory.Memory) string {
+	var notes []string
+	if m.Speaker != "" {
+		notes = append(notes, m.Speaker)
+	}
+	if m.About != "" && m.About != m.Speaker {
+		notes = append(notes, "about "+m.About)
+	}
+	notes = append(notes, m.SaidAt.UTC().Format("2 January 2006"))
+	switch {
+	case m.Pinned:
+		notes = append(notes, "pinned")
+	case m.State == "expired":
+		notes = append(notes, "expired on "+m.Expires.UTC().Format("2 January 2006"))
+	case !m.Expires.IsZero():
+		notes = append(notes, "until "+m.Expires.UTC().Format("2 January 2006 15:04")+" UTC")
+	}
+	return fmt.Sprintf("%d. %s: %s (%s)", m.ID, m.Kind, m.Content, strings.Join(notes, ", "))
+}
+
+// decide does what /memories is told beside showing: "pin 12", "unpin 12", "restore 12".
+// done is false for all else, which are words to look for.
+func (c *conversation) decide(ctx context.Context, who Person, query string) (answer Answer, done bool, err error) {
+	what, number, _ := strings.Cut(query, " ")
+	id, ok := numberOf(strings.TrimSpace(number))
+	what = strings.ToLower(what)
+	if !ok || what != "pin" && what != "unpin" && what != "restore" {
+		return answer, false, nil
+	}
+	if _, err := c.theirs(ctx, who, id); err != nil {
+		return answer, true, err
+	}
+	if what == "restore" {
+		err := c.records.Restore(ctx, id)
+		switch {
+		case errors.Is(err, memory.ErrNotFound):
+			return answer, true, errPeople(fmt.Sprintf("Memory %d is not forgotten.", id))
+		case errors.Is(err, memory.ErrSaid):
+			return answer, true, errPeople(fmt.Sprintf("Memory %d stays forgotten: another one says the same by now. /forget that one first.", id))
+		case err != nil:
+			return answer, true, err
+		}
+		return Answer{Text: fmt.Sprintf("I have memory %d in mind again.", id)}, true, nil
+	}
+	switch err := c.records.PinMemory(ctx, id, what == "pin"); {
+	case errors.Is(err, memory.ErrNotFound):
+		return answer, true, errPeople(fmt.Sprintf("Memory %d is not current, so there is nothing to %s.", id, what))
+	case err != nil:
+		return answer, true, err
+	}
+	if what == "pin" {
+		return Answer{Text: fmt.Sprintf("Memory %d is pinned: it neither ends nor fades.", id)}, true, nil
+	}
+	return Answer{Text: fmt.Sprintf("Memory %d is pinned no longer.", id)}, true, nil
+}
+
+// theirs returns a memory of this conversation about which somebody may decide.
+func (c *conversation) theirs(ctx context.Context, who Person, id int64) (memory.Memory, error) {
+	m, err := c.records.Recalled(ctx, id)
+	switch {
+	case errors.Is(err, memory.ErrNotFound):
+		return m, errPeople(fmt.Sprintf("There is no memory %d in this conversation.", id))
+	case err != nil:
+		return m, err
+	case m.Conversation != c.name:
+		return m, errPeople(fmt.Sprintf("Memory %d is from %s: it is decided there.", id, m.Conversation))
+	case !c.mayDecide(who, m):
+		return m, errPeople(fmt.Sprintf("Memory %d was neither said by you nor is it about you. Ask somebody who manages this place.", id))
+	}
+	return m, nil
+}
+
+// mayDecide tells whether somebody may have a memory forgotten: who said it, whom it
+// is about, and managers.
+func (c *conversation) mayDecide(who Person, m memory.Memory) bool {
+	return who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID) || c.hub.access(ParsePlace(c.name)).manages(who)
+}
+
+// forServer begins what is to be remembered for a whole server.
+const forServer = "server:"
+
+func runRemember(ctx context.Context, c *conversation, who Person, text string) (Answer, error) {
+	w := memory.Wish{Person: who.Name, PersonID: who.ID}
+	on, here, err := c.records.SharesMemories(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	if on && len(text) >= len(forServer) && strings.EqualFold(text[:len(forServer)], forServer) {
+		if !here {
+			return Answer{}, errPeople("What is said here stays here, for this is no public channel of a server. Leave \"server:\" out to have it remembered here.")
+		}
+		w.Server, text = true, strings.TrimSpace(text[len(forServer):])
+	}
+	if text == "" {
+		return Answer{}, errPeople("Say what to remember: /remember the standup is at 9:30")
+	}
+	w.MemoryDraft = compactor.MemoryDraft{Kind: "fact", Content: text}
+	s, err := c.records.Keep(ctx, w)
+	if err != nil {
+		return Answer{}, errPeople("That cannot be remembered: " + err.Error())
+	}
+	where := ""
+	switch {
+	case w.Server:
+		where = " It is for all public channels of this server."
+	case here:
+		where = " It is for this channel; begin with \"server:\" to have all public channels know it."
+	}
+	switch {
+	case s.Other:
+		return Answer{Text: fmt.Sprintf("I had that in mind already in other words, as memory %d: %s", s.ID, s.Content)}, nil
+	case !s.Fresh:
+		return Answer{Text: fmt.Sprintf("I had that in mind already, as memory %d.", s.ID)}, nil
+	}
+	c.remembered(s.ID, s.Kind, s.Content)
+	if compactor.Mask(text) != text {
+		return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d, without the key or password in it: I keep no secrets.%s", s.ID, where)}, nil
+	}
+	return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d.%s", s.ID, where)}, nil
+}
+
+// choicesShown is how many memories are offered where words fit several.
+const choicesShown = 10
+
+func runForget(ctx context.Context, c *conversation, who Person, which string) (Answer, error) {
+	if which == "" {
+		return Answer{}, errPeople("Say which memory by its number, as /memories shows it, or by words of it: /forget 12")
+	}
+	id, ok := numberOf(which)
+	if !ok {
+		named, err := c.named(ctx, who, which)
+		if err != nil || len(named) != 1 {
+			return several(named), err
+		}
+		id = named[0].ID
+	}
+	m, err := c.theirs(ctx, who, id)
+	if err != nil {
+		return Answer{}, err
+	}
+	switch err := c.records.Forget(ctx, id); {
+	case errors.Is(err, memory.ErrNotFound):
+		return Answer{}, errPeople(fmt.Sprintf("Memory %d was forgotten before.", id))
+	case err != nil:
+		return Answer{}, err
+	}
+	return Answer{Text: fmt.Sprintf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d takes this back; whoever runs me can delete it for good: cairn memories purge %d",
+		id, m.Content, id, id)}, nil
+}
+
+// named finds the memories of this conversation that have all of the words; of those
+// the ones about which somebody may decide, if there are any.
+func (c *conversation) named(ctx context.Context, who Person, words string) ([]memory.Memory, error) {
+	all, err := c.records.Named(ctx, words)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, errPeople(fmt.Sprintf("I keep nothing in mind here that has all of these words: %q", words))
+	}
+	var theirs []memory.Memory
+	for _, m := range all {
+		if c.mayDecide(who, m) {
+			theirs = append(theirs, m)
+		}
+	}
+	if len(theirs) > 0 {
+		return theirs, nil
+	}
+	return all[:1], nil // whose it is will be said
+}
+
+// several asks which of several memories is meant.
+func several(named []memory.Memory) Answer {
+	if len(named) == 0 {
+		return Answer{}
+	}
+	answer := Answer{Text: fmt.Sprintf("%d memories have these words. Say which by its number, as /forget %d", len(named), named[0].ID)}
+	for _, m := range named[:min(len(named), choicesShown)] {
+		answer.Items = append(answer.Items, MemoryLine(m))
+	}
+	return answer
+}
+
+// suggestMemories offers memories whose number or words begin as typed.
+func suggestMemories(ctx context.Context, records *memory.Conversation, typed string) ([]Choice, error) {
+	query := typed
+	if _, err := strconv.Atoi(typed); err == nil {
+		query = "" // the newest ones, to look for the number among
+	}
+	found, _, err := records.Memories(ctx, memory.Filter{Query: query, State: "current", Limit: memoriesShown})
+	if err != nil {
+		return nil, err
+	}
+	var choices []Choice
+	for _, m := range found {
+		number := strconv.FormatInt(m.ID, 10)
+		if m.Conversation != records.Name() || query == "" && !strings.HasPrefix(number, typed) {
+			continue
+		}
+		if choices = append(choices, Choice{Label: MemoryLine(m), Value: number}); len(choices) == maxChoices {
+			break
+		}
+	}
+	return choices, nil
+}

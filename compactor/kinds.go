@@ -1,0 +1,32 @@
+// The kinds of memory, and what each is worth.
+
+package compactor
+
+// MemoryKind is a kind of memory.
+type MemoryKind struct {
+	Name       string
+	Importance float64 // 0 to 1, of a memory for which nobody gives another
+	HalfLife   int     // days after which half of what can fade has faded; 0: it does not fade
+}
+
+// MemoryKinds are all of them. What is worth more does not fade faster, so that age
+// alone never puts one kind before another that is worth more.
+var MemoryKinds = []MemoryKind{
+	{"identity", 1.0, 0},
+	{"goal", 0.9, 360},
+	{"decision", 0.8, 300},
+	{"todo", 0.8, 300},
+	{"preference", 0.7, 240},
+	{"fact", 0.6, 180},
+	{"event", 0.4, 60},
+	{"observation", 0.3, 30},
+}
+
+// importance is what a memory of each kind is worth; "" is worth nothing.
+var importance = func() map[string]float64 {
+	worth := make(map[string]float64)
+	for _, k := range MemoryKinds {
+		worth[k.Name] = k.Importance
+	}
+	return worth
+}()

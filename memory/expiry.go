@@ -1,0 +1,62 @@
+// Expiry: when a memory comes to its end.
+
+package memory
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// endForms are the forms of a moment, the finest first.
+var endForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"}
+
+// endOf reads when something ends that was said at a time: a moment, a day, at the end of which
+// it does, or how long it holds from then on. Without a zone it is UTC. It returns
+// milliseconds, 0 for an empty text. What has ended already is an error.
+func endOf(text string, said, now time.Time) (int64, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return 0, nil
+	}
+	end, err := moment(text)
+	if err != nil {
+		length, isLength := lengthOf(text)
+		if !isLength {
+			return 0, fmt.Errorf(`expires is %q: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", or how long it holds from when it was said, "36h", "3d" or "2w"`, text)
+		}
+		end = said.Add(length)
+	}
+	if year := end.UTC().Year(); year > 9999 {
+		return 0, fmt.Errorf("expires is %q, which is too far away: leave it out", text)
+	}
+	if !end.After(now) {
+		return 0, fmt.Errorf("expires is %q, which has passed: leave it out if it still matters, else save nothing", text)
+	}
+	return end.UnixMilli(), nil
+}
+
+func moment(text string) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.AddDate(0, 0, 1), nil
+	}
+	for _, form := range append(endForms, "2006-01-02T15:04Z07:00") {
+		if t, err := time.Parse(form, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no time", text)
+}
+
+// lengthOf reads "36h", "90m", "3d" or "2w".
+func lengthOf(text string) (time.Duration, bool) {
+	const most = 100 * 365 // days
+	for unit, days := range map[string]int{"d": 1, "w": 7} {
+		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) {
+			return time.Duration(n*days) * 24 * time.Hour, n > 0 && n <= most/days
+		}
+	}
+	length, err := time.ParseDuration(text)
+	return length, err == nil && length > 0
+}

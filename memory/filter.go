@@ -1,0 +1,151 @@
+// Filters: which memories somebody asks for.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Filter chooses memories.
+type Filter struct {
+	Conversation string    // its name; empty: all conversations
+	Query        string    // words to search for; empty: all memories, the newest first
+	Kind         string    // empty: all kinds
+	State        string    // of States; empty: active
+	Since        time.Time // said then or later; zero: whenever
+	Limit        int       // how many at most; 0 or less: all
+	Offset       int       // how many of them are left out at the beginning
+}
+
+// States are what memories can be asked for by. Active ones are recalled. Expired are
+// those that have come to their end; both are current. Superseded, forgotten and
+// replaced (by what a worker saved) ones are history.
+var States = []string{"active", "expired", "current", "superseded", "forgotten", "replaced", "all"}
+
+// check tells what is wrong with a filter.
+func (f Filter) check() error {
+	if f.State != "" && !slices.Contains(States, f.State) {
+		return fmt.Errorf("there is no state %q: use one of %s", f.State, strings.Join(States, ", "))
+	}
+	if f.Kind != "" {
+		if _, err := kindIndex(f.Kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasEnded is the condition that a memory has come to its end, at the time that is its argument.
+const hasEnded = "(NOT pinned AND expires_at IS NOT NULL AND expires_at <= ?)"
+
+// where is the condition that a row of memories is chosen, apart from the query, and
+// its arguments.
+func (f Filter) where(in scope) (condition string, args []any) {
+	within, args := in.where()
+	conditions := []string{within}
+	add := func(condition string, with ...any) {
+		conditions = append(conditions, condition)
+		args = append(args, with...)
+	}
+	if shared, with := in.shares(); shared != "" {
+		add(shared, with...)
+	}
+	switch f.State {
+	case "", "active":
+		add("state = 'active' AND NOT "+hasEnded, now())
+	case "expired":
+		add("state = 'active' AND "+hasEnded, now())
+	case "current":
+		add("state = 'active'")
+	case "all":
+	default:
+		add("state = ?", f.State)
+	}
+	if f.Kind != "" {
+		add("kind = ?", f.Kind)
+	}
+	if !f.Since.IsZero() {
+		add("said_at >= ?", f.Since.UnixMilli())
+	}
+	return strings.Join(conditions, " AND "), args
+}
+
+// Memories returns the memories that f chooses, and how many there are without
+// Limit and Offset. With a query they are ranked by its words, then by importance,
+// then the newer first. ErrNotFound: there is no such conversation.
+func (s *Store) Memories(ctx context.Context, f Filter) (found []Memory, total int, err error) {
+	in := everywhere
+	if f.Conversation != "" {
+		c, err := s.Find(ctx, f.Conversation)
+		if err != nil {
+			return nil, 0, err
+		}
+		in = only(c.id)
+	}
+	found, total, err = s.memories(ctx, f, func(*sql.Tx) (scope, error) { return in, nil })
+	if err != nil {
+		return nil, 0, fmt.Errorf("search memories: %w", err)
+	}
+	return found, total, nil
+}
+
+// Memories is like that of the store, for what the conversation recalls: its own
+// memories and those of its scope. f.Conversation does not count.
+func (c *Conversation) Memories(ctx context.Context, f Filter) (found []Memory, total int, err error) {
+	found, total, err = c.store.memories(ctx, f, c.scope)
+	if err != nil {
+		return nil, 0, c.fail("search memories", err)
+	}
+	return found, total, nil
+}
+
+// SearchMemories returns what the conversation recalls that speaks of query, the best
+// first, at most limit; with an empty query the newest.
+func (c *Conversation) SearchMemories(ctx context.Context, query string, limit int) ([]Memory, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	found, _, err := c.Memories(ctx, Filter{Query: query, Limit: limit})
+	return found, err
+}
+
+// memories searches in a scope, which is found in the same transaction.
+func (s *Store) memories(ctx context.Context, f Filter, within func(*sql.Tx) (scope, error)) (found []Memory, total int, err error) {
+	if err := f.check(); err != nil {
+		return nil, 0, err
+	}
+	err = s.view(ctx, func(tx *sql.Tx) error {
+		in, err := within(tx)
+		if err != nil {
+			return err
+		}
+		choose := newest
+		if strings.TrimSpace(f.Query) != "" {
+			choose = ranked
+		}
+		chosen, err := choose(tx, f, in)
+		if err != nil {
+			return err
+		}
+		total = len(chosen)
+		chosen = chosen[min(max(f.Offset, 0), total):]
+		if f.Limit > 0 {
+			chosen = chosen[:min(f.Limit, len(chosen))]
+		}
+		for _, w := range chosen {
+			m, err := readMemory(tx, w.id)
+			if err != nil {
+				return err
+			}
+			m.Score, m.Parts = w.score, w.parts
+			found = append(found, m)
+		}
+		return nil
+	})
+	return found, total, err
+}

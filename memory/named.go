@@ -1,0 +1,88 @@
+// Naming a memory: by its number, or by words of it.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"cairn/words"
+)
+
+// Recalled returns a memory of the conversation, or of its scope, whatever its state.
+// ErrNotFound: there is none with that number.
+func (c *Conversation) Recalled(ctx context.Context, id int64) (m Memory, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		in, err := c.scope(tx)
+		if err != nil {
+			return err
+		}
+		chosen, args := Filter{State: "all"}.where(in)
+		found, err := readMemories(tx, "WHERE m.id IN (SELECT id FROM memories WHERE id = ? AND "+chosen+")", append([]any{id}, args...)...)
+		if err == nil && len(found) == 0 {
+			err = ErrNotFound
+		}
+		if err == nil {
+			m = found[0]
+		}
+		return err
+	})
+	if err != nil {
+		return Memory{}, c.fail(fmt.Sprintf("look for memory %d", id), err)
+	}
+	return m, nil
+}
+
+// Named returns the conversation's own current memories that have all the words of a
+// text, the newest first; only the one that says just that, if there is one.
+func (c *Conversation) Named(ctx context.Context, text string) (found []Memory, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		found, err = readMemories(tx, "WHERE m.conversation = ? AND m.folded = ? AND m.state = 'active'", c.id, words.Fold(text))
+		if err != nil || len(found) > 0 {
+			return err
+		}
+		ids, err := c.withAll(tx, Question{Text: text}.inquiry().order)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			m, err := readMemories(tx, "WHERE m.id = ? AND m.conversation = ? AND m.state = 'active'", id, c.id)
+			if err != nil {
+				return err
+			}
+			found = append(found, m...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, c.fail("look for a memory by its words", err)
+	}
+	return found, nil
+}
+
+// withAll returns the memories in which all terms stand, the newest first.
+func (c *Conversation) withAll(tx *sql.Tx, terms []string) (ids []int64, err error) {
+	for i, term := range terms {
+		var having []int64
+		err := each(tx, func(rows *sql.Rows) error {
+			var id int64
+			err := rows.Scan(&id)
+			having = append(having, id)
+			return err
+		}, "SELECT memory FROM memory_terms WHERE term = ? AND conversation = ? ORDER BY memory DESC", term, c.id)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			ids = having
+			continue
+		}
+		ids = slices.DeleteFunc(ids, func(id int64) bool {
+			_, there := slices.BinarySearchFunc(having, id, func(a, b int64) int { return int(b - a) })
+			return !there
+		})
+	}
+	return ids, nil
+}
