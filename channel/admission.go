@@ -55,6 +55,9 @@ func (h *Hub) respond(conversation string) Respond {
 // admit decides what becomes of a message: whether it is heard at all, and whether
 // somebody gets an answer.
 func (h *Hub) admit(c *conversation, m *Inbound) {
+	if ParsePlace(c.name).Direct() {
+		m.Audience = Members // whatever a door may think
+	}
 	switch respond := h.respond(c.name); {
 	case respond == RespondNever:
 		m.Addressed, m.Thread = false, false

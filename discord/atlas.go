@@ -36,6 +36,10 @@ type place struct {
 	Last   string // id of its newest message
 	Hidden bool   // from the bot
 	Silent bool   // of a kind that holds no messages
+	Secret bool   // a private thread
+	Told   bool   // the next two are known
+	Deny   bitset // what the channel takes from everyone on the server
+	Allow  bitset // what it gives everyone
 }
 
 // guild is what people call a server.
@@ -116,6 +120,13 @@ func (a *atlas) addLocked(c channelData) place {
 	p := place{Guild: c.GuildID, Name: c.Name, Last: c.LastID}
 	if newer(old.Last, p.Last) {
 		p.Last = old.Last
+	}
+	p.Secret = discordgo.ChannelType(c.Type) == discordgo.ChannelTypeGuildPrivateThread
+	p.Told = c.Overwrites != nil // an interaction tells of a channel without them
+	for _, o := range c.Overwrites {
+		if o.ID == c.GuildID {
+			p.Deny, p.Allow = o.Deny, o.Allow
+		}
 	}
 	switch discordgo.ChannelType(c.Type) {
 	case discordgo.ChannelTypeGuildPublicThread, discordgo.ChannelTypeGuildPrivateThread, discordgo.ChannelTypeGuildNewsThread:

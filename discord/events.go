@@ -135,6 +135,7 @@ func (d *Discord) take(m message) {
 	if !ok {
 		return
 	}
+	in.Audience = d.atlas.audience(m.ChannelID)
 	if command(in) {
 		if d.seen.first(in.ID) {
 			d.work.start(func(ctx context.Context) { d.runText(ctx, name, m, in) })

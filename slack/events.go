@@ -28,7 +28,7 @@ func (s *Slack) takeEvent(ctx context.Context, payload json.RawMessage, ack func
 	if !s.waiting.first(id, ack) {
 		return
 	}
-	if !s.lanes.add(m.Channel, &event{ctx: ctx, id: id, Message: m}) {
+	if !s.lanes.add(m.Channel, &event{ctx: ctx, id: id, Message: m, members: membersOf(payload)}) {
 		s.waiting.take(id)
 		s.owe(m) // not acknowledged: it comes again, or is read from the history
 	}
@@ -80,6 +80,8 @@ type event struct {
 	id  string
 	slackgo.Message
 
+	members members // of its channel
+
 	read  bool // what follows is known
 	place channel.Place
 	said  channel.Inbound
@@ -120,6 +122,7 @@ func (s *Slack) some(batch []*event) (n int, err error) {
 		}
 		if !e.read {
 			e.place, e.said, e.heard = s.inbound(e.Channel, e.Message)
+			e.said.Audience = e.members.audience(e.place)
 			e.read = true
 		}
 		if e.heard && (e.place != first.place || isCommand(e.said)) {

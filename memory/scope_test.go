@@ -1,0 +1,290 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+)
+
+// town is a store with two servers and what is remembered in each place of them: its name.
+type town struct {
+	t *testing.T
+	s *Store
+}
+
+// The places of a town, and who may read each.
+var places = map[string]Audience{
+	"discord:1/10":     ServerWide,
+	"discord:1/11":     ServerWide,
+	"discord:1/12":     Members, // a private channel
+	"discord:1/13":     "",      // of which nothing was told
+	"discord:1/10/100": ServerWide,
+	"discord:1/10/101": Members, // a private thread
+	"discord:1/12/120": ChannelWide,
+	"discord:1/12/121": Members,
+	"discord:10/10":    ServerWide, // a server whose name begins like the other's
+	"discord:2/10":     ServerWide,
+	"slack:1/10":       ServerWide, // another door
+	"discord:@me/7":    Members,
+	"discord:@me/8":    Members,
+	"slack:1/D7":       Members,
+	"slack:1/D7/1.5":   ChannelWide,
+
+	`discord:1/%`:                            ServerWide,
+	`discord:_/10`:                           ServerWide,
+	`discord:%/10`:                           Members,
+	`discord:1'; DROP TABLE memories; --/10`: ServerWide,
+	`discord:1/10" OR "1"="1`:                Members,
+	`discord:1/10/100) OR (1=1`:              Members,
+	"terminal:general":                       "",
+	"terminal:other":                         "",
+}
+
+func newTown(t *testing.T) *town {
+	v := &town{t, openStore(t, t.TempDir())}
+	for name, audience := range places {
+		c := find(t, v.s, name)
+		m := said(1, "we meet at "+name)
+		m.Audience = audience
+		deliver(t, c, m)
+		if _, err := call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_save", fmt.Sprintf(`{"content": "We meet at %d", "kind": "fact", "messages": [1]}`, c.id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return v
+}
+
+// recalls are the places whose memories a place recalls.
+func (v *town) recalls(name, query string) (found []string) {
+	v.t.Helper()
+	memories, total, err := find(v.t, v.s, name).Memories(ctx, Filter{Query: query})
+	if err != nil || total != len(memories) {
+		v.t.Fatalf("%d of %d, %v", len(memories), total, err)
+	}
+	for _, m := range memories {
+		found = append(found, m.Conversation)
+	}
+	slices.Sort(found)
+	return found
+}
+
+func TestScopes(t *testing.T) {
+	v := newTown(t)
+	apart := map[string][]string{
+		"discord:1/10":     {"discord:1/10", "discord:1/10/100"},
+		"discord:1/10/100": {"discord:1/10", "discord:1/10/100"},
+		"discord:1/10/101": {"discord:1/10", "discord:1/10/101"},
+		"discord:1/12":     {"discord:1/12", "discord:1/12/120"},
+		"discord:1/12/120": {"discord:1/12", "discord:1/12/120"},
+		"discord:1/12/121": {"discord:1/12", "discord:1/12/121"},
+		"slack:1/D7":       {"slack:1/D7", "slack:1/D7/1.5"},
+		"slack:1/D7/1.5":   {"slack:1/D7", "slack:1/D7/1.5"},
+
+		`discord:1/10/100) OR (1=1`: {"discord:1/10", `discord:1/10/100) OR (1=1`},
+	}
+	pool := []string{"discord:1/%", "discord:1/10", "discord:1/10/100", "discord:1/11"}
+	shared := map[string][]string{"discord:1/10": pool, "discord:1/11": pool, "discord:1/10/100": pool, "discord:1/%": pool}
+	check := func(t *testing.T, more map[string][]string) {
+		for name := range places {
+			want := []string{name}
+			if apart[name] != nil {
+				want = apart[name]
+			}
+			if more[name] != nil {
+				want = more[name]
+			}
+			for _, query := range []string{"", "meet", `meet" OR "`, "meet*", "NEAR(meet)", "meet %", "meet' OR 1=1 --"} {
+				if got := v.recalls(name, query); !slices.Equal(got, want) {
+					t.Errorf("%s recalls by %q %q, want %q", name, query, got, want)
+				}
+			}
+		}
+	}
+	t.Run("each keeps its own; a thread has its channel's too, and a channel those of the threads all its readers may read", func(t *testing.T) {
+		check(t, nil)
+	})
+	t.Run("switched on, the public channels of one server of one door have theirs in common, and nothing else has", func(t *testing.T) {
+		v.s.ShareMemories(true)
+		check(t, shared)
+	})
+	t.Run("what is for a channel stays in it, and what is for the server is known everywhere on it", func(t *testing.T) {
+		c := find(t, v.s, "discord:1/11")
+		for _, w := range []Wish{{}, {Server: true}} {
+			w.Kind, w.Person, w.PersonID = "fact", "Ann", "0"
+			w.Content = fmt.Sprintf("The cake is kept in cupboard %v", w.Server)
+			if s, err := c.Keep(ctx, w); err != nil || !s.Fresh {
+				t.Fatal(s, err)
+			}
+		}
+		if got := v.recalls("discord:1/11", "cake"); len(got) != 2 {
+			t.Errorf("there: %q", got)
+		}
+		for _, name := range []string{"discord:1/10", "discord:1/10/100"} {
+			if got := v.recalls(name, "cake"); !slices.Equal(got, []string{"discord:1/11"}) {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+		for _, name := range []string{"discord:1/12", "discord:1/10/101", "discord:2/10", "discord:@me/7"} {
+			if got := v.recalls(name, "cake"); got != nil {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+	})
+	t.Run("a channel that is closed is in common with none from then on", func(t *testing.T) {
+		c := find(t, v.s, "discord:1/11")
+		for _, audience := range []Audience{"", Members} {
+			m := said(2, "hello "+string(audience))
+			m.ID += string(audience)
+			m.Audience = audience
+			if _, err := c.Deliver(ctx, m); err != nil {
+				t.Fatal(err)
+			}
+			if _, here, err := c.SharesMemories(ctx); err != nil || here != (audience == "") {
+				t.Errorf("%q: %v, %v", audience, here, err)
+			}
+		}
+		if got := v.recalls("discord:1/10", "cake"); got != nil {
+			t.Errorf("%q", got)
+		}
+		if got := v.recalls("discord:1/11", ""); !slices.Equal(got, []string{"discord:1/11", "discord:1/11", "discord:1/11"}) {
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("switched off again, each keeps its own", func(t *testing.T) {
+		v.s.ShareMemories(false)
+		if got := v.recalls("discord:1/10", ""); !slices.Equal(got, apart["discord:1/10"]) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// What a model asks for by the ids of another conversation it does not get, sharing or not.
+func TestAModelReachesNoOtherConversation(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
+			s := openStore(t, t.TempDir())
+			s.ShareMemories(shared)
+			secret := map[string]Saved{}
+			for _, name := range []string{"discord:1/12", "discord:@me/7", "discord:@me/8", "discord:2/10"} {
+				c := find(t, s, name)
+				past := make([]Inbound, 30)
+				for i := range past {
+					past[i] = said(i+1, "the plum is ripe in "+name)
+				}
+				if _, err := c.Import(ctx, past); err != nil {
+					t.Fatal(err)
+				}
+				secret[name] = keep(t, c, "Ann", "The plum of "+name+" is ripe", 20)
+				begin(t, c, leaf, worker, 1, 4)
+			}
+			for _, name := range []string{"discord:1/10", "discord:@me/9", "discord:1/12/5"} {
+				c := find(t, s, name)
+				m := said(1, "hello")
+				m.Audience = ServerWide
+				deliver(t, c, m)
+				tools := c.Tools(ToolOptions{Turn: func() int64 { return 2 }})
+				theirs := ""
+				if name == "discord:1/12/5" { // a thread has what its channel has
+					theirs = "discord:1/12 "
+				}
+				for foreign, saved := range secret {
+					if strings.TrimSpace(theirs) == foreign {
+						continue
+					}
+					for tool, arguments := range map[string]string{
+						"memory_search": `{"query": "plum ripe", "channel": %q, "conversation": %q, "id": %d}`,
+						"recall":        `{"query": "plum ripe", "channel": %q, "conversation": %q, "before": %d}`,
+					} {
+						answer, err := call(tools, tool, fmt.Sprintf(arguments, foreign, foreign, saved.ID))
+						if err != nil || strings.Contains(answer, foreign) {
+							t.Errorf("%s in %s: %s, %v", tool, name, answer, err)
+						}
+					}
+					for _, arguments := range []string{`{"from": 20, "to": 25}`, `{"compaction": 1}`, `{"compaction": 2}`, fmt.Sprintf(`{"from": %d, "to": %d}`, find(t, s, foreign).row(1), find(t, s, foreign).row(9))} {
+						if answer, err := call(tools, "expand", arguments); err == nil {
+							t.Errorf("expand %s in %s: %s", arguments, name, answer)
+						}
+					}
+					answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "The sky over %s number %d is blue", "kind": "fact", "supersedes": %d}`, name, saved.ID, saved.ID))
+					if err != nil || !strings.Contains(answer, "supersedes none") {
+						t.Errorf("memory_save in %s: %s, %v", name, answer, err)
+					}
+					for _, messages := range []string{"[20]", fmt.Sprintf("[%d]", find(t, s, foreign).row(20))} {
+						if answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "x", "kind": "fact", "messages": %s}`, messages)); err == nil {
+							t.Errorf("memory_save of %s in %s: %s", messages, name, answer)
+						}
+					}
+					for what, err := range map[string]error{
+						"forget": c.Forget(ctx, saved.ID), "restore": c.Restore(ctx, saved.ID), "pin": c.PinMemory(ctx, saved.ID, true),
+						"look": func() error { _, err := c.Recalled(ctx, saved.ID); return err }(),
+					} {
+						if !errors.Is(err, ErrNotFound) {
+							t.Errorf("%s in %s: %v", what, name, err)
+						}
+					}
+					if m, _, err := s.Memory(ctx, saved.ID); err != nil || m.State != "active" || m.Pinned {
+						t.Errorf("%+v, %v", m, err)
+					}
+				}
+			}
+		})
+	}
+	t.Run("what a thread has of its channel it may read, and not change, nor ask for the messages of", func(t *testing.T) {
+		s := openStore(t, t.TempDir())
+		channel, thread := find(t, s, "discord:1/12"), find(t, s, "discord:1/12/5")
+		deliver(t, channel, said(1, "the plum is ripe"))
+		deliver(t, thread, said(1, "which one?"))
+		saved := keep(t, channel, "Bob", "The plum is ripe", 1)
+		tools := thread.Tools(ToolOptions{Turn: func() int64 { return 2 }})
+		answer, err := call(tools, "memory_search", `{"query": "plum"}`)
+		if err != nil || !strings.Contains(answer, `"from":"discord:1/12"`) || strings.Contains(answer, `"messages"`) {
+			t.Errorf("%s, %v", answer, err)
+		}
+		answer, err = call(tools, "memory_save", fmt.Sprintf(`{"content": "The plum is gone", "kind": "fact", "supersedes": %d}`, saved.ID))
+		if err != nil || !strings.Contains(answer, "supersedes none") {
+			t.Errorf("%s, %v", answer, err)
+		}
+		if m, err := thread.Recalled(ctx, saved.ID); err != nil || m.Conversation != channel.Name() {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if err := thread.Forget(ctx, saved.ID); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// A memory says where it was said and by whom; no model has a say in that.
+func TestWhereAndByWhomIsSetByCode(t *testing.T) {
+	c := imported(t, 4)
+	tools := c.Tools(ToolOptions{Turn: func() int64 { return 4 }})
+	_, err := call(tools, "memory_save", `{"content": "Ann rows", "kind": "fact", "messages": [2], "speaker": "Bob", "speaker_id": "1", "about_id": "9", "conversation": "discord:1/1", "channel": "x", "reach": "channel", "pinned": true, "by": "person", "state": "forgotten"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _, err := c.store.Memory(ctx, 1)
+	if err != nil || m.Speaker != "Ann" || m.SpeakerID != "0" || m.AboutID != "0" || m.Conversation != c.Name() || m.Pinned || m.By != "assistant" || m.State != "active" || m.Reach != "server" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := call(tools, "memory_save", `{"content": "Bob is tall", "kind": "fact", "messages": [2], "about": "bob"}`); err != nil {
+		t.Fatal(err)
+	}
+	if m, _, err := c.store.Memory(ctx, 2); err != nil || m.About != "Bob" || m.AboutID != "1" || m.SpeakerID != "0" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	two := newConversation(t)
+	for i, id := range []string{"u1", "u2"} {
+		one := said(2*i+2, "hello")
+		one.AuthorID = id
+		deliver(t, two, one)
+	}
+	if _, err := two.Keep(ctx, Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Ann is tall", About: "ann"}, Person: "Bob", PersonID: "u3"}); err != nil {
+		t.Fatal(err)
+	}
+	if m, _, err := two.store.Memory(ctx, 1); err != nil || m.About != "Ann" || m.AboutID != "" {
+		t.Errorf("two bear the name: %+v, %v", m, err)
+	}
+}
