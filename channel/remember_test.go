@@ -1,0 +1,225 @@
+package channel_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// as runs a line for somebody in a place.
+func (r *rig) as(who channel.Person, place, line string) channel.Answer {
+	r.t.Helper()
+	answer, handled, err := r.hub.Run(r.t.Context(), place, who, line)
+	if err != nil || !handled {
+		r.t.Fatalf("%s: handled %v, %v", line, handled, err)
+	}
+	return answer
+}
+
+var (
+	ada  = channel.Person{ID: "u1", Name: "Ada"}
+	bo   = channel.Person{ID: "u2", Name: "Bo"}
+	fake = channel.Person{ID: "u3", Name: "Ada"} // who calls herself so
+	boss = channel.Person{ID: "u9", Name: "Boss", Manager: true}
+)
+
+func TestForgetting(t *testing.T) {
+	r := newRig(t, echo)
+	says := func(who channel.Person, line, want string) {
+		t.Helper()
+		if got := r.as(who, place, line).String(); !strings.Contains(got, want) {
+			t.Errorf("%s of %s says %q, want %q in it", line, who.ID, got, want)
+		}
+	}
+	for _, fact := range []string{"the standup is at 9:30", "Ada drinks green tea", "Ada drinks black coffee", "the garden has 9 beds"} {
+		says(ada, "/remember "+fact, "I will keep that in mind")
+	}
+	t.Run("nobody else may, by whatever name", func(t *testing.T) {
+		for _, who := range []channel.Person{bo, fake, {}} {
+			for _, line := range []string{"/forget 1", "/forget #1", "/forget standup", "/memories pin 1", "/memories restore 1"} {
+				says(who, line, "neither said by you nor is it about you")
+			}
+		}
+	})
+	t.Run("who said it may, and is told what remains and how it is undone", func(t *testing.T) {
+		got := r.as(ada, place, "/forget 1").String()
+		for _, want := range []string{"Memory 1 is forgotten: the standup is at 9:30", "The messages it came from remain", "/memories restore 1", "cairn memories purge 1"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%q, want %q in it", got, want)
+			}
+		}
+		says(ada, "/forget 1", "was forgotten before")
+		says(ada, "/memories standup", "nothing in mind")
+		says(bo, "/memories restore 1", "neither said by you")
+		says(ada, "/memories restore 1", "in mind again")
+		says(ada, "/memories restore 1", "is not forgotten")
+		says(ada, "/memories standup", "9:30")
+	})
+	t.Run("a manager may, any", func(t *testing.T) {
+		says(boss, "/forget 1", "is forgotten")
+		says(ada, "/remember The STANDUP is at 9:30", "as memory 5")
+		says(boss, "/memories restore 1", "another one says the same")
+	})
+	t.Run("words will do, if they fit one", func(t *testing.T) {
+		got := r.as(ada, place, "/forget drinks")
+		if !strings.Contains(got.Text, "2 memories have these words") || len(got.Items) != 2 {
+			t.Errorf("%+v", got)
+		}
+		says(ada, "/forget drinks water", "nothing in mind here that has all of these words")
+		says(ada, "/forget DRINKING tea", "Memory 2 is forgotten: Ada drinks green tea")
+		says(ada, "/forget ada drinks black coffee!", "Memory 3 is forgotten")
+		for _, line := range []string{`/forget "`, "/forget %", "/forget *", "/forget '; DROP TABLE memories; --", "/forget the", "/forget -1", "/forget 99999999999999999999"} {
+			if got := r.as(ada, place, line).String(); strings.Contains(got, "is forgotten") {
+				t.Errorf("%s says %q", line, got)
+			}
+		}
+		says(ada, "/memories garden", "9 beds")
+	})
+	t.Run("of another conversation none is there", func(t *testing.T) {
+		for _, line := range []string{"/forget 4", "/memories pin 4", "/memories restore 2"} {
+			if got := r.as(boss, "test:server/other", line).String(); !strings.Contains(got, "no memory") {
+				t.Errorf("%s says %q", line, got)
+			}
+		}
+		if got := r.as(boss, "test:server/other", "/forget garden").String(); !strings.Contains(got, "nothing in mind") {
+			t.Error(got)
+		}
+	})
+	t.Run("what others said of somebody they may have forgotten too", func(t *testing.T) {
+		r.say("hello", false)
+		r.idle()
+		c, err := r.store.Find(t.Context(), place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.Keep(t.Context(), memory.Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, Person: "Bo", PersonID: "u2"})
+		if err != nil || s.AboutID != "u1" {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		says(fake, "/forget scar", "neither said by you")
+		says(ada, "/forget scar", "is forgotten")
+	})
+	t.Run("where the settings say so, only managers may", func(t *testing.T) {
+		r.hub.Renew(channel.Rules{Restricted: []string{"forget"}})
+		says(ada, "/forget 4", "for those who manage this place")
+		says(boss, "/forget 4", "is forgotten")
+	})
+}
+
+func TestMemoriesAreListed(t *testing.T) {
+	r := newRig(t, echo)
+	for i := range 25 {
+		r.as(ada, place, fmt.Sprintf("/remember the garden has %d beds", i+100))
+	}
+	r.say("I decided to move", false)
+	r.idle()
+	c, err := r.store.Find(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Keep(t.Context(), memory.Wish{MemoryDraft: compactor.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, Person: "Bo"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("with number, kind, who, when, and about whom, in pages", func(t *testing.T) {
+		got := r.as(bo, place, "/memories")
+		if len(got.Items) != 26 || got.Pages() != 3 || !strings.Contains(got.Page(2), "page 3 of 3") {
+			t.Errorf("%d items in %d pages", len(got.Items), got.Pages())
+		}
+		got = r.as(bo, place, "/memories Bergen")
+		if len(got.Items) != 1 || !strings.HasPrefix(got.Items[0], "26. decision: Ada moves to Bergen (Bo, about Ada, ") {
+			t.Errorf("%q", got.Items)
+		}
+	})
+	t.Run("of one kind, with words or without", func(t *testing.T) {
+		for line, want := range map[string]int{
+			"/memories kind:decision": 1, "/memories KIND:Fact": 25, "/memories kind:fact Bergen": 0, "/memories Bergen kind:decision": 1, "/memories kind:todo": 0,
+		} {
+			if got := r.as(bo, place, line); len(got.Items) != want {
+				t.Errorf("%s: %q", line, got.String())
+			}
+		}
+		if got := r.as(bo, place, "/memories kind:rumour").String(); !strings.Contains(got, `no kind "rumour"`) || !strings.Contains(got, "identity, goal") {
+			t.Error(got)
+		}
+	})
+	t.Run("pinned ones say so, and expired ones are still there", func(t *testing.T) {
+		if got := r.as(boss, place, "/memories pin 26").String(); !strings.Contains(got, "neither ends nor fades") {
+			t.Error(got)
+		}
+		if got := r.as(bo, place, "/memories Bergen").String(); !strings.Contains(got, "pinned)") {
+			t.Error(got)
+		}
+		if got := r.as(boss, place, "/memories unpin 26").String(); !strings.Contains(got, "no longer") {
+			t.Error(got)
+		}
+		if got := r.as(bo, place, "/memories pinned beds").String(); strings.Contains(got, "pinned)") {
+			t.Error(got)
+		}
+	})
+	t.Run("where there are more than a list has, it says so", func(t *testing.T) {
+		for i := range 200 {
+			if _, err := c.Keep(t.Context(), memory.Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, Person: "Ada", PersonID: "u1"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := r.as(bo, place, "/memories"); len(got.Items) != 200 || !strings.HasPrefix(got.Text, "200 of 226;") {
+			t.Errorf("%d items below %q", len(got.Items), got.Text)
+		}
+	})
+}
+
+func TestRememberingForAServer(t *testing.T) {
+	const other, private, direct = "test:server/other", "test:server/private", "test:@me/1"
+	r := newRig(t, echo)
+	for name, audience := range map[string]channel.Audience{place: channel.ServerWide, other: channel.ServerWide, private: channel.Members, direct: channel.ServerWide} {
+		m := r.inbound("hello", false)
+		m.Audience = audience
+		if _, err := r.hub.Deliver(t.Context(), name, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says := func(place, line, want string) {
+		t.Helper()
+		if got := r.as(ada, place, line).String(); !strings.Contains(got, want) {
+			t.Errorf("%s in %s says %q, want %q in it", line, place, got, want)
+		}
+	}
+	t.Run("where nothing is shared the words are words", func(t *testing.T) {
+		says(place, "/remember server: alpha is down", "as memory 1.")
+		says(place, "/memories alpha", "server: alpha is down")
+	})
+	r.store.ShareMemories(true)
+	t.Run("where memories are shared one may choose", func(t *testing.T) {
+		says(place, "/remember the cake is in the red cupboard", "It is for this channel")
+		says(place, "/remember Server: the keys are in the blue cupboard", "for all public channels")
+		says(other, "/memories cupboard", "blue cupboard (Ada")
+		says(other, "/memories keys", "from "+place)
+		for _, name := range []string{private, direct} {
+			says(name, "/memories cupboard", "nothing in mind")
+		}
+		if got := r.as(ada, other, "/memories cake").String(); !strings.Contains(got, "nothing in mind") {
+			t.Error(got)
+		}
+		says(other, "/forget keys", "nothing in mind here")
+		says(other, "/forget 3", "is from "+place)
+	})
+	t.Run("said again for the server, it is", func(t *testing.T) {
+		says(place, "/remember server: the cake is in the red cupboard", "in mind already")
+		says(other, "/memories cake", "red cupboard")
+	})
+	t.Run("a private channel or a direct message shares nothing, and says so", func(t *testing.T) {
+		for _, name := range []string{private, direct} {
+			says(name, "/remember server: the secret is plum", "stays here")
+			says(name, "/remember the secret is plum", "in mind")
+			says(other, "/memories plum", "nothing in mind")
+		}
+	})
+	t.Run("without words nothing is remembered", func(t *testing.T) {
+		says(place, "/remember server:", "Say what to remember")
+		says(place, "/remember", "Say what to remember")
+	})
+}
