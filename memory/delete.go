@@ -22,7 +22,7 @@ import (
 // messages that are gone or, having quoted one, changed. Ids that are not known
 // are passed over; a deleted one stays known, so that it is not delivered again.
 func (c *Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.deleting(ctx, func(tx *sql.Tx) error {
 		seqs, err = c.deleteAll(tx, ids)
 		return err
 	})

@@ -43,6 +43,7 @@ type Store struct {
 	write  *sql.DB     // one connection: writers wait for each other here, not in SQLite
 	read   *sql.DB     // a pool that cannot write
 	pooled atomic.Bool // see ShareMemories
+	scrub  *scrubber   // nil when shared
 }
 
 // Open opens the store in the folder o.Dir. It creates folder and file where there
@@ -96,6 +97,9 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	if err == nil && from != to {
 		s.log.Debug("database migrated", "from", from, "to", to)
 	}
+	if err == nil {
+		s.scrub, err = newScrubber(ctx, s, path)
+	}
 	return err
 }
 
@@ -138,6 +142,10 @@ func explain(err error) error {
 // Close closes the store. Nothing may be called after it.
 func (s *Store) Close() error {
 	var errs []error
+	if s.scrub != nil {
+		s.scrub.stop()
+		defer s.scrub.file.Close() // behind SQLite: see scrubber
+	}
 	if s.read != nil {
 		errs = append(errs, s.read.Close(), s.write.Close())
 	}

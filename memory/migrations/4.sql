@@ -46,3 +46,14 @@ CREATE VIEW memories_view AS SELECT
   m.superseded_by, m.compaction,
   (SELECT group_concat('#' || (s.message & 4294967295), ' ') FROM memory_sources s WHERE s.memory = m.id) AS messages
 FROM memories m JOIN conversations c ON c.id = m.conversation;
+
+-- What people want gone, and who wants to be left out of memories.
+
+-- Something was deleted of which the files may still hold bytes, see scrub.
+CREATE TABLE unscrubbed (
+  id INTEGER PRIMARY KEY AUTOINCREMENT
+) STRICT;
+INSERT INTO unscrubbed (id) SELECT NULL WHERE EXISTS (SELECT 1 FROM messages WHERE changed_with IS NOT NULL) OR EXISTS (SELECT 1 FROM gone);
+
+-- What models found of what was said: a deletion reaches these copies too.
+CREATE INDEX messages_copies ON messages (id) WHERE role = 'tool' AND tool IN ('memory_search', 'recall', 'expand');

@@ -1,0 +1,285 @@
+// Scrubbing: what was deleted leaves the files too.
+//
+// SQLite overwrites what it deletes, but for two things: the write-ahead log keeps
+// pages as they were until it is emptied, and where a page was split, copies of rows
+// that moved to its neighbour stay in its unused middle. Both are dealt with here, a
+// moment after a deletion, in steps that hold up writers for milliseconds.
+
+package memory
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// scrubber does so for one store. Its file is open as long as the store is: to close
+// one would take the locks of SQLite away, which belong to the process.
+type scrubber struct {
+	store *Store
+	path  string
+	file  *os.File
+
+	mu      sync.Mutex // guards what follows
+	timer   *time.Timer
+	running sync.WaitGroup
+	stopped bool
+}
+
+const (
+	scrubDelay   = time.Second      // deletions in a row are scrubbed together
+	scrubRetry   = 10 * time.Second // readers may hold on to what was
+	scrubAtOnce  = 2048             // pages are looked at while writers wait
+	scrubPragmas = "_journal_mode=WAL&_busy_timeout=100&_synchronous=FULL&_secure_delete=on&_txlock=immediate"
+)
+
+// newScrubber has what an earlier process left scrubbed soon.
+func newScrubber(ctx context.Context, s *Store, path string) (*scrubber, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	b := &scrubber{store: s, path: path, file: file}
+	var due bool
+	if err := s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM unscrubbed)").Scan(&due); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if due {
+		b.soon(0)
+	}
+	return b, nil
+}
+
+// deleting is update for what deletes something; if it did, the files are scrubbed soon.
+func (s *Store) deleting(ctx context.Context, f func(tx *sql.Tx) error) error {
+	deleted := false
+	err := s.update(ctx, func(tx *sql.Tx) error {
+		var before, after int
+		if err := tx.QueryRow("SELECT total_changes()").Scan(&before); err != nil {
+			return err
+		}
+		if err := f(tx); err != nil {
+			return err
+		}
+		if err := tx.QueryRow("SELECT total_changes()").Scan(&after); err != nil || before == after {
+			return err
+		}
+		deleted = true
+		_, err := tx.Exec("INSERT INTO unscrubbed (id) VALUES (NULL)")
+		return err
+	})
+	if err == nil && deleted && s.scrub != nil {
+		s.scrub.soon(scrubDelay)
+	}
+	return err
+}
+
+// soon has the files scrubbed after so long.
+func (b *scrubber) soon(after time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stopped || b.timer != nil {
+		return
+	}
+	b.running.Add(1)
+	b.timer = time.AfterFunc(after, b.work)
+}
+
+func (b *scrubber) work() {
+	defer b.running.Done()
+	b.mu.Lock()
+	b.timer = nil // what is deleted from here on may be missed
+	stopped := b.stopped
+	b.mu.Unlock()
+	if stopped {
+		return
+	}
+	done, err := b.scrub(context.Background())
+	if err != nil {
+		b.store.log.Warn("what was deleted is not out of the files yet", "error", err)
+	}
+	if !done {
+		b.soon(scrubRetry)
+	}
+}
+
+// stop ends the work, and tries once more what is left.
+func (b *scrubber) stop() {
+	b.mu.Lock()
+	b.stopped = true
+	if b.timer != nil && b.timer.Stop() {
+		b.running.Done()
+	}
+	b.mu.Unlock()
+	b.running.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if _, err := b.scrub(ctx); err != nil {
+		b.store.log.Warn("what was deleted is not out of the files yet", "error", err)
+	}
+}
+
+// scrub empties the log and the unused middles of all pages, if anything was deleted
+// since it was done last. done is false if somebody is in the way.
+func (b *scrubber) scrub(ctx context.Context) (done bool, err error) {
+	var due int64
+	if err := b.store.read.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM unscrubbed").Scan(&due); err != nil || due == 0 {
+		return err == nil, err
+	}
+	db := open(b.path, scrubPragmas) // a connection of its own, which has nothing in mind of what the file held
+	db.SetMaxOpenConns(1)
+	defer db.Close()
+	if done, err := b.sweep(ctx, db); err != nil || !done {
+		return false, err
+	}
+	if _, err := db.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", due); err != nil {
+		return false, busy(err)
+	}
+	return true, nil
+}
+
+// sweep goes through all pages.
+func (b *scrubber) sweep(ctx context.Context, db *sql.DB) (done bool, err error) {
+	header := make([]byte, 100)
+	if done, err := b.empty(ctx, db); err != nil || !done {
+		return false, err
+	}
+	if _, err := b.file.ReadAt(header, 0); err != nil {
+		return false, err
+	}
+	size := int64(binary.BigEndian.Uint16(header[16:]))
+	if size == 1 {
+		size = 1 << 16
+	}
+	info, err := b.file.Stat()
+	if err != nil {
+		return false, err
+	}
+	buffer := make([]byte, scrubAtOnce*size)
+	for from := size; from < info.Size(); from += int64(len(buffer)) { // the first page holds the schema
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		dirty, err := b.clean(buffer, size, from, false)
+		if err != nil {
+			return false, err
+		}
+		if dirty {
+			if done, err := b.cleanAlone(ctx, db, buffer, size, from); err != nil || !done {
+				return false, err
+			}
+		}
+	}
+	return b.empty(ctx, db)
+}
+
+// empty brings the log into the database and leaves it without a byte.
+func (b *scrubber) empty(ctx context.Context, db *sql.DB) (done bool, err error) {
+	for _, mode := range []string{"PASSIVE", "TRUNCATE"} { // the second has little left to do while writers wait
+		var blocked, frames, moved int
+		if err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&blocked, &frames, &moved); err != nil {
+			return false, busy(err)
+		}
+		done = blocked == 0
+	}
+	return done, nil
+}
+
+// cleanAlone cleans some pages while nobody writes. The log is empty then, so that the
+// file holds what counts, and the change of a row has all connections forget the pages
+// as they were.
+func (b *scrubber) cleanAlone(ctx context.Context, db *sql.DB, buffer []byte, size, from int64) (done bool, err error) {
+	for range 10 {
+		if done, err = b.empty(ctx, db); err != nil || !done {
+			return false, err
+		}
+		err = transact(ctx, db, func(tx *sql.Tx) error {
+			info, err := os.Stat(b.path + "-wal")
+			if err != nil || info.Size() > 0 {
+				done = false
+				return err
+			}
+			if _, err := tx.Exec("INSERT INTO unscrubbed (id) VALUES (NULL)"); err != nil {
+				return err
+			}
+			if _, err := tx.Exec("DELETE FROM unscrubbed WHERE id = last_insert_rowid()"); err != nil {
+				return err
+			}
+			_, err = b.clean(buffer, size, from, true)
+			return err
+		})
+		if err != nil || done {
+			return done, busy(err)
+		}
+	}
+	return false, nil
+}
+
+// clean overwrites the unused middles of the pages, size bytes each, that stand in the
+// file from some byte on and fit the buffer; or it tells whether one holds anything.
+func (b *scrubber) clean(buffer []byte, size, from int64, overwrite bool) (dirty bool, err error) {
+	n, err := b.file.ReadAt(buffer, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	for page := buffer[:n]; int64(len(page)) >= size; page = page[size:] {
+		low, high := unused(page[:size])
+		if middle := page[low:high]; len(bytes.Trim(middle, "\x00")) > 0 {
+			if dirty = true; !overwrite {
+				return true, nil
+			}
+			clear(middle)
+			if _, err := b.file.WriteAt(middle, from+int64(n-len(page)+low)); err != nil {
+				return true, err
+			}
+		}
+	}
+	if !dirty {
+		return false, nil
+	}
+	return true, b.file.Sync()
+}
+
+// unused is the part of a page of SQLite's that holds nothing: in a b-tree, what lies
+// between the list of its cells, which grows up, and the cells, which grow down. Any
+// other page begins with the number of the next one, so with a zero below 64 GB.
+func unused(page []byte) (low, high int) {
+	switch page[0] {
+	case 2, 5: // inner pages
+		low = 12
+	case 10, 13: // leaves
+		low = 8
+	default:
+		return 0, 0
+	}
+	low += 2 * int(binary.BigEndian.Uint16(page[3:]))
+	high = int(binary.BigEndian.Uint16(page[5:]))
+	if high == 0 {
+		high = 1 << 16
+	}
+	if low > high || high > len(page) { // it is none of these
+		return 0, 0
+	}
+	return low, high
+}
+
+// busy makes nothing of an error that only tells that somebody is in the way.
+func busy(err error) error {
+	var e sqlite3.Error
+	if errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("scrub: %w", explain(err))
+	}
+	return nil
+}
