@@ -114,6 +114,9 @@ type Store interface {
 	Pause(ctx context.Context, scope, by string) error
 	Resume(ctx context.Context, scope string) error
 	Pauses(ctx context.Context) ([]string, error)
+	Everywhere(ctx context.Context, door, author string) ([]*memory.Conversation, memory.Traces, error)
+	Erase(ctx context.Context, author string, in ...*memory.Conversation) (waiting int, err error)
+	Erasures(ctx context.Context) ([]memory.Erasure, error)
 }
 
 var _ Store = (*memory.Store)(nil)

@@ -15,6 +15,22 @@ func (c *conversation) change(seqs ...int64) {
 	c.wake()
 }
 
+// deleted is change for messages that were deleted. What the running turn has found of
+// them is shown as it was written, see finish.
+func (c *conversation) deleted(seqs []int64) {
+	c.mu.Lock()
+	c.bereft = true
+	c.mu.Unlock()
+	c.change(seqs...)
+}
+
+// lost tells whether anything was deleted since the turn began.
+func (c *conversation) lost() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bereft
+}
+
 // apply brings edits and deletions into the history, and does what commands want.
 func (c *conversation) apply(ctx context.Context) error {
 	defer c.serve(ctx)

@@ -20,6 +20,7 @@ type Command struct {
 	Restricted bool   // only managers run it, unless the settings say otherwise
 	Urgent     bool   // it acts at once, also where commands wait for the answers to what was said before
 
+	own     func(args string) bool // what anybody may do with it, whatever the settings say; nil: nothing
 	run     func(ctx context.Context, c *conversation, who Person, args string) (Answer, error)
 	suggest func(ctx context.Context, records *memory.Conversation, typed string) ([]Choice, error) // of the argument that Suggests
 }
@@ -94,9 +95,13 @@ func init() { // a literal would refer to itself through /help
 			Args: []Arg{{Name: "text", Help: `what to keep in mind; where channels share memories, "server: …" is for all of them`, Required: true}},
 		},
 		{
-			Name: "forget", Help: "forget a memory of yours, managers any; the messages themselves remain", run: runForget,
-			Args:    []Arg{{Name: "which", Help: "the memory's number, as /memories shows it, or words of it", Required: true, Suggests: true}},
+			Name: "forget", Help: "forget a memory of yours, managers any; /forget me deletes all you said", own: aboutMe, run: runForget,
+			Args:    []Arg{{Name: "which", Help: `a memory's number, or words of it; or "me" for all you said and what I keep of you`, Required: true, Suggests: true}},
 			suggest: suggestMemories,
+		},
+		{
+			Name: "optout", Help: "keep nothing of you in my memories from now on", run: runOptOut,
+			Args: []Arg{{Name: "off", Help: `"off" takes it back`}},
 		},
 		{Name: "stop", Help: "stop the answer that is being written; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
 		{
@@ -136,7 +141,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 	if !access.hears(place, who.ID, false) {
 		return answer, true, ErrRefused
 	}
-	if h.restricted(command) && !access.manages(who) {
+	if h.restricted(command) && !access.manages(who) && (command.own == nil || !command.own(args)) {
 		return Answer{Text: fmt.Sprintf("/%s is for those who manage this place. Ask one of them.", command.Name)}, true, nil
 	}
 	c, err := h.use(ctx, name)

@@ -64,6 +64,7 @@ type conversation struct {
 
 	reads    bool                          // the door reads history
 	late     []func(context.Context) error // edits and deletions since
+	bereft   bool                          // something was deleted since the running turn began
 	changes  []int64                       // messages that were edited or deleted, which the history does not know yet
 	asks     []func(context.Context)       // what commands want done by the owner
 	botTurns []string                      // messages of other programs that were answered since a person spoke

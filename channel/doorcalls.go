@@ -62,7 +62,7 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 	}
 	c.hub.threadsChanged(c.name)
 	if len(seqs) > 0 {
-		c.change(seqs...)
+		c.deleted(seqs)
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 		c.wake()
 		h.release(c)
 	}
-	return nil
+	return h.goOnForgetting(ctx, match)
 }
 
 // Idle returns when everything delivered to the conversation so far has been

@@ -109,6 +109,11 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	if n := len(o.Messages); n > 0 && o.Messages[n-1].Seq >= history.Next() {
 		history.Append(o.Messages[n-1])
 	}
+	if c.lost() { // the disk has the answer without what it repeats of that
+		for _, m := range o.Messages {
+			c.change(m.Seq)
+		}
+	}
 	c.engine.Answered()
 	c.sender.start(c.hub.ctx)
 	c.engine.Check(c.hub.ctx)

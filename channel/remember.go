@@ -191,8 +191,11 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 const choicesShown = 10
 
 func runForget(ctx context.Context, c *conversation, who Person, which string) (Answer, error) {
+	if aboutMe(which) {
+		return runForgetMe(ctx, c, who, which)
+	}
 	if which == "" {
-		return Answer{}, errPeople("Say which memory by its number, as /memories shows it, or by words of it: /forget 12")
+		return Answer{}, errPeople("Say which memory by its number, as /memories shows it, or by words of it: /forget 12. /forget me is about all of yours.")
 	}
 	id, ok := numberOf(which)
 	if !ok {

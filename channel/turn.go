@@ -245,4 +245,5 @@ func (c *conversation) running(turn int64, stop context.CancelCauseFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn, c.stop = turn, stop
+	c.bereft = c.bereft && turn != 0
 }

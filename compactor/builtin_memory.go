@@ -70,7 +70,7 @@ func draftMemories(messages []Message, sentences []*sentence, limit int) []Memor
 			i++
 		}
 		m := messages[sentences[from].message]
-		if m.Role != llm.RoleUser {
+		if m.Role != llm.RoleUser || m.Unremembered {
 			continue
 		}
 		if draft, worth := draft(m, sentences[from:i], rarity); worth > 0 {

@@ -26,6 +26,8 @@ type Message struct {
 	Addressed   bool // somebody wants an answer to it
 	Optional    bool // nobody asked for the answer: the bot may stay silent
 
+	Unremembered bool // its author wants to be in no memory; set for those who sum up
+
 	Calls  []llm.Call      // assistant: the tools it called
 	CallID string          // tool: the call it answers
 	Tool   string          // tool: the name of the tool that ran

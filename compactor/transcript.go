@@ -45,6 +45,9 @@ func labelled(m Message, most int) string {
 		if to := repliedTo(m); to != "" {
 			reply = fmt.Sprintf(" replying_to=\"%s\"", attribute(to))
 		}
+		if m.Unremembered {
+			reply += ` memories="none"`
+		}
 		return fmt.Sprintf("<message id=\"%d\" time=\"%s\" from=\"%s\" user=\"%s\"%s>%s</message>",
 			m.Seq, at, attribute(cleanName(m.Author)), attribute(m.AuthorID), reply, content(lean(body(m)), most))
 	case llm.RoleTool:

@@ -15,8 +15,8 @@ import (
 
 // Delete takes messages away, by their platform ids. One that waits vanishes. Of
 // one that was taken up the row stays, as a tombstone with its author; text, words
-// in the index, files, quotes of it, and memories that no other message supports
-// are gone, and summaries over it are made anew of what remains, see redo; so are
+// in the index, files, quotes of it, copies in what tools returned, and memories that
+// no other message supports are gone, and summaries over it are made anew of what remains, see redo; so are
 // the copies of all this that threads have. A turn
 // that waits and that nobody else asked for is closed. It returns the seqs of the
 // messages that are gone or, having quoted one, changed. Ids that are not known
@@ -76,12 +76,16 @@ func (c *Conversation) deleteAll(tx *sql.Tx, ids []string) (seqs []int64, err er
 		}
 		seqs = append(seqs, m.Seq)
 	}
+	copies, err := c.forgetCopies(tx, bare)
+	if err != nil {
+		return nil, err
+	}
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
 	if err := c.redo(tx, seqs, generation, true); err != nil {
 		return nil, err
 	}
-	return seqs, c.redoInherited(tx, seqs)
+	return append(seqs, copies...), c.redoInherited(tx, seqs)
 }
 
 // deleteWaiting takes a message out of the inbox, and quotes of it.
@@ -154,6 +158,12 @@ func (c *Conversation) forgetFrom(tx *sql.Tx, seq int64) error {
 
 func (c *Conversation) deleteMemory(tx *sql.Tx, m Memory) error {
 	if err := c.unindexMemory(tx, m.ID, m.Content, m.About); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("DELETE FROM memory_people WHERE memory = ?", m.ID); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("DELETE FROM memory_sources WHERE memory = ?", m.ID); err != nil {
 		return err
 	}
 	if err := mend(tx, m.ID); err != nil {

@@ -49,6 +49,7 @@ type draft struct {
 	until      string   // when it ends, as a model says it; empty: never
 	expires    int64    // the same, in milliseconds; 0: never
 	private    bool     // it is not shared, wherever memories are
+	people     []person // whom it concerns
 	compaction int64    // the row it is saved with; 0: none
 }
 
@@ -101,7 +102,14 @@ func (c *Conversation) check(tx *sql.Tx, d *draft, from, to int64) (wrong string
 			d.speakerID = s.id
 		}
 	}
+	named := strings.TrimSpace(d.About) != ""
 	if err := c.checkAbout(tx, d, from, to); err != nil {
+		return "", err
+	}
+	if err := c.concern(tx, d, named, from, to); err != nil {
+		return "", err
+	}
+	if err := c.allowed(tx, *d); err != nil {
 		return "", err
 	}
 	if d.expires, err = endOf(d.until, at(d.saidAt()), time.Now()); err != nil {

@@ -34,6 +34,9 @@ func (j *job) ID() int64 { return j.row.ID }
 func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []compactor.Message, err error) {
 	err = j.conversation.store.view(ctx, func(tx *sql.Tx) error {
 		found, err = j.conversation.messages(tx, from, to, "ORDER BY id LIMIT ?", max(limit, 0))
+		if err == nil {
+			err = j.conversation.markUnremembered(tx, found)
+		}
 		return err
 	})
 	if err != nil {
@@ -220,6 +223,12 @@ func (j *job) save(tx *sql.Tx, d draft) (id int64, err error) {
 		return 0, nil
 	}
 	d.sources, d.compaction = unread, j.row.ID
+	var out errOptedOut
+	if err := c.stands(tx, &d); errors.As(err, &out) || errors.Is(err, errUnsaid) { // since the worker saved it
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
 	s, err := c.save(tx, d)
 	if !s.Fresh {
 		return 0, err

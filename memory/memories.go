@@ -34,6 +34,9 @@ func (c *Conversation) save(tx *sql.Tx, d draft) (s Saved, err error) {
 	default:
 		err = c.confirm(tx, s.ID, d)
 	}
+	if err == nil {
+		err = c.addPeople(tx, s.ID, d, s.Fresh)
+	}
 	if err != nil {
 		return s, err
 	}
@@ -275,6 +278,9 @@ func (c *Conversation) remember(ctx context.Context, d draft) (s Saved, answer s
 		return s, "", err
 	}
 	err = c.store.update(ctx, func(tx *sql.Tx) error {
+		if err := c.stands(tx, &d); err != nil {
+			return err
+		}
 		s, err = c.save(tx, d)
 		return err
 	})

@@ -191,6 +191,9 @@ func (c *Conversation) runSave(ctx context.Context, d draft, o ToolOptions) (str
 		if d.Messages, err = c.asked(ctx, o.Turn()); err != nil {
 			return "", err
 		}
+		if err := c.stillAsked(ctx, o.Turn()); err != nil {
+			return "", err
+		}
 	}
 	s, answer, err := c.remember(ctx, d)
 	if err != nil {

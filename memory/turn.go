@@ -113,6 +113,10 @@ func (c *Conversation) append(tx *sql.Tx, turn int64, messages []compactor.Messa
 	if len(messages) == 0 {
 		return nil
 	}
+	messages, err := c.uncopied(tx, turn, messages)
+	if err != nil {
+		return err
+	}
 	p, err := c.newPen(tx)
 	if err != nil {
 		return err

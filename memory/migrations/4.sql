@@ -57,3 +57,39 @@ INSERT INTO unscrubbed (id) SELECT NULL WHERE EXISTS (SELECT 1 FROM messages WHE
 
 -- What models found of what was said: a deletion reaches these copies too.
 CREATE INDEX messages_copies ON messages (id) WHERE role = 'tool' AND tool IN ('memory_search', 'recall', 'expand');
+
+-- Whom memories concern, by the platform's ids.
+CREATE TABLE memory_people (
+  memory    INTEGER NOT NULL REFERENCES memories (id),
+  author_id TEXT    NOT NULL CHECK (author_id <> ''),
+  role      TEXT    NOT NULL CHECK (role IN ('said', 'confirmed', 'about')),
+  PRIMARY KEY (memory, author_id, role)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_people_author ON memory_people (author_id);
+INSERT INTO memory_people (memory, author_id, role)
+  SELECT DISTINCT s.memory, m.author_id, iif(m.author = k.speaker, 'said', 'confirmed')
+  FROM memory_sources s JOIN messages m ON m.id = s.message JOIN memories k ON k.id = s.memory
+  WHERE m.role = 'user' AND m.author_id <> '' AND m.deleted_at IS NULL;
+INSERT INTO memory_people (memory, author_id, role)
+  SELECT DISTINCT s.memory, m.author_id, 'about' FROM memory_sources s JOIN messages m ON m.id = s.message JOIN memories k ON k.id = s.memory
+  WHERE m.role = 'user' AND m.author_id <> '' AND m.deleted_at IS NULL AND m.author = k.about AND k.about <> k.speaker;
+CREATE INDEX messages_author ON messages (author_id) WHERE role = 'user';
+CREATE INDEX inbox_author    ON inbox (author_id);
+
+-- Who is to be left out of memories.
+CREATE TABLE optouts (
+  door      TEXT    NOT NULL,
+  author_id TEXT    NOT NULL,
+  name      TEXT    NOT NULL, -- by which others may speak of them
+  made_at   INTEGER NOT NULL,
+  PRIMARY KEY (door, author_id)
+) STRICT, WITHOUT ROWID;
+
+-- What people want gone that they said and that was kept about them, until it is.
+CREATE TABLE erasures (
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  author_id    TEXT    NOT NULL CHECK (author_id <> ''),
+  before       INTEGER NOT NULL, -- messages from this seq on came later
+  upto         INTEGER NOT NULL, -- the newest memory there was
+  PRIMARY KEY (conversation, author_id)
+) STRICT, WITHOUT ROWID;

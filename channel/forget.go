@@ -1,0 +1,212 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"cairn/memory"
+)
+
+// What people want of what is kept of themselves: that it goes, or that no more comes.
+// They are known by the platform's id, never by a name.
+
+// aboutMe tells whether the argument of /forget is about whoever asks.
+func aboutMe(args string) bool {
+	first, _, _ := strings.Cut(strings.TrimSpace(args), " ")
+	return strings.EqualFold(first, "me")
+}
+
+// runForgetMe says what would go, here or everywhere, and with a "yes" lets it go.
+func runForgetMe(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
+	everywhere, yes := false, false
+	for _, word := range strings.Fields(args)[1:] {
+		switch strings.ToLower(word) {
+		case "everywhere":
+			everywhere = true
+		case "yes":
+			yes = true
+		default:
+			return Answer{}, errPeople(fmt.Sprintf("I do not know what %q means here. There are /forget me, for this conversation, and /forget me everywhere.", word))
+		}
+	}
+	if who.ID == "" {
+		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
+	}
+	in, where, again := []*memory.Conversation{c.records}, "in this conversation", "/forget me yes"
+	traces, err := c.records.Traces(ctx, who.ID)
+	if everywhere {
+		where, again = "in all conversations that I have with you", "/forget me everywhere yes"
+		in, traces, err = c.hub.o.Store.Everywhere(ctx, ParsePlace(c.name).Door, who.ID)
+	}
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case traces.Messages+traces.Memories == 0 && !yes:
+		return Answer{Text: fmt.Sprintf("I keep nothing of yours %s.", where)}, nil
+	case !yes:
+		return Answer{Text: fmt.Sprintf("That deletes %s of yours %s, for good: the text, what came with it, quotes of it, and the memories that you said or that are about you. "+
+			"Summaries are made anew without it. What others said stays, and so do my own answers, which may repeat you. "+
+			"What you say from now on is kept as before; /optout keeps it out of my memories.\nSay %s to do it.",
+			tracesWords(traces.Messages, traces.Memories), where, again)}, nil
+	}
+	waiting, err := c.hub.o.Store.Erase(ctx, who.ID, in...)
+	if err != nil {
+		return Answer{}, err
+	}
+	var names []string
+	for _, records := range in {
+		names = append(names, records.Name())
+	}
+	return c.erasing(ctx, where, c.hub.eraseAll(who.ID, names), waiting)
+}
+
+// erasing waits a moment for the end, and tells it later if it takes longer.
+func (c *conversation) erasing(ctx context.Context, where string, end *erasure, waiting int) (Answer, error) {
+	words := func() string {
+		if end.err != nil {
+			return "It is not all deleted yet; I go on with it by myself."
+		}
+		return fmt.Sprintf("Deleted: %s of yours %s. Summaries over it are made anew of what others said. My own answers stay.",
+			tracesWords(end.messages+waiting, end.memories), where)
+	}
+	soon, err := c.await(ctx, end.done, ownerPatience)
+	if err != nil || soon {
+		return Answer{Text: words()}, err
+	}
+	return Answer{
+		Text: "I am deleting it. That takes a while; nobody has to wait.", Awaited: true,
+		Then: func(ctx context.Context) string {
+			if soon, err := c.await(ctx, end.done, math.MaxInt64); !soon || err != nil {
+				return "It is not all deleted yet; I go on with it by myself."
+			}
+			return words()
+		},
+	}, nil
+}
+
+// tracesWords is how much it is.
+func tracesWords(messages, memories int) string {
+	count := func(n int, one, more string) string {
+		if n == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprintf("%d %s", n, more)
+	}
+	return count(messages, "message", "messages") + " and " + count(memories, "memory", "memories")
+}
+
+// erasure is one on its way. What it counts is set before done is closed.
+type erasure struct {
+	done               chan struct{}
+	messages, memories int
+	err                error
+}
+
+// eraseAll takes somebody's traces in conversations away, in the background and in
+// small steps. What is left when the hub closes is gone on with at the next start.
+func (h *Hub) eraseAll(author string, names []string) *erasure {
+	e := &erasure{done: make(chan struct{})}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		e.err = ErrClosed
+		close(e.done)
+		return e
+	}
+	h.owners.Go(func() {
+		defer close(e.done)
+		for _, name := range names {
+			if err := h.erase(author, name, e); err != nil {
+				e.err = errors.Join(e.err, err)
+				if h.ctx.Err() == nil {
+					h.o.Log.Warn("what somebody wants gone is not all gone yet; the next start goes on", "conversation", name, "error", err)
+				}
+			}
+		}
+	})
+	return e
+}
+
+// eraseRest is how long others may write between two steps.
+const eraseRest = 5 * time.Millisecond
+
+func (h *Hub) erase(author, name string, e *erasure) error {
+	records, err := h.o.Store.Find(h.ctx, name)
+	if err != nil {
+		return err
+	}
+	defer h.threadsChanged(name)
+	for h.ctx.Err() == nil {
+		some, err := records.EraseSome(h.ctx, author)
+		if err != nil {
+			return err
+		}
+		e.messages += some.Messages
+		e.memories += some.Memories
+		if c, err := h.find(name, nil); err == nil && c != nil {
+			if len(some.Seqs) > 0 {
+				c.deleted(some.Seqs)
+			}
+			h.release(c)
+		}
+		if some.Done {
+			return nil
+		}
+		select {
+		case <-time.After(eraseRest):
+		case <-h.ctx.Done():
+		}
+	}
+	return h.ctx.Err()
+}
+
+// goOnForgetting takes up the erasures that an earlier process left.
+func (h *Hub) goOnForgetting(ctx context.Context, match func(conversation string) bool) error {
+	due, err := h.o.Store.Erasures(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range due {
+		if _, known := h.doors[doorOf(one.Conversation)]; known && match(one.Conversation) {
+			h.eraseAll(one.Author, []string{one.Conversation})
+		}
+	}
+	return nil
+}
+
+// runOptOut keeps whoever asks out of memories, here and wherever their door leads.
+func runOptOut(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
+	off := strings.EqualFold(args, "off")
+	switch {
+	case args != "" && !off:
+		return Answer{}, errPeople("There are /optout and /optout off.")
+	case who.ID == "":
+		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
+	}
+	changed, err := c.records.OptOut(ctx, who.ID, who.Name, !off)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case off && !changed:
+		return Answer{Text: "You had not opted out."}, nil
+	case off:
+		return Answer{Text: "What you say may become a memory again from now on."}, nil
+	}
+	traces, err := c.records.Traces(ctx, who.ID)
+	if err != nil {
+		return Answer{}, err
+	}
+	first := "From now on nothing you say becomes a memory, and nothing is kept about you under your name, wherever we meet."
+	if !changed {
+		first = "You have opted out already: nothing you say becomes a memory."
+	}
+	kept := ""
+	if traces.Memories > 0 {
+		kept = fmt.Sprintf(" The %s of yours that I keep here stay until /forget me.", strings.TrimPrefix(tracesWords(0, traces.Memories), "0 messages and "))
+	}
+	return Answer{Text: first + kept + " The conversation itself is kept as before, and summaries of it still tell what you said. /optout off takes it back."}, nil
+}

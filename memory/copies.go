@@ -1,0 +1,182 @@
+// Copies: what the bot's own tools told it of messages. Deletions reach them too.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// copyGone stands in the place of what a tool found and people have deleted.
+const copyGone = "What was found here has been deleted."
+
+// copying are the tools that return what was said, or what was made of it.
+var copying = []string{"memory_search", "recall", "expand"}
+
+// noting are the tools whose arguments are made of what was just said.
+var noting = append([]string{"memory_save"}, copying...)
+
+// forgetCopies empties what models found of deleted messages and, in the turns they
+// stood in, what models noted of them: the arguments of memory tools, and what the
+// provider added, which may be what the model thought. It returns the seqs of what
+// it changed. No summary is made of any of this, so none is made anew.
+func (c *Conversation) forgetCopies(tx *sql.Tx, deleted []compactor.Message) (seqs []int64, err error) {
+	if len(deleted) == 0 {
+		return nil, nil
+	}
+	gone, first := make(map[int64]bool), int64(maxSeq)
+	var turns []int64
+	for _, m := range deleted {
+		gone[m.Seq], first = true, min(first, m.Seq)
+		turns = append(turns, m.Turn)
+	}
+	found, err := c.messagesOf(tx, "messages INDEXED BY messages_copies", first, maxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand') ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	isGone := func(seq int64) (bool, error) { return gone[seq], nil }
+	for _, m := range found {
+		is, err := withoutCopies(m, slices.Contains(turns, m.Turn), isGone)
+		if err == nil && is.Text != m.Text {
+			err = c.replace(tx, is)
+			seqs = append(seqs, m.Seq)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(turns)
+	for _, turn := range slices.Compact(turns) {
+		said, err := c.messages(tx, turn, maxSeq, "AND role = 'assistant' AND turn = ? AND id < ? AND (calls <> '' OR native <> '') ORDER BY id", turn, c.row(turn)+mostInTurn)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range said {
+			is, err := withoutCopies(m, true, isGone)
+			if err == nil {
+				err = c.replace(tx, is)
+			}
+			if err != nil {
+				return nil, err
+			}
+			seqs = append(seqs, m.Seq)
+		}
+	}
+	return seqs, nil
+}
+
+// mostInTurn bounds how far behind a turn's first message its last one is looked for.
+const mostInTurn = 10_000
+
+// withoutCopies is what a model or a tool said, without what it took from deleted
+// messages. near tells that it was said in the turn of one.
+func withoutCopies(m compactor.Message, near bool, gone func(seq int64) (bool, error)) (compactor.Message, error) {
+	switch {
+	case m.Role == llm.RoleTool && slices.Contains(copying, m.Tool):
+		told, err := repeats(m.Text, gone)
+		if err != nil || !near && !told {
+			return m, err
+		}
+		m.Text = copyGone
+	case m.Role == llm.RoleAssistant && near:
+		m.Native = nil
+		m.Calls = slices.Clone(m.Calls)
+		for i := range m.Calls {
+			if slices.Contains(noting, m.Calls[i].Name) {
+				m.Calls[i].Arguments = "{}"
+			}
+		}
+	default:
+		return m, nil
+	}
+	m.Tokens = compactor.TokensOf(m)
+	return m, nil
+}
+
+// repeats tells whether the result of a tool names a message that is gone. What cannot be
+// read may.
+func repeats(result string, gone func(seq int64) (bool, error)) (bool, error) {
+	if result == copyGone {
+		return false, nil
+	}
+	var found struct {
+		Messages []struct {
+			Seq int64 `json:"seq"`
+		} `json:"messages"`
+		Memories []struct {
+			Messages []int64 `json:"messages"`
+		} `json:"memories"`
+	}
+	if json.Unmarshal([]byte(result), &found) != nil {
+		return len(result) > 0 && result[0] == '{', nil // else it is an error in words
+	}
+	var named []int64
+	for _, m := range found.Messages {
+		named = append(named, m.Seq)
+	}
+	for _, m := range found.Memories {
+		named = append(named, m.Messages...)
+	}
+	for _, seq := range named {
+		if yes, err := gone(seq); err != nil || yes {
+			return yes, err
+		}
+	}
+	return false, nil
+}
+
+// replace writes what forgetCopies left of a message. It is not in the search index.
+func (c *Conversation) replace(tx *sql.Tx, m compactor.Message) error {
+	calls, err := toJSON(m.Calls)
+	if err != nil {
+		return err
+	}
+	low, high := c.rows(m.Seq, m.Seq)
+	if m.Role == llm.RoleTool {
+		return changed(tx, "UPDATE messages SET text = ?, tokens = ? WHERE id BETWEEN ? AND ?", m.Text, m.Tokens, low, high)
+	}
+	return changed(tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id BETWEEN ? AND ?", calls, string(m.Native), m.Tokens, low, high)
+}
+
+// uncopied is an answer that is about to be written, without what was deleted while
+// it was made.
+func (c *Conversation) uncopied(tx *sql.Tx, turn int64, answer []compactor.Message) ([]compactor.Message, error) {
+	var near bool
+	low, high := c.rows(turn, turn+mostInTurn)
+	err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
+		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?)`, low, high, turn).Scan(&near)
+	if err != nil {
+		return nil, err
+	}
+	answer = slices.Clone(answer)
+	for i, m := range answer {
+		answer[i], err = withoutCopies(m, near, func(seq int64) (gone bool, err error) {
+			low, high := c.rows(seq, seq)
+			err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NOT NULL)", low, high).Scan(&gone)
+			return gone, err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return answer, nil
+}
+
+// stillAsked returns errUnsaid if what a turn answers was deleted while it runs.
+func (c *Conversation) stillAsked(ctx context.Context, turn int64) error {
+	return c.store.view(ctx, func(tx *sql.Tx) error {
+		var left, gone int
+		low, high := c.rows(turn, turn+mostInTurn)
+		err := tx.QueryRow("SELECT count(*) FILTER (WHERE deleted_at IS NULL), count(*) FILTER (WHERE deleted_at IS NOT NULL) FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'user'",
+			low, high, turn).Scan(&left, &gone)
+		if err == nil && left == 0 && gone > 0 {
+			err = errUnsaid
+		}
+		return err
+	})
+}

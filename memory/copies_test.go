@@ -1,0 +1,341 @@
+package memory
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// answerWith finishes turn with an assistant's calls, the results of tools, and a reply.
+func answerWith(t *testing.T, c *Conversation, turn, next int64, native string, results map[string]string) {
+	t.Helper()
+	var calls []llm.Call
+	var rows []compactor.Message
+	for _, tool := range []string{"recall", "expand", "memory_search", "memory_save", "weather"} {
+		if text, ok := results[tool]; ok {
+			calls = append(calls, llm.Call{ID: tool, Name: tool, Arguments: `{"query":"` + text + `"}`})
+			rows = append(rows, compactor.Message{Role: llm.RoleTool, CallID: tool, Tool: tool, Text: text, Time: day})
+		}
+	}
+	rows = append([]compactor.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(native), Time: day}}, rows...)
+	rows = append(rows, compactor.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: "so it is", Time: day})
+	for i := range rows {
+		rows[i].Seq, rows[i].Turn = next+int64(i), turn
+		rows[i].Tokens = compactor.TokensOf(rows[i])
+	}
+	if err := c.Finish(ctx, Outcome{Turn: turn, Messages: rows}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func asking(n int, text string) Inbound {
+	m := said(n, text)
+	m.Addressed = true
+	return m
+}
+
+func TestDeletingWhatToolsHaveCopied(t *testing.T) {
+	found := func(seq int) string {
+		return fmt.Sprintf(`{"messages":[{"seq":%d,"text":"I play the %s"}]}`, seq, secret)
+	}
+	t.Run("what searches found of it later is gone, and named as changed", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, said(1, secret), said(2, "b"), asking(3, "what did I play?"))
+		answerWith(t, c, 3, 4, "", map[string]string{
+			"recall": found(1), "expand": found(1), "memory_search": `{"memories":[{"content":"` + secret + `","messages":[2,1]}],"total":1}`,
+		})
+		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the model's own words
+		got := remove(t, c, 1)
+		if !slices.Equal(got, []int64{1, 5, 6, 7}) {
+			t.Errorf("changed are %v", got)
+		}
+		wantNoSecret(t, c)
+		if m, err := c.Message(ctx, 5); err != nil || m.Text != copyGone || m.Tokens != compactor.TokensOf(m) {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+	t.Run("what they found of others stays", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "what did I play?"))
+		answerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
+		if got := remove(t, c, 1); !slices.Equal(got, []int64{1}) {
+			t.Errorf("changed are %v", got)
+		}
+		if m, err := c.Message(ctx, 5); err != nil || m.Text != found(2) {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+	t.Run("in its own turn the arguments of memory tools and the provider's JSON go too", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, asking(1, "remember the "+secret))
+		answerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+secret+`"}}`, map[string]string{"memory_save": secret, "recall": "nothing of " + secret, "weather": "rain"})
+		run(t, c.store, "UPDATE messages SET text = 'Noted.' WHERE tool = 'memory_save'")
+		remove(t, c, 1)
+		run(t, c.store, "DELETE FROM message_terms WHERE seq > 1 AND term LIKE 'xyl%'")
+		wantNoSecret(t, c)
+		m, err := c.Message(ctx, 2)
+		if err != nil || len(m.Native) != 0 || len(m.Calls) != 3 || m.Calls[2].Arguments != `{"query":"rain"}` || m.Tokens != compactor.TokensOf(m) {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+	t.Run("an answer that is written later repeats nothing either", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, said(1, secret), asking(2, "remember my "+secret), asking(3, "well?"))
+		remove(t, c, 1, 2)
+		answerWith(t, c, 2, 4, `{"a":"`+secret+`"}`, map[string]string{"recall": found(1), "memory_save": secret})
+		run(t, c.store, "DELETE FROM message_terms WHERE term LIKE 'xyl%'") // the double's result of memory_save repeats it
+		run(t, c.store, "UPDATE messages SET text = '' WHERE tool = 'memory_save'")
+		wantNoSecret(t, c)
+	})
+}
+
+func TestRememberingWhatIsDeletedMeanwhile(t *testing.T) {
+	c := newConversation(t)
+	deliver(t, c, said(1, "a"), said(2, secret), asking(3, secret))
+	t.Run("a draft that was checked before a deletion is not saved after it", func(t *testing.T) {
+		d := draft{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: secret, Messages: []int64{2}}, by: byAssistant}
+		err := c.store.update(ctx, func(tx *sql.Tx) error {
+			_, err := c.check(tx, &d, 1, 3)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		remove(t, c, 2)
+		err = c.store.update(ctx, func(tx *sql.Tx) error { return c.stands(tx, &d) })
+		if !errors.Is(err, errUnsaid) {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("the model saves nothing of what it is asked when that is deleted", func(t *testing.T) {
+		tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
+		remove(t, c, 3)
+		if answer, err := call(tools, "memory_save", `{"content":"`+secret+`","kind":"fact"}`); !errors.Is(err, errUnsaid) {
+			t.Errorf("%q, %v", answer, err)
+		}
+		wantNoSecret(t, c)
+	})
+}
+
+func TestErasing(t *testing.T) {
+	erase := func(t *testing.T, c *Conversation, author string) (all Erased) {
+		t.Helper()
+		for {
+			some, err := c.EraseSome(ctx, author)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Messages += some.Messages
+			all.Memories += some.Memories
+			if some.Done {
+				return all
+			}
+		}
+	}
+	// theirs is message n by somebody, "a" or "b", whatever name they bear.
+	theirs := func(n int, id, name, text string) Inbound {
+		m := said(n, text)
+		m.AuthorID, m.Author = id, name
+		return m
+	}
+	remember := func(t *testing.T, c *Conversation, content, about string, messages ...int64) int64 {
+		t.Helper()
+		m, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: content, About: about, Messages: messages}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.ID
+	}
+	t.Run("all that somebody said goes, by their id and never by a name, and what comes later stays", func(t *testing.T) {
+		c := newConversation(t)
+		var all []Inbound
+		for n := 1; n <= 200; n++ {
+			m := theirs(n, "a", "Ann", fmt.Sprintf("the %s of day %d", secret, n))
+			if n%2 == 0 {
+				m = theirs(n, "b", "Ann", fmt.Sprintf("the weather of day %d", n)) // of one name
+			}
+			all = append(all, m)
+		}
+		deliver(t, c, all...)
+		id := stage(t, c, compactor.Leaf, compactor.ByWorker, 1, 100)
+		run(t, c.store, "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
+		land(t, c, id)
+		deliverOnly(t, c, theirs(201, "a", "Ann", secret), theirs(202, "b", "Ann", "I wait"))
+		if traces, err := c.Traces(ctx, "a"); err != nil || traces != (Traces{1, 101, 0}) {
+			t.Errorf("%+v, %v", traces, err)
+		}
+		waiting, err := c.store.Erase(ctx, "a", c)
+		if err != nil || waiting != 1 {
+			t.Errorf("%d waited, %v", waiting, err)
+		}
+		deliver(t, c, theirs(203, "a", "Ann", "hello again"))
+		if got := erase(t, c, "a"); got.Messages != 100 {
+			t.Errorf("%+v", got)
+		}
+		wantNoSecret(t, c)
+		page, err := c.Transcript(ctx, 1, 500)
+		if err != nil || len(page) != 102 || page[100].Text != "I wait" || page[101].Text != "hello again" {
+			t.Errorf("%d messages are left, %v", len(page), err)
+		}
+		if n := number(t, c.store, "SELECT count(*) FROM messages WHERE deleted_at IS NOT NULL AND (author <> '' OR author_id <> '')"); n != 0 {
+			t.Errorf("%d tombstones say whose they were", n)
+		}
+		if n := number(t, c.store, "SELECT count(*) FROM erasures"); n != 0 {
+			t.Error("it is not done")
+		}
+		if state := load(t, c); !strings.HasPrefix(shape(state.Head.Stack), "leaf built-in 1-100") {
+			t.Errorf("the stack is %s", shape(state.Head.Stack))
+		}
+		if r, err := c.Deliver(ctx, theirs(1, "a", "Ann", secret)); err != nil || r.Fresh {
+			t.Errorf("delivered again: %+v, %v", r, err)
+		}
+	})
+	t.Run("memories that they said first or that are about them go, whoever else supports them", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, theirs(1, "a", "Ann", "x"), theirs(2, "b", "Bob", "y"), theirs(3, "b", "Bob", "z"))
+		saidByAnn := remember(t, c, "the launch is on Friday", "", 1, 2)
+		aboutAnn := remember(t, c, "Ann likes tea", "Ann", 2)
+		confirmed := remember(t, c, "the office moves", "", 2)
+		remember(t, c, "the office moves", "", 1)
+		m, err := c.Keep(ctx, Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if traces, err := c.Traces(ctx, "a"); err != nil || traces != (Traces{1, 1, 3}) {
+			t.Errorf("%+v, %v", traces, err)
+		}
+		if _, err := c.store.Erase(ctx, "a", c); err != nil {
+			t.Fatal(err)
+		}
+		later := remember(t, c, "Ann likes coffee", "Ann", 3)
+		erase(t, c, "a")
+		for _, id := range []int64{saidByAnn, aboutAnn, m.ID} {
+			if _, _, err := c.store.Memory(ctx, id); !errors.Is(err, ErrNotFound) {
+				t.Errorf("memory %d: %v", id, err)
+			}
+		}
+		if m, _, err := c.store.Memory(ctx, confirmed); err != nil || !slices.Equal(m.Sources, []int64{2}) {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if m, _, err := c.store.Memory(ctx, later); err != nil {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if n := number(t, c.store, "SELECT count(*) FROM memory_people WHERE author_id = 'a' AND memory <> ?", later); n != 0 {
+			t.Errorf("%d rows name them", n)
+		}
+		if n := number(t, c.store, "SELECT count(*) FROM memory_terms WHERE memory NOT IN (SELECT id FROM memories)"); n != 0 {
+			t.Errorf("%d words of none are left", n)
+		}
+	})
+	t.Run("everywhere is their door's conversations, and outlasts the process", func(t *testing.T) {
+		dir := t.TempDir()
+		s := openStore(t, dir)
+		for _, name := range []string{"discord:1/2", "discord:@me/3", "discord:1/4", "slack:T/C"} {
+			deliver(t, find(t, s, name), theirs(1, "a", "Ann", secret), theirs(2, "b", "Bob", "y"))
+		}
+		deliver(t, find(t, s, "discord:1/5"), theirs(1, "b", "Bob", "y"))
+		in, all, err := s.Everywhere(ctx, "discord", "a")
+		if err != nil || len(in) != 3 || all != (Traces{3, 3, 0}) {
+			t.Fatalf("%v, %+v, %v", in, all, err)
+		}
+		if _, err := s.Erase(ctx, "a", in...); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = openStore(t, dir)
+		due, err := s.Erasures(ctx)
+		if err != nil || len(due) != 3 {
+			t.Fatalf("%+v, %v", due, err)
+		}
+		for _, one := range due {
+			erase(t, find(t, s, one.Conversation), one.Author)
+		}
+		run(t, s, "DELETE FROM message_terms WHERE conversation = (SELECT id FROM conversations WHERE name = 'slack:T/C')")
+		run(t, s, "UPDATE messages SET text = '' WHERE conversation = (SELECT id FROM conversations WHERE name = 'slack:T/C')")
+		wantNoSecret(t, find(t, s, "discord:1/2"))
+	})
+	t.Run("nobody has an empty id", func(t *testing.T) {
+		c := newConversation(t)
+		if _, err := c.store.Erase(ctx, "", c); !errors.Is(err, errNobody) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestOptingOut(t *testing.T) {
+	c := newConversation(t)
+	ann, bob := said(2, "I like tea"), said(1, "Ann likes tea")
+	ann.AuthorID, ann.Author, bob.AuthorID, bob.Author = "a", "Ann Lee", "b", "Bob"
+	deliver(t, c, ann, bob)
+	before, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "tea is hot", Messages: []int64{1}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker := begin(t, c, compactor.Leaf, compactor.ByWorker, 1, 2)
+	save := func(arguments string) error {
+		_, err := call(worker.Tools(9), "memory_save", arguments)
+		return err
+	}
+	if err := save(`{"content":"tea is for five","kind":"fact","messages":[1]}`); err != nil {
+		t.Fatal(err)
+	}
+	if err := save(`{"content":"Bob reads","kind":"fact","messages":[2]}`); err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := c.OptOut(ctx, "a", "Ann Lee", true); err != nil || !changed {
+		t.Fatal(changed, err)
+	}
+	var out errOptedOut
+	t.Run("nothing is saved from their messages, about them, or with their name", func(t *testing.T) {
+		for _, d := range []compactor.MemoryDraft{
+			{Kind: "fact", Content: "tea", Messages: []int64{1}},
+			{Kind: "fact", Content: "tea", Messages: []int64{2, 1}},
+			{Kind: "fact", Content: "she likes tea", About: "Ann Lee", Messages: []int64{2}},
+			{Kind: "fact", Content: "I heard that ann  LEE's tea is green", Messages: []int64{2}},
+			{Kind: "fact", Content: "I heard of Ann Lee"},
+		} {
+			if _, _, err := c.Remember(ctx, d, "Bob"); !errors.As(err, &out) {
+				t.Errorf("%+v: %v", d, err)
+			}
+		}
+		if _, err := c.Keep(ctx, Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "tea"}, Person: "Ann Lee", PersonID: "a"}); !errors.As(err, &out) {
+			t.Errorf("their own wish: %v", err)
+		}
+		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "Anna Leed drinks", Messages: []int64{2}}, "Bob"); err != nil {
+			t.Errorf("somebody else: %v", err)
+		}
+	})
+	t.Run("a worker is told, refused, and drops what it had noted", func(t *testing.T) {
+		read, err := worker.Messages(ctx, 1, 2, 9)
+		if err != nil || !read[0].Unremembered || read[1].Unremembered {
+			t.Errorf("%+v, %v", read, err)
+		}
+		if err := save(`{"content":"more tea","kind":"fact","messages":[1]}`); !errors.As(err, &out) {
+			t.Errorf("%v", err)
+		}
+		fresh, err := worker.Store(ctx, compactor.Summary{Text: "s", Tokens: 1, Memories: []compactor.MemoryDraft{{Kind: "fact", Content: "tea!", Messages: []int64{1}}}})
+		if err != nil || len(fresh) != 1 || fresh[0].Content != "Bob reads" {
+			t.Errorf("saved %+v, %v", fresh, err)
+		}
+	})
+	t.Run("what was there stays, and they may come back", func(t *testing.T) {
+		if m, _, err := c.store.Memory(ctx, before.ID); err != nil || m.State != "active" {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if changed, err := c.OptOut(ctx, "a", "Ann Lee", false); err != nil || !changed {
+			t.Fatal(changed, err)
+		}
+		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "green tea", Messages: []int64{1}}, ""); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,274 @@
+// Forgetting people: all that somebody said, and what was kept of it and about them.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Traces is what is kept of a person, by the platform's id.
+type Traces struct {
+	Conversations int `json:"conversations"` // in which anything of it is
+	Messages      int `json:"messages"`      // that they said, those that wait included
+	Memories      int `json:"memories"`      // that they said first, or that are about them
+}
+
+// Erasure is a person whose traces in a conversation are to go.
+type Erasure struct {
+	Conversation string
+	Author       string // the platform's id
+}
+
+// Erased is what one step of an erasure took away.
+type Erased struct {
+	Messages int
+	Memories int
+	Seqs     []int64 // messages that are gone or have changed, see Delete
+	Done     bool    // nothing is left
+}
+
+// erasedAtOnce is how many messages or memories one step takes away: other writers
+// wait that long.
+const erasedAtOnce = 40
+
+// errNobody: an empty id is nobody's, and everybody's whose door knows none.
+var errNobody = errors.New("nobody has an empty id")
+
+// Traces counts what is kept of somebody in the conversation.
+func (c *Conversation) Traces(ctx context.Context, author string) (t Traces, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		t, err = c.traces(tx, author)
+		return err
+	})
+	if err != nil {
+		return t, c.fail("count what is kept of somebody", err)
+	}
+	return t, nil
+}
+
+// concerning are the memories of conversation ?1 that person ?2 said first, or that are
+// about them, up to number ?3.
+const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories k ON k.id = p.memory
+	WHERE p.author_id = ?2 AND p.role IN ('said', 'about') AND k.conversation = ?1 AND k.id <= ?3`
+
+func (c *Conversation) traces(tx *sql.Tx, author string) (t Traces, err error) {
+	if author == "" {
+		return t, errNobody
+	}
+	low, high := c.rows(1, maxSeq)
+	err = tx.QueryRow(`SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?4 AND ?5 AND deleted_at IS NULL)
+		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2), (SELECT count(*) FROM (`+concerning+`))`,
+		c.id, author, int64(math.MaxInt64), low, high).Scan(&t.Messages, &t.Memories)
+	if t.Messages+t.Memories > 0 {
+		t.Conversations = 1
+	}
+	return t, err
+}
+
+// Everywhere returns the conversations of a door in which something is kept of
+// somebody, and how much in all.
+func (s *Store) Everywhere(ctx context.Context, door, author string) (in []*Conversation, all Traces, err error) {
+	err = s.view(ctx, func(tx *sql.Tx) error {
+		var known []*Conversation
+		err := each(tx, func(rows *sql.Rows) error {
+			c := &Conversation{store: s}
+			err := rows.Scan(&c.id, &c.name)
+			known = append(known, c)
+			return err
+		}, `SELECT id, name FROM conversations WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
+			SELECT conversation FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
+			UNION SELECT conversation FROM inbox WHERE author_id = ?2
+			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`, door, author)
+		if err != nil {
+			return err
+		}
+		for _, c := range known {
+			t, err := c.traces(tx, author)
+			if err != nil {
+				return err
+			}
+			all.Conversations += t.Conversations
+			all.Messages += t.Messages
+			all.Memories += t.Memories
+			in = append(in, c)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, all, fmt.Errorf("look for what is kept of somebody: %w", err)
+	}
+	return in, all, nil
+}
+
+// Erase notes that somebody's traces in these conversations are to go, and takes away
+// what waits in their inboxes. EraseSome does the rest, step by step; what is said from
+// here on stays. What is noted outlasts the process, see Erasures.
+func (s *Store) Erase(ctx context.Context, author string, in ...*Conversation) (waiting int, err error) {
+	err = s.deleting(ctx, func(tx *sql.Tx) error {
+		waiting = 0
+		for _, c := range in {
+			if author == "" {
+				return errNobody
+			}
+			said, err := c.waiting(tx, "AND author_id = ?", author)
+			if err != nil {
+				return err
+			}
+			for _, m := range said {
+				if err := c.deleteWaiting(tx, m.ID); err != nil {
+					return err
+				}
+				if err := c.deleteInherited(tx, m.ID); err != nil {
+					return err
+				}
+				if err := c.deleteInThread(tx, m.ID); err != nil {
+					return err
+				}
+			}
+			waiting += len(said)
+			_, err = tx.Exec(`INSERT INTO erasures (conversation, author_id, before, upto)
+				SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories) FROM conversations WHERE id = ?
+				ON CONFLICT DO UPDATE SET before = excluded.before, upto = excluded.upto`, author, c.id)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("forget somebody: %w", err)
+	}
+	return waiting, nil
+}
+
+// Erasures returns what is still to be erased.
+func (s *Store) Erasures(ctx context.Context) (due []Erasure, err error) {
+	err = s.view(ctx, func(tx *sql.Tx) error {
+		return each(tx, func(rows *sql.Rows) error {
+			var e Erasure
+			err := rows.Scan(&e.Conversation, &e.Author)
+			due = append(due, e)
+			return err
+		}, "SELECT c.name, e.author_id FROM erasures e JOIN conversations c ON c.id = e.conversation ORDER BY c.id, e.author_id")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for what is to be forgotten: %w", err)
+	}
+	return due, nil
+}
+
+// EraseSome takes the next of somebody's messages and memories away, as Delete does,
+// in one transaction that others do not wait for long. Their tombstones do not say
+// whose they were.
+func (c *Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
+	err = c.store.deleting(ctx, func(tx *sql.Tx) error {
+		e = Erased{}
+		var before, upto int64
+		err := tx.QueryRow("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", c.id, author).Scan(&before, &upto)
+		if errors.Is(err, sql.ErrNoRows) {
+			e.Done = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if left, err := c.eraseMessages(tx, author, before, &e); err != nil || left {
+			return err
+		}
+		if left, err := c.eraseMemories(tx, author, upto, &e); err != nil || left {
+			return err
+		}
+		e.Done = true
+		return changed(tx, "DELETE FROM erasures WHERE conversation = ? AND author_id = ?", c.id, author)
+	})
+	if err != nil {
+		return Erased{}, c.fail("forget somebody", err)
+	}
+	return e, nil
+}
+
+// eraseMessages takes the oldest messages away; left tells that there may be more.
+func (c *Conversation) eraseMessages(tx *sql.Tx, author string, before int64, e *Erased) (left bool, err error) {
+	low, high := c.rows(1, before-1)
+	var rows []int64
+	var ids []string
+	err = each(tx, func(r *sql.Rows) error {
+		var row int64
+		var id string
+		var deleted bool
+		err := r.Scan(&row, &id, &deleted)
+		rows = append(rows, row)
+		if !deleted {
+			ids = append(ids, id)
+		}
+		return err
+	}, `SELECT id, platform_id, deleted_at IS NOT NULL FROM messages INDEXED BY messages_author
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? ORDER BY id LIMIT ?`, author, low, high, erasedAtOnce)
+	if err != nil {
+		return false, err
+	}
+	if len(ids) > 0 {
+		if e.Seqs, err = c.deleteAll(tx, ids); err != nil {
+			return false, err
+		}
+	}
+	e.Messages = len(ids)
+	for _, row := range rows {
+		if _, err := tx.Exec("UPDATE messages SET author = '', author_id = '' WHERE id = ?", row); err != nil {
+			return false, err
+		}
+	}
+	return len(rows) == erasedAtOnce, nil
+}
+
+func (c *Conversation) eraseMemories(tx *sql.Tx, author string, upto int64, e *Erased) (left bool, err error) {
+	theirs, err := readMemories(tx, "WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", c.id, author, upto, erasedAtOnce)
+	if err != nil {
+		return false, err
+	}
+	for _, m := range theirs {
+		if err := c.deleteMemory(tx, m); err != nil {
+			return false, err
+		}
+	}
+	e.Memories = len(theirs)
+	if len(theirs) == erasedAtOnce {
+		return true, nil
+	}
+	_, err = tx.Exec("DELETE FROM memory_people WHERE author_id = ?2 AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)", c.id, author, upto)
+	return false, err
+}
+
+// People returns the ids under which people of that name, or with that id, have spoken
+// in the conversations of a door or, with an empty one, of any, with the door.
+func (s *Store) People(ctx context.Context, door, nameOrID string) (found []Who, err error) {
+	err = s.view(ctx, func(tx *sql.Tx) error {
+		return each(tx, func(rows *sql.Rows) error {
+			var w Who
+			err := rows.Scan(&w.Door, &w.ID, &w.Name)
+			found = append(found, w)
+			return err
+		}, `SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, max(said.author) FROM (
+			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> ''
+			UNION SELECT conversation, author_id, author FROM inbox WHERE (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> '') said
+			JOIN conversations c ON c.id = said.conversation WHERE ?2 = '' OR c.name >= ?2 || ':' AND c.name < ?2 || ';' GROUP BY 1, 2 ORDER BY 1, 2`, nameOrID, door)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for %q: %w", nameOrID, err)
+	}
+	return found, nil
+}
+
+// Who is a person of a door.
+type Who struct {
+	Door string `json:"door"`
+	ID   string `json:"id"` // the platform's
+	Name string `json:"name"`
+}
+
+func (w Who) String() string { return strings.TrimSpace(w.Name + " (" + w.Door + ":" + w.ID + ")") }

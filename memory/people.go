@@ -1,0 +1,217 @@
+// People: whom a memory concerns, and who wants to be in none.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"cairn/compactor"
+	"cairn/words"
+)
+
+// person is somebody whom a memory concerns.
+type person struct {
+	id   string // the platform's; never empty
+	role string // said, confirmed, about
+}
+
+// What somebody has to do with a memory.
+const (
+	roleSaid      = "said"      // they said it first
+	roleConfirmed = "confirmed" // and they after somebody else
+	roleAbout     = "about"     // it is about them
+)
+
+// errOptedOut is why a draft becomes no memory, in words for whoever made it.
+type errOptedOut string
+
+func (e errOptedOut) Error() string { return string(e) }
+
+// errUnsaid is returned for a draft when all that it comes from was deleted.
+var errUnsaid = errors.New("what it comes from has been deleted: save nothing of it")
+
+// door is the first part of the conversation's name.
+func (c *Conversation) door() string {
+	door, _, _ := strings.Cut(c.name, ":")
+	return door
+}
+
+// concern finds out whom a draft concerns; named tells that its maker named whom it is
+// about. Two people of one name are told apart by what they said; where that does not
+// help it is about neither.
+func (c *Conversation) concern(tx *sql.Tx, d *draft, named bool, from, to int64) error {
+	d.people = nil
+	if d.speakerID != "" {
+		d.people = append(d.people, person{d.speakerID, roleSaid})
+	}
+	for _, s := range d.sources {
+		switch {
+		case s.id == "" || s.id == d.speakerID:
+		case d.speakerID == "" && s.author == d.speaker:
+			d.people = append(d.people, person{s.id, roleSaid})
+		default:
+			d.people = append(d.people, person{s.id, roleConfirmed})
+		}
+	}
+	if !named {
+		return nil
+	}
+	var ids []string
+	for _, s := range d.sources {
+		if s.author == d.About && s.id != "" && !slices.Contains(ids, s.id) {
+			ids = append(ids, s.id)
+		}
+	}
+	if len(ids) == 0 {
+		low, high := c.rows(from, to)
+		err := each(tx, func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return err
+		}, "SELECT DISTINCT author_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND author = ? AND author_id <> '' AND deleted_at IS NULL", low, high, d.About)
+		if err != nil {
+			return err
+		}
+	}
+	if len(ids) == 1 {
+		d.people = append(d.people, person{ids[0], roleAbout})
+	}
+	return nil
+}
+
+// addPeople notes whom a memory concerns; fresh tells that it was not known.
+func (c *Conversation) addPeople(tx *sql.Tx, id int64, d draft, fresh bool) error {
+	for _, p := range d.people {
+		if p.role == roleSaid && !fresh {
+			p.role = roleConfirmed
+		}
+		if _, err := tx.Exec("INSERT INTO memory_people (memory, author_id, role) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, p.id, p.role); err != nil {
+			return fmt.Errorf("write whom memory %d concerns: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// allowed tells whether a draft may become a memory: nobody whom it concerns, and
+// nobody of the conversation who is named in it, has opted out.
+func (c *Conversation) allowed(tx *sql.Tx, d draft) error {
+	for _, s := range d.sources {
+		if out, err := c.optedOut(tx, s.id); err != nil {
+			return err
+		} else if out {
+			return errOptedOut(fmt.Sprintf("%s, who said message %d, wants to be in no memory: save nothing of it", s.author, s.seq))
+		}
+	}
+	for _, p := range d.people {
+		if out, err := c.optedOut(tx, p.id); err != nil {
+			return err
+		} else if out && p.role == roleAbout {
+			return errOptedOut(d.About + " wants to be in no memory: save nothing about them")
+		} else if out {
+			return errOptedOut(d.speaker + " wants to be in no memory: save nothing of theirs")
+		}
+	}
+	var named string
+	said := " " + words.Fold(possessive.Replace(d.Content+" "+d.About)) + " "
+	low, high := c.rows(1, maxSeq)
+	err := each(tx, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		folded := words.Fold(name)
+		if strings.ContainsFunc(folded, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }) {
+			folded = " " + folded + " " // scripts without blanks between words have none here either
+		}
+		if strings.TrimSpace(folded) != "" && strings.Contains(said, folded) {
+			named = name
+		}
+		return err
+	}, `SELECT name FROM optouts o WHERE door = ? AND EXISTS (SELECT 1 FROM messages INDEXED BY messages_author
+		WHERE author_id = o.author_id AND role = 'user' AND id BETWEEN ? AND ?)`, c.door(), low, high)
+	if err == nil && named != "" {
+		err = errOptedOut(named + " wants to be in no memory: save nothing about them")
+	}
+	return err
+}
+
+// possessive takes what may stand behind a name in one word with it.
+var possessive = strings.NewReplacer("'s", "", "’s", "")
+
+func (c *Conversation) optedOut(tx *sql.Tx, author string) (out bool, err error) {
+	if author == "" {
+		return false, nil
+	}
+	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM optouts WHERE door = ? AND author_id = ?)", c.door(), author).Scan(&out)
+	return out, err
+}
+
+// stands is asked in the transaction that saves a draft: since it was checked, what it
+// comes from may have been deleted, and people may have opted out.
+func (c *Conversation) stands(tx *sql.Tx, d *draft) error {
+	if err := c.allowed(tx, *d); err != nil {
+		return err
+	}
+	var there []source
+	for _, s := range d.sources {
+		_, err := c.message(tx, s.seq)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		there = append(there, s)
+	}
+	if len(there) == 0 && len(d.sources) > 0 {
+		return errUnsaid
+	}
+	d.sources = there
+	return nil
+}
+
+// OptOut keeps somebody of this conversation's door, by the platform's id, out of all
+// memories from now on, or with out = false no longer; changed tells that it was not so
+// already. Memories that are there stay.
+func (c *Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
+	err = c.store.update(ctx, func(tx *sql.Tx) error {
+		query, args := "DELETE FROM optouts WHERE door = ? AND author_id = ?", []any{c.door(), author}
+		if out {
+			query = "INSERT INTO optouts (door, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+			args = append(args, name, now())
+		}
+		result, err := tx.Exec(query, args...)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		changed = n > 0
+		return err
+	})
+	if err != nil {
+		return false, c.fail("keep somebody out of memories", err)
+	}
+	return changed, nil
+}
+
+// markUnremembered marks the messages of those who have opted out.
+func (c *Conversation) markUnremembered(tx *sql.Tx, messages []compactor.Message) error {
+	known := map[string]bool{}
+	for i, m := range messages {
+		out, asked := known[m.AuthorID]
+		if !asked {
+			var err error
+			if out, err = c.optedOut(tx, m.AuthorID); err != nil {
+				return err
+			}
+			known[m.AuthorID] = out
+		}
+		messages[i].Unremembered = out
+	}
+	return nil
+}
