@@ -58,13 +58,13 @@ func (c *Conversation) forgetCopies(tx *sql.Tx, deleted []compactor.Message) (se
 		}
 		for _, m := range said {
 			is, err := withoutCopies(m, true, isGone)
-			if err == nil {
+			if err == nil && (len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls)) {
 				err = c.replace(tx, is)
+				seqs = append(seqs, m.Seq)
 			}
 			if err != nil {
 				return nil, err
 			}
-			seqs = append(seqs, m.Seq)
 		}
 	}
 	return seqs, nil
