@@ -1,0 +1,259 @@
+// cairn purge: what somebody said, or a channel or server whole, is deleted for good.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cairn/memory"
+)
+
+// purge is what is to go.
+type purge struct {
+	user, channel, server string
+	yes, json, dryRun     bool
+}
+
+func newPurge(a *app) *cobra.Command {
+	var p purge
+	cmd := &cobra.Command{
+		Use:   "purge --user ID|NAME | --channel NAME | --server NAME",
+		Short: "Delete for good what somebody said, or a channel or server whole",
+		Long: `Delete for good, from transcript, search, summaries, memories and files.
+
+--user takes somebody's messages away, from all channels of their platform, and the
+memories that they said or that are about them; summaries are made anew of what remains.
+People are known by the platform's id; a name will do if one person alone bears it.
+--channel takes everything of one channel, --server of all channels and threads of a
+server. Threads of a channel are channels of their own: they lose what they have of it,
+and what was said in them stays.
+
+It says what will go and asks first; where nobody can be asked, --yes is needed. The bot
+must be stopped. On the platform nothing is deleted, and nothing is read from there again.`,
+		Example: `  cairn purge --user discord:81384788765712384 --dry-run
+  cairn purge --channel discord:81384788765712384/81384788862181376
+  cairn purge --server slack:T0123456 --yes`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			given := 0
+			for _, name := range []string{p.user, p.channel, p.server} {
+				if name != "" {
+					given++
+				}
+			}
+			if given != 1 {
+				return wrongUse(cmd, errors.New("name one of --user, --channel and --server"))
+			}
+			if !p.dryRun && !p.yes && !isTerminal(a.in) {
+				return wrongUse(cmd, errors.New("nothing was deleted: nobody can be asked here, so say --yes, or --dry-run to see what would go"))
+			}
+			return a.purge(cmd.Context(), p)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&p.user, "user", "", "all of one person, by `ID` or name, with the door before it where two have it: discord:ID")
+	f.StringVar(&p.channel, "channel", "", "everything of one channel, by `NAME`")
+	f.StringVar(&p.server, "server", "", "everything of one server, by `NAME`, as discord:ID; discord:@me is all direct messages")
+	f.BoolVar(&p.yes, "yes", false, "do not ask")
+	f.BoolVar(&p.dryRun, "dry-run", false, "only tell what would go; the bot may run")
+	f.BoolVar(&p.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// purged is what goes, as it is printed.
+type purged struct {
+	User     *memory.Who      `json:"user,omitempty"`
+	Channels []memory.Holding `json:"channels"`
+	Messages int              `json:"messages"`
+	Memories int              `json:"memories"`
+	Deleted  bool             `json:"deleted"` // else it was only told
+
+	in []*memory.Conversation
+}
+
+func (p purged) String() string {
+	var b strings.Builder
+	verb := "To be deleted"
+	if p.Deleted {
+		verb = "Deleted"
+	}
+	fmt.Fprintf(&b, "%s: %s and %s", verb, counted(p.Messages, "message", "messages"), counted(p.Memories, "memory", "memories"))
+	if p.User != nil {
+		fmt.Fprintf(&b, " of %v", *p.User)
+	}
+	for _, c := range p.Channels {
+		fmt.Fprintf(&b, "\n  %-50s %s, %s", c.Channel, counted(c.Messages, "message", "messages"), counted(c.Memories, "memory", "memories"))
+	}
+	return b.String()
+}
+
+func counted(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+func (a *app) purge(ctx context.Context, p purge) (err error) {
+	if p.dryRun {
+		return a.look(ctx, func(store *memory.Store) error {
+			plan, err := p.plan(ctx, store)
+			if err != nil {
+				return err
+			}
+			return a.show(a.out, plan, p.json)
+		})
+	}
+	if err := a.load(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(a.settings.DataDir, "cairn.db")); errors.Is(err, fs.ErrNotExist) { // to open it would make one
+		return fmt.Errorf("%s: %w: there are no data, name another folder", a.settings.DataDir, memory.ErrNotFound)
+	}
+	store, err := memory.Open(ctx, memory.Options{Dir: a.settings.DataDir})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	plan, err := p.plan(ctx, store)
+	if err != nil {
+		return err
+	}
+	if !p.yes {
+		if err := a.show(a.err, plan, false); err != nil {
+			return err
+		}
+		fmt.Fprint(a.err, "This cannot be undone. Type yes to delete it: ")
+		answer, _ := bufio.NewReader(a.in).ReadString('\n')
+		if strings.TrimSpace(answer) != "yes" {
+			return errors.New("nothing was deleted")
+		}
+	}
+	if err := plan.carryOut(ctx, store); err != nil {
+		return fmt.Errorf("not all is deleted; the same command goes on: %w", err)
+	}
+	if err := a.forgetTyped(plan); err != nil {
+		return err
+	}
+	plan.Deleted = true
+	if err := a.show(a.out, plan, p.json); err != nil {
+		return err
+	}
+	return store.Scrub(ctx)
+}
+
+// plan finds what is to go. memory.ErrNotFound: there is nothing.
+func (p purge) plan(ctx context.Context, store *memory.Store) (plan purged, err error) {
+	plan.Channels = []memory.Holding{}
+	if p.user != "" {
+		err = plan.ofUser(ctx, store, p.user)
+		return plan, err
+	}
+	name := strings.TrimSuffix(p.server, "/") + "/"
+	if p.channel != "" {
+		if name, err = conversationName(p.channel); err != nil {
+			return plan, err
+		}
+	}
+	if plan.Channels, err = store.Holdings(ctx, name); err != nil {
+		return plan, err
+	}
+	if len(plan.Channels) == 0 {
+		return plan, fmt.Errorf("%s: %w: `cairn transcript` and the log name what there is", strings.TrimSuffix(name, "/"), memory.ErrNotFound)
+	}
+	for _, c := range plan.Channels {
+		plan.Messages += c.Messages
+		plan.Memories += c.Memories
+		conversation, err := store.Find(ctx, c.Channel)
+		if err != nil {
+			return plan, err
+		}
+		plan.in = append(plan.in, conversation)
+	}
+	return plan, nil
+}
+
+// ofUser plans to delete what is of the one person who is meant.
+func (p *purged) ofUser(ctx context.Context, store *memory.Store, who string) error {
+	people, err := store.People(ctx, "", who)
+	if door, id, ok := strings.Cut(who, ":"); err == nil && ok && len(people) == 0 {
+		if people, err = store.People(ctx, door, id); err == nil && len(people) == 0 {
+			if in, _, looked := store.Everywhere(ctx, door, id); len(in) > 0 || looked != nil { // somebody who only had something remembered
+				people, err = []memory.Who{{Door: door, ID: id}}, looked
+			}
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(people) == 0:
+		return fmt.Errorf("%q: %w: nobody of that id or name has said anything that is kept", who, memory.ErrNotFound)
+	case len(people) > 1:
+		var all []string
+		for _, one := range people {
+			all = append(all, one.String())
+		}
+		return usage(fmt.Errorf("%q is one of several people, %s: name one by door and id, as --user %s:%s", who, strings.Join(all, ", "), people[0].Door, people[0].ID))
+	}
+	p.User = &people[0]
+	var traces memory.Traces
+	if p.in, traces, err = store.Everywhere(ctx, p.User.Door, p.User.ID); err != nil {
+		return err
+	}
+	p.Messages, p.Memories = traces.Messages, traces.Memories
+	for _, c := range p.in {
+		there, err := c.Traces(ctx, p.User.ID)
+		if err != nil {
+			return err
+		}
+		p.Channels = append(p.Channels, memory.Holding{Channel: c.Name(), Messages: there.Messages, Memories: there.Memories})
+	}
+	return nil
+}
+
+func (p *purged) carryOut(ctx context.Context, store *memory.Store) error {
+	if p.User == nil {
+		for _, c := range p.in {
+			if err := c.Purge(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if _, err := store.Erase(ctx, p.User.ID, p.in...); err != nil {
+		return err
+	}
+	for _, c := range p.in {
+		for done := false; !done; {
+			some, err := c.EraseSome(ctx, p.User.ID)
+			if err != nil {
+				return err
+			}
+			done = some.Done
+		}
+	}
+	return nil
+}
+
+// forgetTyped deletes the lines that were typed at the terminal, if something of the
+// terminal goes: nobody knows which of them were said where.
+func (a *app) forgetTyped(p purged) error {
+	for _, c := range p.in {
+		if strings.HasPrefix(c.Name(), "terminal:") {
+			err := os.Remove(filepath.Join(a.settings.DataDir, "history"))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("delete what was typed at the terminal: %w", err)
+			}
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// community fills a data folder with two servers, a thread and the terminal. Everywhere
+// Ada says what is secret, and Bo what is known.
+func (p folder) community() {
+	p.t.Helper()
+	store, err := memory.Open(p.t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ctx := p.t.Context()
+	for i, name := range []string{"discord:1/10", "discord:1/10/m1", "discord:1/11", "discord:2/20", "terminal:general"} {
+		c, err := store.Conversation(ctx, name)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		said := []channel.Inbound{
+			{ID: "m1", AuthorID: "7", Author: "Ada", Text: fmt.Sprintf("the xylophone of %d is a gift", i)},
+			{ID: "m2", AuthorID: "8", Author: "Bo", Text: fmt.Sprintf("weather of %d", i)},
+		}
+		if strings.Count(name, "/") == 2 { // the thread
+			said[0].ID, said[1].ID, said[1].ReplyTo, said[1].Quote = "t1", "t2", "m1", "Ada: the xylophone"
+		}
+		if i == 4 {
+			said[0].AuthorID = "ada"
+		}
+		if _, err := c.DeliverAll(ctx, said); err != nil {
+			p.t.Fatal(err)
+		}
+		if _, err := c.TakeUp(ctx, memory.All, 10_000, time.Time{}); err != nil {
+			p.t.Fatal(err)
+		}
+		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}, ""); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	if err := store.Close(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.write(filepath.Join("data", "history"), "the xylophone is a gift\n")
+}
+
+// holds counts how often the files of the data folder hold a text, in whatever case.
+func (p folder) holds(text string) (n int) {
+	p.t.Helper()
+	err := filepath.WalkDir(filepath.Join(p.dir, "data"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		n += bytes.Count(bytes.ToLower(raw), []byte(text))
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n
+}
+
+func TestPurge(t *testing.T) {
+	t.Run("who is not asked and does not say yes deletes nothing", func(t *testing.T) {
+		p := newFolder(t)
+		p.community()
+		before := p.holds("xylophon")
+		for _, test := range []struct {
+			args []string
+			code int
+			want string
+		}{
+			{[]string{"purge", "--channel", "general"}, exitUsage, "say --yes"},
+			{[]string{"purge"}, exitUsage, "name one of --user, --channel and --server"},
+			{[]string{"purge", "--user", "8", "--server", "discord:1", "--yes"}, exitUsage, "name one of"},
+			{[]string{"purge", "--user", "Eve", "--yes"}, exitNotFound, "nobody of that id or name"},
+			{[]string{"purge", "--channel", "attic", "--yes"}, exitNotFound, "not found"},
+			{[]string{"purge", "--server", "discord:3", "--yes"}, exitNotFound, "not found"},
+			{[]string{"purge", "--user", "Ada", "--yes"}, exitUsage, "--user discord:7"},
+			{[]string{"purge", "--data", "none", "--user", "Ada", "--yes"}, exitNotFound, "no data"},
+		} {
+			if r := p.run("", test.args...); r.code != test.code || !strings.Contains(r.err, test.want) || r.out != "" {
+				t.Errorf("%v: exit code %d, %q, %q", test.args, r.code, r.out, r.err)
+			}
+		}
+		if got := p.holds("xylophon"); got != before || before == 0 {
+			t.Errorf("the files held it %d times, and %d times now", before, got)
+		}
+		if _, err := os.Stat(filepath.Join(p.dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+			t.Error("a folder was made")
+		}
+	})
+	t.Run("a dry run tells what would go, beside a bot", func(t *testing.T) {
+		p := newFolder(t)
+		p.community()
+		bot := p.start("chat", "--json")
+		defer bot.cmd.Process.Kill()
+		out := p.must("", "purge", "--server", "discord:1", "--dry-run")
+		if !strings.Contains(out, "To be deleted: 6 messages and 3 memories\n") || !strings.Contains(out, "discord:1/10/m1") || strings.Contains(out, "discord:2") {
+			t.Errorf("got %s", out)
+		}
+	})
+	t.Run("a channel goes whole, its threads keep their own, and nothing of it comes back", func(t *testing.T) {
+		p := newFolder(t)
+		p.community()
+		out := p.must("", "purge", "--channel", "discord:1/10", "--yes", "--json")
+		if want := `{"channels":[{"channel":"discord:1/10","messages":2,"memories":1}],"messages":2,"memories":1,"deleted":true}` + "\n"; out != want {
+			t.Errorf("got %s", out)
+		}
+		for _, text := range []string{"xylophone of 0", "weather of 0", "ada: the xylophone"} {
+			if n := p.holds(text); n != 0 {
+				t.Errorf("%q is left %d times", text, n)
+			}
+		}
+		for _, text := range []string{"xylophone of 1", "weather of 1", "weather of 2"} {
+			if p.holds(text) == 0 {
+				t.Errorf("%q is gone", text)
+			}
+		}
+		store, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		c, err := store.Find(t.Context(), "discord:1/10")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := c.Deliver(t.Context(), channel.Inbound{ID: "m1", AuthorID: "7", Author: "Ada", Text: "the xylophone"}); err != nil || r.Fresh {
+			t.Errorf("delivered again: %+v, %v", r, err)
+		}
+		if done, _, err := c.ReadBack(t.Context()); err != nil || !done {
+			t.Errorf("its past is wanted: %v, %v", done, err)
+		}
+		if r, err := c.Deliver(t.Context(), channel.Inbound{ID: "m9", AuthorID: "7", Author: "Ada", Text: "new"}); err != nil || !r.Fresh {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if taken, err := c.TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil || len(taken) != 1 || taken[0].Seq != 3 {
+			t.Errorf("%+v, %v", taken, err)
+		}
+		if state, err := c.Load(t.Context()); err != nil || len(state.Messages) != 1 {
+			t.Errorf("%+v, %v", state, err)
+		}
+	})
+	t.Run("a server goes with all its channels and threads", func(t *testing.T) {
+		p := newFolder(t)
+		p.community()
+		p.must("", "purge", "--server", "discord:1", "--yes")
+		for i := range 3 {
+			if n := p.holds(fmt.Sprintf("weather of %d", i)) + p.holds(fmt.Sprintf("xylophone of %d", i)); n != 0 {
+				t.Errorf("of channel %d %d texts are left", i, n)
+			}
+		}
+		if p.holds("xylophone of 3") == 0 || p.holds("weather of 4") == 0 {
+			t.Error("others are gone")
+		}
+	})
+	t.Run("a person goes from all channels of their platform, and the others stay", func(t *testing.T) {
+		p := newFolder(t)
+		p.community()
+		out := p.must("", "purge", "--user", "discord:7", "--yes")
+		if !strings.HasPrefix(out, "Deleted: 4 messages and 4 memories of Ada (discord:7)\n") {
+			t.Errorf("got %s", out)
+		}
+		for i := range 4 {
+			if n := p.holds(fmt.Sprintf("xylophone of %d", i)); n != 0 {
+				t.Errorf("of channel %d %d texts are left", i, n)
+			}
+			if p.holds(fmt.Sprintf("weather of %d", i)) == 0 {
+				t.Errorf("what others said in %d is gone", i)
+			}
+		}
+		if p.holds("xylophone of 4") == 0 {
+			t.Error("another platform's person of that name is gone")
+		}
+		p.must("", "purge", "--user", "terminal:ada", "--yes")
+		if n := p.holds("xylophon"); n != 0 {
+			t.Errorf("it is left %d times", n)
+		}
+	})
+	t.Run("beside a running bot it says so", func(t *testing.T) {
+		p := newFolder(t)
+		p.community()
+		store, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		if r := p.run("", "purge", "--user", "8", "--yes"); r.code != exitInUse || !strings.Contains(r.err, "stop it") {
+			t.Errorf("exit code %d, %q", r.code, r.err)
+		}
+	})
+}

@@ -1,0 +1,154 @@
+// Purging: a whole conversation goes, from a shell.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Holding is what a conversation holds.
+type Holding struct {
+	Channel  string `json:"channel"`
+	Messages int    `json:"messages"` // what waits and what was said by the bot included
+	Memories int    `json:"memories"`
+}
+
+// Holdings counts what is kept of conversations: of all whose name is one of these or
+// stands under one that ends in a slash.
+func (s *Store) Holdings(ctx context.Context, names ...string) (found []Holding, err error) {
+	err = s.view(ctx, func(tx *sql.Tx) error {
+		for _, name := range names {
+			within := "c.name = ?1"
+			if name != "" && name[len(name)-1] == '/' {
+				within = "c.name >= ?1 AND c.name < substr(?1, 1, length(?1) - 1) || '0'" // 0 comes right after /
+			}
+			err := each(tx, func(rows *sql.Rows) error {
+				var h Holding
+				err := rows.Scan(&h.Channel, &h.Messages, &h.Memories)
+				found = append(found, h)
+				return err
+			}, `SELECT c.name, (SELECT count(*) FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL)
+				+ (SELECT count(*) FROM inbox i WHERE i.conversation = c.id), (SELECT count(*) FROM memories k WHERE k.conversation = c.id)
+				FROM conversations c WHERE `+within+" ORDER BY c.id", name)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count what is kept: %w", err)
+	}
+	return found, nil
+}
+
+// Purge deletes everything of the conversation, in one transaction: what was said, by
+// whomever, what was made of it, and what threads have of it. Its name stays, and the
+// platform's ids of what was said, so that nothing of it is delivered again, nor read
+// from the platform as what was missed.
+func (c *Conversation) Purge(ctx context.Context) error {
+	err := c.store.deleting(ctx, func(tx *sql.Tx) error {
+		if err := c.purgeFromThreads(tx); err != nil {
+			return err
+		}
+		low, high := c.rows(1, maxSeq)
+		for _, statement := range []string{
+			`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
+			`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM inbox WHERE conversation = ?1 ON CONFLICT DO NOTHING`,
+			`DELETE FROM memory_people WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1)`,
+			`DELETE FROM memory_sources WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1) OR message BETWEEN ?2 AND ?3`,
+			`DELETE FROM memory_terms WHERE conversation = ?1`,
+			`UPDATE memories SET superseded_by = NULL WHERE superseded_by IN (SELECT id FROM memories WHERE conversation = ?1)`,
+			`DELETE FROM memories WHERE conversation = ?1`,
+			`UPDATE compactions SET parent = NULL WHERE conversation = ?1`,
+			`DELETE FROM compactions WHERE conversation = ?1`,
+			`DELETE FROM pins WHERE conversation = ?1`,
+			`DELETE FROM files WHERE conversation = ?1`,
+			`DELETE FROM inbox WHERE conversation = ?1`,
+			`DELETE FROM outbox WHERE conversation = ?1`,
+			`DELETE FROM message_terms WHERE conversation = ?1`,
+			`DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`,
+			`DELETE FROM segments WHERE conversation = ?1`,
+			`DELETE FROM wanted_segments WHERE conversation = ?1`,
+			`DELETE FROM inherited WHERE conversation = ?1 OR parent = ?1`,
+			`DELETE FROM overrides WHERE conversation = ?1`,
+			`DELETE FROM erasures WHERE conversation = ?1`,
+			`UPDATE conversations SET generation = generation + 1, cleared_to = 0, segment_start = next_seq, following = 0, gap = NULL, gap_again = 0,
+				read_back = 1, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0 WHERE id = ?1`,
+		} {
+			if _, err := tx.Exec(statement, c.id, low, high); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return c.fail("delete everything", err)
+	}
+	return nil
+}
+
+// purgeFromThreads takes quotes of the conversation's messages out of its threads, and
+// has those look again at what they have of it.
+func (c *Conversation) purgeFromThreads(tx *sql.Tx) error {
+	if err := c.touchThreads(tx, "true"); err != nil {
+		return err
+	}
+	var threads []*Conversation
+	err := each(tx, func(rows *sql.Rows) error {
+		t := &Conversation{store: c.store}
+		err := rows.Scan(&t.id, &t.name)
+		threads = append(threads, t)
+		return err
+	}, "SELECT id, name FROM conversations WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.name)
+	if err != nil {
+		return err
+	}
+	low, high := c.rows(1, maxSeq)
+	for _, t := range threads {
+		var quoted []string
+		err := each(tx, func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			quoted = append(quoted, id)
+			return err
+		}, `SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
+			UNION SELECT reply_to FROM inbox WHERE conversation = ?1 AND quote <> ''`, t.id)
+		if err != nil {
+			return err
+		}
+		for _, id := range quoted {
+			var ours bool
+			err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND platform_id = ?1)
+				OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?4 AND platform_id = ?1 AND platform_id <> '')`, id, low, high, c.id).Scan(&ours)
+			if err == nil && ours {
+				_, err = t.deleteAll(tx, []string{id})
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Scrub has no byte left of what was deleted, and gives free space back to the disk if
+// there is much; see scrubber. ErrInUse: somebody reads the database.
+func (s *Store) Scrub(ctx context.Context) error {
+	var free, pages int
+	if err := s.read.QueryRowContext(ctx, "SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count").Scan(&free, &pages); err != nil {
+		return err
+	}
+	if free > pages/4 {
+		if _, err := s.write.ExecContext(ctx, "VACUUM"); err != nil {
+			return fmt.Errorf("give free space back: %w", explain(err))
+		}
+	}
+	done, err := s.scrub.scrub(ctx)
+	if err == nil && !done {
+		err = fmt.Errorf("%w: somebody reads it, so the files still hold bytes of what was deleted; the next start or stop of the bot takes them away", ErrInUse)
+	}
+	return err
+}
