@@ -27,6 +27,15 @@ type gate struct {
 // newGate answers each first packet with what answer returns, or, if that is empty,
 // with a close code; then the connection ends.
 func newGate(t *testing.T, answer func(g *gate, op int) (say string, code int)) *gate {
+	return gateThat(t, true, answer)
+}
+
+// newHastyGate does so too, and does not wait for a heartbeat.
+func newHastyGate(t *testing.T, answer func(g *gate, op int) (say string, code int)) *gate {
+	return gateThat(t, false, answer)
+}
+
+func gateThat(t *testing.T, waits bool, answer func(g *gate, op int) (say string, code int)) *gate {
 	g := new(gate)
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if q.URL.Path == "/behind" {
@@ -51,6 +60,8 @@ func newGate(t *testing.T, answer func(g *gate, op int) (say string, code int)) 
 		say, code := answer(g, p.Op)
 		if say != "" {
 			_ = ws.WriteMessage(websocket.TextMessage, []byte(say))
+		}
+		if say != "" && waits {
 			_, _, _ = ws.ReadMessage() // the first heartbeat
 		}
 		_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))

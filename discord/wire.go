@@ -70,19 +70,22 @@ type wire struct {
 	message  []byte // the begin of what is being received, if that is small
 	size     int    // of what is being received
 	answered bool   // something came after HELLO
+	beats    bool   // the library has that, and begins to send heartbeats
 
 	gone chan struct{} // closed when it has ended
+	beat chan struct{} // closed when the first heartbeat was sent
 
 	mu       sync.Mutex // guards everything below
 	interval time.Duration
 	hello    time.Time // when the gateway said so
 	until    time.Time // when it will have been silent for too long
+	sent     int       // packets since HELLO
 	end      *ending   // the first reason to end; nil: it goes on
 }
 
 // newWire is a wire on which a session has to stand in time.
 func newWire(c net.Conn, patience time.Duration) *wire {
-	return &wire{Conn: c, in: bufio.NewReader(c), gone: make(chan struct{}), until: time.Now().Add(patience)}
+	return &wire{Conn: c, in: bufio.NewReader(c), gone: make(chan struct{}), beat: make(chan struct{}), until: time.Now().Add(patience)}
 }
 
 // cut ends the wire at once; the session on it can be resumed. It can be called by
@@ -132,12 +135,42 @@ func (w *wire) Read(p []byte) (int, error) {
 	for w.given == len(w.frame) {
 		if err := w.next(); err != nil {
 			w.cut(w.reason(err))
+			w.await()
 			return 0, err
 		}
 	}
 	n := copy(p, w.frame[w.given:])
 	w.given += n
+	w.beats = w.answered
 	return n, nil
+}
+
+// Write sends what the library writes. It never fails: the library learns that the
+// connection has ended where it reads, and only there. Its heartbeat, whose write fails
+// when the next connection is made already, would close that one.
+func (w *wire) Write(p []byte) (int, error) {
+	if _, err := w.Conn.Write(p); err != nil {
+		w.cut(ending{err: err})
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.hello.IsZero() {
+		if w.sent++; w.sent == 2 { // the first is IDENTIFY or RESUME
+			close(w.beat)
+		}
+	}
+	return len(p), nil
+}
+
+// await keeps the end from the library until its heartbeat has begun, for the same reason.
+func (w *wire) await() {
+	if !w.beats {
+		return
+	}
+	select {
+	case <-w.beat:
+	case <-time.After(grace):
+	}
 }
 
 func (w *wire) reason(err error) ending {
