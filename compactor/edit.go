@@ -132,7 +132,7 @@ func (h *History) setFirst(messages []Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.first = messages
-	h.changedLocked()
+	h.revision++
 	h.fitCopiesLocked()
 	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
 }

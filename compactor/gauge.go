@@ -8,9 +8,10 @@ import (
 
 // What the next request costs. Messages and summaries bear estimates, which never
 // change; what they cost in real tokens is told by the provider. Its last count is the
-// anchor: used is that count and an estimate of what has changed since. Where it
-// cannot hold, because a part that was counted is another one now, used is an
-// estimate of the whole. Both are corrected by the model's factor.
+// anchor: used is that count and an estimate of what has changed since: what was added,
+// and what other budgets show at another length. Where it cannot hold, because a part
+// that was counted is another one now, used is an estimate of the whole. Both are
+// corrected by the model's factor.
 
 // asked is what a request showed.
 type asked struct {

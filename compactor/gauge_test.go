@@ -140,7 +140,6 @@ func TestACountHoldsForWhatItWasMadeOf(t *testing.T) {
 		"an edit":           func(r *rig) { r.edit(3, "edited "+filler(50)); r.c.Check(ctx) },
 		"a deletion":        func(r *rig) { r.remove(3); r.c.Check(ctx) },
 		"an emergency":      func(r *rig) { r.c.Overflow(ctx) },
-		"changed settings":  func(r *rig) { r.policy.PinBudget = 77; r.c.Check(ctx) },
 		"a turn begun anew": func(r *rig) { r.c.History().Truncate(r.c.History().Next() - 1) },
 	}
 	estimated := func(r *rig) int { // the view's estimate, by the factor that was learnt
@@ -168,6 +167,41 @@ func TestACountHoldsForWhatItWasMadeOf(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOtherSettingsLeaveACountStanding: what they show otherwise is the difference of
+// two estimates, like what was added; so a restart, which finds the count on disk and
+// knows of no other settings, shows the same number.
+func TestOtherSettingsLeaveACountStanding(t *testing.T) {
+	less := func(r *rig) { // room, so that a large message is clipped to fewer tokens
+		r.window = 12_000
+		r.c.Check(context.Background())
+	}
+	t.Run("in the middle of a turn", func(t *testing.T) {
+		r := newRig(t, 20_000, nil)
+		asks(r, "and this? "+filler(9000))
+		report(r, prompt(r)+900)
+		counted, estimate := prompt(r), r.estimate(r.request())
+		less(r)
+		smaller := r.estimate(r.request()) - estimate
+		if got := prompt(r) - counted; smaller >= 0 || got > smaller*9/10 || got < smaller*2 {
+			t.Errorf("the gauge went by %d tokens, the view by an estimated %d", got, smaller)
+		}
+	})
+	t.Run("over a restart", func(t *testing.T) {
+		r := newRig(t, 20_000, nil)
+		r.size = 1.4
+		for i := range 8 {
+			r.talk(fmt.Sprintf("question %d %s", i, filler(50)))
+		}
+		r.talk("and this? " + filler(9000))
+		less(r)
+		before := r.c.Gauge().Used
+		r.restart()
+		if after := r.c.Gauge().Used; after != before {
+			t.Errorf("%d tokens used, %d before the restart", after, before)
+		}
+	})
 }
 
 // TestTheNumbersOfALandingAreTheGauges: before is what the gauge showed, the provider's

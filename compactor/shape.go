@@ -46,7 +46,7 @@ func (h *History) reshape(sh shape) {
 	}
 	defer h.mu.Unlock()
 	h.shape = sh
-	h.changedLocked()
+	h.revision++
 	h.fitCopiesLocked()
 	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
 }
@@ -67,7 +67,7 @@ func (h *History) rework(sh shape, f func(line) line) {
 		h.mu.Lock()
 		if len(h.lines) == len(old) && h.clearedTo == clearedTo {
 			h.lines, h.lineCost = lines, cost
-			h.changedLocked()
+			h.revision++
 			h.mu.Unlock()
 			return
 		}
