@@ -15,11 +15,11 @@ const (
 	// postingsRead bounds what one question reads of the index. Rare words come first;
 	// of a word for which nothing is left only what stands around the best found so
 	// far is looked up.
-	postingsRead = 4000
+	postingsRead = 3000
 
 	// counted bounds how many postings of a term are counted: of one that has more,
 	// the newest tell how frequent it is.
-	counted = 2000
+	counted = 1000
 )
 
 // place is where a term stands in a conversation, or near.
@@ -181,21 +181,38 @@ func (p postings) complete(traces []trace, seqs []int64) error {
 	return nil
 }
 
-// scores weighs all places of the traces: the best of them are worth a closer look.
-func scores(traces []trace) map[int64]float64 {
-	n := 0
-	for _, t := range traces {
-		n = max(n, len(t.places))
-	}
-	all := make(map[int64]float64, n)
-	for _, t := range traces {
-		for _, p := range t.places {
-			length := p.length
-			if length == 0 {
-				length = ordinary
+// scores weighs all places of the traces between the messages from and to, by seq:
+// the best of them are worth a closer look.
+func scores(traces []trace, from, to int64) []scored {
+	var all []scored
+	heads := make([]int, len(traces)) // the next place of each
+	for {
+		next := to + 1
+		for n, t := range traces {
+			if heads[n] < len(t.places) {
+				next = min(next, t.places[heads[n]].seq)
 			}
-			all[p.seq] += t.gain(p.near, length)
+		}
+		if next > to {
+			return all
+		}
+		s, length := scored{document: next}, 0
+		for n, t := range traces {
+			if heads[n] < len(t.places) && t.places[heads[n]].seq == next {
+				length = max(length, t.places[heads[n]].length)
+			}
+		}
+		if length == 0 {
+			length = ordinary
+		}
+		for n, t := range traces {
+			if heads[n] < len(t.places) && t.places[heads[n]].seq == next {
+				s.score += t.gain(t.places[heads[n]].near, length)
+				heads[n]++
+			}
+		}
+		if next >= from {
+			all = append(all, s)
 		}
 	}
-	return all
 }

@@ -70,25 +70,23 @@ type scored struct {
 	score    float64
 }
 
-// best returns the limit best of scores, best first; of equal ones the newer first.
-func best(scores map[int64]float64, limit int) []scored {
-	kept := make([]scored, 0, min(len(scores), 4*limit))
-	compare := func(x, y scored) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.document, x.document))
-	}
+// best returns the limit best of all, best first; of equal ones the newer first.
+func best(all []scored, limit int) []scored {
+	kept := make([]scored, 0, 4*limit)
 	cut := func() {
-		slices.SortFunc(kept, compare)
+		slices.SortFunc(kept, func(x, y scored) int {
+			return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.document, x.document))
+		})
 		kept = kept[:min(limit, len(kept))]
 	}
 	least := math.Inf(-1)
-	for document, score := range scores {
-		if score < least {
+	for _, s := range all {
+		if s.score < least {
 			continue
 		}
-		if kept = append(kept, scored{document, score}); len(kept) >= 4*limit {
-			if cut(); len(kept) > 0 {
-				least = kept[len(kept)-1].score
-			}
+		if kept = append(kept, s); len(kept) >= 4*limit {
+			cut()
+			least = kept[len(kept)-1].score
 		}
 	}
 	cut()

@@ -87,12 +87,7 @@ func (c *Conversation) recall(tx *sql.Tx, q Question) ([]Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := scores(traces)
-	for seq := range all {
-		if seq < 1 || seq >= p.before {
-			delete(all, seq)
-		}
-	}
+	all := scores(traces, 1, p.before-1)
 	closer, err := c.candidates(tx, all, max(candidates, 4*q.Limit), q.Since)
 	if err != nil {
 		return nil, err
@@ -131,7 +126,7 @@ func seqsOf(all []candidate) []int64 {
 
 // candidates reads the messages with the best scores, at most limit; not those that
 // say nothing or repeat what is found elsewhere.
-func (c *Conversation) candidates(tx *sql.Tx, all map[int64]float64, limit int, since time.Time) ([]candidate, error) {
+func (c *Conversation) candidates(tx *sql.Tx, all []scored, limit int, since time.Time) ([]candidate, error) {
 	earliest, deep := int64(math.MinInt64), limit
 	if !since.IsZero() {
 		earliest, deep = since.UnixMilli(), 20*limit // the best may be too old
