@@ -24,12 +24,15 @@ const (
 	respelt  = 0.8 // a word that was not asked for as it is written
 )
 
-// nearby is what a word counts in a message when it stands in one around it: an
-// answer repeats little of the question before it.
+// nearby is what a word counts in the messages around the one it stands in, those
+// behind it with a positive offset: people repeat little of what was just said.
 var nearby = [...]struct {
 	offset int64
 	weight float64
-}{{-2, 0.1}, {-1, 0.2}, {0, 1}, {1, 0.5}, {2, 0.3}}
+}{{-2, 0.1}, {-1, 0.2}, {0, 1}, {1, 0.4}, {2, 0.3}}
+
+// answering is what it counts in the message after it where it stands in a question.
+const answering = 1
 
 // posting is a document in which a term stands.
 type posting struct {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -35,6 +37,7 @@ type Part struct {
 const (
 	bySpeaker = 1.8 // said by whom the question is about
 	thatAsks  = 0.8 // a question itself
+	naming    = 1.2 // it names something: a title, a place, somebody who is no member
 	halved    = 0.5 // said by the bot: its answers repeat what people said, and it is their words that are asked for
 	onDate    = 3.0 // said in the time that the question names
 	nearDate  = 2.0 // or within a week after: people tell later what they did
@@ -95,8 +98,9 @@ func (c *Conversation) recall(tx *sql.Tx, q Question) ([]Found, error) {
 	if err := p.complete(traces, seqsOf(closer)); err != nil {
 		return nil, err
 	}
+	present := speakersOf(closer)
 	for n := range closer {
-		closer[n].weigh(traces, i)
+		closer[n].weigh(traces, i, present)
 	}
 	sessions(closer)
 	slices.SortFunc(closer, func(x, y candidate) int {
@@ -107,13 +111,15 @@ func (c *Conversation) recall(tx *sql.Tx, q Question) ([]Found, error) {
 
 // candidate is a message that is looked at closely.
 type candidate struct {
-	seq    int64
-	role   llm.Role
-	author string
-	text   string // with what came with it
-	saidAt time.Time
-	score  float64
-	parts  []Part
+	seq     int64
+	role    llm.Role
+	author  string
+	text    string
+	with    string // names and captions of what came with it
+	answers bool   // what stands before it is a question
+	saidAt  time.Time
+	score   float64
+	parts   []Part
 }
 
 func seqsOf(all []candidate) []int64 {
@@ -144,7 +150,7 @@ func (c *Conversation) candidates(tx *sql.Tx, all []scored, limit int, since tim
 		var m candidate
 		var saidAt int64
 		var tool, attachments string
-		if err := rows.Scan(&m.seq, &m.role, &m.author, &m.text, &attachments, &tool, &saidAt); err != nil {
+		if err := rows.Scan(&m.seq, &m.role, &m.author, &m.text, &attachments, &tool, &saidAt, &m.answers); err != nil {
 			return err
 		}
 		if m.role == llm.RoleTool && remembering[tool] {
@@ -156,31 +162,75 @@ func (c *Conversation) candidates(tx *sql.Tx, all []scored, limit int, since tim
 			return err
 		}
 		for _, a := range with {
-			m.text += "\n" + a.Name + " " + a.Caption
+			m.with += " " + a.Name + " " + a.Caption
 		}
-		if m.text != "" {
+		if m.text+m.with != "" {
 			found = append(found, m)
 		}
 		return nil
-	}, `SELECT m.seq, role, author, text, attachments, tool, said_at FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value
+	}, `SELECT m.seq, role, author, text, attachments, tool, said_at,
+		coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？') FROM messages b WHERE b.id = m.id - 1), 0) FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value
 		WHERE deleted_at IS NULL AND said_at >= ? LIMIT ?`, string(list), earliest, limit)
 	return found, err
 }
 
+// speakersOf are the terms of the names of those who speak.
+func speakersOf(all []candidate) map[string]bool {
+	names := make(map[string]bool)
+	terms := make(map[string]bool)
+	for _, m := range all {
+		if !names[m.author] {
+			names[m.author] = true
+			for _, term := range words.Terms(m.author) {
+				terms[term] = true
+			}
+		}
+	}
+	return terms
+}
+
+// namesSomething reports whether text has a quote, or a word with a capital that does
+// not begin a sentence and is no member's name. In German that is any noun.
+func namesSomething(text string, members map[string]bool) bool {
+	if strings.ContainsAny(text, "\"“”„«»「『《") {
+		return true
+	}
+	begins := true // the next word begins a sentence, or calls somebody
+	for word := range strings.FieldsSeq(text) {
+		first, size := utf8.DecodeRuneInString(word)
+		if !begins && unicode.IsUpper(first) && len(word) > size+1 && word[size] != '\'' && !strings.HasPrefix(word[size:], "’") {
+			if terms := words.Terms(word); len(terms) > 0 && !members[terms[0]] {
+				return true
+			}
+		}
+		begins = strings.ContainsRune(".!?,…:", rune(word[len(word)-1]))
+	}
+	return false
+}
+
 // weigh gives the candidate its score, but for its session.
-func (m *candidate) weigh(traces []trace, i inquiry) {
+func (m *candidate) weigh(traces []trace, i inquiry, members map[string]bool) {
 	length := 0
 	for _, t := range traces {
 		length = max(length, t.at(m.seq).length)
 	}
-	if length == 0 { // none of its own words is asked for; a term costs about two tokens
-		length = compactor.Estimate(m.text) / 2
+	if length == 0 { // none of its own words is asked for
+		length = len(words.Content(m.text + m.with))
 	}
 	own, all := 0.0, 0.0
 	for _, t := range traces {
-		p := t.at(m.seq)
-		own += t.gain(p.tf, length)
-		all += t.gain(p.near, length)
+		near := 0.0
+		for _, around := range nearby {
+			weight := around.weight
+			if around.offset == 1 && m.answers {
+				weight = answering
+			}
+			if tf := t.at(m.seq - around.offset).tf; tf > 0 {
+				near += weight * tf
+			}
+		}
+		own += t.gain(t.at(m.seq).tf, length)
+		all += t.gain(near, length)
 	}
 	m.add("words", own)
 	m.add("neighbours", all-own)
@@ -188,8 +238,11 @@ func (m *candidate) weigh(traces []trace, i inquiry) {
 	if i.speaker != "" && strings.EqualFold(m.author, i.speaker) {
 		m.times("speaker", bySpeaker)
 	}
-	if strings.HasSuffix(strings.TrimSpace(m.text), "?") {
+	if text := strings.TrimSpace(m.text); strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") {
 		m.times("question", thatAsks)
+	}
+	if namesSomething(m.text, members) {
+		m.times("names", naming)
 	}
 	if m.role == llm.RoleAssistant {
 		m.times("assistant", halved)
@@ -202,7 +255,7 @@ func (m *candidate) weigh(traces []trace, i inquiry) {
 // inTime tells how well the time of the message, or the times it names, fit.
 func (m *candidate) inTime(i inquiry) float64 {
 	fits := 1.0
-	own := words.Dates(m.text, m.saidAt)
+	own := words.Dates(m.text+m.with, m.saidAt)
 	for _, asked := range i.dates {
 		switch {
 		case !m.saidAt.Before(asked.From) && m.saidAt.Before(asked.To):
