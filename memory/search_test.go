@@ -65,7 +65,7 @@ func TestRecall(t *testing.T) {
 		{"a picture is found by its caption", "lighthouse", []int64{4}},
 		{"commands and numbers are found", "8443", []int64{6}},
 		{"what tools said is found, but not what the bot itself has recalled", "dog quorum", []int64{10, 1, 2}},
-		{"what a person said is found by the name", "Bob", []int64{3, 5, 7, 1}},
+		{"what a person said is found by the name", "Bob", []int64{3, 7, 1, 5}},
 		{"what the bot said is found", "harbour", []int64{11}},
 		{"words that tell nothing find nothing", "what is the", nil},
 	} {
