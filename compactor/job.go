@@ -72,7 +72,7 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 		return nil
 	}
 	used := c.used(s)
-	if children := s.crowding(c.staged, p, c.Budget()); children != nil {
+	if children := s.crowding(c.staged, p, c.Budget(), builtIn); children != nil {
 		j := c.planRollup(children, OnRollup, p, window, builtIn)
 		j.allowed = true // as of the summary that waits for it
 		return j
@@ -88,7 +88,7 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 		}
 	}
 	if s.head.stackCost(s.shape) > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
-		if children := planFold(s.head.Stack, p.RollupFanIn); children != nil {
+		if children := planFold(s.head.Stack, p.RollupFanIn, builtIn); children != nil {
 			return c.planRollup(children, OnRollup, p, window, builtIn)
 		}
 	}

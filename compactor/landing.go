@@ -138,7 +138,7 @@ func (c *Compactor) waiting() []Compaction {
 // It tells whether anything landed.
 func (c *Compactor) landAll(ctx context.Context) bool {
 	s, p := c.h.snapshot(), c.o.Policy()
-	if s.crowding(c.waiting(), p, c.Budget()) != nil {
+	if s.crowding(c.waiting(), p, c.Budget(), true) != nil {
 		return false
 	}
 	return c.landNow(ctx)
@@ -147,12 +147,12 @@ func (c *Compactor) landAll(ctx context.Context) bool {
 // crowding are the rows to be folded before rows may land, if the stack outgrows its
 // budget by them; nil: they need not wait. A summary and its folds are made at once,
 // but a process may end between them.
-func (s snapshot) crowding(rows []Compaction, p Policy, budget int) []Compaction {
+func (s snapshot) crowding(rows []Compaction, p Policy, budget int, builtIn bool) []Compaction {
 	then, most := s.with(rows), p.stackBudget(budget)
 	if cost := then.head.stackCost(s.shape); len(rows) == 0 || cost <= most || s.head.stackCost(s.shape) > most {
 		return nil
 	}
-	return planFold(then.head.Stack, p.RollupFanIn)
+	return planFold(then.head.Stack, p.RollupFanIn, builtIn)
 }
 
 // landNow lands what is staged, as far as there is room: usage may have risen while

@@ -228,11 +228,21 @@ func stackCost(stack []Compaction) (tokens int) {
 	return tokens
 }
 
-// planFold chooses the neighbours to fold into one: the oldest run of two to
-// fanIn rows of one level, else the lightest run of two, which is the one over the
-// fewest messages: so the oldest text is not summed up again and again. Neighbours
-// leave no message between them. nil means that nothing can be folded.
-func planFold(stack []Compaction, fanIn int) []Compaction {
+// planFold chooses the neighbours to fold into one. For a model these are the oldest
+// run of two to fanIn rows of one level, else the lightest two, which are those over
+// the fewest messages: so the oldest text is not summed up again and again. The
+// built-in summarizer chooses anew among messages, however often it folds, and takes
+// the lightest two at once: so what is told is spread evenly over the conversation,
+// and the stack stays full. It spares what a model wrote as long as it can. nil
+// means that nothing can be folded.
+func planFold(stack []Compaction, fanIn int, builtIn bool) []Compaction {
+	if builtIn {
+		own := func(a, b Compaction) bool { return adjacent(a, b) && a.NeedsHealing() && b.NeedsHealing() }
+		if pair := lightest(stack, own); pair != nil {
+			return pair
+		}
+		return lightest(stack, adjacent)
+	}
 	for i := 0; i < len(stack); {
 		j := i + 1
 		for j < len(stack) && j-i < fanIn && adjacent(stack[j-1], stack[j]) && stack[j].Level == stack[i].Level {
@@ -243,17 +253,19 @@ func planFold(stack []Compaction, fanIn int) []Compaction {
 		}
 		i = j
 	}
-	var best []Compaction
-	lightest := 0
+	return lightest(stack, adjacent)
+}
+
+// lightest are the two neighbours over the fewest messages, of those that may fold.
+func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compaction) {
+	least := 0
 	for i := 1; i < len(stack); i++ {
-		if !adjacent(stack[i-1], stack[i]) {
-			continue
-		}
-		if weight := stack[i-1].Messages + stack[i].Messages; best == nil || weight < lightest {
-			best, lightest = stack[i-1:i+1], weight
+		a, b := stack[i-1], stack[i]
+		if weight := a.Messages + b.Messages; may(a, b) && (pair == nil || weight < least) {
+			pair, least = stack[i-1:i+1], weight
 		}
 	}
-	return best
+	return pair
 }
 
 // adjacent tells whether nothing lies between a and b. A row without an id is

@@ -138,7 +138,38 @@ func TestFold(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []int64
-			for _, c := range planFold(tt.stack, 4) {
+			for _, c := range planFold(tt.stack, 4, false) {
+				got = append(got, c.ID)
+			}
+			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+				t.Errorf("folds %v, want %v", got, tt.want)
+			}
+		})
+	}
+	built := func(stack []Compaction, model ...int) []Compaction {
+		for i := range stack {
+			stack[i].By = ByBuiltIn
+		}
+		for _, i := range model {
+			stack[i].By = ByWorker
+		}
+		return stack
+	}
+	for _, tt := range []struct {
+		name  string
+		stack []Compaction
+		want  []int64
+	}{
+		{"takes the two over the fewest messages, whatever their levels", built(stackOf(2, 2, 1, 0)), []int64{3, 4}},
+		{"takes the older of two pairs over as many", built(append(stackOf(0, 0), Compaction{ID: 3, From: 21, To: 30, Messages: 100})), []int64{1, 2}},
+		{"spares what a model wrote", built(stackOf(0, 0, 0, 0), 3), []int64{2, 3}},
+		{"folds what a model wrote if there is nothing else", built(stackOf(0, 0), 0, 1), []int64{1, 2}},
+		{"never folds across messages", gap, []int64{2, 3}},
+		{"never folds what is not on disk", unwritten, nil},
+	} {
+		t.Run("the built-in summarizer "+tt.name, func(t *testing.T) {
+			var got []int64
+			for _, c := range planFold(tt.stack, 4, true) {
 				got = append(got, c.ID)
 			}
 			if fmt.Sprint(got) != fmt.Sprint(tt.want) {

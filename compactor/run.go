@@ -123,7 +123,7 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 	rows = append(rows, row)
 	head, sh := c.ahead(c.h.snapshot()).head.with(row), j.policy.shape(j.budget)
 	for budget := j.policy.stackBudget(j.budget); head.stackCost(sh) > budget; {
-		children := planFold(head.Stack, j.policy.RollupFanIn)
+		children := planFold(head.Stack, j.policy.RollupFanIn, j.builtIn)
 		if children == nil {
 			break
 		}

@@ -19,7 +19,11 @@ func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary,
 	if j.tokens == 0 || j.row.Kind == Rollup { // of a size that is known when it is read, or summaries, which are dense already
 		target = max(j.policy.entryCap(j.budget)*9/10, minSummary)
 	}
-	if j.row.Kind == Rollup {
+	switch {
+	case j.row.Kind != Rollup:
+	case j.builtIn: // which chooses anew, so that nothing is gained by a text that leaves room
+		target = max(min(j.policy.entryCap(j.budget)-headingCost, j.tokens*3/4), minSummary)
+	default:
 		target = min(target, max(j.tokens/2, minSummary))
 	}
 	limit := max(j.policy.entryCap(j.budget), minSummary)
