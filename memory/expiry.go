@@ -60,3 +60,19 @@ func lengthOf(text string) (time.Duration, bool) {
 	length, err := time.ParseDuration(text)
 	return length, err == nil && length > 0
 }
+
+// Ago reads a moment in the past: a time, a day, at the beginning of which it is, or how
+// long it is before now, as "36h", "7d" or "2w". Without a zone it is UTC.
+func Ago(text string, now time.Time) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day, nil
+	}
+	if t, err := moment(text); err == nil {
+		return t, nil
+	}
+	if length, ok := lengthOf(text); ok {
+		return now.Add(-length), nil
+	}
+	return time.Time{}, fmt.Errorf(`%q is no time: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", or how long ago, "36h", "7d" or "2w"`, text)
+}

@@ -226,24 +226,29 @@ func readMemory(tx *sql.Tx, id int64) (Memory, error) {
 // ErrNotFound: there is no such memory.
 func (s *Store) Memory(ctx context.Context, id int64) (m Memory, from []compactor.Message, err error) {
 	err = s.view(ctx, func(tx *sql.Tx) error {
-		if m, err = readMemory(tx, id); err != nil {
-			return err
-		}
-		c := Conversation{store: s, name: m.Conversation}
-		if err := tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", id).Scan(&c.id); err != nil {
-			return err
-		}
-		for _, seq := range m.Sources {
-			said, err := c.messages(tx, seq, seq, "")
-			if err != nil {
-				return err
-			}
-			from = append(from, said...)
-		}
-		return nil
+		m, from, err = s.memory(tx, id)
+		return err
 	})
 	if err != nil {
 		return Memory{}, nil, fmt.Errorf("show: %w", err)
+	}
+	return m, from, nil
+}
+
+func (s *Store) memory(tx *sql.Tx, id int64) (m Memory, from []compactor.Message, err error) {
+	if m, err = readMemory(tx, id); err != nil {
+		return m, nil, err
+	}
+	c := Conversation{store: s, name: m.Conversation}
+	if err := tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", id).Scan(&c.id); err != nil {
+		return m, nil, err
+	}
+	for _, seq := range m.Sources {
+		said, err := c.messages(tx, seq, seq, "")
+		if err != nil {
+			return m, nil, err
+		}
+		from = append(from, said...)
 	}
 	return m, from, nil
 }

@@ -2,23 +2,17 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"strings"
 	"time"
 
 	"cairn/channel"
 	"cairn/compactor"
 )
-
-// maxRecord bounds one line, in bytes.
-const maxRecord = 16 << 20
 
 // record is one recorded message and where it stands.
 type record struct {
@@ -64,37 +58,18 @@ func fingerprint(m channel.Inbound) [sha256.Size]byte {
 // the last thing it yields.
 func readRecords(path string) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
-		file, err := os.Open(path)
-		if err != nil {
-			yield(record{}, fmt.Errorf("open the recorded messages: %w", err))
-			return
-		}
-		defer file.Close()
-		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-			yield(record{}, fmt.Errorf("%s is no file that can be read twice: save it to one first", path))
-			return
-		}
-		lines := bufio.NewScanner(file)
-		lines.Buffer(nil, maxRecord)
-		number := 0
-		for lines.Scan() {
-			text := lines.Bytes()
-			if number++; number == 1 {
-				text = bytes.TrimPrefix(text, []byte("\ufeff")) // the mark some editors begin a file with
-			}
-			if len(bytes.TrimSpace(text)) == 0 {
-				continue
-			}
-			message, err := parseRecord(text)
+		for l, err := range readLines(path) {
 			if err != nil {
-				err = fmt.Errorf("%s:%d: %w", path, number, err)
-			}
-			if !yield(record{message, number}, err) || err != nil {
+				yield(record{}, err)
 				return
 			}
-		}
-		if err := lines.Err(); err != nil {
-			yield(record{}, fmt.Errorf("%s:%d: %w", path, number+1, err))
+			message, err := parseRecord(l.text)
+			if err != nil {
+				err = fmt.Errorf("%s:%d: %w", path, l.number, err)
+			}
+			if !yield(record{message, l.number}, err) || err != nil {
+				return
+			}
 		}
 	}
 }

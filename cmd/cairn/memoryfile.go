@@ -1,0 +1,198 @@
+// cairn memories export, import: what is remembered, in a file.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+func newMemoriesExport(a *app) *cobra.Command {
+	var s selection
+	var format string
+	cmd := &cobra.Command{
+		Use:   "export [FILE]",
+		Short: "Write memories to a file, or to standard output, as JSON Lines or Markdown",
+		Long: `Write memories to FILE, which must not be there yet, or to standard output: as JSON Lines,
+which import brings back, one memory a line in the order in which they were saved; or as
+Markdown, to be read.`,
+		Example: `  cairn memories export memories.jsonl
+  cairn memories export --channel garden --state current --format markdown | less`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			write := map[string]func(io.Writer) exporter{"jsonl": writeJSONLines, "markdown": writeMarkdown}[format]
+			if write == nil {
+				return wrongUse(cmd, fmt.Errorf("--format %q: there are jsonl and markdown", format))
+			}
+			return a.exportMemories(cmd, s, files, write)
+		},
+	}
+	s.filterFlags(cmd, "all")
+	cmd.Flags().StringVar(&format, "format", "jsonl", "`FORMAT`: jsonl or markdown")
+	return cmd
+}
+
+// exporter writes one memory.
+type exporter func(memory.Exported, []compactor.Message) error
+
+func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, write func(io.Writer) exporter) error {
+	return a.lookFor(cmd, s, func(store *memory.Store, filter memory.Filter) (err error) {
+		to := a.out
+		if len(files) > 0 {
+			file, unopened := os.OpenFile(files[0], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+			if errors.Is(unopened, os.ErrExist) {
+				return fmt.Errorf("%s is there already: move it away or name another file", files[0])
+			}
+			if unopened != nil {
+				return fmt.Errorf("write the memories: %w", unopened)
+			}
+			defer func() { err = errors.Join(err, file.Close()) }()
+			to = file
+		}
+		out := bufio.NewWriter(to)
+		return errors.Join(store.Export(cmd.Context(), filter, write(out)), out.Flush())
+	})
+}
+
+func writeJSONLines(to io.Writer) exporter {
+	enc := json.NewEncoder(to)
+	enc.SetEscapeHTML(false)
+	return func(e memory.Exported, _ []compactor.Message) error { return enc.Encode(e) }
+}
+
+// writeMarkdown writes a heading where the channel changes, and a memory as an item of a
+// list with its messages below it.
+func writeMarkdown(to io.Writer) exporter {
+	channel := ""
+	return func(e memory.Exported, from []compactor.Message) error {
+		if e.Conversation != channel {
+			channel = e.Conversation
+			if _, err := fmt.Fprintf(to, "\n# %s\n\n", plainMarkdown(channel)); err != nil {
+				return err
+			}
+		}
+		notes := []string{fmt.Sprintf("memory %d", e.ID), cmp.Or(e.Speaker, "nobody knows who"), e.SaidAt.UTC().Format("2006-01-02 15:04")}
+		if e.About != "" && e.About != e.Speaker {
+			notes = append(notes, "about "+e.About)
+		}
+		if e.Pinned {
+			notes = append(notes, "pinned")
+		}
+		if e.State != "active" {
+			notes = append(notes, e.State)
+		}
+		if e.SupersededBy != 0 {
+			notes = append(notes, fmt.Sprintf("superseded by memory %d", e.SupersededBy))
+		}
+		if !e.Expires.IsZero() {
+			notes = append(notes, "until "+e.Expires.UTC().Format("2006-01-02 15:04"))
+		}
+		_, err := fmt.Fprintf(to, "- **%s** %s  \n  (%s)\n", e.Kind, plainMarkdown(e.Content), plainMarkdown(strings.Join(notes, ", ")))
+		for _, m := range from {
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(to, "  - %s\n", plainMarkdown(rowOf(m).String()))
+		}
+		return err
+	}
+}
+
+// markdownMarks is what would mean something in Markdown.
+var markdownMarks = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, "#", `\#`, "|", `\|`, "~", `\~`)
+
+// plainMarkdown is text in one line that looks in Markdown as it is.
+func plainMarkdown(text string) string {
+	return markdownMarks.Replace(strings.Join(strings.Fields(text), " "))
+}
+
+func newMemoriesImport(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE",
+		Short: "Bring exported memories back",
+		Long: `Bring back what export wrote as JSON Lines, here or in another data folder. A line is an
+object; content, kind, channel (the whole name of a conversation) and said_at are needed:
+  {"channel":"terminal:garden","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z","speaker":"Ada"}
+
+The file is checked before anything is imported. Importing it again is harmless: memories
+that are there, or say what an active one says, are left alone. They get new numbers. Of
+the messages they came from those are found again that the channel has. Nothing may be
+imported while a bot works on the data folder.`,
+		Example: `  cairn memories import memories.jsonl`,
+		Args:    args(cobra.ExactArgs(1)),
+		RunE:    func(cmd *cobra.Command, files []string) error { return a.importMemories(cmd, files[0]) },
+	}
+}
+
+func (a *app) importMemories(cmd *cobra.Command, file string) (err error) {
+	if err := a.load(); err != nil {
+		return err
+	}
+	all, err := readMemories(file)
+	if err != nil {
+		return err
+	}
+	store, err := memory.Open(cmd.Context(), memory.Options{Dir: a.settings.DataDir})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	n, err := store.ImportMemories(cmd.Context(), all)
+	if err != nil {
+		return err
+	}
+	if n.Lost > 0 {
+		fmt.Fprintf(a.err, "%d of the messages they came from are not here\n", n.Lost)
+	}
+	_, err = fmt.Fprintf(a.out, "imported %d memories; %d were there already\n", n.Fresh, n.Known)
+	return err
+}
+
+// readMemories reads a file of exported memories, and checks them all.
+func readMemories(file string) (all []memory.Exported, err error) {
+	var lines []int
+	for l, err := range readLines(file) {
+		if err != nil {
+			return nil, err
+		}
+		e, err := parseMemory(l.text)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, l.number, err)
+		}
+		all, lines = append(all, e), append(lines, l.number)
+	}
+	var bad *memory.ImportError
+	if err := memory.CheckExported(all); errors.As(err, &bad) {
+		return nil, fmt.Errorf("%s:%d: %w", file, lines[bad.Index], bad.Err)
+	}
+	return all, nil
+}
+
+// parseMemory reads one line. Keys it does not know are ignored.
+func parseMemory(line []byte) (e memory.Exported, err error) {
+	var wrongType *json.UnmarshalTypeError
+	var wrongTime *time.ParseError
+	err = json.Unmarshal(line, &e)
+	switch {
+	case errors.As(err, &wrongType) && wrongType.Field != "":
+		err = fmt.Errorf("%q must not be a JSON %s", strings.TrimPrefix(wrongType.Field, "Memory."), wrongType.Value)
+	case errors.As(err, &wrongType):
+		err = errors.New("a line must be one JSON object")
+	case errors.As(err, &wrongTime), err != nil && strings.HasPrefix(err.Error(), "parsing time"), err != nil && strings.Contains(err.Error(), "Time.UnmarshalJSON"):
+		err = errors.New(`a time must look like "2023-05-08T13:56:00Z"`)
+	case err != nil:
+		err = fmt.Errorf("this is no JSON object: %w", err)
+	}
+	return e, err
+}

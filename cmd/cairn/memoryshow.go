@@ -1,0 +1,115 @@
+// cairn memories show: a memory, what it came from, and what took whose place.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/memory"
+)
+
+func newMemoriesShow(a *app) *cobra.Command {
+	var s selection
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a memory, the messages it came from, and what it superseded or was superseded by",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			return a.withMemory(cmd, ids[0], func(_ *memory.Store, m memoryDetails) error {
+				return a.show(a.out, m, s.json)
+			})
+		},
+	}
+	s.jsonFlag(cmd)
+	return cmd
+}
+
+// memoryDetails is a memory with the messages it came from, and its chain.
+type memoryDetails struct {
+	memory.Memory
+	Messages []row       `json:"messages"`
+	Chain    []memoryRow `json:"chain"` // oldest first, the memory itself among them; empty: it stands alone
+}
+
+func (m memoryDetails) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d  %s\n\n", m.ID, m.Content)
+	line := func(name, value string) { fmt.Fprintf(&b, "%-12s%s\n", name, cmp.Or(value, "-")) }
+	moment := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+	line("kind", m.Kind)
+	line("channel", m.Conversation)
+	line("said by", m.Speaker)
+	line("about", m.About)
+	line("said at", moment(m.SaidAt))
+	by := m.By
+	if m.Compaction != 0 {
+		by += fmt.Sprintf(", with compaction %d", m.Compaction)
+	}
+	line("saved by", by)
+	line("saved at", moment(m.SavedAt))
+	worth := strconv.FormatFloat(m.Importance, 'g', -1, 64)
+	if now := m.Worth(time.Now()); now < m.Importance {
+		worth += fmt.Sprintf(", worth %.2f by now", now)
+	}
+	line("importance", worth)
+	line("confirmed", strconv.Itoa(m.Confirmed))
+	if !m.Expires.IsZero() {
+		line("expires", moment(m.Expires))
+	}
+	if m.Pinned {
+		line("pinned", "yes: it neither ends nor fades")
+	}
+	if m.Reach == "channel" {
+		line("reach", "this channel alone")
+	}
+	line("state", m.State)
+	for _, other := range m.Chain {
+		switch {
+		case other.ID < m.ID:
+			line("supersedes", other.String())
+		case other.ID > m.ID:
+			line("superseded", "by "+other.String())
+		}
+	}
+	for _, r := range m.Messages {
+		fmt.Fprintf(&b, "\n%v", r)
+	}
+	return b.String()
+}
+
+// withMemory hands do the memory that id names.
+func (a *app) withMemory(cmd *cobra.Command, id string, do func(*memory.Store, memoryDetails) error) error {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return wrongUse(cmd, fmt.Errorf("%q is no memory's number: `cairn memories list` shows them", id))
+	}
+	return a.look(cmd.Context(), func(store *memory.Store) error {
+		m, messages, err := store.Memory(cmd.Context(), n)
+		if errors.Is(err, memory.ErrNotFound) {
+			return fmt.Errorf("memory %d: %w", n, memory.ErrNotFound)
+		}
+		if err != nil {
+			return err
+		}
+		chain, err := store.Chain(cmd.Context(), n)
+		if err != nil {
+			return err
+		}
+		details := memoryDetails{Memory: m, Messages: []row{}, Chain: []memoryRow{}}
+		for _, message := range messages {
+			details.Messages = append(details.Messages, rowOf(message))
+		}
+		if len(chain) > 1 {
+			for _, one := range chain {
+				details.Chain = append(details.Chain, memoryRow{one})
+			}
+		}
+		return do(store, details)
+	})
+}

@@ -1,0 +1,278 @@
+// Exchange: memories leave for a file, and come back from one.
+
+package memory
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"cairn/compactor"
+	"cairn/words"
+)
+
+// Exported is a memory as it stands in a file: whole, and the messages it came from in
+// a form by which another data folder that has them knows them.
+type Exported struct {
+	Memory
+	Messages []Source `json:"messages"`
+}
+
+// Source is a message that a memory came from.
+type Source struct {
+	Seq  int64     `json:"seq"`
+	ID   string    `json:"id"` // the platform's; empty: it has none
+	Time time.Time `json:"time"`
+}
+
+// Export calls do for each memory that f chooses, the oldest row first, on one
+// unchanging state of the database. Query, Limit and Offset do not count. The
+// messages are whole. ErrNotFound: there is no such conversation.
+func (s *Store) Export(ctx context.Context, f Filter, do func(Exported, []compactor.Message) error) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	in := everywhere
+	if f.Conversation != "" {
+		c, err := s.Find(ctx, f.Conversation)
+		if err != nil {
+			return err
+		}
+		in = only(c.id)
+	}
+	err := s.view(ctx, func(tx *sql.Tx) error {
+		ids, err := newest(tx, f, in)
+		if err != nil {
+			return err
+		}
+		slices.Sort(ids)
+		for _, id := range ids {
+			m, from, err := s.memory(tx, id)
+			if err != nil {
+				return err
+			}
+			e := Exported{Memory: m, Messages: []Source{}}
+			for _, said := range from {
+				e.Messages = append(e.Messages, Source{said.Seq, said.ID, said.Time.UTC()})
+			}
+			if err := do(e, from); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("export memories: %w", err)
+	}
+	return nil
+}
+
+// Brought is what became of memories that were imported.
+type Brought struct {
+	Fresh int // were not there
+	Known int // were there, or said what an active one says
+	Lost  int // messages they came from that are not here
+}
+
+// ImportError tells which of the memories cannot be imported.
+type ImportError struct {
+	Index int // from 0
+	Err   error
+}
+
+func (e *ImportError) Error() string { return e.Err.Error() }
+
+func (e *ImportError) Unwrap() error { return e.Err }
+
+// ImportMemories brings exported memories back, in one transaction: all of them, or, with an
+// error that may be an *ImportError, none. Those that are there already are left as they
+// are, so it can be done again. They get numbers of their own; what superseded what is
+// kept as far as it is among them.
+func (s *Store) ImportMemories(ctx context.Context, all []Exported) (n Brought, err error) {
+	if err := CheckExported(all); err != nil {
+		return n, err
+	}
+	err = s.update(ctx, func(tx *sql.Tx) error {
+		n = Brought{}
+		rows := make(map[int64]int64) // by the number in the file
+		var fresh []int
+		for i, e := range all {
+			id, isFresh, err := s.bringBack(tx, e, &n)
+			if err != nil {
+				return &ImportError{i, err}
+			}
+			if rows[e.ID] = id; isFresh {
+				fresh = append(fresh, i)
+			}
+		}
+		for _, i := range fresh {
+			by := rows[all[i].SupersededBy]
+			if all[i].SupersededBy == 0 || by == 0 {
+				continue
+			}
+			if err := changed(tx, "UPDATE memories SET superseded_by = ? WHERE id = ?", by, rows[all[i].ID]); err != nil {
+				return &ImportError{i, err}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Brought{}, fmt.Errorf("import memories: %w", err)
+	}
+	return n, nil
+}
+
+// CheckExported completes memories that are to be imported; an *ImportError tells what is
+// wrong with one.
+func CheckExported(all []Exported) error {
+	at := make(map[int64]int)
+	for i := range all {
+		if err := all[i].complete(); err != nil {
+			return &ImportError{i, err}
+		}
+		if earlier, twice := at[all[i].ID]; twice && all[i].ID != 0 {
+			return &ImportError{i, fmt.Errorf("the id %d is that of memory number %d of the file too", all[i].ID, earlier+1)}
+		}
+		at[all[i].ID] = i
+	}
+	for i, e := range all {
+		for steps := 0; e.SupersededBy != 0; steps++ {
+			next, there := at[e.SupersededBy]
+			if !there {
+				break
+			}
+			if all[next].Conversation != e.Conversation {
+				return &ImportError{i, fmt.Errorf("superseded_by is %d, which is of another channel", e.SupersededBy)}
+			}
+			if e = all[next]; steps > len(all) {
+				return &ImportError{i, errors.New("superseded_by leads round in a circle")}
+			}
+		}
+	}
+	return nil
+}
+
+// complete fills in what may be left out, and tells what is wrong.
+func (e *Exported) complete() error {
+	d := draft{MemoryDraft: compactor.MemoryDraft{Content: e.Content, Kind: e.Kind, Importance: e.Importance}}
+	if err := checkContent(&d); err != nil {
+		return err
+	}
+	e.Content, e.Importance = d.Content, d.Importance
+	e.State, e.By, e.Reach = cmp.Or(e.State, "active"), cmp.Or(e.By, byPerson), cmp.Or(e.Reach, "channel")
+	if e.State == "expired" { // that is what its end says
+		e.State = "active"
+	}
+	e.About, e.Confirmed = cmp.Or(e.About, e.Speaker), max(e.Confirmed, 1)
+	if e.SavedAt.IsZero() {
+		e.SavedAt = e.SaidAt
+	}
+	switch {
+	case e.ID < 0 || e.SupersededBy < 0:
+		return errors.New("id and superseded_by must be numbers from 1 on")
+	case !slices.Contains([]string{"active", "superseded", "forgotten", "replaced"}, e.State):
+		return fmt.Errorf("there is no state %q: use one of active, expired, superseded, forgotten, replaced", e.State)
+	case !slices.Contains([]string{byWorker, byBuiltIn, byAssistant, byPerson}, e.By):
+		return fmt.Errorf("by is %q: use one of worker, built-in, assistant, person", e.By)
+	case e.Reach != "channel" && e.Reach != "server":
+		return fmt.Errorf(`reach is %q: it is "channel" or "server"`, e.Reach)
+	case !conversationNamed(e.Conversation):
+		return fmt.Errorf(`channel is %q: it must be the whole name of a conversation, as "terminal:general" or "discord:SERVER/CHANNEL"`, e.Conversation)
+	case e.SaidAt.IsZero():
+		return errors.New(`said_at is missing: it looks like "2023-05-08T13:56:00Z"`)
+	}
+	for _, text := range []string{e.Speaker, e.SpeakerID, e.About, e.AboutID} {
+		if !utf8.ValidString(text) || len(text) > maxContent {
+			return errors.New("speaker and about must be names, of at most 1000 bytes")
+		}
+	}
+	for _, t := range []time.Time{e.SaidAt, e.SavedAt, e.Expires} {
+		if year := t.UTC().Year(); year > 9999 || year < 1 {
+			return fmt.Errorf("%v is no time that can be kept", t)
+		}
+	}
+	return nil
+}
+
+// conversationNamed tells whether a text can be the name of a conversation of a door.
+func conversationNamed(name string) bool {
+	door, rest, there := strings.Cut(name, ":")
+	return there && slices.Contains([]string{"terminal", "discord", "slack"}, door) && rest != "" &&
+		len(name) <= maxName && utf8.ValidString(name)
+}
+
+// bringBack writes one memory, unless it is there, and returns its number.
+func (s *Store) bringBack(tx *sql.Tx, e Exported, n *Brought) (id int64, fresh bool, err error) {
+	c := &Conversation{store: s, name: e.Conversation}
+	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", c.name, now()); err != nil {
+		return 0, false, err
+	}
+	if err := tx.QueryRow("SELECT id FROM conversations WHERE name = ?", c.name).Scan(&c.id); err != nil {
+		return 0, false, err
+	}
+	folded := words.Fold(e.Content)
+	err = tx.QueryRow(`SELECT id FROM memories WHERE conversation = ?1 AND state IN ('active', 'superseded', 'forgotten', 'replaced') AND said_at = ?2 AND folded = ?3
+		UNION ALL SELECT id FROM memories WHERE conversation = ?1 AND folded = ?3 AND state = 'active' AND ?4 = 'active' LIMIT 1`,
+		c.id, e.SaidAt.UnixMilli(), folded, e.State).Scan(&id)
+	if !errors.Is(err, sql.ErrNoRows) {
+		n.Known++
+		return id, false, err
+	}
+	was := ""
+	if e.State == "forgotten" {
+		if was = "active"; e.SupersededBy != 0 {
+			was = "superseded"
+		}
+	}
+	var expires any
+	if !e.Expires.IsZero() {
+		expires = e.Expires.UnixMilli()
+	}
+	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, speaker_id, about, about_id, reach, made_by,
+		said_at, saved_at, expires_at, confirmed, state, forgotten_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+		c.id, e.Kind, e.Content, folded, e.Importance, e.Pinned, e.Speaker, e.SpeakerID, e.About, e.AboutID, e.Reach, e.By,
+		e.SaidAt.UnixMilli(), e.SavedAt.UnixMilli(), expires, e.Confirmed, e.State, was).Scan(&id)
+	if err != nil {
+		return 0, false, err
+	}
+	n.Fresh++
+	sources, err := c.here(tx, e.Messages)
+	if err != nil {
+		return 0, false, err
+	}
+	n.Lost += len(e.Messages) - len(sources)
+	if _, err := c.addSources(tx, id, sources); err != nil {
+		return 0, false, err
+	}
+	return id, true, c.indexMemory(tx, id, e.Content, e.About)
+}
+
+// here finds the messages that a memory came from: by the platform's id, or, where there
+// is none, by place and time. Another message that stands in the same place is not it.
+func (c *Conversation) here(tx *sql.Tx, messages []Source) (found []source, err error) {
+	for _, m := range messages {
+		var s source
+		if m.ID != "" {
+			err = tx.QueryRow("SELECT seq FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user' AND deleted_at IS NULL", c.id, m.ID).Scan(&s.seq)
+		} else if m.Seq > 0 && m.Seq <= maxSeq {
+			low, high := c.rows(m.Seq, m.Seq)
+			err = tx.QueryRow("SELECT seq FROM messages WHERE id BETWEEN ? AND ? AND said_at = ? AND deleted_at IS NULL", low, high, m.Time.UnixMilli()).Scan(&s.seq)
+		} else {
+			continue
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, s)
+	}
+	return union(found, nil), nil
+}

@@ -1,0 +1,231 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+)
+
+func export(t *testing.T, s *Store) (all []Exported) {
+	t.Helper()
+	err := s.Export(ctx, Filter{State: "all"}, func(e Exported, _ []compactor.Message) error {
+		all = append(all, e)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// remembered is what memories say, without what is another folder's: their numbers.
+func remembered(all []Exported) (lines []string) {
+	content := map[int64]string{}
+	for _, e := range all {
+		content[e.ID] = e.Content
+	}
+	for _, e := range all {
+		by := content[e.SupersededBy]
+		e.ID, e.SupersededBy, e.Compaction = 0, 0, 0
+		lines = append(lines, fmt.Sprintf("%+v superseded by %q", e, by))
+	}
+	return lines
+}
+
+// much is a store in which memories are in all states.
+func much(t *testing.T) *Store {
+	c := imported(t, 9)
+	s := c.store
+	tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
+	for n, city := range []string{"Oslo", "Bergen", "Turin"} {
+		if _, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann lives in %s", "kind": "identity", "messages": [%d, 7], "supersedes": %d, "about": "Bob"}`, city, n+1, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep(t, c, "Ann", "Ann's \"dog\" is called Pepper & likes <tea>\nand the sea")
+	keep(t, c, "Bob", "Bob has a boat", 1)
+	keep(t, c, "Bob", "Bob had a car", 3)
+	keep(t, find(t, s, `discord:1/1'%_"`), "Bob", "我喜欢猫")
+	run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 5")
+	for _, err := range []error{c.PinMemory(ctx, 4, true), c.Forget(ctx, 6), c.Forget(ctx, 2)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func TestMemoriesLeaveAndComeBack(t *testing.T) {
+	s := much(t)
+	all := export(t, s)
+	if len(all) != 7 {
+		t.Fatalf("%d memories leave", len(all))
+	}
+	before := dump(t, s)
+	t.Run("where they are, nothing changes", func(t *testing.T) {
+		if n, err := s.ImportMemories(ctx, slices.Clone(all)); err != nil || n != (Brought{Known: 7}) {
+			t.Errorf("%+v, %v", n, err)
+		}
+		if dump(t, s) != before {
+			t.Error("something is written")
+		}
+	})
+	t.Run("in a folder that has their messages they are what they were, and found", func(t *testing.T) {
+		other := imported(t, 9)
+		find(t, other.store, "terminal:before") // so that numbers differ
+		n, err := other.store.ImportMemories(ctx, slices.Clone(all))
+		if err != nil || n != (Brought{Fresh: 7}) {
+			t.Fatalf("%+v, %v", n, err)
+		}
+		if got, want := remembered(export(t, other.store)), remembered(all); !slices.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		for query, want := range map[string]int{"Pepper": 1, "Turin": 1, "Oslo": 0, "boat": 0, "car": 0} {
+			if found, err := other.SearchMemories(ctx, query, 9); err != nil || len(found) != want {
+				t.Errorf("%s: %+v, %v", query, found, err)
+			}
+		}
+		if chain, err := other.store.Chain(ctx, 1); err != nil || len(chain) != 3 {
+			t.Errorf("%+v, %v", chain, err)
+		}
+		if err := other.Restore(ctx, 2); err != nil {
+			t.Fatal(err)
+		}
+		if m, _, err := other.store.Memory(ctx, 2); err != nil || m.State != "superseded" || m.SupersededBy != 3 {
+			t.Errorf("%+v, %v", m, err)
+		}
+		again, err := other.store.ImportMemories(ctx, slices.Clone(all))
+		if err != nil || again != (Brought{Known: 7}) {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+	})
+	t.Run("in one that has not, their messages are counted, and another that stands in their place is not taken for them", func(t *testing.T) {
+		other := openStore(t, t.TempDir())
+		c := find(t, other, "terminal:general")
+		m := said(1, "something else")
+		m.ID = "another"
+		deliver(t, c, m)
+		n, err := other.ImportMemories(ctx, slices.Clone(all))
+		if err != nil || n.Fresh != 7 || n.Lost != 8 {
+			t.Errorf("%+v, %v", n, err)
+		}
+		if n := number(t, other, "SELECT count(*) FROM memory_sources"); n != 0 {
+			t.Errorf("%d sources", n)
+		}
+	})
+	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
+		if err := s.Purge(ctx, 4); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Forget(ctx, 3); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.ImportMemories(ctx, slices.Clone(all)); err != nil || n != (Brought{Fresh: 1, Known: 6}) {
+			t.Errorf("%+v, %v", n, err)
+		}
+		if m, _, err := s.Memory(ctx, 3); err != nil || m.State != "forgotten" {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+}
+
+func TestWhatCannotBeImportedChangesNothing(t *testing.T) {
+	good := Exported{Memory: Memory{ID: 1, Conversation: "terminal:general", Kind: "fact", Content: "Ann rows", SaidAt: day}}
+	c := newConversation(t)
+	before := dump(t, c.store)
+	for claim, spoil := range map[string]func(e *Exported){
+		"content is empty":            func(e *Exported) { e.Content = " \n" },
+		"at most 1000":                func(e *Exported) { e.Content = strings.Repeat("x", maxContent+1) },
+		`no kind "gossip"`:            func(e *Exported) { e.Kind = "gossip" },
+		"from 0 to 1":                 func(e *Exported) { e.Importance = 7 },
+		`no state "lost"`:             func(e *Exported) { e.State = "lost" },
+		"said_at is missing":          func(e *Exported) { e.SaidAt = time.Time{} },
+		`channel is "nowhere"`:        func(e *Exported) { e.Conversation = "nowhere" },
+		`channel is "terminal:"`:      func(e *Exported) { e.Conversation = "terminal:" },
+		`by is "me"`:                  func(e *Exported) { e.By = "me" },
+		`reach is "world"`:            func(e *Exported) { e.Reach = "world" },
+		"the id 1 is that":            func(e *Exported) { e.ID = 1 },
+		"must be numbers":             func(e *Exported) { e.ID = -1 },
+		"must be names":               func(e *Exported) { e.Speaker = "\xff" },
+		"no time that can be kept":    func(e *Exported) { e.Expires = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"leads round in a circle":     func(e *Exported) { e.ID, e.SupersededBy = 2, 2 },
+		"which is of another channel": func(e *Exported) { e.SupersededBy, e.Conversation = 1, "terminal:other" },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			bad := good
+			bad.ID, bad.Content = 2, "Bob rows"
+			spoil(&bad)
+			n, err := c.store.ImportMemories(ctx, []Exported{good, bad})
+			var at *ImportError
+			if !errors.As(err, &at) || at.Index != 1 || !strings.Contains(err.Error(), claim) || n != (Brought{}) {
+				t.Errorf("%+v, %v", n, err)
+			}
+			if dump(t, c.store) != before {
+				t.Error("something is written")
+			}
+		})
+	}
+	t.Run("a secret is masked as in any memory", func(t *testing.T) {
+		secret := good
+		secret.Content = "The key is sk-" + strings.Repeat("a1B2", 12)
+		if _, err := c.store.ImportMemories(ctx, []Exported{secret}); err != nil {
+			t.Fatal(err)
+		}
+		if m, _, err := c.store.Memory(ctx, 1); err != nil || strings.Contains(m.Content, "a1B2a1B2") {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+}
+
+func TestTheViewShowsWhatTheProgramDoes(t *testing.T) {
+	s := much(t)
+	rows, err := s.read.Query("SELECT id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed, said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, '') FROM memories_view ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		var m Memory
+		var saidAt, savedAt, expires, messages string
+		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance, &m.Speaker, &m.About, &m.By, &m.State, &m.Pinned, &m.Confirmed,
+			&saidAt, &savedAt, &expires, &m.SupersededBy, &m.Compaction, &messages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _, err := s.Memory(ctx, m.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moment := func(at time.Time) string {
+			if at.IsZero() {
+				return ""
+			}
+			return at.UTC().Format(time.DateTime)
+		}
+		var sources []string
+		for _, seq := range want.Sources {
+			sources = append(sources, fmt.Sprint("#", seq))
+		}
+		got := fmt.Sprintf("%+v %s %s %s %s", m, saidAt, savedAt, expires, messages)
+		times := fmt.Sprintf(" %s %s %s %s", moment(want.SaidAt), moment(want.SavedAt), moment(want.Expires), strings.Join(sources, " "))
+		want.SaidAt, want.SavedAt, want.Expires, want.Sources, want.SpeakerID, want.AboutID, want.Reach = time.Time{}, time.Time{}, time.Time{}, nil, "", "", ""
+		if text := fmt.Sprintf("%+v", want) + times; got != text {
+			t.Errorf("got  %s\nwant %s", got, text)
+		}
+		n++
+	}
+	if err := rows.Err(); err != nil || n != 7 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+	for _, statement := range []string{"DELETE FROM memories_view", "UPDATE memories_view SET content = 'x'", "INSERT INTO memories_view (content) VALUES ('x')"} {
+		if _, err := s.write.Exec(statement); err == nil {
+			t.Errorf("%s: it can be written", statement)
+		}
+	}
+}
