@@ -47,13 +47,13 @@ func (s *Store) Export(ctx context.Context, f Filter, do func(Exported, []compac
 		in = only(c.id)
 	}
 	err := s.view(ctx, func(tx *sql.Tx) error {
-		ids, err := newest(tx, f, in)
+		all, err := newest(tx, f, in)
 		if err != nil {
 			return err
 		}
-		slices.Sort(ids)
-		for _, id := range ids {
-			m, from, err := s.memory(tx, id)
+		slices.SortFunc(all, func(a, b weighed) int { return cmp.Compare(a.id, b.id) })
+		for _, one := range all {
+			m, from, err := s.memory(tx, one.id)
 			if err != nil {
 				return err
 			}
