@@ -68,6 +68,9 @@ func (c *conversation) askedIn(ctx context.Context, turn memory.Turn) (text, who
 func (c *conversation) memoryLines(ctx context.Context, asked string) (lines []string, err error) {
 	found, err := c.records.SearchMemories(ctx, asked, recalledEach)
 	for _, m := range found {
+		if m.Conversation != c.name { // the numbers of its messages mean something there alone
+			m.Sources = nil
+		}
 		if c.allShown(m.Sources) {
 			continue
 		}
