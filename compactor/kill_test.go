@@ -639,18 +639,3 @@ func remembered(t *testing.T, dir string) (found []string) {
 	}
 	return found
 }
-
-// folder is one in memory where there is such a thing: what a kill leaves was given to
-// the system, whether or not a disk has it.
-func folder(t *testing.T) string {
-	const shm = "/dev/shm"
-	if info, err := os.Stat(shm); err != nil || !info.IsDir() {
-		return t.TempDir()
-	}
-	dir, err := os.MkdirTemp(shm, "cairn")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -22,19 +21,13 @@ type file struct {
 	histories int
 }
 
-// newFile makes a database. Where the system keeps a folder in memory it lies there:
-// the engine syncs as always, and nobody waits for a disk.
 func newFile(t *testing.T) *file {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "cairn")
-	if err != nil {
-		dir = t.TempDir()
-	}
-	f := &file{dir: dir}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	f := &file{dir: folder(t)}
 	f.open(t)
 	t.Cleanup(func() { f.store.Close() })
-	if f.look, err = memory.Open(t.Context(), memory.Options{Dir: dir, Shared: true}); err != nil {
+	var err error
+	if f.look, err = memory.Open(t.Context(), memory.Options{Dir: f.dir, Shared: true}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.look.Close() })
@@ -43,7 +36,7 @@ func newFile(t *testing.T) *file {
 			t.Errorf("in the database there is %v, %v", found, err)
 		}
 	})
-	if f.db, err = sql.Open("sqlite3", filepath.Join(dir, "cairn.db")+"?_busy_timeout=20000"); err != nil {
+	if f.db, err = sql.Open("sqlite3", filepath.Join(f.dir, "cairn.db")+"?_busy_timeout=20000"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.db.Close() })

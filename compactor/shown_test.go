@@ -3,7 +3,6 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -61,18 +60,18 @@ func wordy(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": filler(most * 9 / 10)})), nil
 }
 
-// random is a rig of random policy, for a property of its own.
-func random(t *testing.T, rt *rapid.T, work func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
-	dir, err := os.MkdirTemp("", "cairn")
-	if err != nil {
-		rt.Fatal(err)
-	}
+// random is a rig of random policy in a file, for a property of its own.
+func random(t *testing.T, rt *rapid.T, f *file, work func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
+	f.histories++
 	p := compactor.DefaultPolicy()
 	p.PrepareThreshold = 0
 	p.KeepLastN = rapid.IntRange(0, 12).Draw(rt, "keep_last_n")
 	p.EmergencyFraction = rapid.Float64Range(0.05, 0.9).Draw(rt, "emergency_fraction")
 	p.StackBudget = rapid.Float64Range(0.1, 0.4).Draw(rt, "stack_budget")
-	r := &rig{t: t, dir: dir, window: rapid.SampledFrom([]int{3000, 6000}).Draw(rt, "window"), policy: p}
+	r := &rig{
+		t: on{t, rt}, dir: f.dir, store: f.store, look: f.look, borrowed: true, name: fmt.Sprintf("terminal:test%d", f.histories),
+		window: rapid.SampledFrom([]int{3000, 6000}).Draw(rt, "window"), policy: p,
+	}
 	r.worker = &llmtest.Model{Tokens: 4000, Func: work}
 	return r
 }
@@ -86,14 +85,14 @@ func (r *rig) noteOf(rt *rapid.T) {
 // emergency about.
 func TestHealsStayBelowEmergency(t *testing.T) {
 	t.Parallel()
+	f := newFile(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		var reads sync.RWMutex // held by the test: no worker hands in what it has made
-		r := random(t, rt, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		r := random(t, rt, f, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			reads.RLock()
 			defer reads.RUnlock()
 			return wordy(ctx, n, req)
 		})
-		defer os.RemoveAll(r.dir)
 		r.policy.Enabled = false // so that the window stays full
 		r.open()
 		defer r.close()
@@ -122,14 +121,14 @@ func TestHealsStayBelowEmergency(t *testing.T) {
 // shown: no message is summed up again meanwhile.
 func TestNothingIsBoughtTwice(t *testing.T) {
 	t.Parallel()
+	f := newFile(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		r := random(t, rt, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		r := random(t, rt, f, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if n > 100 { // or it would never end
 				return broken(ctx, n, req)
 			}
 			return good(ctx, n, req)
 		})
-		defer os.RemoveAll(r.dir)
 		r.policy.PrepareThreshold = rapid.Float64Range(0.1, 0.7).Draw(rt, "prepare_threshold")
 		r.policy.SpanTokens = rapid.IntRange(500, 2000).Draw(rt, "span_tokens")
 		r.policy.TailTokens = rapid.IntRange(500, 2000).Draw(rt, "tail_tokens")
