@@ -71,6 +71,9 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 		s := c.h.snapshot()
 		marker := c.marker(s, sp)
 		marker.Trigger = trigger
+		if s.growth(marker) >= sp.tokens {
+			return // it would make no room
+		}
 		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{Markers: []Compaction{marker}, ClearedTo: lastResult(s.lines, s.stored)})
 		if err != nil {
 			c.o.Log.Warn("a truncation holds in memory until the disk takes it", "error", err)
@@ -88,6 +91,10 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 		sp.lines = without(sp.lines, head.Stack)
 		if len(sp.lines) == 0 {
 			return
+		}
+		sp.tokens = 0
+		for _, l := range sp.lines {
+			sp.tokens += l.tokens
 		}
 		sp.from, sp.to = sp.lines[0].Seq, sp.lines[len(sp.lines)-1].Seq
 	}
@@ -115,6 +122,15 @@ func (c *Compactor) marker(s snapshot, sp span) Compaction {
 	}
 	m.Tokens = TokensOfCompaction(m)
 	return m
+}
+
+// growth is by how many tokens a marker makes the head larger.
+func (s snapshot) growth(marker Compaction) int {
+	grown := stackCost(insert(s.head.Stack, marker)) - stackCost(s.head.Stack)
+	if s.headCost == 0 {
+		grown += headFrame
+	}
+	return grown
 }
 
 func without(lines []line, stack []Compaction) []line {

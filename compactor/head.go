@@ -26,6 +26,9 @@ func days(c Compaction) string {
 // TokensOfCompaction returns what c costs in a view, in tokens.
 func TokensOfCompaction(c Compaction) int { return perMessage + Estimate(c.Render()) }
 
+// headFrame is what the head costs around what stands in it, in tokens.
+var headFrame = perMessage + Estimate(headOpen) + Estimate(headClose)
+
 // renderHead is the user-role block above the messages: copies of messages whose
 // originals are out of sight, then what is shown of the past, then the stack, oldest
 // first. It is empty when there is nothing to keep.
@@ -34,7 +37,7 @@ func renderHead(copies []duplicate, past past, stack []Compaction) (text string,
 	add := func(entry string, cost int) {
 		if b.Len() == 0 {
 			b.WriteString(headOpen)
-			tokens = perMessage + Estimate(headOpen) + Estimate(headClose)
+			tokens = headFrame
 		}
 		b.WriteString("\n\n")
 		b.WriteString(entry)

@@ -1,0 +1,321 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/bits"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// held is a worker that does nothing until release is closed.
+func held(release <-chan struct{}) *llmtest.Model {
+	return &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		select {
+		case <-release:
+			return good(ctx, n, req)
+		case <-ctx.Done():
+			return llm.Response{}, ctx.Err()
+		}
+	}}
+}
+
+func TestALevelReachedWhileAWorkerRunsStartsNoOther(t *testing.T) {
+	release := make(chan struct{})
+	r := newRig(t, 8000, held(release))
+	for r.c.Gauge().Running == nil {
+		r.hear(filler(20))
+	}
+	first := *r.c.Gauge().Running
+	for r.share() < 0.93 { // past the aggressive level
+		r.hear(filler(20))
+	}
+	if g := r.c.Gauge(); g.Running == nil || g.Running.To != first.To || g.Running.Trigger != compactor.OnBackground {
+		t.Errorf("running was %+v, is %+v", first, g.Running)
+	}
+	if n := r.seen(compactor.EventStarted); n != 1 || len(r.worker.Requests()) > 1 {
+		t.Errorf("%d jobs began, the model was asked %d times", n, len(r.worker.Requests()))
+	}
+	close(release)
+	r.settle()
+	r.verify()
+}
+
+func TestManyShortMessagesAreNoReason(t *testing.T) {
+	r := newRig(t, 16_000, &llmtest.Model{Func: good})
+	r.policy.PrepareThreshold = -1
+	for range 100 {
+		r.hear("ok")
+		r.settle()
+	}
+	if g := r.c.Gauge(); len(r.worker.Requests()) != 0 || len(r.events) != 0 || g.Lines != 100 {
+		t.Errorf("%d requests, %+v, %d messages are verbatim", len(r.worker.Requests()), r.events, g.Lines)
+	}
+}
+
+func TestAnEmergencyThatCanHideNothingIsToldOnce(t *testing.T) {
+	var log journal
+	r := tuned(t, 2000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
+		o.Log = log.logger()
+		o.Tools = []llm.Tool{{Name: "look", Description: filler(2500), Parameters: []byte("{}")}}
+	})
+	r.hear("hello")
+	for range 20 {
+		r.c.Check(t.Context())
+		if _, _, err := r.c.Request(t.Context()); err == nil || !strings.Contains(err.Error(), "of 2000 tokens") {
+			t.Fatalf("a request that cannot fit: %v", err)
+		}
+	}
+	if len(r.events) != 0 || len(r.worker.Requests()) != 0 {
+		t.Errorf("%d calls of the model, events %+v", len(r.worker.Requests()), r.events)
+	}
+	if n := strings.Count(log.String(), "does not fit the context window"); n != 1 {
+		t.Errorf("the log has it %d times", n)
+	}
+}
+
+// What lands in the middle of a turn stands above all of it, and never between a call
+// and its result.
+func TestASummaryLandsBetweenACallAndItsResult(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+	r.chat(30)
+	asked := r.deliver("look at it", true)
+	r.c.History().Begin("time: now")
+	var rows []compactor.Message
+	add := func(m compactor.Message) {
+		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time
+		m.Tokens = compactor.TokensOf(m)
+		rows = append(rows, m)
+		r.c.History().Append(m)
+	}
+	r.request()
+	add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "look", Arguments: "{}"}, {ID: "b", Name: "look", Arguments: "{}"}}})
+	add(compactor.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: "one"})
+	if e := r.compact(""); e.State != compactor.EventLanded {
+		t.Fatalf("%+v", e)
+	}
+	add(compactor.Message{Role: llm.RoleTool, CallID: "b", Tool: "look", Text: "two"})
+	view := r.request()
+	n := len(view)
+	if n < 5 || !strings.Contains(view[1].Text, "[Compaction Summary]") || view[n-3].Role != llm.RoleAssistant || view[n-2].CallID != "a" || view[n-1].CallID != "b" {
+		t.Errorf("the view is %+v", view)
+	}
+	add(compactor.Message{Role: llm.RoleAssistant, Text: "done"})
+	if err := r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: "r", Pieces: []string{"done"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.said = append(r.said, rows...)
+	r.c.Answered()
+	r.verify()
+	r.asRestarted()
+}
+
+// Messages stand by their seqs: neither one second for all nor a clock that goes back
+// moves a cut, or a message over one.
+func TestAClockThatGoesBackMovesNothing(t *testing.T) {
+	for claim, said := range map[string]func(n int) time.Time{
+		"all in one second": func(int) time.Time { return time.Unix(1_800_000_000, 0) },
+		"backward":          func(n int) time.Time { return time.Unix(1_800_000_000-60*int64(n), 0) },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, 8000, &llmtest.Model{Func: good})
+			hear := func() {
+				n := len(r.said) + 1
+				in := memory.Inbound{ID: fmt.Sprint("m", 1000-n), AuthorID: "u1", Author: "Ada", Text: fmt.Sprintf("note-%d- %s", n, filler(30)), Time: said(n)}
+				if _, err := r.conv.Deliver(t.Context(), in); err != nil {
+					t.Fatal(err)
+				}
+				taken, err := r.conv.TakeUp(t.Context(), memory.All, 10_000, time.Time{})
+				if err != nil || len(taken) != 1 || taken[0].Seq != int64(n) {
+					t.Fatalf("took up %+v, %v", taken, err)
+				}
+				r.c.History().Append(taken...)
+				r.c.History().Stored()
+				r.said = append(r.said, taken...)
+				r.settle()
+			}
+			for range 250 {
+				hear()
+			}
+			if r.seen(compactor.EventLanded) < 2 {
+				t.Fatal("nothing landed: the test shows nothing")
+			}
+			r.verify()
+			view, at := r.render(), 0
+			_, verbatim, _ := strings.Cut(view, "</kept>")
+			g := r.c.Gauge()
+			for n := len(r.said) - g.Lines + 1; n <= len(r.said); n++ {
+				next := strings.Index(verbatim, fmt.Sprintf("note-%d- ", n))
+				if next < at {
+					t.Fatalf("message %d stands at %d, behind %d", n, next, at)
+				}
+				at = next
+			}
+			r.asRestarted()
+		})
+	}
+}
+
+func TestAWorkersOverflowHalvesItsSpan(t *testing.T) {
+	const takes = 1500 // tokens, though it says 100 000
+	overflows := 0
+	r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if compactor.Estimate(req.Messages[1].Text) > takes {
+			overflows++
+			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
+		}
+		return good(ctx, n, req)
+	}})
+	r.chat(100)
+	if e := r.compact(""); e.State != compactor.EventLanded || e.From != 1 || e.Messages != 96 {
+		t.Fatalf("it ended as %+v", e)
+	}
+	var read strings.Builder
+	for _, req := range r.worker.Requests() {
+		if text := req.Messages[1].Text; compactor.Estimate(text) <= takes {
+			read.WriteString(text)
+		}
+	}
+	for i := range 96 {
+		if !strings.Contains(read.String(), fmt.Sprintf("note-%d ", i)) {
+			t.Errorf("message %d was not read", i+1)
+		}
+	}
+	if overflows == 0 || overflows > 10 || r.seen(compactor.EventLanded) != 1 {
+		t.Errorf("%d overflows, %d landings: nothing else is to come of it", overflows, r.seen(compactor.EventLanded))
+	}
+	r.verify()
+}
+
+// Of many conversations that compact at once no more ask a model than there are
+// places, each about its own messages; and a worker that breaks leaves its place.
+func TestWorkersShareTheirPlacesAndNothingElse(t *testing.T) {
+	const places = 2
+	slots := make(chan struct{}, places)
+	var mu sync.Mutex
+	at, most := 0, 0
+	var rigs []*rig
+	for i := range 6 {
+		name := fmt.Sprintf("room%d", i)
+		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			mu.Lock()
+			at++
+			most = max(most, at)
+			mu.Unlock()
+			defer func() {
+				mu.Lock()
+				at--
+				mu.Unlock()
+			}()
+			time.Sleep(20 * time.Millisecond)
+			for j := range 6 {
+				if other := fmt.Sprintf("room%d", j); other != name && strings.Contains(req.Messages[1].Text, other) {
+					t.Errorf("the worker of %s reads what was said in %s", name, other)
+				}
+			}
+			if i == 0 {
+				panic("worker")
+			}
+			return good(ctx, n, req)
+		}}
+		r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Slots = slots })
+		for range 30 {
+			r.hear(name + " " + filler(30))
+		}
+		rigs = append(rigs, r)
+	}
+	for range 3 {
+		for _, r := range rigs {
+			r.c.Compact(compactor.OnManual, "")
+		}
+	}
+	for i, r := range rigs {
+		r.settle()
+		if landed := r.seen(compactor.EventLanded); landed != min(i, 1) {
+			t.Errorf("room %d: %d landings", i, landed)
+		}
+		r.verify()
+	}
+	if most != places || len(slots) != 0 {
+		t.Errorf("%d were at work at once, %d places are taken afterwards", most, len(slots))
+	}
+}
+
+// A span of which nothing is left is not worth a question.
+func TestWhatWasDeletedIsHealedWithoutAModel(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+	r.policy.Enabled = false
+	r.chat(12)
+	r.window = 1500
+	r.worker.Func = broken
+	r.c.Overflow(t.Context())
+	stack := r.c.Gauge().Stack
+	if len(stack) != 1 || stack[0].Kind != compactor.Marker {
+		t.Fatalf("the stack is %+v", stack)
+	}
+	var hidden []int64
+	for seq := stack[0].From; seq <= stack[0].To; seq++ {
+		hidden = append(hidden, seq)
+	}
+	r.remove(hidden...)
+	r.window = 100_000
+	r.settle()
+	if stack := r.c.Gauge().Stack; len(stack) != 1 || stack[0].NeedsHealing() || stack[0].Messages != 0 || len(r.worker.Requests()) != 0 {
+		t.Errorf("the stack is %+v, the model was asked %d times", stack, len(r.worker.Requests()))
+	}
+	r.verify()
+}
+
+// Healthy work is nothing to tell whoever runs the bot.
+func TestHealthyWorkIsSilentInTheLog(t *testing.T) {
+	var log journal
+	r := tuned(t, 8000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
+		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	})
+	for i := range 300 {
+		if i%10 == 0 {
+			r.talk(fmt.Sprint("question ", i), "result "+filler(50))
+		}
+		r.hear(fmt.Sprintf("note %d %s", i, filler(20)))
+		r.settle()
+	}
+	if r.seen(compactor.EventLanded) < 3 || log.String() != "" {
+		t.Errorf("%d landings, and the log says\n%s", r.seen(compactor.EventLanded), log.String())
+	}
+}
+
+// However long a conversation goes on, a message is summed up again only as often as
+// the stack is deep, and that grows with the logarithm of what was summed up.
+func TestTheStackIsAsDeepAsTheLogarithm(t *testing.T) {
+	r := newRig(t, 4000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, filler(90))})), nil
+	}})
+	leaves := 0
+	for i := range 800 {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(40)))
+		r.settle()
+		leaves = 0
+		for _, e := range r.events {
+			if e.State == compactor.EventLanded && e.Kind == compactor.Leaf {
+				leaves++
+			}
+		}
+		for _, row := range r.c.Gauge().Stack {
+			if most := 3 + bits.Len(uint(leaves)); row.Level > most {
+				t.Fatalf("after %d summaries row %d has level %d", leaves, row.ID, row.Level)
+			}
+		}
+	}
+	if leaves < 50 {
+		t.Errorf("%d summaries only", leaves)
+	}
+	r.verify()
+}
