@@ -1,0 +1,239 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// paired fails unless each result stands behind its call, and each call has one.
+func paired(t *testing.T, messages []llm.Message) {
+	t.Helper()
+	open := make(map[string]bool)
+	for _, m := range messages {
+		if m.Role == llm.RoleTool {
+			if !open[m.CallID] {
+				t.Errorf("the result of %q stands behind no call", m.CallID)
+			}
+			delete(open, m.CallID)
+			continue
+		}
+		if len(open) > 0 {
+			t.Errorf("calls without results: %v", open)
+		}
+		for _, call := range m.Calls {
+			open[call.ID] = true
+		}
+	}
+	if last := messages[len(messages)-1].Role; len(open) > 0 || last != llm.RoleUser && last != llm.RoleTool {
+		t.Errorf("it ends with %s and open calls %v", last, open)
+	}
+}
+
+// The last words of a turn may reach a level: they are sent once, the turn is over,
+// and what is summed up is no message to anybody.
+func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
+	r := newRig(t, nil)
+	r.model.Tokens = 8000
+	r.filed(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
+	r.agent.Worker = &llmtest.Model{Func: summing}
+	r.model.Func = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		if n < 12 {
+			return llmtest.Say(fmt.Sprint("answer ", n)), nil
+		}
+		return llmtest.Say("the long answer " + strings.Repeat("word ", 4000)), nil
+	}
+	r.stop()
+	r.start()
+	for i := range 12 {
+		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 300)), true)
+		r.idle()
+		if len(r.door.events) > 0 && i < 11 {
+			t.Fatalf("a level is reached by question %d", i)
+		}
+	}
+	if err := r.hub.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.idle()
+	landed := false
+	for _, e := range r.door.events {
+		landed = landed || e.State == compactor.EventLanded
+	}
+	if !landed {
+		t.Fatal("nothing was summed up: the test shows nothing")
+	}
+	if n := len(r.model.Requests()); n != 12 {
+		t.Errorf("12 questions made %d requests", n)
+	}
+	long := 0
+	for _, text := range r.door.texts() {
+		long += strings.Count(text, "the long answer")
+		if strings.Contains(text, "says summary") {
+			t.Errorf("a summary was posted: %q", text)
+		}
+	}
+	if long != 1 {
+		t.Errorf("the long answer was sent %d times", long)
+	}
+}
+
+// An overflow between two steps of a turn has the same request made again, and no tool
+// run twice; that another step overflowed before does not count.
+func TestAnOverflowInTheMiddleOfATurnRunsNoToolTwice(t *testing.T) {
+	r := newRig(t, nil)
+	overflows := 0
+	steps := 0
+	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		paired(t, req.Messages)
+		if n <= 30 {
+			return llmtest.Say(fmt.Sprint("answer ", n)), nil
+		}
+		if overflows < 1 {
+			overflows++
+			return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
+		}
+		overflows = 0
+		steps++
+		if steps > 2 {
+			return llmtest.Say("Noted."), nil
+		}
+		resp := llmtest.Use(llmtest.Call(fmt.Sprint("c", steps), "memory_save", map[string]any{"content": fmt.Sprintf("Ada likes tea number %d.", steps), "kind": "preference"}))
+		return resp, nil
+	}
+	for i := range 30 {
+		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 400)), true)
+		r.idle()
+	}
+	r.say("I like tea", true)
+	r.idle()
+	if texts := r.door.texts(); texts[len(texts)-1] != "Noted." {
+		t.Fatalf("it says %q", texts[len(texts)-1])
+	}
+	for n := 1; n <= 2; n++ {
+		if all := strings.Join(r.door.memories, "\n"); strings.Count(all, fmt.Sprintf("Ada likes tea number %d.", n)) != 1 {
+			t.Errorf("what the tool saved:\n%s", all)
+		}
+	}
+	asked := 0
+	for _, row := range r.transcript() {
+		if row == "user: I like tea" {
+			asked++
+		}
+	}
+	if asked != 1 {
+		t.Errorf("the question stands %d times in the transcript", asked)
+	}
+}
+
+// What people say about overflows is none.
+func TestWordsOfAnOverflowAreNoOverflow(t *testing.T) {
+	r := newRig(t, nil)
+	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
+	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(words), nil }
+	for range 3 {
+		r.say(words, true)
+		r.idle()
+	}
+	if n := len(r.model.Requests()); n != 3 || len(r.door.events) != 0 {
+		t.Errorf("%d requests, events %+v", n, r.door.events)
+	}
+	equal(t, "sent", r.door.texts(), []string{words, words, words})
+	r.says("/context", "of 128000 tokens")
+}
+
+// A turn that was stopped with a call open is summed up like any other.
+func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
+	r := newRig(t, nil)
+	r.agent.Worker = &llmtest.Model{Func: summing}
+	stopped, waits := false, make(chan struct{}, 1)
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		paired(t, req.Messages)
+		switch {
+		case stopped:
+			return llmtest.Say(fmt.Sprint("answer ", n)), nil
+		case req.Messages[len(req.Messages)-1].Role == llm.RoleTool:
+			waits <- struct{}{}
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		}
+		resp := llmtest.Use(llmtest.Call("a", "recall", map[string]any{"query": "tea"}), llmtest.Call("b", "recall", map[string]any{"query": "milk"}))
+		resp.Message.Text = "Let me look."
+		return resp, nil
+	}
+	r.stop()
+	r.start()
+	r.say("what do I like?", true)
+	<-waits
+	r.says("/stop", "Stopped.")
+	stopped = true
+	r.idle()
+	for i := range 12 {
+		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 30)), true)
+		r.idle()
+	}
+	r.compact()
+	r.say("and now?", true)
+	r.idle()
+	r.restart()
+	r.say("and after a restart?", true)
+	r.idle()
+	if texts := r.door.texts(); !strings.HasPrefix(texts[len(texts)-1], "answer ") {
+		t.Errorf("it says %q", texts)
+	}
+}
+
+// More than the window holds is shown as such, and the bar stays as long as it is.
+func TestAGaugeThatIsOverSaysSo(t *testing.T) {
+	c := channel.Context{Used: 5000, Max: 4000, UsedPct: 125}
+	first, _, _ := strings.Cut(c.String(), "\n")
+	if want := "[" + strings.Repeat("█", 40) + "] 125.0 % (over)"; first != want {
+		t.Errorf("it shows %q, want %q", first, want)
+	}
+	c.Used, c.UsedPct = 4000, 100
+	if first, _, _ := strings.Cut(c.String(), "\n"); strings.Contains(first, "over") {
+		t.Errorf("it shows %q", first)
+	}
+}
+
+// What is said while a summary is being written is answered, at once and in order.
+func TestWhatIsSaidDuringACompactionIsAnsweredMeanwhile(t *testing.T) {
+	release := make(chan struct{})
+	r := newRig(t, echo)
+	r.agent.Worker = &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		<-release
+		return summing(ctx, n, req)
+	}}
+	r.stop()
+	r.start()
+	for i := range 10 {
+		r.say(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)), true)
+		r.idle()
+	}
+	answer := r.press("/compact")
+	for i := range 20 {
+		r.say(fmt.Sprintf("late-%d", i), true)
+		r.idle()
+	}
+	close(release)
+	if told := answer.Then(t.Context()); !strings.HasPrefix(told, "Summed up") {
+		t.Fatalf("/compact: %s", told)
+	}
+	view, at := r.view(), 0
+	for i := range 20 {
+		next := strings.Index(view, fmt.Sprintf("late-%d", i))
+		if next < at {
+			t.Fatalf("late-%d is not where it belongs:\n%s", i, view)
+		}
+		at = next
+	}
+	if n := len(r.door.texts()); n != 31 {
+		t.Errorf("%d answers to 31 messages", n)
+	}
+}
