@@ -1,0 +1,40 @@
+package memory
+
+import (
+	"sync"
+	"testing"
+)
+
+// Whoever is first to name a conversation, all who name it have the same one.
+func TestManyNameAConversationAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	stores := []*Store{openStore(t, dir)}
+	for range 2 { // as a shell beside the bot
+		s, err := Open(ctx, Options{Dir: dir, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		stores = append(stores, s)
+	}
+	var mu sync.Mutex
+	ids := make(map[int64]int)
+	var wg sync.WaitGroup
+	for i := range 30 {
+		wg.Go(func() {
+			c, err := stores[i%len(stores)].Conversation(ctx, "terminal:general")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			ids[c.id]++
+		})
+	}
+	wg.Wait()
+	names, err := allNames(stores[0])
+	if err != nil || len(names) != 1 || len(ids) != 1 {
+		t.Errorf("conversations %q with the numbers %v, %v", names, ids, err)
+	}
+}
