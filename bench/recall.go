@@ -25,7 +25,8 @@ without an answer are left out.
 
 For the latency, conversations of invented talk in the words of DIR are asked the same
 questions: many of 2000 messages each, and from 100000 rows on one of 100000 beside them.
-Each question is asked three times, and the middle one counts.
+Each question is asked three times, and the fastest counts: what else the machine does is
+not measured.
 
 ` + recordingsHelp + `
 

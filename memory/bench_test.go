@@ -93,19 +93,23 @@ func BenchmarkLoad100k(b *testing.B) {
 	}
 }
 
+// BenchmarkRecall is a question in one conversation of that many messages.
 func BenchmarkRecall(b *testing.B) {
-	c := old(b, b.TempDir(), 100_000)
-	for _, query := range []struct{ name, words string }{
-		{"rare words", "w9000 w7500 w18000"},
-		{"ordinary words", "w200 w350 w900 w4000"},
-		{"common words", "w1 w2 w3 w40 w500"},
-	} {
-		b.Run(query.name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := c.Recall(ctx, Question{Text: query.words, Limit: 10, Before: maxSeq}); err != nil {
-					b.Fatal(err)
+	for _, size := range []int{10_000, 100_000} {
+		c := old(b, b.TempDir(), size)
+		for _, query := range []struct{ name, words string }{
+			{"rare words", "w9000 w7500 w18000"},
+			{"ordinary words", "w200 w350 w900 w4000"},
+			{"common words", "w1 w2 w3 w40 w500"},
+			{"a typo", "w200 wonderfull w900"},
+		} {
+			b.Run(fmt.Sprintf("%d/%s", size, query.name), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := c.Recall(ctx, Question{Text: query.words, Limit: 10}); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }

@@ -50,16 +50,16 @@ func (t trace) at(seq int64) place {
 func spread(postings []posting) []place {
 	places := make([]place, 0, 3*len(postings))
 	for _, p := range postings {
-		last := p.document - 3
+		last := p.document - reach - 1
 		if n := len(places); n > 0 {
 			last = max(last, places[n-1].seq)
 		}
-		for seq := last + 1; seq <= p.document+2; seq++ {
+		for seq := last + 1; seq <= p.document+reach; seq++ {
 			places = append(places, place{seq: seq})
 		}
-		end := len(places) - 1 // the place at p.document+2
+		end := len(places) - 1 // the place at p.document+reach
 		for _, around := range nearby {
-			if i := end - 2 + int(around.offset); i >= 0 {
+			if i := end - reach + int(around.offset); i >= 0 {
 				at := &places[i]
 				at.near += around.weight * float64(p.tf)
 				if around.offset == 0 {
@@ -120,8 +120,8 @@ func (p postings) around(term string, seqs []int64) ([]posting, error) {
 	}
 	return packed(p.tx, `SELECT `+packing+` FROM
 		(SELECT m.seq, m.tf, m.length FROM json_each(?) j CROSS JOIN message_terms m
-		WHERE m.conversation = ? AND m.term = ? AND m.seq BETWEEN j.value - 2 AND j.value + 2 AND m.seq < ?)`,
-		string(list), p.id, term, p.before)
+		WHERE m.conversation = ? AND m.term = ? AND m.seq BETWEEN j.value - ? AND j.value + ? AND m.seq < ?)`,
+		string(list), p.id, term, reach, reach, p.before)
 }
 
 // packing makes one text of many rows: handing over each costs three times as much

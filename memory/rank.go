@@ -29,7 +29,10 @@ const (
 var nearby = [...]struct {
 	offset int64
 	weight float64
-}{{-2, 0.1}, {-1, 0.2}, {0, 1}, {1, 0.4}, {2, 0.3}}
+}{{-3, 0.05}, {-2, 0.1}, {-1, 0.2}, {0, 1}, {1, 0.4}, {2, 0.3}, {3, 0.1}}
+
+// reach is how far a word counts, in messages.
+const reach = 3
 
 // answering is what it counts in the message after it where it stands in a question.
 const answering = 1
