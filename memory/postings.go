@@ -71,12 +71,12 @@ func spread(postings []posting) []place {
 	return places
 }
 
-// postings reads the index of one conversation, messages before a seq.
+// postings reads the index of one conversation, messages from a seq on and before one.
 type postings struct {
-	tx     *sql.Tx
-	id     int64 // the conversation
-	before int64
-	n      int // messages in it
+	tx           *sql.Tx
+	id           int64 // the conversation
+	from, before int64
+	n            int // messages before, from the first on: what is rare is so in all of them
 }
 
 // df tells in how many messages a term stands; of a frequent one about.
@@ -108,8 +108,8 @@ func (p postings) members(terms []string) (map[string]string, error) {
 // read reads the places of a term, at most limit of its newest postings.
 func (p postings) read(term string, limit int) ([]posting, error) {
 	return packed(p.tx, `SELECT `+packing+` FROM
-		(SELECT seq, tf, length FROM message_terms WHERE conversation = ? AND term = ? AND seq < ? ORDER BY seq DESC LIMIT ?)`,
-		p.id, term, p.before, limit)
+		(SELECT seq, tf, length FROM message_terms WHERE conversation = ? AND term = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?)`,
+		p.id, term, p.from-reach, p.before, limit)
 }
 
 // around reads the postings of a term that stand around messages.

@@ -7,8 +7,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 	"unicode"
@@ -72,7 +74,7 @@ func (c *Conversation) Recall(ctx context.Context, q Question) (found []Found, e
 }
 
 func (c *Conversation) recall(tx *sql.Tx, q Question) ([]Found, error) {
-	p := postings{tx: tx, id: c.id, before: q.Before}
+	p := postings{tx: tx, id: c.id, from: 1, before: q.Before}
 	var next int64
 	if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
 		return nil, err
@@ -81,6 +83,13 @@ func (c *Conversation) recall(tx *sql.Tx, q Question) ([]Found, error) {
 		p.before = next
 	}
 	p.n = int(p.before - 1)
+	if !q.Since.IsZero() {
+		from, err := c.firstSince(tx, q.Since, p.before)
+		if err != nil {
+			return nil, err
+		}
+		p.from = from
+	}
 	i := q.inquiry()
 	lookups, err := i.lookups(p)
 	if err != nil {
@@ -90,7 +99,7 @@ func (c *Conversation) recall(tx *sql.Tx, q Question) ([]Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := scores(traces, 1, p.before-1)
+	all := scores(traces, p.from, p.before-1)
 	closer, err := c.candidates(tx, all, max(candidates, 4*q.Limit), q.Since)
 	if err != nil {
 		return nil, err
@@ -107,6 +116,23 @@ func (c *Conversation) recall(tx *sql.Tx, q Question) ([]Found, error) {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.seq, x.seq))
 	})
 	return c.whole(tx, closer[:min(q.Limit, len(closer))])
+}
+
+// firstSince is the seq from which on messages before a seq were said at a time or
+// later. They stand in the order in which they were said, nearly: what was imported
+// out of order may be passed over, and what is too old is left out later.
+func (c *Conversation) firstSince(tx *sql.Tx, since time.Time, before int64) (int64, error) {
+	var failed error
+	n := sort.Search(int(before-1), func(n int) bool {
+		low, high := c.rows(int64(n)+1, before-1)
+		var saidAt int64
+		err := tx.QueryRow("SELECT said_at FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1", low, high).Scan(&saidAt)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			failed = err
+		}
+		return err != nil || saidAt >= since.UnixMilli()
+	})
+	return int64(n) + 1, failed
 }
 
 // candidate is a message that is looked at closely.
@@ -133,12 +159,12 @@ func seqsOf(all []candidate) []int64 {
 // candidates reads the messages with the best scores, at most limit; not those that
 // say nothing or repeat what is found elsewhere.
 func (c *Conversation) candidates(tx *sql.Tx, all []scored, limit int, since time.Time) ([]candidate, error) {
-	earliest, deep := int64(math.MinInt64), limit
+	earliest := int64(math.MinInt64)
 	if !since.IsZero() {
-		earliest, deep = since.UnixMilli(), 20*limit // the best may be too old
+		earliest = since.UnixMilli()
 	}
 	var ids []int64
-	for _, s := range best(all, deep) {
+	for _, s := range best(all, limit) {
 		ids = append(ids, c.row(s.document))
 	}
 	list, err := json.Marshal(ids)
@@ -170,7 +196,7 @@ func (c *Conversation) candidates(tx *sql.Tx, all []scored, limit int, since tim
 		return nil
 	}, `SELECT m.seq, role, author, text, attachments, tool, said_at,
 		coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？') FROM messages b WHERE b.id = m.id - 1), 0) FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value
-		WHERE deleted_at IS NULL AND said_at >= ? LIMIT ?`, string(list), earliest, limit)
+		WHERE deleted_at IS NULL AND said_at >= ?`, string(list), earliest)
 	return found, err
 }
 
