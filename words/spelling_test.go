@@ -1,0 +1,48 @@
+package words
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRespell(t *testing.T) {
+	for _, c := range []struct{ claim, typo, meant string }{
+		{"two letters swapped", "adpotion", "adoption"},
+		{"a letter missing", "harbur", "harbour"},
+		{"a letter too many", "harrbour", "harbour"},
+		{"a wrong letter", "hatbour", "harbour"},
+		{"the first letter", "garbour", "harbour"},
+		{"the last letter", "harbout", "harbour"},
+		{"in an ending", "paintign", "painting"},
+		{"in a form no rule explains", "cihldren", "children"},
+		{"Russian", "сбоака", "собака"},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			if want := Terms(c.meant)[0]; !slices.Contains(Respell(c.typo), want) {
+				t.Errorf("%q is not taken for %q", c.typo, want)
+			}
+		})
+	}
+	if got := Respell("aple"); got[0] != stem("pale") {
+		t.Errorf("the likeliest comes first: %q", got[:3])
+	}
+	for _, word := range []string{"", "tea", "猫猫猫猫", "1234", "x100y", strings.Repeat("a", 100), "\xff\xff\xff\xff"} {
+		if got := Respell(word); got != nil {
+			t.Errorf("%.20q: %q", word, got)
+		}
+	}
+	terms := Respell("harbour")
+	slices.Sort(terms)
+	if len(slices.Compact(terms)) != len(terms) || slices.Contains(terms, stem("harbour")) {
+		t.Error("each other term once")
+	}
+}
+
+func TestCut(t *testing.T) {
+	got := Cut("The Children")
+	want := []Word{{"the", "the", true}, {"children", "child", false}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
