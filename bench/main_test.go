@@ -29,6 +29,9 @@ func TestCommandLine(t *testing.T) {
 		{"cost", "--scale", "NaN"},
 		{"latency", "--turns", "-1"},
 		{"latency", "--slow"},
+		{"recall"},
+		{"recall", "testdata", "--rows", "7"},
+		{"recall", "testdata", "--rows", "many"},
 	} {
 		if _, code, err := run(args...); code != exitUsage || !strings.Contains(err.Error(), "--help") {
 			t.Errorf("%q: exit code %d, %v", args, code, err)

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// Our own conversations hold recall where it is: what gets worse shows here. The
+// floors are two questions below what is measured.
+func TestRecallOfOurOwnConversations(t *testing.T) {
+	all, err := readRecordings("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, progress bytes.Buffer
+	result, err := ask(t.Context(), screenOf(&out, &progress), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := result.All; q.Questions < 75 || q.At10 < 0.92 || q.MRR < 0.80 {
+		t.Errorf("recall@10 %.3f, MRR %.3f of %d questions", q.At10, q.MRR, q.Questions)
+	}
+	if q := result.Typos; q.At10 < 0.88 {
+		t.Errorf("with a typo recall@10 is %.3f", q.At10)
+	}
+	for _, q := range result.Conversations { // in each language
+		if q.At10 < 0.88 {
+			t.Errorf("%s: recall@10 %.3f", q.Name, q.At10)
+		}
+	}
+}
+
+func TestRecallTellsAMissedTarget(t *testing.T) {
+	dir := leaveRecordings(t, map[string]string{
+		"a.jsonl":    `{"id":"1","time":"2026-01-02T10:00:00Z","author":"Ann","text":"I moved to Turin"}`,
+		"a.qa.jsonl": `{"question":"Where did Ann move?","evidence":["1"],"category":4}` + "\n" + `{"question":"Why?","evidence":["1"],"category":4}`,
+	})
+	var out, progress bytes.Buffer
+	err := recalling{rows: []int{1000}, json: true}.run(t.Context(), screenOf(&out, &progress), dir)
+	if !errors.As(err, new(missed)) || !strings.Contains(err.Error(), "recall@10 is 50.00, not 77.00") {
+		t.Errorf("%v", err)
+	}
+	var r recalled
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.All.At10 != 0.5 || r.All.MRR != 0.5 || len(r.Latency) != 1 || r.Latency[0].Rows != 1000 || !(r.Latency[0].P50 > 0) {
+		t.Errorf("%+v", r)
+	}
+	table := r.table(screenOf(&out, &progress))
+	for _, want := range []string{"one typo each", "1 000 rows", "must 77, aim 81: missed"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("the table lacks %q:\n%s", want, table)
+		}
+	}
+}
+
+func TestQuality(t *testing.T) {
+	var found []memory.Found
+	for seq := range int64(20) {
+		found = append(found, memory.Found{Message: compactor.Message{Seq: seq + 1, Text: "x"}})
+	}
+	var q quality
+	q.add([]int64{2, 8, 15, 99}, found) // places 2, 8 and 15; one was not found
+	q.add([]int64{1}, found)
+	q = q.mean()
+	if q.Questions != 2 || q.At5 != (0.25+1)/2 || q.At10 != (0.5+1)/2 || q.At20 != (0.75+1)/2 || q.MRR != (0.5+1)/2 || q.All10 != 0.5 {
+		t.Errorf("%+v", q)
+	}
+	if want := 10 * float64(compactor.TokensOf(found[0].Message)); q.Tokens != want {
+		t.Errorf("%v tokens, want %v", q.Tokens, want)
+	}
+	var none quality
+	none.add([]int64{1}, nil)
+	if none = none.mean(); none.MRR != 0 || none.At20 != 0 || math.IsNaN((quality{}).mean().At10) {
+		t.Errorf("%+v", none)
+	}
+}
+
+func TestMisspell(t *testing.T) {
+	kinds := map[int]bool{}
+	for _, text := range []string{
+		"Where did Caroline adopt the greyhound?", "Which variety of beans did Ines sow?", "Wo macht Mirko Urlaub?", "Who plays the accordion?",
+		"How heavy is the largest pumpkin?", "What colour is the velvet suit?", "Who offered us a greenhouse?", "Where is the old man moving?",
+	} {
+		wrong := misspell(text)
+		if wrong == text || wrong != misspell(text) {
+			t.Errorf("%q: %q", text, wrong)
+		}
+		is, was := strings.Fields(wrong), strings.Fields(text)
+		if len(is) != len(was) {
+			t.Fatalf("%q: %q", text, wrong)
+		}
+		changed := slices.DeleteFunc(was, func(w string) bool { return slices.Contains(is, w) })
+		if len(changed) != 1 {
+			t.Errorf("%q differs from %q in %q", wrong, text, changed)
+		}
+		kinds[len(wrong)-len(text)] = true
+	}
+	if len(kinds) != 3 {
+		t.Errorf("too few kinds of typos: %v", kinds)
+	}
+	for _, text := range []string{"", "was it?", "the what"} {
+		if got := misspell(text); got != text {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
