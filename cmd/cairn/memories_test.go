@@ -43,8 +43,17 @@ func TestMemoriesInAShell(t *testing.T) {
 			args string
 			want int
 		}{
-			{"", 4}, {"--channel garden", 1}, {"--kind fact", 4}, {"--kind goal", 0}, {"--state forgotten", 0}, {"--state all", 4},
-			{"--since 1h", 4}, {"--since 2199-01-01", 0}, {"--limit 3", 3}, {"--limit 3 --offset 3", 1}, {"--offset 9", 0},
+			{"", 4},
+			{"--channel garden", 1},
+			{"--kind fact", 4},
+			{"--kind goal", 0},
+			{"--state forgotten", 0},
+			{"--state all", 4},
+			{"--since 1h", 4},
+			{"--since 2199-01-01", 0},
+			{"--limit 3", 3},
+			{"--limit 3 --offset 3", 1},
+			{"--offset 9", 0},
 		} {
 			if got := list(strings.Fields(c.args)...); len(got) != c.want {
 				t.Errorf("%s: %+v", c.args, got)
@@ -75,8 +84,10 @@ func TestMemoriesInAShell(t *testing.T) {
 			do, state, again string
 			pinned           bool
 		}{
-			{"forget", "forgotten", "was forgotten before", false}, {"restore", "active", "is not forgotten: it is active", false},
-			{"pin", "active", "", true}, {"unpin", "active", "", false},
+			{"forget", "forgotten", "was forgotten before", false},
+			{"restore", "active", "is not forgotten: it is active", false},
+			{"pin", "active", "", true},
+			{"unpin", "active", "", false},
 		} {
 			got := parse[kept](t, p.must("", "memories", c.do, "2", "--json"))
 			if len(got) != 1 || got[0].State != c.state || got[0].Pinned != c.pinned || got[0].Content != "Ada drinks green tea" {
