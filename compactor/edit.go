@@ -54,6 +54,7 @@ func (c *Compactor) reread(ctx context.Context) {
 	c.h.setFirst(first)
 	c.h.swap(head)
 	c.h.lend(nil)
+	c.sweep(ctx)
 	c.outdated = false
 }
 

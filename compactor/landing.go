@@ -178,6 +178,45 @@ func (c *Compactor) landNow(ctx context.Context) (landed bool) {
 	return landed
 }
 
+// sweep gives up what is staged and has become stale, because people edited or deleted
+// what it read: nothing more shall be made of it.
+func (c *Compactor) sweep(ctx context.Context) {
+	var ids []int64
+	for _, row := range c.waiting() {
+		ids = append(ids, row.ID)
+	}
+	if len(ids) == 0 {
+		return
+	}
+	stale, err := c.o.Records.Stale(ctx, ids)
+	if err != nil && ctx.Err() == nil {
+		c.o.Log.Warn("it is not known yet which summaries are stale", "error", err)
+	}
+	if len(stale) == 0 {
+		return
+	}
+	c.mu.Lock()
+	rows := slices.DeleteFunc(slices.Clone(c.staged), func(row Compaction) bool { return !slices.Contains(stale, row.ID) })
+	if c.landing || len(rows) == 0 { // who is landing finds them too
+		c.mu.Unlock()
+		return
+	}
+	c.landing, c.again = true, false
+	c.mu.Unlock()
+	done, err := c.land(ctx, rows) // none of them lands: they are told of and gone
+	if err != nil && ctx.Err() == nil {
+		c.o.Log.Warn("stale summaries are given up later", "error", err)
+	}
+	c.mu.Lock()
+	c.staged = slices.DeleteFunc(slices.Clone(c.staged), func(r Compaction) bool { return slices.Contains(done, r.ID) })
+	c.landing = false
+	again := c.again
+	c.mu.Unlock()
+	if again { // somebody wanted to land meanwhile
+		c.landNow(ctx)
+	}
+}
+
 // landThese lands those of the rows that may land, and returns the ids of all that
 // are staged no longer.
 func (c *Compactor) landThese(ctx context.Context, rows []Compaction) (done []int64) {

@@ -31,6 +31,9 @@ type Records interface {
 	// It returns the head as committed and the rows as they stand now.
 	Land(ctx context.Context, rows []int64, clearedTo int64) (Head, []Compaction, error)
 
+	// Stale returns which of these rows, staged when they were stored, are stale by now.
+	Stale(ctx context.Context, rows []int64) ([]int64, error)
+
 	// Apply makes another change of the head if generation is still the stored
 	// one; applied tells. Whether or not, the committed head is returned.
 	Apply(ctx context.Context, generation int64, change Change) (head Head, applied bool, err error)

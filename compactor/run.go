@@ -42,6 +42,7 @@ func (c *Compactor) run(j *job) {
 	c.mu.Lock()
 	c.staged = append(c.staged, rows...)
 	c.mu.Unlock()
+	c.sweep(c.ctx)
 	c.landDue(c.ctx, c.o.Policy(), c.o.Window())
 	now := c.o.Now()
 	if err != nil {

@@ -141,15 +141,21 @@ func (c *Conversation) deleteInherited(tx *sql.Tx, id string) error {
 	return err
 }
 
-// deleteInThread takes quotes of a message away from the thread that hangs on it.
+// deleteInThread takes quotes of a message away from the threads of the channel.
 func (c *Conversation) deleteInThread(tx *sql.Tx, id string) error {
-	thread := &Conversation{store: c.store, name: c.name + "/" + id}
-	err := tx.QueryRow("SELECT id FROM conversations WHERE name = ?", thread.name).Scan(&thread.id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err == nil {
-		_, err = thread.deleteAll(tx, []string{id})
+	var quoting []*Conversation
+	err := each(tx, func(rows *sql.Rows) error {
+		thread := &Conversation{store: c.store}
+		err := rows.Scan(&thread.id, &thread.name)
+		quoting = append(quoting, thread)
+		return err
+	}, `SELECT c.id, c.name FROM conversations c WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
+		AND (EXISTS (SELECT 1 FROM messages INDEXED BY messages_quotes WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
+		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, c.name, id)
+	for _, thread := range quoting {
+		if err == nil {
+			_, err = thread.deleteAll(tx, []string{id})
+		}
 	}
 	return err
 }

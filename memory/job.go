@@ -177,11 +177,18 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 }
 
 // touched tells whether a message of the span was edited or deleted since the job
-// was begun.
+// was begun, or what it folds has left the view: then it cannot land, and may repeat
+// what was deleted.
 func (j *job) touched(tx *sql.Tx) (touched bool, err error) {
 	low, high := j.conversation.rows(j.row.From, j.row.To)
 	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
 		WHERE id BETWEEN ? AND ? AND changed_with > (SELECT begun_with FROM compactions WHERE id = ?))`, low, high, j.row.ID).Scan(&touched)
+	for _, id := range j.row.Children { // which may have been read when they were stale already
+		if err != nil || touched {
+			break
+		}
+		err = tx.QueryRow("SELECT state NOT IN ('staged', 'active', 'folded') FROM compactions WHERE id = ?", id).Scan(&touched)
+	}
 	return touched, err
 }
 

@@ -27,6 +27,26 @@ func (c *Conversation) Land(ctx context.Context, rows []int64, clearedTo int64) 
 	return head, landed, nil
 }
 
+// Stale returns which of these rows are stale.
+func (c *Conversation) Stale(ctx context.Context, rows []int64) (stale []int64, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		for _, id := range rows {
+			row, err := c.compaction(tx, id)
+			if err != nil {
+				return err
+			}
+			if row.State == compactor.Stale {
+				stale = append(stale, id)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, c.fail("look for stale compactions", err)
+	}
+	return stale, nil
+}
+
 func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head compactor.Head, landed []compactor.Compaction, err error) {
 	if head, err = c.head(tx); err != nil {
 		return head, nil, err

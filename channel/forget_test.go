@@ -1,0 +1,262 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// runAs runs a command as somebody who manages nothing, and waits for its end.
+func (r *rig) runAs(id, name, where, line string) string {
+	r.t.Helper()
+	answer, handled, err := r.hub.Run(r.t.Context(), where, channel.Person{ID: id, Name: name}, line)
+	if err != nil || !handled {
+		r.t.Fatalf("%s: handled %v, %v", line, handled, err)
+	}
+	if answer.Then != nil {
+		return answer.Then(r.t.Context())
+	}
+	return answer.String()
+}
+
+// sayAs delivers a message of somebody, unaddressed.
+func (r *rig) sayAs(id, name, where, text string) {
+	r.t.Helper()
+	m := r.inbound(text, false)
+	m.AuthorID, m.Author = id, name
+	if _, err := r.hub.Deliver(r.t.Context(), where, m); err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	defer cancel()
+	if err := r.hub.Idle(ctx, where); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestForgetMe(t *testing.T) {
+	const other = "test:server/other"
+	r := newRig(t, echo)
+	for i := range 60 {
+		r.sayAs("u1", "Ada", place, fmt.Sprintf("I like parrots, number %d", i))
+		r.sayAs("u2", "Ada", place, fmt.Sprintf("I like tea, number %d", i)) // of one name
+	}
+	r.sayAs("u1", "Ada", other, "parrots here too")
+	if got := r.runAs("u1", "Ada", place, "/remember my parrot is called Coco"); !strings.Contains(got, "as memory 1") {
+		t.Fatal(got)
+	}
+	t.Run("it tells what would go, and deletes nothing", func(t *testing.T) {
+		got := r.runAs("u1", "Ada", place, "/forget me")
+		if !strings.Contains(got, "60 messages and 1 memory of yours in this conversation") || !strings.Contains(got, "/forget me yes") {
+			t.Errorf("it says %q", got)
+		}
+		if got := r.runAs("u1", "Ada", place, "/forget ME everywhere"); !strings.Contains(got, "61 messages and 1 memory") || !strings.Contains(got, "/forget me everywhere yes") {
+			t.Errorf("it says %q", got)
+		}
+		if got := r.runAs("u9", "Ada", place, "/forget me"); got != "I keep nothing of yours in this conversation." {
+			t.Errorf("to one of that name it says %q", got)
+		}
+		if got := r.runAs("u1", "Ada", place, "/forget me not"); !strings.Contains(got, `"not"`) {
+			t.Errorf("it says %q", got)
+		}
+		if n := len(r.transcript()); n != 120 {
+			t.Errorf("%d messages are left", n)
+		}
+	})
+	t.Run("a memory by its number is for managers still", func(t *testing.T) {
+		if got := r.runAs("u1", "Ada", place, "/forget 1"); !strings.Contains(got, "those who manage") {
+			t.Errorf("it says %q", got)
+		}
+	})
+	t.Run("with a yes all of it goes here, from what the model is shown too", func(t *testing.T) {
+		got := r.runAs("u1", "Ada", place, "/forget me yes")
+		if !strings.HasPrefix(got, "Deleted: 60 messages and 1 memory of yours in this conversation.") {
+			t.Errorf("it says %q", got)
+		}
+		r.sayAs("u1", "Ada", place, "good morning")
+		r.say("what do I like?", true)
+		r.idle()
+		if asked := r.asked(); strings.Contains(asked, "parrot") || !strings.Contains(asked, "tea, number 59") || !strings.Contains(asked, "good morning") {
+			t.Errorf("the model is shown\n%s", asked)
+		}
+		if all := strings.Join(r.transcript(), "\n"); strings.Contains(all, "parrot") || !strings.Contains(all, "tea, number 0") {
+			t.Errorf("the transcript is\n%s", all)
+		}
+		if got := r.runAs("u2", "Bo", place, "/memories"); strings.Contains(got, "Coco") {
+			t.Errorf("memories are %q", got)
+		}
+	})
+	t.Run("and everywhere it goes everywhere", func(t *testing.T) {
+		if got := r.runAs("u1", "Ada", place, "/forget me everywhere yes"); !strings.HasPrefix(got, "Deleted: 3 messages and 0 memories of yours in all conversations") {
+			t.Errorf("it says %q", got)
+		}
+		c, err := r.store.Conversation(t.Context(), other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page, err := c.Transcript(t.Context(), 1, 10); err != nil || len(page) != 0 {
+			t.Errorf("left are %+v, %v", page, err)
+		}
+	})
+}
+
+func TestForgetMeGoesOnAfterARestart(t *testing.T) {
+	r := newRig(t, echo)
+	r.sayAs("u1", "Ada", place, "parrots")
+	r.sayAs("u2", "Bo", place, "tea")
+	c, err := r.store.Conversation(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.store.Erase(t.Context(), "u1", c); err != nil { // and here the process dies
+		t.Fatal(err)
+	}
+	r.restart()
+	deadline := time.Now().Add(20 * time.Second)
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		if due, err := r.store.Erasures(t.Context()); err != nil || time.Now().After(deadline) {
+			t.Fatal("it does not go on", err)
+		} else if len(due) == 0 {
+			break
+		}
+	}
+	equal(t, "the transcript", r.transcript(), []string{"user: tea"})
+}
+
+// Nobody waits: while thousands of messages go, others are answered.
+func TestForgetMeHoldsUpNobody(t *testing.T) {
+	r := newRig(t, echo)
+	c, err := r.store.Conversation(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < 3000; i += 100 {
+		var page []channel.Inbound
+		for j := range 100 {
+			m := r.inbound(fmt.Sprintf("parrot number %d is green", i+j), false)
+			m.ID = fmt.Sprint("old", i+j)
+			page = append(page, m)
+		}
+		if _, err := c.DeliverAll(t.Context(), page); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.TakeUp(t.Context(), memory.All, 1<<30, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada"}, "/forget me yes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var slowest time.Duration
+	for i := range 5 {
+		begun := time.Now()
+		m := r.inbound(fmt.Sprintf("question %d", i), true)
+		m.AuthorID, m.Author = "u2", "Bo"
+		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
+			t.Fatal(err)
+		}
+		slowest = max(slowest, time.Since(begun))
+	}
+	r.idle()
+	done := answer.Text
+	if answer.Then != nil {
+		done = answer.Then(t.Context())
+	}
+	if !strings.HasPrefix(done, "Deleted: 3000 messages") {
+		t.Errorf("it says %q", done)
+	}
+	t.Logf("the slowest delivery meanwhile took %v", slowest)
+	if slowest > 2*time.Second {
+		t.Errorf("a delivery took %v", slowest)
+	}
+	if all := strings.Join(r.transcript(), "\n"); strings.Contains(all, "parrot") || strings.Count(all, "question") != 5 {
+		t.Errorf("the transcript is\n%.2000s", all)
+	}
+}
+
+func TestOptOut(t *testing.T) {
+	saves := func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if last := req.Messages[len(req.Messages)-1]; last.Role == llm.RoleTool {
+			return llmtest.Say("tool: " + last.Text), nil
+		}
+		return llmtest.Use(llmtest.Call("1", "memory_save", map[string]any{"content": fmt.Sprintf("she likes parrots, %d", n), "kind": "preference"})), nil
+	}
+	r := newRig(t, saves)
+	r.runAs("u1", "Ada", place, "/remember I like tea")
+	got := r.runAs("u1", "Ada", place, "/optout")
+	for _, want := range []string{"From now on nothing you say becomes a memory", "1 memory of yours that I keep here stay until /forget me", "summaries of it still tell", "/optout off"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it says %q, and not %q", got, want)
+		}
+	}
+	r.say("remember that I like parrots", true)
+	r.idle()
+	if sent := strings.Join(r.door.texts(), "\n"); !strings.Contains(sent, "wants to be in no memory") {
+		t.Errorf("the model was told %q", sent)
+	}
+	if got := r.runAs("u1", "Ada", "test:server/elsewhere", "/remember I like parrots"); !strings.Contains(got, "wants to be in no memory") {
+		t.Errorf("/remember says %q", got)
+	}
+	if got := r.runAs("u2", "Bo", place, "/remember Ada likes parrots"); !strings.Contains(got, "wants to be in no memory") {
+		t.Errorf("/remember of somebody else says %q", got)
+	}
+	if got := r.runAs("u2", "Bo", place, "/memories"); strings.Contains(got, "parrots") || !strings.Contains(got, "tea") {
+		t.Errorf("memories are %q", got)
+	}
+	if got := r.runAs("u1", "Ada", place, "/optout"); !strings.HasPrefix(got, "You have opted out already") {
+		t.Errorf("a second time it says %q", got)
+	}
+	if got := r.runAs("u1", "Ada", place, "/optout off"); !strings.HasPrefix(got, "What you say may become a memory again") {
+		t.Errorf("off says %q", got)
+	}
+	if got := r.runAs("u1", "Ada", place, "/remember I like parrots"); !strings.Contains(got, "as memory") {
+		t.Errorf("/remember says %q", got)
+	}
+	if got := r.runAs("u1", "Ada", place, "/optout off"); got != "You had not opted out." {
+		t.Errorf("off again says %q", got)
+	}
+}
+
+// A search of the running turn that found what is deleted meanwhile is written, and
+// shown from then on, without it.
+func TestWhatTheRunningTurnFoundIsForgotten(t *testing.T) {
+	var r *rig
+	r = newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		switch last := req.Messages[len(req.Messages)-1]; {
+		case last.Role == llm.RoleTool:
+			if !strings.Contains(last.Text, "Coco") {
+				return llmtest.Say("I found nothing"), nil
+			}
+			if err := r.hub.Delete(context.Background(), place, "m1"); err != nil {
+				return llm.Response{}, err
+			}
+			return llmtest.Say("it has a name"), nil
+		case strings.Contains(last.Text, "its name"):
+			return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "parrot"})), nil
+		}
+		return llmtest.Say("well"), nil
+	})
+	r.say("my parrot is called Coco", false)
+	r.idle()
+	r.say("what is its name?", true)
+	r.idle()
+	if sent := strings.Join(r.door.texts(), "|"); sent != "it has a name" {
+		t.Fatalf("it said %q", sent)
+	}
+	if all := strings.Join(r.transcript(), "\n"); strings.Contains(all, "Coco") {
+		t.Errorf("the transcript is\n%s", all)
+	}
+	r.say("and now?", true)
+	r.idle()
+	if asked := r.asked(); strings.Contains(asked, "Coco") || !strings.Contains(asked, "has been deleted") {
+		t.Errorf("the model is shown\n%s", asked)
+	}
+}
