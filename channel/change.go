@@ -45,11 +45,17 @@ func (c *conversation) apply(ctx context.Context) error {
 // refresh shows messages as they are on disk. With an error, those that are left are
 // shown later.
 func (c *conversation) refresh(ctx context.Context, seqs []int64) error {
+	var gone []int64
+	defer func() {
+		if len(gone) > 0 {
+			c.engine.Deleted(gone)
+		}
+	}()
 	for i, seq := range seqs {
 		m, err := c.records.Message(ctx, seq)
 		switch {
 		case errors.Is(err, memory.ErrNotFound):
-			c.engine.Deleted([]int64{seq})
+			gone = append(gone, seq)
 		case err != nil:
 			c.mu.Lock()
 			c.changes = append(seqs[i:len(seqs):len(seqs)], c.changes...)

@@ -52,7 +52,11 @@ func (c *Conversation) forgetCopies(tx *sql.Tx, deleted []compactor.Message) (se
 	}
 	slices.Sort(turns)
 	for _, turn := range slices.Compact(turns) {
-		said, err := c.messages(tx, turn, maxSeq, "AND role = 'assistant' AND turn = ? AND id < ? AND (calls <> '' OR native <> '') ORDER BY id", turn, c.row(turn)+mostInTurn)
+		last, err := c.lastOf(tx, turn)
+		if err != nil {
+			return nil, err
+		}
+		said, err := c.messages(tx, turn, last, "AND role = 'assistant' AND (calls <> '' OR native <> '') ORDER BY id")
 		if err != nil {
 			return nil, err
 		}
@@ -70,8 +74,12 @@ func (c *Conversation) forgetCopies(tx *sql.Tx, deleted []compactor.Message) (se
 	return seqs, nil
 }
 
-// mostInTurn bounds how far behind a turn's first message its last one is looked for.
-const mostInTurn = 10_000
+// lastOf returns the seq of a turn's last message. Its messages are neighbours.
+func (c *Conversation) lastOf(tx *sql.Tx, turn int64) (seq int64, err error) {
+	low, high := c.rows(turn, maxSeq)
+	err = tx.QueryRow(`SELECT coalesce((SELECT seq - 1 FROM messages WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, maxSeq).Scan(&seq)
+	return seq, err
+}
 
 // withoutCopies is what a model or a tool said, without what it took from deleted
 // messages. near tells that it was said in the turn of one.
@@ -146,9 +154,13 @@ func (c *Conversation) replace(tx *sql.Tx, m compactor.Message) error {
 // uncopied is an answer that is about to be written, without what was deleted while
 // it was made.
 func (c *Conversation) uncopied(tx *sql.Tx, turn int64, answer []compactor.Message) ([]compactor.Message, error) {
+	last, err := c.lastOf(tx, turn)
+	if err != nil {
+		return nil, err
+	}
 	var near bool
-	low, high := c.rows(turn, turn+mostInTurn)
-	err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
+	low, high := c.rows(turn, last)
+	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?)`, low, high, turn).Scan(&near)
 	if err != nil {
 		return nil, err
@@ -171,8 +183,12 @@ func (c *Conversation) uncopied(tx *sql.Tx, turn int64, answer []compactor.Messa
 func (c *Conversation) stillAsked(ctx context.Context, turn int64) error {
 	return c.store.view(ctx, func(tx *sql.Tx) error {
 		var left, gone int
-		low, high := c.rows(turn, turn+mostInTurn)
-		err := tx.QueryRow("SELECT count(*) FILTER (WHERE deleted_at IS NULL), count(*) FILTER (WHERE deleted_at IS NOT NULL) FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'user'",
+		last, err := c.lastOf(tx, turn)
+		if err != nil {
+			return err
+		}
+		low, high := c.rows(turn, last)
+		err = tx.QueryRow("SELECT count(*) FILTER (WHERE deleted_at IS NULL), count(*) FILTER (WHERE deleted_at IS NOT NULL) FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'user'",
 			low, high, turn).Scan(&left, &gone)
 		if err == nil && left == 0 && gone > 0 {
 			err = errUnsaid
