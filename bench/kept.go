@@ -182,7 +182,6 @@ func (v *shown) ask(ctx context.Context, conv *memory.Conversation, q asked, k *
 		recall[m.Seq] = true
 	}
 	k.Questions++
-	k.Evidence += len(q.seqs)
 	need := words.Content(q.answer())
 	slides := func(seq int64) bool { return seq >= v.slidingFirst }
 	for _, way := range []struct {
@@ -209,7 +208,7 @@ func (v *shown) ask(ctx context.Context, conv *memory.Conversation, q asked, k *
 		}
 		for _, seq := range q.seqs {
 			if way.there(seq) {
-				way.sum.Evidence++
+				way.sum.Evidence += 1 / float64(len(q.seqs))
 			}
 		}
 	}

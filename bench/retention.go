@@ -17,10 +17,10 @@ answers them stands word for word any more.
 answer    the share of the words of the answer that stand somewhere in the context, the mean
           over the questions: words are compared by their stems, and "the" and its like
           do not count
-evidence  the share of the messages that answer them that are in the context. A message is
-          if one of its sentences is: two thirds of the sentence's words, the rare ones
-          counting more, stand in one line under its author's name. A sentence of fewer
-          than three words tells nothing
+evidence  the share of the messages that answer a question that are in the context, the mean
+          over the questions. A message is if one of its sentences is: two thirds of the
+          sentence's words, the rare ones counting more, stand in one line under its
+          author's name. A sentence of fewer than three words tells nothing
 
 The context is what the next request shows: the summaries and the newest messages. To it
 comes what a search finds for the question, ten memories or ten messages; a memory shows
@@ -80,7 +80,6 @@ type windowed struct {
 type keeping struct {
 	Name       string `json:"name"`
 	Questions  int    `json:"questions"`
-	Evidence   int    `json:"evidence"` // messages that answer them, counted with each question
 	Sliding    kept   `json:"sliding_window"`
 	Context    kept   `json:"context"`
 	Memories   kept   `json:"with_memory_search"`
@@ -105,7 +104,6 @@ type kept struct {
 // add counts other's sums in.
 func (k *keeping) add(other keeping) {
 	k.Questions += other.Questions
-	k.Evidence += other.Evidence
 	for i, sum := range k.parts() {
 		part := other.parts()[i]
 		sum.Answer += part.Answer
@@ -125,7 +123,7 @@ func (k *keeping) parts() []*kept { return []*kept{&k.Sliding, &k.Context, &k.Me
 func (k keeping) mean() keeping {
 	for _, part := range k.parts() {
 		part.Answer /= float64(max(part.answers, 1))
-		part.Evidence /= float64(max(k.Evidence, 1))
+		part.Evidence /= float64(max(k.Questions, 1))
 		part.Tokens /= float64(max(k.Questions, 1))
 	}
 	n := float64(max(k.conversations, 1))
