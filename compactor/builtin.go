@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"cairn/words"
 )
 
 // Extract sums messages up in a text of at most target tokens: under each day the
@@ -22,8 +24,14 @@ import (
 // past. Equal arguments give equal results. The text is empty only if there is
 // nothing to take it from or target is below 1; Tokens is left to the caller.
 func Extract(messages []Message, target, maxMemories int, focus string) Summary {
+	return extract(messages, target, maxMemories, focus, nil)
+}
+
+// extract does it for messages beside which told stands: other summaries, whose words
+// count as little as what the summary itself has told.
+func extract(messages []Message, target, maxMemories int, focus string, told []string) Summary {
 	sentences := sentencesOf(messages, focus)
-	c := choose(sentences, target)
+	c := choose(sentences, target, told)
 	s := Summary{Text: write(slices.Clone(c.chosen), target), Memories: draftMemories(messages, sentences, maxMemories)}
 	c.fill(sentences)
 	c.take(runnersUp * target)
@@ -41,8 +49,13 @@ const runnersUp = 2
 // choose takes the sentences that tell most for their tokens until target is spent,
 // the best first. What a sentence tells is the sum of its terms' weights, which are
 // the higher the rarer a term is; a term that was told counts little.
-func choose(sentences []*sentence, target int) *chooser {
+func choose(sentences []*sentence, target int, told []string) *chooser {
 	c := &chooser{rarity: rarities(sentences), told: map[string]bool{}, days: map[string]bool{}, messages: map[int]bool{}}
+	for _, text := range told {
+		for _, term := range words.Content(text) {
+			c.told[term] = true
+		}
+	}
 	// What a sentence costs is known only with its neighbours, so that some room is
 	// left after the first round.
 	room := target

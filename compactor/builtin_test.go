@@ -108,6 +108,16 @@ Ines: I met Clara in Sintra.`
 			t.Errorf("got:\n%s", got)
 		}
 	})
+	t.Run("what stands beside it is not told again", func(t *testing.T) {
+		messages := said("Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: A neighbour of mine repairs old violins and cellos for a living.")
+		if got := Extract(messages, 25, 0, "").Text; !strings.Contains(got, "ferry") {
+			t.Errorf("got:\n%s", got)
+		}
+		beside := []string{"Ines: The Porto ferry to Madeira leaves on Friday at 07:45."}
+		if got := extract(messages, 25, 0, "", beside).Text; !strings.Contains(got, "violins") {
+			t.Errorf("got:\n%s", got)
+		}
+	})
 	t.Run("small talk alone still leaves a text", func(t *testing.T) {
 		for _, text := range []string{"Wow!", "Hi", "?", "👍", "Thanks, Paul!"} {
 			if got := Extract(said("Ines: "+text), 50, 0, "").Text; !strings.Contains(got, text) {

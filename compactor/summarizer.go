@@ -120,12 +120,22 @@ func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int)
 		return s, err
 	}
 	messages = withoutSecrets(messages)
-	s = Extract(messages, j.aim(target, itemsOf(messages, mostOfMessage)), memoriesOf(j, messages), j.row.Focus)
+	s = extract(messages, j.aim(target, itemsOf(messages, mostOfMessage)), memoriesOf(j, messages), j.row.Focus, c.toldBeside(j.row))
 	s.Text = Mask(s.Text) // what stands together only now
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
 	}
 	return s, nil
+}
+
+// toldBeside returns the texts that will stand in the stack beside row's.
+func (c *Compactor) toldBeside(row Compaction) (texts []string) {
+	for _, other := range c.ahead(c.h.snapshot()).head.Stack {
+		if other.To < row.From || other.From > row.To {
+			texts = append(texts, other.Text)
+		}
+	}
+	return texts
 }
 
 // memoriesOf is how many memories the built-in summarizer may take from messages.

@@ -358,33 +358,11 @@ func TestRankingOfMemories(t *testing.T) {
 	if m := first("Bob"); m.Speaker != "Bob" {
 		t.Errorf("by a name alone: %+v", m)
 	}
-	run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", fades.Milliseconds())
+	run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())
 	if m := first("green tea"); m.ID != 1 {
 		t.Errorf("the newer: %+v", m)
 	}
 	if found, err := c.SearchMemories(ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
 		t.Errorf("without a query: %+v, %v", found, err)
-	}
-}
-
-func TestFading(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		age := time.Duration(rapid.Int64Range(-int64(fades), 40*int64(fades)).Draw(t, "age"))
-		older := age + time.Duration(rapid.Int64Range(1, int64(fades)).Draw(t, "more"))
-		low := rapid.Float64Range(0, 1).Draw(t, "low")
-		high := rapid.Float64Range(low, 1).Draw(t, "high")
-		switch {
-		case faded(high, "fact", older) > faded(high, "fact", age):
-			t.Fatal("what is older counts more")
-		case faded(low, "fact", age) > faded(high, "fact", age):
-			t.Fatal("age turns the order round")
-		case faded(high, "fact", age) > high || faded(low, "fact", age) < 0:
-			t.Fatal("out of range")
-		case faded(high, "identity", age) != high:
-			t.Fatal("who somebody is fades")
-		}
-	})
-	if got := faded(0.8, "fact", fades); got != 0.4 {
-		t.Errorf("after the time given %v counts", got)
 	}
 }
