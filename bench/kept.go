@@ -109,11 +109,7 @@ func look(ctx context.Context, conv *memory.Conversation, agent channel.Agent, r
 	}
 	v := &shown{recording: r, parts: now.Parts, first: int64(len(r.said) - now.Verbatim + 1), weight: rarity(r)}
 	for _, stone := range now.Stack {
-		for text := range strings.Lines(stone.Text) {
-			if author, said, found := strings.Cut(text, ": "); found {
-				v.lines = append(v.lines, line{author, setOf(words.Content(said))})
-			}
-		}
+		v.read(stone.Text)
 	}
 	request, err := requestOf(ctx, conv, now.Max)
 	if err != nil {
@@ -122,6 +118,15 @@ func look(ctx context.Context, conv *memory.Conversation, agent channel.Agent, r
 	v.said = setOf(words.Content(request))
 	v.slide(now.Max - now.Parts.Frame - now.Parts.Reserve)
 	return v, nil
+}
+
+// read takes in the lines of a summary.
+func (v *shown) read(summary string) {
+	for text := range strings.Lines(summary) {
+		if author, said, found := strings.Cut(text, ": "); found {
+			v.lines = append(v.lines, line{author, setOf(words.Content(said))})
+		}
+	}
 }
 
 // requestOf is what the next request shows of a conversation.
