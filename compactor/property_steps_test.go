@@ -41,10 +41,12 @@ type machine struct {
 	problem atomic.Pointer[string]
 	waits   atomic.Int64 // raised when the owner begins to wait for the worker, and when it ends: odd, it waits
 	landed  atomic.Int64
+	numbers atomic.Int64 // of landings, held to the gauge
 	events  [eventKinds]atomic.Int64
 
 	last view // the last request
 
+	heardIn  int64 // the worker's: waits, when it last began or staged something
 	stagedIn int64 // the worker's: waits, when it last staged something
 	before   int   // the worker's: what was used then
 }

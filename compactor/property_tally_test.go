@@ -59,7 +59,7 @@ type tally struct {
 	events                                               [eventKinds]int64
 	segments, edits, deleted, messages                   int
 	restarts, files, requests, overflows, prefixes       int
-	expanded, memories, asked                            int
+	expanded, memories, asked, numbers                   int
 }
 
 func (t *tally) step(i int, fault bool) {
@@ -109,6 +109,7 @@ func (m *machine) count(all *tally) {
 	all.prefixes += own.prefixes
 	all.expanded += own.expanded
 	all.memories += own.memories
+	all.numbers += int(m.numbers.Load())
 	if m.r.worker != nil {
 		all.asked += len(m.r.worker.Requests())
 	}
@@ -130,6 +131,6 @@ func (t *tally) String() string {
 	}
 	fmt.Fprintf(&b, "%d messages, %d edits, %d deleted, %d segments ended\n", t.messages, t.edits, t.deleted, t.segments)
 	fmt.Fprintf(&b, "%d restarts, %d of them of the file too; %d requests held to the strict provider, %d of them to go on from the one before, %d refused for their size\n", t.restarts, t.files, t.requests, t.prefixes, t.overflows)
-	fmt.Fprintf(&b, "%d requests of the worker; %d rows expanded; %d memories of a worker", t.asked, t.expanded, t.memories)
+	fmt.Fprintf(&b, "%d requests of the worker; %d rows expanded; %d memories of a worker; %d landings whose numbers were held to the gauge", t.asked, t.expanded, t.memories, t.numbers)
 	return b.String()
 }

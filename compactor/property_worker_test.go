@@ -186,19 +186,22 @@ func (m *machine) told(e compactor.Event) {
 	switch e.State {
 	case compactor.EventStarted:
 		m.park(context.Background(), atStarted)
+		m.heardIn = m.waits.Load()
 	case compactor.EventStaged:
 		m.park(context.Background(), atStaged)
 		m.stagedIn, m.before = m.waits.Load(), m.r.c.Gauge().Used
+		m.heardIn = m.stagedIn
 	case compactor.EventLanded:
 		m.landed.Add(1)
 		wait := m.waits.Load()
-		if m.loose || wait%2 == 0 { // the owner is at work, or may be
+		if m.loose || wait%2 == 0 || m.heardIn != wait { // the owner is at work, or was when it landed, or may have been
 			return
 		}
 		used, before, staged := m.r.c.Gauge().Used, m.before, m.stagedIn
 		if m.waits.Load() != wait {
 			return
 		}
+		m.numbers.Add(1)
 		if e.AfterTokens != used {
 			m.fault("a landing reports %d tokens used after it, and there are %d: %+v", e.AfterTokens, used, e)
 		}
