@@ -136,7 +136,7 @@ func (m mutant) run(t *testing.T, root string) {
 		}
 	}
 	binary := filepath.Join(dir, "broken.test")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, m.room)
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, m.room)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the bug does not compile: %v\n%s", err, out)

@@ -13,32 +13,24 @@ import (
 	"pgregory.net/rapid"
 )
 
-var histories = flag.Int("histories", 0, "how many histories TestInvariants makes; 0: as many as the race detector has time for")
+var histories = flag.Int("histories", perFile, "how many histories TestInvariants makes, rounded up to hundreds")
 
 const (
-	// usualHistories are made where nobody asks for a number. The race detector makes a
-	// history several times as slow; .ci/run makes ten thousand without it.
-	usualHistories = 60
-
-	perFile  = 100 // histories that share one file, each a conversation of its own
-	minSteps = 50  // of a history
+	// perFile histories share one file, each a conversation of its own. One file is all
+	// that is made where nobody asks for more: the race detector makes a history several
+	// times as slow. .ci/run makes ten thousand without it.
+	perFile  = 100
+	minSteps = 50 // of a history
 )
 
 // TestInvariants puts random histories, policies, failures, edits, deletions, segments,
 // crashes and interleavings through the engine on real files, and holds disk and view
 // against what was put in, after every step. Its oracle knows only that.
 func TestInvariants(t *testing.T) {
-	n := *histories
-	if n == 0 {
-		n = usualHistories
-	}
-	if testing.Short() {
-		n /= 4
-	}
 	all := &tally{}
 	started := time.Now()
 	t.Run("histories", func(t *testing.T) {
-		for i := range (n + perFile - 1) / perFile {
+		for i := range (*histories + perFile - 1) / perFile {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
 				f := newFile(t)
