@@ -76,7 +76,8 @@ in the folder for temporary ones, which TMPDIR names, and are removed at the end
 ` + exitHelp,
 		Example: `  go run ./bench latency             does a summary delay the replies?
   go run ./bench cost                what a long conversation costs
-  go run ./bench cost --json | jq .  the same for a program`,
+  go run ./bench cost --json | jq .  the same for a program
+  go run ./bench recall DIR          is what was said found again?`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,

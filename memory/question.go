@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"cairn/words"
 )
@@ -16,7 +17,7 @@ type Question struct {
 	Asker  string    // who asks, by name: "I" in Text is them; empty: nobody knows
 	Limit  int       // how many messages at most; 0 or less: none
 	Before int64     // only messages with a smaller seq; 0: all
-	Since  time.Time // only messages said then or later; zero: all
+	Since  time.Time // only messages said then or later; zero: all. It is found as if they stood in that order
 	Now    time.Time // when it is asked: "last week" is the one before; zero: now
 }
 
@@ -90,16 +91,26 @@ var weak = termSet(`activity according ask certain describe discuss do event exa
 kind like long make many mention name new recent recently say share sort specific talk tell thing think time type
 use various want way`)
 
-// timeWords are terms that tell when something was, beside dates.
-var timeWords = termSet(`ago before day days last later month morning next night recently since soon spring summer
-tomorrow tonight week weekend winter year monday tuesday wednesday thursday friday saturday sunday just
-gestern heute morgen woche monat jahr letzte vor bald abend`)
+// timeWords tell when something was, beside dates.
+var timeWords = wordSet(`ago before day days last later month months morning next night recently since soon spring
+summer tomorrow tonight week weeks weekend winter year years monday tuesday wednesday thursday friday saturday
+sunday just gestern heute morgen woche wochen monat monate jahr jahre letzte letzten vor bald abend`)
 
 var (
 	firstPerson = wordSet("i me my mine myself ich mich mir mein meine meinen meinem meiner")
 	whenWords   = wordSet("when wann いつ quand cuando когда")
 	timeUnits   = wordSet("time date day month year week weekday season")
 )
+
+// tellsTime reports whether a word of text tells a time. It is asked for many messages.
+func tellsTime(text string) bool {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if len(word) <= len("wednesday") && timeWords[strings.ToLower(word)] {
+			return true
+		}
+	}
+	return false
+}
 
 func wordSet(list string) map[string]bool {
 	set := make(map[string]bool)

@@ -240,8 +240,8 @@ func (m *candidate) weigh(traces []trace, i inquiry, members map[string]bool) {
 	for _, t := range traces {
 		length = max(length, t.at(m.seq).length)
 	}
-	if length == 0 { // none of its own words is asked for
-		length = len(words.Content(m.text + m.with))
+	if length == 0 { // none of its own words is asked for; a term costs about three tokens
+		length = compactor.Estimate(m.text+m.with) / 3
 	}
 	own, all := 0.0, 0.0
 	for _, t := range traces {
@@ -295,7 +295,7 @@ func (m *candidate) inTime(i inquiry) float64 {
 			}
 		}
 	}
-	if i.when && (len(own) > 0 || slices.ContainsFunc(words.Terms(m.text), func(term string) bool { return timeWords[term] })) {
+	if i.when && (len(own) > 0 || tellsTime(m.text)) {
 		fits *= withTime
 	}
 	return fits
