@@ -118,6 +118,16 @@ func TestMemoriesLeaveAndComeBack(t *testing.T) {
 			t.Errorf("%d sources", n)
 		}
 	})
+	t.Run("a message that was deleted there is none they came from", func(t *testing.T) {
+		other := imported(t, 9)
+		remove(t, other, 7)
+		if n, err := other.store.ImportMemories(ctx, slices.Clone(all)); err != nil || n.Fresh != 7 || n.Lost != 3 {
+			t.Errorf("%+v, %v", n, err)
+		}
+		if n := number(t, other.store, "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"); n != 0 {
+			t.Errorf("%d come from it", n)
+		}
+	})
 	t.Run("what was purged comes back, and what was forgotten since stays so", func(t *testing.T) {
 		if err := s.Purge(ctx, 4); err != nil {
 			t.Fatal(err)

@@ -149,6 +149,18 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
+	t.Run("a model that words a fact anew on purpose is not told that it is known", func(t *testing.T) {
+		c := imported(t, 9)
+		tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
+		old := keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
+		answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann works as a nurse at the big hospital in Bergen", "kind": "fact", "messages": [4], "supersedes": %d}`, old.ID))
+		if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {
+			t.Errorf("%s, %v", answer, err)
+		}
+		if got := contents(t, c); !slices.Equal(got, []string{"fact: Ann works as a nurse at the big hospital in Bergen"}) {
+			t.Errorf("%q", got)
+		}
+	})
 	t.Run("a worker is told the same before it ends, and its own drafts are one", func(t *testing.T) {
 		c := imported(t, 9)
 		old := keep(t, c, "Ann", "The standup meets at 9 in the kitchen")
