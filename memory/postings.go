@@ -37,13 +37,18 @@ type trace struct {
 	common bool    // not read whole
 }
 
-// at is the place of the message seq.
-func (t trace) at(seq int64) place {
-	i, found := slices.BinarySearchFunc(t.places, seq, func(p place, seq int64) int { return cmp.Compare(p.seq, seq) })
-	if !found {
-		return place{seq: seq}
+// around tells how often the term stands in the messages from seq-reach to seq+reach,
+// and the length of the message seq if it stands there.
+func (t trace) around(seq int64) (tf [2*reach + 1]float64, length int) {
+	i, _ := slices.BinarySearchFunc(t.places, seq-reach, func(p place, seq int64) int { return cmp.Compare(p.seq, seq) })
+	for ; i < len(t.places) && t.places[i].seq <= seq+reach; i++ {
+		p := t.places[i]
+		tf[p.seq-seq+reach] = p.tf
+		if p.seq == seq {
+			length = p.length
+		}
 	}
-	return t.places[i]
+	return tf, length
 }
 
 // spread adds to postings, ordered by document, the places around them.

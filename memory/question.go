@@ -15,7 +15,7 @@ import (
 type Question struct {
 	Text   string
 	Asker  string    // who asks, by name: "I" in Text is them; empty: nobody knows
-	Limit  int       // how many messages at most; 0 or less: none
+	Limit  int       // how many messages at most, 1000 in any case; 0 or less: none
 	Before int64     // only messages with a smaller seq; 0: all
 	Since  time.Time // only messages said then or later; zero: all. It is found as if they stood in that order
 	Now    time.Time // when it is asked: "last week" is the one before; zero: now
@@ -33,6 +33,7 @@ type inquiry struct {
 }
 
 const (
+	maxFound = 1000 // messages that one question finds
 	maxQuery = 4096 // bytes of a question that are read
 	maxTerms = 64   // terms of a question that are looked up
 )

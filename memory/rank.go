@@ -78,7 +78,7 @@ type scored struct {
 
 // best returns the limit best of all, best first; of equal ones the newer first.
 func best(all []scored, limit int) []scored {
-	kept := make([]scored, 0, 4*limit)
+	kept := make([]scored, 0, min(4*limit, len(all)))
 	cut := func() {
 		slices.SortFunc(kept, func(x, y scored) int {
 			return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.document, x.document))

@@ -63,6 +63,7 @@ func (c *Conversation) Recall(ctx context.Context, q Question) (found []Found, e
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
 	}
+	q.Limit = min(q.Limit, maxFound)
 	err = c.store.view(ctx, func(tx *sql.Tx) error {
 		found, err = c.recall(tx, q)
 		return err
@@ -238,24 +239,24 @@ func namesSomething(text string, members map[string]bool) bool {
 func (m *candidate) weigh(traces []trace, i inquiry, members map[string]bool) {
 	length := 0
 	for _, t := range traces {
-		length = max(length, t.at(m.seq).length)
+		_, n := t.around(m.seq)
+		length = max(length, n)
 	}
 	if length == 0 { // none of its own words is asked for; a term costs about three tokens
 		length = compactor.Estimate(m.text+m.with) / 3
 	}
 	own, all := 0.0, 0.0
 	for _, t := range traces {
+		tf, _ := t.around(m.seq)
 		near := 0.0
 		for _, around := range nearby {
 			weight := around.weight
 			if around.offset == 1 && m.answers {
 				weight = answering
 			}
-			if tf := t.at(m.seq - around.offset).tf; tf > 0 {
-				near += weight * tf
-			}
+			near += weight * tf[reach-around.offset]
 		}
-		own += t.gain(t.at(m.seq).tf, length)
+		own += t.gain(tf[reach], length)
 		all += t.gain(near, length)
 	}
 	m.add("words", own)

@@ -313,8 +313,11 @@ func TestSpread(t *testing.T) {
 			t.Errorf("%+v, want %v", p, want[p.seq])
 		}
 	}
-	if at := (trace{places: got}).at(7); at.tf != 2 || at.length != 8 {
-		t.Errorf("%+v", at)
+	if tf, length := (trace{places: got}).around(7); tf != [...]float64{0, 1, 0, 2, 0, 0, 0} || length != 8 {
+		t.Errorf("%v, length %d", tf, length)
+	}
+	if tf, length := (trace{places: got}).around(30); tf != [...]float64{6: 0} || length != 0 {
+		t.Errorf("%v, length %d", tf, length)
 	}
 }
 
