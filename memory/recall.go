@@ -112,12 +112,18 @@ func (c *Conversation) recall(tx *sql.Tx, q Question) ([]Found, error) {
 	for n := range closer {
 		closer[n].weigh(traces, i, present)
 	}
+	if len(i.words) == 1 { // nobody asks a question with one word: what has it is looked for
+		closer = slices.DeleteFunc(closer, func(m candidate) bool { return !slices.ContainsFunc(m.parts, isOwn) })
+	}
 	sessions(closer)
 	slices.SortFunc(closer, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.seq, x.seq))
 	})
 	return c.whole(tx, closer[:min(q.Limit, len(closer))])
 }
+
+// isOwn tells of a part of a score that it is for words of the message itself.
+func isOwn(p Part) bool { return p.Name == "words" }
 
 // firstSince is the seq from which on messages before a seq were said at a time or
 // later. They stand in the order in which they were said, nearly: what was imported

@@ -33,7 +33,7 @@ the key "message".`,
 	f := cmd.Flags()
 	f.StringVar(&l.channel, "channel", defaultChannel, "`NAME` of the channel")
 	f.StringVar(&l.kind, "kind", "", "only memories of this `KIND`, and no messages")
-	f.StringVar(&l.since, "since", "", "only what was said on this `DAY` (2026-05-01) or later")
+	f.StringVar(&l.since, "since", "", "only what was said since `TIME`: 2026-05-01, or 7d")
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
 	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and `N` messages")
 	f.BoolVar(&l.explain, "explain", false, "show what each score is the sum of")
@@ -52,16 +52,19 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 	if l.limit < 1 {
 		return wrongUse(cmd, errors.New("--limit must be at least 1"))
 	}
-	since, err := day(l.since)
-	if err != nil {
-		return wrongUse(cmd, fmt.Errorf("--since %w", err))
+	var since time.Time
+	if l.since != "" {
+		var err error
+		if since, err = memory.Ago(l.since, time.Now()); err != nil {
+			return wrongUse(cmd, fmt.Errorf("--since %w", err))
+		}
 	}
 	return a.look(cmd.Context(), func(store *memory.Store) error {
 		conversation, err := find(cmd.Context(), store, l.channel)
 		if err != nil {
 			return err
 		}
-		memories, _, err := store.Memories(cmd.Context(), memory.Filter{Conversation: conversation.Name(), Query: question, Kind: l.kind, Since: since, Limit: l.limit})
+		memories, _, err := conversation.Memories(cmd.Context(), memory.Filter{Query: question, Kind: l.kind, Since: since, Limit: l.limit})
 		if err != nil {
 			return err
 		}
@@ -141,15 +144,3 @@ type recalledMessage struct {
 }
 
 func (m recalledMessage) String() string { return m.Message.String() + m.score.String() }
-
-// day reads a day, in UTC; empty is no day.
-func day(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	t, err := time.Parse(time.DateOnly, text)
-	if err != nil {
-		return t, fmt.Errorf("%q is no day: write it as 2026-05-01", text)
-	}
-	return t, nil
-}
