@@ -13,7 +13,7 @@ import (
 
 // What people do with memories: see them, add to them, have them forgotten.
 
-// memoriesShown is how many memories a list has at most.
+// memoriesShown is how many memories a list has at most; page:2 is the list behind it.
 const memoriesShown = 200
 
 func runMemories(ctx context.Context, c *conversation, who Person, query string) (Answer, error) {
@@ -29,6 +29,12 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 			}
 			continue
 		}
+		if page, ok := strings.CutPrefix(strings.ToLower(word), "page:"); ok && f.Offset == 0 {
+			if n, err := strconv.Atoi(page); err == nil && n > 0 && n < 1e6 {
+				f.Offset = (n - 1) * memoriesShown
+				continue
+			}
+		}
 		words = append(words, word)
 	}
 	f.Query = strings.Join(words, " ")
@@ -42,9 +48,15 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	case total == 0:
 		return Answer{Text: fmt.Sprintf("I keep nothing in mind about %q here.", query)}, nil
 	}
+	if len(found) == 0 {
+		return Answer{Text: fmt.Sprintf("There are %d, fewer than that.", total)}, nil
+	}
 	var answer Answer
 	if total > len(found) {
-		answer.Text = fmt.Sprintf("%d of %d; narrow it with words or kind:KIND, as /memories tea kind:preference", len(found), total)
+		answer.Text = fmt.Sprintf("%d to %d of %d. Words and kind:KIND narrow it", f.Offset+1, f.Offset+len(found), total)
+		if f.Offset+len(found) < total {
+			answer.Text += fmt.Sprintf("; the next come with page:%d", f.Offset/memoriesShown+2)
+		}
 	}
 	for _, m := range found {
 		line := MemoryLine(m)

@@ -166,8 +166,17 @@ func TestMemoriesAreListed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := r.as(bo, place, "/memories"); len(got.Items) != 200 || !strings.HasPrefix(got.Text, "200 of 226;") {
+		if got := r.as(bo, place, "/memories"); len(got.Items) != 200 || !strings.HasPrefix(got.Text, "1 to 200 of 226. ") || !strings.HasSuffix(got.Text, "page:2") {
 			t.Errorf("%d items below %q", len(got.Items), got.Text)
+		}
+		if got := r.as(bo, place, "/memories page:2"); len(got.Items) != 26 || got.Text != "201 to 226 of 226. Words and kind:KIND narrow it" {
+			t.Errorf("%d items below %q", len(got.Items), got.Text)
+		}
+		if got := r.as(bo, place, "/memories page:3").String(); got != "There are 226, fewer than that." {
+			t.Error(got)
+		}
+		if got := r.as(bo, place, "/memories row page:-1").Items; len(got) == 0 { // words like any
+			t.Errorf("%d items", len(got))
 		}
 	})
 }
