@@ -38,7 +38,7 @@ type scrubber struct {
 const (
 	scrubDelay   = time.Second      // deletions in a row are scrubbed together
 	scrubRetry   = 10 * time.Second // readers may hold on to what was
-	scrubAtOnce  = 2048             // pages are looked at while writers wait
+	scrubAtOnce  = 1024             // pages are looked at while writers wait
 	scrubPragmas = "_journal_mode=WAL&_busy_timeout=100&_synchronous=FULL&_secure_delete=on&_txlock=immediate"
 )
 
@@ -184,27 +184,46 @@ func (b *scrubber) sweep(ctx context.Context, db *sql.DB) (done bool, err error)
 
 // empty brings the log into the database and leaves it without a byte.
 func (b *scrubber) empty(ctx context.Context, db *sql.DB) (done bool, err error) {
-	for _, mode := range []string{"PASSIVE", "TRUNCATE"} { // the second has little left to do while writers wait
-		var blocked, frames, moved int
-		if err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&blocked, &frames, &moved); err != nil {
-			return false, busy(err)
-		}
-		done = blocked == 0
+	if _, err := checkpoint(ctx, db, "PASSIVE"); err != nil { // so that little is left to do while writers wait
+		return false, err
 	}
-	return done, nil
+	err = b.alone(ctx, func() error {
+		done, err = checkpoint(ctx, db, "TRUNCATE")
+		return err
+	})
+	return done, err
+}
+
+func checkpoint(ctx context.Context, db *sql.DB, mode string) (done bool, err error) {
+	var blocked, frames, moved int
+	err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&blocked, &frames, &moved)
+	return err == nil && blocked == 0, busy(err)
+}
+
+// alone runs f while no other writer of this process is at work: they wait in line for
+// the one connection.
+func (b *scrubber) alone(ctx context.Context, f func() error) error {
+	turn, err := b.store.write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(), turn.Close())
 }
 
 // cleanAlone cleans some pages while nobody writes. The log is empty then, so that the
 // file holds what counts, and the change of a row has all connections forget the pages
 // as they were.
 func (b *scrubber) cleanAlone(ctx context.Context, db *sql.DB, buffer []byte, size, from int64) (done bool, err error) {
-	for range 10 {
-		if done, err = b.empty(ctx, db); err != nil || !done {
-			return false, err
+	if _, err := checkpoint(ctx, db, "PASSIVE"); err != nil {
+		return false, err
+	}
+	err = b.alone(ctx, func() error {
+		if done, err = checkpoint(ctx, db, "TRUNCATE"); err != nil || !done {
+			return err
 		}
-		err = transact(ctx, db, func(tx *sql.Tx) error {
+		return transact(ctx, db, func(tx *sql.Tx) error {
 			info, err := os.Stat(b.path + "-wal")
-			if err != nil || info.Size() > 0 {
+			if err != nil || info.Size() > 0 { // another process has written
 				done = false
 				return err
 			}
@@ -217,11 +236,8 @@ func (b *scrubber) cleanAlone(ctx context.Context, db *sql.DB, buffer []byte, si
 			_, err = b.clean(buffer, size, from, true)
 			return err
 		})
-		if err != nil || done {
-			return done, busy(err)
-		}
-	}
-	return false, nil
+	})
+	return done && err == nil, busy(err)
 }
 
 // clean overwrites the unused middles of the pages, size bytes each, that stand in the
