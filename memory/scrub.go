@@ -33,11 +33,13 @@ type scrubber struct {
 	timer   *time.Timer
 	running sync.WaitGroup
 	stopped bool
+	took    time.Duration // the last time
 }
 
 const (
 	scrubDelay   = time.Second      // deletions in a row are scrubbed together
 	scrubRetry   = 10 * time.Second // readers may hold on to what was
+	scrubShare   = 50               // a large file is read at most one fiftieth of the time
 	scrubAtOnce  = 1024             // pages are looked at while writers wait
 	scrubPragmas = "_journal_mode=WAL&_busy_timeout=100&_synchronous=FULL&_secure_delete=on&_txlock=immediate"
 )
@@ -91,7 +93,7 @@ func (b *scrubber) soon(after time.Duration) {
 		return
 	}
 	b.running.Add(1)
-	b.timer = time.AfterFunc(after, b.work)
+	b.timer = time.AfterFunc(max(after, scrubShare*b.took), b.work)
 }
 
 func (b *scrubber) work() {
@@ -103,7 +105,11 @@ func (b *scrubber) work() {
 	if stopped {
 		return
 	}
+	begun := time.Now()
 	done, err := b.scrub(context.Background())
+	b.mu.Lock()
+	b.took = time.Since(begun)
+	b.mu.Unlock()
 	if err != nil {
 		b.store.log.Warn("what was deleted is not out of the files yet", "error", err)
 	}
