@@ -175,8 +175,13 @@ func (c *Conversation) uncovered(tx *sql.Tx, row compactor.Compaction) (bool, er
 }
 
 // giveWay replaces the markers and built-in summaries below a row. What of them
-// reaches beyond its span stays hidden behind markers of their own.
+// reaches beyond its span stays hidden behind markers of their own. A rollup that was made
+// anew takes the place of a rollup over the same span, and its children; where an undo
+// has taken that back there are none.
 func (c *Conversation) giveWay(tx *sql.Tx, row compactor.Compaction, below []compactor.Compaction, generation int64) (bool, error) {
+	if row.Kind == compactor.Rollup && (below[0].Kind != row.Kind || below[0].From != row.From || below[0].To != row.To) {
+		return false, nil
+	}
 	for _, old := range below {
 		if !old.NeedsHealing() {
 			return false, nil

@@ -191,6 +191,27 @@ func TestWhatReadATakenBackLandingLandsNoMore(t *testing.T) {
 	}
 }
 
+// A heal may be planned just before an undo and begun just after it: then the rollup it
+// was to be made of is gone, and it stands for nothing.
+func TestARollupIsMadeAnewInItsPlaceAlone(t *testing.T) {
+	c := imported(t, 10)
+	a, b := stage(t, c, leaf, builtIn, 1, 3), stage(t, c, leaf, builtIn, 4, 6)
+	land(t, c, a, b)
+	land(t, c, stage(t, c, rollup, builtIn, 1, 6, a, b))
+	before := shape(undo(t, c).Stack)
+	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, From: 1, To: 6, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Store(ctx, compactor.Summary{Text: "of nothing", Tokens: 7}); err != nil {
+		t.Fatal(err)
+	}
+	head, landed := land(t, c, j.ID())
+	if landed[0].State != compactor.Stale || shape(head.Stack) != before {
+		t.Errorf("it is %s, and holds %d messages; the stack is %s, was %s", landed[0].State, landed[0].Messages, shape(head.Stack), before)
+	}
+}
+
 func TestMemoriesSurviveAnUndo(t *testing.T) {
 	c := imported(t, 10)
 	save := func() int64 {
