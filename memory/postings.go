@@ -15,11 +15,11 @@ const (
 	// postingsRead bounds what one question reads of the index. Rare words come first;
 	// of a word for which nothing is left only what stands around the best found so
 	// far is looked up.
-	postingsRead = 3000
+	postingsRead = 2000
 
 	// counted bounds how many postings of a term are counted: of one that has more,
 	// the newest tell how frequent it is.
-	counted = 1000
+	counted = 500
 )
 
 // place is where a term stands in a conversation, or near.
