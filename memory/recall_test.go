@@ -148,6 +148,11 @@ func TestRecallWeighs(t *testing.T) {
 			1, "words",
 		},
 		{
+			"a question in two scripts",
+			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Go言語の本、第2版を買った")}, filling(2, 8, 30)),
+			Question{Text: "which Go 言語 book, 第2版?"}, 1, "words",
+		},
+		{
 			"German, without its dots",
 			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Der Bürgermeister kommt am Freitag")}, filling(2, 8, 30)),
 			Question{Text: "Burgermeister"},
@@ -295,6 +300,38 @@ func FuzzRecall(f *testing.F) {
 			t.Fatalf("%d found, %v", len(found), err)
 		}
 	})
+}
+
+// What is said elsewhere neither mends a word nor names anybody.
+func TestSpellingKeepsToItsScope(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	c, other := find(t, s, "terminal:general"), find(t, s, "terminal:other")
+	for _, conv := range []*Conversation{c, other} {
+		said := []Inbound{spoken(1, 0, "Ann", "good morning")}
+		if conv == other {
+			said = append(said, spoken(2, 1, "Caroline", "my greyhound is asleep"))
+		}
+		if _, err := conv.Import(ctx, said); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := other.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "Caroline has a greyhound"}, "Caroline"); err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{"greyhuond", "greyhound", "Carolien", "Caroline"} {
+		if found := recallAll(t, c, Question{Text: query, Limit: 9}); found != nil {
+			t.Errorf("%s finds %+v", query, found)
+		}
+		if found := recallAll(t, other, Question{Text: query, Limit: 9}); len(found) == 0 || found[0].Seq != 2 {
+			t.Errorf("%s finds %+v where it was said", query, found)
+		}
+		if found, err := c.SearchMemories(ctx, query, 9); err != nil || found != nil {
+			t.Errorf("%s finds memories %+v, %v", query, found, err)
+		}
+		if found, err := other.SearchMemories(ctx, query, 9); err != nil || len(found) != 1 {
+			t.Errorf("%s finds memories %+v where it was said, %v", query, found, err)
+		}
+	}
 }
 
 func TestSpread(t *testing.T) {
