@@ -150,7 +150,8 @@ func TestRecallWeighs(t *testing.T) {
 		{
 			"a question in two scripts",
 			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Go言語の本、第2版を買った")}, filling(2, 8, 30)),
-			Question{Text: "which Go 言語 book, 第2版?"}, 1, "words",
+			Question{Text: "which Go 言語 book?"},
+			1, "words",
 		},
 		{
 			"German, without its dots",
