@@ -33,7 +33,7 @@ func (s *Store) Restore(ctx context.Context, id int64) error {
 	return s.fate(ctx, "restore", id, 0, restore)
 }
 
-// Pin has one of the conversation's memories neither end nor fade, or takes that back.
+// PinMemory has one of the conversation's memories neither end nor fade, or takes that back.
 // ErrNotFound: it has no such memory, or it is no current one.
 func (c *Conversation) PinMemory(ctx context.Context, id int64, pinned bool) error {
 	return c.store.fate(ctx, "pin", id, c.id, pin(pinned))
