@@ -86,7 +86,7 @@ func (c *Conversation) lastOf(tx *sql.Tx, turn int64) (seq int64, err error) {
 func withoutCopies(m compactor.Message, near bool, gone func(seq int64) (bool, error)) (compactor.Message, error) {
 	switch {
 	case m.Role == llm.RoleTool && slices.Contains(copying, m.Tool):
-		told, err := repeats(m.Text, gone)
+		told, err := namesGone(m.Text, gone)
 		if err != nil || !near && !told {
 			return m, err
 		}
@@ -106,9 +106,9 @@ func withoutCopies(m compactor.Message, near bool, gone func(seq int64) (bool, e
 	return m, nil
 }
 
-// repeats tells whether the result of a tool names a message that is gone. What cannot be
+// namesGone tells whether the result of a tool names a message that is gone. What cannot be
 // read may.
-func repeats(result string, gone func(seq int64) (bool, error)) (bool, error) {
+func namesGone(result string, gone func(seq int64) (bool, error)) (bool, error) {
 	if result == copyGone {
 		return false, nil
 	}
