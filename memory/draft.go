@@ -106,9 +106,7 @@ func (c *Conversation) check(tx *sql.Tx, d *draft, from, to int64) (wrong string
 	if err := c.checkAbout(tx, d, from, to); err != nil {
 		return "", err
 	}
-	if err := c.concern(tx, d, named, from, to); err != nil {
-		return "", err
-	}
+	d.concern(named)
 	if err := c.allowed(tx, *d); err != nil {
 		return "", err
 	}

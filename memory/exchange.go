@@ -78,6 +78,7 @@ type Brought struct {
 	Fresh int // were not there
 	Known int // were there, or said what an active one says
 	Lost  int // messages they came from that are not here
+	Out   int // concern somebody who wants to be in no memory, and were left out
 }
 
 // ImportError tells which of the memories cannot be imported.
@@ -224,6 +225,19 @@ func (s *Store) bringBack(tx *sql.Tx, e Exported, n *Brought) (id int64, fresh b
 		n.Known++
 		return id, false, err
 	}
+	sources, err := c.here(tx, e.Messages)
+	if err != nil {
+		return 0, false, err
+	}
+	d := draft{MemoryDraft: compactor.MemoryDraft{Content: e.Content, About: e.About}, sources: sources, speaker: e.Speaker, speakerID: e.SpeakerID, aboutID: e.AboutID}
+	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
+	var out errOptedOut
+	if err := c.allowed(tx, d); errors.As(err, &out) {
+		n.Out++
+		return 0, false, nil
+	} else if err != nil {
+		return 0, false, err
+	}
 	was := ""
 	if e.State == "forgotten" {
 		if was = "active"; e.SupersededBy != 0 {
@@ -234,16 +248,15 @@ func (s *Store) bringBack(tx *sql.Tx, e Exported, n *Brought) (id int64, fresh b
 	if !e.Expires.IsZero() {
 		expires = e.Expires.UnixMilli()
 	}
-	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, speaker_id, about, about_id, reach, made_by,
-		said_at, saved_at, expires_at, confirmed, state, forgotten_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-		c.id, e.Kind, e.Content, folded, e.Importance, e.Pinned, e.Speaker, e.SpeakerID, e.About, e.AboutID, e.Reach, e.By,
+	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
+		said_at, saved_at, expires_at, confirmed, state, forgotten_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+		c.id, e.Kind, e.Content, folded, e.Importance, e.Pinned, e.Speaker, e.About, e.Reach, e.By,
 		e.SaidAt.UnixMilli(), e.SavedAt.UnixMilli(), expires, e.Confirmed, e.State, was).Scan(&id)
 	if err != nil {
 		return 0, false, err
 	}
 	n.Fresh++
-	sources, err := c.here(tx, e.Messages)
-	if err != nil {
+	if err := c.addPeople(tx, id, d, true); err != nil {
 		return 0, false, err
 	}
 	n.Lost += len(e.Messages) - len(sources)
@@ -259,10 +272,10 @@ func (c *Conversation) here(tx *sql.Tx, messages []Source) (found []source, err 
 	for _, m := range messages {
 		var s source
 		if m.ID != "" {
-			err = tx.QueryRow("SELECT seq FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user' AND deleted_at IS NULL", c.id, m.ID).Scan(&s.seq)
+			err = tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user' AND deleted_at IS NULL", c.id, m.ID).Scan(&s.seq, &s.author, &s.id)
 		} else if m.Seq > 0 && m.Seq <= maxSeq {
 			low, high := c.rows(m.Seq, m.Seq)
-			err = tx.QueryRow("SELECT seq FROM messages WHERE id BETWEEN ? AND ? AND said_at = ? AND deleted_at IS NULL", low, high, m.Time.UnixMilli()).Scan(&s.seq)
+			err = tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE id BETWEEN ? AND ? AND said_at = ? AND deleted_at IS NULL", low, high, m.Time.UnixMilli()).Scan(&s.seq, &s.author, &s.id)
 		} else {
 			continue
 		}

@@ -89,9 +89,9 @@ func (c *Conversation) insertMemory(tx *sql.Tx, d draft) (id int64, err error) {
 	if d.private {
 		reach = "channel"
 	}
-	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, speaker, speaker_id, about, about_id, reach, made_by,
-		compaction, said_at, saved_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0)) RETURNING id`,
-		c.id, d.Kind, d.Content, d.folded, d.Importance, d.speaker, d.speakerID, d.About, d.aboutID, reach, d.by,
+	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, speaker, about, reach, made_by,
+		compaction, said_at, saved_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0)) RETURNING id`,
+		c.id, d.Kind, d.Content, d.folded, d.Importance, d.speaker, d.About, reach, d.by,
 		d.compaction, d.saidAt(), now(), d.expires).Scan(&id)
 	if err != nil {
 		return 0, fmt.Errorf("write memory: %w", err)
@@ -180,7 +180,7 @@ func (c *Conversation) addSources(tx *sql.Tx, id int64, sources []source) (added
 }
 
 const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
-	m.pinned, m.speaker, m.speaker_id, m.about, m.about_id, m.reach, m.made_by, coalesce(m.compaction, 0),
+	m.pinned, m.speaker, ` + speakerOf + `, m.about, ` + aboutOf + `, m.reach, m.made_by, coalesce(m.compaction, 0),
 	m.said_at, m.saved_at, coalesce(m.expires_at, 0), m.confirmed, m.state, coalesce(m.superseded_by, 0),
 	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id)`
 

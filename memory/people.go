@@ -42,48 +42,39 @@ func (c *Conversation) door() string {
 	return door
 }
 
+// speakerOf and aboutOf are who said memory m and whom it is about, by the platform's
+// id; empty: it is not known.
+const (
+	speakerOf = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'said'), '')"
+	aboutOf   = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'about'), iif(m.about = m.speaker, " + speakerOf + ", ''))"
+)
+
 // concern finds out whom a draft concerns; named tells that its maker named whom it is
 // about. Two people of one name are told apart by what they said; where that does not
 // help it is about neither.
-func (c *Conversation) concern(tx *sql.Tx, d *draft, named bool, from, to int64) error {
+func (d *draft) concern(named bool) {
 	d.people = nil
 	if d.speakerID != "" {
 		d.people = append(d.people, person{d.speakerID, roleSaid})
 	}
+	var ids []string // of those of the name it is about, in what it comes from
 	for _, s := range d.sources {
-		switch {
-		case s.id == "" || s.id == d.speakerID:
-		case d.speakerID == "" && s.author == d.speaker:
-			d.people = append(d.people, person{s.id, roleSaid})
-		default:
+		if s.id == "" {
+			continue
+		}
+		if s.id != d.speakerID {
 			d.people = append(d.people, person{s.id, roleConfirmed})
 		}
-	}
-	if !named {
-		return nil
-	}
-	var ids []string
-	for _, s := range d.sources {
-		if s.author == d.About && s.id != "" && !slices.Contains(ids, s.id) {
+		if s.author == d.About && !slices.Contains(ids, s.id) {
 			ids = append(ids, s.id)
 		}
 	}
-	if len(ids) == 0 {
-		low, high := c.rows(from, to)
-		err := each(tx, func(rows *sql.Rows) error {
-			var id string
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return err
-		}, "SELECT DISTINCT author_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND author = ? AND author_id <> '' AND deleted_at IS NULL", low, high, d.About)
-		if err != nil {
-			return err
-		}
+	if named && len(ids) == 1 {
+		d.aboutID = ids[0]
 	}
-	if len(ids) == 1 {
-		d.people = append(d.people, person{ids[0], roleAbout})
+	if named && d.aboutID != "" {
+		d.people = append(d.people, person{d.aboutID, roleAbout})
 	}
-	return nil
 }
 
 // addPeople notes whom a memory concerns; fresh tells that it was not known.

@@ -133,8 +133,8 @@ func (c *Conversation) lookalikes(tx *sql.Tx, d draft, state string, length int)
 	}
 	for _, id := range ids {
 		m := lookalike{id: id}
-		err := tx.QueryRow("SELECT content, folded FROM memories WHERE id = ? AND conversation = ? AND state = ? AND about = ? COLLATE NOCASE AND (about_id = ? OR about_id = '' OR ? = '')",
-			id, c.id, state, d.About, d.aboutID, d.aboutID).Scan(&m.content, &m.folded)
+		err := tx.QueryRow("SELECT content, folded FROM memories m WHERE id = ? AND conversation = ? AND state = ? AND about = ? COLLATE NOCASE AND "+aboutOf+" IN ('', ?)",
+			id, c.id, state, d.About, d.aboutID).Scan(&m.content, &m.folded)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}

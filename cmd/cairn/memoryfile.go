@@ -155,6 +155,9 @@ func (a *app) importMemories(cmd *cobra.Command, file string) (err error) {
 	if n.Lost > 0 {
 		fmt.Fprintf(a.err, "%d of the messages they came from are not here\n", n.Lost)
 	}
+	if n.Out > 0 {
+		fmt.Fprintf(a.err, "%d are about people who want to be in no memory, and were left out\n", n.Out)
+	}
 	_, err = fmt.Fprintf(a.out, "imported %d memories; %d were there already\n", n.Fresh, n.Known)
 	return err
 }

@@ -16,17 +16,11 @@ CREATE TABLE members (
 
 ALTER TABLE memories ADD COLUMN expires_at     INTEGER;                    -- from then on it is not recalled; NULL: it has no end
 ALTER TABLE memories ADD COLUMN pinned         INTEGER NOT NULL DEFAULT 0; -- it neither ends nor fades
-ALTER TABLE memories ADD COLUMN speaker_id     TEXT    NOT NULL DEFAULT ''; -- the platform's id of who said it; '': not known
-ALTER TABLE memories ADD COLUMN about_id       TEXT    NOT NULL DEFAULT ''; -- of whom it is about
 ALTER TABLE memories ADD COLUMN reach          TEXT    NOT NULL DEFAULT 'server' CHECK (reach IN ('channel', 'server')); -- 'server': it may be shared where memories are
 ALTER TABLE memories ADD COLUMN forgotten_from TEXT    NOT NULL DEFAULT '' CHECK (forgotten_from IN ('', 'active', 'superseded', 'replaced')); -- its state before
 CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 
 UPDATE memories SET
-  speaker_id = coalesce((SELECT m.author_id FROM memory_sources s JOIN messages m ON m.id = s.message
-    WHERE s.memory = memories.id AND m.role = 'user' AND m.author = memories.speaker ORDER BY m.id LIMIT 1), ''),
-  about_id = coalesce((SELECT m.author_id FROM memory_sources s JOIN messages m ON m.id = s.message
-    WHERE s.memory = memories.id AND m.role = 'user' AND m.author = memories.about ORDER BY m.id LIMIT 1), ''),
   reach = CASE made_by WHEN 'person' THEN 'channel' ELSE 'server' END,
   forgotten_from = CASE WHEN state <> 'forgotten' THEN '' WHEN superseded_by IS NULL THEN 'active' ELSE 'superseded' END;
 
