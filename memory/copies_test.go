@@ -190,6 +190,9 @@ func TestErasing(t *testing.T) {
 		if n := number(t, c.store, "SELECT count(*) FROM erasures"); n != 0 {
 			t.Error("it is not done")
 		}
+		if n := number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Ann'"); n == 0 {
+			t.Error("the name of who stays is gone")
+		}
 		if state := load(t, c); !strings.HasPrefix(shape(state.Head.Stack), "leaf built-in 1-100") {
 			t.Errorf("the stack is %s", shape(state.Head.Stack))
 		}
@@ -262,6 +265,20 @@ func TestErasing(t *testing.T) {
 		run(t, s, "DELETE FROM message_terms WHERE conversation = (SELECT id FROM conversations WHERE name = 'slack:T/C')")
 		run(t, s, "UPDATE messages SET text = '' WHERE conversation = (SELECT id FROM conversations WHERE name = 'slack:T/C')")
 		wantNoSecret(t, find(t, s, "discord:1/2"))
+	})
+	t.Run("who said nothing else is no member", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, theirs(1, "a", "Ann", "x"), theirs(2, "b", "Bob", "y"))
+		if _, err := c.store.Erase(ctx, "a", c); err != nil {
+			t.Fatal(err)
+		}
+		erase(t, c, "a")
+		if n := number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Ann'"); n != 0 {
+			t.Error("the name stays")
+		}
+		if n := number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Bob'"); n != 1 {
+			t.Error("another one's is gone")
+		}
 	})
 	t.Run("nobody has an empty id", func(t *testing.T) {
 		c := newConversation(t)

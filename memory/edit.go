@@ -20,7 +20,7 @@ import (
 func (c *Conversation) Edit(ctx context.Context, m Inbound) (seq int64, changed bool, err error) {
 	m, err = clean(m)
 	if err == nil {
-		err = c.store.update(ctx, func(tx *sql.Tx) error {
+		err = c.store.deleting(ctx, func(tx *sql.Tx) error {
 			if changed, err = c.editWaiting(tx, m); err != nil || changed {
 				return err
 			}

@@ -63,7 +63,11 @@ var ErrSaid = errors.New("another memory says the same")
 
 // fate decides the fate of a memory: of a conversation's own, or, where that is 0, of any.
 func (s *Store) fate(ctx context.Context, what string, id, conversation int64, do func(tx *sql.Tx, c *Conversation, m Memory) error) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
+	change := s.update
+	if what == "purge" {
+		change = s.deleting // out of the files too
+	}
+	err := change(ctx, func(tx *sql.Tx) error {
 		m, err := readMemory(tx, id)
 		if err != nil {
 			return err
@@ -107,9 +111,6 @@ func pin(pinned bool) func(*sql.Tx, *Conversation, Memory) error {
 }
 
 func purge(tx *sql.Tx, c *Conversation, m Memory) error {
-	if _, err := tx.Exec("DELETE FROM memory_sources WHERE memory = ?", m.ID); err != nil {
-		return err
-	}
 	return c.deleteMemory(tx, m)
 }
 

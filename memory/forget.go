@@ -184,6 +184,12 @@ func (c *Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 			return err
 		}
 		e.Done = true
+		low, high := c.rows(1, maxSeq)
+		_, err = tx.Exec(`DELETE FROM members WHERE conversation = ? AND name NOT IN (
+			SELECT author FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL)`, c.id, low, high)
+		if err != nil {
+			return err
+		}
 		return changed(tx, "DELETE FROM erasures WHERE conversation = ? AND author_id = ?", c.id, author)
 	})
 	if err != nil {
