@@ -44,9 +44,12 @@ func TestRetentionFloor(t *testing.T) {
 		what        string
 		is, atLeast float64
 	}{
-		{"context, answer", k.Context.Answer, 0.50}, {"context, evidence", k.Context.Evidence, 0.43},
-		{"with memory search, answer", k.Memories.Answer, 0.64}, {"with memory search, evidence", k.Memories.Evidence, 0.66},
-		{"with transcript search, answer", k.Transcript.Answer, 0.86}, {"with transcript search, evidence", k.Transcript.Evidence, 0.90},
+		{"context, answer", k.Context.Answer, 0.50},
+		{"context, evidence", k.Context.Evidence, 0.43},
+		{"with memory search, answer", k.Memories.Answer, 0.64},
+		{"with memory search, evidence", k.Memories.Evidence, 0.66},
+		{"with transcript search, answer", k.Transcript.Answer, 0.86},
+		{"with transcript search, evidence", k.Transcript.Evidence, 0.90},
 	} {
 		if floor.is < floor.atLeast {
 			t.Errorf("%s: %.2f, at least %.2f is wanted", floor.what, floor.is, floor.atLeast)
