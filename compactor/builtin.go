@@ -21,7 +21,7 @@ import (
 //
 // Sources are the messages whose sentences were chosen, and those that would have
 // been next: a fold chooses anew among them, so that its cost does not grow with the
-// past. Equal arguments give equal results. The text is empty only if there is
+// past. A message without a seq is what a worker wrote; 0 stands for all such. Equal arguments give equal results. The text is empty only if there is
 // nothing to take it from or target is below 1; Tokens is left to the caller.
 func Extract(messages []Message, target, maxMemories int, focus string) Summary {
 	return extract(messages, target, maxMemories, focus, nil)
@@ -36,7 +36,7 @@ func extract(messages []Message, target, maxMemories int, focus string, told []s
 	c.fill(sentences)
 	c.take(runnersUp * target)
 	for i, m := range messages {
-		if c.messages[i] && m.Seq > 0 {
+		if c.messages[i] && (m.Seq != 0 || !slices.Contains(s.Sources, 0)) {
 			s.Sources = append(s.Sources, m.Seq)
 		}
 	}

@@ -1,10 +1,14 @@
 package compactor_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
 )
 
 // Without a model, what can be told of a long conversation is told: the stack is
@@ -41,4 +45,49 @@ func TestWithoutAModelTheStackIsFullAndEven(t *testing.T) {
 		t.Errorf("the stack has %d %% of its budget in the mean", share)
 	}
 	r.verify()
+}
+
+// What a model wrote counts as something said, however often the built-in summarizer
+// folds over it while nobody speaks to the bot.
+func TestWhatAModelWroteOutlivesBuiltInFolds(t *testing.T) {
+	worker := &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		text := fmt.Sprintf("Ada keeps the key of vault Zanzibar%d in Lisbon since May 1987. %s", n, filler(150))
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": text})), nil
+	}}
+	r := newRig(t, 4000, worker)
+	r.policy.MaxTurns = 1
+	hear := func(rows int, by compactor.By) {
+		for i := 0; i < 600; i++ {
+			r.hear(fmt.Sprintf("it was fine and we went on as before %d %s", i, filler(40)))
+			r.settle()
+			made := 0
+			for _, row := range r.c.Gauge().Stack {
+				if row.By == by {
+					made++
+				}
+			}
+			if made >= rows {
+				return
+			}
+		}
+		t.Fatalf("the stack never had %d rows by %s: %+v", rows, by, r.c.Gauge().Stack)
+	}
+	hear(3, compactor.ByWorker)
+	r.quiet = true
+	for i := range 300 {
+		r.hear(fmt.Sprintf("it was fine and we went on as before %d %s", i, filler(40)))
+		r.settle()
+	}
+	kept := 0
+	for _, row := range r.c.Gauge().Stack {
+		if row.By == compactor.ByWorker {
+			kept++
+		}
+	}
+	if kept == 3 {
+		t.Fatalf("nothing the model wrote was folded: %+v", r.c.Gauge().Stack)
+	}
+	if head := r.above(); strings.Count(head, "Zanzibar") < 3 {
+		t.Errorf("of what the model wrote some is told no more:\n%s", head)
+	}
 }

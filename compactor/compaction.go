@@ -73,7 +73,7 @@ type Compaction struct {
 	FromTime, ToTime time.Time
 	Messages         int     // how many messages the span holds, deleted ones not counted
 	Children         []int64 // of a rollup: the rows it folds, oldest first
-	Sources          []int64 // of the built-in summarizer: the messages a fold of it chooses among
+	Sources          []int64 // of the built-in summarizer: the messages a fold of it chooses among; 0 is what workers wrote below it
 
 	Text   string // the summary; empty for a marker, whose words are made when rendered
 	Tokens int    // what it costs in the view, see TokensOfCompaction

@@ -105,9 +105,9 @@ func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int)
 		var part []Message
 		switch {
 		case !child.NeedsHealing():
-			part = []Message{{Role: llm.RoleAssistant, Text: child.Text, Time: child.FromTime}}
+			part = []Message{writtenOf(child)}
 		case child.Kind != Marker:
-			part, err = readThese(ctx, record, child.Sources)
+			part, err = choice(ctx, record, child)
 		default:
 			part, err = readAll(ctx, record, child.From, child.To)
 		}
@@ -126,6 +126,47 @@ func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int)
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
 	}
 	return s, nil
+}
+
+// choice is what a fold of a row that the built-in summarizer made chooses among:
+// the messages that row was chosen from, and where it drew on what workers wrote,
+// their texts, which stand in the rows below it.
+func choice(ctx context.Context, record Job, row Compaction) ([]Message, error) {
+	messages, err := readThese(ctx, record, row.Sources)
+	below := []Compaction{row}
+	for reads := 0; err == nil && len(below) > 0 && reads < mostReads; reads++ {
+		next := below[0]
+		below = below[1:]
+		if !slices.Contains(next.Sources, 0) {
+			continue
+		}
+		var children []Compaction
+		children, err = record.Children(ctx, next.ID)
+		for _, child := range children {
+			if child.NeedsHealing() {
+				below = append(below, child)
+				continue
+			}
+			at := slices.IndexFunc(messages, func(m Message) bool { return m.Seq >= child.From })
+			if at < 0 {
+				at = len(messages)
+			}
+			messages = slices.Insert(messages, at, writtenOf(child))
+		}
+	}
+	if err == nil && len(messages) == 0 && slices.Contains(row.Sources, 0) { // a copy, which has nothing below it
+		messages = []Message{writtenOf(row)}
+	}
+	return messages, err
+}
+
+// mostReads is of how many rows a fold reads the children: what a worker wrote is
+// about as many folds deep as the conversation doubled since.
+const mostReads = 64
+
+// writtenOf makes a message of what a worker wrote.
+func writtenOf(row Compaction) Message {
+	return Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime}
 }
 
 // toldBeside returns the texts that will stand in the stack beside row's.
@@ -223,6 +264,9 @@ func readAll(ctx context.Context, record Job, from, to int64) ([]Message, error)
 func readThese(ctx context.Context, record Job, seqs []int64) ([]Message, error) {
 	var all []Message
 	for _, seq := range seqs {
+		if seq == 0 { // what a worker wrote
+			continue
+		}
 		one, err := record.Messages(ctx, seq, seq, 1)
 		if err != nil {
 			return nil, fmt.Errorf("read message %d: %w", seq, err)

@@ -153,10 +153,11 @@ func (c *Conversation) standIn(tx *sql.Tx, row *compactor.Compaction, tokens int
 const minStandIn = 40
 
 // material is what a row that is not by a worker is summed up from: the messages
-// it was chosen from, or all of them; of a rollup, what its children stand for.
+// it was chosen from, or all of them; of a rollup, what its children stand for. A
+// source 0 is what workers wrote, which only the children have.
 func (c *Conversation) material(tx *sql.Tx, row compactor.Compaction) ([]compactor.Message, error) {
 	var found []compactor.Message
-	if len(row.Sources) > 0 {
+	if len(row.Sources) > 0 && !slices.Contains(row.Sources, 0) {
 		for _, seq := range row.Sources {
 			one, err := c.messages(tx, seq, seq, "")
 			if err != nil {

@@ -186,6 +186,20 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			t.Errorf("it is healed from %s, %v", shape(children), err)
 		}
 	})
+	t.Run("behind a fold by the built-in summarizer what a worker wrote is told again", func(t *testing.T) {
+		c := told(t)
+		land(t, c, sumUp(t, c, leaf, worker, 1, 3, "Ann collects old maps."), sumUp(t, c, leaf, worker, 4, 5, "Bob bought a "+secret+"."))
+		j := begin(t, c, rollup, builtIn, 1, 5, ids(load(t, c).Head.Stack)...)
+		if _, err := j.Store(ctx, compactor.Summary{Text: "Old maps, and a " + secret + "." + long, Sources: []int64{0}}); err != nil {
+			t.Fatal(err)
+		}
+		land(t, c, j.ID())
+		remove(t, c, 5)
+		wantNoSecret(t, c)
+		if row := load(t, c).Head.Stack[0]; !strings.Contains(row.Text, "maps") || !strings.Contains(row.Text, "bicycles") || !slices.Equal(row.Sources, []int64{0, 4}) {
+			t.Errorf("the row is %+v", row)
+		}
+	})
 	t.Run("a marker holds one message less", func(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 9)
