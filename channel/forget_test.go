@@ -202,10 +202,10 @@ func TestOptOut(t *testing.T) {
 	if sent := strings.Join(r.door.texts(), "\n"); !strings.Contains(sent, "wants to be in no memory") {
 		t.Errorf("the model was told %q", sent)
 	}
-	if got := r.runAs("u1", "Ada", "test:server/elsewhere", "/remember I like parrots"); !strings.Contains(got, "wants to be in no memory") {
+	if got := r.runAs("u1", "Ada", "test:server/elsewhere", "/remember I like parrots"); got != "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back." {
 		t.Errorf("/remember says %q", got)
 	}
-	if got := r.runAs("u2", "Bo", place, "/remember Ada likes parrots"); !strings.Contains(got, "wants to be in no memory") {
+	if got := r.runAs("u2", "Bo", place, "/remember Ada likes parrots"); got != "Ada has opted out of my memories, so I keep nothing of them in mind." {
 		t.Errorf("/remember of somebody else says %q", got)
 	}
 	if got := r.runAs("u2", "Bo", place, "/memories"); strings.Contains(got, "parrots") || !strings.Contains(got, "tea") {

@@ -176,7 +176,13 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	}
 	w.MemoryDraft = compactor.MemoryDraft{Kind: "fact", Content: text}
 	s, err := c.records.Keep(ctx, w)
-	if err != nil {
+	var out *memory.OptedOutError
+	switch {
+	case errors.As(err, &out) && out.ID == who.ID:
+		return Answer{}, errPeople("You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back.")
+	case errors.As(err, &out):
+		return Answer{}, errPeople(out.Name + " has opted out of my memories, so I keep nothing of them in mind.")
+	case err != nil:
 		return Answer{}, errPeople("That cannot be remembered: " + err.Error())
 	}
 	where := ""

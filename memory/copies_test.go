@@ -311,7 +311,7 @@ func TestOptingOut(t *testing.T) {
 	if changed, err := c.OptOut(ctx, "a", "Ann Lee", true); err != nil || !changed {
 		t.Fatal(changed, err)
 	}
-	var out errOptedOut
+	var out *OptedOutError
 	t.Run("nothing is saved from their messages, about them, or with their name", func(t *testing.T) {
 		for _, d := range []compactor.MemoryDraft{
 			{Kind: "fact", Content: "tea", Messages: []int64{1}},

@@ -231,7 +231,7 @@ func (s *Store) bringBack(tx *sql.Tx, e Exported, n *Brought) (id int64, fresh b
 	}
 	d := draft{MemoryDraft: compactor.MemoryDraft{Content: e.Content, About: e.About}, sources: sources, speaker: e.Speaker, speakerID: e.SpeakerID, aboutID: e.AboutID}
 	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
-	var out errOptedOut
+	var out *OptedOutError
 	if err := c.allowed(tx, d); errors.As(err, &out) {
 		n.Out++
 		return 0, false, nil

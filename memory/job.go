@@ -230,7 +230,7 @@ func (j *job) save(tx *sql.Tx, d draft) (id int64, err error) {
 		return 0, nil
 	}
 	d.sources, d.compaction = unread, j.row.ID
-	var out errOptedOut
+	var out *OptedOutError
 	if err := c.stands(tx, &d); errors.As(err, &out) || errors.Is(err, errUnsaid) { // since the worker saved it
 		return 0, nil
 	} else if err != nil {

@@ -28,10 +28,14 @@ const (
 	roleAbout     = "about"     // it is about them
 )
 
-// errOptedOut is why a draft becomes no memory, in words for whoever made it.
-type errOptedOut string
+// OptedOutError is why something becomes no memory: it concerns somebody who wants to
+// be in none. Its words are for the model that made it.
+type OptedOutError struct {
+	ID, Name string // who; the id is the platform's
+	words    string // behind the name
+}
 
-func (e errOptedOut) Error() string { return string(e) }
+func (e *OptedOutError) Error() string { return e.Name + e.words }
 
 // errUnsaid is returned for a draft when all that it comes from was deleted.
 var errUnsaid = errors.New("what it comes from has been deleted: save nothing of it")
@@ -97,36 +101,36 @@ func (c *Conversation) allowed(tx *sql.Tx, d draft) error {
 		if out, err := c.optedOut(tx, s.id); err != nil {
 			return err
 		} else if out {
-			return errOptedOut(fmt.Sprintf("%s, who said message %d, wants to be in no memory: save nothing of it", s.author, s.seq))
+			return &OptedOutError{s.id, s.author, fmt.Sprintf(", who said message %d, wants to be in no memory: save nothing of it", s.seq)}
 		}
 	}
 	for _, p := range d.people {
 		if out, err := c.optedOut(tx, p.id); err != nil {
 			return err
 		} else if out && p.role == roleAbout {
-			return errOptedOut(d.About + " wants to be in no memory: save nothing about them")
+			return &OptedOutError{p.id, d.About, " wants to be in no memory: save nothing about them"}
 		} else if out {
-			return errOptedOut(d.speaker + " wants to be in no memory: save nothing of theirs")
+			return &OptedOutError{p.id, d.speaker, " wants to be in no memory: save nothing of theirs"}
 		}
 	}
-	var named string
+	var named *OptedOutError
 	said := " " + words.Fold(possessive.Replace(d.Content+" "+d.About)) + " "
 	low, high := c.rows(1, maxSeq)
 	err := each(tx, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
+		var id, name string
+		err := rows.Scan(&id, &name)
 		folded := words.Fold(name)
 		if strings.ContainsFunc(folded, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }) {
 			folded = " " + folded + " " // scripts without blanks between words have none here either
 		}
 		if strings.TrimSpace(folded) != "" && strings.Contains(said, folded) {
-			named = name
+			named = &OptedOutError{id, name, " wants to be in no memory: save nothing about them"}
 		}
 		return err
-	}, `SELECT name FROM optouts o WHERE door = ? AND EXISTS (SELECT 1 FROM messages INDEXED BY messages_author
+	}, `SELECT author_id, name FROM optouts o WHERE door = ? AND EXISTS (SELECT 1 FROM messages INDEXED BY messages_author
 		WHERE author_id = o.author_id AND role = 'user' AND id BETWEEN ? AND ?)`, c.door(), low, high)
-	if err == nil && named != "" {
-		err = errOptedOut(named + " wants to be in no memory: save nothing about them")
+	if err == nil && named != nil {
+		return named
 	}
 	return err
 }
