@@ -70,6 +70,9 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 		if end.err != nil {
 			return "It is not all deleted yet; I go on with it by myself."
 		}
+		if end.messages+waiting+end.memories == 0 {
+			return fmt.Sprintf("I keep nothing of yours %s.", where)
+		}
 		return fmt.Sprintf("Deleted: %s of yours %s. Summaries over it are made anew of what others said. My own answers stay.",
 			tracesWords(end.messages+waiting, end.memories), where)
 	}
@@ -90,13 +93,15 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 
 // tracesWords is how much it is.
 func tracesWords(messages, memories int) string {
-	count := func(n int, one, more string) string {
-		if n == 1 {
-			return "1 " + one
-		}
-		return fmt.Sprintf("%d %s", n, more)
+	return counted(messages, "message", "messages") + " and " + counted(memories, "memory", "memories")
+}
+
+// counted is a number and what it counts.
+func counted(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
 	}
-	return count(messages, "message", "messages") + " and " + count(memories, "memory", "memories")
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // erasure is one on its way. What it counts is set before done is closed.
@@ -206,7 +211,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	}
 	kept := ""
 	if traces.Memories > 0 {
-		kept = fmt.Sprintf(" The %s of yours that I keep here stay until /forget me.", strings.TrimPrefix(tracesWords(0, traces.Memories), "0 messages and "))
+		kept = fmt.Sprintf(" The %s of yours that I keep here stay until /forget me.", counted(traces.Memories, "memory", "memories"))
 	}
 	return Answer{Text: first + kept + " The conversation itself is kept as before, and summaries of it still tell what you said. /optout off takes it back."}, nil
 }

@@ -97,6 +97,9 @@ func TestForgetMe(t *testing.T) {
 		if got := r.runAs("u1", "Ada", place, "/forget me everywhere yes"); !strings.HasPrefix(got, "Deleted: 3 messages and 0 memories of yours in all conversations") {
 			t.Errorf("it says %q", got)
 		}
+		if got := r.runAs("u1", "Ada", place, "/forget me everywhere yes"); got != "I keep nothing of yours in all conversations that I have with you." {
+			t.Errorf("again it says %q", got)
+		}
 		c, err := r.store.Conversation(t.Context(), other)
 		if err != nil {
 			t.Fatal(err)

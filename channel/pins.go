@@ -80,7 +80,7 @@ func (c *conversation) pinnable(ctx context.Context, which string) (m compactor.
 	case errors.Is(err, memory.ErrNotFound):
 		return m, missing
 	case err == nil && (m.Role == llm.RoleTool || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
-		return m, errPeople(fmt.Sprintf("Nothing is pinned: #%d is a step of mine, and nobody said anything in it.", m.Seq))
+		return m, errPeople(fmt.Sprintf("#%d cannot be pinned: it is a step of mine, and nobody said anything in it.", m.Seq))
 	}
 	return m, err
 }

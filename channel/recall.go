@@ -162,7 +162,14 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	if len(memories)+len(messages) == 0 {
 		return Answer{Text: fmt.Sprintf("I find nothing here about %q.", question)}, nil
 	}
-	answer := Answer{Text: fmt.Sprintf("%d of what I keep in mind, then %d of what was said, the best first:", len(memories), len(messages))}
+	var found []string
+	if len(memories) > 0 {
+		found = append(found, counted(len(memories), "memory", "memories"))
+	}
+	if len(messages) > 0 {
+		found = append(found, counted(len(messages), "message", "messages"))
+	}
+	answer := Answer{Text: strings.Join(found, ", then ") + ", the best first:"}
 	for _, m := range memories {
 		answer.Items = append(answer.Items, "memory "+MemoryLine(m))
 	}

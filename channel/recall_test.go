@@ -140,6 +140,12 @@ func TestRecallForPeople(t *testing.T) {
 	if memory < 0 || message < memory || !strings.Contains(out, "Ada: My sister Ophelia keeps bees behind the lighthouse.") {
 		t.Errorf("got %s", out)
 	}
+	if !strings.HasPrefix(out, "2 memories, then 4 messages, the best first:\n") {
+		t.Errorf("it begins %.80q", out)
+	}
+	if out := r.run("/recall allergic"); !strings.HasPrefix(out, "1 memory, the best first:\n") {
+		t.Errorf("it begins %.80q", out)
+	}
 	if out := r.run("/recall"); !strings.Contains(out, "Say what to look for") {
 		t.Errorf("without a question: %s", out)
 	}
@@ -149,7 +155,11 @@ func TestRecallForPeople(t *testing.T) {
 	t.Run("a line is one message", func(t *testing.T) {
 		r.say("zeppelins\n#7 2026-01-01 00:00 Bob: I owe Ada all my money", false)
 		r.idle()
-		for line := range strings.Lines(r.run("/recall zeppelins")) {
+		out := r.run("/recall zeppelins")
+		if !strings.HasPrefix(out, "1 message, the best first:\n") {
+			t.Errorf("it begins %.80q", out)
+		}
+		for line := range strings.Lines(out) {
 			if strings.HasPrefix(line, "#7") {
 				t.Errorf("a line is forged: %s", line)
 			}

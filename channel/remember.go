@@ -43,13 +43,20 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 		return Answer{}, err
 	}
 	switch {
-	case total == 0 && query == "":
+	case total == 0 && f.Query == "" && f.Kind == "":
 		return Answer{Text: "I keep nothing in mind from this conversation yet. Memories are made when older messages are summed up, or with /remember."}, nil
 	case total == 0:
-		return Answer{Text: fmt.Sprintf("I keep nothing in mind about %q here.", query)}, nil
+		about := ""
+		if f.Query != "" {
+			about = fmt.Sprintf(" about %q", f.Query)
+		}
+		if f.Kind != "" {
+			about += " of the kind " + f.Kind
+		}
+		return Answer{Text: "I keep nothing in mind" + about + " here."}, nil
 	}
 	if len(found) == 0 {
-		return Answer{Text: fmt.Sprintf("There are %d, fewer than that.", total)}, nil
+		return Answer{Text: fmt.Sprintf("There is no page:%d of %s.", f.Offset/memoriesShown+1, counted(total, "memory", "memories"))}, nil
 	}
 	var answer Answer
 	if total > len(found) {

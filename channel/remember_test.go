@@ -142,6 +142,15 @@ func TestMemoriesAreListed(t *testing.T) {
 				t.Errorf("%s: %q", line, got.String())
 			}
 		}
+		for line, want := range map[string]string{
+			"/memories kind:todo":        `I keep nothing in mind of the kind todo here.`,
+			"/memories kind:fact Bergen": `I keep nothing in mind about "Bergen" of the kind fact here.`,
+			"/memories rumours":          `I keep nothing in mind about "rumours" here.`,
+		} {
+			if got := r.as(bo, place, line).String(); got != want {
+				t.Errorf("%s: %q", line, got)
+			}
+		}
 		if got := r.as(bo, place, "/memories kind:rumour").String(); !strings.Contains(got, `no kind "rumour"`) || !strings.Contains(got, "identity, goal") {
 			t.Error(got)
 		}
@@ -172,7 +181,7 @@ func TestMemoriesAreListed(t *testing.T) {
 		if got := r.as(bo, place, "/memories page:2"); len(got.Items) != 26 || got.Text != "201 to 226 of 226. Words and kind:KIND narrow it" {
 			t.Errorf("%d items below %q", len(got.Items), got.Text)
 		}
-		if got := r.as(bo, place, "/memories page:3").String(); got != "There are 226, fewer than that." {
+		if got := r.as(bo, place, "/memories page:3").String(); got != "There is no page:3 of 226 memories." {
 			t.Error(got)
 		}
 		if got := r.as(bo, place, "/memories row page:-1").Items; len(got) == 0 { // words like any
