@@ -88,7 +88,7 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 		}
 	}
 	if s.head.stackCost(s.shape) > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
-		if children := planFold(s.head.Stack, p.RollupFanIn, builtIn); children != nil {
+		if children := planFold(s, p.RollupFanIn, builtIn); children != nil {
 			return c.planRollup(children, OnRollup, p, window, builtIn)
 		}
 	}

@@ -152,7 +152,7 @@ func (s snapshot) crowding(rows []Compaction, p Policy, budget int, builtIn bool
 	if cost := then.head.stackCost(s.shape); len(rows) == 0 || cost <= most || s.head.stackCost(s.shape) > most {
 		return nil
 	}
-	return planFold(then.head.Stack, p.RollupFanIn, builtIn)
+	return planFold(then, p.RollupFanIn, builtIn)
 }
 
 // landNow lands what is staged, as far as there is room: usage may have risen while

@@ -235,7 +235,8 @@ func stackCost(stack []Compaction) (tokens int) {
 // the lightest two at once: so what is told is spread evenly over the conversation,
 // and the stack stays full. It spares what a model wrote as long as it can. nil
 // means that nothing can be folded.
-func planFold(stack []Compaction, fanIn int, builtIn bool) []Compaction {
+func planFold(s snapshot, fanIn int, builtIn bool) []Compaction {
+	stack, adjacent := s.head.Stack, s.adjacent
 	if builtIn {
 		own := func(a, b Compaction) bool { return adjacent(a, b) && a.NeedsHealing() && b.NeedsHealing() }
 		if pair := lightest(stack, own); pair != nil {
@@ -268,9 +269,13 @@ func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compac
 	return pair
 }
 
-// adjacent tells whether nothing lies between a and b. A row without an id is
-// not on disk yet and has no neighbours.
-func adjacent(a, b Compaction) bool { return a.To+1 == b.From && a.ID != 0 && b.ID != 0 }
+// adjacent tells whether no message stands between two rows that follow each other:
+// one that was deleted before anything covered it parts nothing. A row without an id
+// is not on disk yet and has no neighbours.
+func (s snapshot) adjacent(a, b Compaction) bool {
+	i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq > a.To })
+	return a.ID != 0 && b.ID != 0 && (i == len(s.lines) || s.lines[i].Seq > b.To)
+}
 
 // insert returns stack with row in it, in place of what it covers. Rows it
 // overlaps in part lose that part: they are markers, which the store splits.

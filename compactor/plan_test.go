@@ -119,26 +119,31 @@ func stackOf(levels ...int) []Compaction {
 }
 
 func TestFold(t *testing.T) {
-	gap := stackOf(0, 0, 0)
-	gap[1].From++
+	gap := func(stack []Compaction) []Compaction {
+		stack[1].From++
+		return stack
+	}
+	there := []line{{Message: Message{Seq: 11}}, {Message: Message{Seq: 31}}}
 	unwritten := stackOf(0, 0)
 	unwritten[1].ID = 0
 	for _, tt := range []struct {
-		name  string
-		stack []Compaction
-		want  []int64
+		name    string
+		stack   []Compaction
+		between []line
+		want    []int64
 	}{
-		{"takes the oldest run of one level", stackOf(2, 1, 1, 0, 0, 0), []int64{2, 3}},
-		{"takes as many as fan-in allows", stackOf(0, 0, 0, 0, 0), []int64{1, 2, 3, 4}},
-		{"without a run of one level takes the two over the fewest messages", stackOf(2, 1, 0), []int64{2, 3}},
-		{"never folds across messages", gap, []int64{2, 3}},
-		{"never folds what is not on disk", unwritten, nil},
-		{"does not fold a single one", stackOf(0), nil},
-		{"at the deepest level takes the lightest two", stackOf(MaxLevel, MaxLevel, 0), []int64{2, 3}},
+		{"takes the oldest run of one level", stackOf(2, 1, 1, 0, 0, 0), nil, []int64{2, 3}},
+		{"takes as many as fan-in allows", stackOf(0, 0, 0, 0, 0), nil, []int64{1, 2, 3, 4}},
+		{"without a run of one level takes the two over the fewest messages", stackOf(2, 1, 0), nil, []int64{2, 3}},
+		{"never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
+		{"folds across what was deleted", gap(stackOf(0, 0)), there[1:], []int64{1, 2}},
+		{"never folds what is not on disk", unwritten, nil, nil},
+		{"does not fold a single one", stackOf(0), nil, nil},
+		{"at the deepest level takes the lightest two", stackOf(MaxLevel, MaxLevel, 0), nil, []int64{2, 3}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []int64
-			for _, c := range planFold(tt.stack, 4, false) {
+			for _, c := range planFold(snapshot{head: Head{Stack: tt.stack}, lines: tt.between}, 4, false) {
 				got = append(got, c.ID)
 			}
 			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
@@ -156,20 +161,22 @@ func TestFold(t *testing.T) {
 		return stack
 	}
 	for _, tt := range []struct {
-		name  string
-		stack []Compaction
-		want  []int64
+		name    string
+		stack   []Compaction
+		between []line
+		want    []int64
 	}{
-		{"takes the two over the fewest messages, whatever their levels", built(stackOf(2, 2, 1, 0)), []int64{3, 4}},
-		{"takes the older of two pairs over as many", built(append(stackOf(0, 0), Compaction{ID: 3, From: 21, To: 30, Messages: 100})), []int64{1, 2}},
-		{"spares what a model wrote", built(stackOf(0, 0, 0, 0), 3), []int64{2, 3}},
-		{"folds what a model wrote if there is nothing else", built(stackOf(0, 0), 0, 1), []int64{1, 2}},
-		{"never folds across messages", gap, []int64{2, 3}},
-		{"never folds what is not on disk", unwritten, nil},
+		{"takes the two over the fewest messages, whatever their levels", built(stackOf(2, 2, 1, 0)), nil, []int64{3, 4}},
+		{"takes the older of two pairs over as many", built(append(stackOf(0, 0), Compaction{ID: 3, From: 21, To: 30, Messages: 100})), nil, []int64{1, 2}},
+		{"spares what a model wrote", built(stackOf(0, 0, 0, 0), 3), nil, []int64{2, 3}},
+		{"folds what a model wrote if there is nothing else", built(stackOf(0, 0), 0, 1), nil, []int64{1, 2}},
+		{"never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
+		{"folds across what was deleted", built(gap(stackOf(0, 0))), there[1:], []int64{1, 2}},
+		{"never folds what is not on disk", unwritten, nil, nil},
 	} {
 		t.Run("the built-in summarizer "+tt.name, func(t *testing.T) {
 			var got []int64
-			for _, c := range planFold(tt.stack, 4, true) {
+			for _, c := range planFold(snapshot{head: Head{Stack: tt.stack}, lines: tt.between}, 4, true) {
 				got = append(got, c.ID)
 			}
 			if fmt.Sprint(got) != fmt.Sprint(tt.want) {

@@ -272,7 +272,11 @@ func (m *machine) recovers(rt *rapid.T) {
 		}
 	}
 	if budget := int(g.Policy.StackBudget * float64(g.Window)); stack > budget {
-		rt.Fatalf("the stack has %d of %d tokens", stack, budget)
+		var rows []string
+		for _, row := range g.Stack {
+			rows = append(rows, fmt.Sprintf("%s by %s over %d to %d: %d", row.Kind, row.By, row.From, row.To, row.Tokens))
+		}
+		rt.Fatalf("the stack has %d of %d tokens; %d from before, and %s", stack, budget, g.Past.Tokens, strings.Join(rows, ", "))
 	}
 	if e := r.c.Compact(compactor.OnManual, ""); e.State == compactor.EventStarted && float64(g.Used) >= g.Policy.BackgroundThreshold*float64(g.Window) {
 		rt.Fatalf("%d of %d tokens are used, background is at %.2f, and %d to %d could have left", g.Used, g.Window, g.Policy.BackgroundThreshold, e.From, e.To)

@@ -122,9 +122,9 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 		return nil, err
 	}
 	rows = append(rows, row)
-	head, sh := c.ahead(c.h.snapshot()).head.with(row), j.policy.shape(j.budget)
-	for budget := j.policy.stackBudget(j.budget); head.stackCost(sh) > budget; {
-		children := planFold(head.Stack, j.policy.RollupFanIn, j.builtIn)
+	then, sh := c.ahead(c.h.snapshot()).with(rows), j.policy.shape(j.budget)
+	for budget := j.policy.stackBudget(j.budget); then.head.stackCost(sh) > budget; {
+		children := planFold(then, j.policy.RollupFanIn, j.builtIn)
 		if children == nil {
 			break
 		}
@@ -133,7 +133,7 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 			return rows, err
 		}
 		rows = append(rows, fold)
-		head = head.with(fold)
+		then = then.with([]Compaction{fold})
 	}
 	return rows, nil
 }

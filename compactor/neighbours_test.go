@@ -1,0 +1,56 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm/llmtest"
+)
+
+// TestWhatWasDeletedBetweenTwoRowsKeepsNoFoldAway: messages that are hidden in memory,
+// because the disk refuses, stand behind a marker for each run of them, and what people
+// had deleted parts the runs.
+func TestWhatWasDeletedBetweenTwoRowsKeepsNoFoldAway(t *testing.T) {
+	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: good}, "without one": nil} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 2500, worker)
+				r.policy.KeepLastN = 1
+				mend := r.refuseCompactions(t)
+				for i := range 120 {
+					r.hear(fmt.Sprintf("note %d %s", i, heavy(60)))
+					if i%6 == 5 {
+						r.remove(int64(i - 2))
+					}
+				}
+				mend()
+				r.hear("this is written")
+				if n := len(r.c.Gauge().Stack); n < 10 {
+					t.Fatalf("%d rows: they are not parted by what was deleted", n)
+				}
+				for range 3 {
+					time.Sleep(31 * time.Minute)
+					r.settle()
+				}
+				cost := 0
+				for _, row := range r.c.Gauge().Stack {
+					if cost += compactor.TokensOfCompaction(row); row.Kind == compactor.Marker {
+						t.Errorf("a marker over %d to %d is left", row.From, row.To)
+					}
+				}
+				if budget := int(r.policy.StackBudget * float64(r.window)); cost > budget {
+					t.Errorf("the stack has %d of %d tokens", cost, budget)
+				}
+				if found, err := r.store.Examine(context.Background(), false); err != nil || len(found) > 0 {
+					t.Errorf("in the database there is %v, %v", found, err)
+				}
+				r.verify()
+				r.close()
+			})
+		})
+	}
+}
