@@ -13,8 +13,8 @@ import (
 	"cairn/words"
 )
 
-// Extract sums messages up in a text of at most target tokens: under each day the
-// sentences that tell most, with who said them, in their order. What is told once
+// Extract sums messages up in a text of at most target tokens: under each day and the
+// name of who said them the sentences that tell most, in their order. What is told once
 // does not count again, and sentences with words of focus come first. The memories
 // are the best maxMemories things people said of themselves, decided, planned or
 // prefer, best first, and at most one for two messages of people.
@@ -50,7 +50,7 @@ const runnersUp = 2
 // the best first. What a sentence tells is the sum of its terms' weights, which are
 // the higher the rarer a term is; a term that was told counts little.
 func choose(sentences []*sentence, target int, told []string) *chooser {
-	c := &chooser{rarity: rarities(sentences), told: map[string]bool{}, days: map[string]bool{}, messages: map[int]bool{}}
+	c := &chooser{rarity: rarities(sentences), told: map[string]bool{}, days: map[string]bool{}, speech: map[speech]bool{}, messages: map[int]bool{}}
 	for _, text := range told {
 		for _, term := range words.Content(text) {
 			c.told[term] = true
@@ -86,6 +86,7 @@ type chooser struct {
 	rarity   map[string]float64
 	told     map[string]bool
 	days     map[string]bool
+	speech   map[speech]bool
 	messages map[int]bool
 	queue    queue
 	chosen   []*sentence
@@ -105,7 +106,7 @@ func (c *chooser) take(room int) (took bool) {
 		}
 		heap.Pop(&c.queue)
 		cost := s.tokens
-		if !c.messages[s.message] {
+		if !c.speech[s.speech()] {
 			cost += s.label
 		}
 		if !c.days[s.day] {
@@ -117,13 +118,18 @@ func (c *chooser) take(room int) (took bool) {
 		room -= cost
 		took, s.taken = true, true
 		c.chosen = append(c.chosen, s)
-		c.days[s.day], c.messages[s.message] = true, true
+		c.days[s.day], c.speech[s.speech()], c.messages[s.message] = true, true, true
 		for _, term := range s.terms {
 			c.told[term] = true
 		}
 	}
 	return took
 }
+
+const (
+	toldFactor   = 0.3 // of a term that was told
+	secondFactor = 0.5 // of a sentence whose message is told by another one
+)
 
 // dayTokens is what the line with a date costs, hardly ever with its year.
 const dayTokens = 4
@@ -132,12 +138,16 @@ func (c *chooser) scoreOf(s *sentence) float64 {
 	sum := 0.0
 	for _, term := range s.terms {
 		if c.told[term] {
-			sum += 0.3 * c.rarity[term]
+			sum += toldFactor * c.rarity[term]
 		} else {
 			sum += c.rarity[term]
 		}
 	}
-	return s.weight * sum / math.Pow(float64(s.tokens), 0.85)
+	if c.messages[s.message] {
+		sum *= secondFactor
+	}
+	// The root: two short sentences tell more than a long one.
+	return s.weight * math.Sqrt(sum) / math.Pow(float64(s.tokens), 0.85)
 }
 
 // rarities returns for each term the logarithm of how rarely a sentence has it.
@@ -188,8 +198,17 @@ func write(chosen []*sentence, target int) string {
 	return ""
 }
 
+// inOrder writes the days one after the other, and of a day what each speaker said:
+// a name before every change of speaker would cost a quarter of the room.
 func inOrder(chosen []*sentence) string {
 	chosen = slices.SortedFunc(slices.Values(chosen), func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
+	first := map[speech]int{}
+	for i, s := range chosen {
+		if _, found := first[s.speech()]; !found {
+			first[s.speech()] = i
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b *sentence) int { return cmp.Compare(first[a.speech()], first[b.speech()]) })
 	var b strings.Builder
 	var last *sentence
 	for _, s := range chosen {

@@ -134,7 +134,7 @@ func draft(m Message, sentences []*sentence, rarity map[string]float64) (_ Memor
 
 // kindOfMemory tells what kind of thing a sentence says.
 func kindOfMemory(s *sentence) string {
-	plain := " " + toBlanks.Replace(strings.ToLower(s.text)) + " "
+	plain := " " + toBlanks.Replace(strings.ToLower(s.alone)) + " "
 	for _, c := range cues {
 		for _, words := range c.words {
 			if strings.Contains(plain, words) {

@@ -19,8 +19,8 @@ type sentence struct {
 	place   int    // its own among all sentences
 	speaker string // fit to stand before a colon
 	day     string // "8 May 2023"; empty if the message has no time
-	text    string // one line, to stand under its day
-	alone   string // the same, to stand alone
+	text    string // one line, to stand under its day, as short as it goes
+	alone   string // all of it, to stand alone
 	terms   []string
 	tokens  int     // of text, blank included
 	label   int     // tokens of the speaker's name before it
@@ -52,9 +52,9 @@ func sentencesOf(messages []Message, focus string) []*sentence {
 		if !m.Time.IsZero() {
 			s.day = m.Time.UTC().Format(dateFormat)
 		}
-		add := func(text string, judge func(*sentence)) {
+		add := func(text, short string, judge func(*sentence)) {
 			s := s
-			if s.text = text; text == "" {
+			if s.text = short; text == "" {
 				return
 			}
 			s.place = len(all)
@@ -65,22 +65,29 @@ func sentencesOf(messages []Message, focus string) []*sentence {
 					s.weight += focusWeight
 				}
 			}
-			s.alone = s.text
+			s.alone = text
 			if s.timed {
-				s.text, s.alone = withDates(text, m.Time, true), withDates(text, m.Time, false)
+				s.text, s.alone = withDates(short, m.Time, true), withDates(text, m.Time, false)
 			}
 			s.tokens = Estimate(s.text)
 			all = append(all, &s)
 		}
 		for _, text := range words.Sentences(withoutFences(m.Text)) {
-			add(trimTalk(oneLine(Clip(text, maxSentence)), names), func(s *sentence) { s.judge(names) })
+			text := trimTalk(oneLine(Clip(text, maxSentence)), names)
+			add(text, tighten(text), func(s *sentence) { s.judge(names) })
 		}
 		for _, a := range m.Attachments {
-			add(oneLine(Clip(a.words(), maxSentence)), func(s *sentence) { s.weight, s.trace = attachmentWeight, true })
+			text := oneLine(Clip(a.words(), maxSentence))
+			add(text, text, func(s *sentence) { s.weight, s.trace = attachmentWeight, true })
 		}
 	}
 	return all
 }
+
+// speech is what one speaker said on one day.
+type speech struct{ day, speaker string }
+
+func (s *sentence) speech() speech { return speech{s.day, s.speaker} }
 
 // speakerOf is the name before what was said.
 func speakerOf(m Message) string {

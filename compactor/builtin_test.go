@@ -53,13 +53,30 @@ func TestExtractText(t *testing.T) {
 	t.Run("days stand above who said what, in order", func(t *testing.T) {
 		got := Extract(harbour, 130, 0, "").Text
 		want := `4 March 2024:
-Ines: I bought a wooden sailing boat from my uncle in Lisbon yesterday (3 March).
-Paul: I decided to quit my job at the bank. We agreed that June 30 is my last day.
+Ines: I bought wooden sailing boat from my uncle in Lisbon yesterday (3 March).
+Paul: I decided to quit my job at bank. We agreed that June 30 is my last day.
 7 March:
-Ines: I need to repaint the hull before the regatta on May 12.
+Ines: I need to repaint hull before regatta on May 12.
 Paul: I love green tea, and I'm allergic to shellfish.
-Cairn: The regatta starts at the old lighthouse at 08:30.`
+Cairn: Regatta starts at old lighthouse at 08:30.`
 		if !strings.HasPrefix(got, "4 March 2024:\nInes: ") || !containsLines(got, want) {
+			t.Errorf("got:\n%s", got)
+		}
+	})
+	t.Run("what one speaker said on one day stands together", func(t *testing.T) {
+		got := Extract(said("Ines: I sold my boat in Lisbon.", "Paul: I moved to Braga, Portugal.", "Ines: I met Clara in Sintra.", "+1", "Ines: I paint violins."), 130, 0, "").Text
+		want := `4 March 2024:
+Ines: I sold my boat in Lisbon. I met Clara in Sintra.
+Paul: I moved to Braga, Portugal.
+5 March:
+Ines: I paint violins.`
+		if got != want {
+			t.Errorf("got:\n%s", got)
+		}
+	})
+	t.Run("two messages are told before one is told twice", func(t *testing.T) {
+		messages := said("Ines: My sister repairs old cellos in Porto. My brother plants young olives in Evora.", "Ines: My cousin teaches blind children in Coimbra.")
+		if got := Extract(messages, 42, 0, "").Text; !strings.Contains(got, "cousin") {
 			t.Errorf("got:\n%s", got)
 		}
 	})

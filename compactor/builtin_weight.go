@@ -13,13 +13,14 @@ import (
 
 const (
 	numberWeight     = 0.15
-	timeWeight       = 0.8
-	nameWeight       = 1.3 // of each proper noun or quotation, two at most
-	selfWeight       = 0.6 // the speaker tells of themselves
-	deedWeight       = 0.3 // something is decided or happens
+	timeWeight       = 1.2
+	nameWeight       = 0.8  // of each proper noun or quotation, two at most
+	selfWeight       = 0.8  // the speaker tells of themselves
+	deedWeight       = 0.15 // something is decided or happens
 	questionFactor   = 0.2
 	talkFactor       = 0.3
 	youFactor        = 0.5 // it is about the other one
+	shortFactor      = 0.3 // it has less than three terms
 	attachmentWeight = 0.9
 	focusWeight      = 4.0 // of each word that was asked for
 )
@@ -76,6 +77,12 @@ func (s *sentence) judge(names map[string]bool) {
 	case 1:
 		s.weight *= talkFactor
 		s.idle = true
+		if len(s.terms) < 3 && proper == 0 && !number {
+			s.weight = 0
+		}
+	}
+	if len(s.terms) < 3 {
+		s.weight *= shortFactor
 	}
 	switch {
 	case self && s.timed:
@@ -97,7 +104,7 @@ func isQuestion(text string) bool {
 func terms(list string) map[string]bool { return set(words.Terms(list)...) }
 
 var (
-	timeWords = set(strings.Fields(`yesterday today tonight tomorrow ago last next since week weeks weekend month months
+	timeWords = set(strings.Fields(`yesterday today tonight tomorrow ago week weeks weekend month months
 year years monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
 september october november december summer winter spring fall autumn birthday anniversary`)...)
 
