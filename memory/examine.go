@@ -30,7 +30,7 @@ func (f Finding) String() string {
 func (s *Store) Examine(ctx context.Context, mend bool) (found []Finding, err error) {
 	within := s.view
 	if mend {
-		within = s.update
+		within = s.deleting
 	}
 	err = within(ctx, func(tx *sql.Tx) error {
 		if err := sound(tx); err != nil {

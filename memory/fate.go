@@ -48,14 +48,7 @@ func (s *Store) PinMemory(ctx context.Context, id int64, pinned bool) error {
 // is superseded by what superseded this one, if anything did. The messages it came
 // from stay. ErrNotFound: there is no such memory.
 func (s *Store) Purge(ctx context.Context, id int64) error {
-	if err := s.fate(ctx, "purge", id, 0, purge); err != nil {
-		return err
-	}
-	// What was overwritten may stand in the log of the database still.
-	if _, err := s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
-		return fmt.Errorf("purge memory %d: %w", id, explain(err))
-	}
-	return nil
+	return s.fate(ctx, "purge", id, 0, purge)
 }
 
 // ErrSaid tells that another memory says the same.

@@ -147,7 +147,7 @@ func (s *Store) Scrub(ctx context.Context) error {
 			return fmt.Errorf("give free space back: %w", explain(err))
 		}
 	}
-	done, err := s.scrub.scrub(ctx)
+	done, err := s.scrub.now(ctx)
 	if err == nil && !done {
 		err = fmt.Errorf("%w: somebody reads it, so the files still hold bytes of what was deleted; the next start or stop of the bot takes them away", ErrInUse)
 	}

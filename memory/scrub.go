@@ -16,22 +16,24 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
 )
 
-// scrubber does so for one store. Its file is open as long as the store is: to close
-// one would take the locks of SQLite away, which belong to the process.
+// scrubber does so for one store. Its file, once open, is so as long as the store is: to
+// close one would take the locks of SQLite away, which belong to the process.
 type scrubber struct {
 	store *Store
 	path  string
-	file  *os.File
+	file  *os.File // nil until it is needed
 
 	mu      sync.Mutex // guards what follows
 	timer   *time.Timer
 	running sync.WaitGroup
+	asked   bool // something is to be scrubbed, or was
 	stopped bool
 	took    time.Duration // the last time
 }
@@ -44,21 +46,14 @@ const (
 	scrubPragmas = "_journal_mode=WAL&_busy_timeout=100&_synchronous=FULL&_secure_delete=on&_txlock=immediate"
 )
 
-// newScrubber has what an earlier process left scrubbed soon.
-func newScrubber(ctx context.Context, s *Store, path string) (*scrubber, error) {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	b := &scrubber{store: s, path: path, file: file}
+// resume has what an earlier process left scrubbed soon.
+func (b *scrubber) resume(ctx context.Context) error {
 	var due bool
-	if err := s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM unscrubbed)").Scan(&due); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
+	err := b.store.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM unscrubbed)").Scan(&due)
 	if due {
 		b.soon(0)
 	}
-	return b, nil
+	return err
 }
 
 // deleting is update for what deletes something; if it did, the files are scrubbed soon.
@@ -79,7 +74,7 @@ func (s *Store) deleting(ctx context.Context, f func(tx *sql.Tx) error) error {
 		_, err := tx.Exec("INSERT INTO unscrubbed (id) VALUES (NULL)")
 		return err
 	})
-	if err == nil && deleted && s.scrub != nil {
+	if err == nil && deleted {
 		s.scrub.soon(scrubDelay)
 	}
 	return err
@@ -89,6 +84,7 @@ func (s *Store) deleting(ctx context.Context, f func(tx *sql.Tx) error) error {
 func (b *scrubber) soon(after time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.asked = true
 	if b.stopped || b.timer != nil {
 		return
 	}
@@ -122,16 +118,36 @@ func (b *scrubber) work() {
 func (b *scrubber) stop() {
 	b.mu.Lock()
 	b.stopped = true
+	asked := b.asked
+	b.mu.Unlock()
+	if !asked {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if _, err := b.now(ctx); err != nil {
+		b.store.log.Warn("what was deleted is not out of the files yet", "error", err)
+	}
+}
+
+// now does what is due at once, after what is under way.
+func (b *scrubber) now(ctx context.Context) (done bool, err error) {
+	b.mu.Lock()
 	if b.timer != nil && b.timer.Stop() {
 		b.running.Done()
+		b.timer = nil
 	}
 	b.mu.Unlock()
 	b.running.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if _, err := b.scrub(ctx); err != nil {
-		b.store.log.Warn("what was deleted is not out of the files yet", "error", err)
+	return b.scrub(ctx)
+}
+
+// close is called when nothing else of this process has the database open any more.
+func (b *scrubber) close() error {
+	if b.file == nil {
+		return nil
 	}
+	return b.file.Close()
 }
 
 // scrub empties the log and the unused middles of all pages, if anything was deleted
@@ -155,20 +171,26 @@ func (b *scrubber) scrub(ctx context.Context) (done bool, err error) {
 
 // sweep goes through all pages.
 func (b *scrubber) sweep(ctx context.Context, db *sql.DB) (done bool, err error) {
-	header := make([]byte, 100)
+	if b.file == nil {
+		if b.file, err = os.OpenFile(b.path, os.O_RDWR, 0); err != nil {
+			return false, err
+		}
+	}
 	if done, err := b.empty(ctx, db); err != nil || !done {
 		return false, err
-	}
-	if _, err := b.file.ReadAt(header, 0); err != nil {
-		return false, err
-	}
-	size := int64(binary.BigEndian.Uint16(header[16:]))
-	if size == 1 {
-		size = 1 << 16
 	}
 	info, err := b.file.Stat()
 	if err != nil {
 		return false, err
+	}
+	header := make([]byte, 100)
+	if _, err := b.file.ReadAt(header, 0); err != nil {
+		return false, err
+	}
+	size, known := pageSize(header, info.Size())
+	if !known {
+		b.store.log.Warn("a database of this form is not scrubbed: stop the bot and VACUUM it with an SQLite tool, else it may hold bytes of what was deleted")
+		return true, nil
 	}
 	buffer := make([]byte, scrubAtOnce*size)
 	for from := size; from < info.Size(); from += int64(len(buffer)) { // the first page holds the schema
@@ -186,6 +208,18 @@ func (b *scrubber) sweep(ctx context.Context, db *sql.DB) (done bool, err error)
 		}
 	}
 	return b.empty(ctx, db)
+}
+
+// pageSize reads the size of pages from the header of a file; known is false if what a
+// page holds cannot be told from how it begins: where SQLite keeps pages of references,
+// for auto_vacuum, where something keeps bytes of its own in each, as a checksum, or
+// where numbers of pages are so large that one could pass for the type of a b-tree's.
+func pageSize(header []byte, bytes int64) (size int64, known bool) {
+	if size = int64(binary.BigEndian.Uint16(header[16:])); size == 1 {
+		size = 1 << 16
+	}
+	reserved, vacuum := header[20], binary.BigEndian.Uint32(header[52:])
+	return size, size >= 512 && reserved == 0 && vacuum == 0 && bytes/size < 1<<24
 }
 
 // empty brings the log into the database and leaves it without a byte.
@@ -228,7 +262,11 @@ func (b *scrubber) cleanAlone(ctx context.Context, db *sql.DB, buffer []byte, si
 			return err
 		}
 		return transact(ctx, db, func(tx *sql.Tx) error {
-			info, err := os.Stat(b.path + "-wal")
+			file, err := filepath.EvalSymlinks(b.path) // beside which SQLite has its log
+			if err != nil {
+				return err
+			}
+			info, err := os.Stat(file + "-wal")
 			if err != nil || info.Size() > 0 { // another process has written
 				done = false
 				return err

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"cairn/compactor"
 )
 
 // wantNoBytes fails if a file of a folder holds one of the texts, in whatever case.
@@ -163,4 +165,130 @@ func TestScrubbing(t *testing.T) {
 		}
 		wantNoBytes(t, copied, "xylophon")
 	})
+	t.Run("what a shell purges beside the bot is gone when it ends", func(t *testing.T) {
+		dir := t.TempDir()
+		bot := openStore(t, dir)
+		memories := scatteredMemories(t, find(t, bot, "terminal:general"), 2, 400)
+		shell, err := Open(ctx, Options{Dir: dir, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range memories {
+			if err := shell.Purge(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := shell.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wantNoBytes(t, dir, "xylophon")
+	})
+	t.Run("who only looks on scrubs nothing", func(t *testing.T) {
+		dir := t.TempDir()
+		bot := openStore(t, dir)
+		run(t, bot, "INSERT INTO unscrubbed (id) VALUES (NULL)")
+		shell, err := Open(ctx, Options{Dir: dir, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := shell.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := number(t, bot, "SELECT count(*) FROM unscrubbed"); n != 1 {
+			t.Errorf("%d are due", n)
+		}
+	})
+	t.Run("a database that is a link to another place is scrubbed there", func(t *testing.T) {
+		dir, elsewhere := t.TempDir(), t.TempDir()
+		if err := os.WriteFile(filepath.Join(elsewhere, "real.db"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(elsewhere, "real.db"), File(dir)); err != nil {
+			t.Fatal(err)
+		}
+		s := openStore(t, dir)
+		c, marked := scattered(t, s, 1, 600)
+		remove(t, c, marked...)
+		if done, err := s.scrub.now(ctx); err != nil || !done {
+			t.Fatal(done, err)
+		}
+		wantNoBytes(t, elsewhere, "xylophon")
+	})
+	t.Run("a form whose pages cannot be told apart stays whole", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := os.WriteFile(File(dir), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		db := open(File(dir), "_auto_vacuum=full")
+		if _, err := db.Exec("VACUUM"); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s := openStore(t, dir)
+		if n := number(t, s, "PRAGMA auto_vacuum"); n != 1 {
+			t.Fatalf("auto_vacuum is %d", n)
+		}
+		c, marked := scattered(t, s, 1, 600)
+		remove(t, c, marked...)
+		if done, err := s.scrub.now(ctx); err != nil || !done {
+			t.Fatal(done, err)
+		}
+		if problem := ""; s.read.QueryRow("PRAGMA integrity_check").Scan(&problem) != nil || problem != "ok" {
+			t.Errorf("the database is damaged: %s", problem)
+		}
+	})
+}
+
+// scatteredMemories has a conversation remember much, every fourth time something
+// secret, in pages that are split; it returns the numbers of those.
+func scatteredMemories(t *testing.T, c *Conversation, seed int64, n int) (secrets []int64) {
+	t.Helper()
+	r := rand.New(rand.NewSource(seed))
+	for i := range n {
+		text := fmt.Sprintf("w%d", i)
+		for range 10 {
+			text += fmt.Sprintf(" w%x", r.Intn(1<<20))
+			if i%4 == 0 {
+				text += fmt.Sprintf(" w%x%s%d", r.Intn(4000), secret, i)
+			}
+		}
+		m, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: text}, "Ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%4 == 0 {
+			secrets = append(secrets, m.ID)
+		}
+	}
+	return secrets
+}
+
+func TestPageSize(t *testing.T) {
+	header := func(size uint16, reserved, vacuum byte) []byte {
+		h := make([]byte, 100)
+		h[16], h[17], h[20], h[55] = byte(size>>8), byte(size), reserved, vacuum
+		return h
+	}
+	for _, test := range []struct {
+		name   string
+		header []byte
+		bytes  int64
+		size   int64
+		known  bool
+	}{
+		{"an ordinary one", header(4096, 0, 0), 1 << 20, 4096, true},
+		{"the largest pages", header(1, 0, 0), 1 << 20, 1 << 16, true},
+		{"bytes of somebody else's in each", header(4096, 8, 0), 1 << 20, 4096, false},
+		{"pages of references", header(4096, 0, 3), 1 << 20, 4096, false},
+		{"64 GB", header(4096, 0, 0), 1 << 36, 4096, false},
+		{"nothing", header(0, 0, 0), 0, 0, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if size, known := pageSize(test.header, test.bytes); size != test.size || known != test.known {
+				t.Errorf("%d, %v", size, known)
+			}
+		})
+	}
 }

@@ -43,7 +43,7 @@ type Store struct {
 	write  *sql.DB     // one connection: writers wait for each other here, not in SQLite
 	read   *sql.DB     // a pool that cannot write
 	pooled atomic.Bool // see ShareMemories
-	scrub  *scrubber   // nil when shared
+	scrub  *scrubber
 }
 
 // Open opens the store in the folder o.Dir. It creates folder and file where there
@@ -90,6 +90,7 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	s.read = open(path, pragmas)
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
+	s.scrub = &scrubber{store: s, path: path}
 	if s.shared {
 		return checkVersion(ctx, s.read)
 	}
@@ -98,7 +99,7 @@ func (s *Store) connect(ctx context.Context, path string) error {
 		s.log.Debug("database migrated", "from", from, "to", to)
 	}
 	if err == nil {
-		s.scrub, err = newScrubber(ctx, s, path)
+		err = s.scrub.resume(ctx)
 	}
 	return err
 }
@@ -144,10 +145,7 @@ func (s *Store) Close() error {
 	var errs []error
 	if s.scrub != nil {
 		s.scrub.stop()
-		defer s.scrub.file.Close() // behind SQLite: see scrubber
-	}
-	if s.read != nil {
-		errs = append(errs, s.read.Close(), s.write.Close())
+		errs = append(errs, s.read.Close(), s.write.Close(), s.scrub.close())
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.release())

@@ -79,3 +79,26 @@ func TestUpgradeOfMemories(t *testing.T) {
 		}
 	})
 }
+
+func TestUpgradeScrubsWhatWasPurged(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(File(dir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := open(File(dir), writerPragmas)
+	for _, script := range []string{migration1, migration2, migration3, thirdVersion, "DELETE FROM memory_sources; DELETE FROM memories WHERE id = 5"} {
+		if _, err := db.Exec(script); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := migrate(ctx, db); err != nil {
+		t.Fatal(err)
+	}
+	var due int
+	if err := db.QueryRow("SELECT count(*) FROM unscrubbed").Scan(&due); err != nil || due != 1 {
+		t.Errorf("%d are due, %v", due, err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

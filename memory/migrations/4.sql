@@ -47,7 +47,8 @@ FROM memories m JOIN conversations c ON c.id = m.conversation;
 CREATE TABLE unscrubbed (
   id INTEGER PRIMARY KEY AUTOINCREMENT
 ) STRICT;
-INSERT INTO unscrubbed (id) SELECT NULL WHERE EXISTS (SELECT 1 FROM messages WHERE changed_with IS NOT NULL) OR EXISTS (SELECT 1 FROM gone);
+INSERT INTO unscrubbed (id) SELECT NULL WHERE EXISTS (SELECT 1 FROM messages WHERE changed_with IS NOT NULL) OR EXISTS (SELECT 1 FROM gone)
+  OR (SELECT count(*) FROM memories) < (SELECT seq FROM sqlite_sequence WHERE name = 'memories');
 
 -- What models found of what was said: a deletion reaches these copies too.
 CREATE INDEX messages_copies ON messages (id) WHERE role = 'tool' AND tool IN ('memory_search', 'recall', 'expand');
