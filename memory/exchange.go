@@ -102,12 +102,14 @@ func (s *Store) ImportMemories(ctx context.Context, all []Exported) (n Brought, 
 	err = s.update(ctx, func(tx *sql.Tx) error {
 		n = Brought{}
 		rows := make(map[int64]int64) // by the number in the file
+		taken := make(map[int64]bool) // rows: each is one of the file's
 		var fresh []int
 		for i, e := range all {
-			id, isFresh, err := s.bringBack(tx, e, &n)
+			id, isFresh, err := s.bringBack(tx, e, taken, &n)
 			if err != nil {
 				return &ImportError{i, err}
 			}
+			taken[id] = true
 			if rows[e.ID] = id; isFresh {
 				fresh = append(fresh, i)
 			}
@@ -154,6 +156,9 @@ func CheckExported(all []Exported) error {
 			if e = all[next]; steps > len(all) {
 				return &ImportError{i, errors.New("superseded_by leads round in a circle")}
 			}
+		}
+		if all[i].State == "active" && all[i].SupersededBy != 0 {
+			return &ImportError{i, errors.New("it is active, so nothing has taken its place: leave out superseded_by, or say that it is superseded")}
 		}
 	}
 	return nil
@@ -208,8 +213,9 @@ func conversationNamed(name string) bool {
 		len(name) <= maxName && utf8.ValidString(name)
 }
 
-// bringBack writes one memory, unless it is there, and returns its number.
-func (s *Store) bringBack(tx *sql.Tx, e Exported, n *Brought) (id int64, fresh bool, err error) {
+// bringBack writes one memory, unless it is there, and returns its number. Rows that
+// are taken stand for another one of the file.
+func (s *Store) bringBack(tx *sql.Tx, e Exported, taken map[int64]bool, n *Brought) (id int64, fresh bool, err error) {
 	c := &Conversation{store: s, name: e.Conversation}
 	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", c.name, now()); err != nil {
 		return 0, false, err
@@ -218,10 +224,7 @@ func (s *Store) bringBack(tx *sql.Tx, e Exported, n *Brought) (id int64, fresh b
 		return 0, false, err
 	}
 	folded := words.Fold(e.Content)
-	err = tx.QueryRow(`SELECT id FROM memories WHERE conversation = ?1 AND state IN ('active', 'superseded', 'forgotten', 'replaced') AND said_at = ?2 AND folded = ?3
-		UNION ALL SELECT id FROM memories WHERE conversation = ?1 AND folded = ?3 AND state = 'active' AND ?4 = 'active' LIMIT 1`,
-		c.id, e.SaidAt.UnixMilli(), folded, e.State).Scan(&id)
-	if !errors.Is(err, sql.ErrNoRows) {
+	if id, err = c.there(tx, e, folded, taken); err != nil || id != 0 {
 		n.Known++
 		return id, false, err
 	}
@@ -264,6 +267,23 @@ func (s *Store) bringBack(tx *sql.Tx, e Exported, n *Brought) (id int64, fresh b
 		return 0, false, err
 	}
 	return id, true, c.indexMemory(tx, id, e.Content, e.About)
+}
+
+// there finds the row of a memory of a file: what was said at the same time in the same
+// words, whatever became of it, or an active one of the same words; 0: there is none.
+func (c *Conversation) there(tx *sql.Tx, e Exported, folded string, taken map[int64]bool) (found int64, err error) {
+	err = each(tx, func(rows *sql.Rows) error {
+		var id int64
+		var same bool
+		err := rows.Scan(&id, &same)
+		if found == 0 && (same || !taken[id]) {
+			found = id
+		}
+		return err
+	}, `SELECT id, state = 'active' AND ?4 = 'active' FROM memories WHERE conversation = ?1 AND folded = ?2
+		AND state IN ('active', 'superseded', 'forgotten', 'replaced') AND (said_at = ?3 OR state = 'active' AND ?4 = 'active') ORDER BY state = ?4 DESC, id`,
+		c.id, folded, e.SaidAt.UnixMilli(), e.State)
+	return found, err
 }
 
 // here finds the messages that a memory came from: by the platform's id, or, where there

@@ -239,3 +239,50 @@ func TestTheViewShowsWhatTheProgramDoes(t *testing.T) {
 		}
 	}
 }
+
+func TestImportOfTheSameWords(t *testing.T) {
+	said := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
+	one := func(id int64, content, state string, by int64) Exported {
+		return Exported{Memory: Memory{ID: id, Conversation: "terminal:general", Kind: "fact", Content: content, State: state, SupersededBy: by, SaidAt: said}}
+	}
+	states := func(t *testing.T, s *Store) (found []string) {
+		for _, e := range export(t, s) {
+			found = append(found, e.Content+" "+e.State)
+		}
+		return found
+	}
+	t.Run("what a worker said again of what the built-in summarizer had noted comes back too", func(t *testing.T) {
+		s := openStore(t, t.TempDir())
+		for range 2 {
+			if _, err := s.ImportMemories(ctx, []Exported{one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0)}); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := states(t, s), []string{"Ann rows replaced", "Ann rows active", "Ann rows forgotten"}; !slices.Equal(got, want) {
+				t.Errorf("%q", got)
+			}
+		}
+		if err := s.Forget(ctx, 2); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.ImportMemories(ctx, []Exported{one(2, "Ann rows", "active", 0)}); err != nil || n.Known != 1 {
+			t.Errorf("what was forgotten since is back: %+v, %v", n, err)
+		}
+	})
+	t.Run("nothing takes its own place, however often a file says the same", func(t *testing.T) {
+		s := openStore(t, t.TempDir())
+		_, err := s.ImportMemories(ctx, []Exported{one(1, "Ann rows", "superseded", 2), one(2, "Ann swims", "superseded", 3), one(3, "Ann rows", "superseded", 0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := number(t, s, "SELECT count(*) FROM memories m JOIN memories b ON b.id = m.superseded_by LEFT JOIN memories c ON c.id = b.superseded_by WHERE b.id = m.id OR c.id = m.id"); n != 0 {
+			t.Errorf("%d lead back to themselves", n)
+		}
+	})
+	t.Run("an active memory is superseded by none", func(t *testing.T) {
+		s := openStore(t, t.TempDir())
+		_, err := s.ImportMemories(ctx, []Exported{one(1, "Ann rows", "active", 2), one(2, "Ann swims", "active", 0)})
+		if err == nil || !strings.Contains(err.Error(), "it is active") {
+			t.Errorf("%v", err)
+		}
+	})
+}
