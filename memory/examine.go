@@ -5,6 +5,7 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 )
 
@@ -52,10 +53,49 @@ func (s *Store) Examine(ctx context.Context, mend bool) (found []Finding, err er
 				return fmt.Errorf("examine (%.40s…): %w", x.find, err)
 			}
 		}
-		return nil
+		unfound, err := s.unfound(tx, mend)
+		found = append(found, unfound...)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("examine the database: %w", err)
+	}
+	return found, nil
+}
+
+// unfound looks for memories that are not found by all words that stand in them.
+func (s *Store) unfound(tx *sql.Tx, mend bool) (found []Finding, err error) {
+	all, err := readMemories(tx, "ORDER BY m.id")
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		counts, _ := count(memoryTerms(m.Content, m.About))
+		c := Conversation{store: s, name: m.Conversation}
+		if err := tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", m.ID).Scan(&c.id); err != nil {
+			return nil, err
+		}
+		missing := 0
+		for term := range counts {
+			var there bool
+			err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?)", term, c.id, m.ID).Scan(&there)
+			if err != nil {
+				return nil, err
+			}
+			if !there {
+				missing++
+			}
+		}
+		if missing == 0 {
+			continue
+		}
+		found = append(found, Finding{m.Conversation, fmt.Sprintf("memory %d is not found by %d of its words", m.ID, missing), mend})
+		if !mend {
+			continue
+		}
+		if err := errors.Join(c.unindexMemory(tx, m.ID, m.Content, m.About), c.indexMemory(tx, m.ID, m.Content, m.About)); err != nil {
+			return nil, err
+		}
 	}
 	return found, nil
 }
@@ -117,6 +157,27 @@ var examinations = []examination{
 	{
 		find: `SELECT ` + name + `m.conversation), printf('memory %d comes from a message of another conversation', m.id) FROM memories m
 			JOIN memory_sources s ON s.memory = m.id WHERE s.message >> 32 <> m.conversation GROUP BY m.id`,
+	},
+	{ // what became of memories
+		find: `SELECT ` + name + `conversation), printf('memory %d is forgotten, and what it was before is not known', id) FROM memories WHERE state = 'forgotten' AND forgotten_from = ''`,
+		mend: `UPDATE memories SET forgotten_from = iif(superseded_by IS NULL, 'active', 'superseded') WHERE state = 'forgotten' AND forgotten_from = ''`,
+	},
+	{
+		find: `SELECT ` + name + `conversation), printf('memory %d is active, and memory %d has taken its place', id, superseded_by) FROM memories WHERE state = 'active' AND superseded_by IS NOT NULL`,
+	},
+	{
+		find: `SELECT ` + name + `m.conversation), printf('memory %d has a memory of another conversation in its place', m.id) FROM memories m
+			JOIN memories b ON b.id = m.superseded_by WHERE b.conversation <> m.conversation`,
+	},
+	{
+		find: `WITH RECURSIVE later (first, id) AS (SELECT id, superseded_by FROM memories WHERE superseded_by IS NOT NULL
+				UNION SELECT first, superseded_by FROM later JOIN memories USING (id) WHERE superseded_by IS NOT NULL)
+			SELECT ` + name + `m.conversation), printf('what took the place of memory %d leads back to it', m.id) FROM later JOIN memories m USING (id) WHERE first = m.id`,
+	},
+	{ // people
+		find: `SELECT ` + name + `conversation), printf('%s counts as a member, and has said nothing', name) FROM members
+			WHERE conversation NOT IN (SELECT conversation FROM erasures) AND (conversation, name) NOT IN (SELECT conversation, author FROM messages) GROUP BY conversation, name`,
+		mend: `DELETE FROM members WHERE conversation NOT IN (SELECT conversation FROM erasures) AND (conversation, name) NOT IN (SELECT conversation, author FROM messages)`,
 	},
 	{ // the stack
 		find: `SELECT ` + name + `a.conversation), printf('the summaries %d and %d are both shown for #%d', a.id, b.id, max(a.from_seq, b.from_seq)) FROM compactions a

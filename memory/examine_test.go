@@ -22,6 +22,9 @@ func examined(t *testing.T) *Conversation {
 	return c
 }
 
+// anotherMemory is a second one, of words that are found nowhere.
+const anotherMemory = `INSERT INTO memories (conversation, kind, content, folded, importance, speaker, about, made_by, said_at, saved_at) VALUES (1, 'fact', '☃', '☃', 1, '', '', 'person', 1, 1);`
+
 func TestExamine(t *testing.T) {
 	t.Run("a sound database has nothing", func(t *testing.T) {
 		if found, err := examined(t).store.Examine(ctx, true); err != nil || len(found) > 0 {
@@ -42,6 +45,12 @@ func TestExamine(t *testing.T) {
 		{"INSERT INTO message_terms VALUES (1, 'zebra', 70, 1, 1)", "words of #70 are found, which is not there", true},
 		{"INSERT INTO memory_terms VALUES ('zebra', 1, 70, 1, 1)", "words of memory 70 are found, which is not there", true},
 		{"INSERT INTO memory_sources VALUES (1, 1 << 32 | 12)", "memory 1 comes from #12, which is deleted", false},
+		{"UPDATE memories SET state = 'forgotten'", "memory 1 is forgotten, and what it was before is not known", true},
+		{anotherMemory + "UPDATE memories SET superseded_by = 2 WHERE id = 1", "memory 1 is active, and memory 2 has taken its place", false},
+		{anotherMemory + "INSERT INTO conversations (id, name, created_at) VALUES (2, 'terminal:b', 0); UPDATE memories SET conversation = 2 WHERE id = 2; UPDATE memories SET state = 'superseded', superseded_by = 2 WHERE id = 1", "memory 1 has a memory of another conversation in its place", false},
+		{anotherMemory + "UPDATE memories SET state = 'superseded', superseded_by = 3 - id", "what took the place of memory 1 leads back to it", false},
+		{"INSERT INTO members VALUES (1, 'zebra', 'Zebra')", "Zebra counts as a member, and has said nothing", true},
+		{"DELETE FROM memory_terms", "memory 1 is not found by", true},
 		{"UPDATE compactions SET to_seq = 6 WHERE id = 1", "the summaries 1 and 2 are both shown for #5", false},
 		{"UPDATE messages SET turn = 4 WHERE seq = 5", "summary 2, #5 to #8, cuts a turn", false},
 		{"UPDATE compactions SET messages = 7 WHERE id = 2", "summary 2 says that it holds 7 messages and holds 4", true},
