@@ -125,7 +125,12 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 	if info, err := os.Stat(backup + "-wal"); err == nil && info.Size() > 0 {
 		return c, "", fmt.Errorf("restore: %s is a database in use: take a backup of it, and restore that", backup)
 	}
-	if c, err = Inspect(ctx, backup); err != nil {
+	switch c, err = Inspect(ctx, backup); {
+	case errors.Is(err, ErrNotFound):
+		return c, "", fmt.Errorf("restore: %s: %w: name a file that `cairn backup` wrote", backup, ErrNotFound)
+	case errors.Is(err, ErrDamaged):
+		return c, "", badBackup{backup, err}
+	case err != nil:
 		return c, "", err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -149,6 +154,18 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 	}
 	return c, aside, nil
 }
+
+// badBackup is ErrDamaged of a file that is not the database itself.
+type badBackup struct {
+	file string
+	err  error
+}
+
+func (b badBackup) Error() string {
+	return fmt.Sprintf("restore: %s is damaged or no backup of cairn: nothing was changed; name another", b.file)
+}
+
+func (b badBackup) Unwrap() error { return b.err }
 
 // putAside renames a database and what belongs to it. Its log goes first: SQLite would
 // play it back into whatever stands in the database's place.

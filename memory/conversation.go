@@ -70,6 +70,11 @@ func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 		ORDER BY id`)
 }
 
+// Known returns the names of all conversations, the newest first.
+func (s *Store) Known(ctx context.Context) ([]string, error) {
+	return s.names(ctx, "SELECT name FROM conversations ORDER BY id DESC")
+}
+
 func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 	var names []string
 	err := s.view(ctx, func(tx *sql.Tx) error {

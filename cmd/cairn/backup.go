@@ -21,7 +21,7 @@ read, and read it from end to end. It may run beside the bot, which does not wai
 The file appears whole or not at all. It holds everything that was said, also what is
 deleted later: keep it as you keep the data folder.`,
 		Example: `  cairn backup cairn-$(date +%F).db`,
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    needs(1, 1, "name a FILE"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return a.look(cmd.Context(), func(store *memory.Store) error {
 				c, err := store.Backup(cmd.Context(), files[0])
@@ -48,7 +48,7 @@ func newRestore(a *app) *cobra.Command {
 was there is kept beside it, under the name that is printed. The bot must be stopped. A
 backup of an older cairn is brought up to date when the bot starts.`,
 		Example: `  cairn restore cairn-2026-05-01.db`,
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    needs(1, 1, "name a FILE"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := a.load(); err != nil {
 				return err
@@ -72,13 +72,18 @@ type copied struct {
 	restored bool
 }
 
+// held is how much a database holds.
+func held(c memory.Copied) string {
+	return fmt.Sprintf("%s of %s, %s, %.1f MB", counted(c.Messages, "message", "messages"),
+		counted(c.Conversations, "conversation", "conversations"), counted(c.Memories, "memory", "memories"), float64(c.Bytes)/1e6)
+}
+
 func (c copied) String() string {
 	done := "Backed up to "
 	if c.restored {
 		done = "Restored from "
 	}
-	text := fmt.Sprintf("%s%s, checked: %d messages of %d conversations, %d memories, %.1f MB.",
-		done, c.File, c.Messages, c.Conversations, c.Memories, float64(c.Bytes)/1e6)
+	text := fmt.Sprintf("%s%s, checked: %s.", done, c.File, held(c.Copied))
 	if c.Aside != "" {
 		text += "\nWhat was there before is " + c.Aside
 	}

@@ -42,7 +42,7 @@ At the end of input the bot finishes what it is doing, and exits with 0.`,
 		Example: `  cairn chat --channel garden --user Ada
   printf 'I prefer tea.\nWhat do I prefer?\n' | cairn chat
   echo '{"text":"hello","id":"42"}' | cairn chat --json`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd, o) },
 	}
 	cmd.Flags().StringVar(&o.Channel, "channel", defaultChannel, "`NAME` of the channel")

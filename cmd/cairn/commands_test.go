@@ -231,7 +231,7 @@ func TestImport(t *testing.T) {
 				t.Error("it is found after it was forgotten")
 			}
 		}
-		if r := p.run("", "memories", "show", "999999"); r.code != exitNotFound || r.err != "cairn: memory 999999: not found\n" {
+		if r := p.run("", "memories", "show", "999999"); r.code != exitNotFound || !strings.HasPrefix(r.err, "cairn: memory 999999: not found: ") {
 			t.Errorf("exit code %d, %q", r.code, r.err)
 		}
 		if r := p.run("", "memories", "list", "--channel", "nowhere"); r.code != exitNotFound {
@@ -272,7 +272,7 @@ func TestImportMistakes(t *testing.T) {
 		p := newFolder(t)
 		again := strings.Replace(good, "10:00:00Z", "12:00:00+02:00", 1) // the same moment
 		out := p.must("", "import", p.write("a.jsonl", "\ufeff"+good+good), p.write("b.jsonl", "\ufeff"+again))
-		if want := "imported 1 messages into general; 2 were there already; 0 compactions landed\n"; out != want {
+		if want := "imported 1 message into general; 2 were there already; 0 compactions landed\n"; out != want {
 			t.Errorf("got %q, want %q", out, want)
 		}
 	})

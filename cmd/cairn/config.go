@@ -27,7 +27,7 @@ at once, with the line it stands in. If nothing is, the settings that differ fro
 defaults are shown as they take effect, inherited ones included.`,
 		Example: `  cairn config check
   cairn config check /etc/cairn/config.toml --json`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: needs(0, 1, ""),
 		RunE: func(_ *cobra.Command, files []string) error {
 			file := a.config
 			if len(files) > 0 {

@@ -21,7 +21,7 @@ func newContext(a *app) *cobra.Command {
 summaries it stands on, oldest first. It reads the database and may run beside the bot.`,
 		Example: `  cairn context
   cairn context --channel garden --json | jq .used_pct`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.context(cmd, name, asJSON) },
 	}
 	cmd.Flags().StringVar(&name, "channel", defaultChannel, "`NAME` of the channel")

@@ -33,7 +33,7 @@ is, after a backup of it; the bot must be stopped for that. Exit code 1: somethi
 		Example: `  cairn doctor
   cairn doctor --fix
   cairn doctor --json | jq 'select(.ok | not)'`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d.app = a
 			return d.examine(cmd.Context())
@@ -97,7 +97,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		}
 	}
 	if d.wrong > 0 {
-		return fmt.Errorf("%d things are wrong, see above", d.wrong)
+		return fmt.Errorf("%s wrong, see above", counted(d.wrong, "thing is", "things are"))
 	}
 	return nil
 }
@@ -105,15 +105,14 @@ func (d *doctor) examine(ctx context.Context) error {
 func (d *doctor) data(ctx context.Context) error {
 	dir := d.app.settings.DataDir
 	file := memory.File(dir)
-	held, err := memory.Inspect(ctx, file)
+	holds, err := memory.Inspect(ctx, file)
 	if errors.Is(err, memory.ErrNotFound) {
 		return d.tell("data", nil, fmt.Sprintf("%s: there are none yet", dir))
 	}
 	if err != nil {
 		return d.tell("data", err)
 	}
-	fact := fmt.Sprintf("%s: %d messages of %d conversations, %d memories, %.1f MB, every page can be read",
-		file, held.Messages, held.Conversations, held.Memories, float64(held.Bytes)/1e6)
+	fact := fmt.Sprintf("%s: %s, every page can be read", file, held(holds))
 	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: !d.fix})
 	if err != nil {
 		return d.tell("data", err, fact)

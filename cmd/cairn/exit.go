@@ -3,6 +3,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -57,6 +60,32 @@ func exitCode(err error) int {
 // args makes a mistake in the arguments a usage error that names the way out.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error { return wrongUse(cmd, check(cmd, args)) }
+}
+
+// needs takes at least and at most so many arguments, and says what to do where some
+// are missing.
+func needs(least, most int, todo string) cobra.PositionalArgs {
+	return args(func(_ *cobra.Command, given []string) error {
+		switch {
+		case len(given) < least:
+			return errors.New(todo)
+		case len(given) > most:
+			return fmt.Errorf("%q is one argument too many", given[most])
+		}
+		return nil
+	})
+}
+
+// noArgs takes none.
+var noArgs = needs(0, 0, "")
+
+// wrongFlag is a flag that cannot be understood, in words for people.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	var number *strconv.NumError
+	if errors.As(err, &number) && number.Func == "ParseInt" {
+		err = errors.New(strings.Replace(err.Error(), number.Error(), "must be a whole number", 1))
+	}
+	return wrongUse(cmd, err)
 }
 
 func wrongUse(cmd *cobra.Command, err error) error {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"math"
 	"strings"
 	"sync/atomic"
 
@@ -36,7 +37,7 @@ All files are checked before anything is imported. Importing the same again is h
 messages the channel has already, by their id, are left alone. A channel people have
 talked in is refused, and so is a data folder a bot is working on.`,
 		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl`,
-		Args:    args(cobra.MinimumNArgs(1)),
+		Args:    needs(1, math.MaxInt, "name a FILE"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if format != "jsonl" {
 				return wrongUse(cmd, fmt.Errorf("--format %q: there is only jsonl", format))
@@ -87,8 +88,8 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return fmt.Errorf("import into %s (%d of %d messages are in, the same command goes on from there): %w", name, imported, total, err)
 	}
-	_, err = fmt.Fprintf(a.out, "imported %d messages into %s; %d were there already; %d compactions landed\n",
-		imported, name, total-imported, door.landed.Load())
+	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s there already; %s landed\n", counted(imported, "message", "messages"), name,
+		counted(total-imported, "was", "were"), counted(int(door.landed.Load()), "compaction", "compactions"))
 	return err
 }
 

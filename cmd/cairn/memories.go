@@ -3,6 +3,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -63,8 +64,8 @@ func (s *selection) jsonFlag(cmd *cobra.Command) {
 // filter is the selection as the store takes it.
 func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
 	f = memory.Filter{Kind: s.kind, State: s.state, Limit: s.limit, Offset: s.offset}
-	if s.kind != "" && !slices.Contains(memory.Kinds, s.kind) {
-		return f, wrongUse(cmd, fmt.Errorf("--kind %q: there are %s", s.kind, strings.Join(memory.Kinds, ", ")))
+	if err := checkKind(cmd, s.kind); err != nil {
+		return f, err
 	}
 	if !slices.Contains(memory.States, s.state) {
 		return f, wrongUse(cmd, fmt.Errorf("--state %q: there are %s", s.state, strings.Join(memory.States, ", ")))
@@ -78,6 +79,13 @@ func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
 		f.Conversation, err = conversationName(s.channel)
 	}
 	return f, err
+}
+
+func checkKind(cmd *cobra.Command, kind string) error {
+	if kind != "" && !slices.Contains(memory.Kinds, kind) {
+		return wrongUse(cmd, fmt.Errorf("--kind %q: there are %s", kind, strings.Join(memory.Kinds, ", ")))
+	}
+	return nil
 }
 
 // lookFor is look for what a selection is about; its channel must be there.
@@ -101,7 +109,7 @@ func newMemoriesList(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List memories, newest first",
-		Args:  args(cobra.NoArgs),
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.listMemories(cmd, s, "") },
 	}
 	s.flags(cmd)
@@ -113,7 +121,7 @@ func newMemoriesSearch(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search WORDS…",
 		Short: "Find memories by words, best first",
-		Args:  args(cobra.MinimumNArgs(1)),
+		Args:  needs(1, math.MaxInt, "name WORDS to look for"),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return a.listMemories(cmd, s, strings.Join(words, " "))
 		},
@@ -133,7 +141,7 @@ func (a *app) listMemories(cmd *cobra.Command, s selection, query string) error 
 			return err
 		}
 		for _, m := range memories {
-			if err := a.show(a.out, memoryRow{m}, s.json); err != nil {
+			if err := a.show(a.out, memoryRow{Memory: m, named: s.channel == ""}, s.json); err != nil {
 				return err
 			}
 		}
@@ -147,12 +155,18 @@ func (a *app) listMemories(cmd *cobra.Command, s selection, query string) error 
 }
 
 // memoryRow is a memory as it is printed.
-type memoryRow struct{ memory.Memory }
+type memoryRow struct {
+	memory.Memory
+	named bool // its channel is named, for it is not known from elsewhere
+}
 
 func (m memoryRow) String() string {
 	notes := []string{m.SaidAt.UTC().Format(time.DateOnly)}
 	if m.Speaker != "" {
 		notes = append(notes, m.Speaker)
+	}
+	if m.named {
+		notes = append(notes, m.Conversation)
 	}
 	if m.Pinned {
 		notes = append(notes, "pinned")

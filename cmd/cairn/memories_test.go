@@ -59,7 +59,7 @@ func TestMemoriesInAShell(t *testing.T) {
 				t.Errorf("%s: %+v", c.args, got)
 			}
 		}
-		if r := p.run("", "memories", "list", "--limit", "1"); !strings.Contains(r.err, "3 more") || !strings.Contains(r.out, "Ada)") {
+		if r := p.run("", "memories", "list", "--limit", "1"); !strings.Contains(r.err, "3 more") || !strings.HasSuffix(r.out, ", Ada, terminal:garden)\n") {
 			t.Errorf("%q, %q", r.out, r.err)
 		}
 	})
@@ -67,14 +67,15 @@ func TestMemoriesInAShell(t *testing.T) {
 		for args, want := range map[string]string{
 			"list --kind gossip": "there are identity, goal", "list --state lost": "there are active, expired", "list --since May": "is no time",
 			"list --limit -1": "at least 1", "list --offset -1": "at least 0", "show tea": "no memory's number", "export --format csv": "there are jsonl and markdown",
-			"purge 1": "say --yes", "pin": "accepts 1 arg",
+			"purge 1": "say --yes", "pin": "name an ID", "pin 1 2": `"2" is one argument too many`, "list tea": `"tea" is one argument too many`, "search": "name WORDS",
+			"list --limit many": `invalid argument "many" for "--limit" flag: must be a whole number;`,
 		} {
 			if r := p.run("", append([]string{"memories"}, strings.Fields(args)...)...); r.code != exitUsage || !strings.Contains(r.err, want) {
 				t.Errorf("%s: exit code %d, %q", args, r.code, r.err)
 			}
 		}
 		for _, what := range []string{"show", "forget", "restore", "pin", "unpin", "purge --yes"} {
-			if r := p.run("", append([]string{"memories"}, append(strings.Fields(what), "99")...)...); r.code != exitNotFound || r.err != "cairn: memory 99: not found\n" {
+			if r := p.run("", append([]string{"memories"}, append(strings.Fields(what), "99")...)...); r.code != exitNotFound || r.err != "cairn: memory 99: not found: `cairn memories list --state all` shows what there is\n" {
 				t.Errorf("%s: exit code %d, %q", what, r.code, r.err)
 			}
 		}
@@ -241,6 +242,9 @@ func TestMemoriesInAFile(t *testing.T) {
 	t.Run("Markdown is for reading, and shows marks as they are", func(t *testing.T) {
 		p.must("/remember use *snake_case* [here](x) <b>\n", "chat")
 		out := p.must("", "memories", "export", "--format", "markdown", "--state", "current")
+		if !strings.HasPrefix(out, "# terminal:") || strings.Count(out, "\n\n# ") != strings.Count(out, "# terminal:")-1 {
+			t.Errorf("blank lines stand between channels alone:\n%s", out)
+		}
 		for _, want := range []string{"# terminal:general\n", "# terminal:garden\n", "- **fact** the standup is at 9:30", "(memory 1, Ada, ", `use \*snake\_case\* \[here\](x) \<b>`} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s\nwant %q in it", out, want)
@@ -254,8 +258,11 @@ func TestMemoriesInAFile(t *testing.T) {
 		if got := parse[kept](t, p.must("", "memories", "export", "--channel", "garden")); len(got) != 1 || got[0].Channel != "terminal:garden" {
 			t.Errorf("%+v", got)
 		}
-		if r := p.run("", "memories", "export", "--channel", "nowhere"); r.code != exitNotFound {
-			t.Errorf("exit code %d", r.code)
+		for _, command := range []string{"export", "list"} {
+			r := p.run("", "memories", command, "--channel", "nowhere")
+			if r.code != exitNotFound || r.err != "cairn: channel nowhere: not found: there are terminal:garden, terminal:general\n" {
+				t.Errorf("exit code %d, %q", r.code, r.err)
+			}
 		}
 	})
 	good := `{"channel":"terminal:general","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z"}` + "\n"
@@ -284,6 +291,16 @@ func TestMemoriesInAFile(t *testing.T) {
 		p.must("", "memories", "import", p.write("short.jsonl", "\ufeff"+good))
 		if got := parse[kept](t, p.must("", "memories", "list", "--json")); len(got) != 1 || got[0].State != "active" {
 			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("one is one", func(t *testing.T) {
+		p := newFolder(t)
+		file := p.write("one.jsonl", strings.Replace(good, `"kind"`, `"messages":[{"seq":1,"id":"x","time":"2023-05-08T13:56:00Z"}],"kind"`, 1))
+		if r := p.run("", "memories", "import", file); r.out != "imported 1 memory; 0 were there already\n" || r.err != "1 of the messages they came from is not here\n" {
+			t.Errorf("%q, %q", r.out, r.err)
+		}
+		if out := p.must("", "memories", "import", file); out != "imported 0 memories; 1 was there already\n" {
+			t.Errorf("%q", out)
 		}
 	})
 }

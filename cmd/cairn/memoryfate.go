@@ -100,7 +100,7 @@ func newFate(a *app, f fate) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   f.use + " ID",
 		Short: f.short,
-		Args:  args(cobra.ExactArgs(1)),
+		Args:  needs(1, 1, "name an ID, as `cairn memories list` shows them"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(store *memory.Store, details memoryDetails) error {
 				m := details.Memory
@@ -122,7 +122,7 @@ func newFate(a *app, f fate) *cobra.Command {
 					return err
 				}
 				if s.json {
-					return a.show(a.out, memoryRow{m}, true)
+					return a.show(a.out, memoryRow{Memory: m}, true)
 				}
 				return a.show(a.out, said(f.done+": "+m.Content), false)
 			})

@@ -29,7 +29,7 @@ which import brings back, one memory a line in the order in which they were save
 Markdown, to be read.`,
 		Example: `  cairn memories export memories.jsonl
   cairn memories export --channel garden --state current --format markdown | less`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: needs(0, 1, ""),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			write := map[string]func(io.Writer) exporter{"jsonl": writeJSONLines, "markdown": writeMarkdown}[format]
 			if write == nil {
@@ -74,13 +74,14 @@ func writeJSONLines(to io.Writer) exporter {
 // writeMarkdown writes a heading where the channel changes, and a memory as an item of a
 // list with its messages below it.
 func writeMarkdown(to io.Writer) exporter {
-	channel := ""
+	channel, before := "", ""
 	return func(e memory.Exported, from []compactor.Message) error {
 		if e.Conversation != channel {
 			channel = e.Conversation
-			if _, err := fmt.Fprintf(to, "\n# %s\n\n", plainMarkdown(channel)); err != nil {
+			if _, err := fmt.Fprintf(to, "%s# %s\n\n", before, plainMarkdown(channel)); err != nil {
 				return err
 			}
+			before = "\n"
 		}
 		notes := []string{fmt.Sprintf("memory %d", e.ID), cmp.Or(e.Speaker, "nobody knows who"), e.SaidAt.UTC().Format("2006-01-02 15:04")}
 		if e.About != "" && e.About != e.Speaker {
@@ -130,7 +131,7 @@ that are there, or say what an active one says, are left alone. They get new num
 the messages they came from those are found again that the channel has. Nothing may be
 imported while a bot works on the data folder.`,
 		Example: `  cairn memories import memories.jsonl`,
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    needs(1, 1, "name a FILE"),
 		RunE:    func(cmd *cobra.Command, files []string) error { return a.importMemories(cmd, files[0]) },
 	}
 }
@@ -153,12 +154,12 @@ func (a *app) importMemories(cmd *cobra.Command, file string) (err error) {
 		return err
 	}
 	if n.Lost > 0 {
-		fmt.Fprintf(a.err, "%d of the messages they came from are not here\n", n.Lost)
+		fmt.Fprintf(a.err, "%s not here\n", counted(n.Lost, "of the messages they came from is", "of the messages they came from are"))
 	}
 	if n.Out > 0 {
-		fmt.Fprintf(a.err, "%d are about people who want to be in no memory, and were left out\n", n.Out)
+		fmt.Fprintf(a.err, "left out, for they are about people who want to be in no memory: %s\n", counted(n.Out, "memory", "memories"))
 	}
-	_, err = fmt.Fprintf(a.out, "imported %d memories; %d were there already\n", n.Fresh, n.Known)
+	_, err = fmt.Fprintf(a.out, "imported %s; %s there already\n", counted(n.Fresh, "memory", "memories"), counted(n.Known, "was", "were"))
 	return err
 }
 

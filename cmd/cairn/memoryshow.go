@@ -19,7 +19,7 @@ func newMemoriesShow(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a memory, the messages it came from, and what it superseded or was superseded by",
-		Args:  args(cobra.ExactArgs(1)),
+		Args:  needs(1, 1, "name an ID, as `cairn memories list` shows them"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(_ *memory.Store, m memoryDetails) error {
 				return a.show(a.out, m, s.json)
@@ -92,7 +92,7 @@ func (a *app) withMemory(cmd *cobra.Command, id string, do func(*memory.Store, m
 	return a.look(cmd.Context(), func(store *memory.Store) error {
 		m, messages, err := store.Memory(cmd.Context(), n)
 		if errors.Is(err, memory.ErrNotFound) {
-			return fmt.Errorf("memory %d: %w", n, memory.ErrNotFound)
+			return fmt.Errorf("memory %d: %w: `cairn memories list --state all` shows what there is", n, memory.ErrNotFound)
 		}
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func (a *app) withMemory(cmd *cobra.Command, id string, do func(*memory.Store, m
 		}
 		if len(chain) > 1 {
 			for _, one := range chain {
-				details.Chain = append(details.Chain, memoryRow{one})
+				details.Chain = append(details.Chain, memoryRow{Memory: one})
 			}
 		}
 		return do(store, details)

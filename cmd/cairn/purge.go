@@ -41,7 +41,7 @@ must be stopped. On the platform nothing is deleted, and nothing is read from th
 		Example: `  cairn purge --user discord:81384788765712384 --dry-run
   cairn purge --channel discord:81384788765712384/81384788862181376
   cairn purge --server slack:T0123456 --yes`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			given := 0
 			for _, name := range []string{p.user, p.channel, p.server} {
@@ -167,7 +167,11 @@ func (p purge) plan(ctx context.Context, store *memory.Store) (plan purged, err 
 		return plan, err
 	}
 	if len(plan.Channels) == 0 {
-		return plan, fmt.Errorf("%s: %w: `cairn transcript` and the log name what there is", strings.TrimSuffix(name, "/"), memory.ErrNotFound)
+		known, err := store.Known(ctx)
+		if err != nil {
+			return plan, err
+		}
+		return plan, fmt.Errorf("%s: %w: %s", strings.TrimSuffix(name, "/"), memory.ErrNotFound, thereAre(known))
 	}
 	for _, c := range plan.Channels {
 		plan.Messages += c.Messages

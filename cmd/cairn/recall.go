@@ -4,6 +4,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ the key "message".`,
 		Example: `  cairn recall "What did Ada say about the hotel?"
   cairn recall hotel --since 2026-05-01 --limit 3 --explain
   cairn recall "when is my flight?" --as Ada --channel discord:81384788765712384/81384788862181376 --json`,
-		Args: args(cobra.MinimumNArgs(1)),
+		Args: needs(1, math.MaxInt, "ask a QUESTION"),
 		RunE: func(cmd *cobra.Command, words []string) error { return a.recall(cmd, l, strings.Join(words, " ")) },
 	}
 	f := cmd.Flags()
@@ -35,7 +36,7 @@ the key "message".`,
 	f.StringVar(&l.kind, "kind", "", "only memories of this `KIND`, and no messages")
 	f.StringVar(&l.since, "since", "", "only what was said since `TIME`: 2026-05-01, or 7d")
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
-	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and `N` messages")
+	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and as many messages")
 	f.BoolVar(&l.explain, "explain", false, "show what each score is the sum of")
 	f.BoolVar(&l.json, "json", false, "print one JSON object a line")
 	return cmd
@@ -52,6 +53,9 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 	if l.limit < 1 {
 		return wrongUse(cmd, errors.New("--limit must be at least 1"))
 	}
+	if err := checkKind(cmd, l.kind); err != nil {
+		return err
+	}
 	var since time.Time
 	if l.since != "" {
 		var err error
@@ -64,6 +68,14 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 		if err != nil {
 			return err
 		}
+		if l.asker != "" {
+			door, _, _ := strings.Cut(conversation.Name(), ":")
+			if people, err := store.People(cmd.Context(), door, l.asker); err != nil {
+				return err
+			} else if len(people) == 0 {
+				fmt.Fprintf(a.err, "nobody named %q has spoken, so \"I\" and \"my\" mean nobody\n", l.asker)
+			}
+		}
 		memories, _, err := conversation.Memories(cmd.Context(), memory.Filter{Query: question, Kind: l.kind, Since: since, Limit: l.limit})
 		if err != nil {
 			return err
@@ -75,11 +87,11 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 				return err
 			}
 		}
-		return a.showRecalled(l, memories, messages)
+		return a.showRecalled(l, conversation.Name(), memories, messages)
 	})
 }
 
-func (a *app) showRecalled(l looking, memories []memory.Memory, messages []memory.Found) error {
+func (a *app) showRecalled(l looking, in string, memories []memory.Memory, messages []memory.Found) error {
 	if len(memories)+len(messages) == 0 {
 		fmt.Fprintln(a.err, "nothing found")
 	}
@@ -87,7 +99,7 @@ func (a *app) showRecalled(l looking, memories []memory.Memory, messages []memor
 		if i == 0 && !l.json {
 			fmt.Fprintln(a.out, "Remembered:")
 		}
-		if err := a.show(a.out, recalledMemory{l.score(m.Score, m.Parts), memoryRow{m}}, l.json); err != nil {
+		if err := a.show(a.out, recalledMemory{l.score(m.Score, m.Parts), memoryRow{Memory: m, named: m.Conversation != in}}, l.json); err != nil {
 			return err
 		}
 	}

@@ -65,13 +65,28 @@ func TestRecall(t *testing.T) {
 			t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
 		}
 	})
+	t.Run("whom nobody knows is told", func(t *testing.T) {
+		const want = `nobody named "Zoe" has spoken, so "I" and "my" mean nobody` + "\n"
+		if r := p.run("", "recall", "my hotel", "--as", "Zoe"); r.code != 0 || r.err != want || !strings.Contains(r.out, "hotel") {
+			t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
+		}
+		if r := p.run("", "recall", "my hotel", "--as", "ada"); r.code != 0 || r.err != "" {
+			t.Errorf("exit code %d, errors %q", r.code, r.err)
+		}
+	})
+	t.Run("a channel there is none of", func(t *testing.T) {
+		if r := p.run("", "recall", "hotel", "--channel", "nowhere"); r.code != exitNotFound || r.err != "cairn: channel nowhere: not found: there is terminal:general\n" {
+			t.Errorf("exit code %d, errors %q", r.code, r.err)
+		}
+	})
 	for _, test := range []struct {
 		name, want string
 		args       []string
 	}{
 		{"a day that is none", `--since "May" is no time: write a day`, []string{"recall", "x", "--since", "May"}},
 		{"a limit that shows nothing", "--limit must be at least 1", []string{"recall", "x", "--limit", "0"}},
-		{"no question", "`cairn recall --help` tells more", []string{"recall"}},
+		{"a kind there is none of", `--kind "gossip": there are identity, goal`, []string{"recall", "x", "--kind", "gossip"}},
+		{"no question", "ask a QUESTION; `cairn recall --help` tells more", []string{"recall"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if r := p.run("", test.args...); r.code != exitUsage || !strings.Contains(r.err, test.want) {

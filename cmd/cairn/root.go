@@ -54,7 +54,7 @@ Without one it still keeps, sums up, and finds again what it was told.
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetFlagErrorFunc(wrongUse)
+	root.SetFlagErrorFunc(wrongFlag)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it is there)")
@@ -125,10 +125,28 @@ func find(ctx context.Context, store *memory.Store, name string) (*memory.Conver
 		return nil, err
 	}
 	conversation, err := store.Find(ctx, full)
-	if err != nil {
-		return nil, fmt.Errorf("channel %s: %w", name, err)
+	if errors.Is(err, memory.ErrNotFound) {
+		known, err := store.Known(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("channel %s: %w: %s", name, memory.ErrNotFound, thereAre(known))
 	}
-	return conversation, nil
+	return conversation, err
+}
+
+// thereAre names some of what there is, for somebody who named what there is not.
+func thereAre(known []string) string {
+	const some = 10
+	switch n := len(known); {
+	case n == 0:
+		return "there is none yet, talk to the bot first"
+	case n == 1:
+		return "there is " + known[0]
+	case n > some:
+		return fmt.Sprintf("there are %s and %d more", strings.Join(known[:some], ", "), n-some)
+	}
+	return "there are " + strings.Join(known, ", ")
 }
 
 // conversationName is the full name of a channel: one without a door is the terminal's.

@@ -41,7 +41,7 @@ written are finished, for at most 30 seconds. A second one stops it at once. Not
 lost either way: what was left is taken up at the next start.`,
 		Example: `  DISCORD_TOKEN=… cairn run
   cairn run --config /etc/cairn/config.toml --data /var/lib/cairn`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context()) },
 	}
 }

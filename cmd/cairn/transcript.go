@@ -77,7 +77,7 @@ were summed up, and from how many tokens to how many the window came; with --jso
 an object with the key "compacted". It reads the database and may run beside the bot.`,
 		Example: `  cairn transcript --channel garden | less
   cairn transcript --json | jq -r 'select(.author == "Ada").text'`,
-		Args: args(cobra.NoArgs),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.transcript(cmd, name, asJSON) },
 	}
 	cmd.Flags().StringVar(&name, "channel", defaultChannel, "`NAME` of the channel")
