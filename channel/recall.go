@@ -38,7 +38,7 @@ func (c *conversation) recalled(ctx context.Context, turn memory.Turn, budget in
 		c.notRecalled(ctx, err)
 		return ""
 	}
-	memories, err := c.memoryLines(ctx, asked)
+	memories, err := c.memoryLines(ctx, asked, who)
 	c.notRecalled(ctx, err)
 	messages, err := c.messageLines(ctx, asked, who, turn.Seq)
 	c.notRecalled(ctx, err)
@@ -65,8 +65,8 @@ func (c *conversation) askedIn(ctx context.Context, turn memory.Turn) (text, who
 	return strings.TrimSpace(asked.String()), who, nil
 }
 
-func (c *conversation) memoryLines(ctx context.Context, asked string) (lines []string, err error) {
-	found, err := c.records.SearchMemories(ctx, asked, recalledEach)
+func (c *conversation) memoryLines(ctx context.Context, asked, who string) (lines []string, err error) {
+	found, _, err := c.records.Memories(ctx, memory.Filter{Query: asked, Asker: who, Limit: recalledEach})
 	for _, m := range found {
 		if m.Conversation != c.name { // the numbers of its messages mean something there alone
 			m.Sources = nil
@@ -151,7 +151,7 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	if question == "" {
 		return Answer{}, errPeople("Say what to look for: /recall when did we choose the hotel?")
 	}
-	memories, err := c.records.SearchMemories(ctx, question, recallMemories)
+	memories, _, err := c.records.Memories(ctx, memory.Filter{Query: question, Asker: who.Name, Limit: recallMemories})
 	if err != nil {
 		return Answer{}, err
 	}

@@ -20,7 +20,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	if answer, done, err := c.decide(ctx, who, query); done || err != nil {
 		return answer, err
 	}
-	f := memory.Filter{State: "current", Limit: memoriesShown}
+	f := memory.Filter{Asker: who.Name, State: "current", Limit: memoriesShown}
 	var words []string
 	for _, word := range strings.Fields(query) {
 		if kind, ok := strings.CutPrefix(strings.ToLower(word), "kind:"); ok && f.Kind == "" {

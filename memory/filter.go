@@ -15,6 +15,7 @@ import (
 type Filter struct {
 	Conversation string    // its name; empty: all conversations
 	Query        string    // words to search for; empty: all memories, the newest first
+	Asker        string    // who asks, by name: "I" in Query is them; empty: nobody knows
 	Kind         string    // empty: all kinds
 	State        string    // of States; empty: active
 	Since        time.Time // said then or later; zero: whenever

@@ -35,7 +35,7 @@ func ranked(tx *sql.Tx, f Filter, in scope) ([]weighed, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := Question{Text: f.Query}.inquiry()
+	i := Question{Text: f.Query, Asker: f.Asker}.inquiry()
 	lookups, err := i.lookups(x)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,9 @@ package memory
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -82,7 +84,11 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage,
 	if err != nil {
 		return "", err
 	}
-	found, total, err := c.Memories(ctx, Filter{Query: s.Query, Kind: s.Kind, Limit: limit})
+	asker, err := c.asker(ctx, o.Turn())
+	if err != nil {
+		return "", err
+	}
+	found, total, err := c.Memories(ctx, Filter{Query: s.Query, Asker: asker, Kind: s.Kind, Limit: limit})
 	if err != nil {
 		return "", err
 	}
@@ -109,12 +115,34 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage,
 	return fitting(o, &answer.Memories, func() any { return answer })
 }
 
+// asker is the name of who asked last in a turn, as a model repeats their words; empty
+// if nobody did.
+func (c *Conversation) asker(ctx context.Context, turn int64) (name string, err error) {
+	err = c.store.view(ctx, func(tx *sql.Tx) error {
+		low, high := c.rows(turn, maxSeq)
+		err := tx.QueryRow("SELECT author FROM messages INDEXED BY messages_addressed WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1", turn, low, high).Scan(&name)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return "", c.fail("look for who asked", err)
+	}
+	return name, nil
+}
+
 func (c *Conversation) runRecall(ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {
 	s, limit, err := readSearch(arguments)
 	if err != nil {
 		return "", err
 	}
-	found, err := c.Recall(ctx, Question{Text: s.Query, Limit: limit, Before: o.Turn()})
+	turn := o.Turn()
+	asker, err := c.asker(ctx, turn)
+	if err != nil {
+		return "", err
+	}
+	found, err := c.Recall(ctx, Question{Text: s.Query, Asker: asker, Limit: limit, Before: turn})
 	if err != nil {
 		return "", err
 	}
