@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ const (
 	howToSet  = "No language model is set, so I can only look up and quote what was said here. To get real answers, set OPENAI_API_KEY, or base_url in config.toml for a model of your own."
 	stillNone = "(No language model is set: I only quote.)"
 	itsFinds  = "This is what I found:"
+	goesWith  = " It goes with this:"
 )
 
 // hinted reports whether people were told before how to set a model.
@@ -29,7 +31,7 @@ func hinted(messages []Message) bool {
 // ownWords reports whether text is an earlier answer of the offline model, or the
 // beginning of one: recall clips.
 func ownWords(text string) bool {
-	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone) || strings.HasPrefix(text, itsFinds)
+	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone) || strings.HasPrefix(text, itsFinds) || isKept.MatchString(text)
 }
 
 // reply puts together what is said to the person.
@@ -45,7 +47,7 @@ func reply(asked lastLine, results []Message, hinted bool) string {
 	case len(quotes) > 0 && question:
 		said = itsFinds + "\n" + quote(quotes)
 	case len(quotes) > 0:
-		said = kept(asked) + " It goes with this:\n" + quote(quotes)
+		said = kept(asked) + goesWith + "\n" + quote(quotes)
 	case failed != "":
 		said = "I could not look it up: " + failed
 	case question:
@@ -83,6 +85,9 @@ func kept(asked lastLine) string {
 	}
 	return fmt.Sprintf("It is kept, as message #%s.", asked.seq)
 }
+
+// isKept finds what kept says, with nothing else behind it or with quotations.
+var isKept = regexp.MustCompile(`^It is kept(?:, as message #\d+)?\.(?:$|` + goesWith + `)`)
 
 // finding is a memory or a message that a tool found.
 type finding struct {

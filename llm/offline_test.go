@@ -120,13 +120,18 @@ func TestOffline(t *testing.T) {
 		holds(t, answer, "Pixel")
 	})
 	t.Run("its own earlier answers are no finding", func(t *testing.T) {
-		own, _ := talk(t, question, memories, transcript)
-		text, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"seq": 42, "who": "assistant", "when": "2023-07-01 10:01", "text": own}}})
-		if err != nil {
-			t.Fatal(err)
+		hint, _ := talk(t, question, noMemories, noTranscript)
+		told := llm.Message{Role: llm.RoleAssistant, Text: hint}
+		for _, said := range []string{question, "[#41 2023-07-01 10:00 Eve] We adopted a cat called Tom too"} {
+			own, _ := talk(t, said, memories, transcript, told)
+			holds(t, own, "Pixel")
+			text, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"seq": 42, "who": "assistant", "when": "2023-07-01 10:01", "text": own}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, _ := talk(t, question, noMemories, string(text))
+			holds(t, answer, "found nothing")
 		}
-		answer, _ := talk(t, question, noMemories, string(text))
-		holds(t, answer, "found nothing")
 	})
 	t.Run("a failing tool is told, and the other one still answers", func(t *testing.T) {
 		both, _ := talk(t, question, "", "")
