@@ -99,6 +99,17 @@ func look(path string) error {
 	return nil
 }
 
+// Writable returns nil if this process may write the database in the folder dir, which
+// is there.
+func Writable(dir string) error {
+	for _, path := range []string{dir, File(dir)} {
+		if err := unix.Access(path, unix.W_OK); err != nil {
+			return fmt.Errorf("%s may not be written by whoever runs this: run the bot as its owner, or name another folder: %w", path, err)
+		}
+	}
+	return nil
+}
+
 // unchanging reports whether the file holds all there is to read, and lies where this
 // process can write nothing, as on a medium that is mounted to be read.
 func unchanging(path string) bool {

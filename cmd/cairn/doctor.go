@@ -128,7 +128,7 @@ func (d *doctor) data(ctx context.Context) error {
 	if err = errors.Join(err, store.Close()); err != nil {
 		return d.tell("data", err, fact)
 	}
-	if err := d.tell("data", nil, fact); err != nil {
+	if err := d.tell("data", memory.Writable(dir), fact); err != nil {
 		return err
 	}
 	for _, f := range found {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"database/sql"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"cairn/discord/discordtest"
@@ -68,6 +70,26 @@ func TestDoctor(t *testing.T) {
 			t.Error(copies, err)
 		}
 		p.must("", "doctor")
+	})
+	t.Run("a folder nobody may write into is no place for a bot", func(t *testing.T) {
+		p := newFolder(t)
+		p.must("I like tea\n", "chat")
+		data := filepath.Join(p.dir, "data")
+		for path, mode := range map[string]os.FileMode{filepath.Dir(p.dir): 0o755, filepath.Join(data, "cairn.db"): 0o444, data: 0o555} {
+			if err := os.Chmod(path, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer os.Chmod(data, 0o700)
+		cmd := p.command("doctor")
+		if os.Getuid() == 0 { // who may write everything, so somebody else must look
+			cmd.Path = "/proc/self/exe"
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		}
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "every page can be read") || !strings.Contains(string(out), "WRONG  data      data may not be written by whoever runs this: ") || !strings.Contains(string(out), "1 thing is wrong") {
+			t.Errorf("%v, %s", err, out)
+		}
 	})
 	t.Run("nothing is mended beneath a bot", func(t *testing.T) {
 		p := newFolder(t)
