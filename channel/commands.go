@@ -83,8 +83,8 @@ func init() { // a literal would refer to itself through /help
 			Args: []Arg{{Name: "focus", Help: "what to dwell on"}},
 		},
 		{
-			Name: "memories", Help: "show what I keep in mind here, the newest or best first", run: runMemories,
-			Args: []Arg{{Name: "query", Help: "words to look for, or kind:decision; or pin, unpin or restore and a number"}},
+			Name: "memories", Help: "show what I keep in mind here, the newest or best first; pin, unpin or restore one", run: runMemories,
+			Args: []Arg{{Name: "query", Help: "words to look for, kind:decision, page:2; or pin, unpin or restore and a number"}},
 		},
 		{
 			Name: "recall", Help: "look up what was said here, and what I keep in mind of it", run: runRecall,

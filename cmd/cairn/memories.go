@@ -109,8 +109,10 @@ func newMemoriesList(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List memories, newest first",
-		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.listMemories(cmd, s, "") },
+		Example: `  cairn memories list --kind decision --since 30d
+  cairn memories list --channel garden --state all --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listMemories(cmd, s, "") },
 	}
 	s.flags(cmd)
 	return cmd
@@ -121,7 +123,9 @@ func newMemoriesSearch(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search WORDS…",
 		Short: "Find memories by words, best first",
-		Args:  needs(1, math.MaxInt, "name WORDS to look for"),
+		Example: `  cairn memories search green tea
+  cairn memories search "green tea" --channel garden --json`,
+		Args: needs(1, math.MaxInt, "name WORDS to look for"),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return a.listMemories(cmd, s, strings.Join(words, " "))
 		},

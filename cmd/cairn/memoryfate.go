@@ -98,9 +98,10 @@ type fate struct {
 func newFate(a *app, f fate) *cobra.Command {
 	var s selection
 	cmd := &cobra.Command{
-		Use:   f.use + " ID",
-		Short: f.short,
-		Args:  needs(1, 1, "name an ID, as `cairn memories list` shows them"),
+		Use:     f.use + " ID",
+		Short:   f.short,
+		Example: "  cairn memories " + f.use + " 12",
+		Args:    needs(1, 1, "name an ID, as `cairn memories list` shows them"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(store *memory.Store, details memoryDetails) error {
 				m := details.Memory

@@ -17,9 +17,10 @@ import (
 func newMemoriesShow(a *app) *cobra.Command {
 	var s selection
 	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "Show a memory, the messages it came from, and what it superseded or was superseded by",
-		Args:  needs(1, 1, "name an ID, as `cairn memories list` shows them"),
+		Use:     "show ID",
+		Short:   "Show a memory, the messages it came from, and what it superseded or was superseded by",
+		Example: `  cairn memories show 12`,
+		Args:    needs(1, 1, "name an ID, as `cairn memories list` shows them"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(_ *memory.Store, m memoryDetails) error {
 				return a.show(a.out, m, s.json)

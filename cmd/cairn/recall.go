@@ -34,7 +34,7 @@ the key "message".`,
 	f := cmd.Flags()
 	f.StringVar(&l.channel, "channel", defaultChannel, "`NAME` of the channel")
 	f.StringVar(&l.kind, "kind", "", "only memories of this `KIND`, and no messages")
-	f.StringVar(&l.since, "since", "", "only what was said since `TIME`: 2026-05-01, or 7d")
+	f.StringVar(&l.since, "since", "", "only what was said since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (whenever)")
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
 	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and as many messages")
 	f.BoolVar(&l.explain, "explain", false, "show what each score is the sum of")
