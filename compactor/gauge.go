@@ -29,11 +29,14 @@ func (c *Compactor) used(s snapshot) int {
 // prompt is what the next request's prompt costs. Messages that were added since the
 // anchor, and a volatile block that has come or gone, are the difference of two
 // estimates. An answer is counted like any message: what the provider counted for it
-// holds reasoning that is not sent back.
+// holds reasoning that is not sent back. What is shown no longer may have cost less than
+// its estimate, so that what is left is not taken to cost less than its own, nor more
+// than all of it did.
 func (c *Compactor) prompt(s snapshot) int {
 	estimate := c.frame() + s.cost()
 	if s.anchor.Prompt > 0 {
-		return max(s.anchor.Prompt+c.real(estimate-s.anchor.Estimate), 0)
+		left := min(c.real(estimate), s.anchor.Prompt)
+		return max(s.anchor.Prompt+c.real(estimate-s.anchor.Estimate), left)
 	}
 	return c.real(estimate)
 }

@@ -188,6 +188,17 @@ func TestOtherSettingsLeaveACountStanding(t *testing.T) {
 			t.Errorf("the gauge went by %d tokens, the view by an estimated %d", got, smaller)
 		}
 	})
+	t.Run("what is shown no more is not taken for dearer than it was", func(t *testing.T) {
+		const size = 0.6 // of a token, which nobody has learnt yet
+		r := newRig(t, 20_000, nil)
+		asks(r, "and this? "+filler(9000))
+		report(r, int(size*float64(prompt(r))))
+		counted := prompt(r)
+		less(r)
+		if got, real := prompt(r), int(size*float64(r.estimate(r.request()))); got < real || got > counted {
+			t.Errorf("%d tokens of %d, and the view has %d", got, counted, real)
+		}
+	})
 	t.Run("over a restart", func(t *testing.T) {
 		r := newRig(t, 20_000, nil)
 		r.size = 1.4
