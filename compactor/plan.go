@@ -122,8 +122,8 @@ type span struct {
 }
 
 // planSpan takes whole turns from the oldest verbatim one on until they cover at
-// least need tokens, or until the spared tail begins. from and to reach to the
-// neighbouring compactions, so that what was deleted in between is covered too.
+// least need tokens, or until the spared tail begins. from reaches back to the
+// compaction before it, so that what was deleted in between is covered too.
 // An empty span means that nothing may leave.
 func planSpan(s snapshot, need, keepLast, tail int) span {
 	end := sparedFrom(s.lines, s.open, keepLast, tail)

@@ -206,8 +206,7 @@ func (c *Conversation) giveWay(tx *sql.Tx, row compactor.Compaction, below []com
 }
 
 // leaveMarker hides what is left of a replaced row. If all of that was deleted the
-// marker keeps the row's dates: without it the rows on both sides were no neighbours,
-// and could not be folded.
+// marker keeps the row's dates, and the rows go on to cover all that they did.
 func (c *Conversation) leaveMarker(tx *sql.Tx, old compactor.Compaction, rest span, generation int64) error {
 	n, err := c.between(tx, rest)
 	if err != nil {
