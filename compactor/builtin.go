@@ -127,8 +127,8 @@ func (c *chooser) take(room int) (took bool) {
 }
 
 const (
-	toldFactor   = 0.3 // of a term that was told
-	secondFactor = 0.5 // of a sentence whose message is told by another one
+	toldFactor   = 0.3  // of a term that was told
+	secondFactor = 0.35 // of a sentence whose message is told by another one
 )
 
 // dayTokens is what the line with a date costs, hardly ever with its year.

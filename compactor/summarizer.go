@@ -22,7 +22,7 @@ func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary,
 	switch {
 	case j.row.Kind != Rollup:
 	case j.builtIn: // which chooses anew, so that nothing is gained by a text that leaves room
-		target = max(min(j.policy.entryCap(j.budget)-headingCost, j.tokens*3/4), minSummary)
+		target = max(min(j.policy.entryCap(j.budget)-headingOf(j.row), j.tokens*3/4), minSummary)
 	default:
 		target = min(target, max(j.tokens/2, minSummary))
 	}
@@ -37,6 +37,12 @@ func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary,
 	return c.byModel(ctx, w, func(ctx context.Context, most int) ([]item, error) {
 		return c.read(ctx, j, record, most)
 	})
+}
+
+// headingOf is what stands above a row's text, in tokens.
+func headingOf(row Compaction) int {
+	row.Text = ""
+	return TokensOfCompaction(row) + 1 // sums of parts are rounded up
 }
 
 // aim is how long the summary of what was read shall be, in tokens: a heal knows its
