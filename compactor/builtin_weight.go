@@ -78,7 +78,7 @@ func (s *sentence) judge(names map[string]bool) {
 		s.weight *= talkFactor
 		s.idle = true
 		if len(s.terms) < 3 && proper == 0 && !number {
-			s.weight = 0
+			s.weight *= talkFactor // where there is room
 		}
 	}
 	if len(s.terms) < 3 {
