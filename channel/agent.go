@@ -117,6 +117,7 @@ type Store interface {
 	Everywhere(ctx context.Context, door, author string) ([]*memory.Conversation, memory.Traces, error)
 	Erase(ctx context.Context, author string, in ...*memory.Conversation) (waiting int, err error)
 	Erasures(ctx context.Context) ([]memory.Erasure, error)
+	WatchCopies(f func(conversation string, seqs []int64))
 }
 
 var _ Store = (*memory.Store)(nil)

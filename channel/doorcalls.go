@@ -67,6 +67,15 @@ func (c *conversation) delete(ctx context.Context, ids []string) error {
 	return nil
 }
 
+// copiesGone has a conversation show what it found of another one's memories as it is
+// by now: deleted.
+func (h *Hub) copiesGone(name string, seqs []int64) {
+	if c, err := h.find(name, nil); err == nil && c != nil {
+		c.deleted(seqs)
+		h.release(c)
+	}
+}
+
 // known is use for a conversation in which something was said before; nil if
 // nothing was.
 func (h *Hub) known(ctx context.Context, name string) (*conversation, error) {

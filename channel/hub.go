@@ -80,6 +80,9 @@ func New(o Options) *Hub {
 	}
 	h.rules.Store(&o.Rules)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
+	if o.Store != nil {
+		o.Store.WatchCopies(h.copiesGone)
+	}
 	return h
 }
 

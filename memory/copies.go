@@ -39,7 +39,7 @@ func (c *Conversation) forgetCopies(tx *sql.Tx, deleted []compactor.Message) (se
 	if err != nil {
 		return nil, err
 	}
-	isGone := func(seq int64) (bool, error) { return gone[seq], nil }
+	isGone := absent{message: func(seq int64) (bool, error) { return gone[seq], nil }, memory: there}
 	for _, m := range found {
 		is, err := withoutCopies(m, slices.Contains(turns, m.Turn), isGone)
 		if err == nil && is.Text != m.Text {
@@ -74,6 +74,87 @@ func (c *Conversation) forgetCopies(tx *sql.Tx, deleted []compactor.Message) (se
 	return seqs, nil
 }
 
+// absent tells whether something that a tool found is gone.
+type absent struct {
+	message func(seq int64) (bool, error) // of the conversation
+	memory  func(id int64) (bool, error)  // of any
+}
+
+func there(int64) (bool, error) { return false, nil }
+
+// forgetFound empties what searches found of the conversation's memories that are
+// gone, in it and in the others of its server, which may have recalled them. It
+// returns the seqs of what it changed here; who watches is told of the others, see
+// WatchCopies.
+func (c *Conversation) forgetFound(tx *sql.Tx, memories []int64) (seqs []int64, err error) {
+	if len(memories) == 0 {
+		return nil, nil
+	}
+	from, err := plainJSON(c.name)
+	if err != nil {
+		return nil, err
+	}
+	type place struct {
+		at  *Conversation
+		seq int64
+	}
+	var places []place
+	err = each(tx, func(rows *sql.Rows) error {
+		p := place{at: &Conversation{store: c.store}}
+		err := rows.Scan(&p.at.id, &p.at.name, &p.seq)
+		places = append(places, p)
+		return err
+	}, `SELECT v.id, v.name, m.seq FROM conversations v CROSS JOIN messages m INDEXED BY messages_copies ON m.id BETWEEN v.id << 32 AND v.id << 32 | 4294967295
+		WHERE m.role = 'tool' AND m.tool IN ('memory_search', 'recall', 'expand') AND m.tool = 'memory_search'
+		AND (v.id = ?1 OR ?2 <> '' AND v.name > ?2 || '/' AND v.name < ?2 || '0' AND instr(m.text, ?3) > 0) ORDER BY m.id`, c.id, c.server(), `"from":`+from)
+	if err != nil {
+		return nil, err
+	}
+	isGone := absent{message: there, memory: func(id int64) (bool, error) { return slices.Contains(memories, id), nil }}
+	elsewhere := make(map[string][]int64)
+	for _, p := range places {
+		m, err := p.at.message(tx, p.seq)
+		if err != nil {
+			return nil, err
+		}
+		is, err := withoutCopies(m, false, isGone)
+		if err != nil {
+			return nil, err
+		}
+		if is.Text == m.Text {
+			continue
+		}
+		if err := p.at.replace(tx, is); err != nil {
+			return nil, err
+		}
+		if p.at.id == c.id {
+			seqs = append(seqs, p.seq)
+			continue
+		}
+		if elsewhere[p.at.name] == nil {
+			if _, err := p.at.nextGeneration(tx); err != nil {
+				return nil, err
+			}
+		}
+		elsewhere[p.at.name] = append(elsewhere[p.at.name], p.seq)
+	}
+	for name, changed := range elsewhere {
+		c.store.elsewhere = append(c.store.elsewhere, copies{name, changed})
+	}
+	return seqs, nil
+}
+
+// copies are messages of another conversation in which something was found that is gone.
+type copies struct {
+	conversation string
+	seqs         []int64
+}
+
+// WatchCopies has f told, after a deletion, of messages that have changed in other
+// conversations than the one it was in: there something of it had been found. It is
+// called before anything is deleted; f must not wait.
+func (s *Store) WatchCopies(f func(conversation string, seqs []int64)) { s.watch = f }
+
 // lastOf returns the seq of a turn's last message. Its messages are neighbours.
 func (c *Conversation) lastOf(tx *sql.Tx, turn int64) (seq int64, err error) {
 	low, high := c.rows(turn, maxSeq)
@@ -83,7 +164,7 @@ func (c *Conversation) lastOf(tx *sql.Tx, turn int64) (seq int64, err error) {
 
 // withoutCopies is what a model or a tool said, without what it took from deleted
 // messages. near tells that it was said in the turn of one.
-func withoutCopies(m compactor.Message, near bool, gone func(seq int64) (bool, error)) (compactor.Message, error) {
+func withoutCopies(m compactor.Message, near bool, gone absent) (compactor.Message, error) {
 	switch {
 	case m.Role == llm.RoleTool && slices.Contains(copying, m.Tool):
 		told, err := namesGone(m.Text, gone)
@@ -106,9 +187,9 @@ func withoutCopies(m compactor.Message, near bool, gone func(seq int64) (bool, e
 	return m, nil
 }
 
-// namesGone tells whether the result of a tool names a message that is gone. What cannot be
-// read may.
-func namesGone(result string, gone func(seq int64) (bool, error)) (bool, error) {
+// namesGone tells whether the result of a tool names a message or a memory that is gone.
+// What cannot be read may.
+func namesGone(result string, gone absent) (bool, error) {
 	if result == copyGone {
 		return false, nil
 	}
@@ -117,6 +198,7 @@ func namesGone(result string, gone func(seq int64) (bool, error)) (bool, error) 
 			Seq int64 `json:"seq"`
 		} `json:"messages"`
 		Memories []struct {
+			ID       int64   `json:"id"`
 			Messages []int64 `json:"messages"`
 		} `json:"memories"`
 	}
@@ -129,9 +211,12 @@ func namesGone(result string, gone func(seq int64) (bool, error)) (bool, error) 
 	}
 	for _, m := range found.Memories {
 		named = append(named, m.Messages...)
+		if yes, err := gone.memory(m.ID); err != nil || yes {
+			return yes, err
+		}
 	}
 	for _, seq := range named {
-		if yes, err := gone(seq); err != nil || yes {
+		if yes, err := gone.message(seq); err != nil || yes {
 			return yes, err
 		}
 	}
@@ -165,13 +250,20 @@ func (c *Conversation) uncopied(tx *sql.Tx, turn int64, answer []compactor.Messa
 	if err != nil {
 		return nil, err
 	}
-	answer = slices.Clone(answer)
-	for i, m := range answer {
-		answer[i], err = withoutCopies(m, near, func(seq int64) (gone bool, err error) {
+	isGone := absent{
+		message: func(seq int64) (gone bool, err error) {
 			low, high := c.rows(seq, seq)
 			err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NOT NULL)", low, high).Scan(&gone)
 			return gone, err
-		})
+		},
+		memory: func(id int64) (gone bool, err error) {
+			err = tx.QueryRow("SELECT ?1 > 0 AND NOT EXISTS (SELECT 1 FROM memories WHERE id = ?1)", id).Scan(&gone)
+			return gone, err
+		},
+	}
+	answer = slices.Clone(answer)
+	for i, m := range answer {
+		answer[i], err = withoutCopies(m, near, isGone)
 		if err != nil {
 			return nil, err
 		}

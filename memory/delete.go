@@ -70,16 +70,24 @@ func (c *Conversation) deleteAll(tx *sql.Tx, ids []string) (seqs []int64, err er
 		}
 		seqs = append(seqs, m.Seq)
 	}
+	var memories []int64 // that are gone
 	for _, m := range bare {
-		if err := c.bury(tx, m, generation); err != nil {
+		lost, err := c.bury(tx, m, generation)
+		if err != nil {
 			return nil, err
 		}
+		memories = append(memories, lost...)
 		seqs = append(seqs, m.Seq)
 	}
 	copies, err := c.forgetCopies(tx, bare)
 	if err != nil {
 		return nil, err
 	}
+	found, err := c.forgetFound(tx, memories)
+	if err != nil {
+		return nil, err
+	}
+	copies = append(copies, found...)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
 	if err := c.redo(tx, seqs, generation, true); err != nil {
@@ -106,54 +114,55 @@ func (c *Conversation) deleteWaiting(tx *sql.Tx, id string) error {
 	return err
 }
 
-// bury makes a message a tombstone.
-func (c *Conversation) bury(tx *sql.Tx, m compactor.Message, generation int64) error {
+// bury makes a message a tombstone, and returns the memories that are gone with it.
+func (c *Conversation) bury(tx *sql.Tx, m compactor.Message, generation int64) (memories []int64, err error) {
 	if err := c.unindex(tx, m); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := c.storeFiles(tx, m.ID, nil); err != nil {
-		return err
+		return nil, err
 	}
 	low, high := c.rows(m.Seq, m.Seq)
-	err := changed(tx, `UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
+	err = changed(tx, `UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
 		WHERE id BETWEEN ? AND ?`, now(), generation, low, high)
 	if err != nil {
-		return fmt.Errorf("delete message %d: %w", m.Seq, err)
+		return nil, fmt.Errorf("delete message %d: %w", m.Seq, err)
 	}
-	if err := c.forgetFrom(tx, m.Seq); err != nil {
-		return err
+	if memories, err = c.forgetFrom(tx, m.Seq); err != nil {
+		return nil, err
 	}
 	if _, err := tx.Exec("DELETE FROM pins WHERE conversation = ? AND seq = ?", c.id, m.Seq); err != nil {
-		return err
+		return nil, err
 	}
 	low, high = c.rows(m.Turn, m.Turn)
 	turnLow, turnHigh := c.rows(m.Turn, maxSeq)
 	_, err = tx.Exec(`UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0
 		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND addressed AND deleted_at IS NULL)`,
 		closed, low, high, turnLow, turnHigh, m.Turn)
-	return err
+	return memories, err
 }
 
 // forgetFrom takes a message away from the memories that came from it. Those that
-// came from no other are deleted.
-func (c *Conversation) forgetFrom(tx *sql.Tx, seq int64) error {
+// came from no other are deleted; it returns these.
+func (c *Conversation) forgetFrom(tx *sql.Tx, seq int64) (gone []int64, err error) {
 	low, high := c.rows(seq, seq)
 	from, err := readMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.id, low, high)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := tx.Exec("DELETE FROM memory_sources WHERE message BETWEEN ? AND ?", low, high); err != nil {
-		return err
+		return nil, err
 	}
 	for _, m := range from {
 		if len(m.Sources) > 1 {
 			continue
 		}
 		if err := c.deleteMemory(tx, m); err != nil {
-			return fmt.Errorf("delete memory %d: %w", m.ID, err)
+			return nil, fmt.Errorf("delete memory %d: %w", m.ID, err)
 		}
+		gone = append(gone, m.ID)
 	}
-	return nil
+	return gone, nil
 }
 
 func (c *Conversation) deleteMemory(tx *sql.Tx, m Memory) error {

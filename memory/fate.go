@@ -44,7 +44,7 @@ func (s *Store) PinMemory(ctx context.Context, id int64, pinned bool) error {
 	return s.fate(ctx, "pin", id, 0, pin(pinned))
 }
 
-// Purge deletes a memory for good: row, sources, index. A memory that it superseded
+// Purge deletes a memory for good: row, sources, index, what searches found of it. A memory that it superseded
 // is superseded by what superseded this one, if anything did. The messages it came
 // from stay. ErrNotFound: there is no such memory.
 func (s *Store) Purge(ctx context.Context, id int64) error {
@@ -104,7 +104,11 @@ func pin(pinned bool) func(*sql.Tx, *Conversation, Memory) error {
 }
 
 func purge(tx *sql.Tx, c *Conversation, m Memory) error {
-	return c.deleteMemory(tx, m)
+	if err := c.deleteMemory(tx, m); err != nil {
+		return err
+	}
+	_, err := c.forgetFound(tx, []int64{m.ID})
+	return err
 }
 
 // mend has what a memory superseded be superseded by what superseded it.

@@ -237,11 +237,18 @@ func (c *Conversation) eraseMemories(tx *sql.Tx, author string, upto int64, e *E
 	if err != nil {
 		return false, err
 	}
+	var gone []int64
 	for _, m := range theirs {
 		if err := c.deleteMemory(tx, m); err != nil {
 			return false, err
 		}
+		gone = append(gone, m.ID)
 	}
+	found, err := c.forgetFound(tx, gone)
+	if err != nil {
+		return false, err
+	}
+	e.Seqs = append(e.Seqs, found...)
 	e.Memories = len(theirs)
 	if len(theirs) == erasedAtOnce {
 		return true, nil

@@ -53,6 +53,19 @@ func (c *Conversation) Purge(ctx context.Context) error {
 		if err := c.purgeFromThreads(tx); err != nil {
 			return err
 		}
+		var memories []int64
+		err := each(tx, func(rows *sql.Rows) error {
+			var id int64
+			err := rows.Scan(&id)
+			memories = append(memories, id)
+			return err
+		}, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.id)
+		if err != nil {
+			return err
+		}
+		if _, err := c.forgetFound(tx, memories); err != nil {
+			return err
+		}
 		low, high := c.rows(1, maxSeq)
 		for _, statement := range []string{
 			`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,

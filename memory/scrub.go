@@ -59,7 +59,9 @@ func (b *scrubber) resume(ctx context.Context) error {
 // deleting is update for what deletes something; if it did, the files are scrubbed soon.
 func (s *Store) deleting(ctx context.Context, f func(tx *sql.Tx) error) error {
 	deleted := false
+	var elsewhere []copies
 	err := s.update(ctx, func(tx *sql.Tx) error {
+		s.elsewhere = nil
 		var before, after int
 		if err := tx.QueryRow("SELECT total_changes()").Scan(&before); err != nil {
 			return err
@@ -70,12 +72,17 @@ func (s *Store) deleting(ctx context.Context, f func(tx *sql.Tx) error) error {
 		if err := tx.QueryRow("SELECT total_changes()").Scan(&after); err != nil || before == after {
 			return err
 		}
-		deleted = true
+		deleted, elsewhere = true, s.elsewhere
 		_, err := tx.Exec("INSERT INTO unscrubbed (id) VALUES (NULL)")
 		return err
 	})
 	if err == nil && deleted {
 		s.scrub.soon(scrubDelay)
+	}
+	for _, c := range elsewhere {
+		if err == nil && s.watch != nil {
+			s.watch(c.conversation, c.seqs)
+		}
 	}
 	return err
 }

@@ -44,6 +44,9 @@ type Store struct {
 	read   *sql.DB     // a pool that cannot write
 	pooled atomic.Bool // see ShareMemories
 	scrub  *scrubber
+
+	watch     func(conversation string, seqs []int64) // see WatchCopies
+	elsewhere []copies                                // what watch is told of; the connection that writes guards it
 }
 
 // Open opens the store in the folder o.Dir. It creates folder and file where there

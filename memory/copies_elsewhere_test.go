@@ -1,0 +1,121 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// searched has a conversation of a server find a memory of another one with its tool.
+func searched(t *testing.T, s *Store, from, to string) (a, b *Conversation) {
+	t.Helper()
+	s.ShareMemories(true)
+	a, b = find(t, s, from), find(t, s, to)
+	m := said(1, "I play the "+secret)
+	m.Audience = ServerWide
+	deliver(t, a, m, said(2, "well"))
+	keep(t, a, "Ann", "Ann plays the "+secret, 1)
+	keep(t, a, "Ann", "Ann rows", 2)
+	run(t, s, "UPDATE memories SET reach = 'server'")
+	m = asking(1, "what does Ann play?")
+	m.Audience = ServerWide
+	deliver(t, b, m)
+	found, err := call(b.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answerWith(t, b, 1, 2, "", map[string]string{"memory_search": found})
+	run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's call repeats it
+	return a, b
+}
+
+func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
+	for _, test := range []struct {
+		name, from, to string
+		do             func(*testing.T, *Conversation)
+	}{
+		{"deleted in a channel, found in another", "discord:1/10", "discord:1/11", func(t *testing.T, c *Conversation) { remove(t, c, 1) }},
+		{"deleted in a channel, found in its thread", "discord:1/10", "discord:1/10/100", func(t *testing.T, c *Conversation) { remove(t, c, 1) }},
+		{"deleted in a thread, found in its channel", "discord:1/10/100", "discord:1/10", func(t *testing.T, c *Conversation) { remove(t, c, 1) }},
+		{"a channel is purged", "discord:1/10", "discord:1/11", func(t *testing.T, c *Conversation) {
+			if err := c.Purge(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := openStore(t, t.TempDir())
+			told := ""
+			s.WatchCopies(func(name string, seqs []int64) { told += fmt.Sprint(name, seqs) })
+			a, b := searched(t, s, test.from, test.to)
+			before := generation(t, b)
+			test.do(t, a)
+			wantNoSecret(t, b)
+			if want := test.to + "[3]"; told != want || generation(t, b) == before {
+				t.Errorf("told %q", told)
+			}
+			if m, err := b.Message(ctx, 3); err != nil || m.Text != copyGone {
+				t.Errorf("%+v, %v", m, err)
+			}
+		})
+	}
+	t.Run("of another memory nothing changes", func(t *testing.T) {
+		s := openStore(t, t.TempDir())
+		s.WatchCopies(func(name string, seqs []int64) { t.Error(name, seqs) })
+		a, b := searched(t, s, "discord:1/10", "discord:1/11")
+		remove(t, a, 2)
+		if m, err := b.Message(ctx, 3); err != nil || m.Text == copyGone {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+	t.Run("an answer that is written later repeats nothing of it", func(t *testing.T) {
+		s := openStore(t, t.TempDir())
+		a, b := searched(t, s, "discord:1/10", "discord:1/11")
+		found, err := b.Message(ctx, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliver(t, b, asking(2, "again?"))
+		remove(t, a, 1)
+		answerWith(t, b, 5, 6, "", map[string]string{"memory_search": found.Text})
+		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
+		wantNoSecret(t, b)
+	})
+	t.Run("a memory that is purged goes out of what searches found, also where it was said", func(t *testing.T) {
+		s := openStore(t, t.TempDir())
+		c := find(t, s, "terminal:general")
+		deliver(t, c, asking(1, "what does Ann play?"))
+		keep(t, c, "Ann", "Ann plays the "+secret)
+		found, err := call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
+		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
+		if err := s.Purge(ctx, 1); err != nil {
+			t.Fatal(err)
+		}
+		wantNoSecret(t, c)
+	})
+	t.Run("who has somebody forgotten is told what changed here", func(t *testing.T) {
+		s := openStore(t, t.TempDir())
+		c := find(t, s, "terminal:general")
+		m := asking(1, "what does Bob play?")
+		m.AuthorID = "9"
+		deliver(t, c, m)
+		keep(t, c, "Bob", "Bob plays the "+secret)
+		found, err := call(c.Tools(ToolOptions{Turn: func() int64 { return 1 }}), "memory_search", `{"query":"plays"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answerWith(t, c, 1, 2, "", map[string]string{"memory_search": found})
+		run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
+		if _, err := s.Erase(ctx, people["Bob"], c); err != nil {
+			t.Fatal(err)
+		}
+		if e, err := c.EraseSome(ctx, people["Bob"]); err != nil || e.Messages != 0 || e.Memories != 1 || !slices.Equal(e.Seqs, []int64{3}) {
+			t.Errorf("%+v, %v", e, err)
+		}
+		wantNoSecret(t, c)
+	})
+}
