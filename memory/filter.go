@@ -53,7 +53,7 @@ func (f Filter) where(in scope) (condition string, args []any) {
 		conditions = append(conditions, condition)
 		args = append(args, with...)
 	}
-	if shared, with := in.shares(); shared != "" {
+	if shared, with := in.shares("reach"); shared != "" {
 		add(shared, with...)
 	}
 	switch f.State {

@@ -28,10 +28,14 @@ type weighed struct {
 
 // ranked chooses by a query, the best first; of equally good ones the newer first.
 func ranked(tx *sql.Tx, f Filter, in scope) ([]weighed, error) {
-	x := memoryIndex{tx: tx}
+	x := memoryIndex{tx: tx, in: in}
 	x.within, x.args = in.where()
-	x.in = in
-	err := tx.QueryRow("SELECT count(*) FROM memories WHERE state = 'active' AND "+x.within, x.args...).Scan(&x.n)
+	if shared, with := in.shares("(SELECT reach FROM memories WHERE id = memory)"); shared != "" { // what others keep to themselves tells nothing, not even how a word is spelt
+		x.within += " AND " + shared
+		x.args = append(x.args, with...)
+	}
+	fitting, args := Filter{State: "current"}.where(in)
+	err := tx.QueryRow("SELECT count(*) FROM memories WHERE "+fitting, args...).Scan(&x.n)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +54,7 @@ func ranked(tx *sql.Tx, f Filter, in scope) ([]weighed, error) {
 			words[p.document] += l.gain(float64(p.tf), p.length)
 		}
 	}
-	fitting, args := f.where(in)
+	fitting, args = f.where(in)
 	look, err := tx.Prepare("SELECT said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id = ? AND " + fitting)
 	if err != nil {
 		return nil, err
@@ -93,7 +97,7 @@ func (m *weighed) add(name string, value float64) {
 type memoryIndex struct {
 	tx     *sql.Tx
 	in     scope
-	within string
+	within string // on memory_terms
 	args   []any
 	n      int // active ones
 }

@@ -73,13 +73,13 @@ func (s scope) where() (condition string, args []any) {
 	return "conversation IN " + list(len(all)), numbers(all)
 }
 
-// shares is the condition, on memories, that leaves out what other conversations keep
-// to themselves; empty where there are none.
-func (s scope) shares() (condition string, args []any) {
+// shares is the condition that leaves out what other conversations keep to themselves,
+// with reach as the memory's; empty where there are none.
+func (s scope) shares(reach string) (condition string, args []any) {
 	if len(s.others) == 0 {
 		return "", nil
 	}
-	return "(reach = 'server' OR conversation IN " + list(len(s.own)) + ")", numbers(s.own)
+	return "(" + reach + " = 'server' OR conversation IN " + list(len(s.own)) + ")", numbers(s.own)
 }
 
 func list(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }

@@ -288,3 +288,27 @@ func TestWhereAndByWhomIsSetByCode(t *testing.T) {
 		t.Errorf("two bear the name: %+v, %v", m, err)
 	}
 }
+
+func TestWhatOthersKeepToThemselvesTellsNothing(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	s.ShareMemories(true)
+	here, there := find(t, s, "discord:1/10"), find(t, s, "discord:1/11")
+	for _, c := range []*Conversation{here, there} {
+		m := said(1, "hello")
+		m.Audience = ServerWide
+		deliver(t, c, m)
+	}
+	keep(t, here, "Ann", "my parrot is called Coco")
+	search := func() string {
+		found, err := here.SearchMemories(ctx, "parrott", 5)
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		return fmt.Sprint(found[0].Parts[0]) // of the words; the last is its age
+	}
+	before := search()
+	keep(t, there, "Bob", "Miss Parrott sells parrots") // a word here, not there
+	if after := search(); after != before {
+		t.Errorf("before %s, after %s", before, after)
+	}
+}
