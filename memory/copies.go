@@ -6,7 +6,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"regexp"
 	"slices"
+	"strconv"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -35,7 +37,7 @@ func (c *Conversation) forgetCopies(tx *sql.Tx, deleted []compactor.Message) (se
 		gone[m.Seq], first = true, min(first, m.Seq)
 		turns = append(turns, m.Turn)
 	}
-	found, err := c.messagesOf(tx, "messages INDEXED BY messages_copies", first, maxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand') ORDER BY id")
+	found, err := c.messagesOf(tx, "messages INDEXED BY messages_copies", first, maxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save') ORDER BY id")
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +45,7 @@ func (c *Conversation) forgetCopies(tx *sql.Tx, deleted []compactor.Message) (se
 	for _, m := range found {
 		is, err := withoutCopies(m, slices.Contains(turns, m.Turn), isGone)
 		if err == nil && is.Text != m.Text {
-			err = c.replace(tx, is)
+			err = c.replace(tx, m, is)
 			seqs = append(seqs, m.Seq)
 		}
 		if err != nil {
@@ -63,7 +65,7 @@ func (c *Conversation) forgetCopies(tx *sql.Tx, deleted []compactor.Message) (se
 		for _, m := range said {
 			is, err := withoutCopies(m, true, isGone)
 			if err == nil && (len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls)) {
-				err = c.replace(tx, is)
+				err = c.replace(tx, m, is)
 				seqs = append(seqs, m.Seq)
 			}
 			if err != nil {
@@ -105,7 +107,7 @@ func (c *Conversation) forgetFound(tx *sql.Tx, memories []int64) (seqs []int64, 
 		places = append(places, p)
 		return err
 	}, `SELECT v.id, v.name, m.seq FROM conversations v CROSS JOIN messages m INDEXED BY messages_copies ON m.id BETWEEN v.id << 32 AND v.id << 32 | 4294967295
-		WHERE m.role = 'tool' AND m.tool IN ('memory_search', 'recall', 'expand') AND m.tool = 'memory_search'
+		WHERE m.role = 'tool' AND m.tool IN ('memory_search', 'recall', 'expand', 'memory_save') AND m.tool IN ('memory_search', 'memory_save')
 		AND (v.id = ?1 OR ?2 <> '' AND v.name > ?2 || '/' AND v.name < ?2 || '0' AND instr(m.text, ?3) > 0) ORDER BY m.id`, c.id, c.server(), `"from":`+from)
 	if err != nil {
 		return nil, err
@@ -124,7 +126,7 @@ func (c *Conversation) forgetFound(tx *sql.Tx, memories []int64) (seqs []int64, 
 		if is.Text == m.Text {
 			continue
 		}
-		if err := p.at.replace(tx, is); err != nil {
+		if err := p.at.replace(tx, m, is); err != nil {
 			return nil, err
 		}
 		if p.at.id == c.id {
@@ -172,6 +174,12 @@ func withoutCopies(m compactor.Message, near bool, gone absent) (compactor.Messa
 			return m, err
 		}
 		m.Text = copyGone
+	case m.Role == llm.RoleTool && m.Tool == "memory_save":
+		told, err := quotesGone(m.Text, gone)
+		if err != nil || !told {
+			return m, err
+		}
+		m.Text = copyGone
 	case m.Role == llm.RoleAssistant && near:
 		m.Native = nil
 		m.Calls = slices.Clone(m.Calls)
@@ -185,6 +193,23 @@ func withoutCopies(m compactor.Message, near bool, gone absent) (compactor.Messa
 	}
 	m.Tokens = compactor.TokensOf(m)
 	return m, nil
+}
+
+// quoted is how memory_save quotes a memory, see Saved.answer and hint.
+var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
+
+// quotesGone tells whether an answer of memory_save quotes a memory that is gone.
+func quotesGone(answer string, gone absent) (bool, error) {
+	for _, found := range quoted.FindAllStringSubmatch(answer, -1) {
+		id, err := strconv.ParseInt(found[1], 10, 64)
+		if err != nil {
+			continue // it stands in a quote
+		}
+		if yes, err := gone.memory(id); err != nil || yes {
+			return yes, err
+		}
+	}
+	return false, nil
 }
 
 // namesGone tells whether the result of a tool names a message or a memory that is gone.
@@ -223,8 +248,12 @@ func namesGone(result string, gone absent) (bool, error) {
 	return false, nil
 }
 
-// replace writes what forgetCopies left of a message. It is not in the search index.
-func (c *Conversation) replace(tx *sql.Tx, m compactor.Message) error {
+// replace writes what is left of a message; what memory_save answered is in the search
+// index, as was.
+func (c *Conversation) replace(tx *sql.Tx, was, m compactor.Message) error {
+	if err := c.unindex(tx, was); err != nil {
+		return err
+	}
 	calls, err := toJSON(m.Calls)
 	if err != nil {
 		return err

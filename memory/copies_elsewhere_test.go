@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -116,6 +117,32 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 		if e, err := c.EraseSome(ctx, people["Bob"]); err != nil || e.Messages != 0 || e.Memories != 1 || !slices.Equal(e.Seqs, []int64{3}) {
 			t.Errorf("%+v, %v", e, err)
 		}
+		wantNoSecret(t, c)
+	})
+	t.Run("memory_save quoted what may be superseded, and that is gone", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, said(1, secret), asking(3, "I moved"))
+		keep(t, c, "Bob", "Bob plays the loud "+secret+" at home", 1)
+		save := func(turn int64, content string) string {
+			answer, err := call(c.Tools(ToolOptions{Turn: func() int64 { return turn }}), "memory_save", `{"content":"`+content+`","kind":"fact"}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return answer
+		}
+		answer := save(2, "Bob plays the loud drum at home")
+		if !strings.Contains(answer, secret) {
+			t.Fatalf("it answers %q", answer)
+		}
+		answerWith(t, c, 2, 3, "", map[string]string{"memory_save": answer})
+		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
+		deliver(t, c, asking(5, "again"))
+		answer = save(6, "Bob plays the loud flute at home")
+		if got := remove(t, c, 1); !slices.Equal(got, []int64{1, 4}) {
+			t.Errorf("changed are %v", got)
+		}
+		answerWith(t, c, 6, 7, "", map[string]string{"memory_save": answer + ` Memory 1 says: "` + secret + `"`})
+		run(t, c.store, "UPDATE messages SET calls = '' WHERE role = 'assistant'")
 		wantNoSecret(t, c)
 	})
 }

@@ -51,7 +51,7 @@ INSERT INTO unscrubbed (id) SELECT NULL WHERE EXISTS (SELECT 1 FROM messages WHE
   OR (SELECT count(*) FROM memories) < (SELECT seq FROM sqlite_sequence WHERE name = 'memories');
 
 -- What models found of what was said: a deletion reaches these copies too.
-CREATE INDEX messages_copies ON messages (id) WHERE role = 'tool' AND tool IN ('memory_search', 'recall', 'expand');
+CREATE INDEX messages_copies ON messages (id) WHERE role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save');
 
 -- Whom memories concern, by the platform's ids.
 CREATE TABLE memory_people (
