@@ -63,13 +63,13 @@ var mutants = map[string]mutant{
 	"a memory is saved when the worker says so, not with the summary": {
 		"memory/job.go", `
 	j.drafts = append(j.drafts, d)
-	return answer, nil
+	return s.answer(wrong, hint), nil
 `, `
 	err = j.conversation.store.update(ctx, func(tx *sql.Tx) error {
 		_, err := j.save(tx, d)
 		return err
 	})
-	return answer, err
+	return s.answer(wrong, hint), err
 `, "./memory", "TestCoverage",
 	},
 	"a heal asks for no room": {

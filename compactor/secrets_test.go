@@ -3,6 +3,7 @@ package compactor
 import (
 	"encoding/base64"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -123,12 +124,21 @@ func TestMaskTakesTimeInProportion(t *testing.T) {
 		"blanks after a name": "aws_secret_access_key   ",
 	} {
 		text := strings.Repeat(piece, 1_000_000/len(piece))
-		begun := time.Now()
+		begun := busy(t)
 		Mask(text)
-		if took := time.Since(begun); took > 10*time.Second { // its square would be minutes
+		if took := busy(t) - begun; took > 10*time.Second { // its square would be minutes
 			t.Errorf("%s: a megabyte takes %v", name, took)
 		}
 	}
+}
+
+// busy is how long this process has been at work, whatever else the machine does.
+func busy(t *testing.T) time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano())
 }
 
 func TestMaskIsSteady(t *testing.T) {
