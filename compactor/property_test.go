@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,7 +15,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-var histories = flag.Int("histories", perFile, "how many histories TestInvariants makes, rounded up to hundreds")
+var (
+	histories = flag.Int("histories", perFile, "how many histories TestInvariants makes, rounded up to hundreds")
+	seed      = flag.Uint64("seed", 1, "where TestInvariants begins: the same histories each time; 0: others each time")
+)
 
 const (
 	// perFile histories share one file, each a conversation of its own. One file is all
@@ -34,12 +39,34 @@ func TestInvariants(t *testing.T) {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
 				f := newFile(t)
-				rapid.Check(t, func(rt *rapid.T) { makeHistory(t, rt, f, all) })
+				begun := begin(t, uint64(i))
+				rapid.Check(t, func(rt *rapid.T) {
+					begun()
+					makeHistory(t, rt, f, all)
+				})
 			})
 		}
 	})
 	t.Logf("in %s\n%s", time.Since(started).Round(time.Second), all)
 }
+
+var beginning sync.Mutex // guards rapid's seed until it was read
+
+// begin has the next property that is checked begin with the seed of a file, until it
+// calls what begin returns. A seed that was asked for on the command line stays.
+func begin(t *testing.T, file uint64) (begun func()) {
+	if *seed == 0 || flag.Lookup("rapid.seed").Value.String() != "0" && !seeded.Load() {
+		return func() {}
+	}
+	beginning.Lock()
+	seeded.Store(true)
+	if err := flag.Set("rapid.seed", fmt.Sprint(*seed+file<<32)); err != nil {
+		t.Fatal(err)
+	}
+	return sync.OnceFunc(beginning.Unlock)
+}
+
+var seeded atomic.Bool // by begin
 
 func makeHistory(t *testing.T, rt *rapid.T, f *file, all *tally) {
 	m := newMachine(t, rt, f)
