@@ -49,7 +49,11 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	for id, want := range map[string]bool{general: true, private: false, dm: false} {
 		r.w.Say(slacktest.Post{Channel: id, User: ann, Text: "the launch is on Monday"})
 		name := conversation(id)
-		r.stored(name, "user: the launch is on Monday")
+		if id == dm { // which is answered
+			r.stored(name, "user: the launch is on Monday", "assistant: answer 1")
+		} else {
+			r.stored(name, "user: the launch is on Monday")
+		}
 		c, err := r.store.Find(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
