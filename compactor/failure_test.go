@@ -143,9 +143,9 @@ func TestAPanicLeavesNoRowRunning(t *testing.T) {
 
 func TestAWindowFullOfToolsDoesNotCompactEveryMessage(t *testing.T) {
 	for name, set := range map[string]func(*rig){
-		"tools above background": func(r *rig) { r.window = 4000; r.tools[0].Description = filler(2900) },
+		"tools above background": func(r *rig) { r.resize(4000); r.tools[0].Description = filler(2900) },
 		"tools above compact_at_tokens": func(r *rig) {
-			r.window = 128_000
+			r.resize(128_000)
 			r.policy.CompactAtTokens = 2000
 			r.tools[0].Description = filler(2300)
 		},

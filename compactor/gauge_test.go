@@ -174,7 +174,7 @@ func TestACountHoldsForWhatItWasMadeOf(t *testing.T) {
 // knows of no other settings, shows the same number.
 func TestOtherSettingsLeaveACountStanding(t *testing.T) {
 	less := func(r *rig) { // room, so that a large message is clipped to fewer tokens
-		r.window = 12_000
+		r.resize(12_000)
 		r.c.Check(context.Background())
 	}
 	t.Run("in the middle of a turn", func(t *testing.T) {

@@ -109,7 +109,7 @@ func TestAVeto(t *testing.T) {
 			r.settle()
 		}
 		landed := r.last(compactor.EventLanded)
-		r.window = 2000
+		r.resize(2000)
 		r.c.Overflow(t.Context())
 		if reactive := r.last(compactor.EventLanded); landed.Trigger != compactor.OnEmergency || reactive.Trigger != compactor.OnReactive {
 			t.Errorf("landed: %s and %s", landed.Trigger, reactive.Trigger)
@@ -117,7 +117,7 @@ func TestAVeto(t *testing.T) {
 		if asked[compactor.OnEmergency]+asked[compactor.OnReactive] > 0 {
 			t.Errorf("asked about %v", asked)
 		}
-		r.window = 4000
+		r.resize(4000)
 
 		mu.Lock()
 		forbid = false

@@ -168,7 +168,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 	})
 	t.Run("a tenth of a small window wins over the setting", func(t *testing.T) {
 		r.policy.PinBudget = 20_000
-		r.window = 4000
+		r.resize(4000)
 		r.settle()
 		if _, most := r.c.PinCosts(nil); most != 400 {
 			t.Errorf("the budget is %d", most)

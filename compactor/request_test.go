@@ -86,7 +86,7 @@ func TestAManualCompactionWhileALevelIsReachedIsTheOnlyOne(t *testing.T) {
 		worker := &llmtest.Model{Delay: time.Second, Func: good}
 		r := newRig(t, 100_000, worker)
 		r.chat(150)
-		r.window = 10_000 // now a level is reached, but nobody has looked yet
+		r.resize(10_000) // now a level is reached, but nobody has looked yet
 		if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
 			t.Fatalf("it is %+v", e)
 		}

@@ -99,7 +99,11 @@ func (r *rig) open() {
 			defer r.mu.Unlock()
 			return r.policy
 		},
-		Window: func() int { return r.window },
+		Window: func() int {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.window
+		},
 		Model:  r.model,
 		Learnt: func() *llm.Learnt { return &r.learnt },
 		System: "You are a test.", Tools: r.tools, MaxOutput: 100,
@@ -374,6 +378,13 @@ func strict(messages []llm.Message) string {
 		return "it does not end with a user or a tool"
 	}
 	return ""
+}
+
+// resize gives the model another window, also while a worker runs.
+func (r *rig) resize(window int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.window = window
 }
 
 // settle waits until nothing is at work and nothing is due.

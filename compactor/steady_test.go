@@ -254,7 +254,7 @@ func TestWhatWasDeletedIsHealedWithoutAModel(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: good})
 	r.policy.Enabled = false
 	r.chat(12)
-	r.window = 1500
+	r.resize(1500)
 	r.worker.Func = broken
 	r.c.Overflow(t.Context())
 	stack := r.c.Gauge().Stack
@@ -266,7 +266,7 @@ func TestWhatWasDeletedIsHealedWithoutAModel(t *testing.T) {
 		hidden = append(hidden, seq)
 	}
 	r.remove(hidden...)
-	r.window = 100_000
+	r.resize(100_000)
 	r.settle()
 	if stack := r.c.Gauge().Stack; len(stack) != 1 || stack[0].NeedsHealing() || stack[0].Messages != 0 || len(r.worker.Requests()) != 0 {
 		t.Errorf("the stack is %+v, the model was asked %d times", stack, len(r.worker.Requests()))

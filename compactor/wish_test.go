@@ -18,9 +18,9 @@ func healing(t *testing.T, worker func(context.Context, int, llm.Request) (llm.R
 	t.Helper()
 	r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: worker})
 	r.chat(40)
-	r.window = 3000
+	r.resize(3000)
 	r.c.Overflow(t.Context())
-	r.window = 100_000
+	r.resize(100_000)
 	r.chat(20)
 	r.c.Check(t.Context())
 	if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnHeal {
@@ -108,7 +108,7 @@ func TestTheEndThatIsToldIsTheWishsOwn(t *testing.T) {
 				}
 				r.chat(20)
 				synctest.Wait()
-				r.window = 1400 // now a level is due behind it
+				r.resize(1400) // now a level is due behind it
 				r.settle()
 				time.Sleep(2 * time.Minute) // after a failure the next try waits
 				r.settle()
@@ -150,13 +150,13 @@ func TestAWishBehindALevelsLeafSumsUpTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good})
 		r.chat(40)
-		r.window = 2600
+		r.resize(2600)
 		r.c.Check(t.Context())
 		if running := r.c.Gauge().Running; running == nil || running.Trigger == compactor.OnHeal {
 			t.Fatalf("running is %+v, %+v", running, r.c.Gauge())
 		}
 		synctest.Wait()
-		r.window = 100_000
+		r.resize(100_000)
 		e, ended := r.wish("")
 		if e.State != compactor.EventScheduled {
 			t.Fatalf("it is %+v", e)
@@ -219,9 +219,9 @@ func TestAVetoOfAScheduledWishReachesWhoeverWished(t *testing.T) {
 			},
 		})
 		r.chat(40)
-		r.window = 3000
+		r.resize(3000)
 		r.c.Overflow(t.Context())
-		r.window = 100_000
+		r.resize(100_000)
 		r.chat(20)
 		r.c.Check(t.Context())
 		if e, ended := r.wish(""); e.State != compactor.EventScheduled {
@@ -273,9 +273,9 @@ func TestEveryWishEndsOnce(t *testing.T) {
 		for i := range 60 {
 			r.chat(6)
 			if i%7 == 3 {
-				r.window = 3000
+				r.resize(3000)
 				r.c.Overflow(t.Context())
-				r.window = 100_000
+				r.resize(100_000)
 				r.c.Check(t.Context())
 			}
 			for range 3 {

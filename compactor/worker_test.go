@@ -346,7 +346,7 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 	}{
 		"background": {func(r *rig) {
 			r.policy.Focus = "the prices"
-			r.window = 8000
+			r.resize(8000)
 			for range 30 {
 				r.chat(6)
 				r.settle()
@@ -361,12 +361,12 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 		"heal": {func(r *rig) {
 			r.policy.Focus = "the prices"
 			r.policy.Enabled = false
-			r.window = 4000
+			r.resize(4000)
 			r.chat(100)
 			r.settle()
 		}, compactor.OnHeal},
 		"rollup": {func(r *rig) {
-			r.window = 4000
+			r.resize(4000)
 			for range 12 {
 				r.chat(12)
 				r.c.Compact(compactor.OnManual, "the prices")
@@ -577,7 +577,7 @@ func TestEveryCompactionSavesMemories(t *testing.T) {
 		r.compact("")
 	}
 	r.policy.Enabled = false // what an emergency hides is read when it is healed
-	r.window = 4000
+	r.resize(4000)
 	r.chat(120)
 	r.settle()
 	if len(r.c.Gauge().Stack) < 4 {
