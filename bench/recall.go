@@ -116,16 +116,6 @@ type recalled struct {
 	Targets       []goal    `json:"targets"`
 }
 
-// goal is a target: what it must be, what it aims to be, and what it is.
-type goal struct {
-	Name  string  `json:"name"`
-	Value float64 `json:"value"`
-	Must  float64 `json:"must"`
-	Aim   float64 `json:"aim"`
-	Met   bool    `json:"met"` // what it must be
-	Hit   bool    `json:"aim_met"`
-}
-
 func atLeast(name string, value, must, aim float64) goal {
 	return goal{name, value, must, aim, value >= must, value >= aim}
 }
@@ -161,16 +151,7 @@ func (r recalling) run(ctx context.Context, s *screen, dir string) error {
 	if err != nil {
 		return err
 	}
-	var short []string
-	for _, g := range result.Targets {
-		if !g.Met {
-			short = append(short, fmt.Sprintf("%s is %.2f, not %.2f", g.Name, g.Value, g.Must))
-		}
-	}
-	if len(short) > 0 {
-		return missed(strings.Join(short, "; "))
-	}
-	return nil
+	return unmet(result.Targets)
 }
 
 // categoryNames are LoCoMo's.

@@ -162,16 +162,7 @@ func (r retaining) run(ctx context.Context, s *screen, dir string) error {
 	if err != nil {
 		return err
 	}
-	var short []string
-	for _, g := range result.Targets {
-		if !g.Met {
-			short = append(short, fmt.Sprintf("%s: %.1f, not %g", g.Name, g.Value, g.Must))
-		}
-	}
-	if len(short) > 0 {
-		return missed(strings.Join(short, "; "))
-	}
-	return nil
+	return unmet(result.Targets)
 }
 
 // judge compares the result with the targets, if their window was measured.

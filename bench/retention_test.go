@@ -141,7 +141,7 @@ func TestRetentionTellsWhatItMissed(t *testing.T) {
 	var out, progress bytes.Buffer
 	root := newRoot(&out, &progress)
 	root.SetArgs([]string{"retention", dir, "--window", "8192", "--json"})
-	if err := root.ExecuteContext(t.Context()); !errors.As(err, new(missed)) || exitCode(err) != exitMissed || !strings.Contains(err.Error(), "context, answer: 0.0, not 70") {
+	if err := root.ExecuteContext(t.Context()); !errors.As(err, new(missed)) || exitCode(err) != exitMissed || !strings.Contains(err.Error(), "context, answer is 0.00, not 70.00") {
 		t.Errorf("%v", err)
 	}
 	var result retained
