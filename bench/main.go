@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
 
 func main() {
+	time.Local = time.UTC // the same numbers wherever it runs
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	err := newRoot(os.Stdout, os.Stderr).ExecuteContext(ctx)
 	stopped := ctx.Err() != nil

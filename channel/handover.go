@@ -154,7 +154,7 @@ func (c *conversation) told(ctx context.Context, h *handover, tokens int, p comp
 		return "", err
 	}
 	text, err := c.engine.Briefing(c.hub.ctx, tokens, p, h.question)
-	return text + fmt.Sprintf("\n\n<now>\ntime: %s UTC\n</now>", time.Now().UTC().Format("2006-01-02 15:04")), err
+	return text + fmt.Sprintf("\n\n<now>\ntime: %s\n</now>", time.Now().Local().Format("2006-01-02 15:04 MST")), err
 }
 
 // lookups are the tools of another agent: it reads what this conversation

@@ -74,7 +74,7 @@ func (c *conversation) memoryLines(ctx context.Context, asked, who string) (line
 		if c.allShown(m.Sources) {
 			continue
 		}
-		line := fmt.Sprintf("- memory %d: %q (%s, said by %s on %s", m.ID, m.Content, m.Kind, m.Speaker, m.SaidAt.UTC().Format(time.DateOnly))
+		line := fmt.Sprintf("- memory %d: %q (%s, said by %s on %s", m.ID, m.Content, m.Kind, m.Speaker, m.SaidAt.Local().Format(time.DateOnly))
 		for _, seq := range m.Sources[:min(len(m.Sources), 3)] {
 			line += fmt.Sprintf(", #%d", seq)
 		}
@@ -97,7 +97,7 @@ func (c *conversation) messageLines(ctx context.Context, asked, who string, befo
 		if m.Role != llm.RoleUser {
 			name = "you"
 		}
-		lines = append(lines, fmt.Sprintf("- #%d, %s on %s: %q\n", m.Seq, name, m.Time.UTC().Format("2006-01-02 15:04"), compactor.Clip(m.Text, recalledClip)))
+		lines = append(lines, fmt.Sprintf("- #%d, %s on %s: %q\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), compactor.Clip(m.Text, recalledClip)))
 	}
 	return lines, err
 }

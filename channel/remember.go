@@ -93,14 +93,14 @@ func MemoryLine(m memory.Memory) string {
 	if m.About != "" && m.About != m.Speaker {
 		notes = append(notes, "about "+m.About)
 	}
-	notes = append(notes, m.SaidAt.UTC().Format("2 January 2006"))
+	notes = append(notes, m.SaidAt.Local().Format("2 January 2006"))
 	switch {
 	case m.Pinned:
 		notes = append(notes, "pinned")
 	case m.State == "expired":
-		notes = append(notes, "expired on "+m.Expires.UTC().Format("2 January 2006"))
+		notes = append(notes, "expired on "+m.Expires.Local().Format("2 January 2006"))
 	case !m.Expires.IsZero():
-		notes = append(notes, "until "+m.Expires.UTC().Format("2 January 2006 15:04")+" UTC")
+		notes = append(notes, "until "+m.Expires.Local().Format("2 January 2006 15:04 MST"))
 	}
 	return fmt.Sprintf("%d. %s: %s (%s)", m.ID, m.Kind, m.Content, strings.Join(notes, ", "))
 }

@@ -19,7 +19,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
+	goleak.VerifyTestMain(m)
+}
 
 // door is a door that writes down what reaches it.
 type door struct {

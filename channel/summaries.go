@@ -55,7 +55,7 @@ func summaryLine(row compactor.Compaction) string {
 
 // days is a range of days, or the one it is.
 func days(from, to time.Time) string {
-	first, last := from.UTC().Format(time.DateOnly), to.UTC().Format(time.DateOnly)
+	first, last := from.Local().Format(time.DateOnly), to.Local().Format(time.DateOnly)
 	if first == last {
 		return first
 	}
@@ -110,7 +110,7 @@ func messageLine(m compactor.Message) string {
 		said = append(said, fmt.Sprintf("→ %s %s", call.Name, call.Arguments))
 	}
 	text := lineBreaks.Replace(strings.TrimSpace(strings.Join(said, " ")))
-	return fmt.Sprintf("#%d %s %s: %s", m.Seq, m.Time.UTC().Format("2006-01-02 15:04"), who, text)
+	return fmt.Sprintf("#%d %s %s: %s", m.Seq, m.Time.Local().Format("2006-01-02 15:04"), who, text)
 }
 
 // lineBreaks indents what stands behind anything that somebody's screen may take for

@@ -12,7 +12,7 @@ import (
 // would spoil the provider's cache anywhere else. It is quoted data, and small.
 func (c *conversation) volatile(ctx context.Context, turn memory.Turn) string {
 	gauge := c.engine.Gauge()
-	now := fmt.Sprintf("time: %s UTC; context window used: %d %%", time.Now().UTC().Format("2006-01-02 15:04"), percent(gauge.Used, gauge.Window))
+	now := fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), percent(gauge.Used, gauge.Window))
 	if turn.Optional {
 		now += "\n" + mayBeSilent
 	}

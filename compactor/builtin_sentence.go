@@ -50,7 +50,7 @@ func sentencesOf(messages []Message, focus string) []*sentence {
 		s := sentence{message: i, speaker: speakerOf(m)}
 		s.label = Estimate("\n" + s.speaker + ": ")
 		if !m.Time.IsZero() {
-			s.day = m.Time.UTC().Format(dateFormat)
+			s.day = m.Time.Local().Format(dateFormat)
 		}
 		add := func(text, short string, judge func(*sentence)) {
 			s := s

@@ -16,7 +16,7 @@ func (c Compaction) Render() string {
 }
 
 func days(c Compaction) string {
-	from, to := c.FromTime.UTC().Format(dateFormat), c.ToTime.UTC().Format(dateFormat)
+	from, to := c.FromTime.Local().Format(dateFormat), c.ToTime.Local().Format(dateFormat)
 	if from == to {
 		return from
 	}

@@ -103,6 +103,7 @@ type card int
 func (c card) String() string { return steps[c].name }
 
 func init() {
+	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	for i, s := range steps {
 		deck = append(deck, slices.Repeat([]card{card(i)}, s.weight)...)
 	}

@@ -100,7 +100,7 @@ func rootEntry(m Message, most int) entry {
 	if to := cleanLine(m.Quote, 100); to != "" {
 		who += ", replying to " + to
 	}
-	line := fmt.Sprintf("[System: this thread hangs on a message of %s by %s]\n", m.Time.UTC().Format(timeFormat), who)
+	line := fmt.Sprintf("[System: this thread hangs on a message of %s by %s]\n", m.Time.Local().Format(timeFormat), who)
 	text := line + escape(body(m))
 	if rest := most - perMessage - Estimate(line); perMessage+Estimate(text) > most {
 		text = line + escape(Clip(body(m), max(rest, 0)))

@@ -38,7 +38,7 @@ func itemsOf(messages []Message, most int) []item {
 // labelled is a message as the worker reads it; empty for what it need not read:
 // results that are copies of what is remembered anyway, and empty answers.
 func labelled(m Message, most int) string {
-	at := m.Time.UTC().Format(timeFormat)
+	at := m.Time.Local().Format(timeFormat)
 	switch m.Role {
 	case llm.RoleUser:
 		reply := ""

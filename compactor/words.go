@@ -31,7 +31,7 @@ func header(m Message) string {
 	if to := repliedTo(m); to != "" {
 		reply = ", replying to " + to
 	}
-	return fmt.Sprintf("[#%d %s %s%s] ", m.Seq, m.Time.UTC().Format(timeFormat), cleanName(m.Author), reply)
+	return fmt.Sprintf("[#%d %s %s%s] ", m.Seq, m.Time.Local().Format(timeFormat), cleanName(m.Author), reply)
 }
 
 // repliedTo says which message m replies to: its number, or how it begins if it

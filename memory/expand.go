@@ -55,7 +55,7 @@ func (c *Conversation) runExpand(ctx context.Context, arguments json.RawMessage,
 	}
 	var results []expanded
 	for _, m := range page {
-		e := expanded{Seq: m.Seq, Who: who(m), When: m.Time.UTC().Format(timeFormat), Text: m.Body()}
+		e := expanded{Seq: m.Seq, Who: who(m), When: m.Time.Local().Format(timeFormat), Text: m.Body()}
 		for _, call := range m.Calls {
 			e.Calls = append(e.Calls, call.Name+" "+call.Arguments)
 		}

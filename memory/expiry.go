@@ -13,7 +13,7 @@ import (
 var endForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"}
 
 // endOf reads when something ends that was said at a time: a moment, a day, at the end of which
-// it does, or how long it holds from then on. Without a zone it is UTC. It returns
+// it does, or how long it holds from then on. Without a zone it is the local one. It returns
 // milliseconds, 0 for an empty text. What has ended already is an error.
 func endOf(text string, said, now time.Time) (int64, error) {
 	text = strings.TrimSpace(text)
@@ -38,11 +38,11 @@ func endOf(text string, said, now time.Time) (int64, error) {
 }
 
 func moment(text string) (time.Time, error) {
-	if day, err := time.Parse(time.DateOnly, text); err == nil {
+	if day, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
 		return day.AddDate(0, 0, 1), nil
 	}
 	for _, form := range append(endForms, "2006-01-02T15:04Z07:00") {
-		if t, err := time.Parse(form, text); err == nil {
+		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
 			return t, nil
 		}
 	}
@@ -62,10 +62,10 @@ func lengthOf(text string) (time.Duration, bool) {
 }
 
 // Ago reads a moment in the past: a time, a day, at the beginning of which it is, or how
-// long it is before now, as "36h", "7d" or "2w". Without a zone it is UTC.
+// long it is before now, as "36h", "7d" or "2w". Without a zone it is the local one.
 func Ago(text string, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
-	if day, err := time.Parse(time.DateOnly, text); err == nil {
+	if day, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
 		return day, nil
 	}
 	if t, err := moment(text); err == nil {

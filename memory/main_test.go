@@ -19,6 +19,7 @@ import (
 // TestMain runs the test binary as a bot of its own where a test needs one to kill,
 // and as somebody who only looks on where a test needs one who may do no more.
 func TestMain(m *testing.M) {
+	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	if dir := os.Getenv("CAIRN_TEST_BOT"); dir != "" {
 		busyBot(dir)
 	}

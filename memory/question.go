@@ -44,7 +44,7 @@ func (q Question) inquiry() inquiry {
 		now = time.Now()
 	}
 	text := q.Text[:min(len(q.Text), maxQuery)]
-	i := inquiry{asker: strings.TrimSpace(q.Asker), dates: words.Dates(text, now)}
+	i := inquiry{asker: strings.TrimSpace(q.Asker), dates: words.Dates(text, now.Local())}
 	all := words.Cut(text)
 	for n, w := range all {
 		i.first = i.first || firstPerson[w.Folded]

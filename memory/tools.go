@@ -106,7 +106,7 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage,
 		Total    int      `json:"total"`
 	}{[]memory{}, total}
 	for _, m := range found {
-		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: m.SaidAt.Format(timeFormat), Messages: m.Sources}
+		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: m.SaidAt.Local().Format(timeFormat), Messages: m.Sources}
 		if m.Conversation != c.name {
 			one.Messages, one.From = nil, m.Conversation
 		}
@@ -156,7 +156,7 @@ func (c *Conversation) runRecall(ctx context.Context, arguments json.RawMessage,
 		Messages []message `json:"messages"`
 	}{[]message{}}
 	for _, m := range found {
-		answer.Messages = append(answer.Messages, message{m.Seq, who(m.Message), m.Time.Format(timeFormat), clip(m.Text)})
+		answer.Messages = append(answer.Messages, message{m.Seq, who(m.Message), m.Time.Local().Format(timeFormat), clip(m.Text)})
 	}
 	return fitting(o, &answer.Messages, func() any { return answer })
 }

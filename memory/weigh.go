@@ -164,7 +164,7 @@ func (m *candidate) weigh(traces []trace, i inquiry, members map[string]bool) {
 // inTime tells how well the time of the message, or the times it names, fit.
 func (m *candidate) inTime(i inquiry) float64 {
 	fits := 1.0
-	own := words.Dates(m.text+m.with, m.saidAt)
+	own := words.Dates(m.text+m.with, m.saidAt.Local())
 	for _, asked := range i.dates {
 		switch {
 		case !m.saidAt.Before(asked.From) && m.saidAt.Before(asked.To):

@@ -24,7 +24,10 @@ import (
 	"cairn/slack/slacktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
+	goleak.VerifyTestMain(m)
+}
 
 // soon is long enough for everything that happens at all, on a busy machine too.
 const soon = 20 * time.Second

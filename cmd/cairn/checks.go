@@ -15,6 +15,9 @@ import (
 // check notes which values cannot be.
 func (d *decoder) check(s *settings) {
 	between(d, "catch_up", time.Duration(s.CatchUp), time.Second, 7*24*time.Hour)
+	if _, err := time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "" {
+		d.fault("time_zone", fmt.Sprintf(`time_zone = %q: must be a place as "Europe/Berlin", "UTC", or "Local", which is the machine's`, s.TimeZone))
+	}
 	between(d, "workers", s.Workers, 1, 64)
 	between(d, "turns_per_minute", s.TurnsPerMinute, 0, 600)
 	between(d, "attachment_tokens", s.AttachmentTokens, 0, 100_000)

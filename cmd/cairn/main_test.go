@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	os.Exit(m.Run())
 }
 

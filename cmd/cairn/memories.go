@@ -70,15 +70,25 @@ func (s *selection) filter(cmd *cobra.Command) (f memory.Filter, err error) {
 	if !slices.Contains(memory.States, s.state) {
 		return f, wrongUse(cmd, fmt.Errorf("--state %q: there are %s", s.state, strings.Join(memory.States, ", ")))
 	}
-	if s.since != "" {
-		if f.Since, err = memory.Ago(s.since, time.Now()); err != nil {
-			return f, wrongUse(cmd, fmt.Errorf("--since %w", err))
-		}
-	}
 	if s.channel != "" {
 		f.Conversation, err = conversationName(s.channel)
 	}
 	return f, err
+}
+
+// since reads --since; in which zone a day begins, the settings say.
+func (a *app) since(cmd *cobra.Command, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if err := a.load(); err != nil {
+		return time.Time{}, err
+	}
+	since, err := memory.Ago(text, time.Now())
+	if err != nil {
+		return since, wrongUse(cmd, fmt.Errorf("--since %w", err))
+	}
+	return since, nil
 }
 
 func checkKind(cmd *cobra.Command, kind string) error {
@@ -92,6 +102,9 @@ func checkKind(cmd *cobra.Command, kind string) error {
 func (a *app) lookFor(cmd *cobra.Command, s selection, do func(*memory.Store, memory.Filter) error) error {
 	f, err := s.filter(cmd)
 	if err != nil {
+		return err
+	}
+	if f.Since, err = a.since(cmd, s.since); err != nil {
 		return err
 	}
 	return a.look(cmd.Context(), func(store *memory.Store) error {
@@ -165,7 +178,7 @@ type memoryRow struct {
 }
 
 func (m memoryRow) String() string {
-	notes := []string{m.SaidAt.UTC().Format(time.DateOnly)}
+	notes := []string{m.SaidAt.Local().Format(time.DateOnly)}
 	if m.Speaker != "" {
 		notes = append(notes, m.Speaker)
 	}

@@ -83,7 +83,7 @@ func writeMarkdown(to io.Writer) exporter {
 			}
 			before = "\n"
 		}
-		notes := []string{fmt.Sprintf("memory %d", e.ID), cmp.Or(e.Speaker, "nobody knows who"), e.SaidAt.UTC().Format("2006-01-02 15:04")}
+		notes := []string{fmt.Sprintf("memory %d", e.ID), cmp.Or(e.Speaker, "nobody knows who"), e.SaidAt.Local().Format("2006-01-02 15:04")}
 		if e.About != "" && e.About != e.Speaker {
 			notes = append(notes, "about "+e.About)
 		}
@@ -97,7 +97,7 @@ func writeMarkdown(to io.Writer) exporter {
 			notes = append(notes, fmt.Sprintf("superseded by memory %d", e.SupersededBy))
 		}
 		if !e.Expires.IsZero() {
-			notes = append(notes, "until "+e.Expires.UTC().Format("2006-01-02 15:04"))
+			notes = append(notes, "until "+e.Expires.Local().Format("2006-01-02 15:04"))
 		}
 		_, err := fmt.Fprintf(to, "- **%s** %s  \n  (%s)\n", e.Kind, plainMarkdown(e.Content), plainMarkdown(strings.Join(notes, ", ")))
 		for _, m := range from {

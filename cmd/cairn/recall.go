@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,12 +55,9 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 	if err := checkKind(cmd, l.kind); err != nil {
 		return err
 	}
-	var since time.Time
-	if l.since != "" {
-		var err error
-		if since, err = memory.Ago(l.since, time.Now()); err != nil {
-			return wrongUse(cmd, fmt.Errorf("--since %w", err))
-		}
+	since, err := a.since(cmd, l.since)
+	if err != nil {
+		return err
 	}
 	return a.look(cmd.Context(), func(store *memory.Store) error {
 		conversation, err := find(cmd.Context(), store, l.channel)

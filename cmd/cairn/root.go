@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
+	_ "time/tzdata" // small images have none
 
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
@@ -93,7 +95,20 @@ func (a *app) load() error {
 		return err
 	}
 	a.settings = a.flagged(s)
-	return nil
+	return keepTimeIn(s.TimeZone)
+}
+
+// keepTimeIn makes a time zone that of the process. All that renders a time asks for the
+// local one, so no part has to be told, and a message reads the same wherever it stands.
+func keepTimeIn(zone string) error {
+	if time.Local.String() == zone {
+		return nil
+	}
+	there, err := time.LoadLocation(zone)
+	if err == nil {
+		time.Local = there
+	}
+	return err
 }
 
 // flagged is s with what the command line says.

@@ -20,10 +20,11 @@ const defaultFile = "config.toml"
 // settings is everything a settings file can say. What it does not say is as
 // defaultSettings has it.
 type settings struct {
-	DataDir          string             `toml:"data_dir"` // in the file: relative to it
-	CatchUp          compactor.Duration `toml:"catch_up"` // unanswered messages older than this become context
-	Workers          int                `toml:"workers"`  // compactions that may ask a model at the same time
-	Respond          channel.Respond    `toml:"respond"`  // where no binding says otherwise
+	DataDir          string             `toml:"data_dir"`  // in the file: relative to it
+	CatchUp          compactor.Duration `toml:"catch_up"`  // unanswered messages older than this become context
+	TimeZone         string             `toml:"time_zone"` // in which times are told to models and people
+	Workers          int                `toml:"workers"`   // compactions that may ask a model at the same time
+	Respond          channel.Respond    `toml:"respond"`   // where no binding says otherwise
 	TurnsPerMinute   int                `toml:"turns_per_minute"`
 	AttachmentTokens int                `toml:"attachment_tokens"` // of text files, for each message
 	Pictures         bool               `toml:"pictures"`
@@ -70,6 +71,7 @@ func defaultSettings() settings {
 	return settings{
 		DataDir:          "data",
 		CatchUp:          compactor.Duration(channel.DefaultCatchUp),
+		TimeZone:         "UTC",
 		Workers:          channel.DefaultWorkers,
 		Respond:          channel.RespondMention,
 		TurnsPerMinute:   60,

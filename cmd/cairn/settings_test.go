@@ -190,6 +190,8 @@ func TestSettingsMistakes(t *testing.T) {
 		{"a number for a duration", `catch_up = 60`, []string{`:1: catch_up: must be a duration like "90s" or "5m"`}},
 		{"no duration", `catch_up = "soon"`, []string{`:1: catch_up: "soon" is no duration: write it like "90s", "5m" or "1h30m"`}},
 		{"too long", `catch_up = "169h"`, []string{`:1: catch_up = 169h0m0s: must be from 1s to 168h0m0s`}},
+		{"no time zone", `time_zone = "Berlin"`, []string{`:1: time_zone = "Berlin": must be a place as "Europe/Berlin", "UTC", or "Local", which is the machine's`}},
+		{"an empty time zone", `time_zone = ""`, []string{`:1: time_zone = ""`}},
 		{"a single table of agents", "[agents]\nid = \"a\"", []string{`:1: agents: must be tables, each under [[agents]]`}},
 		{"an agent without id", "[[agents]]\nmodel = \"m\"", []string{`:1: [agents] of agent number 1: id: is missing; every agent has a name of its own`}},
 		{"two agents of one id", agent + agent, []string{`:4: [agents] of agent "a": id = "a": another agent has this name`}},

@@ -50,7 +50,7 @@ func (r row) String() string {
 	for _, call := range r.calls {
 		said = append(said, "→ "+oneLine(call.Name+" "+call.Arguments))
 	}
-	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.Time.Format("2006-01-02 15:04"), cmp.Or(r.Author, string(r.Role)), strings.Join(said, "\n"))
+	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.Time.Local().Format("2006-01-02 15:04"), cmp.Or(r.Author, string(r.Role)), strings.Join(said, "\n"))
 }
 
 // maxCallShown bounds a tool call as people see it, in characters.

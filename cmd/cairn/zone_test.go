@@ -1,0 +1,38 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"cairn/llm/llmtest"
+)
+
+// In Tokyo it is nine hours later than in Greenwich.
+func TestTimesAreToldInTheZoneOfTheSettings(t *testing.T) {
+	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Fine.") })
+	defer server.Close()
+	p := newFolder(t)
+	settings := "time_zone = \"Asia/Tokyo\"\n[llm]\nbase_url = \"" + server.URL + "\"\n"
+	p.write("config.toml", settings)
+	p.must(`{"text":"we meet tomorrow","id":"1","time":"2026-01-31T20:30:00Z"}`+"\n", "chat", "--json")
+	for _, r := range server.Requests() {
+		if said := r.Last().Text(); !strings.Contains(said, " 2026-02-01 05:30 Ada] we meet tomorrow") || !strings.Contains(said, " JST;") {
+			t.Errorf("the model is told %q", said)
+		}
+	}
+	if len(server.Requests()) == 0 {
+		t.Error("the model was not asked")
+	}
+	if shown := p.must("", "transcript"); !strings.Contains(shown, "2026-02-01 05:30") {
+		t.Errorf("people are shown %q", shown)
+	}
+	if shown := p.must("", "transcript", "--json"); !strings.Contains(shown, `"2026-01-31T20:30:00Z"`) {
+		t.Errorf("programs are given %q", shown)
+	}
+	if r := p.run("", "recall", "meet", "--since", "2026-02-01"); r.code != 0 || !strings.Contains(r.out, "meet tomorrow") {
+		t.Errorf("since that day: exit code %d, %s%s", r.code, r.out, r.err)
+	}
+	if r := p.run("", "recall", "meet", "--since", "2026-02-02"); strings.Contains(r.out, "meet tomorrow") {
+		t.Errorf("since the next day: %s", r.out)
+	}
+}
