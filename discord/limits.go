@@ -14,6 +14,8 @@ const (
 	slowAfter   = 2000 // invalid requests in 10 minutes; from then on
 	slowSecond  = 10   // requests a second, so that 10 000 invalid ones, which ban the address, are out of reach
 	manyBuckets = 1000
+
+	rounding = time.Millisecond // of X-RateLimit-Reset-After, which has three decimals
 )
 
 // limits keep the door below Discord's rate limits.
@@ -107,7 +109,7 @@ func (l *limits) learn(route string, status int, header http.Header, after time.
 		left, err := strconv.Atoi(header.Get("X-RateLimit-Remaining"))
 		seconds, err2 := strconv.ParseFloat(header.Get("X-RateLimit-Reset-After"), 64)
 		if err == nil && err2 == nil && seconds > 0 {
-			l.setLocked(route, bucket{left, now.Add(time.Duration(seconds * float64(time.Second)))}, now)
+			l.setLocked(route, bucket{left, now.Add(time.Duration(seconds*float64(time.Second)) + rounding)}, now)
 		}
 	}
 }
