@@ -36,6 +36,7 @@ type conversation struct {
 	byWorker llm.Learnt     // of a worker that remembers nothing itself
 	byOther  *llm.Learnt    // what is known of the model that was handed a question; nil: none was
 	unfit    map[int64]bool // pictures it refused, by file
+	inWords  bool           // it refused how tools were used; they are told in words
 
 	empty         bool      // nothing had been said when it was opened, and it has not looked again
 	toldUnwritten bool      // people know that an answer cannot be written

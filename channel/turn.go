@@ -142,6 +142,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 	defer c.unbroken(r, &err)
 	overflows := 0
 	var pictures map[int64]bool // that the last request showed
+	var tooled bool             // it told of tools other than in words
 	var asUsual bool            // it had the tools that requests usually have
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls,
@@ -155,6 +156,10 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 			}
 			messages, maxTokens, err := c.engine.Request(c.hub.ctx) // what it writes must not hang on /stop
 			pictures = c.illustrated(messages)
+			plain, changed := llm.InWords(messages)
+			if tooled = changed && !c.inWords; c.inWords {
+				messages = plain
+			}
 			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools}
 			noTools := c.window.learnt().Facts().RefusesTools
 			asUsual = left > 1 || noTools
@@ -184,6 +189,9 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 				c.refused(pictures, err)
 				return true
 			}
+			if llm.KindOf(err) == llm.KindBadRequest {
+				return c.tellInWords(r, tooled, err)
+			}
 			if llm.KindOf(err) != llm.KindOverflow || overflows >= 2 {
 				return false
 			}
@@ -207,6 +215,16 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		},
 	}
 	return loop.Run(ctx)
+}
+
+// tellInWords has a request that was refused made once more, with the use of tools told
+// in words from now on, if it held any; if that was not it, they stand as before.
+func (c *conversation) tellInWords(r *reply, tooled bool, err error) bool {
+	if c.inWords = tooled; tooled {
+		r.current.Reset()
+		c.log.Warn("the model refuses a request; it is made once more with the use of tools in words", "model", c.agent.Model.Name(), "error", err)
+	}
+	return tooled
 }
 
 // show has people see what there is of the reply. Nothing is shown before the
