@@ -170,12 +170,15 @@ func (b badBackup) Unwrap() error { return b.err }
 // putAside renames a database and what belongs to it. Its log goes first: SQLite would
 // play it back into whatever stands in the database's place.
 func putAside(ctx context.Context, path string) (aside string, err error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	gone := bereft(path) != nil // and SQLite would throw the log away
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !gone {
 		return "", nil
 	}
-	db := open(path, writerPragmas)
-	_, _ = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)") // the log comes into the file, if both can be read
-	_ = db.Close()
+	if !gone {
+		db := open(path, writerPragmas)
+		_, _ = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)") // the log comes into the file, if both can be read
+		_ = db.Close()
+	}
 	aside = path + time.Now().UTC().Format(".before-20060102T150405.000")
 	for _, part := range []string{"-wal", "-shm", ""} {
 		if err := os.Rename(path+part, aside+part); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -21,7 +21,7 @@ func TestWhatSQLiteGivesUpOnIsTold(t *testing.T) {
 		_, listing := s.Unfinished(ctx)
 		_, delivering := c.Deliver(ctx, said(1, "hello"))
 		for _, err := range []error{counting, listing, delivering} {
-			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "put a backup in its place") {
+			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "`cairn restore FILE` puts a backup in its place") {
 				t.Errorf("got %v", err)
 			}
 		}

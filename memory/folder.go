@@ -39,6 +39,9 @@ func prepare(ctx context.Context, dir, path string) (*lock, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := l.emptied(path); err != nil {
+		return nil, errors.Join(unopened(dir, err), l.release())
+	}
 	// SQLite gives its other files the rights of the first one.
 	file, err := openPrivate(path)
 	if err == nil {
@@ -50,10 +53,34 @@ func prepare(ctx context.Context, dir, path string) (*lock, error) {
 	return l, nil
 }
 
+// bereft returns ErrDamaged if a database is gone or empty and its log is there: SQLite
+// would throw away the log, which may hold what was said last.
+func bereft(path string) error {
+	if file, err := os.Stat(path); err == nil && file.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		return fmt.Errorf("%w: it is gone or empty, and its log %s-wal is there: bring it back, or move the log away: %s", ErrDamaged, databaseName, remedy)
+	}
+	return nil
+}
+
+// emptied returns ErrDamaged if the file held a database and is empty. Where it is gone,
+// somebody wanted that.
+func (l *lock) emptied(path string) error {
+	if file, err := os.Stat(path); err == nil && file.Size() == 0 && l.held {
+		return fmt.Errorf("%w: the file is empty, and held a database: %s", ErrDamaged, remedy)
+	}
+	return nil
+}
+
 // adopt takes a folder that was there before. One that holds nothing but what is ours
 // is closed to all but its owner; any other is not ours to close, nor is one that was
 // made to be shared, as /tmp.
 func adopt(ctx context.Context, dir, path string, mode fs.FileMode) error {
+	if err := bereft(path); err != nil {
+		return unopened(dir, err)
+	}
 	if file, err := os.Stat(path); err == nil && file.Mode().IsRegular() {
 		if err := checkOwner(ctx, path); err != nil {
 			return unopened(dir, err)
@@ -96,7 +123,7 @@ func look(path string) error {
 	case info.IsDir():
 		return fmt.Errorf("open database: %s is a folder", path)
 	}
-	return nil
+	return bereft(path)
 }
 
 // Writable returns nil if this process may write the database in the folder dir, which

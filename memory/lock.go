@@ -5,15 +5,21 @@ package memory
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"syscall"
 )
 
-// lock is a locked file that holds the process's number. The lock belongs to the
-// open file, so it vanishes with the process, however that ends.
-type lock struct{ file *os.File }
+// lock is a locked file that holds the process's number, and below it whether a
+// database was made here. The lock belongs to the open file, so it vanishes with the
+// process, however that ends; the number alone holds nobody out.
+type lock struct {
+	file *os.File
+	held bool // there was a database when it was taken
+}
+
+// heldNote is the line that says so.
+const heldNote = "holds a database"
 
 func takeLock(path string) (*lock, error) {
 	file, err := openPrivate(path)
@@ -25,17 +31,46 @@ func takeLock(path string) (*lock, error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		holder, _ := io.ReadAll(io.LimitReader(file, 32)) // who it is is a courtesy
-		return nil, fmt.Errorf("%w: process %s holds %s: stop it or name another folder", ErrInUse, strings.TrimSpace(string(holder)), path)
+		holder, _, _ := strings.Cut(note(file), "\n") // who it is is a courtesy
+		return nil, fmt.Errorf("%w: process %s holds %s: stop it or name another folder", ErrInUse, holder, path)
 	}
-	l := &lock{file}
-	if err := file.Truncate(0); err != nil {
-		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), l.release())
-	}
-	if _, err := fmt.Fprintf(file, "%d\n", os.Getpid()); err != nil {
-		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), l.release())
+	l := &lock{file: file, held: strings.Contains(note(file), heldNote)}
+	if err := l.write(); err != nil {
+		return nil, errors.Join(err, l.release())
 	}
 	return l, nil
+}
+
+// note is what stands in the file.
+func note(file *os.File) string {
+	text := make([]byte, 64)
+	n, _ := file.ReadAt(text, 0) // nothing, if it cannot be read
+	return strings.TrimSpace(string(text[:n]))
+}
+
+func (l *lock) write() error {
+	text := fmt.Sprintln(os.Getpid())
+	if l.held {
+		text += heldNote + "\n"
+	}
+	_, err := l.file.WriteAt([]byte(text), 0)
+	if err == nil {
+		err = l.file.Truncate(int64(len(text)))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", l.file.Name(), err)
+	}
+	return nil
+}
+
+// founded notes that there is a database from now on: an empty file in its place is
+// one that was emptied.
+func (l *lock) founded() error {
+	if l.held {
+		return nil
+	}
+	l.held = true
+	return l.write()
 }
 
 // release leaves the file where it is: to remove it would free the name for a

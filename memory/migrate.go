@@ -8,6 +8,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
+
+	"github.com/mattn/go-sqlite3"
 )
 
 //go:embed migrations/1.sql
@@ -27,6 +30,38 @@ var migrations = []string{migration1, migration2, migration3, migration4}
 
 // fills are what SQL alone cannot do, after the migration to a version.
 var fills = map[int]func(tx *sql.Tx) error{4: fillMembers}
+
+// upgrade brings the file up to date. One that holds something is copied first, to
+// cairn.db.before-N beside it, N being the version it gets: whoever wants the older
+// cairn back needs it. Where there is no room for it the log says so.
+func (s *Store) upgrade(ctx context.Context) error {
+	var old int
+	err := transact(ctx, s.write, func(tx *sql.Tx) (err error) {
+		old, err = versionOf(tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if old > 0 && old < len(migrations) {
+		copied := fmt.Sprintf("%s.before-%d", s.path, len(migrations))
+		_, err := s.Backup(ctx, copied)
+		var unread sqlite3.Error
+		switch {
+		case errors.As(err, &unread) && errors.Is(err, ErrDamaged):
+			return err // nor could an upgrade read those pages
+		case err == nil:
+			s.log.Info("the database is upgraded; what it was is kept beside it", "copy", copied)
+		case !errors.Is(err, fs.ErrExist): // of an upgrade that was broken off
+			s.log.Warn("the database is upgraded without a copy of what it was", "error", err)
+		}
+	}
+	from, to, err := migrate(ctx, s.write)
+	if err == nil && from != to {
+		s.log.Debug("database migrated", "from", from, "to", to)
+	}
+	return err
+}
 
 // migrate brings the file up to date. The version is read inside the transaction
 // that changes it, so that of several processes one migrates and the others wait.
@@ -67,6 +102,9 @@ func checkOwner(ctx context.Context, path string) error {
 func checkVersion(ctx context.Context, db *sql.DB) error {
 	return transact(ctx, db, func(tx *sql.Tx) error {
 		version, err := versionOf(tx)
+		if err == nil && version == 0 {
+			return fmt.Errorf("%s: %w: it is empty", databaseName, ErrNotFound)
+		}
 		if err == nil && version < len(migrations) {
 			return errors.New("an older cairn wrote it: start the bot once to bring it up to date")
 		}

@@ -97,14 +97,10 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	if s.shared {
 		return checkVersion(ctx, s.read)
 	}
-	from, to, err := migrate(ctx, s.write)
-	if err == nil && from != to {
-		s.log.Debug("database migrated", "from", from, "to", to)
+	if err := s.upgrade(ctx); err != nil {
+		return err
 	}
-	if err == nil {
-		err = s.scrub.resume(ctx)
-	}
-	return err
+	return errors.Join(s.lock.founded(), s.scrub.resume(ctx))
 }
 
 // FULL: what people said survives a power cut once Deliver returned. Secure delete:
@@ -125,6 +121,9 @@ func open(path, pragmas string) *sql.DB {
 	return db
 }
 
+// remedy is what to do about a damaged database.
+const remedy = "`cairn doctor` tells more, `cairn doctor --fix` mends what can be, `cairn restore FILE` puts a backup in its place"
+
 // explain turns the engine's words into what a person can act on, and a caller can
 // tell apart.
 func explain(err error) error {
@@ -134,7 +133,7 @@ func explain(err error) error {
 	}
 	switch e.Code {
 	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt:
-		return fmt.Errorf("%w: move it away or put a backup in its place: %w", ErrDamaged, err)
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, remedy, err)
 	case sqlite3.ErrFull:
 		return fmt.Errorf("%w: make room for %s: %w", ErrFull, databaseName, err)
 	case sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrPerm:

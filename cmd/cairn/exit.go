@@ -18,6 +18,7 @@ const (
 	exitUsage    = 2
 	exitInUse    = 3
 	exitNotFound = 4
+	exitDamaged  = 5
 	exitSignal   = 128
 )
 
@@ -28,6 +29,7 @@ const exitHelp = `Exit codes:
   2  the command line or the settings are wrong
   3  in use: another cairn works on the data folder, or people talk in the channel
   4  not found: there is no such channel, memory or data folder
+  5  the database cannot be used: it is damaged, or a newer cairn wrote it
   130, 143  stopped by SIGINT or SIGTERM; what was accepted is answered at the next start
   141  whoever read the output closed it`
 
@@ -53,6 +55,8 @@ func exitCode(err error) int {
 		return exitInUse
 	case errors.Is(err, memory.ErrNotFound):
 		return exitNotFound
+	case errors.Is(err, memory.ErrDamaged), errors.Is(err, memory.ErrNewer):
+		return exitDamaged
 	}
 	return exitFailed
 }

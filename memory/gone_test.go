@@ -1,0 +1,130 @@
+package memory
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// left is what a bot leaves that was killed: a database, and a log with what was said last.
+func left(t *testing.T) (dir string, log []byte) {
+	t.Helper()
+	dir = t.TempDir()
+	s := openStore(t, dir)
+	deliver(t, find(t, s, "terminal:general"), said(1, "I like tea"))
+	log, err := os.ReadFile(File(dir) + "-wal")
+	if err != nil || len(log) == 0 {
+		t.Fatal("there is no log", err)
+	}
+	base, err := os.ReadFile(File(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	write(t, dir, databaseName, string(base))
+	write(t, dir, databaseName+"-wal", string(log))
+	return dir, log
+}
+
+func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
+	refused := func(t *testing.T, dir string, words ...string) {
+		t.Helper()
+		_, err := Open(ctx, Options{Dir: dir})
+		if !errors.Is(err, ErrDamaged) {
+			t.Fatalf("got %v", err)
+		}
+		for _, word := range words {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%q is not in %v", word, err)
+			}
+		}
+	}
+	t.Run("an emptied file", func(t *testing.T) {
+		dir := t.TempDir()
+		openStore(t, dir).Close()
+		write(t, dir, databaseName, "")
+		refused(t, dir, "the file is empty", "`cairn doctor`", "`cairn restore FILE`")
+		refused(t, dir, "the file is empty") // as it says whenever it is asked
+		if info, err := os.Stat(File(dir)); err != nil || info.Size() != 0 {
+			t.Error(info, err)
+		}
+	})
+	t.Run("an emptied file whose log is there", func(t *testing.T) {
+		dir, log := left(t)
+		write(t, dir, databaseName, "")
+		if _, err := Inspect(ctx, File(dir)); !errors.Is(err, ErrDamaged) {
+			t.Errorf("it is looked at as %v", err)
+		}
+		refused(t, dir, "bring it back, or move the log away")
+		if now, err := os.ReadFile(File(dir) + "-wal"); err != nil || string(now) != string(log) {
+			t.Error("the log is not what it was", err)
+		}
+	})
+	t.Run("a file that is gone, and its log is there", func(t *testing.T) {
+		dir, _ := left(t)
+		base, err := os.ReadFile(File(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(File(dir)); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, dir, "bring it back, or move the log away")
+		write(t, dir, databaseName, string(base))
+		if n := number(t, openStore(t, dir), "SELECT count(*) FROM messages"); n != 1 {
+			t.Errorf("brought back it has %d messages", n)
+		}
+	})
+	t.Run("and a backup does, with what is left kept beside it", func(t *testing.T) {
+		dir, log := left(t)
+		file := dir + "/b.db"
+		s := openStore(t, dir)
+		if _, err := s.Backup(ctx, file); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		write(t, dir, databaseName, "")
+		write(t, dir, databaseName+"-wal", string(log))
+		_, aside, err := Restore(ctx, dir, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept, err := os.ReadFile(aside + "-wal"); err != nil || string(kept) != string(log) {
+			t.Error("the log is gone", err)
+		}
+		if n := number(t, openStore(t, dir), "SELECT count(*) FROM messages"); n != 1 {
+			t.Errorf("%d messages", n)
+		}
+	})
+	t.Run("but one that somebody deleted is begun anew", func(t *testing.T) {
+		dir := t.TempDir()
+		openStore(t, dir).Close()
+		if err := os.Remove(File(dir)); err != nil {
+			t.Fatal(err)
+		}
+		openStore(t, dir)
+	})
+	t.Run("and so is one that a kill left empty before it was made", func(t *testing.T) {
+		dir := t.TempDir()
+		write(t, dir, databaseName, "")
+		write(t, dir, lockName, "4711\n")
+		openStore(t, dir)
+	})
+}
+
+func TestTheLockNamesTheOtherAndDiesWithIt(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		s := openStore(t, dir)
+		_, err := Open(ctx, Options{Dir: dir})
+		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "process "+strconv.Itoa(os.Getpid())+" holds ") {
+			t.Errorf("got %v", err)
+		}
+		s.Close()
+	}
+	// What a killed bot left names a process that lives, as numbers are given again.
+	write(t, dir, lockName, strconv.Itoa(os.Getppid())+"\n"+heldNote+"\n")
+	openStore(t, dir)
+}
