@@ -19,8 +19,8 @@ var identifiers = regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^\s<>"'` + "`" + `)\]
 	`|[$€£¥]\s?[0-9][0-9.,'’]*[0-9]|[0-9][0-9.,'’]*\s?(?:[$€£¥]|(?:EUR|USD|CHF|GBP)\b)` +
 	`|(?:~|\.{1,2})?(?:/[\w.-]+){2,}`)
 
-// missing returns the identifiers of the material that text does not have, at most so many.
-func missing(items []item, text string, most int) (found []string, total int) {
+// missing returns the identifiers of the material that text does not have.
+func missing(items []item, text string) (found []string) {
 	for _, it := range items {
 		body := it.text
 		if at := strings.IndexByte(body, '>'); at >= 0 { // without the label, which is ours
@@ -34,26 +34,22 @@ func missing(items []item, text string, most int) (found []string, total int) {
 			if !strings.ContainsAny(id, "0123456789/@") || strings.Contains(text, unescape.Replace(id)) || slices.Contains(found, id) {
 				continue
 			}
-			if total++; len(found) < most {
-				found = append(found, id)
-			}
+			found = append(found, id)
 		}
 	}
-	return found, total
+	return found
 }
 
 var unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// missingShown is how many missing identifiers the log names.
-const missingShown = 20
-
-// compare notes in the log which identifiers a summary lacks. That blocks nothing: a
-// good summary leaves out most of them, and the messages keep all.
+// compare notes in the log how many identifiers a summary lacks; which ones it does not
+// tell, for what people said does not belong there. That blocks nothing: a good summary
+// leaves out most of them, and the messages keep all.
 func (w worker) compare(items []item, text string) {
 	if !w.c.o.Log.Enabled(w.c.ctx, slog.LevelDebug) { // it reads the whole span
 		return
 	}
-	if found, total := missing(items, text, missingShown); total > 0 {
-		w.c.o.Log.Debug("identifiers that a summary leaves out", "from", w.j.row.From, "to", w.j.row.To, "count", total, "some", found)
+	if left := len(missing(items, text)); left > 0 {
+		w.c.o.Log.Debug("identifiers that a summary leaves out", "from", w.j.row.From, "to", w.j.row.To, "count", left)
 	}
 }

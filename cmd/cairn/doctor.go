@@ -79,7 +79,7 @@ func (d *doctor) tell(name string, err error, facts ...string) error {
 		return nil
 	}
 	d.wrong++
-	return d.app.show(d.app.out, check{name, false, err.Error()}, d.json)
+	return d.app.show(d.app.out, check{name, false, d.app.secrets.mask(err.Error())}, d.json)
 }
 
 func (d *doctor) examine(ctx context.Context) error {

@@ -13,13 +13,14 @@ import (
 func main() {
 	ctx, stop := untilSignal()
 	defer stop()
-	err := newRoot(&app{in: os.Stdin, out: os.Stdout, err: os.Stderr}).ExecuteContext(ctx)
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	err := newRoot(a).ExecuteContext(ctx)
 	if errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}
 	var stopped signalled
 	if err != nil && !errors.As(err, &stopped) {
-		fmt.Fprintln(os.Stderr, "cairn:", err)
+		fmt.Fprintln(os.Stderr, "cairn:", a.secrets.mask(err.Error()))
 	}
 	os.Exit(exitCode(err))
 }

@@ -108,6 +108,7 @@ func (b *bot) reload(asked bool) {
 	s, err := parseSettings(b.app.settingsFile(), text)
 	next := &standing{settings: b.app.flagged(s)}
 	if err == nil {
+		b.app.secrets.learn(next.settings.secrets()...)
 		next.agents, err = b.agents(&next.settings)
 	}
 	if err != nil {

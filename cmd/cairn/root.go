@@ -29,6 +29,7 @@ type app struct {
 
 	config, data, logLevel string
 	settings               settings
+	secrets                redactor // what no log and no error shows
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -91,6 +92,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 // load reads the settings; what the command line says goes before them.
 func (a *app) load() error {
 	s, err := loadSettings(a.config)
+	a.secrets.learn(s.secrets()...)
 	if err != nil {
 		return err
 	}
@@ -179,16 +181,16 @@ func conversationName(name string) (string, error) {
 }
 
 // logger writes to w, in colour where a person reads it and as JSON where a program
-// does; from usual on where the command line says nothing else.
+// does; from usual on where the command line says nothing else. No secret reaches it.
 func (a *app) logger(w io.Writer, usual slog.Level) (*slog.Logger, error) {
 	level := usual
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil && a.logLevel != "" {
 		return nil, usage(fmt.Errorf("--log-level %q: there are debug, info, warn and error", a.logLevel))
 	}
 	if !isTerminal(a.err) {
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})), nil
+		return slog.New(redacted{slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}), &a.secrets}), nil
 	}
-	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: os.Getenv("NO_COLOR") != ""})), nil
+	return slog.New(redacted{tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: os.Getenv("NO_COLOR") != ""}), &a.secrets}), nil
 }
 
 func isTerminal(stream any) bool {

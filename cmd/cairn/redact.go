@@ -1,0 +1,127 @@
+// Redaction: no secret reaches the log or standard error, whoever put it there.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"cairn/compactor"
+)
+
+// redactor masks secrets: those the program was given, word for word, and others by
+// their form. The zero value knows none of the first. It is safe for concurrent use.
+type redactor struct {
+	mu    sync.RWMutex // guards known
+	known []string
+}
+
+// shortestSecret is what is masked wherever it stands; shorter ones are words too.
+const shortestSecret = 6
+
+// learn has these masked from now on, also as they stand in a URL.
+func (r *redactor) learn(secrets ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range secrets {
+		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s)} {
+			if len(form) >= shortestSecret && !slices.Contains(r.known, form) {
+				r.known = append(r.known, form)
+			}
+		}
+	}
+}
+
+// credentials are what servers are shown: after the name of a header or of a parameter.
+var credentials = regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*[\["']*(?:(?:bearer|basic|bot)\s+)?|\b(?:bearer|basic)\s+|\b(?:x-)?api[_-]?key["']?\s*[:=]\s*[\["']*|[?&](?:api_?key|key|token|access_token)=)([^\s"'&<>,;\]]{6,})`)
+
+func (r *redactor) mask(text string) string {
+	r.mu.RLock()
+	for _, secret := range r.known {
+		text = strings.ReplaceAll(text, secret, "[masked]")
+	}
+	r.mu.RUnlock()
+	return credentials.ReplaceAllString(compactor.Mask(text), "$1[masked]")
+}
+
+// secrets are all that the settings and the environment hold, as far as they can be read.
+func (s *settings) secrets() (all []string) {
+	for _, named := range [][2]string{
+		{s.LLM.APIKey, modelKeyVariable}, {s.Discord.Token, discordTokenVariable},
+		{s.Slack.BotToken, slackBotVariable}, {s.Slack.AppToken, slackAppVariable},
+	} {
+		text, _ := s.secret(named[0], named[1]) // who needs it says what is wrong with it
+		all = append(all, text)
+	}
+	addresses := []string{os.Getenv("OPENAI_BASE_URL"), s.LLM.BaseURL, s.Discord.APIBase, s.Slack.APIBase}
+	for _, agent := range s.Agents {
+		addresses = append(addresses, agent.BaseURL)
+	}
+	for _, address := range addresses {
+		if u, err := url.Parse(address); err == nil && u.User != nil {
+			password, _ := u.User.Password()
+			all = append(all, password)
+		}
+	}
+	return all
+}
+
+// redacted is a handler of log records that masks them first.
+type redacted struct {
+	slog.Handler
+	r *redactor
+}
+
+// Handle masks the message and everything beside it.
+func (h redacted) Handle(ctx context.Context, record slog.Record) error {
+	masked := slog.NewRecord(record.Time, record.Level, h.r.mask(record.Message), record.PC)
+	record.Attrs(func(a slog.Attr) bool {
+		masked.AddAttrs(h.attr(a))
+		return true
+	})
+	return h.Handler.Handle(ctx, masked)
+}
+
+// WithAttrs masks what every record bears.
+func (h redacted) WithAttrs(attrs []slog.Attr) slog.Handler {
+	masked := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		masked[i] = h.attr(a)
+	}
+	return redacted{h.Handler.WithAttrs(masked), h.r}
+}
+
+// WithGroup is a handler whose records stand in a group.
+func (h redacted) WithGroup(name string) slog.Handler {
+	return redacted{h.Handler.WithGroup(name), h.r}
+}
+
+func (h redacted) attr(a slog.Attr) slog.Attr {
+	switch v := a.Value.Resolve(); v.Kind() {
+	case slog.KindString:
+		return slog.String(a.Key, h.r.mask(v.String()))
+	case slog.KindGroup:
+		var members []any
+		for _, member := range v.Group() {
+			members = append(members, h.attr(member))
+		}
+		return slog.Group(a.Key, members...)
+	case slog.KindAny:
+		if list, ok := v.Any().([]string); ok {
+			masked := make([]string, len(list))
+			for i, text := range list {
+				masked[i] = h.r.mask(text)
+			}
+			return slog.Any(a.Key, masked)
+		}
+		return slog.String(a.Key, h.r.mask(fmt.Sprint(v.Any())))
+	default: // numbers and times
+		return slog.Attr{Key: a.Key, Value: v}
+	}
+}

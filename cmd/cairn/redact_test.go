@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"cairn/llm/llmtest"
+	"cairn/slack/slacktest"
+)
+
+func TestALogMasksSecrets(t *testing.T) {
+	var r redactor
+	r.learn("hunter2hunter2", "pass word/9", "x")
+	var out strings.Builder
+	log := slog.New(redacted{slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}), &r})
+	github := "ghp_" + strings.Repeat("a1", 20)
+	log = log.With("provider", "https://ada:swordfish@example.org").WithGroup("g").With("key", "hunter2hunter2")
+	log.Debug("x hunter2hunter2", "error", fmt.Errorf("model: %w", errors.New("no: Authorization: Bearer abcdef0123456789")),
+		"list", []string{"fine", github}, slog.Group("deep", "url", "/v1?key=abcdef0123456789&alt=sse"),
+		"header", http.Header{"Authorization": {"Bot c2VjcmV0c2VjcmV0"}}, "bytes", []byte("hunter2hunter2"), "n", 7, "encoded", "pass+word%2F9")
+	for _, secret := range []string{"hunter2", "swordfish", "abcdef0123456789", github, "c2VjcmV0", "pass+word"} {
+		if strings.Contains(out.String(), secret) {
+			t.Errorf("%s is in %s", secret, out.String())
+		}
+	}
+	for _, kept := range []string{`"x [masked]"`, `"fine"`, `"n":7`, "example.org", "alt=sse", "model: no"} {
+		if !strings.Contains(out.String(), kept) {
+			t.Errorf("%s is not in %s", kept, out.String())
+		}
+	}
+}
+
+// A busy bot at debug level, with secrets everywhere and a provider that repeats what it
+// was sent: none of them, nor anything people say, is in the log.
+func TestNoSecretAndNoMessageReachesTheLog(t *testing.T) {
+	const key, password = "key-4711-of-the-model", "swordfish-of-the-proxy"
+	pasted := []string{"ghp_" + strings.Repeat("Ab1", 12), "sk-ant-" + strings.Repeat("Cd2", 12), "AKIA" + strings.Repeat("Q7", 8)}
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		last := x.Request.Messages[len(x.Request.Messages)-1].Text()
+		if strings.Contains(last, "break") {
+			x.Refuse(http.StatusUnauthorized, "", fmt.Sprintf(`{"error":{"message":"Incorrect API key provided: %s (Authorization: Bearer %s), from http://u:%s@proxy/, near %s"}}`, key, key, password, strings.Join(pasted, " ")))
+			return
+		}
+		x.Say("Understood, the cuckoo flies at midnight.")
+	})
+	defer server.Close()
+	p := newPlatforms(t)
+	f := p.folder("", "OPENAI_BASE_URL="+strings.Replace(server.URL, "http://", "http://ada:"+password+"@", 1), "OPENAI_MODEL=m", "OPENAI_API_KEY="+key)
+	r := f.background("run", "--log-level", "debug")
+	p.open(r)
+	p.sayOnDiscord("my keys are " + strings.Join(pasted, " ") + " and the eagle has landed")
+	p.sayOnSlack("mine too: " + strings.Join(pasted, " "))
+	p.until(r, "both are answered", func() bool { return p.answers("Understood, the cuckoo flies at midnight.") == [2]int{1, 1} })
+	p.sayOnDiscord("/remember the eagle's token is " + pasted[0])
+	p.sayOnSlack("now break")
+	p.wait(r, p.onSlack, "refuses my key")
+	p.until(r, "the failure is logged", func() bool { return strings.Contains(r.errs.String(), "a turn failed") })
+	r.signal(syscall.SIGTERM)
+	r.code()
+	said := r.errs.String()
+	for _, secret := range append(pasted, key, password, "token\"", slacktest.BotToken, slacktest.AppToken, "eagle", "cuckoo", "mine too") {
+		if strings.Contains(said, secret) {
+			t.Errorf("%s is in\n%s", secret, said)
+		}
+	}
+	if !strings.Contains(said, "[masked") {
+		t.Errorf("nothing was masked in\n%s", said)
+	}
+}
