@@ -102,8 +102,10 @@ func (c *conversation) own() {
 		var retry <-chan time.Time
 		err := c.work(ctx)
 		if err != nil && ctx.Err() == nil {
-			c.log.Warn("the conversation could not go on; it will be tried again", "error", err)
+			c.hub.trouble.is(ctx, c.log, c.name, err)
 			retry = time.After(retryDelay)
+		} else {
+			c.hub.trouble.over(c.log, c.name)
 		}
 		c.settleUp(asked, err)
 		silence.Reset(c.hub.o.Idle)

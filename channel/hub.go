@@ -42,15 +42,16 @@ const (
 // Hub knows every conversation and wakes the one a message is for. It is safe for
 // concurrent use.
 type Hub struct {
-	o      Options
-	doors  map[string]Door
-	rules  atomic.Pointer[Rules]
-	slots  chan struct{}
-	ctx    context.Context // of everything the hub started
-	cancel context.CancelFunc
-	owners sync.WaitGroup
-	turns  limiter
-	hints  once // people who were told that they may not talk here
+	o       Options
+	doors   map[string]Door
+	rules   atomic.Pointer[Rules]
+	slots   chan struct{}
+	ctx     context.Context // of everything the hub started
+	cancel  context.CancelFunc
+	owners  sync.WaitGroup
+	turns   limiter
+	trouble trouble
+	hints   once // people who were told that they may not talk here
 
 	mu     sync.Mutex // guards closed, open, and the users of each conversation
 	closed bool

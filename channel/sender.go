@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -50,12 +51,14 @@ func (s *sender) start(ctx context.Context) {
 
 func (s *sender) run(ctx context.Context) {
 	for s.more() {
+		level := slog.LevelWarn // for the first try that fails
 		for delay := time.Second; ; delay = min(2*delay, time.Minute) {
 			err := s.sendAll(ctx)
 			if err == nil || ctx.Err() != nil {
 				break
 			}
-			s.c.log.Warn("a reply could not be sent; it will be tried again", "error", err)
+			s.c.log.Log(ctx, level, "a reply could not be sent; it will be tried again", "error", err)
+			level = slog.LevelDebug
 			select {
 			case <-time.After(delay):
 			case <-ctx.Done():

@@ -29,6 +29,7 @@ type editor struct {
 	history      string
 	dim, plain   string // switch dim text on and off; empty without colour
 	log          *slog.Logger
+	disk         disk
 
 	mu   sync.Mutex     // guards line
 	line *term.Terminal // nil while the terminal is not in raw mode
@@ -162,9 +163,9 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, text string) error {
 		return err
 	}
 	e.waiting.Add(1)
-	if _, err = hub.Deliver(ctx, e.conversation, inbound(e.who, text)); err != nil {
+	if err := e.disk.deliver(ctx, hub, e.log, e.conversation, inbound(e.who, text)); err != nil {
 		e.answered(1) // it never will be
-		return e.tell(ctx, untaken(ctx, e.log, err))
+		return e.tell(ctx, err)
 	}
 	return nil
 }

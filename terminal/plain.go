@@ -21,6 +21,7 @@ type plain struct {
 	conversation string
 	who          channel.Person
 	log          *slog.Logger
+	disk         disk
 
 	mu  sync.Mutex // guards err, so that lines stay whole
 	err io.Writer
@@ -67,8 +68,8 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, text string) error {
 	if handled {
 		return p.out.write(whole(complete(ctx, answer)))
 	}
-	if _, err := hub.Deliver(ctx, p.conversation, inbound(p.who, text)); err != nil {
-		return untaken(ctx, p.log, err)
+	if err := p.disk.deliver(ctx, hub, p.log, p.conversation, inbound(p.who, text)); err != nil {
+		return err
 	}
 	return hub.Idle(ctx, p.conversation)
 }

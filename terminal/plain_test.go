@@ -143,15 +143,15 @@ func TestPlain(t *testing.T) {
 func TestUntaken(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	full := fmt.Errorf("deliver message of terminal:general: %w", sqlite3.Error{Code: sqlite3.ErrFull})
-	if got := untaken(t.Context(), log, full); got != diskFull {
+	if got := new(disk).untaken(t.Context(), log, full); got != diskFull {
 		t.Errorf("a full disk: %v", got)
 	}
-	if got := untaken(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}); got != notTaken {
+	if got := new(disk).untaken(t.Context(), log, sqlite3.Error{Code: sqlite3.ErrReadonly}); got != notTaken {
 		t.Errorf("a disk that takes nothing: %v", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := untaken(ctx, log, ctx.Err()); got != context.Canceled {
+	if got := new(disk).untaken(ctx, log, ctx.Err()); got != context.Canceled {
 		t.Errorf("an ending run: %v", got)
 	}
 }

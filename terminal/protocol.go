@@ -57,6 +57,7 @@ type protocol struct {
 	channel, user string // of lines that name none
 	answers       *answers
 	log           *slog.Logger
+	disk          disk
 }
 
 func newProtocol(o Options) *protocol {
@@ -138,8 +139,8 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 }
 
 func (p *protocol) deliver(ctx context.Context, hub *channel.Hub, r request) {
-	if _, err := hub.Deliver(ctx, r.conversation, r.inbound()); err != nil {
-		p.fail(ctx, r, untaken(ctx, p.log, err))
+	if err := p.disk.deliver(ctx, hub, p.log, r.conversation, r.inbound()); err != nil {
+		p.fail(ctx, r, err)
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
+
+	"cairn/channel"
 )
 
 // sentence is an error in words for whoever talks here.
@@ -18,13 +21,31 @@ const (
 	notDone  = sentence("That could not be done just now. Try it again later.")
 )
 
+// disk is whether messages can be written. The log is told once when they cannot, and
+// once when they can again; whoever talks, each time.
+type disk struct{ refuses atomic.Bool }
+
+// deliver hands a message to the hub; an error is the sentence for its sender, or that
+// of an ending run.
+func (d *disk) deliver(ctx context.Context, hub *channel.Hub, log *slog.Logger, conversation string, m channel.Inbound) error {
+	if _, err := hub.Deliver(ctx, conversation, m); err != nil {
+		return d.untaken(ctx, log, err)
+	}
+	if d.refuses.CompareAndSwap(true, false) {
+		log.Info("messages can be written again")
+	}
+	return nil
+}
+
 // untaken logs why a message could not be written, and returns the sentence for its
 // sender; or the error itself if the run is ending.
-func untaken(ctx context.Context, log *slog.Logger, err error) error {
+func (d *disk) untaken(ctx context.Context, log *slog.Logger, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	log.Error("a message could not be written", "error", err)
+	if d.refuses.CompareAndSwap(false, true) {
+		log.Error("a message could not be written", "error", err)
+	}
 	for _, full := range []string{"SQLITE_FULL", "disk is full", "no space left"} {
 		if strings.Contains(err.Error(), full) {
 			return diskFull

@@ -34,6 +34,7 @@ func (s signalled) Error() string { return "stopped by a signal: " + s.signal.St
 // ends the program at once, as if nobody listened.
 func untilSignal() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
+	signal.Ignore(syscall.SIGXFSZ) // a limit to the size of files: the write is refused, which has words of its own
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	go func() {

@@ -95,11 +95,13 @@ type live struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan string
+	errs  *lines
 }
 
 func (p folder) start(args ...string) *live {
 	p.t.Helper()
-	l := &live{t: p.t, cmd: p.command(args...), lines: make(chan string, 1000)}
+	l := &live{t: p.t, cmd: p.command(args...), lines: make(chan string, 1000), errs: &lines{}}
+	l.cmd.Stderr = l.errs
 	in, errIn := l.cmd.StdinPipe()
 	out, errOut := l.cmd.StdoutPipe()
 	if err := errors.Join(errIn, errOut, l.cmd.Start()); err != nil {

@@ -53,8 +53,10 @@ func (r *redactor) mask(text string) string {
 // secrets are all that the settings and the environment hold, as far as they can be read.
 func (s *settings) secrets() (all []string) {
 	for _, named := range [][2]string{
-		{s.LLM.APIKey, modelKeyVariable}, {s.Discord.Token, discordTokenVariable},
-		{s.Slack.BotToken, slackBotVariable}, {s.Slack.AppToken, slackAppVariable},
+		{s.LLM.APIKey, modelKeyVariable},
+		{s.Discord.Token, discordTokenVariable},
+		{s.Slack.BotToken, slackBotVariable},
+		{s.Slack.AppToken, slackAppVariable},
 	} {
 		text, _ := s.secret(named[0], named[1]) // who needs it says what is wrong with it
 		all = append(all, text)

@@ -1,0 +1,294 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"cairn/llm/llmtest"
+)
+
+// breakDisk has the disk refuse every write of a running program, until mend is called.
+func breakDisk(t *testing.T, pid int) (mend func()) {
+	t.Helper()
+	var was unix.Rlimit
+	if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Max: unix.RLIM_INFINITY}, &was); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, &was, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// lockDatabase holds the lock of everybody who writes, as a tool that was left open does.
+func (p folder) lockDatabase() (release func()) {
+	p.t.Helper()
+	db, err := sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_txlock=immediate&_busy_timeout=10000")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	tx, err := db.Begin()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return func() { tx.Rollback(); db.Close() }
+}
+
+// saidTo is what a program that speaks JSON Lines is told, and whether it took it.
+func (l *live) saidTo(id, channel string) (accepted bool, words string) {
+	l.t.Helper()
+	l.say(fmt.Sprintf(`{"text":"message %s","id":%q,"channel":%q}`, id, id, channel))
+	for {
+		line := l.until(`"channel":"` + channel + `"`)
+		var told struct {
+			Type, ID, Text string
+			To             []string
+		}
+		if err := json.Unmarshal([]byte(line[len(line)-1]), &told); err != nil {
+			l.t.Fatal(err)
+		}
+		switch {
+		case told.Type == "accepted" && told.ID == id:
+			return true, ""
+		case told.Type == "error" && len(told.To) == 1 && told.To[0] == id:
+			return false, told.Text
+		}
+	}
+}
+
+// A disk that takes nothing, and is well again: what it does not take is refused in
+// words and not acknowledged, and afterwards everything goes on.
+func TestADiskThatRefuses(t *testing.T) {
+	for name, breaks := range map[string]func(folder, *live) func(){
+		"every write fails":             func(p folder, l *live) func() { return breakDisk(p.t, l.cmd.Process.Pid) },
+		"another process holds it long": func(p folder, _ *live) func() { return p.lockDatabase() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newFolder(t)
+			l := p.start("chat", "--json")
+			if ok, words := l.saidTo("1", "a"); !ok {
+				t.Fatal(words)
+			}
+			l.until(`"reply"`)
+			for p.waiting() > 0 { // it is still to be noted as sent
+				time.Sleep(10 * time.Millisecond)
+			}
+			mend := breaks(p, l)
+			for i, where := range []string{"a", "b"} {
+				ok, words := l.saidTo(fmt.Sprint("refused", i), where)
+				if want := "Your message could not be written, so it was not taken. Send it again later."; ok || words != want {
+					t.Errorf("%s: accepted %v, %q", where, ok, words)
+				}
+			}
+			mend()
+			for _, where := range []string{"a", "b"} {
+				if ok, words := l.saidTo("2"+where, where); !ok {
+					t.Error(words)
+				}
+			}
+			l.in.Close()
+			if _, code := l.rest(); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+			if said := l.errs.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "a message could not be written") {
+				t.Errorf("the log says\n%s", said)
+			}
+			for where, want := range map[string]string{"a": "message 1|message 2a", "b": "message 2b"} {
+				if got := p.heard(where); got != want {
+					t.Errorf("%s: %s, want %s", where, got, want)
+				}
+			}
+			p.must("", "doctor")
+		})
+	}
+}
+
+func TestADatabaseThatIsLockedForAMoment(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	l := p.start("chat", "--json")
+	l.saidTo("1", "a")
+	l.until(`"reply"`)
+	time.AfterFunc(time.Second, p.lockDatabase())
+	if ok, words := l.saidTo("2", "a"); !ok {
+		t.Error(words)
+	}
+	l.until(`"reply"`)
+	l.in.Close()
+	if _, code := l.rest(); code != 0 || l.errs.String() != "" {
+		t.Errorf("exit code %d, %s", code, l.errs)
+	}
+}
+
+// heard is what people said in a channel, as the transcript has it.
+func (p folder) heard(channel string) string {
+	p.t.Helper()
+	var said []string
+	for _, m := range parse[struct{ Role, Text string }](p.t, p.must("", "transcript", "--json", "--channel", channel)) {
+		if m.Role == "user" {
+			said = append(said, m.Text)
+		}
+	}
+	return strings.Join(said, "|")
+}
+
+func TestAnAnswerThatTheDiskRefusesComesLater(t *testing.T) {
+	t.Parallel()
+	asked, goOn := make(chan struct{}, 9), make(chan struct{})
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		asked <- struct{}{}
+		<-goOn
+		x.Say("Here I am.")
+	})
+	defer server.Close()
+	p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
+	l := p.start("chat", "--json")
+	l.say(`{"text":"hello?","id":"1"}`)
+	<-asked
+	mend := breakDisk(t, l.cmd.Process.Pid)
+	close(goOn)
+	l.until("I cannot write my answer to disk, so I hold it back and try again. Your message is kept.")
+	mend()
+	if line := l.until(`"reply"`); !strings.Contains(line[len(line)-1], "Here I am.") {
+		t.Errorf("got %q", line)
+	}
+	l.in.Close()
+	rest, code := l.rest()
+	if code != 0 || strings.Contains(strings.Join(rest, ""), `"reply"`) {
+		t.Errorf("exit code %d; it went on with %q", code, rest)
+	}
+	if got := strings.Count(p.must("", "transcript", "--json"), "Here I am."); got != 1 {
+		t.Errorf("the answer is stored %d times", got)
+	}
+}
+
+// On the platforms nothing is acknowledged that is not on disk, and what was said
+// meanwhile is answered when the disk is well again: without a restart, and with one
+// warning of each door.
+func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
+	t.Parallel()
+	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Here I am.") })
+	defer server.Close()
+	p := newPlatforms(t)
+	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
+	r := f.background("run")
+	p.open(r)
+	p.sayOnDiscord("one")
+	p.sayOnSlack("one")
+	p.until(r, "both are answered", func() bool { return p.answers("Here I am.") == [2]int{1, 1} })
+	p.until(r, "all is written", func() bool { return f.waiting() == 0 })
+	mend := breakDisk(t, r.cmd.Process.Pid)
+	p.sayOnDiscord("two")
+	p.sayOnSlack("two")
+	p.until(r, "both doors tell", func() bool {
+		said := r.errs.String()
+		return strings.Contains(said, "messages cannot be stored; they wait") && strings.Contains(said, "a message could not be kept")
+	})
+	p.sayOnDiscord("three")
+	p.sayOnSlack("three")
+	for _, d := range p.slack.Deliveries() {
+		if !d.Acked.IsZero() && (strings.Contains(string(d.Payload), "two") || strings.Contains(string(d.Payload), "three")) {
+			t.Error("Slack was told that a message is kept which is not on disk")
+		}
+	}
+	mend()
+	p.until(r, "all is heard and answered", func() bool {
+		return f.count("SELECT count(*) FROM messages WHERE text IN ('two', 'three') OR text LIKE '% two' OR text LIKE '% three'") == 4 && f.waiting() == 0
+	})
+	r.signal(syscall.SIGTERM)
+	if code := r.code(); code != 143 {
+		t.Errorf("exit code %d", code)
+	}
+	said := r.errs.String()
+	for _, warning := range []string{"messages cannot be stored; they wait", "a message could not be kept"} {
+		if n := strings.Count(said, warning); n != 1 {
+			t.Errorf("%q is told %d times in\n%s", warning, n, said)
+		}
+	}
+}
+
+// count is the number that a query finds in the database.
+func (p folder) count(query string) (n int) {
+	p.t.Helper()
+	db, err := sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_query_only=on&_busy_timeout=5000")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRow(query).Scan(&n); err != nil {
+		p.t.Fatal(err)
+	}
+	return n
+}
+
+// waiting counts messages to be taken up, and answers to be given and sent.
+func (p folder) waiting() int {
+	p.t.Helper()
+	return p.count("SELECT (SELECT count(*) FROM inbox) + (SELECT count(*) FROM messages WHERE answered = 0) + (SELECT count(*) FROM outbox WHERE state <> 'sent')")
+}
+
+// A disk without room, where a small one may be mounted.
+func TestAFullDisk(t *testing.T) {
+	small := t.TempDir()
+	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=2m,mode=700"); err != nil {
+		t.Skip("no small disk can be mounted here:", err)
+	}
+	defer unix.Unmount(small, unix.MNT_DETACH)
+	p := newFolder(t)
+	l := p.start("chat", "--json", "--data", filepath.Join(small, "data"))
+	if ok, words := l.saidTo("1", "a"); !ok {
+		t.Fatal(words)
+	}
+	l.until(`"reply"`)
+	filler := filepath.Join(small, "filler")
+	file, err := os.Create(filler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = file.Write(make([]byte, 4096))
+	}
+	file.Close()
+	refused := 0
+	for i := range 100 { // what SQLite has reserved may take a few
+		ok, words := l.saidTo(fmt.Sprint("full", i), "a")
+		if ok {
+			continue
+		}
+		if refused++; words != "The disk is full. Your message was not taken; make room and send it again." {
+			t.Errorf("told %q", words)
+		}
+		if refused == 3 {
+			break
+		}
+	}
+	if refused != 3 {
+		t.Fatalf("%d messages were refused", refused)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for ok := false; !ok && time.Now().Before(deadline); {
+		ok, _ = l.saidTo(fmt.Sprint("room", time.Now().UnixNano()), "a")
+	}
+	l.in.Close()
+	if _, code := l.rest(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if out := p.must("", "doctor", "--data", filepath.Join(small, "data")); !strings.Contains(out, "every page can be read") {
+		t.Error(out)
+	}
+}
