@@ -50,7 +50,7 @@ type conversation struct {
 	mu      sync.Mutex             // guards everything below
 	asked   int64                  // wakes so far
 	settled int64                  // wakes that were dealt with
-	tried   int64                  // wakes the last try knew of
+	tried   int64                  // wakes the last try knew of; 0 while there is another
 	err     error                  // of the last try, which will be repeated; nil: it went well
 	unheard map[string]*time.Timer // of messages whose place the door does not know yet, by id
 	left    bool                   // the owner has gone
@@ -96,9 +96,7 @@ func (c *conversation) own() {
 	silence := time.NewTimer(c.hub.o.Idle)
 	defer silence.Stop()
 	for {
-		c.mu.Lock()
-		asked := c.asked
-		c.mu.Unlock()
+		asked := c.try()
 		var retry <-chan time.Time
 		err := c.work(ctx)
 		if err != nil && ctx.Err() == nil {

@@ -51,6 +51,7 @@ type Hub struct {
 	owners  sync.WaitGroup
 	turns   limiter
 	trouble trouble
+	tally   tally
 	hints   once // people who were told that they may not talk here
 
 	mu     sync.Mutex // guards closed, open, and the users of each conversation

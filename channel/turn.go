@@ -70,6 +70,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 		}
 		if err == nil {
 			c.toldFailed = false
+			c.hub.tally.answered()
 			return c.finish(ctx, r, r.answered(history.Next(), resp))
 		}
 		if errors.Is(context.Cause(ctx), errStopped) {
@@ -88,6 +89,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			}
 			continue
 		}
+		c.hub.tally.failure()
 		c.log.Warn("a turn failed", "turn", turn.Seq, "error", err)
 		if turn.Optional && c.toldFailed { // nobody asked for an answer, and people know already
 			history.Truncate(r.first)
@@ -205,6 +207,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		},
 		Report: func(u llm.Usage) {
 			overflows = 0
+			c.hub.tally.call(u)
 			if asUsual {
 				c.engine.Reported(u)
 			}

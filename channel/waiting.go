@@ -17,6 +17,15 @@ func (c *conversation) wake() {
 	}
 }
 
+// try begins a try, and returns the wakes it knows of. Until settleUp what the last one
+// came to no longer holds.
+func (c *conversation) try() (asked int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tried = 0
+	return c.asked
+}
+
 // settleUp notes that everything asked for up to then is done, or why it is not.
 func (c *conversation) settleUp(asked int64, err error) {
 	c.mu.Lock()
@@ -42,7 +51,7 @@ func (c *conversation) settle(ctx context.Context) error {
 	c.mu.Unlock()
 	err := c.wait(ctx, func() (bool, error) {
 		if c.tried < asked {
-			return false, nil
+			return c.settled >= asked, nil
 		}
 		return c.settled >= asked, c.err
 	})

@@ -66,6 +66,7 @@ func (d *Discord) ready(r readyData) error {
 	}
 	d.gaps.set(all)
 	d.link.over()
+	d.connected.Store(true)
 	d.log.Info("connected to Discord", "as", r.User.Username)
 	for _, gap := range all { // the gateway does not tell of them before somebody writes
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {

@@ -42,6 +42,7 @@ type Discord struct {
 	disk incident // messages that could not be stored
 
 	registered atomic.Bool // the commands are, or are being
+	connected  atomic.Bool // to the gateway, and its events are taken
 
 	pauses pauses
 	hub    *channel.Hub // set by Run, before anything that uses it starts
@@ -112,6 +113,9 @@ func root(base string) (string, error) {
 
 // Name is "discord".
 func (d *Discord) Name() string { return Name }
+
+// Connected tells whether what people say is heard just now.
+func (d *Discord) Connected() bool { return d.connected.Load() }
 
 // Run talks until ctx is done, and returns nil then, or an error in words about
 // what only a person can mend. Everything it started has ended when it returns.

@@ -26,6 +26,7 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 		return d.ready(read[readyData](data))
 	case "RESUMED":
 		d.link.over()
+		d.connected.Store(true)
 	case "MESSAGE_CREATE":
 		d.created(read[message](data))
 	case "MESSAGE_UPDATE":

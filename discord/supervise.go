@@ -57,6 +57,7 @@ func (d *Discord) supervise(ctx context.Context) error {
 	for s := (&supervisor{d: d}); ctx.Err() == nil; {
 		since := time.Now()
 		err := s.connect(ctx)
+		d.connected.Store(false)
 		if ctx.Err() != nil {
 			break
 		}

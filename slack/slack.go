@@ -40,6 +40,7 @@ type Slack struct {
 	owed     owed           // messages that the disk would not take
 	disk     incident       // while it takes nothing
 	plain    atomic.Bool    // the server takes no Markdown
+	socketed atomic.Bool    // a socket stands, and Slack said hello
 
 	ended atomic.Bool // Run has returned; replies may still be sent
 
@@ -104,6 +105,9 @@ func New(o Options) (*Slack, error) {
 
 // Name is "slack".
 func (s *Slack) Name() string { return Name }
+
+// Connected tells whether what people say is heard just now.
+func (s *Slack) Connected() bool { return s.socketed.Load() }
 
 // Run listens until ctx is done, and returns nil when all that the door started has
 // ended; or it returns, in words that say what to do, what cannot heal without a

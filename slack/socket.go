@@ -136,6 +136,7 @@ func (k *socket) event(ctx context.Context, e socketmode.Event) {
 			return
 		}
 		k.greeted.Store(true)
+		k.s.socketed.Store(true)
 	case socketmode.EventTypeErrorBadMessage:
 		if bad, ok := e.Data.(*socketmode.ErrorBadMessage); ok {
 			var r socketmode.Request

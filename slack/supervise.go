@@ -21,6 +21,7 @@ func (s *Slack) supervise(ctx context.Context) error {
 		begun := time.Now()
 		socket := s.newSocket(silence)
 		err := socket.run(ctx, func() { down.over(s.log, "slack is connected again") })
+		s.socketed.Store(false)
 		var trouble trouble
 		if errors.As(err, &trouble) {
 			return err

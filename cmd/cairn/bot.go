@@ -29,6 +29,8 @@ type bot struct {
 	begun *settings                // as they were at the start
 	live  atomic.Pointer[standing] // swapped when the settings file is edited
 
+	compactions compactions // so far
+
 	notebook *llm.Notebook          // what was learnt about models
 	models   map[modelKey]llm.Model // made so far; what a model has learnt outlasts an edit
 	seen     []byte                 // the settings file as it was last read
@@ -84,6 +86,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings)
 		CatchUp: time.Duration(a.settings.CatchUp),
 		Workers: a.settings.Workers,
 		Log:     log,
+		After:   b.compactions.happened,
 	})
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.weigh()

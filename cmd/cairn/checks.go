@@ -30,6 +30,9 @@ func (d *decoder) check(s *settings) {
 	if s.ShareMemories != shareChannel && s.ShareMemories != shareServer {
 		d.fault("share_memories", fmt.Sprintf(`share_memories = %q: must be "channel" or "server"`, s.ShareMemories))
 	}
+	if err := checkHealth(s.Health); err != nil {
+		d.fault("health", err.Error())
+	}
 	d.checkURL("llm.base_url", s.LLM.BaseURL, "http://localhost:11434/v1")
 	d.checkSecret(s, "llm.api_key", s.LLM.APIKey, modelKeyVariable)
 	d.checkAgents(s)

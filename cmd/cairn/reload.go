@@ -24,7 +24,7 @@ const settle = 150 * time.Millisecond
 // needRestart are the settings that are looked at once, at the start: they make the
 // doors, the store and the pool of workers. All others count from the next turn on.
 var needRestart = []string{
-	"data_dir", "catch_up", "time_zone", "workers", "attachment_tokens", "pictures",
+	"data_dir", "catch_up", "time_zone", "workers", "attachment_tokens", "pictures", "health",
 	"discord.token", "discord.api_base", "discord.message_content",
 	"slack.bot_token", "slack.app_token", "slack.api_base",
 }

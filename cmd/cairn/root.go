@@ -27,9 +27,10 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 
-	config, data, logLevel string
-	settings               settings
-	secrets                redactor // what no log and no error shows
+	config, data, logLevel, health string
+
+	settings settings
+	secrets  redactor // what no log and no error shows
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -63,7 +64,7 @@ Without one it still keeps, sums up, and finds again what it was told.
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it is there)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
 	flags.StringVar(&a.logLevel, "log-level", "", "log on standard error from this `LEVEL` on: debug, info, warn, error (warn; of run: info)")
-	root.AddCommand(newChat(a), newImport(a), newContext(a), newTranscript(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newDoctor(a), newRun(a), newConfig(a), newVersion(a))
+	root.AddCommand(newChat(a), newImport(a), newContext(a), newTranscript(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newDoctor(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
 	return root
 }
 
@@ -116,6 +117,7 @@ func keepTimeIn(zone string) error {
 // flagged is s with what the command line says.
 func (a *app) flagged(s settings) settings {
 	s.DataDir = cmp.Or(a.data, s.DataDir)
+	s.Health = cmp.Or(a.health, s.Health)
 	return s
 }
 

@@ -19,8 +19,8 @@ import (
 const grace = 30 * time.Second
 
 func newRun(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "run",
+	cmd := &cobra.Command{
+		Use:   "run [--health ADDRESS]",
 		Short: "Open every door that has a token",
 		Long: `Open every door that has a token, and answer there until stopped:
 
@@ -36,6 +36,9 @@ Edits of the settings file count from the next turn on, without a restart; an ed
 a mistake, or one that leaves it empty, is told in the log and changes nothing. SIGHUP has the file read again, and the
 keys it names. The log says which settings need a restart.
 
+With an ADDRESS, or health in the settings, it tells there over HTTP how it is: /healthz,
+/readyz, and /metrics for Prometheus.
+
 SIGINT or SIGTERM stops it: no new messages are taken, and answers that are being
 written are finished, for at most 30 seconds. A second one stops it at once. Nothing is
 lost either way: what was left is taken up at the next start.`,
@@ -44,6 +47,8 @@ lost either way: what was left is taken up at the next start.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context()) },
 	}
+	a.addHealthFlag(cmd)
+	return cmd
 }
 
 func (a *app) run(ctx context.Context) (err error) {
@@ -67,6 +72,11 @@ func (a *app) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
+	health, err := bot.tellHealth(ctx, doors)
+	if err != nil {
+		return err
+	}
+	defer health.close()
 	bot.follow(true)
 	if open := a.settings.unrestricted(); len(open) > 0 {
 		log.Warn("commands that change things are for everybody, for the list restricted leaves them out", "commands", open)

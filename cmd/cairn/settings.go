@@ -31,6 +31,7 @@ type settings struct {
 	RecallTokens     int                `toml:"recall_tokens"` // of what is recalled unasked, for each turn
 	Restricted       []string           `toml:"restricted"`    // commands that only managers run
 	ShareMemories    string             `toml:"share_memories"`
+	Health           string             `toml:"health"` // where `cairn run` tells how it is; empty: nowhere
 	LLM              modelSettings      `toml:"llm"`
 	Defaults         agentDefaults      `toml:"defaults"`
 	Discord          discordSettings    `toml:"discord"`

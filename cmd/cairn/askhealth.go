@@ -1,0 +1,77 @@
+// cairn health: ask a running bot how it is.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newHealth(a *app) *cobra.Command {
+	var ready bool
+	cmd := &cobra.Command{
+		Use:   "health [--ready] [--health ADDRESS]",
+		Short: "Ask a running bot how it is",
+		Long: `Ask the bot that runs, over HTTP at the ADDRESS where it tells, whether it lives; with
+--ready, whether somebody who writes to it now would be answered: its doors are
+connected, its database takes messages, and the model answered lately. Exit code 1: no,
+and what it said stands on standard output; or nobody is there.`,
+		Example: `  cairn health
+  cairn health --ready`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.load(); err != nil {
+				return err
+			}
+			return a.askHealth(cmd.Context(), ready)
+		},
+	}
+	a.addHealthFlag(cmd)
+	cmd.Flags().BoolVar(&ready, "ready", false, "whether it would answer, not only whether it lives")
+	return cmd
+}
+
+func (a *app) askHealth(ctx context.Context, ready bool) error {
+	address := a.settings.Health
+	if address == "" {
+		return usage(errors.New("no address is known: set health in the settings, or name one with --health"))
+	}
+	if err := checkHealth(address); err != nil {
+		return usage(err)
+	}
+	host, port, _ := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	path := "/healthz"
+	if ready {
+		path = "/readyz"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*probeTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path, nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{}} // no proxy stands between
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(r)
+	if err != nil {
+		return fmt.Errorf("no bot tells how it is at %s: %w", address, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err == nil {
+		_, err = fmt.Fprintln(a.out, strings.TrimSpace(string(text)))
+	}
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = errors.New("the bot is not well")
+	}
+	return err
+}

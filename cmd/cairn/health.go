@@ -1,0 +1,178 @@
+// Health: whether a running bot is well, told over HTTP.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/singleflight"
+
+	"cairn/memory"
+)
+
+// checkHealth returns what is wrong with an address. One without a host would be open to
+// everybody who reaches the machine: that must be said.
+func checkHealth(address string) error {
+	if address == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf(`health = %q: must look like "127.0.0.1:8090"`, address)
+	case host == "":
+		return fmt.Errorf(`health = %q: write "127.0.0.1:%s"; or "0.0.0.0:%s", if all who reach this machine may read it`, address, port, port)
+	}
+	return nil
+}
+
+func (a *app) addHealthFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.health, "health", "", "tell over HTTP at `ADDRESS` how the bot is (health in the settings)")
+}
+
+// probeTime bounds what is looked at for one answer.
+const probeTime = 8 * time.Second
+
+// health is the server that tells how a bot is.
+type health struct {
+	bot    *bot
+	doors  []outerDoor
+	ctx    context.Context // ended: the bot is stopping
+	server *http.Server
+	done   sync.WaitGroup
+	probes singleflight.Group // many who ask at once cause one look
+}
+
+// tellHealth begins to tell, where the settings say; nowhere, if they name no address.
+func (b *bot) tellHealth(ctx context.Context, doors []outerDoor) (*health, error) {
+	h := &health{bot: b, doors: doors, ctx: ctx}
+	address := b.begun.Health
+	if address == "" {
+		return h, nil
+	}
+	if err := checkHealth(address); err != nil { // a flag's
+		return nil, usage(err)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("health: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
+	mux.HandleFunc("GET /metrics", h.metrics)
+	h.server = &http.Server{
+		Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTime, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
+		ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug),
+	}
+	b.log.Info("telling how the bot is", "health", listener.Addr().String())
+	h.done.Go(func() { _ = h.server.Serve(listener) }) // ends with close
+	return h, nil
+}
+
+func (h *health) close() {
+	if h.server != nil {
+		_ = h.server.Close()
+	}
+	h.done.Wait()
+}
+
+// state is what an answer says. Its words hold no secret and nothing anybody said.
+type state struct {
+	OK    bool     `json:"ok"`
+	Parts []aspect `json:"parts"`
+}
+
+// aspect is one thing that must be well.
+type aspect struct {
+	Part string `json:"part"`
+	OK   bool   `json:"ok"`
+	Why  string `json:"why,omitempty"`
+}
+
+func (s *state) add(part, why string) {
+	s.Parts = append(s.Parts, aspect{part, why == "", why})
+	s.OK = s.OK && why == ""
+}
+
+// answer tells a state: 200 if all is well, else 503.
+func (h *health) answer(w http.ResponseWriter, name string, look func(context.Context) state) {
+	found, _, _ := h.probes.Do(name, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), probeTime)
+		defer cancel()
+		return look(ctx), nil
+	})
+	s := found.(state)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if !s.OK {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = json.NewEncoder(w).Encode(s) // who asked may have gone
+}
+
+// alive looks whether the process and its database live; if not, a start may help.
+func (h *health) alive(ctx context.Context) state {
+	s := state{OK: true}
+	s.add("database", refusalOf(h.bot.store.Answers(ctx), "cannot be read"))
+	return s
+}
+
+// modelDown is after how many failed turns in a row the model counts as down.
+const modelDown = 3
+
+// ready looks whether somebody who writes to the bot now would be answered.
+func (h *health) ready(ctx context.Context) state {
+	s := state{OK: true}
+	stats := h.bot.hub.Stats()
+	stopping := ""
+	if h.ctx.Err() != nil {
+		stopping = "the bot is stopping"
+	}
+	s.add("process", stopping)
+	for _, door := range h.doors {
+		why := ""
+		if d, ok := door.(interface{ Connected() bool }); ok && !d.Connected() {
+			why = "not connected"
+		}
+		s.add(door.Name(), why)
+	}
+	s.add("database", refusalOf(h.bot.store.Takes(ctx), "cannot be written"))
+	stuck, failing := "", ""
+	if stats.Stuck > 0 {
+		stuck = counted(stats.Stuck, "conversation", "conversations") + " cannot go on; the log says why"
+	}
+	s.add("conversations", stuck)
+	if stats.Failing >= modelDown {
+		failing = fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing)
+	}
+	s.add("model", failing)
+	return s
+}
+
+// refusalOf says why the database refuses, in words that tell nothing of what is in it.
+func refusalOf(err error, what string) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, memory.ErrFull):
+		return what + ": the disk is full"
+	case errors.Is(err, memory.ErrDamaged):
+		return what + ": it is damaged; run cairn doctor"
+	case strings.Contains(err.Error(), "locked"):
+		return what + ": another process holds it locked"
+	}
+	return what + "; the log says why"
+}

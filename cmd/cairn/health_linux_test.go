@@ -1,0 +1,147 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"cairn/llm/llmtest"
+	"cairn/slack/slacktest"
+)
+
+// telling returns the address where a program tells how it is.
+func (p *platforms) telling(r *running) (address string) {
+	p.t.Helper()
+	form := regexp.MustCompile(`"health":"([^"]+)"`)
+	p.until(r, "an address", func() bool {
+		if found := form.FindStringSubmatch(r.errs.String()); found != nil {
+			address = found[1]
+		}
+		return address != ""
+	})
+	return address
+}
+
+func get(t *testing.T, url string) (code int, body string) {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		if broken.Load() {
+			x.Refuse(http.StatusUnauthorized, "", `{"error":{"message":"no hush-key here"}}`)
+			return
+		}
+		x.Say("Here I am.")
+	})
+	defer server.Close()
+	p := newPlatforms(t)
+	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=hush-key")
+	r := f.background("run", "--health", "127.0.0.1:0")
+	address := p.telling(r)
+	url := "http://" + address
+	ready := func(want int, words string) {
+		t.Helper()
+		var code int
+		var said string
+		p.until(r, words, func() bool {
+			code, said = get(t, url+"/readyz")
+			return code == want && strings.Contains(said, words)
+		})
+		for _, secret := range []string{"hush", slacktest.BotToken, slacktest.AppToken, "Where are you", "Here I am"} {
+			if strings.Contains(said, secret) {
+				t.Errorf("%s is in %s", secret, said)
+			}
+		}
+	}
+	p.open(r)
+	ready(200, `{"part":"discord","ok":true},{"part":"slack","ok":true},{"part":"database","ok":true}`)
+	p.sayOnDiscord("Where are you?")
+	p.wait(r, p.onDiscord, "Here I am.")
+	t.Run("cairn health asks it", func(t *testing.T) {
+		for _, args := range [][]string{{"health"}, {"health", "--ready"}} {
+			if out := f.must("", append(args, "--health", address)...); !strings.HasPrefix(out, `{"ok":true,`) {
+				t.Errorf("%q: %s", args, out)
+			}
+		}
+	})
+	t.Run("a disk that takes nothing", func(t *testing.T) {
+		mend := breakDisk(t, r.cmd.Process.Pid)
+		ready(503, `"database","ok":false,"why":"cannot be written; the log says why"`)
+		if code, said := get(t, url+"/healthz"); code != 200 {
+			t.Errorf("it does not live: %s", said)
+		}
+		mend()
+		ready(200, `{"part":"database","ok":true}`)
+	})
+	t.Run("a model that does not answer", func(t *testing.T) {
+		broken.Store(true)
+		for range modelDown {
+			before := len(p.onSlack())
+			p.sayOnSlack("Where are you?")
+			p.until(r, "words", func() bool { return len(p.onSlack()) > before })
+		}
+		ready(503, `"model","ok":false,"why":"the last 3 turns failed; the log says why"`)
+		if res := f.run("", "health", "--ready", "--health", address); res.code != exitFailed || !strings.Contains(res.out, "the last 3 turns failed") {
+			t.Errorf("exit code %d, %s", res.code, res.out)
+		}
+		broken.Store(false)
+		p.sayOnSlack("And now?")
+		ready(200, `{"part":"model","ok":true}`)
+	})
+	t.Run("metrics", func(t *testing.T) {
+		code, said := get(t, url+"/metrics")
+		for _, want := range []string{"\ncairn_turns_total 2\n", "\ncairn_turns_failed_total 3\n", "\ncairn_turn_model_calls_total 2\n", "\ncairn_inbox_messages 0\n", `cairn_door_connected{door="slack"} 1` + "\n", `cairn_turn_tokens_total{kind="prompt"} `} {
+			if code != 200 || !strings.Contains("\n"+said, want) {
+				t.Errorf("%d: %q is not in\n%s", code, want, said)
+			}
+		}
+		if line := regexp.MustCompile(`(?m)^(#.*|cairn_[a-z_]+(\{[a-z]+="[a-z]+"\})? [0-9]+)$\n?`); line.ReplaceAllString(said, "") != "" {
+			t.Errorf("lines of another form: %q", line.ReplaceAllString(said, ""))
+		}
+	})
+	t.Run("a door that is down", func(t *testing.T) {
+		p.discord.Close()
+		ready(503, `{"part":"discord","ok":false,"why":"not connected"},{"part":"slack","ok":true}`)
+	})
+	r.signal(syscall.SIGTERM)
+	r.code()
+	if res := f.run("", "health", "--health", address); res.code != exitFailed || !strings.Contains(res.err, "no bot tells how it is at "+address) {
+		t.Errorf("exit code %d, %s", res.code, res.err)
+	}
+}
+
+func TestWhereHealthIsTold(t *testing.T) {
+	for settings, want := range map[string]string{
+		`health = ":8090"`:     `config.toml:1: health = ":8090": write "127.0.0.1:8090"; or "0.0.0.0:8090", if all who reach this machine may read it`,
+		`health = "localhost"`: `config.toml:1: health = "localhost": must look like "127.0.0.1:8090"`,
+	} {
+		p := newFolder(t)
+		p.write("config.toml", settings)
+		if r := p.run("", "config", "check"); r.code != exitUsage || !strings.Contains(r.out+r.err, want) {
+			t.Errorf("%s: exit code %d, %s%s", settings, r.code, r.out, r.err)
+		}
+	}
+	if r := newFolder(t).run("", "health"); r.code != exitUsage || !strings.Contains(r.err, "no address is known") {
+		t.Errorf("exit code %d, %s", r.code, r.err)
+	}
+	if r := newFolder(t, "DISCORD_TOKEN=x").run("", "run", "--health", "nowhere"); r.code != exitUsage {
+		t.Errorf("exit code %d, %s", r.code, r.err)
+	}
+}

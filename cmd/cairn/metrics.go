@@ -1,0 +1,71 @@
+// Metrics: numbers of a running bot, for Prometheus.
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+
+	"cairn/channel"
+)
+
+// compactions counts the steps of compactions, by state.
+type compactions struct {
+	mu     sync.Mutex // guards counts
+	counts map[string]int
+}
+
+func (c *compactions) happened(_ string, e channel.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts == nil {
+		c.counts = make(map[string]int)
+	}
+	c.counts[string(e.State)]++
+}
+
+func (c *compactions) all() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.counts)
+}
+
+// metrics tells numbers in Prometheus' text form (Prometheus, Exposition Formats).
+func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	s := h.bot.hub.Stats()
+	tell := func(name, kind, help string, value any) {
+		fmt.Fprintf(w, "# HELP cairn_%s %s\n# TYPE cairn_%s %s\ncairn_%s %v\n", name, help, name, kind, name, value)
+	}
+	tell("conversations_open", "gauge", "Conversations in memory.", s.Open)
+	tell("conversations_stuck", "gauge", "Conversations that cannot go on just now.", s.Stuck)
+	tell("turns_total", "counter", "Turns that were answered.", s.Turns)
+	tell("turns_failed_total", "counter", "Turns that ended in words on why there is no answer.", s.Failed)
+	tell("turn_model_calls_total", "counter", "Answers of the model in turns.", s.Calls)
+	fmt.Fprint(w, "# HELP cairn_turn_tokens_total Tokens of these, as the provider counts them; cached ones are prompt too.\n# TYPE cairn_turn_tokens_total counter\n")
+	fmt.Fprintf(w, "cairn_turn_tokens_total{kind=\"prompt\"} %d\ncairn_turn_tokens_total{kind=\"cached\"} %d\ncairn_turn_tokens_total{kind=\"completion\"} %d\n", s.Prompt, s.Cached, s.Completion)
+	fmt.Fprint(w, "# HELP cairn_compactions_total Steps of compactions, by state.\n# TYPE cairn_compactions_total counter\n")
+	counts := h.bot.compactions.all()
+	for _, state := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(w, "cairn_compactions_total{state=%q} %d\n", state, counts[state])
+	}
+	fmt.Fprint(w, "# HELP cairn_door_connected Whether what people say is heard.\n# TYPE cairn_door_connected gauge\n")
+	for _, door := range h.doors {
+		if d, ok := door.(interface{ Connected() bool }); ok {
+			up := 0
+			if d.Connected() {
+				up = 1
+			}
+			fmt.Fprintf(w, "cairn_door_connected{door=%q} %d\n", door.Name(), up)
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), probeTime)
+	defer cancel()
+	if inbox, outbox, err := h.bot.store.Waiting(ctx); err == nil {
+		tell("inbox_messages", "gauge", "Messages that wait to be taken up.", inbox)
+		tell("outbox_pieces", "gauge", "Pieces of replies that wait to be sent.", outbox)
+	}
+}
