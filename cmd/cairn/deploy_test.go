@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// first is the first group of what the form finds.
+func first(t *testing.T, form, text string) string {
+	t.Helper()
+	found := regexp.MustCompile("(?m)" + form).FindStringSubmatch(text)
+	if found == nil {
+		t.Fatalf("there is no %s", form)
+	}
+	return found[1]
+}
+
+// understood wants the program to know a command and its flags.
+func understood(t *testing.T, args []string) {
+	t.Helper()
+	if r := newFolder(t).run("", append(args, "--help")...); r.code != 0 {
+		t.Errorf("%q: exit code %d, %s", args, r.code, r.err)
+	}
+}
+
+func TestTheUnitOfSystemd(t *testing.T) {
+	unit := read(t, "../../deploy/cairn.service")
+	command := strings.Fields(first(t, `^ExecStart=(.*)$`, unit))
+	understood(t, command[1:])
+	t.Run("it waits longer for the end than answers may take", func(t *testing.T) {
+		if wait, err := time.ParseDuration(first(t, `^TimeoutStopSec=(.*)$`, unit)); err != nil || wait < grace+10*time.Second {
+			t.Error(wait, err)
+		}
+	})
+	t.Run("it does not try again what a person must mend", func(t *testing.T) {
+		codes := strings.Fields(first(t, `^RestartPreventExitStatus=(.*)$`, unit))
+		for _, code := range []int{exitUsage, exitInUse, exitDamaged} {
+			if !slices.Contains(codes, strconv.Itoa(code)) {
+				t.Errorf("%d is not among %q", code, codes)
+			}
+		}
+	})
+	t.Run("systemd finds nothing wrong, and little that it may do", func(t *testing.T) {
+		tool, err := exec.LookPath("systemd-analyze")
+		if err != nil {
+			t.Skip("there is no systemd-analyze")
+		}
+		program, err := os.Executable() // it wants one that is there
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "cairn.service")
+		if err := os.WriteFile(file, []byte(strings.Replace(unit, command[0], program, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"verify", "--man=no", file}, {"security", "--offline=yes", "--threshold=15", file}} {
+			out, err := exec.Command(tool, args...).CombinedOutput()
+			if err != nil && strings.Contains(string(out), "unrecognized option") {
+				t.Skipf("it is too old: %s", out)
+			}
+			if err != nil || args[0] == "verify" && len(out) > 0 {
+				t.Errorf("%s: %v\n%s", args[0], err, out)
+			}
+		}
+	})
+}
+
+func TestTheContainerFile(t *testing.T) {
+	file := read(t, "../../deploy/Containerfile")
+	if image, module := first(t, `^FROM golang:(\d+\.\d+)\.\d+-`, file), first(t, `^go (\d+\.\d+)`, read(t, "../../go.mod")); image != module {
+		t.Errorf("it builds with Go %s, go.mod says %s", image, module)
+	}
+	var entry, command, probe []string
+	for form, into := range map[string]*[]string{`^ENTRYPOINT (.*)$`: &entry, `^CMD (.*)$`: &command, `^HEALTHCHECK .* CMD (.*)$`: &probe} {
+		if err := json.Unmarshal([]byte(first(t, form, file)), into); err != nil {
+			t.Fatal(form, err)
+		}
+	}
+	understood(t, command)
+	understood(t, probe[1:])
+	if probe[0] != entry[0] || probe[len(probe)-1] != command[len(command)-1] {
+		t.Errorf("%q does not ask where %q tells", probe, command)
+	}
+	if user := first(t, `^USER (\d+)`, file); user == "0" {
+		t.Error("it runs as root")
+	}
+	ignored := strings.Fields(read(t, "../../.dockerignore"))
+	for _, name := range []string{".git", "data", "config.toml", "*.env"} {
+		if !slices.Contains(ignored, name) {
+			t.Errorf("%s gets into the image", name)
+		}
+	}
+}
