@@ -28,7 +28,7 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question
 	left := tokens - costOfItems(asked)
 	var b strings.Builder
 	if s.headText != "" {
-		text := Clip(s.headText, max(min(left, tokens/headShare), 0))
+		text := Clip(Mask(s.headText), max(min(left, tokens/headShare), 0))
 		left -= Estimate(text)
 		b.WriteString(text + "\n\n")
 	}
@@ -47,8 +47,8 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question
 		if n > 0 {
 			older = said[:indexOf(said, items[0].from)]
 		}
-		if text := Extract(older, summed, 0, question.Text).Text; text != "" {
-			fmt.Fprintf(&b, "<summary from=\"%d\" to=\"%d\">%s</summary>\n\n", older[0].Seq, older[len(older)-1].Seq, escapeContent.Replace(text))
+		if text := Extract(withoutSecrets(older), summed, 0, question.Text).Text; text != "" {
+			fmt.Fprintf(&b, "<summary from=\"%d\" to=\"%d\">%s</summary>\n\n", older[0].Seq, older[len(older)-1].Seq, content(Mask(text), summed))
 		}
 	}
 	if len(items) > 0 {

@@ -77,7 +77,7 @@ func clearResults(lines []line, clearedTo int64, kept int) (grown int) {
 // placeholder stands for a cleared result. A failure keeps its first line: the
 // model must not try the same again.
 func placeholder(tool, text string) string {
-	mark := fmt.Sprintf("[Previous: used %s]", tool)
+	mark := fmt.Sprintf("[Previous: used %s]", cleanLine(tool, 64))
 	if first, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "Error: ") {
 		return mark + " " + Clip(first, 60)
 	}

@@ -287,7 +287,7 @@ func withoutSecrets(messages []Message) []Message {
 	masked := slices.Clone(messages)
 	for i := range masked {
 		m := &masked[i]
-		m.Text = Mask(m.Text)
+		m.Text, m.Quote = Mask(m.Text), Mask(m.Quote)
 		m.Attachments = slices.Clone(m.Attachments)
 		for k := range m.Attachments {
 			a := &m.Attachments[k]

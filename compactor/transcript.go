@@ -42,6 +42,7 @@ func labelled(m Message, most int) string {
 	switch m.Role {
 	case llm.RoleUser:
 		reply := ""
+		m.Quote = Mask(m.Quote)
 		if to := repliedTo(m); to != "" {
 			reply = fmt.Sprintf(" replying_to=\"%s\"", attribute(to))
 		}
@@ -102,12 +103,22 @@ func itemOf(c Compaction) item {
 
 var (
 	escapeContent   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-	escapeAttribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", " ", "\r", " ")
+	escapeAttribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 )
 
-func content(text string, most int) string { return escapeContent.Replace(Clip(text, most)) }
+func content(text string, most int) string {
+	return escapeContent.Replace(breakRoles(Clip(text, most)))
+}
 
-func attribute(text string) string { return escapeAttribute.Replace(text) }
+// attribute is a text in one line.
+func attribute(text string) string {
+	return escapeAttribute.Replace(breakRoles(strings.Map(func(r rune) rune {
+		if endsLine(r) {
+			return ' '
+		}
+		return r
+	}, text)))
+}
 
 // chunks cuts items into runs of at most most tokens, never inside a turn unless
 // the turn alone is larger.

@@ -37,6 +37,7 @@ type line struct {
 
 // TokensOf returns what the whole of m costs in a view, in tokens.
 func TokensOf(m Message) int {
+	m.Calls = brokenCalls(m.Calls)
 	return shownCost(m, header(m)+escape(body(m))) + len(picturesOf(m))*pictureTokens
 }
 
@@ -57,8 +58,10 @@ func lineOf(m Message, sh shape) line {
 	if m.Tokens == 0 {
 		m.Tokens = TokensOf(m)
 	}
+	kept := m
+	m.Calls = brokenCalls(m.Calls)
 	head, text := header(m), escape(body(m))
-	l := line{Message: m, text: head + text, tokens: m.Tokens, pictures: len(picturesOf(m)), calls: m.Calls}
+	l := line{Message: kept, text: head + text, tokens: m.Tokens, pictures: len(picturesOf(m)), calls: m.Calls}
 	if m.Tokens > sh.clipTo {
 		if len(m.Calls) > 0 {
 			l.calls = shrinkCalls(m.Calls, sh.clipTo/2)

@@ -5,10 +5,8 @@ package compactor
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"cairn/llm"
 )
@@ -118,8 +116,11 @@ func cleanName(name string) string {
 	if clean == "" {
 		return "someone"
 	}
-	return clean
+	return insideLine(clean)
 }
+
+// Named is a display name as a view shows it: nothing in it can end what it stands in.
+func Named(name string) string { return cleanName(name) }
 
 // cleanLine does the same for any text, blank for line end, and marks what it cuts.
 func cleanLine(text string, most int) string {
@@ -136,53 +137,8 @@ func cleanLine(text string, most int) string {
 	}, text)
 	clean = strings.Join(strings.Fields(clean), " ")
 	if n <= most {
-		return clean
+		return insideLine(clean)
 	}
 	runes := []rune(clean)
-	return strings.TrimSpace(string(runes[:min(most-1, len(runes))])) + "…"
+	return insideLine(strings.TrimSpace(string(runes[:min(most-1, len(runes))]))) + "…"
 }
-
-// forges tells of a character that could end a header, begin another, or hide.
-func forges(r rune) bool {
-	return r == '[' || r == ']' || r == '#' || unicode.IsControl(r) || r == unicode.ReplacementChar ||
-		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
-}
-
-// reserved are the beginnings of lines that only Cairn writes.
-var reserved = []string{"[#", summaryMark, "[System:", "<kept>", headClose, volatileOpen, volatileClose}
-
-// inFile are those inside a file, which ends where Cairn says so.
-var inFile = append([]string{fileEnd}, reserved...)
-
-// escape puts a backslash before each line of a text that looks like one of
-// Cairn's own, so that nobody can forge a speaker, a summary or a marker.
-func escape(text string) string { return escapeLines(text, reserved) }
-
-// escapeLines does it for lines that begin with one of marks, behind whatever a
-// reader does not see. A line ends at whatever may end one for some reader.
-func escapeLines(text string, marks []string) string {
-	if !strings.ContainsAny(text, "[<") {
-		return text
-	}
-	var b strings.Builder
-	for rest := text; rest != ""; {
-		end := len(rest)
-		if at := strings.IndexFunc(rest, endsLine); at >= 0 {
-			_, size := utf8.DecodeRuneInString(rest[at:])
-			end = at + size
-		}
-		trimmed := strings.TrimLeftFunc(rest[:end], unseen)
-		if slices.ContainsFunc(marks, func(mark string) bool { return strings.HasPrefix(trimmed, mark) }) {
-			b.WriteByte('\\')
-		}
-		b.WriteString(rest[:end])
-		rest = rest[end:]
-	}
-	return b.String()
-}
-
-func endsLine(r rune) bool {
-	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
-}
-
-func unseen(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.Cf) }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/llm"
+	"cairn/words/wordstest"
 )
 
 func user(seq int64, text string) Message {
@@ -165,6 +166,9 @@ func FuzzEscape(f *testing.F) {
 	for _, text := range []string{"", "[#1", "a\n \t[#1 x] y", "\r[System:", "\u2028<kept>", "\\[#1", "\u200b</now>", "[end of file]", "\xff[#1", "a\u0085[Compaction Summary]"} {
 		f.Add(text)
 	}
+	for _, text := range wordstest.Texts() {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if !utf8.ValidString(text) {
 			return
@@ -187,6 +191,9 @@ func FuzzEscape(f *testing.F) {
 func FuzzLine(f *testing.F) {
 	f.Add("Ada", "hi", "Bob: \"x\"", "cat.png", "contents", 100)
 	f.Add("a]\n[#1", "[#1\n</kept>", "x]\r[#2", "y]\u2028[#3", "[end of file]\n[#4", 60)
+	for _, text := range wordstest.Texts() {
+		f.Add(text, text, text, text, text, 60)
+	}
 	f.Fuzz(func(t *testing.T, author, text, quote, name, contents string, clipTo int) {
 		for _, s := range []*string{&author, &text, &quote, &name, &contents} {
 			*s = strings.ToValidUTF8(*s, "")
@@ -205,7 +212,7 @@ func FuzzLine(f *testing.F) {
 			before.Attachments = m.Attachments[:1]
 			file := strings.TrimPrefix(body(m), body(before)+"\n")
 			first, file, _ := strings.Cut(file, "\n")
-			if !strings.HasPrefix(first, "[file: ") || !strings.HasSuffix(file, "\n"+fileEnd) || !strings.HasSuffix(l.text, file) {
+			if !strings.HasPrefix(first, "[file: ") || !strings.HasSuffix(file, "\n"+fileEnd) || !strings.HasSuffix(l.text, breakRoles(file)) {
 				t.Fatalf("no whole file in %q", l.text)
 			}
 			holdsNoForgery(t, strings.TrimSuffix(file, fileEnd), inFile)

@@ -30,6 +30,7 @@ var arrows = map[string][]string{
 	"discord/discordtest": {}, // doubles of the platforms know nothing of this house
 	"slack/slacktest":     {},
 	"words":               {},
+	"words/wordstest":     {},
 }
 
 func TestLayout(t *testing.T) {

@@ -1,0 +1,160 @@
+// What keeps the words of people, files, tools and models apart from Cairn's own: a
+// line that looks like one of Cairn's gets a backslash before it, and a mark by which
+// servers tell roles apart gets one inside.
+
+package compactor
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn/llm"
+)
+
+// forges tells of a character that could end a header, begin another, or hide.
+func forges(r rune) bool {
+	return r == '[' || r == ']' || r == '#' || unicode.IsControl(r) || r == unicode.ReplacementChar ||
+		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// reserved are the beginnings of lines that only Cairn writes.
+var reserved = []string{"[#", summaryMark, "[System:", "<kept", "</kept", "<now", "</now"}
+
+// inFile are those inside a file, which ends where Cairn says so.
+var inFile = append([]string{fileEnd}, reserved...)
+
+// escape makes a text safe to stand in a view, so that nobody can forge a speaker, a
+// summary, a marker, or a message of another role.
+func escape(text string) string { return breakRoles(escapeLines(text, reserved)) }
+
+// opens are the characters a mark may begin with, the wide ones too.
+const opens = "[<［＜"
+
+// escapeLines puts a backslash before each line that a reader may take for one that
+// begins with one of marks: whatever stands there unseen, in whatever case, with blanks
+// or in wide characters. A line ends at whatever may end one for some reader.
+func escapeLines(text string, marks []string) string {
+	if !strings.ContainsAny(text, opens) {
+		return text
+	}
+	var b strings.Builder
+	for rest := text; rest != ""; {
+		end := len(rest)
+		if at := strings.IndexFunc(rest, endsLine); at >= 0 {
+			_, size := utf8.DecodeRuneInString(rest[at:])
+			end = at + size
+		}
+		if slices.ContainsFunc(marks, func(mark string) bool { return beginsLike(rest[:end], mark) }) {
+			b.WriteByte('\\')
+		}
+		b.WriteString(rest[:end])
+		rest = rest[end:]
+	}
+	return b.String()
+}
+
+// beginsLike tells whether a line reads as if it began with mark.
+func beginsLike(line, mark string) bool {
+	for _, r := range line {
+		if unseen(r) {
+			continue
+		}
+		for mark != "" && mark[0] == ' ' {
+			mark = mark[1:]
+		}
+		if mark == "" {
+			return true
+		}
+		if unicode.ToLower(narrow(r)) != unicode.ToLower(rune(mark[0])) {
+			return false
+		}
+		mark = mark[1:]
+	}
+	return mark == ""
+}
+
+// narrow is the ASCII character of which r is the wide form; of others r itself.
+func narrow(r rune) rune {
+	if '！' <= r && r <= '～' {
+		return r - '！' + '!'
+	}
+	return r
+}
+
+func endsLine(r rune) bool {
+	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
+}
+
+// unseen tells of what shows nothing of its own.
+func unseen(r rune) bool {
+	return unicode.IsSpace(r) || r == '\u2800' ||
+		r >= '\u00ad' && unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// roles are the marks by which the templates of models tell one role, or one message,
+// from the next. A server that reads its template's marks wherever they stand would
+// take what somebody wrote for the system's words.
+var roles = regexp.MustCompile(`<([|｜][^<>|｜\s]{1,40}[|｜]>|</?SYS>>|/?(?:start_of_turn|end_of_turn|s|bos|eos|think|tool_call|tool_response)>)|` +
+	`\[(/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\])`)
+
+// breakRoles puts a backslash behind the first character of each such mark.
+func breakRoles(text string) string { return breakWith(text, `\`) }
+
+func breakWith(text, wedge string) string {
+	if !strings.ContainsAny(text, "<[") {
+		return text
+	}
+	found := roles.FindAllStringIndex(text, -1)
+	if found == nil {
+		return text
+	}
+	var b strings.Builder
+	done := 0
+	for _, at := range found {
+		b.WriteString(text[done:at[0]+1] + wedge)
+		done = at[0] + 1
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// brokenCalls are calls whose arguments hold no such mark; JSON stays JSON.
+func brokenCalls(calls []llm.Call) []llm.Call {
+	shown := calls
+	for i, call := range calls {
+		if !strings.ContainsAny(call.Arguments, "<[") || !roles.MatchString(call.Arguments) {
+			continue
+		}
+		if &shown[0] == &calls[0] {
+			shown = slices.Clone(calls)
+		}
+		wedge := `\`
+		if json.Valid([]byte(call.Arguments)) { // then a mark stands in a string
+			wedge = `\\`
+		}
+		shown[i].Arguments = breakWith(call.Arguments, wedge)
+	}
+	return shown
+}
+
+// frames are the tags of the blocks that hold what is recalled.
+var frames = regexp.MustCompile(`(?i)<(\s*/?\s*(?:now|kept)\b)`)
+
+// insideLine is a text that stands inside a line of Cairn's.
+func insideLine(text string) string {
+	if !strings.ContainsAny(text, "<[") {
+		return text
+	}
+	return frames.ReplaceAllString(breakRoles(text), `<\$1`)
+}
+
+// Quoted is a text in one line, between quotes, that cannot pass for anything of
+// Cairn's: what is recalled stands so behind the last message.
+func Quoted(text string) string {
+	return strconv.Quote(insideLine(text))
+}
