@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -161,7 +162,15 @@ func (c *conversation) told(ctx context.Context, h *handover, tokens int, p comp
 // remembers, and adds nothing to it.
 func (c *conversation) lookups(window int) []llm.Tool {
 	all := c.records.Tools(memory.ToolOptions{Turn: c.runningTurn, Budget: func() int { return window / searchShare }})
-	return slices.DeleteFunc(all, func(t llm.Tool) bool { return !slices.Contains(handoverTools, t.Name) })
+	all = slices.DeleteFunc(all, func(t llm.Tool) bool { return !slices.Contains(handoverTools, t.Name) })
+	for i := range all { // its model may be somebody else's
+		look := all[i].Run
+		all[i].Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
+			answer, err := look(ctx, arguments)
+			return compactor.Mask(answer), err
+		}
+	}
+	return all
 }
 
 func toolTokens(tools []llm.Tool) (tokens int) {

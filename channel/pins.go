@@ -132,7 +132,7 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 			fits = fmt.Sprintf("clipped to %d of %d tokens", costs[i].Shown, costs[i].Whole)
 		}
 		taken += costs[i].Shown
-		answer.Items = append(answer.Items, fmt.Sprintf("%s (pinned by %s, %s)", excerpt(p.Message), p.By, fits))
+		answer.Items = append(answer.Items, fmt.Sprintf("%s (pinned by %s, %s)", excerpt(p.Message), oneLine(p.By), fits))
 	}
 	answer.Text = fmt.Sprintf("%d of the %d tokens that pins may take:", taken, budget)
 	return answer, nil

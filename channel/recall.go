@@ -74,7 +74,7 @@ func (c *conversation) memoryLines(ctx context.Context, asked, who string) (line
 		if c.allShown(m.Sources) {
 			continue
 		}
-		line := fmt.Sprintf("- memory %d: %q (%s, said by %s on %s", m.ID, m.Content, m.Kind, m.Speaker, m.SaidAt.Local().Format(time.DateOnly))
+		line := fmt.Sprintf("- memory %d: %s (%s, said by %s on %s", m.ID, compactor.Quoted(m.Content), m.Kind, compactor.Named(m.Speaker), m.SaidAt.Local().Format(time.DateOnly))
 		for _, seq := range m.Sources[:min(len(m.Sources), 3)] {
 			line += fmt.Sprintf(", #%d", seq)
 		}
@@ -93,11 +93,11 @@ func (c *conversation) messageLines(ctx context.Context, asked, who string, befo
 		if c.engine.History().Shows(m.Seq) || m.Text == "" {
 			continue
 		}
-		name := m.Author
+		name := compactor.Named(m.Author)
 		if m.Role != llm.RoleUser {
 			name = "you"
 		}
-		lines = append(lines, fmt.Sprintf("- #%d, %s on %s: %q\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), compactor.Clip(m.Text, recalledClip)))
+		lines = append(lines, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), compactor.Quoted(compactor.Clip(m.Text, recalledClip))))
 	}
 	return lines, err
 }

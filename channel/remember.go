@@ -88,10 +88,10 @@ func isKind(kind string) bool {
 func MemoryLine(m memory.Memory) string {
 	var notes []string
 	if m.Speaker != "" {
-		notes = append(notes, m.Speaker)
+		notes = append(notes, oneLine(m.Speaker))
 	}
 	if m.About != "" && m.About != m.Speaker {
-		notes = append(notes, "about "+m.About)
+		notes = append(notes, "about "+oneLine(m.About))
 	}
 	notes = append(notes, m.SaidAt.Local().Format("2 January 2006"))
 	switch {
@@ -102,8 +102,11 @@ func MemoryLine(m memory.Memory) string {
 	case !m.Expires.IsZero():
 		notes = append(notes, "until "+m.Expires.Local().Format("2 January 2006 15:04 MST"))
 	}
-	return fmt.Sprintf("%d. %s: %s (%s)", m.ID, m.Kind, m.Content, strings.Join(notes, ", "))
+	return fmt.Sprintf("%d. %s: %s (%s)", m.ID, m.Kind, oneLine(m.Content), strings.Join(notes, ", "))
 }
+
+// oneLine is text without line ends, so that nobody can write further items of a list.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // decide does what /memories is told beside showing: "pin 12", "unpin 12", "restore 12".
 // done is false for all else, which are words to look for.

@@ -145,7 +145,7 @@ func (s shownSettings) line(key string) string {
 			origin = "set in the channel"
 		}
 		if o.By != "" {
-			origin += " by " + o.By
+			origin += " by " + oneLine(o.By)
 		}
 	}
 	switch key {

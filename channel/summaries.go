@@ -98,7 +98,7 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 // messageLine is a message for people, whole. What goes on in further lines is
 // indented, so that nobody can write lines that look like other people's.
 func messageLine(m compactor.Message) string {
-	who := cmp.Or(strings.Join(strings.Fields(m.Author), " "), string(m.Role))
+	who := cmp.Or(oneLine(m.Author), string(m.Role))
 	if m.Role == llm.RoleTool {
 		who = "tool " + m.Tool
 	}
