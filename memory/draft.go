@@ -116,10 +116,15 @@ func (c *Conversation) check(tx *sql.Tx, d *draft, from, to int64) (wrong string
 	if d.supersedes == 0 {
 		return "", nil
 	}
-	var there bool
-	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM memories WHERE id = ? AND conversation = ? AND state = 'active')", d.supersedes, c.id).Scan(&there)
-	if err == nil && !there {
+	var there, pinned bool
+	err = tx.QueryRow("SELECT count(*) > 0, coalesce(max(pinned), 0) FROM memories WHERE id = ? AND conversation = ? AND state = 'active'", d.supersedes, c.id).Scan(&there, &pinned)
+	switch {
+	case err != nil:
+	case !there:
 		wrong = fmt.Sprintf("There is no memory %d in this conversation, so it supersedes none.", d.supersedes)
+		d.supersedes = 0
+	case pinned: // people want it kept, whatever a model was talked into
+		wrong = fmt.Sprintf("People pinned memory %d, so it is not superseded.", d.supersedes)
 		d.supersedes = 0
 	}
 	return wrong, err

@@ -41,10 +41,10 @@ func (c *Conversation) save(tx *sql.Tx, d draft) (s Saved, err error) {
 		return s, err
 	}
 	if d.supersedes != 0 && d.supersedes != s.ID {
-		err := changed(tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ? AND state = 'active'", s.ID, d.supersedes, c.id)
+		err := changed(tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ? AND conversation = ? AND state = 'active' AND pinned = 0", s.ID, d.supersedes, c.id)
 		if err == nil {
 			s.Superseded = d.supersedes
-		} else if !errors.Is(err, ErrNotFound) { // forgotten meanwhile
+		} else if !errors.Is(err, ErrNotFound) { // forgotten or pinned meanwhile
 			return s, err
 		}
 	}
@@ -125,8 +125,9 @@ func (c *Conversation) unindexMemory(tx *sql.Tx, id int64, content, about string
 
 // confirm notes that a known fact was said again. To read the same messages once
 // more is not to hear it again; a person who says it without any has said it. Of two
-// wordings the shorter stays, which is what both say. Said again with another end, it
-// ends then; said again after its end without any, it has none.
+// wordings the shorter stays, which is what both say. Said again with another end by whom
+// it is from, or by a person who wishes it, it ends then; said again after its end
+// without any, it has none.
 func (c *Conversation) confirm(tx *sql.Tx, id int64, d draft) error {
 	added, err := c.addSources(tx, id, d.sources)
 	if err != nil || added == 0 && len(d.sources) > 0 {
@@ -135,6 +136,9 @@ func (c *Conversation) confirm(tx *sql.Tx, id int64, d draft) error {
 	m, err := readMemory(tx, id)
 	if err != nil {
 		return err
+	}
+	if m.SpeakerID != d.speakerID && d.by != byPerson { // what somebody says ends by nobody else's words
+		d.expires = 0
 	}
 	expires := any(d.expires)
 	if d.expires == 0 && m.State == "expired" {

@@ -123,6 +123,9 @@ func (c *Conversation) allowed(tx *sql.Tx, d draft) error {
 		if strings.ContainsFunc(folded, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }) {
 			folded = " " + folded + " " // scripts without blanks between words have none here either
 		}
+		if common(name) && (name == strings.ToLower(name) || !slices.Contains(strings.Fields(d.Content+" "+d.About), name)) {
+			return err
+		}
 		if strings.TrimSpace(folded) != "" && strings.Contains(said, folded) {
 			named = &OptedOutError{id, name, " wants to be in no memory: save nothing about them"}
 		}
@@ -133,6 +136,14 @@ func (c *Conversation) allowed(tx *sql.Tx, d draft) error {
 		return named
 	}
 	return err
+}
+
+// common tells of a name that is a word of every other sentence: somebody who calls
+// themselves "the" and opts out keeps nobody's memories from being saved. Will is named
+// where Will is written, as the name is.
+func common(name string) bool {
+	all := words.Cut(name)
+	return len(all) == 1 && (all[0].Stop || len(all[0].Folded) == 1)
 }
 
 // possessive takes what may stand behind a name in one word with it.
