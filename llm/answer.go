@@ -14,8 +14,10 @@ import (
 type answer struct {
 	show     func(string) // may be nil
 	maxBytes int
+	maxSaid  int // bytes of text and arguments, which are tokens of the answer
 
 	bytes  int // taken so far
+	said   int // of them text and arguments
 	begun  bool
 	text   strings.Builder
 	calls  []*growingCall
@@ -32,31 +34,48 @@ type growingCall struct {
 	native    gathered
 }
 
+// maxCalls is how many tools one answer may call: OpenAI's servers know 128 tools.
+const maxCalls = 128
+
+// leastSaid and bytesPerToken bound what an answer says by the tokens it was allowed.
+// A token has 4 to 5 bytes in most languages; what is meant well stays below.
+const (
+	leastSaid     = 64 << 10 // bytes that are always taken
+	bytesPerToken = 32
+)
+
+// mostSaid is how many bytes of text and arguments an answer of at most so many tokens
+// may have; 0 tokens: nobody set a bound.
+func mostSaid(tokens, maxBytes int) int {
+	if tokens <= 0 || tokens > maxBytes/bytesPerToken {
+		return maxBytes
+	}
+	return min(max(leastSaid, tokens*bytesPerToken), maxBytes)
+}
+
+// chunk is the library's, without the usage: a server that counts in a form of its own
+// has answered all the same.
+type chunk struct {
+	openai.ChatCompletionStreamResponse
+	Usage json.RawMessage `json:"usage"`
+}
+
 // rawChunk is what a chunk holds beyond the library's types.
 type rawChunk struct {
 	Choices []struct {
 		Delta map[string]json.RawMessage
 	}
-	Usage struct {
-		// Of servers in front of Claude.
-		Read    float64 `json:"cache_read_input_tokens"`
-		Written float64 `json:"cache_creation_input_tokens"`
-	}
 }
 
 // add takes one chunk, as the server wrote it.
 func (a *answer) add(raw []byte) error {
-	var chunk openai.ChatCompletionStreamResponse
+	var chunk chunk
 	var extra rawChunk
 	if err := errors.Join(json.Unmarshal(raw, &chunk), json.Unmarshal(raw, &extra)); err != nil {
 		return brokenOff(err)
 	}
-	if u := chunk.Usage; u != nil {
-		a.usage = Usage{Prompt: u.PromptTokens, Completion: u.CompletionTokens}
-		if u.PromptTokensDetails != nil {
-			a.usage.Cached = u.PromptTokensDetails.CachedTokens
-		}
-		a.usage.Cached = max(a.usage.Cached, int(extra.Usage.Read+extra.Usage.Written))
+	if counted, ok := readUsage(chunk.Usage); ok {
+		a.usage = counted
 	}
 	for i, choice := range chunk.Choices {
 		if choice.Index != 0 {
@@ -77,8 +96,9 @@ func (a *answer) add(raw []byte) error {
 }
 
 func (a *answer) addDelta(delta openai.ChatCompletionStreamChoiceDelta, raw map[string]json.RawMessage) error {
-	text := delta.Content + delta.Refusal // a refusal is what the model says
+	text := strings.ReplaceAll(delta.Content+delta.Refusal, "\x00", "") // a refusal is what the model says
 	a.bytes += len(text)
+	a.said += len(text)
 	for _, field := range nativeFields {
 		a.bytes += len(raw[field])
 		a.native.add(field, raw[field])
@@ -93,6 +113,9 @@ func (a *answer) addDelta(delta openai.ChatCompletionStreamChoiceDelta, raw map[
 		return brokenOff(errors.New("tool calls that contradict each other"))
 	}
 	for i, piece := range delta.ToolCalls {
+		if len(a.calls) > maxCalls {
+			return tooMany(maxCalls, "tool calls")
+		}
 		call := a.call(piece)
 		if call.id == "" {
 			call.id = piece.ID
@@ -102,6 +125,7 @@ func (a *answer) addDelta(delta openai.ChatCompletionStreamChoiceDelta, raw map[
 		}
 		call.arguments.WriteString(piece.Function.Arguments)
 		a.bytes += len(piece.Function.Arguments)
+		a.said += len(piece.Function.Arguments)
 		for field, value := range extras[i] {
 			if !protocolCallFields[field] {
 				a.bytes += len(value)
@@ -109,8 +133,11 @@ func (a *answer) addDelta(delta openai.ChatCompletionStreamChoiceDelta, raw map[
 			}
 		}
 	}
-	if a.bytes > a.maxBytes {
+	switch {
+	case a.bytes > a.maxBytes:
 		return tooLong(a.maxBytes)
+	case a.said > a.maxSaid:
+		return tooLong(a.maxSaid)
 	}
 	a.text.WriteString(text)
 	if a.show != nil && text != "" {

@@ -114,6 +114,9 @@ func (e *events) flush() error {
 
 // emit hands on a chunk, unless it is an error.
 func (e *events) emit(chunk []byte) error {
+	if crowded(chunk) {
+		return tooMany(maxParts, "parts")
+	}
 	var seen struct {
 		Error   json.RawMessage
 		Choices []struct {
@@ -128,14 +131,37 @@ func (e *events) emit(chunk []byte) error {
 	for _, choice := range seen.Choices {
 		e.finished = e.finished || choice.FinishReason != ""
 	}
+	// What is no UTF-8 would stay such in the fields that are sent back as they came.
 	var line bytes.Buffer
-	if err := json.Compact(&line, chunk); err != nil {
+	if err := json.Compact(&line, bytes.ToValidUTF8(chunk, []byte("\uFFFD"))); err != nil {
 		return brokenOff(err)
 	}
 	// The library takes a chunk that begins with {"error": for an error, even with
 	// a null behind it; the space keeps it from looking.
 	e.out = fmt.Appendf(nil, "data: %c %s\n", line.Bytes()[0], line.Bytes()[1:])
 	return nil
+}
+
+// maxParts is how many lists and objects one chunk may have: read, an empty one takes a
+// hundred times the bytes it is written in.
+const maxParts = 10_000
+
+// crowded tells whether valid JSON has more parts than that.
+func crowded(chunk []byte) bool {
+	parts, quoted := 0, false
+	for i := 0; i < len(chunk) && parts <= maxParts; i++ {
+		switch chunk[i] {
+		case '"':
+			quoted = !quoted
+		case '\\':
+			i++ // it stands in a string, and what it escapes is no end of it
+		case '{', '[':
+			if !quoted {
+				parts++
+			}
+		}
+	}
+	return parts > maxParts
 }
 
 // end judges a body that ended without [DONE].
@@ -157,10 +183,18 @@ func brokenOff(err error) *Error {
 	return &Error{Kind: KindTruncated, Message: "the answer broke off: " + err.Error(), Err: err}
 }
 
+// ErrTooLong lies below the error of an answer that is longer than anybody reads.
+var ErrTooLong = errors.New("the answer is too long")
+
 // tooLong is the error for an answer without end. It is not temporary: the same
 // request would bring the same flood.
 func tooLong(maxBytes int) *Error {
-	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer is longer than %d bytes", maxBytes)}
+	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer is longer than %d bytes", maxBytes), Err: ErrTooLong}
+}
+
+// tooMany is the error for an answer of which nobody could make anything.
+func tooMany(most int, what string) *Error {
+	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer has more than %d %s", most, what), Err: ErrTooLong}
 }
 
 // isError reports whether the error field of an answer says anything.

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+	"unicode/utf8"
 )
 
 // FuzzAnswer sends whatever a server may send through the whole way of an answer:
@@ -31,6 +33,9 @@ func FuzzAnswer(f *testing.F) {
 		var e *Error
 		if err == nil && resp.FinishReason == "" || err != nil && (!errors.As(err, &e) || e.Kind == "") {
 			t.Errorf("%q became %+v, %v", body, resp, err)
+		}
+		if m := resp.Message; !utf8.ValidString(m.Text) || strings.Contains(m.Text, "\x00") || len(m.Native) > 0 && !(json.Valid(m.Native) && utf8.Valid(m.Native)) {
+			t.Errorf("%q is kept as %q, %q", body, m.Text, m.Native)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -40,6 +41,10 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, &Error{Kind: KindUnreachable, Message: err.Error(), Err: err}
 	}
+	if moved := movedTo(resp); moved != "" {
+		_ = resp.Body.Close() // what it says beside does not matter
+		return nil, &Error{Kind: KindBadRequest, Status: resp.StatusCode, Message: "the server sends to " + moved + ": put the right address into base_url"}
+	}
 	watched := &watchedBody{ReadCloser: resp.Body, silence: x.silence, patience: x.patience}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		defer func() { _ = resp.Body.Close() }() // it is refused already
@@ -52,6 +57,23 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return resp, nil
+}
+
+// stay follows no redirect: a conversation and a key go to the server that was named,
+// and to no other. The answer that redirects is the answer.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// movedTo is the address that an answer redirects to, without what may be secret in
+// it; "" if it does not.
+func movedTo(resp *http.Response) string {
+	if resp.StatusCode < 300 || resp.StatusCode > 399 {
+		return ""
+	}
+	at, err := resp.Location()
+	if err != nil {
+		return "another address"
+	}
+	return clip((&url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}).String())
 }
 
 // mend lays over the library's JSON what it leaves out.
@@ -127,6 +149,9 @@ func firstByte(reader *bufio.Reader) (byte, error) {
 // chunkOf turns a chat.completion into the one chunk of a stream. A server that
 // answers 200 with anything else has refused.
 func chunkOf(whole []byte, resp *http.Response) ([]byte, error) {
+	if crowded(whole) {
+		return nil, tooMany(maxParts, "parts")
+	}
 	var completion map[string]json.RawMessage
 	var choices []map[string]json.RawMessage
 	if json.Unmarshal(whole, &completion) != nil || json.Unmarshal(completion["choices"], &choices) != nil {

@@ -74,6 +74,18 @@ type Request struct {
 	MaxTokens   int            // of the answer; 0: the server's own limit
 	Temperature *float64       // nil: the server's own; 0 is sent as 0
 	Extra       map[string]any // merged into the body: cache_control, top_k, …
+
+	// Spend, when not nil, is asked before each attempt that costs something, the first
+	// one and those after a failure alike. Its error ends the attempts: it is what
+	// Generate returns, or, if there was one, the failure before.
+	Spend func() error
+}
+
+func (r Request) spend() error {
+	if r.Spend == nil {
+		return nil
+	}
+	return r.Spend()
 }
 
 // Why a model stopped, as the chat protocol names it.

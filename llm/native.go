@@ -100,10 +100,16 @@ func (g *gathered) add(field string, raw json.RawMessage) {
 	g.values[field] = raw
 }
 
+// maxDetails is how many items are kept: nobody sends as many who means well.
+const maxDetails = 16_384
+
 func (g *gathered) addDetail(item map[string]json.RawMessage) {
 	key := string(item["index"]) + " " + string(item["type"])
 	last := len(g.details) - 1
 	if _, numbered := item["index"]; last < 0 || !numbered || g.details[last].key != key {
+		if len(g.details) == maxDetails {
+			return
+		}
 		g.details = append(g.details, detail{key: key})
 		last++
 	}

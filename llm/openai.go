@@ -40,11 +40,11 @@ type OpenAIOptions struct {
 	RetryDelay  time.Duration // before the first of them, then growing; 0: 500 ms
 	IdleTimeout time.Duration // a server that is silent for so long has failed; 0: 2 minutes
 	MaxTime     time.Duration // for one answer, further attempts and keep-alives included; 0: 10 minutes
-	MaxAnswer   int           // bytes of an answer; a longer one is refused; 0: 4 MiB
+	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is refused; 0: 4 MiB. See mostSaid too
 
 	Notebook *Notebook // keeps what is learnt about the model; nil: it is forgotten at the end
 
-	HTTPClient *http.Client // nil: a client of its own, without an overall time limit
+	HTTPClient *http.Client // nil: a client of its own, without an overall time limit; none follows redirects unless it says so
 	Log        *slog.Logger // nil: silent
 }
 
@@ -103,6 +103,11 @@ func NewOpenAI(options OpenAIOptions) (*OpenAI, error) {
 	if o.HTTPClient == nil {
 		o.HTTPClient = &http.Client{}
 	}
+	if o.HTTPClient.CheckRedirect == nil {
+		client := *o.HTTPClient
+		client.CheckRedirect = stay
+		o.HTTPClient = &client
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -147,6 +152,12 @@ func (o *OpenAI) Generate(ctx context.Context, req Request, show func(delta stri
 	}
 	var failure error
 	attempt := func() (Response, error) {
+		if err := req.spend(); err != nil {
+			if failure == nil {
+				failure = err
+			}
+			return Response{}, backoff.Permanent(err)
+		}
 		resp, err := o.try(limited, req, show)
 		if failure = err; err == nil {
 			return resp, nil
@@ -204,6 +215,9 @@ func (o *OpenAI) try(ctx context.Context, req Request, show func(string)) (Respo
 	resp, err := o.send(ctx, o.compose(model, req, usage), show)
 	if usage && KindOf(err) == KindBadRequest && strings.Contains(err.Error(), "stream_options") {
 		o.withoutUsage.Store(true)
+		if req.spend() != nil {
+			return resp, err
+		}
 		resp, err = o.send(ctx, o.compose(model, req, false), show)
 	}
 	return resp, err
@@ -228,7 +242,7 @@ func (o *OpenAI) send(ctx context.Context, c composed, show func(string)) (Respo
 		client: o.options.HTTPClient, composed: c, maxAnswer: o.options.MaxAnswer,
 		silence: silence, patience: o.options.IdleTimeout,
 	}
-	resp, err := o.read(watched, openai.NewClientWithConfig(config), c.chat, show)
+	resp, err := o.read(watched, openai.NewClientWithConfig(config), c.chat, mostSaid(c.maxTokens, o.options.MaxAnswer), show)
 
 	var known *Error
 	switch {
@@ -243,14 +257,15 @@ func (o *OpenAI) send(ctx context.Context, c composed, show func(string)) (Respo
 	return Response{}, &Error{Kind: KindBadRequest, Message: err.Error(), Err: err}
 }
 
-// read puts the answer together from the library's stream.
-func (o *OpenAI) read(ctx context.Context, client *openai.Client, chat openai.ChatCompletionRequest, show func(string)) (Response, error) {
+// read puts the answer together from the library's stream: at most said bytes of text
+// and arguments.
+func (o *OpenAI) read(ctx context.Context, client *openai.Client, chat openai.ChatCompletionRequest, said int, show func(string)) (Response, error) {
 	stream, err := client.CreateChatCompletionStream(ctx, chat)
 	if err != nil {
 		return Response{}, err
 	}
 	defer func() { _ = stream.Close() }() // the answer is read or lost; nothing more can be done about it
-	answer := answer{show: show, maxBytes: o.options.MaxAnswer}
+	answer := answer{show: show, maxBytes: o.options.MaxAnswer, maxSaid: said}
 	for {
 		chunk, err := stream.RecvRaw()
 		if err == io.EOF { // the very value: an EOF inside another error is a broken connection

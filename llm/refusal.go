@@ -4,6 +4,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"html"
 	"net/http"
@@ -157,19 +158,24 @@ func pageText(page string) string {
 	return strings.Join(strings.Fields(html.UnescapeString(page)), " ")
 }
 
-// retryAfter reads how long the server wants to be left alone; 0: it did not say.
+// mostRetryAfter bounds what is believed of a wish to be left alone.
+const mostRetryAfter = 24 * time.Hour
+
+// retryAfter reads how long the server wants to be left alone, a day at most; 0: it
+// did not say.
 func retryAfter(header http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return time.Duration(ms * float64(time.Millisecond))
+	wanted := func(value string, unit time.Duration) time.Duration {
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(n > 0) { // not a number is not above 0 either
+			return 0
+		}
+		return time.Duration(min(n, float64(mostRetryAfter/unit)) * float64(unit)) // 1e300 fits no Duration
 	}
 	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
-		return time.Duration(seconds * float64(time.Second))
-	}
 	if at, err := http.ParseTime(value); err == nil {
-		return max(at.Sub(now), 0)
+		return min(max(at.Sub(now), 0), mostRetryAfter)
 	}
-	return 0
+	return cmp.Or(wanted(header.Get("Retry-After-Ms"), time.Millisecond), wanted(value, time.Second))
 }
 
 // clip shortens a server's words to what a log line bears.

@@ -17,6 +17,8 @@ type composed struct {
 	chat   openai.ChatCompletionRequest
 	native []native       // what goes back to the provider, by index of chat.Messages
 	fields map[string]any // of the body
+
+	maxTokens int // of the answer; 0: none was set
 }
 
 // compose translates req. With usage set, the server is asked to count tokens.
@@ -24,6 +26,8 @@ func (o *OpenAI) compose(model string, req Request, usage bool) composed {
 	c := composed{
 		chat:   openai.ChatCompletionRequest{Model: model, Tools: protocolTools(req.Tools)},
 		fields: map[string]any{},
+
+		maxTokens: req.MaxTokens,
 	}
 	for _, m := range joinUsers(req.Messages) {
 		c.chat.Messages = append(c.chat.Messages, protocolMessage(m))

@@ -205,7 +205,7 @@ func (o *OpenAI) models(ctx context.Context) ([]servedModel, error) {
 
 // get asks the server for JSON. Its errors are like Generate's.
 func (o *OpenAI) get(ctx context.Context, address string, into any) error {
-	const maxList = 16 << 20 // bytes; OpenRouter's list has 1 MB
+	const maxList = 4 << 20 // bytes; OpenRouter's list has 1 MB
 	limited, cancel := context.WithTimeoutCause(ctx, o.options.IdleTimeout, errSilent)
 	defer cancel()
 	req, err := http.NewRequestWithContext(limited, http.MethodGet, address, nil)

@@ -55,6 +55,11 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 	n := len(m.requests)
 	m.mu.Unlock()
 
+	if req.Spend != nil {
+		if err := req.Spend(); err != nil {
+			return llm.Response{}, err
+		}
+	}
 	if err := wait(ctx, m.Delay); err != nil {
 		return llm.Response{}, err
 	}

@@ -1,0 +1,40 @@
+// What a server says it has counted, in whatever form it says it.
+
+package llm
+
+import "encoding/json"
+
+// mostTokens is the most a count is believed to be. No window is as large.
+const mostTokens = 100_000_000
+
+// tokens is a count. What is no number, or one that cannot be, counts as not said.
+type tokens int
+
+func (n *tokens) UnmarshalJSON(raw []byte) error {
+	var v float64
+	if json.Unmarshal(raw, &v) == nil && v > 0 && v <= mostTokens {
+		*n = tokens(v)
+	}
+	return nil
+}
+
+// readUsage reads the usage of a chunk; ok is false if there is none.
+func readUsage(raw json.RawMessage) (u Usage, ok bool) {
+	var counted *struct {
+		Prompt     tokens `json:"prompt_tokens"`
+		Completion tokens `json:"completion_tokens"`
+		Details    struct {
+			Cached tokens `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+		// Of servers in front of Claude.
+		Read    tokens `json:"cache_read_input_tokens"`
+		Written tokens `json:"cache_creation_input_tokens"`
+	}
+	// What has another form than it should leaves its field at 0.
+	_ = json.Unmarshal(raw, &counted)
+	if counted == nil {
+		return Usage{}, false
+	}
+	cached := max(counted.Details.Cached, counted.Read+counted.Written)
+	return Usage{Prompt: int(counted.Prompt), Completion: int(counted.Completion), Cached: int(cached)}, true
+}
