@@ -22,6 +22,7 @@ func (w worker) attempt(ctx context.Context, items []item) (text string, plain b
 		if !llm.RefusesTools(err) {
 			return text, false, err
 		}
+		*w.calls = max(*w.calls-1, 0) // it costs nothing, and happens once
 		w.c.o.Log.Info("the worker's server takes no tools", "model", w.model.Name())
 		w.c.mu.Lock()
 		w.c.noTools[w.model.Name()] = true
@@ -45,10 +46,9 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 	reminded, forced := false, false
 	loop := llm.Loop{
 		Model: w.model, MaxCalls: w.left(),
-		Request: func(_ context.Context, left int) (llm.Request, error) {
-			*w.calls++
-			req := llm.Request{Messages: messages, Tools: tools, MaxTokens: w.answerTokens()}
-			if forced = left == 1 || reminded; forced {
+		Request: func(context.Context, int) (llm.Request, error) {
+			req := llm.Request{Messages: messages, Tools: tools, MaxTokens: w.answerTokens(), Spend: w.spend}
+			if forced = w.left() <= 1 || reminded; forced {
 				req.Tools, req.ForceTool = []llm.Tool{summarize}, summarize.Name
 			}
 			return req, nil
@@ -85,8 +85,7 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 
 // withoutTools asks for the summary as plain text.
 func (w worker) withoutTools(ctx context.Context, items []item) (string, error) {
-	*w.calls++
-	req := llm.Request{Messages: w.messages(items, w.prompt+"\n\n"+prompts.Plain), MaxTokens: w.answerTokens()}
+	req := llm.Request{Messages: w.messages(items, w.prompt+"\n\n"+prompts.Plain), MaxTokens: w.answerTokens(), Spend: w.spend}
 	resp, err := w.model.Generate(ctx, req, nil)
 	if err != nil {
 		return "", err

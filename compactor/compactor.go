@@ -33,6 +33,13 @@ type Options struct {
 	Prompt   func() string // the agent's own prompt for the worker, asked once a job; nil or "": the one in prompts/
 	Slots    chan struct{} // as many places as workers may run at once in the process; nil: no bound
 
+	// Spend is asked before each request to the worker's or the fallback's model, further
+	// attempts included. Its error, which should be ErrSpent, ends the work. nil: all may be made.
+	Spend func() error
+	// Afford tells whether Spend would let a request pass. While it does not, the built-in
+	// summarizer does the work. nil: it would.
+	Afford func() bool
+
 	// Before is asked about each piece of work that is about to begin, with what it is
 	// going to be (its ID is 0). An error is a veto: nothing is begun, the error's words
 	// are the reason, and what was to begin by itself is not asked about again for the
@@ -87,9 +94,19 @@ type Compactor struct {
 	lastFailed Event // since the last landing
 	landedAt   int64 // the seq that was next when messages were last summed up; 0: not yet
 
-	noTools  map[string]bool // models that take no tools, or no order to call one, by name
-	standsIn bool            // the fallback does the worker's work, and the log knows
-	warned   bool
+	noTools map[string]bool // models that take no tools, or no order to call one, by name
+	warned  bool
+
+	// Each has a lock of its own.
+	withModel, without, standingIn llm.Incident // jobs of a model fail; of the built-in summarizer; the fallback does the worker's work
+}
+
+// ErrSpent says that a model may not be asked for the moment: what it may cost is spent.
+var ErrSpent = errors.New("the calls of the model that this conversation may make in an hour are used up")
+
+// noModel tells whether only the built-in summarizer can work now.
+func (c *Compactor) noModel() bool {
+	return c.o.Worker == nil || c.o.Afford != nil && !c.o.Afford()
 }
 
 // Open loads a conversation and returns its compactor. Close ends what it starts.

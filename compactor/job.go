@@ -138,12 +138,14 @@ func (c *Compactor) planPrepareLocked(s snapshot, p Policy, window, used int) *j
 // Nobody pays for talk in which the bot has no part.
 func (c *Compactor) summarizerLocked(p Policy, s snapshot, now time.Time) (builtIn, ready bool) {
 	switch waiting := now.Before(c.pace.retryAt); {
+	case c.noModel():
+		return true, !now.Before(c.pace.standInAt)
 	case c.pace.failures >= p.FailureLimit && waiting:
 		return true, !now.Before(c.pace.standInAt)
 	case waiting:
 		return false, false
 	}
-	return c.o.Worker == nil || !s.spoken, true
+	return !s.spoken, true
 }
 
 func (c *Compactor) planLevel(s snapshot, p Policy, window int, trigger Trigger, need int, builtIn bool) *job {

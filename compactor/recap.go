@@ -63,7 +63,7 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (Recap, error) {
 		if ctx.Err() != nil || c.ctx.Err() != nil {
 			return r, errors.Join(ctx.Err(), c.ctx.Err())
 		}
-		c.o.Log.Warn("no model made a recap; the built-in summarizer does", "error", err)
+		c.o.Log.Log(ctx, c.loud(err, true), "no model made a recap; the built-in summarizer does", "error", err)
 		r.Why = whyNoModel(err)
 	}
 	r.Text = Mask(Extract(withoutSecrets(messages), mostOfRecap, 0, focus).Text)
@@ -174,6 +174,8 @@ func (s snapshot) above() (rows []Compaction, root []Message) {
 func whyNoModel(err error) string {
 	var refused refusal
 	switch {
+	case errors.Is(err, ErrSpent):
+		return "the calls of this hour are used up"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the model took too long"
 	case errors.As(err, &refused):

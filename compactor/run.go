@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -49,6 +50,7 @@ func (c *Compactor) run(j *job) {
 		c.fail(j, before, now, err)
 		return
 	}
+	c.worked(j)
 	c.unshown(j, rows[0])
 	full := levelOf(c.used(c.h.snapshot()), c.o.Window(), c.o.Policy()) != calm
 	c.mu.Lock()
@@ -79,10 +81,33 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 	}
 	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), before, c.used(c.h.snapshot())
 	if c.ctx.Err() == nil {
-		c.o.Log.Warn("compaction failed; nothing was lost", "trigger", j.row.Trigger, "by", j.row.By, "error", err)
+		c.o.Log.Log(c.ctx, c.loud(err, !j.builtIn), "compaction failed; nothing was lost", "trigger", j.row.Trigger, "by", j.row.By, "error", err)
 	}
 	c.notify(e)
 	c.over(j, e)
+}
+
+// loud tells how loud to log a failure of a model's work, or of the built-in summarizer's.
+// Whoever spends knows that all is spent, and turns that the model's server is down.
+func (c *Compactor) loud(err error, ofModel bool) slog.Level {
+	switch {
+	case !ofModel:
+		return c.without.Begin()
+	case errors.Is(err, ErrSpent), llm.OfServer(err) && c.learntOf(c.o.Worker).Down.On():
+		return slog.LevelDebug
+	}
+	return c.withModel.Begin()
+}
+
+// worked ends an incident, if there was one.
+func (c *Compactor) worked(j *job) {
+	incident := &c.withModel
+	if j.builtIn {
+		incident = &c.without
+	}
+	if !j.degraded && incident.End() {
+		c.o.Log.Info("compactions work again", "by", j.row.By)
+	}
 }
 
 // failedLocked makes the next try wait. A row that cannot be healed, because of
@@ -151,7 +176,7 @@ func (c *Compactor) fold(of *job, children []Compaction) (Compaction, error) {
 		return row, err
 	}
 	of.degraded = true // what was folded so is healed later, but not at once
-	c.o.Log.Warn("a fold failed; the built-in summarizer folds", "error", err)
+	c.o.Log.Log(c.ctx, c.loud(err, true), "a fold failed; the built-in summarizer folds", "error", err)
 	return c.make(c.ctx, plan(true))
 }
 
@@ -219,6 +244,8 @@ func (c *Compactor) make(ctx context.Context, j *job) (Compaction, error) {
 // inWords is a failure as people may read it: what happened, without internals.
 func inWords(err error) string {
 	switch {
+	case errors.Is(err, ErrSpent):
+		return err.Error() + "; nothing was lost"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the summary took too long; nothing was lost"
 	case errors.Is(err, context.Canceled):

@@ -71,32 +71,20 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	s, err := work(c.o.Worker)
 	failed := llm.KindOf(err) != "" || errors.Is(err, context.DeadlineExceeded)
 	if c.o.Fallback == nil || !failed || ctx.Err() != nil {
-		if err == nil {
-			c.noteFallback(nil)
+		if err == nil && c.standingIn.End() {
+			c.o.Log.Info("the worker's model is back", "model", c.o.Worker.Name())
 		}
 		return s, err
 	}
-	c.noteFallback(err)
 	takeBack()
-	if s, err = work(c.o.Fallback); err == nil {
-		s.Model = c.o.Fallback.Name()
+	why := err
+	if s, err = work(c.o.Fallback); err != nil {
+		return s, err // which is told, as a compaction that failed
 	}
-	return s, err
-}
-
-// noteFallback tells the log, once per incident, that the worker's model does not do its work.
-func (c *Compactor) noteFallback(why error) {
-	c.mu.Lock()
-	told := c.standsIn
-	c.standsIn = why != nil
-	c.mu.Unlock()
-	switch {
-	case why != nil && !told:
-		c.o.Log.Warn("the worker's model cannot be used; the agent's own model sums up",
-			"model", c.o.Worker.Name(), "instead", c.o.Fallback.Name(), "error", why)
-	case why == nil && told:
-		c.o.Log.Info("the worker's model is back", "model", c.o.Worker.Name())
-	}
+	s.Model = c.o.Fallback.Name()
+	c.o.Log.Log(ctx, c.standingIn.Begin(), "the worker's model cannot be used; the agent's own model sums up",
+		"model", c.o.Worker.Name(), "instead", s.Model, "error", why)
+	return s, nil
 }
 
 // builtIn chooses among messages: those of the span, or, for a fold, those its

@@ -116,7 +116,7 @@ func (c *Compactor) planWishLocked(s snapshot, w wish, p Policy, window int, now
 	if reason := c.whyNotLocked(w.trigger, p, s.turnSince(c.landedAt), sp.tokens, now); reason != "" {
 		return nil, reason
 	}
-	j := c.newJob(w.trigger, Leaf, 0, sp.tokens, p, window, c.o.Worker == nil)
+	j := c.newJob(w.trigger, Leaf, 0, sp.tokens, p, window, c.noModel())
 	if j.ended = w.ended; w.focus != "" {
 		j.row.Focus = w.focus
 	}

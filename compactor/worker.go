@@ -167,5 +167,20 @@ func (w worker) chunk(ctx context.Context, items []item) (text string, plain boo
 	return Mask(text), plain, err
 }
 
+// spend counts a request to the model, further attempts after a failure included: there
+// are max_turns for a chunk.
+func (w worker) spend() error {
+	if w.left() <= 0 {
+		return refusedCalls
+	}
+	if w.c.o.Spend != nil {
+		if err := w.c.o.Spend(); err != nil {
+			return err
+		}
+	}
+	*w.calls++
+	return nil
+}
+
 // left is how often the model may still be called for this chunk.
 func (w worker) left() int { return w.j.policy.MaxTurns - *w.calls }

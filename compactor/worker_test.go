@@ -120,7 +120,7 @@ func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
 				if err != nil || len(found) != 1 || found[0].Content != "Ada takes notes." {
 					t.Errorf("memories %+v, %v", found, err)
 				}
-				if n := strings.Count(log.String(), "cannot be used"); n != 1 {
+				if n := strings.Count(log.String(), "level=WARN msg=\"the worker's model cannot be used"); n != 1 {
 					t.Errorf("the log has it %d times", n)
 				}
 				r.verify()
