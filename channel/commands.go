@@ -195,7 +195,9 @@ func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answe
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{Text: newContext(ctx, engine, c.records, agent).String()}, nil
+	now := newContext(ctx, engine, c.records, agent)
+	now.Calls = c.callsWords()
+	return Answer{Text: now.String()}, nil
 }
 
 // maxChoices is how many choices Discord shows at most.

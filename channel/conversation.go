@@ -38,14 +38,16 @@ type conversation struct {
 	unfit    map[int64]bool // pictures it refused, by file
 	inWords  bool           // it refused how tools were used; they are told in words
 
-	empty         bool      // nothing had been said when it was opened, and it has not looked again
-	toldUnwritten bool      // people know that an answer cannot be written
-	toldFailed    bool      // people know that the last turn failed
-	toldGap       bool      // the log knows that a gap cannot be read
-	newest        string    // platform id of the newest message that was taken up; "": none was since the conversation was opened
-	hasReadBack   bool      // what was said before the bot came has been read
-	gapRest       time.Time // until then a gap that cannot be read is left alone
-	pastRest      time.Time // until then what was said before the bot came is, too
+	empty         bool         // nothing had been said when it was opened, and it has not looked again
+	toldUnwritten bool         // people know that an answer cannot be written
+	toldFailed    bool         // people know that the last turn failed
+	failing       llm.Incident // turns fail here, for reasons of their own
+	covered       bool         // turns failed here while the model's server was down
+	toldGap       bool         // the log knows that a gap cannot be read
+	newest        string       // platform id of the newest message that was taken up; "": none was since the conversation was opened
+	hasReadBack   bool         // what was said before the bot came has been read
+	gapRest       time.Time    // until then a gap that cannot be read is left alone
+	pastRest      time.Time    // until then what was said before the bot came is, too
 
 	mu      sync.Mutex             // guards everything below
 	asked   int64                  // wakes so far

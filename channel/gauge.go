@@ -31,6 +31,7 @@ type Context struct {
 	Running  string  `json:"running,omitempty"`
 	Last     string  `json:"last,omitempty"`
 	Paused   string  `json:"paused,omitempty"`
+	Calls    string  `json:"calls,omitempty"` // of models in the last hour, where there is a limit; only the running bot knows
 }
 
 // Parts are what used_tokens is made of, in tokens.
@@ -182,6 +183,9 @@ func (c Context) String() string {
 	fmt.Fprintf(&b, "of which  %d system prompt and tools, %d head, %d messages, %d kept free for the reply\n",
 		c.Parts.Frame, c.Parts.Head, c.Parts.Verbatim, c.Parts.Reserve)
 	fmt.Fprintf(&b, "model     %s\n", c.Model)
+	if c.Calls != "" {
+		fmt.Fprintf(&b, "calls     %s\n", c.Calls)
+	}
 	fmt.Fprintf(&b, "next      %s\n", c.Next)
 	fmt.Fprintf(&b, "messages  %d in all, %d of them as they were said\n", c.Messages, c.Verbatim)
 	fmt.Fprintf(&b, "running   %s\n", cmp.Or(c.Running, "nothing"))

@@ -106,7 +106,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		Model: h.agent.Model, MaxCalls: min(handoverCalls, p.MaxTurns),
 		Request: func(_ context.Context, left int) (llm.Request, error) {
 			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: told}}
-			req := llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Tools: tools}
+			req := llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Tools: tools, Spend: r.spend}
 			if left == 1 {
 				req.Tools = nil
 			}
@@ -147,6 +147,14 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		resp.Message.Text = h.name() + strings.TrimPrefix(text, h.name())
 	}
 	return resp, err
+}
+
+// learntFor is what is known of the model that answers a turn.
+func (c *conversation) learntFor(h *handover) *llm.Learnt {
+	if h != nil {
+		return llm.LearntOf(h.agent.Model, new(llm.Learnt))
+	}
+	return c.window.learnt()
 }
 
 // told is the one message the other agent gets.

@@ -50,6 +50,7 @@ type Hub struct {
 	cancel  context.CancelFunc
 	owners  sync.WaitGroup
 	turns   limiter
+	calls   ledger
 	trouble trouble
 	tally   tally
 	hints   once // people who were told that they may not talk here

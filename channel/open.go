@@ -40,7 +40,9 @@ func (c *conversation) load(ctx context.Context) error {
 	}, c.lookAtWindow)
 	o := compactor.Options{
 		Slots: c.hub.slots, Log: c.log, Policy: p.get,
-		After: func(e compactor.Event) { c.happened(e, p.get().Notify) },
+		Spend:  func() error { return c.spendOn(false) },
+		Afford: c.affordsSummary,
+		After:  func(e compactor.Event) { c.happened(e, p.get().Notify) },
 		Saved: func(saved []compactor.MemoryDraft) {
 			for _, m := range saved {
 				c.remembered(m.ID, m.Kind, m.Content)

@@ -15,15 +15,18 @@ import (
 // What becomes of a turn: the answer, the part of it that somebody let stand, or
 // words on why there is none; written first, sent then.
 
+// empty tells whether an answer says nothing to people who wait for one.
+func (r *reply) empty(resp llm.Response) bool {
+	silent := r.turn.Optional && strings.Contains(resp.Message.Text, noReply)
+	return len(r.said) == 0 && !silent && spoken(resp.Message.Text, false) == ""
+}
+
 // answered is the outcome of a turn that has its answer, with next the seq of the answer.
 func (r *reply) answered(next int64, resp llm.Response) memory.Outcome {
 	text := spoken(resp.Message.Text, false)
 	if text == "" {
-		switch silent := strings.Contains(resp.Message.Text, noReply); {
-		case len(r.said) == 0 && silent && r.turn.Optional:
+		if len(r.said) == 0 { // nothing to add, where nobody asked
 			return memory.Outcome{Turn: r.turn.Seq, Messages: r.messages}
-		case len(r.said) == 0:
-			return r.failed(errEmpty)
 		}
 	} else {
 		r.said = append(r.said, text)
@@ -146,12 +149,18 @@ var (
 // sentence is what people are told of a failure: what happened and what to do,
 // and nothing internal.
 func sentence(err error) string {
+	var spent *spentError
+	var provider *llm.Error
 	switch {
+	case errors.As(err, &spent):
+		return spent.sentence()
+	case errors.As(err, &provider) && provider.RetryAfter > time.Minute:
+		return "The model's server wants to be left alone for a while. Your message is kept; ask again in " + inMinutes(provider.RetryAfter) + "."
 	case errors.Is(err, compactor.ErrTooLarge):
 		return "I cannot fit this into the model's context window. Your message is kept; try /compact or /new, or ask whoever runs me for a larger context_window."
 	case errors.Is(err, errInterrupted):
 		return "I was interrupted twice while I was answering this. Your message is kept; ask again if it still matters."
-	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, errEmpty):
+	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, llm.ErrTooLong), errors.Is(err, errEmpty):
 		return "The model came to no answer. Your message is kept; ask again, perhaps in other words."
 	}
 	switch llm.KindOf(err) {

@@ -15,6 +15,7 @@ type Rules struct {
 	Respond        func(conversation string) Respond // nil: RespondMention everywhere
 	Access         map[string]Access                 // by the door's name
 	TurnsPerMinute int                               // of one person, in all conversations together; 0: no limit
+	CallsPerHour   int                               // of models, for one conversation: a quarter is kept for turns; 0: no limit
 	Restricted     []string                          // names of commands that only managers run; nil: those that are declared so
 }
 

@@ -30,6 +30,8 @@ type reply struct {
 	messages []compactor.Message // what bot and tools said, in order
 	said     []string            // the texts people see, one for each call of the model
 	current  strings.Builder     // the text of the running call
+	shown    int                 // bytes of it when it was shown last
+	spend    func() error        // asked before each call of a model
 }
 
 // text is all that people see of the reply so far.
@@ -58,8 +60,9 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	}
 	history.Begin(c.volatile(ctx, turn))
 
+	made := 0
 	for {
-		r := &reply{turn: turn, first: history.Next(), writer: c.door.Reply(c.name, turn.To)}
+		r := &reply{turn: turn, first: history.Next(), writer: c.door.Reply(c.name, turn.To), spend: c.spending(&made)}
 		if turn.Attempts > maxAttempts {
 			return c.finish(ctx, r, r.failed(errInterrupted))
 		}
@@ -68,17 +71,22 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			r.writer.Cancel()
 			return c.hub.ctx.Err()
 		}
+		server := c.learntFor(other)
+		if err == nil && r.empty(resp) {
+			err = errEmpty
+		}
 		if err == nil {
 			c.toldFailed = false
 			c.hub.tally.answered()
+			c.calm(server)
 			return c.finish(ctx, r, r.answered(history.Next(), resp))
 		}
 		if errors.Is(context.Cause(ctx), errStopped) {
 			return c.finish(ctx, r, r.stopped(history.Next()))
 		}
 		var provider *llm.Error
-		if errors.As(err, &provider) && provider.Temporary() && turn.Attempts < maxAttempts {
-			c.log.Warn("a turn failed and is tried once more", "turn", turn.Seq, "error", err)
+		if errors.As(err, &provider) && provider.Passes() && turn.Attempts < maxAttempts {
+			c.log.Debug("a turn failed and is tried once more", "turn", turn.Seq, "error", err)
 			r.writer.Cancel()
 			history.Truncate(r.first)
 			if turn.Attempts, err = c.records.Retry(c.hub.ctx, turn.Seq); errors.Is(err, memory.ErrNotFound) { // deleted meanwhile
@@ -90,7 +98,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			continue
 		}
 		c.hub.tally.failure()
-		c.log.Warn("a turn failed", "turn", turn.Seq, "error", err)
+		c.log.Log(ctx, c.loud(err, server), "a turn failed", "turn", turn.Seq, "error", err)
 		if turn.Optional && c.toldFailed { // nobody asked for an answer, and people know already
 			history.Truncate(r.first)
 			r.writer.Cancel()
@@ -162,10 +170,10 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 			if tooled = changed && !c.inWords; c.inWords {
 				messages = plain
 			}
-			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools}
-			noTools := c.window.learnt().Facts().RefusesTools
-			asUsual = left > 1 || noTools
-			if left == 1 || noTools {
+			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools, Spend: r.spend}
+			noTools, last := c.window.learnt().Facts().RefusesTools, left == 1 || c.lastCall()
+			asUsual = !last || noTools
+			if last || noTools {
 				req.Tools = nil
 			}
 			return req, err
@@ -225,14 +233,21 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 func (c *conversation) tellInWords(r *reply, tooled bool, err error) bool {
 	if c.inWords = tooled; tooled {
 		r.current.Reset()
-		c.log.Warn("the model refuses a request; it is made once more with the use of tools in words", "model", c.agent.Model.Name(), "error", err)
+		c.log.Info("the model refuses a request; it is made once more with the use of tools in words", "model", c.agent.Model.Name(), "error", err)
 	}
 	return tooled
 }
 
 // show has people see what there is of the reply. Nothing is shown before the
 // replies ahead of this one have been sent, or people would see them in another order.
+//
+// To show a text costs its length, so a long one is shown in larger steps.
 func (c *conversation) show(r *reply) {
+	n := r.current.Len()
+	if n > r.shown && n-r.shown < n/256 {
+		return
+	}
+	r.shown = n
 	if text := spoken(r.text(), true); text != "" && c.sender.idle() {
 		r.writer.Show(text)
 	}

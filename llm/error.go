@@ -49,6 +49,12 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
+// Passes reports whether it is worth trying again at once. It is not where the
+// provider asks for a longer wait, or where a whole answer's time is used up.
+func (e *Error) Passes() bool {
+	return e.Temporary() && e.RetryAfter <= longestWait && !errors.Is(e.Err, errLate)
+}
+
 // PromptOf returns how many tokens the prompt of an overflow had, 0 if the provider
 // did not say and for any other error.
 func PromptOf(err error) int {

@@ -181,7 +181,7 @@ func (o *OpenAI) Generate(ctx context.Context, req Request, show func(delta stri
 	case ctx.Err() != nil:
 		return Response{}, ctx.Err()
 	case limited.Err() != nil:
-		return Response{}, &Error{Kind: KindUnreachable, Message: fmt.Sprintf("there was no whole answer in %v", o.options.MaxTime)}
+		return Response{}, &Error{Kind: KindUnreachable, Message: fmt.Sprintf("there was no whole answer in %v", o.options.MaxTime), Err: errLate}
 	}
 	var refused *Error
 	if errors.As(failure, &refused) && refused.Kind == KindOverflow {
@@ -193,7 +193,7 @@ func (o *OpenAI) Generate(ctx context.Context, req Request, show func(delta stri
 // retryable translates a failure into the words of the backoff library.
 func (o *OpenAI) retryable(err error, shown bool) error {
 	var e *Error
-	if shown || !errors.As(err, &e) || !e.Temporary() || errors.Is(err, errSilent) || e.RetryAfter > longestWait {
+	if shown || !errors.As(err, &e) || !e.Passes() || errors.Is(err, errSilent) {
 		return backoff.Permanent(err)
 	}
 	if e.RetryAfter == 0 {
@@ -223,7 +223,10 @@ func (o *OpenAI) try(ctx context.Context, req Request, show func(string)) (Respo
 	return resp, err
 }
 
-var errSilent = errors.New("the server fell silent")
+var (
+	errSilent = errors.New("the server fell silent")
+	errLate   = errors.New("the answer took too long")
+)
 
 func (o *OpenAI) silent() *Error {
 	return &Error{Kind: KindUnreachable, Message: fmt.Sprintf("nothing came for %v", o.options.IdleTimeout), Err: errSilent}

@@ -46,6 +46,7 @@ func (s *settings) rules() channel.Rules {
 			"slack":   channel.Access(s.Slack.accessSettings),
 		},
 		TurnsPerMinute: s.TurnsPerMinute,
+		CallsPerHour:   s.CallsPerHour,
 		Restricted:     append([]string{}, s.Restricted...), // an empty list restricts nothing, nil would
 	}
 }

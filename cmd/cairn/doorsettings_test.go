@@ -16,6 +16,7 @@ func TestDoorSettingsMistakes(t *testing.T) {
 		want       []string // as refused takes them
 	}{
 		{"a way to respond there is none of", `respond = "sometimes"`, []string{`:1: respond = "sometimes": must be "mention", "all" or "never"`}},
+		{"too many calls", `calls_per_hour = 100001`, []string{`:1: calls_per_hour = 100001: must be from 0 to 100000`}},
 		{"too many turns", `turns_per_minute = 601`, []string{`:1: turns_per_minute = 601: must be from 0 to 600`}},
 		{"memories shared otherwise", `share_memories = "everywhere"`, []string{`:1: share_memories = "everywhere": must be "channel" or "server"`}},
 		{"fewer turns than none", `turns_per_minute = -1`, []string{`:1: turns_per_minute = -1: must be from 0 to 600`}},

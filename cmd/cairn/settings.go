@@ -26,6 +26,7 @@ type settings struct {
 	Workers          int                `toml:"workers"`   // compactions that may ask a model at the same time
 	Respond          channel.Respond    `toml:"respond"`   // where no binding says otherwise
 	TurnsPerMinute   int                `toml:"turns_per_minute"`
+	CallsPerHour     int                `toml:"calls_per_hour"`    // of models, for each conversation
 	AttachmentTokens int                `toml:"attachment_tokens"` // of text files, for each message
 	Pictures         bool               `toml:"pictures"`
 	RecallTokens     int                `toml:"recall_tokens"` // of what is recalled unasked, for each turn
@@ -76,6 +77,7 @@ func defaultSettings() settings {
 		Workers:          channel.DefaultWorkers,
 		Respond:          channel.RespondMention,
 		TurnsPerMinute:   60,
+		CallsPerHour:     600,
 		AttachmentTokens: 4000,
 		Pictures:         true,
 		RecallTokens:     600,
