@@ -1,0 +1,384 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newCrash(s *screen) *cobra.Command {
+	var kills int
+	var seed uint64
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "crash",
+		Short: "Whether anything is lost when the program is killed",
+		Long: `Crash builds cairn and has people talk to it in several channels, over a scripted
+model server: in a window so small that it is compacted all the time, with tools,
+commands, failures of the server, and somebody who has deleted what she said. It kills the
+program at random moments, from right after its start to seconds later, and starts it
+again on the same folder; what was not accepted is said again. After each kill the
+files are examined, and at the end, when all is answered, everything is:
+
+  every message that was accepted stands in the transcript, once
+  every message that asked for an answer was given one, and one only
+  nothing in the database is what it cannot be (as cairn doctor sees it)
+
+Anything else ends the run with 3, and its folder is kept.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if kills < 1 || kills > 1_000_000 {
+				return wrongFlag(cmd, "kills", kills, "from 1 to 1000000")
+			}
+			return measureCrash(cmd.Context(), s, kills, seed, asJSON)
+		},
+	}
+	cmd.Flags().IntVar(&kills, "kills", 500, "kill it `N` times")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "`N` from which moments and messages are drawn")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	return cmd
+}
+
+func measureCrash(ctx context.Context, s *screen, kills int, seed uint64, asJSON bool) (err error) {
+	defer s.done()
+	h, err := newHavoc(ctx, seed)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	begun := time.Now()
+	for n := range kills {
+		s.progress("kill %d of %d, %d messages so far, %d things wrong", n+1, kills, len(h.crowd.said), len(h.crowd.wrong))
+		if err := h.kill(ctx); err != nil {
+			return err
+		}
+		if len(h.crowd.wrong) > 0 {
+			break
+		}
+	}
+	if len(h.crowd.wrong) == 0 {
+		s.progress("the last process comes to rest")
+		if err := h.rest(ctx); err != nil {
+			return err
+		}
+	}
+	s.done()
+	r, err := h.result(time.Since(begun))
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = s.json(r)
+	} else {
+		_, err = fmt.Fprint(s.out, r.table(s))
+	}
+	if err == nil && len(r.Wrong) > 0 {
+		return missed(fmt.Sprintf("something is wrong after %d kills: %s; see %s", r.Kills, r.Wrong[0], h.dir))
+	}
+	return err
+}
+
+// havoc is a program that is killed again and again, and those who talk to it.
+type havoc struct {
+	dir, program string
+	random       *rand.Rand
+	crowd        *crowd
+	oracle       *oracle
+	lookout      lookout
+	kills        int
+	at           map[string]int // kills, by what was going on
+}
+
+const crashSettings = `
+catch_up = "24h"
+[llm]
+base_url = %q
+model = "scripted"
+[defaults.compaction]
+stack_budget = 0.2
+rollup_fan_in = 3
+tail_tokens = 800
+span_tokens = 700
+cache_ttl = "1s"
+cooldown = "1s"
+[[agents]]
+id = "ahead"
+context_window = 6000
+max_output_tokens = 300
+[[agents]]
+id = "at-once"
+context_window = 5000
+max_output_tokens = 300
+[agents.compaction]
+prepare_threshold = 0
+[[bindings]]
+door = "terminal"
+channel = "garden"
+agent = "at-once"
+`
+
+func newHavoc(ctx context.Context, seed uint64) (h *havoc, err error) {
+	h = &havoc{random: rand.New(rand.NewPCG(seed, 0)), crowd: newCrowd(seed), oracle: newOracle(seed), at: map[string]int{}}
+	h.lookout.crowd = h.crowd
+	if h.dir, err = os.MkdirTemp("", "cairn-crash-"); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	h.program = filepath.Join(h.dir, "cairn")
+	if said, err := exec.CommandContext(ctx, "go", "build", "-o", h.program, "cairn/cmd/cairn").CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("build cairn: %w\n%s", err, said), h.close())
+	}
+	err = os.WriteFile(filepath.Join(h.dir, "config.toml"), fmt.Appendf(nil, crashSettings, h.oracle.server.URL), 0o600)
+	if err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	return h, nil
+}
+
+// close removes the folder, if nothing in it is of interest.
+func (h *havoc) close() error {
+	h.oracle.server.Close()
+	if len(h.crowd.wrong) > 0 {
+		return nil
+	}
+	return os.RemoveAll(h.dir)
+}
+
+// moment is how long a process may live. Every fifth dies while it starts, some at once;
+// of the others as many within a quarter of a second as after that.
+func (h *havoc) moment() time.Duration {
+	if h.random.IntN(5) == 0 {
+		return time.Duration(h.random.Int64N(int64(60 * time.Millisecond)))
+	}
+	low, high := math.Log(0.03), math.Log(2.5)
+	return time.Duration(math.Exp(low+h.random.Float64()*(high-low)) * float64(time.Second))
+}
+
+// kill has one process live, die, and leave something to look at.
+func (h *havoc) kill(ctx context.Context) error {
+	p, err := h.start(ctx)
+	if err != nil {
+		return err
+	}
+	p.talk(h.crowd.again(), h.crowd.next)
+	select {
+	case <-time.After(h.moment()):
+	case <-p.ended:
+		h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("it ended by itself: %s", p.said()))
+	case <-ctx.Done():
+	}
+	answering, atWork := h.oracle.answering.Load(), h.oracle.atWork.Load()
+	p.kill()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	h.kills++
+	h.crowd.mu.Lock()
+	defer h.crowd.mu.Unlock()
+	found, err := h.lookout.look(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy"))
+	if err != nil {
+		return fmt.Errorf("after kill %d: %w", h.kills, err)
+	}
+	if h.crowd.heard == 0 {
+		h.at[starting]++
+		return nil
+	}
+	if answering > 0 {
+		found = append(found, "the model was writing a reply")
+	}
+	if atWork > 0 {
+		found = append(found, "the model was writing a summary")
+	}
+	for _, name := range found {
+		h.at[name]++
+	}
+	if len(found) == 0 {
+		h.at["nothing was going on"]++
+	}
+	return nil
+}
+
+// starting are processes that nobody heard anything of.
+const starting = "it was starting, or taking up what it found"
+
+// restPatience is how long the last process may take to answer all and come to rest.
+const restPatience = 3 * time.Minute
+
+// rest has a process run until all is done, and look at everything.
+func (h *havoc) rest(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, restPatience)
+	defer cancel()
+	h.oracle.calm.Store(true)
+	p, err := h.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.kill()
+	p.talk(h.crowd.again(), nil)
+	for {
+		settled, changed := h.crowd.settled()
+		if settled {
+			break
+		}
+		select {
+		case <-changed:
+		case <-p.ended:
+			return fmt.Errorf("the last process ended by itself: %s", p.said())
+		case <-ctx.Done():
+			h.unanswered()
+			return nil
+		}
+	}
+	if code := p.leave(); code != 0 {
+		h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("the last process ended with %d: %s", code, p.said()))
+	}
+	said, err := h.command(ctx, "doctor").CombinedOutput()
+	if err != nil {
+		h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("cairn doctor says %s", said))
+	}
+	for _, channel := range squares {
+		if said, err := h.command(ctx, "context", "--channel", channel).CombinedOutput(); err != nil && h.crowd.spokenIn(channel) {
+			h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("cairn context says %s", said))
+		}
+	}
+	h.crowd.mu.Lock()
+	defer h.crowd.mu.Unlock()
+	left, err := h.lookout.look(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy"))
+	for _, name := range left {
+		if !strings.Contains(name, "marker") && !strings.Contains(name, "ready") { // undone, or made ahead: they may wait
+			h.crowd.wrongLocked("at the end %s", name)
+		}
+	}
+	if refused := h.oracle.server.Refusals(); len(refused) > 0 {
+		h.crowd.wrongLocked("a strict server refuses: %s", refused[0])
+	}
+	return err
+}
+
+// unanswered notes what nobody answered.
+func (h *havoc) unanswered() {
+	h.crowd.mu.Lock()
+	defer h.crowd.mu.Unlock()
+	for _, u := range h.crowd.said {
+		if u.open() {
+			h.crowd.wrongLocked("%s in %s has no answer (accepted: %v)", u.id, u.channel, u.accepted)
+		}
+	}
+}
+
+// crashes is the result.
+type crashes struct {
+	Kills        int            `json:"kills"`
+	At           map[string]int `json:"at"` // kills, by what was going on; several things may be
+	Said         int            `json:"said"`
+	Accepted     int            `json:"accepted"`
+	Lost         int            `json:"lost"`
+	Addressed    int            `json:"addressed"`
+	Unanswered   int            `json:"unanswered"`
+	Twice        int            `json:"answered_twice"`
+	Notices      int            `json:"answered_by_a_notice"`
+	Repeated     int            `json:"replies_repeated_under_their_id"`
+	Forgotten    int            `json:"said_by_somebody_who_had_it_deleted"`
+	Examinations int            `json:"examinations"`
+	Requests     int64          `json:"requests"`
+	Summaries    int64          `json:"requests_for_summaries"`
+	Done         map[string]int `json:"done"`
+	Wrong        []string       `json:"wrong"`
+	Seconds      float64        `json:"seconds"`
+}
+
+func (h *havoc) result(took time.Duration) (r crashes, err error) {
+	r = crashes{
+		Kills: h.kills, At: h.at, Said: len(h.crowd.said), Repeated: h.crowd.repeated, Examinations: h.lookout.examinations,
+		Requests: h.oracle.answers.Load(), Summaries: h.oracle.works.Load(), Seconds: took.Seconds(),
+	}
+	for _, u := range h.crowd.said {
+		if u.accepted {
+			r.Accepted++
+		}
+		if u.forgotten {
+			r.Forgotten++
+			continue
+		}
+		if !u.addressed {
+			continue
+		}
+		r.Addressed++
+		switch {
+		case len(u.answers) == 0:
+			r.Unanswered++
+		case len(u.answers) > 1:
+			r.Twice++
+			h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("%s in %s was answered by %q", u.id, u.channel, u.answers))
+		case !strings.HasPrefix(u.answers[0], "reply-"):
+			r.Notices++
+		}
+	}
+	for _, what := range h.crowd.wrong {
+		if strings.HasSuffix(what, "is lost") {
+			r.Lost++
+		}
+	}
+	r.Wrong = append([]string{}, h.crowd.wrong...)
+	r.Done, err = deeds(filepath.Join(h.dir, "copy"))
+	return r, err
+}
+
+// table is the result as people read it.
+func (r crashes) table(s *screen) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  the program was killed %s times in %.0f s, and %s messages were said to it\n\n",
+		s.paint(bold, "crashes"), thousands(r.Kills), r.Seconds, thousands(r.Said))
+	for _, row := range []struct {
+		name string
+		n    int
+		bad  bool
+	}{
+		{"messages accepted", r.Accepted, false},
+		{"  of them lost", r.Lost, true},
+		{"messages that asked for an answer", r.Addressed, false},
+		{"  answered by words on a failure", r.Notices, false},
+		{"  answered twice", r.Twice, true},
+		{"  never answered", r.Unanswered, true},
+		{"replies repeated under their id", r.Repeated, false},
+		{"examinations of the database", r.Examinations, false},
+		{"  things found wrong", len(r.Wrong), true},
+	} {
+		color := bold
+		if row.bad {
+			color = green
+			if row.n > 0 {
+				color = red
+			}
+		}
+		fmt.Fprintf(&b, "%s%s\n", left(row.name, 46), s.paint(color, right(thousands(row.n), 8)))
+	}
+	list := func(title string, counts map[string]int) {
+		fmt.Fprintf(&b, "\n%s\n", s.paint(dim, title))
+		var names []string
+		most := 0
+		for name, n := range counts {
+			names, most = append(names, name), max(most, n)
+		}
+		slices.SortFunc(names, func(x, y string) int { return cmp.Or(counts[y]-counts[x], strings.Compare(x, y)) })
+		for _, name := range names {
+			fmt.Fprintf(&b, "%s%s  %s\n", left(name, 46), right(thousands(counts[name]), 8), s.paint(cyan, bar(float64(counts[name]), float64(most), 20)))
+		}
+	}
+	list("kills when … (several may be true)", r.At)
+	list("what was done meanwhile", r.Done)
+	for _, what := range r.Wrong {
+		fmt.Fprintln(&b, s.paint(red, "wrong: "+what))
+	}
+	return b.String()
+}

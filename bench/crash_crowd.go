@@ -1,0 +1,226 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// crowd are people who talk to the bot in JSON Lines, and hold it to its word: what was
+// accepted they do not say again, what was not they do after a restart.
+type crowd struct {
+	random *rand.Rand // of who speaks
+
+	mu       sync.Mutex // guards everything below
+	said     []*remark
+	byID     map[string]*remark
+	replies  map[string]string // texts, by channel and id
+	commands int
+	heard    int           // lines since the process was started
+	repeated int           // replies that came again under their id
+	wrong    []string      // what must not be
+	changed  chan struct{} // closed, and made anew, with each line
+}
+
+// remark is a message that was sent to the bot, and what came of it.
+type remark struct {
+	id, channel, author, text string
+	addressed                 bool
+	accepted                  bool
+	seq                       int64    // 0: not known yet
+	answers                   []string // ids of replies, texts of notices
+	forgotten                 bool     // whoever said it wanted it deleted
+}
+
+func newCrowd(seed uint64) *crowd {
+	return &crowd{random: rand.New(rand.NewPCG(seed, 1)), byID: map[string]*remark{}, replies: map[string]string{}, changed: make(chan struct{})}
+}
+
+// The channels people talk in. The last one is a thread.
+var squares = []string{"general", "garden", "town/yard", "town/yard/t1"}
+
+const (
+	guest       = "Eve"  // she has what she said deleted now and then
+	most        = 6      // messages of a channel that wait for an answer before people wait too
+	longMessage = 900    // words: more than a tenth of the window
+	forgetMe    = "/forget me yes"
+)
+
+// request is a line as the bot reads it.
+type request struct {
+	Channel string `json:"channel"`
+	User    string `json:"user"`
+	Text    string `json:"text"`
+	ID      string `json:"id"`
+	Mention bool   `json:"mention"`
+}
+
+func (r request) line() string {
+	text, err := json.Marshal(r)
+	if err != nil { // texts and a truth value always have a JSON form
+		panic(err)
+	}
+	return string(text) + "\n"
+}
+
+func (u *remark) line() string {
+	return request{u.channel, u.author, u.text, u.id, u.addressed}.line()
+}
+
+// again are the lines that nobody has accepted, in order.
+func (c *crowd) again() (lines []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard = 0
+	for _, u := range c.said {
+		if !u.accepted {
+			lines = append(lines, u.line())
+		}
+	}
+	return lines
+}
+
+// next is what somebody says now; "" if the bot is to catch up first.
+func (c *crowd) next() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	channel := squares[c.random.IntN(len(squares))]
+	waiting := 0
+	for _, u := range c.said {
+		if u.channel == channel && u.open() {
+			waiting++
+		}
+	}
+	if waiting >= most {
+		return ""
+	}
+	if c.random.IntN(14) == 0 {
+		return c.command(channel)
+	}
+	id := fmt.Sprint("m", len(c.said)+1)
+	u := &remark{id: id, channel: channel, author: []string{"Ann", "Ben", guest}[c.random.IntN(12)%3], addressed: c.random.IntN(5) > 0}
+	size := 10 + c.random.IntN(120)
+	switch c.random.IntN(20) {
+	case 0:
+		size = longMessage
+	case 1, 2:
+		u.text = []string{"use memory_save ", "use recall ", "use context "}[c.random.IntN(3)]
+	}
+	u.text = id + ": " + u.text + text(c.random, size)
+	c.said, c.byID[id] = append(c.said, u), u
+	return u.line()
+}
+
+func (u *remark) open() bool {
+	return !u.accepted || u.addressed && len(u.answers) == 0 && !u.forgotten
+}
+
+// command is one that people give.
+func (c *crowd) command(channel string) string {
+	c.commands++
+	r := request{Channel: channel, User: "Ann", ID: fmt.Sprint("c", c.commands)}
+	all := []string{
+		"/compact", "/compact the harbour", "/undo", "/undo", "/undo", "/undo", "/new", "/new", "/pin", "/unpin 1", "/remember lanterns are lit at seven",
+		"/forget lanterns", "/context", "/recap", "/summaries", forgetMe,
+	}
+	r.Text = all[c.random.IntN(len(all))]
+	if r.Text == forgetMe {
+		r.User = guest
+		for _, u := range c.said {
+			if u.author == guest && u.channel == channel {
+				u.forgotten = true // perhaps: the command may be lost with the process
+			}
+		}
+	}
+	return r.line()
+}
+
+// hear takes a line of the bot.
+func (c *crowd) hear(line []byte) {
+	var in struct {
+		Type, Channel, Text string
+		ID                  any // a number in some
+		Seq                 int64
+		To                  []string
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer func() {
+		close(c.changed)
+		c.changed = make(chan struct{})
+	}()
+	c.heard++
+	if err := json.Unmarshal(line, &in); err != nil {
+		c.wrongLocked("a line is no JSON: %.80q", line)
+		return
+	}
+	switch in.Type {
+	case "accepted":
+		u := c.byID[fmt.Sprint(in.ID)]
+		switch {
+		case u == nil || u.channel != in.Channel:
+			c.wrongLocked("%v was accepted in %s, where nobody said it", in.ID, in.Channel)
+		case in.Seq != 0 && u.seq != 0 && in.Seq != u.seq:
+			c.wrongLocked("%s was accepted as #%d, and as #%d", u.id, u.seq, in.Seq)
+		default:
+			u.accepted, u.seq = true, max(u.seq, in.Seq)
+		}
+	case "reply", "error":
+		c.answeredLocked(in.Channel, cmp.Or(idOf(in.ID), in.Text), in.Text, in.To)
+	}
+}
+
+func idOf(id any) string {
+	text, _ := id.(string)
+	return text
+}
+
+// answeredLocked notes a reply, or a notice, which has no id but its words.
+func (c *crowd) answeredLocked(channel, id, text string, to []string) {
+	if strings.HasPrefix(id, "re-") { // the answer to a command
+		return
+	}
+	if len(to) == 0 {
+		c.wrongLocked("%q answers nobody", id)
+	}
+	key := channel + " " + id
+	if before, known := c.replies[key]; known && strings.HasPrefix(id, "reply-") {
+		c.repeated++
+		if before != text {
+			c.wrongLocked("%s said first %.60q, then %.60q", key, before, text)
+		}
+	}
+	c.replies[key] = text
+	for _, id2 := range to {
+		u := c.byID[id2]
+		switch {
+		case strings.HasPrefix(id2, "c"): // a command that could not be run
+		case u == nil || u.channel != channel:
+			c.wrongLocked("%s answers %s, which nobody said there", key, id2)
+		case !slices.Contains(u.answers, id):
+			u.answers = append(u.answers, id)
+		}
+	}
+}
+
+func (c *crowd) wrongLocked(format string, args ...any) {
+	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
+}
+
+// settled tells whether all is accepted and answered, and gives what to wait for if not.
+func (c *crowd) settled() (bool, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !slices.ContainsFunc(c.said, (*remark).open), c.changed
+}
+
+// spokenIn tells whether anything that was said in a channel was accepted.
+func (c *crowd) spokenIn(channel string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.said, func(u *remark) bool { return u.channel == channel && u.accepted })
+}

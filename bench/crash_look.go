@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"cairn/memory"
+)
+
+// lookout examines what a process left on disk. It looks at a copy, so that the log
+// SQLite left behind is there for the next process to recover from.
+type lookout struct {
+	db           *sql.DB
+	crowd        *crowd
+	examinations int
+}
+
+// moments are what may be going on on disk when a process dies, and how it is known.
+var moments = []struct{ name, query string }{
+	{"messages waited to be taken up", "SELECT EXISTS (SELECT 1 FROM inbox)"},
+	{"a turn waited for its answer", "SELECT EXISTS (SELECT 1 FROM messages WHERE answered = 0)"},
+	{"a reply waited to be sent", "SELECT EXISTS (SELECT 1 FROM outbox WHERE state = 'waiting')"},
+	{"a reply was being sent", "SELECT EXISTS (SELECT 1 FROM outbox WHERE state = 'sending')"},
+	{"a summary was being made", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'running' AND kind = 'leaf' AND trigger <> 'heal')"},
+	{"a summary was being made anew", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'running' AND trigger = 'heal')"},
+	{"a rollup was being made", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'running' AND kind = 'rollup' AND trigger <> 'heal')"},
+	{"a summary was ready and not shown", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'staged')"},
+	{"messages stood behind a marker", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'active' AND kind = 'marker')"},
+	{"a segment was to begin", "SELECT EXISTS (SELECT 1 FROM wanted_segments)"},
+	{"somebody was being forgotten", "SELECT EXISTS (SELECT 1 FROM erasures)"},
+}
+
+// look copies the files of dir to where nobody works on them, examines them, and
+// returns which moments they show.
+func (l *lookout) look(ctx context.Context, dir, to string) (found []string, err error) {
+	if err := errors.Join(os.RemoveAll(to), os.MkdirAll(to, 0o700)); err != nil {
+		return nil, err
+	}
+	for _, end := range []string{"", "-wal"} {
+		text, err := os.ReadFile(memory.File(dir) + end)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(memory.File(to)+end, text, 0o600)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if _, err := os.Stat(memory.File(to)); errors.Is(err, os.ErrNotExist) {
+		return nil, l.nothing() // it died before it made the file
+	}
+	if l.db, err = sql.Open("sqlite3", memory.File(to)); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.db.Close()) }()
+	var version int
+	if err := l.db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
+		return nil, err
+	}
+	if version == 0 {
+		return nil, l.nothing() // before it made the tables
+	}
+	for _, m := range moments {
+		var there bool
+		if err := l.db.QueryRow(m.query).Scan(&there); err != nil {
+			return nil, fmt.Errorf("%s: %w", m.name, err)
+		}
+		if there {
+			found = append(found, m.name)
+		}
+	}
+	if err := errors.Join(l.sound(ctx, to), l.messages(), l.replies()); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// nothing is what may be on disk as long as nothing was accepted.
+func (l *lookout) nothing() error {
+	for _, u := range l.crowd.said {
+		if u.accepted {
+			l.crowd.wrongLocked("%s was accepted, and there is no database", u.id)
+		}
+	}
+	return nil
+}
+
+// sound has the database examined as `cairn doctor` does.
+func (l *lookout) sound(ctx context.Context, dir string) error {
+	l.examinations++
+	if _, err := memory.Inspect(ctx, memory.File(dir)); err != nil { // reads every page
+		l.crowd.wrongLocked("the file: %v", err)
+		return nil
+	}
+	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true})
+	if err != nil {
+		return err
+	}
+	findings, err := store.Examine(ctx, false)
+	for _, f := range findings {
+		l.crowd.wrongLocked("%s", f)
+	}
+	return errors.Join(err, store.Close())
+}
+
+// messages holds the transcript against what was said.
+func (l *lookout) messages() error {
+	rows, err := l.db.Query(`SELECT c.name, x.id, x.seq, x.text, x.deleted FROM (
+			SELECT conversation, platform_id AS id, seq, text, deleted_at IS NOT NULL AS deleted FROM messages WHERE role = 'user'
+			UNION ALL SELECT conversation, platform_id, 0, text, 0 FROM inbox) x
+		JOIN conversations c ON c.id = x.conversation`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	there := map[string]bool{}
+	for rows.Next() {
+		var channel, id, text string
+		var seq int64
+		var deleted bool
+		if err := rows.Scan(&channel, &id, &seq, &text, &deleted); err != nil {
+			return err
+		}
+		u := l.crowd.byID[id]
+		switch {
+		case u == nil || channel != "terminal:"+u.channel:
+			l.crowd.wrongLocked("%s stands in %s, where nobody said it", id, channel)
+		case there[id]:
+			l.crowd.wrongLocked("%s is there twice", id)
+		case deleted && !u.forgotten:
+			l.crowd.wrongLocked("%s was deleted, and nobody wanted that", id)
+		case !deleted && text != u.text:
+			l.crowd.wrongLocked("%s says %.60q, not %.60q", id, text, u.text)
+		case seq != 0 && u.seq != 0 && seq != u.seq:
+			l.crowd.wrongLocked("%s is #%d, and was accepted as #%d", id, seq, u.seq)
+		}
+		there[id] = true
+	}
+	for _, u := range l.crowd.said {
+		if u.accepted && !there[u.id] && !u.forgotten {
+			l.crowd.wrongLocked("%s was accepted and is lost", u.id)
+		}
+	}
+	return rows.Err()
+}
+
+// replies looks for answers that were given twice, and for some that people saw and
+// the bot knows nothing of.
+func (l *lookout) replies() error {
+	for what, query := range map[string]string{
+		"was answered twice":           "SELECT (SELECT name FROM conversations WHERE id = conversation) || ' #' || turn FROM messages WHERE role = 'assistant' AND platform_id <> '' GROUP BY conversation, turn HAVING count(*) > 1",
+		"stands in the outbox twice":   "SELECT (SELECT name FROM conversations WHERE id = conversation) || ' ' || reply FROM outbox GROUP BY conversation, reply, part HAVING count(*) > 1",
+		"was not sent and given up":    "SELECT (SELECT name FROM conversations WHERE id = conversation) || ' ' || reply FROM outbox WHERE state = 'dropped'",
+		"lacks messages in the middle": "SELECT (SELECT name FROM conversations WHERE id = conversation) FROM messages GROUP BY conversation HAVING count(*) <> max(seq)",
+	} {
+		if err := l.each(query, func(which string) { l.crowd.wrongLocked("%s %s", which, what) }); err != nil {
+			return err
+		}
+	}
+	known := map[string]bool{}
+	err := l.each("SELECT (SELECT name FROM conversations WHERE id = conversation) || ' ' || reply FROM outbox", func(reply string) {
+		known[strings.TrimPrefix(reply, "terminal:")] = true
+	})
+	for key := range l.crowd.replies {
+		if _, id, _ := strings.Cut(key, " "); strings.HasPrefix(id, "reply-") && !known[key] {
+			l.crowd.wrongLocked("%s was seen and is not on disk", key)
+		}
+	}
+	return err
+}
+
+func (l *lookout) each(query string, do func(string)) error {
+	rows, err := l.db.Query(query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one string
+		if err := rows.Scan(&one); err != nil {
+			return err
+		}
+		do(one)
+	}
+	return rows.Err()
+}
+
+// deeds counts what was done in all, by its name.
+func deeds(dir string) (map[string]int, error) {
+	db, err := sql.Open("sqlite3", filepath.Clean(memory.File(dir)))
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	done := map[string]int{}
+	for name, query := range map[string]string{
+		"summaries":          "SELECT count(*) FROM compactions WHERE kind = 'leaf' AND landed_at IS NOT NULL AND trigger <> 'heal'",
+		"made ahead":         "SELECT count(*) FROM compactions WHERE landed_at IS NOT NULL AND trigger = 'prepare'",
+		"heals":              "SELECT count(*) FROM compactions WHERE landed_at IS NOT NULL AND trigger = 'heal'",
+		"rollups":            "SELECT count(*) FROM compactions WHERE kind = 'rollup' AND landed_at IS NOT NULL",
+		"emergencies":        "SELECT count(*) FROM compactions WHERE trigger IN ('emergency', 'reactive') AND made_by = 'emergency'",
+		"segments":           "SELECT count(*) FROM compactions WHERE trigger = 'new'",
+		"landings undone":    "SELECT count(*) FROM compactions WHERE state = 'undone'",
+		"compactions failed": "SELECT count(*) FROM compactions WHERE state = 'failed'",
+		"memories":           "SELECT count(*) FROM memories",
+		"tool results":       "SELECT count(*) FROM messages WHERE role = 'tool'",
+		"messages":           "SELECT count(*) FROM messages",
+		"deleted":            "SELECT count(*) FROM messages WHERE deleted_at IS NOT NULL",
+	} {
+		var n int
+		if err := db.QueryRow(query).Scan(&n); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		done[name] = n
+	}
+	return done, nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// oracle is the model server of a crash run: it answers, calls tools, sums up, takes its
+// time, and fails now and then.
+type oracle struct {
+	server            *llmtest.Server
+	calm              atomic.Bool  // it does not fail any more
+	answering, atWork atomic.Int64 // requests it is at: for replies, and for summaries
+	answers, works    atomic.Int64 // so many so far
+
+	mu     sync.Mutex // guards random
+	random *rand.Rand
+}
+
+func newOracle(seed uint64) *oracle {
+	o := &oracle{random: rand.New(rand.NewPCG(seed, 2))}
+	o.server = llmtest.NewServer(o.serve)
+	return o
+}
+
+// draw is a number below n.
+func (o *oracle) draw(n int) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.random.IntN(n)
+}
+
+func (o *oracle) words(n int) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return text(o.random, n)
+}
+
+// wait lets up to so many milliseconds pass, mostly fewer.
+func (o *oracle) wait(x *llmtest.Exchange, most int) bool {
+	return x.Wait(time.Duration(o.draw(most)*o.draw(most)/most) * time.Millisecond)
+}
+
+func (o *oracle) serve(x *llmtest.Exchange) {
+	tools := map[string]bool{}
+	for _, tool := range x.Request.Tools {
+		tools[tool.Function.Name] = true
+	}
+	if tools["summarize"] {
+		o.works.Add(1)
+		o.atWork.Add(1)
+		defer o.atWork.Add(-1)
+		o.sumUp(x, tools["memory_save"])
+		return
+	}
+	o.answers.Add(1)
+	o.answering.Add(1)
+	defer o.answering.Add(-1)
+	o.answer(x, tools)
+}
+
+// sumUp saves a memory first, if it may, and then sums up.
+func (o *oracle) sumUp(x *llmtest.Exchange, saves bool) {
+	if !o.wait(x, 500) {
+		return
+	}
+	if !o.calm.Load() {
+		switch o.draw(25) {
+		case 0:
+			x.Refuse(400, "", `{"error":{"message":"not today"}}`)
+			return
+		case 1:
+			x.Piece("They spoke of")
+			x.Cut()
+		case 2:
+			x.Say("") // as good as nothing
+			return
+		}
+	}
+	span := askedSpan.FindStringSubmatch(x.Request.Messages[1].Text())
+	if saves && span != nil && len(x.Request.Messages) == 2 {
+		x.Use(fmt.Sprint("m", x.N), "memory_save", fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, o.words(9), span[1]))
+		return
+	}
+	x.Use(fmt.Sprint("s", x.N), "summarize", fmt.Sprintf(`{"summary":%q}`, o.words(25+o.draw(40))))
+}
+
+// answer calls a tool where a message asks for one, and then replies, piece by piece.
+func (o *oracle) answer(x *llmtest.Exchange, tools map[string]bool) {
+	if !o.wait(x, 60) {
+		return
+	}
+	if !o.calm.Load() && o.draw(60) == 0 {
+		x.Piece("Well,")
+		x.Cut()
+	}
+	if last := x.Request.Last(); last.Role == llm.RoleUser {
+		for name, arguments := range map[string]string{
+			"memory_save": fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.4}`, o.words(8)),
+			"recall":      `{"query":"lantern harbour"}`, "context": `{"op":"compact"}`,
+		} {
+			if tools[name] && strings.Contains(last.Text(), "use "+name) {
+				x.Use(fmt.Sprint("c", x.N), name, arguments)
+				return
+			}
+		}
+	}
+	for piece := range slices.Chunk([]byte("Noted: "+o.words(5+o.draw(60))), 80) {
+		x.Piece(string(piece))
+		if !o.wait(x, 15) {
+			return
+		}
+	}
+	x.Say()
+}
