@@ -28,3 +28,12 @@ func unmet(goals []goal) error {
 	}
 	return missed(strings.Join(short, "; "))
 }
+
+// verdict is one goal as people read it.
+func verdict(s *screen, g goal) string {
+	told := s.paint(green, "met")
+	if !g.Met {
+		told = s.paint(red, "missed")
+	}
+	return fmt.Sprintf("%s%s   must %g: %s", left(g.Name, 56), right(fmt.Sprintf("%.2f", g.Value), 8), g.Must, told)
+}

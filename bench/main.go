@@ -85,16 +85,28 @@ in the folder for temporary ones, which TMPDIR names, and are removed at the end
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	profiled := root.PersistentFlags().String("profile", "", "write profiles of the run into `DIR`, for go tool pprof")
 	root.SetOut(out)
 	root.SetErr(progress)
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newLatency(screenOf(out, progress)), newCost(screenOf(out, progress)), newRecall(screenOf(out, progress)),
-		newRetention(screenOf(out, progress)), newCrash(screenOf(out, progress)))
+		newRetention(screenOf(out, progress)), newCrash(screenOf(out, progress)), newOverhead(screenOf(out, progress)))
 	each := append(root.Commands(), root)
 	for _, cmd := range each {
 		check := cmd.Args
 		cmd.Args = func(cmd *cobra.Command, args []string) error { return wrongUse(cmd, check(cmd, args)) }
+		run := cmd.RunE
+		cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+			if *profiled != "" {
+				write, err := profile(*profiled)
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, write()) }()
+			}
+			return run(cmd, args)
+		}
 	}
 	return root
 }

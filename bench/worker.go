@@ -52,40 +52,60 @@ func (s *scribe) Generate(ctx context.Context, req llm.Request, _ func(string)) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ask := req.Messages[1].Text
-	ask = ask[max(len(ask)-400, 0):] // what is asked stands below the material
-	tokens, span := askedTokens.FindStringSubmatch(ask), askedSpan.FindStringSubmatch(ask)
-	if tokens == nil || span == nil {
-		return llm.Response{}, fmt.Errorf("the worker was asked in words that this bench does not know: %.80q", ask)
+	want, err := wantedOf(req)
+	if err != nil {
+		return llm.Response{}, err
 	}
-	if shorter := keptTokens.FindStringSubmatch(req.Messages[len(req.Messages)-1].Text); shorter != nil {
-		tokens = shorter // a summary was refused
-	}
-	offered := len(req.Tools) > 1 && len(req.Messages) == 2 && !strings.Contains(req.Messages[0].Text, prompts.Fold)
-	resp := llm.Response{FinishReason: llm.FinishToolCalls}
-	call := func(tool, arguments string) {
-		id := fmt.Sprintf("call_%d_%d", s.till.bill.Requests, len(resp.Message.Calls))
-		resp.Message.Calls = append(resp.Message.Calls, llm.Call{ID: id, Name: tool, Arguments: arguments})
-	}
-	resp.Message.Role = llm.RoleAssistant
-	if offered {
-		for range memoriesEach {
-			s.saved++
-			call("memory_save", fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, fact(s.words, s.saved), span[1]))
-		}
-	} else {
-		n, err := strconv.Atoi(tokens[1])
-		if err != nil {
-			return llm.Response{}, err
-		}
-		call("summarize", fmt.Sprintf(`{"summary":%q}`, text(s.words, n*9/10)))
-	}
+	resp := want.answer(s.words, &s.saved, s.till.bill.Requests)
 	answer := ""
 	for _, c := range resp.Message.Calls {
 		answer += c.Name + " " + c.Arguments + "\n"
 	}
 	s.till.charge(req, answer)
 	return resp, nil
+}
+
+// wanted is what a worker is asked for.
+type wanted struct {
+	tokens   int    // of the summary
+	from     string // seq of the first message
+	memories bool   // they may be saved, and none was yet
+}
+
+func wantedOf(req llm.Request) (w wanted, err error) {
+	ask := req.Messages[1].Text
+	ask = ask[max(len(ask)-400, 0):] // what is asked stands below the material
+	tokens, span := askedTokens.FindStringSubmatch(ask), askedSpan.FindStringSubmatch(ask)
+	if tokens == nil || span == nil {
+		return w, fmt.Errorf("the worker was asked in words that this bench does not know: %.80q", ask)
+	}
+	if shorter := keptTokens.FindStringSubmatch(req.Messages[len(req.Messages)-1].Text); shorter != nil {
+		tokens = shorter // a summary was refused
+	}
+	w.from = span[1]
+	w.memories = len(req.Tools) > 1 && len(req.Messages) == 2 && !strings.Contains(req.Messages[0].Text, prompts.Fold)
+	w.tokens, err = strconv.Atoi(tokens[1])
+	return w, err
+}
+
+// answer saves made-up memories, of which there were saved so far, or sums up. request
+// tells the ids of its calls from others'.
+func (w wanted) answer(words *rand.Rand, saved *int, request int) llm.Response {
+	resp := llm.Response{FinishReason: llm.FinishToolCalls}
+	call := func(tool, arguments string) {
+		id := fmt.Sprintf("call_%d_%d", request, len(resp.Message.Calls))
+		resp.Message.Calls = append(resp.Message.Calls, llm.Call{ID: id, Name: tool, Arguments: arguments})
+	}
+	resp.Message.Role = llm.RoleAssistant
+	if !w.memories {
+		call("summarize", fmt.Sprintf(`{"summary":%q}`, text(words, w.tokens*9/10)))
+		return resp
+	}
+	for range memoriesEach {
+		*saved++
+		call("memory_save", fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, fact(words, *saved), w.from))
+	}
+	return resp
 }
 
 func (s *scribe) bill() bill {

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"cairn/llm"
+)
+
+// actor is a scripted model that plays its part in one channel: it answers, looks
+// something up now and then, saves memories and sums up.
+type actor struct {
+	window int
+	takes  func(*rand.Rand) time.Duration // for one request; nil: no time
+	lines  []string                       // what it says, one drawn for each answer
+
+	mu    sync.Mutex // guards everything below
+	dice  *rand.Rand
+	saved int
+	asked int           // requests so far
+	took  time.Duration // for the answers since somebody took note
+}
+
+var _ llm.Model = (*actor)(nil)
+
+// lookUpEvery is the share of the turns in which it looks something up: 1/8.
+const lookUpEvery = 8
+
+// linesOf makes what actors say: n answers as long as those that `cost` prices are.
+func linesOf(n int, scale float64) (lines []string) {
+	for _, t := range talk(n, 1, scale, false) {
+		lines = append(lines, t.answer)
+	}
+	return lines
+}
+
+func (a *actor) Name() string { return "scripted" }
+
+func (a *actor) Window(context.Context) llm.Window {
+	return llm.Window{Tokens: a.window, Source: "script"}
+}
+
+func (a *actor) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
+	begun := time.Now()
+	a.mu.Lock()
+	var wait time.Duration
+	if a.takes != nil {
+		wait = a.takes(a.dice)
+	}
+	a.mu.Unlock()
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return llm.Response{}, ctx.Err()
+		}
+	}
+	resp, err := a.answer(req)
+	if err == nil && show != nil {
+		show(resp.Message.Text)
+		a.mu.Lock()
+		a.took += time.Since(begun)
+		a.mu.Unlock()
+	}
+	return resp, err
+}
+
+// answer is what it says when it has thought for long enough.
+func (a *actor) answer(req llm.Request) (llm.Response, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked++
+	offered := map[string]bool{}
+	for _, tool := range req.Tools {
+		offered[tool.Name] = true
+	}
+	last := req.Messages[len(req.Messages)-1]
+	switch {
+	case offered["summarize"]:
+		want, err := wantedOf(req)
+		if err != nil {
+			return llm.Response{}, err
+		}
+		return want.answer(a.dice, &a.saved, a.asked), nil
+	case offered["recall"] && last.Role == llm.RoleUser && a.dice.IntN(lookUpEvery) == 0:
+		call := llm.Call{ID: fmt.Sprint("call_", a.asked), Name: "recall", Arguments: fmt.Sprintf(`{"query":%q}`, text(a.dice, 4))}
+		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, FinishReason: llm.FinishToolCalls}, nil
+	}
+	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: a.lines[a.dice.IntN(len(a.lines))]}, FinishReason: llm.FinishStop}, nil
+}
+
+// thought returns how long its answers have taken since it was asked last.
+func (a *actor) thought() (took time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	took, a.took = a.took, 0
+	return took
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3" // the engine that memory uses
+)
+
+// What keeping turns costs whoever keeps them: the rows of a database of ours, written
+// once more by plain statements.
+
+// plainPragmas are those of the connection that writes in memory.
+const plainPragmas = "_journal_mode=WAL&_busy_timeout=5000&_foreign_keys=on&_synchronous=FULL&_secure_delete=on&_txlock=immediate"
+
+// plainWrites writes the turns of the database beside it into a new one, in the
+// transactions of a turn, and returns what that cost. Nothing may have the file open.
+func plainWrites(ctx context.Context, path string) (cost time.Duration, err error) {
+	from, err := openPlain(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	to, err := openPlain(path + ".plain")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	if err := copySchema(ctx, from, to); err != nil {
+		return 0, err
+	}
+	turns, err := readTurns(ctx, from)
+	if err != nil {
+		return 0, err
+	}
+	w, err := newPlainWriter(ctx, to)
+	if err != nil {
+		return 0, err
+	}
+	begun := cpuTime()
+	for _, t := range turns {
+		if err := w.turn(ctx, t); err != nil {
+			return 0, err
+		}
+	}
+	return cpuTime() - begun, nil
+}
+
+func openPlain(path string) (*sql.DB, error) {
+	name := url.URL{Scheme: "file", Path: path, RawQuery: plainPragmas + "&mode=rwc"}
+	db, err := sql.Open("sqlite3", name.String())
+	if err == nil {
+		db.SetMaxOpenConns(1)
+	}
+	return db, err
+}
+
+// copySchema makes the tables, and a row for each conversation.
+func copySchema(ctx context.Context, from, to *sql.DB) error {
+	made, err := texts(ctx, from, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY type = 'index', rowid")
+	if err != nil {
+		return err
+	}
+	for _, statement := range made {
+		if _, err := to.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%.60s: %w", statement, err)
+		}
+	}
+	names, err := texts(ctx, from, "SELECT name FROM conversations ORDER BY id")
+	for _, name := range names {
+		if err == nil {
+			_, err = to.ExecContext(ctx, "INSERT INTO conversations (name, created_at) VALUES (?, 0)", name)
+		}
+	}
+	return err
+}
+
+func texts(ctx context.Context, db *sql.DB, query string) (all []string, err error) {
+	err = rowsOf(ctx, db, query, func(row []any) { all = append(all, fmt.Sprint(row[0])) })
+	return all, err
+}
+
+// rowsOf calls f with each row of a query.
+func rowsOf(ctx context.Context, db *sql.DB, query string, f func(row []any)) error {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		row, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		f(row)
+	}
+	return rows.Err()
+}
+
+// plainTurn is what a turn leaves behind.
+type plainTurn struct {
+	conversation any
+	question     plainMessage
+	others       []plainMessage // what the bot and its tools said
+	pieces       [][]any        // of the reply
+}
+
+type plainMessage struct {
+	row   []any
+	terms [][]any
+}
+
+// The columns that are written, those of messages first by what is looked at here.
+var (
+	messageColumns = strings.Fields(`id turn role platform_id author_id author text attachments reply_to quote said_at saved_at
+		addressed optional calls call_id tool native answered attempts tokens reply_seq`)
+	pieceColumns = strings.Fields("conversation reply part parts answers text failure created_at")
+	inboxColumns = strings.Fields("conversation platform_id author_id author text attachments reply_to quote said_at received_at addressed optional")
+)
+
+// readTurns reads all turns, in the order in which they ended.
+func readTurns(ctx context.Context, db *sql.DB) ([]*plainTurn, error) {
+	turns := map[[2]any]*plainTurn{} // by conversation and turn
+	terms := map[[2]any][][]any{}    // by conversation and seq
+	var inOrder []*plainTurn
+	replies := map[[2]any]*plainTurn{}
+	err := rowsOf(ctx, db, "SELECT conversation, seq, term, tf, length FROM message_terms", func(row []any) {
+		at := [2]any{row[0], row[1]}
+		terms[at] = append(terms[at], []any{row[0], row[2], row[1], row[3], row[4]})
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = rowsOf(ctx, db, "SELECT "+strings.Join(messageColumns, ", ")+", conversation, seq FROM messages ORDER BY saved_at, id", func(row []any) {
+		n := len(messageColumns)
+		conversation, seq := row[n], row[n+1]
+		m := plainMessage{row[:n], terms[[2]any{conversation, seq}]}
+		at := [2]any{conversation, row[1]}
+		if turns[at] == nil {
+			turns[at] = &plainTurn{conversation: conversation, question: m}
+			inOrder = append(inOrder, turns[at])
+			return
+		}
+		turns[at].others = append(turns[at].others, m)
+		replies[[2]any{conversation, row[3]}] = turns[at]
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = rowsOf(ctx, db, "SELECT "+strings.Join(pieceColumns, ", ")+" FROM outbox ORDER BY id", func(row []any) {
+		if t := replies[[2]any{row[0], row[1]}]; t != nil {
+			t.pieces = append(t.pieces, row)
+		}
+	})
+	return inOrder, err
+}
+
+// plainWriter writes turns by prepared statements.
+type plainWriter struct {
+	db                                                     *sql.DB
+	inbox, taken, message, term, next, ended, piece, state *sql.Stmt
+}
+
+func newPlainWriter(ctx context.Context, db *sql.DB) (*plainWriter, error) {
+	w := &plainWriter{db: db}
+	for _, p := range []struct {
+		statement **sql.Stmt
+		query     string
+	}{
+		{&w.inbox, insertInto("inbox", inboxColumns)},
+		{&w.taken, "DELETE FROM inbox WHERE conversation = ?"},
+		{&w.message, insertInto("messages", messageColumns)},
+		{&w.term, insertInto("message_terms", strings.Fields("conversation term seq tf length"))},
+		{&w.next, "UPDATE conversations SET next_seq = (? & 4294967295) + 1, origin = 'live' WHERE id = ?"},
+		{&w.ended, "UPDATE messages SET answered = 1 WHERE id = ?"},
+		{&w.piece, insertInto("outbox", pieceColumns)},
+		{&w.state, "UPDATE outbox SET state = ?, platform_id = ?, sent_at = ? WHERE conversation = ? AND reply = ? AND part = ?"},
+	} {
+		var err error
+		if *p.statement, err = db.PrepareContext(ctx, p.query); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func insertInto(table string, columns []string) string {
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (?%s)", table, strings.Join(columns, ", "), strings.Repeat(", ?", len(columns)-1))
+}
+
+// turn writes one, in the five transactions in which the bot does: delivered, taken up,
+// answered, being sent, sent.
+func (w *plainWriter) turn(ctx context.Context, t *plainTurn) error {
+	q := t.question.row
+	waiting := append([]any{t.conversation, q[3], q[4], q[5], q[6], q[7], q[8], q[9], q[10], q[11]}, q[12], q[13])
+	asked := t.question
+	asked.row = append([]any(nil), q...)
+	asked.row[18] = 0 // not answered yet
+	steps := []func(exec func(*sql.Stmt, ...any)){
+		func(exec func(*sql.Stmt, ...any)) { exec(w.inbox, waiting...) },
+		func(exec func(*sql.Stmt, ...any)) {
+			w.message1(exec, asked)
+			exec(w.taken, t.conversation)
+			exec(w.next, q[0], t.conversation)
+		},
+		func(exec func(*sql.Stmt, ...any)) {
+			exec(w.ended, q[0])
+			for _, m := range t.others {
+				w.message1(exec, m)
+				exec(w.next, m.row[0], t.conversation)
+			}
+			for _, piece := range t.pieces {
+				exec(w.piece, piece...)
+			}
+		},
+	}
+	for _, piece := range t.pieces {
+		for _, state := range []string{"sending", "sent"} {
+			steps = append(steps, func(exec func(*sql.Stmt, ...any)) { exec(w.state, state, "p1", piece[7], piece[0], piece[1], piece[2]) })
+		}
+	}
+	for _, step := range steps {
+		if err := w.transact(ctx, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *plainWriter) message1(exec func(*sql.Stmt, ...any), m plainMessage) {
+	exec(w.message, m.row...)
+	for _, term := range m.terms {
+		exec(w.term, term...)
+	}
+}
+
+func (w *plainWriter) transact(ctx context.Context, step func(exec func(*sql.Stmt, ...any))) error {
+	tx, err := w.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after Commit
+	step(func(statement *sql.Stmt, args ...any) {
+		if err == nil {
+			_, err = tx.Stmt(statement).Exec(args...)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return tx.Commit()
+}
