@@ -39,6 +39,7 @@ type conversation struct {
 	inWords  bool           // it refused how tools were used; they are told in words
 
 	empty         bool         // nothing had been said when it was opened, and it has not looked again
+	unsettled     bool         // a turn may have been begun and not finished
 	toldUnwritten bool         // people know that an answer cannot be written
 	toldFailed    bool         // people know that the last turn failed
 	failing       llm.Incident // turns fail here, for reasons of their own
@@ -78,7 +79,7 @@ func newConversation(h *Hub, name string, door Door, records *memory.Conversatio
 	c := &conversation{
 		hub: h, name: name, door: door, records: records, log: h.o.Log.With("conversation", name),
 		signal: make(chan struct{}, 1), opened: make(chan struct{}), changed: make(chan struct{}),
-		unheard: make(map[string]*time.Timer),
+		unheard: make(map[string]*time.Timer), unsettled: true,
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c
@@ -101,6 +102,7 @@ func (c *conversation) own() {
 		asked := c.try()
 		var retry <-chan time.Time
 		err := c.work(ctx)
+		c.unsettled = c.unsettled || err != nil
 		if err != nil && ctx.Err() == nil {
 			c.hub.trouble.is(ctx, c.log, c.name, err)
 			retry = time.After(retryDelay)
@@ -147,13 +149,16 @@ func (c *conversation) work(ctx context.Context) error {
 		if err := c.load(ctx); err != nil {
 			return err
 		}
+		c.sender.start(ctx) // with what an earlier process left
 	}
-	c.sender.start(ctx)
 	if err := c.renew(ctx); err != nil {
 		return err
 	}
-	if err := c.resume(ctx); err != nil {
-		return err
+	if c.unsettled {
+		if err := c.resume(ctx); err != nil {
+			return err
+		}
+		c.unsettled = false
 	}
 	for ctx.Err() == nil {
 		more, err := c.step(ctx)
@@ -177,17 +182,19 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	c.announce(ctx)
-	upTo, err := c.gather(ctx)
+	due, err := c.gather(ctx)
 	if err != nil {
 		return false, err
 	}
-	c.window.look(ctx)
-	burst, err := c.records.TakeUp(ctx, upTo, compactor.BurstBudget(c.engine.Budget()), time.Now().Add(-c.hub.o.CatchUp))
+	burst, err := c.takeUp(ctx, due)
 	if err != nil {
 		return false, err
+	}
+	if len(burst) == 0 && due.Segment {
+		return c.begin(ctx)
 	}
 	if len(burst) == 0 {
-		return c.begin(ctx)
+		return false, nil
 	}
 	history := c.engine.History()
 	history.Append(burst...)
@@ -205,6 +212,15 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return true, c.putOff(ctx, turn, told)
 	}
 	return true, c.answer(ctx, turn)
+}
+
+// takeUp returns what is taken up of what waits; nobody writes where nothing does.
+func (c *conversation) takeUp(ctx context.Context, due memory.Due) ([]compactor.Message, error) {
+	if due.Last == 0 {
+		return nil, nil
+	}
+	c.window.look(ctx)
+	return c.records.TakeUp(ctx, due.Last, compactor.BurstBudget(c.engine.Budget()), time.Now().Add(-c.hub.o.CatchUp))
 }
 
 // turnOf returns the turn that was taken up, and who wants it; none if nobody does.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/memory"
 )
 
 // What a conversation asks its door for before it takes messages up: what it
@@ -25,30 +26,34 @@ const (
 	completeAttempts = 2
 )
 
-// gather does so, and returns the row of the inbox up to which messages may be taken
-// up now: what comes after the last look may be what to read before was not looked
-// for. What fails is logged and costs only what could not be had; a gap that could
-// not be read is tried again later.
-func (c *conversation) gather(ctx context.Context) (upTo int64, err error) {
-	for {
-		if upTo, err = c.records.LastWaiting(ctx); err != nil {
-			return 0, err
+// gather does so, and returns what there is to do then. Messages may be taken up as far
+// as the last one it knows of: what comes after the last look may be what to read before
+// was not looked for. What fails is logged and costs only what could not be had; a gap
+// that could not be read is tried again later.
+func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
+	due, err := c.records.Due(ctx)
+	for err == nil {
+		historian, reads := c.door.(Historian)
+		if reads = reads && (due.Gap || c.early()); !reads && !due.Incomplete {
+			return due, nil // nobody was asked, so that nothing has come meanwhile
 		}
-		if historian, ok := c.door.(Historian); ok {
+		if reads {
 			if err := c.fillGap(ctx, historian); err != nil {
-				return 0, err
+				return due, err
 			}
 			if err := c.readBack(ctx, historian); err != nil {
-				return 0, err
+				return due, err
 			}
 		}
 		if err := c.complete(ctx); err != nil {
-			return 0, err
+			return due, err
 		}
-		if now, err := c.records.LastWaiting(ctx); err != nil || now == upTo {
-			return upTo, err
+		was := due.Last
+		if due, err = c.records.Due(ctx); due.Last == was {
+			break
 		}
 	}
+	return due, err
 }
 
 // fillGap reads what was said while the bot was away.
@@ -122,10 +127,15 @@ func (c *conversation) history(ctx context.Context, h Historian, after, before s
 	return h.History(ctx, c.name, after, before, historyPage)
 }
 
+// early tells whether what was said before the bot came may still be to be read.
+func (c *conversation) early() bool {
+	return !c.hasReadBack && c.engine.History().Next() <= historyPage && !time.Now().Before(c.pastRest) // else what was overheard since is more
+}
+
 // readBack reads what was said before the bot was first addressed here, so that it
 // knows what people talk about.
 func (c *conversation) readBack(ctx context.Context, h Historian) error {
-	if c.hasReadBack || c.engine.History().Next() > historyPage || time.Now().Before(c.pastRest) { // what was overheard since is more
+	if !c.early() {
 		return nil
 	}
 	done, first, err := c.records.ReadBack(ctx)

@@ -16,16 +16,27 @@ import (
 // All is the row of the inbox behind which nothing waits.
 const All = math.MaxInt64
 
-// LastWaiting returns the row of the inbox that was delivered last; 0: none waits.
-// What is delivered later stands behind it.
-func (c *Conversation) LastWaiting(ctx context.Context) (row int64, err error) {
+// Due is what a conversation has to see to before it takes messages up.
+type Due struct {
+	Last       int64 // row of the inbox that was delivered last: what comes later stands behind it; 0: none waits
+	Incomplete bool  // the door can find out more of one that waits
+	Gap        bool  // messages may have been missed
+	Segment    bool  // a new one is wanted
+}
+
+// Due looks what there is to do, in one statement: every turn asks twice.
+func (c *Conversation) Due(ctx context.Context) (d Due, err error) {
 	err = c.store.view(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRow("SELECT coalesce(max(id), 0) FROM inbox WHERE conversation = ?", c.id).Scan(&row)
+		return tx.QueryRow(`SELECT coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
+			EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
+			gap IS NOT NULL,
+			EXISTS (SELECT 1 FROM wanted_segments WHERE conversation = ?1)
+			FROM conversations WHERE id = ?1`, c.id).Scan(&d.Last, &d.Incomplete, &d.Gap, &d.Segment)
 	})
 	if err != nil {
-		return 0, c.fail("look what waits", err)
+		return Due{}, c.fail("look what there is to do", err)
 	}
-	return row, nil
+	return d, nil
 }
 
 // TakeUp moves the oldest messages of the inbox to the transcript, at least one
