@@ -17,6 +17,8 @@ type actor struct {
 	takes  func(*rand.Rand) time.Duration // for one request; nil: no time
 	lines  []string                       // what it says, one drawn for each answer
 
+	incurious bool // it looks nothing up
+
 	mu    sync.Mutex // guards everything below
 	dice  *rand.Rand
 	saved int
@@ -87,7 +89,7 @@ func (a *actor) answer(req llm.Request) (llm.Response, error) {
 			return llm.Response{}, err
 		}
 		return want.answer(a.dice, &a.saved, a.asked), nil
-	case offered["recall"] && last.Role == llm.RoleUser && a.dice.IntN(lookUpEvery) == 0:
+	case !a.incurious && offered["recall"] && last.Role == llm.RoleUser && a.dice.IntN(lookUpEvery) == 0:
 		call := llm.Call{ID: fmt.Sprint("call_", a.asked), Name: "recall", Arguments: fmt.Sprintf(`{"query":%q}`, text(a.dice, 4))}
 		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, FinishReason: llm.FinishToolCalls}, nil
 	}

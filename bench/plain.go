@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"runtime"
 	"strings"
 	"time"
 
@@ -18,37 +19,59 @@ import (
 // plainPragmas are those of the connection that writes in memory.
 const plainPragmas = "_journal_mode=WAL&_busy_timeout=5000&_foreign_keys=on&_synchronous=FULL&_secure_delete=on&_txlock=immediate"
 
-// plainWrites writes the turns of the database beside it into a new one, in the
-// transactions of a turn, and returns what that cost. Nothing may have the file open.
-func plainWrites(ctx context.Context, path string) (cost time.Duration, err error) {
-	from, err := openPlain(path)
+// copyist writes the turns of a database of ours into another one, in the transactions of
+// a turn.
+type copyist struct {
+	from, to *sql.DB
+	w        *plainWriter
+	since    int64 // milliseconds; what was saved up to then has been read
+}
+
+// newCopyist copies the database at path, as it stands, into a new one beside it.
+func newCopyist(ctx context.Context, path string) (c *copyist, err error) {
+	c = &copyist{}
+	if c.from, err = openPlain(path); err == nil {
+		c.to, err = openPlain(path + ".plain")
+	}
+	if err == nil {
+		err = copySchema(ctx, c.from, c.to)
+	}
+	if err == nil {
+		c.w, err = newPlainWriter(ctx, c.to)
+	}
+	if err == nil {
+		_, err = c.copy(ctx)
+	}
+	if err != nil {
+		err = errors.Join(err, c.close())
+	}
+	return c, err
+}
+
+// copy writes what has come since the last time, and returns what that cost.
+func (c *copyist) copy(ctx context.Context) (cost time.Duration, err error) {
+	turns, err := c.readTurns(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := openPlain(path + ".plain")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, to.Close()) }()
-	if err := copySchema(ctx, from, to); err != nil {
-		return 0, err
-	}
-	turns, err := readTurns(ctx, from)
-	if err != nil {
-		return 0, err
-	}
-	w, err := newPlainWriter(ctx, to)
-	if err != nil {
-		return 0, err
-	}
+	runtime.GC() // what the reading left is no business of the writes
 	begun := cpuTime()
 	for _, t := range turns {
-		if err := w.turn(ctx, t); err != nil {
+		if err := c.w.turn(ctx, t); err != nil {
 			return 0, err
 		}
 	}
 	return cpuTime() - begun, nil
+}
+
+func (c *copyist) close() error {
+	var errs []error
+	for _, db := range []*sql.DB{c.from, c.to} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func openPlain(path string) (*sql.DB, error) {
@@ -130,21 +153,24 @@ var (
 	inboxColumns = strings.Fields("conversation platform_id author_id author text attachments reply_to quote said_at received_at addressed optional")
 )
 
-// readTurns reads all turns, in the order in which they ended.
-func readTurns(ctx context.Context, db *sql.DB) ([]*plainTurn, error) {
+// readTurns reads the turns that have come, in the order in which they ended.
+func (c *copyist) readTurns(ctx context.Context) ([]*plainTurn, error) {
 	turns := map[[2]any]*plainTurn{} // by conversation and turn
 	terms := map[[2]any][][]any{}    // by conversation and seq
 	var inOrder []*plainTurn
 	replies := map[[2]any]*plainTurn{}
-	err := rowsOf(ctx, db, "SELECT conversation, seq, term, tf, length FROM message_terms", func(row []any) {
+	since := c.since
+	err := rowsOf(ctx, c.from, "SELECT conversation, seq, term, tf, length FROM message_terms", func(row []any) {
 		at := [2]any{row[0], row[1]}
 		terms[at] = append(terms[at], []any{row[0], row[2], row[1], row[3], row[4]})
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = rowsOf(ctx, db, "SELECT "+strings.Join(messageColumns, ", ")+", conversation, seq FROM messages ORDER BY saved_at, id", func(row []any) {
+	query := fmt.Sprintf("SELECT %s, conversation, seq FROM messages WHERE saved_at > %d ORDER BY saved_at, id", strings.Join(messageColumns, ", "), since)
+	err = rowsOf(ctx, c.from, query, func(row []any) {
 		n := len(messageColumns)
+		c.since = max(c.since, row[11].(int64))
 		conversation, seq := row[n], row[n+1]
 		m := plainMessage{row[:n], terms[[2]any{conversation, seq}]}
 		at := [2]any{conversation, row[1]}
@@ -159,7 +185,7 @@ func readTurns(ctx context.Context, db *sql.DB) ([]*plainTurn, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = rowsOf(ctx, db, "SELECT "+strings.Join(pieceColumns, ", ")+" FROM outbox ORDER BY id", func(row []any) {
+	err = rowsOf(ctx, c.from, fmt.Sprintf("SELECT %s FROM outbox WHERE created_at >= %d ORDER BY id", strings.Join(pieceColumns, ", "), since), func(row []any) {
 		if t := replies[[2]any{row[0], row[1]}]; t != nil {
 			t.pieces = append(t.pieces, row)
 		}
@@ -211,14 +237,14 @@ func (w *plainWriter) turn(ctx context.Context, t *plainTurn) error {
 	steps := []func(exec func(*sql.Stmt, ...any)){
 		func(exec func(*sql.Stmt, ...any)) { exec(w.inbox, waiting...) },
 		func(exec func(*sql.Stmt, ...any)) {
-			w.message1(exec, asked)
+			w.say(exec, asked)
 			exec(w.taken, t.conversation)
 			exec(w.next, q[0], t.conversation)
 		},
 		func(exec func(*sql.Stmt, ...any)) {
 			exec(w.ended, q[0])
 			for _, m := range t.others {
-				w.message1(exec, m)
+				w.say(exec, m)
 				exec(w.next, m.row[0], t.conversation)
 			}
 			for _, piece := range t.pieces {
@@ -239,7 +265,7 @@ func (w *plainWriter) turn(ctx context.Context, t *plainTurn) error {
 	return nil
 }
 
-func (w *plainWriter) message1(exec func(*sql.Stmt, ...any), m plainMessage) {
+func (w *plainWriter) say(exec func(*sql.Stmt, ...any), m plainMessage) {
 	exec(w.message, m.row...)
 	for _, term := range m.terms {
 		exec(w.term, term...)
