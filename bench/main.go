@@ -91,7 +91,7 @@ in the folder for temporary ones, which TMPDIR names, and are removed at the end
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newLatency(screenOf(out, progress)), newCost(screenOf(out, progress)), newRecall(screenOf(out, progress)),
-		newRetention(screenOf(out, progress)), newCrash(screenOf(out, progress)), newOverhead(screenOf(out, progress)))
+		newRetention(screenOf(out, progress)), newCrash(screenOf(out, progress)), newOverhead(screenOf(out, progress)), newLoad(screenOf(out, progress)))
 	each := append(root.Commands(), root)
 	for _, cmd := range each {
 		check := cmd.Args
