@@ -16,7 +16,7 @@ import (
 // SQLite left behind is there for the next process to recover from.
 type lookout struct {
 	db           *sql.DB
-	crowd        *crowd
+	clients      *clients
 	examinations int
 }
 
@@ -84,9 +84,9 @@ func (l *lookout) look(ctx context.Context, dir, to string) (found []string, err
 
 // nothing is what may be on disk as long as nothing was accepted.
 func (l *lookout) nothing() error {
-	for _, u := range l.crowd.said {
+	for _, u := range l.clients.said {
 		if u.accepted {
-			l.crowd.wrongLocked("%s was accepted, and there is no database", u.id)
+			l.clients.wrongLocked("%s was accepted, and there is no database", u.id)
 		}
 	}
 	return nil
@@ -96,7 +96,7 @@ func (l *lookout) nothing() error {
 func (l *lookout) sound(ctx context.Context, dir string) error {
 	l.examinations++
 	if _, err := memory.Inspect(ctx, memory.File(dir)); err != nil { // reads every page
-		l.crowd.wrongLocked("the file: %v", err)
+		l.clients.wrongLocked("the file: %v", err)
 		return nil
 	}
 	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true})
@@ -105,7 +105,7 @@ func (l *lookout) sound(ctx context.Context, dir string) error {
 	}
 	findings, err := store.Examine(ctx, false)
 	for _, f := range findings {
-		l.crowd.wrongLocked("%s", f)
+		l.clients.wrongLocked("%s", f)
 	}
 	return errors.Join(err, store.Close())
 }
@@ -128,24 +128,24 @@ func (l *lookout) messages() error {
 		if err := rows.Scan(&channel, &id, &seq, &text, &deleted); err != nil {
 			return err
 		}
-		u := l.crowd.byID[id]
+		u := l.clients.byID[id]
 		switch {
 		case u == nil || channel != "terminal:"+u.channel:
-			l.crowd.wrongLocked("%s stands in %s, where nobody said it", id, channel)
+			l.clients.wrongLocked("%s stands in %s, where nobody said it", id, channel)
 		case there[id]:
-			l.crowd.wrongLocked("%s is there twice", id)
+			l.clients.wrongLocked("%s is there twice", id)
 		case deleted && !u.forgotten:
-			l.crowd.wrongLocked("%s was deleted, and nobody wanted that", id)
+			l.clients.wrongLocked("%s was deleted, and nobody wanted that", id)
 		case !deleted && text != u.text:
-			l.crowd.wrongLocked("%s says %.60q, not %.60q", id, text, u.text)
+			l.clients.wrongLocked("%s says %.60q, not %.60q", id, text, u.text)
 		case seq != 0 && u.seq != 0 && seq != u.seq:
-			l.crowd.wrongLocked("%s is #%d, and was accepted as #%d", id, seq, u.seq)
+			l.clients.wrongLocked("%s is #%d, and was accepted as #%d", id, seq, u.seq)
 		}
 		there[id] = true
 	}
-	for _, u := range l.crowd.said {
+	for _, u := range l.clients.said {
 		if u.accepted && !there[u.id] && !u.forgotten {
-			l.crowd.wrongLocked("%s was accepted and is lost", u.id)
+			l.clients.wrongLocked("%s was accepted and is lost", u.id)
 		}
 	}
 	return rows.Err()
@@ -160,7 +160,7 @@ func (l *lookout) replies() error {
 		"was not sent and given up":    "SELECT (SELECT name FROM conversations WHERE id = conversation) || ' ' || reply FROM outbox WHERE state = 'dropped'",
 		"lacks messages in the middle": "SELECT (SELECT name FROM conversations WHERE id = conversation) FROM messages GROUP BY conversation HAVING count(*) <> max(seq)",
 	} {
-		if err := l.each(query, func(which string) { l.crowd.wrongLocked("%s %s", which, what) }); err != nil {
+		if err := l.each(query, func(which string) { l.clients.wrongLocked("%s %s", which, what) }); err != nil {
 			return err
 		}
 	}
@@ -168,9 +168,9 @@ func (l *lookout) replies() error {
 	err := l.each("SELECT (SELECT name FROM conversations WHERE id = conversation) || ' ' || reply FROM outbox", func(reply string) {
 		known[strings.TrimPrefix(reply, "terminal:")] = true
 	})
-	for key := range l.crowd.replies {
+	for key := range l.clients.replies {
 		if _, id, _ := strings.Cut(key, " "); strings.HasPrefix(id, "reply-") && !known[key] {
-			l.crowd.wrongLocked("%s was seen and is not on disk", key)
+			l.clients.wrongLocked("%s was seen and is not on disk", key)
 		}
 	}
 	return err

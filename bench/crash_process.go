@@ -37,7 +37,7 @@ func (h *havoc) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts the program; what it says reaches the crowd.
+// start starts the program; what it says reaches the clients.
 func (h *havoc) start(ctx context.Context) (*process, error) {
 	p := &process{cmd: h.command(ctx, "chat", "--json"), ended: make(chan struct{}), pace: rand.New(rand.NewPCG(h.random.Uint64(), 0))}
 	in, errIn := p.cmd.StdinPipe()
@@ -55,7 +55,7 @@ func (h *havoc) start(ctx context.Context) (*process, error) {
 			if err != nil { // half a line was never said
 				break
 			}
-			h.crowd.hear(line)
+			h.clients.hear(line)
 		}
 		_ = p.cmd.Wait() // killed, mostly
 		p.log(h.dir)

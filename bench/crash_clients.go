@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// crowd are people who talk to the bot in JSON Lines, and hold it to its word: what was
+// clients are people who talk to the bot in JSON Lines, and hold it to its word: what was
 // accepted they do not say again, what was not they do after a restart.
-type crowd struct {
+type clients struct {
 	random *rand.Rand // of who speaks
 
 	mu       sync.Mutex // guards everything below
@@ -36,17 +36,17 @@ type remark struct {
 	forgotten                 bool     // whoever said it wanted it deleted
 }
 
-func newCrowd(seed uint64) *crowd {
-	return &crowd{random: rand.New(rand.NewPCG(seed, 1)), byID: map[string]*remark{}, replies: map[string]string{}, changed: make(chan struct{})}
+func newClients(seed uint64) *clients {
+	return &clients{random: rand.New(rand.NewPCG(seed, 1)), byID: map[string]*remark{}, replies: map[string]string{}, changed: make(chan struct{})}
 }
 
 // The channels people talk in. The last one is a thread.
 var squares = []string{"general", "garden", "town/yard", "town/yard/t1"}
 
 const (
-	guest       = "Eve"  // she has what she said deleted now and then
-	most        = 6      // messages of a channel that wait for an answer before people wait too
-	longMessage = 900    // words: more than a tenth of the window
+	guest       = "Eve" // she has what she said deleted now and then
+	most        = 6     // messages of a channel that wait for an answer before people wait too
+	longMessage = 900   // words: more than a tenth of the window
 	forgetMe    = "/forget me yes"
 )
 
@@ -72,7 +72,7 @@ func (u *remark) line() string {
 }
 
 // again are the lines that nobody has accepted, in order.
-func (c *crowd) again() (lines []string) {
+func (c *clients) again() (lines []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.heard = 0
@@ -85,7 +85,7 @@ func (c *crowd) again() (lines []string) {
 }
 
 // next is what somebody says now; "" if the bot is to catch up first.
-func (c *crowd) next() string {
+func (c *clients) next() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	channel := squares[c.random.IntN(len(squares))]
@@ -120,7 +120,7 @@ func (u *remark) open() bool {
 }
 
 // command is one that people give.
-func (c *crowd) command(channel string) string {
+func (c *clients) command(channel string) string {
 	c.commands++
 	r := request{Channel: channel, User: "Ann", ID: fmt.Sprint("c", c.commands)}
 	all := []string{
@@ -140,7 +140,7 @@ func (c *crowd) command(channel string) string {
 }
 
 // hear takes a line of the bot.
-func (c *crowd) hear(line []byte) {
+func (c *clients) hear(line []byte) {
 	var in struct {
 		Type, Channel, Text string
 		ID                  any // a number in some
@@ -180,7 +180,7 @@ func idOf(id any) string {
 }
 
 // answeredLocked notes a reply, or a notice, which has no id but its words.
-func (c *crowd) answeredLocked(channel, id, text string, to []string) {
+func (c *clients) answeredLocked(channel, id, text string, to []string) {
 	if strings.HasPrefix(id, "re-") { // the answer to a command
 		return
 	}
@@ -207,19 +207,19 @@ func (c *crowd) answeredLocked(channel, id, text string, to []string) {
 	}
 }
 
-func (c *crowd) wrongLocked(format string, args ...any) {
+func (c *clients) wrongLocked(format string, args ...any) {
 	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
 }
 
 // settled tells whether all is accepted and answered, and gives what to wait for if not.
-func (c *crowd) settled() (bool, <-chan struct{}) {
+func (c *clients) settled() (bool, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !slices.ContainsFunc(c.said, (*remark).open), c.changed
 }
 
 // spokenIn tells whether anything that was said in a channel was accepted.
-func (c *crowd) spokenIn(channel string) bool {
+func (c *clients) spokenIn(channel string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.said, func(u *remark) bool { return u.channel == channel && u.accepted })
