@@ -1,0 +1,232 @@
+package memory
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// What the later versions could hold besides: each table and each column of its own.
+const (
+	secondVersion = `
+UPDATE conversations SET following = 1, gap = 'm4', gap_again = 1, read_back = 1 WHERE id = 1;
+UPDATE inbox SET quote = 'Bob: "here"', optional = 1, incomplete = 1, edited_at = 1500;
+UPDATE messages SET quote = 'Ann: "I live"', reply_seq = 1, optional = 1 WHERE id = 1 << 32 | 4;
+UPDATE messages SET edited_at = 2500, changed_with = 1 WHERE id = 1 << 32 | 2;
+UPDATE compactions SET begun_with = 1;
+INSERT INTO files (id, conversation, platform_id, type, data) VALUES (3, 1, 'm2', 'image/png', x'89504e470d0a');
+INSERT INTO gone (conversation, platform_id) VALUES (3, 'm9');
+INSERT INTO pauses (scope, made_by, made_at) VALUES ('terminal:full', 'Ann', 7), ('', 'Bob', 8);
+INSERT INTO outbox (id, conversation, reply, part, parts, answers, text, failure, state, error, created_at, sent_at) VALUES
+  (12, 1, 'reply-9', 0, 1, '[]', 'gone', 0, 'dropped', 'nobody is there', 1, 2);
+PRAGMA user_version = 2`
+	thirdTables = `
+UPDATE models SET scale = 120, refuses_images = 1;
+UPDATE conversations SET counted = 900, counted_estimate = 800, counted_by = 'small', counted_with = 2, spared_from = 2, spared_to = 3 WHERE id = 1;
+INSERT INTO overrides (conversation, key, value, made_by, made_at) VALUES (1, 'keep_last_n', '20', 'Ann', 9);
+INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (1, 2, 'Ann', 10);
+INSERT INTO conversations (id, name, origin, next_seq, generation, segment_start, created_at) VALUES (4, 'discord:1/10', 'live', 4, 1, 3, 20), (5, 'discord:1/10/11', 'live', 1, 0, 1, 21);
+INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens) VALUES
+  (4 << 32 | 1, 1, 'user', 'd1', 'u3', 'Cleo', 'old', '', '', '', '', '', '', 1000, 1001, 0, 2, 0, 9),
+  (4 << 32 | 2, 2, 'user', 'd2', 'u3', 'Cleo', 'older', '', '', '', '', '', '', 1000, 1001, 0, 2, 0, 9),
+  (4 << 32 | 3, 3, 'user', 'd3', 'u3', 'Cleo', 'new', '', '', '', '', '', '', 1000, 1001, 0, 2, 0, 9);
+INSERT INTO segments (conversation, from_seq, to_seq, settled) VALUES (4, 1, 2, 0);
+INSERT INTO compactions (id, conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at, messages, children, text, tokens, created_at, staged_at, landed_at, generation, cleared_before, next_seq) VALUES
+  (3, 4, 'marker', 'emergency', 'active', 'new', 0, 1, 2, 1000, 1000, 2, '', '', 0, 5, 5, 5, 1, 0, 3);
+INSERT INTO wanted_segments (id, conversation, after, wanted_at) VALUES (2, 3, 7, 30);
+INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages, platform_id, role, author, reply_to, quote, text, attachments, tokens) VALUES
+  (5, 0, 4, 3, 3, 1000, 1000, '', 1, 'd3', 'user', 'Cleo', '', '', 'new', '', 9), (5, 1, 4, 1, 2, 1000, 1000, 'marker', 2, '', '', '', '', '', '', '', 5);
+PRAGMA user_version = 3`
+)
+
+// leaveVersion makes a file as a version left it, with rows in all of its tables.
+func leaveVersion(t *testing.T, dir string, version int) {
+	t.Helper()
+	leaveFirstVersion(t, dir)
+	db := open(File(dir), writerPragmas)
+	defer db.Close()
+	scripts := []string{migration2, secondVersion, migration3, thirdTables}
+	counts, _ := count(memoryTerms("Ann lives in Turin.", "Ann"))
+	for term, n := range counts { // as its index has it
+		if _, err := db.Exec("INSERT OR REPLACE INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, 1, 1, ?, 3)", term, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, script := range scripts[:2*(version-1)] {
+		if _, err := db.Exec(script); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// selected reads the columns of each table that are wanted, and their rows; nil: of all
+// there are.
+func selected(t *testing.T, path string, wanted map[string][]string) (columns, rows map[string][]string) {
+	t.Helper()
+	db := open(path, readerPragmas)
+	defer db.Close()
+	columns, rows = map[string][]string{}, map[string][]string{}
+	err := transact(ctx, db, func(tx *sql.Tx) error {
+		if wanted == nil {
+			wanted = map[string][]string{}
+			err := each(tx, func(r *sql.Rows) error {
+				var table, column string
+				err := r.Scan(&table, &column)
+				wanted[table] = append(wanted[table], column)
+				return err
+			}, "SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_stat%'")
+			if err != nil {
+				return err
+			}
+		}
+		for table, names := range wanted {
+			columns[table] = names
+			var quoted []string
+			for _, name := range names {
+				quoted = append(quoted, "quote("+name+")")
+			}
+			err := each(tx, func(r *sql.Rows) error {
+				var row string
+				err := r.Scan(&row)
+				rows[table] = append(rows[table], row)
+				return err
+			}, "SELECT "+strings.Join(quoted, "||'|'||")+" FROM "+table)
+			if err != nil {
+				return err
+			}
+			slices.Sort(rows[table])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return columns, rows
+}
+
+func TestUpgradeFromEachVersion(t *testing.T) {
+	for version := 1; version < len(migrations); version++ {
+		t.Run(fmt.Sprintf("from %d nothing is lost and nothing is changed", version), func(t *testing.T) {
+			dir := t.TempDir()
+			leaveVersion(t, dir, version)
+			columns, before := selected(t, File(dir), nil)
+			for table, rows := range before {
+				if len(rows) == 0 && table != "sqlite_sequence" {
+					t.Fatalf("%s is empty: the upgrade of it is not tried", table)
+				}
+			}
+			s := openStore(t, dir)
+			if found, err := s.Examine(ctx, false); err != nil || len(found) > 0 {
+				t.Errorf("Examine finds %v, %v", found, err)
+			}
+			s.Close()
+			same := func(what, path string) {
+				t.Helper()
+				_, after := selected(t, path, columns)
+				for table, rows := range before {
+					now := after[table]
+					if table == "sqlite_sequence" { // newer tables have rows there too
+						now = slices.DeleteFunc(now, func(row string) bool { return !slices.Contains(rows, row) })
+					}
+					if !slices.Equal(now, rows) {
+						t.Errorf("%s: %s\nhas  %q\nhad  %q", what, table, now, rows)
+					}
+				}
+			}
+			same("upgraded", File(dir))
+			copied := File(dir) + ".before-4"
+			if c, err := Inspect(ctx, copied); err != nil || c.Version != version {
+				t.Fatalf("the copy is %+v, %v", c, err)
+			}
+			same("the copy", copied)
+			if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 {
+				t.Error(info, err)
+			}
+			t.Run("and the copy leads back", func(t *testing.T) {
+				if _, _, err := Restore(ctx, dir, copied); err != nil {
+					t.Fatal(err)
+				}
+				if c, err := Inspect(ctx, File(dir)); err != nil || c.Version != version {
+					t.Errorf("%+v, %v", c, err)
+				}
+				openStore(t, dir) // with the copy of the first upgrade still there
+			})
+		})
+	}
+}
+
+func TestSeveralProcessesUpgradeAtOnce(t *testing.T) {
+	for version := range len(migrations) {
+		dir := t.TempDir()
+		if version == 0 {
+			write(t, dir, databaseName, "")
+		} else {
+			leaveVersion(t, dir, version)
+		}
+		var mu sync.Mutex // guards did
+		did := 0
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				db := open(File(dir), writerPragmas)
+				defer db.Close()
+				from, to, err := migrate(ctx, db)
+				if err != nil || to != len(migrations) {
+					t.Errorf("from version %d: %d, %v", version, to, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if from != to {
+					did++
+				}
+			})
+		}
+		all.Wait()
+		if did != 1 {
+			t.Errorf("from version %d: %d of them did it", version, did)
+		}
+		openStore(t, dir).Close()
+	}
+}
+
+func TestADamagedFileIsNotUpgraded(t *testing.T) {
+	dir := t.TempDir()
+	leaveVersion(t, dir, 3)
+	db := open(File(dir), writerPragmas)
+	var page, size int64
+	if err := db.QueryRow("SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'pins'").Scan(&page, &size); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, File(dir), size*(page-1), slices.Repeat([]byte{0xee}, int(size)))
+	was, err := os.ReadFile(File(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(ctx, Options{Dir: dir}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("got %v", err)
+	}
+	if now, err := os.ReadFile(File(dir)); err != nil || !slices.Equal(now, was) {
+		t.Error("the file is another one", err)
+	}
+}
+
+// overwrite puts bytes at a place of a file.
+func overwrite(t testing.TB, path string, at int64, bytes []byte) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteAt(bytes, at); err != nil {
+		t.Fatal(err)
+	}
+}
