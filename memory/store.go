@@ -113,8 +113,7 @@ const (
 
 // open never fails: the connection is made when it is first used.
 func open(path, pragmas string) *sql.DB {
-	name := url.URL{Scheme: "file", Path: path, RawQuery: pragmas + "&mode=rw"}
-	db, err := sql.Open("sqlite3", name.String())
+	db, err := sql.Open("sqlite3", address(path, pragmas+"&mode=rw"))
 	if err != nil { // the driver's name is wrong
 		panic(err)
 	}
@@ -123,6 +122,15 @@ func open(path, pragmas string) *sql.DB {
 
 // remedy is what to do about a damaged database.
 const remedy = "`cairn doctor` tells more, `cairn doctor --fix` mends what can be, `cairn restore FILE` puts a backup in its place"
+
+// address is a file as SQLite's URIs name it.
+func address(path, query string) string {
+	if full, err := filepath.Abs(path); err == nil { // one that is relative would be taken for a host
+		path = full
+	}
+	name := url.URL{Scheme: "file", Path: path, RawQuery: query}
+	return name.String()
+}
 
 // explain turns the engine's words into what a person can act on, and a caller can
 // tell apart.

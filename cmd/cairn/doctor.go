@@ -29,7 +29,8 @@ database is read from end to end; the model of each agent, which is asked one sh
 question; and what the tokens of Discord and Slack may do. It may run beside the bot.
 
 With --fix, what is wrong in the database and can be put right without losing anything
-is, after a backup of it; the bot must be stopped for that. Exit code 1: something is wrong.`,
+is, after a backup of it; one with damaged pages is made anew, if nothing people said lies
+in them. The bot must be stopped for that. Exit code 1: something is wrong.`,
 		Example: `  cairn doctor
   cairn doctor --fix
   cairn doctor --json | jq 'select(.ok | not)'`,
@@ -109,10 +110,21 @@ func (d *doctor) data(ctx context.Context) error {
 	if errors.Is(err, memory.ErrNotFound) {
 		return d.tell("data", nil, fmt.Sprintf("%s: there are none yet", dir))
 	}
+	rebuilt := ""
+	if d.fix && errors.Is(err, memory.ErrDamaged) {
+		if rebuilt, err = memory.Rebuild(ctx, dir); err == nil {
+			holds, err = memory.Inspect(ctx, file)
+		}
+	} else if errors.Is(err, memory.ErrDamaged) {
+		err = fmt.Errorf("%w\nwith the bot stopped, `cairn doctor --fix` makes it anew if nothing people said lies in what is damaged; else `cairn restore FILE` puts a backup in its place", err)
+	}
 	if err != nil {
 		return d.tell("data", err)
 	}
 	fact := fmt.Sprintf("%s: %s, every page can be read", file, held(holds))
+	if rebuilt != "" {
+		fact += "\nit was damaged and is made anew; what it was is kept as " + rebuilt
+	}
 	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: !d.fix})
 	if err != nil {
 		return d.tell("data", err, fact)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +73,29 @@ func TestDoctor(t *testing.T) {
 		}
 		p.must("", "doctor")
 	})
+	t.Run("a database with damaged pages stops the bot with words, and is made anew", func(t *testing.T) {
+		p := newFolder(t)
+		p.must("I like tea\n", "chat")
+		was := p.must("", "transcript", "--json")
+		p.damage("message_terms")
+		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "`cairn doctor --fix` makes it anew") || !strings.Contains(r.out, "`cairn restore FILE`") {
+			t.Errorf("exit code %d, %s", r.code, r.out)
+		}
+		if r := p.run("", "doctor", "--fix"); r.code != 0 || !strings.Contains(r.out, "what it was is kept as data/cairn.db.before-") {
+			t.Errorf("exit code %d, %s", r.code, r.out)
+		}
+		p.must("", "doctor")
+		if now := p.must("", "transcript", "--json"); now != was {
+			t.Errorf("now there is %s", now)
+		}
+		if out := p.must("", "recall", "tea"); !strings.Contains(out, "I like tea") {
+			t.Errorf("recalled is %s", out)
+		}
+		p.damage("messages")
+		if r := p.run("", "doctor", "--fix"); r.code != exitFailed || !strings.Contains(r.out, "messages cannot be read whole: `cairn restore FILE`") {
+			t.Errorf("exit code %d, %s", r.code, r.out)
+		}
+	})
 	t.Run("a folder nobody may write into is no place for a bot", func(t *testing.T) {
 		p := newFolder(t)
 		p.must("I like tea\n", "chat")
@@ -103,6 +128,26 @@ func TestDoctor(t *testing.T) {
 		l.in.Close()
 		l.rest()
 	})
+}
+
+// damage overwrites the first page of a table or index.
+func (p folder) damage(name string) {
+	p.t.Helper()
+	var at, size int64
+	path := filepath.Join(p.dir, "data", "cairn.db")
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	err = errors.Join(db.QueryRow("SELECT (rootpage - 1) * page_size, page_size FROM sqlite_schema, pragma_page_size WHERE name = ?", name).Scan(&at, &size), db.Close())
+	file, opening := os.OpenFile(path, os.O_WRONLY, 0)
+	if err = errors.Join(err, opening); err != nil {
+		p.t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteAt(bytes.Repeat([]byte{0xee}, int(size)), at); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // doctored is a folder with tokens for both platforms and a model.
