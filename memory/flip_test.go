@@ -1,0 +1,164 @@
+package memory
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// use does with a folder what a bot does, and returns the first error.
+func use(t *testing.T, dir string) (err error) {
+	s, err := Open(ctx, Options{Dir: dir})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	names, err := s.Known(ctx)
+	errs := []error{err}
+	for _, name := range append(names, "terminal:new") {
+		c, err := s.Conversation(ctx, name)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		_, err = c.Load(ctx)
+		errs = append(errs, err)
+		_, err = c.Deliver(ctx, said(5000, "are you there?"))
+		errs = append(errs, err)
+		_, err = c.TakeUp(ctx, All, 1000, time.Time{})
+		errs = append(errs, err)
+		_, err = c.Recall(ctx, Question{Text: "the garden"})
+		errs = append(errs, err)
+	}
+	_, err = s.Unfinished(ctx)
+	errs = append(errs, err)
+	_, err = s.Examine(ctx, false)
+	return errors.Join(append(errs, err)...)
+}
+
+// Whatever bits change, and wherever the file ends: the store breaks in nothing but
+// errors, says that the file is damaged where it does not open, and begins no new one.
+func TestBitsThatFlip(t *testing.T) {
+	dir, _ := stocked(t, 30)
+	whole, err := os.ReadFile(File(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	torn, log := left(t)
+	base, err := os.ReadFile(File(torn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	flip := func(bytes []byte, from, to int) []byte {
+		bytes = append([]byte{}, bytes...)
+		for range 1 + random.IntN(8) {
+			bytes[from+random.IntN(to-from)] ^= 1 << random.IntN(8)
+		}
+		return bytes
+	}
+	refused, broke := 0, 0
+	for i := range 60 {
+		dir := t.TempDir()
+		write(t, dir, lockName, "1\n"+heldNote+"\n")
+		size := len(whole)
+		switch i % 5 {
+		case 0:
+			write(t, dir, databaseName, string(flip(whole, 0, 100))) // the header
+		case 1, 2:
+			page := random.IntN(size/4096) * 4096
+			write(t, dir, databaseName, string(flip(whole, page, page+200))) // what a page says of itself
+		case 3:
+			size = 1 + random.IntN(size-1)
+			write(t, dir, databaseName, string(whole[:size]))
+		case 4:
+			size = len(base)
+			write(t, dir, databaseName, string(base))
+			write(t, dir, databaseName+"-wal", string(flip(log, 0, len(log))))
+		}
+		err := use(t, dir)
+		switch {
+		case errors.Is(err, ErrDamaged), errors.Is(err, ErrNewer):
+			refused++
+		case err != nil && !strings.Contains(err.Error(), "another program"):
+			broke++ // something does not fit together: Examine, a constraint, a value
+		}
+		if info, err := os.Stat(File(dir)); err != nil || info.Size() < int64(min(size, 4096)) {
+			t.Fatalf("the file has become another: %v, %v", info, err)
+		}
+	}
+	if refused < 20 {
+		t.Errorf("only %d of them were noticed, %d otherwise", refused, broke)
+	}
+	t.Logf("%d were told to be damaged, %d broke otherwise", refused, broke)
+}
+
+// A log that lies beside another database than its own, as after somebody copied a backup
+// over cairn.db by hand, is played back into it: SQLite cannot tell. What comes of it is
+// whole, or is found to be damaged.
+func TestALogOfAnotherDatabase(t *testing.T) {
+	killed, log := left(t)
+	for name, of := range map[string]func() string{
+		"an older state of the same": func() string {
+			base, err := os.ReadFile(File(killed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(base)
+		},
+		"another one": func() string {
+			dir, _ := stocked(t, 30)
+			whole, err := os.ReadFile(File(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(whole)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, databaseName, of())
+			write(t, dir, databaseName+"-wal", string(log))
+			err := use(t, dir)
+			if _, inspected := Inspect(ctx, File(dir)); err == nil && inspected != nil || err != nil && !errors.Is(err, ErrDamaged) {
+				t.Errorf("it was used with %v, and the doctor says %v", err, inspected)
+			}
+		})
+	}
+}
+
+// A folder that is copied while a bot runs: the copy opens whole, or is told to be damaged.
+func TestAFolderCopiedWhileABotRuns(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	c := find(t, s, "terminal:general")
+	for i := range 20 {
+		deliver(t, c, said(i+1, "message"))
+		copied := t.TempDir()
+		for _, name := range []string{databaseName, databaseName + "-wal", lockName} { // one after the other, as cp does
+			text, err := os.ReadFile(dir + "/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, copied, name, string(text))
+			deliver(t, c, said(100*(i+1), "meanwhile"))
+		}
+		other, err := Open(ctx, Options{Dir: copied})
+		if errors.Is(err, ErrDamaged) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Examine(ctx, false); err != nil && !errors.Is(err, ErrDamaged) {
+			t.Error(err)
+		}
+		if n := number(t, other, "SELECT count(*) FROM messages"); n < i {
+			t.Errorf("%d of %d messages are in the copy", n, i)
+		}
+		other.Close()
+	}
+}
