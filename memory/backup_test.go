@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -149,11 +150,14 @@ func TestRestoreTakesTheOldLogAway(t *testing.T) {
 	}
 }
 
+// Of a bot that writes as fast as it can, each copy is whole, can be restored, and holds
+// what was accepted up to one moment: all of it from before the copy began, and no message
+// without those before it.
 func TestABackupWhileTheBotWrites(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	c := find(t, s, "terminal:general")
-	done := make(chan error)
-	stop := make(chan struct{})
+	var accepted atomic.Int64
+	done, stop := make(chan error), make(chan struct{})
 	go func() {
 		for n := 1; ; n++ {
 			select {
@@ -166,19 +170,40 @@ func TestABackupWhileTheBotWrites(t *testing.T) {
 				done <- err
 				return
 			}
+			accepted.Store(int64(n))
 			if _, err := c.TakeUp(ctx, All, 1<<30, time.Time{}); err != nil {
 				done <- err
 				return
 			}
 		}
 	}()
-	before := 0
 	for i := range 5 {
-		copied, err := s.Backup(ctx, filepath.Join(t.TempDir(), fmt.Sprint(i)))
-		if err != nil || copied.Messages < before {
-			t.Errorf("%+v, %v", copied, err)
+		file, dir := filepath.Join(t.TempDir(), fmt.Sprint(i)), t.TempDir()
+		least := accepted.Load()
+		if _, err := s.Backup(ctx, file); err != nil {
+			t.Fatal(err)
 		}
-		before = copied.Messages
+		most := accepted.Load() + 1 // one may be on disk already
+		if _, _, err := Restore(ctx, dir, file); err != nil {
+			t.Fatal(err)
+		}
+		restored := openStore(t, dir)
+		taken := find(t, restored, "terminal:general")
+		if _, err := taken.TakeUp(ctx, All, 1<<30, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		all, err := taken.Transcript(ctx, 1, 1<<20)
+		if n := int64(len(all)); err != nil || n < least || n > most {
+			t.Fatalf("%d messages, and %d to %d were accepted, %v", n, least, most, err)
+		}
+		for i, m := range all {
+			if want := fmt.Sprint("message ", i+1); m.Text != want {
+				t.Fatalf("message %d is %q", i+1, m.Text)
+			}
+		}
+		if found, err := restored.Examine(ctx, false); err != nil || len(found) > 0 {
+			t.Errorf("%v, %v", found, err)
+		}
 	}
 	close(stop)
 	if err := <-done; err != nil {
