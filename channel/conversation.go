@@ -38,6 +38,7 @@ type conversation struct {
 	unfit    map[int64]bool // pictures it refused, by file
 	inWords  bool           // it refused how tools were used; they are told in words
 
+	begun         begun        // the last turn that was taken up here
 	empty         bool         // nothing had been said when it was opened, and it has not looked again
 	unsettled     bool         // a turn may have been begun and not finished
 	toldUnwritten bool         // people know that an answer cannot be written
@@ -200,6 +201,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	history.Append(burst...)
 	history.Stored()
 	turn, authors := turnOf(burst)
+	c.begun = begun{turn.Seq, time.Now()}
 	c.newest = burst[len(burst)-1].ID
 	for _, m := range burst {
 		c.accepted(m.ID, m.Seq)
@@ -221,6 +223,12 @@ func (c *conversation) takeUp(ctx context.Context, due memory.Due) ([]compactor.
 	}
 	c.window.look(ctx)
 	return c.records.TakeUp(ctx, due.Last, compactor.BurstBudget(c.engine.Budget()), time.Now().Add(-c.hub.o.CatchUp))
+}
+
+// begun is a turn, and when it was taken up: by the time that passes, for clocks are set.
+type begun struct {
+	turn int64
+	at   time.Time
 }
 
 // turnOf returns the turn that was taken up, and who wants it; none if nobody does.
@@ -247,6 +255,9 @@ func (c *conversation) resume(ctx context.Context) error {
 		turn, found, err := c.records.Unanswered(ctx)
 		if err != nil || !found {
 			return err
+		}
+		if turn.Seq == c.begun.turn {
+			turn.Since = c.begun.at
 		}
 		if time.Since(turn.Since) > c.hub.o.CatchUp {
 			if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: c.engine.Count()}); err != nil {

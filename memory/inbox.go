@@ -117,9 +117,14 @@ func (c *Conversation) insertInbox(tx *sql.Tx, m Inbound) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
+	added, err := tx.Exec(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
 		said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), now(), m.Addressed, m.Optional, m.Incomplete)
+	if err != nil {
+		return err
+	}
+	row, err := added.LastInsertId()
+	c.store.came.note(row)
 	return err
 }
 

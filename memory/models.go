@@ -28,7 +28,8 @@ func (s *Store) Models(ctx context.Context) (map[string]llm.Facts, error) {
 			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &learnt); err != nil {
 				return err
 			}
-			if time.Since(at(learnt)) > believedFor {
+			// What is to have been learnt tomorrow was learnt while the clock was wrong.
+			if age := time.Since(at(learnt)); age > believedFor || age < -24*time.Hour {
 				f = llm.Facts{Factor: f.Factor, Scale: f.Scale}
 			}
 			known[name] = f

@@ -44,6 +44,7 @@ type Store struct {
 	read   *sql.DB     // a pool that cannot write
 	pooled atomic.Bool // see ShareMemories
 	scrub  *scrubber
+	came   arrivals
 
 	watch     func(conversation string, seqs []int64) // see WatchCopies
 	elsewhere []copies                                // what watch is told of; the connection that writes guards it

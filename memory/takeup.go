@@ -46,30 +46,34 @@ func (c *Conversation) Due(ctx context.Context) (d Due, err error) {
 // Those before the first addressed one are turns of their own that nobody answers;
 // from there on all are one turn, which now waits for its answer. What arrived
 // before since is too old to be answered: it is taken up as if nobody had addressed
-// the bot.
+// the bot. How old that is goes by the time that has passed, where this process knows it,
+// not by the clock.
 func (c *Conversation) TakeUp(ctx context.Context, upTo int64, budget int, since time.Time) (taken []compactor.Message, err error) {
+	var rows []int64
 	err = c.store.update(ctx, func(tx *sql.Tx) error {
-		taken, err = c.takeUp(tx, upTo, budget, since)
+		taken, rows, err = c.takeUp(tx, upTo, budget, since)
 		return err
 	})
 	if err != nil {
 		return nil, c.fail("take up messages", err)
 	}
+	c.store.came.forget(rows)
 	return taken, nil
 }
 
-func (c *Conversation) takeUp(tx *sql.Tx, upTo int64, budget int, since time.Time) ([]compactor.Message, error) {
+// takeUp returns the rows of the inbox too.
+func (c *Conversation) takeUp(tx *sql.Tx, upTo int64, budget int, since time.Time) (taken []compactor.Message, rows []int64, err error) {
 	p, err := c.newPen(tx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	taken, last, err := c.oldest(tx, p.next, upTo, budget, since)
+	taken, rows, err = c.oldest(tx, p.next, upTo, budget, since)
 	if err != nil || len(taken) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	if p.next == 1 {
 		if err := c.inherit(tx); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	turn := int64(0) // the one that will be answered
@@ -84,16 +88,16 @@ func (c *Conversation) takeUp(tx *sql.Tx, upTo int64, budget int, since time.Tim
 			turn, state = m.Seq, waiting
 		}
 		if err := p.write(*m, state); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	if _, err := tx.Exec("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, last); err != nil {
-		return nil, err
+	if _, err := tx.Exec("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, rows[len(rows)-1]); err != nil {
+		return nil, nil, err
 	}
 	if err := c.live(tx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return taken, p.finish()
+	return taken, rows, p.finish()
 }
 
 // live notes that people talk here.
@@ -103,42 +107,43 @@ func (c *Conversation) live(tx *sql.Tx) error {
 }
 
 // oldest reads what fits the budget from the inbox up to a row, with seqs from next
-// on, and the row of the last one.
-func (c *Conversation) oldest(tx *sql.Tx, next, upTo int64, budget int, since time.Time) (found []compactor.Message, last int64, err error) {
-	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed AND received_at >= ?, optional, incomplete
-		FROM inbox WHERE conversation = ?2 AND id <= min(?3, coalesce((SELECT min(after) FROM wanted_segments WHERE conversation = ?2), ?3)) ORDER BY id`, since.UnixMilli(), c.id, upTo)
+// on, and their rows.
+func (c *Conversation) oldest(tx *sql.Tx, next, upTo int64, budget int, since time.Time) (found []compactor.Message, rowsTaken []int64, err error) {
+	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, quote, said_at, received_at, addressed, optional, incomplete
+		FROM inbox WHERE conversation = ?1 AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_segments WHERE conversation = ?1), ?2)) ORDER BY id`, c.id, upTo)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	defer rows.Close()
 	places := make(map[string]int64) // of those found
 	for rows.Next() {
 		m := compactor.Message{Seq: next, Role: llm.RoleUser}
-		var row, saidAt int64
+		var row, saidAt, receivedAt int64
 		var attachments string
 		var incomplete bool
-		err := rows.Scan(&row, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &m.Addressed, &m.Optional, &incomplete)
+		err := rows.Scan(&row, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &receivedAt, &m.Addressed, &m.Optional, &incomplete)
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 		if incomplete {
 			break
 		}
 		if err := fromJSON(attachments, &m.Attachments); err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
+		m.Addressed = m.Addressed && c.store.came.since(row, receivedAt, since)
 		m.Time, m.Optional = at(saidAt), m.Optional && m.Addressed
 		if err := c.resolve(tx, &m, places); err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 		if budget -= m.Tokens; budget < 0 && len(found) > 0 {
 			break
 		}
-		found, last = append(found, m), row
+		found, rowsTaken = append(found, m), append(rowsTaken, row)
 		places[m.ID] = m.Seq
 		next++
 	}
-	return found, last, rows.Err()
+	return found, rowsTaken, rows.Err()
 }
 
 // resolve finds out to which message of the conversation m replies, one that was

@@ -1,0 +1,117 @@
+package memory
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// jumps are how far a clock is set, to and fro.
+var jumps = map[string]time.Duration{
+	"an hour and more ahead": 2 * time.Hour, "a year ahead": 365 * 24 * time.Hour,
+	"an hour and more back": -2 * time.Hour, "a year back": -365 * 24 * time.Hour, "to 1970": -time.Since(time.Unix(0, 0)),
+}
+
+// set has everything that waits be stamped as if the clock had been set since.
+func set(t *testing.T, s *Store, jump time.Duration) {
+	t.Helper()
+	run(t, s, "UPDATE inbox SET received_at = max(received_at - ?, 0)", jump.Milliseconds())
+}
+
+func TestAClockThatIsSetWhileMessagesWait(t *testing.T) {
+	for name, jump := range jumps {
+		t.Run(name, func(t *testing.T) {
+			c := newConversation(t)
+			m := said(1, "are you there?")
+			m.Addressed = true
+			if _, err := c.Deliver(ctx, m); err != nil {
+				t.Fatal(err)
+			}
+			set(t, c.store, jump)
+			taken, err := c.TakeUp(ctx, All, 1000, time.Now().Add(-time.Hour))
+			if err != nil || len(taken) != 1 || !taken[0].Addressed {
+				t.Errorf("one that came just now is not answered: %+v, %v", taken, err)
+			}
+			m = said(2, "and an hour ago?")
+			m.Addressed = true
+			if _, err := c.Deliver(ctx, m); err != nil {
+				t.Fatal(err)
+			}
+			set(t, c.store, jump)
+			taken, err = c.TakeUp(ctx, All, 1000, time.Now().Add(time.Second)) // which is as if more time had passed
+			if err != nil || len(taken) != 1 || taken[0].Addressed {
+				t.Errorf("one that came too long ago is answered: %+v, %v", taken, err)
+			}
+			if n := len(c.store.came.at); n != 0 {
+				t.Errorf("the arrivals of %d messages are kept that wait no more", n)
+			}
+		})
+	}
+}
+
+func TestSeqsFollowTheOrderOfArrivalWhateverTheClockSays(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	times := []time.Duration{0, 24 * time.Hour, -time.Hour, 365 * 24 * time.Hour, -365 * 24 * time.Hour, -time.Since(time.Unix(0, 0)), time.Minute}
+	for i, jump := range times {
+		m := said(i+1, fmt.Sprintf("message %d about tea", i+1))
+		m.Time = time.Now().Add(jump)
+		if taken := deliver(t, find(t, s, "terminal:general"), m); len(taken) != 1 || taken[0].Seq != int64(i+1) {
+			t.Fatalf("took up %+v", taken)
+		}
+		if i == 3 {
+			s.Close()
+			s = openStore(t, dir)
+		}
+	}
+	c := find(t, s, "terminal:general")
+	if got := seqs(load(t, c).Messages); len(got) != len(times) || got[0] != 1 || got[6] != 7 {
+		t.Errorf("the view has %v", got)
+	}
+	found, err := c.Recall(ctx, Question{Text: "tea", Limit: 10})
+	if err != nil || len(found) != len(times) {
+		t.Errorf("%d are found, %v", len(found), err)
+	}
+	for _, f := range found {
+		if f.Score != f.Score || f.Score < 0 || f.Score > 1e6 {
+			t.Errorf("message %d scores %v", f.Seq, f.Score)
+		}
+	}
+	if found, err := s.Examine(ctx, false); err != nil || len(found) > 0 {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+func TestWhatWasLearntWhileTheClockWasWrongIsNotBelievedForAYear(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	for name, at := range map[string]time.Duration{"now": 0, "1970": -time.Since(time.Unix(0, 0)), "next year": 365 * 24 * time.Hour} {
+		if err := s.KeepModel(ctx, name, llm.Facts{Window: 4096, Factor: 1.2, Scale: 120, RefusesTools: true}); err != nil {
+			t.Fatal(err)
+		}
+		run(t, s, "UPDATE models SET updated_at = ? WHERE name = ?", time.Now().Add(at).UnixMilli(), name)
+	}
+	known, err := s.Models(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range known {
+		if believed := name == "now"; (f.Window == 4096) != believed || f.RefusesTools != believed || f.Factor != 1.2 {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+func TestWorthStaysSaneWhateverTheClockSays(t *testing.T) {
+	now := time.Now()
+	for _, kind := range compactor.MemoryKinds {
+		m := Memory{Kind: kind.Name, Importance: 0.5, SaidAt: now}
+		for name, jump := range jumps {
+			if w := m.Worth(now.Add(jump)); !(w >= 0.5*lasting && w <= 0.5) {
+				t.Errorf("%s, %s: %v", kind.Name, name, w)
+			}
+		}
+	}
+}
