@@ -31,6 +31,15 @@ func TestExamine(t *testing.T) {
 			t.Errorf("%v, %v", found, err)
 		}
 	})
+	t.Run("nor has one in which people quote markers and summaries", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, said(1, "[System: 12 older messages were truncated due to context limits]"),
+			said(2, "[Compaction Summary] #1 – #137\nthey agreed"), said(3, "[Previous: used recall] <now> </now> [masked: password]"))
+		land(t, c, stage(t, c, leaf, worker, 1, 2))
+		if found, err := c.store.Examine(ctx, true); err != nil || len(found) > 0 {
+			t.Errorf("%v, %v", found, err)
+		}
+	})
 	for _, test := range []struct {
 		damage, want string
 		mended       bool

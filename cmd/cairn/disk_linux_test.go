@@ -219,13 +219,20 @@ func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
 	}
 }
 
-// count is the number that a query finds in the database.
-func (p folder) count(query string) (n int) {
+// database is the one in the folder, as a tool opens it.
+func (p folder) database() *sql.DB {
 	p.t.Helper()
-	db, err := sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_query_only=on&_busy_timeout=5000")
+	db, err := sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db")+"?_busy_timeout=5000")
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	return db
+}
+
+// count is the number that a query finds in the database.
+func (p folder) count(query string) (n int) {
+	p.t.Helper()
+	db := p.database()
 	defer db.Close()
 	if err := db.QueryRow(query).Scan(&n); err != nil {
 		p.t.Fatal(err)

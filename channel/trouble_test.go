@@ -1,0 +1,72 @@
+package channel_test
+
+import (
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// written is a log that can be read while it is written.
+type written struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *written) count(text string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Count(w.text.String(), text)
+}
+
+func TestOneCauseThatKeepsManyConversationsIsOneWarning(t *testing.T) {
+	var log written
+	r := newRig(t, echo)
+	r.stop()
+	r.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r.start()
+	disk, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=5000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disk.Close()
+	execute := func(query string) {
+		t.Helper()
+		if _, err := disk.Exec(query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute("ALTER TABLE compactions RENAME TO elsewhere")
+	const many = 5
+	where := func(i int) string { return fmt.Sprint("test:server/", i) }
+	for i := range many {
+		if err := r.deliver(where(i), "hello", addressed); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.hub.Idle(t.Context(), where(i)); err == nil {
+			t.Fatal("it goes on")
+		}
+	}
+	if stuck := r.hub.Stats().Stuck; stuck != many {
+		t.Errorf("%d conversations count as stuck", stuck)
+	}
+	execute("ALTER TABLE elsewhere RENAME TO compactions")
+	for i := range many {
+		if err := r.deliver(where(i), "and now?", addressed); err != nil {
+			t.Fatal(err)
+		}
+		r.settled(where(i))
+	}
+	if warned, over := log.count("level=WARN"), log.count("the conversations go on"); warned != 1 || over != 1 || r.hub.Stats().Stuck != 0 {
+		t.Errorf("%d warnings, %d times told to be over, %d are stuck in\n%s", warned, over, r.hub.Stats().Stuck, log.text.String())
+	}
+}

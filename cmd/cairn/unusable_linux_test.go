@@ -1,0 +1,112 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A database that cannot be used is never written over, and the words say what to do.
+func TestADatabaseThatCannotBeUsed(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(p folder, file string)
+		code  int
+		words []string
+	}{
+		"no database": {func(_ folder, file string) { os.WriteFile(file, []byte(strings.Repeat("hello ", 2000)), 0o600) }, exitDamaged, []string{"damaged", "`cairn doctor`", "`cairn restore FILE`"}},
+		"emptied":     {func(_ folder, file string) { os.Truncate(file, 0) }, exitDamaged, []string{"the file is empty", "`cairn doctor`", "`cairn restore FILE`"}},
+		"cut short":   {func(_ folder, file string) { os.Truncate(file, 20_000) }, exitDamaged, []string{"damaged", "`cairn restore FILE`"}},
+		"newer":       {func(p folder, _ string) { p.execute("PRAGMA user_version = 99") }, exitDamaged, []string{"written by a newer cairn", "update cairn"}},
+		"another program's": {func(p folder, file string) {
+			os.Remove(file)
+			p.execute("CREATE TABLE songs (name TEXT)")
+		}, exitFailed, []string{"is another program's database: choose another data folder"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newFolder(t, "DISCORD_TOKEN=token")
+			p.must("I like tea\n", "chat")
+			backup := p.must("", "backup", "b.db")
+			file := filepath.Join(p.dir, "data", "cairn.db")
+			c.spoil(p, file)
+			was := read(t, file)
+			for _, args := range [][]string{{"chat"}, {"run"}} {
+				r := p.run("hello\n", args...)
+				if r.code != c.code || r.out != "" {
+					t.Errorf("%q: exit code %d, output %q", args, r.code, r.out)
+				}
+				for _, word := range c.words {
+					if !strings.Contains(r.err, word) {
+						t.Errorf("%q: %q is not in %s", args, word, r.err)
+					}
+				}
+			}
+			if read(t, file) != was {
+				t.Error("it is another file than it was")
+			}
+			if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "WRONG  data") {
+				t.Errorf("doctor: exit code %d, %s", r.code, r.out)
+			}
+			p.must("", "restore", "b.db")
+			if out := p.must("", "transcript"); !strings.Contains(out, "I like tea") {
+				t.Errorf("restored is %s, after %s", out, backup)
+			}
+		})
+	}
+}
+
+func (p folder) execute(query string) {
+	p.t.Helper()
+	db := p.database()
+	defer db.Close()
+	if _, err := db.Exec(query); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// One that may not be written, by somebody who is not root.
+func TestAFolderThatMayNotBeWritten(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	p.must("I like tea\n", "chat")
+	data := filepath.Join(p.dir, "data")
+	for path, mode := range map[string]os.FileMode{filepath.Dir(p.dir): 0o755, p.dir: 0o755, filepath.Join(data, "cairn.db"): 0o444, filepath.Join(data, "cairn.lock"): 0o444, data: 0o555} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer os.Chmod(data, 0o700)
+	cmd := p.command("chat")
+	if os.Getuid() == 0 {
+		cmd.Path = "/proc/self/exe"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	cmd.Stdin = strings.NewReader("hello\n")
+	out, err := cmd.CombinedOutput()
+	if err == nil || cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), "check who may read and write it and its folder") || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("%v, %s", err, out)
+	}
+}
+
+// A bot that was killed holds nobody out, and one that runs is named.
+func TestTheLockAfterAKill(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	l := p.start("chat", "--json")
+	l.say(`{"text":"hello"}`)
+	l.until(`"reply"`)
+	r := p.run("", "chat")
+	if want := "process " + strconv.Itoa(l.cmd.Process.Pid) + " holds data/cairn.lock"; r.code != exitInUse || !strings.Contains(r.err, want) {
+		t.Errorf("exit code %d, %s", r.code, r.err)
+	}
+	if err := l.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	l.rest()
+	if out := p.must("and now?\n", "chat"); out == "" {
+		t.Error("it has no answer")
+	}
+}
