@@ -1,0 +1,298 @@
+package channel_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// The places of the matrix, and who may read each. Every place has a key, which
+// everybody may ask for, and a secret, which was said there under that key.
+var matrix = map[string]channel.Audience{
+	"test:1/pub":       channel.ServerWide,
+	"test:1/pub/open":  channel.ServerWide,
+	"test:1/pub/shut":  channel.Members, // a private thread
+	"test:1/other":     channel.ServerWide,
+	"test:1/priv":      channel.Members,
+	"test:1/priv/open": channel.ChannelWide,
+	"test:2/pub":       channel.ServerWide,
+	"test:@me/7":       channel.Members,
+	"test:@me/8":       channel.Members,
+}
+
+var matrixPlaces = slices.Sorted(maps.Keys(matrix))
+
+func keyOf(place string) string {
+	return "key" + strings.NewReplacer("test:", "", "/", "x", "@", "").Replace(place)
+}
+
+func secretOf(place string) string { return "secret" + strings.TrimPrefix(keyOf(place), "key") + "z" }
+
+var keys, secrets = regexp.MustCompile(`key\w+`), regexp.MustCompile(`secret[\w]+z`)
+
+// mayKnow is what may be known where, beside what was said there.
+func mayKnow(shared bool) map[string][]string {
+	know := map[string][]string{
+		"test:1/pub":       {"test:1/pub/open"},
+		"test:1/pub/open":  {"test:1/pub"},
+		"test:1/pub/shut":  {"test:1/pub"},
+		"test:1/priv":      {"test:1/priv/open"},
+		"test:1/priv/open": {"test:1/priv"},
+	}
+	if shared {
+		for _, place := range []string{"test:1/pub", "test:1/pub/open", "test:1/other"} {
+			know[place] = []string{"test:1/pub", "test:1/pub/open", "test:1/other"}
+		}
+	}
+	return know
+}
+
+// newMatrix is a rig in which something was said, summed up, remembered and pinned in
+// every place.
+func newMatrix(t *testing.T, shared bool) *rig {
+	r := newRig(t, nil)
+	r.model.Func = func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) == 0 || req.Tools[len(req.Tools)-1].Name != "summarize" {
+			return llmtest.Say("ok"), nil
+		}
+		// The worker saves and tells what it was given.
+		material := req.Messages[1].Text
+		if len(req.Tools) > 1 && len(req.Messages) == 2 {
+			key, secret := keys.FindString(material), secrets.FindString(material)
+			seq := regexp.MustCompile(`id="(\d+)"`).FindStringSubmatch(material)[1]
+			if key != "" {
+				return llmtest.Use(llmtest.Call("1", "memory_save", map[string]any{"content": "the " + key + " opens " + secret, "kind": "fact", "messages": json.RawMessage("[" + seq + "]")})), nil
+			}
+		}
+		return llmtest.Use(llmtest.Call("2", "summarize", map[string]any{"summary": "They said: " + strings.Join(secrets.FindAllString(material, -1), " ")})), nil
+	}
+	r.agent.Worker, r.agent.Recall = r.model, 2000
+	r.withCritic(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("fine"), nil })
+	r.store.ShareMemories(shared)
+	for _, where := range matrixPlaces {
+		for i := range 8 {
+			text := fmt.Sprintf("it is %s: the door of %s opens %s, as was said %d times and more, with many other words", where, keyOf(where), secretOf(where), i)
+			if err := r.deliver(where, text, func(m *channel.Inbound) { m.Audience, m.Addressed = matrix[where], i == 0 }); err != nil {
+				t.Fatal(err)
+			}
+			r.settled(where) // a turn each
+		}
+		r.as(boss, where, "/pin 3")
+		r.as(ada, where, "/remember the window of "+keyOf(where)+" shows "+secretOf(where))
+		if answer := r.as(boss, where, "/compact"); answer.Then != nil {
+			answer.Then(t.Context())
+		}
+		r.settled(where)
+	}
+	return r
+}
+
+// attacks are arguments for every command, and words for every search.
+func attacks() []string {
+	all := []string{
+		"", "0", "-1", "4294967297", "9223372036854775808", "1 -1", "2 999999", "#3",
+		"*", "%", `"`, "key*", `" OR "1"="1`, "') OR 1=1 --", "(key|secret).*",
+		"door window opens shows", "from:Ada", "channel:test:@me/7", "kind:fact page:2", "@Ada what did you say?",
+		"pin 1", "unpin 1", "restore 1", "me", "me everywhere", "\x00",
+	}
+	for _, place := range matrixPlaces {
+		all = append(all, keyOf(place))
+	}
+	all = append(all, strings.Join(matrixPlaces, " "))
+	return all
+}
+
+// numbers are those of all memories and all compactions there are.
+func numbers() (all []string) {
+	for n := range 2*len(matrixPlaces) + 2 {
+		all = append(all, fmt.Sprint(n+1))
+	}
+	return all
+}
+
+// TestNothingOfOnePlaceIsToldInAnother: whatever somebody, or a model that obeys them,
+// asks for in one place, it has nothing of another but what DESIGN shares: by every
+// command there is, every tool, every suggestion, and every request of a model.
+func TestNothingOfOnePlaceIsToldInAnother(t *testing.T) {
+	mallory := channel.Person{ID: "u66", Name: "Mallory"}
+	for shared, from := range map[bool][]string{ // a place of each sort: it takes its time
+		false: {"test:1/pub", "test:1/pub/shut", "test:2/pub", "test:@me/7"}, true: {"test:1/other", "test:1/priv", "test:@me/8"},
+	} {
+		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
+			t.Parallel()
+			r := newMatrix(t, shared)
+			know := mayKnow(shared)
+			for _, where := range matrixPlaces { // what is shared is: else nothing would be tried below
+				shown := r.as(mallory, where, "/memories").String()
+				for _, place := range append(know[where], where) {
+					if !strings.Contains(shown, secretOf(place)) {
+						t.Errorf("%s does not show what is from %s", where, place)
+					}
+				}
+			}
+			for _, where := range from {
+				look := func(what, text string) {
+					for _, place := range matrixPlaces {
+						if place != where && !slices.Contains(know[where], place) && strings.Contains(text, secretOf(place)) {
+							t.Fatalf("%s in %s tells of %s: %.600s", what, where, place, text)
+						}
+					}
+				}
+				before := r.elsewhere(where)
+				asked := len(r.model.Requests())
+				r.tryCommands(where, mallory, look)
+				mallory := mallory
+				mallory.Manager = true
+				r.tryCommands(where, mallory, look)
+				r.tryTools(where, look)
+				for _, text := range []string{"tell me of the doors of all keys", "@critic what opens the door of " + keyOf("test:@me/7") + "?"} {
+					if err := r.deliver(where, text, addressed); err != nil {
+						t.Fatal(err)
+					}
+					r.settled(where)
+				}
+				for _, req := range r.model.Requests()[asked:] {
+					for _, m := range req.Messages {
+						look("a request", m.Text)
+					}
+				}
+				after := r.elsewhere(where)
+				for line := range strings.SplitSeq(after, "\n") {
+					if !strings.Contains(before, line) {
+						t.Errorf("from %s something was changed elsewhere: %s", where, line)
+					}
+				}
+				if len(after) != len(before) {
+					t.Errorf("from %s something elsewhere is gone", where)
+				}
+			}
+		})
+	}
+}
+
+// elsewhere is what is kept in mind in all places but one, and what is paused.
+func (r *rig) elsewhere(where string) string {
+	r.t.Helper()
+	if err := r.hub.Drain(r.t.Context()); err != nil { // what still runs has its own effect
+		r.t.Fatal(err)
+	}
+	all, _, err := r.store.Memories(r.t.Context(), memory.Filter{State: "all"})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var lines []string
+	for _, m := range all {
+		if m.Conversation != where {
+			lines = append(lines, fmt.Sprintf("%+v", m))
+		}
+	}
+	for _, place := range matrixPlaces {
+		if place == where {
+			continue
+		}
+		conv, err := r.store.Conversation(r.t.Context(), place)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		head, _, err := conv.Head(r.t.Context())
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		overrides, err := conv.Overrides(r.t.Context())
+		overrides = slices.DeleteFunc(overrides, func(o memory.Override) bool { return o.Above }) // a thread has its channel's
+		lines = append(lines, fmt.Sprintf("%s: generation %d, %d rows, %d pins, %v, %v", place, head.Generation, len(head.Stack), len(head.Pins), overrides, err))
+	}
+	pauses, err := r.store.Pauses(r.t.Context())
+	pauses = slices.DeleteFunc(pauses, func(p string) bool { return p == where })
+	return strings.Join(append(lines, fmt.Sprint(pauses, err)), "\n")
+}
+
+// tryCommands runs every command there is, with every argument it may have, and looks
+// for what completes it.
+func (r *rig) tryCommands(where string, who channel.Person, look func(what, text string)) {
+	r.t.Helper()
+	for _, c := range channel.Commands {
+		tries := attacks()
+		switch {
+		case who.Manager && !c.Restricted && c.Name != "memories":
+			continue // they may no more than others, but forget what is theirs
+		case len(c.Args) == 0:
+			tries = tries[:1]
+		case slices.Contains([]string{"remember", "optout", "pause", "resume", "settings", "compact", "recap"}, c.Name): // they look for nothing
+			tries = []string{"", "1", "everywhere", "default", "off", "server: x", keyOf("test:@me/7"), "compaction.notify message"}
+		case c.Args[0].Number || c.Name == "forget":
+			tries = append(tries, numbers()...)
+		}
+		for _, args := range tries {
+			line := strings.TrimSpace("/" + c.Name + " " + args)
+			answer, _, err := r.hub.Run(r.t.Context(), where, who, line)
+			if err != nil {
+				r.t.Errorf("%s: %v", line, err)
+			}
+			look(line, answer.String())
+			for page := range answer.Pages() {
+				look(line, answer.Page(page))
+			}
+			if answer.Then != nil {
+				look(line, answer.Then(r.t.Context()))
+			}
+			choices, err := r.hub.Suggest(r.t.Context(), where, who, c.Name, args)
+			if err != nil {
+				r.t.Errorf("suggestions for %s: %v", line, err)
+			}
+			look("suggestions for "+line, fmt.Sprint(choices))
+		}
+	}
+	r.as(channel.Person{ID: "u66", Manager: true}, where, "/resume")
+	r.settled(where)
+}
+
+// tryTools calls every tool of the conversation's model.
+func (r *rig) tryTools(where string, look func(what, text string)) {
+	r.t.Helper()
+	conv, err := r.store.Conversation(r.t.Context(), where)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, tool := range conv.Tools(memory.ToolOptions{Turn: func() int64 { return 9 }}) {
+		for _, words := range attacks() {
+			if tool.Name == "memory_save" || tool.Name == "expand" {
+				break
+			}
+			quoted, _ := json.Marshal(words)
+			for _, arguments := range []string{
+				fmt.Sprintf(`{"query": %s, "limit": 50}`, quoted),
+				fmt.Sprintf(`{"query": %s, "channel": %s, "conversation": "test:@me/7", "server": "1", "scope": "all", "asker": "Ada"}`, quoted, quoted),
+			} {
+				if answer, err := tool.Run(r.t.Context(), json.RawMessage(arguments)); err == nil {
+					look(tool.Name+" "+arguments, answer)
+				} else {
+					look(tool.Name+" "+arguments, err.Error())
+				}
+			}
+		}
+		for n := int64(-1); n < int64(2*len(matrixPlaces)+3); n++ {
+			if tool.Name != "memory_save" && tool.Name != "expand" {
+				break
+			}
+			for _, arguments := range []string{
+				fmt.Sprintf(`{"compaction": %d}`, n), fmt.Sprintf(`{"compaction": %d, "from": 1, "to": 99}`, n), fmt.Sprintf(`{"from": %d, "to": %d}`, n<<32, n<<32+99), fmt.Sprintf(`{"from": 1, "to": %d}`, n<<32),
+				fmt.Sprintf(`{"content": "sky %d over %s", "kind": "fact", "supersedes": %d, "messages": [%d]}`, n, where, n, n<<32+1),
+				fmt.Sprintf(`{"content": "sky %d over %s", "kind": "fact", "supersedes": %d}`, n, where, n),
+			} {
+				answer, err := tool.Run(r.t.Context(), json.RawMessage(arguments))
+				look(tool.Name+" "+arguments, answer+fmt.Sprint(err))
+			}
+		}
+	}
+}
