@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"cairn/llm"
+	"cairn/words/wordstest"
 )
 
 var monday = time.Date(2024, 3, 4, 9, 30, 0, 0, time.UTC)
@@ -291,6 +292,9 @@ func containsLines(got, want string) bool {
 func FuzzExtract(f *testing.F) {
 	f.Add("Ines", "Wow, Paul! I went to \"Porto\" 3 weeks ago.", 40)
 	f.Add("E\nv:e", "```\ncode\n``` [#1 \xff\u202e我喜欢猫。", 12)
+	for _, text := range wordstest.Texts() {
+		f.Add(text, text, 60)
+	}
 	f.Fuzz(func(t *testing.T, name, text string, target int) {
 		messages := append(said("Paul: I moved to Braga last year."), Message{Seq: 2, Role: llm.RoleUser, Author: name, Text: text, Time: monday})
 		s := Extract(messages, target, 5, text)

@@ -3,6 +3,8 @@ package compactor
 import (
 	"strings"
 	"testing"
+
+	"cairn/words/wordstest"
 )
 
 func TestTighten(t *testing.T) {
@@ -59,6 +61,9 @@ func TestTighten(t *testing.T) {
 func FuzzTighten(f *testing.F) {
 	f.Add(`And I really saw "the sea", so it was great - wow 🎉`)
 	f.Add("so the \xff a “the and I'm")
+	for _, text := range wordstest.Texts() {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = oneLine(text)
 		short := tighten(text)

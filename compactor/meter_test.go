@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"cairn/words/wordstest"
 )
 
 // samples are texts of one kind each, written for this test or made by a seeded
@@ -141,6 +143,9 @@ func FuzzClip(f *testing.F) {
 	}
 	f.Add("\xff\xe7\x8c", 1)
 	f.Add(strings.Repeat("👩‍💻", 90), -1)
+	for _, text := range wordstest.Texts() {
+		f.Add(text, 30)
+	}
 	f.Fuzz(checkClip)
 }
 

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"cairn/words/wordstest"
 )
 
 // The secrets of these tests are none: they are put together here, so that nobody's
@@ -155,6 +157,9 @@ func TestMaskIsSteady(t *testing.T) {
 func FuzzMask(f *testing.F) {
 	for _, text := range []string{"", "sk-" + alnum[:48], ofBot, webToken, pemOpens + pemBody + pemCloses, pemOpens, "a://b:c@d", "\xff://:\xff@"} {
 		f.Add(text)
+	}
+	for _, text := range wordstest.Texts() {
+		f.Add(text + alnum)
 	}
 	f.Fuzz(func(t *testing.T, text string) { holdMask(t, text) })
 }

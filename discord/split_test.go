@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"cairn/words/wordstest"
 )
 
 func TestSplit(t *testing.T) {
@@ -118,6 +120,9 @@ func FuzzSplit(f *testing.F) {
 		strings.Repeat("😀", 2500), "\xff" + strings.Repeat("é\n", 1500), strings.Repeat("```\n", 900), strings.Repeat(" ", 3000) + "x",
 	} {
 		f.Add(text, 1)
+	}
+	for _, text := range wordstest.Texts() {
+		f.Add(text, 400)
 	}
 	f.Fuzz(func(t *testing.T, text string, times int) {
 		if err := lawful(strings.Repeat(text, min(max(times, 1), 1+20_000/(len(text)+1)))); err != nil {

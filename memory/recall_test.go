@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"cairn/compactor"
+	"cairn/words/wordstest"
 )
 
 // part is what a part adds to the score of what was found.
@@ -293,6 +294,9 @@ func FuzzRecall(f *testing.F) {
 	c := talked(f, spoken(1, 0, "Ann", "tea in May"), spoken(2, 1, "Bob", "猫 and 7 dogs"), spoken(3, 100, "Ann", "What about the harbour?"))
 	for _, text := range hostile[:len(hostile)-3] {
 		f.Add(text, "Ann")
+	}
+	for _, text := range wordstest.Texts() {
+		f.Add(text, text)
 	}
 	f.Add("when did I see 猫 on 7.5.2023, 2023年5月7日, May 7th or two weeks ago", "Bob")
 	f.Fuzz(func(t *testing.T, text, asker string) {

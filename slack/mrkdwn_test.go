@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"cairn/words/wordstest"
 )
 
 // known is a door that knows ann, bob and general, and itself as cairn.
@@ -79,6 +81,9 @@ func TestNobodyCanBeMadeToCallEverybody(t *testing.T) {
 func FuzzMarkup(f *testing.F) {
 	for _, seed := range []string{"<@U1> <#C1|x> <!here> <http://x|y>", "<<>>|<|>", "&lt;&amp;lt;", "<@UBOT>", "<!subteam^>", "<|>", "\xff<\xfe>"} {
 		f.Add(seed)
+	}
+	for _, text := range wordstest.Texts() {
+		f.Add(text)
 	}
 	s := knowing(f)
 	f.Fuzz(func(t *testing.T, raw string) {

@@ -81,7 +81,10 @@ func split(text string, limit int, cost func(rune) int) []string {
 		}
 		pieces = append(pieces, piece)
 	}
-	if len(pieces) == 0 {
+	if len(pieces) == 0 { // it is nothing but space
+		if costOf(text, cost) > limit {
+			text = text[:cutAt(text, limit, cost)]
+		}
 		return []string{text}
 	}
 	return pieces

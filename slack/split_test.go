@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"cairn/words/wordstest"
 )
 
 func TestSplit(t *testing.T) {
@@ -63,6 +65,9 @@ func FuzzSplit(f *testing.F) {
 	f.Add("~~~~\na\n~~~\nb\n~~~~ \n"+strings.Repeat("<!here> ", 40), 90)
 	f.Add(strings.Repeat("🗿", 60)+"\xff\xfe", 50)
 	f.Add("````\n```\n"+strings.Repeat("y", 400), 100)
+	for _, text := range wordstest.Texts() {
+		f.Add(text, 100)
+	}
 	f.Fuzz(func(t *testing.T, text string, limit int) {
 		limit = max(50, limit%5000)
 		if len(text) > 20_000 {

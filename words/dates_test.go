@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/words/wordstest"
 )
 
 func TestDates(t *testing.T) {
@@ -55,6 +57,9 @@ func FuzzDates(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add("on the 31st of Feb 2023, 2023-02-31, 99.99.2023, in 1000 years ago, 2023年13月40日, last last week 7th")
+	for _, text := range wordstest.Texts() {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, s := range Dates(text, time.Date(2026, 3, 18, 0, 0, 0, 0, time.UTC)) {
 			if !s.From.Before(s.To) {

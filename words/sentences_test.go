@@ -3,6 +3,8 @@ package words
 import (
 	"strings"
 	"testing"
+
+	"cairn/words/wordstest"
 )
 
 func TestSentences(t *testing.T) {
@@ -38,6 +40,9 @@ func FuzzSentences(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add("Dr. A. B. Smith, e.g. at 3.5 p.m. etc. “Yes!” 我喜欢猫。…\r\nx")
+	for _, text := range wordstest.Texts() {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) { checkSentences(t, text) })
 }
 

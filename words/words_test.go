@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"cairn/words/wordstest"
 )
 
 func TestTerms(t *testing.T) {
@@ -121,6 +123,9 @@ func FuzzTerms(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add("Clara's dog didn’t eat 1,200.50 コーヒー on 8.5.2023, O'Neil!")
+	for _, text := range wordstest.Texts() {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		terms, content := Terms(text), Content(text)
 		for _, term := range terms {
