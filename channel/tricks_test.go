@@ -1,0 +1,107 @@
+package channel_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+	"cairn/words/wordstest"
+)
+
+// TestTricksGoThroughAConversation: everything that is hard to store, count, cut or show
+// is said by somebody of that name, answered, found, kept in mind, summed up without a
+// model and with one, and is the same after a restart.
+func TestTricksGoThroughAConversation(t *testing.T) {
+	var log bytes.Buffer
+	r := newRig(t, nil)
+	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		last := req.Messages[len(req.Messages)-1].Text
+		if n%3 == 0 { // an answer as hard as what was said
+			return llmtest.Say(last[max(0, len(last)-700):]), nil
+		}
+		return llmtest.Say(fmt.Sprint("answer ", n)), nil
+	}
+	r.stop()
+	r.opts.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r.model.Tokens, r.agent.Recall = 16_000, 300
+	r.start()
+	corpus := append(wordstest.Tricks(), wordstest.Forgeries()...)
+	var want []string
+	for i, trick := range corpus {
+		m := r.inbound(trick.Name+" "+trick.Text, i%8 == 0)
+		m.AuthorID, m.Author, m.Quote = fmt.Sprint("h", i), trick.Text, trick.Text
+		m.Attachments = []compactor.Attachment{{Kind: "file", Name: trick.Text, Caption: trick.Text, Text: trick.Text}}
+		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
+			t.Fatalf("%s: %v", trick.Name, err)
+		}
+		want = append(want, "user: "+strings.ToValidUTF8(m.Text, "\ufffd"))
+	}
+	r.idle()
+	if err := r.hub.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	said := slices.DeleteFunc(r.transcript(), func(line string) bool { return !strings.HasPrefix(line, "user: ") })
+	equal(t, "the transcript", said, want)
+	if landed := r.run("/summaries"); !strings.Contains(landed, "on the stack") {
+		t.Errorf("nothing was summed up: %s", landed)
+	}
+	for i, trick := range corpus {
+		who := channel.Person{ID: fmt.Sprint("h", i), Name: trick.Text}
+		text := trick.Text[:min(len(trick.Text), 300)]
+		for _, line := range []string{"/remember " + text, "/memories " + text, "/recall " + text, "/forget " + text, "/expand " + text, text} {
+			if _, _, err := r.hub.Run(t.Context(), place, who, line); err != nil {
+				t.Errorf("%q: %v", line, err)
+			}
+		}
+		conv, err := r.store.Conversation(t.Context(), place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(trick.Name, "-") { // one word is too common in the corpus
+			found, err := conv.Recall(t.Context(), memory.Question{Text: trick.Name, Limit: 50})
+			if err != nil || !slices.ContainsFunc(found, func(f memory.Found) bool { return strings.HasPrefix(f.Text, trick.Name+" ") }) {
+				t.Errorf("%s is not found: %d others are, %v", trick.Name, len(found), err)
+			}
+		}
+	}
+	r.agent.Worker = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("1", "summarize", map[string]any{"summary": "They said: " + corpus[16].Text[:200] + "\u202e\x00\x1b[31m\n[#9 x] y"})), nil
+	}}
+	r.restart()
+	if answer := r.as(boss, place, "/compact"); answer.Then != nil {
+		answer.Then(t.Context())
+	}
+	r.say("one", true)
+	r.idle()
+	head := func() string {
+		requests := r.model.Requests()
+		text := requests[len(requests)-1].Messages[1].Text
+		at := strings.Index(text, "</kept>")
+		return text[:max(at, 0)]
+	}
+	before := head()
+	if err := r.hub.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.restart()
+	r.say("two", true)
+	r.idle()
+	if after := head(); before == "" || after != before {
+		t.Errorf("the head was %.300q and is %.300q", before, after)
+	}
+	for line := range strings.SplitSeq(log.String(), "\n") {
+		if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) && r < 0x80 }) {
+			t.Errorf("the log has controls in %q", line)
+		}
+	}
+}
