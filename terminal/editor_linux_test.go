@@ -257,9 +257,7 @@ func TestEditor(t *testing.T) {
 		k.screen.wait(t, "you said a(b€")
 	})
 	t.Run("an end from outside leaves the terminal as it was", func(t *testing.T) {
-		pty, tty := pseudoTerminal(t)
-		defer tty.Close()
-		defer pty.Close()
+		_, tty := pseudoTerminal(t)
 		t.Setenv("TERM", "xterm")
 		s := open(t, Options{In: tty, Out: tty, Err: tty}, echo)
 		before, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
@@ -292,4 +290,23 @@ func TestEditor(t *testing.T) {
 			t.Errorf("the file is open to others: %v, %v", info.Mode(), err)
 		}
 	})
+}
+
+func TestAPipeThatAnswersOnATerminalCannotChangeIt(t *testing.T) {
+	_, tty := pseudoTerminal(t)
+	door, err := New(Options{In: strings.NewReader("hello\n"), Out: tty, Err: tty, Channel: "general", User: "Ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, ok := door.face.(*plain)
+	if !ok || !p.seen {
+		t.Fatalf("it is %T", door.face)
+	}
+	if got := p.safe("\x1b]52;c;x\x07red \u009b2J\u202eok\n"); got != "]52;c;xred 2Jok\n" {
+		t.Errorf("got %q", got)
+	}
+	p.seen = false
+	if got := p.safe("\x1b[1mas it is"); got != "\x1b[1mas it is" {
+		t.Errorf("through a pipe: %q", got)
+	}
 }

@@ -18,6 +18,7 @@ import (
 type plain struct {
 	in           io.Reader
 	out          output
+	seen         bool // a person sees the output: nothing in it may act on their terminal
 	conversation string
 	who          channel.Person
 	log          *slog.Logger
@@ -66,7 +67,7 @@ func (p *plain) say(ctx context.Context, hub *channel.Hub, text string) error {
 		return undone(ctx, p.log, err)
 	}
 	if handled {
-		return p.out.write(whole(complete(ctx, answer)))
+		return p.out.write(whole(p.safe(complete(ctx, answer))))
 	}
 	if err := p.disk.deliver(ctx, hub, p.log, p.conversation, inbound(p.who, text)); err != nil {
 		return err
@@ -85,6 +86,14 @@ func complete(ctx context.Context, answer channel.Answer) string {
 // inbound makes a message of what somebody says now.
 func inbound(who channel.Person, text string) channel.Inbound {
 	return channel.Inbound{ID: rand.Text(), AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true}
+}
+
+// safe is text as it may be written to the output.
+func (p *plain) safe(text string) string {
+	if p.seen {
+		return Printable(text)
+	}
+	return text
 }
 
 // whole is text with one end of line.
@@ -119,7 +128,7 @@ func (r plainReply) Send(ctx context.Context, piece channel.Piece) (string, erro
 		r.p.note(piece.Text)
 		return piece.Reply, nil
 	}
-	return piece.Reply, r.p.out.send(ctx, whole(piece.Text))
+	return piece.Reply, r.p.out.send(ctx, whole(r.p.safe(piece.Text)))
 }
 
 func (r plainReply) Cancel() {}

@@ -180,7 +180,7 @@ type memoryRow struct {
 func (m memoryRow) String() string {
 	notes := []string{m.SaidAt.Local().Format(time.DateOnly)}
 	if m.Speaker != "" {
-		notes = append(notes, m.Speaker)
+		notes = append(notes, inOneLine(m.Speaker))
 	}
 	if m.named {
 		notes = append(notes, m.Conversation)
@@ -191,5 +191,5 @@ func (m memoryRow) String() string {
 	if m.State != "active" {
 		notes = append(notes, m.State)
 	}
-	return fmt.Sprintf("%-5d %-11s %s (%s)", m.ID, m.Kind, m.Content, strings.Join(notes, ", "))
+	return fmt.Sprintf("%-5d %-11s %s (%s)", m.ID, m.Kind, inOneLine(m.Content), strings.Join(notes, ", "))
 }

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -212,7 +213,29 @@ func (a *app) show(w io.Writer, v fmt.Stringer, asJSON bool) error {
 		_, err := fmt.Fprintln(w, text)
 		return err
 	}
-	enc := json.NewEncoder(w)
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	text := line.String()
+	if isTerminal(a.out) { // JSON leaves some controls as they are
+		text = escapedControls(text)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// escapedControls is JSON in which no character is left that terminal.Printable leaves out.
+func escapedControls(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if s := string(r); terminal.Printable(s) == "" {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteString(s)
+		}
+	}
+	return b.String()
 }

@@ -50,8 +50,18 @@ func (r row) String() string {
 	for _, call := range r.calls {
 		said = append(said, "→ "+oneLine(call.Name+" "+call.Arguments))
 	}
-	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.Time.Local().Format("2006-01-02 15:04"), cmp.Or(r.Author, string(r.Role)), strings.Join(said, "\n"))
+	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.Time.Local().Format("2006-01-02 15:04"), cmp.Or(inOneLine(r.Author), string(r.Role)), setOff(strings.Join(said, "\n")))
 }
+
+// setOff is a text whose further lines stand to the right, so that nobody can write
+// what looks like another message.
+func setOff(text string) string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) })
+	return strings.Join(lines, "\n       ")
+}
+
+// inOneLine is a text without line ends.
+func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // maxCallShown bounds a tool call as people see it, in characters.
 const maxCallShown = 100
