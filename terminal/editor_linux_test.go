@@ -257,7 +257,9 @@ func TestEditor(t *testing.T) {
 		k.screen.wait(t, "you said a(b€")
 	})
 	t.Run("an end from outside leaves the terminal as it was", func(t *testing.T) {
-		_, tty := pseudoTerminal(t)
+		pty, tty := pseudoTerminal(t)
+		defer tty.Close()
+		defer pty.Close()
 		t.Setenv("TERM", "xterm")
 		s := open(t, Options{In: tty, Out: tty, Err: tty}, echo)
 		before, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
