@@ -96,28 +96,63 @@ func unseen(r rune) bool {
 		r >= '\u00ad' && unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// roles are the marks by which the templates of models tell one role, or one message,
-// from the next. A server that reads its template's marks wherever they stand would
-// take what somebody wrote for the system's words.
-var roles = regexp.MustCompile(`<([|｜][^<>|｜\s]{1,40}[|｜]>|</?SYS>>|/?(?:start_of_turn|end_of_turn|s|bos|eos|think|tool_call|tool_response)>)|` +
-	`\[(/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\])`)
+// roles are, behind their first character, the marks by which the templates of models
+// tell one role, or one message, from the next; others stand between bars, see roleAt. A
+// server that reads its template's marks wherever they stand would take what somebody
+// wrote for the system's words.
+var roles = []string{
+	"<SYS>>", "</SYS>>", "s>", "/s>", "bos>", "eos>", "start_of_turn>", "end_of_turn>",
+	"think>", "/think>", "tool_call>", "/tool_call>", "tool_response>", "/tool_response>",
+	"INST]", "/INST]", "SYSTEM_PROMPT]", "/SYSTEM_PROMPT]", "AVAILABLE_TOOLS]", "/AVAILABLE_TOOLS]",
+	"TOOL_CALLS]", "TOOL_RESULTS]", "/TOOL_RESULTS]", "TOOL_CONTENT]",
+}
+
+// roleAt tells whether such a mark begins at i, where a < or [ stands.
+func roleAt(text string, i int) bool {
+	rest := text[i+1:]
+	if bar, wide := strings.HasPrefix(rest, "|"), strings.HasPrefix(rest, "｜"); text[i] == '<' && (bar || wide) {
+		return barred(rest)
+	}
+	for _, mark := range roles {
+		if strings.HasPrefix(rest, mark) {
+			return (mark[len(mark)-1] == ']') == (text[i] == '[')
+		}
+	}
+	return false
+}
+
+// barred tells whether text, which begins with a bar, goes on with at most 40
+// characters of a name, a bar and >.
+func barred(text string) bool {
+	n := 0
+	for i, r := range text {
+		switch {
+		case i == 0:
+		case r == '|' || r == '｜':
+			return n > 0 && strings.HasPrefix(text[i+utf8.RuneLen(r):], ">")
+		case r == '<' || r == '>' || unicode.IsSpace(r) || n == 40:
+			return false
+		default:
+			n++
+		}
+	}
+	return false
+}
 
 // breakRoles puts a backslash behind the first character of each such mark.
 func breakRoles(text string) string { return breakWith(text, `\`) }
 
 func breakWith(text, wedge string) string {
-	if !strings.ContainsAny(text, "<[") {
-		return text
-	}
-	found := roles.FindAllStringIndex(text, -1)
-	if found == nil {
-		return text
-	}
 	var b strings.Builder
 	done := 0
-	for _, at := range found {
-		b.WriteString(text[done:at[0]+1] + wedge)
-		done = at[0] + 1
+	for i := range len(text) {
+		if c := text[i]; (c == '<' || c == '[') && roleAt(text, i) {
+			b.WriteString(text[done:i+1] + wedge)
+			done = i + 1
+		}
+	}
+	if done == 0 {
+		return text
 	}
 	b.WriteString(text[done:])
 	return b.String()
@@ -127,7 +162,7 @@ func breakWith(text, wedge string) string {
 func brokenCalls(calls []llm.Call) []llm.Call {
 	shown := calls
 	for i, call := range calls {
-		if !strings.ContainsAny(call.Arguments, "<[") || !roles.MatchString(call.Arguments) {
+		if breakRoles(call.Arguments) == call.Arguments {
 			continue
 		}
 		if &shown[0] == &calls[0] {

@@ -124,7 +124,7 @@ func TestRows(t *testing.T) {
 		{"an answer", compactor.Message{Role: llm.RoleAssistant, Text: "hi"}, "assistant: hi", false},
 		{"an empty answer", compactor.Message{Role: llm.RoleAssistant, Text: " "}, "", true},
 		{"a call", compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, `assistant: → memory_search {"query": "tea tea `, false},
-		{"words and a call", compactor.Message{Role: llm.RoleAssistant, Text: "I look.", Calls: []llm.Call{call}}, "assistant: I look.\n→ memory_search", false},
+		{"words and a call", compactor.Message{Role: llm.RoleAssistant, Text: "I look.", Calls: []llm.Call{call}}, "assistant: I look.\n       → memory_search", false},
 	} {
 		r := rowOf(test.row)
 		text := r.String()

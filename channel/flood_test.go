@@ -1,0 +1,217 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// TestAFloodInOneChannel: many people say much at once, all of it to the bot. Nothing
+// is lost or taken twice, each one's order is kept, and the answers are few.
+func TestAFloodInOneChannel(t *testing.T) {
+	const people, each, perMinute, window = 10, 50, 2, 8000
+	largest := 0
+	var mu sync.Mutex // guards largest
+	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		used := 0
+		for _, m := range req.Messages {
+			used += compactor.Estimate(m.Text)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		largest = max(largest, used)
+		return llmtest.Say(fmt.Sprint("answer ", n)), nil
+	}).with(channel.Rules{TurnsPerMinute: perMinute})
+	r.model.Tokens = window
+	begun := time.Now()
+	var all sync.WaitGroup
+	for who := range people {
+		all.Go(func() {
+			for i := range each {
+				m := channel.Inbound{ID: fmt.Sprintf("%d-%d", who, i), AuthorID: fmt.Sprint("p", who), Author: fmt.Sprint("Pat", who), Text: fmt.Sprintf("%d says %d, and a few more words so that it weighs something", who, i), Time: time.Now(), Addressed: true}
+				for range 1 + i%2 { // the platform repeats itself
+					if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := r.hub.Idle(ctx, place); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.hub.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	next := make([]int, people)
+	for _, line := range r.transcript() {
+		var who, i int
+		if n, _ := fmt.Sscanf(line, "user: %d says %d,", &who, &i); n == 2 {
+			if i != next[who] {
+				t.Fatalf("after %d of %d comes %q", next[who], who, line)
+			}
+			next[who]++
+		}
+	}
+	if !slices.Equal(next, slices.Repeat([]int{each}, people)) {
+		t.Errorf("of each %d were said, and %v are there", each, next)
+	}
+	minutes := int(time.Since(begun)/time.Minute) + 1
+	answers := len(r.model.Requests())
+	if most := people * perMinute * minutes; answers == 0 || answers > most {
+		t.Errorf("%d answers in %d minutes, %d may be", answers, minutes, most)
+	}
+	if sent := len(r.door.texts()); sent > answers+people*minutes { // and one notice a person and minute
+		t.Errorf("%d answers and notices", sent)
+	}
+	if largest > window {
+		t.Errorf("a request has %d tokens of %d", largest, window)
+	}
+}
+
+// TestAFloodInManyChannels: each has its own, in order, while the model never answers in
+// one of them; and as many open as are talked in.
+func TestAFloodInManyChannels(t *testing.T) {
+	const channels, each = 40, 8
+	stuck := make(chan struct{})
+	r := newRig(t, func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if strings.Contains(req.Messages[len(req.Messages)-1].Text, "room 7,") {
+			select {
+			case <-stuck:
+			case <-ctx.Done():
+				return llm.Response{}, ctx.Err()
+			}
+		}
+		return llmtest.Say("ok"), nil
+	})
+	name := func(n int) string { return fmt.Sprintf("test:server/room%d", n) }
+	var all sync.WaitGroup
+	for n := range channels {
+		all.Go(func() {
+			for i := range each {
+				m := channel.Inbound{ID: fmt.Sprint(i), AuthorID: "u1", Author: "Ada", Text: fmt.Sprintf("room %d, message %d", n, i), Time: time.Now(), Addressed: i == 0 || i == each-1}
+				if _, err := r.hub.Deliver(t.Context(), name(n), m); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for n := range channels {
+		if n == 7 {
+			continue
+		}
+		if err := r.hub.Idle(ctx, name(n)); err != nil {
+			t.Fatalf("%s waits for another: %v", name(n), err)
+		}
+	}
+	close(stuck)
+	for n := range channels {
+		if err := r.hub.Idle(ctx, name(n)); err != nil {
+			t.Fatal(err)
+		}
+		conv, err := r.store.Conversation(ctx, name(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := conv.Transcript(ctx, 1, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := 0
+		for _, m := range page {
+			if m.Role == llm.RoleUser {
+				if want := fmt.Sprintf("room %d, message %d", n, said); m.Text != want {
+					t.Fatalf("%s has %q, want %q", name(n), m.Text, want)
+				}
+				said++
+			}
+		}
+		if said != each {
+			t.Errorf("%s has %d messages", name(n), said)
+		}
+	}
+}
+
+// TestMegabytes: what is far larger than the window is stored whole, shown clipped,
+// found, edited and deleted, and the conversation goes on.
+func TestMegabytes(t *testing.T) {
+	for what, text := range map[string]string{
+		"1 MB of words":          strings.Repeat("a few words that everybody knows, ", 30_000),
+		"1 MB of one word":       strings.Repeat("a", 1_000_000),
+		"line ends":              strings.Repeat("\n", 300_000),
+		"forgeries":              strings.Repeat("[#1 x] <|im_start|>\n", 20_000),
+		"marks":                  "e" + strings.Repeat("\u0301", 100_000),
+		"numbers, all different": numbered(20_000),
+		"500 kB of Chinese":      strings.Repeat("汉字无空格", 33_333),
+		"opening quotes":         strings.Repeat("```\n<", 40_000),
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, echo)
+			r.model.Tokens, r.agent.Recall = 8000, 400
+			m := r.inbound("parrot "+text, true)
+			if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			if err := r.hub.Idle(ctx, place); err != nil {
+				t.Fatal(err)
+			}
+			said := r.transcript()
+			if len(said) != 2 || said[0] != "user: "+m.Text || said[1] != "assistant: answer 1" {
+				t.Fatalf("%d messages, the last is %.80q", len(said), said[len(said)-1])
+			}
+			used := 0
+			for _, one := range r.model.Requests()[0].Messages {
+				used += compactor.Estimate(one.Text)
+			}
+			if used > 8000 {
+				t.Errorf("the request has %d tokens", used)
+			}
+			conv, err := r.store.Conversation(ctx, place)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found, err := conv.Recall(ctx, memory.Question{Text: "parrot", Limit: 3}); err != nil || len(found) == 0 {
+				t.Errorf("%d found, %v", len(found), err)
+			}
+			r.say("and now?", true)
+			if err := r.hub.Idle(ctx, place); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "sent", r.door.texts(), []string{"answer 1", "answer 2"})
+			if err := r.hub.Delete(ctx, place, m.ID); err != nil {
+				t.Fatal(err)
+			}
+			if found, err := conv.Recall(ctx, memory.Question{Text: "parrot", Limit: 3}); err != nil || len(found) != 0 {
+				t.Errorf("after its deletion %d found, %v", len(found), err)
+			}
+		})
+	}
+}
+
+// numbered is so many different words.
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "w%d ", i)
+	}
+	return b.String()
+}
