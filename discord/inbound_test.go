@@ -11,7 +11,7 @@ import (
 )
 
 // bot is a door that knows a server, and was never opened.
-func bot(t *testing.T) *Discord {
+func bot(t testing.TB) *Discord {
 	t.Helper()
 	d, err := New(Options{Token: "token"})
 	if err != nil {

@@ -1,0 +1,60 @@
+package memory
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"cairn/words/wordstest"
+)
+
+// FuzzTools gives each tool any arguments: it answers, or says what is wrong with them,
+// in valid text, and the database is as sound as before.
+func FuzzTools(f *testing.F) {
+	s := openStore(f, f.TempDir())
+	c := find(f, s, "terminal:general")
+	deliver(f, c, said(1, "the plum is ripe"), said(2, "so it is"), said(3, "when?"))
+	tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }, Budget: func() int { return 500 }})
+	j := begin(f, c, leaf, worker, 1, 2)
+	tools = append(tools, j.Tools(20)...)
+	for i := range tools {
+		for _, arguments := range []string{
+			"", "null", "[]", "{}", `{"query":1}`, `{"query":"plum","limit":-1}`, `{"query":"plum","limit":1e99}`, `{"from":1,"to":9223372036854775807}`, `{"compaction":1}`,
+			`{"content":"x","kind":"fact","messages":[1],"importance":1e-320,"supersedes":-1,"expires":"9999-12-31"}`, `{"content":"\ud800","kind":"fact","messages":[1,1,2]}`, strings.Repeat(`{"a":`, 5000),
+		} {
+			f.Add(byte(i), arguments)
+		}
+		for _, text := range wordstest.Texts() {
+			quoted, _ := json.Marshal(text)
+			f.Add(byte(i), `{"query":`+string(quoted)+`,"content":`+string(quoted)+`,"kind":"fact","messages":[1],"about":"Bob","expires":"2w"}`)
+		}
+	}
+	f.Fuzz(func(t *testing.T, which byte, arguments string) {
+		tool := tools[int(which)%len(tools)]
+		answer, err := tool.Run(ctx, json.RawMessage(arguments))
+		if err == nil && (answer == "" || !utf8.ValidString(answer)) || err != nil && (err.Error() == "" || len(err.Error()) > 3*len(arguments)+1000) {
+			t.Fatalf("%s %q: %q, %v", tool.Name, arguments, answer, err)
+		}
+		if err != nil && strings.Contains(strings.ToLower(err.Error()), "sql") && !strings.Contains(strings.ToLower(arguments), "sql") {
+			t.Fatalf("%s %q: %v", tool.Name, arguments, err)
+		}
+	})
+}
+
+// FuzzMoments reads any text as an end, and as how long ago.
+func FuzzMoments(f *testing.F) {
+	for _, text := range append(wordstest.Texts(), "", "3d", "-3d", "99999999999999999999w", "0w", "2999-01-01", "2026-05-08T15:00Z", "9999-12-31T23:59:59-23:59", "2562047h47m", "1ns") {
+		f.Add(text)
+	}
+	now := time.Date(2026, 3, 18, 0, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, text string) {
+		if end, err := endOf(text, now, now); err == nil && strings.TrimSpace(text) != "" && (end < now.UnixMilli() || time.UnixMilli(end).UTC().Year() > 9999) {
+			t.Fatalf("%q ends at %d", text, end)
+		}
+		if _, err := Ago(text, now); err != nil && err.Error() == "" {
+			t.Fatal("no words")
+		}
+	})
+}

@@ -1,0 +1,55 @@
+package terminal
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"cairn/words/wordstest"
+)
+
+// FuzzRequest reads any line of the protocol: it is refused in words, or is a message
+// with all that a message needs.
+func FuzzRequest(f *testing.F) {
+	for _, text := range append(wordstest.Texts(), "hello", "/stop", " ") {
+		quoted, _ := json.Marshal(text)
+		f.Add(`{"text":` + string(quoted) + `,"user":` + string(quoted) + `,"channel":"c","id":"1"}`)
+		f.Add(text)
+	}
+	f.Add(`{"channel":"general","user":"Ada","text":"hello","id":"42","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}`)
+	f.Add(`{"text":"a","time":null,"mention":null,"id":"\ud800"}`)
+	p := newProtocol(Options{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: "general", User: "Ada"})
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := p.parse(line{number: 1, text: strings.ToValidUTF8(text, "\ufffd")})
+		switch {
+		case err != nil && err.Error() == "":
+			t.Fatal("no words")
+		case err != nil || strings.TrimSpace(text) == "":
+		default:
+			m := r.inbound()
+			if m.ID == "" || m.Author == "" || strings.TrimSpace(m.Text) == "" || m.Time.IsZero() || !strings.HasPrefix(r.conversation, prefix) ||
+				checkName("", m.ID) != nil || checkName("", m.Author) != nil || checkName("", r.Channel) != nil {
+				t.Fatalf("%q is %+v", text, r)
+			}
+		}
+	})
+}
+
+// FuzzPrintable holds Printable to what it promises of any text.
+func FuzzPrintable(f *testing.F) {
+	for _, text := range wordstest.Texts() {
+		f.Add(text, 40)
+	}
+	f.Fuzz(func(t *testing.T, text string, width int) {
+		width = 1 + max(width, 0)%200
+		shown := printable(text)
+		if Printable(shown) != shown || strings.ContainsAny(shown, "\x1b\x07\r\x00\u009b\u009d\u0090\u202e\u2066") {
+			t.Fatalf("%q is shown as %q", text, shown)
+		}
+		rows, used := full(shown, width)
+		if used > len(shown) || strings.Count(rows, "") < strings.Count(shown[:used], "") {
+			t.Fatalf("%q in rows of %d: %q, %d", shown, width, rows, used)
+		}
+	})
+}
