@@ -100,8 +100,10 @@ func orElse(text, other string) string {
 	return text
 }
 
-// The calls to everybody, as control sequences, escaped ones too, and as words.
+// The calls to everybody, as control sequences, escaped ones too, and as words, and
+// those to one person.
 var (
+	somebody      = regexp.MustCompile(`(<|&lt;)@([UW][A-Z0-9])`)
 	everybody     = regexp.MustCompile(`(?i)(<|&lt;)!(channel|here|everyone|group|subteam)`)
 	everybodyWord = regexp.MustCompile(`(?i)@(channel|here|everyone)`)
 )
@@ -109,12 +111,14 @@ var (
 // joiner has no width. It parts a call to everybody so that Slack does not see one.
 const joiner = "\u2060"
 
-// quiet takes the power out of calls to everybody that a model wrote.
+// quiet takes the power out of calls that a model wrote: whoever talks to it may have
+// asked for them.
 func quiet(text string) string {
 	if !strings.ContainsAny(text, "!@") {
 		return text
 	}
 	text = everybody.ReplaceAllString(text, "$1!"+joiner+"$2")
+	text = somebody.ReplaceAllString(text, "$1@"+joiner+"$2")
 	return everybodyWord.ReplaceAllString(text, "@"+joiner+"$1")
 }
 
