@@ -41,6 +41,9 @@ func TestALevelReachedWhileAWorkerRunsStartsNoOther(t *testing.T) {
 	if g := r.c.Gauge(); g.Running == nil || g.Running.To != first.To || g.Running.Trigger != compactor.OnBackground {
 		t.Errorf("running was %+v, is %+v", first, g.Running)
 	}
+	for patience := time.Now().Add(20 * time.Second); r.seen(compactor.EventStarted) == 0 && time.Now().Before(patience); {
+		time.Sleep(time.Millisecond) // the worker's goroutine tells of it
+	}
 	if n := r.seen(compactor.EventStarted); n != 1 || len(r.worker.Requests()) > 1 {
 		t.Errorf("%d jobs began, the model was asked %d times", n, len(r.worker.Requests()))
 	}

@@ -17,7 +17,7 @@ const maxQuote = 100
 // the bot said itself, and what it may not read.
 func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	me, _ := d.atlas.self()
-	if m.ID == "" || m.Author == nil || m.Author.ID == me.ID || !m.said() {
+	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.said() {
 		return in, false
 	}
 	in = channel.Inbound{

@@ -128,15 +128,22 @@ func (c *Conversation) insertInbox(tx *sql.Tx, m Inbound) error {
 	return err
 }
 
-// clean makes a message fit to be stored: valid UTF-8 and a time.
+// mostOfName is how long a name or an id of somebody may be, in bytes: every platform's
+// are shorter, and who speaks is looked up by them again and again.
+const mostOfName = 300
+
+// clean makes a message fit to be stored: valid UTF-8, a name of a name's length, and a time.
 func clean(m Inbound) (Inbound, error) {
 	if m.ID == "" {
 		return m, errors.New("it has no id")
 	}
 	valid := func(s *string) { *s = strings.ToValidUTF8(*s, "\uFFFD") }
 	valid(&m.Text)
-	valid(&m.Author)
-	valid(&m.AuthorID)
+	for _, name := range []*string{&m.Author, &m.AuthorID} {
+		if valid(name); len(*name) > mostOfName {
+			*name = strings.ToValidUTF8((*name)[:mostOfName], "")
+		}
+	}
 	valid(&m.Quote)
 	if len(m.Attachments) == 0 {
 		m.Attachments = nil // as it reads back

@@ -82,3 +82,48 @@ func TestNobodyWritesAnothersLine(t *testing.T) {
 		}
 	}
 }
+
+// TestHardTextsAreImportedAndExported: a recorded conversation of nothing but tricks and
+// forgeries, a megabyte in one line among them, is taken in whole, and comes out again.
+func TestHardTextsAreImportedAndExported(t *testing.T) {
+	p := newFolder(t)
+	corpus := append(wordstest.Tricks(), wordstest.Forgeries()...)
+	corpus = append(corpus, wordstest.Trick{Name: "a-megabyte", Text: strings.Repeat("many words, ", 90_000)})
+	var lines, want []string
+	for i, trick := range corpus {
+		author, _ := json.Marshal("x" + trick.Text)
+		text, _ := json.Marshal(trick.Name + " " + trick.Text)
+		lines = append(lines, fmt.Sprintf(`{"id":"m%d","time":"2023-05-08T13:56:00Z","author":%s,"text":%s,"attachments":[{"kind":"file","name":%s,"text":%s}]}`, i, author, text, author, author))
+		want = append(want, trick.Name+" "+strings.ToValidUTF8(trick.Text, "\ufffd"))
+	}
+	p.write("talk.jsonl", strings.Join(lines, "\n"))
+	if out := p.must("", "import", "--channel", "hard", "talk.jsonl"); !strings.HasPrefix(out, fmt.Sprintf("imported %d messages into hard; 0 were there already", len(corpus))) {
+		t.Fatal(out)
+	}
+	if out := p.must("", "import", "--channel", "hard", "talk.jsonl"); !strings.HasPrefix(out, "imported 0 messages") {
+		t.Error(out)
+	}
+	n := 0
+	for line := range strings.Lines(p.must("", "transcript", "--channel", "hard", "--json")) {
+		var r row
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%v in %.200q", err, line)
+		}
+		if r.Role != llm.RoleUser {
+			continue
+		}
+		got := strings.ToValidUTF8(r.Text, "\ufffd")
+		if strings.ReplaceAll(got, "\ufffd", "") != strings.ReplaceAll(want[n], "\ufffd", "") { // JSON counts bad bytes one by one
+			t.Errorf("%s is %.200q", corpus[n].Name, got)
+		}
+		n++
+	}
+	if n != len(corpus) {
+		t.Errorf("%d of %d messages", n, len(corpus))
+	}
+	p.must("", "memories", "export", "all.jsonl")
+	p.must("", "memories", "export", "--format", "markdown", "all.md")
+	p.must("", "memories", "import", "all.jsonl")
+	p.must("", "recall", "--channel", "hard", "a-megabyte")
+	p.must("", "doctor")
+}

@@ -92,12 +92,12 @@ func TestScreen(t *testing.T) {
 				t.Errorf("%s: %q", args, screen)
 			}
 		}
-		if screen := p.onScreen("transcript"); !strings.Contains(screen, "Bo: red [31malert 2J\tend\r\nnext\r\n") {
+		if screen := p.onScreen("transcript"); !strings.Contains(screen, "Bo: red [31malert 2J\tend\r\n       next\r\n") {
 			t.Errorf("got %q", screen)
 		}
 	})
 	t.Run("a pipe and JSON are given it as it is", func(t *testing.T) {
-		if out := p.must("", "transcript"); !strings.Contains(out, "Bo: "+said+"\n") {
+		if out := p.must("", "transcript"); !strings.Contains(out, "Bo: "+strings.ReplaceAll(said, "\n", "\n       ")+"\n") {
 			t.Errorf("got %q", out)
 		}
 		if rows := parse[row](t, strings.ReplaceAll(p.onScreen("transcript", "--json"), "\r\n", "\n")); len(rows) != 5 || rows[0].Text != said {
