@@ -42,7 +42,7 @@ func use(t *testing.T, dir string) (err error) {
 // Whatever bits change, and wherever the file ends: the store breaks in nothing but
 // errors, says that the file is damaged where it does not open, and begins no new one.
 func TestBitsThatFlip(t *testing.T) {
-	dir, _ := stocked(t, 30)
+	dir, _ := stocked(t, 20)
 	whole, err := os.ReadFile(File(dir))
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestBitsThatFlip(t *testing.T) {
 		return bytes
 	}
 	refused, broke := 0, 0
-	for i := range 60 {
+	for i := range 40 {
 		dir := t.TempDir()
 		write(t, dir, lockName, "1\n"+heldNote+"\n")
 		size := len(whole)
@@ -90,7 +90,7 @@ func TestBitsThatFlip(t *testing.T) {
 			t.Fatalf("the file has become another: %v, %v", info, err)
 		}
 	}
-	if refused < 20 {
+	if refused < 14 {
 		t.Errorf("only %d of them were noticed, %d otherwise", refused, broke)
 	}
 	t.Logf("%d were told to be damaged, %d broke otherwise", refused, broke)
@@ -110,7 +110,7 @@ func TestALogOfAnotherDatabase(t *testing.T) {
 			return string(base)
 		},
 		"another one": func() string {
-			dir, _ := stocked(t, 30)
+			dir, _ := stocked(t, 20)
 			whole, err := os.ReadFile(File(dir))
 			if err != nil {
 				t.Fatal(err)
@@ -135,7 +135,7 @@ func TestAFolderCopiedWhileABotRuns(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	c := find(t, s, "terminal:general")
-	for i := range 20 {
+	for i := range 8 {
 		deliver(t, c, said(i+1, "message"))
 		copied := t.TempDir()
 		for _, name := range []string{databaseName, databaseName + "-wal", lockName} { // one after the other, as cp does
