@@ -103,27 +103,39 @@ func (d *doctor) examine(ctx context.Context) error {
 	return nil
 }
 
-func (d *doctor) data(ctx context.Context) error {
-	dir := d.app.settings.DataDir
+// read reads the database from end to end and tells what it holds. With --fix one that is
+// damaged is made anew.
+func (d *doctor) read(ctx context.Context, dir string) (fact string, err error) {
 	file := memory.File(dir)
 	holds, err := memory.Inspect(ctx, file)
-	if errors.Is(err, memory.ErrNotFound) {
-		return d.tell("data", nil, fmt.Sprintf("%s: there are none yet", dir))
-	}
 	rebuilt := ""
-	if d.fix && errors.Is(err, memory.ErrDamaged) {
+	switch damaged := errors.Is(err, memory.ErrDamaged); {
+	case damaged && d.fix:
 		if rebuilt, err = memory.Rebuild(ctx, dir); err == nil {
 			holds, err = memory.Inspect(ctx, file)
 		}
-	} else if errors.Is(err, memory.ErrDamaged) {
+	case damaged:
 		err = fmt.Errorf("%w\nwith the bot stopped, `cairn doctor --fix` makes it anew if nothing people said lies in what is damaged; else `cairn restore FILE` puts a backup in its place", err)
 	}
 	if err != nil {
-		return d.tell("data", err)
+		return "", err
 	}
-	fact := fmt.Sprintf("%s: %s, every page can be read", file, held(holds))
+	fact = fmt.Sprintf("%s: %s, every page can be read", file, held(holds))
 	if rebuilt != "" {
 		fact += "\nit was damaged and is made anew; what it was is kept as " + rebuilt
+	}
+	return fact, nil
+}
+
+func (d *doctor) data(ctx context.Context) error {
+	dir := d.app.settings.DataDir
+	file := memory.File(dir)
+	fact, err := d.read(ctx, dir)
+	if errors.Is(err, memory.ErrNotFound) {
+		return d.tell("data", nil, fmt.Sprintf("%s: there are none yet", dir))
+	}
+	if err != nil {
+		return d.tell("data", err)
 	}
 	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: !d.fix})
 	if err != nil {
