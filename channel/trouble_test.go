@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 )
 
 // written is a log that can be read while it is written.
@@ -69,4 +70,22 @@ func TestOneCauseThatKeepsManyConversationsIsOneWarning(t *testing.T) {
 	if warned, over := log.count("level=WARN"), log.count("the conversations go on"); warned != 1 || over != 1 || r.hub.Stats().Stuck != 0 {
 		t.Errorf("%d warnings, %d times told to be over, %d are stuck in\n%s", warned, over, r.hub.Stats().Stuck, log.text.String())
 	}
+}
+
+func TestAReplyThatCannotBeSentForAWhileIsOneWarning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log written
+		r := newRig(t, echo)
+		r.stop()
+		r.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		r.start()
+		r.door.note(func() { r.door.fails = 4 })
+		r.say("hello", true)
+		r.idle()
+		equal(t, "sent", r.door.texts(), []string{"answer 1"})
+		if warned, tried := log.count("level=WARN"), log.count("a reply could not be sent"); warned != 1 || tried != 4 {
+			t.Errorf("%d warnings for %d tries", warned, tried)
+		}
+		r.stop()
+	})
 }
