@@ -44,7 +44,7 @@ func (l *ledger) hourLocked(name string, now time.Time) *hour {
 	if minute > l.swept {
 		l.swept = minute
 		for other, h := range l.hours {
-			if minute-h.newest >= 60 {
+			if minute-h.newest >= 60 && !h.reached { // else the log waits for the end
 				delete(l.hours, other)
 			}
 		}

@@ -49,17 +49,17 @@ func (m *Model) Window(context.Context) llm.Window {
 
 // Generate records req and answers as Func says, its text shown word by word.
 func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
+	if req.Spend != nil {
+		if err := req.Spend(); err != nil {
+			return llm.Response{}, err
+		}
+	}
 	m.mu.Lock()
 	req.Messages = slices.Clone(req.Messages) // the caller goes on with its own
 	m.requests = append(m.requests, req)
 	n := len(m.requests)
 	m.mu.Unlock()
 
-	if req.Spend != nil {
-		if err := req.Spend(); err != nil {
-			return llm.Response{}, err
-		}
-	}
 	if err := wait(ctx, m.Delay); err != nil {
 		return llm.Response{}, err
 	}
