@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/llm"
+	"cairn/words"
 )
 
 // refusal is a summary that must not land, with the reason for people.
@@ -22,6 +23,7 @@ const (
 	refusedLarge    refusal = "the model's summary was hardly shorter than what it sums up"
 	refusedTools    refusal = "the model wrote tool syntax instead of a summary"
 	refusedDeclined refusal = "the model declined to sum up"
+	refusedEcho     refusal = "the model repeated its instructions instead of a summary"
 	refusedCalls    refusal = "the model kept calling tools and wrote no summary"
 )
 
@@ -73,12 +75,32 @@ func (w worker) judge(text string, items []item) refusal {
 		return refusedEmpty
 	case toolSyntax.MatchString(text):
 		return refusedTools
+	case w.echoes(text):
+		return refusedEcho
 	case tokens <= mostOfRefusal && declined.MatchString(text):
 		return refusedDeclined
 	case tokens > most:
 		return refusedLarge
 	}
 	return ""
+}
+
+// leastEcho is how long, in bytes, a sentence must be to be found again by more than chance.
+const leastEcho = 20
+
+// echoes tells whether a text is for the most part what the worker itself was told.
+func (w worker) echoes(text string) bool {
+	flat := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	told := flat(w.prompt) + "\n" + flat(w.agent)
+	all, echoed := 0, 0
+	for _, sentence := range words.Sentences(text) {
+		sentence = flat(sentence)
+		all += len(sentence)
+		if len(sentence) >= leastEcho && strings.Contains(told, sentence) {
+			echoed += len(sentence)
+		}
+	}
+	return 2*echoed > all
 }
 
 // reasonOfModel is what a provider's failure means, in words for people.

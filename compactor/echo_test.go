@@ -1,0 +1,32 @@
+package compactor_test
+
+import (
+	"context"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/prompts"
+)
+
+// TestAnEchoIsNoSummary: what the worker is told is as long as a summary may be, and
+// says nothing of the conversation.
+func TestAnEchoIsNoSummary(t *testing.T) {
+	for name, echo := range map[string]func(llm.Request) string{
+		"of its own prompt":    func(llm.Request) string { return prompts.Worker },
+		"of it with a preface": func(llm.Request) string { return "Here is the summary you asked for.\n\n" + prompts.Worker },
+		"of the chat's prompt": func(llm.Request) string { return prompts.System },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := tuned(t, 100_000, &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+				return summary(echo(req)), nil
+			}}, func(o *compactor.Options) { o.System = prompts.System })
+			r.chat(150)
+			if e := r.compact(""); e.State != compactor.EventFailed {
+				t.Errorf("it ended as %s: %s", e.State, e.Summary)
+			}
+			r.verify()
+		})
+	}
+}
