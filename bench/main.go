@@ -79,7 +79,8 @@ in the folder for temporary ones, which TMPDIR names, and are removed at the end
 		Example: `  go run ./bench latency             does a summary delay the replies?
   go run ./bench cost                what a long conversation costs
   go run ./bench cost --json | jq .  the same for a program
-  go run ./bench recall DIR          is what was said found again?`,
+  go run ./bench recall DIR          is what was said found again?
+  go run ./bench faults              does it go on when a provider fails?`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
@@ -91,7 +92,7 @@ in the folder for temporary ones, which TMPDIR names, and are removed at the end
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newLatency(screenOf(out, progress)), newCost(screenOf(out, progress)), newRecall(screenOf(out, progress)),
-		newRetention(screenOf(out, progress)), newCrash(screenOf(out, progress)), newOverhead(screenOf(out, progress)), newLoad(screenOf(out, progress)))
+		newRetention(screenOf(out, progress)), newCrash(screenOf(out, progress)), newOverhead(screenOf(out, progress)), newLoad(screenOf(out, progress)), newFaults(screenOf(out, progress)))
 	each := append(root.Commands(), root)
 	for _, cmd := range each {
 		check := cmd.Args

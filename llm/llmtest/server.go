@@ -249,3 +249,6 @@ func quote(text string) string {
 	}
 	return string(quoted)
 }
+
+// Header is that of the answer, while none of it was sent.
+func (x *Exchange) Header() http.Header { return x.writer.Header() }

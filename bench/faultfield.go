@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// faultField is a bot with many conversations, each on a provider of its own.
+type faultField struct {
+	dir   string
+	store *memory.Store
+	hub   *channel.Hub
+	door  *faultDoor
+
+	mu        sync.Mutex // guards providers
+	providers map[string]*provider
+}
+
+func openFaultField(ctx context.Context) (f *faultField, err error) {
+	f = &faultField{door: newFaultDoor(), providers: map[string]*provider{}}
+	if f.dir, err = os.MkdirTemp("", "cairn-bench-"); err != nil {
+		return nil, err
+	}
+	if f.store, err = memory.Open(ctx, memory.Options{Dir: f.dir}); err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	f.hub = channel.New(channel.Options{
+		Store: f.store, Doors: []channel.Door{f.door}, Log: slog.New(faultLog{d: f.door}), Workers: 16,
+		Agent: func(conversation string) channel.Agent {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			p := f.providers[conversation]
+			return channel.Agent{Model: p, Worker: p, MaxOutput: 1000, Policy: compactor.DefaultPolicy}
+		},
+	})
+	return f, nil
+}
+
+func (f *faultField) close() (err error) {
+	if f.hub != nil {
+		err = f.hub.Close()
+	}
+	if f.store != nil {
+		err = errors.Join(err, f.store.Close())
+	}
+	return errors.Join(err, os.RemoveAll(f.dir))
+}
+
+// trial is one fault, met once.
+type trial struct {
+	fault    llmtest.Fault
+	position string
+	seed     uint64
+
+	answered bool // people got an answer, or the summary landed
+	told     bool // people were told in a sentence, or the summary was said to have failed
+	wentOn   bool // what was asked next was answered, and what was to be summed up then was
+	lost     int  // messages
+	requests int  // of the turn or the summary
+	warnings int
+	broken   []string // promises, in words
+}
+
+func (t *trial) fail(format string, args ...any) {
+	t.broken = append(t.broken, t.position+": "+fmt.Sprintf(format, args...))
+}
+
+// internals are what no sentence for people may hold.
+var internals = regexp.MustCompile(`(?i)\bhttp\b|json|127\.0\.0\.1|10\.0\.0|\bEOF\b|dial|tcp|goroutine|nginx|engine crashed|invalid_|HALF OF`)
+
+// run has one conversation meet the fault and go on.
+func (f *faultField) run(ctx context.Context, name string, t *trial) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	p, err := newProvider(t.fault)
+	if err != nil {
+		return err
+	}
+	defer p.server.Close()
+	f.mu.Lock()
+	f.providers[name] = p
+	f.mu.Unlock()
+	conv, err := f.store.Conversation(ctx, name)
+	if err != nil {
+		return err
+	}
+	words := rand.New(rand.NewPCG(t.seed, 1))
+	past := make([]memory.Inbound, 20+int(t.seed%5))
+	for i := range past {
+		past[i] = memory.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: text(words, 120), Time: time.Unix(int64(i), 0)}
+	}
+	if _, err := conv.Import(ctx, past); err != nil {
+		return err
+	}
+	ask := func(n int) (channel.Piece, error) {
+		id := fmt.Sprint(name, "-", n)
+		m := channel.Inbound{ID: id, AuthorID: "1", Author: "Ada", Text: "How is the tea, number " + id + "?", Time: time.Now(), Addressed: true}
+		if _, err := f.hub.Deliver(ctx, name, m); err != nil {
+			return channel.Piece{}, err
+		}
+		piece, err := f.door.await(ctx, id)
+		return piece, errors.Join(err, f.hub.Idle(ctx, name))
+	}
+	asked := int(t.seed % 3) // healthy turns before
+	for n := range asked {
+		if piece, err := ask(n); err != nil || piece.Failure {
+			return fmt.Errorf("a healthy provider was not heard: %q, %w", piece.Text, err)
+		}
+	}
+	meet := f.turn
+	if t.position == inSummary {
+		meet = f.summary
+	}
+	n, err := meet(ctx, name, p, t, func() (channel.Piece, error) { asked++; return ask(asked - 1) })
+	if err != nil {
+		return err
+	}
+	t.requests = n
+	return f.check(ctx, conv, t, name, len(past), asked)
+}
+
+// turn has a turn meet the fault; then all is well, and it goes on.
+func (f *faultField) turn(ctx context.Context, name string, p *provider, t *trial, ask func() (channel.Piece, error)) (requests int, err error) {
+	p.on(t.position)
+	piece, err := ask()
+	if err != nil {
+		return 0, err
+	}
+	if requests = int(p.turns.Load()); t.position == afterTool {
+		requests -= 1 // the one that called the tool
+	}
+	p.on("")
+	if t.told, t.answered = piece.Failure, !piece.Failure; t.answered != t.fault.Answered {
+		t.fail("people got %.60q", piece.Text)
+	}
+	if internals.MatchString(piece.Text) && t.told || strings.Count(piece.Text, "\n") > 0 && t.told || piece.Text == "" {
+		t.fail("people were told %.120q", piece.Text)
+	}
+	most := t.fault.Most
+	if t.position == afterTool { // once more with the tool, where the turn is begun anew
+		most++
+	}
+	if requests > most {
+		t.fail("%d requests, at most %d are expected", requests, most)
+	}
+	next, err := ask()
+	if err != nil {
+		return requests, err
+	}
+	landed, err := f.compact(ctx, name)
+	t.wentOn = !next.Failure && next.Text == fine && landed
+	return requests, err
+}
+
+// summary has a summary meet the fault, while people are answered; then it is made.
+func (f *faultField) summary(ctx context.Context, name string, p *provider, t *trial, ask func() (channel.Piece, error)) (requests int, err error) {
+	if _, err := ask(); err != nil {
+		return 0, err
+	}
+	p.on(t.position)
+	landed, err := f.compact(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	requests = int(p.turns.Load())
+	if t.answered, t.told = landed, !landed; landed != t.fault.Lands {
+		t.fail("the summary landed: %v", landed)
+	}
+	if most := compactor.DefaultPolicy().MaxTurns; requests > most {
+		t.fail("%d requests for a summary, at most %d are expected", requests, most)
+	}
+	next, err := ask()
+	if err != nil {
+		return requests, err
+	}
+	p.on("")
+	if !landed {
+		if landed, err = f.compact(ctx, name); err != nil {
+			return requests, err
+		}
+	}
+	t.wentOn = next.Text == fine && landed
+	return requests, nil
+}
+
+// compact has what is old summed up and waits for the end; landed tells how it ended.
+func (f *faultField) compact(ctx context.Context, name string) (landed bool, err error) {
+	answer, _, err := f.hub.Run(ctx, name, channel.Person{ID: "1", Name: "Ada", Manager: true}, "/compact")
+	if err != nil {
+		return false, err
+	}
+	text := answer.Text
+	if answer.Then != nil {
+		text = answer.Then(ctx)
+	}
+	return strings.HasPrefix(text, "Summed up "), f.hub.Idle(ctx, name)
+}
+
+// check looks at what is left on disk, and at what the log has.
+func (f *faultField) check(ctx context.Context, conv *memory.Conversation, t *trial, name string, past, asked int) error {
+	rows, err := conv.Transcript(ctx, 1, 10_000)
+	if err != nil {
+		return err
+	}
+	people := 0
+	for _, m := range rows {
+		if m.Role == llm.RoleUser {
+			people++
+		}
+		if bad(m.Text) || bad(string(m.Native)) || m.Role == llm.RoleAssistant && internals.MatchString(m.Text) && !t.fault.Answered {
+			t.fail("the transcript has %.80q", m.Text)
+		}
+	}
+	if t.lost = past + asked - people; t.lost != 0 {
+		t.fail("%d messages are gone", t.lost)
+	}
+	head, _, err := conv.Head(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range head.Stack {
+		if bad(row.Text) || row.Kind == compactor.Marker {
+			t.fail("the stack has %.80q", row.Text)
+		}
+	}
+	warned, ended := f.door.log(name)
+	if t.warnings = len(warned); t.told && len(warned) != 1 || !t.told && len(warned) != 0 {
+		t.fail("warnings: %q", warned)
+	}
+	if ended != len(warned) {
+		t.fail("%d ends of incidents, %d warnings", ended, len(warned))
+	}
+	if !t.wentOn {
+		t.fail("the conversation did not go on")
+	}
+	return nil
+}
+
+// bad tells of a text that must not be stored.
+func bad(text string) bool {
+	return strings.Contains(text, strings.TrimSpace(llmtest.Half)) || strings.Contains(text, "\x00") || !utf8.ValidString(text)
+}

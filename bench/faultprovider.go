@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// Where a turn or a summary meets a fault.
+const (
+	inTurn    = "in the turn"
+	afterTool = "after a tool"
+	inSummary = "in the summary"
+)
+
+var positions = []string{inTurn, afterTool, inSummary}
+
+// provider is a model on a server that misbehaves where and when it is told to.
+type provider struct {
+	fault    llmtest.Fault
+	server   *llmtest.Server
+	patient  llm.Model
+	hasty    llm.Model // gives up soon, for faults that take as long as one waits
+	position atomic.Value
+	met      atomic.Int64 // requests that met the fault since it was switched on
+	turns    atomic.Int64 // requests of turns since then
+}
+
+var (
+	_ llm.Model   = (*provider)(nil)
+	_ llm.Learner = (*provider)(nil)
+)
+
+// The words of a provider in good order.
+const (
+	fine = "All is well at the pier, thank you."
+	told = "They spoke of the tea at the north pier, which is cold, and of tomorrow."
+)
+
+func newProvider(fault llmtest.Fault) (*provider, error) {
+	p := &provider{fault: fault}
+	p.server = llmtest.NewServer(p.answer)
+	p.on("")
+	options := llm.OpenAIOptions{
+		BaseURL: p.server.URL, Model: "test-model", Window: 32_000, RetryDelay: time.Millisecond,
+		HTTPClient: &http.Client{Transport: p},
+	}
+	var err error
+	if p.patient, err = llm.NewOpenAI(options); err != nil {
+		return nil, err
+	}
+	options.IdleTimeout, options.MaxTime = 150*time.Millisecond, 450*time.Millisecond
+	p.hasty, err = llm.NewOpenAI(options)
+	return p, err
+}
+
+// on switches the fault on at a position, or off with "".
+func (p *provider) on(position string) {
+	p.met.Store(0)
+	p.turns.Store(0)
+	p.position.Store(position)
+}
+
+func (p *provider) Name() string                          { return p.patient.Name() }
+func (p *provider) Window(ctx context.Context) llm.Window { return p.patient.Window(ctx) }
+func (p *provider) Learnt() *llm.Learnt                   { return p.patient.(llm.Learner).Learnt() }
+
+func (p *provider) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
+	if p.fault.Slow && p.meets(isSummary([]byte(req.Messages[len(req.Messages)-1].Text))) {
+		return p.hasty.Generate(ctx, req, show)
+	}
+	return p.patient.Generate(ctx, req, show)
+}
+
+// isSummary tells by a request's text whether a worker asks.
+func isSummary(text []byte) bool { return bytes.Contains(text, []byte("Sum up messages #")) }
+
+// meets tells whether a request meets the fault.
+func (p *provider) meets(summary bool) bool {
+	switch p.position.Load() {
+	case inTurn, afterTool:
+		return !summary
+	case inSummary:
+		return summary
+	}
+	return false
+}
+
+// RoundTrip counts the requests, and has those fail that reach no server.
+func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPost {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	summary := isSummary(body)
+	if summary {
+		r.Header.Set(summaryHeader, "yes")
+	}
+	if !p.meets(summary) {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	if n := p.turns.Add(1); p.fault.Do == nil && (n > 1 || p.position.Load() != afterTool) {
+		return p.fault.RoundTrip(r)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+const summaryHeader = "Bench-Summary"
+
+// answer is the server's script.
+func (p *provider) answer(x *llmtest.Exchange) {
+	summary := x.Request.Header.Get(summaryHeader) != ""
+	if p.meets(summary) {
+		n := int(p.met.Add(1)) - 1
+		if p.position.Load() == afterTool {
+			if n--; n < 0 {
+				x.Use("look", "recall", `{"query":"tea"}`)
+				return
+			}
+		}
+		if p.fault.Do != nil && p.fault.Do(x, n) {
+			return
+		}
+	}
+	if summary {
+		x.Use("sum", "summarize", `{"summary":"`+told+`"}`)
+		return
+	}
+	x.Say(fine)
+}

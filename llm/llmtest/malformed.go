@@ -1,0 +1,159 @@
+// Answers of the wrong size, shape and sense.
+
+package llmtest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"strings"
+)
+
+// enough is 100 MB: more than any answer, and more than a bot should ever hold.
+const enough = 100 << 20
+
+// flood writes so much, as long as the client listens.
+func flood(x *Exchange, piece string) {
+	for sent := 0; sent < enough && x.http.Context().Err() == nil; sent += len(piece) {
+		x.Write(piece)
+	}
+}
+
+func floods() []Fault {
+	block := strings.Repeat(half, 3000) // 72 kB
+	chunk := func(text string) string {
+		return `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}` + "\n\n"
+	}
+	return []Fault{
+		{Name: "a stream without end", Most: once, Do: always(func(x *Exchange) {
+			for piece := chunk(strings.Repeat(half, 40)); x.http.Context().Err() == nil; {
+				x.Write(piece)
+			}
+		})},
+		{Name: "100 MB in one JSON", Most: once, Do: always(func(x *Exchange) {
+			x.Header().Set("Content-Type", "application/json")
+			x.Write(`{"choices":[{"index":0,"message":{"role":"assistant","content":"`)
+			flood(x, block)
+			x.Write(`"},"finish_reason":"stop"}]}`)
+		})},
+		{Name: "100 MB in one line", Most: once, Do: always(func(x *Exchange) {
+			x.Write(`data: {"choices":[{"index":0,"delta":{"content":"`)
+			flood(x, block)
+			x.Write("\"}}]}\n\n")
+		})},
+		{Name: "100 MB in many lines", Most: once, Do: always(func(x *Exchange) { flood(x, chunk(block)) })},
+		{Name: "100 MB of reasoning", Most: once, Do: always(func(x *Exchange) {
+			flood(x, `data: {"choices":[{"index":0,"delta":{"reasoning":"`+block+`"}}]}`+"\n\n")
+		})},
+		{Name: "100 MB of a refusal", Most: eight, Do: always(func(x *Exchange) {
+			x.writer.WriteHeader(500)
+			flood(x, block)
+		})},
+		{Name: "a million choices", Most: once, Do: always(func(x *Exchange) {
+			x.Write(`data: {"choices":[` + strings.Repeat("{},", 1_000_000) + "{}]}\n\n")
+		})},
+		{Name: "a gzip bomb", Most: once, Do: always(func(x *Exchange) {
+			x.Header().Set("Content-Encoding", "gzip")
+			x.Header().Set("Content-Type", "application/json")
+			x.Write(string(bomb()))
+		})},
+	}
+}
+
+// bomb is 100 MB of one answer, packed into some 100 kB.
+func bomb() []byte {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = w.Write([]byte(`{"choices":[{"message":{"content":"`)) // to memory, which takes it
+	block := bytes.Repeat([]byte("a"), 1<<20)
+	for range enough >> 20 {
+		_, _ = w.Write(block)
+	}
+	_ = w.Close()
+	return packed.Bytes()
+}
+
+func shapes() (all []Fault) {
+	whole := func(name string, most int, body string) {
+		all = append(all, Fault{Name: name, Most: most, Do: always(func(x *Exchange) { x.Refuse(200, "", body) })})
+	}
+	stream := func(name, chunk string) {
+		all = append(all, Fault{Name: name, Most: eight, Do: always(func(x *Exchange) { x.Write("data: " + chunk + "\n\n"); x.Done() })})
+	}
+	stream("malformed JSON", `{"choices":[{"index":0,"delta":{"content":"`+half+`"}}`)
+	whole("truncated JSON", eight, `{"choices":[{"index":0,"message":{"content":"`+half)
+	stream("content is a number", `{"choices":[{"index":0,"delta":{"content":42},"finish_reason":"stop"}]}`)
+	stream("choices is an object", `{"choices":{"0":{"delta":{"content":"`+half+`"}}}}`)
+	stream("choices is null", `{"choices":null}`)
+	stream("tool_calls is a string", `{"choices":[{"index":0,"delta":{"tool_calls":"recall"},"finish_reason":"tool_calls"}]}`)
+	stream("a call without a name", `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`)
+	stream("JSON nested 20 000 deep", strings.Repeat(`{"choices":[`, 10_000)+strings.Repeat("]}", 10_000))
+	whole("an empty body", eight, "")
+	whole("a body of words", eight, "All is well.")
+	whole("an empty object", eight, "{}")
+	for _, usage := range [][2]string{
+		{"usage is negative", `{"prompt_tokens":-7,"completion_tokens":-1}`},
+		{"usage is absurd", `{"prompt_tokens":1000000000000000000,"completion_tokens":1e18}`},
+		{"usage is a word", `"none"`},
+	} {
+		all = append(all, Fault{Name: usage[0], Most: once, Answered: true, Lands: true, Do: always(func(x *Exchange) {
+			x.Chunk(`{"choices":[{"index":0,"delta":{"content":"It is so, and all is well."},"finish_reason":"stop"}],"usage":%s}`, usage[1])
+			x.Done()
+		})})
+	}
+	return all
+}
+
+func misuses() []Fault {
+	use := func(calls ...string) func(*Exchange) {
+		return func(x *Exchange) {
+			x.Chunk(`{"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[%s]}}]}`, strings.Join(calls, ","))
+			x.Finish("tool_calls")
+			x.Done()
+		}
+	}
+	call := func(i int, id, name, arguments string) string {
+		return fmt.Sprintf(`{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}`, i, quote(id), quote(name), quote(arguments))
+	}
+	deep := strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000)
+	var many []string
+	for i := range 300 {
+		many = append(many, call(i, fmt.Sprint("c", i), "recall", `{"query":"tea"}`))
+	}
+	return []Fault{
+		{Name: "an unknown tool", Most: 2, Answered: true, Lands: true, Do: first(use(call(0, "a", "format_disk", "{}")))},
+		{Name: "an unknown tool for ever", Most: 16, Do: always(use(call(0, "a", "format_disk", "{}")))},
+		{Name: "a tool for ever", Most: 16, Do: always(use(call(0, "a", "recall", `{"query":"tea"}`)))},
+		{Name: "several calls with one id", Most: 2, Answered: true, Lands: true, Do: first(use(
+			call(0, "a", "recall", `{"query":"tea"}`), call(1, "a", "recall", `{"query":"pier"}`), call(2, "a", "memory_search", `{"query":"tea"}`)))},
+		{Name: "calls without an id", Most: 2, Answered: true, Lands: true, Do: first(use(call(0, "", "recall", `{"query":"tea"}`), call(1, "", "recall", `{"query":"pier"}`)))},
+		{Name: "arguments that are no JSON", Most: 2, Answered: true, Lands: true, Do: first(use(call(0, "a", "recall", `query=tea}`)))},
+		{Name: "arguments of wrong types", Most: 2, Answered: true, Lands: true, Do: first(use(call(0, "a", "recall", `{"query":{"a":[1]}}`)))},
+		{Name: "arguments nested 5 000 deep", Most: 2, Answered: true, Lands: true, Do: first(use(call(0, "a", "recall", deep)))},
+		{Name: "arguments of 5 MB", Most: once, Do: always(use(call(0, "a", "recall", `{"query":"`+strings.Repeat("a", 5<<20)+`"}`)))},
+		{Name: "300 calls at once", Most: once, Do: always(use(many...))},
+	}
+}
+
+func words() []Fault {
+	say := func(text string) func(*Exchange, int) bool { return always(func(x *Exchange) { x.Say(text) }) }
+	return []Fault{
+		{Name: "an empty answer", Most: once, Do: say("")},
+		{Name: "white space", Most: once, Do: say(" \n\t\n ")},
+		{Name: "reasoning alone", Most: once, Do: always(func(x *Exchange) {
+			x.Chunk(`{"choices":[{"index":0,"delta":{"reasoning":"%s"},"finish_reason":"stop"}]}`, half)
+			x.Done()
+		})},
+		{Name: "the system prompt", Most: once, Answered: true, Do: always(func(x *Exchange) { x.Say(x.Request.Messages[0].Text()) })},
+		{Name: "another language", Most: once, Answered: true, Lands: true, Do: say("他们谈到了北码头的茶,一切都好。")},
+		{Name: "invalid UTF-8", Most: once, Answered: true, Lands: true, Do: always(func(x *Exchange) {
+			x.Write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"All is well\xff\xc3( here.\"},\"finish_reason\":\"stop\"}]}\n\n")
+			x.Done()
+		})},
+		{Name: "NUL bytes", Most: once, Answered: true, Lands: true, Do: say("All is well\x00 at the pier.\x00")},
+		{Name: "the wrong content type", Most: once, Answered: true, Lands: true, Do: always(func(x *Exchange) {
+			x.Header().Set("Content-Type", "image/png")
+			x.Say("All is well at the pier.")
+		})},
+	}
+}
