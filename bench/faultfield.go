@@ -100,7 +100,7 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 		return err
 	}
 	words := rand.New(rand.NewPCG(t.seed, 1))
-	past := make([]memory.Inbound, 20+int(t.seed%5))
+	past := make([]memory.Inbound, 12+int(t.seed%5))
 	for i := range past {
 		past[i] = memory.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: text(words, 120), Time: time.Unix(int64(i), 0)}
 	}

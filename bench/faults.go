@@ -70,7 +70,7 @@ type faultTallies struct {
 
 func measureFaults(ctx context.Context, s *screen, seeds int, asJSON bool) (err error) {
 	defer s.done()
-	result, err := injectFaults(ctx, s, llmtest.Faults(), seeds)
+	result, err := injectFaults(ctx, s, llmtest.Faults(), seeds, func(int) []string { return positions })
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,9 @@ func measureFaults(ctx context.Context, s *screen, seeds int, asJSON bool) (err 
 	return errors.Join(err, unmet(result.Goals))
 }
 
-// injectFaults has each fault met at each position by so many conversations.
-func injectFaults(ctx context.Context, s *screen, faults []llmtest.Fault, seeds int) (result faultTallies, err error) {
+// injectFaults has each fault met by so many conversations at each of its positions,
+// which at names by the fault's index.
+func injectFaults(ctx context.Context, s *screen, faults []llmtest.Fault, seeds int, at func(int) []string) (result faultTallies, err error) {
 	f, err := openFaultField(ctx)
 	if err != nil {
 		return result, err
@@ -94,8 +95,8 @@ func injectFaults(ctx context.Context, s *screen, faults []llmtest.Fault, seeds 
 	defer heap.stop()
 	start := time.Now()
 	var trials []*trial
-	for _, fault := range faults {
-		for _, position := range positions {
+	for i, fault := range faults {
+		for _, position := range at(i) {
 			for seed := range seeds {
 				trials = append(trials, &trial{fault: fault, position: position, seed: uint64(seed)})
 			}

@@ -2,24 +2,47 @@ package main
 
 import (
 	"bytes"
+	"flag"
+	"slices"
 	"testing"
 
 	"cairn/llm/llmtest"
 )
 
+var everywhere = flag.Bool("everywhere", false, "TestFaults: have each fault met at each position")
+
+// atEach are faults of each kind, which are met at each position in any case. The others
+// are met at one, by turns: the race detector makes each cost a tenth of a second and
+// more. `go run ./bench faults` leaves out none.
+var atEach = []string{
+	"413", "503", "429, Retry-After: an hour", "cut in mid-stream", "a stream without end", "malformed JSON", "a tool for ever", "the system prompt",
+}
+
 // TestFaults holds the promises of `bench faults` for each fault.
 func TestFaults(t *testing.T) {
+	faults := llmtest.Faults()
+	for _, name := range atEach {
+		if !slices.ContainsFunc(faults, func(f llmtest.Fault) bool { return f.Name == name }) {
+			t.Errorf("there is no fault %q", name)
+		}
+	}
+	at := func(i int) []string {
+		if *everywhere || slices.Contains(atEach, faults[i].Name) {
+			return positions
+		}
+		return positions[i%3 : i%3+1]
+	}
 	var out bytes.Buffer
-	result, err := injectFaults(t.Context(), screenOf(&out, &out), llmtest.Faults(), 1)
+	result, err := injectFaults(t.Context(), screenOf(&out, &out), faults, 1, at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range result.Faults {
+	for i, f := range result.Faults {
 		t.Run(f.Name, func(t *testing.T) {
 			for _, why := range f.Broken {
 				t.Error(why)
 			}
-			if f.Injected != len(positions) {
+			if f.Injected != len(at(i)) {
 				t.Errorf("it was met %d times", f.Injected)
 			}
 		})

@@ -32,6 +32,7 @@ func TestCommandLine(t *testing.T) {
 		{"cost", "--scale", "NaN"},
 		{"latency", "--turns", "-1"},
 		{"latency", "--slow"},
+		{"faults", "--seeds", "0"},
 		{"recall"},
 		{"recall", "testdata", "--rows", "7"},
 		{"recall", "testdata", "--rows", "many"},

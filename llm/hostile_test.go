@@ -217,3 +217,18 @@ func TestEachAttemptIsSpentFor(t *testing.T) {
 		}
 	})
 }
+
+// TestALongRefusalIsJudgedByItsBeginning: read whole by every pattern, a megabyte took
+// a second of work for each attempt.
+func TestALongRefusalIsJudgedByItsBeginning(t *testing.T) {
+	page := strings.Repeat("the quick brown fox does not support it ", 26_000) // 1 MB
+	for body, kind := range map[string]llm.Kind{
+		"maximum context length is 4096 tokens. " + page: llm.KindOverflow,
+		page + "maximum context length is 4096 tokens.":  llm.KindBadRequest,
+	} {
+		server := serve(t, func(x *llmtest.Exchange) { x.Refuse(400, "", body) })
+		if _, err := connect(t, server, llm.OpenAIOptions{}).Generate(t.Context(), hello, nil); llm.KindOf(err) != kind {
+			t.Errorf("%.60q: %v", body, llm.KindOf(err))
+		}
+	}
+}

@@ -16,6 +16,10 @@ import (
 	"unicode/utf8"
 )
 
+// mostJudged is how much of a refusal's words is looked at, in bytes: many patterns look
+// for what it means, and a megabyte of words took them a second.
+const mostJudged = 16 << 10
+
 // refusal makes an error of a server's words. status is 0 for an error inside a
 // stream; header may be nil.
 func refusal(status int, header http.Header, body []byte) *Error {
@@ -24,6 +28,7 @@ func refusal(status int, header http.Header, body []byte) *Error {
 		status = said.status // an error that came as a success
 	}
 	text := strings.Join(said.words, ": ")
+	text = text[:min(len(text), mostJudged)]
 	limit, over := overflow(said.codes, text)
 	e := &Error{Status: status, Message: clip(text), RetryAfter: retryAfter(header, time.Now())}
 	if e.Message == "" {

@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // enough is 100 MB: more than any answer, and more than a bot should ever hold.
@@ -61,7 +62,7 @@ func floods() []Fault {
 }
 
 // bomb is 100 MB of one answer, packed into some 100 kB.
-func bomb() []byte {
+var bomb = sync.OnceValue(func() []byte {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, _ = w.Write([]byte(`{"choices":[{"message":{"content":"`)) // to memory, which takes it
@@ -71,7 +72,7 @@ func bomb() []byte {
 	}
 	_ = w.Close()
 	return packed.Bytes()
-}
+})
 
 func shapes() (all []Fault) {
 	whole := func(name string, most int, body string) {
