@@ -91,7 +91,10 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	if err != nil {
 		return err
 	}
-	defer p.server.Close()
+	defer func() {
+		p.server.Close()
+		p.server = nil // it remembers every request
+	}()
 	f.mu.Lock()
 	f.providers[name] = p
 	f.mu.Unlock()

@@ -196,7 +196,7 @@ func (r faultTallies) table(s *screen) string {
 	return b.String()
 }
 
-// heapWatch notes how much memory is in use at most.
+// heapWatch notes how much memory is in use at most, as each collection finds it.
 type heapWatch struct {
 	done chan struct{}
 	end  sync.Once
@@ -209,7 +209,7 @@ func watchHeap() *heapWatch {
 	w.all.Go(func() {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
-		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		for {
 			select {
 			case <-tick.C:

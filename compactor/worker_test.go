@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -336,6 +337,27 @@ func TestTheWorkerIsCalledNoMoreOftenThanMaxTurnsSays(t *testing.T) {
 		if len(asked) == turns && asked[turns-1].ForceTool != "summarize" {
 			t.Errorf("max_turns %d: in the last call there is a choice", turns)
 		}
+	}
+}
+
+// TestEachAttemptOfAWorkerCounts: what the client tries again by itself is no gift.
+func TestEachAttemptOfAWorkerCounts(t *testing.T) {
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		if x.N%3 != 0 {
+			x.Refuse(503, "", "busy")
+			return
+		}
+		x.Use("m", "memory_save", `{"content":"Ada takes notes.","kind":"fact","messages":[1]}`)
+	})
+	defer server.Close()
+	model, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: server.URL, Window: 100_000, RetryDelay: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := tuned(t, 100_000, nil, func(o *compactor.Options) { o.Worker = model })
+	r.chat(30)
+	if e := r.compact(""); e.State != compactor.EventFailed || len(server.Requests()) != r.policy.MaxTurns {
+		t.Errorf("%d requests, max_turns is %d; it ended as %s", len(server.Requests()), r.policy.MaxTurns, e.State)
 	}
 }
 

@@ -1,0 +1,127 @@
+package channel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// learner is a scripted model that remembers what is learnt, as real ones do.
+type learner struct {
+	*llmtest.Model
+	learnt llm.Learnt
+}
+
+func (l *learner) Learnt() *llm.Learnt { return &l.learnt }
+
+// outage is a rig whose model fails as fails says, in the conversation that a request names.
+func outage(t *testing.T, fails func(conversation string) error) (r *rig, log *journal, ask func(conversation string)) {
+	r = newRig(t, nil)
+	r.stop()
+	r.agent.Model = &learner{Model: &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		text := req.Messages[len(req.Messages)-1].Text
+		for _, name := range []string{"a", "b", "c"} {
+			if strings.Contains(text, "asked in "+name) {
+				if err := fails(name); err != nil {
+					return llm.Response{}, err
+				}
+			}
+		}
+		return llmtest.Say("an answer; by the way, 401 Unauthorized is an HTTP status"), nil
+	}}}
+	log = new(journal)
+	r.opts.Log = slog.New(slog.NewTextHandler(log, nil))
+	r.start()
+	n := 0
+	return r, log, func(conversation string) {
+		t.Helper()
+		n++
+		name := "test:server/" + conversation
+		m := channel.Inbound{ID: fmt.Sprint("i", n), AuthorID: "u1", Author: "Ada", Text: "asked in " + conversation, Addressed: true}
+		if _, err := r.hub.Deliver(t.Context(), name, m); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.hub.Idle(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAnOutageIsOneIncidentOfAllConversations(t *testing.T) {
+	for name, failure := range map[string]error{
+		"overloaded":       &llm.Error{Kind: llm.KindOverloaded, Status: 503},
+		"the key is wrong": &llm.Error{Kind: llm.KindAuth, Status: 401},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var down atomic.Bool
+			down.Store(true)
+			r, log, ask := outage(t, func(string) error {
+				if down.Load() {
+					return failure
+				}
+				return nil
+			})
+			for range 3 {
+				for _, conversation := range []string{"a", "b", "c"} {
+					ask(conversation)
+				}
+			}
+			if n := log.lines(slog.LevelWarn, ""); n != 1 || r.fails() != 9 {
+				t.Errorf("%d warnings, %d sentences", n, r.fails())
+			}
+			down.Store(false)
+			for _, conversation := range []string{"b", "a", "c"} {
+				ask(conversation)
+			}
+			if n := log.lines(slog.LevelInfo, "answered again"); n != 1 || log.lines(slog.LevelWarn, "") != 1 {
+				t.Errorf("its end is told %d times", n)
+			}
+			down.Store(true)
+			ask("c")
+			if n := log.lines(slog.LevelWarn, ""); n != 2 {
+				t.Errorf("the next one is told %d times", n-1)
+			}
+		})
+	}
+}
+
+func TestAConversationThatAloneFailsIsAnIncidentOfItsOwn(t *testing.T) {
+	for name, c := range map[string]struct {
+		failure  error
+		warnings int // one of the server at first, where it could be the server
+	}{
+		"a request that is refused": {&llm.Error{Kind: llm.KindBadRequest, Status: 400}, 1},
+		"what is no provider's":     {errors.New("something else"), 1},
+		"as if the server was down": {&llm.Error{Kind: llm.KindUnreachable}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var mended atomic.Bool
+			_, log, ask := outage(t, func(conversation string) error {
+				if conversation == "a" && !mended.Load() {
+					return c.failure
+				}
+				return nil
+			})
+			for range 5 {
+				ask("a")
+				ask("b")
+			}
+			if n := log.lines(slog.LevelWarn, ""); n != c.warnings {
+				t.Errorf("%d warnings", n)
+			}
+			mended.Store(true)
+			ask("a")
+			if n := log.lines(slog.LevelInfo, "answered again"); n != c.warnings {
+				t.Errorf("%d ends of incidents", n)
+			}
+		})
+	}
+}
