@@ -16,7 +16,7 @@ import (
 
 const (
 	faultsAtOnce = 6   // conversations that meet a fault at the same time
-	mostHeap     = 256 // MiB that the whole may hold meanwhile, providers and all
+	mostHeap     = 128 // MiB that the whole may hold meanwhile, providers and all
 )
 
 func newFaults(s *screen) *cobra.Command {

@@ -184,28 +184,28 @@ func TestEachAttemptIsSpentFor(t *testing.T) {
 			return nil
 		}, spent
 	}
-	ask := func(t *testing.T, n int, answer func(*llmtest.Exchange)) (error, int, int) {
+	ask := func(t *testing.T, n int, answer func(*llmtest.Exchange)) (spent, made int, err error) {
 		server := serve(t, answer)
 		req := hello
-		var spent *int
-		req.Spend, spent = budget(n)
-		_, err := connect(t, server, llm.OpenAIOptions{MaxRetries: 5}).Generate(t.Context(), req, nil)
-		return err, *spent, len(server.Requests())
+		spend, counted := budget(n)
+		req.Spend = spend
+		_, err = connect(t, server, llm.OpenAIOptions{MaxRetries: 5}).Generate(t.Context(), req, nil)
+		return *counted, len(server.Requests()), err
 	}
 	t.Run("and none is made that is not", func(t *testing.T) {
-		err, spent, made := ask(t, 0, func(x *llmtest.Exchange) { x.Say("fine") })
+		spent, made, err := ask(t, 0, func(x *llmtest.Exchange) { x.Say("fine") })
 		if err == nil || err.Error() != "all spent" || spent != 0 || made != 0 {
 			t.Errorf("%v after %d of %d", err, made, spent)
 		}
 	})
 	t.Run("after a failure that failure is told", func(t *testing.T) {
-		err, spent, made := ask(t, 3, func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") })
+		spent, made, err := ask(t, 3, func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") })
 		if llm.KindOf(err) != llm.KindOverloaded || spent != 3 || made != 3 {
 			t.Errorf("%v after %d of %d", err, made, spent)
 		}
 	})
 	t.Run("the second try without stream_options too", func(t *testing.T) {
-		err, spent, made := ask(t, 5, func(x *llmtest.Exchange) {
+		spent, made, err := ask(t, 5, func(x *llmtest.Exchange) {
 			if x.Request.StreamOptions.IncludeUsage {
 				x.Refuse(400, "", "unknown field stream_options")
 				return
