@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -224,7 +225,7 @@ func (h *havoc) rest(ctx context.Context) error {
 		return err
 	}
 	defer p.kill()
-	p.talk(h.clients.again(), nil)
+	p.talk(append(h.clients.again(), h.clients.last()...), nil)
 	for {
 		settled, changed := h.clients.settled()
 		if settled {
@@ -259,8 +260,10 @@ func (h *havoc) rest(ctx context.Context) error {
 			h.clients.wrongLocked("at the end %s", name)
 		}
 	}
-	if refused := h.oracle.server.Refusals(); len(refused) > 0 {
-		h.clients.wrongLocked("a strict server refuses: %s", refused[0])
+	for _, why := range h.oracle.server.Refusals() {
+		if why != io.ErrUnexpectedEOF.Error() { // the client died while it asked
+			h.clients.wrongLocked("a strict server refuses: %s", why)
+		}
 	}
 	return err
 }

@@ -101,17 +101,32 @@ func (c *clients) next() string {
 	if c.random.IntN(14) == 0 {
 		return c.command(channel)
 	}
-	id := fmt.Sprint("m", len(c.said)+1)
-	u := &remark{id: id, channel: channel, author: []string{"Ann", "Ben", guest}[c.random.IntN(12)%3], addressed: c.random.IntN(5) > 0}
-	size := 10 + c.random.IntN(120)
-	switch c.random.IntN(20) {
+	u := &remark{channel: channel, author: []string{"Ann", "Ben", guest}[c.random.IntN(12)%3], addressed: c.random.IntN(5) > 0}
+	begin, words := "", 10+c.random.IntN(100)
+	switch c.random.IntN(40) {
 	case 0:
-		size = longMessage
-	case 1, 2:
-		u.text = []string{"use memory_save ", "use recall ", "use context "}[c.random.IntN(3)]
+		words = longMessage
+	case 1, 2, 3, 4:
+		begin = []string{"use memory_save ", "use recall ", "use context "}[c.random.IntN(3)]
 	}
-	u.text = id + ": " + u.text + text(c.random, size)
-	c.said, c.byID[id] = append(c.said, u), u
+	return c.sayLocked(u, begin, words)
+}
+
+// last is something to be answered in each channel, so that all are opened once more.
+func (c *clients) last() (lines []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, channel := range squares {
+		lines = append(lines, c.sayLocked(&remark{channel: channel, author: "Ann", addressed: true}, "and at last: ", 5))
+	}
+	return lines
+}
+
+// sayLocked gives a remark its id and its words, and returns it as a line.
+func (c *clients) sayLocked(u *remark, begin string, words int) string {
+	u.id = fmt.Sprint("m", len(c.said)+1)
+	u.text = u.id + ": " + begin + text(c.random, words)
+	c.said, c.byID[u.id] = append(c.said, u), u
 	return u.line()
 }
 

@@ -89,7 +89,7 @@ func (p *process) talk(lines []string, next func() string) {
 			select {
 			case <-p.ended:
 				return
-			case <-time.After(time.Duration(p.pace.IntN(25)) * time.Millisecond):
+			case <-time.After(time.Duration(p.pace.IntN(90)) * time.Millisecond):
 			}
 		}
 	})

@@ -19,6 +19,9 @@ const asProgram = "CAIRN_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
+		if err := prepareToDie(); err != nil {
+			panic(err)
+		}
 		main()
 		return
 	}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// death is where the program dies by SIGKILL, by its own hand: at a change of the
+// database. The program itself knows nothing of it; SQLite tells.
+type death struct {
+	On   string // the change: "INSERT ON main.inbox"
+	When string // of which row; empty: of any
+	At   string // atRow, atCommit or after
+
+	// Of a migration: before so many tables, columns and indexes have been made.
+	Schema int
+}
+
+const (
+	atRow    = "row"    // the row is changed, in a transaction that is not committed
+	atCommit = "commit" // the transaction is about to be committed
+	after    = "after"  // it was committed, and nothing was written after it
+)
+
+const dies = "CAIRN_TEST_DIES" // the variable that tells of a death
+
+// env has the program die.
+func (d death) env(t *testing.T) string {
+	t.Helper()
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dies + "=" + string(text)
+}
+
+// prepareToDie has this process die as its environment says, if it does.
+func prepareToDie() error {
+	text := os.Getenv(dies)
+	if text == "" {
+		return nil
+	}
+	var d death
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite3", ":memory:")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var life mortal
+	db.Driver().(*sqlite3.SQLiteDriver).ConnectHook = func(conn *sqlite3.SQLiteConn) error {
+		writes, err := isWriter(conn)
+		if err != nil || !writes {
+			return err
+		}
+		return life.watch(conn, d)
+	}
+	return nil
+}
+
+func isWriter(conn *sqlite3.SQLiteConn) (bool, error) {
+	rows, err := conn.Query("PRAGMA query_only", nil)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	value := make([]driver.Value, 1)
+	err = rows.Next(value)
+	return err == nil && value[0] == int64(0), err
+}
+
+// mortal is how far a process is on the way to its death.
+type mortal struct {
+	reached, committed atomic.Bool
+	made               atomic.Int64 // tables, columns and indexes
+}
+
+func (m *mortal) watch(conn *sqlite3.SQLiteConn, d death) error {
+	conn.RegisterCommitHook(func() int {
+		if m.reached.Load() {
+			if d.At == atCommit {
+				die()
+			}
+			m.committed.Store(true)
+		}
+		return 0
+	})
+	if d.Schema > 0 {
+		conn.RegisterAuthorizer(func(op int, _, _, _ string) int {
+			switch op {
+			case sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_ALTER_TABLE, sqlite3.SQLITE_CREATE_INDEX:
+				if m.made.Add(1) == int64(d.Schema) {
+					die()
+				}
+			}
+			return sqlite3.SQLITE_OK
+		})
+		return nil
+	}
+	if d.On == "" { // the migration itself, which is the first to commit
+		m.reached.Store(true)
+		return nil
+	}
+	conn.RegisterUpdateHook(func(int, string, string, int64) {
+		if m.committed.Load() {
+			die()
+		}
+	})
+	err := conn.RegisterFunc("dies", func() int {
+		if d.At == atRow {
+			die()
+		}
+		m.reached.Store(true)
+		return 0
+	}, false)
+	if err != nil {
+		return err
+	}
+	when := d.When
+	if when == "" {
+		when = "1"
+	}
+	_, err = conn.Exec(fmt.Sprintf("CREATE TEMP TRIGGER dies AFTER %s WHEN %s BEGIN SELECT dies(); END", d.On, when), nil)
+	return err
+}
+
+func die() {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+		panic(err)
+	}
+	select {}
+}
