@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -60,15 +58,15 @@ func measureCrash(ctx context.Context, s *screen, kills int, seed uint64, asJSON
 	defer func() { err = errors.Join(err, h.close()) }()
 	begun := time.Now()
 	for n := range kills {
-		s.progress("kill %d of %d, %d messages so far, %d things wrong", n+1, kills, len(h.clients.said), len(h.clients.wrong))
+		s.progress("kill %d of %d, %d messages so far, %d things wrong", n+1, kills, len(h.crowd.said), len(h.crowd.wrong))
 		if err := h.kill(ctx); err != nil {
 			return err
 		}
-		if len(h.clients.wrong) > 0 {
+		if len(h.crowd.wrong) > 0 {
 			break
 		}
 	}
-	if len(h.clients.wrong) == 0 {
+	if len(h.crowd.wrong) == 0 {
 		s.progress("the last process comes to rest")
 		if err := h.rest(ctx); err != nil {
 			return err
@@ -94,7 +92,7 @@ func measureCrash(ctx context.Context, s *screen, kills int, seed uint64, asJSON
 type havoc struct {
 	dir, program string
 	random       *rand.Rand
-	clients      *clients
+	crowd        *crowd
 	oracle       *oracle
 	lookout      lookout
 	kills        int
@@ -130,8 +128,8 @@ agent = "at-once"
 `
 
 func newHavoc(ctx context.Context, seed uint64) (h *havoc, err error) {
-	h = &havoc{random: rand.New(rand.NewPCG(seed, 0)), clients: newClients(seed), oracle: newOracle(seed), at: map[string]int{}}
-	h.lookout.clients = h.clients
+	h = &havoc{random: rand.New(rand.NewPCG(seed, 0)), crowd: newCrowd(seed), oracle: newOracle(seed), at: map[string]int{}}
+	h.lookout.crowd = h.crowd
 	if h.dir, err = os.MkdirTemp("", "cairn-crash-"); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
@@ -149,7 +147,7 @@ func newHavoc(ctx context.Context, seed uint64) (h *havoc, err error) {
 // close removes the folder, if nothing in it is of interest.
 func (h *havoc) close() error {
 	h.oracle.server.Close()
-	if len(h.clients.wrong) > 0 {
+	if len(h.crowd.wrong) > 0 {
 		return nil
 	}
 	return os.RemoveAll(h.dir)
@@ -171,11 +169,11 @@ func (h *havoc) kill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.talk(h.clients.again(), h.clients.next)
+	p.talk(h.crowd.again(), h.crowd.next)
 	select {
 	case <-time.After(h.moment()):
 	case <-p.ended:
-		h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("it ended by itself: %s", p.said()))
+		h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("it ended by itself: %s", p.said()))
 	case <-ctx.Done():
 	}
 	answering, atWork := h.oracle.answering.Load(), h.oracle.atWork.Load()
@@ -184,13 +182,13 @@ func (h *havoc) kill(ctx context.Context) error {
 		return err
 	}
 	h.kills++
-	h.clients.mu.Lock()
-	defer h.clients.mu.Unlock()
+	h.crowd.mu.Lock()
+	defer h.crowd.mu.Unlock()
 	found, err := h.lookout.look(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy"))
 	if err != nil {
 		return fmt.Errorf("after kill %d: %w", h.kills, err)
 	}
-	if h.clients.heard == 0 {
+	if h.crowd.heard == 0 {
 		h.at[starting]++
 		return nil
 	}
@@ -225,9 +223,9 @@ func (h *havoc) rest(ctx context.Context) error {
 		return err
 	}
 	defer p.kill()
-	p.talk(append(h.clients.again(), h.clients.last()...), nil)
+	p.talk(append(h.crowd.again(), h.crowd.last()...), nil)
 	for {
-		settled, changed := h.clients.settled()
+		settled, changed := h.crowd.settled()
 		if settled {
 			break
 		}
@@ -241,28 +239,28 @@ func (h *havoc) rest(ctx context.Context) error {
 		}
 	}
 	if code := p.leave(); code != 0 {
-		h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("the last process ended with %d: %s", code, p.said()))
+		h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("the last process ended with %d: %s", code, p.said()))
 	}
 	said, err := h.command(ctx, "doctor").CombinedOutput()
 	if err != nil {
-		h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("cairn doctor says %s", said))
+		h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("cairn doctor says %s", said))
 	}
 	for _, channel := range squares {
-		if said, err := h.command(ctx, "context", "--channel", channel).CombinedOutput(); err != nil && h.clients.spokenIn(channel) {
-			h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("cairn context says %s", said))
+		if said, err := h.command(ctx, "context", "--channel", channel).CombinedOutput(); err != nil && h.crowd.spokenIn(channel) {
+			h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("cairn context says %s", said))
 		}
 	}
-	h.clients.mu.Lock()
-	defer h.clients.mu.Unlock()
+	h.crowd.mu.Lock()
+	defer h.crowd.mu.Unlock()
 	left, err := h.lookout.look(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy"))
 	for _, name := range left {
 		if !strings.Contains(name, "marker") && !strings.Contains(name, "ready") { // undone, or made ahead: they may wait
-			h.clients.wrongLocked("at the end %s", name)
+			h.crowd.wrongLocked("at the end %s", name)
 		}
 	}
 	for _, why := range h.oracle.server.Refusals() {
 		if why != io.ErrUnexpectedEOF.Error() { // the client died while it asked
-			h.clients.wrongLocked("a strict server refuses: %s", why)
+			h.crowd.wrongLocked("a strict server refuses: %s", why)
 		}
 	}
 	return err
@@ -270,118 +268,11 @@ func (h *havoc) rest(ctx context.Context) error {
 
 // unanswered notes what nobody answered.
 func (h *havoc) unanswered() {
-	h.clients.mu.Lock()
-	defer h.clients.mu.Unlock()
-	for _, u := range h.clients.said {
+	h.crowd.mu.Lock()
+	defer h.crowd.mu.Unlock()
+	for _, u := range h.crowd.said {
 		if u.open() {
-			h.clients.wrongLocked("%s in %s has no answer (accepted: %v)", u.id, u.channel, u.accepted)
+			h.crowd.wrongLocked("%s in %s has no answer (accepted: %v)", u.id, u.channel, u.accepted)
 		}
 	}
-}
-
-// crashes is the result.
-type crashes struct {
-	Kills        int            `json:"kills"`
-	At           map[string]int `json:"at"` // kills, by what was going on; several things may be
-	Said         int            `json:"said"`
-	Accepted     int            `json:"accepted"`
-	Lost         int            `json:"lost"`
-	Addressed    int            `json:"addressed"`
-	Unanswered   int            `json:"unanswered"`
-	Twice        int            `json:"answered_twice"`
-	Notices      int            `json:"answered_by_a_notice"`
-	Repeated     int            `json:"replies_repeated_under_their_id"`
-	Forgotten    int            `json:"said_by_somebody_who_had_it_deleted"`
-	Examinations int            `json:"examinations"`
-	Requests     int64          `json:"requests"`
-	Summaries    int64          `json:"requests_for_summaries"`
-	Done         map[string]int `json:"done"`
-	Wrong        []string       `json:"wrong"`
-	Seconds      float64        `json:"seconds"`
-}
-
-func (h *havoc) result(took time.Duration) (r crashes, err error) {
-	r = crashes{
-		Kills: h.kills, At: h.at, Said: len(h.clients.said), Repeated: h.clients.repeated, Examinations: h.lookout.examinations,
-		Requests: h.oracle.answers.Load(), Summaries: h.oracle.works.Load(), Seconds: took.Seconds(),
-	}
-	for _, u := range h.clients.said {
-		if u.accepted {
-			r.Accepted++
-		}
-		if u.forgotten {
-			r.Forgotten++
-			continue
-		}
-		if !u.addressed {
-			continue
-		}
-		r.Addressed++
-		switch {
-		case len(u.answers) == 0:
-			r.Unanswered++
-		case len(u.answers) > 1:
-			r.Twice++
-			h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("%s in %s was answered by %q", u.id, u.channel, u.answers))
-		case !strings.HasPrefix(u.answers[0], "reply-"):
-			r.Notices++
-		}
-	}
-	for _, what := range h.clients.wrong {
-		if strings.HasSuffix(what, "is lost") {
-			r.Lost++
-		}
-	}
-	r.Wrong = append([]string{}, h.clients.wrong...)
-	r.Done, err = deeds(filepath.Join(h.dir, "copy"))
-	return r, err
-}
-
-// table is the result as people read it.
-func (r crashes) table(s *screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  the program was killed %s times in %.0f s, and %s messages were said to it\n\n",
-		s.paint(bold, "crashes"), thousands(r.Kills), r.Seconds, thousands(r.Said))
-	for _, row := range []struct {
-		name string
-		n    int
-		bad  bool
-	}{
-		{"messages accepted", r.Accepted, false},
-		{"  of them lost", r.Lost, true},
-		{"messages that asked for an answer", r.Addressed, false},
-		{"  answered by words on a failure", r.Notices, false},
-		{"  answered twice", r.Twice, true},
-		{"  never answered", r.Unanswered, true},
-		{"replies repeated under their id", r.Repeated, false},
-		{"examinations of the database", r.Examinations, false},
-		{"  things found wrong", len(r.Wrong), true},
-	} {
-		color := bold
-		if row.bad {
-			color = green
-			if row.n > 0 {
-				color = red
-			}
-		}
-		fmt.Fprintf(&b, "%s%s\n", left(row.name, 46), s.paint(color, right(thousands(row.n), 8)))
-	}
-	list := func(title string, counts map[string]int) {
-		fmt.Fprintf(&b, "\n%s\n", s.paint(dim, title))
-		var names []string
-		most := 0
-		for name, n := range counts {
-			names, most = append(names, name), max(most, n)
-		}
-		slices.SortFunc(names, func(x, y string) int { return cmp.Or(counts[y]-counts[x], strings.Compare(x, y)) })
-		for _, name := range names {
-			fmt.Fprintf(&b, "%s%s  %s\n", left(name, 46), right(thousands(counts[name]), 8), s.paint(cyan, bar(float64(counts[name]), float64(most), 20)))
-		}
-	}
-	list("kills when … (several may be true)", r.At)
-	list("what was done meanwhile", r.Done)
-	for _, what := range r.Wrong {
-		fmt.Fprintln(&b, s.paint(red, "wrong: "+what))
-	}
-	return b.String()
 }

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"cairn/discord/discordtest"
+	"cairn/llm/llmtest"
+	"cairn/slack/slacktest"
+)
+
+// doorStep is where the program dies that talks on a platform.
+type doorStep struct {
+	name  string
+	death death
+	half  bool // it is killed when people see half of the answer
+	stuck bool // it is killed when it posts, before that takes effect
+}
+
+// side is one of the platforms.
+type side struct {
+	name   string
+	say    func(p *platforms, text string)
+	shown  func(p *platforms) []string // what the bot's messages there say
+	delay  func(p *platforms)          // has posts wait before they take effect
+	posted func(p *platforms) int      // how many posts have begun
+}
+
+var sides = []side{
+	{
+		"Discord", (*platforms).sayOnDiscord, (*platforms).onDiscord,
+		func(p *platforms) {
+			p.discord.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Delay: time.Minute})
+		},
+		func(p *platforms) int { return len(p.discord.Requests("POST /channels/*/messages")) },
+	},
+	{
+		"Slack", (*platforms).sayOnSlack, (*platforms).onSlack,
+		func(p *platforms) {
+			for _, method := range []string{"chat.postMessage", "chat.startStream"} {
+				p.slack.Fail(slacktest.Fault{Method: method, Delay: time.Minute})
+			}
+		},
+		func(p *platforms) int { return p.slack.Seen("chat.postMessage") + p.slack.Seen("chat.startStream") },
+	},
+}
+
+var doorSteps = []doorStep{
+	{name: "a message has come and is not in the inbox", death: death{On: "INSERT ON main.inbox", At: atRow}},
+	{name: "a message is in the inbox and not taken up", death: death{On: "INSERT ON main.inbox", At: after}},
+	{name: "half of the answer is shown", half: true},
+	{name: "a reply is being posted", stuck: true},
+	{name: "a reply was posted, and that is not noted", death: death{On: "UPDATE ON main.outbox", When: "new.state = 'sent'", At: atRow}},
+}
+
+// TestKillAtEveryStepOfADoor has the program die while it talks on a platform. The next
+// process looks up what may have been said, and says it once.
+func TestKillAtEveryStepOfADoor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts a program and two platforms for each step")
+	}
+	for _, on := range sides {
+		for _, s := range doorSteps {
+			t.Run(on.name+": "+s.name, func(t *testing.T) {
+				t.Parallel()
+				s.die(t, on)
+			})
+		}
+	}
+}
+
+const begin, end = "This is where we stand: ", "the gate is green."
+
+func (s doorStep) die(t *testing.T, on side) {
+	killed := make(chan struct{})
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		select {
+		case <-killed:
+		default:
+			if s.half && strings.Contains(x.Request.Last().Text(), "Where do we stand?") {
+				x.Piece(begin)
+				x.Wait(time.Minute) // until the client is gone
+				return
+			}
+		}
+		x.Say(begin, end)
+	})
+	defer server.Close()
+	p := newPlatforms(t)
+	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
+	r := f.background("run")
+	p.open(r)
+	on.say(p, "Hello.")
+	p.until(r, "the first answer", func() bool { return slices.Equal(on.shown(p), []string{begin + end}) })
+	r.signal(syscall.SIGTERM)
+	r.code()
+
+	s.killed(p, f, on)
+	close(killed)
+	p.slack.Heal()
+
+	r = f.background("run")
+	p.until(r, "the answer", func() bool { return slices.Equal(on.shown(p), []string{begin + end, begin + end}) })
+	on.say(p, "And now?")
+	p.until(r, "the next answer", func() bool { return len(on.shown(p)) > 2 && strings.HasSuffix(on.shown(p)[2], end) })
+	r.signal(syscall.SIGTERM)
+	if code := r.code(); code != 143 {
+		t.Errorf("exit code %d\n%s", code, r.errs)
+	}
+	if said := on.shown(p); !slices.Equal(said, []string{begin + end, begin + end, begin + end}) {
+		t.Errorf("it says %q\n%s", said, r.errs)
+	}
+	w := &witness{folder: f}
+	w.examined()
+	for query, want := range map[string]int{
+		"SELECT count(*) FROM messages WHERE role = 'user'":        3,
+		"SELECT count(*) FROM messages WHERE role = 'assistant'":   3,
+		"SELECT count(*) FROM outbox":                              3,
+		"SELECT count(DISTINCT platform_id) FROM outbox":           3,
+		"SELECT count(*) FROM outbox WHERE state <> 'sent'":        0,
+		"SELECT count(*) FROM messages WHERE answered = 0":         0,
+		"SELECT (SELECT count(*) FROM inbox) + count(*) FROM gone": 0,
+	} {
+		if n := w.count(query); n != want {
+			t.Errorf("%s: %d, want %d", query, n, want)
+		}
+	}
+}
+
+// killed has the program die at the step, while it answers a second message, and proves
+// that it did.
+func (s doorStep) killed(p *platforms, f folder, on side) {
+	p.t.Helper()
+	if s.death != (death{}) {
+		f.env = append(slices.Clone(f.env), s.death.env(p.t))
+	}
+	r := f.background("run")
+	p.until(r, "it has come back", p.again)
+	shown, posted := len(on.shown(p)), on.posted(p)
+	if s.stuck {
+		on.delay(p)
+	}
+	on.say(p, "Where do we stand?")
+	if s.half || s.stuck {
+		p.until(r, s.name, func() bool { return s.half && len(on.shown(p)) > shown || s.stuck && on.posted(p) > posted })
+		_ = r.cmd.Process.Kill() // the exit tells
+	}
+	r.code()
+	if status := r.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
+		p.t.Fatalf("it did not come to that: %v\n%s", r.cmd.ProcessState, r.errs)
+	}
+}
+
+// again tells whether both doors have been opened a second time.
+func (p *platforms) again() bool {
+	identified := 0
+	for _, c := range p.discord.Connections() {
+		if c.Identify {
+			identified++
+		}
+	}
+	return identified > 1 && len(p.slack.Sockets()) > 0
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// witness talks to the program in a folder, and remembers what it said.
+type witness struct {
+	folder
+	server *llmtest.Server
+	kill   atomic.Pointer[func(at string) bool] // asked by the model's server at each point of its work
+
+	said     []string // ids of messages
+	accepted map[string]bool
+	answers  map[string]map[string]bool // ids of replies, by the message they answer
+}
+
+func newWitness(t *testing.T, p folder, settings ...string) *witness {
+	w := &witness{folder: p, accepted: map[string]bool{}, answers: map[string]map[string]bool{}}
+	w.server = llmtest.NewServer(w.model)
+	t.Cleanup(w.server.Close)
+	settingsFor(p, w.server, append([]string{"[agents.compaction]", "prepare_threshold = 0", "stack_budget = 0.02", "rollup_fan_in = 3"}, settings...)...)
+	return w
+}
+
+// model answers, calls a tool if it is asked to, and sums up.
+func (w *witness) model(x *llmtest.Exchange) {
+	at := func(point string) {
+		if kill := w.kill.Load(); kill != nil && (*kill)(point) {
+			x.Wait(time.Minute) // until the client is gone
+		}
+	}
+	if isWorker(x) {
+		at("summary")
+		x.Use("s", "summarize", `{"summary":"They told numbered stories about the garden, the roses and the gate, and how it was painted."}`)
+		return
+	}
+	at("asked")
+	last := x.Request.Last()
+	if last.Role == llm.RoleUser && strings.Contains(last.Text(), "use memory_save") {
+		x.Use("m", "memory_save", `{"content":"The gate is green.","kind":"fact"}`)
+		return
+	}
+	x.Piece("Let us ")
+	at("half")
+	x.Say("see.")
+}
+
+// line is something said under an id of its own.
+func (w *witness) line(text string) string {
+	id := fmt.Sprintf("%s-%d", filepath.Base(w.dir), len(w.said))
+	w.said = append(w.said, id)
+	return fmt.Sprintf(`{"text":%q,"id":%q}`, text, id)
+}
+
+// hear notes what the program said.
+func (w *witness) hear(lines []string) {
+	for _, line := range parse[struct {
+		Type, Text string
+		ID         any
+		To         []string
+	}](w.t, strings.Join(lines, "\n")) {
+		switch line.Type {
+		case "accepted":
+			w.accepted[fmt.Sprint(line.ID)] = true
+		case "reply", "error":
+			for _, id := range line.To {
+				if w.answers[id] == nil {
+					w.answers[id] = map[string]bool{}
+				}
+				w.answers[id][cmp.Or(fmt.Sprint(line.ID), line.Text)+": "+line.Text] = true
+			}
+		}
+	}
+}
+
+// killed has the program die at a step, and proves that it did.
+func (w *witness) killed(s step, line string) {
+	w.t.Helper()
+	dying := w.folder
+	if s.server == "" {
+		dying.env = append(slices.Clone(w.env), s.death.env(w.t))
+	}
+	l := dying.start("chat", "--json")
+	if s.server != "" {
+		kill := func(at string) bool {
+			return at == s.server && l.cmd.Process.Kill() == nil
+		}
+		w.kill.Store(&kill)
+		defer w.kill.Store(nil)
+	}
+	l.say(line)
+	_ = l.in.Close() // what does not die comes to its end
+	lines, _ := l.rest()
+	if status := l.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
+		w.t.Fatalf("it did not come to that: %v; it said %q", l.cmd.ProcessState, lines)
+	}
+	w.hear(lines)
+}
+
+// goOn has a process hear these lines, and end.
+func (w *witness) goOn(lines []string) {
+	w.t.Helper()
+	w.hear(strings.Split(strings.TrimSpace(w.must(strings.Join(lines, "\n")+"\n", "chat", "--json")), "\n"))
+}
+
+// judge wants everything that was said to be there once, and answered once.
+func (w *witness) judge() {
+	w.t.Helper()
+	there := map[string]int{}
+	for i, m := range messagesOf(w.t, w.must("", "transcript", "--json")) {
+		if m.Seq != int64(i+1) {
+			w.t.Errorf("message %d follows %d", m.Seq, i)
+		}
+		there[m.ID]++
+	}
+	for _, id := range w.said {
+		if there[id] != 1 || len(w.answers[id]) != 1 {
+			w.t.Errorf("%s stands there %d times, and was answered by %v", id, there[id], w.answers[id])
+		}
+	}
+	if refused := w.server.Refusals(); len(refused) > 0 {
+		w.t.Errorf("a strict server refuses: %q", refused)
+	}
+}
+
+// examined looks at a copy of the files: the next process shall find them as they were left.
+func (w *witness) examined() {
+	w.t.Helper()
+	dir := w.copied()
+	if _, err := memory.Inspect(w.t.Context(), memory.File(dir)); err != nil {
+		w.t.Error(err)
+	}
+	store, err := memory.Open(w.t.Context(), memory.Options{Dir: dir, Shared: true})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer store.Close()
+	found, err := store.Examine(context.Background(), false)
+	if err != nil || len(found) > 0 {
+		w.t.Errorf("found %v, %v", found, err)
+	}
+}
+
+// copied is a copy of the database, log and all.
+func (w *witness) copied() string {
+	w.t.Helper()
+	dir := filepath.Join(w.dir, fmt.Sprint("copy", time.Now().UnixNano()))
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(w.dir, "data"))); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.Remove(memory.File(dir) + "-shm"); err != nil && !os.IsNotExist(err) { // it belongs to the other file
+		w.t.Fatal(err)
+	}
+	return dir
+}
+
+// stack is what of the past is shown as summaries.
+func (w *witness) stack() (rows string) {
+	w.ask("SELECT coalesce(group_concat(id || ' ' || kind || ' ' || from_seq || '-' || to_seq || ' ' || text, ' / '), '') FROM (SELECT * FROM compactions WHERE state = 'active' ORDER BY from_seq)", &rows)
+	return rows
+}
+
+func (w *witness) count(query string) (n int) {
+	w.ask(query, &n)
+	return n
+}
+
+func (w *witness) ask(query string, into any) {
+	w.t.Helper()
+	db, err := sql.Open("sqlite3", memory.File(w.copied()))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRow(query).Scan(into); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// talk has stories told, each answered before the next.
+func (w *witness) talk(n int) {
+	w.t.Helper()
+	l := w.start("chat", "--json")
+	for range n {
+		l.say(w.line(fmt.Sprintf("Story %d of the garden: %s", len(w.said), strings.Repeat("the roses grew and the gate was painted. ", 6))))
+		w.hear(l.until(`"reply"`))
+	}
+	_ = l.in.Close()
+	lines, code := l.rest()
+	if w.hear(lines); code != 0 {
+		w.t.Fatalf("exit code %d", code)
+	}
+}
