@@ -1,0 +1,86 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"cairn/memory"
+)
+
+// left is a file as the first version left it: a turn that waits for its answer, a
+// message that waits to be taken up, and a reply that waits to be sent.
+const left = `
+INSERT INTO conversations (id, name, origin, next_seq, created_at) VALUES (1, 'terminal:general', 'live', 4, 10);
+INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens) VALUES
+  (1 << 32 | 1, 1, 'user', 'm1', 'u1', 'Ann', 'I live in Turin', '', '', '', '', '', '', %[1]d, %[1]d, 1, 1, 1, 9),
+  (1 << 32 | 2, 1, 'assistant', 'reply-2', '', '', 'I see.', '', '', '', '', '', '', %[1]d, %[1]d, 0, NULL, 0, 8),
+  (1 << 32 | 3, 3, 'user', 'm2', 'u1', 'Ann', 'and where does Bob live?', '', '', '', '', '', '', %[1]d, %[1]d, 1, 0, 1, 7);
+INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, said_at, received_at, addressed) VALUES
+  (1, 'm3', 'u1', 'Ann', 'are you there?', '', '', %[1]d, %[1]d, 1);
+INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, state, platform_id, created_at) VALUES
+  (1, 'reply-2', 0, 1, '["m1"]', 'I see.', 0, 'waiting', '', %[1]d);
+PRAGMA user_version = 1`
+
+// leave makes a file of an earlier version.
+func leave(t *testing.T, dir string, version int) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite3", memory.File(dir)+"?_journal_mode=WAL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for v := 1; v <= version; v++ {
+		script, err := os.ReadFile(fmt.Sprintf("../../memory/migrations/%d.sql", v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(script)
+		if v == 1 {
+			text += fmt.Sprintf(left, time.Now().UnixMilli())
+		}
+		if _, err := db.Exec(fmt.Sprintf("%s; PRAGMA user_version = %d", text, v)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestKillInAMigration has the program die while it brings the file of each earlier
+// version up to date: it is of the earlier version still, and the next process does it.
+func TestKillInAMigration(t *testing.T) {
+	versions, err := filepath.Glob("../../memory/migrations/*.sql")
+	if err != nil || len(versions) < 2 {
+		t.Fatalf("%q, %v", versions, err)
+	}
+	for version := 1; version < len(versions); version++ {
+		for name, d := range map[string]death{
+			"at its beginning":     {Schema: 1},
+			"in the middle":        {Schema: 7},
+			"before it is written": {At: atCommit},
+		} {
+			t.Run(fmt.Sprintf("from version %d, %s", version, name), func(t *testing.T) {
+				t.Parallel()
+				p := newFolder(t)
+				leave(t, filepath.Join(p.dir, "data"), version)
+				w := newWitness(t, p)
+				w.killed(step{death: d}, `{"text":"/help"}`)
+				if n := w.count("PRAGMA user_version"); n != version {
+					t.Errorf("the file is of version %d", n)
+				}
+				w.said = []string{"m1", "m2", "m3"}
+				w.goOn([]string{w.line("And now?")})
+				if n := w.count("PRAGMA user_version"); n != len(versions) {
+					t.Errorf("the file is of version %d", n)
+				}
+				w.examined()
+				w.judge()
+			})
+		}
+	}
+}
