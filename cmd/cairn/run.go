@@ -85,7 +85,7 @@ func (a *app) run(ctx context.Context) (err error) {
 	if err := bot.hub.Recover(ctx, func(string) bool { return true }); err != nil {
 		return err
 	}
-	return serve(ctx, bot.hub, doors, log)
+	return serve(ctx, bot.hub, doors, grace, log)
 }
 
 // who lists the agents, each with its model.
@@ -98,8 +98,9 @@ func (b *bot) who() (list []string) {
 }
 
 // serve keeps the doors open until ctx ends, and returns why it did; or until the last
-// of them has closed for good, and returns that one's reason.
-func serve(ctx context.Context, hub *channel.Hub, doors []outerDoor, log *slog.Logger) error {
+// of them has closed for good, and returns that one's reason. What is being answered when
+// ctx ends has so long to be finished.
+func serve(ctx context.Context, hub *channel.Hub, doors []outerDoor, grace time.Duration, log *slog.Logger) error {
 	closed := make(chan error, len(doors))
 	for _, door := range doors {
 		go func() { closed <- door.Run(ctx, hub) }()

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// hatch is a door that is open until its context ends.
+type hatch struct {
+	mu   sync.Mutex // guards sent
+	sent []string
+}
+
+var _ outerDoor = (*hatch)(nil)
+
+func (h *hatch) Name() string                          { return "test" }
+func (h *hatch) Split(text string) []string            { return []string{text} }
+func (h *hatch) Reply(string, []string) channel.Writer { return hatchWriter{h} }
+
+func (h *hatch) Run(ctx context.Context, _ *channel.Hub) error {
+	<-ctx.Done()
+	return nil
+}
+
+type hatchWriter struct{ h *hatch }
+
+func (hatchWriter) Show(string) {}
+func (hatchWriter) Cancel()     {}
+
+func (w hatchWriter) Send(_ context.Context, piece channel.Piece) (string, error) {
+	w.h.mu.Lock()
+	defer w.h.mu.Unlock()
+	w.h.sent = append(w.h.sent, piece.Text)
+	return fmt.Sprint(piece.Row), nil
+}
+
+// TestStopWithinTheGrace stops a bot in the middle of an answer and of a summary.
+func TestStopWithinTheGrace(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		grace  time.Duration
+		hangs  bool // answer and summary never come
+		sent   int
+		landed int
+	}{
+		{"what is finished in time is", time.Minute, false, 1, 1},
+		{"what is not waits for the next start, and the summary leaves nothing", 100 * time.Millisecond, true, 0, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := newFolder(t)
+			dir, asked, stopped := filepath.Join(p.dir, "data"), make(chan struct{}, 10), make(chan struct{})
+			slow := func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
+				asked <- struct{}{}
+				<-stopped
+				if test.hangs {
+					<-ctx.Done()
+					return llm.Response{}, ctx.Err()
+				}
+				if len(req.Tools) > 0 && req.Tools[len(req.Tools)-1].Name == "summarize" {
+					return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They told stories of the garden."})), nil
+				}
+				return llmtest.Say("Here I am."), nil
+			}
+			store, err := memory.Open(t.Context(), memory.Options{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			conv := talkedIn(t, store)
+			door, model := &hatch{}, &llmtest.Model{Func: slow}
+			hub := channel.New(channel.Options{
+				Store: store, Doors: []channel.Door{door}, Log: slog.New(slog.DiscardHandler),
+				Agent: func(string) channel.Agent {
+					return channel.Agent{Model: model, Worker: model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
+				},
+			})
+			if _, err := hub.Deliver(t.Context(), conv.Name(), channel.Inbound{ID: "q", AuthorID: "u", Author: "Ada", Text: "Where are you?", Time: time.Now(), Addressed: true}); err != nil {
+				t.Fatal(err)
+			}
+			<-asked
+			if _, _, err := hub.Run(t.Context(), conv.Name(), channel.Person{ID: "u", Name: "Ada", Manager: true}, "/compact"); err != nil {
+				t.Fatal(err)
+			}
+			<-asked
+
+			ctx, stop := context.WithCancelCause(t.Context())
+			stop(signalled{syscall.SIGTERM})
+			time.AfterFunc(10*time.Millisecond, func() { close(stopped) })
+			err = serve(ctx, hub, []outerDoor{door}, test.grace, slog.New(slog.DiscardHandler))
+			if code := exitCode(err); code != 143 {
+				t.Errorf("exit code %d, %v", code, err)
+			}
+			if len(door.sent) != test.sent {
+				t.Errorf("it said %q", door.sent)
+			}
+			if _, waits, err := conv.Unanswered(t.Context()); err != nil || waits != test.hangs {
+				t.Errorf("the turn waits: %v, %v", waits, err)
+			}
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			w := &witness{folder: p}
+			if n := w.count("SELECT count(*) FROM compactions WHERE state = 'active'"); n != test.landed {
+				t.Errorf("%d summaries have landed", n)
+			}
+			if n := w.count("SELECT count(*) FROM compactions WHERE state = 'running' OR state = 'failed' AND text <> ''"); n != 0 {
+				t.Errorf("%d are left half done", n)
+			}
+		})
+	}
+}
+
+// talkedIn is a conversation in which there is something to be summed up.
+func talkedIn(t *testing.T, store *memory.Store) *memory.Conversation {
+	t.Helper()
+	conv, err := store.Conversation(t.Context(), "test:server/general")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var past []memory.Inbound
+	for i := range 30 {
+		past = append(past, memory.Inbound{ID: fmt.Sprint("p", i), AuthorID: "u", Author: "Ada", Text: strings.Repeat("the roses grew and the gate was painted. ", 8), Time: time.Unix(int64(i), 0)})
+	}
+	if _, err := conv.Import(t.Context(), past); err != nil {
+		t.Fatal(err)
+	}
+	return conv
+}
+
+func TestRunIsStoppedTwice(t *testing.T) {
+	for _, test := range []struct {
+		signal syscall.Signal
+		code   int // of the shell
+	}{{syscall.SIGTERM, 143}, {syscall.SIGINT, 130}} {
+		t.Run(test.signal.String()+": the second one ends it at once, and the next start answers, once", func(t *testing.T) {
+			t.Parallel()
+			asked, again := make(chan struct{}, 10), make(chan struct{})
+			server := llmtest.NewServer(func(x *llmtest.Exchange) {
+				select {
+				case <-again:
+					x.Say("Here I am.")
+				default:
+					asked <- struct{}{}
+					x.Wait(time.Minute) // until the client is gone
+				}
+			})
+			defer server.Close()
+			p := newPlatforms(t)
+			f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
+			r := f.background("run")
+			p.open(r)
+			p.sayOnDiscord("Where are you?")
+			<-asked
+			r.signal(test.signal)
+			p.until(r, "it says that it stops", func() bool { return strings.Contains(r.errs.String(), `"msg":"stopping`) })
+			begun := time.Now()
+			r.signal(test.signal)
+			<-r.ended
+			status := r.cmd.ProcessState.Sys().(syscall.WaitStatus)
+			if !status.Signaled() || 128+int(status.Signal()) != test.code || time.Since(begun) > grace/2 {
+				t.Errorf("it ended with %v after %v", r.cmd.ProcessState, time.Since(begun))
+			}
+			close(again)
+			r = f.background("run")
+			p.until(r, "the answer", func() bool { return p.answers("Here I am.")[0] == 1 })
+			r.signal(test.signal)
+			if code := r.code(); code != test.code {
+				t.Errorf("exit code %d\n%s", code, r.errs)
+			}
+			if said := p.onDiscord(); len(said) != 1 {
+				t.Errorf("it says %q", said)
+			}
+			(&witness{folder: f}).examined()
+		})
+	}
+}
