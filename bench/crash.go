@@ -58,15 +58,15 @@ func measureCrash(ctx context.Context, s *screen, kills int, seed uint64, asJSON
 	defer func() { err = errors.Join(err, h.close()) }()
 	begun := time.Now()
 	for n := range kills {
-		s.progress("kill %d of %d, %d messages so far, %d things wrong", n+1, kills, len(h.crowd.said), len(h.crowd.wrong))
+		s.progress("kill %d of %d, %d messages so far, %d things wrong", n+1, kills, len(h.clients.said), len(h.clients.wrong))
 		if err := h.kill(ctx); err != nil {
 			return err
 		}
-		if len(h.crowd.wrong) > 0 {
+		if len(h.clients.wrong) > 0 {
 			break
 		}
 	}
-	if len(h.crowd.wrong) == 0 {
+	if len(h.clients.wrong) == 0 {
 		s.progress("the last process comes to rest")
 		if err := h.rest(ctx); err != nil {
 			return err
@@ -92,7 +92,7 @@ func measureCrash(ctx context.Context, s *screen, kills int, seed uint64, asJSON
 type havoc struct {
 	dir, program string
 	random       *rand.Rand
-	crowd        *crowd
+	clients      *clients
 	oracle       *oracle
 	lookout      lookout
 	kills        int
@@ -128,8 +128,8 @@ agent = "at-once"
 `
 
 func newHavoc(ctx context.Context, seed uint64) (h *havoc, err error) {
-	h = &havoc{random: rand.New(rand.NewPCG(seed, 0)), crowd: newCrowd(seed), oracle: newOracle(seed), at: map[string]int{}}
-	h.lookout.crowd = h.crowd
+	h = &havoc{random: rand.New(rand.NewPCG(seed, 0)), clients: newClients(seed), oracle: newOracle(seed), at: map[string]int{}}
+	h.lookout.clients = h.clients
 	if h.dir, err = os.MkdirTemp("", "cairn-crash-"); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
@@ -147,7 +147,7 @@ func newHavoc(ctx context.Context, seed uint64) (h *havoc, err error) {
 // close removes the folder, if nothing in it is of interest.
 func (h *havoc) close() error {
 	h.oracle.server.Close()
-	if len(h.crowd.wrong) > 0 {
+	if len(h.clients.wrong) > 0 {
 		return nil
 	}
 	return os.RemoveAll(h.dir)
@@ -169,11 +169,11 @@ func (h *havoc) kill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.talk(h.crowd.again(), h.crowd.next)
+	p.talk(h.clients.again(), h.clients.next)
 	select {
 	case <-time.After(h.moment()):
 	case <-p.ended:
-		h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("it ended by itself: %s", p.said()))
+		h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("it ended by itself: %s", p.said()))
 	case <-ctx.Done():
 	}
 	answering, atWork := h.oracle.answering.Load(), h.oracle.atWork.Load()
@@ -182,13 +182,13 @@ func (h *havoc) kill(ctx context.Context) error {
 		return err
 	}
 	h.kills++
-	h.crowd.mu.Lock()
-	defer h.crowd.mu.Unlock()
+	h.clients.mu.Lock()
+	defer h.clients.mu.Unlock()
 	found, err := h.lookout.look(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy"))
 	if err != nil {
 		return fmt.Errorf("after kill %d: %w", h.kills, err)
 	}
-	if h.crowd.heard == 0 {
+	if h.clients.heard == 0 {
 		h.at[starting]++
 		return nil
 	}
@@ -223,9 +223,9 @@ func (h *havoc) rest(ctx context.Context) error {
 		return err
 	}
 	defer p.kill()
-	p.talk(append(h.crowd.again(), h.crowd.last()...), nil)
+	p.talk(append(h.clients.again(), h.clients.last()...), nil)
 	for {
-		settled, changed := h.crowd.settled()
+		settled, changed := h.clients.settled()
 		if settled {
 			break
 		}
@@ -239,28 +239,28 @@ func (h *havoc) rest(ctx context.Context) error {
 		}
 	}
 	if code := p.leave(); code != 0 {
-		h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("the last process ended with %d: %s", code, p.said()))
+		h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("the last process ended with %d: %s", code, p.said()))
 	}
 	said, err := h.command(ctx, "doctor").CombinedOutput()
 	if err != nil {
-		h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("cairn doctor says %s", said))
+		h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("cairn doctor says %s", said))
 	}
 	for _, channel := range squares {
-		if said, err := h.command(ctx, "context", "--channel", channel).CombinedOutput(); err != nil && h.crowd.spokenIn(channel) {
-			h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("cairn context says %s", said))
+		if said, err := h.command(ctx, "context", "--channel", channel).CombinedOutput(); err != nil && h.clients.spokenIn(channel) {
+			h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("cairn context says %s", said))
 		}
 	}
-	h.crowd.mu.Lock()
-	defer h.crowd.mu.Unlock()
+	h.clients.mu.Lock()
+	defer h.clients.mu.Unlock()
 	left, err := h.lookout.look(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy"))
 	for _, name := range left {
 		if !strings.Contains(name, "marker") && !strings.Contains(name, "ready") { // undone, or made ahead: they may wait
-			h.crowd.wrongLocked("at the end %s", name)
+			h.clients.wrongLocked("at the end %s", name)
 		}
 	}
 	for _, why := range h.oracle.server.Refusals() {
 		if why != io.ErrUnexpectedEOF.Error() { // the client died while it asked
-			h.crowd.wrongLocked("a strict server refuses: %s", why)
+			h.clients.wrongLocked("a strict server refuses: %s", why)
 		}
 	}
 	return err
@@ -268,11 +268,11 @@ func (h *havoc) rest(ctx context.Context) error {
 
 // unanswered notes what nobody answered.
 func (h *havoc) unanswered() {
-	h.crowd.mu.Lock()
-	defer h.crowd.mu.Unlock()
-	for _, u := range h.crowd.said {
+	h.clients.mu.Lock()
+	defer h.clients.mu.Unlock()
+	for _, u := range h.clients.said {
 		if u.open() {
-			h.crowd.wrongLocked("%s in %s has no answer (accepted: %v)", u.id, u.channel, u.accepted)
+			h.clients.wrongLocked("%s in %s has no answer (accepted: %v)", u.id, u.channel, u.accepted)
 		}
 	}
 }

@@ -32,10 +32,10 @@ type crashes struct {
 
 func (h *havoc) result(took time.Duration) (r crashes, err error) {
 	r = crashes{
-		Kills: h.kills, At: h.at, Said: len(h.crowd.said), Repeated: h.crowd.repeated, Examinations: h.lookout.examinations,
+		Kills: h.kills, At: h.at, Said: len(h.clients.said), Repeated: h.clients.repeated, Examinations: h.lookout.examinations,
 		Requests: h.oracle.answers.Load(), Summaries: h.oracle.works.Load(), Seconds: took.Seconds(),
 	}
-	for _, u := range h.crowd.said {
+	for _, u := range h.clients.said {
 		if u.accepted {
 			r.Accepted++
 		}
@@ -52,17 +52,17 @@ func (h *havoc) result(took time.Duration) (r crashes, err error) {
 			r.Unanswered++
 		case len(u.answers) > 1:
 			r.Twice++
-			h.crowd.wrong = append(h.crowd.wrong, fmt.Sprintf("%s in %s was answered by %q", u.id, u.channel, u.answers))
+			h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("%s in %s was answered by %q", u.id, u.channel, u.answers))
 		case !strings.HasPrefix(u.answers[0], "reply-"):
 			r.Notices++
 		}
 	}
-	for _, what := range h.crowd.wrong {
+	for _, what := range h.clients.wrong {
 		if strings.HasSuffix(what, "is lost") {
 			r.Lost++
 		}
 	}
-	r.Wrong = append([]string{}, h.crowd.wrong...)
+	r.Wrong = append([]string{}, h.clients.wrong...)
 	r.Done, err = deeds(filepath.Join(h.dir, "copy"))
 	return r, err
 }

@@ -36,6 +36,8 @@ func TestCommandLine(t *testing.T) {
 		{"recall"},
 		{"recall", "testdata", "--rows", "7"},
 		{"recall", "testdata", "--rows", "many"},
+		{"crash", "--kills", "0"},
+		{"crash", "--seed", "-1"},
 	} {
 		if _, code, err := run(args...); code != exitUsage || !strings.Contains(err.Error(), "--help") {
 			t.Errorf("%q: exit code %d, %v", args, code, err)

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// TestCrash kills the program a few times at random.
+func TestCrash(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program and kills it")
+	}
+	var out, progress bytes.Buffer
+	if err := measureCrash(t.Context(), screenOf(&out, &progress), 10, uint64(time.Now().UnixNano()), true); err != nil {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	var r crashes
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Kills != 10 || r.Accepted < len(squares) || r.Accepted != r.Said || r.Addressed == 0 || r.Examinations == 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestCrashIsFoundOut shows the clients and the lookout what must not be.
+func TestCrashIsFoundOut(t *testing.T) {
+	for name, test := range map[string]struct {
+		lines []string // of the bot, beside those that are as they should be
+		sql   string   // done to the database
+		want  string   // empty: nothing is wrong
+	}{
+		"nothing":                        {want: ""},
+		"a reply that comes again":       {lines: []string{`{"type":"reply","channel":"general","id":"reply-2","to":["m1"],"text":"Yes."}`}, want: ""},
+		"a reply that comes otherwise":   {lines: []string{`{"type":"reply","channel":"general","id":"reply-2","to":["m1"],"text":"No."}`}, want: "said first"},
+		"two replies":                    {lines: []string{`{"type":"reply","channel":"general","id":"reply-9","to":["m1"],"text":"Yes."}`}, want: "reply-9 was seen and is not on disk; m1 in general was answered by"},
+		"words on a failure beside it":   {lines: []string{`{"type":"error","channel":"general","to":["m1"],"text":"No."}`}, want: "m1 in general was answered by"},
+		"two places":                     {lines: []string{`{"type":"accepted","channel":"general","id":"m1","seq":7}`}, want: "accepted as #1, and as #7"},
+		"a message that is not there":    {sql: "DELETE FROM messages WHERE seq = 1", want: "m1 was accepted and is lost"},
+		"a message that is deleted":      {sql: "UPDATE messages SET deleted_at = 1, text = '' WHERE seq = 1", want: "m1 was deleted, and nobody wanted that"},
+		"a message in other words":       {sql: "UPDATE messages SET text = 'other' WHERE seq = 1", want: "m1 says"},
+		"a message also in the inbox":    {sql: "INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, said_at, received_at, addressed) SELECT conversation, platform_id, '', '', text, '', '', 1, 1, 1 FROM messages WHERE seq = 1", want: "m1 is there twice"},
+		"a second answer in one turn":    {sql: "INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native, said_at, saved_at, addressed, attempts, tokens) SELECT id + 1, turn, role, 'reply-3', '', '', 'No.', '', '', '', '', '', '', 1, 1, 0, 0, 1 FROM messages WHERE seq = 2; UPDATE conversations SET next_seq = 4", want: "#1 was answered twice"},
+		"what cannot be in a database":   {sql: "UPDATE messages SET turn = 2 WHERE seq = 1", want: "#1 is of a turn that begins at #2"},
+		"a piece that was given up":      {sql: "UPDATE outbox SET state = 'dropped'", want: "reply-2 was not sent and given up"},
+		"a message that nobody has said": {sql: "UPDATE messages SET platform_id = 'm7' WHERE seq = 1", want: "m7 stands in terminal:general, where nobody said it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &havoc{dir: t.TempDir(), clients: newClients(1), oracle: newOracle(1)}
+			defer h.oracle.server.Close()
+			h.lookout.clients = h.clients
+			data := filepath.Join(h.dir, "data")
+			u := &remark{channel: "general", author: "Ann", addressed: true}
+			h.clients.sayLocked(u, "", 5)
+			answered(t, data, u, test.sql)
+			for _, line := range append([]string{
+				`{"type":"accepted","channel":"general","id":"m1","seq":1}`,
+				`{"type":"reply","channel":"general","id":"reply-2","to":["m1"],"text":"Yes."}`,
+			}, test.lines...) {
+				h.clients.hear([]byte(line))
+			}
+			if _, err := h.lookout.look(t.Context(), data, filepath.Join(h.dir, "copy")); err != nil {
+				t.Fatal(err)
+			}
+			r, err := h.result(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(r.Wrong, "; "); !strings.Contains(got, test.want) || test.want == "" && got != "" {
+				t.Errorf("found %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// answered leaves a database in which a message was answered, and a statement was run.
+func answered(t *testing.T, dir string, u *remark, statement string) {
+	t.Helper()
+	store, err := memory.Open(t.Context(), memory.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conv, err := store.Conversation(t.Context(), "terminal:"+u.channel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conv.Deliver(t.Context(), memory.Inbound{ID: u.id, AuthorID: u.author, Author: u.author, Text: u.text, Time: time.Now(), Addressed: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conv.TakeUp(t.Context(), memory.All, 1000, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	reply := message(2, 1, "reply-2", "Yes.")
+	if err := conv.Finish(t.Context(), memory.Outcome{Turn: 1, Messages: reply, Reply: "reply-2", To: []string{u.id}, Pieces: []string{"Yes."}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := conv.Sent(t.Context(), 1, "reply-2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	change(t, dir, statement)
+}
+
+func message(seq, turn int64, id, text string) []compactor.Message {
+	return []compactor.Message{{Seq: seq, Turn: turn, ID: id, Role: llm.RoleAssistant, Text: text, Time: time.Now()}}
+}
+
+func change(t *testing.T, dir, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", memory.File(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+}
