@@ -1,5 +1,7 @@
 package compactor
 
+import "cairn/llm"
+
 // Speak is somebody who speaks to the bot.
 func (c *Compactor) Speak() {
 	c.h.mu.Lock()
@@ -9,3 +11,8 @@ func (c *Compactor) Speak() {
 
 // Spoken tells whether somebody spoke to the bot since a summary landed.
 func (c *Compactor) Spoken() bool { return c.h.snapshot().spoken }
+
+// Sight is the view as it stands. Unlike Request it begins nothing that may change it.
+func (c *Compactor) Sight() []llm.Message {
+	return new(rendering).next(c.o.System, c.h.snapshot())
+}

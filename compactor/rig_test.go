@@ -530,6 +530,10 @@ func (r *rig) render() string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	return inLines(messages)
+}
+
+func inLines(messages []llm.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
 		fmt.Fprintf(&b, "%s|%s|%v|%s\n", m.Role, m.CallID, m.Calls, m.Text)
