@@ -77,14 +77,12 @@ func (s *Store) Known(ctx context.Context) ([]string, error) {
 
 func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 	var names []string
-	err := s.view(ctx, func(tx *sql.Tx) error {
-		return each(tx, func(rows *sql.Rows) error {
-			var name string
-			err := rows.Scan(&name)
-			names = append(names, name)
-			return err
-		}, query)
-	})
+	err := s.look(ctx, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return err
+	}, query)
 	if err != nil {
 		return nil, fmt.Errorf("list conversations: %w", err)
 	}

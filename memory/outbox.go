@@ -46,18 +46,16 @@ func (c *Conversation) post(tx *sql.Tx, o Outcome) error {
 
 // Outbox returns the pieces that are still to be sent, in the order they are to be sent.
 func (c *Conversation) Outbox(ctx context.Context) (unsent []Piece, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
-		return each(tx, func(rows *sql.Rows) error {
-			var p Piece
-			var to string
-			if err := rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure, &p.Sending); err != nil {
-				return err
-			}
-			unsent = append(unsent, p)
-			return fromJSON(to, &unsent[len(unsent)-1].To)
-		}, `SELECT id, reply, part, parts, answers, text, failure, state = 'sending'
-			FROM outbox INDEXED BY outbox_unsent WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, c.id)
-	})
+	err = c.store.look(ctx, func(rows *sql.Rows) error {
+		var p Piece
+		var to string
+		if err := rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure, &p.Sending); err != nil {
+			return err
+		}
+		unsent = append(unsent, p)
+		return fromJSON(to, &unsent[len(unsent)-1].To)
+	}, `SELECT id, reply, part, parts, answers, text, failure, state = 'sending'
+		FROM outbox INDEXED BY outbox_unsent WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, c.id)
 	if err != nil {
 		return nil, c.fail("read outbox", err)
 	}

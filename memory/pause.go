@@ -24,15 +24,31 @@ func (s *Store) set(ctx context.Context, tried, query string, args ...any) error
 		_, err := tx.Exec(query, args...)
 		return err
 	})
+	s.pauses.Store(&pauses{}) // also with an error: nobody knows what is on disk then
 	if err != nil {
 		return fmt.Errorf("%s: %w", tried, err)
 	}
 	return nil
 }
 
-// Pauses returns the scopes of all pauses.
+// Pauses returns the scopes of all pauses. Every turn asks; only this process changes
+// them, so they are read again after a change alone. The caller must not write to them.
 func (s *Store) Pauses(ctx context.Context) ([]string, error) {
-	return s.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
+	read := s.pauses.Load()
+	if read != nil && read.done {
+		return read.scopes, nil
+	}
+	scopes, err := s.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
+	if err == nil {
+		s.pauses.CompareAndSwap(read, &pauses{scopes: scopes, done: true}) // unless they have changed meanwhile
+	}
+	return scopes, err
+}
+
+// pauses are the scopes that were read; every change makes a new one, that is not done.
+type pauses struct {
+	scopes []string
+	done   bool
 }
 
 // Follow notes whether the bot answers in this thread although nobody addresses

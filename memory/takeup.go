@@ -26,13 +26,13 @@ type Due struct {
 
 // Due looks what there is to do, in one statement: every turn asks twice.
 func (c *Conversation) Due(ctx context.Context) (d Due, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRow(`SELECT coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
-			EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
-			gap IS NOT NULL,
-			EXISTS (SELECT 1 FROM wanted_segments WHERE conversation = ?1)
-			FROM conversations WHERE id = ?1`, c.id).Scan(&d.Last, &d.Incomplete, &d.Gap, &d.Segment)
-	})
+	err = c.store.look(ctx, func(rows *sql.Rows) error {
+		return rows.Scan(&d.Last, &d.Incomplete, &d.Gap, &d.Segment)
+	}, `SELECT coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
+		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
+		gap IS NOT NULL,
+		EXISTS (SELECT 1 FROM wanted_segments WHERE conversation = ?1)
+		FROM conversations WHERE id = ?1`, c.id)
 	if err != nil {
 		return Due{}, c.fail("look what there is to do", err)
 	}

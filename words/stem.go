@@ -3,7 +3,9 @@
 package words
 
 import (
+	"hash/maphash"
 	"strings"
+	"sync/atomic"
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/english"
@@ -25,13 +27,28 @@ func stem(word string) string {
 	default:
 		return word
 	}
+	at := &recent[maphash.String(seed, word)%uint64(len(recent))]
+	if known := at.Load(); known != nil && known.word == word {
+		return known.stem
+	}
 	env := snowballstem.NewEnv(word)
 	run(env)
-	if env.Current() == "" {
-		return word
+	is := &stemmed{word, env.Current()}
+	if is.stem == "" {
+		is.stem = word
 	}
-	return env.Current()
+	at.Store(is)
+	return is.stem
 }
+
+// recent are words with their stems, each in the place of one that was there before:
+// people use few words for most of what they say, and a stem costs a microsecond.
+var (
+	recent [4096]atomic.Pointer[stemmed]
+	seed   = maphash.MakeSeed()
+)
+
+type stemmed struct{ word, stem string }
 
 // irregular leads from a form no rule explains to the word it is a form of. A form
 // that is a common word of its own ("rose", "ground") is left out.

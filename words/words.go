@@ -20,7 +20,7 @@ const MaxTerm = 48
 // neighbouring characters. No term is longer than MaxTerm bytes or empty.
 func Terms(text string) []string {
 	var terms []string
-	cut(text, func(w Word) { terms = append(terms, w.Term) })
+	cut(text, true, func(w Word) { terms = append(terms, w.Term) })
 	return terms
 }
 
@@ -28,11 +28,7 @@ func Terms(text string) []string {
 // anything, as "the", "is" and "what". It is empty for text that has no others.
 func Content(text string) []string {
 	var terms []string
-	cut(text, func(w Word) {
-		if !w.Stop {
-			terms = append(terms, w.Term)
-		}
-	})
+	cut(text, false, func(w Word) { terms = append(terms, w.Term) })
 	return terms
 }
 
@@ -46,7 +42,7 @@ type Word struct {
 // Cut returns the words of text; their terms are those that Terms returns.
 func Cut(text string) []Word {
 	var all []Word
-	cut(text, func(w Word) { all = append(all, w) })
+	cut(text, true, func(w Word) { all = append(all, w) })
 	return all
 }
 
@@ -82,10 +78,10 @@ func normal(text string) string {
 	return norm.NFKC.String(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// cut calls emit with each word of text.
-func cut(text string, emit func(Word)) {
+// cut calls emit with each word of text, those that are too common with stops alone.
+func cut(text string, stops bool, emit func(Word)) {
 	text = normal(text)
-	c := cutter{emit: emit, terms: make(map[string]string)}
+	c := cutter{emit: emit, stops: stops, terms: make(map[string]string)}
 	for i, r := range text {
 		switch {
 		case isUnspaced(r) && (unicode.IsLetter(r) || c.pair):
@@ -121,6 +117,7 @@ var unspaced = []*unicode.RangeTable{
 // cutter holds the word or the pair that is being read.
 type cutter struct {
 	emit   func(Word)
+	stops  bool
 	terms  map[string]string // of the words so far: most of a text are repetitions
 	word   []byte            // folded, not yet stemmed
 	last   rune              // the first half of the next pair
@@ -199,7 +196,8 @@ func (c *cutter) endWord() {
 
 func (c *cutter) emitWord(word string) {
 	word = clip(word)
-	if word == "" {
+	stop := stopWords[word]
+	if word == "" || stop && !c.stops {
 		return
 	}
 	term, known := c.terms[word]
@@ -207,7 +205,7 @@ func (c *cutter) emitWord(word string) {
 		term = clip(stem(word))
 		c.terms[word] = term
 	}
-	c.emit(Word{word, term, stopWords[word]})
+	c.emit(Word{word, term, stop})
 }
 
 func (c *cutter) emitPair(pair string) { c.emit(Word{Folded: pair, Term: pair}) }
