@@ -13,6 +13,8 @@ import (
 
 // door is a place where replies arrive and are timed.
 type door struct {
+	name string
+
 	mu      sync.Mutex           // guards everything below
 	sent    map[string]time.Time // by the id of the message that was answered
 	open    map[string]bool      // conversations in which a compaction runs
@@ -27,10 +29,10 @@ var (
 )
 
 func newDoor() *door {
-	return &door{sent: map[string]time.Time{}, open: map[string]bool{}, ended: map[string]int{}, changed: make(chan struct{})}
+	return &door{name: "bench", sent: map[string]time.Time{}, open: map[string]bool{}, ended: map[string]int{}, changed: make(chan struct{})}
 }
 
-func (d *door) Name() string                          { return "bench" }
+func (d *door) Name() string                          { return d.name }
 func (d *door) Split(text string) []string            { return []string{text} }
 func (d *door) Reply(string, []string) channel.Writer { return writer{d} }
 

@@ -76,7 +76,9 @@ real one, so that a run needs no key, costs nothing and can be repeated. The fil
 in the folder for temporary ones, which TMPDIR names, and are removed at the end.
 
 ` + exitHelp,
-		Example: `  go run ./bench latency             does a summary delay the replies?
+		Example: `  go run ./bench all                 every benchmark, and one table
+  go run ./bench load --minutes 3    are a thousand channels at once held?
+  go run ./bench latency             does a summary delay the replies?
   go run ./bench cost                what a long conversation costs
   go run ./bench cost --json | jq .  the same for a program
   go run ./bench recall DIR          is what was said found again?
@@ -92,8 +94,10 @@ in the folder for temporary ones, which TMPDIR names, and are removed at the end
 	root.SetErr(progress)
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newLatency(screenOf(out, progress)), newCost(screenOf(out, progress)), newRecall(screenOf(out, progress)),
-		newRetention(screenOf(out, progress)), newCrash(screenOf(out, progress)), newOverhead(screenOf(out, progress)), newLoad(screenOf(out, progress)), newFaults(screenOf(out, progress)))
+	for _, b := range benchmarks {
+		root.AddCommand(b.command(screenOf(out, progress)))
+	}
+	root.AddCommand(newAll(screenOf(out, progress)))
 	each := append(root.Commands(), root)
 	for _, cmd := range each {
 		check := cmd.Args

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,13 @@ import (
 	"go.uber.org/goleak"
 )
 
+// asBench has the test's program be bench: "all" starts each benchmark as a process.
+const asBench = "CAIRN_TEST_AS_BENCH"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asBench) != "" {
+		main()
+	}
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	goleak.VerifyTestMain(m)
 }
@@ -38,6 +45,15 @@ func TestCommandLine(t *testing.T) {
 		{"recall", "testdata", "--rows", "many"},
 		{"crash", "--kills", "0"},
 		{"crash", "--seed", "-1"},
+		{"load", "--channels", "1"},
+		{"load", "--minutes", "NaN"},
+		{"load", "--rate", "0"},
+		{"overhead", "--turns", "0"},
+		{"overhead", "--channels", "0"},
+		{"idle", "--channels", "0"},
+		{"start", "--messages", "1"},
+		{"fuzz", "--seconds", "0"},
+		{"all", "one", "two"},
 	} {
 		if _, code, err := run(args...); code != exitUsage || !strings.Contains(err.Error(), "--help") {
 			t.Errorf("%q: exit code %d, %v", args, code, err)
