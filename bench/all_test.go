@@ -32,7 +32,7 @@ func TestOverhead(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	i := ranAs[idle](t, "idle", "--channels", "300")
+	i := ranAs[idle](t, "idle", "--channels", "100")
 	if i.Open < 2 || i.Open > 60 { // a goroutine alone has 2
 		t.Errorf("a silent channel takes %v KB", i.Open)
 	}

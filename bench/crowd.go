@@ -22,6 +22,7 @@ const (
 	slowest       = 1500 * time.Millisecond
 	crowdWindow   = 6000 // tokens
 	slowDoorTakes = 2 * time.Second
+	crowdWorkers  = 32 // compactions at once: four, the default, are too few for so many small windows
 	deliverers    = 8
 	storeReaders  = 4 // connections on which the store reads
 )
@@ -95,7 +96,7 @@ func openCrowd(ctx context.Context, channels int, rate float64, s *screen) (c *c
 		c.known[m.name] = m
 	}
 	c.hub = channel.New(channel.Options{
-		Store: c.store, Idle: c.idle, Agent: c.agent, Log: silence,
+		Store: c.store, Idle: c.idle, Agent: c.agent, Workers: crowdWorkers, Log: silence,
 		Doors: []channel.Door{&crowdDoor{name: "bench", c: c}, &crowdDoor{name: "slow", c: c, takes: slowDoorTakes}},
 	})
 	if err := c.remember(ctx, s); err != nil {
@@ -129,7 +130,7 @@ func (c *crowd) remember(ctx context.Context, s *screen) error {
 			if err != nil {
 				return err
 			}
-			batch := make([]memory.Inbound, 10+r.IntN(50))
+			batch := make([]memory.Inbound, 10+r.IntN(25))
 			for i := range batch {
 				batch[i] = memory.Inbound{ID: fmt.Sprint("past", i), AuthorID: "2", Author: "Ben", Text: c.lines[r.IntN(len(c.lines))], Time: time.Now().Add(-time.Hour)}
 			}

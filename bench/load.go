@@ -15,7 +15,7 @@ steady rate somebody says something in one channel after the other, half of it a
 the bot. A scripted model answers after %v to %v, looks something up in one turn
 of %d, saves memories and sums up. The windows hold %s tokens, so that compactions and rollups
 run all the while; the channels have a past of different lengths when it begins, so that
-they do not fill at once. What is said and answered is a quarter as long as in "bench cost".
+they do not fill at once; %d compactions may run at a time. What is said and answered is a quarter as long as in "bench cost".
 
 Four channels in a hundred are sick: in some the place where people talk takes %v for
 each reply, in others the model never answers, until somebody stops it, or always fails. They are
@@ -47,7 +47,7 @@ func newLoad(s *screen) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load",
 		Short: "Whether many channels at once are held, for how long, and at what price",
-		Long:  fmt.Sprintf(loadHelp, quickest, slowest, lookUpEvery, thousands(crowdWindow), slowDoorTakes, defaultRate),
+		Long:  fmt.Sprintf(loadHelp, quickest, slowest, lookUpEvery, thousands(crowdWindow), crowdWorkers, slowDoorTakes, defaultRate),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {

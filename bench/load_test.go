@@ -14,7 +14,7 @@ import (
 // hold is that nothing is lost and nothing left behind.
 func TestLoad(t *testing.T) {
 	var out, progress bytes.Buffer
-	l := loading{channels: 50, minutes: 0.05, rate: 40, json: true}
+	l := loading{channels: 50, minutes: 0.05, rate: 60, json: true}
 	if err := l.run(t.Context(), screenOf(&out, &progress)); err != nil && !errors.As(err, new(missed)) {
 		t.Fatal(err)
 	}
