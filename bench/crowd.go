@@ -130,7 +130,7 @@ func (c *crowd) remember(ctx context.Context, s *screen) error {
 			if err != nil {
 				return err
 			}
-			batch := make([]memory.Inbound, 10+r.IntN(25))
+			batch := make([]memory.Inbound, 18+r.IntN(22))
 			for i := range batch {
 				batch[i] = memory.Inbound{ID: fmt.Sprint("past", i), AuthorID: "2", Author: "Ben", Text: c.lines[r.IntN(len(c.lines))], Time: time.Now().Add(-time.Hour)}
 			}

@@ -6,8 +6,11 @@ package memory
 import (
 	"cmp"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -149,28 +152,42 @@ func (c *Conversation) lookalikes(tx *sql.Tx, d draft, state string, length int)
 // rarest returns the memories that have one of the words of a draft that are rarest here.
 func (c *Conversation) rarest(tx *sql.Tx, d draft, length int) (found []int64, err error) {
 	type rare struct {
-		term string
-		in   []int64
+		term, in string // with commas
+		n        int
 	}
 	var all []rare
 	counts, _ := count(memoryTerms(d.Content, ""))
-	for term := range counts {
-		r := rare{term: term}
-		err := each(tx, func(rows *sql.Rows) error {
-			var id int64
-			err := rows.Scan(&id)
-			r.in = append(r.in, id)
-			return err
-		}, "SELECT memory FROM memory_terms WHERE term = ? AND conversation = ? ORDER BY memory DESC LIMIT ?", term, c.id, mostAlike)
-		if err != nil {
-			return nil, err
+	terms, err := json.Marshal(slices.Collect(maps.Keys(counts)))
+	if err != nil {
+		return nil, err
+	}
+	err = each(tx, func(rows *sql.Rows) error {
+		var r rare
+		err := rows.Scan(&r.term, &r.in)
+		if r.in != "" {
+			r.n = strings.Count(r.in, ",") + 1
 		}
 		all = append(all, r)
+		return err
+	}, `SELECT j.value, coalesce((SELECT group_concat(memory) FROM
+			(SELECT memory FROM memory_terms WHERE term = j.value AND conversation = ? ORDER BY memory DESC LIMIT ?)), '')
+		FROM json_each(?) j`, c.id, mostAlike, string(terms)) // one text for each word: see packing
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(all, func(a, b rare) int { return cmp.Or(cmp.Compare(len(a.in), len(b.in)), cmp.Compare(a.term, b.term)) })
+	slices.SortFunc(all, func(a, b rare) int { return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.term, b.term)) })
 	missing := length - int(overlap*float64(length)) // words of the draft that the other may lack
 	for _, r := range all[:min(missing+1, len(all))] {
-		found = append(found, r.in...)
+		if r.n == 0 {
+			continue
+		}
+		for number := range strings.SplitSeq(r.in, ",") {
+			id, err := strconv.ParseInt(number, 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, id)
+		}
 	}
 	slices.Sort(found)
 	return slices.Compact(found), nil
