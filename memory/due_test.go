@@ -1,0 +1,36 @@
+package memory
+
+import "testing"
+
+// What a conversation has to see to is told for it alone, and no longer than it is to do.
+func TestDue(t *testing.T) {
+	c := newConversation(t)
+	other := find(t, c.store, "terminal:other")
+	want := func(what string, is Due) {
+		t.Helper()
+		if got, err := c.Due(ctx); err != nil || got != is {
+			t.Errorf("%s: %+v, %v, want %+v", what, got, err, is)
+		}
+	}
+	want("at the start", Due{})
+	for n, in := range []*Conversation{other, c, c, other} {
+		m := said(n+1, "hello")
+		m.Incomplete = n == 2 || n == 3
+		if _, err := in.Deliver(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("with two messages, one of them incomplete", Due{Last: 3, Incomplete: true})
+	if err := c.SetGap(ctx, "m1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.WantSegment(ctx); err != nil {
+		t.Fatal(err)
+	}
+	want("with a gap and a wish for a segment too", Due{Last: 3, Incomplete: true, Gap: true, Segment: true})
+	if err := c.CloseGap(ctx, "m1"); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, c)
+	want("with the first taken up", Due{Last: 3, Incomplete: true, Segment: true})
+}
