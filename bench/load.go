@@ -28,8 +28,9 @@ own time, last third against second; goroutines and open files, against the star
 stands in the transcript once and has one answer; that the healthy channels do not feel
 the sick; and that doctor finds nothing in the database.
 
-Two cores that do nothing else hold %d messages a second. A run that misses a target ends
-with 3.`
+The default of %d messages a second is meant for two cores that do nothing else; whether the
+rate was held is judged too. Until the windows have filled once, which takes ten minutes with
+the defaults, memory grows. A run that misses a target ends with 3.`
 
 // defaultRate is how many messages a second are said.
 const defaultRate = 60
