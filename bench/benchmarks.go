@@ -38,6 +38,19 @@ var benchmarks = []benchmark{
 	{newFuzz, scaled("fuzz", "--seconds", "10", "2"), tell(func(f fuzzed) []figure {
 		return []figure{{What: "inputs fuzzed, targets with one that fails", Value: fmt.Sprintf("%s for %d targets, %d", thousands(f.Inputs), len(f.Targets), f.Failures)}}
 	})},
+	{newCrash, scaled("crash", "--kills", "500", "40"), tell(func(c crashes) []figure {
+		return []figure{
+			{What: "kills by SIGKILL survived", Value: fmt.Sprintf("%s, while %s messages were accepted", thousands(c.Kills), thousands(c.Accepted))},
+			{What: "messages lost, questions left or answered twice then", Value: fmt.Sprintf("%d, %d, %d", c.Lost, c.Unanswered, c.Twice)},
+		}
+	})},
+	{newFaults, scaled("faults", "--seeds", "3", "1"), tell(func(f faultTallies) []figure {
+		t := f.Total
+		return []figure{{
+			What:  "faults of a provider, conversations that went on, messages lost",
+			Value: fmt.Sprintf("%s, %s, %d; at most %d requests and %d warning for one", thousands(t.Injected), thousands(t.WentOn), t.Lost, t.Requests, t.Warnings),
+		}}
+	})},
 	{newLatency, scaled("latency", "--turns", "400", "50"), tell(func(l latencies) []figure {
 		return []figure{{What: "a reply while a summary is being written, over one while none is", Value: fmt.Sprintf("%.2f (with 95 %% between %.3f and %.3f)", l.Ratio, l.Low, l.High)}}
 	})},

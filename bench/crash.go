@@ -189,7 +189,7 @@ func (h *havoc) kill(ctx context.Context) error {
 		return fmt.Errorf("after kill %d: %w", h.kills, err)
 	}
 	if h.clients.heard == 0 {
-		h.at[starting]++
+		h.at[beginning]++
 		return nil
 	}
 	if answering > 0 {
@@ -207,8 +207,8 @@ func (h *havoc) kill(ctx context.Context) error {
 	return nil
 }
 
-// starting are processes that nobody heard anything of.
-const starting = "it was starting, or taking up what it found"
+// beginning are processes that nobody heard anything of.
+const beginning = "it was starting, or taking up what it found"
 
 // restPatience is how long the last process may take to answer all and come to rest.
 const restPatience = 3 * time.Minute
