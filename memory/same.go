@@ -157,7 +157,7 @@ func (c *Conversation) rarest(tx *sql.Tx, d draft, length int) (found []int64, e
 	}
 	var all []rare
 	counts, _ := count(memoryTerms(d.Content, ""))
-	terms, err := json.Marshal(slices.Collect(maps.Keys(counts)))
+	terms, err := json.Marshal(slices.AppendSeq([]string{}, maps.Keys(counts))) // not nil: of a null SQLite makes a row
 	if err != nil {
 		return nil, err
 	}
