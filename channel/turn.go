@@ -152,7 +152,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 	defer c.unbroken(r, &err)
 	overflows := 0
 	var pictures map[int64]bool // that the last request showed
-	var tooled bool             // it told of tools other than in words
+	var sent []llm.Message      // by it
 	var asUsual bool            // it had the tools that requests usually have
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls,
@@ -166,10 +166,10 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 			}
 			messages, maxTokens, err := c.engine.Request(c.hub.ctx) // what it writes must not hang on /stop
 			pictures = c.illustrated(messages)
-			plain, changed := llm.InWords(messages)
-			if tooled = changed && !c.inWords; c.inWords {
-				messages = plain
+			if c.inWords {
+				messages, _ = llm.InWords(messages)
 			}
+			sent = messages
 			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools, Spend: r.spend}
 			noTools, last := c.window.learnt().Facts().RefusesTools, left == 1 || c.lastCall()
 			asUsual = !last || noTools
@@ -200,7 +200,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 				return true
 			}
 			if llm.KindOf(err) == llm.KindBadRequest {
-				return c.tellInWords(r, tooled, err)
+				return c.tellInWords(r, sent, err)
 			}
 			if llm.KindOf(err) != llm.KindOverflow || overflows >= 2 {
 				return false
@@ -230,7 +230,8 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 
 // tellInWords has a request that was refused made once more, with the use of tools told
 // in words from now on, if it held any; if that was not it, they stand as before.
-func (c *conversation) tellInWords(r *reply, tooled bool, err error) bool {
+func (c *conversation) tellInWords(r *reply, sent []llm.Message, err error) bool {
+	_, tooled := llm.InWords(sent)
 	if c.inWords = tooled; tooled {
 		r.current.Reset()
 		c.log.Info("the model refuses a request; it is made once more with the use of tools in words", "model", c.agent.Model.Name(), "error", err)
