@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,7 +109,9 @@ const mostAlike = 200
 // the same person; 0: there is none.
 func (c *Conversation) inOtherWords(tx *sql.Tx, d draft, state string) (id int64, err error) {
 	is := tokens(d.Content)
-	near, err := c.lookalikes(tx, d, state, len(is))
+	// The other lacks a few words at most, each of them of one term, or two with a hyphen.
+	missing := len(is) - int(overlap*float64(len(is)))
+	near, err := c.lookalikes(tx, d, state, func(terms int) int { return terms - 2*missing })
 	if err != nil {
 		return 0, err
 	}
@@ -126,11 +129,10 @@ type lookalike struct {
 	content, folded string
 }
 
-// lookalikes are memories in a state, about the same person as a draft of so many
-// words, the oldest first. The words that are rarest here lead to them: what says the
-// same has at least one of these.
-func (c *Conversation) lookalikes(tx *sql.Tx, d draft, state string, length int) (found []lookalike, err error) {
-	ids, err := c.rarest(tx, d, length)
+// lookalikes are memories in a state, about the same person as a draft, that have in
+// common with it at least so many of its terms as least says, the oldest first.
+func (c *Conversation) lookalikes(tx *sql.Tx, d draft, state string, least func(terms int) int) (found []lookalike, err error) {
+	ids, err := c.sharing(tx, d, least)
 	if err != nil {
 		return nil, err
 	}
@@ -149,48 +151,72 @@ func (c *Conversation) lookalikes(tx *sql.Tx, d draft, state string, length int)
 	return found, nil
 }
 
-// rarest returns the memories that have one of the words of a draft that are rarest here.
-func (c *Conversation) rarest(tx *sql.Tx, d draft, length int) (found []int64, err error) {
-	type rare struct {
-		term, in string // with commas
-		n        int
+// bearers are the memories that have a term, the newest at most.
+type bearers struct {
+	term string
+	ids  []int64
+}
+
+// sharing returns the memories that have at least as many of a draft's terms as least
+// says. All of them are among those that have one of the rarest terms; of a term that
+// many have, anyone may have it.
+func (c *Conversation) sharing(tx *sql.Tx, d draft, least func(terms int) int) (found []int64, err error) {
+	all, err := c.bearers(tx, d)
+	if err != nil {
+		return nil, err
 	}
-	var all []rare
+	has, unknown := make(map[int64]int), 0
+	for _, b := range all {
+		if len(b.ids) == mostAlike {
+			unknown++
+			continue
+		}
+		for _, id := range b.ids {
+			has[id]++
+		}
+	}
+	need := max(least(len(all)), 1)
+	for _, b := range all[:max(len(all)-need+1, 0)] {
+		for _, id := range b.ids {
+			if has[id]+unknown >= need {
+				found = append(found, id)
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// bearers are those of each term of a draft, of the rarest first.
+func (c *Conversation) bearers(tx *sql.Tx, d draft) (all []bearers, err error) {
 	counts, _ := count(memoryTerms(d.Content, ""))
 	terms, err := json.Marshal(slices.AppendSeq([]string{}, maps.Keys(counts))) // not nil: of a null SQLite makes a row
 	if err != nil {
 		return nil, err
 	}
 	err = each(tx, func(rows *sql.Rows) error {
-		var r rare
-		err := rows.Scan(&r.term, &r.in)
-		if r.in != "" {
-			r.n = strings.Count(r.in, ",") + 1
+		var b bearers
+		var list string
+		if err := rows.Scan(&b.term, &list); err != nil {
+			return err
 		}
-		all = append(all, r)
-		return err
+		for number := range strings.SplitSeq(list, ",") {
+			if number == "" {
+				continue
+			}
+			id, err := strconv.ParseInt(number, 10, 64)
+			if err != nil {
+				return err
+			}
+			b.ids = append(b.ids, id)
+		}
+		all = append(all, b)
+		return nil
 	}, `SELECT j.value, coalesce((SELECT group_concat(memory) FROM
 			(SELECT memory FROM memory_terms WHERE term = j.value AND conversation = ? ORDER BY memory DESC LIMIT ?)), '')
 		FROM json_each(?) j`, c.id, mostAlike, string(terms)) // one text for each word: see packing
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(all, func(a, b rare) int { return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.term, b.term)) })
-	missing := length - int(overlap*float64(length)) // words of the draft that the other may lack
-	for _, r := range all[:min(missing+1, len(all))] {
-		if r.n == 0 {
-			continue
-		}
-		for number := range strings.SplitSeq(r.in, ",") {
-			id, err := strconv.ParseInt(number, 10, 64)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, id)
-		}
-	}
-	slices.Sort(found)
-	return slices.Compact(found), nil
+	slices.SortFunc(all, func(a, b bearers) int { return cmp.Or(cmp.Compare(len(a.ids), len(b.ids)), cmp.Compare(a.term, b.term)) })
+	return all, err
 }
 
 // akin is the share of their words that two facts have in common from which one may
@@ -200,7 +226,7 @@ const akin = 0.5
 // close finds the active memory that is most like a draft and says something else: it
 // may be what the draft takes the place of. found is false if none is much like it.
 func (c *Conversation) close(tx *sql.Tx, d draft) (most lookalike, found bool, err error) {
-	near, err := c.lookalikes(tx, d, "active", 2*maxTerms) // whatever word they share
+	near, err := c.lookalikes(tx, d, "active", func(terms int) int { return int(math.Ceil(akin * float64(terms))) })
 	if err != nil {
 		return most, false, err
 	}

@@ -223,7 +223,7 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ids, err := c.rarest(tx, draft{MemoryDraft: compactor.MemoryDraft{Content: "Ann keeps the box w77 in room r77"}}, 6)
+		ids, err := c.sharing(tx, draft{MemoryDraft: compactor.MemoryDraft{Content: "Ann keeps the box w77 in room r77"}}, func(terms int) int { return terms - 1 })
 		if err != nil || len(ids) > 150 {
 			t.Errorf("%d are, %v", len(ids), err)
 		}
