@@ -101,6 +101,7 @@ type havoc struct {
 
 const crashSettings = `
 catch_up = "24h"
+calls_per_hour = 0
 [llm]
 base_url = %q
 model = "scripted"

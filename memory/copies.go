@@ -265,9 +265,17 @@ func (c *Conversation) replace(tx *sql.Tx, was, m compactor.Message) error {
 	return changed(tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id BETWEEN ? AND ?", calls, string(m.Native), m.Tokens, low, high)
 }
 
+// mayCopy tells whether a message may hold what withoutCopies takes out.
+func mayCopy(m compactor.Message) bool {
+	return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0
+}
+
 // uncopied is an answer that is about to be written, without what was deleted while
 // it was made.
 func (c *Conversation) uncopied(tx *sql.Tx, turn int64, answer []compactor.Message) ([]compactor.Message, error) {
+	if !slices.ContainsFunc(answer, mayCopy) { // as most are
+		return answer, nil
+	}
 	last, err := c.lastOf(tx, turn)
 	if err != nil {
 		return nil, err
