@@ -9,7 +9,7 @@ import (
 
 // FuzzHistory takes its bytes as the choices of TestInvariants: what is said, edited and
 // deleted, when workers fail, when the disk refuses and the process dies. After every
-// step what DESIGN promises of plan and view is held.
+// step what is promised of plan and view is held.
 func FuzzHistory(f *testing.F) {
 	chance := rand.NewChaCha8([32]byte{1})
 	for range 3 {
