@@ -37,6 +37,9 @@ type growingCall struct {
 // maxCalls is how many tools one answer may call: OpenAI's servers know 128 tools.
 const maxCalls = 128
 
+// maxName is how long the name of a tool may be, in bytes: servers know 64 characters.
+const maxName = 1 << 10
+
 // leastSaid and bytesPerToken bound what an answer says by the tokens it was allowed.
 // A token has 4 to 5 bytes in most languages; what is meant well stays below.
 const (
@@ -113,10 +116,15 @@ func (a *answer) addDelta(delta openai.ChatCompletionStreamChoiceDelta, raw map[
 		return brokenOff(errors.New("tool calls that contradict each other"))
 	}
 	for i, piece := range delta.ToolCalls {
+		call := a.call(piece)
 		if len(a.calls) > maxCalls {
 			return tooMany(maxCalls, "tool calls")
 		}
-		call := a.call(piece)
+		if len(piece.Function.Name) > maxName {
+			return tooMany(maxName, "bytes in the name of a tool")
+		}
+		a.bytes += len(piece.ID) + len(piece.Function.Name)
+		a.said += len(piece.ID) + len(piece.Function.Name)
 		if call.id == "" {
 			call.id = piece.ID
 		}

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -111,7 +112,10 @@ func (x *exchange) mend(from io.ReadCloser) ([]byte, error) {
 // becomes a stream of one chunk; what is no answer is returned as an *Error.
 func (x *exchange) readable(resp *http.Response, body io.ReadCloser) error {
 	reader := bufio.NewReader(body)
-	first, err := firstByte(reader)
+	first, err := firstByte(reader, x.maxAnswer)
+	if errors.Is(err, bufio.ErrTooLong) {
+		return tooLong(x.maxAnswer)
+	}
 	if err == nil && (first == '{' || first == '[' || first == '<') {
 		whole, err := io.ReadAll(io.LimitReader(reader, int64(x.maxAnswer)+1))
 		if err != nil {
@@ -132,9 +136,9 @@ func (x *exchange) readable(resp *http.Response, body io.ReadCloser) error {
 	return nil
 }
 
-// firstByte looks past white space without taking what it finds.
-func firstByte(reader *bufio.Reader) (byte, error) {
-	for {
+// firstByte looks past so many bytes of white space at most, without taking what it finds.
+func firstByte(reader *bufio.Reader, most int) (byte, error) {
+	for range most {
 		next, err := reader.Peek(1)
 		if err != nil {
 			return 0, err
@@ -144,6 +148,7 @@ func firstByte(reader *bufio.Reader) (byte, error) {
 		}
 		_, _ = reader.Discard(1) // it was peeked
 	}
+	return 0, bufio.ErrTooLong
 }
 
 // chunkOf turns a chat.completion into the one chunk of a stream. A server that

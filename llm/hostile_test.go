@@ -87,13 +87,10 @@ func TestAnAnswerSaysNoMoreThanItMay(t *testing.T) {
 		"text within them":                           {func(x *llmtest.Exchange) { x.Say(flood) }, 8000, true},
 		"text where nothing was set":                 {func(x *llmtest.Exchange) { x.Say(flood) }, 0, true},
 		"reasoning, which some servers do not count": {func(x *llmtest.Exchange) { think(x, flood) }, 500, true},
-		"more calls than there can be tools": {func(x *llmtest.Exchange) {
-			for i := range 200 {
-				x.Chunk(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":"%d","function":{"name":"note","arguments":"{}"}}]}}]}`, i, i)
-			}
-			x.Finish("tool_calls")
-			x.Done()
-		}, 500, false},
+		"as many calls as there can be tools":        {calling(128), 500, true},
+		"one more":                                   {calling(129), 500, false},
+		"a tool with a name like a book":             {func(x *llmtest.Exchange) { x.Use("1", strings.Repeat("note", 300), "{}") }, 8000, false},
+		"an id like a library":                       {func(x *llmtest.Exchange) { x.Use(flood, "note", "{}") }, 500, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, c.answer)
@@ -104,6 +101,17 @@ func TestAnAnswerSaysNoMoreThanItMay(t *testing.T) {
 				t.Errorf("got %v after %d requests", err, len(server.Requests()))
 			}
 		})
+	}
+}
+
+// calling is an answer with so many calls.
+func calling(n int) func(*llmtest.Exchange) {
+	return func(x *llmtest.Exchange) {
+		for i := range n {
+			x.Chunk(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":"%d","function":{"name":"note","arguments":"{}"}}]}}]}`, i, i)
+		}
+		x.Finish("tool_calls")
+		x.Done()
 	}
 }
 

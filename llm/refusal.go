@@ -83,6 +83,7 @@ type complaint struct {
 	status int      // an HTTP status given as the error's code
 	window int      // llama.cpp tells it beside the error
 	prompt int      // so it does with the prompt's tokens
+	size   int      // bytes of words that were looked at
 }
 
 func parseComplaint(body []byte) complaint {
@@ -102,7 +103,7 @@ var wordFields = []string{"error", "message", "msg", "detail", "details", "error
 // read walks through whatever a server put into its error: words, lists, objects
 // in objects, JSON in a string.
 func (c *complaint) read(value any, depth int) {
-	if depth > 8 {
+	if depth > 8 || c.size >= mostJudged {
 		return
 	}
 	switch v := value.(type) {
@@ -115,6 +116,7 @@ func (c *complaint) read(value any, depth int) {
 				return
 			}
 		}
+		c.size += len(text) + 1 // repeated ones too: each is looked for
 		if text != "" && !slices.Contains(c.words, text) {
 			c.words = append(c.words, text)
 		}

@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -81,4 +83,19 @@ func FuzzRefusal(f *testing.F) {
 			t.Errorf("refusal of %q: %#v", body, err)
 		}
 	})
+}
+
+// TestARefusalOfManyWordsIsJudgedByTheFirst: each was looked for among all before it.
+func TestARefusalOfManyWordsIsJudgedByTheFirst(t *testing.T) {
+	var many []string
+	for i := range 50_000 {
+		many = append(many, fmt.Sprint("word ", i))
+	}
+	body, err := json.Marshal(map[string]any{"error": many})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(strings.Join(parseComplaint(body).words, " ")); n > mostJudged+10 {
+		t.Errorf("%d bytes of words are looked at", n)
+	}
 }
