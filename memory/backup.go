@@ -28,12 +28,17 @@ type Copied struct {
 // waits for nothing. The file appears whole or not at all. fs.ErrExist: there is a
 // file of that name, which is left alone.
 func (s *Store) Backup(ctx context.Context, path string) (c Copied, err error) {
+	return s.backup(ctx, path, ".cairn-backup-")
+}
+
+// backup makes the copy in a folder whose name begins with folder, beside path.
+func (s *Store) backup(ctx context.Context, path, folder string) (c Copied, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return c, fmt.Errorf("back up to %s: %w", path, fs.ErrExist)
 	}
 	// SQLite wants to make the file itself, and makes it readable to all: it does so in
 	// a folder that nobody else can enter.
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".cairn-backup-")
+	dir, err := os.MkdirTemp(filepath.Dir(path), folder)
 	if err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
 	}
@@ -128,7 +133,7 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 	switch c, err = Inspect(ctx, backup); {
 	case errors.Is(err, ErrNotFound):
 		return c, "", fmt.Errorf("restore: %s: %w: name a file that `cairn backup` wrote", backup, ErrNotFound)
-	case errors.Is(err, ErrDamaged):
+	case errors.Is(err, ErrDamaged), errors.Is(err, ErrNewer):
 		return c, "", badBackup{backup, err}
 	case err != nil:
 		return c, "", err
@@ -155,20 +160,28 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 	return c, aside, nil
 }
 
-// badBackup is ErrDamaged of a file that is not the database itself.
+// ErrBadBackup says that a file cannot be restored. The database is as it was.
+var ErrBadBackup = errors.New("no backup that can be restored")
+
+// badBackup is ErrDamaged or ErrNewer of a file that is not the database itself.
 type badBackup struct {
 	file string
 	err  error
 }
 
 func (b badBackup) Error() string {
+	if errors.Is(b.err, ErrNewer) {
+		return fmt.Sprintf("restore: %s; nothing was changed", b.err)
+	}
 	return fmt.Sprintf("restore: %s is damaged or no backup of cairn: nothing was changed; name another", b.file)
 }
 
-func (b badBackup) Unwrap() error { return b.err }
+func (b badBackup) Unwrap() []error { return []error{ErrBadBackup, b.err} }
 
-// putAside renames a database and what belongs to it. Its log goes first: SQLite would
-// play it back into whatever stands in the database's place.
+// putAside gives a database another name, and takes away what belongs to it. Its log goes
+// first: SQLite would play it back into whatever stands in the database's place. The file
+// keeps its own name too, for the new one to take over: there is no moment without a
+// database, in which a start would begin an empty one.
 func putAside(ctx context.Context, path string) (aside string, err error) {
 	gone := bereft(path) != nil // and SQLite would throw the log away
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !gone {
@@ -181,11 +194,24 @@ func putAside(ctx context.Context, path string) (aside string, err error) {
 	}
 	aside = path + time.Now().UTC().Format(".before-20060102T150405.000")
 	for _, part := range []string{"-wal", "-shm", ""} {
-		if err := os.Rename(path+part, aside+part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		move := os.Rename
+		if part == "" {
+			move = linkOrRename
+		}
+		if err := move(path+part, aside+part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
 	}
 	return aside, nil
+}
+
+// linkOrRename renames where files have one name only.
+func linkOrRename(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Rename(from, to)
 }
 
 // copyFile copies to a file that only its owner may read, and onto the disk.

@@ -70,7 +70,7 @@ func TestBackupAndRestore(t *testing.T) {
 			if err := os.WriteFile(broken, bytes, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := Restore(ctx, dir, broken); !errors.Is(err, ErrDamaged) {
+			if _, _, err := Restore(ctx, dir, broken); !errors.Is(err, ErrDamaged) || !errors.Is(err, ErrBadBackup) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

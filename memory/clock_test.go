@@ -45,6 +45,12 @@ func TestAClockThatIsSetWhileMessagesWait(t *testing.T) {
 			if err != nil || len(taken) != 1 || taken[0].Addressed {
 				t.Errorf("one that came too long ago is answered: %+v, %v", taken, err)
 			}
+			if _, err := c.Deliver(ctx, said(3, "never mind")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Delete(ctx, []string{said(3, "").ID}); err != nil {
+				t.Fatal(err)
+			}
 			if n := len(c.store.came.at); n != 0 {
 				t.Errorf("the arrivals of %d messages are kept that wait no more", n)
 			}

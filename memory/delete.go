@@ -101,10 +101,12 @@ func (c *Conversation) deleteWaiting(tx *sql.Tx, id string) error {
 	if _, err := tx.Exec("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", c.id, id); err != nil {
 		return err
 	}
-	err := changed(tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ?", c.id, id)
-	if errors.Is(err, ErrNotFound) {
+	var row int64
+	err := tx.QueryRow("DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", c.id, id).Scan(&row)
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
+	c.store.came.forget([]int64{row}) // if all is taken back, its stamp tells when it came
 	if err == nil {
 		_, err = tx.Exec("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", c.id, id)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,6 +42,9 @@ func prepare(ctx context.Context, dir, path string) (*lock, error) {
 	}
 	if err := l.emptied(path); err != nil {
 		return nil, errors.Join(unopened(dir, err), l.release())
+	}
+	if err := l.begin(path); err != nil {
+		return nil, errors.Join(err, l.release())
 	}
 	// SQLite gives its other files the rights of the first one.
 	file, err := openPrivate(path)
@@ -101,6 +105,7 @@ func adopt(ctx context.Context, dir, path string, mode fs.FileMode) error {
 }
 
 // openPrivate opens or creates a file that only its owner may read, whatever the umask says.
+// Root works for whoever owns the folder: the bot must be able to open what a shell made.
 func openPrivate(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -109,11 +114,21 @@ func openPrivate(path string) (*os.File, error) {
 	if err := file.Chmod(0o600); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
+	if info, err := os.Stat(filepath.Dir(path)); err == nil && os.Geteuid() == 0 {
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+			if err := file.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
+				return nil, errors.Join(err, file.Close())
+			}
+		}
+	}
 	return file, nil
 }
 
 // look checks that there is something to look at.
 func look(path string) error {
+	if err := bereft(path); err != nil {
+		return err
+	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -123,7 +138,7 @@ func look(path string) error {
 	case info.IsDir():
 		return fmt.Errorf("open database: %s is a folder", path)
 	}
-	return bereft(path)
+	return nil
 }
 
 // Writable returns nil if this process may write the database in the folder dir, which

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -72,6 +73,9 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		refused(t, dir, "bring it back, or move the log away")
+		if _, err := Inspect(ctx, File(dir)); !errors.Is(err, ErrDamaged) {
+			t.Errorf("it is looked at as %v", err)
+		}
 		write(t, dir, databaseName, string(base))
 		if n := number(t, openStore(t, dir), "SELECT count(*) FROM messages"); n != 1 {
 			t.Errorf("brought back it has %d messages", n)
@@ -104,7 +108,44 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 		if err := os.Remove(File(dir)); err != nil {
 			t.Fatal(err)
 		}
+		l, err := prepare(ctx, dir, File(dir)) // and then it is killed
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.release(); err != nil {
+			t.Fatal(err)
+		}
 		openStore(t, dir)
+	})
+	t.Run("and there is no moment without one while another takes its place", func(t *testing.T) {
+		dir := t.TempDir()
+		openStore(t, dir).Close()
+		aside, err := putAside(ctx, File(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{aside, File(dir)} {
+			if _, err := Inspect(ctx, path); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	t.Run("what root makes is whose the folder is", func(t *testing.T) {
+		const nobody = 65534
+		dir := t.TempDir()
+		if os.Geteuid() != 0 || os.Chown(dir, nobody, nobody) != nil {
+			t.Skip("only root gives files away")
+		}
+		openStore(t, dir).Close()
+		for _, name := range []string{databaseName, lockName} {
+			info, err := os.Stat(dir + "/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if owner := info.Sys().(*syscall.Stat_t).Uid; owner != nobody {
+				t.Errorf("%s is of user %d", name, owner)
+			}
+		}
 	})
 	t.Run("and so is one that a kill left empty before it was made", func(t *testing.T) {
 		dir := t.TempDir()

@@ -5,6 +5,7 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"syscall"
@@ -70,6 +71,16 @@ func (l *lock) founded() error {
 		return nil
 	}
 	l.held = true
+	return l.write()
+}
+
+// begin notes that there is no database yet, or none any more, and that an empty file is
+// one that is being made.
+func (l *lock) begin(path string) error {
+	if _, err := os.Stat(path); !l.held || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	l.held = false
 	return l.write()
 }
 

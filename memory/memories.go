@@ -137,7 +137,7 @@ func (c *Conversation) confirm(tx *sql.Tx, id int64, d draft) error {
 	if err != nil {
 		return err
 	}
-	if m.SpeakerID != d.speakerID && d.by != byPerson { // what somebody says ends by nobody else's words
+	if m.SpeakerID != d.speakerID && d.by != byPerson && m.State != "expired" { // what somebody says ends by nobody else's words
 		d.expires = 0
 	}
 	expires := any(d.expires)

@@ -9,6 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -33,7 +36,8 @@ var fills = map[int]func(tx *sql.Tx) error{4: fillMembers}
 
 // upgrade brings the file up to date. One that holds something is copied first, to
 // cairn.db.before-N beside it, N being the version it gets: whoever wants the older
-// cairn back needs it. Where there is no room for it the log says so.
+// cairn back needs it; a second copy for one version has the time in its name. Where there
+// is no room for it the log says so.
 func (s *Store) upgrade(ctx context.Context) error {
 	var old int
 	err := transact(ctx, s.write, func(tx *sql.Tx) (err error) {
@@ -45,14 +49,19 @@ func (s *Store) upgrade(ctx context.Context) error {
 	}
 	if old > 0 && old < len(migrations) {
 		copied := fmt.Sprintf("%s.before-%d", s.path, len(migrations))
-		_, err := s.Backup(ctx, copied)
+		s.sweepUpgrades()
+		_, err := s.backup(ctx, copied, upgradeFolder)
+		if errors.Is(err, fs.ErrExist) { // somebody went back, or an upgrade was broken off
+			copied += time.Now().UTC().Format("-20060102T150405.000")
+			_, err = s.backup(ctx, copied, upgradeFolder)
+		}
 		var unread sqlite3.Error
 		switch {
 		case errors.As(err, &unread) && errors.Is(err, ErrDamaged):
 			return err // nor could an upgrade read those pages
 		case err == nil:
 			s.log.Info("the database is upgraded; what it was is kept beside it", "copy", copied)
-		case !errors.Is(err, fs.ErrExist): // of an upgrade that was broken off
+		default:
 			s.log.Warn("the database is upgraded without a copy of what it was", "error", err)
 		}
 	}
@@ -61,6 +70,20 @@ func (s *Store) upgrade(ctx context.Context) error {
 		s.log.Debug("database migrated", "from", from, "to", to)
 	}
 	return err
+}
+
+// upgradeFolder is how the name of the folder begins in which an upgrade makes its copy.
+const upgradeFolder = "cairn.upgrading-"
+
+// sweepUpgrades removes what upgrades left that were killed while they copied. Only who
+// holds the lock upgrades.
+func (s *Store) sweepUpgrades() {
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path), upgradeFolder+"*"))
+	for _, folder := range left {
+		if err := os.RemoveAll(folder); err != nil {
+			s.log.Warn("a copy of an upgrade that was broken off cannot be removed", "error", err)
+		}
+	}
 }
 
 // migrate brings the file up to date. The version is read inside the transaction

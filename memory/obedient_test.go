@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
@@ -97,7 +98,7 @@ func TestWhoCallsThemselvesAWordOptsOutAlone(t *testing.T) {
 	for name, c := range map[string]struct{ free, held []string }{
 		"the":  {[]string{"the sky is blue", "The sky is grey"}, nil},
 		"a":    {[]string{"Ann has a cat", "Bob takes vitamin A"}, nil},
-		"Will": {[]string{"the shop will open at nine"}, []string{"the shop of Will opens at ten", "Will rows"}},
+		"Will": {[]string{"the shop will open at nine"}, []string{"the shop of Will opens at ten", "Will rows", "Will's dog barks", "Ask Will."}},
 		"Carl": {nil, []string{"carl rows", "the shop of Carl's opens"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,5 +118,25 @@ func TestWhoCallsThemselvesAWordOptsOutAlone(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAnEndedMemoryEndsAnewByWhoeverSaysIt: said again by somebody else with an end, it
+// ends then, and not never.
+func TestAnEndedMemoryEndsAnewByWhoeverSaysIt(t *testing.T) {
+	c := newConversation(t)
+	deliver(t, c, said(2, "Ann is in Rome"), said(4, "Ann is in Rome until Friday"))
+	rome := keep(t, c, "Ann", "Ann is in Rome", 1)
+	if err := c.store.update(ctx, func(tx *sql.Tx) error {
+		return changed(tx, "UPDATE memories SET expires_at = 1, about = 'Ann' WHERE id = ?", rome.ID)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	d := draft{MemoryDraft: compactor.MemoryDraft{Content: "Ann is in Rome", Kind: "fact"}, speakerID: "another", by: byWorker, expires: time.Now().Add(time.Hour).UnixMilli()}
+	if err := c.store.update(ctx, func(tx *sql.Tx) error { return c.confirm(tx, rome.ID, d) }); err != nil {
+		t.Fatal(err)
+	}
+	if m, _, err := c.store.Memory(ctx, rome.ID); err != nil || m.Expires.IsZero() {
+		t.Errorf("%+v, %v", m, err)
 	}
 }

@@ -115,6 +115,7 @@ func (c *Conversation) allowed(tx *sql.Tx, d draft) error {
 	}
 	var named *OptedOutError
 	said := " " + words.Fold(possessive.Replace(d.Content+" "+d.About)) + " "
+	written := strings.FieldsFunc(possessive.Replace(d.Content+" "+d.About), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	low, high := c.rows(1, maxSeq)
 	err := each(tx, func(rows *sql.Rows) error {
 		var id, name string
@@ -123,7 +124,7 @@ func (c *Conversation) allowed(tx *sql.Tx, d draft) error {
 		if strings.ContainsFunc(folded, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }) {
 			folded = " " + folded + " " // scripts without blanks between words have none here either
 		}
-		if common(name) && (name == strings.ToLower(name) || !slices.Contains(strings.Fields(d.Content+" "+d.About), name)) {
+		if common(name) && (name == strings.ToLower(name) || !slices.Contains(written, name)) {
 			return err
 		}
 		if strings.TrimSpace(folded) != "" && strings.Contains(said, folded) {

@@ -215,7 +215,9 @@ func (c *Conversation) bearers(tx *sql.Tx, d draft) (all []bearers, err error) {
 	}, `SELECT j.value, coalesce((SELECT group_concat(memory) FROM
 			(SELECT memory FROM memory_terms WHERE term = j.value AND conversation = ? ORDER BY memory DESC LIMIT ?)), '')
 		FROM json_each(?) j`, c.id, mostAlike, string(terms)) // one text for each word: see packing
-	slices.SortFunc(all, func(a, b bearers) int { return cmp.Or(cmp.Compare(len(a.ids), len(b.ids)), cmp.Compare(a.term, b.term)) })
+	slices.SortFunc(all, func(a, b bearers) int {
+		return cmp.Or(cmp.Compare(len(a.ids), len(b.ids)), cmp.Compare(a.term, b.term))
+	})
 	return all, err
 }
 

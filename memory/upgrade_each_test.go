@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -154,7 +155,14 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				if c, err := Inspect(ctx, File(dir)); err != nil || c.Version != version {
 					t.Errorf("%+v, %v", c, err)
 				}
+				write(t, dir, upgradeFolder+"1", "left by one that was killed")
 				openStore(t, dir) // with the copy of the first upgrade still there
+				if again, err := filepath.Glob(copied + "-*"); err != nil || len(again) != 1 {
+					t.Errorf("the copies of the second upgrade are %q, %v", again, err)
+				}
+				if left, err := filepath.Glob(filepath.Join(dir, upgradeFolder+"*")); err != nil || len(left) != 0 {
+					t.Errorf("%q is left, %v", left, err)
+				}
 			})
 		})
 	}
