@@ -107,7 +107,7 @@ func (c *conversation) own() {
 		if err != nil && ctx.Err() == nil {
 			c.hub.trouble.is(ctx, c.log, c.name, err)
 			retry = time.After(retryDelay)
-		} else {
+		} else if err == nil {
 			c.hub.trouble.over(c.log, c.name)
 		}
 		c.settleUp(asked, err)

@@ -107,7 +107,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		Request: func(_ context.Context, left int) (llm.Request, error) {
 			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: told}}
 			req := llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Tools: tools, Spend: r.spend}
-			if left == 1 {
+			if left == 1 || c.lastCall() {
 				req.Tools = nil
 			}
 			return req, nil
@@ -133,6 +133,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			told = shorter
 			return err == nil
 		},
+		Report: func(u llm.Usage) { c.hub.tally.call(u) },
 		Show: func(delta string) {
 			if r.current.Len() == 0 {
 				r.current.WriteString(h.name())

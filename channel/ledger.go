@@ -23,7 +23,8 @@ const turnsShare = 4
 
 // ledger counts the calls of each conversation in the last hour, to the minute.
 type ledger struct {
-	mu    sync.Mutex // guards hours and swept
+	mu    sync.Mutex // guards everything below
+	began time.Time  // an hour before the first call: minutes count from here, whatever clocks are set to
 	hours map[string]*hour
 	swept int64 // the minute
 }
@@ -37,7 +38,10 @@ type hour struct {
 
 // hourLocked is a conversation's hour, moved on to now. Silent ones are forgotten.
 func (l *ledger) hourLocked(name string, now time.Time) *hour {
-	minute := now.Unix() / 60
+	if l.began.IsZero() {
+		l.began = now.Add(-time.Hour) // so that no minute in use is negative
+	}
+	minute := int64(now.Sub(l.began) / time.Minute)
 	if l.hours == nil {
 		l.hours = make(map[string]*hour)
 	}
@@ -54,7 +58,7 @@ func (l *ledger) hourLocked(name string, now time.Time) *hour {
 		h = &hour{newest: minute}
 		l.hours[name] = h
 	}
-	for m := max(h.newest+1, minute-59); m <= minute; m++ { // none if the clock was set back
+	for m := max(h.newest+1, minute-59); m <= minute; m++ {
 		h.minutes[m%60] = 0
 	}
 	h.newest = max(h.newest, minute)
@@ -95,7 +99,7 @@ func (l *ledger) opens(name string, most int, now time.Time) time.Time {
 	left := h.calls()
 	for m := h.newest - 59; m <= h.newest; m++ {
 		if left -= h.minutes[m%60]; left < most {
-			return time.Unix((m+60)*60, 0)
+			return l.began.Add(time.Duration(m+60) * time.Minute)
 		}
 	}
 	return now
@@ -152,7 +156,7 @@ func (c *conversation) spendOn(turn bool) error {
 	}
 	now := time.Now()
 	if c.hub.calls.spend(c.name, most, now) {
-		if c.hub.calls.calls(c.name, now) < summaries && c.hub.calls.mark(c.name, false, now) {
+		if c.hub.calls.calls(c.name, now) < max(summaries/2, 2) && c.hub.calls.mark(c.name, false, now) { // not as soon as one call has expired
 			c.log.Info("calls_per_hour is no longer reached")
 		}
 		return nil
@@ -173,7 +177,7 @@ func (c *conversation) reached(now time.Time) {
 func (c *conversation) affordsSummary() bool {
 	_, summaries, limited := c.callsLimit()
 	now := time.Now()
-	if !limited || c.hub.calls.calls(c.name, now) < summaries {
+	if !limited || c.hub.calls.calls(c.name, now) < summaries-min(3, summaries/4) { // room for more than the first call of it
 		return true
 	}
 	c.reached(now)

@@ -65,7 +65,7 @@ func (c *conversation) load(ctx context.Context) error {
 	close(c.changed)
 	c.changed = make(chan struct{})
 	c.mu.Unlock()
-	c.tools, c.unfit, c.empty = tools, nil, engine.History().Next() == 1
+	c.tools, c.unfit, c.inWords, c.empty = tools, nil, false, engine.History().Next() == 1
 	if old != nil {
 		old.Close()
 		return nil

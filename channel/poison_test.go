@@ -48,7 +48,7 @@ func TestToolsThatAServerTakesNoMoreAreToldInWords(t *testing.T) {
 		t.Errorf("what the tool found is not in %s", view)
 	}
 
-	// Where that does not help, it is one request more, and the next turn tries it as it was.
+	// What is refused in words too is not asked again, and the next turn tries it as it was.
 	down = true
 	asked := len(r.model.Requests())
 	r.say("hello?", true)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -172,7 +173,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 			sent = messages
 			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools, Spend: r.spend}
 			noTools, last := c.window.learnt().Facts().RefusesTools, left == 1 || c.lastCall()
-			asUsual = !last || noTools
+			asUsual = (!last || noTools) && !c.inWords // else the count is of another prompt
 			if last || noTools {
 				req.Tools = nil
 			}
@@ -199,7 +200,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 				c.refused(pictures, err)
 				return true
 			}
-			if llm.KindOf(err) == llm.KindBadRequest {
+			if refusedAsItStands(err) {
 				return c.tellInWords(r, sent, err)
 			}
 			if llm.KindOf(err) != llm.KindOverflow || overflows >= 2 {
@@ -226,6 +227,12 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		},
 	}
 	return loop.Run(ctx)
+}
+
+// refusedAsItStands tells whether a server understood a request and will not take it.
+func refusedAsItStands(err error) bool {
+	var e *llm.Error
+	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
 // tellInWords has a request that was refused made once more, with the use of tools told

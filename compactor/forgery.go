@@ -23,7 +23,7 @@ func forges(r rune) bool {
 }
 
 // reserved are the beginnings of lines that only Cairn writes.
-var reserved = []string{"[#", summaryMark, "[System:", "<kept", "</kept", "<now", "</now"}
+var reserved = []string{"[#", summaryMark, "[System:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"}
 
 // inFile are those inside a file, which ends where Cairn says so.
 var inFile = append([]string{fileEnd}, reserved...)

@@ -29,7 +29,7 @@ func marksIn(text string) (n int) {
 		return unicode.ToLower(r)
 	}, text)
 	for line := range strings.SplitSeq(text, "\n") {
-		for _, mark := range []string{"[#", "[compactionsummary]", "[system:", "<kept", "</kept", "<now", "</now"} {
+		for _, mark := range []string{"[#", "[compactionsummary]", "[system:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"} {
 			if strings.HasPrefix(line, mark) {
 				n++
 			}

@@ -58,6 +58,9 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (Recap, error) {
 		text, err := c.recapByModel(ctx, s, p, window, focus)
 		if err == nil {
 			r.Text, r.By = text, ByWorker
+			if c.withModel.End() {
+				c.o.Log.Info("compactions work again", "by", r.By)
+			}
 			return r, nil
 		}
 		if ctx.Err() != nil || c.ctx.Err() != nil {

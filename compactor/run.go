@@ -93,7 +93,11 @@ func (c *Compactor) loud(err error, ofModel bool) slog.Level {
 	switch {
 	case !ofModel:
 		return c.without.Begin()
-	case errors.Is(err, ErrSpent), llm.OfServer(err) && c.learntOf(c.o.Worker).Down.On():
+	case errors.Is(err, ErrSpent):
+		return slog.LevelDebug
+	case llm.OfServer(err) && c.apart():
+		return c.learntOf(c.o.Worker).Down.Begin()
+	case llm.OfServer(err) && c.learntOf(c.o.Worker).Down.On():
 		return slog.LevelDebug
 	}
 	return c.withModel.Begin()
@@ -105,10 +109,21 @@ func (c *Compactor) worked(j *job) {
 	if j.builtIn {
 		incident = &c.without
 	}
-	if !j.degraded && incident.End() {
+	if j.degraded {
+		return
+	}
+	ended := incident.End()
+	if !j.builtIn && c.apart() {
+		ended = c.learntOf(c.o.Worker).Down.End() || ended
+	}
+	if ended {
 		c.o.Log.Info("compactions work again", "by", j.row.By)
 	}
 }
+
+// apart tells whether the worker's model is not the one that turns ask: then turns do not
+// know when its server is down, and all conversations that need it are one incident.
+func (c *Compactor) apart() bool { return c.learntOf(c.o.Worker) != c.learnt() }
 
 // failedLocked makes the next try wait. A row that cannot be healed, because of
 // what it holds, holds up no other work; a model that does not answer does.
@@ -245,7 +260,7 @@ func (c *Compactor) make(ctx context.Context, j *job) (Compaction, error) {
 func inWords(err error) string {
 	switch {
 	case errors.Is(err, ErrSpent):
-		return err.Error() + "; nothing was lost"
+		return ErrSpent.Error() + "; nothing was lost"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the summary took too long; nothing was lost"
 	case errors.Is(err, context.Canceled):
