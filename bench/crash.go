@@ -216,7 +216,8 @@ const restPatience = 3 * time.Minute
 
 // rest has a process run until all is done, and look at everything.
 func (h *havoc) rest(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, restPatience)
+	whole := ctx
+	ctx, cancel := context.WithTimeout(whole, restPatience)
 	defer cancel()
 	h.oracle.calm.Store(true)
 	p, err := h.start(ctx)
@@ -234,6 +235,8 @@ func (h *havoc) rest(ctx context.Context) error {
 		case <-changed:
 		case <-p.ended:
 			return fmt.Errorf("the last process ended by itself: %s", p.said())
+		case <-whole.Done():
+			return whole.Err()
 		case <-ctx.Done():
 			h.unanswered()
 			return nil

@@ -114,7 +114,7 @@ func moment(unix string) string {
 	if err != nil {
 		return unix
 	}
-	return time.Unix(n, 0).UTC().Format("2 January 2006 15:04 UTC")
+	return time.Unix(n, 0).Local().Format("2 January 2006 15:04 MST")
 }
 
 func or(name, otherwise string) string {

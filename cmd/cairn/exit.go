@@ -55,6 +55,8 @@ func exitCode(err error) int {
 		return exitInUse
 	case errors.Is(err, memory.ErrNotFound):
 		return exitNotFound
+	case errors.Is(err, memory.ErrBadBackup): // the database itself is well
+		return exitFailed
 	case errors.Is(err, memory.ErrDamaged), errors.Is(err, memory.ErrNewer):
 		return exitDamaged
 	}

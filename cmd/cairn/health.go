@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/singleflight"
 
+	"cairn/llm"
 	"cairn/memory"
 )
 
@@ -53,11 +54,26 @@ type health struct {
 	server *http.Server
 	done   sync.WaitGroup
 	probes singleflight.Group // many who ask at once cause one look
+
+	unread, unwritten llm.Incident // of the database
+
+	mu   sync.Mutex // guards seen
+	seen map[string]glance
 }
+
+// glance is a state, and when it was found.
+type glance struct {
+	state state
+	at    time.Time
+}
+
+// seenFor is how long a state is told again: readiness is found out by writing, and
+// whoever asks all the time must not keep others from it.
+const seenFor = time.Second
 
 // tellHealth begins to tell, where the settings say; nowhere, if they name no address.
 func (b *bot) tellHealth(ctx context.Context, doors []outerDoor) (*health, error) {
-	h := &health{bot: b, doors: doors, ctx: ctx}
+	h := &health{bot: b, doors: doors, ctx: ctx, seen: map[string]glance{}}
 	address := b.begun.Health
 	if address == "" {
 		return h, nil
@@ -110,9 +126,19 @@ func (s *state) add(part, why string) {
 // answer tells a state: 200 if all is well, else 503.
 func (h *health) answer(w http.ResponseWriter, name string, look func(context.Context) state) {
 	found, _, _ := h.probes.Do(name, func() (any, error) {
+		h.mu.Lock()
+		last, found := h.seen[name]
+		h.mu.Unlock()
+		if found && time.Since(last.at) < seenFor && h.ctx.Err() == nil {
+			return last.state, nil
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), probeTime)
 		defer cancel()
-		return look(ctx), nil
+		s := look(ctx)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.seen[name] = glance{s, time.Now()}
+		return s, nil
 	})
 	s := found.(state)
 	w.Header().Set("Content-Type", "application/json")
@@ -126,7 +152,7 @@ func (h *health) answer(w http.ResponseWriter, name string, look func(context.Co
 // alive looks whether the process and its database live; if not, a start may help.
 func (h *health) alive(ctx context.Context) state {
 	s := state{OK: true}
-	s.add("database", refusalOf(h.bot.store.Answers(ctx), "cannot be read"))
+	s.add("database", h.refusal(ctx, &h.unread, h.bot.store.Answers(ctx), "cannot be read"))
 	return s
 }
 
@@ -149,7 +175,7 @@ func (h *health) ready(ctx context.Context) state {
 		}
 		s.add(door.Name(), why)
 	}
-	s.add("database", refusalOf(h.bot.store.Takes(ctx), "cannot be written"))
+	s.add("database", h.refusal(ctx, &h.unwritten, h.bot.store.Takes(ctx), "cannot be written"))
 	stuck, failing := "", ""
 	if stats.Stuck > 0 {
 		stuck = counted(stats.Stuck, "conversation", "conversations") + " cannot go on; the log says why"
@@ -160,6 +186,16 @@ func (h *health) ready(ctx context.Context) state {
 	}
 	s.add("model", failing)
 	return s
+}
+
+// refusal is refusalOf, and the log is told of each incident once.
+func (h *health) refusal(ctx context.Context, i *llm.Incident, err error, what string) string {
+	if err != nil {
+		h.bot.log.Log(ctx, i.Begin(), "the database fails when it is looked at", "what", what, "error", err)
+	} else if i.End() {
+		h.bot.log.Info("the database is well again")
+	}
+	return refusalOf(err, what)
 }
 
 // refusalOf says why the database refuses, in words that tell nothing of what is in it.
