@@ -20,8 +20,8 @@ var derived = []string{"message_terms", "memory_terms", "members"}
 // Rebuild puts in the place of the database in the folder dir one that is made anew:
 // row by row, without a look at its indexes, and with the search index made of the
 // messages and memories. What was there is kept beside it; aside is the name of its file.
-// Errors: ErrInUse when a bot runs on the folder, ErrDamaged when anything cannot be read
-// that stands nowhere else. Nothing changes then.
+// Errors: ErrInUse when a bot runs on the folder, ErrDamaged when anything that stands
+// nowhere else cannot be read or is missing, see lost. Nothing changes then.
 func Rebuild(ctx context.Context, dir string) (aside string, err error) {
 	path := File(dir)
 	if err := look(path); err != nil {
@@ -41,7 +41,9 @@ func Rebuild(ctx context.Context, dir string) (aside string, err error) {
 	if err := rebuild(ctx, path, part); err != nil {
 		return "", fmt.Errorf("rebuild the database: %w", explain(err))
 	}
-	if _, err := Inspect(ctx, part); err != nil {
+	if _, err := Inspect(ctx, part); errors.Is(err, ErrDamaged) {
+		return "", fmt.Errorf("rebuild the database: what can be read of it does not fit together: `cairn restore FILE` puts a backup in its place: %w", err)
+	} else if err != nil {
 		return "", fmt.Errorf("rebuild the database: %w", err)
 	}
 	if err := flush(part); err != nil {
@@ -85,12 +87,15 @@ func rebuild(ctx context.Context, from, to string) error {
 		if err := copyRows(tx); err != nil {
 			return err
 		}
-		if err := derive(tx); err != nil {
-			return err
-		}
 		_, err := tx.Exec(fmt.Sprintf("PRAGMA user_version = %d", version))
 		return err
 	})
+	if err == nil {
+		err = lost(ctx, from, to)
+	}
+	if err == nil {
+		err = transact(ctx, db, derive)
+	}
 	return errors.Join(err, db.Close())
 }
 
