@@ -40,7 +40,7 @@ var fills = map[int]func(tx *sql.Tx) error{4: fillMembers}
 // is no room for it the log says so.
 func (s *Store) upgrade(ctx context.Context) error {
 	var old int
-	err := transact(ctx, s.write, func(tx *sql.Tx) (err error) {
+	err := transact(ctx, s.read, func(tx *sql.Tx) (err error) {
 		old, err = versionOf(tx)
 		return err
 	})

@@ -22,6 +22,7 @@ type death struct {
 
 	// Of a migration: before so many tables, columns and indexes have been made.
 	Schema int
+	Copy   bool // they are those of the copy that an upgrade makes first
 }
 
 const (
@@ -59,8 +60,8 @@ func prepareToDie() error {
 	defer db.Close()
 	var life mortal
 	db.Driver().(*sqlite3.SQLiteDriver).ConnectHook = func(conn *sqlite3.SQLiteConn) error {
-		writes, err := isWriter(conn)
-		if err != nil || !writes {
+		meant, err := is(conn, d.Copy)
+		if err != nil || !meant {
 			return err
 		}
 		return life.watch(conn, d)
@@ -68,15 +69,17 @@ func prepareToDie() error {
 	return nil
 }
 
-func isWriter(conn *sqlite3.SQLiteConn) (bool, error) {
-	rows, err := conn.Query("PRAGMA query_only", nil)
+// is tells whether a connection is the one that writes, or the one that copies: that one
+// may write, and has no foreign keys.
+func is(conn *sqlite3.SQLiteConn, copies bool) (bool, error) {
+	rows, err := conn.Query("SELECT query_only, foreign_keys FROM pragma_query_only, pragma_foreign_keys", nil)
 	if err != nil {
 		return false, err
 	}
 	defer rows.Close()
-	value := make([]driver.Value, 1)
+	value := make([]driver.Value, 2)
 	err = rows.Next(value)
-	return err == nil && value[0] == int64(0), err
+	return err == nil && value[0] == int64(0) && (value[1] == int64(0)) == copies, err
 }
 
 // mortal is how far a process is on the way to its death.

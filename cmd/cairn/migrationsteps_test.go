@@ -2,7 +2,9 @@ package main
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -52,7 +54,8 @@ func leave(t *testing.T, dir string, version int) {
 }
 
 // TestKillInAMigration has the program die while it brings the file of each earlier
-// version up to date: it is of the earlier version still, and the next process does it.
+// version up to date: it is of the earlier version still, a copy of it is whole or not
+// there, and the next process does it.
 func TestKillInAMigration(t *testing.T) {
 	versions, err := filepath.Glob("../../memory/migrations/*.sql")
 	if err != nil || len(versions) < 2 {
@@ -63,6 +66,7 @@ func TestKillInAMigration(t *testing.T) {
 			"at its beginning":     {Schema: 1},
 			"in the middle":        {Schema: 7},
 			"before it is written": {At: atCommit},
+			"in the copy of it":    {Schema: 3, Copy: true},
 		} {
 			t.Run(fmt.Sprintf("from version %d, %s", version, name), func(t *testing.T) {
 				t.Parallel()
@@ -73,10 +77,17 @@ func TestKillInAMigration(t *testing.T) {
 				if n := w.count("PRAGMA user_version"); n != version {
 					t.Errorf("the file is of version %d", n)
 				}
+				copied := fmt.Sprintf("%s.before-%d", memory.File(filepath.Join(p.dir, "data")), len(versions))
+				if _, err := os.Stat(copied); errors.Is(err, fs.ErrNotExist) != d.Copy {
+					t.Errorf("the copy of what it was: %v", err)
+				}
 				w.said = []string{"m1", "m2", "m3"}
 				w.goOn([]string{w.line("And now?")})
 				if n := w.count("PRAGMA user_version"); n != len(versions) {
 					t.Errorf("the file is of version %d", n)
+				}
+				if c, err := memory.Inspect(t.Context(), copied); err != nil || c.Version != version {
+					t.Errorf("the copy is %+v, %v", c, err)
 				}
 				w.examined()
 				w.judge()
