@@ -117,6 +117,7 @@ var examinations = []examination{
 	{
 		find: `SELECT name, printf('the segment begins at #%d, beyond the end', segment_start) FROM conversations WHERE segment_start > next_seq`,
 	},
+	{find: missing},
 	{ // turns
 		find: `SELECT ` + name + `m.conversation), printf('#%d is of a turn that begins at #%d, where there is none', m.seq, m.turn) FROM messages m
 			WHERE NOT EXISTS (SELECT 1 FROM messages t WHERE t.id = m.conversation << 32 | m.turn AND t.turn = m.turn)`,

@@ -46,6 +46,7 @@ func TestExamine(t *testing.T) {
 	}{
 		{"UPDATE conversations SET next_seq = 5", "the next message would get the number 5, which is taken", true},
 		{"UPDATE conversations SET segment_start = 99", "the segment begins at #99, beyond the end", false},
+		{"DELETE FROM messages WHERE seq IN (10, 11)", "2 of its messages are missing", false},
 		{"UPDATE messages SET turn = 50 WHERE seq = 11", "#11 is of a turn that begins at #50", false},
 		{"UPDATE messages SET turn = 3 WHERE seq = 11", "#11 stands among the messages of the turn of #10", false},
 		{"UPDATE messages SET role = 'tool', platform_id = '' WHERE seq = 11", "the result #11 belongs to no call", false},
