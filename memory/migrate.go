@@ -51,7 +51,9 @@ func (s *Store) upgrade(ctx context.Context) error {
 		copied := fmt.Sprintf("%s.before-%d", s.path, len(migrations))
 		s.sweepUpgrades()
 		_, err := s.backup(ctx, copied, upgradeFolder)
-		if errors.Is(err, fs.ErrExist) { // somebody went back, or an upgrade was broken off
+		if errors.Is(err, fs.ErrExist) && s.holdsAsMuch(ctx, copied) { // an upgrade was broken off
+			err = nil
+		} else if errors.Is(err, fs.ErrExist) { // somebody went back, and talked
 			copied += time.Now().UTC().Format("-20060102T150405.000")
 			_, err = s.backup(ctx, copied, upgradeFolder)
 		}
@@ -70,6 +72,23 @@ func (s *Store) upgrade(ctx context.Context) error {
 		s.log.Debug("database migrated", "from", from, "to", to)
 	}
 	return err
+}
+
+// holdsAsMuch tells whether a copy is of the same version as the database, and has as many
+// messages and memories: tries that fail must not fill the disk with copies.
+func (s *Store) holdsAsMuch(ctx context.Context, copied string) bool {
+	is, err := Inspect(ctx, copied)
+	if err != nil {
+		return false
+	}
+	var now Copied
+	err = transact(ctx, s.read, func(tx *sql.Tx) (err error) {
+		if now.Version, err = versionOf(tx); err != nil {
+			return err
+		}
+		return tx.QueryRow("SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM memories)").Scan(&now.Messages, &now.Memories)
+	})
+	return err == nil && is.Version == now.Version && is.Messages == now.Messages && is.Memories == now.Memories
 }
 
 // upgradeFolder is how the name of the folder begins in which an upgrade makes its copy.
