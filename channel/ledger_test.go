@@ -41,6 +41,12 @@ func (j *journal) lines(level slog.Level, words string) (n int) {
 	return n
 }
 
+func (j *journal) count(words string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.text.String(), words)
+}
+
 // logged has the rig write a log.
 func (r *rig) logged() *journal {
 	j := new(journal)

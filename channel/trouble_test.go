@@ -5,36 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 )
 
-// written is a log that can be read while it is written.
-type written struct {
-	mu   sync.Mutex // guards text
-	text strings.Builder
-}
-
-func (w *written) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
-func (w *written) count(text string) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return strings.Count(w.text.String(), text)
-}
-
 func TestOneCauseThatKeepsManyConversationsIsOneWarning(t *testing.T) {
-	var log written
 	r := newRig(t, echo)
-	r.stop()
-	r.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	r.start()
+	log := r.logged()
 	disk, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=5000")
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +51,7 @@ func TestOneCauseThatKeepsManyConversationsIsOneWarning(t *testing.T) {
 
 func TestAReplyThatCannotBeSentForAWhileIsOneWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log written
+		var log journal
 		r := newRig(t, echo)
 		r.stop()
 		r.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))

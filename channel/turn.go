@@ -151,34 +151,9 @@ func (c *conversation) unbroken(r *reply, err *error) {
 // converse lets the model answer, with tools.
 func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Response, err error) {
 	defer c.unbroken(r, &err)
-	overflows := 0
-	var pictures map[int64]bool // that the last request showed
-	var sent []llm.Message      // by it
-	var asUsual bool            // it had the tools that requests usually have
+	t := talk{conversation: c, r: r}
 	loop := llm.Loop{
-		Model: c.agent.Model, MaxCalls: maxCalls,
-		Request: func(_ context.Context, left int) (llm.Request, error) {
-			c.window.look(c.hub.ctx)
-			if err := c.apply(c.hub.ctx); err != nil {
-				return llm.Request{}, err
-			}
-			if err := c.resettle(c.hub.ctx); err != nil {
-				return llm.Request{}, err
-			}
-			messages, maxTokens, err := c.engine.Request(c.hub.ctx) // what it writes must not hang on /stop
-			pictures = c.illustrated(messages)
-			if c.inWords {
-				messages, _ = llm.InWords(messages)
-			}
-			sent = messages
-			req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: c.tools, Spend: r.spend}
-			noTools, last := c.window.learnt().Facts().RefusesTools, left == 1 || c.lastCall()
-			asUsual = (!last || noTools) && !c.inWords // else the count is of another prompt
-			if last || noTools {
-				req.Tools = nil
-			}
-			return req, err
-		},
+		Model: c.agent.Model, MaxCalls: maxCalls, Request: t.request, Retry: t.retry,
 		Record: func(calls llm.Message, results []llm.Message) {
 			if text := spoken(calls.Text, false); text != "" {
 				r.said = append(r.said, text)
@@ -189,35 +164,10 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 				c.add(r, result)
 			}
 		},
-		Retry: func(_ context.Context, err error) bool {
-			if llm.RefusesTools(err) && !c.window.learnt().Facts().RefusesTools {
-				c.log.Warn("the model takes no tools; it answers without memory_search and recall", "model", c.agent.Model.Name())
-				c.window.learnt().NoTools()
-				return true
-			}
-			if len(pictures) > 0 && llm.RefusesImages(err) {
-				r.current.Reset()
-				c.refused(pictures, err)
-				return true
-			}
-			if refusedAsItStands(err) {
-				return c.tellInWords(r, sent, err)
-			}
-			if llm.KindOf(err) != llm.KindOverflow || overflows >= 2 {
-				return false
-			}
-			overflows++
-			r.current.Reset()
-			c.window.look(c.hub.ctx) // the model has learnt from it
-			if asUsual {
-				c.engine.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
-			}
-			return c.engine.Overflow(c.hub.ctx)
-		},
 		Report: func(u llm.Usage) {
-			overflows = 0
+			t.overflows = 0
 			c.hub.tally.call(u)
-			if asUsual {
+			if t.asUsual {
 				c.engine.Reported(u)
 			}
 		},
@@ -227,6 +177,67 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		},
 	}
 	return loop.Run(ctx)
+}
+
+// talk is what converse keeps between one request and the next.
+type talk struct {
+	*conversation
+	r         *reply
+	overflows int
+	sent      []llm.Message  // by the last request
+	pictures  map[int64]bool // that it showed
+	asUsual   bool           // it had the tools that requests usually have
+}
+
+// request makes the next one.
+func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
+	t.window.look(t.hub.ctx)
+	if err := t.apply(t.hub.ctx); err != nil {
+		return llm.Request{}, err
+	}
+	if err := t.resettle(t.hub.ctx); err != nil {
+		return llm.Request{}, err
+	}
+	messages, maxTokens, err := t.engine.Request(t.hub.ctx) // what it writes must not hang on /stop
+	t.pictures = t.illustrated(messages)
+	if t.inWords {
+		messages, _ = llm.InWords(messages)
+	}
+	t.sent = messages
+	req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: t.tools, Spend: t.r.spend}
+	noTools, last := t.window.learnt().Facts().RefusesTools, left == 1 || t.lastCall()
+	t.asUsual = (!last || noTools) && !t.inWords // else the count is of another prompt
+	if last || noTools {
+		req.Tools = nil
+	}
+	return req, err
+}
+
+// retry tells whether a request that failed is worth another, and makes it possible.
+func (t *talk) retry(_ context.Context, err error) bool {
+	if llm.RefusesTools(err) && !t.window.learnt().Facts().RefusesTools {
+		t.log.Warn("the model takes no tools; it answers without memory_search and recall", "model", t.agent.Model.Name())
+		t.window.learnt().NoTools()
+		return true
+	}
+	if len(t.pictures) > 0 && llm.RefusesImages(err) {
+		t.r.current.Reset()
+		t.refused(t.pictures, err)
+		return true
+	}
+	if refusedAsItStands(err) {
+		return t.tellInWords(t.r, t.sent, err)
+	}
+	if llm.KindOf(err) != llm.KindOverflow || t.overflows >= 2 {
+		return false
+	}
+	t.overflows++
+	t.r.current.Reset()
+	t.window.look(t.hub.ctx) // the model has learnt from it
+	if t.asUsual {
+		t.engine.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
+	}
+	return t.engine.Overflow(t.hub.ctx)
 }
 
 // refusedAsItStands tells whether a server understood a request and will not take it.
