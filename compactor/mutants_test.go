@@ -65,7 +65,7 @@ var mutants = map[string]mutant{
 	j.drafts = append(j.drafts, d)
 	return s.answer(wrong, hint), nil
 `, `
-	err = j.conversation.store.update(ctx, func(tx *sql.Tx) error {
+	err = j.conversation.store.update(ctx, func(tx *transaction) error {
 		_, err := j.save(tx, d)
 		return err
 	})

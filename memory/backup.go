@@ -84,7 +84,7 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 		pragmas += "&immutable=1" // it leaves no files beside it
 	}
 	db := open(path, pragmas)
-	err = explain(transact(ctx, db, func(tx *sql.Tx) error {
+	err = explain(observe(ctx, db, func(tx *transaction) error {
 		if c.Version, err = versionOf(tx); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 }
 
 // sound reads every page and every reference.
-func sound(tx *sql.Tx) error {
+func sound(tx *transaction) error {
 	var said string
 	if err := tx.QueryRow("PRAGMA integrity_check(1)").Scan(&said); err != nil {
 		return err

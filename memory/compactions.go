@@ -18,7 +18,7 @@ const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, t
 	messages, children, sources, text, tokens, model, focus, policy_hash, error`
 
 // compactions reads the conversation's rows that the rest of the query chooses.
-func (c *Conversation) compactions(tx *sql.Tx, rest string, args ...any) ([]compactor.Compaction, error) {
+func (c *Conversation) compactions(tx *transaction, rest string, args ...any) ([]compactor.Compaction, error) {
 	var found []compactor.Compaction
 	err := each(tx, func(rows *sql.Rows) error {
 		var row compactor.Compaction
@@ -54,7 +54,7 @@ func asMarker(row compactor.Compaction) compactor.Compaction {
 	return row
 }
 
-func (c *Conversation) compaction(tx *sql.Tx, id int64) (compactor.Compaction, error) {
+func (c *Conversation) compaction(tx *transaction, id int64) (compactor.Compaction, error) {
 	rows, err := c.compactions(tx, "AND id = ?", id)
 	if err == nil && len(rows) == 0 {
 		err = fmt.Errorf("compaction %d: %w", id, ErrNotFound)
@@ -70,13 +70,13 @@ func (c *Conversation) compaction(tx *sql.Tx, id int64) (compactor.Compaction, e
 const childrenOf = "AND parent = ? AND +state = 'folded' ORDER BY from_seq"
 
 // activeIn reads the active rows of a segment, by the begin of their spans.
-func (c *Conversation) activeIn(tx *sql.Tx, s span) ([]compactor.Compaction, error) {
+func (c *Conversation) activeIn(tx *transaction, s span) ([]compactor.Compaction, error) {
 	return c.compactions(tx, "AND state = 'active' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.from, s.to)
 }
 
 // insert writes a new row and returns it with its id and as it reads back. A row
 // that is inserted active lands with the given generation.
-func (c *Conversation) insert(tx *sql.Tx, row compactor.Compaction, generation int64) (compactor.Compaction, error) {
+func (c *Conversation) insert(tx *transaction, row compactor.Compaction, generation int64) (compactor.Compaction, error) {
 	children, err := toJSON(row.Children)
 	if err != nil {
 		return row, err
@@ -97,17 +97,17 @@ func (c *Conversation) insert(tx *sql.Tx, row compactor.Compaction, generation i
 	return c.compaction(tx, id)
 }
 
-func (c *Conversation) setState(tx *sql.Tx, id int64, state compactor.RowState) error {
+func (c *Conversation) setState(tx *transaction, id int64, state compactor.RowState) error {
 	return changed(tx, "UPDATE compactions SET state = ? WHERE id = ? AND conversation = ?", state, id, c.id)
 }
 
 // end takes a row out of the view, with the given generation.
-func (c *Conversation) end(tx *sql.Tx, id int64, state compactor.RowState, generation int64) error {
+func (c *Conversation) end(tx *transaction, id int64, state compactor.RowState, generation int64) error {
 	return changed(tx, "UPDATE compactions SET state = ?, ended_with = ? WHERE id = ? AND conversation = ?", state, generation, id, c.id)
 }
 
 // head reads what was last committed of the head.
-func (c *Conversation) head(tx *sql.Tx) (head compactor.Head, err error) {
+func (c *Conversation) head(tx *transaction) (head compactor.Head, err error) {
 	err = tx.QueryRow("SELECT generation, cleared_to, segment_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
 		Scan(&head.Generation, &head.ClearedTo, &head.Start, &head.SparedFrom, &head.SparedTo)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *Conversation) head(tx *sql.Tx) (head compactor.Head, err error) {
 // Head returns the head as it was last committed, and the first messages of the
 // segment as they are now, of one instant.
 func (c *Conversation) Head(ctx context.Context) (head compactor.Head, first []compactor.Message, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		if head, err = c.head(tx); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (c *Conversation) Head(ctx context.Context) (head compactor.Head, first []c
 }
 
 // first reads the first messages of the segment that somebody addressed to the bot.
-func (c *Conversation) first(tx *sql.Tx) ([]compactor.Message, error) {
+func (c *Conversation) first(tx *transaction) ([]compactor.Message, error) {
 	var start int64
 	if err := tx.QueryRow("SELECT segment_start FROM conversations WHERE id = ?", c.id).Scan(&start); err != nil {
 		return nil, err
@@ -156,13 +156,13 @@ func (c *Conversation) first(tx *sql.Tx) ([]compactor.Message, error) {
 // does not matter. Rows found running become failed, unless the store is Shared.
 func (c *Conversation) Load(ctx context.Context) (state compactor.State, err error) {
 	if !c.store.shared {
-		err = c.store.update(ctx, func(tx *sql.Tx) error {
+		err = c.store.update(ctx, func(tx *transaction) error {
 			_, err := tx.Exec("UPDATE compactions SET state = 'failed', error = 'the bot stopped before it was done' WHERE conversation = ? AND state = 'running'", c.id)
 			return err
 		})
 	}
 	if err == nil {
-		err = c.store.view(ctx, func(tx *sql.Tx) error {
+		err = c.store.view(ctx, func(tx *transaction) error {
 			state, err = c.load(tx)
 			return err
 		})
@@ -173,7 +173,7 @@ func (c *Conversation) Load(ctx context.Context) (state compactor.State, err err
 	return state, nil
 }
 
-func (c *Conversation) load(tx *sql.Tx) (state compactor.State, err error) {
+func (c *Conversation) load(tx *transaction) (state compactor.State, err error) {
 	if state.Head, err = c.head(tx); err != nil {
 		return state, err
 	}
@@ -205,7 +205,7 @@ func (c *Conversation) load(tx *sql.Tx) (state compactor.State, err error) {
 
 // spoken tells whether somebody addressed the bot since the newest summary landed in
 // the segment that it is of. Folds and heals are of what was summed up before.
-func (c *Conversation) spoken(tx *sql.Tx) (spoken bool, err error) {
+func (c *Conversation) spoken(tx *transaction) (spoken bool, err error) {
 	low, high := c.rows(1, maxSeq)
 	err = tx.QueryRow(`SELECT coalesce((SELECT saved_at FROM messages INDEXED BY messages_addressed
 			WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
@@ -243,7 +243,7 @@ func gaps(rows []compactor.Compaction, from, to int64) []span {
 func (c *Conversation) Begin(ctx context.Context, row compactor.Compaction) (compactor.Job, error) {
 	j := &job{conversation: c}
 	row.State = compactor.Running
-	err := c.store.update(ctx, func(tx *sql.Tx) (err error) {
+	err := c.store.update(ctx, func(tx *transaction) (err error) {
 		j.row, err = c.insert(tx, row, 0)
 		return err
 	})
@@ -257,7 +257,7 @@ func (c *Conversation) Begin(ctx context.Context, row compactor.Compaction) (com
 // takes the place of the markers inside its span; one that would overlap anything
 // else is an error, and nothing is changed.
 func (c *Conversation) Apply(ctx context.Context, generation int64, change compactor.Change) (head compactor.Head, applied bool, err error) {
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		head, err = c.head(tx)
 		if err != nil || head.Generation != generation {
 			return err
@@ -283,7 +283,7 @@ func (c *Conversation) Apply(ctx context.Context, generation int64, change compa
 }
 
 // hide makes one marker active.
-func (c *Conversation) hide(tx *sql.Tx, marker compactor.Compaction, generation int64) error {
+func (c *Conversation) hide(tx *transaction, marker compactor.Compaction, generation int64) error {
 	inside, err := c.covering(tx, marker.From, marker.To)
 	if err != nil {
 		return err
@@ -308,14 +308,14 @@ func (c *Conversation) hide(tx *sql.Tx, marker compactor.Compaction, generation 
 // covering returns the active rows that cover some of [from, to]. They do not
 // overlap, so that the first may be the one that begins last before from, and none
 // before that.
-func (c *Conversation) covering(tx *sql.Tx, from, to int64) ([]compactor.Compaction, error) {
+func (c *Conversation) covering(tx *transaction, from, to int64) ([]compactor.Compaction, error) {
 	return c.compactions(tx, `AND state = 'active' AND from_seq <= ? AND to_seq >= ? AND from_seq >= coalesce(
 		(SELECT max(from_seq) FROM compactions WHERE conversation = ? AND state = 'active' AND from_seq <= ?), 0) ORDER BY from_seq`, to, from, c.id, from)
 }
 
 // raise ends a change of the head: if the stack has changed or more is to be
 // cleared, the generation goes up. It returns the head as it is now.
-func (c *Conversation) raise(tx *sql.Tx, stackChanged bool, clearedTo int64) (compactor.Head, error) {
+func (c *Conversation) raise(tx *transaction, stackChanged bool, clearedTo int64) (compactor.Head, error) {
 	_, err := tx.Exec(`UPDATE conversations SET generation = generation + 1, cleared_to = max(cleared_to, ?)
 		WHERE id = ? AND (? OR cleared_to < ?)`, clearedTo, c.id, stackChanged, clearedTo)
 	if err != nil {
@@ -326,7 +326,7 @@ func (c *Conversation) raise(tx *sql.Tx, stackChanged bool, clearedTo int64) (co
 
 // Measured notes the tokens used before and after a row landed.
 func (c *Conversation) Measured(ctx context.Context, row int64, before, after int) error {
-	err := c.store.update(ctx, func(tx *sql.Tx) error {
+	err := c.store.update(ctx, func(tx *transaction) error {
 		return changed(tx, "UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, c.id)
 	})
 	if err != nil {

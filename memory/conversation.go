@@ -33,7 +33,7 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) {
 		return nil, fmt.Errorf("%q cannot name a conversation: 1 to %d bytes of valid UTF-8 can", name, maxName)
 	}
-	err = s.update(ctx, func(tx *sql.Tx) error {
+	err = s.update(ctx, func(tx *transaction) error {
 		_, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, now())
 		return err
 	})
@@ -46,7 +46,7 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 // Find returns the conversation with that name, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 	c := &Conversation{store: s, name: name}
-	err := s.view(ctx, func(tx *sql.Tx) error {
+	err := s.view(ctx, func(tx *transaction) error {
 		return tx.QueryRow("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
 	})
 	if errors.Is(err, sql.ErrNoRows) {

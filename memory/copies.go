@@ -27,7 +27,7 @@ var noting = append([]string{"memory_save"}, copying...)
 // stood in, what models noted of them: the arguments of memory tools, and what the
 // provider added, which may be what the model thought. It returns the seqs of what
 // it changed. No summary is made of any of this, so none is made anew.
-func (c *Conversation) forgetCopies(tx *sql.Tx, deleted []compactor.Message) (seqs []int64, err error) {
+func (c *Conversation) forgetCopies(tx *transaction, deleted []compactor.Message) (seqs []int64, err error) {
 	if len(deleted) == 0 {
 		return nil, nil
 	}
@@ -88,7 +88,7 @@ func there(int64) (bool, error) { return false, nil }
 // gone, in it and in the others of its server, which may have recalled them. It
 // returns the seqs of what it changed here; who watches is told of the others, see
 // WatchCopies.
-func (c *Conversation) forgetFound(tx *sql.Tx, memories []int64) (seqs []int64, err error) {
+func (c *Conversation) forgetFound(tx *transaction, memories []int64) (seqs []int64, err error) {
 	if len(memories) == 0 {
 		return nil, nil
 	}
@@ -158,7 +158,7 @@ type copies struct {
 func (s *Store) WatchCopies(f func(conversation string, seqs []int64)) { s.watch = f }
 
 // lastOf returns the seq of a turn's last message. Its messages are neighbours.
-func (c *Conversation) lastOf(tx *sql.Tx, turn int64) (seq int64, err error) {
+func (c *Conversation) lastOf(tx *transaction, turn int64) (seq int64, err error) {
 	low, high := c.rows(turn, maxSeq)
 	err = tx.QueryRow(`SELECT coalesce((SELECT seq - 1 FROM messages WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, maxSeq).Scan(&seq)
 	return seq, err
@@ -250,7 +250,7 @@ func namesGone(result string, gone absent) (bool, error) {
 
 // replace writes what is left of a message; what memory_save answered is in the search
 // index, as was.
-func (c *Conversation) replace(tx *sql.Tx, was, m compactor.Message) error {
+func (c *Conversation) replace(tx *transaction, was, m compactor.Message) error {
 	if err := c.unindex(tx, was); err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ func mayCopy(m compactor.Message) bool {
 
 // uncopied is an answer that is about to be written, without what was deleted while
 // it was made.
-func (c *Conversation) uncopied(tx *sql.Tx, turn int64, answer []compactor.Message) ([]compactor.Message, error) {
+func (c *Conversation) uncopied(tx *transaction, turn int64, answer []compactor.Message) ([]compactor.Message, error) {
 	if !slices.ContainsFunc(answer, mayCopy) { // as most are
 		return answer, nil
 	}
@@ -310,7 +310,7 @@ func (c *Conversation) uncopied(tx *sql.Tx, turn int64, answer []compactor.Messa
 
 // stillAsked returns errUnsaid if what a turn answers was deleted while it runs.
 func (c *Conversation) stillAsked(ctx context.Context, turn int64) error {
-	return c.store.view(ctx, func(tx *sql.Tx) error {
+	return c.store.view(ctx, func(tx *transaction) error {
 		var left, gone int
 		last, err := c.lastOf(tx, turn)
 		if err != nil {

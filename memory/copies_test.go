@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,7 +100,7 @@ func TestRememberingWhatIsDeletedMeanwhile(t *testing.T) {
 	deliver(t, c, said(1, "a"), said(2, secret), asking(3, secret))
 	t.Run("a draft that was checked before a deletion is not saved after it", func(t *testing.T) {
 		d := draft{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: secret, Messages: []int64{2}}, by: byAssistant}
-		err := c.store.update(ctx, func(tx *sql.Tx) error {
+		err := c.store.update(ctx, func(tx *transaction) error {
 			_, err := c.check(tx, &d, 1, 3)
 			return err
 		})
@@ -109,7 +108,7 @@ func TestRememberingWhatIsDeletedMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		remove(t, c, 2)
-		err = c.store.update(ctx, func(tx *sql.Tx) error { return c.stands(tx, &d) })
+		err = c.store.update(ctx, func(tx *transaction) error { return c.stands(tx, &d) })
 		if !errors.Is(err, errUnsaid) {
 			t.Errorf("%v", err)
 		}

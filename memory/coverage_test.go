@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"database/sql"
 	"fmt"
 	"reflect"
 	"slices"
@@ -89,7 +88,7 @@ func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
 	var all []int64
 	for _, id := range row.Children {
 		var child compactor.Compaction
-		err := c.store.view(ctx, func(tx *sql.Tx) (err error) {
+		err := c.store.view(ctx, func(tx *transaction) (err error) {
 			child, err = c.compaction(tx, id)
 			return err
 		})

@@ -22,7 +22,7 @@ import (
 // messages that are gone or, having quoted one, changed. Ids that are not known
 // are passed over; a deleted one stays known, so that it is not delivered again.
 func (c *Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
-	err = c.store.deleting(ctx, func(tx *sql.Tx) error {
+	err = c.store.deleting(ctx, func(tx *transaction) error {
 		seqs, err = c.deleteAll(tx, ids)
 		return err
 	})
@@ -32,7 +32,7 @@ func (c *Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, 
 	return seqs, nil
 }
 
-func (c *Conversation) deleteAll(tx *sql.Tx, ids []string) (seqs []int64, err error) {
+func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, err error) {
 	var bare, quoting []compactor.Message // that are to be deleted, that quote one of them
 	for _, id := range ids {
 		if err := c.deleteWaiting(tx, id); err != nil {
@@ -97,7 +97,7 @@ func (c *Conversation) deleteAll(tx *sql.Tx, ids []string) (seqs []int64, err er
 }
 
 // deleteWaiting takes a message out of the inbox, and quotes of it.
-func (c *Conversation) deleteWaiting(tx *sql.Tx, id string) error {
+func (c *Conversation) deleteWaiting(tx *transaction, id string) error {
 	if _, err := tx.Exec("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", c.id, id); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (c *Conversation) deleteWaiting(tx *sql.Tx, id string) error {
 }
 
 // bury makes a message a tombstone, and returns the memories that are gone with it.
-func (c *Conversation) bury(tx *sql.Tx, m compactor.Message, generation int64) (memories []int64, err error) {
+func (c *Conversation) bury(tx *transaction, m compactor.Message, generation int64) (memories []int64, err error) {
 	if err := c.unindex(tx, m); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (c *Conversation) bury(tx *sql.Tx, m compactor.Message, generation int64) (
 
 // forgetFrom takes a message away from the memories that came from it. Those that
 // came from no other are deleted; it returns these.
-func (c *Conversation) forgetFrom(tx *sql.Tx, seq int64) (gone []int64, err error) {
+func (c *Conversation) forgetFrom(tx *transaction, seq int64) (gone []int64, err error) {
 	low, high := c.rows(seq, seq)
 	from, err := readMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.id, low, high)
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *Conversation) forgetFrom(tx *sql.Tx, seq int64) (gone []int64, err erro
 	return gone, nil
 }
 
-func (c *Conversation) deleteMemory(tx *sql.Tx, m Memory) error {
+func (c *Conversation) deleteMemory(tx *transaction, m Memory) error {
 	if err := c.unindexMemory(tx, m.ID, m.Content, m.About); err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (d draft) asDraft() compactor.MemoryDraft {
 // check completes a draft whose messages lie in [from, to], or returns an error
 // that says how to mend it. wrong says what of it does not count, for the model that
 // made the draft; empty: all of it does.
-func (c *Conversation) check(tx *sql.Tx, d *draft, from, to int64) (wrong string, err error) {
+func (c *Conversation) check(tx *transaction, d *draft, from, to int64) (wrong string, err error) {
 	if err := checkContent(d); err != nil {
 		return "", err
 	}
@@ -161,7 +161,7 @@ func kindIndex(kind string) (int, error) {
 }
 
 // sources finds the messages a draft names.
-func (c *Conversation) sources(tx *sql.Tx, seqs []int64, from, to int64) ([]source, error) {
+func (c *Conversation) sources(tx *transaction, seqs []int64, from, to int64) ([]source, error) {
 	var found []source
 	for _, seq := range seqs {
 		if seq < from || seq > to {
@@ -192,7 +192,7 @@ func union(a, b []source) []source {
 
 // checkAbout holds a draft to somebody who speaks in [from, to]. Whose name several
 // people bear is known by name alone.
-func (c *Conversation) checkAbout(tx *sql.Tx, d *draft, from, to int64) error {
+func (c *Conversation) checkAbout(tx *transaction, d *draft, from, to int64) error {
 	d.About = strings.TrimSpace(d.About)
 	if d.About == "" || strings.EqualFold(d.About, d.speaker) {
 		d.About, d.aboutID = d.speaker, d.speakerID

@@ -20,7 +20,7 @@ import (
 func (c *Conversation) Edit(ctx context.Context, m Inbound) (seq int64, changed bool, err error) {
 	m, err = clean(m)
 	if err == nil {
-		err = c.store.deleting(ctx, func(tx *sql.Tx) error {
+		err = c.store.deleting(ctx, func(tx *transaction) error {
 			if changed, err = c.editWaiting(tx, m); err != nil || changed {
 				return err
 			}
@@ -34,7 +34,7 @@ func (c *Conversation) Edit(ctx context.Context, m Inbound) (seq int64, changed 
 	return seq, changed, nil
 }
 
-func (c *Conversation) editWaiting(tx *sql.Tx, m Inbound) (edited bool, err error) {
+func (c *Conversation) editWaiting(tx *transaction, m Inbound) (edited bool, err error) {
 	was, err := c.waiting(tx, "AND platform_id = ? AND coalesce(edited_at, 0) <= ?", m.ID, m.Time.UnixMilli())
 	if err != nil || len(was) == 0 {
 		return false, err
@@ -54,7 +54,7 @@ func (c *Conversation) editWaiting(tx *sql.Tx, m Inbound) (edited bool, err erro
 	return edited, err
 }
 
-func (c *Conversation) editTakenUp(tx *sql.Tx, m Inbound) (seq int64, edited bool, err error) {
+func (c *Conversation) editTakenUp(tx *transaction, m Inbound) (seq int64, edited bool, err error) {
 	err = tx.QueryRow(`SELECT seq FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user'
 		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?`, c.id, m.ID, m.Time.UnixMilli()).Scan(&seq)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -87,14 +87,14 @@ func (c *Conversation) editTakenUp(tx *sql.Tx, m Inbound) (seq int64, edited boo
 }
 
 // nextGeneration raises the generation of the conversation.
-func (c *Conversation) nextGeneration(tx *sql.Tx) (generation int64, err error) {
+func (c *Conversation) nextGeneration(tx *transaction) (generation int64, err error) {
 	err = tx.QueryRow("UPDATE conversations SET generation = generation + 1 WHERE id = ? RETURNING generation", c.id).Scan(&generation)
 	return generation, err
 }
 
 // rewrite gives a message a new text, new attachments and a new quote, and indexes
 // it anew.
-func (c *Conversation) rewrite(tx *sql.Tx, was, is compactor.Message, generation int64) error {
+func (c *Conversation) rewrite(tx *transaction, was, is compactor.Message, generation int64) error {
 	attachments, err := c.keepFiles(tx, is.ID, is.Attachments)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (c *Conversation) rewrite(tx *sql.Tx, was, is compactor.Message, generation
 }
 
 // unindex takes a message's words out of the search index.
-func (c *Conversation) unindex(tx *sql.Tx, m compactor.Message) error {
+func (c *Conversation) unindex(tx *transaction, m compactor.Message) error {
 	counts, _ := count(indexed(m))
 	for term := range counts {
 		if _, err := tx.Exec("DELETE FROM message_terms WHERE conversation = ? AND term = ? AND seq = ?", c.id, term, m.Seq); err != nil {

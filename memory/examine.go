@@ -33,7 +33,7 @@ func (s *Store) Examine(ctx context.Context, mend bool) (found []Finding, err er
 	if mend {
 		within = s.deleting
 	}
-	err = within(ctx, func(tx *sql.Tx) error {
+	err = within(ctx, func(tx *transaction) error {
 		if err := sound(tx); err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (s *Store) Examine(ctx context.Context, mend bool) (found []Finding, err er
 }
 
 // unfound looks for memories that are not found by all words that stand in them.
-func (s *Store) unfound(tx *sql.Tx, mend bool) (found []Finding, err error) {
+func (s *Store) unfound(tx *transaction, mend bool) (found []Finding, err error) {
 	all, err := readMemories(tx, "ORDER BY m.id")
 	if err != nil {
 		return nil, err

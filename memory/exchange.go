@@ -46,7 +46,7 @@ func (s *Store) Export(ctx context.Context, f Filter, do func(Exported, []compac
 		}
 		in = only(c.id)
 	}
-	err := s.view(ctx, func(tx *sql.Tx) error {
+	err := s.view(ctx, func(tx *transaction) error {
 		all, err := newest(tx, f, in)
 		if err != nil {
 			return err
@@ -99,7 +99,7 @@ func (s *Store) ImportMemories(ctx context.Context, all []Exported) (n Brought, 
 	if err := CheckExported(all); err != nil {
 		return n, err
 	}
-	err = s.update(ctx, func(tx *sql.Tx) error {
+	err = s.update(ctx, func(tx *transaction) error {
 		n = Brought{}
 		rows := make(map[int64]int64) // by the number in the file
 		taken := make(map[int64]bool) // rows: each is one of the file's
@@ -215,7 +215,7 @@ func conversationNamed(name string) bool {
 
 // bringBack writes one memory, unless it is there, and returns its number. Rows that
 // are taken stand for another one of the file.
-func (s *Store) bringBack(tx *sql.Tx, e Exported, taken map[int64]bool, n *Brought) (id int64, fresh bool, err error) {
+func (s *Store) bringBack(tx *transaction, e Exported, taken map[int64]bool, n *Brought) (id int64, fresh bool, err error) {
 	c := &Conversation{store: s, name: e.Conversation}
 	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", c.name, now()); err != nil {
 		return 0, false, err
@@ -271,7 +271,7 @@ func (s *Store) bringBack(tx *sql.Tx, e Exported, taken map[int64]bool, n *Broug
 
 // there finds the row of a memory of a file: what was said at the same time in the same
 // words, whatever became of it, or an active one of the same words; 0: there is none.
-func (c *Conversation) there(tx *sql.Tx, e Exported, folded string, taken map[int64]bool) (found int64, err error) {
+func (c *Conversation) there(tx *transaction, e Exported, folded string, taken map[int64]bool) (found int64, err error) {
 	err = each(tx, func(rows *sql.Rows) error {
 		var id int64
 		var same bool
@@ -288,7 +288,7 @@ func (c *Conversation) there(tx *sql.Tx, e Exported, folded string, taken map[in
 
 // here finds the messages that a memory came from: by the platform's id, or, where there
 // is none, by place and time. Another message that stands in the same place is not it.
-func (c *Conversation) here(tx *sql.Tx, messages []Source) (found []source, err error) {
+func (c *Conversation) here(tx *transaction, messages []Source) (found []source, err error) {
 	for _, m := range messages {
 		var s source
 		if m.ID != "" {

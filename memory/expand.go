@@ -4,7 +4,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,7 +90,7 @@ func (c *Conversation) runExpand(ctx context.Context, arguments json.RawMessage,
 // compaction those from from on, if that is given. next is where to go on, 0 if there
 // is no more, and last where the range ends.
 func (c *Conversation) expand(ctx context.Context, compaction, from, to int64) (page []compactor.Message, next, last int64, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		if compaction > 0 {
 			row, err := c.compaction(tx, compaction) // in any state: the model may have seen it earlier
 			if errors.Is(err, ErrNotFound) {

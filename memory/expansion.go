@@ -23,7 +23,7 @@ type Expansion struct {
 // of a rollup, or the messages from seq from on, at most limit, deleted ones left
 // out. ErrNotFound: none with that id stands in the view, itself or through others.
 func (c *Conversation) Expand(ctx context.Context, id, from int64, limit int) (e Expansion, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		if e.Row, err = c.compaction(tx, id); err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (c *Conversation) Expand(ctx context.Context, id, from int64, limit int) (e
 
 // page reads the messages from one seq to another, at least one and at most limit,
 // deleted ones left out. next is the seq of the one behind them; 0: there is none.
-func (c *Conversation) page(tx *sql.Tx, from, to int64, limit int) (page []compactor.Message, next int64, err error) {
+func (c *Conversation) page(tx *transaction, from, to int64, limit int) (page []compactor.Message, next int64, err error) {
 	limit = max(limit, 1)
 	page, err = c.messages(tx, from, to, "ORDER BY id LIMIT ?", limit+1)
 	if len(page) > limit {
@@ -65,7 +65,7 @@ type Landed struct {
 
 // Landings returns all landings and emergencies of the conversation, oldest first.
 func (c *Conversation) Landings(ctx context.Context) (all []Landed, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		type place struct {
 			Landed
 			row, generation int64

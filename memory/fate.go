@@ -55,12 +55,12 @@ func (s *Store) Purge(ctx context.Context, id int64) error {
 var ErrSaid = errors.New("another memory says the same")
 
 // fate decides the fate of a memory: of a conversation's own, or, where that is 0, of any.
-func (s *Store) fate(ctx context.Context, what string, id, conversation int64, do func(tx *sql.Tx, c *Conversation, m Memory) error) error {
+func (s *Store) fate(ctx context.Context, what string, id, conversation int64, do func(tx *transaction, c *Conversation, m Memory) error) error {
 	change := s.update
 	if what == "purge" {
 		change = s.deleting // out of the files too
 	}
-	err := change(ctx, func(tx *sql.Tx) error {
+	err := change(ctx, func(tx *transaction) error {
 		m, err := readMemory(tx, id)
 		if err != nil {
 			return err
@@ -80,11 +80,11 @@ func (s *Store) fate(ctx context.Context, what string, id, conversation int64, d
 	return nil
 }
 
-func forget(tx *sql.Tx, _ *Conversation, m Memory) error {
+func forget(tx *transaction, _ *Conversation, m Memory) error {
 	return changed(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
 }
 
-func restore(tx *sql.Tx, c *Conversation, m Memory) error {
+func restore(tx *transaction, c *Conversation, m Memory) error {
 	var same int64
 	err := tx.QueryRow(`SELECT other.id FROM memories m JOIN memories other ON other.conversation = m.conversation AND other.folded = m.folded
 		AND other.state = 'active' WHERE m.id = ? AND m.state = 'forgotten' AND m.forgotten_from = 'active'`, m.ID).Scan(&same)
@@ -97,13 +97,13 @@ func restore(tx *sql.Tx, c *Conversation, m Memory) error {
 	return changed(tx, "UPDATE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
 }
 
-func pin(pinned bool) func(*sql.Tx, *Conversation, Memory) error {
-	return func(tx *sql.Tx, _ *Conversation, m Memory) error {
+func pin(pinned bool) func(*transaction, *Conversation, Memory) error {
+	return func(tx *transaction, _ *Conversation, m Memory) error {
 		return changed(tx, "UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
 	}
 }
 
-func purge(tx *sql.Tx, c *Conversation, m Memory) error {
+func purge(tx *transaction, c *Conversation, m Memory) error {
 	if err := c.deleteMemory(tx, m); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func purge(tx *sql.Tx, c *Conversation, m Memory) error {
 }
 
 // mend has what a memory superseded be superseded by what superseded it.
-func mend(tx *sql.Tx, id int64) error {
+func mend(tx *transaction, id int64) error {
 	_, err := tx.Exec("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
 	return err
 }
@@ -121,7 +121,7 @@ func mend(tx *sql.Tx, id int64) error {
 // further away from it: the oldest facts first, the memory itself among them.
 // ErrNotFound: there is no such memory.
 func (s *Store) Chain(ctx context.Context, id int64) (chain []Memory, err error) {
-	err = s.view(ctx, func(tx *sql.Tx) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		if _, err := readMemory(tx, id); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 // File returns a stored picture of the conversation, and its media type.
 // ErrNotFound: the conversation has no such file, or none any more.
 func (c *Conversation) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		return tx.QueryRow("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, c.id).Scan(&mediaType, &data)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -29,7 +29,7 @@ func (c *Conversation) File(ctx context.Context, id int64) (mediaType string, da
 
 // storeFiles stores the data that came with a message, and returns its attachments
 // without it. Files that none of them names any more are deleted.
-func (c *Conversation) storeFiles(tx *sql.Tx, message string, attachments []compactor.Attachment) ([]compactor.Attachment, error) {
+func (c *Conversation) storeFiles(tx *transaction, message string, attachments []compactor.Attachment) ([]compactor.Attachment, error) {
 	attachments = slices.Clone(attachments)
 	named := make(map[int64]bool)
 	for i := range attachments {
@@ -68,7 +68,7 @@ func (c *Conversation) storeFiles(tx *sql.Tx, message string, attachments []comp
 }
 
 // keepFiles is storeFiles with the attachments as they are stored in a row.
-func (c *Conversation) keepFiles(tx *sql.Tx, message string, attachments []compactor.Attachment) (string, error) {
+func (c *Conversation) keepFiles(tx *transaction, message string, attachments []compactor.Attachment) (string, error) {
 	attachments, err := c.storeFiles(tx, message, attachments)
 	if err != nil {
 		return "", err
@@ -82,7 +82,7 @@ const incompleteAtOnce = 50
 // Incomplete returns the oldest waiting messages of which the door can find out
 // more, in order, at most 50.
 func (c *Conversation) Incomplete(ctx context.Context) (found []Inbound, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		found, err = c.waiting(tx, "AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
 		return err
 	})
@@ -100,7 +100,7 @@ func (c *Conversation) Complete(ctx context.Context, was, m Inbound) error {
 	m.ID = was.ID
 	m, err := clean(m)
 	if err == nil {
-		err = c.store.update(ctx, func(tx *sql.Tx) error {
+		err = c.store.update(ctx, func(tx *transaction) error {
 			now, err := c.waiting(tx, "AND incomplete AND platform_id = ?", was.ID)
 			if err != nil || len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
 				return err

@@ -4,7 +4,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,7 +87,7 @@ func (s *Store) Memories(ctx context.Context, f Filter) (found []Memory, total i
 		}
 		in = only(c.id)
 	}
-	found, total, err = s.memories(ctx, f, func(*sql.Tx) (scope, error) { return in, nil })
+	found, total, err = s.memories(ctx, f, func(*transaction) (scope, error) { return in, nil })
 	if err != nil {
 		return nil, 0, fmt.Errorf("search memories: %w", err)
 	}
@@ -116,11 +115,11 @@ func (c *Conversation) SearchMemories(ctx context.Context, query string, limit i
 }
 
 // memories searches in a scope, which is found in the same transaction.
-func (s *Store) memories(ctx context.Context, f Filter, within func(*sql.Tx) (scope, error)) (found []Memory, total int, err error) {
+func (s *Store) memories(ctx context.Context, f Filter, within func(*transaction) (scope, error)) (found []Memory, total int, err error) {
 	if err := f.check(); err != nil {
 		return nil, 0, err
 	}
-	err = s.view(ctx, func(tx *sql.Tx) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		in, err := within(tx)
 		if err != nil {
 			return err

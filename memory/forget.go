@@ -41,7 +41,7 @@ var errNobody = errors.New("nobody has an empty id")
 
 // Traces counts what is kept of somebody in the conversation.
 func (c *Conversation) Traces(ctx context.Context, author string) (t Traces, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		t, err = c.traces(tx, author)
 		return err
 	})
@@ -56,7 +56,7 @@ func (c *Conversation) Traces(ctx context.Context, author string) (t Traces, err
 const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories k ON k.id = p.memory
 	WHERE p.author_id = ?2 AND p.role IN ('said', 'about') AND k.conversation = ?1 AND k.id <= ?3`
 
-func (c *Conversation) traces(tx *sql.Tx, author string) (t Traces, err error) {
+func (c *Conversation) traces(tx *transaction, author string) (t Traces, err error) {
 	if author == "" {
 		return t, errNobody
 	}
@@ -73,7 +73,7 @@ func (c *Conversation) traces(tx *sql.Tx, author string) (t Traces, err error) {
 // Everywhere returns the conversations of a door in which something is kept of
 // somebody, and how much in all.
 func (s *Store) Everywhere(ctx context.Context, door, author string) (in []*Conversation, all Traces, err error) {
-	err = s.view(ctx, func(tx *sql.Tx) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		var known []*Conversation
 		err := each(tx, func(rows *sql.Rows) error {
 			c := &Conversation{store: s}
@@ -109,7 +109,7 @@ func (s *Store) Everywhere(ctx context.Context, door, author string) (in []*Conv
 // what waits in their inboxes. EraseSome does the rest, step by step; what is said from
 // here on stays. What is noted outlasts the process, see Erasures.
 func (s *Store) Erase(ctx context.Context, author string, in ...*Conversation) (waiting int, err error) {
-	err = s.deleting(ctx, func(tx *sql.Tx) error {
+	err = s.deleting(ctx, func(tx *transaction) error {
 		waiting = 0
 		for _, c := range in {
 			if author == "" {
@@ -148,7 +148,7 @@ func (s *Store) Erase(ctx context.Context, author string, in ...*Conversation) (
 
 // Erasures returns what is still to be erased.
 func (s *Store) Erasures(ctx context.Context) (due []Erasure, err error) {
-	err = s.view(ctx, func(tx *sql.Tx) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		return each(tx, func(rows *sql.Rows) error {
 			var e Erasure
 			err := rows.Scan(&e.Conversation, &e.Author)
@@ -166,7 +166,7 @@ func (s *Store) Erasures(ctx context.Context) (due []Erasure, err error) {
 // in one transaction that others do not wait for long. Their tombstones do not say
 // whose they were.
 func (c *Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
-	err = c.store.deleting(ctx, func(tx *sql.Tx) error {
+	err = c.store.deleting(ctx, func(tx *transaction) error {
 		e = Erased{}
 		var before, upto int64
 		err := tx.QueryRow("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", c.id, author).Scan(&before, &upto)
@@ -199,7 +199,7 @@ func (c *Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 }
 
 // eraseMessages takes the oldest messages away; left tells that there may be more.
-func (c *Conversation) eraseMessages(tx *sql.Tx, author string, before int64, e *Erased) (left bool, err error) {
+func (c *Conversation) eraseMessages(tx *transaction, author string, before int64, e *Erased) (left bool, err error) {
 	low, high := c.rows(1, before-1)
 	var rows []int64
 	var ids []string
@@ -232,7 +232,7 @@ func (c *Conversation) eraseMessages(tx *sql.Tx, author string, before int64, e 
 	return len(rows) == erasedAtOnce, nil
 }
 
-func (c *Conversation) eraseMemories(tx *sql.Tx, author string, upto int64, e *Erased) (left bool, err error) {
+func (c *Conversation) eraseMemories(tx *transaction, author string, upto int64, e *Erased) (left bool, err error) {
 	theirs, err := readMemories(tx, "WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", c.id, author, upto, erasedAtOnce)
 	if err != nil {
 		return false, err
@@ -260,7 +260,7 @@ func (c *Conversation) eraseMemories(tx *sql.Tx, author string, upto int64, e *E
 // People returns the ids under which people of that name, or with that id, have spoken
 // in the conversations of a door or, with an empty one, of any, with the door.
 func (s *Store) People(ctx context.Context, door, nameOrID string) (found []Who, err error) {
-	err = s.view(ctx, func(tx *sql.Tx) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		return each(tx, func(rows *sql.Rows) error {
 			var w Who
 			err := rows.Scan(&w.Door, &w.ID, &w.Name)

@@ -13,7 +13,7 @@ import (
 // one on that was delivered, and returns all conversations of the door that have a
 // gap. A gap that is open already stays where it is, and is read to its new end.
 func (s *Store) Away(ctx context.Context, door string) (gaps []Gap, err error) {
-	err = s.update(ctx, func(tx *sql.Tx) error {
+	err = s.update(ctx, func(tx *transaction) error {
 		gaps, err = s.away(tx, door)
 		return err
 	})
@@ -23,7 +23,7 @@ func (s *Store) Away(ctx context.Context, door string) (gaps []Gap, err error) {
 	return gaps, nil
 }
 
-func (s *Store) away(tx *sql.Tx, door string) (gaps []Gap, err error) {
+func (s *Store) away(tx *transaction, door string) (gaps []Gap, err error) {
 	var all []Conversation
 	err = each(tx, func(rows *sql.Rows) error {
 		c := Conversation{store: s}
@@ -51,7 +51,7 @@ func (s *Store) away(tx *sql.Tx, door string) (gaps []Gap, err error) {
 
 // newest returns the platform id of the newest message that was delivered, empty
 // if there is none.
-func (c *Conversation) newest(tx *sql.Tx) (id string, err error) {
+func (c *Conversation) newest(tx *transaction) (id string, err error) {
 	err = tx.QueryRow("SELECT platform_id FROM inbox WHERE conversation = ? ORDER BY id DESC LIMIT 1", c.id).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		low, high := c.rows(1, maxSeq)
@@ -66,7 +66,7 @@ func (c *Conversation) newest(tx *sql.Tx) (id string, err error) {
 // Gap tells whether the conversation may have missed messages, and the platform id
 // of the one after which they stand; empty: nothing is known of it.
 func (c *Conversation) Gap(ctx context.Context) (after string, open bool, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		return tx.QueryRow("SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", c.id).Scan(&after, &open)
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *Conversation) CloseGap(ctx context.Context, after string) error {
 
 // set runs one statement.
 func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
-	err := c.store.update(ctx, func(tx *sql.Tx) error {
+	err := c.store.update(ctx, func(tx *transaction) error {
 		_, err := tx.Exec(query, args...)
 		return err
 	})
@@ -105,7 +105,7 @@ func (c *Conversation) set(ctx context.Context, tried, query string, args ...any
 // was away once more meanwhile: then it is still to be read from last on. It
 // returns how many messages were new. A crash between two pages costs nothing.
 func (c *Conversation) FillGap(ctx context.Context, said []Inbound, last string, done bool) (fresh int, err error) {
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		fresh = 0
 		for _, m := range said {
 			m, err := clean(m)
@@ -136,7 +136,7 @@ func (c *Conversation) FillGap(ctx context.Context, said []Inbound, last string,
 // reorder gives the rows of the inbox their ids anew, in the order in which the
 // messages were said; those of one instant in that of their platform ids, which
 // Discord and Slack let grow.
-func (c *Conversation) reorder(tx *sql.Tx) error {
+func (c *Conversation) reorder(tx *transaction) error {
 	var ids, order []int64
 	read := func(list *[]int64, by string) error {
 		return each(tx, func(rows *sql.Rows) error {
@@ -149,16 +149,13 @@ func (c *Conversation) reorder(tx *sql.Tx) error {
 	if err := errors.Join(read(&ids, "id"), read(&order, "said_at, length(platform_id), platform_id")); err != nil {
 		return err
 	}
-	move, err := tx.Prepare("UPDATE inbox SET id = ? WHERE id = ?")
-	if err != nil {
-		return err
-	}
+	const move = "UPDATE inbox SET id = ? WHERE id = ?"
 	// First out of the way: an id that is to be given may still be in use.
 	for i, id := range order {
 		if id == ids[i] {
 			continue
 		}
-		if _, err := move.Exec(-ids[i], id); err != nil {
+		if _, err := tx.Exec(move, -ids[i], id); err != nil {
 			return err
 		}
 	}
@@ -166,12 +163,12 @@ func (c *Conversation) reorder(tx *sql.Tx) error {
 		if id == ids[i] {
 			continue
 		}
-		if _, err := move.Exec(ids[i], -ids[i]); err != nil {
+		if _, err := tx.Exec(move, ids[i], -ids[i]); err != nil {
 			return err
 		}
 	}
 	// What was said before somebody wanted a new segment stays before it.
-	_, err = tx.Exec(`UPDATE wanted_segments SET after = coalesce((SELECT max(id) FROM inbox
+	_, err := tx.Exec(`UPDATE wanted_segments SET after = coalesce((SELECT max(id) FROM inbox
 		WHERE conversation = wanted_segments.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
 	return err
 }

@@ -34,7 +34,7 @@ func (c *Conversation) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt
 			return nil, c.fail("deliver message", err)
 		}
 	}
-	err := c.store.update(ctx, func(tx *sql.Tx) (err error) {
+	err := c.store.update(ctx, func(tx *transaction) (err error) {
 		for i, m := range cleaned {
 			if receipts[i], err = c.deliver(tx, m); err != nil {
 				return err
@@ -49,7 +49,7 @@ func (c *Conversation) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt
 }
 
 // deliver takes a message that is clean.
-func (c *Conversation) deliver(tx *sql.Tx, m Inbound) (r Receipt, err error) {
+func (c *Conversation) deliver(tx *transaction, m Inbound) (r Receipt, err error) {
 	if err := c.notice(tx, m.Audience); err != nil {
 		return r, err
 	}
@@ -89,7 +89,7 @@ func (c *Conversation) deliver(tx *sql.Tx, m Inbound) (r Receipt, err error) {
 
 // addFiles gives a waiting message that came without files those of its repetition:
 // Slack tells of a mention twice, and of its files perhaps only once.
-func (c *Conversation) addFiles(tx *sql.Tx, m Inbound) error {
+func (c *Conversation) addFiles(tx *transaction, m Inbound) error {
 	was, err := c.waiting(tx, "AND platform_id = ?", m.ID)
 	if err != nil || len(was) == 0 || len(was[0].Attachments) > 0 {
 		return err
@@ -103,7 +103,7 @@ func (c *Conversation) addFiles(tx *sql.Tx, m Inbound) error {
 }
 
 // known tells whether a message has left the inbox: it was taken up, or deleted.
-func (c *Conversation) known(tx *sql.Tx, id string) (r Receipt, known bool, err error) {
+func (c *Conversation) known(tx *transaction, id string) (r Receipt, known bool, err error) {
 	err = tx.QueryRow("SELECT seq, addressed FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user'", c.id, id).Scan(&r.Seq, &r.Addressed)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return r, err == nil, err
@@ -112,7 +112,7 @@ func (c *Conversation) known(tx *sql.Tx, id string) (r Receipt, known bool, err 
 	return r, known, err
 }
 
-func (c *Conversation) insertInbox(tx *sql.Tx, m Inbound) error {
+func (c *Conversation) insertInbox(tx *transaction, m Inbound) error {
 	attachments, err := c.keepFiles(tx, m.ID, m.Attachments)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func clean(m Inbound) (Inbound, error) {
 const inboxColumns = "platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed, optional, incomplete"
 
 // waiting reads the rows of the inbox that the rest of the query chooses.
-func (c *Conversation) waiting(tx *sql.Tx, rest string, args ...any) ([]Inbound, error) {
+func (c *Conversation) waiting(tx *transaction, rest string, args ...any) ([]Inbound, error) {
 	var found []Inbound
 	err := each(tx, func(rows *sql.Rows) error {
 		var m Inbound

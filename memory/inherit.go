@@ -27,7 +27,7 @@ func (c *Conversation) hangsOn() (channel, message string) {
 // inherit gives a thread, with the first message that is written of it, copies of
 // its channel's active rows, as they stand, and of the message it hangs on. Where
 // the bot has heard nothing in the channel there is nothing to copy.
-func (c *Conversation) inherit(tx *sql.Tx) error {
+func (c *Conversation) inherit(tx *transaction) error {
 	name, root := c.hangsOn()
 	above := &Conversation{store: c.store, name: name}
 	err := tx.QueryRow("SELECT id FROM conversations WHERE name = ?", name).Scan(&above.id)
@@ -62,7 +62,7 @@ func (c *Conversation) inherit(tx *sql.Tx) error {
 
 // saidAs finds the message with a platform id, taken up or not, or the bot's reply
 // that was sent as such.
-func (c *Conversation) saidAs(tx *sql.Tx, id string) (m compactor.Message, found bool, err error) {
+func (c *Conversation) saidAs(tx *transaction, id string) (m compactor.Message, found bool, err error) {
 	if id == "" {
 		return m, false, nil
 	}
@@ -84,7 +84,7 @@ func (c *Conversation) saidAs(tx *sql.Tx, id string) (m compactor.Message, found
 	}, true, nil
 }
 
-func (c *Conversation) inheritRoot(tx *sql.Tx, above *Conversation, m compactor.Message, id string) error {
+func (c *Conversation) inheritRoot(tx *transaction, above *Conversation, m compactor.Message, id string) error {
 	if m.ReplySeq > 0 { // its number would be another message here
 		m.ReplyTo, m.Quote = "", ""
 	}
@@ -102,7 +102,7 @@ func (c *Conversation) inheritRoot(tx *sql.Tx, above *Conversation, m compactor.
 }
 
 // inheritance reads what a thread has of the channel above it.
-func (c *Conversation) inheritance(tx *sql.Tx) (in compactor.Inheritance, err error) {
+func (c *Conversation) inheritance(tx *transaction) (in compactor.Inheritance, err error) {
 	err = each(tx, func(rows *sql.Rows) error {
 		var row compactor.Compaction
 		var m compactor.Message
@@ -127,7 +127,7 @@ func (c *Conversation) inheritance(tx *sql.Tx) (in compactor.Inheritance, err er
 
 // deleteInherited takes a message away from the threads that hang on it, and
 // quotes of it from those that hang on an answer to it.
-func (c *Conversation) deleteInherited(tx *sql.Tx, id string) error {
+func (c *Conversation) deleteInherited(tx *transaction, id string) error {
 	if err := c.touchThreads(tx, "platform_id = ? AND platform_id <> ''", id); err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *Conversation) deleteInherited(tx *sql.Tx, id string) error {
 }
 
 // deleteInThread takes quotes of a message away from the threads of the channel.
-func (c *Conversation) deleteInThread(tx *sql.Tx, id string) error {
+func (c *Conversation) deleteInThread(tx *transaction, id string) error {
 	var quoting []*Conversation
 	err := each(tx, func(rows *sql.Rows) error {
 		thread := &Conversation{store: c.store}
@@ -161,7 +161,7 @@ func (c *Conversation) deleteInThread(tx *sql.Tx, id string) error {
 }
 
 // touchThreads raises the generation of the threads whose copies are chosen.
-func (c *Conversation) touchThreads(tx *sql.Tx, where string, args ...any) error {
+func (c *Conversation) touchThreads(tx *transaction, where string, args ...any) error {
 	_, err := tx.Exec("UPDATE conversations SET generation = generation + 1 WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
 		append([]any{c.id}, args...)...)
 	return err
@@ -170,7 +170,7 @@ func (c *Conversation) touchThreads(tx *sql.Tx, where string, args ...any) error
 // redoInherited makes the copies of rows over deleted messages anew of what
 // remains, after the conversation's own rows were, see redo. The copies stay what
 // the built-in summarizer makes of it: what is healed here later does not reach them.
-func (c *Conversation) redoInherited(tx *sql.Tx, seqs []int64) error {
+func (c *Conversation) redoInherited(tx *transaction, seqs []int64) error {
 	type copied struct {
 		span
 		fromAt, toAt int64
@@ -210,7 +210,7 @@ func (c *Conversation) redoInherited(tx *sql.Tx, seqs []int64) error {
 }
 
 // remaining is a copy of a row, made of what is left of its span.
-func (c *Conversation) remaining(tx *sql.Tx, row compactor.Compaction) (compactor.Compaction, error) {
+func (c *Conversation) remaining(tx *transaction, row compactor.Compaction) (compactor.Compaction, error) {
 	there, err := c.between(tx, span{row.From, row.To})
 	if row.Messages = there.messages; err != nil || row.Kind == compactor.Marker {
 		return row, err
@@ -228,7 +228,7 @@ func (c *Conversation) remaining(tx *sql.Tx, row compactor.Compaction) (compacto
 
 // materialOf is what a span is summed up from: the largest rows that lie in it, as
 // far as their texts are good, and messages.
-func (c *Conversation) materialOf(tx *sql.Tx, s span) (found []compactor.Message, err error) {
+func (c *Conversation) materialOf(tx *transaction, s span) (found []compactor.Message, err error) {
 	rows, err := c.compactions(tx, "AND state IN ('active', 'folded') AND from_seq BETWEEN ? AND ? AND to_seq <= ? ORDER BY from_seq, to_seq DESC, level DESC", s.from, s.to, s.to)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +31,7 @@ func (j *job) ID() int64 { return j.row.ID }
 // Messages returns the messages of [from, to], deleted ones left out, at most
 // limit of them, oldest first.
 func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []compactor.Message, err error) {
-	err = j.conversation.store.view(ctx, func(tx *sql.Tx) error {
+	err = j.conversation.store.view(ctx, func(tx *transaction) error {
 		found, err = j.conversation.messages(tx, from, to, "ORDER BY id LIMIT ?", max(limit, 0))
 		if err == nil {
 			err = j.conversation.markUnremembered(tx, found)
@@ -47,7 +46,7 @@ func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []
 
 // Children returns the rows that a rollup folded, oldest first; none of any other row.
 func (j *job) Children(ctx context.Context, rollup int64) (found []compactor.Compaction, err error) {
-	err = j.conversation.store.view(ctx, func(tx *sql.Tx) error {
+	err = j.conversation.store.view(ctx, func(tx *transaction) error {
 		found, err = j.conversation.compactions(tx, childrenOf, rollup)
 		return err
 	})
@@ -84,7 +83,7 @@ func (j *job) Mark() (takeBack func()) {
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
 	var wrong, hint string
-	err = j.conversation.store.view(ctx, func(tx *sql.Tx) error {
+	err = j.conversation.store.view(ctx, func(tx *transaction) error {
 		if wrong, err = j.conversation.check(tx, &d, j.row.From, j.row.To); err != nil {
 			return err
 		}
@@ -130,7 +129,7 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 // edited or deleted since the job was begun, nothing is stored and the row is stale.
 func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []compactor.MemoryDraft, err error) {
 	c := j.conversation
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		fresh = nil
 		if touched, err := j.touched(tx); err != nil || touched {
 			return errors.Join(err, c.setState(tx, j.row.ID, compactor.Stale))
@@ -179,7 +178,7 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 // touched tells whether a message of the span was edited or deleted since the job
 // was begun, or what it folds has left the view: then it cannot land, and may repeat
 // what was deleted.
-func (j *job) touched(tx *sql.Tx) (touched bool, err error) {
+func (j *job) touched(tx *transaction) (touched bool, err error) {
 	low, high := j.conversation.rows(j.row.From, j.row.To)
 	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
 		WHERE id BETWEEN ? AND ? AND changed_with > (SELECT begun_with FROM compactions WHERE id = ?))`, low, high, j.row.ID).Scan(&touched)
@@ -193,7 +192,7 @@ func (j *job) touched(tx *sql.Tx) (touched bool, err error) {
 }
 
 // ofBuiltIn checks what the built-in summarizer wants saved, and skips what is none.
-func (j *job) ofBuiltIn(tx *sql.Tx, memories []compactor.MemoryDraft) []draft {
+func (j *job) ofBuiltIn(tx *transaction, memories []compactor.MemoryDraft) []draft {
 	var kept []draft
 	for _, m := range memories {
 		d := draft{MemoryDraft: m, by: byBuiltIn}
@@ -213,7 +212,7 @@ const wasRead = `SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ?
 
 // save writes one draft from those of its messages that it may be saved from, and
 // returns the memory's id if it is a new one, else 0.
-func (j *job) save(tx *sql.Tx, d draft) (id int64, err error) {
+func (j *job) save(tx *transaction, d draft) (id int64, err error) {
 	c := j.conversation
 	var unread []source
 	for _, s := range d.sources {
@@ -245,7 +244,7 @@ func (j *job) save(tx *sql.Tx, d draft) (id int64, err error) {
 
 // relieve retires the built-in summarizer's memories of what a worker has read
 // now, if workers have read all of their messages.
-func (j *job) relieve(tx *sql.Tx) error {
+func (j *job) relieve(tx *transaction) error {
 	read, err := j.read(tx)
 	if err != nil {
 		return err
@@ -271,7 +270,7 @@ const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 
 
 // read returns the spans whose messages were read: of a rollup those of the
 // children that it heals, for of the others it read the text alone.
-func (j *job) read(tx *sql.Tx) ([]span, error) {
+func (j *job) read(tx *transaction) ([]span, error) {
 	if j.row.Kind != compactor.Rollup {
 		return []span{{j.row.From, j.row.To}}, nil
 	}
@@ -290,7 +289,7 @@ func (j *job) read(tx *sql.Tx) ([]span, error) {
 
 // Fail makes the row failed, with the cause in words for people.
 func (j *job) Fail(ctx context.Context, cause string) error {
-	err := j.conversation.store.update(ctx, func(tx *sql.Tx) error {
+	err := j.conversation.store.update(ctx, func(tx *transaction) error {
 		return changed(tx, "UPDATE compactions SET state = 'failed', error = ?, refused = ? WHERE id = ? AND state IN ('running', 'failed')",
 			cause, j.refused, j.row.ID)
 	})

@@ -5,7 +5,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 
 	"cairn/compactor"
@@ -17,7 +16,7 @@ import (
 // stored one, is stored with it, unless none of the rows has landed. It returns the head as committed and the rows as
 // they stand now. ErrNotFound: a row is none of this conversation.
 func (c *Conversation) Land(ctx context.Context, rows []int64, clearedTo int64) (head compactor.Head, landed []compactor.Compaction, err error) {
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		head, landed, err = c.landAll(tx, rows, clearedTo)
 		return err
 	})
@@ -29,7 +28,7 @@ func (c *Conversation) Land(ctx context.Context, rows []int64, clearedTo int64) 
 
 // Stale returns which of these rows are stale.
 func (c *Conversation) Stale(ctx context.Context, rows []int64) (stale []int64, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		for _, id := range rows {
 			row, err := c.compaction(tx, id)
 			if err != nil {
@@ -47,7 +46,7 @@ func (c *Conversation) Stale(ctx context.Context, rows []int64) (stale []int64, 
 	return stale, nil
 }
 
-func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head compactor.Head, landed []compactor.Compaction, err error) {
+func (c *Conversation) landAll(tx *transaction, rows []int64, clearedTo int64) (head compactor.Head, landed []compactor.Compaction, err error) {
 	if head, err = c.head(tx); err != nil {
 		return head, nil, err
 	}
@@ -106,7 +105,7 @@ func (c *Conversation) landAll(tx *sql.Tx, rows []int64, clearedTo int64) (head 
 
 // landOne makes a staged row active if it may land, and tells whether it may. What
 // it read stands there still: edits and deletions make what is staged stale.
-func (c *Conversation) landOne(tx *sql.Tx, row compactor.Compaction, generation int64) (bool, error) {
+func (c *Conversation) landOne(tx *transaction, row compactor.Compaction, generation int64) (bool, error) {
 	if crosses, err := c.crosses(tx, span{row.From, row.To}); err != nil || crosses {
 		return false, err
 	}
@@ -138,7 +137,7 @@ func (c *Conversation) landOne(tx *sql.Tx, row compactor.Compaction, generation 
 // fold puts the rows below a rollup behind it. They must leave no message of its
 // span uncovered, and each must be one it has read: a child, or a marker, which is
 // read from its messages, so that one a landing has split meanwhile is as good.
-func (c *Conversation) fold(tx *sql.Tx, row compactor.Compaction, below []compactor.Compaction, generation int64) (bool, error) {
+func (c *Conversation) fold(tx *transaction, row compactor.Compaction, below []compactor.Compaction, generation int64) (bool, error) {
 	for _, child := range below {
 		read := child.Kind == compactor.Marker || slices.Contains(row.Children, child.ID)
 		if !read || child.From < row.From || child.To > row.To {
@@ -161,7 +160,7 @@ func (c *Conversation) fold(tx *sql.Tx, row compactor.Compaction, below []compac
 }
 
 // uncovered tells whether a message of a row's span stands behind no active row.
-func (c *Conversation) uncovered(tx *sql.Tx, row compactor.Compaction) (bool, error) {
+func (c *Conversation) uncovered(tx *transaction, row compactor.Compaction) (bool, error) {
 	below, err := c.covering(tx, row.From, row.To)
 	if err != nil {
 		return false, err
@@ -178,7 +177,7 @@ func (c *Conversation) uncovered(tx *sql.Tx, row compactor.Compaction) (bool, er
 // reaches beyond its span stays hidden behind markers of their own. A rollup that was made
 // anew takes the place of a rollup over the same span, and its children; where an undo
 // has taken that back there are none.
-func (c *Conversation) giveWay(tx *sql.Tx, row compactor.Compaction, below []compactor.Compaction, generation int64) (bool, error) {
+func (c *Conversation) giveWay(tx *transaction, row compactor.Compaction, below []compactor.Compaction, generation int64) (bool, error) {
 	if row.Kind == compactor.Rollup && (below[0].Kind != row.Kind || below[0].From != row.From || below[0].To != row.To) {
 		return false, nil
 	}
@@ -207,7 +206,7 @@ func (c *Conversation) giveWay(tx *sql.Tx, row compactor.Compaction, below []com
 
 // leaveMarker hides what is left of a replaced row. If all of that was deleted the
 // marker keeps the row's dates, and the rows go on to cover all that they did.
-func (c *Conversation) leaveMarker(tx *sql.Tx, old compactor.Compaction, rest span, generation int64) error {
+func (c *Conversation) leaveMarker(tx *transaction, old compactor.Compaction, rest span, generation int64) error {
 	n, err := c.between(tx, rest)
 	if err != nil {
 		return err
@@ -232,13 +231,13 @@ type stretch struct {
 }
 
 // any tells whether there is a message in a span.
-func (c *Conversation) any(tx *sql.Tx, s span) (any bool, err error) {
+func (c *Conversation) any(tx *transaction, s span) (any bool, err error) {
 	low, high := c.rows(s.from, s.to)
 	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL)", low, high).Scan(&any)
 	return any, err
 }
 
-func (c *Conversation) between(tx *sql.Tx, s span) (n stretch, err error) {
+func (c *Conversation) between(tx *transaction, s span) (n stretch, err error) {
 	low, high := c.rows(s.from, s.to)
 	err = tx.QueryRow(`SELECT count(*),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),

@@ -117,7 +117,7 @@ func load(t testing.TB, c *Conversation) compactor.State {
 // peek reads the state as Load does, and leaves running rows alone.
 func peek(t tester, c *Conversation) (state compactor.State) {
 	t.Helper()
-	err := c.store.view(ctx, func(tx *sql.Tx) (err error) {
+	err := c.store.view(ctx, func(tx *transaction) (err error) {
 		state, err = c.load(tx)
 		return err
 	})

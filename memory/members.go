@@ -22,7 +22,7 @@ func (p *pen) addMember(author string) error {
 	return addMember(p.tx, p.c.id, author)
 }
 
-func addMember(tx *sql.Tx, conversation int64, author string) error {
+func addMember(tx *transaction, conversation int64, author string) error {
 	for _, term := range words.Content(author) {
 		_, err := tx.Exec("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", conversation, term, author)
 		if err != nil {
@@ -33,7 +33,7 @@ func addMember(tx *sql.Tx, conversation int64, author string) error {
 }
 
 // fillMembers notes who has spoken so far, in a file of an earlier version.
-func fillMembers(tx *sql.Tx) error {
+func fillMembers(tx *transaction) error {
 	type member struct {
 		conversation int64
 		name         string
@@ -58,7 +58,7 @@ func fillMembers(tx *sql.Tx) error {
 
 // members returns, for those of the terms that are of members' names, the name; of
 // several the first in order.
-func members(tx *sql.Tx, in scope, terms []string) (map[string]string, error) {
+func members(tx *transaction, in scope, terms []string) (map[string]string, error) {
 	list, err := json.Marshal(terms)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ type Saved struct {
 // save writes a draft that was checked. The same fact is one row, however often
 // it is said: then the row gains the sources it did not have, and is confirmed
 // if there were any.
-func (c *Conversation) save(tx *sql.Tx, d draft) (s Saved, err error) {
+func (c *Conversation) save(tx *transaction, d draft) (s Saved, err error) {
 	s, err = c.sameAs(tx, d)
 	switch {
 	case err != nil || s.Unwanted:
@@ -54,7 +54,7 @@ func (c *Conversation) save(tx *sql.Tx, d draft) (s Saved, err error) {
 
 // sameAs looks whether what a draft says is known: then ID is the memory's. What supersedes a memory is
 // not the same as that one.
-func (c *Conversation) sameAs(tx *sql.Tx, d draft) (s Saved, err error) {
+func (c *Conversation) sameAs(tx *transaction, d draft) (s Saved, err error) {
 	err = tx.QueryRow("SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", c.id, d.folded).Scan(&s.ID)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return s, err
@@ -84,7 +84,7 @@ func (c *Conversation) sameAs(tx *sql.Tx, d draft) (s Saved, err error) {
 	return s, nil
 }
 
-func (c *Conversation) insertMemory(tx *sql.Tx, d draft) (id int64, err error) {
+func (c *Conversation) insertMemory(tx *transaction, d draft) (id int64, err error) {
 	reach := "server"
 	if d.private {
 		reach = "channel"
@@ -102,7 +102,7 @@ func (c *Conversation) insertMemory(tx *sql.Tx, d draft) (id int64, err error) {
 	return id, c.indexMemory(tx, id, d.Content, d.About)
 }
 
-func (c *Conversation) indexMemory(tx *sql.Tx, id int64, content, about string) error {
+func (c *Conversation) indexMemory(tx *transaction, id int64, content, about string) error {
 	counts, length := count(memoryTerms(content, about))
 	for term, tf := range counts {
 		_, err := tx.Exec("INSERT INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, ?, ?, ?, ?)", term, c.id, id, tf, length)
@@ -113,7 +113,7 @@ func (c *Conversation) indexMemory(tx *sql.Tx, id int64, content, about string) 
 	return nil
 }
 
-func (c *Conversation) unindexMemory(tx *sql.Tx, id int64, content, about string) error {
+func (c *Conversation) unindexMemory(tx *transaction, id int64, content, about string) error {
 	counts, _ := count(memoryTerms(content, about))
 	for term := range counts {
 		if _, err := tx.Exec("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, c.id, id); err != nil {
@@ -128,7 +128,7 @@ func (c *Conversation) unindexMemory(tx *sql.Tx, id int64, content, about string
 // wordings the shorter stays, which is what both say. Said again with another end by whom
 // it is from, or by a person who wishes it, it ends then; said again after its end
 // without any, it has none.
-func (c *Conversation) confirm(tx *sql.Tx, id int64, d draft) error {
+func (c *Conversation) confirm(tx *transaction, id int64, d draft) error {
 	added, err := c.addSources(tx, id, d.sources)
 	if err != nil || added == 0 && len(d.sources) > 0 {
 		return err
@@ -168,7 +168,7 @@ func (c *Conversation) confirm(tx *sql.Tx, id int64, d draft) error {
 	return c.indexMemory(tx, id, d.Content, m.About)
 }
 
-func (c *Conversation) addSources(tx *sql.Tx, id int64, sources []source) (added int64, err error) {
+func (c *Conversation) addSources(tx *transaction, id int64, sources []source) (added int64, err error) {
 	for _, s := range sources {
 		result, err := tx.Exec("INSERT INTO memory_sources (memory, message) VALUES (?, ?) ON CONFLICT DO NOTHING", id, c.row(s.seq))
 		if err != nil {
@@ -189,7 +189,7 @@ const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conver
 	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id)`
 
 // readMemories reads the memories that the rest of the query chooses.
-func readMemories(tx *sql.Tx, rest string, args ...any) ([]Memory, error) {
+func readMemories(tx *transaction, rest string, args ...any) ([]Memory, error) {
 	var found []Memory
 	err := each(tx, func(rows *sql.Rows) error {
 		var m Memory
@@ -215,7 +215,7 @@ func readMemories(tx *sql.Tx, rest string, args ...any) ([]Memory, error) {
 	return found, err
 }
 
-func readMemory(tx *sql.Tx, id int64) (Memory, error) {
+func readMemory(tx *transaction, id int64) (Memory, error) {
 	found, err := readMemories(tx, "WHERE m.id = ?", id)
 	if err == nil && len(found) == 0 {
 		err = ErrNotFound
@@ -229,7 +229,7 @@ func readMemory(tx *sql.Tx, id int64) (Memory, error) {
 // Memory returns a memory, whatever its state, and the messages it came from.
 // ErrNotFound: there is no such memory.
 func (s *Store) Memory(ctx context.Context, id int64) (m Memory, from []compactor.Message, err error) {
-	err = s.view(ctx, func(tx *sql.Tx) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		m, from, err = s.memory(tx, id)
 		return err
 	})
@@ -239,7 +239,7 @@ func (s *Store) Memory(ctx context.Context, id int64) (m Memory, from []compacto
 	return m, from, nil
 }
 
-func (s *Store) memory(tx *sql.Tx, id int64) (m Memory, from []compactor.Message, err error) {
+func (s *Store) memory(tx *transaction, id int64) (m Memory, from []compactor.Message, err error) {
 	if m, err = readMemory(tx, id); err != nil {
 		return m, nil, err
 	}
@@ -273,7 +273,7 @@ func (c *Conversation) Keep(ctx context.Context, w Wish) (Saved, error) {
 // remember checks and saves a draft at once. answer is what a model is told.
 func (c *Conversation) remember(ctx context.Context, d draft) (s Saved, answer string, err error) {
 	var hint, wrong string
-	err = c.store.view(ctx, func(tx *sql.Tx) error { // the checks may read much, and writers shall not wait for them
+	err = c.store.view(ctx, func(tx *transaction) error { // the checks may read much, and writers shall not wait for them
 		var next int64
 		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
 			return err
@@ -286,7 +286,7 @@ func (c *Conversation) remember(ctx context.Context, d draft) (s Saved, answer s
 	if err != nil {
 		return s, "", err
 	}
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		if err := c.stands(tx, &d); err != nil {
 			return err
 		}
@@ -322,7 +322,7 @@ func (s Saved) answer(wrong, hint string) string {
 
 // hint names to a model the memory of which a draft may take the place; empty: there
 // is none.
-func (c *Conversation) hint(tx *sql.Tx, d draft) (string, error) {
+func (c *Conversation) hint(tx *transaction, d draft) (string, error) {
 	if d.supersedes != 0 {
 		return "", nil
 	}

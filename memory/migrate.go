@@ -32,7 +32,7 @@ var migration4 string
 var migrations = []string{migration1, migration2, migration3, migration4}
 
 // fills are what SQL alone cannot do, after the migration to a version.
-var fills = map[int]func(tx *sql.Tx) error{4: fillMembers}
+var fills = map[int]func(tx *transaction) error{4: fillMembers}
 
 // upgrade brings the file up to date. One that holds something is copied first, to
 // cairn.db.before-N beside it, N being the version it gets: whoever wants the older
@@ -40,7 +40,7 @@ var fills = map[int]func(tx *sql.Tx) error{4: fillMembers}
 // is no room for it the log says so.
 func (s *Store) upgrade(ctx context.Context) error {
 	var old int
-	err := transact(ctx, s.read, func(tx *sql.Tx) (err error) {
+	err := observe(ctx, s.read, func(tx *transaction) (err error) {
 		old, err = versionOf(tx)
 		return err
 	})
@@ -82,7 +82,7 @@ func (s *Store) holdsAsMuch(ctx context.Context, copied string) bool {
 		return false
 	}
 	var now Copied
-	err = transact(ctx, s.read, func(tx *sql.Tx) (err error) {
+	err = observe(ctx, s.read, func(tx *transaction) (err error) {
 		if now.Version, err = versionOf(tx); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (s *Store) sweepUpgrades() {
 // that changes it, so that of several processes one migrates and the others wait.
 func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 	to = len(migrations)
-	err = transact(ctx, db, func(tx *sql.Tx) error {
+	err = transact(ctx, db, func(tx *transaction) error {
 		if from, err = versionOf(tx); err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func migrate(ctx context.Context, db *sql.DB) (from, to int, err error) {
 // it as it is.
 func checkOwner(ctx context.Context, path string) error {
 	db := open(path, readerPragmas)
-	err := transact(ctx, db, func(tx *sql.Tx) error {
+	err := observe(ctx, db, func(tx *transaction) error {
 		_, err := versionOf(tx)
 		return err
 	})
@@ -142,7 +142,7 @@ func checkOwner(ctx context.Context, path string) error {
 
 // checkVersion refuses a file of another version than ours, and leaves it alone.
 func checkVersion(ctx context.Context, db *sql.DB) error {
-	return transact(ctx, db, func(tx *sql.Tx) error {
+	return observe(ctx, db, func(tx *transaction) error {
 		version, err := versionOf(tx)
 		if err == nil && version == 0 {
 			return fmt.Errorf("%s: %w: it is empty", databaseName, ErrNotFound)
@@ -156,7 +156,7 @@ func checkVersion(ctx context.Context, db *sql.DB) error {
 
 // versionOf reads the version of a file that is new or ours, 0 of a new one. Errors:
 // ErrNewer, or that another program wrote it.
-func versionOf(tx *sql.Tx) (version int, err error) {
+func versionOf(tx *transaction) (version int, err error) {
 	var empty, ours bool
 	err = tx.QueryRow(`SELECT user_version,
 		NOT EXISTS (SELECT 1 FROM sqlite_schema),

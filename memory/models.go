@@ -20,7 +20,7 @@ const believedFor = 7 * 24 * time.Hour
 // Models returns what is known of each model, by its name and server.
 func (s *Store) Models(ctx context.Context) (map[string]llm.Facts, error) {
 	known := make(map[string]llm.Facts)
-	err := s.view(ctx, func(tx *sql.Tx) error {
+	err := s.view(ctx, func(tx *transaction) error {
 		return each(tx, func(rows *sql.Rows) error {
 			var name string
 			var f llm.Facts
@@ -57,14 +57,14 @@ ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scal
 		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, now(), now()-believedFor.Milliseconds())
 }
 
-func (c *Conversation) keepCount(tx *sql.Tx, count compactor.Count) error {
+func (c *Conversation) keepCount(tx *transaction, count compactor.Count) error {
 	_, err := tx.Exec("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
 		count.Prompt, count.Estimate, count.Model, count.Generation, c.id)
 	return err
 }
 
 // count is the last count, if the head is still the one it was made of.
-func (c *Conversation) count(tx *sql.Tx) (count compactor.Count, err error) {
+func (c *Conversation) count(tx *transaction) (count compactor.Count, err error) {
 	err = tx.QueryRow("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = generation", c.id).
 		Scan(&count.Prompt, &count.Estimate, &count.Model, &count.Generation)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -14,7 +14,7 @@ import (
 // Recalled returns a memory of the conversation, or of its scope, whatever its state.
 // ErrNotFound: there is none with that number.
 func (c *Conversation) Recalled(ctx context.Context, id int64) (m Memory, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		in, err := c.scope(tx)
 		if err != nil {
 			return err
@@ -38,7 +38,7 @@ func (c *Conversation) Recalled(ctx context.Context, id int64) (m Memory, err er
 // Named returns the conversation's own current memories that have all the words of a
 // text, the newest first; only the one that says just that, if there is one.
 func (c *Conversation) Named(ctx context.Context, text string) (found []Memory, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		found, err = readMemories(tx, "WHERE m.conversation = ? AND m.folded = ? AND m.state = 'active'", c.id, words.Fold(text))
 		if err != nil || len(found) > 0 {
 			return err
@@ -63,7 +63,7 @@ func (c *Conversation) Named(ctx context.Context, text string) (found []Memory, 
 }
 
 // withAll returns the memories in which all terms stand, the newest first.
-func (c *Conversation) withAll(tx *sql.Tx, terms []string) (ids []int64, err error) {
+func (c *Conversation) withAll(tx *transaction, terms []string) (ids []int64, err error) {
 	for i, term := range terms {
 		var having []int64
 		err := each(tx, func(rows *sql.Rows) error {

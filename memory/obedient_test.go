@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
@@ -127,13 +126,13 @@ func TestAnEndedMemoryEndsAnewByWhoeverSaysIt(t *testing.T) {
 	c := newConversation(t)
 	deliver(t, c, said(2, "Ann is in Rome"), said(4, "Ann is in Rome until Friday"))
 	rome := keep(t, c, "Ann", "Ann is in Rome", 1)
-	if err := c.store.update(ctx, func(tx *sql.Tx) error {
+	if err := c.store.update(ctx, func(tx *transaction) error {
 		return changed(tx, "UPDATE memories SET expires_at = 1, about = 'Ann' WHERE id = ?", rome.ID)
 	}); err != nil {
 		t.Fatal(err)
 	}
 	d := draft{MemoryDraft: compactor.MemoryDraft{Content: "Ann is in Rome", Kind: "fact"}, speakerID: "another", by: byWorker, expires: time.Now().Add(time.Hour).UnixMilli()}
-	if err := c.store.update(ctx, func(tx *sql.Tx) error { return c.confirm(tx, rome.ID, d) }); err != nil {
+	if err := c.store.update(ctx, func(tx *transaction) error { return c.confirm(tx, rome.ID, d) }); err != nil {
 		t.Fatal(err)
 	}
 	if m, _, err := c.store.Memory(ctx, rome.ID); err != nil || m.Expires.IsZero() {

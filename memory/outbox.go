@@ -11,7 +11,7 @@ import (
 // Post puts the pieces of a reply into the outbox that is the answer to no turn: a
 // notice. A reply that is there already, by its id, is not posted again.
 func (c *Conversation) Post(ctx context.Context, o Outcome) error {
-	err := c.store.update(ctx, func(tx *sql.Tx) error {
+	err := c.store.update(ctx, func(tx *transaction) error {
 		var posted bool
 		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?)", c.id, o.Reply).Scan(&posted)
 		if err != nil || posted {
@@ -26,7 +26,7 @@ func (c *Conversation) Post(ctx context.Context, o Outcome) error {
 }
 
 // post puts the pieces of a reply into the outbox.
-func (c *Conversation) post(tx *sql.Tx, o Outcome) error {
+func (c *Conversation) post(tx *transaction, o Outcome) error {
 	if o.Reply == "" {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (c *Conversation) Drop(ctx context.Context, row int64, why string) error {
 }
 
 func (c *Conversation) mark(ctx context.Context, row int64, query string, args ...any) error {
-	err := c.store.update(ctx, func(tx *sql.Tx) error { return changed(tx, query, args...) })
+	err := c.store.update(ctx, func(tx *transaction) error { return changed(tx, query, args...) })
 	if err != nil {
 		return c.fail(fmt.Sprintf("mark piece %d", row), err)
 	}

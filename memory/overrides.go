@@ -19,7 +19,7 @@ type Override struct {
 // Overrides returns what holds for the conversation, by key: what is set for it, and,
 // if it is a thread, what is set for its channel and not for the thread.
 func (c *Conversation) Overrides(ctx context.Context) (set []Override, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		set, err = c.overrides(tx)
 		return err
 	})
@@ -34,7 +34,7 @@ func (c *Conversation) Overrides(ctx context.Context) (set []Override, err error
 // nothing is changed. It must be quick.
 func (c *Conversation) Override(ctx context.Context, key string, value *string, by string, allow func(compactor.Patch) error) error {
 	var refused error
-	err := c.store.update(ctx, func(tx *sql.Tx) error {
+	err := c.store.update(ctx, func(tx *transaction) error {
 		var err error
 		if value == nil {
 			_, err = tx.Exec("DELETE FROM overrides WHERE conversation = ? AND key = ?", c.id, key)
@@ -69,7 +69,7 @@ func PatchOf(set []Override) compactor.Patch {
 	return patch
 }
 
-func (c *Conversation) overrides(tx *sql.Tx) (set []Override, err error) {
+func (c *Conversation) overrides(tx *transaction) (set []Override, err error) {
 	channel, _ := c.hangsOn()
 	err = each(tx, func(rows *sql.Rows) error {
 		var o Override

@@ -4,7 +4,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -14,7 +13,7 @@ import (
 // there, and returns those that were new. It is one transaction, so it takes a
 // batch at a time. ErrLive: people have talked to the bot here.
 func (c *Conversation) Import(ctx context.Context, past []Inbound) (added []compactor.Message, err error) {
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		added, err = c.imports(tx, past)
 		return err
 	})
@@ -24,7 +23,7 @@ func (c *Conversation) Import(ctx context.Context, past []Inbound) (added []comp
 	return added, nil
 }
 
-func (c *Conversation) imports(tx *sql.Tx, past []Inbound) ([]compactor.Message, error) {
+func (c *Conversation) imports(tx *transaction, past []Inbound) ([]compactor.Message, error) {
 	var live bool
 	err := tx.QueryRow(`SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
 		FROM conversations c WHERE id = ?`, c.id).Scan(&live)
@@ -46,7 +45,7 @@ func (c *Conversation) imports(tx *sql.Tx, past []Inbound) ([]compactor.Message,
 // not wanted. first is the platform id of the oldest message that waits for an
 // answer, before which to read; empty: none does.
 func (c *Conversation) ReadBack(ctx context.Context) (done bool, first string, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		return tx.QueryRow(`SELECT read_back, coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND addressed ORDER BY id LIMIT 1), '')
 			FROM conversations c WHERE id = ?`, c.id).Scan(&done, &first)
 	})
@@ -60,7 +59,7 @@ func (c *Conversation) ReadBack(ctx context.Context) (done bool, first string, e
 // turns that nobody answers, and returns those that were new. It notes that the
 // past has been read. What waits in the inbox stays there.
 func (c *Conversation) Backfill(ctx context.Context, said []Inbound) (added []compactor.Message, err error) {
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		if added, err = c.writePast(tx, said); err != nil {
 			return err
 		}
@@ -79,7 +78,7 @@ func (c *Conversation) Backfill(ctx context.Context, said []Inbound) (added []co
 }
 
 // writePast writes those messages that are not known, each a turn of its own.
-func (c *Conversation) writePast(tx *sql.Tx, past []Inbound) (added []compactor.Message, err error) {
+func (c *Conversation) writePast(tx *transaction, past []Inbound) (added []compactor.Message, err error) {
 	p, err := c.newPen(tx)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 )
 
@@ -20,7 +19,7 @@ func (s *Store) Resume(ctx context.Context, scope string) error {
 }
 
 func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {
-	err := s.update(ctx, func(tx *sql.Tx) error {
+	err := s.update(ctx, func(tx *transaction) error {
 		_, err := tx.Exec(query, args...)
 		return err
 	})
@@ -54,7 +53,7 @@ type pauses struct {
 // Follow notes whether the bot answers in this thread although nobody addresses
 // it. It begins to when somebody addresses it there.
 func (c *Conversation) Follow(ctx context.Context, on bool) error {
-	err := c.store.update(ctx, func(tx *sql.Tx) error { return c.follow(tx, on) })
+	err := c.store.update(ctx, func(tx *transaction) error { return c.follow(tx, on) })
 	if err != nil {
 		return c.fail("follow", err)
 	}
@@ -63,7 +62,7 @@ func (c *Conversation) Follow(ctx context.Context, on bool) error {
 
 // Following tells whether the bot follows this thread.
 func (c *Conversation) Following(ctx context.Context) (on bool, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		on, err = c.following(tx)
 		return err
 	})
@@ -73,12 +72,12 @@ func (c *Conversation) Following(ctx context.Context) (on bool, err error) {
 	return on, nil
 }
 
-func (c *Conversation) follow(tx *sql.Tx, on bool) error {
+func (c *Conversation) follow(tx *transaction, on bool) error {
 	_, err := tx.Exec("UPDATE conversations SET following = ? WHERE id = ?", on, c.id)
 	return err
 }
 
-func (c *Conversation) following(tx *sql.Tx) (on bool, err error) {
+func (c *Conversation) following(tx *transaction) (on bool, err error) {
 	err = tx.QueryRow("SELECT following FROM conversations WHERE id = ?", c.id).Scan(&on)
 	return on, err
 }

@@ -82,7 +82,7 @@ func (d *draft) concern(named bool) {
 }
 
 // addPeople notes whom a memory concerns; fresh tells that it was not known.
-func (c *Conversation) addPeople(tx *sql.Tx, id int64, d draft, fresh bool) error {
+func (c *Conversation) addPeople(tx *transaction, id int64, d draft, fresh bool) error {
 	for _, p := range d.people {
 		if p.role == roleSaid && !fresh {
 			p.role = roleConfirmed
@@ -96,7 +96,7 @@ func (c *Conversation) addPeople(tx *sql.Tx, id int64, d draft, fresh bool) erro
 
 // allowed tells whether a draft may become a memory: nobody whom it concerns, and
 // nobody of the conversation who is named in it, has opted out.
-func (c *Conversation) allowed(tx *sql.Tx, d draft) error {
+func (c *Conversation) allowed(tx *transaction, d draft) error {
 	for _, s := range d.sources {
 		if out, err := c.optedOut(tx, s.id); err != nil {
 			return err
@@ -150,7 +150,7 @@ func common(name string) bool {
 // possessive takes what may stand behind a name in one word with it.
 var possessive = strings.NewReplacer("'s", "", "’s", "")
 
-func (c *Conversation) optedOut(tx *sql.Tx, author string) (out bool, err error) {
+func (c *Conversation) optedOut(tx *transaction, author string) (out bool, err error) {
 	if author == "" {
 		return false, nil
 	}
@@ -160,7 +160,7 @@ func (c *Conversation) optedOut(tx *sql.Tx, author string) (out bool, err error)
 
 // stands is asked in the transaction that saves a draft: since it was checked, what it
 // comes from may have been deleted, and people may have opted out.
-func (c *Conversation) stands(tx *sql.Tx, d *draft) error {
+func (c *Conversation) stands(tx *transaction, d *draft) error {
 	if err := c.allowed(tx, *d); err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (c *Conversation) stands(tx *sql.Tx, d *draft) error {
 // memories from now on, or with out = false no longer; changed tells that it was not so
 // already. Memories that are there stay.
 func (c *Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		query, args := "DELETE FROM optouts WHERE door = ? AND author_id = ?", []any{c.door(), author}
 		if out {
 			query = "INSERT INTO optouts (door, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
@@ -207,7 +207,7 @@ func (c *Conversation) OptOut(ctx context.Context, author, name string, out bool
 }
 
 // markUnremembered marks the messages of those who have opted out.
-func (c *Conversation) markUnremembered(tx *sql.Tx, messages []compactor.Message) error {
+func (c *Conversation) markUnremembered(tx *transaction, messages []compactor.Message) error {
 	known := map[string]bool{}
 	for i, m := range messages {
 		out, asked := known[m.AuthorID]

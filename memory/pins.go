@@ -14,7 +14,7 @@ import (
 // Pin pins a message; fresh is false if it was pinned already. ErrNotFound: there
 // is no such message, or it was deleted.
 func (c *Conversation) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		if _, err := c.message(tx, seq); err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (c *Conversation) Pin(ctx context.Context, seq int64, by string) (fresh boo
 
 // Unpin takes a pin away. ErrNotFound: the message is not pinned.
 func (c *Conversation) Unpin(ctx context.Context, seq int64) error {
-	err := c.store.update(ctx, func(tx *sql.Tx) error {
+	err := c.store.update(ctx, func(tx *transaction) error {
 		if err := changed(tx, "DELETE FROM pins WHERE conversation = ? AND seq = ?", c.id, seq); err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (c *Conversation) Unpin(ctx context.Context, seq int64) error {
 
 // Newest returns the newest message that a person said. ErrNotFound: there is none.
 func (c *Conversation) Newest(ctx context.Context) (m compactor.Message, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		found, err := c.messages(tx, 1, maxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1")
 		if err == nil && len(found) == 0 {
 			err = ErrNotFound
@@ -71,7 +71,7 @@ func (c *Conversation) Newest(ctx context.Context) (m compactor.Message, err err
 
 // pins reads what is pinned, in the order in which it was, whatever segment it
 // stands in.
-func (c *Conversation) pins(tx *sql.Tx) ([]compactor.Pin, error) {
+func (c *Conversation) pins(tx *transaction) ([]compactor.Pin, error) {
 	var pins []compactor.Pin
 	err := each(tx, func(rows *sql.Rows) error {
 		var p compactor.Pin

@@ -78,7 +78,7 @@ func spread(postings []posting) []place {
 
 // postings reads the index of one conversation, messages from a seq on and before one.
 type postings struct {
-	tx           *sql.Tx
+	tx           *transaction
 	id           int64 // the conversation
 	from, before int64
 	n            int // messages before, from the first on: what is rare is so in all of them
@@ -134,7 +134,7 @@ func (p postings) around(term string, seqs []int64) ([]posting, error) {
 const packing = `group_concat((seq << 16) + (min(tf, 255) << 8) + min(length, 255))`
 
 // packed reads what packing made, ordered by document, each once.
-func packed(tx *sql.Tx, query string, args ...any) ([]posting, error) {
+func packed(tx *transaction, query string, args ...any) ([]posting, error) {
 	var text sql.NullString
 	if err := tx.QueryRow(query, args...).Scan(&text); err != nil || text.String == "" {
 		return nil, err

@@ -18,7 +18,7 @@ type Holding struct {
 // Holdings counts what is kept of conversations: of all whose name is one of these or
 // stands under one that ends in a slash.
 func (s *Store) Holdings(ctx context.Context, names ...string) (found []Holding, err error) {
-	err = s.view(ctx, func(tx *sql.Tx) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		for _, name := range names {
 			within := "c.name = ?1"
 			if name != "" && name[len(name)-1] == '/' {
@@ -49,7 +49,7 @@ func (s *Store) Holdings(ctx context.Context, names ...string) (found []Holding,
 // platform's ids of what was said, so that nothing of it is delivered again, nor read
 // from the platform as what was missed.
 func (c *Conversation) Purge(ctx context.Context) error {
-	err := c.store.deleting(ctx, func(tx *sql.Tx) error {
+	err := c.store.deleting(ctx, func(tx *transaction) error {
 		if err := c.purgeFromThreads(tx); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (c *Conversation) Purge(ctx context.Context) error {
 
 // purgeFromThreads takes quotes of the conversation's messages out of its threads, and
 // has those look again at what they have of it.
-func (c *Conversation) purgeFromThreads(tx *sql.Tx) error {
+func (c *Conversation) purgeFromThreads(tx *transaction) error {
 	if err := c.touchThreads(tx, "true"); err != nil {
 		return err
 	}

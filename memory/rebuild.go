@@ -66,12 +66,12 @@ func rebuild(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	db := open(to, "_secure_delete=on&_txlock=immediate&_foreign_keys=off")
+	db := open(to, "_secure_delete=on&_foreign_keys=off")
 	db.SetMaxOpenConns(1)
 	if _, err := db.ExecContext(ctx, "ATTACH ? AS old", address(from, "mode=ro")); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	err = transact(ctx, db, func(tx *sql.Tx) error {
+	err = transact(ctx, db, func(tx *transaction) error {
 		var version int
 		if err := tx.QueryRow("PRAGMA old.user_version").Scan(&version); err != nil {
 			return err
@@ -101,7 +101,7 @@ func rebuild(ctx context.Context, from, to string) error {
 
 // copyRows copies the tables that are not made of others. Segments come last: triggers on
 // other tables would change them.
-func copyRows(tx *sql.Tx) error {
+func copyRows(tx *transaction) error {
 	tables := map[string][]string{}
 	err := each(tx, func(rows *sql.Rows) error {
 		var table, column string
@@ -137,7 +137,7 @@ func copyRows(tx *sql.Tx) error {
 }
 
 // derive makes the tables that are made of others.
-func derive(tx *sql.Tx) error {
+func derive(tx *transaction) error {
 	var conversations []int64
 	err := each(tx, func(rows *sql.Rows) error {
 		var id int64

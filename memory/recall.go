@@ -57,7 +57,7 @@ func (c *Conversation) Recall(ctx context.Context, q Question) (found []Found, e
 		return nil, nil
 	}
 	q.Limit = min(q.Limit, maxFound)
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		found, err = c.recall(tx, q)
 		return err
 	})
@@ -67,7 +67,7 @@ func (c *Conversation) Recall(ctx context.Context, q Question) (found []Found, e
 	return found, nil
 }
 
-func (c *Conversation) recall(tx *sql.Tx, q Question) ([]Found, error) {
+func (c *Conversation) recall(tx *transaction, q Question) ([]Found, error) {
 	p := postings{tx: tx, id: c.id, from: 1, before: q.Before}
 	var next int64
 	if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
@@ -121,7 +121,7 @@ func isOwn(p Part) bool { return p.Name == "words" }
 // firstSince is the seq from which on messages before a seq were said at a time or
 // later. They stand in the order in which they were said, nearly: what was imported
 // out of order may be passed over, and what is too old is left out later.
-func (c *Conversation) firstSince(tx *sql.Tx, since time.Time, before int64) (int64, error) {
+func (c *Conversation) firstSince(tx *transaction, since time.Time, before int64) (int64, error) {
 	var failed error
 	n := sort.Search(int(before-1), func(n int) bool {
 		low, high := c.rows(int64(n)+1, before-1)
@@ -136,7 +136,7 @@ func (c *Conversation) firstSince(tx *sql.Tx, since time.Time, before int64) (in
 }
 
 // whole reads the messages that were chosen.
-func (c *Conversation) whole(tx *sql.Tx, chosen []candidate) ([]Found, error) {
+func (c *Conversation) whole(tx *transaction, chosen []candidate) ([]Found, error) {
 	var found []Found
 	for _, m := range chosen {
 		said, err := c.message(tx, m.seq)

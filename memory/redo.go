@@ -4,7 +4,6 @@ package memory
 
 import (
 	"cmp"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,7 +19,7 @@ import (
 // built-in summarizer makes of what remains, to be healed; only a text by a worker
 // over an edited message stays until then. After a deletion no other row keeps a
 // text, nor does what was made of it before it landed.
-func (c *Conversation) redo(tx *sql.Tx, seqs []int64, generation int64, deleted bool) error {
+func (c *Conversation) redo(tx *transaction, seqs []int64, generation int64, deleted bool) error {
 	over := make(map[int64]compactor.Compaction)
 	for _, seq := range seqs {
 		rows, err := c.compactions(tx, "AND from_seq <= ? AND to_seq >= ?", seq, seq)
@@ -55,19 +54,19 @@ func (c *Conversation) redo(tx *sql.Tx, seqs []int64, generation int64, deleted 
 }
 
 // makeStale ends a staged row that cannot land.
-func (c *Conversation) makeStale(tx *sql.Tx, id int64) error {
+func (c *Conversation) makeStale(tx *transaction, id int64) error {
 	return errors.Join(c.setState(tx, id, compactor.Stale), c.blank(tx, id))
 }
 
 // blank empties the text of a row.
-func (c *Conversation) blank(tx *sql.Tx, id int64) error {
+func (c *Conversation) blank(tx *transaction, id int64) error {
 	_, err := tx.Exec("UPDATE compactions SET text = '', sources = '' WHERE id = ?", id)
 	return err
 }
 
 // redoActive puts a new row in the place of one that stands in the view, with its
 // children: a fold that was planned with the old text must not land.
-func (c *Conversation) redoActive(tx *sql.Tx, old compactor.Compaction, generation int64, deleted bool) error {
+func (c *Conversation) redoActive(tx *transaction, old compactor.Compaction, generation int64, deleted bool) error {
 	row := old
 	row.By, row.Trigger, row.Model = compactor.ByBuiltIn, compactor.OnHeal, ""
 	row, err := c.insert(tx, row, generation)
@@ -102,7 +101,7 @@ func (c *Conversation) redoActive(tx *sql.Tx, old compactor.Compaction, generati
 
 // redoFolded is for a row that is read only to make its rollup anew, and for
 // markers, which have no text.
-func (c *Conversation) redoFolded(tx *sql.Tx, row compactor.Compaction, deleted bool) (err error) {
+func (c *Conversation) redoFolded(tx *transaction, row compactor.Compaction, deleted bool) (err error) {
 	if row.By == compactor.ByWorker {
 		row.By, row.Sources = compactor.ByBuiltIn, nil // so that it is not read any more, but its messages
 	}
@@ -115,7 +114,7 @@ func (c *Conversation) redoFolded(tx *sql.Tx, row compactor.Compaction, deleted 
 	return c.rewriteRow(tx, row)
 }
 
-func (c *Conversation) rewriteRow(tx *sql.Tx, row compactor.Compaction) error {
+func (c *Conversation) rewriteRow(tx *transaction, row compactor.Compaction) error {
 	sources, err := toJSON(row.Sources)
 	if err != nil {
 		return err
@@ -126,7 +125,7 @@ func (c *Conversation) rewriteRow(tx *sql.Tx, row compactor.Compaction) error {
 
 // held counts the messages of a row; a rollup's are those of its children, which may
 // have been split since it was planned.
-func (c *Conversation) held(tx *sql.Tx, row compactor.Compaction) (n int, err error) {
+func (c *Conversation) held(tx *transaction, row compactor.Compaction) (n int, err error) {
 	if row.Kind == compactor.Rollup {
 		err = tx.QueryRow("SELECT coalesce(sum(messages), 0) FROM compactions WHERE parent = ? AND state = 'folded'", row.ID).Scan(&n)
 		return n, err
@@ -137,7 +136,7 @@ func (c *Conversation) held(tx *sql.Tx, row compactor.Compaction) (n int, err er
 
 // standIn sums up what remains of a row, in at most so many tokens if they are
 // enough to say anything.
-func (c *Conversation) standIn(tx *sql.Tx, row *compactor.Compaction, tokens int) error {
+func (c *Conversation) standIn(tx *transaction, row *compactor.Compaction, tokens int) error {
 	left, err := c.material(tx, *row)
 	if err != nil {
 		return err
@@ -155,7 +154,7 @@ const minStandIn = 40
 // material is what a row that is not by a worker is summed up from: the messages
 // it was chosen from, or all of them; of a rollup, what its children stand for. A
 // source 0 is what workers wrote, which only the children have.
-func (c *Conversation) material(tx *sql.Tx, row compactor.Compaction) ([]compactor.Message, error) {
+func (c *Conversation) material(tx *transaction, row compactor.Compaction) ([]compactor.Message, error) {
 	var found []compactor.Message
 	if len(row.Sources) > 0 && !slices.Contains(row.Sources, 0) {
 		for _, seq := range row.Sources {

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,7 +41,7 @@ const long = " Much more was said about bicycles, about Turin and about the weat
 
 func rowsOf(t *testing.T, c *Conversation, state compactor.RowState) (found []compactor.Compaction) {
 	t.Helper()
-	err := c.store.view(ctx, func(tx *sql.Tx) (err error) {
+	err := c.store.view(ctx, func(tx *transaction) (err error) {
 		found, err = c.compactions(tx, "AND state = ? ORDER BY to_seq, id", state)
 		return err
 	})

@@ -27,7 +27,7 @@ type weighed struct {
 }
 
 // ranked chooses by a query, the best first; of equally good ones the newer first.
-func ranked(tx *sql.Tx, f Filter, in scope) ([]weighed, error) {
+func ranked(tx *transaction, f Filter, in scope) ([]weighed, error) {
 	x := memoryIndex{tx: tx, in: in}
 	x.within, x.args = in.where()
 	if shared, with := in.shares("(SELECT reach FROM memories WHERE id = memory)"); shared != "" { // what others keep to themselves tells nothing, not even how a word is spelt
@@ -55,16 +55,13 @@ func ranked(tx *sql.Tx, f Filter, in scope) ([]weighed, error) {
 		}
 	}
 	fitting, args = f.where(in)
-	look, err := tx.Prepare("SELECT said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id = ? AND " + fitting)
-	if err != nil {
-		return nil, err
-	}
+	look := "SELECT said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id = ? AND " + fitting
 	now := time.Now()
 	var chosen []weighed
 	for id, score := range words {
 		m := weighed{id: id}
 		var is Memory
-		err := look.QueryRow(append([]any{id}, args...)...).Scan(&m.saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
+		err := tx.QueryRow(look, append([]any{id}, args...)...).Scan(&m.saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
@@ -95,7 +92,7 @@ func (m *weighed) add(name string, value float64) {
 
 // memoryIndex is the index of the memories in a scope.
 type memoryIndex struct {
-	tx     *sql.Tx
+	tx     *transaction
 	in     scope
 	within string // on memory_terms
 	args   []any

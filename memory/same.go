@@ -107,7 +107,7 @@ const mostAlike = 200
 
 // inOtherWords finds the oldest memory in a state that says the same as a draft, about
 // the same person; 0: there is none.
-func (c *Conversation) inOtherWords(tx *sql.Tx, d draft, state string) (id int64, err error) {
+func (c *Conversation) inOtherWords(tx *transaction, d draft, state string) (id int64, err error) {
 	is := tokens(d.Content)
 	// The other lacks a few words at most, each of them of one term, or two with a hyphen.
 	missing := len(is) - int(overlap*float64(len(is)))
@@ -131,7 +131,7 @@ type lookalike struct {
 
 // lookalikes are memories in a state, about the same person as a draft, that have in
 // common with it at least so many of its terms as least says, the oldest first.
-func (c *Conversation) lookalikes(tx *sql.Tx, d draft, state string, least func(terms int) int) (found []lookalike, err error) {
+func (c *Conversation) lookalikes(tx *transaction, d draft, state string, least func(terms int) int) (found []lookalike, err error) {
 	ids, err := c.sharing(tx, d, least)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ type bearers struct {
 // sharing returns the memories that have at least as many of a draft's terms as least
 // says. All of them are among those that have one of the rarest terms; of a term that
 // many have, anyone may have it.
-func (c *Conversation) sharing(tx *sql.Tx, d draft, least func(terms int) int) (found []int64, err error) {
+func (c *Conversation) sharing(tx *transaction, d draft, least func(terms int) int) (found []int64, err error) {
 	all, err := c.bearers(tx, d)
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (c *Conversation) sharing(tx *sql.Tx, d draft, least func(terms int) int) (
 }
 
 // bearers are those of each term of a draft, of the rarest first.
-func (c *Conversation) bearers(tx *sql.Tx, d draft) (all []bearers, err error) {
+func (c *Conversation) bearers(tx *transaction, d draft) (all []bearers, err error) {
 	counts, _ := count(memoryTerms(d.Content, ""))
 	terms, err := json.Marshal(slices.AppendSeq([]string{}, maps.Keys(counts))) // not nil: of a null SQLite makes a row
 	if err != nil {
@@ -227,7 +227,7 @@ const akin = 0.5
 
 // close finds the active memory that is most like a draft and says something else: it
 // may be what the draft takes the place of. found is false if none is much like it.
-func (c *Conversation) close(tx *sql.Tx, d draft) (most lookalike, found bool, err error) {
+func (c *Conversation) close(tx *transaction, d draft) (most lookalike, found bool, err error) {
 	near, err := c.lookalikes(tx, d, "active", func(terms int) int { return int(math.Ceil(akin * float64(terms))) })
 	if err != nil {
 		return most, false, err

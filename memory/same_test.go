@@ -212,22 +212,21 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 	})
 	t.Run("among ten thousand, few are looked at", func(t *testing.T) {
 		c := newConversation(t)
-		tx, err := c.store.write.Begin()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n := range 10_000 {
-			d := draft{MemoryDraft: compactor.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, by: byPerson}
-			d.folded = d.Content
-			if _, err := c.insertMemory(tx, d); err != nil {
-				t.Fatal(err)
+		err := c.store.update(t.Context(), func(tx *transaction) error {
+			for n := range 10_000 {
+				d := draft{MemoryDraft: compactor.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, by: byPerson}
+				d.folded = d.Content
+				if _, err := c.insertMemory(tx, d); err != nil {
+					return err
+				}
 			}
-		}
-		ids, err := c.sharing(tx, draft{MemoryDraft: compactor.MemoryDraft{Content: "Ann keeps the box w77 in room r77"}}, func(terms int) int { return terms - 1 })
-		if err != nil || len(ids) > 150 {
-			t.Errorf("%d are, %v", len(ids), err)
-		}
-		if err := tx.Commit(); err != nil {
+			ids, err := c.sharing(tx, draft{MemoryDraft: compactor.MemoryDraft{Content: "Ann keeps the box w77 in room r77"}}, func(terms int) int { return terms - 1 })
+			if len(ids) > 150 {
+				t.Errorf("%d are", len(ids))
+			}
+			return err
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if s := keep(t, c, "Ann", "Ann keeps the boxes w77 in room r77"); s.Fresh || s.ID != 78 {

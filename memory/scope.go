@@ -23,7 +23,7 @@ const (
 )
 
 // notice stores what a door tells of a conversation's audience.
-func (c *Conversation) notice(tx *sql.Tx, who Audience) error {
+func (c *Conversation) notice(tx *transaction, who Audience) error {
 	if who == unknownPlace {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (s *Store) ShareMemories(server bool) { s.pooled.Store(server) }
 // SharesMemories tells whether memories are shared at all, and whether the conversation
 // is one of those that do.
 func (c *Conversation) SharesMemories(ctx context.Context) (on, here bool, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		here, err = c.inPool(tx)
 		return err
 	})
@@ -94,7 +94,7 @@ func numbers(ids []int64) (args []any) {
 // scope is what the conversation recalls: its own memories; of a thread those of its
 // channel too; of a channel those of its threads that all its readers may read; and,
 // where memories are shared, those of the server's public channels.
-func (c *Conversation) scope(tx *sql.Tx) (in scope, err error) {
+func (c *Conversation) scope(tx *transaction) (in scope, err error) {
 	in = only(c.id)
 	channel, _ := c.hangsOn()
 	if channel != "" {
@@ -129,7 +129,7 @@ func (c *Conversation) server() string {
 }
 
 // inPool tells whether the conversation has its memories in common with others.
-func (c *Conversation) inPool(tx *sql.Tx) (pooled bool, err error) {
+func (c *Conversation) inPool(tx *transaction) (pooled bool, err error) {
 	if !c.store.pooled.Load() || c.server() == "" {
 		return false, nil
 	}
@@ -143,7 +143,7 @@ const mostBelow = 5000
 // below adds to a list the other conversations below a channel or a server for which a
 // condition holds, and in which something is remembered. Names are compared as bytes:
 // none of their characters means anything here.
-func (c *Conversation) below(tx *sql.Tx, found []int64, name, condition string) ([]int64, error) {
+func (c *Conversation) below(tx *transaction, found []int64, name, condition string) ([]int64, error) {
 	err := each(tx, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)

@@ -43,7 +43,7 @@ const (
 	scrubRetry   = 10 * time.Second // readers may hold on to what was
 	scrubShare   = 50               // a large file is read at most one fiftieth of the time
 	scrubAtOnce  = 1024             // pages are looked at while writers wait
-	scrubPragmas = "_journal_mode=WAL&_busy_timeout=100&_synchronous=FULL&_secure_delete=on&_txlock=immediate"
+	scrubPragmas = "_journal_mode=WAL&_busy_timeout=100&_synchronous=FULL&_secure_delete=on"
 )
 
 // resume has what an earlier process left scrubbed soon.
@@ -57,10 +57,10 @@ func (b *scrubber) resume(ctx context.Context) error {
 }
 
 // deleting is update for what deletes something; if it did, the files are scrubbed soon.
-func (s *Store) deleting(ctx context.Context, f func(tx *sql.Tx) error) error {
+func (s *Store) deleting(ctx context.Context, f func(tx *transaction) error) error {
 	deleted := false
 	var elsewhere []copies
-	err := s.update(ctx, func(tx *sql.Tx) error {
+	err := s.update(ctx, func(tx *transaction) error {
 		s.elsewhere = nil
 		var before, after int
 		if err := tx.QueryRow("SELECT total_changes()").Scan(&before); err != nil {
@@ -268,7 +268,7 @@ func (b *scrubber) cleanAlone(ctx context.Context, db *sql.DB, buffer []byte, si
 		if done, err = checkpoint(ctx, db, "TRUNCATE"); err != nil || !done {
 			return err
 		}
-		return transact(ctx, db, func(tx *sql.Tx) error {
+		return transact(ctx, db, func(tx *transaction) error {
 			file, err := filepath.EvalSymlinks(b.path) // beside which SQLite has its log
 			if err != nil {
 				return err

@@ -5,7 +5,7 @@ package memory
 import "database/sql"
 
 // newest chooses without a query.
-func newest(tx *sql.Tx, f Filter, in scope) (order []weighed, err error) {
+func newest(tx *transaction, f Filter, in scope) (order []weighed, err error) {
 	chosen, args := f.where(in)
 	err = each(tx, func(rows *sql.Rows) error {
 		var m weighed

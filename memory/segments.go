@@ -20,7 +20,7 @@ const (
 // is being answered and what waits in the inbox by now; later is true if there is
 // any of that. wanted is false if nothing would be left behind.
 func (c *Conversation) WantSegment(ctx context.Context) (wanted, later bool, err error) {
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		wanted, later, err = c.wantSegment(tx)
 		return err
 	})
@@ -30,7 +30,7 @@ func (c *Conversation) WantSegment(ctx context.Context) (wanted, later bool, err
 	return wanted, later, nil
 }
 
-func (c *Conversation) wantSegment(tx *sql.Tx) (wanted, later bool, err error) {
+func (c *Conversation) wantSegment(tx *transaction) (wanted, later bool, err error) {
 	var before, last int64 // the last row of the inbox before the wishes that are known, and before this one
 	var known, said, waiting bool
 	err = tx.QueryRow(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0)
@@ -53,7 +53,7 @@ func (c *Conversation) wantSegment(tx *sql.Tx) (wanted, later bool, err error) {
 // SegmentDue tells whether a wanted segment is to begin now: all that waited
 // before it was taken up.
 func (c *Conversation) SegmentDue(ctx context.Context) (due bool, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		err := tx.QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
 			FROM wanted_segments WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, c.id).Scan(&due)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -71,7 +71,7 @@ func (c *Conversation) SegmentDue(ctx context.Context) (due bool, err error) {
 // now on, and the next message begins the next segment. The wish for it, if there
 // is one, is fulfilled. started is false if the segment holds no message.
 func (c *Conversation) StartSegment(ctx context.Context) (head compactor.Head, started bool, err error) {
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		head, started, err = c.startSegment(tx)
 		return err
 	})
@@ -81,7 +81,7 @@ func (c *Conversation) StartSegment(ctx context.Context) (head compactor.Head, s
 	return head, started, nil
 }
 
-func (c *Conversation) startSegment(tx *sql.Tx) (head compactor.Head, started bool, err error) {
+func (c *Conversation) startSegment(tx *transaction) (head compactor.Head, started bool, err error) {
 	open, err := c.open(tx)
 	if err == nil && open != 0 {
 		err = errors.New("a turn waits for its answer")
@@ -119,7 +119,7 @@ func (c *Conversation) startSegment(tx *sql.Tx) (head compactor.Head, started bo
 }
 
 // endSegment hides what of a segment no row of its stack covers.
-func (c *Conversation) endSegment(tx *sql.Tx, ended span, stack []compactor.Compaction, generation int64) error {
+func (c *Conversation) endSegment(tx *transaction, ended span, stack []compactor.Compaction, generation int64) error {
 	for _, gap := range gaps(stack, ended.from, ended.to) {
 		there, err := c.between(tx, gap)
 		if err != nil {
@@ -157,7 +157,7 @@ func (c *Conversation) endSegment(tx *sql.Tx, ended span, stack []compactor.Comp
 
 // crosses tells whether a segment begins inside a span: nothing ever joins what
 // somebody parted.
-func (c *Conversation) crosses(tx *sql.Tx, s span) (crosses bool, err error) {
+func (c *Conversation) crosses(tx *transaction, s span) (crosses bool, err error) {
 	err = tx.QueryRow(`SELECT (SELECT segment_start FROM conversations WHERE id = ?1) BETWEEN ?2 + 1 AND ?3
 		OR EXISTS (SELECT 1 FROM segments WHERE conversation = ?1 AND from_seq BETWEEN ?2 + 1 AND ?3)`, c.id, s.from, s.to).Scan(&crosses)
 	return crosses, err
@@ -166,7 +166,7 @@ func (c *Conversation) crosses(tx *sql.Tx, s span) (crosses bool, err error) {
 // earlier reads the earlier segments, oldest first: the newest, and of those before
 // them some that need work, the newest first. So what is read does not grow with
 // the number of segments.
-func (c *Conversation) earlier(tx *sql.Tx) ([]compactor.Segment, error) {
+func (c *Conversation) earlier(tx *transaction) ([]compactor.Segment, error) {
 	segments, err := c.segments(tx, "ORDER BY from_seq DESC LIMIT ?", segmentsShown)
 	if err == nil && len(segments) == segmentsShown {
 		var older []compactor.Segment
@@ -194,7 +194,7 @@ func (c *Conversation) earlier(tx *sql.Tx) ([]compactor.Segment, error) {
 	return segments, err
 }
 
-func (c *Conversation) segments(tx *sql.Tx, rest string, args ...any) (found []compactor.Segment, err error) {
+func (c *Conversation) segments(tx *transaction, rest string, args ...any) (found []compactor.Segment, err error) {
 	err = each(tx, func(rows *sql.Rows) error {
 		var s compactor.Segment
 		err := rows.Scan(&s.From, &s.To)

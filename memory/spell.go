@@ -83,7 +83,7 @@ func (i *inquiry) lookups(in vocabulary) ([]lookup, error) {
 
 // among returns those of the terms that exist, in their order; exists is what chooses
 // them as j.value.
-func among(tx *sql.Tx, terms []string, exists string, args ...any) ([]string, error) {
+func among(tx *transaction, terms []string, exists string, args ...any) ([]string, error) {
 	if len(terms) == 0 {
 		return nil, nil
 	}

@@ -106,10 +106,9 @@ func (s *Store) connect(ctx context.Context, path string) error {
 }
 
 // FULL: what people said survives a power cut once Deliver returned. Secure delete:
-// what was deleted is overwritten. Immediate: a transaction that writes takes its
-// lock at the start, so it never has to begin anew in the middle.
+// what was deleted is overwritten.
 const (
-	writerPragmas = "_journal_mode=WAL&_busy_timeout=5000&_foreign_keys=on&_synchronous=FULL&_secure_delete=on&_txlock=immediate&_stmt_cache_size=200"
+	writerPragmas = "_journal_mode=WAL&_busy_timeout=5000&_foreign_keys=on&_synchronous=FULL&_secure_delete=on&_stmt_cache_size=200"
 	readerPragmas = "_busy_timeout=5000&_query_only=on&_stmt_cache_size=200"
 )
 
@@ -170,37 +169,13 @@ func (s *Store) Close() error {
 
 // update runs f in one transaction that may write; an error undoes all of it. Where
 // SQLite gives up it is ErrDamaged or ErrFull.
-func (s *Store) update(ctx context.Context, f func(tx *sql.Tx) error) error {
+func (s *Store) update(ctx context.Context, f func(tx *transaction) error) error {
 	return explain(transact(ctx, s.write, f))
 }
 
 // view runs f on one unchanging state of the database.
-func (s *Store) view(ctx context.Context, f func(tx *sql.Tx) error) error {
-	return explain(transact(ctx, s.read, f))
-}
-
-// transact gives f no context on purpose: with one that can be cancelled the
-// driver starts a goroutine for every row. ctx still bounds the wait for a
-// connection, and its end takes the transaction back.
-func transact(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // does nothing after Commit
-	if err := f(tx); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-// each calls scan for every row of a query.
-func each(tx *sql.Tx, scan func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return err
-	}
-	return scanAll(rows, scan)
+func (s *Store) view(ctx context.Context, f func(tx *transaction) error) error {
+	return explain(observe(ctx, s.read, f))
 }
 
 // look calls scan for every row of one query, which sees one unchanging state of the
@@ -217,29 +192,6 @@ func (s *Store) look(ctx context.Context, scan func(*sql.Rows) error, query stri
 		return explain(err)
 	}
 	return explain(scanAll(rows, scan))
-}
-
-func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// changed runs a statement and returns ErrNotFound if it changed no row.
-func changed(tx *sql.Tx, query string, args ...any) error {
-	result, err := tx.Exec(query, args...)
-	if err != nil {
-		return err
-	}
-	n, err := result.RowsAffected()
-	if err == nil && n == 0 {
-		return ErrNotFound
-	}
-	return err
 }
 
 func now() int64 { return time.Now().UnixMilli() }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 )
@@ -113,34 +112,6 @@ func TestOpen(t *testing.T) {
 }
 
 func TestMigration(t *testing.T) {
-	t.Run("of eight that open a new file at once one migrates, and none fails", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), databaseName)
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var wg sync.WaitGroup
-		errs, first := make([]error, 8), make([]int, 8)
-		for i := range errs {
-			wg.Go(func() {
-				db := open(path, writerPragmas)
-				defer db.Close()
-				first[i], _, errs[i] = migrate(ctx, db)
-			})
-		}
-		wg.Wait()
-		migrated := 0
-		for i := range errs {
-			if errs[i] != nil {
-				t.Error(errs[i])
-			}
-			if first[i] == 0 {
-				migrated++
-			}
-		}
-		if migrated != 1 {
-			t.Errorf("%d migrated", migrated)
-		}
-	})
 	t.Run("one that fails leaves the old version whole", func(t *testing.T) {
 		known := migrations
 		defer func() { migrations = known }()

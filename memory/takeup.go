@@ -50,7 +50,7 @@ func (c *Conversation) Due(ctx context.Context) (d Due, err error) {
 // not by the clock.
 func (c *Conversation) TakeUp(ctx context.Context, upTo int64, budget int, since time.Time) (taken []compactor.Message, err error) {
 	var rows []int64
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		taken, rows, err = c.takeUp(tx, upTo, budget, since)
 		return err
 	})
@@ -62,7 +62,7 @@ func (c *Conversation) TakeUp(ctx context.Context, upTo int64, budget int, since
 }
 
 // takeUp returns the rows of the inbox too.
-func (c *Conversation) takeUp(tx *sql.Tx, upTo int64, budget int, since time.Time) (taken []compactor.Message, rows []int64, err error) {
+func (c *Conversation) takeUp(tx *transaction, upTo int64, budget int, since time.Time) (taken []compactor.Message, rows []int64, err error) {
 	p, err := c.newPen(tx)
 	if err != nil {
 		return nil, nil, err
@@ -101,14 +101,14 @@ func (c *Conversation) takeUp(tx *sql.Tx, upTo int64, budget int, since time.Tim
 }
 
 // live notes that people talk here.
-func (c *Conversation) live(tx *sql.Tx) error {
+func (c *Conversation) live(tx *transaction) error {
 	_, err := tx.Exec("UPDATE conversations SET origin = 'live' WHERE id = ?", c.id)
 	return err
 }
 
 // oldest reads what fits the budget from the inbox up to a row, with seqs from next
 // on, and their rows.
-func (c *Conversation) oldest(tx *sql.Tx, next, upTo int64, budget int, since time.Time) (found []compactor.Message, rowsTaken []int64, err error) {
+func (c *Conversation) oldest(tx *transaction, next, upTo int64, budget int, since time.Time) (found []compactor.Message, rowsTaken []int64, err error) {
 	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, quote, said_at, received_at, addressed, optional, incomplete
 		FROM inbox WHERE conversation = ?1 AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_segments WHERE conversation = ?1), ?2)) ORDER BY id`, c.id, upTo)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *Conversation) oldest(tx *sql.Tx, next, upTo int64, budget int, since ti
 
 // resolve finds out to which message of the conversation m replies, one that was
 // said or one of those that get their places now, and counts m's tokens.
-func (c *Conversation) resolve(tx *sql.Tx, m *compactor.Message, places map[string]int64) (err error) {
+func (c *Conversation) resolve(tx *transaction, m *compactor.Message, places map[string]int64) (err error) {
 	if m.ReplyTo != "" {
 		m.ReplySeq = places[m.ReplyTo]
 		if m.ReplySeq == 0 {
@@ -166,7 +166,7 @@ func (c *Conversation) resolve(tx *sql.Tx, m *compactor.Message, places map[stri
 
 // placeOf returns the seq of the message that has the platform's id, or of the
 // bot's reply that was sent as such; 0 if there is none, or none any more.
-func (c *Conversation) placeOf(tx *sql.Tx, id string) (seq int64, err error) {
+func (c *Conversation) placeOf(tx *transaction, id string) (seq int64, err error) {
 	err = tx.QueryRow("SELECT seq FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user' AND deleted_at IS NULL", c.id, id).Scan(&seq)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = tx.QueryRow(`SELECT seq FROM messages INDEXED BY messages_replies

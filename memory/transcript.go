@@ -36,11 +36,11 @@ const messageColumns = `seq, turn, role, platform_id, author_id, author, text, a
 
 // messages reads the messages of [from, to] that were not deleted, oldest first.
 // rest goes on after the WHERE clause.
-func (c *Conversation) messages(tx *sql.Tx, from, to int64, rest string, args ...any) ([]compactor.Message, error) {
+func (c *Conversation) messages(tx *transaction, from, to int64, rest string, args ...any) ([]compactor.Message, error) {
 	return c.messagesOf(tx, "messages", from, to, rest, args...)
 }
 
-func (c *Conversation) messagesOf(tx *sql.Tx, table string, from, to int64, rest string, args ...any) ([]compactor.Message, error) {
+func (c *Conversation) messagesOf(tx *transaction, table string, from, to int64, rest string, args ...any) ([]compactor.Message, error) {
 	low, high := c.rows(from, to)
 	var found []compactor.Message
 	err := each(tx, func(rows *sql.Rows) error {
@@ -92,7 +92,7 @@ func fromJSON[T any](text string, list *[]T) error {
 // Transcript returns the messages from seq from on, deleted ones left out, at most
 // limit of them, oldest first. The next page begins behind the last one's seq.
 func (c *Conversation) Transcript(ctx context.Context, from int64, limit int) (page []compactor.Message, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		page, err = c.messages(tx, from, maxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 		return err
 	})
@@ -104,7 +104,7 @@ func (c *Conversation) Transcript(ctx context.Context, from int64, limit int) (p
 
 // Message returns one message. ErrNotFound: there is no such message, or it was deleted.
 func (c *Conversation) Message(ctx context.Context, seq int64) (m compactor.Message, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		m, err = c.message(tx, seq)
 		return err
 	})
@@ -114,7 +114,7 @@ func (c *Conversation) Message(ctx context.Context, seq int64) (m compactor.Mess
 	return m, nil
 }
 
-func (c *Conversation) message(tx *sql.Tx, seq int64) (compactor.Message, error) {
+func (c *Conversation) message(tx *transaction, seq int64) (compactor.Message, error) {
 	found, err := c.messages(tx, seq, seq, "")
 	if err == nil && len(found) == 0 {
 		err = ErrNotFound
@@ -135,12 +135,12 @@ const (
 // pen writes messages and their index rows inside one transaction.
 type pen struct {
 	c       *Conversation
-	tx      *sql.Tx
+	tx      *transaction
 	next    int64           // the seq of the next message
 	members map[string]bool // those that were noted
 }
 
-func (c *Conversation) newPen(tx *sql.Tx) (*pen, error) {
+func (c *Conversation) newPen(tx *transaction) (*pen, error) {
 	p := &pen{c: c, tx: tx}
 	err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&p.next)
 	return p, err
@@ -232,7 +232,7 @@ type Counts struct {
 // Counts counts the conversation. It reads every message's row once.
 func (c *Conversation) Counts(ctx context.Context) (n Counts, err error) {
 	low, high := c.rows(1, maxSeq)
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		return tx.QueryRow(`SELECT
 			(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
 			(SELECT count(*) FROM inbox WHERE conversation = ?),

@@ -14,7 +14,7 @@ import (
 
 // Unanswered returns the oldest turn that waits for its answer, if there is one.
 func (c *Conversation) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		turn.Seq, err = c.open(tx)
 		if err != nil || turn.Seq == 0 {
 			return err
@@ -43,7 +43,7 @@ func (c *Conversation) Unanswered(ctx context.Context) (turn Turn, ok bool, err 
 
 // Said returns what people said in a turn, in order.
 func (c *Conversation) Said(ctx context.Context, turn int64) (said []compactor.Message, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		said, err = c.messages(tx, turn, maxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
 		return err
 	})
@@ -54,7 +54,7 @@ func (c *Conversation) Said(ctx context.Context, turn int64) (said []compactor.M
 }
 
 // open returns the seq of the oldest turn that waits, 0 if none does.
-func (c *Conversation) open(tx *sql.Tx) (seq int64, err error) {
+func (c *Conversation) open(tx *transaction) (seq int64, err error) {
 	low, high := c.rows(1, maxSeq)
 	err = tx.QueryRow(`SELECT seq FROM messages INDEXED BY messages_waiting
 		WHERE id BETWEEN ? AND ? AND answered = 0 ORDER BY id LIMIT 1`, low, high).Scan(&seq)
@@ -68,7 +68,7 @@ func (c *Conversation) open(tx *sql.Tx) (seq int64, err error) {
 // was begun, this time included. ErrNotFound: no such turn waits.
 func (c *Conversation) Retry(ctx context.Context, turn int64) (attempts int, err error) {
 	low, high := c.rows(turn, turn)
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		return tx.QueryRow(`UPDATE messages SET attempts = attempts + 1
 			WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts`, low, high).Scan(&attempts)
 	})
@@ -86,7 +86,7 @@ func (c *Conversation) Retry(ctx context.Context, turn int64) (attempts int, err
 // it failed or nothing is said. The messages' seqs must go up, from the next one
 // of the conversation on. ErrNotFound: no such turn waits.
 func (c *Conversation) Finish(ctx context.Context, o Outcome) error {
-	err := c.store.update(ctx, func(tx *sql.Tx) error {
+	err := c.store.update(ctx, func(tx *transaction) error {
 		state := answered
 		if o.Failure || o.Reply == "" {
 			state = closed
@@ -109,7 +109,7 @@ func (c *Conversation) Finish(ctx context.Context, o Outcome) error {
 	return nil
 }
 
-func (c *Conversation) append(tx *sql.Tx, turn int64, messages []compactor.Message) error {
+func (c *Conversation) append(tx *transaction, turn int64, messages []compactor.Message) error {
 	if len(messages) == 0 {
 		return nil
 	}

@@ -32,7 +32,7 @@ const (
 // Latest returns the latest landing of the segment that was not taken back yet, and
 // what stands in the view without it. Latest.Why says why it cannot be taken back.
 func (c *Conversation) Latest(ctx context.Context) (l compactor.Landing, err error) {
-	err = c.store.view(ctx, func(tx *sql.Tx) error {
+	err = c.store.view(ctx, func(tx *transaction) error {
 		l, err = c.latest(tx)
 		return err
 	})
@@ -42,7 +42,7 @@ func (c *Conversation) Latest(ctx context.Context) (l compactor.Landing, err err
 	return l, nil
 }
 
-func (c *Conversation) latest(tx *sql.Tx) (l compactor.Landing, err error) {
+func (c *Conversation) latest(tx *transaction) (l compactor.Landing, err error) {
 	if l.Head, err = c.head(tx); err != nil {
 		return l, err
 	}
@@ -90,7 +90,7 @@ func holds(rows []compactor.Compaction, id int64) bool {
 }
 
 // whyNot tells what has happened since to a landing that made rows and ended others.
-func (c *Conversation) whyNot(tx *sql.Tx, landed int64, rows, ended []compactor.Compaction) (string, error) {
+func (c *Conversation) whyNot(tx *transaction, landed int64, rows, ended []compactor.Compaction) (string, error) {
 	for _, row := range rows {
 		if row.State != compactor.Active && !holds(ended, row.ID) {
 			return changedSince, nil
@@ -114,7 +114,7 @@ func (c *Conversation) whyNot(tx *sql.Tx, landed int64, rows, ended []compactor.
 // without makes l.Head what the head is when the landing is taken back, and l.Freed
 // the messages that no row covers then. They and what comes back to be healed are
 // spared from now on, beside what is spared already.
-func (c *Conversation) without(tx *sql.Tx, l *compactor.Landing) error {
+func (c *Conversation) without(tx *transaction, l *compactor.Landing) error {
 	l.Head.Generation++
 	stack := slices.DeleteFunc(l.Head.Stack, func(r compactor.Compaction) bool { return holds(l.Rows, r.ID) })
 	for i, row := range l.Back {
@@ -152,7 +152,7 @@ func spare(head *compactor.Head, from, to int64) {
 	head.SparedFrom, head.SparedTo = min(head.SparedFrom, from), max(head.SparedTo, to)
 }
 
-func (c *Conversation) spare(tx *sql.Tx, from, to int64) error {
+func (c *Conversation) spare(tx *transaction, from, to int64) error {
 	return changed(tx, "UPDATE conversations SET spared_from = ?, spared_to = ? WHERE id = ?", from, to, c.id)
 }
 
@@ -160,7 +160,7 @@ func (c *Conversation) spare(tx *sql.Tx, from, to int64) error {
 // tells. All its rows become undone, and those it folded, replaced or split are
 // active again. The memories that were saved with it stay.
 func (c *Conversation) Undo(ctx context.Context, generation int64) (head compactor.Head, applied bool, err error) {
-	err = c.store.update(ctx, func(tx *sql.Tx) error {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		l, err := c.latest(tx)
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (c *Conversation) Undo(ctx context.Context, generation int64) (head compact
 	return head, applied, nil
 }
 
-func (c *Conversation) takeBack(tx *sql.Tx, l compactor.Landing) (head compactor.Head, err error) {
+func (c *Conversation) takeBack(tx *transaction, l compactor.Landing) (head compactor.Head, err error) {
 	for _, row := range l.Back {
 		if _, err := tx.Exec("UPDATE compactions SET state = 'active', ended_with = NULL, parent = NULL WHERE id = ?", row.ID); err != nil {
 			return head, err
@@ -219,7 +219,7 @@ func (c *Conversation) takeBack(tx *sql.Tx, l compactor.Landing) (head compactor
 
 // takenBack tells whether somebody took back, since a row was begun, what stood
 // over messages of its span: it would hide again what people want to see.
-func (c *Conversation) takenBack(tx *sql.Tx, row compactor.Compaction) (back bool, err error) {
+func (c *Conversation) takenBack(tx *transaction, row compactor.Compaction) (back bool, err error) {
 	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ?1 AND state = 'undone' AND from_seq <= ?2 AND to_seq >= ?3
 		AND ended_with > (SELECT begun_with FROM compactions WHERE id = ?4))`, c.id, row.To, row.From, row.ID).Scan(&back)
 	return back, err

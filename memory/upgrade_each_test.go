@@ -72,7 +72,7 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 	db := open(path, readerPragmas)
 	defer db.Close()
 	columns, rows = map[string][]string{}, map[string][]string{}
-	err := transact(ctx, db, func(tx *sql.Tx) error {
+	err := observe(ctx, db, func(tx *transaction) error {
 		if wanted == nil {
 			wanted = map[string][]string{}
 			err := each(tx, func(r *sql.Rows) error {
@@ -189,6 +189,10 @@ func TestSeveralProcessesUpgradeAtOnce(t *testing.T) {
 		dir := t.TempDir()
 		if version == 0 {
 			write(t, dir, databaseName, "")
+			db := open(File(dir), writerPragmas) // SQLite lets nobody wait who makes a file keep a log
+			if err := errors.Join(db.Ping(), db.Close()); err != nil {
+				t.Fatal(err)
+			}
 		} else {
 			leaveVersion(t, dir, version)
 		}

@@ -41,7 +41,7 @@ func seqsOf(all []candidate) []int64 {
 
 // candidates reads the messages with the best scores, at most limit; not those that
 // say nothing or repeat what is found elsewhere.
-func (c *Conversation) candidates(tx *sql.Tx, all []scored, limit int, since time.Time) ([]candidate, error) {
+func (c *Conversation) candidates(tx *transaction, all []scored, limit int, since time.Time) ([]candidate, error) {
 	earliest := int64(math.MinInt64)
 	if !since.IsZero() {
 		earliest = since.UnixMilli()

@@ -1,0 +1,127 @@
+// Transactions: what is written or read as a whole.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+)
+
+// transaction is one on a connection that nobody else has meanwhile. It does what an
+// sql.Tx does without a goroutine for each transaction and each query, which cost a turn
+// more than its queries.
+type transaction struct {
+	ctx  context.Context
+	conn *sql.Conn
+}
+
+// transact runs f in a transaction that may write, and so takes its lock at the start:
+// it never has to begin anew in the middle. An error or a panic undoes all of it, and so
+// does the end of ctx before f has returned; a statement that runs then is not cut short.
+func transact(ctx context.Context, db *sql.DB, f func(tx *transaction) error) error {
+	return within(ctx, db, "BEGIN IMMEDIATE", f)
+}
+
+// observe runs f on one unchanging state of a database.
+func observe(ctx context.Context, db *sql.DB, f func(tx *transaction) error) error {
+	return within(ctx, db, "BEGIN", f)
+}
+
+func within(ctx context.Context, db *sql.DB, begin string, f func(tx *transaction) error) (err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // gives it back
+	tx := &transaction{ctx, conn}
+	if _, err := tx.Exec(begin); err != nil {
+		return err
+	}
+	ended := false
+	defer func() {
+		if !ended {
+			tx.undo()
+		}
+	}()
+	if err := f(tx); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("COMMIT"); err != nil {
+		return err
+	}
+	ended = true
+	return nil
+}
+
+// undo takes everything back. SQLite may have done so already, after an error of the
+// disk; a connection that is in a transaction all the same is not used again.
+func (t *transaction) undo() {
+	_, err := t.conn.ExecContext(context.Background(), "ROLLBACK")
+	if err == nil {
+		return
+	}
+	_ = t.conn.Raw(func(c any) error {
+		if state, ok := c.(interface{ AutoCommit() bool }); ok && state.AutoCommit() {
+			return nil
+		}
+		return driver.ErrBadConn
+	})
+}
+
+// still is the context of a query: one without an end, for with one that may end the
+// driver starts a goroutine for each query and looks at it for each row; or the
+// transaction's own when it has ended, so that the query fails.
+func (t *transaction) still() context.Context {
+	if t.ctx.Err() != nil {
+		return t.ctx
+	}
+	return context.Background()
+}
+
+func (t *transaction) Exec(query string, args ...any) (sql.Result, error) {
+	if err := t.ctx.Err(); err != nil {
+		return nil, err
+	}
+	return t.conn.ExecContext(context.Background(), query, args...)
+}
+
+func (t *transaction) Query(query string, args ...any) (*sql.Rows, error) {
+	return t.conn.QueryContext(t.still(), query, args...)
+}
+
+func (t *transaction) QueryRow(query string, args ...any) *sql.Row {
+	return t.conn.QueryRowContext(t.still(), query, args...)
+}
+
+// each calls scan for every row of a query.
+func each(tx *transaction, scan func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := tx.Query(query, args...)
+	if err != nil {
+		return err
+	}
+	return scanAll(rows, scan)
+}
+
+func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// changed runs a statement and returns ErrNotFound if it changed no row.
+func changed(tx *transaction, query string, args ...any) error {
+	result, err := tx.Exec(query, args...)
+	if err != nil {
+		return err
+	}
+	n, err := result.RowsAffected()
+	if err == nil && n == 0 {
+		return ErrNotFound
+	}
+	return err
+}

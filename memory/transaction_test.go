@@ -1,0 +1,97 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestATransactionIsWholeOrNothing(t *testing.T) {
+	insert := func(tx *transaction, name string) error {
+		_, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, 0)", name)
+		return err
+	}
+	broken := errors.New("broken")
+	for name, test := range map[string]struct {
+		do   func(tx *transaction, end context.CancelFunc) error
+		want string // of the error; "": it is committed
+	}{
+		"that ends well": {func(*transaction, context.CancelFunc) error { return nil }, ""},
+		"that fails":     {func(*transaction, context.CancelFunc) error { return broken }, "broken"},
+		"that breaks":    {func(*transaction, context.CancelFunc) error { panic(broken) }, "broken"},
+		"whose statement fails": {func(tx *transaction, _ context.CancelFunc) error {
+			_, err := tx.Exec("INSERT INTO nowhere VALUES (1)")
+			return err
+		}, "no such table"},
+		"that is no longer wanted": {func(_ *transaction, end context.CancelFunc) error {
+			end()
+			return nil
+		}, "context canceled"},
+		"that is no longer wanted, and writes": {func(tx *transaction, end context.CancelFunc) error {
+			end()
+			if insert(tx, "late") == nil {
+				return errors.New("a statement ran")
+			}
+			return nil
+		}, "context canceled"},
+		"that is no longer wanted, and reads": {func(tx *transaction, end context.CancelFunc) error {
+			end()
+			var n int
+			if err := tx.QueryRow("SELECT 1").Scan(&n); !errors.Is(err, context.Canceled) {
+				return errors.New("a query ran")
+			}
+			return each(tx, func(*sql.Rows) error { return nil }, "SELECT 1")
+		}, "context canceled"},
+		"that SQLite will not commit": {func(tx *transaction, _ context.CancelFunc) error {
+			if _, err := tx.Exec("PRAGMA defer_foreign_keys = ON"); err != nil {
+				return err
+			}
+			_, err := tx.Exec("INSERT INTO wanted_segments (conversation, after, wanted_at) VALUES (99, 0, 0)")
+			return err
+		}, "FOREIGN KEY"},
+		"that SQLite has taken back itself": {func(tx *transaction, _ context.CancelFunc) error {
+			_, err := tx.Exec("INSERT OR ROLLBACK INTO conversations (name, created_at) VALUES ('x', 0)")
+			return err
+		}, "UNIQUE"},
+		"in which a query stands open while others run": {func(tx *transaction, _ context.CancelFunc) error {
+			return each(tx, func(rows *sql.Rows) error {
+				var id int64
+				if err := rows.Scan(&id); err != nil {
+					return err
+				}
+				return tx.QueryRow("SELECT id FROM conversations WHERE id = ?", id).Scan(&id)
+			}, "SELECT id FROM conversations")
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openStore(t, t.TempDir())
+			limited, end := context.WithCancel(ctx)
+			defer end()
+			err := func() (err error) {
+				defer func() {
+					if p := recover(); p != nil {
+						err = p.(error)
+					}
+				}()
+				return s.update(limited, func(tx *transaction) error {
+					return errors.Join(insert(tx, "x"), test.do(tx, end))
+				})
+			}()
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("got %v", err)
+			}
+			if names, err := s.Known(ctx); err != nil || (len(names) == 1) != (test.want == "") {
+				t.Errorf("there are %q, %v", names, err)
+			}
+			// The connection is as good as before.
+			if err := s.update(ctx, func(tx *transaction) error { return insert(tx, "y") }); err != nil {
+				t.Error(err)
+			}
+			if err := s.view(ctx, func(tx *transaction) error { return insert(tx, "z") }); err == nil {
+				t.Error("who only looks has written")
+			}
+		})
+	}
+}
