@@ -17,7 +17,7 @@ import (
 // once more by plain statements.
 
 // plainPragmas are those of the connection that writes in memory.
-const plainPragmas = "_journal_mode=WAL&_busy_timeout=5000&_foreign_keys=on&_synchronous=FULL&_secure_delete=on&_txlock=immediate"
+const plainPragmas = "_journal_mode=WAL&_busy_timeout=5000&_foreign_keys=on&_synchronous=FULL&_secure_delete=on"
 
 // copyist writes the turns of a database of ours into another one, in the transactions of
 // a turn.
@@ -55,6 +55,7 @@ func (c *copyist) copy(ctx context.Context) (cost time.Duration, err error) {
 		return 0, err
 	}
 	runtime.GC() // what the reading left is no business of the writes
+	ctx = context.WithoutCancel(ctx) // with an end, the driver would start a goroutine for each statement
 	begun := cpuTime()
 	for _, t := range turns {
 		if err := c.w.turn(ctx, t); err != nil {
@@ -193,14 +194,18 @@ func (c *copyist) readTurns(ctx context.Context) ([]*plainTurn, error) {
 	return inOrder, err
 }
 
-// plainWriter writes turns by prepared statements.
+// plainWriter writes turns by prepared statements, on one connection.
 type plainWriter struct {
-	db                                                     *sql.DB
+	conn                                                   *sql.Conn
 	inbox, taken, message, term, next, ended, piece, state *sql.Stmt
 }
 
 func newPlainWriter(ctx context.Context, db *sql.DB) (*plainWriter, error) {
-	w := &plainWriter{db: db}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &plainWriter{conn: conn}
 	for _, p := range []struct {
 		statement **sql.Stmt
 		query     string
@@ -214,9 +219,8 @@ func newPlainWriter(ctx context.Context, db *sql.DB) (*plainWriter, error) {
 		{&w.piece, insertInto("outbox", pieceColumns)},
 		{&w.state, "UPDATE outbox SET state = ?, platform_id = ?, sent_at = ? WHERE conversation = ? AND reply = ? AND part = ?"},
 	} {
-		var err error
-		if *p.statement, err = db.PrepareContext(ctx, p.query); err != nil {
-			return nil, err
+		if *p.statement, err = conn.PrepareContext(ctx, p.query); err != nil {
+			return nil, errors.Join(err, conn.Close())
 		}
 	}
 	return w, nil
@@ -272,19 +276,19 @@ func (w *plainWriter) say(exec func(*sql.Stmt, ...any), m plainMessage) {
 	}
 }
 
+// transact takes no sql.Tx, which starts goroutines, as memory takes none.
 func (w *plainWriter) transact(ctx context.Context, step func(exec func(*sql.Stmt, ...any))) error {
-	tx, err := w.db.BeginTx(ctx, nil)
-	if err != nil {
+	if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	defer tx.Rollback() // does nothing after Commit
+	var err error
 	step(func(statement *sql.Stmt, args ...any) {
 		if err == nil {
-			_, err = tx.Stmt(statement).Exec(args...)
+			_, err = statement.ExecContext(ctx, args...)
 		}
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = w.conn.ExecContext(ctx, "COMMIT")
 	}
-	return tx.Commit()
+	return err
 }

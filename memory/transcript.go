@@ -179,20 +179,14 @@ func (p *pen) write(m compactor.Message, turn any) error {
 	return p.index(m)
 }
 
-// index puts the words of a message into the search index, all by one statement: a
-// message has dozens.
+// index puts the words of a message into the search index.
 func (p *pen) index(m compactor.Message) error {
 	counts, length := count(indexed(m))
-	if len(counts) == 0 {
-		return nil
-	}
-	terms, err := json.Marshal(counts)
-	if err == nil {
-		_, err = p.tx.Exec("INSERT INTO message_terms (conversation, term, seq, tf, length) SELECT ?, j.key, ?, j.value, ? FROM json_each(?) j",
-			p.c.id, m.Seq, length, string(terms))
-	}
-	if err != nil {
-		return fmt.Errorf("index message %d: %w", m.Seq, err)
+	for term, tf := range counts {
+		_, err := p.tx.Exec("INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (?, ?, ?, ?, ?)", p.c.id, term, m.Seq, tf, length)
+		if err != nil {
+			return fmt.Errorf("index message %d: %w", m.Seq, err)
+		}
 	}
 	return nil
 }
