@@ -197,6 +197,8 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if len(burst) == 0 {
 		return false, nil
 	}
+	// What comes after the look wakes the owner, who looks again.
+	more = len(burst) < due.Waiting || due.Segment
 	history := c.engine.History()
 	history.Append(burst...)
 	history.Stored()
@@ -208,12 +210,12 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	}
 	if turn.Seq == 0 {
 		c.engine.Check(ctx)
-		return true, nil
+		return more, nil
 	}
 	if ok, told := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authors, !turn.Optional, time.Now()); !ok {
-		return true, c.putOff(ctx, turn, told)
+		return more, c.putOff(ctx, turn, told)
 	}
-	return true, c.answer(ctx, turn)
+	return more, c.answer(ctx, turn)
 }
 
 // takeUp returns what is taken up of what waits; nobody writes where nothing does.

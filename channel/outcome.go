@@ -84,12 +84,13 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		c.sender.keep(o.Reply, r.writer) // before the row is there for a sender to find
 	}
 	o.Count = c.engine.Count()
+	var posted []memory.Piece
 	var err error
 	for try := range finishTries {
 		if try > 0 {
 			time.Sleep(time.Duration(try) * 200 * time.Millisecond)
 		}
-		if err = c.records.Finish(ctx, o); err == nil || errors.Is(err, memory.ErrNotFound) {
+		if posted, err = c.records.Answer(ctx, o); err == nil || errors.Is(err, memory.ErrNotFound) {
 			break
 		}
 	}
@@ -118,7 +119,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		}
 	}
 	c.engine.Answered()
-	c.sender.start(c.hub.ctx)
+	c.sender.send(c.hub.ctx, posted)
 	c.engine.Check(c.hub.ctx)
 	c.keepLearnt()
 	return nil

@@ -13,15 +13,21 @@ import (
 // sender is the one outbound goroutine of a conversation. It lives while the
 // outbox holds something, so that a slow door delays no turn.
 type sender struct {
-	c  *conversation
-	wg sync.WaitGroup
+	c    *conversation
+	wg   sync.WaitGroup
+	last int64 // row of the newest piece that was dealt with; its goroutine's alone
 
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
 	running bool
-	again   bool // something was written while it ran
 	idled   chan struct{}
+	look    bool           // the outbox may hold more than what is handed on
+	handed  []memory.Piece // of the outbox, to be sent next
 }
+
+// mostHanded is how many pieces wait in memory, so that nobody reads them back; of more
+// the outbox knows.
+const mostHanded = 32
 
 // keep hands the sender the writer in which a reply was shown, to finish it there.
 func (s *sender) keep(reply string, w Writer) {
@@ -41,8 +47,25 @@ func (s *sender) drop(reply string) {
 func (s *sender) start(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.again = true
-	if s.running {
+	s.look = true
+	s.runLocked(ctx)
+}
+
+// send hands the sender what has just been put into the outbox.
+func (s *sender) send(ctx context.Context, pieces []memory.Piece) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.handed = append(s.handed, pieces...); len(s.handed) > mostHanded {
+		s.look = true
+	}
+	s.runLocked(ctx)
+}
+
+func (s *sender) runLocked(ctx context.Context) {
+	if s.look {
+		s.handed = nil // it finds them
+	}
+	if s.running || !s.look && len(s.handed) == 0 {
 		return
 	}
 	s.running, s.idled = true, make(chan struct{})
@@ -50,7 +73,7 @@ func (s *sender) start(ctx context.Context) {
 }
 
 func (s *sender) run(ctx context.Context) {
-	for s.more() {
+	for s.more(ctx) {
 		level := slog.LevelWarn // for the first try that fails
 		for delay := time.Second; ; delay = min(2*delay, time.Minute) {
 			err := s.sendAll(ctx)
@@ -67,12 +90,11 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// more tells whether the outbox is to be looked into; if not, the sender is done.
-func (s *sender) more() bool {
+// more tells whether there is anything to send; if not, the sender is done.
+func (s *sender) more(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.again {
-		s.again = false
+	if ctx.Err() == nil && (s.look || len(s.handed) > 0) {
 		return true
 	}
 	s.running = false
@@ -80,23 +102,42 @@ func (s *sender) more() bool {
 	return false
 }
 
-// sendAll sends what waits, in order. What fails stays and stops what is behind it.
+// sendAll sends what waits, in order. What fails stays and stops what is behind it; the
+// next try looks into the outbox.
 func (s *sender) sendAll(ctx context.Context) error {
-	pieces, err := s.c.records.Outbox(ctx)
-	if err != nil {
-		return err
-	}
+	pieces, err := s.next(ctx)
 	for _, piece := range pieces {
-		if err := s.send(ctx, piece); err != nil {
-			return err
+		if piece.Row <= s.last { // handed on, and found in the outbox too
+			continue
 		}
+		if err = s.sendOne(ctx, piece); err != nil {
+			break
+		}
+		s.last = piece.Row
 	}
-	return nil
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.look = true
+	}
+	return err
 }
 
-// send marks a piece before it hands it to the door, so that after a crash it is
+// next takes what is to be sent next, from the outbox if it holds more than was handed on.
+func (s *sender) next(ctx context.Context) ([]memory.Piece, error) {
+	s.mu.Lock()
+	handed, look := s.handed, s.look
+	s.handed, s.look = nil, false
+	s.mu.Unlock()
+	if look {
+		return s.c.records.Outbox(ctx)
+	}
+	return handed, nil
+}
+
+// sendOne marks a piece before it hands it to the door, so that after a crash it is
 // known that it may have arrived.
-func (s *sender) send(ctx context.Context, piece memory.Piece) error {
+func (s *sender) sendOne(ctx context.Context, piece memory.Piece) error {
 	s.mu.Lock()
 	w := s.writers[piece.Reply]
 	if w == nil {

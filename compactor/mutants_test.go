@@ -51,13 +51,13 @@ var mutants = map[string]mutant{
 	},
 	"a message is known by its text": {
 		"memory/inbox.go", `
-	if r, known, err := c.known(tx, m.ID); err != nil || known {
+	is, err := c.whereabouts(tx, m.ID)
 `, `
 	id := m.ID
 	if err := tx.QueryRow("SELECT platform_id FROM messages WHERE conversation = ? AND role = 'user' AND text = ? LIMIT 1", c.id, m.Text).Scan(&id); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return r, err
 	}
-	if r, known, err := c.known(tx, id); err != nil || known {
+	is, err := c.whereabouts(tx, id)
 `, "./memory", "TestCoverage",
 	},
 	"a memory is saved when the worker says so, not with the summary": {

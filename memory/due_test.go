@@ -20,17 +20,17 @@ func TestDue(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want("with two messages, one of them incomplete", Due{Last: 3, Incomplete: true})
+	want("with two messages, one of them incomplete", Due{Waiting: 2, Last: 3, Incomplete: true})
 	if err := c.SetGap(ctx, "m1"); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := c.WantSegment(ctx); err != nil {
 		t.Fatal(err)
 	}
-	want("with a gap and a wish for a segment too", Due{Last: 3, Incomplete: true, Gap: true, Segment: true})
+	want("with a gap and a wish for a segment too", Due{Waiting: 2, Last: 3, Incomplete: true, Gap: true, Segment: true})
 	if err := c.CloseGap(ctx, "m1"); err != nil {
 		t.Fatal(err)
 	}
 	deliver(t, c)
-	want("with the first taken up", Due{Last: 3, Incomplete: true, Segment: true})
+	want("with the first taken up", Due{Waiting: 1, Last: 3, Incomplete: true, Segment: true})
 }

@@ -53,14 +53,13 @@ func (c *Conversation) deliver(tx *transaction, m Inbound) (r Receipt, err error
 	if err := c.notice(tx, m.Audience); err != nil {
 		return r, err
 	}
-	if r, known, err := c.known(tx, m.ID); err != nil || known {
-		return r, err
+	is, err := c.whereabouts(tx, m.ID)
+	if err != nil || is.left {
+		return Receipt{Seq: is.seq, Addressed: is.addressed}, err
 	}
 	asked := m.Addressed && !m.Optional // by a person
-	var addressed, optional bool
-	err = tx.QueryRow("SELECT addressed, optional FROM inbox WHERE conversation = ? AND platform_id = ?", c.id, m.ID).Scan(&addressed, &optional)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
+	case !is.waits:
 		r.Fresh = true
 		if m.Thread && !asked {
 			if followed, err := c.following(tx); err != nil {
@@ -71,9 +70,9 @@ func (c *Conversation) deliver(tx *transaction, m Inbound) (r Receipt, err error
 		}
 		r.Addressed = m.Addressed
 		err = c.insertInbox(tx, m)
-	case err == nil:
-		wasAsked := addressed && !optional
-		r.Addressed = addressed || m.Addressed
+	default:
+		wasAsked := is.addressed && !is.optional
+		r.Addressed = is.addressed || m.Addressed
 		_, err = tx.Exec("UPDATE inbox SET addressed = ?, optional = ? WHERE conversation = ? AND platform_id = ?",
 			r.Addressed, r.Addressed && !asked && !wasAsked, c.id, m.ID)
 		if err == nil && len(m.Attachments) > 0 {
@@ -102,14 +101,24 @@ func (c *Conversation) addFiles(tx *transaction, m Inbound) error {
 		attachments, m.Incomplete, c.id, m.ID)
 }
 
-// known tells whether a message has left the inbox: it was taken up, or deleted.
-func (c *Conversation) known(tx *transaction, id string) (r Receipt, known bool, err error) {
-	err = tx.QueryRow("SELECT seq, addressed FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user'", c.id, id).Scan(&r.Seq, &r.Addressed)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return r, err == nil, err
+// whereabouts is where a message is that a door tells of; the zero value: nowhere yet.
+type whereabouts struct {
+	waits               bool  // in the inbox
+	left                bool  // it: the message was taken up, or deleted
+	seq                 int64 // its place; 0: it has none
+	addressed, optional bool
+}
+
+// whereabouts finds a message by its platform's id, in one statement: every delivery asks.
+func (c *Conversation) whereabouts(tx *transaction, id string) (w whereabouts, err error) {
+	err = tx.QueryRow(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+		UNION ALL SELECT 0, 1, 0, 0, 0 FROM gone WHERE conversation = ?1 AND platform_id = ?2
+		UNION ALL SELECT 1, 0, 0, addressed, optional FROM inbox WHERE conversation = ?1 AND platform_id = ?2
+		LIMIT 1`, c.id, id).Scan(&w.waits, &w.left, &w.seq, &w.addressed, &w.optional)
+	if errors.Is(err, sql.ErrNoRows) {
+		return whereabouts{}, nil
 	}
-	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM gone WHERE conversation = ? AND platform_id = ?)", c.id, id).Scan(&known)
-	return r, known, err
+	return w, err
 }
 
 func (c *Conversation) insertInbox(tx *transaction, m Inbound) error {

@@ -57,8 +57,11 @@ ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scal
 		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, now(), now()-believedFor.Milliseconds())
 }
 
+// lastCount are the columns of the last count: prompt, estimate, model, generation.
+const lastCount = "counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ?"
+
 func (c *Conversation) keepCount(tx *transaction, count compactor.Count) error {
-	_, err := tx.Exec("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
+	_, err := tx.Exec("UPDATE conversations SET "+lastCount+" WHERE id = ?",
 		count.Prompt, count.Estimate, count.Model, count.Generation, c.id)
 	return err
 }

@@ -17,7 +17,8 @@ func (c *Conversation) Post(ctx context.Context, o Outcome) error {
 		if err != nil || posted {
 			return err
 		}
-		return c.post(tx, o)
+		_, err = c.post(tx, o)
+		return err
 	})
 	if err != nil {
 		return c.fail("post reply "+o.Reply, err)
@@ -26,22 +27,27 @@ func (c *Conversation) Post(ctx context.Context, o Outcome) error {
 }
 
 // post puts the pieces of a reply into the outbox.
-func (c *Conversation) post(tx *transaction, o Outcome) error {
+func (c *Conversation) post(tx *transaction, o Outcome) (posted []Piece, err error) {
 	if o.Reply == "" {
-		return nil
+		return nil, nil
 	}
 	to, err := toJSON(o.To)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for part, text := range o.Pieces {
-		_, err := tx.Exec(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
+		added, err := tx.Exec(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.id, o.Reply, part, len(o.Pieces), to, text, o.Failure, now())
 		if err != nil {
-			return fmt.Errorf("post part %d of reply %s: %w", part, o.Reply, err)
+			return nil, fmt.Errorf("post part %d of reply %s: %w", part, o.Reply, err)
 		}
+		row, err := added.LastInsertId()
+		if err != nil {
+			return nil, err
+		}
+		posted = append(posted, Piece{Row: row, Reply: o.Reply, Part: part, Parts: len(o.Pieces), To: o.To, Text: text, Failure: o.Failure})
 	}
-	return nil
+	return posted, nil
 }
 
 // Outbox returns the pieces that are still to be sent, in the order they are to be sent.

@@ -63,12 +63,7 @@ func (c *Conversation) Backfill(ctx context.Context, said []Inbound) (added []co
 		if added, err = c.writePast(tx, said); err != nil {
 			return err
 		}
-		if len(added) > 0 {
-			if err := c.live(tx); err != nil {
-				return err
-			}
-		}
-		_, err := tx.Exec("UPDATE conversations SET read_back = 1 WHERE id = ?", c.id)
+		_, err := tx.Exec("UPDATE conversations SET read_back = 1, origin = iif(?, 'live', origin) WHERE id = ?", len(added) > 0, c.id)
 		return err
 	})
 	if err != nil {
@@ -88,14 +83,9 @@ func (c *Conversation) writePast(tx *transaction, past []Inbound) (added []compa
 		if err != nil {
 			return nil, err
 		}
-		if _, known, err := c.known(tx, in.ID); err != nil {
+		if is, err := c.whereabouts(tx, in.ID); err != nil {
 			return nil, err
-		} else if known {
-			continue
-		}
-		if waiting, err := c.waiting(tx, "AND platform_id = ?", in.ID); err != nil {
-			return nil, err
-		} else if len(waiting) > 0 {
+		} else if is.left || is.waits {
 			continue
 		}
 		m := compactor.Message{
@@ -118,5 +108,5 @@ func (c *Conversation) writePast(tx *transaction, past []Inbound) (added []compa
 		}
 		added = append(added, m)
 	}
-	return added, p.finish()
+	return added, p.finish("")
 }

@@ -18,17 +18,19 @@ const All = math.MaxInt64
 
 // Due is what a conversation has to see to before it takes messages up.
 type Due struct {
-	Last       int64 // row of the inbox that was delivered last: what comes later stands behind it; 0: none waits
+	Waiting    int   // messages in the inbox
+	Last       int64 // row of the one that was delivered last: what comes later stands behind it; 0: none waits
 	Incomplete bool  // the door can find out more of one that waits
 	Gap        bool  // messages may have been missed
 	Segment    bool  // a new one is wanted
 }
 
-// Due looks what there is to do, in one statement: every turn asks twice.
+// Due looks what there is to do, in one statement: every turn asks.
 func (c *Conversation) Due(ctx context.Context) (d Due, err error) {
 	err = c.store.look(ctx, func(rows *sql.Rows) error {
-		return rows.Scan(&d.Last, &d.Incomplete, &d.Gap, &d.Segment)
-	}, `SELECT coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
+		return rows.Scan(&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Segment)
+	}, `SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
+		coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
 		gap IS NOT NULL,
 		EXISTS (SELECT 1 FROM wanted_segments WHERE conversation = ?1)
@@ -94,16 +96,7 @@ func (c *Conversation) takeUp(tx *transaction, upTo int64, budget int, since tim
 	if _, err := tx.Exec("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, rows[len(rows)-1]); err != nil {
 		return nil, nil, err
 	}
-	if err := c.live(tx); err != nil {
-		return nil, nil, err
-	}
-	return taken, rows, p.finish()
-}
-
-// live notes that people talk here.
-func (c *Conversation) live(tx *transaction) error {
-	_, err := tx.Exec("UPDATE conversations SET origin = 'live' WHERE id = ?", c.id)
-	return err
+	return taken, rows, p.finish("origin = 'live'")
 }
 
 // oldest reads what fits the budget from the inbox up to a row, with seqs from next

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -136,14 +137,15 @@ const (
 type pen struct {
 	c       *Conversation
 	tx      *transaction
-	next    int64           // the seq of the next message
+	first   int64           // the seq of the first message it may write
+	next    int64           // the seq of the next one
 	members map[string]bool // those that were noted
 }
 
 func (c *Conversation) newPen(tx *transaction) (*pen, error) {
-	p := &pen{c: c, tx: tx}
-	err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&p.next)
-	return p, err
+	var next int64
+	err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next)
+	return &pen{c: c, tx: tx, first: next, next: next}, err
 }
 
 // write stores m, whose seq and turn are given. turn is the state of the turn that
@@ -191,9 +193,16 @@ func (p *pen) index(m compactor.Message) error {
 	return nil
 }
 
-// finish gives the pen back: the conversation's next seq is where it stopped.
-func (p *pen) finish() error {
-	_, err := p.tx.Exec("UPDATE conversations SET next_seq = ? WHERE id = ?", p.next, p.c.id)
+// finish gives the pen back: the conversation's next seq is where it stopped. also sets
+// more of the conversation's columns; "" none.
+func (p *pen) finish(also string, args ...any) error {
+	if also != "" {
+		also += ", "
+	}
+	err := changed(p.tx, "UPDATE conversations SET "+also+"next_seq = ? WHERE id = ? AND next_seq <= ?", append(args, p.next, p.c.id, p.first)...)
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("message %d stands in the transcript already", p.first)
+	}
 	return err
 }
 

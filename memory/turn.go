@@ -86,7 +86,13 @@ func (c *Conversation) Retry(ctx context.Context, turn int64) (attempts int, err
 // it failed or nothing is said. The messages' seqs must go up, from the next one
 // of the conversation on. ErrNotFound: no such turn waits.
 func (c *Conversation) Finish(ctx context.Context, o Outcome) error {
-	err := c.store.update(ctx, func(tx *transaction) error {
+	_, err := c.Answer(ctx, o)
+	return err
+}
+
+// Answer is Finish, and returns the pieces of the reply as they stand in the outbox.
+func (c *Conversation) Answer(ctx context.Context, o Outcome) (posted []Piece, err error) {
+	err = c.store.update(ctx, func(tx *transaction) error {
 		state := answered
 		if o.Failure || o.Reply == "" {
 			state = closed
@@ -95,32 +101,28 @@ func (c *Conversation) Finish(ctx context.Context, o Outcome) error {
 		if err := changed(tx, "UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high); err != nil {
 			return err
 		}
-		if err := c.append(tx, o.Turn, o.Messages); err != nil {
+		if err := c.append(tx, o.Turn, o.Messages, o.Count); err != nil {
 			return err
 		}
-		if err := c.keepCount(tx, o.Count); err != nil {
-			return err
-		}
-		return c.post(tx, o)
+		posted, err = c.post(tx, o)
+		return err
 	})
 	if err != nil {
-		return c.fail(fmt.Sprintf("finish turn %d", o.Turn), err)
+		return nil, c.fail(fmt.Sprintf("finish turn %d", o.Turn), err)
 	}
-	return nil
+	return posted, nil
 }
 
-func (c *Conversation) append(tx *transaction, turn int64, messages []compactor.Message) error {
+// append writes what was said in a turn, and what the provider counted last.
+func (c *Conversation) append(tx *transaction, turn int64, messages []compactor.Message, count compactor.Count) error {
 	if len(messages) == 0 {
-		return nil
+		return c.keepCount(tx, count)
 	}
 	messages, err := c.uncopied(tx, turn, messages)
 	if err != nil {
 		return err
 	}
-	p, err := c.newPen(tx)
-	if err != nil {
-		return err
-	}
+	p := &pen{c: c, tx: tx, first: messages[0].Seq, next: messages[0].Seq}
 	for _, m := range messages {
 		if m.Turn != turn || m.Role == llm.RoleUser {
 			return fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn)
@@ -129,5 +131,5 @@ func (c *Conversation) append(tx *transaction, turn int64, messages []compactor.
 			return err
 		}
 	}
-	return p.finish()
+	return p.finish(lastCount, count.Prompt, count.Estimate, count.Model, count.Generation)
 }
