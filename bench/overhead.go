@@ -63,7 +63,7 @@ func newOverhead(s *screen) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&w.turns, "turns", 10_000, "`N` turns in all")
-	flags.IntVar(&w.channels, "channels", 20, "`N` channels by turns")
+	flags.IntVar(&w.channels, "channels", 40, "`N` channels by turns")
 	flags.BoolVar(&w.json, "json", false, "write JSON")
 	return cmd
 }

@@ -54,7 +54,7 @@ func (c *copyist) copy(ctx context.Context) (cost time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	runtime.GC() // what the reading left is no business of the writes
+	runtime.GC()                     // what the reading left is no business of the writes
 	ctx = context.WithoutCancel(ctx) // with an end, the driver would start a goroutine for each statement
 	begun := cpuTime()
 	for _, t := range turns {
