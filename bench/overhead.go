@@ -26,9 +26,13 @@ is looked up. With the default of turns and channels no window is so full that i
 what that costs "bench load" shows.
 
 Then the rows that the turns have left behind are written into another database of the same
-kind, in as many transactions, by plain statements that were prepared before: whoever keeps
-what is said has to do this much. What the bot costs is the difference. Both are done by
-turns, in %d parts, and the medians of these count.
+kind, in as many transactions, by plain statements that were prepared before, on one
+connection: whoever keeps what is said has to do this much. What the bot costs is the
+difference. Both are done by turns, in %d parts, and the medians of these count.
+
+On a disk each transaction waits for it several times, and all that is computed after a
+wait costs more than it would without: set TMPDIR to a folder in memory, such as /dev/shm,
+to see the bot's share alone.
 
 The target is less than %.0f µs for a turn; a run that misses it ends with 3.`
 

@@ -47,7 +47,7 @@ func (r *rendering) next(system string, s snapshot) []llm.Message {
 // so it is at the beginning of a turn, when the volatile block has moved, but not
 // between the steps of one.
 func (r *rendering) hand(rest []llm.Message) []llm.Message {
-	const spare = 64 // messages that may follow before the array grows
+	const spare = 16 // messages that may follow before the array grows
 	at := 0
 	for at < len(rest) && r.same+at < len(r.handed) && reflect.DeepEqual(rest[at], r.handed[r.same+at]) {
 		at++
