@@ -20,7 +20,7 @@ const allHelp = `All runs every benchmark, each in a process of its own, and pri
 shows. Those that need recordings are run if their folder DIR is named; "bench recall --help"
 says what it holds.
 
-It takes about an hour and a quarter, of which load has 30 minutes; with --quick, where
+It takes about an hour, of which load has 30 minutes; with --quick, where
 everything is smaller, about a quarter of an hour. Nothing else should run on the machine.
 
 A run in which a target is missed ends with 3, after all.`

@@ -8,6 +8,10 @@ import (
 	"slices"
 )
 
+// undoTries is how often Undo looks for the latest landing anew, because another has landed
+// meanwhile. Where much is healed at once, a summary for each marker lands in a row.
+const undoTries = 32
+
 // Undo takes back the latest landing: what it hid is verbatim again, and the rows
 // it folded, replaced or split stand where they stood. What it saved in memory
 // stays. The event says what was taken back, or, as a noop, why nothing was. An
@@ -15,7 +19,7 @@ import (
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	p, window := c.o.Policy(), c.o.Window()
 	c.h.reshape(p.shape(c.Budget()))
-	for range requestTries {
+	for range undoTries {
 		if c.reread(ctx); c.outdated { // what an undo before this one has uncovered, perhaps
 			return Event{}, fmt.Errorf("take the latest summary back: %w", errOutdated)
 		}

@@ -18,6 +18,7 @@ type undoRefuser struct {
 	undoes bool // it takes the landing back, and fails then
 	blind  bool // it does not tell the head
 	works  bool // it fails no more
+	late   int  // so many undoes come too late: another landing was first
 }
 
 func (u *undoRefuser) Head(ctx context.Context) (compactor.Head, []compactor.Message, error) {
@@ -28,6 +29,10 @@ func (u *undoRefuser) Head(ctx context.Context) (compactor.Head, []compactor.Mes
 }
 
 func (u *undoRefuser) Undo(ctx context.Context, generation int64) (head compactor.Head, applied bool, err error) {
+	if u.late > 0 {
+		u.late--
+		return u.Conversation.Undo(ctx, generation-1)
+	}
 	if u.undoes {
 		head, applied, err = u.Conversation.Undo(ctx, generation)
 	}
@@ -82,6 +87,20 @@ func TestANewSegmentBringsNothingBackOfARefusedUndo(t *testing.T) {
 	r.hear("something new")
 	if err := r.checkShown(); err != nil {
 		t.Error(err)
+	}
+	r.verify()
+}
+
+// Summaries that land one behind the other keep nobody from taking the latest back.
+func TestAnUndoOutlastsManyLandings(t *testing.T) {
+	u := &undoRefuser{}
+	r, before := lostUndo(t, 1, u)
+	u.undoes, u.works, u.late = true, true, 20
+	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventUndone || u.late != 0 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if after := r.render(); after != before {
+		t.Errorf("the view is\n%s", after)
 	}
 	r.verify()
 }
