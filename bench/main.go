@@ -78,7 +78,8 @@ func newRoot(out, progress io.Writer) *cobra.Command {
 		Short: "Measure Cairn",
 		Long: `Bench measures the real engine on real files, with a scripted model in place of a
 real one, so that a run needs no key, costs nothing and can be repeated. The files lie
-in the folder for temporary ones, which TMPDIR names, and are removed at the end.
+in the folder for temporary ones, which TMPDIR names, unless the help of a command says
+otherwise, and are removed at the end.
 
 ` + exitHelp,
 		Example: `  go run ./bench all                 every benchmark, and one table

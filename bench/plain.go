@@ -67,6 +67,9 @@ func (c *copyist) copy(ctx context.Context) (cost time.Duration, err error) {
 
 func (c *copyist) close() error {
 	var errs []error
+	if c.w != nil {
+		errs = append(errs, c.w.conn.Close()) // or its database would stay open
+	}
 	for _, db := range []*sql.DB{c.from, c.to} {
 		if db != nil {
 			errs = append(errs, db.Close())

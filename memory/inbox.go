@@ -104,7 +104,7 @@ func (c *Conversation) addFiles(tx *transaction, m Inbound) error {
 // whereabouts is where a message is that a door tells of; the zero value: nowhere yet.
 type whereabouts struct {
 	waits               bool  // in the inbox
-	left                bool  // it: the message was taken up, or deleted
+	left                bool  // the inbox: it was taken up, or deleted
 	seq                 int64 // its place; 0: it has none
 	addressed, optional bool
 }

@@ -179,8 +179,8 @@ func (s *Store) view(ctx context.Context, f func(tx *transaction) error) error {
 }
 
 // look calls scan for every row of one query, which sees one unchanging state of the
-// database without a transaction around it, and so costs half as much. As in transact,
-// ctx bounds the wait for a connection alone.
+// database without a transaction around it, and so costs half as much. ctx bounds the
+// wait for a connection alone.
 func (s *Store) look(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
 	conn, err := s.read.Conn(ctx)
 	if err != nil {
