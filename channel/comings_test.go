@@ -107,7 +107,7 @@ func comeAndGo(t *testing.T, seed int64) {
 			check(r.hub.Delete(ctx, place, id))
 		case k == 17:
 			if !connected {
-				_, err := r.hub.Away(ctx, "test")
+				_, err := r.hub.Away(ctx, "test", nil)
 				check(err)
 				check(r.hub.CatchUp(ctx, place, "m"))
 				connected = true
@@ -118,7 +118,7 @@ func comeAndGo(t *testing.T, seed int64) {
 			time.Sleep(time.Duration(rnd.Intn(4000)) * time.Microsecond)
 		}
 	}
-	_, err := r.hub.Away(ctx, "test")
+	_, err := r.hub.Away(ctx, "test", nil)
 	check(err)
 	check(r.hub.CatchUp(ctx, place, "m"))
 	r.idle()

@@ -91,8 +91,10 @@ func (h *Hub) known(ctx context.Context, name string) (*conversation, error) {
 // Away notes on disk that every conversation of a door may have missed messages
 // from here on, and returns those that have a gap now. A door calls it before it
 // delivers the first event of a new session, so that a crash cannot lose the gap.
-func (h *Hub) Away(ctx context.Context, door string) ([]Gap, error) {
-	return h.o.Store.Away(ctx, door)
+// earlier is for doors to which messages may come without those before them: it names a
+// place before the newest one, where the gap begins then.
+func (h *Hub) Away(ctx context.Context, door string, earlier func(newest string) string) ([]Gap, error) {
+	return h.o.Store.Away(ctx, door, earlier)
 }
 
 // CatchUp has a conversation read its gap, in the order of the platform, before it

@@ -87,7 +87,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	}
 	away := func(r *rig) {
 		t.Helper()
-		gaps, err := r.hub.Away(t.Context(), "test")
+		gaps, err := r.hub.Away(t.Context(), "test", nil)
 		if err != nil || len(gaps) != 1 || gaps[0] != (channel.Gap{Conversation: place, After: "1"}) {
 			t.Fatalf("%+v, %v", gaps, err)
 		}
@@ -117,7 +117,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		if to := fmt.Sprint(r.door.sent[0].To); to != "[2 4 9]" {
 			t.Errorf("the answer is to %s", to)
 		}
-		if gaps, err := r.hub.Away(t.Context(), "test"); err != nil || gaps[0].After != "9" {
+		if gaps, err := r.hub.Away(t.Context(), "test", nil); err != nil || gaps[0].After != "9" {
 			t.Errorf("the gap is still open: %+v, %v", gaps, err)
 		}
 	})
@@ -129,7 +129,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		away(r)
 		r.stop() // nothing was read
 		r.start()
-		if gaps, err := r.hub.Away(t.Context(), "test"); err != nil || gaps[0].After != "1" {
+		if gaps, err := r.hub.Away(t.Context(), "test", nil); err != nil || gaps[0].After != "1" {
 			t.Fatalf("%+v, %v", gaps, err)
 		}
 		deliver(r, live)
@@ -226,7 +226,7 @@ func TestAGapIsNotLostToAnOwnerThatBegins(t *testing.T) {
 	}
 	r.stop()
 	r.start()
-	if _, err := r.hub.Away(t.Context(), "test"); err != nil {
+	if _, err := r.hub.Away(t.Context(), "test", nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range places {

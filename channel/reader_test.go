@@ -55,7 +55,7 @@ func (r *rig) hand(m channel.Inbound) {
 
 func (r *rig) away() {
 	r.t.Helper()
-	if _, err := r.hub.Away(r.t.Context(), "test"); err != nil {
+	if _, err := r.hub.Away(r.t.Context(), "test", nil); err != nil {
 		r.t.Fatal(err)
 	}
 }

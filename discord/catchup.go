@@ -57,7 +57,7 @@ func (d *Discord) ready(r readyData) error {
 	var all []channel.Gap
 	stored := false
 	d.insist(limited, func() (err error) {
-		all, err = d.hub.Away(limited, Name)
+		all, err = d.hub.Away(limited, Name, nil) // events come in order
 		stored = err == nil
 		return err
 	})

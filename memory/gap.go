@@ -12,9 +12,11 @@ import (
 // Away notes that every conversation of a door may miss messages from the newest
 // one on that was delivered, and returns all conversations of the door that have a
 // gap. A gap that is open already stays where it is, and is read to its new end.
-func (s *Store) Away(ctx context.Context, door string) (gaps []Gap, err error) {
+// Where messages can come without those before them, earlier names a place before the
+// newest from which on some may be missing; nil: they come in order.
+func (s *Store) Away(ctx context.Context, door string, earlier func(newest string) string) (gaps []Gap, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
-		gaps, err = s.away(tx, door)
+		gaps, err = s.away(tx, door, earlier)
 		return err
 	})
 	if err != nil {
@@ -23,7 +25,7 @@ func (s *Store) Away(ctx context.Context, door string) (gaps []Gap, err error) {
 	return gaps, nil
 }
 
-func (s *Store) away(tx *transaction, door string) (gaps []Gap, err error) {
+func (s *Store) away(tx *transaction, door string, earlier func(newest string) string) (gaps []Gap, err error) {
 	var all []Conversation
 	err = each(tx, func(rows *sql.Rows) error {
 		c := Conversation{store: s}
@@ -38,6 +40,9 @@ func (s *Store) away(tx *transaction, door string) (gaps []Gap, err error) {
 		newest, err := c.newest(tx)
 		if err != nil {
 			return nil, err
+		}
+		if newest != "" && earlier != nil {
+			newest = earlier(newest)
 		}
 		gap := Gap{Conversation: c.name}
 		err = tx.QueryRow("UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", newest, c.id).Scan(&gap.After)

@@ -12,7 +12,7 @@ import (
 
 func away(t *testing.T, s *Store, door string) []Gap {
 	t.Helper()
-	gaps, err := s.Away(ctx, door)
+	gaps, err := s.Away(ctx, door, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestAGapThatBeginsEarlierCounts(t *testing.T) {
 	m := said(1, "one")
 	m.ID = "10"
 	deliver(t, c, m)
-	if _, err := c.store.Away(ctx, "terminal"); err != nil {
+	if _, err := c.store.Away(ctx, "terminal", nil); err != nil {
 		t.Fatal(err)
 	}
 	// The disk did not take message 6 earlier; its door wants it read again.
@@ -76,7 +76,7 @@ func TestTheSecondOfTwoEditsInOneSecond(t *testing.T) {
 
 func TestAGapFoundByTheDoorIsNotClosedByMistake(t *testing.T) {
 	c := newConversation(t)
-	if _, err := c.store.Away(ctx, "terminal"); err != nil { // nothing is known: ""
+	if _, err := c.store.Away(ctx, "terminal", nil); err != nil { // nothing is known: ""
 		t.Fatal(err)
 	}
 	after, open, err := c.Gap(ctx) // as fillGap

@@ -16,10 +16,17 @@ import (
 	"cairn/channel"
 )
 
+// overlap is read again before the newest message that came: Slack sends events in any
+// order, and slack-go may drop one while a socket ends and still hand on the next. Slack
+// repeats what is not acknowledged, for minutes at most, and not to a bot that is down.
+const overlap = time.Minute
+
+func overlapped(newest string) string { return tsOf(timeOf(newest).Add(-overlap)) }
+
 // arrive is called when a socket begins, before its first event is taken: what was
 // said since the last one is noted as missed, on disk, and then read.
 func (s *Slack) arrive(ctx context.Context) error {
-	gaps, err := s.hub.Away(ctx, Name)
+	gaps, err := s.hub.Away(ctx, Name, overlapped)
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}

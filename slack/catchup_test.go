@@ -65,6 +65,32 @@ func TestWhatWasMissedIsRead(t *testing.T) {
 	}
 }
 
+func TestAnEventThatGotLostBeforeALaterOneIsRead(t *testing.T) {
+	t.Parallel()
+	for claim, end := range map[string]func(r *rig){
+		"when the socket ends":  func(r *rig) { r.w.Sockets()[0].Cut() },
+		"when the bot restarts": func(r *rig) { r.end(); r.begin() },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, unhelpful(), ok)
+			general, ann := r.place()
+			thread := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a thread"})
+			r.begin()
+			for _, in := range []string{"", thread} {
+				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "lost first", Untold: true})
+				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "came"})
+				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "lost", Untold: true})
+				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "came too"})
+			}
+			r.stored(conversation(general), "user: came", "user: came too")
+			r.stored(conversation(general, thread), "user: came", "user: came too")
+			end(r)
+			r.stored(conversation(general), "user: came", "user: came too", "user: a thread", "user: lost first", "user: lost")
+			r.stored(conversation(general, thread), "user: came", "user: came too", "user: lost first", "user: lost")
+		})
+	}
+}
+
 func TestAtTheVeryFirstStartNothingWasMissed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, unhelpful(), ok)
