@@ -62,13 +62,14 @@ func within(s snapshot, from, to int64) snapshot {
 }
 
 // hide puts a span behind a marker: a row first, then the swap in memory. If the
-// disk refuses, the swap is made all the same and the row is written later.
+// disk refuses, the swap is made all the same and the row is written later. A summary
+// may land at any time: what it covers is hidden already.
 func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
-	if len(sp.lines) == 0 {
-		return
-	}
 	for {
 		s := c.h.snapshot()
+		if sp = sp.without(s.head.Stack); len(sp.lines) == 0 {
+			return
+		}
 		marker := c.marker(s, sp)
 		marker.Trigger = trigger
 		if s.growth(marker) >= sp.tokens {
@@ -76,27 +77,18 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 		}
 		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{Markers: []Compaction{marker}, ClearedTo: lastResult(s.lines, s.stored)})
 		if err != nil {
-			c.o.Log.Warn("a truncation holds in memory until the disk takes it", "error", err)
 			before := c.used(s)
-			c.h.hide(sp.lines)
+			if !c.h.hide(sp.lines, s.head.Generation) {
+				continue
+			}
+			c.o.Log.Warn("a truncation holds in memory until the disk takes it", "error", err)
 			c.told(ctx, marker, before)
 			return
 		}
-		before, _, taken := c.h.swap(head)
-		if applied && taken {
+		if before, _, taken := c.h.swap(head); applied && taken {
 			c.told(ctx, marker, c.used(before))
 			return
 		}
-		// Something landed meanwhile: what it covers is hidden already.
-		sp.lines = without(sp.lines, head.Stack)
-		if len(sp.lines) == 0 {
-			return
-		}
-		sp.tokens = 0
-		for _, l := range sp.lines {
-			sp.tokens += l.tokens
-		}
-		sp.from, sp.to = sp.lines[0].Seq, sp.lines[len(sp.lines)-1].Seq
 	}
 }
 
@@ -131,6 +123,20 @@ func (s snapshot) growth(marker Compaction) int {
 		grown += headFrame
 	}
 	return grown
+}
+
+// without is what of a span stands behind no row.
+func (sp span) without(stack []Compaction) span {
+	lines := without(sp.lines, stack)
+	if len(lines) == len(sp.lines) || len(lines) == 0 {
+		sp.lines = lines
+		return sp
+	}
+	left := span{from: lines[0].Seq, to: lines[len(lines)-1].Seq, lines: lines}
+	for _, l := range lines {
+		left.tokens += l.tokens
+	}
+	return left
 }
 
 func without(lines []line, stack []Compaction) []line {

@@ -232,16 +232,21 @@ func (h *History) swap(head Head) (before, after snapshot, taken bool) {
 	return before, h.snapshotLocked(), true
 }
 
-// hide covers lines in memory alone: the disk refuses to write the marker.
-func (h *History) hide(lines []line) {
+// hide covers lines in memory alone: the disk refuses to write the marker. It tells whether
+// it did: not if the head is of another generation, in which a summary may cover them.
+func (h *History) hide(lines []line, generation int64) (done bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.head.Generation != generation {
+		return false
+	}
 	h.hidden = slices.Concat(h.hidden, lines)
 	h.edition++
 	h.head.Stack = withHidden(h.head.Stack, h.hidden) // runs that have grown together are one marker
 	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
 	h.dropCoveredLocked()
 	h.changedLocked()
+	return true
 }
 
 // withHidden returns stack with markers that are not on disk over the lines.
