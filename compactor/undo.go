@@ -28,6 +28,12 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		if err != nil {
 			return Event{}, fmt.Errorf("look for what may be taken back: %w", err)
 		}
+		if l.Why == "" && l.Generation > c.h.snapshot().head.Generation {
+			// A landing is not in memory yet. What it hides is verbatim there, and lent
+			// messages would stand beside it.
+			c.outdated = true
+			continue
+		}
 		if l.Why == "" {
 			l.Why = c.tooMuch(l, p, window)
 		}

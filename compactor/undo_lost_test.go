@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"cairn/compactor"
 	"cairn/llm/llmtest"
@@ -142,4 +143,45 @@ func TestNoUndoBehindOneWhoseAnswerIsLost(t *testing.T) {
 	}
 	r.verify()
 	r.asRestarted()
+}
+
+// lateLander is a store that keeps a landing's head to itself for a while when it has
+// committed it.
+type lateLander struct {
+	*memory.Conversation
+	told chan struct{}
+}
+
+func (l *lateLander) Land(ctx context.Context, rows []int64, clearedTo int64) (compactor.Head, []compactor.Compaction, error) {
+	head, landed, err := l.Conversation.Land(ctx, rows, clearedTo)
+	<-l.told
+	return head, landed, err
+}
+
+// What has landed on disk can be taken back before it has reached the memory.
+func TestAnUndoOfALandingThatNobodyHeardOfYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan struct{})
+		r := &rig{t: t, dir: folder(t), window: 8000, policy: compactor.DefaultPolicy(), worker: &llmtest.Model{Func: good}}
+		r.tune = func(o *compactor.Options) { o.Records = &lateLander{r.conv, told} }
+		r.open()
+		defer r.close()
+		for range 30 {
+			r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(50)))
+		}
+		before, used := r.render(), r.c.Gauge().Used
+		r.c.Compact(compactor.OnManual, "")
+		synctest.Wait() // it is on disk
+		if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventUndone || e.AfterTokens != used || e.BeforeTokens >= used {
+			t.Errorf("of %d tokens used: %+v, %v", used, e, err)
+		}
+		close(told)
+		if err := r.c.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if after := r.render(); after != before {
+			t.Errorf("the view is\n%s", after)
+		}
+		r.verify()
+	})
 }
