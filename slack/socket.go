@@ -65,16 +65,25 @@ func (c *heardConn) Read(p []byte) (int, error) {
 	if n > 0 {
 		c.socket.heard.Store(int64(time.Since(c.socket.begun)))
 	}
+	if err != nil { // before slack-go hears of it, which from then on drops one event and hands on the next
+		c.socket.ended()
+	}
 	return n, err
 }
 
 // Close ends the socket before slack-go's client opens another, which is the
 // supervisor's to do.
 func (c *heardConn) Close() error {
-	if c.socket.greeted.Load() {
-		c.socket.lose(errLost)
-	}
+	c.socket.ended()
 	return c.Conn.Close()
+}
+
+// ended ends a socket whose connection has ended. Why one that never was a socket did,
+// slack-go tells.
+func (k *socket) ended() {
+	if k.greeted.Load() {
+		k.lose(errLost)
+	}
 }
 
 // run holds the socket until it ends, and returns why. connected is called when it
