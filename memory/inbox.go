@@ -122,9 +122,12 @@ func (c *Conversation) whereabouts(tx *transaction, id string) (w whereabouts, e
 }
 
 func (c *Conversation) insertInbox(tx *transaction, m Inbound) error {
-	attachments, err := c.keepFiles(tx, m.ID, m.Attachments)
-	if err != nil {
-		return err
+	attachments := ""
+	if len(m.Attachments) > 0 { // no files of an earlier version are there
+		var err error
+		if attachments, err = c.keepFiles(tx, m.ID, m.Attachments); err != nil {
+			return err
+		}
 	}
 	added, err := tx.Exec(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
 		said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

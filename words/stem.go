@@ -15,30 +15,30 @@ import (
 // stem returns the stem of a folded word. The script chooses the language: Latin
 // letters are taken for English, whose rules do little harm to others.
 func stem(word string) string {
-	if base, ok := irregular[word]; ok {
-		word = base
-	}
-	var run func(*snowballstem.Env) bool
-	switch first := word[0]; {
-	case 'a' <= first && first <= 'z':
-		run = english.Stem
-	case first == 0xd0 || first == 0xd1: // Cyrillic, in UTF-8
-		run = russian.Stem
-	default:
-		return word
-	}
 	at := &recent[maphash.String(seed, word)%uint64(len(recent))]
 	if known := at.Load(); known != nil && known.word == word {
 		return known.stem
 	}
-	env := snowballstem.NewEnv(word)
-	run(env)
-	is := &stemmed{word, env.Current()}
-	if is.stem == "" {
-		is.stem = word
-	}
+	is := &stemmed{word, stemOf(word)}
 	at.Store(is)
 	return is.stem
+}
+
+func stemOf(word string) string {
+	if base, ok := irregular[word]; ok {
+		word = base
+	}
+	env := snowballstem.NewEnv(word)
+	switch first := word[0]; {
+	case 'a' <= first && first <= 'z':
+		english.Stem(env)
+	case first == 0xd0 || first == 0xd1: // Cyrillic, in UTF-8
+		russian.Stem(env)
+	}
+	if short := env.Current(); short != "" {
+		return short
+	}
+	return word
 }
 
 // recent are words with their stems, each in the place of one that was there before:

@@ -81,7 +81,7 @@ func normal(text string) string {
 // cut calls emit with each word of text, those that are too common with stops alone.
 func cut(text string, stops bool, emit func(Word)) {
 	text = normal(text)
-	c := cutter{emit: emit, stops: stops, terms: make(map[string]string)}
+	c := cutter{emit: emit, stops: stops}
 	for i, r := range text {
 		switch {
 		case isUnspaced(r) && (unicode.IsLetter(r) || c.pair):
@@ -118,11 +118,10 @@ var unspaced = []*unicode.RangeTable{
 type cutter struct {
 	emit   func(Word)
 	stops  bool
-	terms  map[string]string // of the words so far: most of a text are repetitions
-	word   []byte            // folded, not yet stemmed
-	last   rune              // the first half of the next pair
-	pair   bool              // last is set
-	paired bool              // a pair that ends in last was emitted
+	word   []byte // folded, not yet stemmed
+	last   rune   // the first half of the next pair
+	pair   bool   // last is set
+	paired bool   // a pair that ends in last was emitted
 }
 
 func (c *cutter) pairUp(r rune) {
@@ -200,12 +199,7 @@ func (c *cutter) emitWord(word string) {
 	if word == "" || stop && !c.stops {
 		return
 	}
-	term, known := c.terms[word]
-	if !known {
-		term = clip(stem(word))
-		c.terms[word] = term
-	}
-	c.emit(Word{word, term, stop})
+	c.emit(Word{word, clip(stem(word)), stop})
 }
 
 func (c *cutter) emitPair(pair string) { c.emit(Word{Folded: pair, Term: pair}) }
