@@ -26,7 +26,8 @@ func TestACommunityOnBothPlatformsThroughEverything(t *testing.T) {
 	c := newCommunity(t)
 	kill := c.run()
 	c.wait("both doors to open", time.Minute, func() bool {
-		return len(c.discord.Connections()) > 0 && len(c.slack.Sockets()) > 0
+		identified := func(one discordtest.Connection) bool { return one.Identify } // before, nobody hears what is said
+		return slices.ContainsFunc(c.discord.Connections(), identified) && len(c.slack.Sockets()) > 0
 	})
 
 	// Everybody gets acquainted: from here on the threads need no mention.
