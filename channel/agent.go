@@ -110,7 +110,7 @@ type Store interface {
 	Conversation(ctx context.Context, name string) (*memory.Conversation, error)
 	Find(ctx context.Context, name string) (*memory.Conversation, error)
 	Unfinished(ctx context.Context) ([]string, error)
-	Away(ctx context.Context, door string, earlier func(newest string) string) ([]memory.Gap, error)
+	Away(ctx context.Context, door string, earlier func(newest, first string) string) ([]memory.Gap, error)
 	Pause(ctx context.Context, scope, by string) error
 	Resume(ctx context.Context, scope string) error
 	Pauses(ctx context.Context) ([]string, error)

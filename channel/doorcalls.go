@@ -92,8 +92,9 @@ func (h *Hub) known(ctx context.Context, name string) (*conversation, error) {
 // from here on, and returns those that have a gap now. A door calls it before it
 // delivers the first event of a new session, so that a crash cannot lose the gap.
 // earlier is for doors to which messages may come without those before them: it names a
-// place before the newest one, where the gap begins then.
-func (h *Hub) Away(ctx context.Context, door string, earlier func(newest string) string) ([]Gap, error) {
+// place before the newest one, where the gap begins then; before the first that is known
+// nothing was missed.
+func (h *Hub) Away(ctx context.Context, door string, earlier func(newest, first string) string) ([]Gap, error) {
 	return h.o.Store.Away(ctx, door, earlier)
 }
 

@@ -88,7 +88,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 	away := func(r *rig) {
 		t.Helper()
 		gaps, err := r.hub.Away(t.Context(), "test", nil)
-		if err != nil || len(gaps) != 1 || gaps[0] != (channel.Gap{Conversation: place, After: "1"}) {
+		if err != nil || len(gaps) != 1 || gaps[0] != (channel.Gap{Conversation: place, After: "1", Newest: "1"}) {
 			t.Fatalf("%+v, %v", gaps, err)
 		}
 	}

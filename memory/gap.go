@@ -13,8 +13,9 @@ import (
 // one on that was delivered, and returns all conversations of the door that have a
 // gap. A gap that is open already stays where it is, and is read to its new end.
 // Where messages can come without those before them, earlier names a place before the
-// newest from which on some may be missing; nil: they come in order.
-func (s *Store) Away(ctx context.Context, door string, earlier func(newest string) string) (gaps []Gap, err error) {
+// newest from which on some may be missing, given the first that is known too; nil: they
+// come in order.
+func (s *Store) Away(ctx context.Context, door string, earlier func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		gaps, err = s.away(tx, door, earlier)
 		return err
@@ -25,7 +26,7 @@ func (s *Store) Away(ctx context.Context, door string, earlier func(newest strin
 	return gaps, nil
 }
 
-func (s *Store) away(tx *transaction, door string, earlier func(newest string) string) (gaps []Gap, err error) {
+func (s *Store) away(tx *transaction, door string, earlier func(newest, first string) string) (gaps []Gap, err error) {
 	var all []Conversation
 	err = each(tx, func(rows *sql.Rows) error {
 		c := Conversation{store: s}
@@ -41,13 +42,22 @@ func (s *Store) away(tx *transaction, door string, earlier func(newest string) s
 		if err != nil {
 			return nil, err
 		}
+		after := newest
 		if newest != "" && earlier != nil {
-			newest = earlier(newest)
+			first, err := c.oldestKnown(tx)
+			if err != nil {
+				return nil, err
+			}
+			after = earlier(newest, first)
 		}
 		gap := Gap{Conversation: c.name}
-		err = tx.QueryRow("UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", newest, c.id).Scan(&gap.After)
+		was := false
+		err = tx.QueryRow("UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap, gap_again", after, c.id).Scan(&gap.After, &was)
 		if err != nil {
 			return nil, err
+		}
+		if !was {
+			gap.Newest = newest
 		}
 		gaps = append(gaps, gap)
 	}
@@ -64,6 +74,16 @@ func (c *Conversation) newest(tx *transaction) (id string, err error) {
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
+	}
+	return id, err
+}
+
+// oldestKnown returns the platform id of the first message there is.
+func (c *Conversation) oldestKnown(tx *transaction) (id string, err error) {
+	low, high := c.rows(1, maxSeq)
+	err = tx.QueryRow("SELECT platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND platform_id <> '' ORDER BY id LIMIT 1", low, high).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = tx.QueryRow("SELECT platform_id FROM inbox WHERE conversation = ? ORDER BY id LIMIT 1", c.id).Scan(&id)
 	}
 	return id, err
 }

@@ -38,16 +38,35 @@ func TestAway(t *testing.T) {
 		if err := taken.Finish(ctx, Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}); err != nil {
 			t.Fatal(err)
 		}
-		want := []Gap{{"discord:1/2", "m2"}, {"discord:1/3", "m3"}, {"discord:1/4", ""}}
+		want := []Gap{{"discord:1/2", "m2", "m2"}, {"discord:1/3", "m3", "m3"}, {"discord:1/4", "", ""}}
 		if got := away(t, s, "discord"); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %v", got)
 		}
 		wantGap(t, waiting, "m2", true)
 		wantGap(t, empty, "", true)
 		deliver(t, taken, said(4, "d"))
+		for i := range want {
+			want[i].Newest = ""
+		}
 		if got := away(t, s, "discord"); !reflect.DeepEqual(got, want) {
 			t.Errorf("an open gap has moved: %v", got)
 		}
+	})
+	t.Run("where messages may come without those before them, the door says where it begins", func(t *testing.T) {
+		s := openStore(t, t.TempDir())
+		taken, waiting, empty := find(t, s, "slack:1/2"), find(t, s, "slack:1/3"), find(t, s, "slack:1/4")
+		deliver(t, taken, said(1, "a"))
+		deliver(t, taken, said(2, "b"))
+		deliverOnly(t, taken, said(3, "c"))
+		deliverOnly(t, waiting, said(4, "d"))
+		deliverOnly(t, waiting, said(5, "e"))
+		gaps, err := s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest })
+		want := []Gap{{"slack:1/2", "m1<m3", "m3"}, {"slack:1/3", "m4<m5", "m5"}, {"slack:1/4", "", ""}}
+		if err != nil || !reflect.DeepEqual(gaps, want) {
+			t.Errorf("got %v, %v", gaps, err)
+		}
+		wantGap(t, taken, "m1<m3", true)
+		wantGap(t, empty, "", true)
 	})
 	t.Run("another door's conversations have none, whatever the names are", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
@@ -157,7 +176,7 @@ func TestGap(t *testing.T) {
 		c := find(t, s, "slack:1/2")
 		set(t, c, "m1")
 		// The last page was read, and before it is stored the bot is away once more.
-		if got := away(t, s, "slack"); !reflect.DeepEqual(got, []Gap{{"slack:1/2", "m1"}}) {
+		if got := away(t, s, "slack"); !reflect.DeepEqual(got, []Gap{{"slack:1/2", "m1", ""}}) {
 			t.Errorf("got %v", got)
 		}
 		fill(t, c, "m2", true, said(2, "b"))

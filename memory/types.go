@@ -105,4 +105,5 @@ type Memory struct {
 type Gap struct {
 	Conversation string
 	After        string
+	Newest       string // the newest message that was delivered; empty: the gap was open already
 }

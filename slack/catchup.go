@@ -19,9 +19,23 @@ import (
 // overlap is read again before the newest message that came: Slack sends events in any
 // order, and slack-go may drop one while a socket ends and still hand on the next. Slack
 // repeats what is not acknowledged, for minutes at most, and not to a bot that is down.
-const overlap = time.Minute
+const overlap = 10 * time.Second
 
-func overlapped(newest string) string { return tsOf(timeOf(newest).Add(-overlap)) }
+// overlapped is where a gap begins behind the newest message. What was said before the
+// first one was not missed: the bot was not there.
+func overlapped(newest, first string) string {
+	if !isTS(newest) {
+		return newest
+	}
+	begins := timeOf(newest).Add(-overlap)
+	if isTS(first) && timeOf(first).After(begins) {
+		begins = timeOf(first)
+	}
+	if begins.UnixMicro() < 0 || begins.After(timeOf(newest)) {
+		return newest
+	}
+	return tsOf(begins)
+}
 
 // arrive is called when a socket begins, before its first event is taken: what was
 // said since the last one is noted as missed, on disk, and then read.
@@ -47,11 +61,13 @@ func (s *Slack) arrive(ctx context.Context) error {
 }
 
 // recognize notes the threads that are known from before: nobody begins to talk there,
-// and somebody may have told the bot to stop.
+// and somebody may have told the bot to stop. Of channels it notes how far they are known.
 func (s *Slack) recognize(gaps []channel.Gap) {
 	for _, gap := range gaps {
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
 			s.threads.first(beginning(place), "")
+		} else if gap.Newest != "" {
+			s.newest.set(gap.Conversation, gap.Newest)
 		}
 	}
 }

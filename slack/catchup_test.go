@@ -77,7 +77,6 @@ func TestAnEventThatGotLostBeforeALaterOneIsRead(t *testing.T) {
 			thread := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a thread"})
 			r.begin()
 			for _, in := range []string{"", thread} {
-				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "lost first", Untold: true})
 				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "came"})
 				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "lost", Untold: true})
 				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: in, Text: "came too"})
@@ -86,9 +85,74 @@ func TestAnEventThatGotLostBeforeALaterOneIsRead(t *testing.T) {
 			r.stored(conversation(general), "user: came", "user: came too")
 			r.stored(conversation(general, thread), "user: came", "user: came too")
 			end(r)
-			r.stored(conversation(general), "user: came", "user: came too", "user: a thread", "user: lost first", "user: lost")
-			r.stored(conversation(general, thread), "user: came", "user: came too", "user: lost first", "user: lost")
+			r.stored(conversation(general), "user: came", "user: came too", "user: lost")
+			r.stored(conversation(general, thread), "user: came", "user: came too", "user: lost")
 		})
+	}
+}
+
+// newSocket cuts the socket and waits for another.
+func (r *rig) newSocket() {
+	r.t.Helper()
+	old := r.w.Sockets()[0]
+	old.Cut()
+	r.eventually("another socket", func() bool { all := r.w.Sockets(); return len(all) == 1 && all[0] != old })
+}
+
+func TestWhatWasSaidBeforeTheBotCameIsNotMissed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, unhelpful(), ok)
+	general, ann := r.place()
+	r.w.Leave(general, slacktest.BotUserID)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "between ourselves"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "are you there?"})
+	r.begin()
+	r.w.Join(general, slacktest.BotUserID)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "hello all"})
+	r.eventually("it is kept", r.acknowledged)
+	r.newSocket()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
+	r.stored(conversation(general), "user: hello all", "user: later")
+	r.answered(general)
+}
+
+func TestAThreadOfAMessageThatIsKnownIsNotReadWithItsChannel(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, unhelpful(), ok)
+	general, ann := r.place()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "first"})
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "before the bot came"})
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"}) // which reads back
+	r.answered(general, "ok")
+	r.stored(conversation(general), "user: first", "user: root", "user: hello", "assistant: ok")
+	r.newSocket()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "later"})
+	r.stored(conversation(general), "user: first", "user: root", "user: hello", "assistant: ok", "user: later")
+	r.end() // what was begun is done
+	if calls := r.w.Calls("conversations.replies"); len(calls) > 0 {
+		t.Errorf("the thread was read: %v", calls)
+	}
+}
+
+func TestOverlapped(t *testing.T) {
+	for _, c := range []struct{ newest, first, want string }{
+		{"1700000100.000200", "1700000000.000000", "1700000090.000200"},
+		{"1700000100.000200", "1700000095.000100", "1700000095.000100"},
+		{"1700000100.000200", "1700000100.000200", "1700000100.000200"},
+		{"1700000100.000200", "1700000200.000000", "1700000100.000200"}, // what was read back stands behind
+		{"1700000100.000200", "D1:1", "1700000090.000200"},              // imported
+		{"D1:1", "D1:1", "D1:1"},
+		{"12", "1", "12"},
+		{"3.5", "1.5", "1.500000"},
+		{"3.5", "D1:1", "3.5"},
+		{"-3.5", "-5.5", "-3.5"},
+		{"1.-5", "1.-7", "1.-5"},
+	} {
+		if got := overlapped(c.newest, c.first); got != c.want {
+			t.Errorf("behind %q, the first being %q: %q, want %q", c.newest, c.first, got, c.want)
+		}
 	}
 }
 

@@ -130,15 +130,19 @@ func (s *Slack) preceding(ctx context.Context, place channel.Place, before strin
 func byTime(a, b slackgo.Message) int { return timeOf(a.Timestamp).Compare(timeOf(b.Timestamp)) }
 
 // threadsOf has the threads caught up with that hang on messages of a channel's gap:
-// nothing else would tell of replies in a thread that nothing is known of.
+// nothing else would tell of replies in a thread that nothing is known of. Of what hangs
+// on a message that came before, the bot was told, or it has a gap of its own.
 func (s *Slack) threadsOf(place channel.Place, found []slackgo.Message, after string) {
 	if place.Thread != "" {
 		return
 	}
+	if newest, _ := s.newest.find(place.String()); isTS(newest) && timeOf(newest).After(timeOf(after)) {
+		after = newest
+	}
 	var names []string
 	for _, m := range found {
 		root := m.ThreadTimestamp == "" || m.ThreadTimestamp == m.Timestamp
-		if root && m.ReplyCount > 0 && (m.LatestReply == "" || timeOf(m.LatestReply).After(timeOf(after))) {
+		if root && timeOf(m.Timestamp).After(timeOf(after)) && m.ReplyCount > 0 && (m.LatestReply == "" || timeOf(m.LatestReply).After(timeOf(after))) {
 			names = append(names, s.place(place.Channel, m.Timestamp).String())
 		}
 	}

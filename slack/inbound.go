@@ -193,5 +193,13 @@ func padded(us int64) string {
 	return strings.Repeat("0", 6-len(s)) + s
 }
 
+// isTS tells whether an id is one of Slack's: what was imported has others.
+func isTS(id string) bool {
+	seconds, fraction, _ := strings.Cut(id, ".")
+	_, err := strconv.ParseUint(seconds, 10, 62)
+	_, also := strconv.ParseUint(fraction, 10, 62)
+	return err == nil && also == nil
+}
+
 // before is a ts just before another.
 func before(ts string) string { return tsOf(timeOf(ts).Add(-time.Microsecond)) }

@@ -35,6 +35,7 @@ type Slack struct {
 	replies  *known         // the thread of a message, by channel and ts
 	finished *known         // messages of the bot that are as they stay, by channel and ts
 	threads  *known         // the first reply that was seen in a thread, by channel and thread
+	newest   *known         // how far a channel was known when its last gap began, by conversation
 	refusals *known         // what Slack refuses where, see learn
 	reads    *readings      // of histories that are longer than a page
 	owed     owed           // messages that the disk would not take
@@ -95,7 +96,7 @@ func New(o Options) (*Slack, error) {
 			hello: 45 * time.Second, complete: 10 * time.Second,
 		},
 		api: newAPI(o), commands: newLanes(doAll),
-		asked: newKnown(0), authors: newKnown(0), replies: newKnown(0), finished: newKnown(0), threads: newKnown(0), refusals: newKnown(0), reads: newReadings(),
+		asked: newKnown(0), authors: newKnown(0), replies: newKnown(0), finished: newKnown(0), threads: newKnown(0), newest: newKnown(0), refusals: newKnown(0), reads: newReadings(),
 		ready: make(chan struct{}),
 	}
 	s.lanes = newLanes(s.handle)

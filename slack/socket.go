@@ -65,7 +65,9 @@ func (c *heardConn) Read(p []byte) (int, error) {
 	if n > 0 {
 		c.socket.heard.Store(int64(time.Since(c.socket.begun)))
 	}
-	if err != nil { // before slack-go hears of it, which from then on drops one event and hands on the next
+	if err != nil {
+		// Before slack-go hears of it: from then on it may drop an event and hand on the
+		// next one. Where a close frame or TLS ends the socket, that is left to overlap.
 		c.socket.ended()
 	}
 	return n, err
