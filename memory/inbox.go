@@ -123,7 +123,7 @@ func (c *Conversation) whereabouts(tx *transaction, id string) (w whereabouts, e
 
 func (c *Conversation) insertInbox(tx *transaction, m Inbound) error {
 	attachments := ""
-	if len(m.Attachments) > 0 { // no files of an earlier version are there
+	if len(m.Attachments) > 0 { // else there is nothing to store, nor to delete: the message is new
 		var err error
 		if attachments, err = c.keepFiles(tx, m.ID, m.Attachments); err != nil {
 			return err

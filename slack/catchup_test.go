@@ -68,7 +68,7 @@ func TestWhatWasMissedIsRead(t *testing.T) {
 func TestAnEventThatGotLostBeforeALaterOneIsRead(t *testing.T) {
 	t.Parallel()
 	for claim, end := range map[string]func(r *rig){
-		"when the socket ends":  func(r *rig) { r.w.Sockets()[0].Cut() },
+		"when the socket ends":  func(r *rig) { r.newSocket() },
 		"when the bot restarts": func(r *rig) { r.end(); r.begin() },
 	} {
 		t.Run(claim, func(t *testing.T) {

@@ -130,8 +130,9 @@ func (s *Slack) preceding(ctx context.Context, place channel.Place, before strin
 func byTime(a, b slackgo.Message) int { return timeOf(a.Timestamp).Compare(timeOf(b.Timestamp)) }
 
 // threadsOf has the threads caught up with that hang on messages of a channel's gap:
-// nothing else would tell of replies in a thread that nothing is known of. Of what hangs
-// on a message that came before, the bot was told, or it has a gap of its own.
+// nothing else would tell of replies in a thread that nothing is known of. Those of messages
+// that the overlap reads again are left alone: the bot was told of the replies, or the
+// thread has a gap of its own.
 func (s *Slack) threadsOf(place channel.Place, found []slackgo.Message, after string) {
 	if place.Thread != "" {
 		return
