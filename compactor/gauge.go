@@ -98,7 +98,7 @@ func (c *Compactor) Reported(u llm.Usage) {
 	words := c.asked.estimate - c.asked.pictures
 	prompt := u.Prompt
 	if prompt*leastPart < words {
-		prompt += u.Cached // of the few providers that report it apart
+		prompt += u.Cached + u.Written // of the few providers that report it apart
 	}
 	if prompt <= 0 || prompt*leastPart < words {
 		return

@@ -270,7 +270,7 @@ func TestUsageIsReadWithAndWithoutDetails(t *testing.T) {
 		want  llm.Usage
 	}{
 		"with cached tokens":                 {`{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":64}}`, llm.Usage{Prompt: 100, Completion: 5, Cached: 64}},
-		"with a cache that is counted apart": {`{"prompt_tokens":9,"completion_tokens":5,"cache_read_input_tokens":80,"cache_creation_input_tokens":20}`, llm.Usage{Prompt: 9, Completion: 5, Cached: 100}},
+		"with a cache that is counted apart": {`{"prompt_tokens":9,"completion_tokens":5,"cache_read_input_tokens":80,"cache_creation_input_tokens":20}`, llm.Usage{Prompt: 109, Completion: 5, Cached: 80, Written: 20}},
 		"with a cache that is null":          {`{"prompt_tokens":9,"completion_tokens":5,"cache_read_input_tokens":null}`, llm.Usage{Prompt: 9, Completion: 5}},
 		"without details":                    {`{"prompt_tokens":100,"completion_tokens":5}`, llm.Usage{Prompt: 100, Completion: 5}},
 		"with details null":                  {`{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":null}`, llm.Usage{Prompt: 100, Completion: 5}},

@@ -16,6 +16,10 @@ type Facts struct {
 	Scale         int     // the factor in percent and coarse steps, see scaleOf; 0: read it as 100
 	RefusesTools  bool
 	RefusesImages bool
+
+	Wire           string // the wire its server demanded, one of the Wire constants; empty: none was demanded
+	WantsReasoning bool   // its server demands the reasoning of earlier turns with tool calls back
+	RefusesForced  bool   // it cannot be made to call one tool by name
 }
 
 // Learnt is what is known of one model on one server, for all who use it. The zero

@@ -5,6 +5,7 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // Role says who speaks in a message.
@@ -73,7 +74,14 @@ type Request struct {
 	ForceTool   string         // the name of the tool that must be called; empty: free choice
 	MaxTokens   int            // of the answer; 0: the server's own limit
 	Temperature *float64       // nil: the server's own; 0 is sent as 0
-	Extra       map[string]any // merged into the body: cache_control, top_k, …
+	Extra       map[string]any // merged into the body of a chat completion: top_k, …
+	Reasoning   string         // how hard to think, one of ReasoningEfforts; empty: the server's own
+
+	// Head is how many of Messages, from the first on, stay the same until the head
+	// changes: the system prompt, what is kept, and the summaries. Providers that cache at
+	// marked places get a mark behind them, and behind what a later request goes on with.
+	Head     int
+	CacheKey string // the same for all requests that share a beginning; at most 64 characters; empty: none
 
 	// Spend, when not nil, is asked before each attempt that costs something, the first
 	// one and those after a failure alike. Its error ends the attempts: it is what
@@ -105,9 +113,44 @@ type Response struct {
 
 // Usage is what the provider counted, in tokens; all zero when it did not say.
 type Usage struct {
-	Prompt     int // the whole prompt, cached part included; a few providers leave it out
-	Completion int
-	Cached     int // what was read from the provider's cache, or written to it
+	Prompt     int // the whole prompt, Cached and Written included
+	Completion int // the answer, its reasoning included
+	Cached     int // of Prompt: read from the provider's cache
+	Written    int // of Prompt: written to the provider's cache
+}
+
+// ReasoningEfforts are the values of Request.Reasoning, the least first. A model that
+// lacks one gets the nearest it has.
+var ReasoningEfforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+// Offered is a model that a server lists, as far as the server describes it.
+type Offered struct {
+	ID     string
+	Window int    // tokens; 0: the server does not say
+	Tools  string // "yes", "no", or "" where the server does not say
+	Images string // likewise
+}
+
+// Lister is a Model whose server can be asked which models it offers.
+type Lister interface {
+	Models(ctx context.Context) ([]Offered, error)
+}
+
+// Cacher is a Model that knows how long its provider's prompt cache stays warm.
+type Cacher interface {
+	CacheTTL() time.Duration
+}
+
+// The wires: how a provider is spoken to.
+const (
+	WireChat      = "chat"      // POST /v1/chat/completions
+	WireResponses = "responses" // POST /v1/responses
+	WireMessages  = "messages"  // POST /v1/messages
+)
+
+// Wired is a Model that knows which wire its next request takes.
+type Wired interface {
+	Wire() string
 }
 
 // Window is a model's context window.

@@ -24,7 +24,8 @@ func readUsage(raw json.RawMessage) (u Usage, ok bool) {
 		Prompt     tokens `json:"prompt_tokens"`
 		Completion tokens `json:"completion_tokens"`
 		Details    struct {
-			Cached tokens `json:"cached_tokens"`
+			Cached  tokens `json:"cached_tokens"`
+			Written tokens `json:"cache_write_tokens"`
 		} `json:"prompt_tokens_details"`
 		// Of servers in front of Claude.
 		Read    tokens `json:"cache_read_input_tokens"`
@@ -35,6 +36,12 @@ func readUsage(raw json.RawMessage) (u Usage, ok bool) {
 	if counted == nil {
 		return Usage{}, false
 	}
-	cached := max(counted.Details.Cached, counted.Read+counted.Written)
-	return Usage{Prompt: int(counted.Prompt), Completion: int(counted.Completion), Cached: int(cached)}, true
+	u = Usage{
+		Prompt: int(counted.Prompt), Completion: int(counted.Completion),
+		Cached: int(max(counted.Details.Cached, counted.Read)), Written: int(max(counted.Details.Written, counted.Written)),
+	}
+	if apart := int(counted.Read + counted.Written); apart > u.Prompt { // counted beside the prompt, not in it
+		u.Prompt += apart
+	}
+	return u, true
 }

@@ -28,8 +28,11 @@ var migration3 string
 //go:embed migrations/4.sql
 var migration4 string
 
+//go:embed migrations/5.sql
+var migration5 string
+
 // migrations lead from each version to the next. One that was released never changes.
-var migrations = []string{migration1, migration2, migration3, migration4}
+var migrations = []string{migration1, migration2, migration3, migration4, migration5}
 
 // fills are what SQL alone cannot do, after the migration to a version.
 var fills = map[int]func(tx *transaction) error{4: fillMembers}

@@ -25,7 +25,7 @@ func (s *Store) Models(ctx context.Context) (map[string]llm.Facts, error) {
 			var name string
 			var f llm.Facts
 			var learnt int64
-			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &learnt); err != nil {
+			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &f.Wire, &f.WantsReasoning, &f.RefusesForced, &learnt); err != nil {
 				return err
 			}
 			// What is to have been learnt tomorrow was learnt while the clock was wrong.
@@ -34,7 +34,7 @@ func (s *Store) Models(ctx context.Context) (map[string]llm.Facts, error) {
 			}
 			known[name] = f
 			return nil
-		}, "SELECT name, window, factor, scale, refuses_tools, refuses_images, updated_at FROM models")
+		}, "SELECT name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at FROM models")
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read what is known of models: %w", err)
@@ -49,12 +49,16 @@ func (s *Store) KeepModel(ctx context.Context, model string, f llm.Facts) error 
 	}
 	// updated_at tells how old limit and refusals are, not the factor.
 	return s.set(ctx, "keep "+model, `
-INSERT INTO models (name, window, factor, scale, refuses_tools, refuses_images, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO models (name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scale,
   window = excluded.window, refuses_tools = excluded.refuses_tools, refuses_images = excluded.refuses_images,
-  updated_at = CASE WHEN window = excluded.window AND refuses_tools = excluded.refuses_tools
-    AND refuses_images = excluded.refuses_images AND updated_at > ? THEN updated_at ELSE excluded.updated_at END`,
-		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, now(), now()-believedFor.Milliseconds())
+  wire = excluded.wire, wants_reasoning = excluded.wants_reasoning, refuses_forced = excluded.refuses_forced,
+  updated_at = CASE WHEN (window, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced)
+    = (excluded.window, excluded.refuses_tools, excluded.refuses_images, excluded.wire, excluded.wants_reasoning, excluded.refuses_forced)
+    AND updated_at > ? THEN updated_at ELSE excluded.updated_at END`,
+		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, f.Wire, f.WantsReasoning, f.RefusesForced,
+		now(), now()-believedFor.Milliseconds())
 }
 
 // lastCount are the columns of the last count: prompt, estimate, model, generation.
