@@ -30,7 +30,7 @@ type engine struct {
 	n    int // messages of people so far
 	turn int64
 	rows []compactor.Message // of the running turn, by the bot
-	now  int                 // what the volatile block costs
+	now  int                 // what the turn context costs
 
 	mu      sync.Mutex // guards failure
 	failure error
@@ -121,7 +121,7 @@ func (e *engine) ask(ctx context.Context, m said, now string) error {
 		return err
 	}
 	e.turn, e.rows = taken[0].Seq, nil
-	e.c.History().Begin(now)
+	e.c.History().Begin(compactor.Context{Text: now})
 	e.now = compactor.Estimate(now)
 	return nil
 }
@@ -149,6 +149,7 @@ func (e *engine) look(_ context.Context, found string) error {
 func (e *engine) answer(ctx context.Context, text string) error {
 	e.add(compactor.Message{Role: llm.RoleAssistant, Text: text})
 	outcome := memory.Outcome{Turn: e.turn, Messages: e.rows, Reply: fmt.Sprint("r", e.turn), Pieces: []string{text}}
+	outcome.Context, outcome.Generation = e.c.History().Context()
 	if err := e.conv.Finish(ctx, outcome); err != nil {
 		return err
 	}

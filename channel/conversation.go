@@ -32,6 +32,7 @@ type conversation struct {
 	engine   *compactor.Compactor // written under mu
 	policy   *policy
 	tools    []llm.Tool
+	cacheKey string // the same for all requests of the conversation
 	window   *window
 	byWorker llm.Learnt     // of a worker that remembers nothing itself
 	byOther  *llm.Learnt    // what is known of the model that was handed a question; nil: none was
@@ -78,7 +79,7 @@ type conversation struct {
 
 func newConversation(h *Hub, name string, door Door, records *memory.Conversation) *conversation {
 	c := &conversation{
-		hub: h, name: name, door: door, records: records, log: h.o.Log.With("conversation", name),
+		hub: h, name: name, door: door, records: records, cacheKey: cacheKey(name), log: h.o.Log.With("conversation", name),
 		signal: make(chan struct{}, 1), opened: make(chan struct{}), changed: make(chan struct{}),
 		unheard: make(map[string]*time.Timer), unsettled: true,
 	}

@@ -84,6 +84,10 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		c.sender.keep(o.Reply, r.writer) // before the row is there for a sender to find
 	}
 	o.Count = c.engine.Count()
+	o.Messages = c.storable(o.Messages)
+	if !o.Failure {
+		o.Context, o.Generation = c.engine.History().Context()
+	}
 	var posted []memory.Piece
 	var err error
 	for try := range finishTries {
@@ -116,6 +120,9 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	if c.lost() { // the disk has the answer without what it repeats of that
 		for _, m := range o.Messages {
 			c.change(m.Seq)
+		}
+		if o.Context.Seq != 0 {
+			c.change(o.Context.Seq)
 		}
 	}
 	c.engine.Answered()

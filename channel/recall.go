@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,26 +27,60 @@ const (
 )
 
 // recalled is what the conversation remembers that may help with a turn: lines of
-// quoted data for the volatile block, within a budget of tokens. It is in two parts,
-// memories and messages, each the best first. What stands in the view anyway is left
-// out. A failure costs only the help.
-func (c *conversation) recalled(ctx context.Context, turn memory.Turn, budget int) string {
+// quoted data for the turn context, within a budget of tokens. It has two parts,
+// memories and messages, each the best first. What the model sees anyway, in a message
+// or in an earlier turn context, is left out. A failure costs only the help.
+func (c *conversation) recalled(ctx context.Context, turn memory.Turn, budget int) (made compactor.Context) {
 	if budget <= 0 {
-		return ""
+		return made
 	}
 	asked, who, err := c.askedIn(ctx, turn)
 	if err != nil || asked == "" {
 		c.notRecalled(ctx, err)
-		return ""
+		return made
 	}
-	memories, err := c.memoryLines(ctx, asked, who)
+	seen := c.visible()
+	memories, err := c.memoryLines(ctx, asked, who, seen)
 	c.notRecalled(ctx, err)
-	messages, err := c.messageLines(ctx, asked, who, turn.Seq)
+	messages, err := c.messageLines(ctx, asked, who, turn.Seq, seen)
 	c.notRecalled(ctx, err)
 	// Memories are the better help for their tokens, but not all of it.
 	first, left := fitting("memories that may matter here, as data:\n", memories, budget*2/3)
 	second, _ := fitting("earlier messages that may matter here, as data:\n", messages, budget*1/3+left)
-	return first + second
+	for _, l := range first {
+		made.Text += l.text
+		made.Memories = append(made.Memories, l.of)
+	}
+	for _, l := range second {
+		made.Text += l.text
+		made.Messages = append(made.Messages, l.of)
+	}
+	return made
+}
+
+// recalledLine is a line that was recalled, of a memory or a message.
+type recalledLine struct {
+	of   int64
+	text string
+}
+
+// visible is what the model sees already.
+type visible struct {
+	history            *compactor.History
+	messages, memories map[int64]bool // quoted in earlier turn contexts
+}
+
+func (c *conversation) visible() visible {
+	v := visible{history: c.engine.History()}
+	v.messages, v.memories = v.history.Quoted()
+	return v
+}
+
+func (v visible) message(seq int64) bool { return v.messages[seq] || v.history.Shows(seq) }
+
+// memory reports whether a memory is visible, or all that it came from.
+func (v visible) memory(id int64, sources []int64) bool {
+	return v.memories[id] || len(sources) > 0 && !slices.ContainsFunc(sources, func(seq int64) bool { return !v.history.Shows(seq) })
 }
 
 // askedIn is what the bot was asked in a turn, and who asked last.
@@ -65,72 +100,62 @@ func (c *conversation) askedIn(ctx context.Context, turn memory.Turn) (text, who
 	return strings.TrimSpace(asked.String()), who, nil
 }
 
-func (c *conversation) memoryLines(ctx context.Context, asked, who string) (lines []string, err error) {
+func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen visible) (lines []recalledLine, err error) {
 	found, _, err := c.records.Memories(ctx, memory.Filter{Query: asked, Asker: who, Limit: recalledEach})
 	for _, m := range found {
 		if m.Conversation != c.name { // the numbers of its messages mean something there alone
 			m.Sources = nil
 		}
-		if c.allShown(m.Sources) {
+		if seen.memory(m.ID, m.Sources) {
 			continue
 		}
 		line := fmt.Sprintf("- memory %d: %s (%s, said by %s on %s", m.ID, compactor.Quoted(m.Content), m.Kind, compactor.Named(m.Speaker), m.SaidAt.Local().Format(time.DateOnly))
 		for _, seq := range m.Sources[:min(len(m.Sources), 3)] {
 			line += fmt.Sprintf(", #%d", seq)
 		}
-		lines = append(lines, line+")\n")
+		lines = append(lines, recalledLine{m.ID, line + ")\n"})
 	}
 	return lines, err
 }
 
-func (c *conversation) messageLines(ctx context.Context, asked, who string, before int64) (lines []string, err error) {
+func (c *conversation) messageLines(ctx context.Context, asked, who string, before int64, seen visible) (lines []recalledLine, err error) {
 	// Some of what is found stands in the view.
 	found, err := c.records.Recall(ctx, memory.Question{Text: asked, Asker: who, Limit: 3 * recalledEach, Before: before})
 	for _, m := range found {
 		if len(lines) == recalledEach {
 			break
 		}
-		if c.engine.History().Shows(m.Seq) || m.Text == "" {
+		if seen.message(m.Seq) || m.Text == "" {
 			continue
 		}
 		name := compactor.Named(m.Author)
 		if m.Role != llm.RoleUser {
 			name = "you"
 		}
-		lines = append(lines, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), compactor.Quoted(compactor.Clip(m.Text, recalledClip))))
+		lines = append(lines, recalledLine{m.Seq, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), compactor.Quoted(compactor.Clip(m.Text, recalledClip)))})
 	}
 	return lines, err
 }
 
-// allShown reports whether all of what a memory came from stands in the view.
-func (c *conversation) allShown(seqs []int64) bool {
-	for _, seq := range seqs {
-		if !c.engine.History().Shows(seq) {
-			return false
-		}
-	}
-	return len(seqs) > 0
-}
-
-// fitting is title and as many of the lines, the best first, as the budget allows,
-// and what it leaves of the budget.
-func fitting(title string, lines []string, budget int) (text string, left int) {
+// fitting is as many of the lines, the best first, as the budget allows, the first of
+// them with title before it, and what it leaves of the budget.
+func fitting(title string, lines []recalledLine, budget int) (fit []recalledLine, left int) {
 	left = budget - compactor.Estimate(title)
 	for _, line := range lines {
-		cost := compactor.Estimate(line)
+		cost := compactor.Estimate(line.text)
 		if cost > left {
 			continue // a shorter one may fit
 		}
-		if text == "" {
-			text = title
+		if len(fit) == 0 {
+			line.text = title + line.text
 		}
-		text += line
+		fit = append(fit, line)
 		left -= cost
 	}
-	if text == "" {
-		return "", budget
+	if len(fit) == 0 {
+		return nil, budget
 	}
-	return text, left
+	return fit, left
 }
 
 func (c *conversation) notRecalled(ctx context.Context, err error) {

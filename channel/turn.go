@@ -59,7 +59,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	if err != nil {
 		return err
 	}
-	history.Begin(c.volatile(ctx, turn))
+	history.Begin(c.turnContext(ctx, turn))
 
 	made := 0
 	for {
@@ -159,13 +159,13 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 				r.said = append(r.said, text)
 			}
 			r.current.Reset()
-			c.add(r, calls)
+			c.add(r, calls, t.completion)
 			for _, result := range results {
-				c.add(r, result)
+				c.add(r, result, 0)
 			}
 		},
 		Report: func(u llm.Usage) {
-			t.overflows = 0
+			t.overflows, t.completion = 0, u.Completion
 			c.hub.tally.call(u)
 			if t.asUsual {
 				c.engine.Reported(u)
@@ -182,11 +182,12 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 // talk is what converse keeps between one request and the next.
 type talk struct {
 	*conversation
-	r         *reply
-	overflows int
-	sent      []llm.Message  // by the last request
-	pictures  map[int64]bool // that it showed
-	asUsual   bool           // it had the tools that requests usually have
+	r          *reply
+	overflows  int
+	completion int            // tokens of the last answer, its reasoning included; 0: not counted
+	sent       []llm.Message  // by the last request
+	pictures   map[int64]bool // that it showed
+	asUsual    bool           // it had the tools that requests usually have
 }
 
 // request makes the next one.
@@ -204,7 +205,10 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 		messages, _ = llm.InWords(messages)
 	}
 	t.sent = messages
-	req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: t.tools, Spend: t.r.spend}
+	req := llm.Request{
+		Messages: messages, Head: t.engine.HeadLength(), CacheKey: t.cacheKey,
+		MaxTokens: maxTokens, Tools: t.tools, Spend: t.r.spend,
+	}
 	noTools, last := t.window.learnt().Facts().RefusesTools, left == 1 || t.lastCall()
 	t.asUsual = (!last || noTools) && !t.inWords // else the count is of another prompt
 	if last || noTools {
@@ -272,9 +276,13 @@ func (c *conversation) show(r *reply) {
 	}
 }
 
-// add appends what the model or a tool said to the turn.
-func (c *conversation) add(r *reply, m llm.Message) {
+// add appends what the model or a tool said to the turn. completion is what the
+// provider counted for it; 0: it did not.
+func (c *conversation) add(r *reply, m llm.Message, completion int) {
 	row := rowOf(m, c.engine.History().Next(), r.turn.Seq)
+	if len(row.Native) > 0 {
+		row.Reasoning = c.engine.ReasoningOf(row, completion)
+	}
 	r.messages = append(r.messages, row)
 	c.engine.History().Append(row)
 }
@@ -286,6 +294,18 @@ func rowOf(m llm.Message, seq, turn int64) compactor.Message {
 	}
 	row.Tokens = compactor.TokensOf(row)
 	return row
+}
+
+// storable is what of a turn's messages is written: their reasoning only where the
+// provider demands it with the calls of later requests too.
+func (c *conversation) storable(messages []compactor.Message) []compactor.Message {
+	wanted := c.window.learnt().Facts().WantsReasoning
+	for i := range messages {
+		if !wanted || len(messages[i].Calls) == 0 {
+			messages[i].Native = nil
+		}
+	}
+	return messages
 }
 
 // runningTurn is the turn that runs; 0: none.

@@ -33,7 +33,7 @@ func (r *rig) above() string {
 }
 
 func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
-	r := ahead(t, 10_000)
+	r := ahead(t, 16_000)
 	fill := func(share float64) {
 		for i := 0; r.share() < share; i++ {
 			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
@@ -166,13 +166,13 @@ func TestRequestsGrowAtTheirEnd(t *testing.T) {
 	var last []byte
 	changes, requests := 0, 0
 	look := func() {
-		now := []byte(strings.ReplaceAll(r.render(), "time: now", ""))
+		now := []byte(r.render())
 		requests++
 		n := 0
 		for n < len(last) && n < len(now) && last[n] == now[n] {
 			n++
 		}
-		if n < len(last)-200 { // the end of the last message is the volatile block
+		if n < len(last) {
 			changes++
 		}
 		last = now

@@ -62,7 +62,7 @@ func BenchmarkTurn(b *testing.B) {
 			for b.Loop() {
 				seq := h.Next()
 				h.Append(compactor.Message{Seq: seq, Turn: seq, Role: "user", Author: "Ada", Text: "and what about tomorrow?", Addressed: true, Tokens: 24})
-				h.Begin("time: now")
+				h.Begin(compactor.Context{Text: "time: now"})
 				if _, _, err := r.c.Request(ctx); err != nil {
 					b.Fatal(err)
 				}

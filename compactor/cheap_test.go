@@ -93,9 +93,11 @@ func (r *rig) answerAlone(asked compactor.Message) {
 	}
 	m.Tokens = compactor.TokensOf(m)
 	r.c.History().Append(m)
-	err := r.conv.Finish(context.Background(), memory.Outcome{
+	outcome := memory.Outcome{
 		Turn: asked.Seq, Messages: []compactor.Message{m}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
-	})
+	}
+	outcome.Context, outcome.Generation = r.c.History().Context()
+	err := r.conv.Finish(context.Background(), outcome)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	}
 	c := &Compactor{o: o, staged: state.Staged, sore: make(map[int64]pace), vetoes: make(map[Trigger]veto), noTools: make(map[string]bool), awaited: make(map[int64]*job)}
 	c.systemCost, c.toolsCost = perMessage+Estimate(o.System), costOfTools(o.Tools)
-	c.h = newHistory(state, o.Policy().shape(c.Budget()))
+	c.h = newHistory(state, c.shape(o.Policy()))
 	c.askedAt = o.Now()
 	for _, m := range state.Messages {
 		if m.Role == llm.RoleAssistant {
@@ -141,6 +141,13 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c, nil
+}
+
+// shape is the view's by this policy and what is known of the model.
+func (c *Compactor) shape(p Policy) shape {
+	sh := p.shape(c.Budget())
+	sh.reasoning = c.learnt().Facts().WantsReasoning
+	return sh
 }
 
 func frameCost(system string, tools []llm.Tool) int {
@@ -194,7 +201,7 @@ func (c *Compactor) Answered() { c.h.Answered() }
 // waits for no model. Call it after everything that was taken up; Request does too.
 func (c *Compactor) Check(ctx context.Context) {
 	p, window := c.o.Policy(), c.o.Window()
-	c.h.reshape(p.shape(c.Budget()))
+	c.h.reshape(c.shape(p))
 	c.reread(ctx)
 	c.flush(ctx)
 	c.landDue(ctx, p, window)
@@ -233,12 +240,16 @@ func (c *Compactor) Request(ctx context.Context) (messages []llm.Message, maxTok
 // requestTries is how often a request makes room before it gives up.
 const requestTries = 3
 
+// HeadLength is how many messages of the last Request stay the same until the head
+// changes: the system prompt, and what is kept of earlier talk.
+func (c *Compactor) HeadLength() int { return c.rendering.headLen }
+
 // Overflow is told that the provider found the last request too long. What it
 // taught about the window is known to Window by now. It hides the oldest turns and
 // tells whether the next request is smaller: its prompt, or what it wants in reply.
 func (c *Compactor) Overflow(ctx context.Context) bool {
 	p, window := c.o.Policy(), c.o.Window()
-	c.h.reshape(p.shape(c.Budget()))
+	c.h.reshape(c.shape(p))
 	s := c.h.snapshot()
 	used := c.used(s)
 	goal := int(p.BackgroundThreshold * float64(window))

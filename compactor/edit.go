@@ -64,6 +64,11 @@ func (h *History) edited(m Message) {
 	h.mu.Unlock()
 	l := lineOf(m, sh)
 	h.lentEdited(m)
+	h.mu.Lock()
+	h.dropContextsLocked(func(c Context) bool {
+		return c.quotes(m.Seq) || c.Seq == m.Seq && m.Context == "" && !h.contextRunsAtLocked(m.Seq)
+	})
+	h.mu.Unlock()
 	h.revise(func(lines []line) []line {
 		i := slices.IndexFunc(lines, func(old line) bool { return old.Seq == m.Seq })
 		if i < 0 {
@@ -77,6 +82,9 @@ func (h *History) edited(m Message) {
 
 func (h *History) deleted(seqs []int64) {
 	h.lentDeleted(seqs)
+	h.mu.Lock()
+	h.dropContextsLocked(func(c Context) bool { return slices.Contains(seqs, c.Seq) || slices.ContainsFunc(seqs, c.quotes) })
+	h.mu.Unlock()
 	h.revise(func(lines []line) []line {
 		gone := func(l line) bool { return slices.Contains(seqs, l.Seq) }
 		if !slices.ContainsFunc(lines, gone) {

@@ -147,7 +147,7 @@ func TestWholeContexts(t *testing.T) {
 		messages := conversationOf(texts, contexts[name], int64(i))
 		h := newHistory(State{Messages: messages, Next: int64(len(messages) + 1)}, DefaultPolicy().shape(1_000_000))
 		s := h.snapshot()
-		real := e.request(renderMessages("", s.headText, s.lines, s.volatile))
+		real := e.request(joined(renderMessages("", s)))
 		by := off(s.cost(), real)
 		t.Logf("%-32s %4d messages  %6d tokens  %6d estimated  %+.1f %%", name, len(messages), real, s.cost(), 100*by)
 		if by < -0.05 || by > 0.05 {

@@ -174,7 +174,7 @@ func TestAWindowFullOfToolsDoesNotCompactEveryMessage(t *testing.T) {
 func TestATurnTriedAgainShowsItsResultsWhole(t *testing.T) {
 	r := newRig(t, 4000, nil)
 	asked := r.deliver("look at everything", true)
-	r.c.History().Begin("time: now")
+	r.c.History().Begin(compactor.Context{Text: "time: now"})
 	first := r.c.History().Next()
 	var rows []compactor.Message
 	look := func(i int, text string) {

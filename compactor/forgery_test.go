@@ -63,7 +63,7 @@ func hostileView(text string) (messages []llm.Message, marks int) {
 	head, _ := renderHead(
 		[]duplicate{{line: linesOf(user(1, text))[0], earlier: true}}, past{},
 		[]Compaction{{Kind: Leaf, From: 2, To: 3, FromTime: at, ToTime: at, Text: text}, {Kind: Marker, From: 4, To: 4, Messages: 1}})
-	return renderMessages("system", head, linesOf(
+	return rendered("system", head, linesOf(
 		said,
 		Message{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text, Calls: []llm.Call{{ID: "1", Name: "recall", Arguments: string(arguments)}, {ID: "2", Name: "x", Arguments: text}}},
 		Message{Seq: 7, Turn: 5, Role: llm.RoleTool, CallID: "1", Tool: "recall", Text: text},

@@ -23,7 +23,7 @@ func FuzzView(f *testing.F) {
 			return
 		}
 		lines, headers := linesOfBytes(shape, text, max(clipTo%5000, 0))
-		messages := renderMessages("system", "", lines, "time: now")
+		messages := rendered("system", "", lines, "time: now")
 		if len(messages) > 1 && messages[len(messages)-1].Role == llm.RoleAssistant {
 			messages = messages[:len(messages)-1] // it is the owner's to ask behind one
 		}

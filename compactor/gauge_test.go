@@ -15,7 +15,7 @@ import (
 func asks(r *rig, text string) {
 	r.t.Helper()
 	r.deliver(text, true)
-	r.c.History().Begin("time: now")
+	r.c.History().Begin(compactor.Context{Text: "time: now"})
 	r.request()
 }
 
@@ -70,17 +70,29 @@ func TestUsedIsTheLastCountAndWhatWasAddedSince(t *testing.T) {
 			t.Errorf("%d tokens more for a message of %d, want %d", got, m.Tokens, want)
 		}
 	})
-	t.Run("the volatile block of the counted request is gone from the next one", func(t *testing.T) {
+	t.Run("the context of a turn that is not stored is gone from the next request", func(t *testing.T) {
 		r := openTurn(t, nil)
 		before := prompt(r)
-		r.c.History().Begin("memories: " + filler(300))
+		r.c.History().Begin(compactor.Context{Text: "memories: " + filler(300)})
 		with := prompt(r)
 		r.request()
 		report(r, with+40)
 		r.c.Answered()
 		without := prompt(r)
 		if gone := with + 40 - without; gone < 240 || without > before+60 {
-			t.Errorf("%d tokens are left of %d; %d before the block", without, with+40, before)
+			t.Errorf("%d tokens are left of %d; %d before the context", without, with+40, before)
+		}
+	})
+	t.Run("the context of a turn that is stored stays counted", func(t *testing.T) {
+		r := openTurn(t, nil)
+		r.c.History().Begin(compactor.Context{Text: "memories: " + filler(300)})
+		r.request()
+		report(r, prompt(r)+40)
+		with := prompt(r)
+		r.c.History().Context()
+		r.c.Answered()
+		if got := prompt(r); got != with {
+			t.Errorf("%d tokens, %d before the turn ended", got, with)
 		}
 	})
 	t.Run("what several calls of a turn were counted at is not summed", func(t *testing.T) {

@@ -133,7 +133,7 @@ func secretly(text string) memory.Inbound {
 func (r *rig) recalls(question string, seq int64) {
 	r.t.Helper()
 	asked := r.deliver(question, true)
-	r.c.History().Begin("time: now")
+	r.c.History().Begin(compactor.Context{Text: "time: now"})
 	found, _ := json.Marshal(map[string]any{"messages": []map[string]any{{"seq": seq, "who": "Ada", "text": "my " + marker}}})
 	rows := []compactor.Message{
 		{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: `{"query":"machine"}`}}},

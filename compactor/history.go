@@ -12,53 +12,55 @@ import (
 // goroutine, appends and reads; what rewrites the head is unexported, and is
 // called by the compactor alone. Each method holds the lock for microseconds.
 type History struct {
-	mu        sync.Mutex // guards everything below
-	head      Head
-	headText  string
-	headCost  int
-	past      past        // what the head shows of the time before the segment
-	first     []Message   // first addressed messages of the segment
-	copies    []duplicate // of them and of pins, for the head
-	edition   int         // raised by every change of first, lent and hidden, of which a new head is rendered
-	lent      []Message   // behind rows that are being taken back: what a head uncovers of them is verbatim
-	lines     []line      // verbatim, by seq; a snapshot shares the array, so no element is ever overwritten
-	lineCost  int
-	next      int64
-	hidden    []line // behind a marker in memory alone, because the disk refused to write it
-	open      int64  // turn not answered yet, spared from every span; 0: none
-	volatile  string // of the running turn
-	nowCost   int    // what volatile costs
-	stored    int64  // messages up to this seq are on disk
-	clearedTo int64  // as shown: may run ahead of the head's in the running turn
-	spoken    bool   // somebody addressed the bot since a summary landed
-	squeezed  bool   // the running turn's results are clipped below the shape's bound
-	shape     shape
-	revision  int   // raised by what changes a part that was there; an append does not
-	anchor    Count // what the provider counted of this revision
+	mu          sync.Mutex // guards everything below
+	head        Head
+	headText    string
+	headCost    int
+	past        past        // what the head shows of the time before the segment
+	first       []Message   // first addressed messages of the segment
+	copies      []duplicate // of them and of pins, for the head
+	edition     int         // raised by every change of first, lent and hidden, of which a new head is rendered
+	lent        []Message   // behind rows that are being taken back: what a head uncovers of them is verbatim
+	lines       []line      // verbatim, by seq; a snapshot shares the array, so no element is ever overwritten
+	lineCost    int
+	next        int64
+	hidden      []line        // behind a marker in memory alone, because the disk refused to write it
+	open        int64         // turn not answered yet, spared from every span; 0: none
+	contexts    []turnContext // by seq; a snapshot shares the array, so no element is ever overwritten
+	contextCost int
+	contextRuns bool  // the last context is the running turn's
+	storedWith  int64 // the generation with which the running turn's context is being stored
+	stored      int64 // messages up to this seq are on disk
+	clearedTo   int64 // as shown: may run ahead of the head's in the running turn
+	spoken      bool  // somebody addressed the bot since a summary landed
+	squeezed    bool  // the running turn's results are clipped below the shape's bound
+	shape       shape
+	revision    int   // raised by what changes a part that was there; an append does not
+	anchor      Count // what the provider counted of this revision
 }
 
 // snapshot is a consistent look at a history. Its slices must not be written.
 type snapshot struct {
-	head      Head
-	headText  string
-	headCost  int
-	past      past
-	lines     []line
-	lineCost  int
-	hidden    []line
-	open      int64
-	volatile  string
-	nowCost   int
-	stored    int64
-	clearedTo int64
-	spoken    bool
-	shape     shape
-	revision  int
-	anchor    Count
+	head        Head
+	headText    string
+	headCost    int
+	past        past
+	lines       []line
+	lineCost    int
+	hidden      []line
+	open        int64
+	contexts    []turnContext
+	contextCost int
+	stored      int64
+	clearedTo   int64
+	spoken      bool
+	shape       shape
+	revision    int
+	anchor      Count
 }
 
-// cost is what head, messages and volatile block cost, in tokens.
-func (s snapshot) cost() int { return s.headCost + s.lineCost + s.nowCost }
+// cost is what head, messages and contexts cost, in tokens.
+func (s snapshot) cost() int { return s.headCost + s.lineCost + s.contextCost }
 
 func newHistory(state State, sh shape) *History {
 	h := &History{
@@ -66,7 +68,13 @@ func newHistory(state State, sh shape) *History {
 		clearedTo: state.Head.ClearedTo, spoken: state.Spoken || state.Open != 0, first: state.First,
 	}
 	for _, m := range state.Messages {
+		if !sh.keepsReasoning(m) {
+			m.Native = nil
+		}
 		h.lines = append(h.lines, line{Message: m})
+	}
+	for _, c := range state.Contexts {
+		h.addContextLocked(contextOf(c))
 	}
 	h.reshape(sh)
 	return h
@@ -115,23 +123,16 @@ func (h *History) Shows(seq int64) bool {
 	return found
 }
 
-// Begin lays volatile behind the last user message of the running turn, where it
-// stays until Answered.
-func (h *History) Begin(volatile string) {
-	cost := 0
-	if volatile != "" {
-		cost = perMessage + Estimate(volatileOpen) + Estimate(volatile) + Estimate(volatileClose)
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.volatile, h.nowCost = volatile, cost
-}
-
-// Answered ends the running turn: what was appended is on disk now.
+// Answered ends the running turn: what was appended is on disk now. Its context stays
+// if Context returned it for the head that is still there, so that it is stored.
 func (h *History) Answered() {
 	h.mu.Lock()
 	squeezed := h.squeezed
-	h.open, h.volatile, h.nowCost = 0, "", 0
+	if h.storedWith != h.head.Generation {
+		h.dropRunningContextLocked()
+	}
+	h.open, h.contextRuns, h.storedWith = 0, false, noGeneration
+	h.dropReasoningLocked()
 	h.stored = h.next - 1
 	h.mu.Unlock()
 	if squeezed {
@@ -183,7 +184,7 @@ func (h *History) snapshot() snapshot {
 func (h *History) snapshotLocked() snapshot {
 	return snapshot{
 		head: h.head, headText: h.headText, headCost: h.headCost, past: h.past,
-		lines: h.lines, lineCost: h.lineCost, hidden: h.hidden, open: h.open, volatile: h.volatile, nowCost: h.nowCost,
+		lines: h.lines, lineCost: h.lineCost, hidden: h.hidden, open: h.open, contexts: h.contexts, contextCost: h.contextCost,
 		stored: h.stored, clearedTo: h.clearedTo, spoken: h.spoken, shape: h.shape,
 		revision: h.revision, anchor: h.anchor,
 	}
@@ -225,6 +226,8 @@ func (h *History) swap(head Head) (before, after snapshot, taken bool) {
 	h.first = slices.DeleteFunc(slices.Clone(h.first), func(m Message) bool { return m.Seq < head.Start })
 	h.edition++
 	h.dropCoveredLocked()
+	h.newHeadLocked()
+	h.dropReasoningLocked()
 	if h.takeBackLocked(back); back != nil || clearedTo != h.clearedTo {
 		h.clearLocked(clearedTo)
 	}
@@ -245,6 +248,7 @@ func (h *History) hide(lines []line, generation int64) (done bool) {
 	h.head.Stack = withHidden(h.head.Stack, h.hidden) // runs that have grown together are one marker
 	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
 	h.dropCoveredLocked()
+	h.newHeadLocked()
 	h.changedLocked()
 	return true
 }

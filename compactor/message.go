@@ -31,9 +31,11 @@ type Message struct {
 	Calls  []llm.Call      // assistant: the tools it called
 	CallID string          // tool: the call it answers
 	Tool   string          // tool: the name of the tool that ran
-	Native json.RawMessage // see llm.Message
+	Native json.RawMessage // see llm.Message; stored only where the provider demands it after the turn
 
-	Tokens int // what the whole message costs in the view, see TokensOf
+	Tokens    int    // what the whole message costs in the view, without Native, see TokensOf
+	Reasoning int    // what Native costs while it is sent, in estimated tokens; 0: not known. Not stored
+	Context   string // the turn context that follows it, as it is stored; see Context
 }
 
 // Attachment is something that came with a message.

@@ -83,7 +83,7 @@ func TestPicturesStandInTheirMessageInOrder(t *testing.T) {
 	answer := Message{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Text: "a cat"}
 	nameless := picture(5, 1)
 	nameless.Attachments[0].Name = "]\n"
-	got := renderMessages("", "<kept>\nold\n</kept>", linesOf(picture(1, 1), picture(2, 1, 1), answer, user(4, "and?"), nameless), "time: now")
+	got := rendered("", "<kept>\nold\n</kept>", linesOf(picture(1, 1), picture(2, 1, 1), answer, user(4, "and?"), nameless), "time: now")
 	if len(got) != 3 || got[1].Images != nil {
 		t.Fatalf("got %+v", got)
 	}
@@ -106,7 +106,7 @@ func TestTheNewestPicturesAreShown(t *testing.T) {
 		changes := 0
 		for seq := int64(1); seq <= 60; seq++ {
 			lines = append(lines, linesOf(picture(seq, 1000), Message{Seq: 100 + seq, Role: llm.RoleAssistant, Text: "nice"})...)
-			now := files(renderMessages("", "", lines, ""))
+			now := files(rendered("", "", lines, ""))
 			if len(now) > mostPictures || now[len(now)-1] != 100*seq || seq > mostPictures && len(now) <= mostPictures/2-1 {
 				t.Fatalf("after %d pictures %v are shown", seq, now)
 			}
@@ -130,10 +130,10 @@ func TestTheNewestPicturesAreShown(t *testing.T) {
 		for seq := int64(1); seq <= 5; seq++ {
 			lines = append(lines, linesOf(picture(seq, 5_000_000))...)
 		}
-		if got, want := files(renderMessages("", "", lines, "")), []int64{400, 500}; !slices.Equal(got, want) {
+		if got, want := files(rendered("", "", lines, "")), []int64{400, 500}; !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		if got := files(renderMessages("", "", linesOf(picture(1, mostPictureBytes+1)), "")); len(got) != 0 {
+		if got := files(rendered("", "", linesOf(picture(1, mostPictureBytes+1)), "")); len(got) != 0 {
 			t.Errorf("one that is too large is shown: %v", got)
 		}
 	})

@@ -72,7 +72,7 @@ type PinCost struct {
 // PinCosts returns what the copies of pins cost, in their order, and the budget
 // they share with the first messages, in tokens.
 func (c *Compactor) PinCosts(pins []Pin) (costs []PinCost, budget int) {
-	sh := c.o.Policy().shape(c.Budget())
+	sh := c.shape(c.o.Policy())
 	copies := duplicates(pins, nil, sh)
 	for _, p := range pins {
 		cost := PinCost{Whole: wholeCopy(p.Message)}

@@ -111,6 +111,7 @@ type State struct {
 	Open     int64        // the turn still to be answered; 0: none
 	Spoken   bool         // somebody addressed the bot since a summary landed
 	Count    Count        // the last one, if the head is still the one it was made of
+	Contexts []Context    // turn contexts that are still shown, by seq
 }
 
 // Count is what a provider counted for a view, the reply not included.

@@ -66,7 +66,7 @@ func BenchmarkRenderOneAdded(b *testing.B) {
 }
 
 // BenchmarkRenderNextTurn is the first request of a turn: an answer and a question
-// were added, and the volatile block has moved.
+// were added, and a context followed.
 func BenchmarkRenderNextTurn(b *testing.B) {
 	h := fullWindow()
 	full := h.Next()
@@ -83,7 +83,7 @@ func BenchmarkRenderNextTurn(b *testing.B) {
 		h.Answered()
 		appendOne(h, llm.RoleAssistant, "It will rain.")
 		appendOne(h, llm.RoleUser, "and what about tomorrow?")
-		h.Begin("time: now")
+		h.Begin(Context{Text: "time: now"})
 		r.next("be kind", h.snapshot())
 	}
 }

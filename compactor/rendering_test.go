@@ -49,9 +49,16 @@ func TestRenderingIsPure(t *testing.T) {
 				}
 			},
 			"a lost result": func(*rapid.T) { say(llm.RoleTool, Message{CallID: "lost", Tool: "look", Text: "found"}) },
-			"begin":         func(t *rapid.T) { h.Begin(rapid.SampledFrom([]string{"", "time: now"}).Draw(t, "volatile")) },
-			"answered":      func(*rapid.T) { h.Answered() },
-			"clear":         func(t *rapid.T) { h.clearRunning(rapid.IntRange(10, 500).Draw(t, "limit")) },
+			"begin": func(t *rapid.T) {
+				h.Begin(Context{Text: rapid.SampledFrom([]string{"", "time: now"}).Draw(t, "context")})
+			},
+			"answered": func(t *rapid.T) {
+				if rapid.Bool().Draw(t, "stored") {
+					h.Context()
+				}
+				h.Answered()
+			},
+			"clear": func(t *rapid.T) { h.clearRunning(rapid.IntRange(10, 500).Draw(t, "limit")) },
 			"truncate": func(t *rapid.T) {
 				if s := h.snapshot(); len(s.lines) > 0 {
 					h.Truncate(rapid.Int64Range(s.lines[0].Seq, h.Next()).Draw(t, "seq"))
@@ -86,7 +93,7 @@ func TestRenderingIsPure(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				s := h.snapshot()
-				got, want := r.next("be kind", s), renderMessages("be kind", s.headText, s.lines, s.volatile)
+				got, want := r.next("be kind", s), renderMessages("be kind", s)
 				if !reflect.DeepEqual(got, want) {
 					t.Fatalf("with what was there:\n%+v\nafresh:\n%+v", got, want)
 				}

@@ -223,7 +223,7 @@ func (r *rig) talk(question string, results ...string) {
 // answer has the turn of a question that was taken up.
 func (r *rig) answer(asked compactor.Message, results ...string) {
 	r.t.Helper()
-	r.c.History().Begin("time: now")
+	r.c.History().Begin(compactor.Context{Text: "time: now"})
 	var rows []compactor.Message
 	add := func(m compactor.Message) {
 		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time
@@ -242,9 +242,11 @@ func (r *rig) answer(asked compactor.Message, results ...string) {
 		r.request()
 	}
 	add(compactor.Message{Role: llm.RoleAssistant, Text: fmt.Sprintf("answer to %d", asked.Seq)})
-	err := r.conv.Finish(context.Background(), memory.Outcome{
+	outcome := memory.Outcome{
 		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
-	})
+	}
+	outcome.Context, outcome.Generation = r.c.History().Context()
+	err := r.conv.Finish(context.Background(), outcome)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -360,8 +362,6 @@ func strict(messages []llm.Message) string {
 			return "a call without its result"
 		case m.Role != llm.RoleTool && m.Text == "" && len(m.Calls) == 0:
 			return "an empty message"
-		case i > 0 && m.Role == llm.RoleUser && messages[i-1].Role == llm.RoleUser:
-			return "two user messages in a row"
 		}
 		delete(open, m.CallID)
 		for _, call := range m.Calls {
@@ -531,6 +531,13 @@ func (r *rig) render() string {
 		r.t.Fatal(err)
 	}
 	return inLines(messages)
+}
+
+// withoutContexts is a rendered request without its turn contexts, which end with the
+// head, and what these cost.
+func withoutContexts(text string) (rest string, tokens int) {
+	const one = "user||[]|<now>\ntime: now\n</now>\n"
+	return strings.ReplaceAll(text, one, ""), strings.Count(text, one) * (4 + compactor.Estimate("<now>\ntime: now\n</now>"))
 }
 
 func inLines(messages []llm.Message) string {

@@ -11,12 +11,13 @@ import (
 
 // shape is what policy and window make of a view.
 type shape struct {
-	clipTo    int // most tokens one message is shown in
-	firstMost int // most tokens the copies of first messages and pins may take together
-	firstKeep int // how many of the first messages
-	kept      int // tool results that are never cleared
-	minChars  int // shorter results are never cleared
-	maxLines  int // of kept results behind the newest
+	clipTo    int  // most tokens one message is shown in
+	firstMost int  // most tokens the copies of first messages and pins may take together
+	firstKeep int  // how many of the first messages
+	kept      int  // tool results that are never cleared
+	minChars  int  // shorter results are never cleared
+	maxLines  int  // of kept results behind the newest
+	reasoning bool // the provider demands the reasoning of tool calls as long as they are shown
 
 	pastMost     int // most tokens that earlier segments and what a thread inherited may take together
 	pastSegments int // how many segments of them

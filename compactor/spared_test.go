@@ -23,7 +23,7 @@ type step struct {
 func (r *rig) work(question string, steps ...step) {
 	r.t.Helper()
 	asked := r.deliver(question, true)
-	r.c.History().Begin("time: now")
+	r.c.History().Begin(compactor.Context{Text: "time: now"})
 	var rows []compactor.Message
 	add := func(m compactor.Message) {
 		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time

@@ -91,7 +91,7 @@ func TestASummaryLandsBetweenACallAndItsResult(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: good})
 	r.chat(30)
 	asked := r.deliver("look at it", true)
-	r.c.History().Begin("time: now")
+	r.c.History().Begin(compactor.Context{Text: "time: now"})
 	var rows []compactor.Message
 	add := func(m compactor.Message) {
 		m.Seq, m.Turn, m.Time = r.c.History().Next(), asked.Seq, asked.Time

@@ -18,7 +18,7 @@ const undoTries = 32
 // error means that the disk refused, and nothing has changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	p, window := c.o.Policy(), c.o.Window()
-	c.h.reshape(p.shape(c.Budget()))
+	c.h.reshape(c.shape(p))
 	for range undoTries {
 		if c.reread(ctx); c.outdated { // what an undo before this one has uncovered, perhaps
 			return Event{}, fmt.Errorf("take the latest summary back: %w", errOutdated)

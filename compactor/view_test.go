@@ -39,7 +39,7 @@ func viewOf(turns ...[]Message) (lines []line, view []llm.Message) {
 			lines = append(lines, lineOf(m, wide))
 		}
 	}
-	return lines, renderMessages("system", "", lines, "")
+	return lines, rendered("system", "", lines, "")
 }
 
 var wide = shape{clipTo: 1 << 20, firstMost: 1000, firstKeep: 1, kept: 3, minChars: 100, maxLines: 50}
@@ -119,13 +119,13 @@ func TestEveryResultStandsBehindItsCall(t *testing.T) {
 	})
 	t.Run("there is one system message, the first, and the head stands behind it", func(t *testing.T) {
 		lines, _ := viewOf([]Message{asks("one"), answer("two")}, []Message{asks("three")})
-		view := renderMessages("system", "<kept>head</kept>", lines, "now")
+		view := rendered("system", "<kept>head</kept>", lines, "now")
 		if len(view) != 4 || view[0].Role != llm.RoleSystem || !strings.HasPrefix(view[1].Text, "<kept>head") || !strings.HasSuffix(view[3].Text, "<now>\nnow\n</now>") {
 			t.Errorf("the view is %+v", view)
 		}
 	})
 	t.Run("without messages the head is the user's", func(t *testing.T) {
-		if view := renderMessages("system", "<kept>head</kept>", nil, ""); len(view) != 2 || view[1].Role != llm.RoleUser {
+		if view := rendered("system", "<kept>head</kept>", nil, ""); len(view) != 2 || view[1].Role != llm.RoleUser {
 			t.Errorf("the view is %+v", view)
 		}
 	})
@@ -175,7 +175,7 @@ func TestNoCutPartsACallFromItsResults(t *testing.T) {
 				calls += len(l.Calls)
 			}
 			results := 0
-			for _, m := range renderMessages("", "", left, "") {
+			for _, m := range rendered("", "", left, "") {
 				if m.Role == llm.RoleTool {
 					results++
 				}

@@ -196,6 +196,9 @@ func (c *Conversation) load(tx *transaction) (state compactor.State, err error) 
 	if state.Count, err = c.count(tx); err != nil {
 		return state, err
 	}
+	if state.Contexts, err = c.contexts(tx); err != nil {
+		return state, err
+	}
 	if state.Open, err = c.open(tx); err != nil {
 		return state, err
 	}

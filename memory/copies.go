@@ -76,6 +76,26 @@ func (c *Conversation) forgetCopies(tx *transaction, deleted []compactor.Message
 	return seqs, nil
 }
 
+// forgetReasoning removes the reasoning that is stored with what came after a deleted
+// message: it may repeat it in any words. It returns the seqs of what it changed.
+func (c *Conversation) forgetReasoning(tx *transaction, deleted []compactor.Message) (seqs []int64, err error) {
+	if len(deleted) == 0 {
+		return nil, nil
+	}
+	first := deleted[0].Seq
+	for _, m := range deleted {
+		first = min(first, m.Seq)
+	}
+	low, high := c.rows(first, maxSeq)
+	err = each(tx, func(rows *sql.Rows) error {
+		var seq int64
+		err := rows.Scan(&seq)
+		seqs = append(seqs, seq)
+		return err
+	}, "UPDATE messages INDEXED BY messages_reasoning SET native = '' WHERE id BETWEEN ? AND ? AND native <> '' RETURNING id & 4294967295", low, high)
+	return seqs, err
+}
+
 // absent tells whether something that a tool found is gone.
 type absent struct {
 	message func(seq int64) (bool, error) // of the conversation
@@ -114,6 +134,28 @@ func (c *Conversation) forgetFound(tx *transaction, memories []int64) (seqs []in
 	}
 	isGone := absent{message: there, memory: func(id int64) (bool, error) { return slices.Contains(memories, id), nil }}
 	elsewhere := make(map[string][]int64)
+	changed := func(at *Conversation, seq int64) error {
+		if at.id == c.id {
+			seqs = append(seqs, seq)
+			return nil
+		}
+		if elsewhere[at.name] == nil {
+			if _, err := at.nextGeneration(tx); err != nil {
+				return err
+			}
+		}
+		elsewhere[at.name] = append(elsewhere[at.name], seq)
+		return nil
+	}
+	quoting, err := c.forgetQuoted(tx, memories)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range quoting {
+		if err := changed(q.at, q.seq); err != nil {
+			return nil, err
+		}
+	}
 	for _, p := range places {
 		m, err := p.at.message(tx, p.seq)
 		if err != nil {
@@ -129,19 +171,12 @@ func (c *Conversation) forgetFound(tx *transaction, memories []int64) (seqs []in
 		if err := p.at.replace(tx, m, is); err != nil {
 			return nil, err
 		}
-		if p.at.id == c.id {
-			seqs = append(seqs, p.seq)
-			continue
+		if err := changed(p.at, p.seq); err != nil {
+			return nil, err
 		}
-		if elsewhere[p.at.name] == nil {
-			if _, err := p.at.nextGeneration(tx); err != nil {
-				return nil, err
-			}
-		}
-		elsewhere[p.at.name] = append(elsewhere[p.at.name], p.seq)
 	}
-	for name, changed := range elsewhere {
-		c.store.elsewhere = append(c.store.elsewhere, copies{name, changed})
+	for name, seqs := range elsewhere {
+		c.store.elsewhere = append(c.store.elsewhere, copies{name, seqs})
 	}
 	return seqs, nil
 }

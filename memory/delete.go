@@ -83,6 +83,11 @@ func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, e
 	if err != nil {
 		return nil, err
 	}
+	thoughts, err := c.forgetReasoning(tx, bare)
+	if err != nil {
+		return nil, err
+	}
+	copies = append(copies, thoughts...)
 	found, err := c.forgetFound(tx, memories)
 	if err != nil {
 		return nil, err

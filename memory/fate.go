@@ -60,7 +60,10 @@ func (s *Store) fate(ctx context.Context, what string, id, conversation int64, d
 	if what == "purge" {
 		change = s.deleting // out of the files too
 	}
+	var elsewhere []copies
 	err := change(ctx, func(tx *transaction) error {
+		s.elsewhere = nil
+		defer func() { elsewhere = s.elsewhere }()
 		m, err := readMemory(tx, id)
 		if err != nil {
 			return err
@@ -77,11 +80,28 @@ func (s *Store) fate(ctx context.Context, what string, id, conversation int64, d
 	if err != nil {
 		return fmt.Errorf("%s memory %d: %w", what, id, err)
 	}
+	if what == "forget" { // deleting reports the rest
+		s.report(elsewhere)
+	}
 	return nil
 }
 
-func forget(tx *transaction, _ *Conversation, m Memory) error {
-	return changed(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
+func forget(tx *transaction, c *Conversation, m Memory) error {
+	err := changed(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
+	if err != nil {
+		return err
+	}
+	removed, err := c.forgetQuoted(tx, []int64{m.ID})
+	if err != nil {
+		return err
+	}
+	for _, q := range removed {
+		if _, err := q.at.nextGeneration(tx); err != nil {
+			return err
+		}
+		c.store.elsewhere = append(c.store.elsewhere, copies{q.at.name, []int64{q.seq}})
+	}
+	return nil
 }
 
 func restore(tx *transaction, c *Conversation, m Memory) error {

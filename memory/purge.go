@@ -82,6 +82,7 @@ func (c *Conversation) Purge(ctx context.Context) error {
 			`DELETE FROM inbox WHERE conversation = ?1`,
 			`DELETE FROM outbox WHERE conversation = ?1`,
 			`DELETE FROM message_terms WHERE conversation = ?1`,
+			`DELETE FROM quotes WHERE message BETWEEN ?2 AND ?3`,
 			`DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`,
 			`DELETE FROM members WHERE conversation = ?1`,
 			`DELETE FROM segments WHERE conversation = ?1`,

@@ -79,12 +79,19 @@ func (s *Store) deleting(ctx context.Context, f func(tx *transaction) error) err
 	if err == nil && deleted {
 		s.scrub.soon(scrubDelay)
 	}
+	if err == nil {
+		s.report(elsewhere)
+	}
+	return err
+}
+
+// report tells who watches which messages have changed, see WatchCopies.
+func (s *Store) report(elsewhere []copies) {
 	for _, c := range elsewhere {
-		if err == nil && s.watch != nil {
+		if s.watch != nil {
 			s.watch(c.conversation, c.seqs)
 		}
 	}
-	return err
 }
 
 // soon has the files scrubbed after so long.

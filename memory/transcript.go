@@ -33,7 +33,7 @@ func (c *Conversation) rows(from, to int64) (low, high int64) {
 }
 
 const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
-	calls, call_id, tool, native, said_at, addressed, optional, tokens`
+	calls, call_id, tool, native, said_at, addressed, optional, tokens, context`
 
 // messages reads the messages of [from, to] that were not deleted, oldest first.
 // rest goes on after the WHERE clause.
@@ -57,7 +57,7 @@ func scanMessage(rows *sql.Rows) (compactor.Message, error) {
 	var attachments, calls, native string
 	var saidAt int64
 	err := rows.Scan(&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.ReplySeq, &m.Quote,
-		&calls, &m.CallID, &m.Tool, &native, &saidAt, &m.Addressed, &m.Optional, &m.Tokens)
+		&calls, &m.CallID, &m.Tool, &native, &saidAt, &m.Addressed, &m.Optional, &m.Tokens, &m.Context)
 	if err != nil {
 		return m, err
 	}

@@ -1,17 +1,26 @@
--- The turn context: what stood behind the newest message of a turn when the model was asked. It is
--- written with the answer, and shown again until the head changes, so that each request extends
--- the one before.
+-- The turn context: what the model was shown behind the newest message of a turn. It is written
+-- with the answer and shown again with that message until the head changes, so that each request
+-- extends the one before.
 ALTER TABLE messages ADD COLUMN context TEXT NOT NULL DEFAULT '';
-ALTER TABLE conversations ADD COLUMN context_from INTEGER NOT NULL DEFAULT 1; -- contexts before this seq are shown no more
+CREATE INDEX messages_context ON messages (id) WHERE context <> '';
 
--- What a turn context was made of. A deletion of the source empties the context.
+-- What a turn context was made of: a deletion of the source removes the context.
 CREATE TABLE quotes (
-  message INTEGER NOT NULL REFERENCES messages (id), -- whose context it is
   kind    TEXT    NOT NULL CHECK (kind IN ('message', 'memory')),
   source  INTEGER NOT NULL, -- messages.id or memories.id
+  message INTEGER NOT NULL REFERENCES messages (id), -- whose context it is
   PRIMARY KEY (kind, source, message)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX quotes_message ON quotes (message);
+
+-- A new head ends what the provider's cache holds, and with it the contexts of earlier turns.
+CREATE TRIGGER conversations_head AFTER UPDATE OF generation ON conversations WHEN new.generation <> old.generation BEGIN
+  DELETE FROM quotes WHERE message BETWEEN new.id << 32 AND new.id << 32 | 4294967295;
+  UPDATE messages SET context = '' WHERE id BETWEEN new.id << 32 AND new.id << 32 | 4294967295 AND context <> '';
+END;
+
+-- Reasoning that a provider demands back. It goes with any deletion before it.
+CREATE INDEX messages_reasoning ON messages (id) WHERE native <> '';
 
 -- What was learnt about a model, beside what the table has.
 ALTER TABLE models ADD COLUMN wire            TEXT    NOT NULL DEFAULT ''; -- the one its server demanded

@@ -1,0 +1,33 @@
+package channel
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// turnContext is what the model is shown behind the newest message of a turn: the
+// time, how full the window is, and what was recalled. It is stored with the turn, so
+// it is small.
+func (c *conversation) turnContext(ctx context.Context, turn memory.Turn) compactor.Context {
+	gauge := c.engine.Gauge()
+	made := c.recalled(ctx, turn, min(c.agent.Recall, gauge.Window/recalledShare))
+	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), percent(gauge.Used, gauge.Window))
+	if turn.Optional {
+		made.Text += "\n" + mayBeSilent
+	}
+	return made
+}
+
+func percent(used, window int) int { return used * 100 / max(window, 1) }
+
+// cacheKey names a conversation to a provider's prompt cache, without telling its name.
+func cacheKey(conversation string) string {
+	sum := sha256.Sum256([]byte("cairn:" + conversation))
+	return hex.EncodeToString(sum[:16])
+}

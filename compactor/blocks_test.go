@@ -1,0 +1,29 @@
+package compactor
+
+import (
+	"slices"
+
+	"cairn/llm"
+)
+
+// rendered is what renderMessages makes of lines, with a context behind the last
+// message of a user, and neighbours in user role joined as a wire joins them.
+func rendered(system, head string, lines []line, now string) []llm.Message {
+	s := snapshot{headText: head, lines: lines}
+	if i := lastOfUser(lines); now != "" && i >= 0 {
+		s.contexts = []turnContext{contextOf(Context{Seq: lines[i].Seq, Text: now})}
+	}
+	return joined(renderMessages(system, s))
+}
+
+func joined(blocks []llm.Message) (messages []llm.Message) {
+	for _, b := range blocks {
+		if n := len(messages) - 1; n >= 0 && b.Role == llm.RoleUser && messages[n].Role == llm.RoleUser {
+			messages[n].Text += "\n\n" + b.Text
+			messages[n].Images = slices.Concat(messages[n].Images, b.Images)
+			continue
+		}
+		messages = append(messages, b)
+	}
+	return messages
+}

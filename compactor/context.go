@@ -1,0 +1,187 @@
+package compactor
+
+import (
+	"slices"
+
+	"cairn/llm"
+)
+
+// Context is a turn context: what the model is shown behind the newest message of a
+// turn, which may help with this turn. It is written with the answer and shown again
+// until the head changes, so that each request extends the one before.
+type Context struct {
+	Seq      int64   // the message it follows
+	Text     string  // without the lines around it
+	Messages []int64 // what it quotes: messages of this conversation, by seq
+	Memories []int64 // and memories, by id
+}
+
+// quotes reports whether the context quotes a message.
+func (c Context) quotes(seq int64) bool { return slices.Contains(c.Messages, seq) }
+
+const (
+	contextOpen  = "<now>"
+	contextClose = "</now>"
+)
+
+// turnContext is a context as the view shows it.
+type turnContext struct {
+	Context
+	text   string
+	tokens int
+}
+
+func contextOf(c Context) turnContext {
+	text := contextOpen + "\n" + c.Text + "\n" + contextClose
+	return turnContext{Context: c, text: text, tokens: perMessage + Estimate(text)}
+}
+
+// noGeneration is the generation of no head.
+const noGeneration = -1
+
+// Begin starts a turn: ctx follows the newest user message until Answered, or until
+// Begin is called again.
+func (h *History) Begin(ctx Context) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.dropRunningContextLocked()
+	h.storedWith = noGeneration
+	i := lastOfUser(h.lines)
+	if ctx.Text == "" || i < 0 {
+		return
+	}
+	ctx.Seq = h.lines[i].Seq
+	h.addContextLocked(contextOf(ctx))
+	h.contextRuns = true
+}
+
+// Context returns the context of the running turn, to be stored with its answer, and
+// the generation of the head it belongs to: under another one it must not be stored.
+func (h *History) Context() (ctx Context, generation int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.storedWith = h.head.Generation
+	if !h.contextRuns {
+		return Context{}, h.storedWith
+	}
+	return h.contexts[len(h.contexts)-1].Context, h.storedWith
+}
+
+// Quoted reports what the visible contexts quote.
+func (h *History) Quoted() (messages, memories map[int64]bool) {
+	messages, memories = make(map[int64]bool), make(map[int64]bool)
+	for _, c := range h.snapshot().contexts {
+		for _, seq := range c.Messages {
+			messages[seq] = true
+		}
+		for _, id := range c.Memories {
+			memories[id] = true
+		}
+	}
+	return messages, memories
+}
+
+func (h *History) addContextLocked(c turnContext) {
+	h.contexts = append(h.contexts, c)
+	h.contextCost += c.tokens
+}
+
+func (h *History) dropRunningContextLocked() {
+	if h.contextRuns {
+		h.keepContextsLocked(h.contexts[:len(h.contexts)-1])
+	}
+	h.contextRuns = false
+}
+
+// keepContextsLocked shows these contexts and no others. Snapshots keep theirs: the
+// next one that is added copies.
+func (h *History) keepContextsLocked(contexts []turnContext) {
+	h.contexts, h.contextCost = slices.Clip(contexts), 0
+	for _, c := range contexts {
+		h.contextCost += c.tokens
+	}
+}
+
+// dropContextsLocked removes the contexts for which gone reports true.
+func (h *History) dropContextsLocked(gone func(Context) bool) {
+	if !slices.ContainsFunc(h.contexts, func(c turnContext) bool { return gone(c.Context) }) {
+		return
+	}
+	if h.contextRuns && gone(h.contexts[len(h.contexts)-1].Context) {
+		h.contextRuns = false
+	}
+	h.keepContextsLocked(slices.DeleteFunc(slices.Clone(h.contexts), func(c turnContext) bool { return gone(c.Context) }))
+	h.changedLocked()
+}
+
+// contextRunsAtLocked reports whether the running turn's context follows this message.
+func (h *History) contextRunsAtLocked(seq int64) bool {
+	return h.contextRuns && h.contexts[len(h.contexts)-1].Seq == seq
+}
+
+// newHeadLocked ends the contexts of earlier turns: the provider's cache is lost with
+// the head, so they need not be sent any more. The running turn keeps its own.
+func (h *History) newHeadLocked() {
+	if h.contextRuns {
+		h.keepContextsLocked(h.contexts[len(h.contexts)-1:])
+		return
+	}
+	h.keepContextsLocked(nil)
+}
+
+// A message's reasoning is sent back within its turn, where providers demand it with
+// the results of tools. Afterwards it is dropped: it is not shown, counted or stored.
+// A provider that demands it longer gets it with the calls, as long as they are shown.
+
+// keepsReasoning reports whether the reasoning of m outlasts its turn.
+func (sh shape) keepsReasoning(m Message) bool { return sh.reasoning && len(m.Calls) > 0 }
+
+// dropReasoningLocked forgets the reasoning that no request needs any more: of turns
+// that ended, and of the steps of the running one before its head changed.
+func (h *History) dropReasoningLocked() {
+	sh := h.shape
+	drop := func(l line) bool {
+		return len(l.Native) > 0 && !sh.keepsReasoning(l.Message)
+	}
+	if !slices.ContainsFunc(h.lines[h.reasons(len(h.lines)):], drop) {
+		return
+	}
+	lines := slices.Clone(h.lines)
+	for i, l := range lines {
+		if drop(l) {
+			lines[i].tokens -= costOfReasoning(l.Message)
+			lines[i].Native = nil
+		}
+	}
+	h.setLinesLocked(lines)
+	h.revision++
+}
+
+// reasons returns the index of the first of n lines that may have reasoning to be
+// dropped: those before it belong to earlier turns, which have none.
+func (h *History) reasons(n int) int {
+	for n > 0 && h.lines[n-1].Role != llm.RoleUser {
+		n--
+	}
+	return n
+}
+
+// ReasoningOf is what m's reasoning costs, in estimated tokens, if the provider counted
+// so many for the whole of m; 0 tokens: it did not count.
+func (c *Compactor) ReasoningOf(m Message, completion int) int {
+	if completion <= 0 {
+		return 0
+	}
+	return max(c.estimated(completion)-TokensOf(m), 1)
+}
+
+// costOfReasoning is what m's reasoning costs while it is sent, in tokens.
+func costOfReasoning(m Message) int {
+	if len(m.Native) == 0 {
+		return 0
+	}
+	if m.Reasoning > 0 {
+		return m.Reasoning
+	}
+	return Estimate(string(m.Native))
+}

@@ -1,0 +1,118 @@
+// Turn contexts: what the model was shown behind the newest message of a turn, stored
+// until the head changes. The trigger conversations_head removes them then.
+
+package memory
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"cairn/compactor"
+)
+
+// contexts returns the contexts that are still shown, by seq.
+func (c *Conversation) contexts(tx *transaction) ([]compactor.Context, error) {
+	low, high := c.rows(1, maxSeq)
+	var found []compactor.Context
+	err := each(tx, func(rows *sql.Rows) error {
+		var ctx compactor.Context
+		var messages, memories string
+		if err := rows.Scan(&ctx.Seq, &ctx.Text, &messages, &memories); err != nil {
+			return err
+		}
+		found = append(found, ctx)
+		last := &found[len(found)-1]
+		if err := json.Unmarshal([]byte(messages), &last.Messages); err != nil {
+			return err
+		}
+		return json.Unmarshal([]byte(memories), &last.Memories)
+	}, `SELECT seq, context,
+		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
+		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
+		FROM messages m INDEXED BY messages_context WHERE id BETWEEN ? AND ? AND context <> '' AND deleted_at IS NULL ORDER BY id`, low, high)
+	return found, err
+}
+
+// keepContext stores the context of a turn that is answered, unless the head is
+// another one by now than that of generation, or what it quotes was deleted meanwhile.
+func (c *Conversation) keepContext(tx *transaction, ctx compactor.Context, generation int64) error {
+	if ctx.Text == "" {
+		return nil
+	}
+	row := c.row(ctx.Seq)
+	for _, seq := range ctx.Messages {
+		if gone, err := exists(tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NOT NULL", c.row(seq)); err != nil || gone {
+			return err
+		}
+	}
+	for _, id := range ctx.Memories {
+		if there, err := exists(tx, "SELECT 1 FROM memories WHERE id = ?", id); err != nil || !there {
+			return err
+		}
+	}
+	result, err := tx.Exec(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
+		AND (SELECT generation FROM conversations WHERE id = ?) = ?`, ctx.Text, row, c.id, generation)
+	if err != nil {
+		return fmt.Errorf("store the context of message %d: %w", ctx.Seq, err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	if _, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row); err != nil {
+		return err
+	}
+	quote := func(kind string, source int64) error {
+		_, err := tx.Exec("INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", kind, source, row)
+		return err
+	}
+	for _, seq := range ctx.Messages {
+		if err := quote("message", c.row(seq)); err != nil {
+			return err
+		}
+	}
+	for _, id := range ctx.Memories {
+		if err := quote("memory", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func exists(tx *transaction, query string, args ...any) (found bool, err error) {
+	err = tx.QueryRow("SELECT EXISTS ("+query+")", args...).Scan(&found)
+	return found, err
+}
+
+// quote is a message of a conversation whose context quotes something.
+type quote struct {
+	at  *Conversation
+	seq int64
+}
+
+// forgetQuoted removes the contexts that quote these memories, in any conversation, and
+// returns where they were.
+func (c *Conversation) forgetQuoted(tx *transaction, memories []int64) (removed []quote, err error) {
+	for _, id := range memories {
+		err := each(tx, func(rows *sql.Rows) error {
+			q := quote{at: &Conversation{store: c.store}}
+			err := rows.Scan(&q.at.id, &q.at.name, &q.seq)
+			removed = append(removed, q)
+			return err
+		}, `SELECT v.id, v.name, q.message & 4294967295 FROM quotes q JOIN conversations v ON v.id = q.message >> 32
+			WHERE q.kind = 'memory' AND q.source = ?`, id)
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, q := range removed {
+		row := q.at.row(q.seq)
+		if _, err := tx.Exec("UPDATE messages SET context = '' WHERE id = ?", row); err != nil {
+			return nil, err
+		}
+		if _, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row); err != nil {
+			return nil, err
+		}
+	}
+	return removed, nil
+}

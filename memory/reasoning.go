@@ -1,0 +1,39 @@
+package memory
+
+import (
+	"database/sql"
+	"fmt"
+
+	"cairn/compactor"
+)
+
+// dropReasoning removes what earlier versions kept of the reasoning of turns that ended
+// long ago, which they counted too: no provider demands it in that form.
+func dropReasoning(tx *transaction) error {
+	var of []int64
+	err := each(tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		of = append(of, id)
+		return err
+	}, "SELECT DISTINCT conversation FROM messages INDEXED BY messages_reasoning WHERE native <> ''")
+	if err != nil {
+		return err
+	}
+	for _, id := range of {
+		c := &Conversation{id: id}
+		said, err := c.messagesOf(tx, "messages INDEXED BY messages_reasoning", 1, maxSeq, "AND native <> ''")
+		if err != nil {
+			return err
+		}
+		for _, m := range said {
+			if err := changed(tx, "UPDATE messages SET native = '', tokens = ? WHERE id = ?", compactor.TokensOf(m), c.row(m.Seq)); err != nil {
+				return fmt.Errorf("message %d: %w", m.Seq, err)
+			}
+		}
+	}
+	if len(of) > 0 {
+		_, err = tx.Exec("INSERT INTO unscrubbed (id) VALUES (NULL)")
+	}
+	return err
+}
