@@ -33,7 +33,7 @@ func (r *rig) above() string {
 }
 
 func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
-	r := ahead(t, 16_000)
+	r := ahead(t, 10_000)
 	fill := func(share float64) {
 		for i := 0; r.share() < share; i++ {
 			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
@@ -49,7 +49,7 @@ func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
 	}
 	fill(0.78)
 	g := r.c.Gauge()
-	if len(g.Staged) < 3 {
+	if len(g.Staged) < 2 {
 		t.Fatalf("%d summaries are ready at %.3f", len(g.Staged), r.share())
 	}
 	for i, row := range g.Staged {

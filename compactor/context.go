@@ -129,6 +129,18 @@ func (h *History) newHeadLocked() {
 	h.keepContextsLocked(nil)
 }
 
+// withNewHead is the view without the contexts that a new head ends.
+func (s snapshot) withNewHead() snapshot {
+	contexts := s.contexts
+	s.contexts, s.contextCost = nil, 0
+	for _, c := range contexts {
+		if s.open != 0 && c.Seq >= s.open {
+			s.contexts, s.contextCost = append(s.contexts, c), s.contextCost+c.tokens
+		}
+	}
+	return s
+}
+
 // A message's reasoning is sent back within its turn, where providers demand it with
 // the results of tools. Afterwards it is dropped: it is not shown, counted or stored.
 // A provider that demands it longer gets it with the calls, as long as they are shown.

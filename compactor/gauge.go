@@ -27,8 +27,7 @@ func (c *Compactor) used(s snapshot) int {
 }
 
 // prompt is what the next request's prompt costs. Messages that were added since the
-// anchor, and a volatile block that has come or gone, are the difference of two
-// estimates. An answer is counted like any message: what the provider counted for it
+// anchor, and reasoning that is sent no more, are the difference of two estimates. An answer is counted like any message: what the provider counted for it
 // holds reasoning that is not sent back. What is shown no longer may have cost less than
 // its estimate, so that what is left is not taken to cost less than its own, nor more
 // than all of it did.
@@ -42,9 +41,9 @@ func (c *Compactor) prompt(s snapshot) int {
 }
 
 // excess is how many estimated tokens must leave for used to be at goal. Whatever
-// leaves takes the anchor with it.
+// leaves takes the anchor and the contexts of earlier turns with it.
 func (c *Compactor) excess(s snapshot, goal int) int {
-	return c.frame() + s.cost() - c.estimated(goal-Reserve(c.o.MaxOutput, c.o.Window()))
+	return c.frame() + s.withNewHead().cost() - c.estimated(goal-Reserve(c.o.MaxOutput, c.o.Window()))
 }
 
 // frame is the estimate of the system prompt and the tools.

@@ -63,6 +63,7 @@ func (s snapshot) with(rows []Compaction) snapshot {
 	for _, row := range rows {
 		s.head = s.head.with(row)
 	}
+	s = s.withNewHead()
 	s.past = s.head.past(s.shape)
 	lines := s.lines
 	s.lines, s.lineCost = make([]line, 0, len(lines)), 0

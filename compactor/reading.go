@@ -10,7 +10,7 @@ type Gauge struct {
 	Used, Window int // tokens; used counts the prompt of the next request and the reply's reserve
 	Frame        int // of Used: system prompt and tools
 	Head         int // of Used: first messages and the stack
-	Verbatim     int // of Used: messages, and the volatile block of a running turn
+	Verbatim     int // of Used: messages and turn contexts
 	Reserve      int // of Used: kept free for the reply
 	Lines        int // verbatim messages
 	Stack        []Compaction

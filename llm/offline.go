@@ -48,6 +48,7 @@ func (o *Offline) Generate(ctx context.Context, req Request, show func(delta str
 	if err := ctx.Err(); err != nil {
 		return Response{}, err
 	}
+	req.Messages = Joined(req.Messages)
 	asked, results := readTurn(req.Messages)
 	if calls := lookUp(req, asked); len(calls) > 0 && len(results) == 0 {
 		return Response{Message: Message{Role: RoleAssistant, Calls: calls}, FinishReason: FinishToolCalls}, nil

@@ -64,11 +64,14 @@ func TestDeletingWhatToolsHaveCopied(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "what did I play?"))
 		answerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
-		if got := remove(t, c, 1); !slices.Equal(got, []int64{1}) {
+		if got := remove(t, c, 1); !slices.Equal(got, []int64{1, 4}) {
 			t.Errorf("changed are %v", got)
 		}
 		if m, err := c.Message(ctx, 5); err != nil || m.Text != found(2) {
 			t.Errorf("%+v, %v", m, err)
+		}
+		if m, err := c.Message(ctx, 4); err != nil || len(m.Native) > 0 {
+			t.Errorf("the reasoning of a later turn is %s, %v", m.Native, err)
 		}
 	})
 	t.Run("in its own turn the arguments of memory tools and the provider's JSON go too", func(t *testing.T) {

@@ -148,6 +148,12 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 						rows = slices.DeleteFunc(slices.Clone(rows), func(row string) bool { return path == File(dir) && strings.Contains(row, "unscrubbed") })
 						now = slices.DeleteFunc(now, func(row string) bool { return path == File(dir) && strings.Contains(row, "unscrubbed") })
 					}
+					if table == "messages" && path == File(dir) { // the reasoning of turns that ended is dropped, and counted no more
+						rows = slices.Clone(rows)
+						for i, row := range rows {
+							rows[i] = strings.Replace(row, `'{"a":1}'|3000|3001|0|NULL|0|8`, "''|3000|3001|0|NULL|0|7", 1)
+						}
+					}
 					if !slices.Equal(now, rows) {
 						t.Errorf("%s: %s\nhas  %q\nhad  %q", what, table, now, rows)
 					}

@@ -25,8 +25,9 @@ type Model struct {
 	// Delay passes before the answer, and again between the pieces it is shown in.
 	Delay time.Duration
 
-	mu       sync.Mutex // guards requests
+	mu       sync.Mutex // guards the fields below
 	requests []llm.Request
+	blocks   [][]llm.Message
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -55,7 +56,8 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 		}
 	}
 	m.mu.Lock()
-	req.Messages = slices.Clone(req.Messages) // the caller goes on with its own
+	m.blocks = append(m.blocks, slices.Clone(req.Messages)) // the caller goes on with its own
+	req.Messages = llm.Joined(req.Messages)                 // as a model's template shows them
 	m.requests = append(m.requests, req)
 	n := len(m.requests)
 	m.mu.Unlock()
@@ -83,11 +85,18 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 	return resp, nil
 }
 
-// Requests returns what was asked so far, oldest first.
+// Requests returns what was asked so far, oldest first, neighbours in user role joined.
 func (m *Model) Requests() []llm.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.requests)
+}
+
+// Blocks returns the messages of each request so far as they were given, oldest first.
+func (m *Model) Blocks() [][]llm.Message {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.blocks)
 }
 
 // wait sleeps on a timer, so that it passes at once in a testing/synctest bubble.
