@@ -35,7 +35,7 @@ func (c *conversation) recalled(ctx context.Context, turn memory.Turn, budget in
 		return made
 	}
 	asked, who, err := c.askedIn(ctx, turn)
-	if err != nil || asked == "" {
+	if err != nil || !(memory.Question{Text: asked}).Asks() {
 		c.notRecalled(ctx, err)
 		return made
 	}

@@ -135,24 +135,11 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 	return asked, results
 }
 
-// asking finds a question, or a wish to be told, that has no question mark.
-var asking = regexp.MustCompile(`(?i)^(?:\W*(?:hey|hi|hello|so|and|ok|please|@\S+)\W+)*(?:` + strings.Join([]string{
-	`(?:who|whom|whose|what|when|where|why|which|how)(?:'s|’s| (?:did|does|do|is|are|was|were|has|have|had|can|could|will|would|should))\b`,
-	`(?:what|which|whose) \S+ (?:did|does|do|is|are|was|were|has|have|had|will)\b`,
-	`how (?:many|much|long|often|old|far)\b`,
-	`(?:did|does|is|are|was|were)\b`,
-	`(?:do|has|have|had|can|could|will|would|should) (?:i|you|we|they|he|she|it|my|our|your|the|any\w*|some\w*)\b`,
-	`(?:tell me|find|search|show|list)\b`,
-	`remind me (?:of|what|when|who|where|how|why|which)\b`,
-}, "|") + `)`)
-
 // greets finds a greeting that says nothing else but perhaps a name.
 var greets = regexp.MustCompile(`(?i)^\W*(?:hey|hi|hello|hallo|hola|salut|bonjour|привет|你好|こんにちは|안녕하세요|` +
 	`good (?:morning|afternoon|evening)|(?:hey|hi|hello)? ?there)(?:[ ,]+@?[\pL\pN]+)?[^\pL\pN]*$`)
 
-func (l lastLine) isQuestion() bool {
-	return strings.ContainsAny(l.text, "?？؟") || asking.MatchString(l.text)
-}
+func (l lastLine) isQuestion() bool { return words.IsQuestion(l.text) }
 
 // shorten returns at most n characters of text on one line.
 func shorten(text string, n int) string {

@@ -21,6 +21,11 @@ type Question struct {
 	Now    time.Time // when it is asked: "last week" is the one before; zero: now
 }
 
+// Asks reports whether the text asks something. On recorded conversations that holds for
+// all questions about the past, and for three of ten messages: for the others nothing
+// needs to be recalled unasked.
+func (q Question) Asks() bool { return words.IsQuestion(q.Text) }
+
 // inquiry is a question as ranking reads it.
 type inquiry struct {
 	words   []words.Word // that tell something, each term once, sorted: scores add up in one order

@@ -1,0 +1,19 @@
+package words
+
+import "testing"
+
+func TestIsQuestion(t *testing.T) {
+	for _, text := range []string{
+		"Where does Ada live?", "where did I put it", "hey, what was the name", "remind me when it is", "你住在哪里？",
+		"أين تسكن؟", "Πού μένεις;", "tell me about the lighthouse", "Wo wohnst du?",
+	} {
+		if !IsQuestion(text) {
+			t.Errorf("%q is a question", text)
+		}
+	}
+	for _, text := range []string{"", "I moved to Turin.", "first this; then that", "thanks", "whatever you say"} {
+		if IsQuestion(text) {
+			t.Errorf("%q is no question", text)
+		}
+	}
+}
