@@ -166,6 +166,14 @@ func (o *Model) try(ctx context.Context, req llm.Request, show func(string)) (ll
 		return llm.Response{}, err
 	}
 	var changes adaptation
+	shown := false
+	if show != nil {
+		showTo := show
+		show = func(delta string) {
+			shown = true
+			showTo(delta)
+		}
+	}
 	for {
 		p := o.plan(model)
 		resp, err := o.send(ctx, p, req, show)
@@ -173,7 +181,7 @@ func (o *Model) try(ctx context.Context, req llm.Request, show func(string)) (ll
 			o.confirm(&changes)
 			return resp, nil
 		}
-		if !o.adapt(&changes, p, req, err) || req.Charge() != nil {
+		if shown || !o.adapt(&changes, p, req, err) || req.Charge() != nil {
 			return llm.Response{}, err
 		}
 	}
