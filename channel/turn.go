@@ -187,6 +187,7 @@ type talk struct {
 	completion int            // tokens of the last answer, its reasoning included; 0: not counted
 	sent       []llm.Message  // by the last request
 	pictures   map[int64]bool // that it showed
+	reasoned   bool           // a request was refused for want of earlier reasoning
 	asUsual    bool           // it had the tools that requests usually have
 }
 
@@ -201,15 +202,19 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	}
 	messages, maxTokens, err := t.engine.Request(t.hub.ctx) // what it writes must not hang on /stop
 	t.pictures = t.illustrated(messages)
-	if t.inWords {
+	facts := t.window.learnt().Facts()
+	switch {
+	case t.inWords:
 		messages, _ = llm.InWords(messages)
+	case facts.WantsReasoning:
+		messages = llm.UnreasonedInWords(messages)
 	}
 	t.sent = messages
 	req := llm.Request{
 		Messages: messages, Head: t.engine.HeadLength(), CacheKey: t.cacheKey,
 		MaxTokens: maxTokens, Tools: t.tools, Spend: t.r.spend,
 	}
-	noTools, last := t.window.learnt().Facts().RefusesTools, left == 1 || t.lastCall()
+	noTools, last := facts.RefusesTools, left == 1 || t.lastCall()
 	t.asUsual = (!last || noTools) && !t.inWords // else the count is of another prompt
 	if last || noTools {
 		req.Tools = nil
@@ -227,6 +232,11 @@ func (t *talk) retry(_ context.Context, err error) bool {
 	if len(t.pictures) > 0 && llm.RefusesImages(err) {
 		t.r.current.Reset()
 		t.refused(t.pictures, err)
+		return true
+	}
+	if llm.WantsReasoning(err) && !t.reasoned {
+		t.reasoned = true // the model has learnt it: the next request has what there is
+		t.r.current.Reset()
 		return true
 	}
 	if refusedAsItStands(err) {

@@ -13,17 +13,38 @@ import (
 // another request. Ids that another model gave, arguments it wrote and signatures it
 // wants back are what a server refuses for good in a conversation that was going well.
 func InWords(messages []Message) (told []Message, changed bool) {
+	return inWords(messages, func(m Message) bool { return len(m.Calls) > 0 || len(m.Native) > 0 }, true)
+}
+
+// UnreasonedInWords is InWords for the calls alone of which the reasoning is not at hand:
+// a provider that demands it refuses them.
+func UnreasonedInWords(messages []Message) []Message {
+	told, _ := inWords(messages, func(m Message) bool { return len(m.Calls) > 0 && len(m.Native) == 0 }, false)
+	return told
+}
+
+// inWords puts the messages for which tell reports true into words, and the results of
+// their calls, or, with all, every result.
+func inWords(messages []Message, tell func(Message) bool, all bool) (told []Message, changed bool) {
+	calls := make(map[string]bool) // that were put into words, of the last message with calls
 	for _, m := range messages {
-		changed = changed || len(m.Calls) > 0 || m.Role == RoleTool || len(m.Native) > 0
-		m.Calls, m.Native = nil, nil
-		switch m.Role {
-		case RoleTool:
-			text := strings.ReplaceAll(m.Text, "</tool_result", "< /tool_result")
-			m = Message{Role: RoleUser, Text: fmt.Sprintf("<tool_result tool=%q>\n%s\n</tool_result>", m.Tool, text)}
-		case RoleAssistant:
+		switch {
+		case m.Role == RoleAssistant && tell(m):
+			clear(calls)
+			for _, call := range m.Calls {
+				calls[call.ID] = true
+			}
+			changed = true
+			m.Calls, m.Native = nil, nil
 			if strings.TrimSpace(m.Text) == "" {
 				continue
 			}
+		case m.Role == RoleAssistant:
+			clear(calls)
+		case m.Role == RoleTool && (all || calls[m.CallID]):
+			changed = true
+			text := strings.ReplaceAll(m.Text, "</tool_result", "< /tool_result")
+			m = Message{Role: RoleUser, Text: fmt.Sprintf("<tool_result tool=%q>\n%s\n</tool_result>", m.Tool, text)}
 		}
 		told = append(told, m)
 	}
