@@ -281,13 +281,13 @@ func (m *machine) restartSame(rt *rapid.T) {
 	ttl := r.policy.CacheTTL
 	r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.Duration(100 * 365 * 24 * time.Hour) }) // or what is staged may land
 	r.settle()
-	before := inLines(r.c.Sight())
+	before, last := inLines(r.c.Sight()), m.last
 	m.restart(rt)
 	if after := inLines(r.c.Sight()); after != before {
 		rt.Fatalf("a restart changed the view:\n%s\n--- became\n%s", before, after)
 	}
 	r.set(func(p *compactor.Policy) { p.CacheTTL = ttl })
-	m.last = view{}
+	m.last = last // the next request extends it, restart or not
 }
 
 // above makes the conversation a thread of one in which something was said: of

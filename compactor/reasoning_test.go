@@ -1,0 +1,135 @@
+package compactor_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// thinks has a turn in which the model reasons at length before it calls a tool. It
+// returns the request that was made with the tool's result.
+func (r *rig) thinks(reasoning string) []llm.Message {
+	r.t.Helper()
+	asked := r.deliver("look it up", true)
+	h := r.c.History()
+	h.Begin(compactor.Context{Text: "time: now"})
+	r.request()
+	var rows []compactor.Message
+	add := func(m compactor.Message) {
+		m.Seq, m.Turn, m.Time = h.Next(), asked.Seq, asked.Time
+		m.Tokens = compactor.TokensOf(m)
+		rows = append(rows, m)
+		h.Append(m)
+	}
+	add(compactor.Message{
+		Role: llm.RoleAssistant, Calls: []llm.Call{{ID: fmt.Sprint("c", asked.Seq), Name: "look", Arguments: "{}"}},
+		Native: json.RawMessage(`{"reasoning":` + jsonString(reasoning) + `}`),
+	})
+	add(compactor.Message{Role: llm.RoleTool, CallID: fmt.Sprint("c", asked.Seq), Tool: "look", Text: "found"})
+	second := r.request()
+	add(compactor.Message{Role: llm.RoleAssistant, Text: "there it is"})
+	outcome := memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"there it is"}, Count: r.c.Count()}
+	outcome.Context, outcome.Generation = h.Context()
+	if err := r.conv.Finish(context.Background(), outcome); err != nil {
+		r.t.Fatal(err)
+	}
+	r.said = append(r.said, rows...)
+	r.c.Answered()
+	r.c.Check(context.Background())
+	return second
+}
+
+func jsonString(text string) string {
+	raw, _ := json.Marshal(text) // a string always has a JSON form
+	return string(raw)
+}
+
+// reasonings counts the messages of a request that have reasoning.
+func reasonings(messages []llm.Message) (n int) {
+	for _, m := range messages {
+		if len(m.Native) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
+	t.Run("it is sent back and counted within the turn, and neither afterwards", func(t *testing.T) {
+		r := newRig(t, 32_000, nil)
+		before := prompt(r)
+		if second := r.thinks(filler(3000)); reasonings(second) != 1 {
+			t.Errorf("the second request has the reasoning of %d messages", reasonings(second))
+		}
+		if grown := prompt(r) - before; grown > 200 {
+			t.Errorf("after the turn %d tokens more are used", grown)
+		}
+		r.deliver("and?", true)
+		r.c.History().Begin(compactor.Context{Text: "time: now"})
+		if next := r.request(); reasonings(next) != 0 {
+			t.Errorf("the next turn's request has the reasoning of %d messages", reasonings(next))
+		}
+	})
+	t.Run("150 turns of it cause no more compactions than turns without", func(t *testing.T) {
+		compactions := func(reasoning string) (n int) {
+			r := newRig(t, 32_000, &llmtest.Model{Func: good})
+			for range 150 {
+				r.thinks(reasoning)
+				r.settle()
+			}
+			return r.seen(compactor.EventLanded)
+		}
+		with, without := compactions(filler(1500)), compactions("")
+		if with != without {
+			t.Errorf("%d summaries with reasoning, %d without", with, without)
+		}
+	})
+	t.Run("where the provider demands it, it stays with the calls and is counted", func(t *testing.T) {
+		r := newRig(t, 32_000, nil)
+		r.learnt.NeedReasoning()
+		r.thinks("because " + filler(300))
+		before := prompt(r)
+		r.thinks("because " + filler(300))
+		if grown := prompt(r) - before; grown < 300 {
+			t.Errorf("a turn with reasoning costs %d tokens", grown)
+		}
+		r.asRestarted()
+		r.deliver("and?", true)
+		r.c.History().Begin(compactor.Context{Text: "time: now"})
+		if next := r.request(); reasonings(next) != 2 {
+			t.Errorf("the request has the reasoning of %d messages", reasonings(next))
+		}
+	})
+	t.Run("a head that changes inside the turn ends that of the steps before", func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Func: good})
+		r.chat(30)
+		asked := r.deliver("look at it", true)
+		h := r.c.History()
+		h.Begin(compactor.Context{Text: "time: now"})
+		r.request()
+		step := func(id string) {
+			call := compactor.Message{
+				Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleAssistant, Time: asked.Time,
+				Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`),
+			}
+			h.Append(call)
+			h.Append(compactor.Message{Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one", Time: asked.Time})
+		}
+		step("a")
+		if e := r.compact(""); e.State != compactor.EventLanded {
+			t.Fatalf("%+v", e)
+		}
+		step("b")
+		view := r.request()
+		if reasonings(view) != 1 || len(view[len(view)-2].Native) == 0 || !strings.Contains(view[1].Text, "[Compaction Summary]") {
+			t.Errorf("%d messages have reasoning: %+v", reasonings(view), view)
+		}
+	})
+}

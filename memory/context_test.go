@@ -1,0 +1,143 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// answerUnder finishes the turn of message asked with a reply and a context.
+func answerUnder(t *testing.T, c *Conversation, asked int64, ctxOf compactor.Context, generation int64) {
+	t.Helper()
+	ctxOf.Seq = asked
+	row := compactor.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", asked+1), Text: "so it is", Time: day}
+	row.Tokens = compactor.TokensOf(row)
+	outcome := Outcome{Turn: asked, Messages: []compactor.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Generation: generation}
+	if err := c.Finish(ctx, outcome); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contextsOf are the contexts that a restart shows, by the message they follow.
+func contextsOf(t *testing.T, c *Conversation) map[int64]string {
+	t.Helper()
+	shown := map[int64]string{}
+	for _, found := range load(t, c).Contexts {
+		shown[found.Seq] = found.Text
+	}
+	return shown
+}
+
+func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
+	setup := func(t *testing.T) (*Conversation, Memory) {
+		c := newConversation(t)
+		deliver(t, c, said(1, "I play the theremin"), said(2, "b"))
+		kept, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "Ann plays the theremin.", Messages: []int64{1}}, "Ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliver(t, c, asking(3, "what do I play?"))
+		answerUnder(t, c, 3, compactor.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept.ID}}, load(t, c).Head.Generation)
+		if got := load(t, c).Contexts; len(got) != 1 || got[0].Seq != 3 || got[0].Text != "time: now" ||
+			!slices.Equal(got[0].Messages, []int64{1}) || !slices.Equal(got[0].Memories, []int64{kept.ID}) {
+			t.Fatalf("stored are %+v", got)
+		}
+		return c, kept
+	}
+	gone := func(t *testing.T, c *Conversation) {
+		t.Helper()
+		if got := contextsOf(t, c); len(got) != 0 {
+			t.Errorf("shown are %v", got)
+		}
+		if n := number(t, c.store, "SELECT (SELECT count(*) FROM messages WHERE context <> '') + (SELECT count(*) FROM quotes)"); n != 0 {
+			t.Errorf("%d rows are left", n)
+		}
+	}
+	t.Run("it outlasts another turn", func(t *testing.T) {
+		c, _ := setup(t)
+		deliver(t, c, asking(5, "and you?"))
+		answerUnder(t, c, 5, compactor.Context{Text: "time: later"}, load(t, c).Head.Generation)
+		if got := contextsOf(t, c); len(got) != 2 || got[5] != "time: later" {
+			t.Errorf("shown are %v", got)
+		}
+	})
+	t.Run("a summary ends it", func(t *testing.T) {
+		c, _ := setup(t)
+		land(t, c, stage(t, c, compactor.Leaf, compactor.ByWorker, 1, 2))
+		gone(t, c)
+	})
+	t.Run("a deletion of anything ends it", func(t *testing.T) {
+		c, _ := setup(t)
+		remove(t, c, 1)
+		gone(t, c)
+	})
+	t.Run("an edit ends it", func(t *testing.T) {
+		c, _ := setup(t)
+		edit(t, c, 2, "c")
+		gone(t, c)
+	})
+	t.Run("it goes when a memory that it quotes is forgotten or purged, in another conversation too", func(t *testing.T) {
+		for _, what := range []string{"forget", "purge"} {
+			c, kept := setup(t)
+			other := find(t, c.store, "terminal:elsewhere")
+			deliver(t, other, asking(1, "who plays?"))
+			answerUnder(t, other, 1, compactor.Context{Text: "Ann plays", Memories: []int64{kept.ID}}, load(t, other).Head.Generation)
+			told := map[string][]int64{}
+			c.store.WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
+			before := load(t, other).Head.Generation
+			do := c.store.Forget
+			if what == "purge" {
+				do = c.store.Purge
+			}
+			if err := do(ctx, kept.ID); err != nil {
+				t.Fatal(err)
+			}
+			gone(t, c)
+			gone(t, other)
+			if !slices.Equal(told[other.name], []int64{1}) || load(t, other).Head.Generation == before {
+				t.Errorf("%s: who watches is told of %v", what, told)
+			}
+		}
+	})
+	t.Run("under another head than it was shown with it is not stored", func(t *testing.T) {
+		c, _ := setup(t)
+		was := load(t, c).Head.Generation
+		deliver(t, c, asking(5, "and you?"))
+		land(t, c, stage(t, c, compactor.Leaf, compactor.ByWorker, 1, 2))
+		answerUnder(t, c, 5, compactor.Context{Text: "time: later"}, was)
+		gone(t, c)
+	})
+	t.Run("nor if what it quotes was deleted while the turn ran", func(t *testing.T) {
+		c, kept := setup(t)
+		deliver(t, c, asking(5, "and you?"))
+		remove(t, c, 1)
+		now := load(t, c).Head.Generation
+		answerUnder(t, c, 5, compactor.Context{Text: "you play the theremin", Messages: []int64{1}}, now)
+		gone(t, c)
+		deliver(t, c, asking(7, "and you?"))
+		answerUnder(t, c, 7, compactor.Context{Text: "you play the theremin", Memories: []int64{kept.ID}}, now)
+		gone(t, c)
+	})
+	t.Run("a conversation that is purged leaves none", func(t *testing.T) {
+		c, _ := setup(t)
+		if err := c.Purge(ctx); err != nil {
+			t.Fatal(err)
+		}
+		gone(t, c)
+	})
+}
+
+func TestADeletionTakesStoredReasoningWithIt(t *testing.T) {
+	c := newConversation(t)
+	deliver(t, c, said(1, "a secret"), asking(2, "what did I say?"))
+	answerWith(t, c, 2, 3, `{"fields":{"reasoning_content":"\"she said a secret\""}}`, map[string]string{"weather": "sunny"})
+	if got := remove(t, c, 1); !slices.Contains(got, int64(3)) {
+		t.Errorf("changed are %v", got)
+	}
+	if n := number(t, c.store, "SELECT count(*) FROM messages WHERE native <> ''"); n != 0 {
+		t.Errorf("%d messages keep reasoning", n)
+	}
+}
