@@ -161,7 +161,7 @@ func (o *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 // try makes one attempt, and further ones while the server refuses a form of the request
 // that can be changed, see adapt.
 func (o *Model) try(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
-	model, err := o.discovery.ModelID(ctx, o.Models)
+	model, err := o.discovery.ModelID(ctx, o.list)
 	if err != nil {
 		return llm.Response{}, err
 	}
