@@ -162,6 +162,7 @@ func (o *OpenAI) Generate(ctx context.Context, req Request, show func(delta stri
 		if failure = err; err == nil {
 			return resp, nil
 		}
+		req.failed(resp.Usage)
 		return resp, o.retryable(err, shown)
 	}
 	pause := backoff.NewExponentialBackOff()
@@ -232,7 +233,8 @@ func (o *OpenAI) silent() *Error {
 	return &Error{Kind: KindUnreachable, Message: fmt.Sprintf("nothing came for %v", o.options.IdleTimeout), Err: errSilent}
 }
 
-// send makes one request and reads the whole answer to it.
+// send makes one request and reads the whole answer to it. With an error the response
+// holds the usage, as far as the server told it.
 func (o *OpenAI) send(ctx context.Context, c composed, show func(string)) (Response, error) {
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -252,12 +254,12 @@ func (o *OpenAI) send(ctx context.Context, c composed, show func(string)) (Respo
 	case err == nil:
 		return resp, nil
 	case errors.Is(context.Cause(watched), errSilent):
-		return Response{}, o.silent()
+		return resp, o.silent()
 	case errors.As(err, &known):
-		return Response{}, known
+		return resp, known
 	}
 	// What the library itself refuses to send.
-	return Response{}, &Error{Kind: KindBadRequest, Message: err.Error(), Err: err}
+	return resp, &Error{Kind: KindBadRequest, Message: err.Error(), Err: err}
 }
 
 // read puts the answer together from the library's stream: at most said bytes of text
@@ -272,13 +274,15 @@ func (o *OpenAI) read(ctx context.Context, client *openai.Client, chat openai.Ch
 	for {
 		chunk, err := stream.RecvRaw()
 		if err == io.EOF { // the very value: an EOF inside another error is a broken connection
-			return answer.response(o.host)
+			resp, err := answer.response(o.host)
+			resp.Usage = answer.usage
+			return resp, err
+		}
+		if err == nil {
+			err = answer.add(chunk)
 		}
 		if err != nil {
-			return Response{}, err
-		}
-		if err := answer.add(chunk); err != nil {
-			return Response{}, err
+			return Response{Usage: answer.usage}, err
 		}
 	}
 }

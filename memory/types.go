@@ -60,6 +60,7 @@ type Outcome struct {
 	Pieces   []string            // the reply, cut for the door
 	Failure  bool                // Pieces are a plain sentence about a failure, not the assistant's words
 	Count    compactor.Count     // what the provider counted last; zero: nothing that holds
+	Usage    []Usage             // what models were used for since the last outcome
 }
 
 // Piece is one row of the outbox.

@@ -23,6 +23,14 @@ type Tokens struct {
 	Input, Cached, Written, Output int64
 }
 
+// Add adds other tokens.
+func (t *Tokens) Add(other Tokens) {
+	t.Input += other.Input
+	t.Cached += other.Cached
+	t.Written += other.Written
+	t.Output += other.Output
+}
+
 // Uncached is the input that was neither read from a cache nor written to one.
 func (t Tokens) Uncached() int64 { return max(t.Input-t.Cached-t.Written, 0) }
 
@@ -42,8 +50,15 @@ var version = regexp.MustCompile(`[-@](\d{4}-\d{2}-\d{2}|\d{8}|latest)$`)
 // it ("openai/gpt-5.6-luna"), else without a date behind it ("gpt-5.6-luna-2026-07-09").
 // The list counts before the built-in table. ok is false if nobody knows the price.
 func (l List) Of(model string) (p Price, ok bool) {
-	bare := model[strings.LastIndex(model, "/")+1:]
-	for _, name := range []string{model, bare, version.ReplaceAllString(model, ""), version.ReplaceAllString(bare, "")} {
+	if p, ok = l.named(model); ok {
+		return p, true
+	}
+	return l.named(version.ReplaceAllString(model, ""))
+}
+
+// named is the price of a name, or of what follows the last slash in it.
+func (l List) named(name string) (p Price, ok bool) {
+	for _, name := range []string{name, name[strings.LastIndex(name, "/")+1:]} {
 		if p, ok = l[name]; ok {
 			return p, true
 		}
