@@ -225,6 +225,18 @@ func (h *Hub) checkBudgets(now time.Time) (spent Budget, ok bool) {
 	return slices.MaxFunc(all, func(a, b Budget) int { return cmp.Compare(a.ends.Unix(), b.ends.Unix()) }), true
 }
 
+// checkPrice warns, once for each model, where a budget is set and nobody knows what the
+// model costs.
+func (h *Hub) checkPrice(model string) {
+	m := h.rules.Load().Money
+	if m.PerDay <= 0 && m.PerMonth <= 0 {
+		return
+	}
+	if _, known := m.Prices.Of(model); !known && h.unpriced.first(model) {
+		h.o.Log.Warn("a model has no price, so it counts as 0 for the budget; set it under [prices]", "model", model)
+	}
+}
+
 // afford returns why nothing may be spent now; nil: something may.
 func (h *Hub) afford(now time.Time) error {
 	if b, spent := h.checkBudgets(now); spent {

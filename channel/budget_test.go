@@ -81,6 +81,19 @@ func TestABudgetStopsAnswersUntilTheNextDay(t *testing.T) {
 	})
 }
 
+func TestAModelWithoutAPriceIsNamedWhereABudgetIsSet(t *testing.T) {
+	r := newRig(t, costs(10)).with(channel.Rules{Money: channel.Money{PerDay: 1}})
+	log := r.logged()
+	for range 3 {
+		if said := r.ask("hello"); said != "yes" {
+			t.Errorf("it counts as 0: %q", said)
+		}
+	}
+	if n := log.lines(slog.LevelWarn, "model=scripted"); n != 1 {
+		t.Errorf("%d warnings in %s", n, log.text.String())
+	}
+}
+
 func TestABudgetOfAMonth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, costs(10)).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
@@ -201,7 +214,7 @@ func TestAnOwnerIsWarnedOnce(t *testing.T) {
 		for range 3 {
 			from("boss")
 		}
-		equal(t, "notices of two days", notices(), []string{want, "(90 % of budget_per_day are spent: 90.00 of 100.00 today. When all of it is, I stop answering until 3 January, 00:00 UTC.)"})
+		equal(t, "notices of two days", notices(), []string{want, "(90 % of budget_per_day is spent: 90.00 of 100.00 today. When all of it is, I stop answering until 3 January, 00:00 UTC.)"})
 		r.stop()
 	})
 }

@@ -39,7 +39,7 @@ func (c *conversation) postWarning(ctx context.Context, b Budget) error {
 	if posted, err := c.hub.o.Store.Posted(ctx, id); err != nil || posted {
 		return err
 	}
-	text := fmt.Sprintf("(%d %% of %s are spent: %s. When all of it is, I stop answering until %s.)",
+	text := fmt.Sprintf("(%d %% of %s is spent: %s. When all of it is, I stop answering until %s.)",
 		int(100*b.Spent/b.Limit), b.Setting, b, b.ends.Format("2 January, 15:04 MST"))
 	if b.level() == levelSpent {
 		text = fmt.Sprintf("(%s is spent: %s of %s. I answer again from %s on, or when it is raised.)",

@@ -59,6 +59,8 @@ type Hub struct {
 	tally   tally
 	hints   once // people who were told that they may not talk here
 
+	unpriced once // models without a price, which the log knows
+
 	mu     sync.Mutex // guards closed, open, and the users of each conversation
 	closed bool
 	open   map[string]*conversation

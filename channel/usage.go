@@ -60,6 +60,7 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 	c.hub.tally.use(kind, model, u)
 	c.hub.budget.add(now, model, u)
 	c.hub.checkBudgets(now)
+	c.hub.checkPrice(model)
 }
 
 // flushUsage writes what no answer took with it.
