@@ -118,6 +118,7 @@ type Store interface {
 	Erase(ctx context.Context, author string, in ...*memory.Conversation) (waiting int, err error)
 	Erasures(ctx context.Context) ([]memory.Erasure, error)
 	WatchCopies(f func(conversation string, seqs []int64))
+	Posted(ctx context.Context, reply string) (bool, error)
 }
 
 var _ Store = (*memory.Store)(nil)

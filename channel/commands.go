@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"cairn/memory"
 )
@@ -197,6 +198,11 @@ func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answe
 	}
 	now := newContext(ctx, engine, c.records, agent)
 	now.Calls = c.callsWords()
+	money := c.hub.rules.Load().Money
+	if now.Usage, err = ReadSpending(ctx, c.records, agent.Model.Name(), money); err != nil {
+		return Answer{}, err
+	}
+	now.Usage.Budgets = append(now.Usage.Budgets, c.hub.budget.state(money, time.Now())...)
 	return Answer{Text: now.String()}, nil
 }
 

@@ -24,6 +24,7 @@ type conversation struct {
 	signal  chan struct{} // room for one: "look again"
 	users   int           // guarded by hub.mu
 	sender  sender
+	usage   pendingUsage
 
 	reactions sync.WaitGroup
 
@@ -142,6 +143,7 @@ func (c *conversation) close() {
 	if c.engine != nil {
 		c.engine.Close()
 	}
+	c.flushLast()
 }
 
 // work opens the conversation if need be, and does what there is to do until
@@ -196,6 +198,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return c.begin(ctx)
 	}
 	if len(burst) == 0 {
+		c.flushUsage(ctx)
 		return false, nil
 	}
 	// What comes after the look wakes the owner, who looks again.

@@ -32,6 +32,8 @@ type Context struct {
 	Last     string  `json:"last,omitempty"`
 	Paused   string  `json:"paused,omitempty"`
 	Calls    string  `json:"calls,omitempty"` // of models in the last hour, where there is a limit; only the running bot knows
+
+	Usage *Spending `json:"usage,omitempty"` // of models
 }
 
 // Parts are what used_tokens is made of, in tokens.
@@ -186,6 +188,7 @@ func (c Context) String() string {
 	if c.Calls != "" {
 		fmt.Fprintf(&b, "calls     %s\n", c.Calls)
 	}
+	c.Usage.write(&b)
 	fmt.Fprintf(&b, "next      %s\n", c.Next)
 	fmt.Fprintf(&b, "messages  %d in all, %d of them as they were said\n", c.Messages, c.Verbatim)
 	fmt.Fprintf(&b, "running   %s\n", cmp.Or(c.Running, "nothing"))

@@ -133,7 +133,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			told = shorter
 			return err == nil
 		},
-		Report: func(u llm.Usage) { c.hub.tally.call(u) },
+		Count: func(u llm.Usage) { c.count(memory.ForTurn, h.agent.Model.Name(), u) },
 		Show: func(delta string) {
 			if r.current.Len() == 0 {
 				r.current.WriteString(h.name())

@@ -27,6 +27,9 @@ type Options struct {
 	Idle    time.Duration // after so much silence a conversation leaves memory; 0: DefaultIdle
 	Log     *slog.Logger  // nil: slog.Default()
 
+	// Used is what models were used for since MonthStart, before this hub: budgets count it.
+	Used []memory.Usage
+
 	// Hooks into the compactions of all conversations: see compactor.Options.
 	Before func(conversation string, e Event) error
 	After  func(conversation string, e Event)
@@ -51,9 +54,12 @@ type Hub struct {
 	owners  sync.WaitGroup
 	turns   limiter
 	calls   ledger
+	budget  *budgets
 	trouble trouble
 	tally   tally
 	hints   once // people who were told that they may not talk here
+
+	unpriced once // models without a price, which the log knows
 
 	mu     sync.Mutex // guards closed, open, and the users of each conversation
 	closed bool
@@ -78,6 +84,7 @@ func New(o Options) *Hub {
 		o.Log = slog.Default()
 	}
 	h := &Hub{o: o, doors: make(map[string]Door), slots: make(chan struct{}, o.Workers), open: make(map[string]*conversation)}
+	h.budget = newBudgets(o.Used)
 	for _, d := range o.Doors {
 		h.doors[d.Name()] = d
 	}

@@ -147,6 +147,11 @@ func (c *conversation) callsLimit() (turns, summaries int, ok bool) {
 
 // spendOn counts a call for a turn, or for a summary.
 func (c *conversation) spendOn(turn bool) error {
+	if !turn {
+		if err := c.hub.afford(time.Now()); err != nil {
+			return err
+		}
+	}
 	most, summaries, limited := c.callsLimit()
 	if !limited {
 		return nil
@@ -177,6 +182,9 @@ func (c *conversation) reached(now time.Time) {
 func (c *conversation) affordsSummary() bool {
 	_, summaries, limited := c.callsLimit()
 	now := time.Now()
+	if c.hub.afford(now) != nil {
+		return false
+	}
 	if !limited || c.hub.calls.calls(c.name, now) < summaries-min(3, summaries/4) { // room for more than the first call of it
 		return true
 	}
@@ -195,6 +203,9 @@ func (c *conversation) callsWords() string {
 
 // lastCall tells whether the next call of a turn is the last one there may be.
 func (c *conversation) lastCall() bool {
+	if c.hub.afford(time.Now()) != nil {
+		return true
+	}
 	most, _, limited := c.callsLimit()
 	return limited && c.hub.calls.calls(c.name, time.Now()) >= most-1
 }
@@ -204,6 +215,11 @@ func (c *conversation) spending(made *int) func() error {
 	return func() error {
 		if *made >= maxRequests {
 			return llm.ErrTooManyCalls
+		}
+		if *made == 0 { // a turn that has begun may end, without further tools: see lastCall
+			if err := c.hub.afford(time.Now()); err != nil {
+				return err
+			}
 		}
 		if err := c.spendOn(true); err != nil {
 			return err

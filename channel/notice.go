@@ -24,6 +24,9 @@ const reactTimeout = time.Minute
 // happened tells everybody of a step of a compaction. notify is what people want to
 // know of it. It must not block.
 func (c *conversation) happened(e compactor.Event, notify string) {
+	if e.State == compactor.EventStaged || e.State == compactor.EventFailed {
+		c.wake() // to write what it cost
+	}
 	if o, ok := c.door.(Observer); ok {
 		o.Compaction(c.name, e)
 	} else if notify != compactor.NotifyOff && e.State == compactor.EventLanded && e.ID != 0 && e.Kind != compactor.Rollup && e.Trigger != compactor.OnHeal {

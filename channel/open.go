@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"cairn/compactor"
+	"cairn/llm"
 	"cairn/memory"
 )
 
@@ -42,6 +43,7 @@ func (c *conversation) load(ctx context.Context) error {
 		Slots: c.hub.slots, Log: c.log, Policy: p.get,
 		Spend:  func() error { return c.spendOn(false) },
 		Afford: c.affordsSummary,
+		Spent:  func(model string, u llm.Usage) { c.count(memory.ForSummary, model, u) },
 		After:  func(e compactor.Event) { c.happened(e, p.get().Notify) },
 		Saved: func(saved []compactor.MemoryDraft) {
 			for _, m := range saved {

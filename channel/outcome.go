@@ -88,16 +88,8 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	if !o.Failure {
 		o.Context, o.Generation = c.engine.History().Context()
 	}
-	var posted []memory.Piece
-	var err error
-	for try := range finishTries {
-		if try > 0 {
-			time.Sleep(time.Duration(try) * 200 * time.Millisecond)
-		}
-		if posted, err = c.records.Answer(ctx, o); err == nil || errors.Is(err, memory.ErrNotFound) {
-			break
-		}
-	}
+	o.Usage = c.usage.take()
+	posted, err := c.write(ctx, o)
 	history := c.engine.History()
 	if errors.Is(err, memory.ErrNotFound) { // what was asked has been deleted, which closed the turn
 		c.sender.drop(o.Reply)
@@ -129,7 +121,29 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	c.sender.send(c.hub.ctx, posted)
 	c.engine.Check(c.hub.ctx)
 	c.keepLearnt()
+	c.warnOwner(ctx, r.turn)
 	return nil
+}
+
+// write writes an outcome, several times if need be. What it took of the usage is put back
+// if it was not written.
+func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []memory.Piece, err error) {
+	for try := range finishTries {
+		if try > 0 {
+			time.Sleep(time.Duration(try) * 200 * time.Millisecond)
+		}
+		posted, err = c.records.Answer(ctx, o)
+		if errors.Is(err, memory.ErrNotFound) && try > 0 {
+			return nil, err // the try before may have been written after all: nothing is to count twice
+		}
+		if err == nil || errors.Is(err, memory.ErrNotFound) {
+			break
+		}
+	}
+	if err != nil {
+		c.usage.putBack(o.Usage)
+	}
+	return posted, err
 }
 
 // unwritten tells people, once per incident, that an answer is held back because it
@@ -158,8 +172,11 @@ var (
 // and nothing internal.
 func sentence(err error) string {
 	var spent *spentError
+	var budget *budgetError
 	var provider *llm.Error
 	switch {
+	case errors.As(err, &budget):
+		return budget.sentence()
 	case errors.As(err, &spent):
 		return spent.sentence()
 	case errors.As(err, &provider) && provider.RetryAfter > time.Minute:

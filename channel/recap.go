@@ -22,6 +22,7 @@ func runRecap(ctx context.Context, c *conversation, who Person, focus string) (A
 		Then: func(ctx context.Context) string {
 			defer c.hub.hold(c)()
 			recap, err := engine.Recap(ctx, focus)
+			c.wake() // to write what it cost
 			if err != nil {
 				return "The recap was not finished. Nothing is changed by it; ask again."
 			}

@@ -16,6 +16,7 @@ type Rules struct {
 	Access         map[string]Access                 // by the door's name
 	TurnsPerMinute int                               // of one person, in all conversations together; 0: no limit
 	CallsPerHour   int                               // of models, for one conversation: a quarter is kept for turns; 0: no limit
+	Money          Money                             // what models cost and may cost
 	Restricted     []string                          // names of commands that only managers run; nil: those that are declared so
 }
 

@@ -1,9 +1,12 @@
 package channel
 
 import (
+	"cmp"
+	"slices"
 	"sync/atomic"
 
 	"cairn/llm"
+	"cairn/memory"
 )
 
 // Stats is how a hub fares. What is counted is counted from its start on.
@@ -15,13 +18,13 @@ type Stats struct {
 	Failed  int64 // that came to a sentence on why there is no answer
 	Failing int64 // of them, those since the last answer
 
-	Calls                      int64 // answers of the model in turns, those of tools' steps included
-	Prompt, Cached, Completion int64 // tokens of these, as the provider counted them; Cached is a part of Prompt
+	Usage []memory.Usage // of models, by kind and model; of no single conversation or day
 }
 
 // tally counts for Stats.
 type tally struct {
-	turns, failed, failing, calls, prompt, cached, completion atomic.Int64
+	turns, failed, failing atomic.Int64
+	usage                  pendingUsage // never taken
 }
 
 func (t *tally) answered() {
@@ -34,11 +37,17 @@ func (t *tally) failure() {
 	t.failing.Add(1)
 }
 
-func (t *tally) call(u llm.Usage) {
-	t.calls.Add(1)
-	t.prompt.Add(int64(u.Prompt))
-	t.cached.Add(int64(u.Cached))
-	t.completion.Add(int64(u.Completion))
+func (t *tally) use(kind, model string, u llm.Usage) { t.usage.add("", kind, model, u) }
+
+// used returns a copy of what was counted, in a fixed order.
+func (p *pendingUsage) used() []memory.Usage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := slices.Clone(p.all)
+	slices.SortFunc(all, func(a, b memory.Usage) int {
+		return cmp.Or(cmp.Compare(b.Kind, a.Kind), cmp.Compare(a.Model, b.Model))
+	})
+	return all
 }
 
 // Stats returns how the hub fares now.
@@ -50,6 +59,6 @@ func (h *Hub) Stats() Stats {
 	return Stats{
 		Open: open, Stuck: h.trouble.left(),
 		Turns: t.turns.Load(), Failed: t.failed.Load(), Failing: t.failing.Load(),
-		Calls: t.calls.Load(), Prompt: t.prompt.Load(), Cached: t.cached.Load(), Completion: t.completion.Load(),
+		Usage: t.usage.used(),
 	}
 }

@@ -154,6 +154,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 	t := talk{conversation: c, r: r}
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls, Request: t.request, Retry: t.retry,
+		Count: func(u llm.Usage) { c.count(memory.ForTurn, c.agent.Model.Name(), u) },
 		Record: func(calls llm.Message, results []llm.Message) {
 			if text := spoken(calls.Text, false); text != "" {
 				r.said = append(r.said, text)
@@ -166,7 +167,6 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		},
 		Report: func(u llm.Usage) {
 			t.overflows, t.completion = 0, u.Completion
-			c.hub.tally.call(u)
 			if t.asUsual {
 				c.engine.Reported(u)
 			}

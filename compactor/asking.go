@@ -45,7 +45,7 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 	messages := w.messages(items, w.prompt)
 	reminded, forced := false, false
 	loop := llm.Loop{
-		Model: w.model, MaxCalls: w.left(),
+		Model: w.model, MaxCalls: w.left(), Count: w.count,
 		Request: func(context.Context, int) (llm.Request, error) {
 			req := llm.Request{Messages: messages, Tools: tools, MaxTokens: w.answerTokens(), Spend: w.spend}
 			if forced = w.left() <= 1 || reminded; forced {
@@ -85,11 +85,12 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 
 // withoutTools asks for the summary as plain text.
 func (w worker) withoutTools(ctx context.Context, items []item) (string, error) {
-	req := llm.Request{Messages: w.messages(items, w.prompt+"\n\n"+prompts.Plain), MaxTokens: w.answerTokens(), Spend: w.spend}
+	req := llm.Request{Messages: w.messages(items, w.prompt+"\n\n"+prompts.Plain), MaxTokens: w.answerTokens(), Spend: w.spend, Failed: w.count}
 	resp, err := w.model.Generate(ctx, req, nil)
 	if err != nil {
 		return "", err
 	}
+	w.count(resp.Usage)
 	return w.check(resp, items)
 }
 

@@ -39,6 +39,9 @@ type Options struct {
 	// Afford tells whether Spend would let a request pass. While it does not, the built-in
 	// summarizer does the work. nil: it would.
 	Afford func() bool
+	// Spent gets the usage of each request to the worker's or the fallback's model, by the
+	// model's name, also of attempts that failed. It must not block; nil: nobody counts.
+	Spent func(model string, u llm.Usage)
 
 	// Before is asked about each piece of work that is about to begin, with what it is
 	// going to be (its ID is 0). An error is a veto: nothing is begun, the error's words
@@ -102,7 +105,7 @@ type Compactor struct {
 }
 
 // ErrSpent says that a model may not be asked for the moment: what it may cost is spent.
-var ErrSpent = errors.New("the calls of the model that this conversation may make in an hour are used up")
+var ErrSpent = errors.New("what a model may cost here is used up for now")
 
 // noModel tells whether only the built-in summarizer can work now.
 func (c *Compactor) noModel() bool {

@@ -178,7 +178,7 @@ func whyNoModel(err error) string {
 	var refused refusal
 	switch {
 	case errors.Is(err, ErrSpent):
-		return "the calls of this hour are used up"
+		return ErrSpent.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the model took too long"
 	case errors.As(err, &refused):

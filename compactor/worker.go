@@ -182,5 +182,12 @@ func (w worker) spend() error {
 	return nil
 }
 
+// count reports what a request to the model was counted at.
+func (w worker) count(u llm.Usage) {
+	if w.c.o.Spent != nil {
+		w.c.o.Spent(w.model.Name(), u)
+	}
+}
+
 // left is how often the model may still be called for this chunk.
 func (w worker) left() int { return w.j.policy.MaxTurns - *w.calls }

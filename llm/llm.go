@@ -88,6 +88,10 @@ type Request struct {
 	// one and those after a failure alike. Its error ends the attempts: it is what
 	// Generate returns, or, if there was one, the failure before.
 	Spend func() error
+
+	// Failed gets, when not nil, what the server counted for an attempt that failed: it is
+	// billed all the same. What Generate returns is not reported here.
+	Failed func(Usage)
 }
 
 // Charge asks Spend, if there is one, whether another attempt may be made.
@@ -96,6 +100,13 @@ func (r Request) Charge() error {
 		return nil
 	}
 	return r.Spend()
+}
+
+// failed reports the usage of an attempt that failed, if the server counted any.
+func (r Request) failed(u Usage) {
+	if r.Failed != nil && u != (Usage{}) {
+		r.Failed(u)
+	}
 }
 
 // Why a model stopped, as the chat protocol names it.

@@ -28,6 +28,9 @@ type Loop struct {
 	Retry func(ctx context.Context, err error) bool
 	// Report is told, when not nil, what each call was counted at.
 	Report func(Usage)
+	// Count gets, when not nil, the usage of each call and of each failed attempt at one,
+	// also where Report gets none: it is what the provider bills.
+	Count func(Usage)
 	// Show gets the text as it arrives, when not nil.
 	Show func(delta string)
 }
@@ -73,7 +76,11 @@ func (l Loop) Run(ctx context.Context) (Response, error) {
 // generate calls the model. Some servers cut a prompt that is too long in silence,
 // and then have no room for an answer: that is an overflow too.
 func (l Loop) generate(ctx context.Context, req Request) (Response, error) {
+	req.Failed = l.Count
 	resp, err := l.Model.Generate(ctx, req, l.Show)
+	if err == nil && l.Count != nil {
+		l.Count(resp.Usage)
+	}
 	if err != nil || len(resp.Message.Calls) > 0 || resp.FinishReason != FinishLength && strings.TrimSpace(resp.Message.Text) != "" {
 		return resp, err
 	}

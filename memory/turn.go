@@ -107,6 +107,9 @@ func (c *Conversation) Answer(ctx context.Context, o Outcome) (posted []Piece, e
 		if err := c.keepContext(tx, o.Context, o.Generation); err != nil {
 			return err
 		}
+		if err := c.addUsage(tx, o.Usage); err != nil {
+			return err
+		}
 		posted, err = c.post(tx, o)
 		return err
 	})

@@ -60,6 +60,7 @@ type Outcome struct {
 	Pieces   []string            // the reply, cut for the door
 	Failure  bool                // Pieces are a plain sentence about a failure, not the assistant's words
 	Count    compactor.Count     // what the provider counted last; zero: nothing that holds
+	Usage    []Usage             // what models were used for since the last outcome
 
 	Context    compactor.Context // what the model was shown with the turn; its Text is empty if that is not kept
 	Generation int64             // of the head with which it was shown: under another one it is not kept

@@ -72,6 +72,10 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings)
 		return nil, errors.Join(err, b.store.Close())
 	}
 	b.notebook.Open(known, b.store.KeepModel)
+	used, err := b.store.Usage(ctx, channel.MonthStart(time.Now()))
+	if err != nil {
+		return nil, errors.Join(err, b.store.Close())
+	}
 	b.hub = channel.New(channel.Options{
 		Store: b.store,
 		Agent: func(conversation string) channel.Agent {
@@ -87,6 +91,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings)
 		CatchUp: time.Duration(a.settings.CatchUp),
 		Workers: a.settings.Workers,
 		Log:     log,
+		Used:    used,
 		After:   b.compactions.happened,
 	})
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))

@@ -21,6 +21,7 @@ func (d *decoder) check(s *settings) {
 	between(d, "workers", s.Workers, 1, 64)
 	between(d, "turns_per_minute", s.TurnsPerMinute, 0, 600)
 	between(d, "calls_per_hour", s.CallsPerHour, 0, 100_000)
+	d.checkMoney(s)
 	between(d, "attachment_tokens", s.AttachmentTokens, 0, 100_000)
 	between(d, "recall_tokens", s.RecallTokens, 0, 20_000)
 	if s.DataDir == "" {

@@ -5,7 +5,9 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -115,6 +117,11 @@ func differing(table string, settings, defaults any) []changedValue {
 		inside := strings.TrimPrefix(table+"."+key, ".")
 		switch {
 		case key == "" || reflect.DeepEqual(value.Interface(), usual.Interface()):
+		case value.Kind() == reflect.Map:
+			for _, name := range slices.Sorted(maps.Keys(value.Interface().(map[string]price))) {
+				one := value.Interface().(map[string]price)[name]
+				list = append(list, differing(fmt.Sprintf("%s.%q", inside, name), one, price{})...)
+			}
 		case value.Kind() == reflect.Struct:
 			list = append(list, differing(inside, value.Interface(), usual.Interface())...)
 		case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:

@@ -2,7 +2,9 @@
 package main
 
 import (
+	"context"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,8 +19,12 @@ func newContext(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "context [--channel NAME] [--json]",
 		Short: "Show how full a channel's context window is",
-		Long: `Show what the next request of a channel costs, of how large a window, and the
-summaries it stands on, oldest first. It reads the database and may run beside the bot.`,
+		Long: `Show what the next request of a channel costs, of how large a window, what its models
+were used for and what that cost, and the summaries it stands on, oldest first. It reads
+the database and may run beside the bot.
+
+What summaries saved is an estimate: for each request made while a summary was shown, the
+tokens of the messages behind it less its own, at the price of cached input.`,
 		Example: `  cairn context
   cairn context --channel garden --json | jq .used_pct`,
 		Args: noArgs,
@@ -49,10 +55,29 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		gauge, err := channel.Gauge(cmd.Context(), conversation, agents[a.settings.agentID(conversation.Name())])
+		agent := agents[a.settings.agentID(conversation.Name())]
+		gauge, err := channel.Gauge(cmd.Context(), conversation, agent)
 		if err != nil {
+			return err
+		}
+		if gauge.Usage, err = a.spending(cmd.Context(), store, conversation, agent.Model.Name()); err != nil {
 			return err
 		}
 		return a.show(a.out, gauge, asJSON)
 	})
+}
+
+// spending is what a channel's models were used for, and the budgets of the whole bot.
+func (a *app) spending(ctx context.Context, store *memory.Store, conversation *memory.Conversation, model string) (*channel.Spending, error) {
+	money, now := a.settings.money(), time.Now()
+	s, err := channel.ReadSpending(ctx, conversation, model, money)
+	if err != nil {
+		return nil, err
+	}
+	used, err := store.Usage(ctx, channel.MonthStart(now))
+	if err != nil {
+		return nil, err
+	}
+	s.Budgets = append(s.Budgets, money.Budgets(used, now)...)
+	return s, nil
 }

@@ -62,6 +62,8 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 		d.value(dst.Elem(), v, path)
 	case dst.Kind() == reflect.Slice:
 		d.list(dst, v, path)
+	case isTable && dst.Kind() == reflect.Map:
+		d.tables(dst, table, path)
 	case isTable && dst.Kind() == reflect.Struct:
 		d.table(dst.Addr().Interface(), table, path)
 	case src.Kind() == reflect.Int64 && (dst.Kind() == reflect.Int || dst.Kind() == reflect.Float64),
@@ -69,6 +71,26 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 		dst.Set(src.Convert(dst.Type()))
 	default:
 		d.wrong(path, kindWords[dst.Kind()], v)
+	}
+}
+
+// tables sets a map of tables, each under a name of its own; an empty one is nil.
+func (d *decoder) tables(dst reflect.Value, src map[string]any, path string) {
+	all := reflect.MakeMap(dst.Type())
+	for _, name := range slices.Sorted(maps.Keys(src)) {
+		table, isTable := src[name].(map[string]any)
+		at := path + "." + name
+		if !isTable {
+			d.fault(at, fmt.Sprintf("%s: must be a table, under [%s.%q]", name, path, name))
+			continue
+		}
+		one := reflect.New(dst.Type().Elem())
+		d.set[at] = true
+		d.table(one.Interface(), table, at)
+		all.SetMapIndex(reflect.ValueOf(name), one.Elem())
+	}
+	if all.Len() > 0 {
+		dst.Set(all)
 	}
 }
 
@@ -103,7 +125,7 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 
 var kindWords = map[reflect.Kind]string{
 	reflect.Struct: "a table", reflect.String: "a text in quotes", reflect.Bool: "true or false",
-	reflect.Float64: "a number", reflect.Int: "a whole number",
+	reflect.Float64: "a number", reflect.Int: "a whole number", reflect.Map: "a table",
 }
 
 // wrong notes a value of the wrong type. It shows numbers only: a text might be a secret.

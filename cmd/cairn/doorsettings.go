@@ -47,6 +47,7 @@ func (s *settings) rules() channel.Rules {
 		},
 		TurnsPerMinute: s.TurnsPerMinute,
 		CallsPerHour:   s.CallsPerHour,
+		Money:          s.money(),
 		Restricted:     append([]string{}, s.Restricted...), // an empty list restricts nothing, nil would
 	}
 }

@@ -60,6 +60,9 @@ func (d *decoder) tableName(path string) string {
 	if path == "" {
 		return ""
 	}
+	if model, ok := strings.CutPrefix(path, "prices."); ok { // its name may hold dots
+		return fmt.Sprintf("[prices.%q]", model)
+	}
 	parts := strings.Split(path, ".")
 	if len(parts) < 2 {
 		return "[" + path + "]"

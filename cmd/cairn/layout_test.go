@@ -15,12 +15,12 @@ import (
 
 // arrows says which rooms of the house a room may import. They all run down.
 var arrows = map[string][]string{
-	"cmd/cairn":  {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "prompts"},
+	"cmd/cairn":  {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/prices", "prompts"},
 	"bench":      {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/llmtest", "prompts", "words"},
 	"discord":    {"channel"},
 	"slack":      {"channel"},
 	"terminal":   {"channel"},
-	"channel":    {"compactor", "memory", "llm", "prompts"},
+	"channel":    {"compactor", "memory", "llm", "llm/prices", "prompts"},
 	"memory":     {"compactor", "llm", "words"},
 	"compactor":  {"llm", "prompts", "words"},
 	"llm":        {"words"},
@@ -29,6 +29,7 @@ var arrows = map[string][]string{
 	"llm/anthropic": {"llm"},
 
 	"llm/llmtest": {"llm"},
+	"llm/prices":  {},
 	"prompts":     {},
 
 	"discord/discordtest": {}, // doubles of the platforms know nothing of this house

@@ -4,12 +4,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"sync"
 
 	"cairn/channel"
+	"cairn/llm/prices"
+	"cairn/memory"
 )
 
 // compactions counts the steps of compactions, by state.
@@ -44,9 +47,7 @@ func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
 	tell("conversations_stuck", "gauge", "Conversations that cannot go on just now.", s.Stuck)
 	tell("turns_total", "counter", "Turns that were answered.", s.Turns)
 	tell("turns_failed_total", "counter", "Turns that ended in words on why there is no answer.", s.Failed)
-	tell("turn_model_calls_total", "counter", "Answers of the model in turns.", s.Calls)
-	fmt.Fprint(w, "# HELP cairn_turn_tokens_total Tokens of these, as the provider counts them; cached ones are prompt too.\n# TYPE cairn_turn_tokens_total counter\n")
-	fmt.Fprintf(w, "cairn_turn_tokens_total{kind=\"prompt\"} %d\ncairn_turn_tokens_total{kind=\"cached\"} %d\ncairn_turn_tokens_total{kind=\"completion\"} %d\n", s.Prompt, s.Cached, s.Completion)
+	usageMetrics(w, s.Usage, h.bot.live.Load().settings.money().Prices)
 	fmt.Fprint(w, "# HELP cairn_compactions_total Steps of compactions, by state.\n# TYPE cairn_compactions_total counter\n")
 	counts := h.bot.compactions.all()
 	for _, state := range slices.Sorted(maps.Keys(counts)) {
@@ -67,5 +68,30 @@ func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
 	if inbox, outbox, err := h.bot.store.Waiting(ctx); err == nil {
 		tell("inbox_messages", "gauge", "Messages that wait to be taken up.", inbox)
 		tell("outbox_pieces", "gauge", "Pieces of replies that wait to be sent.", outbox)
+	}
+}
+
+// usageMetrics tells what models were used for. No token is of two kinds: input is what no
+// cache knew. The cost is by the prices of now, so an edit of them changes it.
+func usageMetrics(w io.Writer, used []memory.Usage, list prices.List) {
+	fmt.Fprint(w, "# HELP cairn_model_requests_total Requests that models answered, or counted and failed.\n# TYPE cairn_model_requests_total counter\n")
+	for _, u := range used {
+		fmt.Fprintf(w, "cairn_model_requests_total{work=%q,model=%q} %d\n", u.Kind, u.Model, u.Requests)
+	}
+	fmt.Fprint(w, "# HELP cairn_model_tokens_total Tokens of these, as the provider counts them.\n# TYPE cairn_model_tokens_total counter\n")
+	for _, u := range used {
+		t := prices.Tokens{Input: u.Input, Cached: u.Cached, Written: u.Written, Output: u.Output}
+		for _, one := range []struct {
+			kind   string
+			tokens int64
+		}{{"input", t.Uncached()}, {"cached", t.Cached}, {"written", t.Written}, {"output", t.Output}} {
+			fmt.Fprintf(w, "cairn_model_tokens_total{work=%q,model=%q,kind=%q} %d\n", u.Kind, u.Model, one.kind, one.tokens)
+		}
+	}
+	fmt.Fprint(w, "# HELP cairn_model_cost What they cost since the start, in the currency of the prices.\n# TYPE cairn_model_cost gauge\n")
+	for _, u := range used {
+		price, _ := list.Of(u.Model)
+		cost := price.Cost(prices.Tokens{Input: u.Input, Cached: u.Cached, Written: u.Written, Output: u.Output})
+		fmt.Fprintf(w, "cairn_model_cost{work=%q,model=%q} %g\n", u.Kind, u.Model, cost)
 	}
 }

@@ -215,7 +215,7 @@ func TestAFileThatComesLater(t *testing.T) {
 // Each setting either counts while the bot runs or is named as one that does not.
 func TestEverySettingCountsOrNeedsARestart(t *testing.T) {
 	live := map[string]string{ // key: what holds it in the standing settings
-		"respond": "rules", "turns_per_minute": "rules", "calls_per_hour": "rules", "restricted": "rules", "recall_tokens": "agents", "share_memories": "store",
+		"respond": "rules", "turns_per_minute": "rules", "calls_per_hour": "rules", "budget_per_day": "rules", "budget_per_month": "rules", "prices": "rules", "restricted": "rules", "recall_tokens": "agents", "share_memories": "store",
 		"llm.base_url": "agents", "llm.model": "agents", "llm.api_key": "agents",
 	}
 	for _, door := range []string{"discord", "slack"} {

@@ -26,7 +26,9 @@ type settings struct {
 	Workers          int                `toml:"workers"`   // compactions that may ask a model at the same time
 	Respond          channel.Respond    `toml:"respond"`   // where no binding says otherwise
 	TurnsPerMinute   int                `toml:"turns_per_minute"`
-	CallsPerHour     int                `toml:"calls_per_hour"`    // of models, for each conversation
+	CallsPerHour     int                `toml:"calls_per_hour"` // of models, for each conversation
+	BudgetPerDay     float64            `toml:"budget_per_day"` // in the currency of the prices; 0: none
+	BudgetPerMonth   float64            `toml:"budget_per_month"`
 	AttachmentTokens int                `toml:"attachment_tokens"` // of text files, for each message
 	Pictures         bool               `toml:"pictures"`
 	RecallTokens     int                `toml:"recall_tokens"` // of what is recalled unasked, for each turn
@@ -38,6 +40,7 @@ type settings struct {
 	Discord          discordSettings    `toml:"discord"`
 	Slack            slackSettings      `toml:"slack"`
 	Bindings         []binding          `toml:"bindings"`
+	Prices           map[string]price   `toml:"prices"` // by model
 	Agents           []agentSettings    // decoded apart: an agent inherits from Defaults
 
 	file string          // empty: there is none

@@ -17,7 +17,8 @@ import (
 // maxRefusal bounds what is read of a server's refusal, in bytes.
 const maxRefusal = 1 << 20
 
-// send makes one request and reads the whole answer to it.
+// send makes one request and reads the whole answer to it. With an error the response
+// holds what the server counted, if it did.
 func (m *Model) send(ctx context.Context, c composed, extra map[string]any, show func(string)) (llm.Response, error) {
 	raw, err := encode(c.body, extra)
 	if err != nil {
@@ -34,7 +35,7 @@ func (m *Model) send(ctx context.Context, c composed, extra map[string]any, show
 	defer func() { _ = resp.Body.Close() }() // the answer is read or lost
 	a := answer{show: show, bounds: llm.NewBounds(c.MaxTokens, m.options.MaxAnswer)}
 	if err := m.read(resp, &a); err != nil {
-		return llm.Response{}, silence.Translate(err)
+		return llm.Response{Usage: a.usage.total()}, silence.Translate(err)
 	}
 	if a.thought && c.Thinking == nil && c.room == 0 {
 		m.mu.Lock()

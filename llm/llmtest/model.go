@@ -20,7 +20,7 @@ type Model struct {
 	Tokens int    // Window; 0: llm.DefaultWindow
 
 	// Func answers the n-th request, counted from 1. It is called by many goroutines
-	// at once if the model is.
+	// at once if the model is. Usage beside an error is that of a failed attempt.
 	Func func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 	// Delay passes before the answer, and again between the pieces it is shown in.
 	Delay time.Duration
@@ -69,6 +69,9 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 		return llm.Response{}, fmt.Errorf("llmtest: nobody expected request %d", n)
 	}
 	resp, err := m.Func(ctx, n, req)
+	if err != nil && req.Failed != nil && resp.Usage != (llm.Usage{}) {
+		req.Failed(resp.Usage)
+	}
 	if err != nil || show == nil {
 		return resp, err
 	}

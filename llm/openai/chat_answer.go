@@ -91,6 +91,8 @@ func (a *chatAnswer) whole(body []byte) (bool, error) {
 	return true, err
 }
 
+func (a *chatAnswer) counted() llm.Usage { return a.usage }
+
 // add never says that nothing may follow: the usage comes behind the finish_reason.
 func (a *chatAnswer) add(event []byte) (bool, error) {
 	var c chunk

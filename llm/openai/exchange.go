@@ -56,6 +56,8 @@ type answerReader interface {
 	complete() bool
 	// response returns the whole answer.
 	response() (llm.Response, error)
+	// counted is what the server has counted so far.
+	counted() llm.Usage
 }
 
 // read reads the answer: a stream of events, or, from servers that do not stream, one

@@ -182,12 +182,13 @@ func (o *Model) try(ctx context.Context, req llm.Request, show func(string)) (ll
 			return resp, nil
 		}
 		if shown || !o.adapt(&changes, p, req, err) || req.Charge() != nil {
-			return llm.Response{}, err
+			return resp, err
 		}
 	}
 }
 
-// send makes one request and reads the whole answer to it.
+// send makes one request and reads the whole answer to it. With an error the response
+// holds what the server counted, if it did.
 func (o *Model) send(ctx context.Context, p plan, req llm.Request, show func(string)) (llm.Response, error) {
 	body, err := p.encode(req)
 	if err != nil {
@@ -199,11 +200,13 @@ func (o *Model) send(ctx context.Context, p plan, req llm.Request, show func(str
 	if err == nil {
 		defer func() { _ = resp.Body.Close() }() // the answer is read or lost; nothing more can be done about it
 		bounds := llm.NewBounds(req.MaxTokens, o.options.MaxAnswer)
+		reader := p.reader(show, bounds)
 		var answer llm.Response
-		if answer, err = read(resp, p.reader(show, bounds), o.options.MaxAnswer); err == nil {
+		if answer, err = read(resp, reader, o.options.MaxAnswer); err == nil {
 			silence.Drain(resp.Body)
 			return answer, nil
 		}
+		return llm.Response{Usage: reader.counted()}, silence.Translate(err)
 	}
 	return llm.Response{}, silence.Translate(err)
 }

@@ -310,3 +310,5 @@ func (a *responsesAnswer) response() (llm.Response, error) {
 	}
 	return llm.Response{Message: message, FinishReason: a.finish, Usage: a.usage}, nil
 }
+
+func (a *responsesAnswer) counted() llm.Usage { return a.usage }

@@ -1,0 +1,264 @@
+package channel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/prices"
+	"cairn/memory"
+)
+
+// What the bot may spend in a day and in a month, in the currency of the prices. Only
+// tokens are kept, so that a price that is corrected counts for what is spent already.
+
+// Money says what tokens cost, and how much may be spent.
+type Money struct {
+	Prices   prices.List // add to the built-in ones or correct them
+	PerDay   float64     // budget_per_day; 0: no limit
+	PerMonth float64     // budget_per_month; 0: no limit
+}
+
+// Budget is a limit and what of it is spent.
+type Budget struct {
+	Setting string  `json:"setting"`
+	Period  string  `json:"period"` // 2026-11-22 or 2026-11
+	Limit   float64 `json:"limit"`
+	Spent   float64 `json:"spent"`
+
+	ends time.Time // of the period
+}
+
+const (
+	budgetPerDay   = "budget_per_day"
+	budgetPerMonth = "budget_per_month"
+
+	// nearlySpent is the part of a budget at which owners are warned.
+	nearlySpent = 0.8
+)
+
+// The levels of a budget.
+const (
+	levelFree = iota
+	levelNearlySpent
+	levelSpent
+)
+
+func (b Budget) level() int {
+	switch {
+	case b.Spent >= b.Limit:
+		return levelSpent
+	case b.Spent >= nearlySpent*b.Limit:
+		return levelNearlySpent
+	}
+	return levelFree
+}
+
+// String is the budget in short: "0.81 of 1.00 today".
+func (b Budget) String() string {
+	when := "today"
+	if b.Setting == budgetPerMonth {
+		when = "this month"
+	}
+	return fmt.Sprintf("%s of %s %s", prices.Money(b.Spent), prices.Money(b.Limit), when)
+}
+
+// MonthStart is the first day of the month that a moment belongs to, as rows name it.
+func MonthStart(now time.Time) string { return now.Local().Format("2006-01") + "-01" }
+
+// Budgets returns the budgets that are set, with used what the rows since MonthStart hold.
+func (m Money) Budgets(used []memory.Usage, now time.Time) []Budget {
+	return newBudgets(used).state(m, now)
+}
+
+// budgets are what was used in this day and in this month, in all conversations.
+type budgets struct {
+	mu         sync.Mutex // guards everything below
+	day, month period
+	told       map[string]int  // the highest level the log knows, by setting and period
+	warned     map[string]bool // owners know, by setting and period
+	closed     bool            // a budget was spent at the last look
+}
+
+// period is what was used in a day or a month.
+type period struct {
+	name   string                    // 2026-11-22 or 2026-11
+	tokens map[string]*prices.Tokens // by model
+}
+
+func (p *period) add(name, model string, t prices.Tokens) {
+	if p.name != name {
+		p.name, p.tokens = name, make(map[string]*prices.Tokens)
+	}
+	if p.tokens[model] == nil {
+		p.tokens[model] = new(prices.Tokens)
+	}
+	p.tokens[model].Add(t)
+}
+
+// cost is what was spent in the period of that name, which may be another one.
+func (p *period) cost(name string, list prices.List) (sum float64) {
+	if p.name != name {
+		return 0
+	}
+	for model, tokens := range p.tokens {
+		price, _ := list.Of(model)
+		sum += price.Cost(*tokens)
+	}
+	return sum
+}
+
+// newBudgets begins with what was used before, oldest first.
+func newBudgets(used []memory.Usage) *budgets {
+	b := &budgets{told: make(map[string]int), warned: make(map[string]bool)}
+	for _, u := range used {
+		b.addLocked(u.Day, u.Model, tokensOf(u))
+	}
+	return b
+}
+
+func tokensOf(u memory.Usage) prices.Tokens {
+	return prices.Tokens{Input: u.Input, Cached: u.Cached, Written: u.Written, Output: u.Output}
+}
+
+func monthOf(day string) string { return day[:len("2026-11")] }
+
+func (b *budgets) addLocked(day, model string, t prices.Tokens) {
+	b.day.add(day, model, t)
+	b.month.add(monthOf(day), model, t)
+}
+
+// add counts a request.
+func (b *budgets) add(now time.Time, model string, u llm.Usage) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.addLocked(memory.Day(now), model, prices.Tokens{Input: int64(u.Prompt), Cached: int64(u.Cached), Written: int64(u.Written), Output: int64(u.Completion)})
+}
+
+// state returns the budgets that are set.
+func (b *budgets) state(m Money, now time.Time) (all []Budget) {
+	if m.PerDay <= 0 && m.PerMonth <= 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	today := memory.Day(now)
+	year, month, day := now.Local().Date()
+	if m.PerDay > 0 {
+		all = append(all, Budget{budgetPerDay, today, m.PerDay, b.day.cost(today, m.Prices), time.Date(year, month, day+1, 0, 0, 0, 0, time.Local)})
+	}
+	if m.PerMonth > 0 {
+		name := monthOf(today)
+		all = append(all, Budget{budgetPerMonth, name, m.PerMonth, b.month.cost(name, m.Prices), time.Date(year, month+1, 1, 0, 0, 0, 0, time.Local)})
+	}
+	return all
+}
+
+func (b Budget) key() string { return b.Setting + "-" + b.Period }
+
+// mark notes the levels, and returns the budgets whose level is news, and whether one that
+// was spent is not any more.
+func (b *budgets) mark(all []Budget) (news []Budget, open bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	closed := false
+	for _, one := range all {
+		level := one.level()
+		if level > b.told[one.key()] {
+			b.told[one.key()] = level
+			news = append(news, one)
+		}
+		closed = closed || level == levelSpent
+	}
+	open = b.closed && !closed
+	b.closed = closed
+	return news, open
+}
+
+// claim tells whether owners are still to be warned of a budget; who asks does it.
+func (b *budgets) claim(one Budget) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.warned[one.key()] {
+		return false
+	}
+	b.warned[one.key()] = true
+	return true
+}
+
+// knows tells whether owners were warned of a budget by this process.
+func (b *budgets) knows(one Budget) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.warned[one.key()]
+}
+
+func (b *budgets) unclaim(one Budget) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.warned, one.key())
+}
+
+// checkBudgets returns the budget that is spent, the one that ends last if both are; the
+// log gets a line when a budget is nearly spent, spent, and available again.
+func (h *Hub) checkBudgets(now time.Time) (spent Budget, ok bool) {
+	all := h.budget.state(h.rules.Load().Money, now)
+	news, open := h.budget.mark(all)
+	for _, b := range news {
+		message := "a budget is nearly spent"
+		if b.level() == levelSpent {
+			message = "a budget is spent; nobody is answered and summaries are made without a model until it is raised or its period ends"
+		}
+		h.o.Log.Warn(message, "setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends)
+	}
+	if open {
+		h.o.Log.Info("the budget is available again")
+	}
+	all = slices.DeleteFunc(all, func(b Budget) bool { return b.level() != levelSpent })
+	if len(all) == 0 {
+		return Budget{}, false
+	}
+	return slices.MaxFunc(all, func(a, b Budget) int { return cmp.Compare(a.ends.Unix(), b.ends.Unix()) }), true
+}
+
+// checkPrice warns, once for each model, where a budget is set and nobody knows what the
+// model costs.
+func (h *Hub) checkPrice(model string) {
+	m := h.rules.Load().Money
+	if m.PerDay <= 0 && m.PerMonth <= 0 {
+		return
+	}
+	if _, known := m.Prices.Of(model); !known && h.unpriced.first(model) {
+		h.o.Log.Warn("a model has no price, so it counts as 0 for the budget; set it under [prices]", "model", model)
+	}
+}
+
+// afford returns why nothing may be spent now; nil: something may.
+func (h *Hub) afford(now time.Time) error {
+	if b, spent := h.checkBudgets(now); spent {
+		return &budgetError{b, now}
+	}
+	return nil
+}
+
+// budgetError says that a budget is spent.
+type budgetError struct {
+	budget Budget
+	now    time.Time
+}
+
+func (e *budgetError) Error() string { return e.budget.Setting + " is spent" }
+func (e *budgetError) Unwrap() error { return compactor.ErrSpent }
+
+// sentence is for people.
+func (e *budgetError) sentence() string {
+	what, when := "for today", "in "+inMinutes(e.budget.ends.Sub(e.now))+", when the next day begins"
+	if e.budget.Setting == budgetPerMonth {
+		what, when = "for this month", "from "+e.budget.ends.Format("2 January")+" on"
+	}
+	return fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is kept; ask again %s, or ask whoever runs me to raise %s.", what, when, e.budget.Setting)
+}

@@ -1,0 +1,220 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/prices"
+)
+
+// costs answers each request for so many tokens of input.
+func costs(tokens int) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(context.Context, int, llm.Request) (llm.Response, error) {
+		return billed(llmtest.Say("yes"), tokens, 0, 0, 0), nil
+	}
+}
+
+func (r *rig) ask(text string) string {
+	r.t.Helper()
+	r.say(text, true)
+	r.idle()
+	for _, sent := range r.door.texts() {
+		if !strings.HasPrefix(sent, "(") { // a notice
+			text = sent
+		}
+	}
+	return text
+}
+
+// talk has people ask until there is something to summarize.
+func (r *rig) talk(n int) {
+	r.t.Helper()
+	for i := range n {
+		r.say(fmt.Sprint("note ", i, " ", strings.Repeat("the tea of the north pier is cold again ", 20)), true)
+		r.idle()
+		if err := r.hub.Drain(r.t.Context()); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func TestABudgetStopsAnswersUntilTheNextDay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, costs(10)).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 25}})
+		log := r.logged()
+		for range 3 {
+			if said := r.ask("hello"); said != "yes" {
+				t.Fatalf("within the budget: %q", said)
+			}
+		}
+		stopped := func(when string) {
+			t.Helper()
+			if said := r.ask("hello"); !strings.Contains(said, "The budget for today is used up") || len(r.model.Requests()) != 3 {
+				t.Errorf("%s: %q after %d requests", when, said, len(r.model.Requests()))
+			}
+		}
+		stopped("when it is spent")
+		r.restartCounting()
+		stopped("after a restart")
+		if n := len(r.transcript()); n != 8 {
+			t.Errorf("%d messages are kept", n)
+		}
+		if n := log.lines(slog.LevelWarn, "setting=budget_per_day"); n != 3 { // nearly spent, spent; spent, by the next process
+			t.Errorf("%d warnings in %s", n, log.text.String())
+		}
+		time.Sleep(24 * time.Hour)
+		if said := r.ask("hello"); said != "yes" {
+			t.Errorf("the next day: %q", said)
+		}
+		if log.lines(slog.LevelInfo, "the budget is available again") != 1 {
+			t.Errorf("its end is not in %s", log.text.String())
+		}
+		r.stop()
+	})
+}
+
+func TestAModelWithoutAPriceIsNamedWhereABudgetIsSet(t *testing.T) {
+	r := newRig(t, costs(10)).with(channel.Rules{Money: channel.Money{PerDay: 1}})
+	log := r.logged()
+	for range 3 {
+		if said := r.ask("hello"); said != "yes" {
+			t.Errorf("it counts as 0: %q", said)
+		}
+	}
+	if n := log.lines(slog.LevelWarn, "model=scripted"); n != 1 {
+		t.Errorf("%d warnings in %s", n, log.text.String())
+	}
+}
+
+func TestABudgetOfAMonth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, costs(10)).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
+		r.ask("hello")
+		time.Sleep(24 * time.Hour)
+		r.restartCounting()
+		r.ask("hello")
+		said := r.ask("hello")
+		if !strings.Contains(said, "The budget for this month is used up") || !strings.Contains(said, "from 1 February on") || !strings.Contains(said, "budget_per_month") {
+			t.Errorf("both are spent: %q", said)
+		}
+		time.Sleep(30 * 24 * time.Hour)
+		if said := r.ask("hello"); said != "yes" {
+			t.Errorf("the next month: %q", said)
+		}
+		r.stop()
+	})
+}
+
+func TestEditsOfMoneyCountAtOnce(t *testing.T) {
+	r := newRig(t, costs(10)).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10}})
+	r.ask("hello")
+	if said := r.ask("hello"); !strings.Contains(said, "is used up") {
+		t.Fatalf("it is spent: %q", said)
+	}
+	for name, money := range map[string]channel.Money{
+		"a budget that is raised":  {Prices: priced, PerDay: 1000},
+		"a budget that is removed": {Prices: priced},
+		"a price that is lowered":  {Prices: prices.List{"scripted": {}}, PerDay: 10},
+	} {
+		r.hub.Renew(channel.Rules{Money: money})
+		if said := r.ask("hello"); said != "yes" {
+			t.Errorf("%s: %q", name, said)
+		}
+	}
+}
+
+// TestATurnThatSpendsTheBudgetAnswers: what it has cost is not thrown away.
+func TestATurnThatSpendsTheBudgetAnswers(t *testing.T) {
+	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return billed(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 10, 0, 0, 0), nil
+		}
+		return billed(llmtest.Say("without tools"), 10, 0, 0, 0), nil
+	}).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 25}})
+	if said := r.ask("where is the tea?"); said != "without tools" || len(r.model.Requests()) != 4 {
+		t.Errorf("%q after %d requests", said, len(r.model.Requests()))
+	}
+}
+
+// TestSummariesGoOnWithoutAModel where a budget is spent: by the worker's model alone.
+func TestSummariesGoOnWithoutAModel(t *testing.T) {
+	r := newRig(t, echo)
+	r.model.Tokens = 6000
+	worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return billed(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said.")})), 100, 0, 0, 0), nil
+	})
+	worker.Tokens = 6000
+	r = r.with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 1000}})
+	r.talk(20)
+	before := len(worker.Requests())
+	if said := r.run("/context"); before == 0 || strings.Contains(said, "by built-in") {
+		t.Fatalf("within the budget, %d requests:\n%s", before, said)
+	}
+	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 50}})
+	if said := r.ask("hello"); !strings.Contains(said, "The budget for today is used up") {
+		t.Errorf("answered %q, rows %q", said, r.usageRows())
+	}
+	r.talk(20)
+	said := r.run("/context")
+	if len(worker.Requests()) != before || !strings.Contains(said, "by built-in") {
+		t.Errorf("%d requests more to the worker's model:\n%s", len(worker.Requests())-before, said)
+	}
+	if strings.Contains(said, "failed") {
+		t.Errorf("something failed:\n%s", said)
+	}
+	if recap := r.recap(); !strings.Contains(recap, "what a model may cost here is used up for now") {
+		t.Errorf("a recap says %q", recap)
+	}
+}
+
+func TestAnOwnerIsWarnedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := channel.Rules{Money: channel.Money{Prices: priced, PerDay: 100}, Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}}}
+		r := newRig(t, costs(30)).with(rules)
+		notices := func() (n []string) {
+			for _, sent := range r.door.texts() {
+				if strings.HasPrefix(sent, "(") {
+					n = append(n, sent)
+				}
+			}
+			return n
+		}
+		from := func(author string) {
+			t.Helper()
+			m := r.inbound("hello", true)
+			m.AuthorID = author
+			if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
+				t.Fatal(err)
+			}
+			r.idle()
+		}
+		from("boss")
+		from("boss")
+		if n := notices(); len(n) != 0 {
+			t.Errorf("at 60 %%: %q", n)
+		}
+		from("u1")
+		if n := notices(); len(n) != 0 {
+			t.Errorf("somebody else was warned: %q", n)
+		}
+		from("boss") // 120 %
+		r.restartCounting()
+		from("boss")
+		want := "(budget_per_day is spent: 120.00 of 100.00. I answer again from 2 January, 00:00 UTC on, or when it is raised.)"
+		equal(t, "notices", notices(), []string{want})
+		time.Sleep(24 * time.Hour)
+		for range 3 {
+			from("boss")
+		}
+		equal(t, "notices of two days", notices(), []string{want, "(90 % of budget_per_day is spent: 90.00 of 100.00 today. When all of it is, I stop answering until 3 January, 00:00 UTC.)"})
+		r.stop()
+	})
+}

@@ -1,0 +1,253 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/prices"
+	"cairn/memory"
+)
+
+// billed is an answer of a model with what a server counts.
+func billed(resp llm.Response, prompt, cached, written, output int) llm.Response {
+	resp.Usage = llm.Usage{Prompt: prompt, Cached: cached, Written: written, Completion: output}
+	return resp
+}
+
+// priced is 1 for a token of input: 1 000 000 for a million.
+var priced = prices.List{"scripted": {Input: 1e6, Cached: 1e5, Write: 2e6, Output: 0}, "worker": {Input: 1e6, Cached: 1e5, Write: 2e6}}
+
+// usageRows are the stored rows, as "day kind model requests input cached written output".
+func (r *rig) usageRows() (rows []string) {
+	r.t.Helper()
+	all, err := r.store.Usage(r.t.Context(), "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, u := range all {
+		rows = append(rows, fmt.Sprint(u.Day, " ", u.Kind, " ", u.Model, " ", u.Requests, " ", u.Input, " ", u.Cached, " ", u.Written, " ", u.Output))
+	}
+	return rows
+}
+
+// recap is what /recap says in the end.
+func (r *rig) recap() string {
+	r.t.Helper()
+	answer, _, err := r.hub.Run(r.t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, "/recap")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return answer.Then(r.t.Context())
+}
+
+// restartCounting starts the bot anew, as the program does: with what was used before.
+func (r *rig) restartCounting() {
+	r.t.Helper()
+	used, err := r.store.Usage(r.t.Context(), channel.MonthStart(time.Now()))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.opts.Used = used
+	r.restart()
+}
+
+// in has the test run in a time zone.
+func in(t *testing.T, zone string) {
+	t.Helper()
+	there, err := time.LoadLocation(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := time.Local
+	time.Local = there
+	t.Cleanup(func() { time.Local = before })
+}
+
+func TestUsageOfTurnsIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+			switch n {
+			case 1:
+				return billed(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 100, 10, 5, 3), nil
+			case 2: // billed, and no answer
+				return billed(llm.Response{}, 200, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
+			}
+			return billed(llmtest.Say("here"), 300, 100, 0, 4), nil
+		})
+		r.say("where is the tea?", true)
+		r.idle()
+		equal(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 3 600 110 5 8"})
+		r.say("and now?", true)
+		r.idle()
+		equal(t, "rows after another turn", r.usageRows(), []string{"2000-01-01 turn scripted 4 900 210 5 12"})
+		if u := r.hub.Stats().Usage; len(u) != 1 || u[0].Requests != 4 || u[0].Input != 900 || u[0].Kind != memory.ForTurn {
+			t.Errorf("the hub counts %+v", u)
+		}
+		r.restart()
+		r.stop()
+		r.start()
+		equal(t, "rows after restarts", r.usageRows(), []string{"2000-01-01 turn scripted 4 900 210 5 12"})
+		r.stop()
+	})
+}
+
+func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
+	t.Run("a turn that fails", func(t *testing.T) {
+		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+			return billed(llm.Response{}, 50, 0, 0, 1), &llm.Error{Kind: llm.KindBadRequest, Message: "no"}
+		})
+		r.say("hello", true)
+		r.idle()
+		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 50 0 0 1") {
+			t.Errorf("rows %q", rows)
+		}
+	})
+	t.Run("a turn whose question is deleted meanwhile", func(t *testing.T) {
+		var r *rig
+		r = newRig(t, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+			if err := r.hub.Delete(ctx, place, "m1"); err != nil {
+				t.Error(err)
+			}
+			return billed(llmtest.Say("too late"), 70, 0, 0, 2), nil
+		})
+		r.say("hello", true)
+		r.idle()
+		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 70 0 0 2") {
+			t.Errorf("rows %q", rows)
+		}
+	})
+	t.Run("a turn that the end of the program cuts short", func(t *testing.T) {
+		asked := make(chan struct{})
+		r := newRig(t, func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
+			if n == 1 {
+				return billed(llmtest.Use(llmtest.Call("c", "recall", map[string]string{"question": "tea"})), 90, 0, 0, 2), nil
+			}
+			close(asked)
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		})
+		r.say("hello", true)
+		<-asked
+		r.stop()
+		r.model.Func = echo
+		r.start()
+		if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn scripted 1 90 0 0 2") {
+			t.Errorf("rows %q", rows)
+		}
+	})
+}
+
+func TestUsageOfAnotherAgentIsItsModels(t *testing.T) {
+	r := newRig(t, echo)
+	other := &llmtest.Model{Label: "critic-model", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+		return billed(llmtest.Say("too long"), 40, 0, 0, 2), nil
+	}}
+	r.stop()
+	r.opts.Agents = func(id string) (channel.Agent, bool) {
+		return channel.Agent{ID: "critic", Model: other, MaxOutput: 500, Policy: compactor.DefaultPolicy}, id == "critic"
+	}
+	r.start()
+	r.say("@critic what do you think?", true)
+	r.idle()
+	if rows := r.usageRows(); len(rows) != 1 || !strings.HasSuffix(rows[0], " turn critic-model 1 40 0 0 2") {
+		t.Errorf("rows %q", rows)
+	}
+}
+
+// TestUsageOfSummariesIsStored: also of recaps and of requests that failed, and without
+// another turn.
+func TestUsageOfSummariesIsStored(t *testing.T) {
+	r := newRig(t, echo)
+	r.model.Tokens = 6000
+	var broken atomic.Bool
+	worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		if broken.Load() {
+			return billed(llm.Response{}, 10, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
+		}
+		return billed(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said.")})), 1000, 0, 500, 20), nil
+	})
+	worker.Tokens = 6000
+	r.talk(20)
+	summaries := func(want ...int) {
+		t.Helper()
+		r.idle()
+		row := strings.TrimSuffix(fmt.Sprintln(want[0], want[1], 0, want[2], want[3]), "\n")
+		if rows := r.usageRows(); len(rows) != 2 || !strings.HasSuffix(rows[1], " summary worker "+row) {
+			t.Errorf("rows %q, want %s", rows, row)
+		}
+	}
+	n := len(worker.Requests())
+	if n == 0 {
+		t.Fatal("nothing was summarized")
+	}
+	summaries(n, 1000*n, 500*n, 20*n)
+	broken.Store(true)
+	r.recap()
+	if len(worker.Requests()) != n+1 {
+		t.Fatalf("%d requests for a recap", len(worker.Requests())-n)
+	}
+	summaries(n+1, 1000*n+10, 500*n, 20*n+1)
+}
+
+func TestDaysEndInTheTimeZone(t *testing.T) {
+	in(t, "America/New_York")
+	synctest.Test(t, func(t *testing.T) { // it is midnight in UTC, and seven in the evening in New York
+		r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+			return billed(llmtest.Say("yes"), 10, 0, 0, 1), nil
+		}).with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 20}})
+		say := func() string {
+			r.say("hello", true)
+			r.idle()
+			sent := r.door.texts()
+			return sent[len(sent)-1]
+		}
+		say()
+		time.Sleep(4*time.Hour + 59*time.Minute)
+		say()
+		if last := say(); !strings.Contains(last, "The budget for today is used up") || !strings.Contains(last, "ask again in a minute") || !strings.Contains(last, "budget_per_day") {
+			t.Errorf("a minute before midnight: %q", last)
+		}
+		time.Sleep(time.Minute)
+		if last := say(); last != "yes" {
+			t.Errorf("after midnight: %q", last)
+		}
+		equal(t, "rows", r.usageRows(), []string{"1999-12-31 turn scripted 2 20 0 0 2", "2000-01-01 turn scripted 1 10 0 0 1"})
+		r.stop()
+	})
+}
+
+func TestContextShowsSpending(t *testing.T) {
+	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
+		return billed(llmtest.Say("yes"), 100_000, 50_000, 0, 1000), nil
+	})
+	if said := r.run("/context"); strings.Contains(said, "today") || strings.Contains(said, "no price") {
+		t.Errorf("before anything was spent: %s", said)
+	}
+	r.say("hello", true)
+	r.idle()
+	shows := func(want ...string) {
+		t.Helper()
+		said := r.run("/context")
+		for _, words := range want {
+			if !strings.Contains(said, words) {
+				t.Errorf("%q is not in\n%s", words, said)
+			}
+		}
+	}
+	shows("today     1 requests, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
+	// An edit of the prices counts at once, and for what was spent before.
+	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 2, Cached: 1, Output: 10}}, PerMonth: 10}})
+	shows("in all    1 requests, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
+	if said := r.run("/context"); strings.Contains(said, "no price") {
+		t.Errorf("it has a price now: %s", said)
+	}
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// counting is a server that counts 1000 tokens of prompt, 400 of them cached and 100
+// written to the cache, and 10 of answer; summaries are its work too.
+func counting(t *testing.T) *llmtest.Server {
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		x.Piece("Fine.")
+		x.Chunk(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)
+		x.Chunk(`{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":400,"cache_write_tokens":100}}}`)
+		x.Done()
+	})
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestUsageCommand(t *testing.T) {
+	server := counting(t)
+	p := newFolder(t)
+	t.Run("without a database", func(t *testing.T) {
+		if r := p.run("", "usage"); r.code == 0 || r.out != "" {
+			t.Errorf("exit code %d, %s", r.code, r.out)
+		}
+	})
+	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"test/gpt-5-mini\"\n[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\nmodel = \"qwen3:8b\"\n", server.URL))
+	p.must("", "import", p.write("one.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"hello"}`))
+	t.Run("before anything was used", func(t *testing.T) {
+		if out := p.must("", "usage"); out != "No model was used yet.\n" {
+			t.Errorf("got %q", out)
+		}
+		if out := p.must("", "usage", "--since", "2026-05-01"); out != "No model was used since 2026-05-01.\n" {
+			t.Errorf("got %q", out)
+		}
+		if out := p.must("", "usage", "--json"); out != `{"since":"","by":"day","rows":[],"total":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0,"summaries":{"requests":0,"input_tokens":0,"cached_tokens":0,"written_tokens":0,"output_tokens":0,"cost":0}},"no_price":[]}`+"\n" {
+			t.Errorf("got %q", out)
+		}
+	})
+	p.must("hello\n", "chat")
+	p.must("hello\n@critic is that so?\n", "chat", "--channel", "garden")
+	today := time.Now().UTC().Format(time.DateOnly)
+	// 500 uncached at 0.25, 400 cached at 0.025, 100 written at 0.25, 10 out at 2: per million.
+	const one = (500*0.25 + 400*0.025 + 100*0.25 + 10*2) / 1e6
+	t.Run("for a program", func(t *testing.T) {
+		type expense struct {
+			Requests int64   `json:"requests"`
+			Input    int64   `json:"input_tokens"`
+			Cached   int64   `json:"cached_tokens"`
+			Written  int64   `json:"written_tokens"`
+			Output   int64   `json:"output_tokens"`
+			Cost     float64 `json:"cost"`
+		}
+		type row struct {
+			Day, Conversation, Model string
+			expense
+		}
+		for by, want := range map[string][]row{
+			"day": {{Day: today, expense: expense{3, 3000, 1200, 300, 30, 2 * one}}},
+			"conversation": {
+				{Conversation: "terminal:garden", expense: expense{2, 2000, 800, 200, 20, one}},
+				{Conversation: "terminal:general", expense: expense{1, 1000, 400, 100, 10, one}},
+			},
+			"model": {
+				{Model: "test/gpt-5-mini", expense: expense{2, 2000, 800, 200, 20, 2 * one}},
+				{Model: "qwen3:8b", expense: expense{1, 1000, 400, 100, 10, 0}},
+			},
+		} {
+			var got struct {
+				Since, By string
+				Rows      []row
+				Total     expense
+				NoPrice   []string `json:"no_price"`
+			}
+			out := p.must("", "usage", "--by", by, "--since", "7d", "--json")
+			if err := json.Unmarshal([]byte(out), &got); err != nil {
+				t.Fatal(err)
+			}
+			same := len(got.Rows) == len(want)
+			for i := range want {
+				if same {
+					same = math.Abs(got.Rows[i].Cost-want[i].Cost) < 1e-12
+					got.Rows[i].Cost = want[i].Cost
+					same = same && got.Rows[i] == want[i]
+				}
+			}
+			if !same || got.By != by || got.Since == "" || got.Total.Input != 3000 || math.Abs(got.Total.Cost-2*one) > 1e-12 || len(got.NoPrice) != 1 || got.NoPrice[0] != "qwen3:8b" {
+				t.Errorf("by %s: %s", by, out)
+			}
+		}
+	})
+	t.Run("for people", func(t *testing.T) {
+		want := `MODEL            REQUESTS  INPUT  CACHED  WRITTEN  OUTPUT    COST  SUMMARIES
+test/gpt-5-mini         2   2000     800      200      20  0.0004     0.0000
+qwen3:8b                1   1000     400      100      10  0.0000     0.0000
+total                   3   3000    1200      300      30  0.0004     0.0000
+no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
+`
+		if out := p.must("", "usage", "--by", "model"); out != want {
+			t.Errorf("got\n%swant\n%s", out, want)
+		}
+	})
+	t.Run("cairn context shows it", func(t *testing.T) {
+		p.write("priced.toml", "budget_per_day = 1\n[llm]\nmodel = \"gpt-5-mini\"\n[prices.\"qwen3:8b\"]\ninput = 1000\noutput = 0\n")
+		out := p.must("", "--config", "priced.toml", "context", "--channel", "garden")
+		for _, words := range []string{"today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: 1.00\n", "budget    1.00 of 1.00 today, in all conversations\n"} {
+			if !strings.Contains(out, words) {
+				t.Errorf("%q is not in\n%s", words, out)
+			}
+		}
+		if out := p.must("", "context", "--channel", "garden", "--json"); !strings.Contains(out, `"usage":{"today":{"requests":2,`) || !strings.Contains(out, `"no_price":["qwen3:8b"]`) {
+			t.Errorf("got %s", out)
+		}
+	})
+	for _, wrong := range []struct{ args, words string }{
+		{"--by week", `--by "week": there are day, conversation, model`},
+		{"--since May", "is no time"},
+	} {
+		t.Run(wrong.args+" is refused", func(t *testing.T) {
+			if r := p.run("", append([]string{"usage"}, strings.Fields(wrong.args)...)...); r.code != exitUsage || !strings.Contains(r.err, wrong.words) {
+				t.Errorf("exit code %d, %s", r.code, r.err)
+			}
+		})
+	}
+}
+
+// TestABudgetOutlastsTheProgram: each message is said to another process.
+func TestABudgetOutlastsTheProgram(t *testing.T) {
+	server := counting(t)
+	p := newFolder(t)
+	settings := func(budget float64) {
+		p.write("config.toml", fmt.Sprintf("budget_per_month = %v\n[llm]\nbase_url = %q\nmodel = \"m\"\n[prices.m]\ninput = 1\noutput = 0\n", budget, server.URL))
+	}
+	settings(0.0015)
+	for i, want := range []string{"Fine.", "Fine.", "The budget for this month is used up"} {
+		if r := p.run("hello\n", "chat"); !strings.Contains(r.out+r.err, want) {
+			t.Errorf("message %d: exit code %d, %q, not %q", i+1, r.code, r.out+r.err, want)
+		}
+	}
+	settings(0.0025)
+	if out := p.must("hello\n", "chat"); !strings.Contains(out, "Fine.") {
+		t.Errorf("a budget that was raised: %q", out)
+	}
+	if out := p.must("", "transcript", "--json"); strings.Count(out, `"hello"`) != 4 {
+		t.Errorf("what people said is not kept: %s", out)
+	}
+}
+
+func TestPricesAndBudgetsInTheSettings(t *testing.T) {
+	t.Run("what is left out follows input", func(t *testing.T) {
+		s, err := loadSettings(writeSettings(t, "budget_per_day = 3\n[prices.\"gpt-4.1\"]\ninput = 2\noutput = 8.5\n[prices.m]\ninput = 1\ncached = 0\nwrite = 4\noutput = 5\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := s.money()
+		if p := m.Prices["gpt-4.1"]; p.Input != 2 || p.Cached != 2 || p.Write != 2 || p.Output != 8.5 {
+			t.Errorf("gpt-4.1: %+v", p)
+		}
+		if p := m.Prices["m"]; p.Input != 1 || p.Cached != 0 || p.Write != 4 || p.Output != 5 {
+			t.Errorf("m: %+v", p)
+		}
+		if m.PerDay != 3 || m.PerMonth != 0 {
+			t.Errorf("budgets %v and %v", m.PerDay, m.PerMonth)
+		}
+	})
+	for text, want := range map[string]string{
+		"\nbudget_per_day = -1":                                 ":2: budget_per_day = -1: must be from 0 to 1000000000",
+		"budget_per_month = nan":                                ":1: budget_per_month = NaN: must be from 0 to 1000000000",
+		"budget_per_day = \"2\"":                                ":1: budget_per_day: must be a number, not a text",
+		"[prices.\"gpt-4.1\"]\ninput = inf\noutput = 1":         `:2: [prices."gpt-4.1"]: input = +Inf: must be from 0 to 100000`,
+		"[prices.\"gpt-4.1\"]\ninput = 1\noutput = 100001":      `:3: [prices."gpt-4.1"]: output = 100001: must be from 0 to 100000`,
+		"[prices.\"gpt-4.1\"]\ninput = 1\noutput = 1\ncache= 2": `:4: [prices."gpt-4.1"]: cache: there is no such setting, did you mean cached?`,
+		"\n[prices.m]\ninput = 1":                               `:2: [prices."m"]: output: is missing; a price has input and output`,
+		"\n[prices]\nm = { input = 1, output = -1 }":            `:3: [prices."m"]: output = -1: must be from 0`,
+		"[prices]\ninput = 1":                                   `:2: [prices]: input: must be a table, under [prices."input"]`,
+		"prices = 3":                                            ":1: prices: must be a table, not 3",
+	} {
+		t.Run(text, func(t *testing.T) {
+			_, err := loadSettings(writeSettings(t, text))
+			if err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+	t.Run("config check shows them", func(t *testing.T) {
+		p := newFolder(t)
+		out := p.must("", "config", "check", p.write("good.toml", "budget_per_day = 2.5\n[prices.\"gpt-4.1\"]\ninput = 2\noutput = 8.5\n"))
+		if out != "ok: good.toml\n  budget_per_day = 2.5\n  [prices.\"gpt-4.1\"] input = 2\n  [prices.\"gpt-4.1\"] output = 8.5\n" {
+			t.Errorf("got %q", out)
+		}
+	})
+}
+
+func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
+	server := counting(t)
+	head := fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL)
+	s := startBot(t, head)
+	records, err := s.store.Conversation(t.Context(), "terminal:x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := memory.Usage{Day: memory.Day(time.Now()), Kind: memory.ForTurn, Model: "m", Requests: 1, Input: 1_000_000}
+	if err := records.AddUsage(t.Context(), []memory.Usage{used}); err != nil {
+		t.Fatal(err)
+	}
+	context := func() string {
+		t.Helper()
+		answer, _, err := s.hub.Run(t.Context(), "terminal:x", channel.Person{ID: "u", Name: "Ada"}, "/context")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.String()
+	}
+	if said := context(); !strings.Contains(said, `set [prices."m"]`) {
+		t.Errorf("without a price: %s", said)
+	}
+	s.edit(head + "[prices.m]\ninput = 3\noutput = 1\n")
+	s.told(taken, 1)
+	if said := context(); !strings.Contains(said, "0 out: 3.00\n") || strings.Contains(said, "no price") {
+		t.Errorf("with a price: %s", said)
+	}
+	s.edit(head + "[prices.m]\ninput = -3\noutput = 1\n")
+	s.told("the settings file has mistakes", 1)
+	if said := context(); !strings.Contains(said, "0 out: 3.00\n") {
+		t.Errorf("after a mistake: %s", said)
+	}
+}
+
+// TestTheExampleOfAPrice is what config.toml shows in comments.
+func TestTheExampleOfAPrice(t *testing.T) {
+	text, err := os.ReadFile("../../config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, found := strings.Cut(string(text), "\n# [prices.")
+	example, _, _ = strings.Cut("# [prices."+example, "\n\n")
+	s, err := loadSettings(writeSettings(t, strings.ReplaceAll("\n"+example, "\n# ", "\n")))
+	if err != nil || !found || len(s.Prices) != 1 {
+		t.Errorf("%v, %d prices in %s", err, len(s.Prices), filepath.Base(example))
+	}
+}

@@ -1,0 +1,80 @@
+// Package prices knows what common models cost, so that token counts can be shown as
+// money. It imports nothing: counts come in as numbers.
+package prices
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+)
+
+// Price is what a model costs for a million tokens, in the currency of whoever wrote it
+// down; the built-in table has US dollars.
+type Price struct {
+	Input  float64 // that no cache knew
+	Cached float64 // read from the provider's cache
+	Write  float64 // written to the provider's cache
+	Output float64 // reasoning included
+}
+
+// Tokens are what a model was used for. Cached and Written are parts of Input.
+type Tokens struct {
+	Input, Cached, Written, Output int64
+}
+
+// Add adds other tokens.
+func (t *Tokens) Add(other Tokens) {
+	t.Input += other.Input
+	t.Cached += other.Cached
+	t.Written += other.Written
+	t.Output += other.Output
+}
+
+// Uncached is the input that was neither read from a cache nor written to one.
+func (t Tokens) Uncached() int64 { return max(t.Input-t.Cached-t.Written, 0) }
+
+// Cost is what the tokens cost.
+func (p Price) Cost(t Tokens) float64 {
+	return (float64(t.Uncached())*p.Input + float64(t.Cached)*p.Cached + float64(t.Written)*p.Write + float64(t.Output)*p.Output) / 1e6
+}
+
+// List are prices by model that add to the built-in table or correct it. A nil list is
+// the built-in table alone.
+type List map[string]Price
+
+// version is what dated snapshots and aliases have behind the name of their model.
+var version = regexp.MustCompile(`[-@](\d{4}-\d{2}-\d{2}|\d{8}|latest)$`)
+
+// Of returns the price of a model: of its name as it is, else without the provider before
+// it ("openai/gpt-5.6-luna"), else without a date behind it ("gpt-5.6-luna-2026-07-09").
+// The list counts before the built-in table. ok is false if nobody knows the price.
+func (l List) Of(model string) (p Price, ok bool) {
+	if p, ok = l.named(model); ok {
+		return p, true
+	}
+	return l.named(version.ReplaceAllString(model, ""))
+}
+
+// named is the price of a name, or of what follows the last slash in it.
+func (l List) named(name string) (p Price, ok bool) {
+	for _, name := range []string{name, name[strings.LastIndex(name, "/")+1:]} {
+		if p, ok = l[name]; ok {
+			return p, true
+		}
+		if p, ok = table[name]; ok {
+			return p, true
+		}
+	}
+	return Price{}, false
+}
+
+// Money is an amount for people: two decimals, or as many as it takes to show two digits
+// of a small one.
+func Money(amount float64) string {
+	digits := 2
+	if a := math.Abs(amount); a > 0 && a < 0.1 {
+		digits = min(1-int(math.Floor(math.Log10(a))), 6)
+	}
+	return fmt.Sprintf("%.*f", digits, amount)
+}

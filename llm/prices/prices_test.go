@@ -1,0 +1,75 @@
+package prices
+
+import (
+	"math"
+	"testing"
+)
+
+func TestCost(t *testing.T) {
+	p := Price{Input: 2, Cached: 0.2, Write: 2.5, Output: 10}
+	for name, c := range map[string]struct {
+		tokens Tokens
+		want   float64
+	}{
+		"each kind of token has its price":                         {Tokens{Input: 1_000_000, Cached: 500_000, Written: 200_000, Output: 100_000}, 0.6 + 0.1 + 0.5 + 1},
+		"parts that exceed the whole leave no input below nothing": {Tokens{Input: 10, Cached: 1_000_000}, 0.2},
+		"nothing costs nothing":                                    {Tokens{}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := p.Cost(c.tokens); math.Abs(got-c.want) > 1e-12 {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestOf(t *testing.T) {
+	own := List{"qwen3:8b": {Input: 7}, "gpt-5-mini": {Input: 1, Output: 2}, "openai/gpt-5-nano": {Input: 3}}
+	for name, c := range map[string]struct {
+		list  List
+		model string
+		input float64
+		known bool
+	}{
+		"a model of the table":                         {nil, "gpt-5-mini", 0.25, true},
+		"the list corrects the table":                  {own, "gpt-5-mini", 1, true},
+		"the list adds to the table":                   {own, "qwen3:8b", 7, true},
+		"a provider before the name":                   {nil, "openai/gpt-5-mini", 0.25, true},
+		"several providers before the name":            {nil, "openrouter/openai/gpt-5-mini", 0.25, true},
+		"an entry with a provider is of that one":      {own, "openai/gpt-5-nano", 3, true},
+		"another provider's is not":                    {own, "azure/gpt-5-nano", 0.05, true},
+		"a date behind the name":                       {nil, "gpt-5-mini-2025-08-07", 0.25, true},
+		"a date as Anthropic writes it":                {nil, "claude-haiku-4-5-20251001", 1, true},
+		"a date as Vertex writes it":                   {nil, "claude-haiku-4-5@20251001", 1, true},
+		"provider and date":                            {own, "openai/gpt-5-mini-2025-08-07", 1, true},
+		"an alias of the latest":                       {nil, "gpt-5-chat-latest", 1.25, true},
+		"a size behind the name is another model":      {nil, "gpt-5-mini-large", 0, false},
+		"a version behind the name is another model":   {nil, "gpt-5-mini-2", 0, false},
+		"a model that nobody knows":                    {nil, "qwen3:8b", 0, false},
+		"a name that is empty":                         {nil, "", 0, false},
+		"the model without a server is free of charge": {nil, "offline", 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, known := c.list.Of(c.model)
+			if known != c.known || p.Input != c.input {
+				t.Errorf("got %v, %v", p, known)
+			}
+		})
+	}
+}
+
+func TestTableIsSane(t *testing.T) {
+	for model, p := range table {
+		if model != "offline" && (p.Input <= 0 || p.Output < p.Input || p.Cached > p.Input || p.Cached <= 0 || p.Write < p.Input) {
+			t.Errorf("%s: %+v", model, p)
+		}
+	}
+}
+
+func TestMoney(t *testing.T) {
+	for amount, want := range map[float64]string{0: "0.00", 12.345: "12.35", 0.5: "0.50", 0.012345: "0.012", 0.00012345: "0.00012", 0.0000001: "0.000000", 1234567.891: "1234567.89"} {
+		if got := Money(amount); got != want {
+			t.Errorf("Money(%v) is %s, want %s", amount, got, want)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+// What models were used for, in tokens, by conversation and day.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn/llm"
+)
+
+// What a request to a model was for.
+const (
+	ForTurn    = "turn"    // an answer to people, and the tools on the way
+	ForSummary = "summary" // compactions and recaps
+)
+
+// Usage is what one model was used for on one day, in one conversation or in several.
+type Usage struct {
+	Conversation string // its name; not needed to write
+	Day          string // 2026-11-22, in the zone of the settings
+	Kind         string // ForTurn or ForSummary
+	Model        string
+
+	Requests                       int64 // that the server counted
+	Input, Cached, Written, Output int64 // tokens; Cached and Written are parts of Input
+}
+
+// Add adds one request.
+func (u *Usage) Add(one llm.Usage) {
+	u.Requests++
+	u.Input += int64(one.Prompt)
+	u.Cached += int64(one.Cached)
+	u.Written += int64(one.Written)
+	u.Output += int64(one.Completion)
+}
+
+// AddAll adds what another entry holds.
+func (u *Usage) AddAll(other Usage) {
+	u.Requests += other.Requests
+	u.Input += other.Input
+	u.Cached += other.Cached
+	u.Written += other.Written
+	u.Output += other.Output
+}
+
+// Day is the day a moment belongs to, as rows name it.
+func Day(t time.Time) string { return t.Local().Format(time.DateOnly) }
+
+// AddUsage adds to what the conversation's models were used for.
+func (c *Conversation) AddUsage(ctx context.Context, all []Usage) error {
+	err := c.store.update(ctx, func(tx *transaction) error { return c.addUsage(tx, all) })
+	if err != nil {
+		return c.fail("write usage", err)
+	}
+	return nil
+}
+
+func (c *Conversation) addUsage(tx *transaction, all []Usage) error {
+	for _, u := range all {
+		_, err := tx.Exec(`INSERT INTO usage (conversation, day, kind, model, requests, input, cached, written, output)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, input = input + excluded.input,
+			cached = cached + excluded.cached, written = written + excluded.written, output = output + excluded.output`,
+			c.id, u.Day, u.Kind, u.Model, u.Requests, u.Input, u.Cached, u.Written, u.Output)
+		if err != nil {
+			return fmt.Errorf("usage of %s: %w", u.Model, err)
+		}
+	}
+	return nil
+}
+
+const usageRows = `SELECT c.name, u.day, u.kind, u.model, u.requests, u.input, u.cached, u.written, u.output
+	FROM usage u JOIN conversations c ON c.id = u.conversation `
+
+// Usage returns what models were used for since a day, the day included, oldest first; of
+// all time if it is empty.
+func (s *Store) Usage(ctx context.Context, since string) ([]Usage, error) {
+	all, err := s.usage(ctx, usageRows+"WHERE u.day >= ? ORDER BY u.day, c.name, u.kind DESC, u.model", since)
+	if err != nil {
+		return nil, fmt.Errorf("read usage: %w", err)
+	}
+	return all, nil
+}
+
+// Usage returns what the conversation's models were used for, oldest first.
+func (c *Conversation) Usage(ctx context.Context) ([]Usage, error) {
+	all, err := c.store.usage(ctx, usageRows+"WHERE u.conversation = ? ORDER BY u.day, u.kind DESC, u.model", c.id)
+	if err != nil {
+		return nil, c.fail("read usage", err)
+	}
+	return all, nil
+}
+
+func (s *Store) usage(ctx context.Context, query string, args ...any) (all []Usage, err error) {
+	err = s.look(ctx, func(rows *sql.Rows) error {
+		var u Usage
+		err := rows.Scan(&u.Conversation, &u.Day, &u.Kind, &u.Model, &u.Requests, &u.Input, &u.Cached, &u.Written, &u.Output)
+		all = append(all, u)
+		return err
+	}, query, args...)
+	return all, err
+}
+
+// Posted tells whether a reply of that id was posted in any conversation.
+func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err error) {
+	err = s.view(ctx, func(tx *transaction) error {
+		return tx.QueryRow("SELECT EXISTS (SELECT 1 FROM outbox WHERE reply = ?)", reply).Scan(&posted)
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for reply %s: %w", reply, err)
+	}
+	return posted, nil
+}
+
+// shown is a summary, and which messages were written while it took the place of its own.
+type shown struct {
+	from, to    int64 // seqs it is of
+	tokens      int64
+	since, till int64 // seqs: from the first on, before the last
+}
+
+// Saved estimates how many tokens summaries kept out of the requests of turns: for each
+// request that was made while a summary was shown, the tokens of the messages behind it
+// less its own. A request is an assistant's message. Summaries that were undone are left
+// out.
+func (c *Conversation) Saved(ctx context.Context) (saved int64, err error) {
+	err = c.store.view(ctx, func(tx *transaction) error {
+		summaries, err := c.shownSummaries(tx)
+		if err != nil || len(summaries) == 0 {
+			return err
+		}
+		tokens, requests, err := c.lengths(tx)
+		if err != nil {
+			return err
+		}
+		for _, s := range summaries {
+			each := tokens.before(s.to+1) - tokens.before(s.from) - s.tokens
+			saved += max(each, 0) * max(requests.before(s.till)-requests.before(s.since), 0)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, c.fail("estimate what summaries saved", err)
+	}
+	return saved, nil
+}
+
+// sums adds up a number of each message, by seq.
+type sums struct {
+	seqs, until []int64 // until[i] is the sum of the messages up to seqs[i]
+}
+
+func (s *sums) add(seq, n int64) {
+	if len(s.until) > 0 {
+		n += s.until[len(s.until)-1]
+	}
+	s.seqs, s.until = append(s.seqs, seq), append(s.until, n)
+}
+
+// before is the sum of the messages before seq.
+func (s *sums) before(seq int64) int64 {
+	i, _ := slices.BinarySearch(s.seqs, seq)
+	if i == 0 {
+		return 0
+	}
+	return s.until[i-1]
+}
+
+// lengths sums up the messages' tokens, and how many requests were made.
+func (c *Conversation) lengths(tx *transaction) (tokens, requests sums, err error) {
+	low, high := c.rows(1, maxSeq)
+	err = each(tx, func(rows *sql.Rows) error {
+		var seq, n int64
+		var assistant bool
+		if err := rows.Scan(&seq, &assistant, &n); err != nil {
+			return err
+		}
+		tokens.add(seq, n)
+		if assistant {
+			requests.add(seq, 1)
+		}
+		return nil
+	}, "SELECT seq, role = 'assistant', tokens FROM messages WHERE id BETWEEN ? AND ? ORDER BY id", low, high)
+	return tokens, requests, err
+}
+
+// shownSummaries are the summaries that were ever shown in their session, until what took
+// their place was, or the session ended.
+func (c *Conversation) shownSummaries(tx *transaction) (all []shown, err error) {
+	err = each(tx, func(rows *sql.Rows) error {
+		var s shown
+		err := rows.Scan(&s.from, &s.to, &s.tokens, &s.since, &s.till)
+		all = append(all, s)
+		return err
+	}, `SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq, min(
+			coalesce((SELECT min(o.next_seq) FROM compactions o WHERE o.conversation = k.conversation AND o.generation = k.ended_with), ?1),
+			coalesce((SELECT g.to_seq + 1 FROM segments g WHERE g.conversation = k.conversation AND k.from_seq BETWEEN g.from_seq AND g.to_seq), ?1))
+		FROM compactions k WHERE k.conversation = ?2 AND k.generation IS NOT NULL AND k.next_seq IS NOT NULL
+		AND k.state IN ('active', 'folded', 'replaced')`, maxSeq, c.id)
+	return all, err
+}

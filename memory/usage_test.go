@@ -1,0 +1,183 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+func usageRow(day, kind, model string, n int64) Usage {
+	return Usage{Conversation: "test:a", Day: day, Kind: kind, Model: model, Requests: n, Input: 100 * n, Cached: 50 * n, Written: 10 * n, Output: 5 * n}
+}
+
+func TestUsage(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	a, b := find(t, s, "test:a"), find(t, s, "test:b")
+	for _, add := range []struct {
+		c   *Conversation
+		all []Usage
+	}{
+		{a, []Usage{usageRow("2026-03-28", ForTurn, "m", 1), usageRow("2026-03-28", ForSummary, "m", 2)}},
+		{a, []Usage{usageRow("2026-03-28", ForTurn, "m", 3)}},
+		{a, []Usage{usageRow("2026-03-29", ForTurn, "other", 1)}},
+		{b, []Usage{usageRow("2026-03-29", ForTurn, "m", 1)}},
+		{b, nil},
+	} {
+		if err := add.c.AddUsage(ctx, add.all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ofB := usageRow("2026-03-29", ForTurn, "m", 1)
+	ofB.Conversation = "test:b"
+	ofA := []Usage{usageRow("2026-03-28", ForTurn, "m", 4), usageRow("2026-03-28", ForSummary, "m", 2), usageRow("2026-03-29", ForTurn, "other", 1)}
+	for name, c := range map[string]struct {
+		read func() ([]Usage, error)
+		want []Usage
+	}{
+		"what is added twice is one row, by day, kind and model": {func() ([]Usage, error) { return a.Usage(ctx) }, ofA},
+		"of all conversations, oldest first":                     {func() ([]Usage, error) { return s.Usage(ctx, "") }, append(ofA[:3:3], ofB)},
+		"since a day, the day included":                          {func() ([]Usage, error) { return s.Usage(ctx, "2026-03-29") }, []Usage{ofA[2], ofB}},
+		"since a day that is to come":                            {func() ([]Usage, error) { return s.Usage(ctx, "2026-03-30") }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := c.read(); err != nil || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %+v, %v\nwant %+v", got, err, c.want)
+			}
+		})
+	}
+	t.Run("a row that cannot be is refused, and nothing of it is written", func(t *testing.T) {
+		bad := usageRow("today", ForTurn, "m", 1)
+		if err := a.AddUsage(ctx, []Usage{usageRow("2026-03-28", ForTurn, "m", 1), bad}); err == nil {
+			t.Error("no error")
+		}
+		if got, _ := a.Usage(ctx); !reflect.DeepEqual(got, ofA) {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+func TestUsageIsWrittenWithTheAnswer(t *testing.T) {
+	c := newConversation(t)
+	m := said(1, "what time is it?")
+	m.Addressed = true
+	turn := deliver(t, c, m)[0].Turn
+	used := []Usage{usageRow("2026-03-28", ForTurn, "m", 2)}
+	used[0].Conversation = c.Name()
+	answer := Outcome{Turn: turn, Usage: used, Messages: []compactor.Message{{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "nine", Time: day}}}
+	bad := answer
+	bad.Messages = []compactor.Message{{Seq: turn, Turn: turn, Role: llm.RoleAssistant, Text: "taken", Time: day}}
+	if err := c.Finish(ctx, bad); err == nil {
+		t.Fatal("a taken seq: no error")
+	}
+	if got, err := c.Usage(ctx); err != nil || len(got) != 0 {
+		t.Errorf("an answer that was not written left %+v, %v", got, err)
+	}
+	if err := c.Finish(ctx, answer); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Finish(ctx, answer); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a second time: %v", err)
+	}
+	if got, err := c.Usage(ctx); err != nil || !reflect.DeepEqual(got, used) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestADayIsTheZones(t *testing.T) {
+	before := time.Local
+	defer func() { time.Local = before }()
+	for zone, want := range map[string]string{"UTC": "2026-03-28", "Asia/Tokyo": "2026-03-29", "America/New_York": "2026-03-28"} {
+		there, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Local = there
+		if got := Day(time.Date(2026, 3, 28, 20, 0, 0, 0, time.UTC)); got != want {
+			t.Errorf("%s: %s, want %s", zone, got, want)
+		}
+	}
+}
+
+// TestSaved: 10 messages of 100 tokens, summaries of 30 over them, and answers in between.
+func TestSaved(t *testing.T) {
+	prepare := func(t *testing.T) (c *Conversation, answer func(n int), shown func(kind compactor.Kind, from, to int64, children ...int64) int64) {
+		c = imported(t, 10)
+		run(t, c.store, "UPDATE messages SET tokens = 100")
+		seq := int64(11)
+		answer = func(n int) {
+			for range n {
+				m := said(int(seq), fmt.Sprint("question ", seq))
+				m.Addressed = true
+				turn := deliver(t, c, m)[0].Turn
+				reply := compactor.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "yes", Time: day, Tokens: 1}
+				if err := c.Finish(ctx, Outcome{Turn: turn, Messages: []compactor.Message{reply}}); err != nil {
+					t.Fatal(err)
+				}
+				seq = turn + 2
+			}
+		}
+		shown = func(kind compactor.Kind, from, to int64, children ...int64) int64 {
+			id := stage(t, c, kind, worker, from, to, children...)
+			run(t, c.store, "UPDATE compactions SET tokens = 30 WHERE id = ?", id)
+			land(t, c, id)
+			return id
+		}
+		return c, answer, shown
+	}
+	saved := func(t *testing.T, c *Conversation, want int64) {
+		t.Helper()
+		if got, err := c.Saved(ctx); err != nil || got != want {
+			t.Errorf("saved %d, %v, want %d", got, err, want)
+		}
+	}
+	t.Run("nothing without summaries", func(t *testing.T) {
+		c, answer, _ := prepare(t)
+		answer(3)
+		saved(t, c, 0)
+	})
+	t.Run("each request after a summary is shown", func(t *testing.T) {
+		c, answer, shown := prepare(t)
+		answer(2)
+		shown(leaf, 1, 5)
+		saved(t, c, 0)
+		answer(3)
+		saved(t, c, 3*(500-30))
+	})
+	t.Run("a rollup saves what it is of, from then on", func(t *testing.T) {
+		c, answer, shown := prepare(t)
+		one, two := shown(leaf, 1, 5), shown(leaf, 6, 8)
+		answer(2)
+		saved(t, c, 2*(500-30)+2*(300-30))
+		shown(rollup, 1, 8, one, two)
+		answer(1)
+		saved(t, c, 2*(500-30)+2*(300-30)+(800-30))
+	})
+	t.Run("a new session has nothing of it", func(t *testing.T) {
+		c, answer, shown := prepare(t)
+		shown(leaf, 1, 5)
+		answer(1)
+		startSegment(t, c)
+		answer(4)
+		saved(t, c, 500-30)
+	})
+	t.Run("a summary larger than its messages saves nothing", func(t *testing.T) {
+		c, answer, shown := prepare(t)
+		run(t, c.store, "UPDATE messages SET tokens = 1")
+		shown(leaf, 1, 5)
+		answer(2)
+		saved(t, c, 0)
+	})
+	t.Run("what was undone is left out", func(t *testing.T) {
+		c, answer, shown := prepare(t)
+		shown(leaf, 1, 5)
+		answer(2)
+		undo(t, c)
+		answer(2)
+		saved(t, c, 0)
+	})
+}
