@@ -46,7 +46,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close() // what it says beside does not matter
 		return nil, &Error{Kind: KindBadRequest, Status: resp.StatusCode, Message: "the server sends to " + moved + ": put the right address into base_url"}
 	}
-	watched := &watchedBody{ReadCloser: resp.Body, silence: x.silence, patience: x.patience}
+	watched := &watchedBody{ReadCloser: resp.Body, silence: x.silence, patience: x.patience, alive: x.composed.alive}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		defer func() { _ = resp.Body.Close() }() // it is refused already
 		// As much as came is judged; a refusal that breaks off is still one.
@@ -183,9 +183,17 @@ type watchedBody struct {
 	io.ReadCloser
 	silence  *time.Timer
 	patience time.Duration
+	alive    func() // see Request.Alive; nil: this body watches for silence
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
+	if b.alive != nil {
+		n, err := b.ReadCloser.Read(p)
+		if n > 0 {
+			b.alive()
+		}
+		return n, err
+	}
 	b.silence.Reset(b.patience)
 	defer b.silence.Stop()
 	return b.ReadCloser.Read(p)

@@ -140,7 +140,10 @@ func (o *OpenAI) Learnt() *Learnt {
 // shown. Silence is not: somebody waited long enough. When MaxTime is up the server
 // counts as unreachable; when ctx ends its error is returned as it is.
 func (o *OpenAI) Generate(ctx context.Context, req Request, show func(delta string)) (Response, error) {
-	limited, cancel := context.WithTimeout(ctx, o.options.MaxTime)
+	limited, cancel := ctx, func() {}
+	if req.Alive == nil {
+		limited, cancel = context.WithTimeout(ctx, o.options.MaxTime)
+	}
 	defer cancel()
 	shown := false
 	if show != nil {
@@ -238,6 +241,9 @@ func (o *OpenAI) send(ctx context.Context, c composed, show func(string)) (Respo
 	defer cancel(nil)
 	silence := time.AfterFunc(o.options.IdleTimeout, func() { cancel(errSilent) })
 	defer silence.Stop()
+	if c.alive != nil {
+		silence.Stop()
+	}
 
 	config := openai.DefaultConfig(o.options.APIKey)
 	config.BaseURL = o.options.BaseURL

@@ -245,3 +245,31 @@ func TestTheCallersEndIsNotTheProvidersFault(t *testing.T) {
 		})
 	}
 }
+
+func TestWhoeverWatchesForSilenceSetsTheLimits(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) {
+		for range 4 {
+			if !x.Wait(60 * time.Millisecond) {
+				return
+			}
+			x.Write(": still reading\n\n")
+		}
+		x.Use("c", "note", `{"text":"fine"}`)
+	})
+	options := llm.OpenAIOptions{IdleTimeout: 30 * time.Millisecond, MaxTime: 100 * time.Millisecond, MaxRetries: -1}
+	watched := hello
+	var signs atomic.Int32
+	watched.Alive = func() { signs.Add(1) }
+	resp, err := connect(t, server, options).Generate(t.Context(), watched, nil)
+	if err != nil || len(resp.Message.Calls) != 1 || signs.Load() < 4 {
+		t.Errorf("got %+v and %d signs of life, %v; want an answer and a sign for each piece", resp.Message, signs.Load(), err)
+	}
+	if _, err := connect(t, server, options).Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindUnreachable {
+		t.Errorf("without a watch the model's own limits let %v pass", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := connect(t, server, options).Generate(ctx, watched, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the watcher's own limit ended it with %v", err)
+	}
+}

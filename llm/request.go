@@ -19,6 +19,8 @@ type composed struct {
 	fields map[string]any // of the body
 
 	maxTokens int // of the answer; 0: none was set
+
+	alive func() // see Request.Alive
 }
 
 // compose translates req. With usage set, the server is asked to count tokens.
@@ -28,6 +30,7 @@ func (o *OpenAI) compose(model string, req Request, usage bool) composed {
 		fields: map[string]any{},
 
 		maxTokens: req.MaxTokens,
+		alive:     req.Alive,
 	}
 	for _, m := range joinUsers(req.Messages) {
 		c.chat.Messages = append(c.chat.Messages, protocolMessage(m))
