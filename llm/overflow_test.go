@@ -13,6 +13,7 @@ func TestOverflowIsRecognised(t *testing.T) {
 		"OpenAI, configured limit":              {400, `{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300100 tokens."}}`, 272000},
 		"OpenAI, words without a number":        {400, `{"error":{"message":"Your input exceeds the context window of this model."}}`, 0},
 		"Anthropic":                             {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 215023 tokens > 200000 maximum"}}`, 200000},
+		"Anthropic, with the answer":            {400, `{"type":"error","error":{"type":"invalid_request_error","message":"input length and ` + "`max_tokens`" + ` exceed context limit: 197000 + 8192 > 200000, decrease input length or ` + "`max_tokens`" + ` and try again"}}`, 200000},
 		"Anthropic, too many bytes":             {413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, 0},
 		"Gemini, a list":                        {400, `[{"error":{"code":400,"message":"The input token count (1200033) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, 1048575},
 		"Gemini, without brackets":              {400, `{"error":{"message":"The input token count 33000 exceeds the maximum number of tokens allowed 32768."}}`, 32768},
@@ -33,7 +34,7 @@ func TestOverflowIsRecognised(t *testing.T) {
 		"inside a stream, words only":           {0, `{"error":{"message":"This model's maximum context length is 1024 tokens"}}`, 1024},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := refusal(c.status, nil, []byte(c.body))
+			err := Refused(c.status, nil, []byte(c.body))
 			if err.Kind != KindOverflow || err.Limit != c.limit {
 				t.Errorf("got %q with limit %d, want %q with %d", err.Kind, err.Limit, KindOverflow, c.limit)
 			}
@@ -61,7 +62,7 @@ func TestOverflowIsNotSeenInOtherFailures(t *testing.T) {
 		"a wrong key":                       {401, `{"error":{"message":"the prompt is too long ago forgotten key is invalid"}}`, KindAuth},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := refusal(c.status, nil, []byte(c.body)); err.Kind != c.kind || err.Limit != 0 {
+			if err := Refused(c.status, nil, []byte(c.body)); err.Kind != c.kind || err.Limit != 0 {
 				t.Errorf("got %q with limit %d, want %q", err.Kind, err.Limit, c.kind)
 			}
 		})
@@ -87,7 +88,7 @@ func TestAnOverflowTellsThePromptsSize(t *testing.T) {
 		"answer and prompt in one number": {`{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9001 tokens."}}`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := refusal(400, nil, []byte(c.body)); err.Kind != KindOverflow || PromptOf(err) != c.prompt {
+			if err := Refused(400, nil, []byte(c.body)); err.Kind != KindOverflow || PromptOf(err) != c.prompt {
 				t.Errorf("%s of %d tokens, want %d", err.Kind, PromptOf(err), c.prompt)
 			}
 		})

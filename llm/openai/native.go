@@ -1,0 +1,150 @@
+// What a provider adds to a message in fields of its own: kept as it came, and sent back
+// to the same model of the same provider only.
+
+package openai
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// native is what llm.Message.Native holds.
+type native struct {
+	Provider string                                `json:"provider"` // host of the server, and the model
+	Fields   map[string]json.RawMessage            `json:"fields,omitempty"`
+	Calls    map[string]map[string]json.RawMessage `json:"calls,omitempty"` // fields of the tool calls, by id
+	Items    []nativeItem                          `json:"items,omitempty"` // of Responses
+}
+
+// nativeItem is a reasoning item, which belongs right before what it led to.
+type nativeItem struct {
+	Calls int             `json:"calls,omitempty"` // how many calls came before it
+	Text  bool            `json:"text,omitempty"`  // text came before it
+	Item  json.RawMessage `json:"item"`
+}
+
+// readNative returns what provider may be sent back: nothing that another one wrote.
+func readNative(raw json.RawMessage, provider string) native {
+	if len(raw) == 0 {
+		return native{}
+	}
+	var n native
+	if json.Unmarshal(raw, &n) != nil || n.Provider != provider {
+		return native{}
+	}
+	return n
+}
+
+// appendFields appends fields to an open object.
+func appendFields(buf []byte, fields map[string]json.RawMessage) []byte {
+	if len(fields) == 0 {
+		return buf
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		buf = append(appendString(append(buf, ','), name), ':')
+		buf = append(buf, fields[name]...)
+	}
+	return buf
+}
+
+// protocolCallFields are the fields of a tool call that are no addition.
+var protocolCallFields = map[string]bool{"index": true, "id": true, "type": true, "function": true}
+
+// gathered is a JSON object put together from the pieces a stream brings: prose
+// is joined, reasoning_details grow item by item, of all else the last is kept.
+type gathered struct {
+	values  map[string]json.RawMessage
+	prose   map[string]*strings.Builder
+	details []detail
+}
+
+// detail is one item of reasoning_details, known by its index and type.
+type detail struct {
+	key string
+	gathered
+}
+
+// proseFields arrive in pieces; signatures and ids arrive whole.
+var proseFields = map[string]bool{"reasoning": true, "reasoning_content": true, "text": true, "summary": true}
+
+func (g *gathered) add(field string, raw json.RawMessage) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return
+	}
+	if field == "reasoning_details" {
+		var items []map[string]json.RawMessage
+		if json.Unmarshal(raw, &items) == nil {
+			for _, item := range items {
+				g.addDetail(item)
+			}
+		}
+		return
+	}
+	var text string
+	if proseFields[field] && json.Unmarshal(raw, &text) == nil {
+		if g.prose == nil {
+			g.prose = map[string]*strings.Builder{}
+		}
+		if g.prose[field] == nil {
+			g.prose[field] = &strings.Builder{}
+		}
+		g.prose[field].WriteString(text)
+		return
+	}
+	if g.values == nil {
+		g.values = map[string]json.RawMessage{}
+	}
+	g.values[field] = raw
+}
+
+// maxDetails is how many items are kept: nobody sends as many who means well.
+const maxDetails = 16_384
+
+func (g *gathered) addDetail(item map[string]json.RawMessage) {
+	key := string(item["index"]) + " " + string(item["type"])
+	last := len(g.details) - 1
+	if _, numbered := item["index"]; last < 0 || !numbered || g.details[last].key != key {
+		if len(g.details) == maxDetails {
+			return
+		}
+		g.details = append(g.details, detail{key: key})
+		last++
+	}
+	for field, raw := range item {
+		g.details[last].add(field, raw)
+	}
+}
+
+// object returns what was gathered; nil when there was nothing.
+func (g *gathered) object() (map[string]json.RawMessage, error) {
+	object := map[string]json.RawMessage{}
+	maps.Copy(object, g.values)
+	for field, text := range g.prose {
+		raw, err := json.Marshal(text.String())
+		if err != nil {
+			return nil, err
+		}
+		object[field] = raw
+	}
+	var items []map[string]json.RawMessage
+	for i := range g.details {
+		item, err := g.details[i].object()
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	if items != nil {
+		raw, err := json.Marshal(items)
+		if err != nil {
+			return nil, err
+		}
+		object["reasoning_details"] = raw
+	}
+	if len(object) == 0 {
+		return nil, nil
+	}
+	return object, nil
+}

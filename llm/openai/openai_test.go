@@ -1,0 +1,278 @@
+package openai_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"testing"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+func TestNewOpenAIRefusesWhatIsNoAddress(t *testing.T) {
+	for _, address := range []string{"localhost:11434", "ftp://host/v1", "http://", "http://[::1", "v1"} {
+		if _, err := openai.New(openai.Options{BaseURL: address}); err == nil {
+			t.Errorf("%q was taken", address)
+		}
+	}
+	model, err := openai.New(openai.Options{})
+	if err != nil || model.Name() != "api.openai.com" {
+		t.Errorf("without a model its name is %q, %v", model.Name(), err)
+	}
+}
+
+func TestTheFirstPieceIsShownBeforeTheLastIsSent(t *testing.T) {
+	seen := make(chan string)
+	server := serve(t, func(x *llmtest.Exchange) {
+		x.Piece("first ")
+		if got := <-seen; got != "first " {
+			t.Errorf("the first piece was shown as %q", got)
+		}
+		x.Say("last")
+	})
+	var shown []string
+	resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, func(delta string) {
+		if shown = append(shown, delta); len(shown) == 1 {
+			seen <- delta
+		}
+	})
+	if err != nil || resp.Message.Text != "first last" || !slices.Equal(shown, []string{"first ", "last"}) {
+		t.Errorf("got %q shown as %q, %v", resp.Message.Text, shown, err)
+	}
+	if resp.Message.Role != llm.RoleAssistant || resp.Usage.Prompt == 0 || resp.Usage.Completion != 7 {
+		t.Errorf("got %+v", resp)
+	}
+}
+
+// sent is the body of the only request that req makes.
+func sent(t *testing.T, req llm.Request) llmtest.Request {
+	t.Helper()
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	model := connect(t, server, openai.Options{APIKey: "secret"})
+	if _, err := model.Generate(t.Context(), req, nil); err != nil {
+		t.Fatal(err, server.Refusals())
+	}
+	if n := len(server.Requests()); n != 1 {
+		t.Fatalf("%d requests", n)
+	}
+	return server.Requests()[0]
+}
+
+func field(t *testing.T, body map[string]json.RawMessage, name, want string) {
+	t.Helper()
+	if got := string(body[name]); got != want {
+		t.Errorf("%s is %s, want %s", name, got, want)
+	}
+}
+
+func TestARequestSaysWhatTheLibraryLeavesOut(t *testing.T) {
+	zero := 0.0
+	got := sent(t, llm.Request{
+		Messages: []llm.Message{
+			{Role: llm.RoleSystem, Text: "be kind"},
+			{Role: llm.RoleUser, Text: "one"},
+			{Role: llm.RoleUser, Text: "two <b>"},
+			{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "f", Arguments: ""}, {ID: "b", Name: "f", Arguments: `{"broken":`}}},
+			{Role: llm.RoleTool, CallID: "a", Tool: "f", Text: ""},
+			{Role: llm.RoleTool, CallID: "b", Tool: "f", Text: "Error: …"},
+		},
+		Tools:       []llm.Tool{{Name: "f", Description: "does f"}, {Name: "g", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}}}`)}},
+		ForceTool:   "g",
+		MaxTokens:   300,
+		Temperature: &zero,
+		Extra:       map[string]any{"top_k": 5, "cache_control": map[string]string{"type": "ephemeral"}},
+	})
+	field(t, got.Body, "temperature", "0")
+	field(t, got.Body, "max_tokens", "300")
+	field(t, got.Body, "top_k", "5")
+	field(t, got.Body, "cache_control", `{"type":"ephemeral"}`)
+	field(t, got.Body, "stream", "true")
+	field(t, got.Body, "stream_options", `{"include_usage":true}`)
+	field(t, got.Body, "tool_choice", `{"type":"function","function":{"name":"g"}}`)
+	if len(got.Messages) != 5 || got.Messages[1].Text() != "one\n\ntwo <b>" {
+		t.Fatalf("neighbours in user role were not joined: %+v", got.Messages)
+	}
+	field(t, got.Messages[2].Body, "content", `""`)
+	field(t, got.Messages[3].Body, "content", `""`)
+	if a := *got.Messages[2].ToolCalls[0].Function.Arguments; a != "{}" {
+		t.Errorf("missing arguments were sent as %q", a)
+	}
+	if a := *got.Messages[2].ToolCalls[1].Function.Arguments; a != `{"invalid":"{\"broken\":"}` {
+		t.Errorf("broken arguments were sent as %q", a)
+	}
+	if string(got.Tools[1].Function.Parameters) != `{"type":"object","properties":{"x":{"type":"string"}}}` {
+		t.Errorf("a schema was sent as %s", got.Tools[1].Function.Parameters)
+	}
+	if key := got.Header.Get("Authorization"); key != "Bearer secret" {
+		t.Errorf("the key was sent as %q", key)
+	}
+}
+
+func TestWhatIsNotSetIsNotSent(t *testing.T) {
+	got := sent(t, hello)
+	for _, name := range []string{"temperature", "max_tokens", "max_completion_tokens", "tools", "tool_choice"} {
+		if raw, ok := got.Body[name]; ok {
+			t.Errorf("%s is sent as %s", name, raw)
+		}
+	}
+}
+
+func TestToolCallsAreAssembledFromAnyFragments(t *testing.T) {
+	type fragments []string
+	whole := func(calls ...llm.Call) []llm.Call { return calls }
+	for name, c := range map[string]struct {
+		sent fragments
+		want []llm.Call
+	}{
+		"by index": {
+			fragments{
+				`{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}`,
+				`{"index":1,"id":"b","type":"function","function":{"name":"g","arguments":"{\"y\""}}`,
+				`{"index":0,"function":{"arguments":"{\"x\":1}"}}`, `{"index":1,"function":{"arguments":":2}"}}`,
+			},
+			whole(llm.Call{ID: "a", Name: "f", Arguments: `{"x":1}`}, llm.Call{ID: "b", Name: "g", Arguments: `{"y":2}`}),
+		},
+		"without an index": {
+			fragments{
+				`{"id":"a","function":{"name":"f","arguments":"{"}}`, `{"function":{"arguments":"}"}}`,
+				`{"id":"b","function":{"name":"g","arguments":"{"}}`, `{"id":"b","function":{"arguments":"}"}}`,
+			},
+			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}, llm.Call{ID: "b", Name: "g", Arguments: "{}"}),
+		},
+		"without an id": {
+			fragments{`{"index":0,"function":{"name":"f","arguments":"{"}}`, `{"index":0,"function":{"arguments":"}"}}`, `{"index":1,"function":{"name":"g","arguments":"{}"}}`},
+			whole(llm.Call{ID: "call_0", Name: "f", Arguments: "{}"}, llm.Call{ID: "call_1", Name: "g", Arguments: "{}"}),
+		},
+		"without either": {
+			fragments{`{"function":{"name":"f","arguments":"{"}}`, `{"function":{"arguments":"}"}}`, `{"function":{"name":"g","arguments":"{}"}}`},
+			whole(llm.Call{ID: "call_0", Name: "f", Arguments: "{}"}, llm.Call{ID: "call_1", Name: "g", Arguments: "{}"}),
+		},
+		"all at index 0": {
+			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}`},
+			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}, llm.Call{ID: "b", Name: "g", Arguments: "{}"}),
+		},
+		"one id for two": {
+			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`},
+			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}, llm.Call{ID: "call_1", Name: "g", Arguments: "{}"}),
+		},
+		"the name again in each": {
+			fragments{`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`, `{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`},
+			whole(llm.Call{ID: "a", Name: "f", Arguments: "{}"}),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			resp, err := ask(t, func(x *llmtest.Exchange) {
+				for _, fragment := range c.sent {
+					x.Chunk(`{"choices":[{"index":0,"delta":{"tool_calls":[%s]}}]}`, fragment)
+				}
+				x.Done()
+			})
+			if err != nil || !slices.Equal(resp.Message.Calls, c.want) || resp.FinishReason != llm.FinishToolCalls {
+				t.Errorf("got %+v (%s), %v", resp.Message.Calls, resp.FinishReason, err)
+			}
+		})
+	}
+	t.Run("in an answer of one piece", func(t *testing.T) {
+		resp, err := ask(t, func(x *llmtest.Exchange) {
+			x.Refuse(http.StatusOK, "", `{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`)
+		})
+		if err != nil || len(resp.Message.Calls) != 2 || resp.Message.Calls[1].Name != "g" {
+			t.Errorf("got %+v, %v", resp.Message.Calls, err)
+		}
+	})
+}
+
+func TestARefusalByTheModelIsItsWords(t *testing.T) {
+	resp, err := ask(t, func(x *llmtest.Exchange) {
+		x.Chunk(`{"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}`)
+		x.Done()
+	})
+	if err != nil || resp.Message.Text != "I will not." {
+		t.Errorf("got %q, %v", resp.Message.Text, err)
+	}
+}
+
+func TestStreamOptionsAreGivenUpOnceRefused(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) {
+		if x.Request.StreamOptions.IncludeUsage {
+			x.Refuse(http.StatusBadRequest, "", `{"error":{"message":"Unknown field: stream_options"}}`)
+			return
+		}
+		x.Say("fine")
+	})
+	model := connect(t, server, openai.Options{})
+	for range 2 {
+		if resp, err := model.Generate(t.Context(), hello, nil); err != nil || resp.Message.Text != "fine" {
+			t.Fatalf("got %q, %v", resp.Message.Text, err)
+		}
+	}
+	if n := len(server.Requests()); n != 3 {
+		t.Errorf("%d requests: it was not remembered", n)
+	}
+}
+
+func TestTheFirstModelIsAskedForOnce(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
+	model, err := openai.New(openai.Options{BaseURL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(server.Asked()) != 0 {
+		t.Errorf("asked %v before anybody spoke", server.Asked())
+	}
+	for range 2 {
+		if _, err := model.Generate(t.Context(), hello, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if model.Name() != "test-model" || server.Requests()[0].Model != "test-model" {
+		t.Errorf("the model is %q", model.Name())
+	}
+	if !slices.Equal(server.Asked(), []string{"/v1/models"}) {
+		t.Errorf("asked %v", server.Asked())
+	}
+}
+
+func TestAskingForTheWindowSettlesTheModelToo(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
+	server.Tell("/v1/models", `{"data":[{"id":"first","context_length":5000},{"id":"second","context_length":6000}]}`)
+	model, err := openai.New(openai.Options{BaseURL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := model.Window(t.Context()); got.Tokens != 5000 {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := model.Generate(t.Context(), hello, nil); err != nil || server.Requests()[0].Model != "first" {
+		t.Errorf("asked for %q, %v", model.Name(), err)
+	}
+	if n := len(server.Asked()); n != 2 { // /api/ps and /models
+		t.Errorf("asked %v", server.Asked())
+	}
+}
+
+func TestAServerWithoutModelsIsABadRequest(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
+	server.Tell("/v1/models", `{"data":[]}`)
+	model, err := openai.New(openai.Options{BaseURL: server.URL, MaxRetries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestToolsWithABrokenSchemaAreNotSent(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
+	req := hello
+	req.Tools = []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":`)}}
+	if _, err := connect(t, server, openai.Options{}).Generate(t.Context(), req, nil); llm.KindOf(err) != llm.KindBadRequest {
+		t.Errorf("got %v", err)
+	}
+	if n := len(server.Requests()) + len(server.Refusals()); n != 0 {
+		t.Errorf("%d requests reached the server", n)
+	}
+}

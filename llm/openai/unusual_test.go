@@ -1,0 +1,221 @@
+// Servers of chat completions that do not do what the protocol says.
+
+package openai_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+// serve starts a server that is closed with the test.
+func serve(t *testing.T, answer func(*llmtest.Exchange)) *llmtest.Server {
+	t.Helper()
+	server := llmtest.NewServer(answer)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// connect returns a model on server that does not try again unless options say so.
+func connect(t *testing.T, server *llmtest.Server, options openai.Options) *openai.Model {
+	t.Helper()
+	options.BaseURL = server.URL
+	if options.Model == "" {
+		options.Model = "test-model"
+	}
+	if options.MaxRetries == 0 {
+		options.MaxRetries = -1
+	}
+	options.RetryDelay = time.Millisecond
+	model, err := openai.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model
+}
+
+var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}
+
+// ask sends hello to a server that answers so, without a second attempt.
+func ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
+	t.Helper()
+	return connect(t, serve(t, answer), openai.Options{}).Generate(t.Context(), hello, nil)
+}
+
+func TestHalfAnAnswerIsAnError(t *testing.T) {
+	for name, answer := range map[string]func(*llmtest.Exchange){
+		"the body ends without [DONE] and finish_reason": func(x *llmtest.Exchange) { x.Piece("half ") },
+		"the body ends in the middle of a line":          func(x *llmtest.Exchange) { x.Piece("half "); x.Write(`data: {"choices":[{"del`) },
+		"the connection breaks after a piece":            func(x *llmtest.Exchange) { x.Piece("half "); x.Cut() },
+		"the connection breaks after the finish_reason":  func(x *llmtest.Exchange) { x.Piece("half "); x.Finish("stop"); x.Cut() },
+		"nothing but [DONE]":                             func(x *llmtest.Exchange) { x.Done() },
+		"an empty body":                                  func(*llmtest.Exchange) {},
+		"a chunk that is no JSON":                        func(x *llmtest.Exchange) { x.Piece("half "); x.Chunk("{nonsense"); x.Done() },
+		"a tool call without a name": func(x *llmtest.Exchange) {
+			x.Chunk(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}`)
+			x.Done()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			resp, err := ask(t, answer)
+			if llm.KindOf(err) != llm.KindTruncated {
+				t.Errorf("got %q, %v", resp.Message.Text, err)
+			}
+		})
+	}
+}
+
+func TestAWholeAnswerIsTaken(t *testing.T) {
+	for name, answer := range map[string]func(*llmtest.Exchange){
+		"as the protocol wants it":          func(x *llmtest.Exchange) { x.Say("who", "le") },
+		"a finish_reason but never [DONE]":  func(x *llmtest.Exchange) { x.Piece("whole"); x.Finish("stop") },
+		"[DONE] but never a finish_reason":  func(x *llmtest.Exchange) { x.Piece("whole"); x.Done() },
+		"no empty lines between the events": func(x *llmtest.Exchange) { x.Write(chunk("who") + "\n" + chunk("le") + "\ndata: [DONE]\n") },
+		"no space after data:, CRLF": func(x *llmtest.Exchange) {
+			x.Write(strings.ReplaceAll(chunk("whole"), "data: ", "data:") + "\r\n\r\ndata:[DONE]\r\n\r\n")
+		},
+		"a chunk that takes several lines": func(x *llmtest.Exchange) {
+			x.Write("data: {\"choices\":[\ndata: {\"delta\":{\"content\":\"whole\"}}]}\n\n")
+			x.Done()
+		},
+		"error: null in front of each chunk": func(x *llmtest.Exchange) {
+			x.Chunk(`{"error":null,"choices":[{"delta":{"content":"whole"}}]}`)
+			x.Done()
+		},
+		"another choice beside the first": func(x *llmtest.Exchange) {
+			x.Chunk(`{"choices":[{"index":1,"delta":{"content":"other"}},{"index":0,"delta":{"content":"whole"}}]}`)
+			x.Done()
+		},
+		"in one piece of JSON though a stream was asked for": func(x *llmtest.Exchange) {
+			x.Refuse(http.StatusOK, "", `{"id":"1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"whole"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			resp, err := ask(t, answer)
+			if err != nil || resp.Message.Text != "whole" || resp.FinishReason != llm.FinishStop {
+				t.Errorf("got %q (%s), %v", resp.Message.Text, resp.FinishReason, err)
+			}
+		})
+	}
+}
+
+// chunk is the line of an event that brings text.
+func chunk(text string) string {
+	return `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}`
+}
+
+func TestAnErrorInsideAStreamSurfacesAtOnce(t *testing.T) {
+	const openRouter = `{"id":"gen-1","object":"chat.completion.chunk","error":{"code":429,"message":"slow down"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`
+	for name, events := range map[string]string{
+		"first in its chunk":          "data: {\"error\":{\"message\":\"slow down\",\"code\":429}}\n\n",
+		"OpenRouter's form":           "data: " + openRouter + "\n\n",
+		"after comments":              ": PROCESSING\n\n: PROCESSING\n\ndata: " + openRouter + "\n\n",
+		"after an event line":         "event: error\ndata: {\"message\":\"slow down\",\"code\":429}\n\n",
+		"after another event's line":  "event: message\ndata: {\"error\":{\"message\":\"slow down\",\"code\":429}}\n\n",
+		"old llama.cpp's error line":  "error: {\"code\":429,\"message\":\"slow down\",\"type\":\"x\"}\n\n",
+		"as it is, without data:":     "{\"error\":{\"message\":\"slow down\",\"code\":\"429\"}}\n",
+		"a string":                    "data: {\"error\":\"slow down\",\"code\":429}\n\n",
+		"over several lines of data:": "data: {\"error\":\ndata: {\"message\":\"slow down\",\"code\":429}}\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			// The server holds the connection open: what is not seen at once is never seen.
+			_, err := ask(t, func(x *llmtest.Exchange) { x.Piece("half"); x.Write(events); x.Wait(2 * time.Second) })
+			var e *llm.Error
+			if !errors.As(err, &e) || e.Kind != llm.KindRateLimited || e.Message != "slow down" {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	t.Run("a finish_reason of error without words", func(t *testing.T) {
+		_, err := ask(t, func(x *llmtest.Exchange) { x.Piece("half"); x.Finish("error"); x.Done() })
+		if llm.KindOf(err) != llm.KindOverloaded {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestKeepAliveLinesAreIgnored(t *testing.T) {
+	patient := func(x *llmtest.Exchange) {
+		x.Piece("who")
+		x.Write(strings.Repeat(": keep-alive\n\n", 500))
+		x.Say("le")
+	}
+	if resp, err := ask(t, patient); err != nil || resp.Message.Text != "whole" {
+		t.Errorf("got %q, %v", resp.Message.Text, err)
+	}
+}
+
+func TestAnErrorThatComesAs200IsAnError(t *testing.T) {
+	for name, c := range map[string]struct {
+		body string
+		kind llm.Kind
+	}{
+		"an object":                      {`{"error":{"message":"slow down","code":429}}`, llm.KindRateLimited},
+		"a string":                       {`{"error":"out of memory"}`, llm.KindOverloaded},
+		"a list":                         {` [{"error":{"message":"who are you","status":"UNAUTHENTICATED"}}]`, llm.KindAuth},
+		"an overflow":                    {`{"error":{"message":"maximum context length is 512 tokens"}}`, llm.KindOverflow},
+		"a page":                         {"\n<!doctype html><title>a web interface</title>", llm.KindBadRequest},
+		"an object without choices":      {`{"detail":"Not Found","type":"not_found"}`, llm.KindBadRequest},
+		"an error beside half an answer": {`{"error":{"message":"slow down","code":429},"choices":[{"message":{"content":"half"}}]}`, llm.KindRateLimited},
+		"an answer without choices":      {`{"object":"chat.completion","choices":[]}`, llm.KindTruncated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := ask(t, func(x *llmtest.Exchange) { x.Refuse(http.StatusOK, "", c.body) }); llm.KindOf(err) != c.kind {
+				t.Errorf("got %v, want %q", err, c.kind)
+			}
+		})
+	}
+}
+
+func TestRefusalsComeThroughInAnyShape(t *testing.T) {
+	for name, body := range map[string]string{
+		"an object": `{"error":{"message":"too busy"}}`,
+		"a string":  `{"error":"too busy"}`,
+		"a list":    `[{"error":{"message":"too busy"}}]`,
+		"a page":    `<html><body><p>too busy</p></body></html>`,
+		"words":     `too busy`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ask(t, func(x *llmtest.Exchange) { x.Refuse(http.StatusServiceUnavailable, "90", body) })
+			var e *llm.Error
+			if !errors.As(err, &e) {
+				t.Fatalf("got %v", err)
+			}
+			if e.Kind != llm.KindOverloaded || e.Status != 503 || e.Message != "too busy" || e.RetryAfter != 90*time.Second {
+				t.Errorf("got %#v", e)
+			}
+		})
+	}
+}
+
+func TestUsageIsReadWithAndWithoutDetails(t *testing.T) {
+	for name, c := range map[string]struct {
+		usage string
+		want  llm.Usage
+	}{
+		"with cached tokens":                 {`{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":64}}`, llm.Usage{Prompt: 100, Completion: 5, Cached: 64}},
+		"with a cache that is counted apart": {`{"prompt_tokens":9,"completion_tokens":5,"cache_read_input_tokens":80,"cache_creation_input_tokens":20}`, llm.Usage{Prompt: 109, Completion: 5, Cached: 80, Written: 20}},
+		"with a cache that is null":          {`{"prompt_tokens":9,"completion_tokens":5,"cache_read_input_tokens":null}`, llm.Usage{Prompt: 9, Completion: 5}},
+		"without details":                    {`{"prompt_tokens":100,"completion_tokens":5}`, llm.Usage{Prompt: 100, Completion: 5}},
+		"with details null":                  {`{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":null}`, llm.Usage{Prompt: 100, Completion: 5}},
+		"not at all":                         {`null`, llm.Usage{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			resp, err := ask(t, func(x *llmtest.Exchange) {
+				x.Piece("hi")
+				x.Chunk(`{"choices":[{"delta":{},"finish_reason":"stop"}]}`)
+				x.Chunk(`{"choices":[],"usage":%s}`, c.usage)
+				x.Done()
+			})
+			if err != nil || resp.Usage != c.want {
+				t.Errorf("got %+v, %v", resp.Usage, err)
+			}
+		})
+	}
+}

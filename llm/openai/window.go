@@ -1,0 +1,52 @@
+// How much context a server's model really has.
+
+package openai
+
+import (
+	"context"
+
+	"cairn/llm"
+)
+
+// Window returns the context window: the setting, else what the server says, else
+// llm.DefaultWindow. A smaller limit learnt from an overflow wins.
+func (o *Model) Window(ctx context.Context) llm.Window {
+	return o.discovery.Window(ctx, o.Learnt().Facts().Window, o.askWindow)
+}
+
+// askWindow returns what the server says of the model's window, Tokens 0 for nothing. The
+// order is that of trust: what Ollama has loaded, what is listed, what llama.cpp runs.
+func (o *Model) askWindow(ctx context.Context) llm.Window {
+	// A server that lists no models may still answer the rest.
+	models, _ := o.list(ctx)
+	_ = o.discovery.ChooseFrom(models)
+	model := o.discovery.Model()
+	root := o.root()
+	var running struct {
+		Models []struct {
+			Name          string
+			ContextLength int `json:"context_length"`
+		}
+	}
+	if o.host != openAIHost && o.get(ctx, root+"/api/ps", &running) == nil {
+		for _, m := range running.Models {
+			if m.ContextLength > 0 && (m.Name == model || m.Name == model+":latest") {
+				return llm.Window{Tokens: m.ContextLength, Source: "GET /api/ps"}
+			}
+		}
+	}
+	for _, m := range models {
+		if m.ID == model && m.Window > 0 {
+			return llm.Window{Tokens: m.Window, Source: "GET /models"}
+		}
+	}
+	var props struct {
+		Settings struct {
+			Context int `json:"n_ctx"`
+		} `json:"default_generation_settings"`
+	}
+	if o.host != openAIHost && o.get(ctx, root+"/props", &props) == nil && props.Settings.Context > 0 {
+		return llm.Window{Tokens: props.Settings.Context, Source: "GET /props"}
+	}
+	return llm.Window{}
+}

@@ -1,0 +1,211 @@
+package openai_test
+
+import (
+	"bytes"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+func TestTheWindowIsTakenFromWhoIsTrustedMost(t *testing.T) {
+	const (
+		ps    = `{"models":[{"name":"other","context_length":1000},{"name":"test-model:latest","context_length":4096}]}`
+		list  = `{"data":[{"id":"other","context_length":999},{"id":"test-model","context_length":65536}]}`
+		props = `{"default_generation_settings":{"n_ctx":2048}}`
+	)
+	for name, c := range map[string]struct {
+		facts   map[string]string
+		setting int
+		want    llm.Window
+	}{
+		"a setting before all": {map[string]string{"/api/ps": ps, "/v1/models": list, "/props": props}, 2000, llm.Window{Tokens: 2000, Source: "setting"}},
+		"what Ollama loaded":   {map[string]string{"/api/ps": ps, "/v1/models": list, "/props": props}, 0, llm.Window{Tokens: 4096, Source: "GET /api/ps"}},
+		"what is listed":       {map[string]string{"/v1/models": list, "/props": props}, 0, llm.Window{Tokens: 65536, Source: "GET /models"}},
+		"vLLM's field":         {map[string]string{"/v1/models": `{"data":[{"id":"test-model","max_model_len":8192}]}`}, 0, llm.Window{Tokens: 8192, Source: "GET /models"}},
+		"llama.cpp's field":    {map[string]string{"/v1/models": `{"data":[{"id":"test-model","meta":{"n_ctx":16384,"n_ctx_train":131072}}]}`}, 0, llm.Window{Tokens: 16384, Source: "GET /models"}},
+		"llama.cpp's slot":     {map[string]string{"/props": props}, 0, llm.Window{Tokens: 2048, Source: "GET /props"}},
+		"nobody":               {nil, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
+		"another model loaded": {map[string]string{"/api/ps": `{"models":[{"name":"other","context_length":1000}]}`}, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
+		"the next when a number cannot be believed": {map[string]string{
+			"/api/ps": `{"models":[{"name":"test-model","context_length":-1}]}`, "/v1/models": `{"data":[{"id":"test-model","max_model_len":-1,"context_length":512}]}`,
+		}, 0, llm.Window{Tokens: 512, Source: "GET /models"}},
+		"nobody when no number can be believed": {map[string]string{
+			"/api/ps": `{"models":[{"name":"test-model","context_length":0}]}`, "/v1/models": `{"data":[{"id":"test-model","context_length":-1,"max_model_len":0}]}`,
+			"/props": `{"default_generation_settings":{"n_ctx":-5}}`,
+		}, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
+		"words that are no JSON": {map[string]string{"/api/ps": "<html>", "/v1/models": "<html>", "/props": "<html>"}, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, func(*llmtest.Exchange) {})
+			for path, fact := range c.facts {
+				server.Tell(path, fact)
+			}
+			model := connect(t, server, openai.Options{Window: c.setting})
+			for range 2 {
+				if got := model.Window(t.Context()); got != c.want {
+					t.Errorf("got %+v, want %+v", got, c.want)
+				}
+			}
+			asked := server.Asked()
+			slices.Sort(asked)
+			if len(slices.Compact(slices.Clone(asked))) != len(asked) {
+				t.Errorf("it was asked twice: %v", asked)
+			}
+		})
+	}
+}
+
+func TestManyWhoAskForTheWindowAtOnceAskTheServerOnce(t *testing.T) {
+	server := serve(t, func(*llmtest.Exchange) {})
+	model := connect(t, server, openai.Options{})
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { model.Window(t.Context()) })
+	}
+	all.Wait()
+	if got := server.Asked(); len(got) != 3 {
+		t.Errorf("asked %v", got)
+	}
+}
+
+func TestAServerThatDidNotTellIsAskedAgainAfterItsFirstAnswer(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
+	server.Tell("/api/ps", `{"models":[]}`)
+	model := connect(t, server, openai.Options{})
+	if got := model.Window(t.Context()); got.Tokens != llm.DefaultWindow {
+		t.Fatalf("got %+v before the model was loaded", got)
+	}
+	server.Tell("/api/ps", `{"models":[{"name":"test-model","context_length":4096}]}`)
+	if _, err := model.Generate(t.Context(), hello, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := model.Window(t.Context()); got.Tokens != 4096 {
+		t.Errorf("got %+v after it was", got)
+	}
+}
+
+func TestAServerThatNeverTellsIsAskedTwiceAtMost(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
+	model := connect(t, server, openai.Options{})
+	for range 4 {
+		model.Window(t.Context())
+		if _, err := model.Generate(t.Context(), hello, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := server.Asked(); len(got) != 6 { // three questions each time
+		t.Errorf("asked %v", got)
+	}
+}
+
+func TestAnOverflowTeachesTheWindowDownward(t *testing.T) {
+	for name, c := range map[string]struct {
+		setting int
+		limits  []int
+		want    llm.Window
+	}{
+		"below what is believed": {0, []int{8192}, llm.Window{Tokens: 8192, Source: "an overflow"}},
+		"below a setting":        {50_000, []int{8192}, llm.Window{Tokens: 8192, Source: "an overflow"}},
+		"never upward again":     {0, []int{8192, 4096, 32768}, llm.Window{Tokens: 4096, Source: "an overflow"}},
+		"never above a setting":  {2000, []int{8192}, llm.Window{Tokens: 2000, Source: "setting"}},
+		"not without a number":   {0, []int{0}, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, func(x *llmtest.Exchange) {
+				limit := c.limits[x.N-1]
+				body := `{"error":{"message":"prompt is too long"}}`
+				if limit > 0 {
+					body = `{"error":{"type":"exceed_context_size_error","message":"no","n_ctx":` + strconv.Itoa(limit) + `}}`
+				}
+				x.Refuse(400, "", body)
+			})
+			model := connect(t, server, openai.Options{Window: c.setting, MaxRetries: 2})
+			for range c.limits {
+				if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindOverflow {
+					t.Fatal(err)
+				}
+			}
+			if got := model.Window(t.Context()); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTheWindowIsWarnedAboutOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		setting int
+		list    string
+		want    string // of the one warning; empty: none
+	}{
+		"when it is a guess":                {0, `{"data":[{"id":"test-model"}]}`, "a guess"},
+		"when the setting is above it":      {9000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, "larger than the server's"},
+		"not when the setting is below it":  {2000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
+		"not when the setting stands alone": {2000, `{"data":[{"id":"test-model"}]}`, ""},
+		"not when the server told":          {0, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
+			server.Tell("/v1/models", c.list)
+			var log bytes.Buffer
+			model := connect(t, server, openai.Options{
+				Window: c.setting,
+				Log:    slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			})
+			for range 3 {
+				model.Window(t.Context())
+				if _, err := model.Generate(t.Context(), hello, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lines := strings.Count(log.String(), "\n")
+			if c.want == "" && lines != 0 || c.want != "" && (lines != 1 || !strings.Contains(log.String(), c.want)) {
+				t.Errorf("%d warnings: %s", lines, log.String())
+			}
+		})
+	}
+}
+
+func TestAServerThatIsNotThereDoesNotHoldUpTheWindow(t *testing.T) {
+	server := llmtest.NewServer(nil)
+	model := connect(t, server, openai.Options{Window: 5000, Model: "m"})
+	server.Close()
+	begun := time.Now()
+	if got := model.Window(t.Context()); got.Tokens != 5000 {
+		t.Errorf("got %+v", got)
+	}
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestAModelSharesNothingWithAnotherNameOrServer(t *testing.T) {
+	notebook := new(llm.Notebook)
+	at := func(url, model string) *llm.Learnt {
+		m, err := openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Learnt()
+	}
+	one := at("http://localhost:1/v1", "m")
+	if at("http://key:secret@localhost:1/v1/", "m") != one {
+		t.Error("the same model on the same server is another one")
+	}
+	for _, other := range []*llm.Learnt{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m")} {
+		if other == one {
+			t.Error("two models share what was learnt")
+		}
+	}
+	if first, second := at("http://localhost:1/v1", ""), at("http://localhost:1/v1", ""); first == second {
+		t.Error("two models without a name share what was learnt")
+	}
+}
