@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,9 +41,9 @@ var _ strategy = (*engine)(nil)
 
 const maxOutput = 4096 // as config.toml has it
 
-func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy) (e *engine, err error) {
+func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule cacheRule) (e *engine, err error) {
 	e = &engine{clock: c}
-	e.scribe = &scribe{gate: &e.gate, till: till{clock: c}, words: rand.New(rand.NewPCG(0, 0))}
+	e.scribe = &scribe{gate: &e.gate, till: *newTill(c, rule), words: rand.New(rand.NewPCG(0, 0))}
 	if e.dir, err = os.MkdirTemp("", "cairn-bench-"); err != nil {
 		return nil, err
 	}
@@ -129,7 +130,15 @@ func (e *engine) ask(ctx context.Context, m said, now string) error {
 func (e *engine) request(ctx context.Context) (view, error) {
 	messages, most, err := e.c.Request(ctx)
 	g := e.c.Gauge()
-	return view{llm.Request{Messages: messages, Tools: e.tools, MaxTokens: most}, g.Head, g.Verbatim - e.now}, err
+	return view{llm.Request{Messages: messages, Tools: e.tools, MaxTokens: most, Head: headOf(messages)}, g.Head, g.Verbatim - e.now}, err
+}
+
+// headOf is how many messages the head has, the system prompt included.
+func headOf(messages []llm.Message) int {
+	if len(messages) > 1 && messages[1].Role == llm.RoleUser && strings.Contains(messages[1].Text, "</kept>") {
+		return 2
+	}
+	return min(len(messages), 1)
 }
 
 func (e *engine) add(m compactor.Message) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type pricing struct {
 	turns int
 	seed  uint64
 	scale float64
+	cache cacheRule
 	json  bool
 }
 
@@ -41,7 +43,12 @@ quarter of the turns follow a pause.
 The other strategies are given their cheapest form. A sliding window drops as many of the
 oldest messages as must go. "Everything at 100k" asks for one summary of 2000 words
 behind the conversation as it stands, which is in the cache then. Cairn's worker saves
-6 memories of each span and writes summaries as long as it is asked for.
+6 memories of each span and writes summaries as long as it is asked for. Where the rule is
+not prefix, the block beside the last message stays in the others' conversations.
+
+With the conversation that is made by default the input of "Cairn, defaults" has a target: with
+prefix at most 24 million tokens in the busy channel and 44 in the other, with breakpoints 26
+and 52; a run that misses it ends with 3.
 
 ` + setHelp,
 		Args: cobra.NoArgs,
@@ -49,6 +56,10 @@ behind the conversation as it stands, which is in the cache then. Cairn's worker
 			switch {
 			case p.turns < 1 || p.turns > 100_000:
 				return wrongFlag(cmd, "turns", p.turns, "from 1 to 100000")
+			case !slices.Contains(caches, p.cache.kind):
+				return wrongFlag(cmd, "cache", p.cache.kind, "one of "+strings.Join(caches, ", "))
+			case p.cache.ttl < time.Minute || p.cache.ttl > 24*time.Hour:
+				return wrongFlag(cmd, "ttl", p.cache.ttl, "from 1m to 24h")
 			case !(p.scale >= 0.1 && p.scale <= 10):
 				return wrongFlag(cmd, "scale", p.scale, "from 0.1 to 10")
 			}
@@ -59,6 +70,8 @@ behind the conversation as it stands, which is in the cache then. Cairn's worker
 	flags.IntVar(&p.turns, "turns", 2000, "`N` turns")
 	flags.Uint64Var(&p.seed, "seed", 1, "`N` that the conversation is made of")
 	flags.Float64Var(&p.scale, "scale", 1, "`FACTOR` by which all texts are longer")
+	flags.StringVar(&p.cache.kind, "cache", cachePrefix, "`RULE` by which prompts are cached: "+strings.Join(caches, ", "))
+	flags.DurationVar(&p.cache.ttl, "ttl", cacheTTL, "`TIME` that the cache lives, which Cairn knows")
 	flags.BoolVar(&p.json, "json", false, "write JSON")
 	return cmd
 }
@@ -78,12 +91,14 @@ const (
 
 // contenders are the strategies in the order in which they are shown. tools are the
 // bot's, which the rivals are sent too.
-func contenders(tools []llm.Tool, seed uint64) []contender {
+func contenders(tools []llm.Tool, seed uint64, rule cacheRule) []contender {
 	cairn := func(name string, window int, policy compactor.Policy) contender {
+		policy.CacheTTL = compactor.Duration(rule.ttl)
 		return contender{name, window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
-			return newEngine(ctx, c, window, policy)
+			return newEngine(ctx, c, window, policy, rule)
 		}}
 	}
+	stays := rule.kind != cachePrefix
 	set := func(change func(p *compactor.Policy)) compactor.Policy {
 		p := compactor.DefaultPolicy()
 		change(&p)
@@ -96,11 +111,11 @@ func contenders(tools []llm.Tool, seed uint64) []contender {
 		cairn("30 % at 80 %, landed at once", fullWindow, set(atOnce)),
 		cairn("Cairn, set to sum up all", fullWindow, set(forAll)),
 		{"everything at 100k", fullWindow, func(_ context.Context, c *clock, turns *till) (strategy, error) {
-			return everything{newList(c, tools), everythingAt, turns, rand.New(rand.NewPCG(seed, 3))}, nil
+			return everything{newList(c, tools, stays), everythingAt, turns, rand.New(rand.NewPCG(seed, 3))}, nil
 		}},
 		cairn("Cairn, set to keep most", fullWindow, set(forMost)),
 		{"sliding window", fullWindow, func(_ context.Context, c *clock, _ *till) (strategy, error) {
-			return sliding{newList(c, tools), fullWindow}, nil
+			return sliding{newList(c, tools, stays), fullWindow}, nil
 		}},
 	}
 }
@@ -141,7 +156,10 @@ type costs struct {
 	Turns    int           `json:"turns"`
 	Seed     uint64        `json:"seed"`
 	Scale    float64       `json:"scale"`
+	Cache    string        `json:"cache"`
+	TTL      float64       `json:"cache_ttl_minutes"`
 	Channels []channelCost `json:"channels"`
+	Targets  []goal        `json:"targets,omitempty"` // of the defaults
 }
 
 func (p pricing) run(ctx context.Context, s *screen) error {
@@ -150,8 +168,8 @@ func (p pricing) run(ctx context.Context, s *screen) error {
 	if err != nil {
 		return err
 	}
-	all := contenders(tools, p.seed)
-	result := costs{Turns: p.turns, Seed: p.seed, Scale: p.scale, Channels: []channelCost{
+	all := contenders(tools, p.seed, p.cache)
+	result := costs{Turns: p.turns, Seed: p.seed, Scale: p.scale, Cache: p.cache.kind, TTL: p.cache.ttl.Minutes(), Channels: []channelCost{
 		{Name: "a busy channel"},
 		{Name: "a quarter of the turns follow a pause of 30 minutes"},
 	}}
@@ -166,7 +184,7 @@ func (p pricing) run(ctx context.Context, s *screen) error {
 		channel.Rows = make([]row, len(all))
 		for j, with := range all {
 			group.Go(func() (err error) {
-				channel.Rows[j], err = with.price(ctx, turns, func() {
+				channel.Rows[j], err = with.price(ctx, turns, p.cache, func() {
 					s.progress("%3d %%  %s: %s", int(done.Add(1))*100/work, channel.Name, with.name)
 				})
 				return err
@@ -177,17 +195,19 @@ func (p pricing) run(ctx context.Context, s *screen) error {
 		return err
 	}
 	s.done()
+	p.judge(&result)
 	if p.json {
-		return s.json(result)
+		err = s.json(result)
+	} else {
+		_, err = fmt.Fprint(s.out, result.table(s))
 	}
-	_, err = fmt.Fprint(s.out, result.table(s))
-	return err
+	return errors.Join(err, unmet(result.Targets))
 }
 
 // price has one conversation with one strategy.
-func (with contender) price(ctx context.Context, turns []turn, progress func()) (r row, err error) {
+func (with contender) price(ctx context.Context, turns []turn, rule cacheRule, progress func()) (r row, err error) {
 	c := &clock{t: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)}
-	till := &till{clock: c}
+	till := newTill(c, rule)
 	s, err := with.open(ctx, c, till)
 	if err != nil {
 		return row{}, err
@@ -203,7 +223,7 @@ func (with contender) price(ctx context.Context, turns []turn, progress func()) 
 
 // toolsOf are the tools the bot has in a conversation.
 func toolsOf(ctx context.Context) ([]llm.Tool, error) {
-	e, err := newEngine(ctx, &clock{}, fullWindow, compactor.DefaultPolicy())
+	e, err := newEngine(ctx, &clock{}, fullWindow, compactor.DefaultPolicy(), cacheRule{kind: cachePrefix, ttl: cacheTTL})
 	if err != nil {
 		return nil, err
 	}
@@ -240,6 +260,7 @@ func (c costs) table(s *screen) string {
 			most = max(most, r.Input)
 		}
 	}
+	fmt.Fprintf(&b, "cache: %s, for %g minutes\n\n", c.Cache, c.TTL)
 	for _, channel := range c.Channels {
 		fmt.Fprintf(&b, "%s  %s turns, %s requests, %s million tokens said\n\n", s.paint(bold, channel.Name),
 			thousands(c.Turns), thousands(channel.Requests), millions(float64(channel.Said)))
@@ -258,10 +279,17 @@ func (c costs) table(s *screen) string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString(`turns, worker, input, output, total: millions of tokens of uncached input; a cached one counts 0.1, a written one 4
+	b.WriteString(`turns, worker, input, output, total: millions of tokens of uncached input; one read from the cache counts 0.1, one
+  written to it 1.25 where the rule is breakpoints, one of an answer 4
 head, verbatim: tokens of a request that are summaries, and messages word for word, in the mean
 least: the fewest verbatim, once a request was rewritten
 rewrites: requests that share less than half with the one before
 `)
+	for i, g := range c.Targets {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(verdict(s, g) + "\n")
+	}
 	return b.String()
 }

@@ -14,6 +14,8 @@ import (
 	"cairn/llm"
 )
 
+var byPrefix = cacheRule{kind: cachePrefix, ttl: cacheTTL}
+
 // observed looks at each request of a strategy.
 type observed struct {
 	strategy
@@ -35,13 +37,13 @@ func TestStrategies(t *testing.T) {
 		t.Fatal(err)
 	}
 	cairn := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
-		return newEngine(ctx, c, window, compactor.DefaultPolicy())
+		return newEngine(ctx, c, window, compactor.DefaultPolicy(), byPrefix)
 	}}
 	slide := contender{"sliding", window, func(_ context.Context, c *clock, _ *till) (strategy, error) {
-		return sliding{newList(c, tools), window}, nil
+		return sliding{newList(c, tools, false), window}, nil
 	}}
 	all := contender{"everything", window, func(_ context.Context, c *clock, turns *till) (strategy, error) {
-		return everything{newList(c, tools), 15_000, turns, rand.New(rand.NewPCG(1, 3))}, nil
+		return everything{newList(c, tools, false), 15_000, turns, rand.New(rand.NewPCG(1, 3))}, nil
 	}}
 	turns := talk(60, 1, 0.7, false)
 	rows := map[string]row{}
@@ -58,7 +60,7 @@ func TestStrategies(t *testing.T) {
 				}
 			}}, err
 		}
-		r, err := watched.price(t.Context(), turns, func() {})
+		r, err := watched.price(t.Context(), turns, byPrefix, func() {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +90,7 @@ func TestStrategies(t *testing.T) {
 	})
 	t.Run("the same conversation costs the same again", func(t *testing.T) {
 		for _, with := range []contender{cairn, slide, all} {
-			if r, err := with.price(t.Context(), turns, func() {}); err != nil || !reflect.DeepEqual(r, rows[with.name]) {
+			if r, err := with.price(t.Context(), turns, byPrefix, func() {}); err != nil || !reflect.DeepEqual(r, rows[with.name]) {
 				t.Errorf("%s: %v\n%+v, before\n%+v", with.name, err, r, rows[with.name])
 			}
 		}
@@ -103,7 +105,7 @@ func TestCairnUsesPauses(t *testing.T) {
 		change(&policy)
 		turns := talk(60, 1, 0.7, pauses)
 		with := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
-			s, err := newEngine(ctx, c, window, policy)
+			s, err := newEngine(ctx, c, window, policy, byPrefix)
 			head, at := "", c.now()
 			return observed{s, func(req llm.Request) {
 				above, _, _ := strings.Cut(flat(req), "</kept>")
@@ -116,7 +118,7 @@ func TestCairnUsesPauses(t *testing.T) {
 				head, at = above, c.now()
 			}}, err
 		}}
-		if _, err := with.price(t.Context(), turns, func() {}); err != nil {
+		if _, err := with.price(t.Context(), turns, byPrefix, func() {}); err != nil {
 			t.Fatal(err)
 		}
 		return changes
@@ -167,7 +169,7 @@ func TestTalk(t *testing.T) {
 func TestCostShows(t *testing.T) {
 	var out, progress bytes.Buffer
 	s := screenOf(&out, &progress)
-	if err := (pricing{turns: 3, seed: 1, scale: 1}).run(t.Context(), s); err != nil {
+	if err := (pricing{turns: 3, seed: 1, scale: 1, cache: byPrefix}).run(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("aligned rows", func(t *testing.T) {
@@ -188,7 +190,7 @@ func TestCostShows(t *testing.T) {
 	})
 	t.Run("JSON", func(t *testing.T) {
 		out.Reset()
-		if err := (pricing{turns: 3, seed: 1, scale: 1, json: true}).run(t.Context(), s); err != nil {
+		if err := (pricing{turns: 3, seed: 1, scale: 1, cache: byPrefix, json: true}).run(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 		var c costs

@@ -10,49 +10,82 @@ import (
 )
 
 const (
-	cachedPrice = 0.1 // of a token that is read from the provider's cache
-	outputPrice = 4.0 // of a token that is written
-	cacheTTL    = 5 * time.Minute
+	cachedPrice  = 0.1  // of a token that is read from the provider's cache
+	writtenPrice = 1.25 // of one that is written to it, where that costs something
+	outputPrice  = 4.0  // of a token of an answer
+	cacheTTL     = 5 * time.Minute
 )
 
 const priceHelp = `Prices are in tokens of uncached input: a token read from the provider's cache counts
-0.1, a written one 4. What a request has in common with the one before it, byte by byte
-from the start, is read from the cache, if that one was less than 5 minutes ago. Turns are
-compared with turns and the worker's requests with the worker's, tools included. Tokens
-are Cairn's estimate.`
+0.1, one of an answer 4. Turns are compared with turns and the worker's requests with the
+worker's, tools included. Tokens are Cairn's estimate.
+
+` + cacheHelp
 
 // bill is what was sent and written, in tokens.
 type bill struct {
 	Uncached int `json:"uncached"`
 	Cached   int `json:"cached"`
+	Written  int `json:"written"` // to the cache
 	Output   int `json:"output"`
 	Requests int `json:"requests"`
 	Rewrites int `json:"rewrites"` // requests that share less than half with the one before, the first one included
 }
 
 // input and output are in tokens of uncached input.
-func (b bill) input() float64  { return float64(b.Uncached) + cachedPrice*float64(b.Cached) }
+func (b bill) input() float64 {
+	return float64(b.Uncached) + cachedPrice*float64(b.Cached) + writtenPrice*float64(b.Written)
+}
 func (b bill) output() float64 { return outputPrice * float64(b.Output) }
 
 // till prices the requests of one kind in one conversation.
 type till struct {
 	clock  *clock
+	rule   cacheRule
+	blocks *ledger // for the rules that match blocks; nil: prefix
 	bill   bill
+
 	last   string // the request before
 	tokens int    // of last
 	at     time.Time
 }
 
-// charge prices a request and what was answered.
-func (t *till) charge(req llm.Request, answer string) {
-	prompt := flat(req)
-	t.tokens = t.add(prompt, answer, &t.bill)
-	t.last, t.at = prompt, t.clock.now()
+func newTill(c *clock, rule cacheRule) *till {
+	t := &till{clock: c, rule: rule}
+	if rule.kind != cachePrefix {
+		t.blocks = newLedger(rule)
+	}
+	return t
 }
 
-// add prices on to a request that comes after the last one that was charged, and
-// returns its tokens.
-func (t *till) add(prompt, answer string, to *bill) (tokens int) {
+// charge prices a request and what was answered.
+func (t *till) charge(req llm.Request, answer string) {
+	t.add(req, answer, &t.bill, true)
+}
+
+// add prices a request that comes after the last one that was charged. With keep set
+// it is the last one from now on.
+func (t *till) add(req llm.Request, answer string, to *bill, keep bool) {
+	to.Output += compactor.Estimate(answer)
+	to.Requests++
+	if t.blocks != nil {
+		p := t.blocks.price(req, t.clock.now(), keep)
+		to.Cached, to.Written, to.Uncached = to.Cached+p.cached, to.Written+p.written, to.Uncached+p.uncached
+		if p.rewritten {
+			to.Rewrites++
+		}
+		return
+	}
+	prompt := flat(req)
+	tokens := t.prefix(prompt, to)
+	if keep {
+		t.tokens, t.last, t.at = tokens, prompt, t.clock.now()
+	}
+}
+
+// prefix prices a request by what it has in common with the last one, byte by byte,
+// and returns its tokens.
+func (t *till) prefix(prompt string, to *bill) (tokens int) {
 	shared := commonPrefix(t.last, prompt)
 	known := 0
 	if 2*shared > len(t.last) { // the shorter part is counted
@@ -62,34 +95,17 @@ func (t *till) add(prompt, answer string, to *bill) (tokens int) {
 		to.Rewrites++
 	}
 	fresh := compactor.Estimate(prompt[shared:])
-	if t.clock.now().Sub(t.at) < cacheTTL {
+	if t.clock.now().Sub(t.at) < t.rule.ttl {
 		to.Cached += known
 		to.Uncached += fresh
 	} else {
 		to.Uncached += known + fresh
 	}
-	to.Output += compactor.Estimate(answer)
-	to.Requests++
 	return known + fresh
 }
 
-// flat is a request as one text, in the order in which providers put it together.
-func flat(req llm.Request) string {
-	var b strings.Builder
-	for _, t := range req.Tools {
-		b.WriteString(t.Name + "\n" + t.Description + "\n")
-		b.Write(t.Parameters)
-		b.WriteByte('\n')
-	}
-	for _, m := range req.Messages {
-		b.WriteString("<" + string(m.Role) + ">" + m.CallID + "\n" + m.Text)
-		for _, call := range m.Calls {
-			b.WriteString("\n" + call.ID + " " + call.Name + " " + call.Arguments)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
+// flat is a request as one text.
+func flat(req llm.Request) string { return strings.Join(blocksOf(req), "") }
 
 // commonPrefix is how many bytes a and b begin with in common.
 func commonPrefix(a, b string) int {

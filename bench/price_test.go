@@ -20,7 +20,7 @@ func TestPrice(t *testing.T) {
 	old, fresh := strings.Repeat("what was said before. ", 100), strings.Repeat("and what is new! ", 40)
 	c := &clock{t: time.Unix(0, 0).Add(24 * time.Hour)}
 	meet := func(pause time.Duration, second llm.Request) bill {
-		till := &till{clock: c}
+		till := newTill(c, byPrefix)
 		till.charge(ask(old), "yes")
 		first := till.bill
 		c.pass(pause)
@@ -66,7 +66,7 @@ func TestPrice(t *testing.T) {
 		}
 	})
 	t.Run("many requests that go on add up to what a fresh count gives", func(t *testing.T) {
-		till := &till{clock: c}
+		till := newTill(c, byPrefix)
 		said := old
 		for range 200 {
 			said += fresh

@@ -23,13 +23,14 @@ type list struct {
 	turn  int64 // seq of the first line of the running turn
 	seq   int64
 	now   string
+	stays bool // now is a part of the conversation
 
 	summary string // of what was before; "": nothing was
 	spent   bill   // on summaries
 }
 
-func newList(c *clock, tools []llm.Tool) *list {
-	return &list{clock: c, tools: tools, frame: compactor.Estimate(flat(llm.Request{Tools: tools})) + compactor.Estimate(prompts.System)}
+func newList(c *clock, tools []llm.Tool, stays bool) *list {
+	return &list{clock: c, stays: stays, tools: tools, frame: compactor.Estimate(flat(llm.Request{Tools: tools})) + compactor.Estimate(prompts.System)}
 }
 
 func (l *list) add(m compactor.Message) {
@@ -49,6 +50,9 @@ func (l *list) hear(_ context.Context, all []said) error {
 
 func (l *list) ask(ctx context.Context, m said, now string) error {
 	l.turn, l.now = l.seq+1, now
+	if l.stays {
+		m.text, l.now = m.text+"\n\n<now>\n"+now+"\n</now>", ""
+	}
 	return l.hear(ctx, []said{m})
 }
 
@@ -96,7 +100,7 @@ func (l *list) render() llm.Request {
 			text += "\n\n<now>\n" + l.now + "\n</now>"
 		}
 		last := &req.Messages[len(req.Messages)-1]
-		if m.Role == llm.RoleUser && last.Role == llm.RoleUser {
+		if m.Role == llm.RoleUser && last.Role == llm.RoleUser && !l.stays {
 			last.Text += "\n\n" + text
 			continue
 		}
@@ -144,9 +148,11 @@ func (e everything) request(context.Context) (view, error) {
 
 func (e everything) sumUp() {
 	n := slices.IndexFunc(e.lines, func(m compactor.Message) bool { return m.Seq >= e.turn })
-	before := list{tools: e.tools, lines: e.lines[:n], summary: e.summary}
+	before := list{tools: e.tools, lines: e.lines[:n], summary: e.summary, stays: e.stays}
 	summary := text(e.words, everythingWords)
-	e.turns.add(flat(before.render())+everythingAsks, summary, &e.spent)
+	req := before.render()
+	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: everythingAsks})
+	e.turns.add(req, summary, &e.spent, false)
 	e.summary = "Summary of the conversation until now: " + summary
 	e.forget(n)
 }

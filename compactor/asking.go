@@ -45,9 +45,9 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 	messages := w.messages(items, w.prompt)
 	reminded, forced := false, false
 	loop := llm.Loop{
-		Model: w.model, MaxCalls: w.left(), Count: w.count,
+		Model: w.model, MaxCalls: w.left(), Show: w.show, Count: w.count,
 		Request: func(context.Context, int) (llm.Request, error) {
-			req := llm.Request{Messages: messages, Tools: tools, MaxTokens: w.answerTokens(), Spend: w.spend}
+			req := llm.Request{Messages: messages, Tools: tools, MaxTokens: w.answerTokens(), Spend: w.spend, Alive: w.alive}
 			if forced = w.left() <= 1 || reminded; forced {
 				req.Tools, req.ForceTool = []llm.Tool{summarize}, summarize.Name
 			}
@@ -85,14 +85,20 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 
 // withoutTools asks for the summary as plain text.
 func (w worker) withoutTools(ctx context.Context, items []item) (string, error) {
-	req := llm.Request{Messages: w.messages(items, w.prompt+"\n\n"+prompts.Plain), MaxTokens: w.answerTokens(), Spend: w.spend, Failed: w.count}
-	resp, err := w.model.Generate(ctx, req, nil)
+	req := llm.Request{
+		Messages: w.messages(items, w.prompt+"\n\n"+prompts.Plain), MaxTokens: w.answerTokens(),
+		Spend: w.spend, Alive: w.alive, Failed: w.count,
+	}
+	resp, err := w.model.Generate(ctx, req, w.show)
 	if err != nil {
 		return "", err
 	}
 	w.count(resp.Usage)
 	return w.check(resp, items)
 }
+
+// show gets the text as it arrives, which nobody reads before it is whole.
+func (w worker) show(string) { w.alive() }
 
 // messages is the request: what is to be done, and the material, with the agent's
 // system prompt for reference.

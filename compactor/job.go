@@ -125,7 +125,7 @@ func (c *Compactor) planPrepareLocked(s snapshot, p Policy, window, used int) *j
 	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(window) {
 		return nil
 	}
-	sp := planAhead(s, p.span(c.Budget()), p.tail(c.Budget()))
+	sp := planAhead(s, min(p.span(c.Budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.Budget()))
 	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.lifted {
 		return nil
 	}

@@ -51,7 +51,7 @@ type Policy struct {
 	Model      string   `toml:"model" json:"model"`             // for the worker; empty: the agent's
 	Focus      string   `toml:"focus" json:"focus"`             // what every summary shall keep
 	PromptFile string   `toml:"prompt_file" json:"prompt_file"` // the worker's prompt; empty: the one in prompts/
-	Timeout    Duration `toml:"timeout" json:"timeout"`         // for each chunk of a span
+	Timeout    Duration `toml:"timeout" json:"timeout"`         // without a byte of the worker's model
 	Cooldown   Duration `toml:"cooldown" json:"cooldown"`       // pause of the automatic levels after landings that freed little
 
 	ExtractMemories bool `toml:"extract_memories" json:"extract_memories"`

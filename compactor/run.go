@@ -261,6 +261,8 @@ func inWords(err error) string {
 	switch {
 	case errors.Is(err, ErrSpent):
 		return ErrSpent.Error() + "; nothing was lost"
+	case errors.Is(err, errSilent):
+		return "the model that sums up sent nothing for too long; nothing was lost"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the summary took too long; nothing was lost"
 	case errors.Is(err, context.Canceled):

@@ -65,7 +65,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 			return Summary{}, err
 		}
 		w.target = w.j.aim(w.target, items)
-		return w.run(ctx, items, most)
+		return w.run(ctx, items, min(most, w.piece()))
 	}
 	takeBack := w.mark()
 	s, err := work(c.o.Worker)

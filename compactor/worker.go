@@ -22,8 +22,9 @@ type worker struct {
 	target int    // tokens the summary shall have
 	limit  int    // tokens it may have
 	again  refusal
-	plain  bool // asked for text alone, as for a person: it need not be much shorter
-	calls  *int // of the model, for this chunk
+	plain  bool   // asked for text alone, as for a person: it need not be much shorter
+	calls  *int   // of the model, for this chunk
+	alive  func() // called when something comes from the model
 }
 
 // newWorker is a worker of the job. The agent's own prompt is read here, once.
@@ -58,8 +59,12 @@ const (
 	minChunk = 300
 )
 
+// requestCost is what the tools' schemas and what is asked cost, in tokens.
+const requestCost = 4*perMessage + 250
+
+// frame is what a request costs beside its material, the answer included.
 func (w worker) frame() int {
-	return Estimate(w.prompt) + Estimate(w.agent) + w.target + 4*perMessage + 250 // the tools' schemas, and what is asked
+	return Estimate(w.prompt) + Estimate(w.agent) + w.target + requestCost
 }
 
 // run sums up the items, in chunks of at most most tokens. A chunk that fails fails
@@ -149,11 +154,28 @@ func (w worker) mark() (takeBack func()) {
 	return w.record.Mark()
 }
 
-// chunk sums up items with at most max_turns calls of the model. A text that is
-// refused is asked for once more, with the reason and more room for the answer.
+// chunk sums up items with at most max_turns calls of the model, as long as the model
+// sends something now and then, and measures its speed.
 func (w worker) chunk(ctx context.Context, items []item) (text string, plain bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(w.j.policy.Timeout))
-	defer cancel()
+	tokens, begun := w.frame()+costOfItems(items), w.c.o.Now()
+	ctx, alive, stop := watch(ctx, time.Duration(w.j.policy.Timeout))
+	defer stop()
+	w.alive = alive
+	text, plain, err = w.patient(ctx, items)
+	took := w.c.o.Now().Sub(begun)
+	switch {
+	case err == nil:
+		w.c.measured(w.model, tokens+Estimate(text), took)
+	case context.Cause(ctx) == errSilent, context.Cause(ctx) == errLate:
+		err = context.Cause(ctx)
+		w.c.tooSlow(w.model, tokens, took)
+	}
+	return text, plain, err
+}
+
+// patient asks once more for a text that is refused, with the reason and more room
+// for the answer.
+func (w worker) patient(ctx context.Context, items []item) (text string, plain bool, err error) {
 	w.calls = new(int)
 	takeBack := w.mark()
 	text, plain, err = w.attempt(ctx, items)
@@ -179,6 +201,7 @@ func (w worker) spend() error {
 		}
 	}
 	*w.calls++
+	w.alive() // a request begins, or another attempt
 	return nil
 }
 

@@ -84,6 +84,11 @@ type Request struct {
 	Head     int
 	CacheKey string // the same for all requests that share a beginning; at most 64 characters; empty: none
 
+	// Alive, when not nil, is called whenever bytes of an answer arrive: text, reasoning,
+	// arguments of tools and keep-alives alike. Its caller watches for silence and for the
+	// time of the whole, so the model's own limits of both do not apply: ctx's do.
+	Alive func()
+
 	// Spend, when not nil, is asked before each attempt that costs something, the first
 	// one and those after a failure alike. Its error ends the attempts: it is what
 	// Generate returns, or, if there was one, the failure before.

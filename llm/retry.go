@@ -32,11 +32,15 @@ type Retry struct {
 
 // Do calls try until it succeeds. It retries temporary failures with growing pauses,
 // or after the time the provider asks for, but only while no text was shown and not
-// after silence. Each attempt is first charged to req.Spend. When MaxTime is over the
-// server counts as unreachable; when ctx ends, Do returns ctx's error. A try that fails
-// returns what the server counted for it, if anything: req.Failed gets that.
+// after silence. Each attempt is first charged to req.Spend. When MaxTime is over, which
+// does not apply where req.Alive is set, the server counts as unreachable; when ctx ends,
+// Do returns ctx's error. A try that fails returns what the server counted for it, if
+// anything: req.Failed gets that.
 func (r Retry) Do(ctx context.Context, req Request, show func(string), try func(ctx context.Context, show func(string)) (Response, error)) (Response, error) {
-	limited, cancel := context.WithTimeout(ctx, r.MaxTime)
+	limited, cancel := ctx, func() {}
+	if req.Alive == nil {
+		limited, cancel = context.WithTimeout(ctx, r.MaxTime)
+	}
 	defer cancel()
 	shown := false
 	if show != nil {

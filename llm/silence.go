@@ -16,6 +16,7 @@ type Silence struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	idle   time.Duration
+	alive  func() // see Request.Alive; nil: this watch counts
 }
 
 // WatchSilence returns a context that ends when the server sends nothing for idle.
@@ -26,6 +27,13 @@ func WatchSilence(ctx context.Context, idle time.Duration) (context.Context, *Si
 	s := &Silence{ctx: watched, cancel: cancel, idle: idle}
 	s.timer = time.AfterFunc(idle, func() { cancel(errSilent) })
 	return watched, s
+}
+
+// Report stops the watch and calls alive with each read instead, if alive is not nil.
+func (s *Silence) Report(alive func()) {
+	if s.alive = alive; alive != nil {
+		s.timer.Stop()
+	}
 }
 
 // Stop releases the watch.
@@ -42,7 +50,7 @@ func (s *Silence) Body(body io.ReadCloser) io.ReadCloser { return &watchedBody{b
 // connection could not be used again.
 func (s *Silence) Drain(body io.ReadCloser) {
 	const most, soon = 4 << 10, 50 * time.Millisecond
-	s.idle = min(s.idle, soon)
+	s.idle, s.alive = min(s.idle, soon), nil
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, most)) // without it the connection is closed, no more
 }
 
@@ -60,6 +68,13 @@ type watchedBody struct {
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
+	if alive := b.silence.alive; alive != nil {
+		n, err := b.ReadCloser.Read(p)
+		if n > 0 {
+			alive()
+		}
+		return n, err
+	}
 	b.silence.timer.Reset(b.silence.idle)
 	defer b.silence.timer.Stop()
 	return b.ReadCloser.Read(p)

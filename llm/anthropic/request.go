@@ -84,6 +84,7 @@ type composed struct {
 	body
 	room     int  // of MaxTokens: for thinking, beyond what the caller asked for
 	thoughts bool // some thinking is returned
+	alive    func()
 }
 
 // compose translates req, without what the server refused before or in this attempt.
@@ -100,6 +101,7 @@ func (m *Model) compose(model string, req llm.Request, only exceptions) composed
 	c := composed{
 		body:     body{Model: model, Stream: true, System: conversation.system, Messages: conversation.messages, Tools: tools(req.Tools)},
 		thoughts: conversation.thoughts,
+		alive:    req.Alive,
 	}
 	c.think(req.Reasoning, limits, only)
 	c.limitTokens(req.MaxTokens, limits, only)

@@ -26,6 +26,7 @@ func (m *Model) send(ctx context.Context, c composed, extra map[string]any, show
 	}
 	watched, silence := llm.WatchSilence(ctx, m.options.IdleTimeout)
 	defer silence.Stop()
+	silence.Report(c.alive)
 
 	var resp *http.Response
 	client := option.WithHTTPClient(&exchange{client: m.options.HTTPClient, silence: silence})

@@ -75,6 +75,10 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 	if err != nil || show == nil {
 		return resp, err
 	}
+	if alive := req.Alive; alive != nil {
+		shown := show
+		show = func(delta string) { alive(); shown(delta) }
+	}
 	for i, piece := range strings.SplitAfter(resp.Message.Text, " ") {
 		if i > 0 {
 			if err := wait(ctx, m.Delay); err != nil {

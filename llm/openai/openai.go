@@ -196,6 +196,7 @@ func (o *Model) send(ctx context.Context, p plan, req llm.Request, show func(str
 	}
 	watched, silence := llm.WatchSilence(ctx, o.options.IdleTimeout)
 	defer silence.Stop()
+	silence.Report(req.Alive)
 	resp, err := o.post(watched, p.address(), body, silence)
 	if err == nil {
 		defer func() { _ = resp.Body.Close() }() // the answer is read or lost; nothing more can be done about it

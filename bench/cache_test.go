@@ -1,0 +1,89 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// TestCacheRules prices requests that go on in ways that the rules tell apart.
+func TestCacheRules(t *testing.T) {
+	words := strings.Repeat("what somebody said before. ", 100)
+	said := func(role llm.Role, name string) llm.Message { return llm.Message{Role: role, Text: name + " " + words} }
+	system, question := said(llm.RoleSystem, "system"), said(llm.RoleUser, "question")
+	answer, next := said(llm.RoleAssistant, "answer"), said(llm.RoleUser, "next")
+	withNow := question
+	withNow.Text += "\n\n<now>it is nine</now>"
+	each := compactor.Estimate(words) // of a message, about
+
+	for name, c := range map[string]struct {
+		rule                      string
+		first, second             []llm.Message
+		pause                     time.Duration
+		cached, written, uncached int // messages of the second request
+	}{
+		"breakpoints: an extension is read up to the end of the request before": {cacheBreakpoints,
+			[]llm.Message{system, question}, []llm.Message{system, question, answer, next}, time.Minute, 2, 2, 0},
+		"breakpoints: of a last message that has changed only the head is read": {cacheBreakpoints,
+			[]llm.Message{system, withNow}, []llm.Message{system, question, answer, next}, time.Minute, 1, 3, 0},
+		"breakpoints: nothing is read where the head has changed": {cacheBreakpoints,
+			[]llm.Message{system, question}, []llm.Message{said(llm.RoleSystem, "other"), question, answer}, time.Minute, 0, 3, 0},
+		"breakpoints: nothing is read when the time is up": {cacheBreakpoints,
+			[]llm.Message{system, question}, []llm.Message{system, question, answer, next}, cacheTTL, 0, 4, 0},
+		"units: an extension is read with the answer": {cacheUnits,
+			[]llm.Message{system, question}, []llm.Message{system, question, answer, next}, time.Minute, 3, 0, 1},
+		"units: a part of the request before is not read": {cacheUnits,
+			[]llm.Message{system, withNow}, []llm.Message{system, question, answer, next}, time.Minute, 0, 0, 4},
+		"units: nothing is read when the time is up": {cacheUnits,
+			[]llm.Message{system, question}, []llm.Message{system, question, answer, next}, cacheTTL, 0, 0, 4},
+		"prefix: the last message is read as far as it is the same": {cachePrefix,
+			[]llm.Message{system, withNow}, []llm.Message{system, question, answer, next}, time.Minute, 2, 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := &clock{t: time.Unix(0, 0).Add(24 * time.Hour)}
+			till := newTill(clock, cacheRule{c.rule, cacheTTL})
+			till.charge(llm.Request{Messages: c.first, Head: 1}, "")
+			before := till.bill
+			clock.pass(c.pause)
+			till.charge(llm.Request{Messages: c.second, Head: 1}, "")
+			got := [3]int{till.bill.Cached - before.Cached, till.bill.Written - before.Written, till.bill.Uncached - before.Uncached}
+			for i, messages := range []int{c.cached, c.written, c.uncached} {
+				if off := got[i] - messages*each; off < -60 || off > 60 {
+					t.Errorf("read, written and neither are %d tokens; want %d, %d and %d messages of %d", got, c.cached, c.written, c.uncached, each)
+				}
+			}
+		})
+	}
+	t.Run("a token written to the cache counts one and a quarter", func(t *testing.T) {
+		if b := (bill{Uncached: 100, Cached: 1000, Written: 1000}); b.input() != 1450 {
+			t.Errorf("input %v", b.input())
+		}
+	})
+}
+
+// The real engine's requests are priced, so that a layout in which each request extends
+// the one before is seen to be cheaper.
+func TestBreakpointsPriceTheEnginesRequests(t *testing.T) {
+	tools, err := toolsOf(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := cacheRule{cacheBreakpoints, cacheTTL}
+	turns := talk(40, 1, 0.7, false)
+	all := contenders(tools, 1, rule)
+	at := slices.IndexFunc(all, func(c contender) bool { return c.name == "sliding window" })
+	for _, with := range []contender{all[0], all[at]} {
+		r, err := with.price(t.Context(), turns, rule, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests, _ := measure(turns)
+		if r.Turns.Requests != requests || r.Turns.Written == 0 || r.Turns.Cached == 0 || r.Turns.Uncached != 0 {
+			t.Errorf("%s: %+v of %d requests", with.name, r.Turns, requests)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+// instantName is what the model on loopback is called.
+const instantName = "bench-instant"
+
+// instantModel is a server of chat completions that answers every request at once with
+// the same words, and reads as little of it as it can.
+type instantModel struct {
+	answer  string
+	largest atomic.Int64 // bytes of a request
+}
+
+func (m *instantModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models"):
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"object":"list","data":[{"id":%q,"object":"model","context_length":%d}]}`, instantName, fullWindow) // a client that left is no matter
+	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/chat/completions"):
+		n, _ := io.Copy(io.Discard, r.Body) // likewise
+		for old := m.largest.Load(); n > old && !m.largest.CompareAndSwap(old, n); old = m.largest.Load() {
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprintf(w, `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":%q},"finish_reason":null}]}
+
+data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+
+data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}
+
+data: [DONE]
+
+`, m.answer, n/4, len(m.answer)/4, (int(n)+len(m.answer))/4)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// largestResident is the most of a process that has ended that was in the machine's
+// memory, in megabytes; 0 where the system does not say.
+func largestResident(state *os.ProcessState) float64 {
+	if u, ok := state.SysUsage().(*syscall.Rusage); ok {
+		return float64(u.Maxrss) / 1000 // kilobytes on Linux
+	}
+	return 0
+}

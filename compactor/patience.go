@@ -1,0 +1,80 @@
+package compactor
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"cairn/llm"
+	"cairn/prompts"
+)
+
+// How long the worker waits for its model, and how much it gives it at once.
+
+const (
+	// longestPiece is the time for one piece of a span, with all its requests; a
+	// longer timeout in the policy wins.
+	longestPiece = 15 * time.Minute
+
+	// aimedPiece is the time that a piece should take, at the speed seen so far.
+	aimedPiece = 3 * time.Minute
+
+	// minPiece is the least a piece holds, in tokens, however slow the model is: the
+	// instructions are about as long.
+	minPiece = 1000
+)
+
+// Both are deadlines to whoever asks.
+var (
+	errSilent = fmt.Errorf("the worker's model sent nothing for too long: %w", context.DeadlineExceeded)
+	errLate   = fmt.Errorf("the worker's model took more than %v: %w", longestPiece, context.DeadlineExceeded)
+)
+
+// watch ends ctx when alive was not called for the time silence, or after
+// longestPiece. The cause is errSilent or errLate. stop ends the watch.
+func watch(ctx context.Context, silence time.Duration) (_ context.Context, alive func(), stop func()) {
+	ctx, late := context.WithTimeoutCause(ctx, max(longestPiece, silence), errLate)
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(silence, func() { cancel(errSilent) })
+	return ctx, func() { timer.Reset(silence) }, func() {
+		timer.Stop()
+		cancel(nil)
+		late()
+	}
+}
+
+// measured notes how long the model took for so many tokens.
+func (c *Compactor) measured(model llm.Model, tokens int, took time.Duration) {
+	c.learntOf(model).Speed.Measured(tokens, took)
+}
+
+// tooSlow notes that the model did not finish a piece of so many tokens: the next one
+// is at most half as large, and less if even that would have been too much in the time.
+func (c *Compactor) tooSlow(model llm.Model, tokens int, took time.Duration) {
+	c.learntOf(model).Speed.AtMost(float64(tokens) / max(2*aimedPiece, took).Seconds())
+}
+
+// throughput is how many tokens the model works through in the time for a piece.
+func (c *Compactor) throughput(model llm.Model) int {
+	speed := c.learntOf(model).Speed.PerSecond()
+	if speed <= 0 {
+		return math.MaxInt
+	}
+	return int(min(speed*aimedPiece.Seconds(), math.MaxInt32))
+}
+
+// piece is how much material one request may hold, in tokens, at the speed of the model.
+func (w worker) piece() int {
+	return max(w.c.throughput(w.model)-w.frame(), minPiece)
+}
+
+// pieceOf is how much should be summed up ahead at once, in tokens: one request's
+// material, with the instructions and the answer beside it.
+func (c *Compactor) pieceOf(model llm.Model, p Policy) int {
+	fits := c.throughput(model) - workerPromptCost() - min(c.systemCost, mostOfAgent) - requestCost
+	return max(fits/(100+p.TargetPct)*100, minPiece)
+}
+
+var workerPromptCost = sync.OnceValue(func() int { return Estimate(prompts.Worker) })

@@ -1,0 +1,157 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// prefills is a model that reads for a while, during which its server sends
+// keep-alives if beat is not 0, then writes a summary word by word.
+func prefills(reads func(llm.Request) time.Duration, beat time.Duration) *llmtest.Model {
+	return &llmtest.Model{Delay: time.Second, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		end := time.Now().Add(reads(req))
+		for wait := time.Until(end); wait > 0; wait = time.Until(end) {
+			if beat > 0 {
+				req.Alive()
+				wait = min(wait, beat)
+			}
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return llm.Response{}, ctx.Err()
+			}
+		}
+		return good(ctx, n, req)
+	}}
+}
+
+// material is how many tokens the worker is given to sum up in a request.
+func material(req llm.Request) int { return compactor.Estimate(req.Messages[1].Text) }
+
+func always(d time.Duration) func(llm.Request) time.Duration {
+	return func(llm.Request) time.Duration { return d }
+}
+
+func TestTheWorkerWaitsAsLongAsSomethingComes(t *testing.T) {
+	for name, c := range map[string]struct {
+		worker *llmtest.Model
+		ends   compactor.EventState
+		after  time.Duration
+	}{
+		"5 minutes of reading with keep-alives, then a summary":  {prefills(always(5*time.Minute), 30*time.Second), compactor.EventLanded, 5 * time.Minute},
+		"silence for the timeout":                                {prefills(always(5*time.Minute), 0), compactor.EventFailed, 2 * time.Minute},
+		"keep-alives for an hour are cut after a quarter of one": {prefills(always(time.Hour), 30*time.Second), compactor.EventFailed, 15 * time.Minute},
+		"silence after the first words": {&llmtest.Model{Func: func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
+			time.Sleep(time.Minute)
+			req.Alive()
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		}}, compactor.EventFailed, 3 * time.Minute},
+		"5 minutes of text, a word a second": {&llmtest.Model{Delay: time.Second, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+			resp := summary("Ada took notes.")
+			resp.Message.Text = strings.Repeat("I think. ", 150)
+			return resp, nil
+		}}, compactor.EventLanded, 5 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 100_000, c.worker)
+				r.chat(30)
+				begun := time.Now()
+				e := r.compact("")
+				if took := time.Since(begun); e.State != c.ends || took < c.after || took > c.after+10*time.Second {
+					t.Errorf("%s after %v (%s), want %s after %v", e.State, took, e.Error, c.ends, c.after)
+				}
+				r.verify()
+				r.close()
+			})
+		})
+	}
+}
+
+func TestPiecesFitTheSpeedOfTheModel(t *testing.T) {
+	const perSecond = 40.0 // tokens, of a machine that reads slowly
+	synctest.Test(t, func(t *testing.T) {
+		slow := true
+		var pieces []int
+		worker := prefills(func(req llm.Request) time.Duration {
+			pieces = append(pieces, material(req))
+			if !slow {
+				return time.Second
+			}
+			return time.Duration(float64(material(req)) / perSecond * float64(time.Second))
+		}, 0)
+		r := newRig(t, 100_000, worker)
+		compact := func() compactor.Event {
+			pieces = nil
+			r.chat(300)
+			e := r.compact("")
+			time.Sleep(time.Hour) // no failure is counted any more
+			return e
+		}
+		if e := compact(); e.State != compactor.EventFailed || pieces[0] < 8000 {
+			t.Fatalf("the first piece, of %v tokens, ended as %s: it must be as large as ever", pieces, e.State)
+		}
+		for e := compact(); e.State != compactor.EventLanded; e = compact() {
+			if r.c.Gauge().Lines > 3000 {
+				t.Fatalf("pieces of %v tokens ended as %s: %s", pieces, e.State, e.Error)
+			}
+		}
+		for i, tokens := range pieces {
+			if took := float64(tokens) / perSecond; took > 200 {
+				t.Errorf("piece %d of %v takes %.0f s", i, pieces, took)
+			}
+		}
+		slow = false
+		small := pieces[0]
+		for range 3 {
+			compact()
+		}
+		if pieces[0] < 3*small {
+			t.Errorf("the model is fast again, and pieces have %v tokens, %d before", pieces, small)
+		}
+		r.close()
+	})
+}
+
+func TestSpansAheadFitTheSpeedOfTheModel(t *testing.T) {
+	spans := func(perSecond int) (largest int) {
+		synctest.Test(t, func(t *testing.T) {
+			worker := prefills(func(req llm.Request) time.Duration {
+				return time.Duration(material(req)) * time.Second / time.Duration(perSecond)
+			}, 30*time.Second)
+			r := newRig(t, 32_000, worker)
+			r.policy.PrepareThreshold, r.policy.SpanTokens = 0.2, 4000
+			for i := range 120 {
+				r.hear(fmt.Sprintf("note-%d %s", i, filler(150)))
+				r.c.Check(context.Background())
+				if err := r.c.Wait(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			measured := false // by the first one
+			for _, e := range r.events {
+				if e.Trigger == compactor.OnPrepare && e.State == compactor.EventStarted {
+					if measured {
+						largest = max(largest, e.Messages)
+					}
+					measured = true
+				}
+			}
+			r.close()
+		})
+		return largest
+	}
+	fast, slow := spans(1000), spans(8)
+	if slow == 0 || fast < 2*slow {
+		t.Errorf("spans of %d messages where 1000 tokens are read in a second, of %d where 8 are", fast, slow)
+	}
+}

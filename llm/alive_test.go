@@ -1,0 +1,43 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+func TestACallerThatWatchesForSilenceSetsTheLimits(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		server := w.open(t, func(x *llmtest.Exchange) {
+			for range 4 {
+				if !x.Wait(60 * time.Millisecond) {
+					return
+				}
+				x.Write(": still reading\n\n")
+			}
+			x.Use("c", "lookup", `{"word":"fine"}`)
+		})
+		model := w.model(t, server, openai.Options{IdleTimeout: 30 * time.Millisecond, MaxTime: 100 * time.Millisecond})
+		watched := hello
+		var signs atomic.Int32
+		watched.Alive = func() { signs.Add(1) }
+		resp, err := model.Generate(t.Context(), watched, nil)
+		if err != nil || len(resp.Message.Calls) != 1 || signs.Load() < 4 {
+			t.Errorf("got %+v and %d calls of Alive, %v; want an answer and a call for each piece", resp.Message, signs.Load(), err)
+		}
+		if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindUnreachable {
+			t.Errorf("without Alive the model's own limits did not apply: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := model.Generate(ctx, watched, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the caller's own limit ended it with %v", err)
+		}
+	})
+}
