@@ -204,7 +204,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 		messages, _ = llm.InWords(messages)
 	}
 	t.sent = messages
-	req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: t.tools, Spend: t.r.spend}
+	req := llm.Request{Messages: messages, MaxTokens: maxTokens, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend}
 	noTools, last := t.window.learnt().Facts().RefusesTools, left == 1 || t.lastCall()
 	t.asUsual = (!last || noTools) && !t.inWords // else the count is of another prompt
 	if last || noTools {

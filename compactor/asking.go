@@ -47,7 +47,7 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 	loop := llm.Loop{
 		Model: w.model, MaxCalls: w.left(),
 		Request: func(context.Context, int) (llm.Request, error) {
-			req := llm.Request{Messages: messages, Tools: tools, MaxTokens: w.answerTokens(), Spend: w.spend}
+			req := llm.Request{Messages: messages, Tools: tools, MaxTokens: w.answerTokens(), Reasoning: w.j.policy.Reasoning, Spend: w.spend}
 			if forced = w.left() <= 1 || reminded; forced {
 				req.Tools, req.ForceTool = []llm.Tool{summarize}, summarize.Name
 			}
@@ -85,7 +85,7 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 
 // withoutTools asks for the summary as plain text.
 func (w worker) withoutTools(ctx context.Context, items []item) (string, error) {
-	req := llm.Request{Messages: w.messages(items, w.prompt+"\n\n"+prompts.Plain), MaxTokens: w.answerTokens(), Spend: w.spend}
+	req := llm.Request{Messages: w.messages(items, w.prompt+"\n\n"+prompts.Plain), MaxTokens: w.answerTokens(), Reasoning: w.j.policy.Reasoning, Spend: w.spend}
 	resp, err := w.model.Generate(ctx, req, nil)
 	if err != nil {
 		return "", err
