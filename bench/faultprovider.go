@@ -10,6 +10,7 @@ import (
 
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/openai"
 )
 
 // Where a turn or a summary meets a fault.
@@ -47,16 +48,16 @@ func newProvider(fault llmtest.Fault) (*provider, error) {
 	p := &provider{fault: fault}
 	p.server = llmtest.NewServer(p.answer)
 	p.on("")
-	options := llm.OpenAIOptions{
+	options := openai.Options{
 		BaseURL: p.server.URL, Model: "test-model", Window: 32_000, RetryDelay: time.Millisecond,
 		HTTPClient: &http.Client{Transport: p},
 	}
 	var err error
-	if p.patient, err = llm.NewOpenAI(options); err != nil {
+	if p.patient, err = openai.New(options); err != nil {
 		return nil, err
 	}
 	options.IdleTimeout, options.MaxTime = 150*time.Millisecond, 450*time.Millisecond
-	p.hasty, err = llm.NewOpenAI(options)
+	p.hasty, err = openai.New(options)
 	return p, err
 }
 

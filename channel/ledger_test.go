@@ -15,6 +15,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/openai"
 )
 
 // journal is a log that a test may read.
@@ -187,7 +188,7 @@ func TestATurnIsBoundedByRequests(t *testing.T) {
 		x.Use(fmt.Sprint(x.N), "recall", `{"query":"tea"}`)
 	})
 	defer server.Close()
-	model, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: server.URL, RetryDelay: time.Millisecond})
+	model, err := openai.New(openai.Options{BaseURL: server.URL, RetryDelay: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/openai"
 	"cairn/prompts"
 )
 
@@ -350,7 +351,7 @@ func TestEachAttemptOfAWorkerCounts(t *testing.T) {
 		x.Use("m", "memory_save", `{"content":"Ada takes notes.","kind":"fact","messages":[1]}`)
 	})
 	defer server.Close()
-	model, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: server.URL, Window: 100_000, RetryDelay: time.Millisecond})
+	model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 100_000, RetryDelay: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,29 +128,6 @@ func TestNotebook(t *testing.T) {
 	})
 }
 
-func TestAModelSharesNothingWithAnotherNameOrServer(t *testing.T) {
-	notebook := new(llm.Notebook)
-	at := func(url, model string) *llm.Learnt {
-		m, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: url, Model: model, Notebook: notebook})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m.Learnt()
-	}
-	one := at("http://localhost:1/v1", "m")
-	if at("http://key:secret@localhost:1/v1/", "m") != one {
-		t.Error("the same model on the same server is another one")
-	}
-	for _, other := range []*llm.Learnt{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m")} {
-		if other == one {
-			t.Error("two models share what was learnt")
-		}
-	}
-	if first, second := at("http://localhost:1/v1", ""), at("http://localhost:1/v1", ""); first == second {
-		t.Error("two models without a name share what was learnt")
-	}
-}
-
 func TestAFullWindowWithoutAWholeAnswerIsAnOverflow(t *testing.T) {
 	answer := func(text, finish string, prompt int) llm.Response {
 		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: finish, Usage: llm.Usage{Prompt: prompt, Completion: 1}}

@@ -5,6 +5,7 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"time"
 )
 
@@ -89,7 +90,8 @@ type Request struct {
 	Spend func() error
 }
 
-func (r Request) spend() error {
+// Charge asks Spend, if there is one, whether another attempt may be made.
+func (r Request) Charge() error {
 	if r.Spend == nil {
 		return nil
 	}
@@ -151,6 +153,23 @@ const (
 // Wired is a Model that knows which wire its next request takes.
 type Wired interface {
 	Wire() string
+}
+
+// MediaType is the type that i.Data begins with, and whether providers accept it.
+func (i Image) MediaType() (kind string, sendable bool) {
+	switch kind = http.DetectContentType(i.Data); kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return kind, true
+	}
+	return kind, false
+}
+
+// Name is the label, "image" if there is none.
+func (i Image) Name() string {
+	if i.Label == "" {
+		return "image"
+	}
+	return i.Label
 }
 
 // Window is a model's context window.

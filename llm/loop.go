@@ -55,7 +55,7 @@ func (l Loop) Run(ctx context.Context) (Response, error) {
 		if len(resp.Message.Calls) == 0 {
 			return resp, nil
 		}
-		nameCalls(resp.Message.Calls)
+		NameCalls(resp.Message.Calls)
 		results, ended := runTools(ctx, req.Tools, resp.Message.Calls)
 		if err := ctx.Err(); err != nil {
 			return Response{}, err
@@ -84,9 +84,9 @@ func (l Loop) generate(ctx context.Context, req Request) (Response, error) {
 	return resp, nil
 }
 
-// nameCalls gives an id to each call that has none or repeats an earlier one of
+// NameCalls gives an id to each call that has none or repeats an earlier one of
 // the same message: some servers send none, and a result must find its call.
-func nameCalls(calls []Call) {
+func NameCalls(calls []Call) {
 	seen := make(map[string]bool, len(calls))
 	for i := range calls {
 		id := calls[i].ID
@@ -96,6 +96,22 @@ func nameCalls(calls []Call) {
 		calls[i].ID = id
 		seen[id] = true
 	}
+}
+
+// ValidArguments replaces a model's broken JSON, which would break every later request:
+// servers whose templates parse the arguments refuse the whole conversation.
+func ValidArguments(arguments string) string {
+	if strings.TrimSpace(arguments) == "" {
+		return "{}"
+	}
+	if json.Valid([]byte(arguments)) {
+		return arguments
+	}
+	wrapped, err := json.Marshal(map[string]string{"invalid": arguments})
+	if err != nil { // a map of strings always has a JSON form
+		return "{}"
+	}
+	return string(wrapped)
 }
 
 func runTools(ctx context.Context, tools []Tool, calls []Call) (results []Message, ended bool) {

@@ -57,7 +57,7 @@ func TestRefusalsOfPicturesAreRecognised(t *testing.T) {
 		"a proxy's limit":             {413, `<html><head><title>413 Request Entity Too Large</title></head></html>`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := refusal(c.status, nil, []byte(c.body))
+			err := Refused(c.status, nil, []byte(c.body))
 			if !RefusesImages(fmt.Errorf("the turn failed: %w", err)) {
 				t.Errorf("%q is not seen", err)
 			}
@@ -94,7 +94,7 @@ func TestRefusalsOfPicturesAreNotSeenInOtherFailures(t *testing.T) {
 		"another part":                     {400, `{"error":{"message":"tool content must be a list"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := refusal(c.status, nil, []byte(c.body)); RefusesImages(err) {
+			if err := Refused(c.status, nil, []byte(c.body)); RefusesImages(err) {
 				t.Errorf("%q is taken for a refusal of pictures", err)
 			}
 		})

@@ -31,7 +31,7 @@ func TestRefusalsOfToolsAreRecognised(t *testing.T) {
 		"inside a stream":           {0, `{"error":{"message":"stablelm2:latest does not support tools"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := refusal(c.status, nil, []byte(c.body))
+			err := Refused(c.status, nil, []byte(c.body))
 			if !RefusesTools(fmt.Errorf("the turn failed: %w", err)) || err.Temporary() {
 				t.Errorf("%q is not seen, or would be tried again unchanged", err)
 			}
@@ -60,7 +60,7 @@ func TestRefusalsOfToolsAreNotSeenInOtherFailures(t *testing.T) {
 		"a tool that failed":        "the tool server is not available",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if RefusesTools(refusal(400, nil, []byte(message))) {
+			if RefusesTools(Refused(400, nil, []byte(message))) {
 				t.Errorf("%q is taken for a refusal of tools", message)
 			}
 		})
@@ -70,7 +70,7 @@ func TestRefusalsOfToolsAreNotSeenInOtherFailures(t *testing.T) {
 			t.Errorf("%v is no provider's refusal", err)
 		}
 	}
-	if got := refusal(500, nil, []byte("a tool server failed")).Kind; got != KindOverloaded {
+	if got := Refused(500, nil, []byte("a tool server failed")).Kind; got != KindOverloaded {
 		t.Errorf("a failing server is sorted as %q", got)
 	}
 }

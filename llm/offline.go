@@ -127,7 +127,7 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 		asked.came = append(asked.came, found[1]+found[2])
 	}
 	if images := messages[last].Images; len(asked.came) == 0 && len(images) > 0 {
-		asked.came = []string{images[len(images)-1].label()} // the request did not tell
+		asked.came = []string{images[len(images)-1].Name()} // the request did not tell
 	}
 	asked.text = strings.TrimSpace(attached.ReplaceAllString(text, ""))
 	asked.content = words.Content(asked.text)

@@ -33,7 +33,7 @@ func TestOverflowIsRecognised(t *testing.T) {
 		"inside a stream, words only":           {0, `{"error":{"message":"This model's maximum context length is 1024 tokens"}}`, 1024},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := refusal(c.status, nil, []byte(c.body))
+			err := Refused(c.status, nil, []byte(c.body))
 			if err.Kind != KindOverflow || err.Limit != c.limit {
 				t.Errorf("got %q with limit %d, want %q with %d", err.Kind, err.Limit, KindOverflow, c.limit)
 			}
@@ -61,7 +61,7 @@ func TestOverflowIsNotSeenInOtherFailures(t *testing.T) {
 		"a wrong key":                       {401, `{"error":{"message":"the prompt is too long ago forgotten key is invalid"}}`, KindAuth},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := refusal(c.status, nil, []byte(c.body)); err.Kind != c.kind || err.Limit != 0 {
+			if err := Refused(c.status, nil, []byte(c.body)); err.Kind != c.kind || err.Limit != 0 {
 				t.Errorf("got %q with limit %d, want %q", err.Kind, err.Limit, c.kind)
 			}
 		})
@@ -87,7 +87,7 @@ func TestAnOverflowTellsThePromptsSize(t *testing.T) {
 		"answer and prompt in one number": {`{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9001 tokens."}}`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := refusal(400, nil, []byte(c.body)); err.Kind != KindOverflow || PromptOf(err) != c.prompt {
+			if err := Refused(400, nil, []byte(c.body)); err.Kind != KindOverflow || PromptOf(err) != c.prompt {
 				t.Errorf("%s of %d tokens, want %d", err.Kind, PromptOf(err), c.prompt)
 			}
 		})

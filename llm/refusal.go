@@ -20,9 +20,9 @@ import (
 // for what it means, and a megabyte of words took them a second.
 const mostJudged = 16 << 10
 
-// refusal makes an error of a server's words. status is 0 for an error inside a
+// Refused makes an error from a server's response. status is 0 for an error inside a
 // stream; header may be nil.
-func refusal(status int, header http.Header, body []byte) *Error {
+func Refused(status int, header http.Header, body []byte) *Error {
 	said := parseComplaint(body)
 	if status < 300 && said.status >= 400 && said.status < 600 {
 		status = said.status // an error that came as a success
@@ -30,7 +30,7 @@ func refusal(status int, header http.Header, body []byte) *Error {
 	text := strings.Join(said.words, ": ")
 	text = text[:min(len(text), mostJudged)]
 	limit, over := overflow(said.codes, text)
-	e := &Error{Status: status, Message: clip(text), RetryAfter: retryAfter(header, time.Now())}
+	e := &Error{Status: status, Message: Clip(text), RetryAfter: retryAfter(header, time.Now())}
 	if e.Message == "" {
 		e.Message = http.StatusText(status)
 	}
@@ -185,8 +185,8 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return cmp.Or(wanted(header.Get("Retry-After-Ms"), time.Millisecond), wanted(value, time.Second))
 }
 
-// clip shortens a server's words to what a log line bears.
-func clip(text string) string {
+// Clip shortens a server's words to what a log line bears.
+func Clip(text string) string {
 	const most = 500 // bytes
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most {

@@ -35,7 +35,7 @@ func TestRefusalsOfAnyShapeBecomeOneError(t *testing.T) {
 		"200 nobody can sort":         {200, `{"error":"something broke"}`, KindOverloaded, "something broke"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := refusal(c.status, nil, []byte(c.body))
+			err := Refused(c.status, nil, []byte(c.body))
 			if err.Kind != c.kind || err.Message != c.message {
 				t.Errorf("got %q: %q, want %q: %q", err.Kind, err.Message, c.kind, c.message)
 			}
@@ -67,7 +67,7 @@ func TestRetryAfterIsReadInEveryForm(t *testing.T) {
 
 func TestClipKeepsValidText(t *testing.T) {
 	for _, text := range []string{strings.Repeat("\x80", 900), strings.Repeat("語", 900), strings.Repeat("a", 499) + "語語"} {
-		if got := clip(text); len(got) > 510 || !utf8.ValidString(got) {
+		if got := Clip(text); len(got) > 510 || !utf8.ValidString(got) {
 			t.Errorf("%q… became %d bytes, valid %v", text[:6], len(got), utf8.ValidString(got))
 		}
 	}
@@ -78,7 +78,7 @@ func FuzzRefusal(f *testing.F) {
 	f.Add(0, `[[["{\"error\":\"[1,2]\"}"]]]`)
 	f.Add(200, "<p>page")
 	f.Fuzz(func(t *testing.T, status int, body string) {
-		err := refusal(status, nil, []byte(body))
+		err := Refused(status, nil, []byte(body))
 		if err.Kind == "" || !utf8.ValidString(err.Message) || err.Limit < 0 {
 			t.Errorf("refusal of %q: %#v", body, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/openai"
 )
 
 // keyboard is the outer end of a pseudo-terminal: what is typed goes in, what the
@@ -133,7 +134,7 @@ func TestEditor(t *testing.T) {
 			x.Say(" ten")
 		})
 		defer server.Close()
-		model, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: server.URL, Window: 8000})
+		model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 8000})
 		if err != nil {
 			t.Fatal(err)
 		}

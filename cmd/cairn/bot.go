@@ -16,6 +16,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
+	"cairn/llm/openai"
 	"cairn/memory"
 )
 
@@ -143,7 +144,7 @@ func (b *bot) agent(s *settings, chosen agentSettings) (channel.Agent, error) {
 	if err != nil {
 		return channel.Agent{}, usage(err)
 	}
-	options := llm.OpenAIOptions{
+	options := openai.Options{
 		BaseURL: cmp.Or(chosen.BaseURL, s.LLM.BaseURL, os.Getenv("OPENAI_BASE_URL")),
 		Model:   cmp.Or(chosen.Model, s.LLM.Model, os.Getenv("OPENAI_MODEL")),
 		APIKey:  key,
@@ -175,12 +176,12 @@ func (b *bot) agent(s *settings, chosen agentSettings) (channel.Agent, error) {
 }
 
 // model is the one of these options.
-func (b *bot) model(o llm.OpenAIOptions) (llm.Model, error) {
+func (b *bot) model(o openai.Options) (llm.Model, error) {
 	key := modelKey{o.BaseURL, o.Model, o.APIKey, o.Window}
 	if made := b.models[key]; made != nil {
 		return made, nil
 	}
-	model, err := llm.NewOpenAI(o)
+	model, err := openai.New(o)
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -15,8 +15,8 @@ import (
 
 // arrows says which rooms of the house a room may import. They all run down.
 var arrows = map[string][]string{
-	"cmd/cairn":   {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "prompts"},
-	"bench":       {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/llmtest", "prompts", "words"},
+	"cmd/cairn":   {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "prompts"},
+	"bench":       {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/llmtest", "prompts", "words"},
 	"discord":     {"channel"},
 	"slack":       {"channel"},
 	"terminal":    {"channel"},
@@ -24,6 +24,7 @@ var arrows = map[string][]string{
 	"memory":      {"compactor", "llm", "words"},
 	"compactor":   {"llm", "prompts", "words"},
 	"llm":         {"words"},
+	"llm/openai":  {"llm"},
 	"llm/llmtest": {"llm"},
 	"prompts":     {},
 

@@ -1,7 +1,7 @@
 // The server-sent events of an answer, strictly read and plainly written: what
 // the library reads is one chunk a line, and every way to break off is an error.
 
-package llm
+package openai
 
 import (
 	"bufio"
@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"cairn/llm"
 )
 
 // streamPerAnswer is how much longer a stream may be than the answer in it: each
@@ -59,7 +61,7 @@ func (e *events) next() error {
 	}
 	line := bytes.TrimRight(e.lines.Bytes(), "\r")
 	if e.taken += len(line) + 1; e.taken > streamPerAnswer*e.maxAnswer {
-		return tooLong(e.taken)
+		return llm.TooLong(e.taken)
 	}
 	if len(line) == 0 {
 		err := e.flush()
@@ -75,7 +77,7 @@ func (e *events) next() error {
 	case "data":
 		return e.take(value)
 	case "error":
-		return refusal(0, nil, value)
+		return llm.Refused(0, nil, value)
 	case "event":
 		e.failed = string(value) == "error"
 	}
@@ -92,7 +94,7 @@ func (e *events) take(line []byte) error {
 	case len(e.data) == 0 && json.Valid(line):
 		return e.emit(line)
 	case len(e.data)+len(line) > e.maxAnswer:
-		return tooLong(e.maxAnswer)
+		return llm.TooLong(e.maxAnswer)
 	case len(line) > 0:
 		e.data = append(append(e.data, line...), '\n')
 	}
@@ -107,15 +109,15 @@ func (e *events) flush() error {
 	case len(data) == 0:
 		return nil
 	case !json.Valid(data):
-		return brokenOff(fmt.Errorf("not JSON: %s", clip(string(data))))
+		return llm.Truncated(fmt.Errorf("not JSON: %s", llm.Clip(string(data))))
 	}
 	return e.emit(data)
 }
 
 // emit hands on a chunk, unless it is an error.
 func (e *events) emit(chunk []byte) error {
-	if crowded(chunk) {
-		return tooMany(maxParts, "parts")
+	if llm.Crowded(chunk) {
+		return llm.TooMany(llm.MaxParts, "parts")
 	}
 	var seen struct {
 		Error   json.RawMessage
@@ -126,7 +128,7 @@ func (e *events) emit(chunk []byte) error {
 	// A field of an unexpected type is for the reader of the chunk to report.
 	_ = json.Unmarshal(chunk, &seen)
 	if e.failed || isError(seen.Error) {
-		return refusal(0, nil, chunk)
+		return llm.Refused(0, nil, chunk)
 	}
 	for _, choice := range seen.Choices {
 		e.finished = e.finished || choice.FinishReason != ""
@@ -134,7 +136,7 @@ func (e *events) emit(chunk []byte) error {
 	// What is no UTF-8 would stay such in the fields that are sent back as they came.
 	var line bytes.Buffer
 	if err := json.Compact(&line, bytes.ToValidUTF8(chunk, []byte("\uFFFD"))); err != nil {
-		return brokenOff(err)
+		return llm.Truncated(err)
 	}
 	// The library takes a chunk that begins with {"error": for an error, even with
 	// a null behind it; the space keeps it from looking.
@@ -142,59 +144,18 @@ func (e *events) emit(chunk []byte) error {
 	return nil
 }
 
-// maxParts is how many lists and objects one chunk may have: read, an empty one takes a
-// hundred times the bytes it is written in.
-const maxParts = 10_000
-
-// crowded tells whether valid JSON has more parts than that.
-func crowded(chunk []byte) bool {
-	parts, quoted := 0, false
-	for i := 0; i < len(chunk) && parts <= maxParts; i++ {
-		switch chunk[i] {
-		case '"':
-			quoted = !quoted
-		case '\\':
-			i++ // it stands in a string, and what it escapes is no end of it
-		case '{', '[':
-			if !quoted {
-				parts++
-			}
-		}
-	}
-	return parts > maxParts
-}
-
 // end judges a body that ended without [DONE].
 func (e *events) end(err error) error {
 	switch {
 	case errors.Is(err, bufio.ErrTooLong):
-		return tooLong(e.maxAnswer)
+		return llm.TooLong(e.maxAnswer)
 	case err != nil:
-		return brokenOff(err)
+		return llm.Truncated(err)
 	case !e.finished || len(e.data) > 0:
-		return brokenOff(io.ErrUnexpectedEOF)
+		return llm.Truncated(io.ErrUnexpectedEOF)
 	}
 	e.out = []byte("data: [DONE]\n")
 	return io.EOF
-}
-
-// brokenOff is the error for an answer of which the rest is missing.
-func brokenOff(err error) *Error {
-	return &Error{Kind: KindTruncated, Message: "the answer broke off: " + err.Error(), Err: err}
-}
-
-// ErrTooLong lies below the error of an answer that is longer than anybody reads.
-var ErrTooLong = errors.New("the answer is too long")
-
-// tooLong is the error for an answer without end. It is not temporary: the same
-// request would bring the same flood.
-func tooLong(maxBytes int) *Error {
-	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer is longer than %d bytes", maxBytes), Err: ErrTooLong}
-}
-
-// tooMany is the error for an answer of which nobody could make anything.
-func tooMany(most int, what string) *Error {
-	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer has more than %d %s", most, what), Err: ErrTooLong}
 }
 
 // isError reports whether the error field of an answer says anything.

@@ -1,7 +1,7 @@
 // Each way in which go-openai 1.43 misreads a server, against a server that
 // behaves so: what the bare library makes of it, and what must become of it.
 
-package llm_test
+package openai_test
 
 import (
 	"encoding/json"
@@ -12,10 +12,11 @@ import (
 	"testing"
 	"time"
 
-	openai "github.com/sashabaranov/go-openai"
+	api "github.com/sashabaranov/go-openai"
 
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/openai"
 )
 
 // serve starts a server that is closed with the test.
@@ -27,7 +28,7 @@ func serve(t *testing.T, answer func(*llmtest.Exchange)) *llmtest.Server {
 }
 
 // connect returns a model on server that does not try again unless options say so.
-func connect(t *testing.T, server *llmtest.Server, options llm.OpenAIOptions) *llm.OpenAI {
+func connect(t *testing.T, server *llmtest.Server, options openai.Options) *openai.Model {
 	t.Helper()
 	options.BaseURL = server.URL
 	if options.Model == "" {
@@ -37,7 +38,7 @@ func connect(t *testing.T, server *llmtest.Server, options llm.OpenAIOptions) *l
 		options.MaxRetries = -1
 	}
 	options.RetryDelay = time.Millisecond
-	model, err := llm.NewOpenAI(options)
+	model, err := openai.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,17 +50,17 @@ var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hell
 // ask sends hello to a server that answers so, without a second attempt.
 func ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	t.Helper()
-	return connect(t, serve(t, answer), llm.OpenAIOptions{}).Generate(t.Context(), hello, nil)
+	return connect(t, serve(t, answer), openai.Options{}).Generate(t.Context(), hello, nil)
 }
 
 // bare does the same with the library alone: the text, and the first error but io.EOF.
 func bare(t *testing.T, answer func(*llmtest.Exchange)) (string, error) {
 	t.Helper()
-	config := openai.DefaultConfig("")
+	config := api.DefaultConfig("")
 	config.BaseURL = serve(t, answer).URL
-	stream, err := openai.NewClientWithConfig(config).CreateChatCompletionStream(t.Context(), openai.ChatCompletionRequest{
+	stream, err := api.NewClientWithConfig(config).CreateChatCompletionStream(t.Context(), api.ChatCompletionRequest{
 		Model:    "test-model",
-		Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "hello"}},
+		Messages: []api.ChatCompletionMessage{{Role: "user", Content: "hello"}},
 	})
 	if err != nil {
 		return "", err
@@ -200,7 +201,7 @@ func TestKeepAliveLinesAreIgnored(t *testing.T) {
 		t.Errorf("got %q, %v", resp.Message.Text, err)
 	}
 	t.Run("the bare library aborts", func(t *testing.T) {
-		if _, err := bare(t, patient); !errors.Is(err, openai.ErrTooManyEmptyStreamMessages) {
+		if _, err := bare(t, patient); !errors.Is(err, api.ErrTooManyEmptyStreamMessages) {
 			t.Errorf("got %v: it may need no mending now", err)
 		}
 	})
@@ -257,7 +258,7 @@ func TestRefusalsComeThroughInAnyShape(t *testing.T) {
 		_, err := bare(t, func(x *llmtest.Exchange) {
 			x.Refuse(http.StatusServiceUnavailable, "90", `[{"error":{"message":"too busy"}}]`)
 		})
-		var e *openai.RequestError
+		var e *api.RequestError
 		if !errors.As(err, &e) || !strings.Contains(e.Err.Error(), "cannot unmarshal") {
 			t.Errorf("got %v: it may need no mending now", err)
 		}
@@ -289,7 +290,7 @@ func TestUsageIsReadWithAndWithoutDetails(t *testing.T) {
 		})
 	}
 	t.Run("to the bare library missing details are nil", func(t *testing.T) {
-		var usage openai.Usage
+		var usage api.Usage
 		if err := json.Unmarshal([]byte(`{"prompt_tokens":1}`), &usage); err != nil || usage.PromptTokensDetails != nil {
 			t.Errorf("got %+v, %v", usage, err)
 		}

@@ -1,7 +1,7 @@
 // What a provider adds to a message in fields of its own: kept as it came, and
 // sent back to the same provider only.
 
-package llm
+package openai
 
 import (
 	"encoding/json"

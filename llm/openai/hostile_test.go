@@ -1,6 +1,6 @@
 // Answers that are meant to do harm, or might as well be.
 
-package llm_test
+package openai_test
 
 import (
 	"errors"
@@ -13,13 +13,14 @@ import (
 
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/openai"
 )
 
 func TestAnAbsurdRetryAfterIsABound(t *testing.T) {
 	for _, value := range []string{"1e300", "Inf", "99999999999999", "9e18", time.Now().AddDate(300, 0, 0).UTC().Format(http.TimeFormat)} {
 		t.Run(value, func(t *testing.T) {
 			server := serve(t, func(x *llmtest.Exchange) { x.Refuse(429, value, "later") })
-			_, err := connect(t, server, llm.OpenAIOptions{MaxRetries: 2}).Generate(t.Context(), hello, nil)
+			_, err := connect(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil)
 			var e *llm.Error
 			if !errors.As(err, &e) || e.RetryAfter <= time.Minute || e.RetryAfter > 24*time.Hour || len(server.Requests()) != 1 {
 				t.Errorf("after %d requests: %+v", len(server.Requests()), e)
@@ -29,7 +30,7 @@ func TestAnAbsurdRetryAfterIsABound(t *testing.T) {
 	for _, value := range []string{"-5", "NaN", "soon", "0", "Thu, 01 Jan 1970 00:00:00 GMT"} {
 		t.Run("nonsense: "+value, func(t *testing.T) {
 			server := serve(t, func(x *llmtest.Exchange) { x.Refuse(429, value, "later") })
-			_, err := connect(t, server, llm.OpenAIOptions{MaxRetries: 2}).Generate(t.Context(), hello, nil)
+			_, err := connect(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil)
 			var e *llm.Error
 			if !errors.As(err, &e) || e.RetryAfter != 0 || len(server.Requests()) != 3 {
 				t.Errorf("after %d requests: %+v", len(server.Requests()), e)
@@ -53,7 +54,7 @@ func TestACountThatCannotBeIsNone(t *testing.T) {
 				x.Chunk(`{"choices":[{"index":0,"delta":{"content":"fine"},"finish_reason":"stop"}],"usage":%s}`, usage)
 				x.Done()
 			})
-			resp, err := connect(t, server, llm.OpenAIOptions{}).Generate(t.Context(), hello, nil)
+			resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
 			if err != nil || resp.Message.Text != "fine" || resp.Usage != (llm.Usage{}) {
 				t.Errorf("got %+v, %v", resp, err)
 			}
@@ -66,7 +67,7 @@ func TestWhatIsNoUTF8GoesNowhere(t *testing.T) {
 		x.Write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\xffb\\u0000c\",\"reasoning_details\":[{\"type\":\"x\",\"data\":\"\xc3\x28\"}]},\"finish_reason\":\"stop\"}]}\n\n")
 		x.Done()
 	})
-	resp, err := connect(t, server, llm.OpenAIOptions{}).Generate(t.Context(), hello, nil)
+	resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
 	if err != nil || resp.Message.Text != "a\uFFFDbc" {
 		t.Errorf("got %q, %v", resp.Message.Text, err)
 	}
@@ -96,7 +97,7 @@ func TestAnAnswerSaysNoMoreThanItMay(t *testing.T) {
 			server := serve(t, c.answer)
 			req := hello
 			req.MaxTokens = c.tokens
-			_, err := connect(t, server, llm.OpenAIOptions{}).Generate(t.Context(), req, nil)
+			_, err := connect(t, server, openai.Options{}).Generate(t.Context(), req, nil)
 			if (err == nil) != c.ok || err != nil && !errors.Is(err, llm.ErrTooLong) || len(server.Requests()) != 1 {
 				t.Errorf("got %v after %d requests", err, len(server.Requests()))
 			}
@@ -136,7 +137,7 @@ func TestManySmallPartsTakeNoRoom(t *testing.T) {
 		} {
 			t.Run(name+" "+form, func(t *testing.T) {
 				server := serve(t, write)
-				model := connect(t, server, llm.OpenAIOptions{MaxRetries: -1})
+				model := connect(t, server, openai.Options{MaxRetries: -1})
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				_, err := model.Generate(t.Context(), hello, nil)
@@ -152,7 +153,7 @@ func TestManySmallPartsTakeNoRoom(t *testing.T) {
 func TestBracketsInWordsAreNoParts(t *testing.T) {
 	text := strings.Repeat(`{"a\": [{\\`, 5000)
 	server := serve(t, func(x *llmtest.Exchange) { x.Say(text) })
-	resp, err := connect(t, server, llm.OpenAIOptions{}).Generate(t.Context(), hello, nil)
+	resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
 	if err != nil || resp.Message.Text != text {
 		t.Errorf("got %d of %d bytes, %v", len(resp.Message.Text), len(text), err)
 	}
@@ -167,7 +168,7 @@ func TestAConversationFollowsNoRedirect(t *testing.T) {
 			hits++
 			http.Redirect(w, r, other.URL+"/elsewhere?key=hush", status)
 		}))
-		model, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: server.URL, Model: "m", RetryDelay: time.Millisecond})
+		model, err := openai.New(openai.Options{BaseURL: server.URL, Model: "m", RetryDelay: time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +198,7 @@ func TestEachAttemptIsSpentFor(t *testing.T) {
 		req := hello
 		spend, counted := budget(n)
 		req.Spend = spend
-		_, err = connect(t, server, llm.OpenAIOptions{MaxRetries: 5}).Generate(t.Context(), req, nil)
+		_, err = connect(t, server, openai.Options{MaxRetries: 5}).Generate(t.Context(), req, nil)
 		return *counted, len(server.Requests()), err
 	}
 	t.Run("and none is made that is not", func(t *testing.T) {
@@ -235,7 +236,7 @@ func TestALongRefusalIsJudgedByItsBeginning(t *testing.T) {
 		page + "maximum context length is 4096 tokens.":  llm.KindBadRequest,
 	} {
 		server := serve(t, func(x *llmtest.Exchange) { x.Refuse(400, "", body) })
-		if _, err := connect(t, server, llm.OpenAIOptions{}).Generate(t.Context(), hello, nil); llm.KindOf(err) != kind {
+		if _, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil); llm.KindOf(err) != kind {
 			t.Errorf("%.60q: %v", body, llm.KindOf(err))
 		}
 	}

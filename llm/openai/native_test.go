@@ -1,4 +1,4 @@
-package llm_test
+package openai_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/openai"
 )
 
 func TestWhatAProviderAddsGoesBackToItAlone(t *testing.T) {
@@ -23,7 +24,7 @@ func TestWhatAProviderAddsGoesBackToItAlone(t *testing.T) {
 		x.Done()
 	}
 	here := serve(t, answer)
-	model := connect(t, here, llm.OpenAIOptions{})
+	model := connect(t, here, openai.Options{})
 	resp, err := model.Generate(t.Context(), hello, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +62,7 @@ func TestWhatAProviderAddsGoesBackToItAlone(t *testing.T) {
 	})
 	t.Run("never to another", func(t *testing.T) {
 		there := serve(t, func(x *llmtest.Exchange) { x.Say("done") })
-		if _, err := connect(t, there, llm.OpenAIOptions{}).Generate(t.Context(), next, nil); err != nil {
+		if _, err := connect(t, there, openai.Options{}).Generate(t.Context(), next, nil); err != nil {
 			t.Fatal(err, there.Refusals())
 		}
 		if body := string(there.Requests()[0].Body["messages"]); strings.Contains(body, "reasoning") || strings.Contains(body, "extra_content") {

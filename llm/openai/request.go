@@ -1,20 +1,21 @@
 // How a request is put into the words of the chat protocol.
 
-package llm
+package openai
 
 import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
-	openai "github.com/sashabaranov/go-openai"
+	api "github.com/sashabaranov/go-openai"
+
+	"cairn/llm"
 )
 
 // composed is a request as it will be sent: what the library can say, and what
 // has to be laid over its JSON because it cannot.
 type composed struct {
-	chat   openai.ChatCompletionRequest
+	chat   api.ChatCompletionRequest
 	native []native       // what goes back to the provider, by index of chat.Messages
 	fields map[string]any // of the body
 
@@ -22,9 +23,9 @@ type composed struct {
 }
 
 // compose translates req. With usage set, the server is asked to count tokens.
-func (o *OpenAI) compose(model string, req Request, usage bool) composed {
+func (o *Model) compose(model string, req llm.Request, usage bool) composed {
 	c := composed{
-		chat:   openai.ChatCompletionRequest{Model: model, Tools: protocolTools(req.Tools)},
+		chat:   api.ChatCompletionRequest{Model: model, Tools: protocolTools(req.Tools)},
 		fields: map[string]any{},
 
 		maxTokens: req.MaxTokens,
@@ -34,12 +35,12 @@ func (o *OpenAI) compose(model string, req Request, usage bool) composed {
 		c.native = append(c.native, readNative(m.Native, o.host))
 	}
 	if usage {
-		c.chat.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+		c.chat.StreamOptions = &api.StreamOptions{IncludeUsage: true}
 	}
 	if req.ForceTool != "" {
-		c.chat.ToolChoice = openai.ToolChoice{
-			Type:     openai.ToolTypeFunction,
-			Function: openai.ToolFunction{Name: req.ForceTool},
+		c.chat.ToolChoice = api.ToolChoice{
+			Type:     api.ToolTypeFunction,
+			Function: api.ToolFunction{Name: req.ForceTool},
 		}
 	}
 	// The library checks the effort against the tools before it sends anything.
@@ -57,7 +58,7 @@ func (o *OpenAI) compose(model string, req Request, usage bool) composed {
 
 // maxTokensField names the bound of an answer: OpenAI's newer models refuse the
 // old name, and most other servers know no other.
-func (o *OpenAI) maxTokensField() string {
+func (o *Model) maxTokensField() string {
 	if o.host == openAIHost {
 		return "max_completion_tokens"
 	}
@@ -66,10 +67,10 @@ func (o *OpenAI) maxTokensField() string {
 
 // joinUsers makes one of neighbours in user role: many models' templates refuse two
 // speakers of one role in a row.
-func joinUsers(messages []Message) []Message {
-	joined := make([]Message, 0, len(messages))
+func joinUsers(messages []llm.Message) []llm.Message {
+	joined := make([]llm.Message, 0, len(messages))
 	for _, m := range messages {
-		if last := len(joined) - 1; last >= 0 && m.Role == RoleUser && joined[last].Role == RoleUser {
+		if last := len(joined) - 1; last >= 0 && m.Role == llm.RoleUser && joined[last].Role == llm.RoleUser {
 			joined[last].Text += "\n\n" + m.Text
 			joined[last].Images = slices.Concat(joined[last].Images, m.Images)
 			continue
@@ -79,47 +80,31 @@ func joinUsers(messages []Message) []Message {
 	return joined
 }
 
-func protocolMessage(m Message) openai.ChatCompletionMessage {
-	message := openai.ChatCompletionMessage{Role: string(m.Role), ToolCallID: m.CallID}
-	if message.Content = m.Text; m.Role == RoleUser {
+func protocolMessage(m llm.Message) api.ChatCompletionMessage {
+	message := api.ChatCompletionMessage{Role: string(m.Role), ToolCallID: m.CallID}
+	if message.Content = m.Text; m.Role == llm.RoleUser {
 		message.Content, message.MultiContent = protocolContent(m.Text, m.Images)
 	}
 	for _, call := range m.Calls {
-		message.ToolCalls = append(message.ToolCalls, openai.ToolCall{
+		message.ToolCalls = append(message.ToolCalls, api.ToolCall{
 			ID:       call.ID,
-			Type:     openai.ToolTypeFunction,
-			Function: openai.FunctionCall{Name: call.Name, Arguments: validArguments(call.Arguments)},
+			Type:     api.ToolTypeFunction,
+			Function: api.FunctionCall{Name: call.Name, Arguments: llm.ValidArguments(call.Arguments)},
 		})
 	}
 	return message
 }
 
-// validArguments keeps a model's broken JSON from breaking every later request:
-// servers whose templates parse the arguments refuse the whole conversation.
-func validArguments(arguments string) string {
-	if strings.TrimSpace(arguments) == "" {
-		return "{}"
-	}
-	if json.Valid([]byte(arguments)) {
-		return arguments
-	}
-	wrapped, err := json.Marshal(map[string]string{"invalid": arguments})
-	if err != nil { // a map of strings always has a JSON form
-		return "{}"
-	}
-	return string(wrapped)
-}
-
-func protocolTools(tools []Tool) []openai.Tool {
-	var protocol []openai.Tool
+func protocolTools(tools []llm.Tool) []api.Tool {
+	var protocol []api.Tool
 	for _, tool := range tools {
 		parameters := tool.Parameters
 		if len(parameters) == 0 {
 			parameters = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
-		protocol = append(protocol, openai.Tool{
-			Type:     openai.ToolTypeFunction,
-			Function: &openai.FunctionDefinition{Name: tool.Name, Description: tool.Description, Parameters: parameters},
+		protocol = append(protocol, api.Tool{
+			Type:     api.ToolTypeFunction,
+			Function: &api.FunctionDefinition{Name: tool.Name, Description: tool.Description, Parameters: parameters},
 		})
 	}
 	return protocol

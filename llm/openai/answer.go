@@ -1,29 +1,28 @@
 // A whole answer, put together from the chunks of a stream.
 
-package llm
+package openai
 
 import (
 	"encoding/json"
 	"errors"
 	"strings"
 
-	openai "github.com/sashabaranov/go-openai"
+	api "github.com/sashabaranov/go-openai"
+
+	"cairn/llm"
 )
 
 // answer grows chunk by chunk.
 type answer struct {
-	show     func(string) // may be nil
-	maxBytes int
-	maxSaid  int // bytes of text and arguments, which are tokens of the answer
+	show   func(string) // may be nil
+	bounds *llm.Bounds
 
-	bytes  int // taken so far
-	said   int // of them text and arguments
 	begun  bool
 	text   strings.Builder
 	calls  []*growingCall
 	native gathered
 	finish string
-	usage  Usage
+	usage  llm.Usage
 }
 
 // growingCall is a tool call whose arguments arrive in pieces.
@@ -34,32 +33,10 @@ type growingCall struct {
 	native    gathered
 }
 
-// maxCalls is how many tools one answer may call: OpenAI's servers know 128 tools.
-const maxCalls = 128
-
-// maxName is how long the name of a tool may be, in bytes: servers know 64 characters.
-const maxName = 1 << 10
-
-// leastSaid and bytesPerToken bound what an answer says by the tokens it was allowed.
-// A token has 4 to 5 bytes in most languages; what is meant well stays below.
-const (
-	leastSaid     = 64 << 10 // bytes that are always taken
-	bytesPerToken = 32
-)
-
-// mostSaid is how many bytes of text and arguments an answer of at most so many tokens
-// may have; 0 tokens: nobody set a bound.
-func mostSaid(tokens, maxBytes int) int {
-	if tokens <= 0 || tokens > maxBytes/bytesPerToken {
-		return maxBytes
-	}
-	return min(max(leastSaid, tokens*bytesPerToken), maxBytes)
-}
-
 // chunk is the library's, without the usage: a server that counts in a form of its own
 // has answered all the same.
 type chunk struct {
-	openai.ChatCompletionStreamResponse
+	api.ChatCompletionStreamResponse
 	Usage json.RawMessage `json:"usage"`
 }
 
@@ -75,7 +52,7 @@ func (a *answer) add(raw []byte) error {
 	var chunk chunk
 	var extra rawChunk
 	if err := errors.Join(json.Unmarshal(raw, &chunk), json.Unmarshal(raw, &extra)); err != nil {
-		return brokenOff(err)
+		return llm.Truncated(err)
 	}
 	if counted, ok := readUsage(chunk.Usage); ok {
 		a.usage = counted
@@ -89,7 +66,7 @@ func (a *answer) add(raw []byte) error {
 			return err
 		}
 		if choice.FinishReason == "error" {
-			return &Error{Kind: KindOverloaded, Message: "the server gave up in the middle of its answer"}
+			return &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
 		}
 		if choice.FinishReason != "" {
 			a.finish = string(choice.FinishReason)
@@ -98,33 +75,31 @@ func (a *answer) add(raw []byte) error {
 	return nil
 }
 
-func (a *answer) addDelta(delta openai.ChatCompletionStreamChoiceDelta, raw map[string]json.RawMessage) error {
+func (a *answer) addDelta(delta api.ChatCompletionStreamChoiceDelta, raw map[string]json.RawMessage) error {
 	text := strings.ReplaceAll(delta.Content+delta.Refusal, "\x00", "") // a refusal is what the model says
-	a.bytes += len(text)
-	a.said += len(text)
+	said, added := len(text), 0
 	for _, field := range nativeFields {
-		a.bytes += len(raw[field])
+		added += len(raw[field])
 		a.native.add(field, raw[field])
 	}
 	var extras []map[string]json.RawMessage
 	if len(delta.ToolCalls) > 0 {
 		if err := json.Unmarshal(raw["tool_calls"], &extras); err != nil {
-			return brokenOff(err)
+			return llm.Truncated(err)
 		}
 	}
 	if len(extras) != len(delta.ToolCalls) { // one field under two spellings
-		return brokenOff(errors.New("tool calls that contradict each other"))
+		return llm.Truncated(errors.New("tool calls that contradict each other"))
 	}
 	for i, piece := range delta.ToolCalls {
 		call := a.call(piece)
-		if len(a.calls) > maxCalls {
-			return tooMany(maxCalls, "tool calls")
+		if len(a.calls) > llm.MaxCalls {
+			return llm.TooMany(llm.MaxCalls, "tool calls")
 		}
-		if len(piece.Function.Name) > maxName {
-			return tooMany(maxName, "bytes in the name of a tool")
+		if len(piece.Function.Name) > llm.MaxName {
+			return llm.TooMany(llm.MaxName, "bytes in the name of a tool")
 		}
-		a.bytes += len(piece.ID) + len(piece.Function.Name)
-		a.said += len(piece.ID) + len(piece.Function.Name)
+		said += len(piece.ID) + len(piece.Function.Name) + len(piece.Function.Arguments)
 		if call.id == "" {
 			call.id = piece.ID
 		}
@@ -132,20 +107,15 @@ func (a *answer) addDelta(delta openai.ChatCompletionStreamChoiceDelta, raw map[
 			call.name = piece.Function.Name
 		}
 		call.arguments.WriteString(piece.Function.Arguments)
-		a.bytes += len(piece.Function.Arguments)
-		a.said += len(piece.Function.Arguments)
 		for field, value := range extras[i] {
 			if !protocolCallFields[field] {
-				a.bytes += len(value)
+				added += len(value)
 				call.native.add(field, value)
 			}
 		}
 	}
-	switch {
-	case a.bytes > a.maxBytes:
-		return tooLong(a.maxBytes)
-	case a.said > a.maxSaid:
-		return tooLong(a.maxSaid)
+	if err := errors.Join(a.bounds.Said(said), a.bounds.Added(added)); err != nil {
+		return err
 	}
 	a.text.WriteString(text)
 	if a.show != nil && text != "" {
@@ -156,7 +126,7 @@ func (a *answer) addDelta(delta openai.ChatCompletionStreamChoiceDelta, raw map[
 
 // call finds the call a piece belongs to, or begins one. Some servers leave out
 // the index, some the id, and some give every call the index 0.
-func (a *answer) call(piece openai.ToolCall) *growingCall {
+func (a *answer) call(piece api.ToolCall) *growingCall {
 	begins := piece.Function.Name != ""
 	for i := len(a.calls) - 1; i >= 0; i-- {
 		call := a.calls[i]
@@ -184,33 +154,33 @@ func (a *answer) call(piece openai.ToolCall) *growingCall {
 
 // response returns the whole answer, as the server at provider gave it. A server
 // that ends in good order without a finish_reason is believed to have finished.
-func (a *answer) response(provider string) (Response, error) {
+func (a *answer) response(provider string) (llm.Response, error) {
 	if !a.begun {
-		return Response{}, brokenOff(errors.New("there was nothing in it"))
+		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
-	message := Message{Role: RoleAssistant, Text: a.text.String()}
+	message := llm.Message{Role: llm.RoleAssistant, Text: a.text.String()}
 	for _, call := range a.calls {
 		if call.name == "" {
-			return Response{}, brokenOff(errors.New("a tool call without a name"))
+			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))
 		}
-		message.Calls = append(message.Calls, Call{ID: call.id, Name: call.name, Arguments: call.arguments.String()})
+		message.Calls = append(message.Calls, llm.Call{ID: call.id, Name: call.name, Arguments: call.arguments.String()})
 	}
-	nameCalls(message.Calls) // what the provider added to a call is found by its id
+	llm.NameCalls(message.Calls) // what the provider added to a call is found by its id
 	var err error
 	if message.Native, err = a.nativeOf(message.Calls, provider); err != nil {
-		return Response{}, brokenOff(err)
+		return llm.Response{}, llm.Truncated(err)
 	}
 	if a.finish == "" {
-		a.finish = FinishStop
+		a.finish = llm.FinishStop
 		if len(message.Calls) > 0 {
-			a.finish = FinishToolCalls
+			a.finish = llm.FinishToolCalls
 		}
 	}
-	return Response{Message: message, FinishReason: a.finish, Usage: a.usage}, nil
+	return llm.Response{Message: message, FinishReason: a.finish, Usage: a.usage}, nil
 }
 
 // nativeOf returns what the provider added, nil when that is nothing.
-func (a *answer) nativeOf(calls []Call, provider string) (json.RawMessage, error) {
+func (a *answer) nativeOf(calls []llm.Call, provider string) (json.RawMessage, error) {
 	fields, err := a.native.object()
 	if err != nil {
 		return nil, err

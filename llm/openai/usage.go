@@ -1,8 +1,12 @@
 // What a server says it has counted, in whatever form it says it.
 
-package llm
+package openai
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"cairn/llm"
+)
 
 // mostTokens is the most a count is believed to be. No window is as large.
 const mostTokens = 100_000_000
@@ -19,7 +23,7 @@ func (n *tokens) UnmarshalJSON(raw []byte) error {
 }
 
 // readUsage reads the usage of a chunk; ok is false if there is none.
-func readUsage(raw json.RawMessage) (u Usage, ok bool) {
+func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	var counted *struct {
 		Prompt     tokens `json:"prompt_tokens"`
 		Completion tokens `json:"completion_tokens"`
@@ -34,9 +38,9 @@ func readUsage(raw json.RawMessage) (u Usage, ok bool) {
 	// What has another form than it should leaves its field at 0.
 	_ = json.Unmarshal(raw, &counted)
 	if counted == nil {
-		return Usage{}, false
+		return llm.Usage{}, false
 	}
-	u = Usage{
+	u = llm.Usage{
 		Prompt: int(counted.Prompt), Completion: int(counted.Completion),
 		Cached: int(max(counted.Details.Cached, counted.Read)), Written: int(max(counted.Details.Written, counted.Written)),
 	}

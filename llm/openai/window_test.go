@@ -1,4 +1,4 @@
-package llm_test
+package openai_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/openai"
 )
 
 func TestTheWindowIsTakenFromWhoIsTrustedMost(t *testing.T) {
@@ -47,7 +48,7 @@ func TestTheWindowIsTakenFromWhoIsTrustedMost(t *testing.T) {
 			for path, fact := range c.facts {
 				server.Tell(path, fact)
 			}
-			model := connect(t, server, llm.OpenAIOptions{Window: c.setting})
+			model := connect(t, server, openai.Options{Window: c.setting})
 			for range 2 {
 				if got := model.Window(t.Context()); got != c.want {
 					t.Errorf("got %+v, want %+v", got, c.want)
@@ -64,7 +65,7 @@ func TestTheWindowIsTakenFromWhoIsTrustedMost(t *testing.T) {
 
 func TestManyWhoAskForTheWindowAtOnceAskTheServerOnce(t *testing.T) {
 	server := serve(t, func(*llmtest.Exchange) {})
-	model := connect(t, server, llm.OpenAIOptions{})
+	model := connect(t, server, openai.Options{})
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() { model.Window(t.Context()) })
@@ -78,7 +79,7 @@ func TestManyWhoAskForTheWindowAtOnceAskTheServerOnce(t *testing.T) {
 func TestAServerThatDidNotTellIsAskedAgainAfterItsFirstAnswer(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
 	server.Tell("/api/ps", `{"models":[]}`)
-	model := connect(t, server, llm.OpenAIOptions{})
+	model := connect(t, server, openai.Options{})
 	if got := model.Window(t.Context()); got.Tokens != llm.DefaultWindow {
 		t.Fatalf("got %+v before the model was loaded", got)
 	}
@@ -93,7 +94,7 @@ func TestAServerThatDidNotTellIsAskedAgainAfterItsFirstAnswer(t *testing.T) {
 
 func TestAServerThatNeverTellsIsAskedTwiceAtMost(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
-	model := connect(t, server, llm.OpenAIOptions{})
+	model := connect(t, server, openai.Options{})
 	for range 4 {
 		model.Window(t.Context())
 		if _, err := model.Generate(t.Context(), hello, nil); err != nil {
@@ -126,7 +127,7 @@ func TestAnOverflowTeachesTheWindowDownward(t *testing.T) {
 				}
 				x.Refuse(400, "", body)
 			})
-			model := connect(t, server, llm.OpenAIOptions{Window: c.setting, MaxRetries: 2})
+			model := connect(t, server, openai.Options{Window: c.setting, MaxRetries: 2})
 			for range c.limits {
 				if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindOverflow {
 					t.Fatal(err)
@@ -155,7 +156,7 @@ func TestTheWindowIsWarnedAboutOnce(t *testing.T) {
 			server := serve(t, func(x *llmtest.Exchange) { x.Say("hi") })
 			server.Tell("/v1/models", c.list)
 			var log bytes.Buffer
-			model := connect(t, server, llm.OpenAIOptions{
+			model := connect(t, server, openai.Options{
 				Window: c.setting,
 				Log:    slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 			})
@@ -175,7 +176,7 @@ func TestTheWindowIsWarnedAboutOnce(t *testing.T) {
 
 func TestAServerThatIsNotThereDoesNotHoldUpTheWindow(t *testing.T) {
 	server := llmtest.NewServer(nil)
-	model := connect(t, server, llm.OpenAIOptions{Window: 5000, Model: "m"})
+	model := connect(t, server, openai.Options{Window: 5000, Model: "m"})
 	server.Close()
 	begun := time.Now()
 	if got := model.Window(t.Context()); got.Tokens != 5000 {
@@ -183,5 +184,28 @@ func TestAServerThatIsNotThereDoesNotHoldUpTheWindow(t *testing.T) {
 	}
 	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("it took %v", took)
+	}
+}
+
+func TestAModelSharesNothingWithAnotherNameOrServer(t *testing.T) {
+	notebook := new(llm.Notebook)
+	at := func(url, model string) *llm.Learnt {
+		m, err := openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Learnt()
+	}
+	one := at("http://localhost:1/v1", "m")
+	if at("http://key:secret@localhost:1/v1/", "m") != one {
+		t.Error("the same model on the same server is another one")
+	}
+	for _, other := range []*llm.Learnt{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m")} {
+		if other == one {
+			t.Error("two models share what was learnt")
+		}
+	}
+	if first, second := at("http://localhost:1/v1", ""), at("http://localhost:1/v1", ""); first == second {
+		t.Error("two models without a name share what was learnt")
 	}
 }

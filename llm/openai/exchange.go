@@ -1,7 +1,7 @@
 // One request and its answer on the wire, between go-openai and the network:
 // mends the request's JSON, and hands on only answers the library can read.
 
-package llm
+package openai
 
 import (
 	"bufio"
@@ -11,9 +11,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
-	"time"
+
+	"cairn/llm"
 )
 
 // maxRefusal bounds what is read of a server's refusal, in bytes.
@@ -24,15 +24,14 @@ type exchange struct {
 	client    *http.Client
 	composed  composed
 	maxAnswer int // bytes
-	silence   *time.Timer
-	patience  time.Duration // of silence, while the server is being read
+	silence   *llm.Silence
 }
 
 // Do sends the mended request. What is not an answer comes back as an *Error.
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	body, err := x.mend(req.Body)
 	if err != nil {
-		return nil, &Error{Kind: KindBadRequest, Message: err.Error(), Err: err}
+		return nil, &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
@@ -40,41 +39,24 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 
 	resp, err := x.client.Do(req)
 	if err != nil {
-		return nil, &Error{Kind: KindUnreachable, Message: err.Error(), Err: err}
+		return nil, &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
 	}
-	if moved := movedTo(resp); moved != "" {
-		_ = resp.Body.Close() // what it says beside does not matter
-		return nil, &Error{Kind: KindBadRequest, Status: resp.StatusCode, Message: "the server sends to " + moved + ": put the right address into base_url"}
+	if err := llm.Redirected(resp); err != nil {
+		_ = resp.Body.Close() // its body does not matter
+		return nil, err
 	}
-	watched := &watchedBody{ReadCloser: resp.Body, silence: x.silence, patience: x.patience}
+	watched := x.silence.Body(resp.Body)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		defer func() { _ = resp.Body.Close() }() // it is refused already
 		// As much as came is judged; a refusal that breaks off is still one.
 		text, _ := io.ReadAll(io.LimitReader(watched, maxRefusal))
-		return nil, refusal(resp.StatusCode, resp.Header, text)
+		return nil, llm.Refused(resp.StatusCode, resp.Header, text)
 	}
 	if err := x.readable(resp, watched); err != nil {
 		_ = resp.Body.Close() // err says what is wrong with it
 		return nil, err
 	}
 	return resp, nil
-}
-
-// stay follows no redirect: a conversation and a key go to the server that was named,
-// and to no other. The answer that redirects is the answer.
-func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// movedTo is the address that an answer redirects to, without what may be secret in
-// it; "" if it does not.
-func movedTo(resp *http.Response) string {
-	if resp.StatusCode < 300 || resp.StatusCode > 399 {
-		return ""
-	}
-	at, err := resp.Location()
-	if err != nil {
-		return "another address"
-	}
-	return clip((&url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}).String())
 }
 
 // mend lays over the library's JSON what it leaves out.
@@ -114,15 +96,15 @@ func (x *exchange) readable(resp *http.Response, body io.ReadCloser) error {
 	reader := bufio.NewReader(body)
 	first, err := firstByte(reader, x.maxAnswer)
 	if errors.Is(err, bufio.ErrTooLong) {
-		return tooLong(x.maxAnswer)
+		return llm.TooLong(x.maxAnswer)
 	}
 	if err == nil && (first == '{' || first == '[' || first == '<') {
 		whole, err := io.ReadAll(io.LimitReader(reader, int64(x.maxAnswer)+1))
 		if err != nil {
-			return brokenOff(err)
+			return llm.Truncated(err)
 		}
 		if len(whole) > x.maxAnswer {
-			return tooLong(x.maxAnswer)
+			return llm.TooLong(x.maxAnswer)
 		}
 		chunk, err := chunkOf(whole, resp)
 		if err != nil {
@@ -154,13 +136,13 @@ func firstByte(reader *bufio.Reader, most int) (byte, error) {
 // chunkOf turns a chat.completion into the one chunk of a stream. A server that
 // answers 200 with anything else has refused.
 func chunkOf(whole []byte, resp *http.Response) ([]byte, error) {
-	if crowded(whole) {
-		return nil, tooMany(maxParts, "parts")
+	if llm.Crowded(whole) {
+		return nil, llm.TooMany(llm.MaxParts, "parts")
 	}
 	var completion map[string]json.RawMessage
 	var choices []map[string]json.RawMessage
 	if json.Unmarshal(whole, &completion) != nil || json.Unmarshal(completion["choices"], &choices) != nil {
-		return nil, refusal(resp.StatusCode, resp.Header, whole)
+		return nil, llm.Refused(resp.StatusCode, resp.Header, whole)
 	}
 	for _, choice := range choices {
 		choice["delta"] = choice["message"]
@@ -168,25 +150,11 @@ func chunkOf(whole []byte, resp *http.Response) ([]byte, error) {
 	}
 	var err error
 	if completion["choices"], err = json.Marshal(choices); err != nil {
-		return nil, brokenOff(err)
+		return nil, llm.Truncated(err)
 	}
 	chunk, err := json.Marshal(completion)
 	if err != nil {
-		return nil, brokenOff(err)
+		return nil, llm.Truncated(err)
 	}
 	return chunk, nil
-}
-
-// watchedBody lets the server be silent for so long in each read, and the reader
-// of the answer take its time in between.
-type watchedBody struct {
-	io.ReadCloser
-	silence  *time.Timer
-	patience time.Duration
-}
-
-func (b *watchedBody) Read(p []byte) (int, error) {
-	b.silence.Reset(b.patience)
-	defer b.silence.Stop()
-	return b.ReadCloser.Read(p)
 }

@@ -1,4 +1,4 @@
-package llm
+package openai
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"testing/iotest"
 	"time"
 	"unicode/utf8"
+
+	"cairn/llm"
 )
 
 // FuzzAnswer sends whatever a server may send through the whole way of an answer:
@@ -22,15 +24,15 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(`{"choices":[{"message":{"reasoning_details":[{"index":0},null,3]}}]}`)
 	f.Add("error: [1]\n: \r\ndata: [\ndata: ]\n\n")
 	f.Fuzz(func(t *testing.T, body string) {
-		model, err := NewOpenAI(OpenAIOptions{
+		model, err := New(Options{
 			Model: "m", BaseURL: "http://127.0.0.1/v1", MaxRetries: -1,
 			MaxAnswer: 10_000, IdleTimeout: time.Minute, HTTPClient: &http.Client{Transport: roundTrip(body)},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := model.Generate(context.Background(), Request{Messages: []Message{{Role: RoleUser, Text: "x"}}}, nil)
-		var e *Error
+		resp, err := model.Generate(context.Background(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "x"}}}, nil)
+		var e *llm.Error
 		if err == nil && resp.FinishReason == "" || err != nil && (!errors.As(err, &e) || e.Kind == "") {
 			t.Errorf("%q became %+v, %v", body, resp, err)
 		}

@@ -1,4 +1,4 @@
-package llm_test
+package openai_test
 
 import (
 	"encoding/json"
@@ -7,19 +7,20 @@ import (
 	"strings"
 	"testing"
 
-	openai "github.com/sashabaranov/go-openai"
+	api "github.com/sashabaranov/go-openai"
 
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/openai"
 )
 
 func TestNewOpenAIRefusesWhatIsNoAddress(t *testing.T) {
 	for _, address := range []string{"localhost:11434", "ftp://host/v1", "http://", "http://[::1", "v1"} {
-		if _, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: address}); err == nil {
+		if _, err := openai.New(openai.Options{BaseURL: address}); err == nil {
 			t.Errorf("%q was taken", address)
 		}
 	}
-	model, err := llm.NewOpenAI(llm.OpenAIOptions{})
+	model, err := openai.New(openai.Options{})
 	if err != nil || model.Name() != "api.openai.com" {
 		t.Errorf("without a model its name is %q, %v", model.Name(), err)
 	}
@@ -35,7 +36,7 @@ func TestTheFirstPieceIsShownBeforeTheLastIsSent(t *testing.T) {
 		x.Say("last")
 	})
 	var shown []string
-	resp, err := connect(t, server, llm.OpenAIOptions{}).Generate(t.Context(), hello, func(delta string) {
+	resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, func(delta string) {
 		if shown = append(shown, delta); len(shown) == 1 {
 			seen <- delta
 		}
@@ -52,7 +53,7 @@ func TestTheFirstPieceIsShownBeforeTheLastIsSent(t *testing.T) {
 func sent(t *testing.T, req llm.Request) llmtest.Request {
 	t.Helper()
 	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
-	model := connect(t, server, llm.OpenAIOptions{APIKey: "secret"})
+	model := connect(t, server, openai.Options{APIKey: "secret"})
 	if _, err := model.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err, server.Refusals())
 	}
@@ -122,8 +123,8 @@ func TestWhatIsNotSetIsNotSent(t *testing.T) {
 }
 
 func TestTheBareLibraryLeavesOutEmptyContentAndZero(t *testing.T) {
-	raw, err := json.Marshal(openai.ChatCompletionRequest{
-		Messages:    []openai.ChatCompletionMessage{{Role: "tool", ToolCallID: "a", Content: ""}},
+	raw, err := json.Marshal(api.ChatCompletionRequest{
+		Messages:    []api.ChatCompletionMessage{{Role: "tool", ToolCallID: "a", Content: ""}},
 		Temperature: 0,
 	})
 	if err != nil || strings.Contains(string(raw), "content") || strings.Contains(string(raw), "temperature") {
@@ -214,7 +215,7 @@ func TestStreamOptionsAreGivenUpOnceRefused(t *testing.T) {
 		}
 		x.Say("fine")
 	})
-	model := connect(t, server, llm.OpenAIOptions{})
+	model := connect(t, server, openai.Options{})
 	for range 2 {
 		if resp, err := model.Generate(t.Context(), hello, nil); err != nil || resp.Message.Text != "fine" {
 			t.Fatalf("got %q, %v", resp.Message.Text, err)
@@ -227,7 +228,7 @@ func TestStreamOptionsAreGivenUpOnceRefused(t *testing.T) {
 
 func TestTheFirstModelIsAskedForOnce(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
-	model, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: server.URL})
+	model, err := openai.New(openai.Options{BaseURL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func TestTheFirstModelIsAskedForOnce(t *testing.T) {
 func TestAskingForTheWindowSettlesTheModelToo(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	server.Tell("/v1/models", `{"data":[{"id":"first","context_length":5000},{"id":"second","context_length":6000}]}`)
-	model, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: server.URL})
+	model, err := openai.New(openai.Options{BaseURL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +269,7 @@ func TestAskingForTheWindowSettlesTheModelToo(t *testing.T) {
 func TestAServerWithoutModelsIsABadRequest(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	server.Tell("/v1/models", `{"data":[]}`)
-	model, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: server.URL, MaxRetries: -1})
+	model, err := openai.New(openai.Options{BaseURL: server.URL, MaxRetries: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +282,7 @@ func TestToolsWithABrokenSchemaAreNotSent(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) { x.Say("fine") })
 	req := hello
 	req.Tools = []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":`)}}
-	if _, err := connect(t, server, llm.OpenAIOptions{}).Generate(t.Context(), req, nil); llm.KindOf(err) != llm.KindBadRequest {
+	if _, err := connect(t, server, openai.Options{}).Generate(t.Context(), req, nil); llm.KindOf(err) != llm.KindBadRequest {
 		t.Errorf("got %v", err)
 	}
 	if n := len(server.Requests()) + len(server.Refusals()); n != 0 {

@@ -1,6 +1,6 @@
 // How long a model waits, how often it tries again, and when it does not.
 
-package llm_test
+package openai_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/openai"
 )
 
 func TestTemporaryFailuresAreTriedAgain(t *testing.T) {
@@ -33,7 +34,7 @@ func TestTemporaryFailuresAreTriedAgain(t *testing.T) {
 				}
 				ok(x)
 			})
-			resp, err := connect(t, server, llm.OpenAIOptions{MaxRetries: 2}).Generate(t.Context(), hello, nil)
+			resp, err := connect(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil)
 			if err != nil || resp.Message.Text != "fine" || len(server.Requests()) != 3 {
 				t.Errorf("got %q after %d requests, %v", resp.Message.Text, len(server.Requests()), err)
 			}
@@ -59,7 +60,7 @@ func TestNoFurtherAttemptIsMade(t *testing.T) {
 			server := serve(t, c.answer)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			_, err := connect(t, server, llm.OpenAIOptions{MaxRetries: 2}).Generate(ctx, hello, func(string) {})
+			_, err := connect(t, server, openai.Options{MaxRetries: 2}).Generate(ctx, hello, func(string) {})
 			if llm.KindOf(err) != c.kind || len(server.Requests()) != c.requests {
 				t.Errorf("got %v after %d requests, want %q after %d", err, len(server.Requests()), c.kind, c.requests)
 			}
@@ -78,7 +79,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		back.Store(time.Now().UnixNano())
 		x.Say("fine")
 	})
-	if _, err := connect(t, server, llm.OpenAIOptions{MaxRetries: 1}).Generate(t.Context(), hello, nil); err != nil {
+	if _, err := connect(t, server, openai.Options{MaxRetries: 1}).Generate(t.Context(), hello, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := time.Duration(back.Load() - refused.Load()); got < 300*time.Millisecond {
@@ -94,7 +95,7 @@ func TestASilentServerIsGivenUpAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, answer)
-			model := connect(t, server, llm.OpenAIOptions{IdleTimeout: 50 * time.Millisecond, MaxRetries: 3})
+			model := connect(t, server, openai.Options{IdleTimeout: 50 * time.Millisecond, MaxRetries: 3})
 			_, err := model.Generate(t.Context(), hello, nil)
 			if llm.KindOf(err) != llm.KindUnreachable || len(server.Requests()) != 1 {
 				t.Errorf("got %v after %d requests", err, len(server.Requests()))
@@ -108,7 +109,7 @@ func TestASilentServerIsGivenUpAtOnce(t *testing.T) {
 			<-r.Context().Done()
 		}))
 		defer server.Close()
-		model, err := llm.NewOpenAI(llm.OpenAIOptions{BaseURL: server.URL, IdleTimeout: 50 * time.Millisecond, RetryDelay: time.Millisecond})
+		model, err := openai.New(openai.Options{BaseURL: server.URL, IdleTimeout: 50 * time.Millisecond, RetryDelay: time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +139,7 @@ func TestAnAnswerHasOneLimitOfTime(t *testing.T) {
 			server := serve(t, answer)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			model := connect(t, server, llm.OpenAIOptions{MaxTime: 200 * time.Millisecond, MaxRetries: 3})
+			model := connect(t, server, openai.Options{MaxTime: 200 * time.Millisecond, MaxRetries: 3})
 			_, err := model.Generate(ctx, hello, nil)
 			if llm.KindOf(err) != llm.KindUnreachable || len(server.Requests()) != 1 {
 				t.Errorf("got %v after %d requests", err, len(server.Requests()))
@@ -158,7 +159,7 @@ func TestASlowServerIsWaitedFor(t *testing.T) {
 		x.Done()
 	})
 	begun := time.Now()
-	resp, err := connect(t, server, llm.OpenAIOptions{IdleTimeout: patience}).Generate(t.Context(), hello, nil)
+	resp, err := connect(t, server, openai.Options{IdleTimeout: patience}).Generate(t.Context(), hello, nil)
 	if err != nil || resp.Message.Text != "whole" {
 		t.Fatalf("got %q, %v", resp.Message.Text, err)
 	}
@@ -175,7 +176,7 @@ func TestASlowReaderIsNotASilentServer(t *testing.T) {
 		x.Wait(patience / 10)
 		x.Say("b")
 	})
-	resp, err := connect(t, server, llm.OpenAIOptions{IdleTimeout: patience}).Generate(t.Context(), hello, func(delta string) {
+	resp, err := connect(t, server, openai.Options{IdleTimeout: patience}).Generate(t.Context(), hello, func(delta string) {
 		if delta == "a" {
 			time.Sleep(patience * 3 / 2)
 		}
@@ -212,7 +213,7 @@ func TestAnAnswerWithoutEndIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, answer)
-			model := connect(t, server, llm.OpenAIOptions{MaxAnswer: most, MaxRetries: 2})
+			model := connect(t, server, openai.Options{MaxAnswer: most, MaxRetries: 2})
 			_, err := model.Generate(t.Context(), hello, nil)
 			if llm.KindOf(err) != llm.KindBadRequest || len(server.Requests()) != 1 {
 				t.Fatalf("got %v after %d requests", err, len(server.Requests()))
@@ -231,7 +232,7 @@ func TestTheCallersEndIsNotTheProvidersFault(t *testing.T) {
 		"between two attempts":              func(x *llmtest.Exchange) { x.Refuse(429, "20", "wait") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			model := connect(t, serve(t, answer), llm.OpenAIOptions{MaxRetries: 5})
+			model := connect(t, serve(t, answer), openai.Options{MaxRetries: 5})
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(50*time.Millisecond, cancel)
 			if _, err := model.Generate(ctx, hello, nil); !errors.Is(err, context.Canceled) || llm.KindOf(err) != "" {

@@ -1,0 +1,93 @@
+// Bounds of an answer: a server that sends without end, or nonsense, must not fill memory.
+
+package llm
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Limits of what one answer may contain.
+const (
+	MaxCalls = 128     // tool calls; OpenAI accepts 128 tools
+	MaxName  = 1 << 10 // bytes of a tool's name; servers accept 64 characters
+	MaxParts = 10_000  // lists and objects in one event: decoded, an empty one takes a hundred times its bytes
+)
+
+// An answer of n tokens may have bytesPerToken*n bytes, and always leastSaid. A token
+// has 4 to 5 bytes in most languages, so normal answers stay below.
+const (
+	leastSaid     = 64 << 10
+	bytesPerToken = 32
+)
+
+// Bounds counts the bytes of one answer.
+type Bounds struct {
+	maxBytes, maxSaid int
+	bytes, said       int
+}
+
+// NewBounds returns the bounds of an answer of at most tokens tokens (0: not limited)
+// and maxBytes bytes.
+func NewBounds(tokens, maxBytes int) *Bounds {
+	b := &Bounds{maxBytes: maxBytes, maxSaid: maxBytes}
+	if tokens > 0 && tokens <= maxBytes/bytesPerToken {
+		b.maxSaid = min(max(leastSaid, tokens*bytesPerToken), maxBytes)
+	}
+	return b
+}
+
+// Said counts bytes of text, call ids, names and arguments. The error is not nil when
+// the answer is too long.
+func (b *Bounds) Said(n int) error {
+	if b.said += n; b.said > b.maxSaid {
+		return TooLong(b.maxSaid)
+	}
+	return b.Added(n)
+}
+
+// Added counts bytes of reasoning and other fields, which some servers do not count as
+// tokens of the answer.
+func (b *Bounds) Added(n int) error {
+	if b.bytes += n; b.bytes > b.maxBytes {
+		return TooLong(b.maxBytes)
+	}
+	return nil
+}
+
+// ErrTooLong is wrapped by the error of an answer that is too long to be read.
+var ErrTooLong = errors.New("the answer is too long")
+
+// TooLong is the error of an endless answer. It is not temporary: the same request
+// would get the same answer.
+func TooLong(maxBytes int) *Error {
+	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer is longer than %d bytes", maxBytes), Err: ErrTooLong}
+}
+
+// TooMany is the error of an answer with more than most of what.
+func TooMany(most int, what string) *Error {
+	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer has more than %d %s", most, what), Err: ErrTooLong}
+}
+
+// Truncated is the error of an answer whose rest is missing or unreadable.
+func Truncated(err error) *Error {
+	return &Error{Kind: KindTruncated, Message: "the answer broke off: " + err.Error(), Err: err}
+}
+
+// Crowded reports whether valid JSON has more than MaxParts lists and objects.
+func Crowded(json []byte) bool {
+	parts, quoted := 0, false
+	for i := 0; i < len(json) && parts <= MaxParts; i++ {
+		switch json[i] {
+		case '"':
+			quoted = !quoted
+		case '\\':
+			i++ // it is inside a string, and the escaped byte does not end the string
+		case '{', '[':
+			if !quoted {
+				parts++
+			}
+		}
+	}
+	return parts > MaxParts
+}

@@ -1,0 +1,163 @@
+// What a server says about itself, asked once: the model where none is set, and its window.
+
+package llm
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// patienceForFacts bounds the request for the window: somebody waits for an answer to
+// something else.
+const patienceForFacts = 3 * time.Second
+
+// sourceDefault marks a window that no setting and no server gave.
+const sourceDefault = "default"
+
+// Discovery knows a server's model and window. One caller asks the server while the
+// others wait. It is safe for concurrent use.
+type Discovery struct {
+	preferred []string // models to choose where none is set
+	setting   int      // window; 0: none
+	log       *slog.Logger
+	asking    chan struct{} // holds a token while one caller asks
+
+	mu     sync.Mutex // guards the fields below
+	model  string     // empty: not known yet
+	window Window     // Tokens 0: not asked yet
+	told   bool       // the server gave its window
+	looks  int        // how often it was asked
+}
+
+// NewDiscovery returns a Discovery that has asked nothing yet. model and window are the
+// settings, empty and 0 for none; preferred see Choose.
+func NewDiscovery(model string, window int, preferred []string, log *slog.Logger) *Discovery {
+	return &Discovery{model: model, setting: window, preferred: preferred, log: log, asking: make(chan struct{}, 1)}
+}
+
+// Model is the model that is set or was chosen; empty while none is.
+func (d *Discovery) Model() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.model
+}
+
+// ModelID is the model to request: the one that is set, or one chosen from list.
+func (d *Discovery) ModelID(ctx context.Context, list func(context.Context) ([]Offered, error)) (string, error) {
+	err := d.once(ctx, func() bool { return d.Model() != "" }, func() error {
+		offered, err := list(ctx)
+		if err != nil {
+			return err
+		}
+		return d.ChooseFrom(offered)
+	})
+	return d.Model(), err
+}
+
+// ChooseFrom chooses the model from a server's list, unless one is known.
+func (d *Discovery) ChooseFrom(offered []Offered) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.model != "" {
+		return nil
+	}
+	chosen, ok := Choose(d.preferred, offered)
+	if !ok {
+		return &Error{Kind: KindBadRequest, Message: "no model is set, and the server lists no chat model: set model"}
+	}
+	d.model = chosen.ID
+	d.log.Info("model chosen from the server's list: set model to use another", "model", chosen.ID, "listed", len(offered))
+	return nil
+}
+
+// Window returns the window: the setting, else what ask finds (Tokens 0: nothing), else
+// DefaultWindow. limit is a smaller one learnt from an overflow; 0: none. The server is
+// asked once, for at most patienceForFacts, and once more after its first answer if it
+// did not say before: Ollama knows only models it has loaded.
+func (d *Discovery) Window(ctx context.Context, limit int, ask func(context.Context) Window) Window {
+	patient, cancel := context.WithTimeout(ctx, patienceForFacts)
+	defer cancel()
+	err := d.once(patient, func() bool { return d.knownWindow().Tokens > 0 }, func() error {
+		told := ask(patient)
+		if ctx.Err() == nil { // else the caller has left, and the next one asks
+			d.keep(told)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		d.log.Debug("window not requested", "error", err)
+	}
+	window := d.knownWindow()
+	if window.Tokens == 0 {
+		window = d.unasked()
+	}
+	if limit > 0 && limit < window.Tokens {
+		return Window{Tokens: limit, Source: "an overflow"}
+	}
+	return window
+}
+
+// Answered notes that the server answered a request, so that it is there and its model
+// is loaded: the next Window asks a second time if the server did not say before.
+func (d *Discovery) Answered() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.looks == 1 && !d.told {
+		d.window = Window{}
+	}
+}
+
+// unasked is the window when the server says nothing.
+func (d *Discovery) unasked() Window {
+	if d.setting > 0 {
+		return Window{Tokens: d.setting, Source: "setting"}
+	}
+	return Window{Tokens: DefaultWindow, Source: sourceDefault}
+}
+
+// keep stores the window by what the server said, Tokens 0 for nothing.
+func (d *Discovery) keep(told Window) {
+	window := told
+	if told.Tokens == 0 || d.setting > 0 {
+		window = d.unasked()
+	}
+	d.mu.Lock()
+	d.window = window
+	d.looks++
+	d.told = told.Tokens > 0
+	first, model := d.looks == 1, d.model
+	d.mu.Unlock()
+	switch {
+	case told.Tokens > 0 && window.Tokens > told.Tokens:
+		d.log.Warn("context_window is larger than the server's: it may cut prompts silently",
+			"model", model, "window", window.Tokens, "server", told.Tokens, "source", told.Source)
+	case window.Source == sourceDefault && first:
+		d.log.Warn("the context window is a guess: set context_window", "model", model, "window", window.Tokens)
+	}
+}
+
+func (d *Discovery) knownWindow() Window {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.window
+}
+
+// once runs ask unless the answer is known. One caller asks while the others wait,
+// each for as long as its own ctx lives.
+func (d *Discovery) once(ctx context.Context, known func() bool, ask func() error) error {
+	if known() {
+		return nil
+	}
+	select {
+	case d.asking <- struct{}{}:
+		defer func() { <-d.asking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if known() {
+		return nil
+	}
+	return ask()
+}

@@ -1,0 +1,141 @@
+package openai_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"testing"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+var (
+	png  = []byte("\x89PNG\x0D\x0A\x1A\x0A and the rest")
+	jpeg = []byte("\xFF\xD8\xFF and the rest")
+)
+
+func TestPicturesAreSentInParts(t *testing.T) {
+	got := sent(t, llm.Request{Messages: []llm.Message{
+		{Role: llm.RoleUser, Text: "one", Images: []llm.Image{{File: 1, Type: "image/png", Label: "image of #1: cat.png", Data: png}}},
+		{Role: llm.RoleUser, Text: "two", Images: []llm.Image{{File: 2, Type: "image/png", Data: jpeg}}},
+		{Role: llm.RoleAssistant, Text: "a cat and a dog"},
+		{Role: llm.RoleUser, Text: "three"},
+	}})
+	field(t, got.Messages[0].Body, "content", `[`+
+		`{"type":"text","text":"[image of #1: cat.png]"},`+
+		`{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"}},`+
+		`{"type":"text","text":"[image]"},`+
+		`{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,/9j/IGFuZCB0aGUgcmVzdA=="}},`+
+		`{"type":"text","text":"one\n\ntwo"}]`)
+	if images := got.Messages[0].Images; len(images) != 2 || !bytes.Equal(images[0].Data, png) || !bytes.Equal(images[1].Data, jpeg) {
+		t.Errorf("the server read %v", images)
+	}
+	field(t, got.Messages[1].Body, "content", `"a cat and a dog"`)
+	field(t, got.Messages[2].Body, "content", `"three"`)
+}
+
+func TestAPictureAloneIsAMessage(t *testing.T) {
+	got := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Images: []llm.Image{{Data: png}}}}})
+	if m := got.Messages[0]; len(m.Images) != 1 || m.Text() != "[image]" {
+		t.Errorf("got %q with %d pictures", m.Text(), len(m.Images))
+	}
+}
+
+func TestWhatIsNoPictureAtHandIsSaidInWords(t *testing.T) {
+	for name, c := range map[string]struct {
+		images []llm.Image
+		text   string
+		want   string
+		shown  int
+	}{
+		"without its bytes": {[]llm.Image{{File: 1, Type: "image/png", Label: "image of #1: cat.png"}}, "look", `"look\n\n[image of #1: cat.png, not shown]"`, 0},
+		"without a label":   {[]llm.Image{{}}, "look", `"look\n\n[image, not shown]"`, 0},
+		"without a text":    {[]llm.Image{{Label: "image of #1"}}, "", `"[image of #1, not shown]"`, 0},
+		"of another type":   {[]llm.Image{{Type: "image/png", Data: []byte("<svg></svg>")}}, "look", `"look\n\n[image, not shown]"`, 0},
+		"beside one that is": {
+			[]llm.Image{{Label: "image of #1"}, {Label: "image of #2", Data: png}},
+			"look",
+			`[{"type":"text","text":"[image of #2]"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"}},{"type":"text","text":"look\n\n[image of #1, not shown]"}]`, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: c.text, Images: c.images}}})
+			field(t, got.Messages[0].Body, "content", c.want)
+			if n := len(got.Messages[0].Images); n != c.shown {
+				t.Errorf("%d pictures were sent, want %d", n, c.shown)
+			}
+		})
+	}
+}
+
+func TestOnlyAUserShowsPictures(t *testing.T) {
+	images := []llm.Image{{Data: png}}
+	got := sent(t, llm.Request{Messages: []llm.Message{
+		{Role: llm.RoleSystem, Text: "be kind", Images: images},
+		{Role: llm.RoleUser, Text: "look"},
+		{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "f"}}, Images: images},
+		{Role: llm.RoleTool, CallID: "a", Tool: "f", Text: "a cat", Images: images},
+	}})
+	for i, want := range []string{`"be kind"`, `"look"`, `""`, `"a cat"`} {
+		field(t, got.Messages[i].Body, "content", want)
+	}
+}
+
+// TestARequestWithoutPicturesIsWhatItWas holds whole bodies to the bytes that were
+// sent before there were pictures, for the providers' prompt caches.
+func TestARequestWithoutPicturesIsWhatItWas(t *testing.T) {
+	got := sent(t, llm.Request{Messages: []llm.Message{
+		{Role: llm.RoleSystem, Text: "be kind"},
+		{Role: llm.RoleUser, Text: "one <b>"},
+		{Role: llm.RoleUser, Text: "two"},
+		{Role: llm.RoleAssistant, Text: "ok", Calls: []llm.Call{{ID: "a", Name: "f", Arguments: `{"x":1}`}}},
+		{Role: llm.RoleTool, CallID: "a", Tool: "f", Text: ""},
+	}})
+	want := `[{"content":"be kind","role":"system"},{"content":"one \u003cb\u003e\n\ntwo","role":"user"},` +
+		`{"content":"ok","role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},` +
+		`{"content":"","role":"tool","tool_call_id":"a"}]`
+	if messages := string(got.Body["messages"]); messages != want {
+		t.Errorf("got  %s\nwant %s", messages, want)
+	}
+}
+
+func TestAPictureCostsTheSameWhateverItsSize(t *testing.T) {
+	small := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png}}}}})
+	large := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: append(bytes.Clone(png), make([]byte, 4<<20)...)}}}}})
+	if small.Tokens() != large.Tokens() || small.Tokens() < 500 {
+		t.Errorf("the server counts %d and %d", small.Tokens(), large.Tokens())
+	}
+}
+
+func TestAModelThatTakesNoPicturesIsAskedAgainWithoutThem(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) {
+		if len(x.Request.Last().Images) > 0 {
+			x.Refuse(http.StatusInternalServerError, "", `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`)
+			return
+		}
+		x.Say("I see none")
+	})
+	blind := false
+	resp, err := llm.Loop{
+		Model: connect(t, server, openai.Options{MaxRetries: 3}), MaxCalls: 1,
+		Request: func(context.Context, int) (llm.Request, error) {
+			m := llm.Message{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png}}}
+			if blind {
+				m.Images = nil
+			}
+			return llm.Request{Messages: []llm.Message{m}}, nil
+		},
+		Retry: func(_ context.Context, err error) bool {
+			blind = !blind && llm.RefusesImages(err)
+			return blind
+		},
+	}.Run(t.Context())
+	if err != nil || resp.Message.Text != "I see none" {
+		t.Fatalf("got %q, %v", resp.Message.Text, err)
+	}
+	if n := len(server.Requests()); n != 2 {
+		t.Errorf("%d requests: what will be refused again was sent again", n)
+	}
+}

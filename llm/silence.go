@@ -1,0 +1,58 @@
+// A server that stops sending is detected per read, not by the time of the whole answer.
+
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Silence cancels a request whose server sends nothing for too long.
+type Silence struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	idle   time.Duration
+}
+
+// WatchSilence returns a context that ends when the server sends nothing for idle.
+// The time runs from now until the first read of Body, and in each read. Stop must
+// be called.
+func WatchSilence(ctx context.Context, idle time.Duration) (context.Context, *Silence) {
+	watched, cancel := context.WithCancelCause(ctx)
+	s := &Silence{ctx: watched, cancel: cancel, idle: idle}
+	s.timer = time.AfterFunc(idle, func() { cancel(errSilent) })
+	return watched, s
+}
+
+// Stop releases the watch.
+func (s *Silence) Stop() {
+	s.timer.Stop()
+	s.cancel(nil)
+}
+
+// Body returns body with the watch around each read. The reader of the answer may
+// take its time between reads.
+func (s *Silence) Body(body io.ReadCloser) io.ReadCloser { return &watchedBody{body, s} }
+
+// Translate returns the error of a silent server if silence caused err, else err.
+func (s *Silence) Translate(err error) error {
+	if err != nil && errors.Is(context.Cause(s.ctx), errSilent) {
+		return &Error{Kind: KindUnreachable, Message: fmt.Sprintf("nothing came for %v", s.idle), Err: errSilent}
+	}
+	return err
+}
+
+type watchedBody struct {
+	io.ReadCloser
+	silence *Silence
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	b.silence.timer.Reset(b.silence.idle)
+	defer b.silence.timer.Stop()
+	return b.ReadCloser.Read(p)
+}
