@@ -99,7 +99,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			continue
 		}
 		c.hub.tally.failure()
-		c.log.Log(ctx, c.loud(err, server), "a turn failed", "turn", turn.Seq, "error", err)
+		c.log.Log(ctx, c.loud(err, server), "a turn failed", append(llm.LogAttrs(err), "turn", turn.Seq)...)
 		if turn.Optional && c.toldFailed { // nobody asked for an answer, and people know already
 			history.Truncate(r.first)
 			r.writer.Cancel()

@@ -55,10 +55,10 @@ type Policy struct {
 
 	Model      string   `toml:"model" json:"model"`                       // for the worker; empty: the agent's
 	Reasoning  string   `toml:"worker_reasoning" json:"worker_reasoning"` // how hard the worker's model thinks, one of llm.ReasoningEfforts; empty: the server's own
-	Focus      string   `toml:"focus" json:"focus"`             // what every summary shall keep
-	PromptFile string   `toml:"prompt_file" json:"prompt_file"` // the worker's prompt; empty: the one in prompts/
-	Timeout    Duration `toml:"timeout" json:"timeout"`         // for each chunk of a span
-	Cooldown   Duration `toml:"cooldown" json:"cooldown"`       // pause of the automatic levels after landings that freed little
+	Focus      string   `toml:"focus" json:"focus"`                       // what every summary shall keep
+	PromptFile string   `toml:"prompt_file" json:"prompt_file"`           // the worker's prompt; empty: the one in prompts/
+	Timeout    Duration `toml:"timeout" json:"timeout"`                   // for each chunk of a span
+	Cooldown   Duration `toml:"cooldown" json:"cooldown"`                 // pause of the automatic levels after landings that freed little
 
 	ExtractMemories bool `toml:"extract_memories" json:"extract_memories"`
 
@@ -262,8 +262,10 @@ func CheckReasoning(key, value string) *FieldError {
 		return nil
 	}
 	efforts := llm.ReasoningEfforts
-	return &FieldError{Key: key, Value: value, Want: fmt.Sprintf(`empty, or one of "%s"`, strings.Join(efforts, `", "`)),
-		Hint: strings.TrimPrefix(Meant(value, efforts), ", ")}
+	return &FieldError{
+		Key: key, Value: value, Want: fmt.Sprintf(`empty, or one of "%s"`, strings.Join(efforts, `", "`)),
+		Hint: strings.TrimPrefix(Meant(value, efforts), ", "),
+	}
 }
 
 // Hash is a short name of the policy: two policies that differ anywhere have two.

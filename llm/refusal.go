@@ -42,6 +42,8 @@ func Refused(status int, header http.Header, body []byte) *Error {
 		e.Limit, e.Prompt = max(limit, said.window), promptOf(text, said)
 	case e.Kind == KindOverloaded && (takesNoTools(text) || takesNoImages(text)):
 		e.Kind = KindBadRequest // llama.cpp says it with 500, and would say it again
+	case !takesNoTools(text) && !takesNoImages(text):
+		e.Kind = refine(e, said.codes, text)
 	}
 	return e
 }
