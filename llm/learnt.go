@@ -118,6 +118,9 @@ func (l *Learnt) NoTools() { l.learn(func(f *Facts) { f.RefusesTools = true }) }
 // NoImages learns that the model, or its server, takes no pictures.
 func (l *Learnt) NoImages() { l.learn(func(f *Facts) { f.RefusesImages = true }) }
 
+// NoForced learns that the model, or its server, cannot be made to call one tool by name.
+func (l *Learnt) NoForced() { l.learn(func(f *Facts) { f.RefusesForced = true }) }
+
 func (l *Learnt) learn(f func(*Facts)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

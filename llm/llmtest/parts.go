@@ -18,47 +18,71 @@ import (
 // counts 765 for a square of 1024 pixels.
 const imageTokens = 765
 
-// readContent reads a string, or parts of text and pictures.
-func (m *Message) readContent(raw json.RawMessage) error {
+// readParts reads a string, or parts of text and pictures whose types are given; image
+// "" for none.
+func (m *Message) readParts(raw json.RawMessage, text, image string) error {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
 	}
-	var text string
-	if raw[0] != '[' {
-		m.Content = &text
-		return json.Unmarshal(raw, &text)
-	}
-	var parts []struct {
-		Type     string  `json:"type"`
-		Text     *string `json:"text"`
-		ImageURL *struct {
-			URL string `json:"url"`
-		} `json:"image_url"`
-	}
-	if err := json.Unmarshal(raw, &parts); err != nil {
+	var err error
+	if m.Parts, m.Images, err = readParts(raw, text, image); err != nil {
 		return err
 	}
-	if len(parts) == 0 {
-		return errors.New("content is a list of nothing")
+	whole := strings.Join(m.Parts, "\n")
+	m.Content = &whole
+	return nil
+}
+
+// partFields are the fields of a part.
+var partFields = []string{"type", "text", "image_url", "detail", "annotations", "prompt_cache_breakpoint", "cache_control"}
+
+func readParts(raw json.RawMessage, textType, imageType string) (texts []string, images []llm.Image, err error) {
+	if len(raw) == 0 || raw[0] != '[' {
+		texts = make([]string, 1)
+		return texts, nil, json.Unmarshal(raw, &texts[0])
 	}
-	var texts []string
+	var parts []map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return nil, nil, err
+	}
+	if len(parts) == 0 {
+		return nil, nil, errors.New("content is a list of nothing")
+	}
 	for i, part := range parts {
-		switch {
-		case part.Type == "text" && part.Text != nil && *part.Text != "" && part.ImageURL == nil:
-			texts = append(texts, *part.Text)
-		case part.Type == "image_url" && part.ImageURL != nil && part.Text == nil:
-			image, err := readDataURL(part.ImageURL.URL)
+		if err := unknownField(part, fmt.Sprintf("content[%d].", i), partFields); err != nil {
+			return nil, nil, err
+		}
+		var kind, text string
+		_ = json.Unmarshal(part["type"], &kind) // no string: no type, which is refused below
+		switch _, marked := part["prompt_cache_breakpoint"]; {
+		case marked && (!strings.HasPrefix(kind, "input_") || string(part["prompt_cache_breakpoint"]) != `{"mode":"explicit"}`):
+			return nil, nil, fmt.Errorf("content[%d]: prompt_cache_breakpoint %s on %s", i, part["prompt_cache_breakpoint"], kind)
+		case kind == textType && json.Unmarshal(part["text"], &text) == nil && text != "" && part["image_url"] == nil:
+			texts = append(texts, text)
+		case imageType != "" && kind == imageType && part["image_url"] != nil && part["text"] == nil:
+			image, err := readImage(part["image_url"])
 			if err != nil {
-				return fmt.Errorf("content[%d]: %w", i, err)
+				return nil, nil, fmt.Errorf("content[%d]: %w", i, err)
 			}
-			m.Images = append(m.Images, image)
+			images = append(images, image)
 		default:
-			return fmt.Errorf("content[%d] is no part of type text or image_url with what that wants", i)
+			return nil, nil, fmt.Errorf("content[%d] is no part of type %s or %s with what that wants", i, textType, imageType)
 		}
 	}
-	text = strings.Join(texts, "\n")
-	m.Content = &text
-	return nil
+	return texts, images, nil
+}
+
+// readImage reads a data URL: a string on Responses, in an object on chat completions.
+func readImage(raw json.RawMessage) (llm.Image, error) {
+	var url string
+	if json.Unmarshal(raw, &url) == nil {
+		return readDataURL(url)
+	}
+	var object struct{ URL string }
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return llm.Image{}, err
+	}
+	return readDataURL(object.URL)
 }
 
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}

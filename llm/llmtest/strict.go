@@ -1,4 +1,4 @@
-// What a strict provider demands of a chat request.
+// A request as the doubles show it on every wire, and what strict providers demand of it.
 
 package llmtest
 
@@ -8,41 +8,53 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"cairn/llm"
 )
 
-// Request is a chat request as it came.
+// Request is a request as it came, shown alike on every wire.
 type Request struct {
-	Model         string    `json:"model"`
-	Messages      []Message `json:"messages"`
-	Tools         []Tool    `json:"tools"`
-	MaxTokens     int       `json:"max_tokens"`
-	Stream        bool      `json:"stream"`
-	StreamOptions struct {
+	Wire                string    `json:"-"` // one of llm's Wire constants
+	Model               string    `json:"model"`
+	Messages            []Message `json:"messages"` // the system prompt is the first, wherever the wire puts it
+	Tools               []Tool    `json:"tools"`
+	Forced              string    `json:"-"` // the tool that must be called
+	MaxTokens           int       `json:"max_tokens"`
+	MaxCompletionTokens int       `json:"max_completion_tokens"`
+	Stream              bool      `json:"stream"`
+	StreamOptions       struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
 
 	Body   map[string]json.RawMessage `json:"-"` // all of it
+	Raw    []byte                     `json:"-"` // all of it, as it came
 	Header http.Header                `json:"-"`
+
+	size int // bytes of messages and tools
 }
 
 // Message is one of a request's messages.
 type Message struct {
 	Role       llm.Role    `json:"role"`
 	Content    *string     `json:"-"` // nil: the field was missing or null; of parts, their text
+	Parts      []string    `json:"-"` // the texts of the parts; one for a string
 	Images     []llm.Image `json:"-"` // of parts: type and data
 	ToolCallID string      `json:"tool_call_id"`
-	ToolCalls  []struct {
-		ID       string `json:"id"`
-		Type     string `json:"type"`
-		Function struct {
-			Name      string  `json:"name"`
-			Arguments *string `json:"arguments"`
-		} `json:"function"`
-	} `json:"tool_calls"`
+	ToolCalls  []ToolCall  `json:"tool_calls"`
 
-	Body map[string]json.RawMessage `json:"-"` // all of it
+	Reasoning []json.RawMessage          `json:"-"` // on Responses and Messages: the items or blocks of reasoning
+	Body      map[string]json.RawMessage `json:"-"` // all of it; nil for an assistant's on Responses
+}
+
+// ToolCall is a call in a message of the assistant.
+type ToolCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string  `json:"name"`
+		Arguments *string `json:"arguments"`
+	} `json:"function"`
 }
 
 // Text is the content, empty when there is none.
@@ -62,7 +74,7 @@ func (m *Message) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &m.Body); err != nil {
 		return err
 	}
-	return m.readContent(m.Body["content"])
+	return m.readParts(m.Body["content"], "text", "image_url")
 }
 
 // Tool is one of a request's tools.
@@ -86,7 +98,7 @@ func (r Request) Last() Message {
 // Tokens estimates what messages and tools cost: a token for four bytes of JSON,
 // and imageTokens for a picture.
 func (r Request) Tokens() int {
-	size, images := len(r.Body["messages"])+len(r.Body["tools"]), 0
+	size, images := r.size, 0
 	for _, m := range r.Messages {
 		for _, image := range m.Images {
 			size -= base64.StdEncoding.EncodedLen(len(image.Data))
@@ -94,21 +106,6 @@ func (r Request) Tokens() int {
 		}
 	}
 	return size/4 + images*imageTokens
-}
-
-// parseRequest reads a request, as far as it can, and says what is wrong with it.
-func parseRequest(body []byte) (Request, error) {
-	var r Request
-	if err := errors.Join(json.Unmarshal(body, &r), json.Unmarshal(body, &r.Body)); err != nil {
-		return r, fmt.Errorf("the body is not what the protocol says: %w", err)
-	}
-	if r.Model == "" {
-		return r, errors.New("model is missing")
-	}
-	if err := checkTools(r.Tools); err != nil {
-		return r, err
-	}
-	return r, checkMessages(r.Messages)
 }
 
 func checkTools(tools []Tool) error {
@@ -125,6 +122,14 @@ func checkTools(tools []Tool) error {
 			return fmt.Errorf("tools[%d]: the parameters of %s are no schema of an object: %s", i, name, tool.Function.Parameters)
 		}
 		seen[name] = true
+	}
+	return nil
+}
+
+// checkForced wants the tool that must be called to be there.
+func checkForced(r Request) error {
+	if r.Forced != "" && !slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Function.Name == r.Forced }) {
+		return fmt.Errorf("tool_choice: there is no tool %s", r.Forced)
 	}
 	return nil
 }
@@ -164,6 +169,9 @@ func checkMessages(messages []Message) error {
 		case llm.RoleAssistant:
 			if *m.Content == "" && len(m.ToolCalls) == 0 {
 				return fail("it is empty")
+			}
+			if i == 0 || messages[i-1].Role == llm.RoleSystem || messages[i-1].Role == llm.RoleAssistant {
+				return fail("roles must alternate user and assistant, the user first")
 			}
 			for _, call := range m.ToolCalls {
 				if call.ID == "" || owed[call.ID] {
