@@ -41,7 +41,8 @@ type Error struct {
 type Where struct {
 	Model   string
 	Address string   // without user, password and query
-	Key     string   // where the API key comes from: "OPENAI_API_KEY"; empty: there is none
+	Key     string   // where the API key comes from, or should: "OPENAI_API_KEY"; empty: unknown
+	NoKey   bool     // there is none
 	Offered []string // of an unknown model: what the server offers instead, the nearest first
 }
 

@@ -84,13 +84,18 @@ var causes = []cause{
 	{
 		ofKind(KindAuth), "the model's server refused the key",
 		func(e *Error) string {
-			return "The model's server refuses my key, so I cannot answer. " + messageKept + "whoever runs me must check " + cmp.Or(e.Where.Key, "the API key") + "."
+			key := cmp.Or(e.Where.Key, "the API key")
+			if e.Where.NoKey {
+				return "The model's server wants a key and I have none, so I cannot answer. " + messageKept + "whoever runs me must set " + key + "."
+			}
+			return "The model's server refuses my key, so I cannot answer. " + messageKept + "whoever runs me must check " + key + "."
 		},
 		func(e *Error) string {
-			if e.Where.Key == "" {
-				return "the server wants an API key and none is set: set api_key, or the environment variable"
+			key := cmp.Or(e.Where.Key, "the API key")
+			if e.Where.NoKey {
+				return "set " + key + ": the server wants a key and there is none"
 			}
-			return "check " + e.Where.Key + ": it is wrong, has expired, or may not use this model"
+			return "check " + key + ": it is wrong, has expired, or may not use this model"
 		},
 	},
 	{
@@ -133,7 +138,7 @@ func ofKind(kind Kind) func(*Error) bool { return func(e *Error) bool { return e
 func always(text string) func(*Error) string { return func(*Error) string { return text } }
 
 func behindKey(e *Error) string {
-	if e.Where.Key == "" {
+	if e.Where.Key == "" || e.Where.NoKey {
 		return ""
 	}
 	return " (its key is " + e.Where.Key + ")"

@@ -33,6 +33,7 @@ var failures = []struct {
 	{"nothing listens", &Error{Kind: KindUnreachable, Message: "dial tcp: connection refused"}, KindUnreachable, "cannot reach the model", "start the server at http://there.test/v1"},
 	{"half an answer", &Error{Kind: KindTruncated, Message: "EOF"}, KindTruncated, "cannot reach the model", "closed the connection"},
 	{"a wrong key", refusedBy(401, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`), KindAuth, "refuses my key, so I cannot answer. Your message is kept; whoever runs me must check TEST_KEY.", "check TEST_KEY"},
+	{"no key", Located(refusedBy(401, `{"error":{"message":"You didn't provide an API key."}}`), Where{Model: "test-model", Address: "http://there.test/v1", Key: "TEST_KEY", NoKey: true}), KindAuth, "wants a key and I have none, so I cannot answer. Your message is kept; whoever runs me must set TEST_KEY.", "set TEST_KEY"},
 	{"OpenAI: unknown model", refusedBy(404, "{\"error\":{\"message\":\"The model `gpt-9` does not exist or you do not have access to it.\",\"code\":\"model_not_found\"}}"), KindUnknownModel, "does not have the model", "set model to one that the server has: near, far"},
 	{"Anthropic: unknown model", refusedBy(404, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}`), KindUnknownModel, "does not have the model", "near, far"},
 	{"Ollama: unknown model", refusedBy(404, `{"error":{"message":"model \"qwen9\" not found, try pulling it first","type":"api_error"}}`), KindUnknownModel, "does not have the model", "near, far"},

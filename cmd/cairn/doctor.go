@@ -171,7 +171,7 @@ func (d *doctor) data(ctx context.Context) error {
 // models asks the model of each agent one short question: what answers is what counts.
 func (d *doctor) models(ctx context.Context) error {
 	log := slog.New(slog.DiscardHandler)
-	b := &bot{app: d.app, log: log, models: map[modelKey]llm.Model{}, notebook: new(llm.Notebook)}
+	b := &bot{app: d.app, log: log, models: newModelSet(log)}
 	agents, err := b.agents(&d.app.settings)
 	if err != nil {
 		return d.tell("model", err)
