@@ -15,16 +15,19 @@ import (
 
 // arrows says which rooms of the house a room may import. They all run down.
 var arrows = map[string][]string{
-	"cmd/cairn":   {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "prompts"},
-	"bench":       {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/llmtest", "prompts", "words"},
-	"discord":     {"channel"},
-	"slack":       {"channel"},
-	"terminal":    {"channel"},
-	"channel":     {"compactor", "memory", "llm", "prompts"},
-	"memory":      {"compactor", "llm", "words"},
-	"compactor":   {"llm", "prompts", "words"},
-	"llm":         {"words"},
-	"llm/openai":  {"llm"},
+	"cmd/cairn":  {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "prompts"},
+	"bench":      {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/llmtest", "prompts", "words"},
+	"discord":    {"channel"},
+	"slack":      {"channel"},
+	"terminal":   {"channel"},
+	"channel":    {"compactor", "memory", "llm", "prompts"},
+	"memory":     {"compactor", "llm", "words"},
+	"compactor":  {"llm", "prompts", "words"},
+	"llm":        {"words"},
+	"llm/openai": {"llm"},
+
+	"llm/anthropic": {"llm"},
+
 	"llm/llmtest": {"llm"},
 	"prompts":     {},
 

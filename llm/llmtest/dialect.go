@@ -34,6 +34,7 @@ type writer interface {
 var dialects = map[string]dialect{
 	"/v1/chat/completions": chatDialect{},
 	"/v1/responses":        responsesDialect{},
+	"/v1/messages":         messagesDialect{},
 }
 
 // wirePaths are the paths of the wires by name.

@@ -1,0 +1,273 @@
+// A whole answer, put together from the events of a stream.
+
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"cairn/llm"
+)
+
+// maxBlocks is how many blocks one answer may have.
+const maxBlocks = 1024
+
+// answer grows event by event.
+type answer struct {
+	show   func(string) // may be nil
+	bounds *llm.Bounds
+
+	begun, stopped bool
+	thought        bool // it has a block of thinking
+	text           strings.Builder
+	calls          int
+	blocks         []*growing
+	reason         string // stop_reason
+	usage          usage
+	failed         error
+}
+
+// growing is a block whose content arrives in pieces.
+type growing struct {
+	index      int
+	kind       string          // type of the block
+	raw        json.RawMessage // redacted_thinking: the block as it came
+	at         thought         // where it stands
+	id, name   string
+	whole      json.RawMessage // arguments that came in one piece
+	arguments  strings.Builder
+	thinking   strings.Builder
+	signature  strings.Builder
+	unfinished bool
+}
+
+// event is what is read of an event.
+type event struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		Usage json.RawMessage `json:"usage"`
+	} `json:"message"`
+	Block json.RawMessage `json:"content_block"`
+	Delta delta           `json:"delta"`
+	Usage json.RawMessage `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+type delta struct {
+	Type       string `json:"type"`
+	Text       string `json:"text"`
+	Thinking   string `json:"thinking"`
+	Signature  string `json:"signature"`
+	Arguments  string `json:"partial_json"`
+	StopReason string `json:"stop_reason"`
+}
+
+// content is a block at its start, or whole in an answer that is not streamed.
+type content struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+}
+
+// add takes one event. Unknown types are ignored, as the interface demands, but counted.
+func (a *answer) add(data []byte) error {
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil {
+		return llm.Truncated(err)
+	}
+	switch e.Type {
+	case "message_start":
+		a.begun = true
+		a.usage.add(e.Message.Usage)
+	case "content_block_start":
+		return a.start(e.Index, e.Block)
+	case "content_block_delta":
+		b := a.block(e.Index)
+		if b == nil {
+			return llm.Truncated(fmt.Errorf("a piece of block %d, which did not begin", e.Index))
+		}
+		return a.grow(b, e.Delta)
+	case "content_block_stop":
+		if b := a.block(e.Index); b != nil {
+			b.unfinished = false
+		}
+	case "message_delta":
+		a.usage.add(e.Usage)
+		if e.Delta.StopReason != "" {
+			a.reason = e.Delta.StopReason
+		}
+	case "message_stop":
+		a.stopped = true
+	case "error":
+		return llm.Refused(0, nil, data)
+	case "ping":
+	default:
+		if len(e.Error) > 0 && string(e.Error) != "null" {
+			return llm.Refused(0, nil, data)
+		}
+		return a.bounds.Added(len(data))
+	}
+	return nil
+}
+
+// block finds the block of an index among those that began.
+func (a *answer) block(index int) *growing {
+	for i := len(a.blocks) - 1; i >= 0; i-- {
+		if a.blocks[i].index == index {
+			return a.blocks[i]
+		}
+	}
+	return nil
+}
+
+// start begins a block. Some servers put all of it into its start.
+func (a *answer) start(index int, raw json.RawMessage) error {
+	var c content
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return llm.Truncated(err)
+	}
+	if len(a.blocks) == maxBlocks {
+		return llm.TooMany(maxBlocks, "blocks")
+	}
+	b := &growing{index: index, kind: c.Type, at: thought{Text: a.text.Len(), Calls: a.calls}, unfinished: true}
+	a.blocks = append(a.blocks, b)
+	a.begun = true
+	switch c.Type {
+	case "tool_use":
+		return a.call(b, c)
+	case "thinking":
+		a.thought = true
+	case "redacted_thinking":
+		a.thought = true
+		b.raw = append(json.RawMessage(nil), raw...)
+		return a.bounds.Added(len(raw))
+	case "text":
+	default:
+		return a.bounds.Added(len(raw))
+	}
+	return a.grow(b, delta{Text: c.Text, Thinking: c.Thinking, Signature: c.Signature})
+}
+
+func (a *answer) call(b *growing, c content) error {
+	if a.calls++; a.calls > llm.MaxCalls {
+		return llm.TooMany(llm.MaxCalls, "tool calls")
+	}
+	switch {
+	case len(c.Name) > llm.MaxName:
+		return llm.TooMany(llm.MaxName, "bytes in the name of a tool")
+	case c.Name == "":
+		return llm.Truncated(errors.New("a tool call without a name"))
+	}
+	b.id, b.name = c.ID, c.Name
+	b.whole = append(json.RawMessage(nil), c.Input...)
+	return a.bounds.Said(len(c.ID) + len(c.Name) + len(c.Input))
+}
+
+// grow adds a piece to a block.
+func (a *answer) grow(b *growing, d delta) error {
+	switch b.kind {
+	case "text":
+		text := strings.ReplaceAll(d.Text, "\x00", "")
+		if err := a.bounds.Said(len(text)); err != nil {
+			return err
+		}
+		a.text.WriteString(text)
+		if a.show != nil && text != "" {
+			a.show(text)
+		}
+		return nil
+	case "tool_use":
+		b.arguments.WriteString(d.Arguments)
+		return a.bounds.Said(len(d.Arguments))
+	case "thinking":
+		b.thinking.WriteString(d.Thinking)
+		b.signature.WriteString(d.Signature)
+	}
+	return a.bounds.Added(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
+}
+
+// whole takes an answer in one piece. It returns false if data is none.
+func (a *answer) whole(data []byte) bool {
+	if llm.Crowded(data) {
+		a.failed = llm.TooMany(llm.MaxParts, "parts")
+		return true
+	}
+	var m struct {
+		Type       string            `json:"type"`
+		Content    []json.RawMessage `json:"content"`
+		StopReason string            `json:"stop_reason"`
+		Usage      json.RawMessage   `json:"usage"`
+	}
+	if json.Unmarshal(data, &m) != nil || m.Type != "message" || m.Content == nil {
+		return false
+	}
+	for i, raw := range m.Content {
+		if a.failed = a.start(i, raw); a.failed != nil {
+			return true
+		}
+		a.blocks[i].unfinished = false
+	}
+	a.usage.add(m.Usage)
+	a.begun, a.stopped, a.reason = true, true, m.StopReason
+	return true
+}
+
+// response returns the whole answer, which identity gave.
+func (a *answer) response(identity string) (llm.Response, error) {
+	if !a.begun {
+		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
+	}
+	if a.reason == string(sdk.StopReasonModelContextWindowExceeded) {
+		u := a.usage.total()
+		return llm.Response{}, &llm.Error{
+			Kind: llm.KindOverflow, Message: "the answer reached the end of the context window",
+			Limit: u.Prompt + u.Completion, Prompt: u.Prompt,
+		}
+	}
+	m := llm.Message{Role: llm.RoleAssistant, Text: a.text.String()}
+	for _, b := range a.blocks {
+		if b.kind == "tool_use" {
+			m.Calls = append(m.Calls, llm.Call{ID: b.id, Name: b.name, Arguments: b.input()})
+		}
+	}
+	llm.NameCalls(m.Calls)
+	var err error
+	if len(m.Calls) > 0 { // other thinking is never sent back
+		m.Native, err = a.native(identity)
+	}
+	return llm.Response{Message: m, FinishReason: a.finish(len(m.Calls) > 0), Usage: a.usage.total()}, err
+}
+
+// input is a call's arguments: the pieces, else what its start brought.
+func (b *growing) input() string {
+	if b.arguments.Len() > 0 || len(b.whole) == 0 {
+		return b.arguments.String()
+	}
+	return string(b.whole)
+}
+
+// finish translates the stop reason.
+func (a *answer) finish(calls bool) string {
+	switch sdk.StopReason(a.reason) {
+	case sdk.StopReasonMaxTokens:
+		return llm.FinishLength
+	case sdk.StopReasonRefusal:
+		return llm.FinishFilter
+	case sdk.StopReasonToolUse:
+		return llm.FinishToolCalls
+	case "":
+		if calls {
+			return llm.FinishToolCalls
+		}
+	}
+	return llm.FinishStop
+}

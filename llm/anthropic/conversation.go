@@ -1,0 +1,152 @@
+// The messages of a request: the interface demands that roles alternate, that the user
+// begins, and that results come right behind their calls.
+
+package anthropic
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"cairn/llm"
+)
+
+// placeholder is a user's message where the interface demands one and there is none.
+const placeholder = "(continued)"
+
+// conversation is a request's messages in the form of the interface.
+type conversation struct {
+	system   []any // *block
+	messages []message
+	ends     []*block // by index of the llm messages: the last block that may carry a cache mark up to there; nil: none
+	thoughts bool     // some thinking is returned
+}
+
+// converse translates messages. Thinking is returned only to identity, which made it,
+// and only within the tool loop that is running; identity "" returns none.
+func converse(messages []llm.Message, identity string) conversation {
+	c := conversation{ends: make([]*block, len(messages))}
+	loop := loopStart(messages)
+	var end *block
+	for i, m := range messages {
+		before := end
+		switch m.Role {
+		case llm.RoleSystem:
+			if strings.TrimSpace(m.Text) != "" {
+				end = &block{Type: "text", Text: m.Text}
+				c.system = append(c.system, end)
+			}
+		case llm.RoleAssistant:
+			var thoughts []thought
+			if i >= loop {
+				thoughts = returned(m, identity)
+			}
+			for _, b := range assistantBlocks(m, thoughts) {
+				end = c.add(llm.RoleAssistant, b, end)
+			}
+			c.thoughts = c.thoughts || len(thoughts) > 0
+		case llm.RoleTool:
+			end = c.add(llm.RoleUser, &block{Type: "tool_result", ToolUseID: m.CallID, Content: m.Text}, end)
+		default:
+			for _, b := range userBlocks(m) {
+				end = c.add(llm.RoleUser, b, end)
+			}
+		}
+		if c.ends[i] = end; end == before && i > 0 {
+			c.ends[i] = c.ends[i-1]
+		}
+	}
+	if last := len(c.messages) - 1; last < 0 || c.messages[last].Role != llm.RoleUser {
+		c.add(llm.RoleUser, &block{Type: "text", Text: placeholder}, nil)
+	}
+	return c
+}
+
+// add appends b to the last message, or begins one. It returns the last block that may
+// carry a cache mark, end if b may not.
+func (c *conversation) add(role llm.Role, b any, end *block) *block {
+	if len(c.messages) == 0 && role != llm.RoleUser {
+		c.add(llm.RoleUser, &block{Type: "text", Text: placeholder}, nil)
+	}
+	last := len(c.messages) - 1
+	if last < 0 || c.messages[last].Role != role {
+		c.messages = append(c.messages, message{Role: role})
+		last++
+	}
+	c.messages[last].Content = append(c.messages[last].Content, b)
+	if marked, ok := b.(*block); ok {
+		return marked
+	}
+	return end
+}
+
+// loopStart is the index of the first message of the running tool loop: what comes
+// behind the last user's message that follows no tool result.
+func loopStart(messages []llm.Message) int {
+	start := 0
+	var before llm.Role // of the last message that is not a user's
+	for i, m := range messages {
+		switch {
+		case m.Role != llm.RoleUser:
+			before = m.Role
+		case before != llm.RoleTool:
+			start = i + 1
+		}
+	}
+	return start
+}
+
+// assistantBlocks are the blocks of an answer in the order in which they came.
+func assistantBlocks(m llm.Message, thoughts []thought) (blocks []any) {
+	text, calls := 0, 0
+	write := func(toText, toCalls int) {
+		if part := m.Text[text:toText]; strings.TrimSpace(part) != "" {
+			blocks = append(blocks, &block{Type: "text", Text: part})
+		}
+		for _, call := range m.Calls[calls:toCalls] {
+			blocks = append(blocks, &block{Type: "tool_use", ID: call.ID, Name: call.Name, Input: object(call.Arguments)})
+		}
+		text, calls = toText, toCalls
+	}
+	for _, t := range thoughts {
+		write(min(max(t.Text, text), len(m.Text)), min(max(t.Calls, calls), len(m.Calls)))
+		blocks = append(blocks, t.Block)
+	}
+	write(len(m.Text), len(m.Calls))
+	return blocks
+}
+
+// object returns a call's arguments as a JSON object, which the interface demands.
+func object(arguments string) json.RawMessage {
+	valid := strings.TrimSpace(llm.ValidArguments(arguments))
+	if strings.HasPrefix(valid, "{") {
+		return json.RawMessage(valid)
+	}
+	wrapped, err := marshal(map[string]string{"invalid": arguments})
+	if err != nil { // a map of strings always has a JSON form
+		return json.RawMessage("{}")
+	}
+	return wrapped
+}
+
+// userBlocks are a user's pictures, each behind its label, and then the text.
+func userBlocks(m llm.Message) (blocks []any) {
+	text := m.Text
+	for _, image := range m.Images {
+		kind, sendable := image.MediaType()
+		if !sendable {
+			if text != "" {
+				text += "\n\n"
+			}
+			text += "[" + image.Name() + ", not shown]"
+			continue
+		}
+		blocks = append(blocks,
+			&block{Type: "text", Text: "[" + image.Name() + "]"},
+			&block{Type: "image", Source: &source{Type: "base64", MediaType: kind, Data: base64.StdEncoding.EncodeToString(image.Data)}})
+	}
+	if strings.TrimSpace(text) != "" {
+		blocks = append(blocks, &block{Type: "text", Text: text})
+	}
+	return blocks
+}

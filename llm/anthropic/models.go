@@ -1,0 +1,106 @@
+// The models a server offers, and their windows.
+
+package anthropic
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"cairn/llm"
+)
+
+// preferred are Anthropic's small chat models for the case that no model is set, the
+// best choice first, as of November 2026.
+var preferred = []string{
+	string(sdk.ModelClaudeHaiku5_5),
+	string(sdk.ModelClaudeHaiku4_5),
+	string(sdk.ModelClaudeHaiku4_5_20251001),
+	string(sdk.ModelClaudeSonnet5_5),
+	string(sdk.ModelClaudeSonnet5),
+	string(sdk.ModelClaudeSonnet4_6),
+}
+
+// claudeWindow is what every Claude model since 2023 has at least.
+const claudeWindow = 200_000
+
+// Bounds of a list of models.
+const (
+	maxListed = 5000
+	maxPage   = 4 << 20 // bytes
+)
+
+// listed is an entry of GET /v1/models, with what other servers add to it.
+type listed struct {
+	MaxInputTokens int `json:"max_input_tokens"` // Anthropic
+	MaxModelLen    int `json:"max_model_len"`    // vLLM
+	ContextLength  int `json:"context_length"`   // OpenRouter
+	Meta           struct {
+		Context int `json:"n_ctx"`
+	} `json:"meta"` // llama.cpp
+	Capabilities struct {
+		Image *struct {
+			Supported bool `json:"supported"`
+		} `json:"image_input"`
+	} `json:"capabilities"` // Anthropic
+}
+
+// Models lists what the server offers, see llm.Lister.
+func (m *Model) Models(ctx context.Context) ([]llm.Offered, error) {
+	watched, silence := llm.WatchSilence(ctx, m.options.IdleTimeout)
+	defer silence.Stop()
+	client := option.WithHTTPClient(&exchange{client: m.options.HTTPClient, silence: silence, most: maxPage})
+	pages := m.client.Models.ListAutoPaging(watched, sdk.ModelListParams{Limit: sdk.Int(1000)}, client)
+	var offered []llm.Offered
+	for len(offered) < maxListed && pages.Next() {
+		model := pages.Current()
+		var l listed
+		// A field of another form leaves its number at 0.
+		_ = json.Unmarshal([]byte(model.RawJSON()), &l)
+		o := llm.Offered{
+			ID:     model.ID,
+			Window: cmp.Or(max(l.MaxInputTokens, 0), max(l.Meta.Context, 0), max(l.MaxModelLen, 0), max(l.ContextLength, 0)),
+		}
+		if strings.HasPrefix(o.ID, "claude-") {
+			o.Tools = "yes"
+		}
+		if image := l.Capabilities.Image; image != nil {
+			if o.Images = "no"; image.Supported {
+				o.Images = "yes"
+			}
+		}
+		offered = append(offered, o)
+	}
+	if err := pages.Err(); err != nil {
+		return nil, known(silence.Translate(err))
+	}
+	return offered, nil
+}
+
+// Window returns the context window: the setting, else what the server says, else what
+// every Claude model has, else llm.DefaultWindow. A smaller limit learnt from an overflow wins.
+func (m *Model) Window(ctx context.Context) llm.Window {
+	return m.discovery.Window(ctx, m.Learnt().Facts().Window, m.ask)
+}
+
+// ask returns what is known of the model's window, Tokens 0 for nothing.
+func (m *Model) ask(ctx context.Context) llm.Window {
+	models, err := m.Models(ctx)
+	if err == nil {
+		_ = m.discovery.ChooseFrom(models) // without a model there is no window
+	}
+	model := m.discovery.Model()
+	for _, o := range models {
+		if o.ID == model && o.Window > 0 {
+			return llm.Window{Tokens: o.Window, Source: "GET /v1/models"}
+		}
+	}
+	if strings.HasPrefix(model, "claude-") {
+		return llm.Window{Tokens: claudeWindow, Source: "table of models"}
+	}
+	return llm.Window{}
+}

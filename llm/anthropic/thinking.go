@@ -1,0 +1,116 @@
+// Thinking: how hard to think, and the blocks that go back to the model that wrote them.
+
+package anthropic
+
+import (
+	"encoding/json"
+	"slices"
+
+	"cairn/llm"
+)
+
+// efforts are the values of output_config.effort, the least first.
+var efforts = []string{"low", "medium", "high", "xhigh", "max"}
+
+// rooms are how many tokens an effort gets beyond the answer.
+var rooms = map[string]int{"low": 4096, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 32_768}
+
+// leastBudget is the smallest budget_tokens the interface accepts.
+const leastBudget = 1024
+
+// think sets what the effort asks for; "" sets nothing.
+func (c *composed) think(effort string, limits limits, only exceptions) {
+	switch {
+	case effort == "":
+		if limits.thinks { // unasked
+			c.room = rooms["medium"]
+		}
+		return
+	case effort == "none" || only.noThinking:
+		switch {
+		case !limits.noDisabled:
+			c.Thinking = &thinking{Type: "disabled"}
+		case !limits.noEffort:
+			c.Output = &outputConfig{Effort: nearest("low", limits.refusedEfforts)}
+			c.room = rooms[c.Output.Effort]
+		}
+		return
+	}
+	level := nearest(effort, limits.refusedEfforts)
+	c.room = rooms[level]
+	switch {
+	case !limits.noAdaptive:
+		c.Thinking = &thinking{Type: "adaptive"}
+	case !limits.noBudget:
+		c.Thinking = &thinking{Type: "enabled", Budget: rooms[level]}
+	}
+	if !limits.noEffort {
+		c.Output = &outputConfig{Effort: level}
+	}
+}
+
+// nearest is the accepted effort nearest to the wanted one, the smaller one of two.
+func nearest(wanted string, refused map[string]bool) string {
+	at := max(slices.Index(efforts, wanted), 0) // "minimal" is not among them
+	for distance := range efforts {
+		for _, i := range []int{at - distance, at + distance} {
+			if i >= 0 && i < len(efforts) && !refused[efforts[i]] {
+				return efforts[i]
+			}
+		}
+	}
+	return efforts[at]
+}
+
+// native is what Message.Native holds.
+type native struct {
+	Provider string    `json:"provider"` // host and model that wrote it
+	Blocks   []thought `json:"blocks"`
+}
+
+// thought is a block of thinking, and what of its message came before it. The server
+// checks the blocks' signatures and their order.
+type thought struct {
+	Text  int             `json:"text"`  // bytes of the text
+	Calls int             `json:"calls"` // tool calls
+	Block json.RawMessage `json:"block"` // thinking or redacted_thinking, as it came
+}
+
+// returned is the thinking of m if identity wrote it. It goes back with tool calls only:
+// otherwise the server does not want it.
+func returned(m llm.Message, identity string) []thought {
+	var n native
+	if identity == "" || len(m.Calls) == 0 || len(m.Native) == 0 || json.Unmarshal(m.Native, &n) != nil || n.Provider != identity {
+		return nil
+	}
+	return n.Blocks
+}
+
+// native keeps the thinking of the answer for identity; nil if there is none.
+func (a *answer) native(identity string) (json.RawMessage, error) {
+	n := native{Provider: identity}
+	for _, b := range a.blocks {
+		t := b.at
+		switch b.kind {
+		case "redacted_thinking":
+			t.Block = b.raw
+		case "thinking":
+			raw, err := marshal(map[string]string{"type": "thinking", "thinking": b.thinking.String(), "signature": b.signature.String()})
+			if err != nil {
+				return nil, llm.Truncated(err)
+			}
+			t.Block = raw
+		default:
+			continue
+		}
+		n.Blocks = append(n.Blocks, t)
+	}
+	if n.Blocks == nil {
+		return nil, nil
+	}
+	raw, err := marshal(n)
+	if err != nil {
+		return nil, llm.Truncated(err)
+	}
+	return raw, nil
+}
