@@ -81,11 +81,14 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings)
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
 	if first.settings.ambiguous() {
-		log.Warn("both OPENAI_… and ANTHROPIC_… are in the environment: OpenAI is used; for Anthropic set wire = \"messages\" under [llm], or name a provider")
+		log.Warn(bothProviders)
 	}
 	b.weigh()
 	return b, nil
 }
+
+// bothProviders says which provider is used where the environment names two.
+const bothProviders = `OPENAI_… and ANTHROPIC_… are both in the environment: OpenAI is used; for Anthropic set wire = "messages" under [llm]`
 
 // warn logs what works in the settings and should be otherwise.
 func (b *bot) warn(s *settings) {

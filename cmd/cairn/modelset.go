@@ -6,11 +6,13 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
+	"cairn/llm/anthropic"
 	"cairn/llm/openai"
 )
 
@@ -81,7 +83,7 @@ func (m *modelSet) model(t target, window int, ttl compactor.TTL) (*located, err
 	if err != nil {
 		return nil, usage(err)
 	}
-	made := &located{provider: model, where: llm.Where{Address: shownAddress(t.baseURL), Key: t.keyName, NoKey: t.key == ""}}
+	made := &located{provider: model, unnamed: t.model == "", where: llm.Where{Address: shownAddress(t.baseURL), Key: t.keyName, NoKey: t.key == ""}}
 	m.made[key] = made
 	return made, nil
 }
@@ -94,6 +96,12 @@ type provider interface {
 
 // connect makes a model. It asks no server.
 func (m *modelSet) connect(key modelKey) (provider, error) {
+	if key.wire == llm.WireMessages {
+		return anthropic.New(anthropic.Options{
+			BaseURL: key.url, APIKey: key.key, Model: key.model, Window: key.window, CacheTTL: key.cacheTTL,
+			Notebook: m.notebook, Log: m.log,
+		})
+	}
 	return openai.New(openai.Options{
 		BaseURL: key.url, APIKey: key.key, Model: key.model, Wire: key.wire, Window: key.window, CacheTTL: key.cacheTTL,
 		Notebook: m.notebook, Log: m.log,
@@ -103,7 +111,9 @@ func (m *modelSet) connect(key modelKey) (provider, error) {
 // located is a model whose failures say where it is and what it could be instead.
 type located struct {
 	provider
-	where llm.Where
+	where   llm.Where
+	unnamed bool        // no setting names it: it is chosen from what the server offers
+	used    atomic.Bool // it was asked something
 
 	mu      sync.Mutex // guards the fields below
 	offered []string   // as the server listed them for an unknown model
@@ -112,6 +122,7 @@ type located struct {
 
 // Generate answers a request, see llm.Model.
 func (l *located) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
+	l.used.Store(true)
 	resp, err := l.provider.Generate(ctx, req, show)
 	return resp, l.locate(ctx, err)
 }
