@@ -65,7 +65,7 @@ Without one it still keeps, sums up, and finds again what it was told.
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it is there)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
 	flags.StringVar(&a.logLevel, "log-level", "", "log on standard error from this `LEVEL` on: debug, info, warn, error (warn; of run: info)")
-	root.AddCommand(newChat(a), newImport(a), newContext(a), newTranscript(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newDoctor(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
+	root.AddCommand(newChat(a), newImport(a), newContext(a), newTranscript(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
 	return root
 }
 
