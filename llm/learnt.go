@@ -121,6 +121,13 @@ func (l *Learnt) NoImages() { l.learn(func(f *Facts) { f.RefusesImages = true })
 // NoForced learns that the model, or its server, cannot be made to call one tool by name.
 func (l *Learnt) NoForced() { l.learn(func(f *Facts) { f.RefusesForced = true }) }
 
+// NeedReasoning learns that the server demands the reasoning of earlier turns with tool
+// calls back.
+func (l *Learnt) NeedReasoning() { l.learn(func(f *Facts) { f.WantsReasoning = true }) }
+
+// Demand learns the wire that the server demands, one of the Wire constants.
+func (l *Learnt) Demand(wire string) { l.learn(func(f *Facts) { f.Wire = wire }) }
+
 func (l *Learnt) learn(f func(*Facts)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -26,6 +26,7 @@ var overflowTexts = compileAll(
 	`maximum model length of ([\d,]+)`,                                                                                 // vLLM
 	`exceeds? the configured limit of ([\d,]+) tokens`,                                                                 // OpenAI
 	`prompt is too long(?:: [\d,]+ tokens > ([\d,]+))?`,                                                                // Anthropic
+	`exceeds? context limit: [\d,]+ \+ [\d,]+ > ([\d,]+)`,                                                              // Anthropic
 	`input token count \(?[\d,]+\)? exceeds the maximum number of tokens allowed \(?([\d,]+)`,                          // Gemini
 	`maximum prompt length is ([\d,]+)`,                                                                                // xAI
 	`number of tokens in the prompt cannot exceed ([\d,]+)`,                                                            // Cohere
@@ -73,6 +74,7 @@ var promptTexts = compileAll(
 	`\(([\d,]+) in (?:the messages|your prompt|the prompt)`,             // OpenAI, vLLM
 	`messages resulted in ([\d,]+) tokens`,                              // OpenAI
 	`prompt is too long: ([\d,]+) tokens`,                               // Anthropic
+	`exceeds? context limit: ([\d,]+) \+`,                               // Anthropic
 	`input token count \(?([\d,]+)\)? exceeds`,                          // Gemini
 	`maximum prompt length is [\d,]+ but the request contains ([\d,]+)`, // xAI
 	`prompt contains ([\d,]+) tokens`,                                   // Mistral

@@ -13,6 +13,7 @@ func TestOverflowIsRecognised(t *testing.T) {
 		"OpenAI, configured limit":              {400, `{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300100 tokens."}}`, 272000},
 		"OpenAI, words without a number":        {400, `{"error":{"message":"Your input exceeds the context window of this model."}}`, 0},
 		"Anthropic":                             {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 215023 tokens > 200000 maximum"}}`, 200000},
+		"Anthropic, with the answer":            {400, `{"type":"error","error":{"type":"invalid_request_error","message":"input length and ` + "`max_tokens`" + ` exceed context limit: 197000 + 8192 > 200000, decrease input length or ` + "`max_tokens`" + ` and try again"}}`, 200000},
 		"Anthropic, too many bytes":             {413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, 0},
 		"Gemini, a list":                        {400, `[{"error":{"code":400,"message":"The input token count (1200033) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, 1048575},
 		"Gemini, without brackets":              {400, `{"error":{"message":"The input token count 33000 exceeds the maximum number of tokens allowed 32768."}}`, 32768},

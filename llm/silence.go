@@ -38,6 +38,14 @@ func (s *Silence) Stop() {
 // take its time between reads.
 func (s *Silence) Body(body io.ReadCloser) io.ReadCloser { return &watchedBody{body, s} }
 
+// Drain reads the rest of a body whose answer is complete, if it comes at once: else the
+// connection could not be used again.
+func (s *Silence) Drain(body io.ReadCloser) {
+	const most, soon = 4 << 10, 50 * time.Millisecond
+	s.idle = min(s.idle, soon)
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, most)) // without it the connection is closed, no more
+}
+
 // Translate returns the error of a silent server if silence caused err, else err.
 func (s *Silence) Translate(err error) error {
 	if err != nil && errors.Is(context.Cause(s.ctx), errSilent) {

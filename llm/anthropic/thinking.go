@@ -76,6 +76,12 @@ type thought struct {
 	Block json.RawMessage `json:"block"` // thinking or redacted_thinking, as it came
 }
 
+type thinkingBlock struct {
+	Type      string `json:"type"`
+	Thinking  string `json:"thinking"`
+	Signature string `json:"signature"`
+}
+
 // returned is the thinking of m if identity wrote it. It goes back with tool calls only:
 // otherwise the server does not want it.
 func returned(m llm.Message, identity string) []thought {
@@ -95,7 +101,7 @@ func (a *answer) native(identity string) (json.RawMessage, error) {
 		case "redacted_thinking":
 			t.Block = b.raw
 		case "thinking":
-			raw, err := marshal(map[string]string{"type": "thinking", "thinking": b.thinking.String(), "signature": b.signature.String()})
+			raw, err := marshal(thinkingBlock{b.kind, b.thinking.String(), b.signature.String()})
 			if err != nil {
 				return nil, llm.Truncated(err)
 			}

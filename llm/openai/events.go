@@ -1,5 +1,4 @@
-// The server-sent events of an answer, strictly read and plainly written: what
-// the library reads is one chunk a line, and every way to break off is an error.
+// The server-sent events of an answer, strictly read: every way to break off is an error.
 
 package openai
 
@@ -10,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"cairn/llm"
 )
@@ -18,55 +18,47 @@ import (
 // token comes wrapped in some hundred bytes.
 const streamPerAnswer = 64
 
-// events is a response body. An answer is whole when the server said [DONE], or
-// when it gave a finish_reason and ended the body in good order: some servers
-// never say [DONE], but none gives a reason to finish before it has finished.
+// events reads the events of a response body. Each is one JSON value.
 type events struct {
-	body      io.Closer
 	lines     *bufio.Scanner
 	maxAnswer int    // bytes
 	taken     int    // bytes read so far
 	data      []byte // data lines that are no whole JSON value yet
 	failed    bool   // the running event is named error
-	finished  bool   // a finish_reason came
-
-	out []byte // for the library, not read yet
-	err error  // what follows out
+	done      bool   // [DONE] came
 }
 
-func newEvents(reader io.Reader, body io.Closer, maxAnswer int) *events {
+func newEvents(reader io.Reader, maxAnswer int) *events {
 	lines := bufio.NewScanner(reader)
 	lines.Buffer(nil, maxAnswer)
-	return &events{body: body, lines: lines, maxAnswer: maxAnswer}
+	return &events{lines: lines, maxAnswer: maxAnswer}
 }
 
-func (e *events) Close() error { return e.body.Close() }
-
-func (e *events) Read(p []byte) (int, error) {
-	for len(e.out) == 0 {
-		if e.err != nil {
-			return 0, e.err
+// next returns the next event, valid until the next call; io.EOF at the end of the
+// stream. An error of the server in the stream is an *llm.Error.
+func (e *events) next() ([]byte, error) {
+	for !e.done {
+		if !e.lines.Scan() {
+			return nil, e.end(e.lines.Err())
 		}
-		e.err = e.next()
+		line := bytes.TrimRight(e.lines.Bytes(), "\r")
+		if e.taken += len(line) + 1; e.taken > streamPerAnswer*e.maxAnswer {
+			return nil, llm.TooLong(e.taken)
+		}
+		event, err := e.line(line)
+		if event != nil || err != nil {
+			return event, err
+		}
 	}
-	n := copy(p, e.out)
-	e.out = e.out[n:]
-	return n, nil
+	return nil, io.EOF
 }
 
-// next reads one line. io.EOF says that the answer is whole.
-func (e *events) next() error {
-	if !e.lines.Scan() {
-		return e.end(e.lines.Err())
-	}
-	line := bytes.TrimRight(e.lines.Bytes(), "\r")
-	if e.taken += len(line) + 1; e.taken > streamPerAnswer*e.maxAnswer {
-		return llm.TooLong(e.taken)
-	}
+// line returns the event that line completes, nil for none.
+func (e *events) line(line []byte) ([]byte, error) {
 	if len(line) == 0 {
-		err := e.flush()
+		event, err := e.flush()
 		e.failed = false
-		return err
+		return event, err
 	}
 	if line[0] == '{' { // some servers put an error into the stream as it is
 		return e.take(line)
@@ -77,71 +69,54 @@ func (e *events) next() error {
 	case "data":
 		return e.take(value)
 	case "error":
-		return llm.Refused(0, nil, value)
+		return nil, llm.Refused(0, nil, value)
 	case "event":
 		e.failed = string(value) == "error"
 	}
-	return nil // a comment that keeps the connection alive, or a field that says nothing
+	return nil, nil // a comment that keeps the connection alive, or a field without meaning here
 }
 
-// take handles a line of data. A line that is whole JSON is not kept waiting for
-// the empty line that ends its event: not every server sends one.
-func (e *events) take(line []byte) error {
+// take handles a line of data. A line that is whole JSON does not wait for the empty
+// line that ends its event: not every server sends one.
+func (e *events) take(line []byte) ([]byte, error) {
 	switch {
 	case string(line) == "[DONE]":
-		e.out = []byte("data: [DONE]\n")
-		return io.EOF
+		e.done = true
 	case len(e.data) == 0 && json.Valid(line):
-		return e.emit(line)
+		return e.event(line)
 	case len(e.data)+len(line) > e.maxAnswer:
-		return llm.TooLong(e.maxAnswer)
+		return nil, llm.TooLong(e.maxAnswer)
 	case len(line) > 0:
 		e.data = append(append(e.data, line...), '\n')
 	}
-	return nil
+	return nil, nil
 }
 
-// flush ends an event that took several lines.
-func (e *events) flush() error {
+// flush ends an event of several lines.
+func (e *events) flush() ([]byte, error) {
 	data := e.data
 	e.data = nil
 	switch {
 	case len(data) == 0:
-		return nil
+		return nil, nil
 	case !json.Valid(data):
-		return llm.Truncated(fmt.Errorf("not JSON: %s", llm.Clip(string(data))))
+		return nil, llm.Truncated(fmt.Errorf("not JSON: %s", llm.Clip(string(data))))
 	}
-	return e.emit(data)
+	return e.event(data)
 }
 
-// emit hands on a chunk, unless it is an error.
-func (e *events) emit(chunk []byte) error {
-	if llm.Crowded(chunk) {
-		return llm.TooMany(llm.MaxParts, "parts")
+// event checks what is alike on all wires.
+func (e *events) event(data []byte) ([]byte, error) {
+	if llm.Crowded(data) {
+		return nil, llm.TooMany(llm.MaxParts, "parts")
 	}
-	var seen struct {
-		Error   json.RawMessage
-		Choices []struct {
-			FinishReason string `json:"finish_reason"`
-		}
+	if e.failed {
+		return nil, llm.Refused(0, nil, data)
 	}
-	// A field of an unexpected type is for the reader of the chunk to report.
-	_ = json.Unmarshal(chunk, &seen)
-	if e.failed || isError(seen.Error) {
-		return llm.Refused(0, nil, chunk)
+	if !utf8.Valid(data) { // it would stay invalid in fields that are sent back as they came
+		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 	}
-	for _, choice := range seen.Choices {
-		e.finished = e.finished || choice.FinishReason != ""
-	}
-	// What is no UTF-8 would stay such in the fields that are sent back as they came.
-	var line bytes.Buffer
-	if err := json.Compact(&line, bytes.ToValidUTF8(chunk, []byte("\uFFFD"))); err != nil {
-		return llm.Truncated(err)
-	}
-	// The library takes a chunk that begins with {"error": for an error, even with
-	// a null behind it; the space keeps it from looking.
-	e.out = fmt.Appendf(nil, "data: %c %s\n", line.Bytes()[0], line.Bytes()[1:])
-	return nil
+	return data, nil
 }
 
 // end judges a body that ended without [DONE].
@@ -151,10 +126,9 @@ func (e *events) end(err error) error {
 		return llm.TooLong(e.maxAnswer)
 	case err != nil:
 		return llm.Truncated(err)
-	case !e.finished || len(e.data) > 0:
+	case len(e.data) > 0:
 		return llm.Truncated(io.ErrUnexpectedEOF)
 	}
-	e.out = []byte("data: [DONE]\n")
 	return io.EOF
 }
 

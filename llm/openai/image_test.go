@@ -26,9 +26,10 @@ func TestPicturesAreSentInParts(t *testing.T) {
 	field(t, got.Messages[0].Body, "content", `[`+
 		`{"type":"text","text":"[image of #1: cat.png]"},`+
 		`{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"}},`+
+		`{"type":"text","text":"one"},`+
 		`{"type":"text","text":"[image]"},`+
 		`{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,/9j/IGFuZCB0aGUgcmVzdA=="}},`+
-		`{"type":"text","text":"one\n\ntwo"}]`)
+		`{"type":"text","text":"two"}]`)
 	if images := got.Messages[0].Images; len(images) != 2 || !bytes.Equal(images[0].Data, png) || !bytes.Equal(images[1].Data, jpeg) {
 		t.Errorf("the server read %v", images)
 	}
@@ -93,9 +94,9 @@ func TestARequestWithoutPicturesIsWhatItWas(t *testing.T) {
 		{Role: llm.RoleAssistant, Text: "ok", Calls: []llm.Call{{ID: "a", Name: "f", Arguments: `{"x":1}`}}},
 		{Role: llm.RoleTool, CallID: "a", Tool: "f", Text: ""},
 	}})
-	want := `[{"content":"be kind","role":"system"},{"content":"one \u003cb\u003e\n\ntwo","role":"user"},` +
-		`{"content":"ok","role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},` +
-		`{"content":"","role":"tool","tool_call_id":"a"}]`
+	want := `[{"role":"system","content":"be kind"},{"role":"user","content":"one <b>\n\ntwo"},` +
+		`{"role":"assistant","content":"ok","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},` +
+		`{"role":"tool","content":"","tool_call_id":"a"}]`
 	if messages := string(got.Body["messages"]); messages != want {
 		t.Errorf("got  %s\nwant %s", messages, want)
 	}

@@ -1,22 +1,31 @@
-// What a provider adds to a message in fields of its own: kept as it came, and
-// sent back to the same provider only.
+// What a provider adds to a message in fields of its own: kept as it came, and sent back
+// to the same model of the same provider only.
 
 package openai
 
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 )
 
-// native is what Message.Native holds.
+// native is what llm.Message.Native holds.
 type native struct {
-	Provider string                                `json:"provider"` // host of the server that wrote it
+	Provider string                                `json:"provider"` // host of the server, and the model
 	Fields   map[string]json.RawMessage            `json:"fields,omitempty"`
 	Calls    map[string]map[string]json.RawMessage `json:"calls,omitempty"` // fields of the tool calls, by id
+	Items    []nativeItem                          `json:"items,omitempty"` // of Responses
 }
 
-// readNative returns what provider may be sent back: nothing of another's making.
+// nativeItem is a reasoning item, which belongs right before what it led to.
+type nativeItem struct {
+	Calls int             `json:"calls,omitempty"` // how many calls came before it
+	Text  bool            `json:"text,omitempty"`  // text came before it
+	Item  json.RawMessage `json:"item"`
+}
+
+// readNative returns what provider may be sent back: nothing that another one wrote.
 func readNative(raw json.RawMessage, provider string) native {
 	var n native
 	if len(raw) == 0 || json.Unmarshal(raw, &n) != nil || n.Provider != provider {
@@ -25,36 +34,20 @@ func readNative(raw json.RawMessage, provider string) native {
 	return n
 }
 
-// giveBack lays over a message of the request what its provider had added.
-func (n native) giveBack(message map[string]json.RawMessage) error {
-	maps.Copy(message, n.Fields)
-	if len(n.Calls) == 0 || message["tool_calls"] == nil {
-		return nil
+// appendFields appends fields to an open object.
+func appendFields(buf []byte, fields map[string]json.RawMessage) []byte {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		buf = append(appendString(append(buf, ','), name), ':')
+		buf = append(buf, fields[name]...)
 	}
-	var calls []map[string]json.RawMessage
-	if err := json.Unmarshal(message["tool_calls"], &calls); err != nil {
-		return err
-	}
-	for _, call := range calls {
-		var id string
-		if err := json.Unmarshal(call["id"], &id); err == nil {
-			maps.Copy(call, n.Calls[id])
-		}
-	}
-	raw, err := json.Marshal(calls)
-	message["tool_calls"] = raw
-	return err
+	return buf
 }
 
-// nativeFields are the fields of a message that are kept. Others may be
-// answers only, which a provider refuses in a request.
-var nativeFields = []string{"reasoning", "reasoning_content", "reasoning_details", "extra_content"}
-
-// protocolCallFields are the fields of a tool call that are no extra.
+// protocolCallFields are the fields of a tool call that are no addition.
 var protocolCallFields = map[string]bool{"index": true, "id": true, "type": true, "function": true}
 
 // gathered is a JSON object put together from the pieces a stream brings: prose
-// is joined, reasoning_details grow item by item, of all else the last holds.
+// is joined, reasoning_details grow item by item, of all else the last is kept.
 type gathered struct {
 	values  map[string]json.RawMessage
 	prose   map[string]*strings.Builder

@@ -1,20 +1,17 @@
-// Package openai talks to servers with OpenAI's interface. It imports package llm, whose
-// Model it implements.
+// Package openai talks to servers with OpenAI's interface, on chat completions and on
+// Responses. It imports package llm, whose Model it implements.
 package openai
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
-
-	api "github.com/sashabaranov/go-openai"
 
 	"cairn/llm"
 )
@@ -45,17 +42,21 @@ type Options struct {
 // Model is an llm.Model behind a server with OpenAI's interface.
 type Model struct {
 	options   Options
-	host      string // of BaseURL: the identity of the provider
+	host      string // of BaseURL
 	server    string // host and path of BaseURL, without user and password
 	discovery *llm.Discovery
 	learnt    llm.Learnt // where no notebook has a page
 
-	withoutUsage atomic.Bool // the server refused stream_options
+	mu      sync.Mutex // guards the fields below
+	demands demands    // what the server turned out to demand
 }
 
 var (
 	_ llm.Model   = (*Model)(nil)
 	_ llm.Learner = (*Model)(nil)
+	_ llm.Lister  = (*Model)(nil)
+	_ llm.Cacher  = (*Model)(nil)
+	_ llm.Wired   = (*Model)(nil)
 )
 
 // New returns a model that has sent nothing yet. It fails when BaseURL is no web
@@ -74,7 +75,9 @@ func New(options Options) (*Model, error) {
 		return nil, fmt.Errorf("base_url %q: want an address like http://localhost:11434/v1", o.BaseURL)
 	}
 	switch o.Wire {
-	case "", "auto", llm.WireChat, llm.WireResponses:
+	case "auto":
+		o.Wire = ""
+	case "", llm.WireChat, llm.WireResponses:
 	default:
 		return nil, fmt.Errorf("wire %q: want auto, %s or %s", o.Wire, llm.WireChat, llm.WireResponses)
 	}
@@ -101,6 +104,7 @@ func New(options Options) (*Model, error) {
 	return &Model{
 		options: o, host: base.Host, server: base.Host + base.Path,
 		discovery: llm.NewDiscovery(o.Model, o.Window, preferred, o.Log),
+		demands:   demands{base: o.BaseURL},
 	}, nil
 }
 
@@ -122,6 +126,21 @@ func (o *Model) Learnt() *llm.Learnt {
 	return o.options.Notebook.Page(model + "@" + o.server)
 }
 
+// Wire is the wire of the next request: the setting, else the one the server demanded,
+// else Responses for OpenAI and chat completions for all others.
+func (o *Model) Wire() string {
+	if o.options.Wire != "" {
+		return o.options.Wire
+	}
+	switch wire := o.Learnt().Facts().Wire; {
+	case wire == llm.WireChat || wire == llm.WireResponses:
+		return wire
+	case o.host == openAIHost:
+		return llm.WireResponses
+	}
+	return llm.WireChat
+}
+
 // Generate answers req, see llm.Model and llm.Retry.
 func (o *Model) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
 	retry := llm.Retry{Max: o.options.MaxRetries, Delay: o.options.RetryDelay, MaxTime: o.options.MaxTime, Log: o.options.Log}
@@ -139,63 +158,44 @@ func (o *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 	return llm.Response{}, err
 }
 
-// try makes one attempt, or two when the server turns out not to know
-// stream_options, which nobody needs to hear of.
+// try makes one attempt, and further ones while the server refuses a form of the request
+// that can be changed, see adapt.
 func (o *Model) try(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
 	model, err := o.discovery.ModelID(ctx, o.Models)
 	if err != nil {
 		return llm.Response{}, err
 	}
-	usage := !o.withoutUsage.Load()
-	resp, err := o.send(ctx, o.compose(model, req, usage), show)
-	if usage && llm.KindOf(err) == llm.KindBadRequest && strings.Contains(err.Error(), "stream_options") {
-		o.withoutUsage.Store(true)
-		if req.Charge() != nil {
-			return resp, err
+	var changes adaptation
+	for {
+		p := o.plan(model)
+		resp, err := o.send(ctx, p, req, show)
+		if err == nil {
+			o.confirm(&changes)
+			return resp, nil
 		}
-		resp, err = o.send(ctx, o.compose(model, req, false), show)
+		if !o.adapt(&changes, p, req, err) || req.Charge() != nil {
+			return llm.Response{}, err
+		}
 	}
-	return resp, err
 }
 
 // send makes one request and reads the whole answer to it.
-func (o *Model) send(ctx context.Context, c composed, show func(string)) (llm.Response, error) {
+func (o *Model) send(ctx context.Context, p plan, req llm.Request, show func(string)) (llm.Response, error) {
+	body, err := p.encode(req)
+	if err != nil {
+		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
+	}
 	watched, silence := llm.WatchSilence(ctx, o.options.IdleTimeout)
 	defer silence.Stop()
-
-	config := api.DefaultConfig(o.options.APIKey)
-	config.BaseURL = o.options.BaseURL
-	config.HTTPClient = &exchange{client: o.options.HTTPClient, composed: c, maxAnswer: o.options.MaxAnswer, silence: silence}
-	resp, err := o.read(watched, api.NewClientWithConfig(config), c.chat, llm.NewBounds(c.maxTokens, o.options.MaxAnswer), show)
+	resp, err := o.post(watched, p.address(), body, silence)
 	if err == nil {
-		return resp, nil
-	}
-	var known *llm.Error
-	if err = silence.Translate(err); errors.As(err, &known) {
-		return llm.Response{}, known
-	}
-	// What the library itself refuses to send.
-	return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
-}
-
-// read puts the answer together from the library's stream.
-func (o *Model) read(ctx context.Context, client *api.Client, chat api.ChatCompletionRequest, bounds *llm.Bounds, show func(string)) (llm.Response, error) {
-	stream, err := client.CreateChatCompletionStream(ctx, chat)
-	if err != nil {
-		return llm.Response{}, err
-	}
-	defer func() { _ = stream.Close() }() // the answer is read or lost; nothing more can be done about it
-	answer := answer{show: show, bounds: bounds}
-	for {
-		chunk, err := stream.RecvRaw()
-		if err == io.EOF { // the very value: an EOF inside another error is a broken connection
-			return answer.response(o.host)
-		}
-		if err != nil {
-			return llm.Response{}, err
-		}
-		if err := answer.add(chunk); err != nil {
-			return llm.Response{}, err
+		defer func() { _ = resp.Body.Close() }() // the answer is read or lost; nothing more can be done about it
+		bounds := llm.NewBounds(req.MaxTokens, o.options.MaxAnswer)
+		var answer llm.Response
+		if answer, err = read(resp, p.reader(show, bounds), o.options.MaxAnswer); err == nil {
+			silence.Drain(resp.Body)
+			return answer, nil
 		}
 	}
+	return llm.Response{}, silence.Translate(err)
 }

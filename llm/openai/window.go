@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,7 +19,6 @@ import (
 // preferred are OpenAI's small chat models for the case that no model is set, the best
 // choice first, as of November 2026.
 var preferred = []string{
-	"gpt-6.1-luna",
 	"gpt-6-luna",
 	"gpt-5.6-luna",
 	"gpt-5.4-mini",
@@ -40,7 +40,7 @@ func (o *Model) ask(ctx context.Context) llm.Window {
 	models, _ := o.Models(ctx)
 	_ = o.discovery.ChooseFrom(models)
 	model := o.discovery.Model()
-	root := strings.TrimSuffix(o.options.BaseURL, "/v1")
+	root := strings.TrimSuffix(o.base(), "/v1")
 	var running struct {
 		Models []struct {
 			Name          string
@@ -88,7 +88,16 @@ type listed struct {
 // Models lists what the server offers, see llm.Lister.
 func (o *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 	var list struct{ Data []listed }
-	if err := o.get(ctx, o.options.BaseURL+"/models", &list); err != nil {
+	base := o.base()
+	err := o.get(ctx, base+"/models", &list)
+	var refused *llm.Error
+	if errors.As(err, &refused) && routeMissing(refused) && !strings.HasSuffix(base, "/v1") && o.get(ctx, base+"/v1/models", &list) == nil {
+		a := adaptation{base: base + "/v1"}
+		o.demand(func(d *demands) { d.base = a.base })
+		o.confirm(&a)
+		err = nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	offered := make([]llm.Offered, 0, len(list.Data))
@@ -113,6 +122,12 @@ func says(list []string, names ...string) string {
 		return "yes"
 	}
 	return "no"
+}
+
+func (o *Model) base() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.demands.base
 }
 
 // get asks the server for JSON. Its errors are like Generate's.

@@ -1,0 +1,275 @@
+package anthropic_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/anthropic"
+	"cairn/llm/llmtest"
+)
+
+// serve starts a strict server for the test.
+func serve(t *testing.T, script func(*llmtest.Exchange)) *llmtest.Server {
+	t.Helper()
+	server := llmtest.NewServer(script)
+	server.Speak(llm.WireMessages)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// connect returns a model behind server, test-model unless the options name one.
+func connect(t *testing.T, server *llmtest.Server, options anthropic.Options) *anthropic.Model {
+	t.Helper()
+	options.BaseURL = server.URL
+	if options.Model == "" {
+		options.Model = "test-model"
+	}
+	if options.RetryDelay == 0 {
+		options.RetryDelay = time.Millisecond
+	}
+	model, err := anthropic.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model
+}
+
+var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}
+
+func ok(x *llmtest.Exchange) { x.Say("ok") }
+
+// logged collects a log. It is safe for concurrent use.
+type logged struct {
+	mu  sync.Mutex // guards out
+	out bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.String()
+}
+
+func TestNewRefusesWhatIsNoAddress(t *testing.T) {
+	for _, address := range []string{"localhost:8080", "ftp://host", "http://", "http://[::1", "v1"} {
+		if _, err := anthropic.New(anthropic.Options{BaseURL: address}); err == nil {
+			t.Errorf("%q was accepted", address)
+		}
+	}
+	model, err := anthropic.New(anthropic.Options{})
+	if err != nil || model.Name() != "api.anthropic.com" || model.Wire() != llm.WireMessages {
+		t.Errorf("without an address: %v, %v", model, err)
+	}
+}
+
+func TestTheKeyIsSentOnlyIfThereIsOne(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "of the environment")
+	t.Setenv("ANTHROPIC_AUTH_TOKEN", "of the environment")
+	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+	for _, key := range []string{"", "secret"} {
+		server := serve(t, ok)
+		if _, err := connect(t, server, anthropic.Options{APIKey: key}).Generate(t.Context(), hello, nil); err != nil {
+			t.Fatal(err)
+		}
+		header := server.Requests()[0].Header
+		if got := header.Get("X-Api-Key"); got != key {
+			t.Errorf("the key is %q, want %q", got, key)
+		}
+		if got := header.Get("Authorization"); (got != "") != (key != "") || strings.Contains(got, "environment") {
+			t.Errorf("authorization is %q", got)
+		}
+		if header.Get("Anthropic-Version") == "" {
+			t.Error("no version is sent")
+		}
+	}
+}
+
+func TestAnAnswerIsShownAsItArrives(t *testing.T) {
+	seen := make(chan string)
+	server := serve(t, func(x *llmtest.Exchange) {
+		x.Piece("first ")
+		if got := <-seen; got != "first " {
+			t.Errorf("the first piece was shown as %q", got)
+		}
+		x.Counted = llm.Usage{Prompt: 100, Cached: 60, Written: 30, Completion: 9}
+		x.Say("last")
+	})
+	var shown []string
+	resp, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), hello, func(delta string) {
+		if shown = append(shown, delta); len(shown) == 1 {
+			seen <- delta
+		}
+	})
+	if err != nil || resp.Message.Text != "first last" || !slices.Equal(shown, []string{"first ", "last"}) {
+		t.Errorf("got %q shown as %q, %v", resp.Message.Text, shown, err)
+	}
+	if resp.Message.Role != llm.RoleAssistant || resp.FinishReason != llm.FinishStop || resp.Usage.Completion != 9 {
+		t.Errorf("got %+v", resp)
+	}
+}
+
+func TestUsageHasFourNumbers(t *testing.T) {
+	want := llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 12}
+	server := serve(t, func(x *llmtest.Exchange) { x.Counted = want; x.Say("ok") })
+	resp, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), hello, nil)
+	if err != nil || resp.Usage != want {
+		t.Errorf("got %+v, %v", resp.Usage, err)
+	}
+}
+
+func TestEndsOfAnAnswer(t *testing.T) {
+	for reason, want := range map[string]string{
+		"end_turn": llm.FinishStop, "stop_sequence": llm.FinishStop, "pause_turn": llm.FinishStop, "news": llm.FinishStop,
+		"max_tokens": llm.FinishLength, "refusal": llm.FinishFilter, "tool_use": llm.FinishToolCalls,
+	} {
+		server := serve(t, func(x *llmtest.Exchange) { x.Piece("ok"); x.Finish(reason); x.Done() })
+		resp, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), hello, nil)
+		if err != nil || resp.FinishReason != want || resp.Message.Text != "ok" {
+			t.Errorf("%s: got %+v, %v", reason, resp, err)
+		}
+	}
+	t.Run("the end of the window is an overflow", func(t *testing.T) {
+		server := serve(t, func(x *llmtest.Exchange) {
+			x.Counted = llm.Usage{Prompt: 900, Completion: 100}
+			x.Piece("half")
+			x.Finish("model_context_window_exceeded")
+			x.Done()
+		})
+		model := connect(t, server, anthropic.Options{})
+		_, err := model.Generate(t.Context(), hello, nil)
+		if llm.KindOf(err) != llm.KindOverflow || llm.PromptOf(err) != 900 || model.Learnt().Facts().Window != 1000 {
+			t.Errorf("got %v, learnt %+v", err, model.Learnt().Facts())
+		}
+	})
+}
+
+func TestErrorsInTheStreamKeepTheirKind(t *testing.T) {
+	for kind, want := range map[string]llm.Kind{
+		"overloaded_error": llm.KindOverloaded, "rate_limit_error": llm.KindRateLimited, "api_error": llm.KindOverloaded,
+		"authentication_error": llm.KindAuth, "permission_error": llm.KindAuth, "invalid_request_error": llm.KindBadRequest,
+		"not_found_error": llm.KindBadRequest, "timeout_error": llm.KindOverloaded,
+	} {
+		server := serve(t, func(x *llmtest.Exchange) {
+			x.Piece("half")
+			x.Event("error", `{"type":"error","error":{"type":%q,"message":"no"}}`, kind)
+		})
+		if _, err := connect(t, server, anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil); llm.KindOf(err) != want {
+			t.Errorf("%s: got %v", kind, err)
+		}
+	}
+}
+
+func TestAnAnswerInOnePieceIsRead(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) {
+		x.Refuse(200, "", `{"type":"message","role":"assistant","content":[{"type":"text","text":"a"},{"type":"tool_use","id":"1","name":"f","input":{"x":1}}],
+			"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":2}}`)
+	})
+	var shown string
+	resp, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), hello, func(delta string) { shown += delta })
+	if err != nil || shown != "a" || len(resp.Message.Calls) != 1 || resp.Message.Calls[0].Arguments != `{"x":1}` || resp.Usage.Prompt != 5 {
+		t.Errorf("got %+v, %v", resp, err)
+	}
+}
+
+func TestModelsAreListedPageByPage(t *testing.T) {
+	pages := map[string]string{
+		"": `{"data":[{"id":"claude-opus-5-5","type":"model","max_input_tokens":1000000,"capabilities":{"image_input":{"supported":true}}},
+			{"id":"claude-old","type":"model","capabilities":{"image_input":{"supported":false}}}],"has_more":true,"last_id":"claude-old"}`,
+		"claude-old": `{"data":[{"id":"claude-haiku-4-5","type":"model","max_input_tokens":200000}],"has_more":false,"last_id":"claude-haiku-4-5"}`,
+	}
+	server := serve(t, ok)
+	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodGet {
+			server.Tell("/v1/models", pages[r.URL.Query().Get("after_id")])
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})}
+	var log logged
+	model, err := anthropic.New(anthropic.Options{BaseURL: server.URL, HTTPClient: client, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, err := model.Models(t.Context())
+	want := []llm.Offered{
+		{ID: "claude-opus-5-5", Window: 1_000_000, Tools: "yes", Images: "yes"},
+		{ID: "claude-old", Tools: "yes", Images: "no"},
+		{ID: "claude-haiku-4-5", Window: 200_000, Tools: "yes"},
+	}
+	if err != nil || !slices.Equal(models, want) {
+		t.Errorf("got %+v, %v", models, err)
+	}
+	t.Run("and a small one is chosen where none is set", func(t *testing.T) {
+		if _, err := model.Generate(t.Context(), hello, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := server.Requests()[0].Model; got != "claude-haiku-4-5" || !strings.Contains(log.String(), "claude-haiku-4-5") {
+			t.Errorf("chose %s, logged %s", got, log.String())
+		}
+	})
+	t.Run("with its window", func(t *testing.T) {
+		if got := model.Window(t.Context()); got != (llm.Window{Tokens: 200_000, Source: "GET /v1/models"}) {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestTheWindowHasASource(t *testing.T) {
+	for name, c := range map[string]struct {
+		model, facts string
+		setting      int
+		want         llm.Window
+	}{
+		"a setting":             {"claude-x", `{"data":[{"id":"claude-x","max_input_tokens":300000}]}`, 5000, llm.Window{Tokens: 5000, Source: "setting"}},
+		"the list":              {"claude-x", `{"data":[{"id":"claude-x","max_input_tokens":300000}]}`, 0, llm.Window{Tokens: 300_000, Source: "GET /v1/models"}},
+		"llama.cpp's list":      {"qwen", `{"object":"list","data":[{"id":"qwen","object":"model","created":1,"meta":{"n_ctx":8192}}]}`, 0, llm.Window{Tokens: 8192, Source: "GET /v1/models"}},
+		"vLLM's list":           {"qwen", `{"data":[{"id":"qwen","max_model_len":4096}]}`, 0, llm.Window{Tokens: 4096, Source: "GET /v1/models"}},
+		"the table":             {"claude-x", `{"data":[]}`, 0, llm.Window{Tokens: 200_000, Source: "table of models"}},
+		"nothing":               {"qwen", `<html>`, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
+		"a number out of range": {"qwen", `{"data":[{"id":"qwen","max_model_len":-1}]}`, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, ok)
+			server.Tell("/v1/models", c.facts)
+			if got := connect(t, server, anthropic.Options{Model: c.model, Window: c.setting}).Window(t.Context()); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestCacheTTLIsOneOfTwo(t *testing.T) {
+	for set, want := range map[time.Duration]time.Duration{
+		0: 5 * time.Minute, time.Minute: 5 * time.Minute, 5 * time.Minute: 5 * time.Minute, 6 * time.Minute: time.Hour, 24 * time.Hour: time.Hour,
+	} {
+		model, err := anthropic.New(anthropic.Options{CacheTTL: set})
+		if err != nil || model.CacheTTL() != want {
+			t.Errorf("%v: got %v, %v", set, model.CacheTTL(), err)
+		}
+	}
+}
+
+// field fails the test if a field of a request is not want.
+func field(t *testing.T, body map[string]json.RawMessage, name, want string) {
+	t.Helper()
+	if got := string(body[name]); got != want {
+		t.Errorf("%s is %s, want %s", name, got, want)
+	}
+}

@@ -1,0 +1,219 @@
+package anthropic_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/anthropic"
+	"cairn/llm/llmtest"
+)
+
+// sent is the only request that req makes.
+func sent(t *testing.T, req llm.Request, options anthropic.Options) llmtest.Request {
+	t.Helper()
+	server := serve(t, ok)
+	if _, err := connect(t, server, options).Generate(t.Context(), req, nil); err != nil {
+		t.Fatal(err, server.Refusals())
+	}
+	if n := len(server.Requests()); n != 1 {
+		t.Fatalf("%d requests", n)
+	}
+	return server.Requests()[0]
+}
+
+var picture = []byte("\x89PNG\r\n\x1a\n")
+
+func TestARequestIsTranslatedAsAWhole(t *testing.T) {
+	temperature := 0.0
+	got := sent(t, llm.Request{
+		Messages: []llm.Message{
+			{Role: llm.RoleSystem, Text: "be kind"},
+			{Role: llm.RoleUser, Text: "one"},
+			{Role: llm.RoleUser, Text: "two <b>", Images: []llm.Image{{Data: picture, Label: "image of #2"}, {Data: []byte("%PDF-1.4"), Label: "page"}}},
+			{Role: llm.RoleAssistant, Text: "I look", Calls: []llm.Call{{ID: "a", Name: "f"}, {ID: "b", Name: "f", Arguments: `{"broken":`}, {ID: "c", Name: "f", Arguments: `[1]`}}},
+			{Role: llm.RoleTool, CallID: "a", Tool: "f", Text: ""},
+			{Role: llm.RoleTool, CallID: "b", Tool: "f", Text: "Error: …"},
+			{Role: llm.RoleTool, CallID: "c", Tool: "f", Text: "3"},
+			{Role: llm.RoleUser, Text: "and?"},
+		},
+		Tools:       []llm.Tool{{Name: "f", Description: "does f"}},
+		ForceTool:   "f",
+		Temperature: &temperature,
+		Extra:       map[string]any{"top_k": 5},
+	}, anthropic.Options{})
+	for name, want := range map[string]string{
+		"model": `"test-model"`, "max_tokens": "4096", "stream": "true", "temperature": "0", "top_k": "5",
+		"tool_choice": `{"type":"tool","name":"f"}`,
+		"tools":       `[{"name":"f","description":"does f","input_schema":{"type":"object","properties":{}}}]`,
+		"system":      `[{"type":"text","text":"be kind","cache_control":{"type":"ephemeral"}}]`,
+		"messages": `[{"role":"user","content":[{"type":"text","text":"one"},{"type":"text","text":"[image of #2]"},` +
+			`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}},` +
+			`{"type":"text","text":"two <b>\n\n[page, not shown]","cache_control":{"type":"ephemeral"}}]},` +
+			`{"role":"assistant","content":[{"type":"text","text":"I look"},{"type":"tool_use","id":"a","name":"f","input":{}},` +
+			`{"type":"tool_use","id":"b","name":"f","input":{"invalid":"{\"broken\":"}},{"type":"tool_use","id":"c","name":"f","input":{"invalid":"[1]"}}]},` +
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"},{"type":"tool_result","tool_use_id":"b","content":"Error: …"},` +
+			`{"type":"tool_result","tool_use_id":"c","content":"3"},{"type":"text","text":"and?","cache_control":{"type":"ephemeral"}}]}]`,
+	} {
+		field(t, got.Body, name, want)
+	}
+}
+
+func TestWhatIsNotSetIsNotSent(t *testing.T) {
+	got := sent(t, hello, anthropic.Options{})
+	for _, name := range []string{"temperature", "thinking", "output_config", "tools", "tool_choice", "system"} {
+		if raw, ok := got.Body[name]; ok {
+			t.Errorf("%s is sent as %s", name, raw)
+		}
+	}
+}
+
+func TestRolesAlternateAndTheUserBegins(t *testing.T) {
+	user, assistant, tool := llm.RoleUser, llm.RoleAssistant, llm.RoleTool
+	call := []llm.Call{{ID: "a", Name: "f", Arguments: "{}"}}
+	for name, messages := range map[string][]llm.Message{
+		"nothing":                         nil,
+		"a system prompt alone":           {{Role: llm.RoleSystem, Text: "be kind"}},
+		"an assistant first":              {{Role: assistant, Text: "hi"}, {Role: user, Text: "yes"}},
+		"an assistant last":               {{Role: user, Text: "hi"}, {Role: assistant, Text: "yes"}},
+		"two assistants":                  {{Role: user, Text: "hi"}, {Role: assistant, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: "yes"}},
+		"an empty user":                   {{Role: user, Text: "hi"}, {Role: assistant, Text: "1"}, {Role: user, Text: " \n"}},
+		"an empty assistant":              {{Role: user, Text: "hi"}, {Role: assistant, Text: " "}, {Role: user, Text: "yes"}},
+		"calls first":                     {{Role: assistant, Calls: call}, {Role: tool, CallID: "a", Text: "1"}},
+		"text of an assistant then calls": {{Role: user, Text: "hi"}, {Role: assistant, Text: "1"}, {Role: assistant, Calls: call}, {Role: tool, CallID: "a", Text: " "}},
+		"an empty system prompt":          {{Role: llm.RoleSystem}, {Role: user, Text: "hi"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sent(t, llm.Request{Messages: messages, Tools: []llm.Tool{{Name: "f"}}}, anthropic.Options{})
+		})
+	}
+}
+
+// marked returns the texts of the blocks that have a cache mark, in order.
+func marked(t *testing.T, r llmtest.Request) (texts []string) {
+	t.Helper()
+	type block struct {
+		Text, Name, Content string
+		ID                  string          `json:"tool_use_id"`
+		Cache               json.RawMessage `json:"cache_control"`
+	}
+	add := func(blocks []block) {
+		for _, b := range blocks {
+			if b.Cache != nil {
+				texts = append(texts, b.Name+b.Text+b.ID)
+			}
+		}
+	}
+	var tools, system []block
+	var messages []struct{ Content []block }
+	for name, into := range map[string]any{"tools": &tools, "system": &system, "messages": &messages} {
+		if raw := r.Body[name]; raw != nil {
+			if err := json.Unmarshal(raw, into); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	add(tools)
+	add(system)
+	for _, m := range messages {
+		add(m.Content)
+	}
+	return texts
+}
+
+func TestMarksAreWhereThePromptStaysTheSame(t *testing.T) {
+	user, assistant, tool := llm.RoleUser, llm.RoleAssistant, llm.RoleTool
+	system := llm.Message{Role: llm.RoleSystem, Text: "system"}
+	call := []llm.Call{{ID: "a", Name: "f", Arguments: "{}"}}
+	for name, c := range map[string]struct {
+		messages []llm.Message
+		tools    []llm.Tool
+		head     int
+		want     string
+	}{
+		"the first message":        {[]llm.Message{system, {Role: user, Text: "1"}}, nil, 1, "system 1"},
+		"without a system prompt":  {[]llm.Message{{Role: user, Text: "1"}}, []llm.Tool{{Name: "f"}, {Name: "g"}}, 0, "g 1"},
+		"the head":                 {[]llm.Message{system, {Role: user, Text: "summary"}, {Role: user, Text: "1"}}, nil, 2, "system summary 1"},
+		"the request before":       {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: "3"}}, nil, 1, "system 1 3"},
+		"all four":                 {[]llm.Message{system, {Role: user, Text: "h"}, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: "3"}}, nil, 2, "system h 1 3"},
+		"a tool step":              {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Calls: call}, {Role: tool, CallID: "a", Text: "x"}}, []llm.Tool{{Name: "f"}}, 1, "system 1 a"},
+		"many messages since":      {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: "3"}, {Role: user, Text: "4"}}, nil, 1, "system 1 4"},
+		"a message that is empty":  {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: " "}, {Role: user, Text: "4"}}, nil, 1, "system 1 4"},
+		"a head beyond everything": {[]llm.Message{system, {Role: user, Text: "1"}}, nil, 7, "system 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := sent(t, llm.Request{Messages: c.messages, Tools: c.tools, Head: c.head}, anthropic.Options{})
+			if marks := strings.Join(marked(t, got), " "); marks != c.want {
+				t.Errorf("marks behind %q, want %q", marks, c.want)
+			}
+		})
+	}
+	t.Run("with an hour where it is wanted", func(t *testing.T) {
+		got := sent(t, hello, anthropic.Options{CacheTTL: time.Hour})
+		if !strings.Contains(string(got.Body["messages"]), `"cache_control":{"type":"ephemeral","ttl":"1h"}`) {
+			t.Errorf("sent %s", got.Body["messages"])
+		}
+	})
+}
+
+// TestEachRequestExtendsTheOneBefore: without its marks and its end, a request is the
+// beginning of the next one, byte for byte.
+func TestEachRequestExtendsTheOneBefore(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) {
+		if x.N%3 == 1 {
+			x.Think("hm")
+			x.Use(fmt.Sprint("c", x.N), "f", `{"x":1}`)
+			return
+		}
+		x.Say(fmt.Sprint("answer ", x.N))
+	})
+	model := connect(t, server, anthropic.Options{})
+	messages := []llm.Message{{Role: llm.RoleSystem, Text: "be kind"}}
+	for turn := range 8 {
+		messages = append(messages, llm.Message{Role: llm.RoleUser, Text: fmt.Sprint("question ", turn)})
+		for {
+			resp, err := model.Generate(t.Context(), llm.Request{Messages: messages, Tools: []llm.Tool{{Name: "f"}}, Head: 1, Reasoning: "low"}, nil)
+			if err != nil {
+				t.Fatal(err, server.Refusals())
+			}
+			messages = append(messages, resp.Message)
+			if len(resp.Message.Calls) == 0 {
+				break
+			}
+			messages = append(messages, llm.Message{Role: llm.RoleTool, CallID: resp.Message.Calls[0].ID, Tool: "f", Text: "done"})
+		}
+	}
+	marks := regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
+	thoughts := regexp.MustCompile(`\{"type":"thinking","thinking":"hm","signature":"[^"]*"\},`)
+	var before []byte
+	for i, r := range server.Requests() {
+		raw := thoughts.ReplaceAll(marks.ReplaceAll(r.Raw, nil), nil)
+		if i > 0 && !bytes.HasPrefix(raw, bytes.TrimSuffix(before, []byte("]}]}"))) {
+			t.Fatalf("request %d does not extend the one before:\n%s\n%s", i, before, raw)
+		}
+		before = raw
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	var messages []llm.Message
+	for i := range 250 {
+		role := []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2]
+		messages = append(messages, llm.Message{Role: role, Text: fmt.Sprint(i, " ", strings.Repeat("some words \"q\" of \n a text ", 16))})
+	}
+	model, err := anthropic.New(anthropic.Options{Model: "m"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if n, err := model.Encode(llm.Request{Messages: messages, Head: 10}); err != nil || n < 100_000 {
+			b.Fatal(n, err)
+		}
+	}
+}

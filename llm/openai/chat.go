@@ -1,0 +1,150 @@
+// Requests of chat completions.
+
+package openai
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/llm"
+)
+
+const maxCompletionTokens = "max_completion_tokens"
+
+// completionTokens reports which name the bound of an answer has: OpenAI's newer models
+// refuse the old one, and most other servers know no other.
+func (p plan) completionTokens() bool { return p.host == openAIHost || p.maxField }
+
+// cacheKey is the key to send: only OpenAI knows the field.
+func (p plan) cacheKey(req llm.Request) string {
+	if p.host != openAIHost || p.refused["prompt_cache_key"] {
+		return ""
+	}
+	return req.CacheKey
+}
+
+// encodeChat writes what rarely changes first: a later request of the same conversation
+// goes on where this one's messages end.
+func (p plan) encodeChat(req llm.Request) ([]byte, error) {
+	b := newBody(req)
+	b.extra = req.Extra
+	b.str("model", p.model)
+	if err := b.tools(req.Tools, `{"type":"function","function":{`, "}}"); err != nil {
+		return nil, err
+	}
+	if b.field("messages") {
+		b.buf = append(b.buf, '[')
+		for i, s := range spans(req.Messages) {
+			if i > 0 {
+				b.buf = append(b.buf, ',')
+			}
+			p.chatMessage(b, s)
+		}
+		b.buf = append(b.buf, ']')
+	}
+	b.raw("stream", "true")
+	if !p.refused["stream_options"] {
+		b.raw("stream_options", `{"include_usage":true}`)
+	}
+	switch {
+	case req.ForceTool == "" || len(req.Tools) == 0:
+	case !p.forced:
+		b.raw("tool_choice", `"auto"`)
+	default:
+		b.raw("tool_choice", `{"type":"function","function":{"name":`+string(appendString(nil, req.ForceTool))+`}}`)
+	}
+	if p.completionTokens() {
+		b.number(maxCompletionTokens, req.MaxTokens)
+	} else {
+		b.number("max_tokens", req.MaxTokens)
+	}
+	if !p.refused["temperature"] {
+		b.temperature(req.Temperature)
+	}
+	b.str("reasoning_effort", p.effort(req.Reasoning))
+	p.cacheFields(b, req)
+	return b.close()
+}
+
+// cacheFields writes what a provider wants to know of its prompt cache, once a request.
+func (p plan) cacheFields(b *body, req llm.Request) {
+	b.str("prompt_cache_key", p.cacheKey(req))
+	if p.retention {
+		b.str("prompt_cache_retention", "24h")
+	}
+	if p.claude && p.wire == llm.WireChat {
+		mark := `{"type":"ephemeral"}`
+		if p.ttl > 5*time.Minute {
+			mark = `{"type":"ephemeral","ttl":"1h"}`
+		}
+		b.raw("cache_control", mark)
+	}
+}
+
+// chatMessage writes the one message that a span becomes.
+func (p plan) chatMessage(b *body, s span) {
+	last := s[len(s)-1]
+	b.buf = appendString(append(b.buf, `{"role":`...), string(last.Role))
+	b.buf = append(b.buf, `,"content":`...)
+	switch {
+	case last.Role == llm.RoleUser && slices.ContainsFunc(s, hasPicture):
+		b.buf = append(b.buf, '[')
+		first := true
+		for part := range s.parts() {
+			if !first {
+				b.buf = append(b.buf, ',')
+			}
+			first = false
+			if part.image == "" {
+				b.buf = append(appendString(append(b.buf, `{"type":"text","text":`...), part.text), '}')
+				continue
+			}
+			b.buf = append(dataURL(append(b.buf, `{"type":"image_url","image_url":{"url":`...), part.image, part.data), "}}"...)
+		}
+		b.buf = append(b.buf, ']')
+	default:
+		b.buf = appendString(b.buf, s.text())
+	}
+	switch last.Role {
+	case llm.RoleTool:
+		b.buf = appendString(append(b.buf, `,"tool_call_id":`...), last.CallID)
+	case llm.RoleAssistant:
+		p.chatCalls(b, last)
+	}
+	b.buf = append(b.buf, '}')
+}
+
+// chatCalls writes the calls of an assistant's message, and what the provider had added
+// to it.
+func (p plan) chatCalls(b *body, m llm.Message) {
+	n := readNative(m.Native, p.provider)
+	for i, call := range m.Calls {
+		if i == 0 {
+			b.buf = append(b.buf, `,"tool_calls":[`...)
+		} else {
+			b.buf = append(b.buf, ',')
+		}
+		b.buf = appendString(append(b.buf, `{"id":`...), call.ID)
+		b.buf = appendString(append(b.buf, `,"type":"function","function":{"name":`...), call.Name)
+		b.buf = appendString(append(b.buf, `,"arguments":`...), llm.ValidArguments(call.Arguments))
+		b.buf = append(appendFields(append(b.buf, '}'), n.Calls[call.ID]), '}')
+	}
+	if len(m.Calls) > 0 {
+		b.buf = append(b.buf, ']')
+	}
+	b.buf = appendFields(b.buf, n.Fields)
+}
+
+// text is what a span says, its messages divided by a blank line, with the pictures that
+// cannot be sent in words.
+func (s span) text() string {
+	if len(s) == 1 && (len(s[0].Images) == 0 || s[0].Role != llm.RoleUser) {
+		return s[0].Text
+	}
+	var texts []string
+	for part := range s.parts() {
+		texts = append(texts, part.text)
+	}
+	return strings.Join(texts, "\n\n")
+}

@@ -1,0 +1,279 @@
+// An answer on chat completions, put together from the chunks of a stream.
+
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"cairn/llm"
+)
+
+// chatAnswer grows chunk by chunk. It is whole with [DONE], or when a finish_reason came
+// and the body ended regularly: some servers never send [DONE], but none gives a reason
+// to finish before it has finished.
+type chatAnswer struct {
+	show     func(string) // may be nil
+	bounds   *llm.Bounds
+	provider string
+
+	begun  bool
+	text   strings.Builder
+	calls  []*growingCall
+	native gathered
+	finish string
+	usage  llm.Usage
+}
+
+// growingCall is a tool call whose arguments arrive in pieces.
+type growingCall struct {
+	index     int // as the server numbers it; -1: it does not
+	id, name  string
+	arguments strings.Builder
+	native    gathered
+}
+
+// chunk is an event of the stream, and an answer in one piece. The usage is raw: a server
+// that counts in a form of its own has answered all the same.
+type chunk struct {
+	Error   json.RawMessage
+	Choices []struct {
+		Index        int
+		Delta        delta
+		Message      delta
+		FinishReason string `json:"finish_reason"`
+	}
+	Usage json.RawMessage
+}
+
+// delta is a piece of a message, or all of it.
+type delta struct {
+	Content   text
+	Refusal   string            // what the model says
+	ToolCalls []json.RawMessage `json:"tool_calls"`
+
+	// What is kept for the provider. Other fields may be in answers only, and be refused
+	// in a request.
+	Reasoning        json.RawMessage
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+	ReasoningDetails json.RawMessage `json:"reasoning_details"`
+	ExtraContent     json.RawMessage `json:"extra_content"`
+}
+
+// text is a string, or the text of a list of parts.
+type text string
+
+func (t *text) UnmarshalJSON(raw []byte) error {
+	if len(raw) == 0 || raw[0] != '[' {
+		return json.Unmarshal(raw, (*string)(t))
+	}
+	var parts []struct{ Type, Text string }
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if part.Type == "text" {
+			*t += text(part.Text)
+		}
+	}
+	return nil
+}
+
+func (a *chatAnswer) complete() bool { return a.finish != "" }
+
+func (a *chatAnswer) whole(body []byte) (bool, error) {
+	var completion struct{ Choices []json.RawMessage }
+	if json.Unmarshal(body, &completion) != nil || completion.Choices == nil {
+		return false, nil
+	}
+	_, err := a.add(body)
+	return true, err
+}
+
+// add never says that nothing may follow: the usage comes behind the finish_reason.
+func (a *chatAnswer) add(event []byte) (bool, error) {
+	var c chunk
+	err := json.Unmarshal(event, &c)
+	if isError(c.Error) {
+		return false, llm.Refused(0, nil, event)
+	}
+	if err != nil {
+		return false, llm.Truncated(err)
+	}
+	if counted, ok := readUsage(c.Usage); ok {
+		a.usage = counted
+	}
+	for _, choice := range c.Choices {
+		if choice.Index != 0 {
+			continue
+		}
+		a.begun = true
+		for _, d := range []delta{choice.Delta, choice.Message} {
+			if err := a.addDelta(d); err != nil {
+				return false, err
+			}
+		}
+		if choice.FinishReason == "error" {
+			return false, &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
+		}
+		if choice.FinishReason != "" {
+			a.finish = choice.FinishReason
+		}
+	}
+	return false, nil
+}
+
+func (a *chatAnswer) addDelta(d delta) error {
+	text := strings.ReplaceAll(string(d.Content)+d.Refusal, "\x00", "")
+	if err := a.bounds.Said(len(text)); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+	}{
+		{"reasoning", d.Reasoning},
+		{"reasoning_content", d.ReasoningContent},
+		{"reasoning_details", d.ReasoningDetails},
+		{"extra_content", d.ExtraContent},
+	} {
+		if err := a.bounds.Added(len(f.raw)); err != nil {
+			return err
+		}
+		a.native.add(f.name, f.raw)
+	}
+	for _, raw := range d.ToolCalls {
+		if err := a.addCall(raw); err != nil {
+			return err
+		}
+	}
+	a.text.WriteString(text)
+	if a.show != nil && text != "" {
+		a.show(text)
+	}
+	return nil
+}
+
+// callPiece is a piece of a tool call.
+type callPiece struct {
+	Index    *int
+	ID       string
+	Function struct{ Name, Arguments string }
+}
+
+func (a *chatAnswer) addCall(raw json.RawMessage) error {
+	var piece callPiece
+	var fields map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(raw, &piece), json.Unmarshal(raw, &fields)); err != nil {
+		return llm.Truncated(err)
+	}
+	call := a.call(piece)
+	if len(a.calls) > llm.MaxCalls {
+		return llm.TooMany(llm.MaxCalls, "tool calls")
+	}
+	if len(piece.Function.Name) > llm.MaxName {
+		return llm.TooMany(llm.MaxName, "bytes in the name of a tool")
+	}
+	if err := a.bounds.Said(len(piece.ID) + len(piece.Function.Name) + len(piece.Function.Arguments)); err != nil {
+		return err
+	}
+	if call.id == "" {
+		call.id = piece.ID
+	}
+	if call.name == "" {
+		call.name = piece.Function.Name
+	}
+	call.arguments.WriteString(piece.Function.Arguments)
+	for field, value := range fields {
+		if protocolCallFields[field] {
+			continue
+		}
+		if err := a.bounds.Added(len(value)); err != nil {
+			return err
+		}
+		call.native.add(field, value)
+	}
+	return nil
+}
+
+// call finds the call a piece belongs to, or begins one. Some servers leave out
+// the index, some the id, and some give every call the index 0.
+func (a *chatAnswer) call(piece callPiece) *growingCall {
+	begins := piece.Function.Name != ""
+	for i := len(a.calls) - 1; i >= 0; i-- {
+		call := a.calls[i]
+		another := begins && piece.ID != "" && call.id != "" && piece.ID != call.id
+		switch {
+		case piece.Index != nil:
+			if call.index == *piece.Index && !another {
+				return call
+			}
+		case piece.ID != "":
+			if call.id == piece.ID {
+				return call
+			}
+		case !begins:
+			return call
+		}
+	}
+	call := &growingCall{index: -1}
+	if piece.Index != nil {
+		call.index = *piece.Index
+	}
+	a.calls = append(a.calls, call)
+	return call
+}
+
+// response returns the whole answer. A server that ends regularly without a finish_reason
+// is believed to have finished.
+func (a *chatAnswer) response() (llm.Response, error) {
+	if !a.begun {
+		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
+	}
+	message := llm.Message{Role: llm.RoleAssistant, Text: a.text.String()}
+	for _, call := range a.calls {
+		if call.name == "" {
+			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))
+		}
+		message.Calls = append(message.Calls, llm.Call{ID: call.id, Name: call.name, Arguments: call.arguments.String()})
+	}
+	llm.NameCalls(message.Calls) // what the provider added to a call is found by its id
+	var err error
+	if message.Native, err = a.nativeOf(message.Calls); err != nil {
+		return llm.Response{}, llm.Truncated(err)
+	}
+	if a.finish == "" {
+		a.finish = llm.FinishStop
+		if len(message.Calls) > 0 {
+			a.finish = llm.FinishToolCalls
+		}
+	}
+	return llm.Response{Message: message, FinishReason: a.finish, Usage: a.usage}, nil
+}
+
+// nativeOf returns what the provider added, nil when that is nothing.
+func (a *chatAnswer) nativeOf(calls []llm.Call) (json.RawMessage, error) {
+	fields, err := a.native.object()
+	if err != nil {
+		return nil, err
+	}
+	n := native{Provider: a.provider, Fields: fields}
+	for i, call := range a.calls {
+		extra, err := call.native.object()
+		if err != nil {
+			return nil, err
+		}
+		if extra == nil {
+			continue
+		}
+		if n.Calls == nil {
+			n.Calls = map[string]map[string]json.RawMessage{}
+		}
+		n.Calls[calls[i].ID] = extra
+	}
+	if n.Fields == nil && n.Calls == nil {
+		return nil, nil
+	}
+	return json.Marshal(n)
+}

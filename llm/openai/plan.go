@@ -1,0 +1,127 @@
+// What is sent depends on the server: on its address, and on what it has refused before.
+
+package openai
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn/llm"
+)
+
+// demands are what a server turned out to demand. They are forgotten at the end.
+type demands struct {
+	base     string          // address, "/v1" appended where it was missing
+	asked    bool            // "/v1" was tried
+	refused  map[string]bool // fields that it refuses
+	efforts  []string        // values of reasoning effort that it accepts; nil: not known
+	maxField bool            // it wants max_completion_tokens
+}
+
+// plan says how one request is sent.
+type plan struct {
+	demands
+	wire        string
+	model       string
+	host        string
+	provider    string        // identity of who wrote reasoning: host and model
+	forced      bool          // a tool may be forced
+	breakpoints bool          // of the prompt cache
+	retention   bool          // of the prompt cache, for 24 hours
+	claude      bool          // a Claude model behind OpenRouter: one mark switches on its cache
+	ttl         time.Duration // the setting; 0: none
+}
+
+func (o *Model) plan(model string) plan {
+	o.mu.Lock()
+	d := o.demands
+	d.refused = maps.Clone(d.refused)
+	o.mu.Unlock()
+	p := plan{
+		demands: d, wire: o.Wire(), model: model, host: o.host, provider: o.host + " " + model,
+		forced: !o.Learnt().Facts().RefusesForced, ttl: o.options.CacheTTL,
+	}
+	p.breakpoints, p.retention = o.caching(model, d)
+	p.claude = (o.host == "openrouter.ai") && strings.HasPrefix(model, "anthropic/") && !d.refused["cache_control"]
+	return p
+}
+
+func (p plan) address() string {
+	if p.wire == llm.WireResponses {
+		return p.base + "/responses"
+	}
+	return p.base + "/chat/completions"
+}
+
+func (p plan) encode(req llm.Request) ([]byte, error) {
+	if p.wire == llm.WireResponses {
+		return p.encodeResponses(req)
+	}
+	return p.encodeChat(req)
+}
+
+func (p plan) reader(show func(string), bounds *llm.Bounds) answerReader {
+	if p.wire == llm.WireResponses {
+		return &responsesAnswer{show: show, bounds: bounds, provider: p.provider}
+	}
+	return &chatAnswer{show: show, bounds: bounds, provider: p.provider}
+}
+
+// effort is the value of reasoning effort to send, empty for none: the wanted one, or the
+// nearest that the model accepts.
+func (p plan) effort(wanted string) string {
+	if wanted == "" || p.efforts == nil || slices.Contains(p.efforts, wanted) {
+		return wanted
+	}
+	at := slices.Index(llm.ReasoningEfforts, wanted)
+	nearest, distance := "", len(llm.ReasoningEfforts)
+	for i, effort := range llm.ReasoningEfforts {
+		if d := max(i-at, at-i); d < distance && slices.Contains(p.efforts, effort) {
+			nearest, distance = effort, d
+		}
+	}
+	return nearest
+}
+
+// gptVersion finds the version of OpenAI's models: gpt-5.6-terra, gpt-6-astra.
+var gptVersion = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?(?:-|$)`)
+
+// caching returns how OpenAI caches a model's prompts, as of November 2026: from GPT-5.6
+// on at breakpoints, for 30 minutes; before, by longest prefix, from GPT-4.1 on for up to
+// 24 hours if the request says so. Small models are not listed among the latter.
+func (o *Model) caching(model string, d demands) (breakpoints, retention bool) {
+	found := gptVersion.FindStringSubmatch(model)
+	if o.host != openAIHost || found == nil {
+		return false, false
+	}
+	major, _ := strconv.Atoi(found[1]) // digits, by the pattern
+	minor, _ := strconv.Atoi(found[2]) // digits or none
+	version := 100*major + minor
+	small := strings.Contains(model, "-mini") || strings.Contains(model, "-nano")
+	return version >= 506 && !d.refused["prompt_cache_breakpoint"],
+		version >= 401 && version < 506 && !small && !d.refused["prompt_cache_retention"]
+}
+
+// CacheTTL is how long the provider's prompt cache stays warm: the setting, else the
+// provider's own time.
+func (o *Model) CacheTTL() time.Duration {
+	o.mu.Lock()
+	d := o.demands
+	refused := maps.Clone(d.refused)
+	o.mu.Unlock()
+	d.refused = refused
+	breakpoints, retention := o.caching(o.discovery.Model(), d)
+	switch {
+	case o.options.CacheTTL > 0:
+		return o.options.CacheTTL
+	case breakpoints:
+		return 30 * time.Minute
+	case retention:
+		return 24 * time.Hour
+	}
+	return 5 * time.Minute
+}

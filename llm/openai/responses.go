@@ -1,0 +1,196 @@
+// Requests of Responses. The server keeps nothing: each holds the whole conversation, and
+// the encrypted reasoning of the running turn.
+
+package openai
+
+import (
+	"cairn/llm"
+)
+
+// leastOutput is the least that max_output_tokens may be.
+const leastOutput = 16
+
+// breakpoint marks a place of the prompt up to which OpenAI caches. A later request reads
+// the cache only if it has a mark at the same place.
+const breakpoint = `,"prompt_cache_breakpoint":{"mode":"explicit"}`
+
+// encodeResponses writes what rarely changes first, as encodeChat does.
+func (p plan) encodeResponses(req llm.Request) ([]byte, error) {
+	b := newBody(req)
+	b.str("model", p.model)
+	if err := b.tools(req.Tools, `{"type":"function",`, `,"strict":false}`); err != nil {
+		return nil, err
+	}
+	all, marks := p.input(req)
+	if len(all) > 0 && all[0][0].Role == llm.RoleSystem {
+		b.str("instructions", all[0].text())
+		all, marks = all[1:], marks[1:]
+	}
+	b.raw("input", "[")
+	for i, s := range all {
+		if i > 0 {
+			b.buf = append(b.buf, ',')
+		}
+		p.items(b, s, marks[i])
+	}
+	b.buf = append(b.buf, ']')
+	b.raw("stream", "true")
+	b.raw("store", "false")
+	if !p.refused["encrypted"] {
+		b.raw("include", `["reasoning.encrypted_content"]`)
+	}
+	switch {
+	case req.ForceTool == "" || len(req.Tools) == 0:
+	case !p.forced:
+		b.raw("tool_choice", `"auto"`)
+	default:
+		b.raw("tool_choice", `{"type":"function","name":`+string(appendString(nil, req.ForceTool))+`}`)
+	}
+	if req.MaxTokens > 0 {
+		b.number("max_output_tokens", max(req.MaxTokens, leastOutput))
+	}
+	if !p.refused["temperature"] {
+		b.temperature(req.Temperature)
+	}
+	if effort := p.effort(req.Reasoning); effort != "" {
+		b.raw("reasoning", `{"effort":`+string(appendString(nil, effort))+`}`)
+	}
+	p.cacheFields(b, req)
+	return b.close()
+}
+
+// mark tells behind which message of a span a breakpoint is, counted from 0; -1: none.
+// The last message of the span has one too if end is set.
+type mark struct {
+	message int
+	end     bool
+}
+
+// input divides the messages and says where the breakpoints are: behind the head, and
+// behind all that was the end of a request once. A request writes only the latest
+// three, and reads from any.
+func (p plan) input(req llm.Request) ([]span, []mark) {
+	all := spans(req.Messages)
+	marks := make([]mark, len(all))
+	head := 0 // messages of the head, as spans has them
+	for _, m := range req.Messages[:min(max(req.Head, 0), len(req.Messages))] {
+		if !blank(m) {
+			head++
+		}
+	}
+	at, headSpan := 0, -1
+	for i, s := range all {
+		marks[i].message = -1
+		if &s[0] == &placeholder[0] {
+			continue
+		}
+		role := s[0].Role
+		if at < head && (role == llm.RoleUser || role == llm.RoleTool) {
+			headSpan = i
+			marks[i].message = min(head-at, len(s)) - 1
+		}
+		at += len(s)
+		next := llm.RoleAssistant
+		if i+1 < len(all) {
+			next = all[i+1][0].Role
+		}
+		marks[i].end = at > head && (role == llm.RoleUser && next == llm.RoleAssistant || role == llm.RoleTool && next != llm.RoleTool)
+	}
+	for i := range marks {
+		if i != headSpan {
+			marks[i].message = -1
+		}
+		if !p.breakpoints {
+			marks[i] = mark{message: -1}
+		}
+	}
+	return all, marks
+}
+
+// items writes the input items that a span becomes.
+func (p plan) items(b *body, s span, mark mark) {
+	switch m := s[len(s)-1]; m.Role {
+	case llm.RoleAssistant:
+		p.assistantItems(b, s)
+	case llm.RoleTool:
+		b.buf = appendString(append(b.buf, `{"type":"function_call_output","call_id":`...), m.CallID)
+		b.buf = append(b.buf, `,"output":`...)
+		if marked := mark.end || mark.message == 0; marked && m.Text != "" {
+			b.buf = appendString(append(b.buf, `[{"type":"input_text","text":`...), m.Text)
+			b.buf = append(append(b.buf, breakpoint...), "}]"...)
+		} else {
+			b.buf = appendString(b.buf, m.Text)
+		}
+		b.buf = append(b.buf, '}')
+	default:
+		b.buf = appendString(append(b.buf, `{"type":"message","role":`...), string(m.Role))
+		b.buf = append(b.buf, `,"content":`...)
+		between := byte('[')
+		for i := range s {
+			// Only the last message may say that the span is empty.
+			if len(s) > 1 && s[i].Text == "" && len(s[i].Images) == 0 && (i < len(s)-1 || between == ',') {
+				continue
+			}
+			between = p.inputParts(b, s[i:i+1], between, i == mark.message || mark.end && i == len(s)-1)
+		}
+		b.buf = append(b.buf, "]}"...)
+	}
+}
+
+// inputParts writes the parts of one message, and behind the last one a breakpoint if it
+// is marked.
+func (p plan) inputParts(b *body, s span, between byte, marked bool) byte {
+	for part := range s.parts() {
+		b.buf = append(b.buf, between)
+		between = ','
+		if part.image == "" {
+			b.buf = appendString(append(b.buf, `{"type":"input_text","text":`...), part.text)
+		} else {
+			b.buf = dataURL(append(b.buf, `{"type":"input_image","image_url":`...), part.image, part.data)
+		}
+		b.buf = append(b.buf, '}')
+	}
+	if marked {
+		b.buf = append(append(b.buf[:len(b.buf)-1], breakpoint...), '}')
+	}
+	return between
+}
+
+// assistantItems writes the text and the calls of an assistant, each behind the reasoning
+// that led to it.
+func (p plan) assistantItems(b *body, s span) {
+	m := s[len(s)-1]
+	items := readNative(m.Native, p.provider).Items
+	n := 0
+	item := func() {
+		if n > 0 {
+			b.buf = append(b.buf, ',')
+		}
+		n++
+	}
+	reasoning := func(calls int, text bool) {
+		for _, r := range items {
+			if r.Calls == calls && r.Text == text {
+				item()
+				b.buf = append(b.buf, r.Item...)
+			}
+		}
+	}
+	text := s.text()
+	if text != "" {
+		reasoning(0, false)
+		item()
+		b.buf = append(b.buf, `{"type":"message","role":"assistant","content":[{"type":"output_text","text":`...)
+		b.buf = append(appendString(b.buf, text), "}]}"...)
+	}
+	for i, call := range m.Calls {
+		if text == "" || i > 0 { // else it is before the text
+			reasoning(i, false)
+		}
+		reasoning(i, true)
+		item()
+		b.buf = appendString(append(b.buf, `{"type":"function_call","call_id":`...), call.ID)
+		b.buf = appendString(append(b.buf, `,"name":`...), call.Name)
+		b.buf = append(appendString(append(b.buf, `,"arguments":`...), llm.ValidArguments(call.Arguments)), '}')
+	}
+}

@@ -1,0 +1,312 @@
+// An answer on Responses, put together from the events of a stream.
+
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	api "github.com/sashabaranov/go-openai"
+
+	"cairn/llm"
+)
+
+// responsesAnswer grows event by event. It is whole when the response is completed or
+// incomplete; a stream without that was cut.
+type responsesAnswer struct {
+	show     func(string) // may be nil
+	bounds   *llm.Bounds
+	provider string
+
+	text   strings.Builder
+	items  []*outputItem // those that are kept, in order of their indices
+	native []nativeItem
+	finish string
+	usage  llm.Usage
+}
+
+// outputItem is a message or a call that is being written.
+type outputItem struct {
+	index     int
+	message   bool
+	said      int // bytes of text that came in pieces
+	id, name  string
+	arguments strings.Builder
+}
+
+// event is an event of the stream.
+type event struct {
+	Type      api.ResponseStreamEventType
+	Index     int             `json:"output_index"`
+	Delta     json.RawMessage // a string in the events that are read
+	Arguments string
+	Item      json.RawMessage
+	Response  json.RawMessage
+	Error     json.RawMessage
+}
+
+// item is an item of the output.
+type item struct {
+	Type      string
+	ID        string
+	CallID    string `json:"call_id"`
+	Name      string
+	Arguments string
+	Content   []struct{ Type, Text, Refusal string }
+	Encrypted string `json:"encrypted_content"`
+}
+
+// finished is what is read of a response that has ended.
+type finished struct {
+	Status  api.ResponseStatus
+	Error   json.RawMessage
+	Details struct{ Reason string } `json:"incomplete_details"`
+	Output  []json.RawMessage
+	Usage   json.RawMessage
+}
+
+func (a *responsesAnswer) complete() bool { return a.finish != "" }
+
+func (a *responsesAnswer) whole(body []byte) (bool, error) {
+	var r finished
+	if json.Unmarshal(body, &r) != nil || r.Status == "" || r.Output == nil {
+		return false, nil
+	}
+	for i, raw := range r.Output {
+		if err := a.addItem(i, raw); err != nil {
+			return true, err
+		}
+	}
+	return true, a.end(body)
+}
+
+func (a *responsesAnswer) add(raw []byte) (done bool, err error) {
+	var e event
+	err = json.Unmarshal(raw, &e)
+	if e.Type == api.ResponseStreamEventError || isError(e.Error) {
+		return false, llm.Refused(0, nil, raw)
+	}
+	if err != nil {
+		return false, llm.Truncated(err)
+	}
+	switch e.Type {
+	case api.ResponseStreamEventOutputTextDelta, api.ResponseStreamEventRefusalDelta,
+		api.ResponseStreamEventFunctionArgumentsDelta, api.ResponseStreamEventFunctionArgumentsDone:
+		return false, a.addPiece(e)
+	case api.ResponseStreamEventOutputItemAdded:
+		return false, a.beginItem(e.Index, e.Item)
+	case api.ResponseStreamEventOutputItemDone:
+		return false, a.addItem(e.Index, e.Item)
+	case api.ResponseStreamEventCompleted, api.ResponseStreamEventIncomplete, api.ResponseStreamEventFailed:
+		return true, a.end(e.Response)
+	}
+	return false, a.bounds.Added(len(e.Delta) + len(e.Item)) // nobody needs it, as the text of reasoning
+}
+
+// addPiece takes a piece of text or arguments.
+func (a *responsesAnswer) addPiece(e event) error {
+	var piece string
+	if len(e.Delta) > 0 {
+		if err := json.Unmarshal(e.Delta, &piece); err != nil {
+			return llm.Truncated(err)
+		}
+	}
+	item, err := a.item(e.Index)
+	if err != nil {
+		return err
+	}
+	switch e.Type {
+	case api.ResponseStreamEventFunctionArgumentsDelta:
+		item.arguments.WriteString(piece)
+		return a.bounds.Said(len(piece))
+	case api.ResponseStreamEventFunctionArgumentsDone:
+		return a.setArguments(item, e.Arguments)
+	}
+	item.message = true
+	item.said += len(piece)
+	return a.say(piece)
+}
+
+func (a *responsesAnswer) say(text string) error {
+	text = strings.ReplaceAll(text, "\x00", "")
+	if err := a.bounds.Said(len(text)); err != nil {
+		return err
+	}
+	a.text.WriteString(text)
+	if a.show != nil && text != "" {
+		a.show(text)
+	}
+	return nil
+}
+
+// item finds an item by its index, or begins one.
+func (a *responsesAnswer) item(index int) (*outputItem, error) {
+	at, found := slices.BinarySearchFunc(a.items, index, func(i *outputItem, index int) int { return i.index - index })
+	if found {
+		return a.items[at], nil
+	}
+	if len(a.items) >= 2*llm.MaxCalls {
+		return nil, llm.TooMany(2*llm.MaxCalls, "messages and calls")
+	}
+	a.items = slices.Insert(a.items, at, &outputItem{index: index})
+	return a.items[at], nil
+}
+
+// beginItem takes the name of a call, and counts all else.
+func (a *responsesAnswer) beginItem(index int, raw json.RawMessage) error {
+	var it item
+	if err := json.Unmarshal(raw, &it); err != nil {
+		return llm.Truncated(err)
+	}
+	if it.Type != "function_call" {
+		return a.bounds.Added(len(raw))
+	}
+	return a.beginCall(index, it)
+}
+
+func (a *responsesAnswer) beginCall(index int, it item) error {
+	call, err := a.item(index)
+	if err != nil {
+		return err
+	}
+	if len(it.Name) > llm.MaxName {
+		return llm.TooMany(llm.MaxName, "bytes in the name of a tool")
+	}
+	if call.name != "" {
+		return nil
+	}
+	call.id, call.name = it.CallID, it.Name
+	return a.bounds.Said(len(it.CallID) + len(it.Name))
+}
+
+// addItem takes a whole item: what came of it in pieces is known, and the rest is added.
+func (a *responsesAnswer) addItem(index int, raw json.RawMessage) error {
+	var it item
+	if err := json.Unmarshal(raw, &it); err != nil {
+		return llm.Truncated(err)
+	}
+	switch it.Type {
+	case "message":
+		m, err := a.item(index)
+		if err != nil {
+			return err
+		}
+		m.message = true
+		if m.said > 0 {
+			return nil
+		}
+		for _, part := range it.Content {
+			m.said += len(part.Text) + len(part.Refusal)
+			if err := a.say(part.Text + part.Refusal); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "function_call":
+		if err := a.beginCall(index, it); err != nil {
+			return err
+		}
+		call, err := a.item(index)
+		if err != nil {
+			return err
+		}
+		return a.setArguments(call, it.Arguments)
+	case "reasoning":
+		return a.addReasoning(index, raw, it)
+	}
+	return a.bounds.Added(len(raw))
+}
+
+// setArguments takes the whole arguments of a call, which are right where the pieces are not.
+func (a *responsesAnswer) setArguments(call *outputItem, arguments string) error {
+	before := call.arguments.Len()
+	if arguments == "" || call.arguments.String() == arguments {
+		return nil
+	}
+	if err := a.bounds.Said(max(len(arguments)-before, 0)); err != nil {
+		return err
+	}
+	call.arguments.Reset()
+	call.arguments.WriteString(arguments)
+	return nil
+}
+
+// addReasoning keeps an item that the server will take back: without its content it
+// would look for it among what it has stored, which is nothing.
+func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item) error {
+	if it.Encrypted == "" && len(it.Content) == 0 {
+		return a.bounds.Added(len(raw))
+	}
+	if len(a.native) == maxDetails {
+		return nil
+	}
+	kept := nativeItem{Item: slices.Clone(raw)}
+	for _, before := range a.items {
+		if before.index < index && before.message {
+			kept.Text = true
+		} else if before.index < index {
+			kept.Calls++
+		}
+	}
+	a.native = append(a.native, kept)
+	return a.bounds.Added(len(raw))
+}
+
+// end takes the response as it ended.
+func (a *responsesAnswer) end(raw json.RawMessage) error {
+	var r finished
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return llm.Truncated(err)
+	}
+	if counted, ok := readUsage(r.Usage); ok {
+		a.usage = counted
+	}
+	switch r.Status {
+	case api.ResponseStatusFailed, api.ResponseStatusCancelled:
+		if !isError(r.Error) {
+			return &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
+		}
+		return llm.Refused(0, nil, append(append([]byte(`{"error":`), r.Error...), '}'))
+	case api.ResponseStatusIncomplete:
+		a.finish = llm.FinishLength
+		if r.Details.Reason == "content_filter" {
+			a.finish = llm.FinishFilter
+		}
+		return nil
+	}
+	a.finish = llm.FinishStop
+	return nil
+}
+
+// response returns the whole answer.
+func (a *responsesAnswer) response() (llm.Response, error) {
+	if a.finish == "" { // [DONE], which belongs to the other wire
+		return llm.Response{}, llm.Truncated(errors.New("the response did not end"))
+	}
+	message := llm.Message{Role: llm.RoleAssistant, Text: a.text.String()}
+	for _, call := range a.items {
+		if call.message {
+			continue
+		}
+		if call.name == "" {
+			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))
+		}
+		message.Calls = append(message.Calls, llm.Call{ID: call.id, Name: call.name, Arguments: call.arguments.String()})
+	}
+	if len(message.Calls) > llm.MaxCalls {
+		return llm.Response{}, llm.TooMany(llm.MaxCalls, "tool calls")
+	}
+	llm.NameCalls(message.Calls)
+	if len(message.Calls) > 0 && a.finish == llm.FinishStop {
+		a.finish = llm.FinishToolCalls
+	}
+	if len(a.native) > 0 {
+		var err error
+		if message.Native, err = json.Marshal(native{Provider: a.provider, Items: a.native}); err != nil {
+			return llm.Response{}, llm.Truncated(err)
+		}
+	}
+	return llm.Response{Message: message, FinishReason: a.finish, Usage: a.usage}, nil
+}

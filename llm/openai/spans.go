@@ -1,0 +1,104 @@
+// Messages as every template accepts them: roles alternate, and a user begins.
+
+package openai
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"cairn/llm"
+)
+
+// span is a run of neighbours that become one message of the request: users', or an
+// assistant's up to the first one with calls. All others stand alone.
+type span []llm.Message
+
+// placeholder begins a prompt whose first message is not a user's: templates of Gemma,
+// Mistral and Llama 2 refuse it, and so does Anthropic.
+var placeholder = span{{Role: llm.RoleUser, Text: "(continued)"}}
+
+// spans divides messages. Blank messages of an assistant are left out: many servers
+// refuse them.
+func spans(messages []llm.Message) []span {
+	if slices.ContainsFunc(messages, blank) {
+		messages = slices.DeleteFunc(slices.Clone(messages), blank)
+	}
+	all := make([]span, 0, len(messages)+1)
+	begun := false // a message that is not the system's was seen
+	for i := 0; i < len(messages); {
+		m := messages[i]
+		if !begun && m.Role != llm.RoleSystem {
+			begun = true
+			if m.Role != llm.RoleUser {
+				all = append(all, placeholder)
+			}
+		}
+		end := i + 1
+		for end < len(messages) && messages[end].Role == m.Role && joins(messages[end-1]) {
+			end++
+		}
+		all = append(all, messages[i:end])
+		i = end
+	}
+	return all
+}
+
+// joins reports whether a message becomes one with a neighbour of its role behind it.
+func joins(m llm.Message) bool {
+	return m.Role == llm.RoleUser || m.Role == llm.RoleAssistant && len(m.Calls) == 0
+}
+
+func blank(m llm.Message) bool {
+	return m.Role == llm.RoleAssistant && len(m.Calls) == 0 && strings.TrimSpace(m.Text) == ""
+}
+
+func hasPicture(m llm.Message) bool {
+	return slices.ContainsFunc(m.Images, func(i llm.Image) bool {
+		_, sendable := i.MediaType()
+		return sendable
+	})
+}
+
+// part is a piece of a message: text, or a picture of the media type image.
+type part struct {
+	text  string
+	image string
+	data  []byte
+}
+
+// parts are the pieces of a span: of each message its pictures, each behind its label,
+// and its text. A picture that cannot be sent is told at the end of the text. An empty
+// span still has one part: servers refuse a message of nothing.
+func (s span) parts() iter.Seq[part] {
+	return func(yield func(part) bool) {
+		said := false
+		for i, m := range s {
+			text, images := m.Text, m.Images
+			if m.Role != llm.RoleUser {
+				images = nil // only users show pictures
+			}
+			for _, image := range images {
+				kind, sendable := image.MediaType()
+				if !sendable {
+					if text != "" {
+						text += "\n\n"
+					}
+					text += "[" + image.Name() + ", not shown]"
+					continue
+				}
+				said = true
+				if !yield(part{text: "[" + image.Name() + "]"}) || !yield(part{image: kind, data: image.Data}) {
+					return
+				}
+			}
+			if text == "" && (said || i < len(s)-1) {
+				continue
+			}
+			said = true
+			if !yield(part{text: text}) {
+				return
+			}
+		}
+	}
+}
