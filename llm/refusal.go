@@ -6,6 +6,7 @@ package llm
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/http"
 	"regexp"
@@ -137,6 +138,10 @@ func (c *complaint) read(value any, depth int) {
 			c.prompt = int(n)
 		}
 		for _, field := range wordFields {
+			if field == "msg" && v["loc"] != nil { // FastAPI: without its place a complaint says nothing
+				c.read(fmt.Sprintf("%v (at %v)", v["msg"], v["loc"]), depth+1)
+				continue
+			}
 			c.read(v[field], depth+1)
 		}
 	}

@@ -22,7 +22,7 @@ func TestRefusalsOfAnyShapeBecomeOneError(t *testing.T) {
 		"a list":                      {403, `[{"error":{"code":403,"message":"no permission","status":"PERMISSION_DENIED"}}]`, KindAuth, "no permission"},
 		"a message that is a list":    {400, `{"error":{"message":["one","two"]}}`, KindBadRequest, "one: two"},
 		"a message that is an object": {400, `{"error":{"message":{"detail":"deep"}}}`, KindBadRequest, "deep"},
-		"a detail":                    {422, `{"detail":[{"loc":["body","messages"],"msg":"field required","type":"value_error.missing"}]}`, KindBadRequest, "field required"},
+		"a detail":                    {422, `{"detail":[{"loc":["body","messages"],"msg":"field required","type":"value_error.missing"}]}`, KindBadRequest, "field required (at [body messages])"},
 		"a flat object":               {400, `{"object":"error","message":"flat","type":"BadRequestError","code":400}`, KindBadRequest, "flat"},
 		"JSON in a string":            {502, `{"error":{"message":"Provider returned error","metadata":{"raw":"{\"error\":\"upstream is down\"}"}}}`, KindOverloaded, "Provider returned error: upstream is down"},
 		"a page":                      {502, "<html><head><style>p{}</style><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>", KindOverloaded, "502 Bad Gateway 502 Bad Gateway"},

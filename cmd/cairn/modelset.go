@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -92,7 +91,12 @@ func (m *modelSet) model(t target, window int, ttl compactor.TTL) (*located, err
 type provider interface {
 	llm.Model
 	llm.Learner
+	llm.Lister
+	llm.Cacher
+	llm.Wired
 }
+
+var _, _ provider = (*openai.Model)(nil), (*anthropic.Model)(nil)
 
 // connect makes a model. It asks no server.
 func (m *modelSet) connect(key modelKey) (provider, error) {
@@ -129,31 +133,8 @@ func (l *located) Generate(ctx context.Context, req llm.Request, show func(strin
 
 // Models lists what the server offers, see llm.Lister.
 func (l *located) Models(ctx context.Context) ([]llm.Offered, error) {
-	offered, err := l.list(ctx)
+	offered, err := l.provider.Models(ctx)
 	return offered, l.locate(ctx, err)
-}
-
-func (l *located) list(ctx context.Context) ([]llm.Offered, error) {
-	if lister, ok := l.provider.(llm.Lister); ok {
-		return lister.Models(ctx)
-	}
-	return nil, errNoList
-}
-
-// CacheTTL is how long the provider keeps its prompt cache, see llm.Cacher.
-func (l *located) CacheTTL() time.Duration {
-	if c, ok := l.provider.(llm.Cacher); ok {
-		return c.CacheTTL()
-	}
-	return compactor.DefaultTTL
-}
-
-// Wire is how the provider is spoken to, see llm.Wired.
-func (l *located) Wire() string {
-	if w, ok := l.provider.(llm.Wired); ok {
-		return w.Wire()
-	}
-	return llm.WireChat
 }
 
 func (l *located) locate(ctx context.Context, err error) error {
@@ -187,7 +168,7 @@ func (l *located) others(ctx context.Context) []string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, othersPatience)
 	defer cancel()
-	offered, _ := l.list(ctx) // a server without a list is no news beside the failure
+	offered, _ := l.provider.Models(ctx) // a server without a list is no news beside the failure
 	names = nil
 	for _, o := range offered {
 		names = append(names, o.ID)
@@ -198,5 +179,3 @@ func (l *located) others(ctx context.Context) []string {
 	l.offered = names
 	return names
 }
-
-var errNoList = errors.New("this server cannot be asked for its models")
