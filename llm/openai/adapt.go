@@ -15,9 +15,8 @@ import (
 
 // adaptation is what one call of Generate has changed already.
 type adaptation struct {
-	wires    int    // switches of the wire
-	base     string // the address with "/v1" that is being tried
-	unforced bool   // a forced tool was given up
+	wires int    // switches of the wire
+	base  string // the address with "/v1" that is being tried
 }
 
 // optional are the fields that are left out once a server refuses them by name.
@@ -49,7 +48,6 @@ func (o *Model) adapt(a *adaptation, p plan, req llm.Request, err error) bool {
 		o.Learnt().NeedReasoning()
 		return false // the caller has the reasoning
 	case req.ForceTool != "" && p.forced && llm.RefusesForced(e):
-		a.unforced = true
 		o.Learnt().NoForced()
 		o.options.Log.Info("the model cannot be forced to call a tool: asking in words", "model", p.model, "error", e)
 		return true

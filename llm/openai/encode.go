@@ -122,19 +122,26 @@ func dataURL(buf []byte, kind string, data []byte) []byte {
 
 const hex = "0123456789abcdef"
 
+// plain are the bytes that stand for themselves in a JSON string.
+var plain = func() (table [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		table[c] = c != '"' && c != '\\'
+	}
+	return table
+}()
+
 // appendString appends text as a JSON string. What is no UTF-8 becomes U+FFFD.
 func appendString(buf []byte, text string) []byte {
 	buf = append(buf, '"')
 	begin := 0 // of what is not written yet
 	for i := 0; i < len(text); {
 		c := text[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+		if plain[c] {
 			i++
 			continue
 		}
 		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(text[i:])
-			if r != utf8.RuneError || size > 1 {
+			if r, size := utf8.DecodeRuneInString(text[i:]); r != utf8.RuneError || size > 1 {
 				i += size
 				continue
 			}

@@ -27,8 +27,11 @@ type nativeItem struct {
 
 // readNative returns what provider may be sent back: nothing that another one wrote.
 func readNative(raw json.RawMessage, provider string) native {
+	if len(raw) == 0 {
+		return native{}
+	}
 	var n native
-	if len(raw) == 0 || json.Unmarshal(raw, &n) != nil || n.Provider != provider {
+	if json.Unmarshal(raw, &n) != nil || n.Provider != provider {
 		return native{}
 	}
 	return n
@@ -36,6 +39,9 @@ func readNative(raw json.RawMessage, provider string) native {
 
 // appendFields appends fields to an open object.
 func appendFields(buf []byte, fields map[string]json.RawMessage) []byte {
+	if len(fields) == 0 {
+		return buf
+	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		buf = append(appendString(append(buf, ','), name), ':')
 		buf = append(buf, fields[name]...)

@@ -161,11 +161,19 @@ func (o *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 // try makes one attempt, and further ones while the server refuses a form of the request
 // that can be changed, see adapt.
 func (o *Model) try(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
-	model, err := o.discovery.ModelID(ctx, o.Models)
+	model, err := o.discovery.ModelID(ctx, o.list)
 	if err != nil {
 		return llm.Response{}, err
 	}
 	var changes adaptation
+	shown := false
+	if show != nil {
+		showTo := show
+		show = func(delta string) {
+			shown = true
+			showTo(delta)
+		}
+	}
 	for {
 		p := o.plan(model)
 		resp, err := o.send(ctx, p, req, show)
@@ -173,7 +181,7 @@ func (o *Model) try(ctx context.Context, req llm.Request, show func(string)) (ll
 			o.confirm(&changes)
 			return resp, nil
 		}
-		if !o.adapt(&changes, p, req, err) || req.Charge() != nil {
+		if shown || !o.adapt(&changes, p, req, err) || req.Charge() != nil {
 			return llm.Response{}, err
 		}
 	}

@@ -102,7 +102,7 @@ func (a *responsesAnswer) add(raw []byte) (done bool, err error) {
 	case api.ResponseStreamEventCompleted, api.ResponseStreamEventIncomplete, api.ResponseStreamEventFailed:
 		return true, a.end(e.Response)
 	}
-	return false, a.bounds.Added(len(e.Delta) + len(e.Item)) // nobody needs it, as the text of reasoning
+	return false, a.bounds.Added(len(raw)) // nobody needs it, as the text of reasoning
 }
 
 // addPiece takes a piece of text or arguments.

@@ -1,0 +1,279 @@
+package openai_test
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+// useResponses is OpenAI's refusal of tools on chat completions.
+const useResponses = "Function tools with reasoning_effort are not supported for gpt-5.6-terra in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+
+// wiresOf are the wires of the valid requests so far.
+func wiresOf(server *llmtest.Server) string {
+	var all []string
+	for _, r := range server.Requests() {
+		all = append(all, r.Wire)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestTheWireIsLearntFromTheRefusal(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) {
+		if x.Request.Wire == llm.WireChat {
+			x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses)
+			return
+		}
+		x.Say("ok")
+	})
+	notebook, log := new(llm.Notebook), new(bytes.Buffer)
+	options := openai.Options{Notebook: notebook, Log: slog.New(slog.NewTextHandler(log, nil))}
+	model := connect(t, server, options)
+	if model.Wire() != llm.WireChat {
+		t.Errorf("the first wire is %s", model.Wire())
+	}
+	for range 2 {
+		if resp, err := model.Generate(t.Context(), hello, nil); err != nil || resp.Message.Text != "ok" {
+			t.Fatalf("got %q, %v", resp.Message.Text, err)
+		}
+	}
+	if got := wiresOf(server); got != "chat responses responses" || model.Wire() != llm.WireResponses {
+		t.Errorf("asked on %s, then on %s", got, model.Wire())
+	}
+	if n := strings.Count(log.String(), "another wire"); n != 1 {
+		t.Errorf("%d lines: %s", n, log)
+	}
+	if again := connect(t, server, options); again.Wire() != llm.WireResponses {
+		t.Errorf("a restart begins on %s", again.Wire())
+	}
+}
+
+func TestAServerWithoutResponsesIsAskedOnChat(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server.Speak(llm.WireChat)
+	model := connect(t, server, openai.Options{})
+	model.Learnt().Demand(llm.WireResponses)
+	for range 2 {
+		if _, err := model.Generate(t.Context(), hello, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := wiresOf(server); got != "chat chat" || model.Wire() != llm.WireChat {
+		t.Errorf("asked on %s, then on %s", got, model.Wire())
+	}
+}
+
+func TestTheWireChangesOnceEachWay(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
+	server.Speak(llm.WireChat)
+	model := connect(t, server, openai.Options{MaxRetries: 3})
+	if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest {
+		t.Errorf("got %v", err)
+	}
+	if got := wiresOf(server); got != "chat chat" {
+		t.Errorf("asked on %s", got)
+	}
+}
+
+func TestAWireThatIsSetStays(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
+	if _, err := connect(t, server, openai.Options{Wire: llm.WireChat}).Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest {
+		t.Errorf("got %v", err)
+	}
+	if got := wiresOf(server); got != "chat" {
+		t.Errorf("asked on %s", got)
+	}
+	if _, err := openai.New(openai.Options{Wire: "telex"}); err == nil || !strings.Contains(err.Error(), "telex") {
+		t.Errorf("an unknown wire: %v", err)
+	}
+}
+
+func TestAnUnknownModelChangesNoWire(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) {
+		x.Reject(http.StatusNotFound, "model_not_found", "The model `m` does not exist or you do not have access to it.")
+	})
+	model := connect(t, server, openai.Options{})
+	model.Learnt().Demand(llm.WireResponses)
+	if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest || len(server.Requests()) != 1 {
+		t.Errorf("got %v after %s", err, wiresOf(server))
+	}
+}
+
+func TestAnAddressWithoutV1IsTriedWithIt(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	for name, model := range map[string]string{"with a model": "m", "without": ""} {
+		t.Run(name, func(t *testing.T) {
+			log := new(bytes.Buffer)
+			m, err := openai.New(openai.Options{
+				BaseURL: strings.TrimSuffix(server.URL, "/v1"), Model: model, MaxRetries: -1,
+				Log: slog.New(slog.NewTextHandler(log, nil)),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if resp, err := m.Generate(t.Context(), hello, nil); err != nil || resp.Message.Text != "ok" {
+					t.Fatalf("got %q, %v", resp.Message.Text, err)
+				}
+			}
+			if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "works="+server.URL) {
+				t.Errorf("%d warnings: %s", n, log)
+			}
+			if offered, err := m.Models(t.Context()); err != nil || len(offered) != 1 {
+				t.Errorf("the models are %v, %v", offered, err)
+			}
+		})
+	}
+	t.Run("once, where it is no better", func(t *testing.T) {
+		m, err := openai.New(openai.Options{BaseURL: server.URL + "/nowhere", Model: "m", MaxRetries: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := m.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+	t.Run("a key that is refused there is told, and the address kept", func(t *testing.T) {
+		locked := serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusUnauthorized, "invalid_api_key", "wrong key") })
+		m, err := openai.New(openai.Options{BaseURL: strings.TrimSuffix(locked.URL, "/v1"), Model: "m", MaxRetries: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := m.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindAuth {
+				t.Errorf("got %v", err)
+			}
+		}
+		if n := len(locked.Requests()); n != 2 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+func TestAValueOfReasoningThatIsRefusedBecomesTheNearest(t *testing.T) {
+	for name, c := range map[string]struct {
+		wanted, refusal, want string
+	}{
+		"the least":      {"none", "Unsupported value: 'reasoning_effort' does not support 'none' with this model. Supported values are: 'low', 'medium', and 'high'.", "low"},
+		"the most":       {"max", "Unsupported value: 'max' is not supported with the 'gpt-5.1' model. Supported values are: 'none', 'low', 'medium', and 'high'.", "high"},
+		"not at all":     {"high", "Unsupported parameter: 'reasoning_effort' is not supported with this model.", ""},
+		"an old server":  {"low", "Unrecognized request argument supplied: reasoning_effort", ""},
+		"no list":        {"xhigh", "Invalid value for reasoning effort: must be low, medium or high", "high"},
+		"as in a schema": {"minimal", "reasoning_effort: Input should be 'low', 'medium' or 'high'", "low"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, wire := range []string{llm.WireChat, llm.WireResponses} {
+				server := serve(t, func(x *llmtest.Exchange) {
+					if strings.Contains(string(x.Request.Body["reasoning_effort"])+string(x.Request.Body["reasoning"]), `"`+c.wanted+`"`) {
+						x.Reject(http.StatusBadRequest, "unsupported_value", c.refusal)
+						return
+					}
+					x.Say("ok")
+				})
+				log := new(bytes.Buffer)
+				model := connect(t, server, openai.Options{Wire: wire, Log: slog.New(slog.NewTextHandler(log, nil))})
+				req := hello
+				req.Reasoning = c.wanted
+				for range 2 {
+					if _, err := model.Generate(t.Context(), req, nil); err != nil {
+						t.Fatal(wire, err)
+					}
+				}
+				last := server.Requests()[len(server.Requests())-1].Body
+				want := map[string]string{llm.WireChat: `"` + c.want + `"`, llm.WireResponses: `{"effort":"` + c.want + `"}`}[wire]
+				if c.want == "" {
+					want = ""
+				}
+				if got := string(last["reasoning_effort"]) + string(last["reasoning"]); got != want {
+					t.Errorf("%s: sent %s, want %s", wire, got, want)
+				}
+				if n := len(server.Requests()); n != 3 || strings.Count(log.String(), "value of reasoning") != 1 {
+					t.Errorf("%s: %d requests: %s", wire, n, log)
+				}
+			}
+		})
+	}
+}
+
+func TestAFieldThatIsRefusedIsLeftOut(t *testing.T) {
+	half := 0.5
+	for name, refusal := range map[string]string{
+		"temperature":    "Unsupported parameter: 'temperature' is not supported with this model.",
+		"stream_options": "Unknown field: stream_options",
+		"max_tokens":     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, func(x *llmtest.Exchange) {
+				if _, sent := x.Request.Body[name]; sent {
+					x.Reject(http.StatusBadRequest, "unsupported_parameter", refusal)
+					return
+				}
+				x.Say("ok")
+			})
+			model := connect(t, server, openai.Options{})
+			req := hello
+			req.Temperature, req.MaxTokens = &half, 100
+			for range 2 {
+				if _, err := model.Generate(t.Context(), req, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := len(server.Requests()); n != 3 || server.Requests()[2].MaxTokens != 100 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+	t.Run("encrypted reasoning", func(t *testing.T) {
+		server := serve(t, func(x *llmtest.Exchange) {
+			if _, sent := x.Request.Body["include"]; sent {
+				x.Reject(http.StatusBadRequest, "invalid_request_error", "Encrypted content is not supported with this model.")
+				return
+			}
+			x.Say("ok")
+		})
+		if _, err := connect(t, server, onResponses).Generate(t.Context(), hello, nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestNothingIsAskedAgainBehindTextThatWasShown(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) {
+		x.Piece("half ")
+		x.Chunk(`{"error":{"code":400,"message":"Unknown field: stream_options"}}`)
+	})
+	_, err := connect(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), hello, func(string) {})
+	if err == nil || len(server.Requests()) != 1 {
+		t.Errorf("got %v after %d requests", err, len(server.Requests()))
+	}
+}
+
+func TestEachAttemptOfAnotherFormIsSpentFor(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Reject(http.StatusBadRequest, "invalid_request_error", useResponses) })
+	spent, req := 0, hello
+	req.Spend = func() error {
+		spent++
+		return nil
+	}
+	if _, err := connect(t, server, openai.Options{}).Generate(t.Context(), req, nil); err == nil || spent != len(server.Requests()) {
+		t.Errorf("spent %d for %d requests, %v", spent, len(server.Requests()), err)
+	}
+}
+
+func TestADemandForReasoningIsLearnt(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) {
+		x.Reject(http.StatusBadRequest, "invalid_request_error", "The `reasoning_content` in the thinking mode must be passed back to the API.")
+	})
+	model := connect(t, server, openai.Options{})
+	if _, err := model.Generate(t.Context(), hello, nil); !llm.WantsReasoning(err) || !model.Learnt().Facts().WantsReasoning {
+		t.Errorf("got %v, %+v", err, model.Learnt().Facts())
+	}
+}

@@ -1,0 +1,283 @@
+package openai_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+// asHost sends every request to server, whatever the host in its address.
+type asHost struct{ server *llmtest.Server }
+
+func (a asHost) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Scheme, r.URL.Host, _ = strings.Cut(strings.TrimSuffix(a.server.URL, "/v1"), "://")
+	r.URL.Path = "/v1/" + r.URL.Path[strings.LastIndex(r.URL.Path, "/v1/")+len("/v1/"):]
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// at is a model that takes server for the one at base.
+func at(t *testing.T, base string, server *llmtest.Server, o openai.Options) *openai.Model {
+	t.Helper()
+	o.BaseURL, o.HTTPClient, o.MaxRetries = base, &http.Client{Transport: asHost{server}}, -1
+	model, err := openai.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model
+}
+
+// conversation has a head of three messages and so many turns with tools behind it.
+func conversation(turns int) llm.Request {
+	req := llm.Request{Head: 3, CacheKey: "conversation-1", Tools: []llm.Tool{{Name: "f"}}, Messages: []llm.Message{
+		{Role: llm.RoleSystem, Text: "be kind"},
+		{Role: llm.RoleUser, Text: "kept"},
+		{Role: llm.RoleUser, Text: "summary"},
+		{Role: llm.RoleUser, Text: "begin"},
+	}}
+	for n := range turns {
+		id := fmt.Sprint("c", n)
+		req.Messages = append(req.Messages,
+			llm.Message{Role: llm.RoleAssistant, Text: "I look.", Calls: []llm.Call{{ID: id, Name: "f"}, {ID: id + "b", Name: "f"}}},
+			llm.Message{Role: llm.RoleTool, CallID: id, Tool: "f", Text: "found"},
+			llm.Message{Role: llm.RoleTool, CallID: id + "b", Tool: "f", Text: "found more"},
+			llm.Message{Role: llm.RoleAssistant, Text: "So it is."},
+			llm.Message{Role: llm.RoleUser, Text: "next"})
+	}
+	return req
+}
+
+// marked are the texts behind which a request has breakpoints.
+func marked(t *testing.T, r llmtest.Request) string {
+	t.Helper()
+	var input []struct{ Content, Output json.RawMessage }
+	if err := json.Unmarshal(r.Body["input"], &input); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, item := range input {
+		for _, raw := range []json.RawMessage{item.Content, item.Output} {
+			var parts []struct {
+				Text string
+				Mark *struct{ Mode string } `json:"prompt_cache_breakpoint"`
+			}
+			_ = json.Unmarshal(raw, &parts) // a string has no marks
+			for _, part := range parts {
+				if part.Mark != nil && part.Mark.Mode == "explicit" {
+					found = append(found, part.Text)
+				}
+			}
+		}
+	}
+	return strings.Join(found, ", ")
+}
+
+const atOpenAI = "https://api.openai.com/v1"
+
+func TestOpenAICachesAsItsModelsDo(t *testing.T) {
+	for model, c := range map[string]struct {
+		marks, retention string
+		ttl              time.Duration
+	}{
+		"gpt-6-astra":      {"summary, begin, found more, next", "", 30 * time.Minute},
+		"gpt-5.6-terra":    {"summary, begin, found more, next", "", 30 * time.Minute},
+		"gpt-5.5":          {"", `"24h"`, 24 * time.Hour},
+		"gpt-5.1":          {"", `"24h"`, 24 * time.Hour},
+		"gpt-4.1":          {"", `"24h"`, 24 * time.Hour},
+		"gpt-5-mini":       {"", "", 5 * time.Minute},
+		"gpt-4o":           {"", "", 5 * time.Minute},
+		"o3":               {"", "", 5 * time.Minute},
+		"ft:gpt-5.6:mine":  {"", "", 5 * time.Minute},
+		"my-gpt-5.6-clone": {"", "", 5 * time.Minute},
+	} {
+		t.Run(model, func(t *testing.T) {
+			server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			m := at(t, atOpenAI, server, openai.Options{Model: model})
+			if _, err := m.Generate(t.Context(), conversation(1), nil); err != nil {
+				t.Fatal(err, server.Refusals())
+			}
+			got := server.Requests()[0]
+			if got.Wire != llm.WireResponses || m.Wire() != llm.WireResponses {
+				t.Errorf("it was asked on %s", got.Wire)
+			}
+			if got := marked(t, got); got != c.marks {
+				t.Errorf("marked %q, want %q", got, c.marks)
+			}
+			field(t, got.Body, "prompt_cache_key", `"conversation-1"`)
+			field(t, got.Body, "prompt_cache_retention", c.retention)
+			field(t, got.Body, "prompt_cache_options", "")
+			if ttl := m.CacheTTL(); ttl != c.ttl {
+				t.Errorf("it stays warm for %v, want %v", ttl, c.ttl)
+			}
+		})
+	}
+}
+
+func TestBreakpointsAreBehindTheHead(t *testing.T) {
+	for name, c := range map[string]struct {
+		messages []llm.Message
+		head     int
+		want     string
+	}{
+		"none without a head but the last":  {[]llm.Message{{Role: llm.RoleUser, Text: "a"}}, 0, "a"},
+		"of the system prompt alone":        {[]llm.Message{{Role: llm.RoleSystem, Text: "s"}, {Role: llm.RoleUser, Text: "a"}}, 1, "a"},
+		"a head that ends in an assistant":  {[]llm.Message{{Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleAssistant, Text: "b"}, {Role: llm.RoleUser, Text: "c"}}, 2, "a, c"},
+		"all is head":                       {[]llm.Message{{Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleUser, Text: "b"}}, 2, "b"},
+		"a head with a blank message":       {[]llm.Message{{Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleAssistant}, {Role: llm.RoleUser, Text: "b"}, {Role: llm.RoleUser, Text: "c"}}, 3, "b, c"},
+		"a head that begins with an answer": {[]llm.Message{{Role: llm.RoleAssistant, Text: "x"}, {Role: llm.RoleUser, Text: "a"}, {Role: llm.RoleUser, Text: "b"}}, 2, "a, b"},
+		"more than there is":                {[]llm.Message{{Role: llm.RoleUser, Text: "a"}}, 9, "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			req := llm.Request{Messages: c.messages, Head: c.head}
+			if _, err := at(t, atOpenAI, server, openai.Options{Model: "gpt-6-sol"}).Generate(t.Context(), req, nil); err != nil {
+				t.Fatal(err, server.Refusals())
+			}
+			if got := marked(t, server.Requests()[0]); got != c.want {
+				t.Errorf("marked %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestACacheFieldThatIsRefusedIsLeftOut(t *testing.T) {
+	for name, c := range map[string]struct{ model, refusal string }{
+		"prompt_cache_retention":  {"gpt-5.1", "prompt_cache_retention is not supported on this model"},
+		"prompt_cache_breakpoint": {"gpt-6-sol", "Unknown parameter: 'input[0].content[1].prompt_cache_breakpoint'."},
+		"prompt_cache_key":        {"gpt-5.1", "Unsupported parameter: prompt_cache_key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, func(x *llmtest.Exchange) {
+				if bytes.Contains(x.Request.Raw, []byte(`"`+name+`"`)) {
+					x.Reject(http.StatusBadRequest, "invalid_parameter", c.refusal)
+					return
+				}
+				x.Say("ok")
+			})
+			m := at(t, atOpenAI, server, openai.Options{Model: c.model})
+			before := m.CacheTTL()
+			for range 2 {
+				if _, err := m.Generate(t.Context(), conversation(2), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := len(server.Requests()); n != 3 {
+				t.Errorf("%d requests: the refusal was not learnt", n)
+			}
+			if name != "prompt_cache_key" && m.CacheTTL() >= before {
+				t.Errorf("the cache is said to stay warm for %v still", m.CacheTTL())
+			}
+		})
+	}
+}
+
+func TestOtherServersAreSentTheirOwnCacheFields(t *testing.T) {
+	for name, c := range map[string]struct {
+		base, model string
+		ttl         time.Duration
+		want        string
+	}{
+		"Claude behind OpenRouter":              {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", 0, `{"type":"ephemeral"}`},
+		"Claude behind OpenRouter for an hour":  {"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", time.Hour, `{"type":"ephemeral","ttl":"1h"}`},
+		"another behind OpenRouter":             {"https://openrouter.ai/api/v1", "qwen/qwen3", 0, ""},
+		"a model of such a name somewhere else": {"https://example.org/v1", "anthropic/claude", 0, ""},
+		"a name of OpenAI's somewhere else":     {"https://example.org/v1", "gpt-5.6", 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			m := at(t, c.base, server, openai.Options{Model: c.model, CacheTTL: c.ttl})
+			if _, err := m.Generate(t.Context(), conversation(1), nil); err != nil {
+				t.Fatal(err, server.Refusals())
+			}
+			got := server.Requests()[0]
+			field(t, got.Body, "cache_control", c.want)
+			field(t, got.Body, "prompt_cache_key", "")
+			field(t, got.Body, "prompt_cache_retention", "")
+			if bytes.Contains(got.Raw, []byte("breakpoint")) || got.Wire != llm.WireChat {
+				t.Errorf("sent on %s: %s", got.Wire, got.Raw)
+			}
+			if want := max(c.ttl, 5*time.Minute); m.CacheTTL() != want {
+				t.Errorf("it stays warm for %v, want %v", m.CacheTTL(), want)
+			}
+		})
+	}
+}
+
+func TestOpenAIOnChatIsSentItsOwnNames(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	req := conversation(1)
+	req.MaxTokens = 100
+	if _, err := at(t, atOpenAI, server, openai.Options{Model: "gpt-5.1", Wire: llm.WireChat}).Generate(t.Context(), req, nil); err != nil {
+		t.Fatal(err, server.Refusals())
+	}
+	got := server.Requests()[0].Body
+	field(t, got, "max_completion_tokens", "100")
+	field(t, got, "max_tokens", "")
+	field(t, got, "prompt_cache_key", `"conversation-1"`)
+	field(t, got, "prompt_cache_retention", `"24h"`)
+}
+
+// grow appends a random step of a conversation to messages: a turn's end and the next
+// message, or a round of tools.
+func grow(r *rand.Rand, n int, messages []llm.Message) []llm.Message {
+	if r.IntN(2) == 0 {
+		m := llm.Message{Role: llm.RoleUser, Text: fmt.Sprintf("question %d, \"quoted\" 茶", n)}
+		if r.IntN(4) == 0 {
+			m.Images = []llm.Image{{Data: png, Label: "cat.png"}}
+		}
+		return append(messages, llm.Message{Role: llm.RoleAssistant, Text: fmt.Sprint("answer ", n)}, m)
+	}
+	step := llm.Message{Role: llm.RoleAssistant, Text: strings.Repeat("so ", r.IntN(2))}
+	var results []llm.Message
+	for i := range 1 + r.IntN(3) {
+		id := fmt.Sprintf("c%d_%d", n, i)
+		step.Calls = append(step.Calls, llm.Call{ID: id, Name: "f", Arguments: `{"n":1}`})
+		results = append(results, llm.Message{Role: llm.RoleTool, CallID: id, Tool: "f", Text: strings.Repeat("found ", r.IntN(3))})
+	}
+	return append(append(messages, step), results...)
+}
+
+// TestEachRequestExtendsTheOneBefore: what stands before the end of the messages of one
+// request stands byte by byte at the beginning of the next one, whatever else differs.
+func TestEachRequestExtendsTheOneBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		base, model string
+		end         string // what follows the messages
+	}{
+		"on chat":                        {"http://localhost/v1", "m", `],"stream":`},
+		"on Responses":                   {atOpenAI, "gpt-5.1", `],"stream":`},
+		"on Responses, with breakpoints": {atOpenAI, "gpt-6-sol", `],"stream":`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			m := at(t, c.base, server, openai.Options{Model: c.model})
+			r := rand.New(rand.NewPCG(1, 2))
+			req := conversation(0)
+			var before []byte
+			for n := range 60 {
+				req.MaxTokens, req.ForceTool = 100+n, ""
+				if n%7 == 0 {
+					req.ForceTool = "f"
+				}
+				if _, err := m.Generate(t.Context(), req, nil); err != nil {
+					t.Fatal(err, server.Refusals())
+				}
+				raw := server.Requests()[n].Raw
+				if !bytes.HasPrefix(raw, before) {
+					t.Fatalf("request %d\n%s\ndoes not begin as the one before\n%s", n, raw, before)
+				}
+				before = raw[:bytes.LastIndex(raw, []byte(c.end))]
+				req.Messages = grow(r, n, req.Messages)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+// Which models a server offers, and what it says of them.
+
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"cairn/llm"
+)
+
+// preferred are OpenAI's small chat models for the case that no model is set, the best
+// choice first, as of November 2026.
+var preferred = []string{
+	"gpt-6-luna",
+	"gpt-5.6-luna",
+	"gpt-5.4-mini",
+	"gpt-5-mini",
+	"gpt-4.1-mini",
+	"gpt-4o-mini",
+}
+
+// listed is an entry of GET /models, with what servers add to it.
+type listed struct {
+	ID            string
+	ContextLength int `json:"context_length"` // OpenRouter
+	MaxModelLen   int `json:"max_model_len"`  // vLLM
+	Meta          struct {
+		Context int `json:"n_ctx"` // llama.cpp
+	}
+	Parameters   []string `json:"supported_parameters"` // OpenRouter
+	Architecture struct {
+		Input []string `json:"input_modalities"`
+	} // OpenRouter
+}
+
+// Models lists what the server offers, see llm.Lister. Ollama is asked for each model: its
+// list says nothing.
+func (o *Model) Models(ctx context.Context) ([]llm.Offered, error) {
+	offered, err := o.list(ctx)
+	if err != nil || o.host == openAIHost || slices.ContainsFunc(offered, described) {
+		return offered, err
+	}
+	for i := range offered {
+		var shown struct{ Capabilities []string }
+		name, _ := json.Marshal(map[string]string{"model": offered[i].ID}) // a map of strings has no error
+		if i == mostShown || o.ask(ctx, http.MethodPost, o.root()+"/api/show", name, &shown) != nil {
+			break // it is no Ollama, or it fails: the rest stays unknown
+		}
+		offered[i].Tools, offered[i].Images = says(shown.Capabilities, "tools"), says(shown.Capabilities, "vision")
+	}
+	return offered, nil
+}
+
+// mostShown is how many models Ollama is asked for.
+const mostShown = 50
+
+func described(o llm.Offered) bool { return o.Window > 0 || o.Tools != "" || o.Images != "" }
+
+// list asks for the models alone.
+func (o *Model) list(ctx context.Context) ([]llm.Offered, error) {
+	var answer struct {
+		Data   []listed
+		Models []struct { // llama.cpp
+			Name         string
+			Capabilities []string
+		}
+	}
+	base := o.base()
+	err := o.get(ctx, base+"/models", &answer)
+	var refused *llm.Error
+	if errors.As(err, &refused) && routeMissing(refused) && !strings.HasSuffix(base, "/v1") && o.get(ctx, base+"/v1/models", &answer) == nil {
+		a := adaptation{base: base + "/v1"}
+		o.demand(func(d *demands) { d.base = a.base })
+		o.confirm(&a)
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	offered := make([]llm.Offered, 0, len(answer.Data))
+	for _, m := range answer.Data {
+		o := llm.Offered{
+			ID:     m.ID,
+			Window: cmp.Or(max(m.Meta.Context, 0), max(m.MaxModelLen, 0), max(m.ContextLength, 0)),
+			Tools:  says(m.Parameters, "tools"),
+			Images: says(m.Architecture.Input, "image"),
+		}
+		for _, other := range answer.Models {
+			if other.Name == m.ID {
+				o.Images = says(other.Capabilities, "multimodal")
+			}
+		}
+		offered = append(offered, o)
+	}
+	return offered, nil
+}
+
+// says returns "yes" if list has name, "no" if it does not, "" if there is no list.
+func says(list []string, name string) string {
+	switch {
+	case len(list) == 0:
+		return ""
+	case slices.Contains(list, name):
+		return "yes"
+	}
+	return "no"
+}
+
+func (o *Model) base() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.demands.base
+}
+
+// root is the address of what servers offer beside OpenAI's interface.
+func (o *Model) root() string { return strings.TrimSuffix(o.base(), "/v1") }
+
+func (o *Model) get(ctx context.Context, address string, into any) error {
+	return o.ask(ctx, http.MethodGet, address, nil, into)
+}
+
+// ask asks the server for JSON. Its errors are like Generate's.
+func (o *Model) ask(ctx context.Context, method, address string, body []byte, into any) error {
+	const maxList = 4 << 20 // bytes; OpenRouter's list has 1 MB
+	watched, silence := llm.WatchSilence(ctx, o.options.IdleTimeout)
+	defer silence.Stop()
+	req, err := http.NewRequestWithContext(watched, method, address, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", address, err)
+	}
+	if o.options.APIKey != "" {
+		req.Header.Set("Authorization", "Bearer "+o.options.APIKey)
+	}
+	resp, err := o.options.HTTPClient.Do(req)
+	if err == nil {
+		defer func() { _ = resp.Body.Close() }() // it is read or lost
+		var body []byte
+		if body, err = io.ReadAll(io.LimitReader(silence.Body(resp.Body), maxList)); err == nil {
+			if resp.StatusCode != http.StatusOK {
+				return llm.Refused(resp.StatusCode, resp.Header, body)
+			}
+			if err = json.Unmarshal(body, into); err != nil {
+				err = fmt.Errorf("ask %s: %w", address, err)
+				return &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
+			}
+			return nil
+		}
+	}
+	return silence.Translate(&llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err})
+}

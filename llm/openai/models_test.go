@@ -1,0 +1,83 @@
+package openai_test
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+func TestServersTellWhatTheirModelsTake(t *testing.T) {
+	server := serve(t, nil)
+	server.Tell("/v1/models", `{"data":[
+		{"id":"a/router","context_length":200000,"supported_parameters":["tools","temperature"],"architecture":{"input_modalities":["text","image"]}},
+		{"id":"b/router","context_length":8000,"supported_parameters":["temperature"],"architecture":{"input_modalities":["text"]}},
+		{"id":"vllm","max_model_len":32768},
+		{"id":"llama","meta":{"n_ctx":4096,"n_ctx_train":131072}},
+		{"id":"plain"}],
+		"models":[{"name":"llama","capabilities":["completion","multimodal"]}]}`)
+	got, err := connect(t, server, openai.Options{}).Models(t.Context())
+	want := []llm.Offered{
+		{ID: "a/router", Window: 200000, Tools: "yes", Images: "yes"},
+		{ID: "b/router", Window: 8000, Tools: "no", Images: "no"},
+		{ID: "vllm", Window: 32768},
+		{ID: "llama", Window: 4096, Images: "yes"},
+		{ID: "plain"},
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestOllamaIsAskedForEachModel(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		switch {
+		case r.URL.Path == "/v1/models":
+			_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"qwen3:8b"},{"id":"gemma:2b"}]}`)
+		case r.URL.Path == "/api/show" && r.Method == http.MethodPost && string(body) == `{"model":"qwen3:8b"}`:
+			_, _ = io.WriteString(w, `{"capabilities":["completion","tools"],"model_info":{"qwen3.context_length":40960}}`)
+		case r.URL.Path == "/api/show":
+			_, _ = io.WriteString(w, `{"capabilities":["completion","vision"]}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	model, err := openai.New(openai.Options{BaseURL: server.URL + "/v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := model.Models(t.Context())
+	want := []llm.Offered{{ID: "qwen3:8b", Tools: "yes", Images: "no"}, {ID: "gemma:2b", Tools: "no", Images: "yes"}}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestAChatModelIsChosenAndTold(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	server.Tell("/v1/models", `{"data":[{"id":"text-embedding-ada-002"},{"id":"whisper-1"},{"id":"gpt-4o-2024-08-06"},{"id":"gpt-4.1"},{"id":"gpt-5.6-luna"}]}`)
+	log := new(bytes.Buffer)
+	model, err := openai.New(openai.Options{BaseURL: server.URL, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := model.Generate(t.Context(), hello, nil); err != nil || server.Requests()[0].Model != "gpt-5.6-luna" {
+		t.Errorf("asked %q, %v", model.Name(), err)
+	}
+	if !strings.Contains(log.String(), "set model to use another") || !strings.Contains(log.String(), "model=gpt-5.6-luna") {
+		t.Errorf("the log says %s", log)
+	}
+}

@@ -1,0 +1,231 @@
+package openai_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+// onResponses are the options of a model on this wire.
+var onResponses = openai.Options{Wire: llm.WireResponses}
+
+func askResponses(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
+	t.Helper()
+	return connect(t, serve(t, answer), onResponses).Generate(t.Context(), hello, nil)
+}
+
+func TestARequestOfResponsesKeepsNothingOnTheServer(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	zero := 0.0
+	req := llm.Request{
+		Messages: []llm.Message{
+			{Role: llm.RoleSystem, Text: "be kind"},
+			{Role: llm.RoleUser, Text: "one"},
+			{Role: llm.RoleUser, Text: "two"},
+			{Role: llm.RoleAssistant, Text: "I look.", Calls: []llm.Call{{ID: "a", Name: "f", Arguments: `{"x":1}`}, {ID: "b", Name: "f"}}},
+			{Role: llm.RoleTool, CallID: "a", Tool: "f", Text: "found"},
+			{Role: llm.RoleTool, CallID: "b", Tool: "f"},
+			{Role: llm.RoleAssistant, Text: "So."},
+			{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png, Label: "cat.png"}}},
+		},
+		Tools:     []llm.Tool{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object"}`)}},
+		ForceTool: "f", MaxTokens: 5, Temperature: &zero, Reasoning: "low", CacheKey: "key", Extra: map[string]any{"top_k": 5},
+	}
+	if _, err := connect(t, server, onResponses).Generate(t.Context(), req, nil); err != nil {
+		t.Fatal(err, server.Refusals())
+	}
+	got := server.Requests()[0].Body
+	for name, want := range map[string]string{
+		"instructions":      `"be kind"`,
+		"tools":             `[{"type":"function","name":"f","description":"does f","parameters":{"type":"object"},"strict":false}]`,
+		"tool_choice":       `{"type":"function","name":"f"}`,
+		"store":             `false`,
+		"stream":            `true`,
+		"include":           `["reasoning.encrypted_content"]`,
+		"max_output_tokens": `16`, // the least there is
+		"temperature":       `0`,
+		"reasoning":         `{"effort":"low"}`,
+		"prompt_cache_key":  ``, // only OpenAI knows it
+		"top_k":             ``, // of chat completions
+		"input": `[{"type":"message","role":"user","content":[{"type":"input_text","text":"one"},{"type":"input_text","text":"two"}]},` +
+			`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I look."}]},` +
+			`{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"},{"type":"function_call","call_id":"b","name":"f","arguments":"{}"},` +
+			`{"type":"function_call_output","call_id":"a","output":"found"},{"type":"function_call_output","call_id":"b","output":""},` +
+			`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"So."}]},` +
+			`{"type":"message","role":"user","content":[{"type":"input_text","text":"[cat.png]"},{"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"},{"type":"input_text","text":"look"}]}]`,
+	} {
+		field(t, got, name, want)
+	}
+}
+
+func TestResponsesSendsOnlyWhatIsSet(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	if _, err := connect(t, server, onResponses).Generate(t.Context(), hello, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"instructions", "temperature", "max_output_tokens", "tools", "tool_choice", "reasoning"} {
+		if raw, ok := server.Requests()[0].Body[name]; ok {
+			t.Errorf("%s is sent as %s", name, raw)
+		}
+	}
+}
+
+// Events of Responses, as servers other than OpenAI's write them too.
+const (
+	wholeMessage = `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"whole"}]}`
+	wholeCall    = `{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"}`
+	completed    = `{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":9,"output_tokens":2}}}`
+)
+
+func TestResponsesOfAnyShapeAreRead(t *testing.T) {
+	stream := func(events ...string) func(*llmtest.Exchange) {
+		return func(x *llmtest.Exchange) {
+			for _, event := range events {
+				x.Write("data: " + event + "\n\n")
+			}
+			x.Wait(time.Second) // an answer that is whole is not waited for
+		}
+	}
+	for name, answer := range map[string]func(*llmtest.Exchange){
+		"as the protocol has it": func(x *llmtest.Exchange) { x.Say("who", "le") },
+		"a message without pieces": stream(
+			`{"type":"response.output_item.done","output_index":0,"item":`+wholeMessage+`}`, completed),
+		"pieces without items": stream(
+			`{"type":"response.output_text.delta","output_index":0,"delta":"who"}`, `{"type":"response.output_text.delta","output_index":0,"delta":"le"}`, completed),
+		"a refusal, which is what the model says": stream(
+			`{"type":"response.refusal.delta","output_index":0,"delta":"whole"}`, completed),
+		"new events and items beside": stream(
+			`{"type":"response.new","item":7,"delta":{"a":[]}}`, `{"type":"response.output_item.added","output_index":0,"item":{"type":"web_search_call"}}`,
+			`{"type":"response.output_item.done","output_index":0,"item":{"type":"web_search_call"}}`,
+			`{"type":"response.output_text.delta","output_index":1,"delta":"whole"}`, completed),
+		"error: null in each event": stream(
+			`{"type":"response.output_text.delta","error":null,"output_index":0,"delta":"whole"}`, completed),
+		"keep-alives between": func(x *llmtest.Exchange) {
+			x.Piece("who")
+			x.Write(strings.Repeat(": keep-alive\n\n", 500))
+			x.Say("le")
+		},
+		"in one piece of JSON though a stream was asked for": func(x *llmtest.Exchange) {
+			x.Refuse(http.StatusOK, "", `{"object":"response","status":"completed","error":null,"output":[`+wholeMessage+`],"usage":{"input_tokens":9,"output_tokens":2}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := time.Now()
+			resp, err := askResponses(t, answer)
+			if err != nil || resp.Message.Text != "whole" || resp.FinishReason != llm.FinishStop || resp.Usage.Prompt == 0 {
+				t.Errorf("got %+v, %v", resp, err)
+			}
+			if took := time.Since(begun); took > 900*time.Millisecond {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+	for name, answer := range map[string]func(*llmtest.Exchange){
+		"a call of one event": stream(`{"type":"response.output_item.done","output_index":0,"item":`+wholeCall+`}`, completed),
+		"a call whose pieces are incomplete": stream(
+			`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":""}}`,
+			`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\""}`,
+			`{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"x\":1}"}`, completed),
+		"a call that is never done": stream(
+			`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":""}}`,
+			`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\":1}"}`, completed),
+		"a call in one piece of JSON": func(x *llmtest.Exchange) {
+			x.Refuse(http.StatusOK, "", `{"status":"completed","output":[`+wholeCall+`]}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			resp, err := askResponses(t, answer)
+			if want := (llm.Call{ID: "a", Name: "f", Arguments: `{"x":1}`}); err != nil || len(resp.Message.Calls) != 1 || resp.Message.Calls[0] != want || resp.FinishReason != llm.FinishToolCalls {
+				t.Errorf("got %+v, %v", resp, err)
+			}
+		})
+	}
+}
+
+func TestAResponseThatFailsIsAnError(t *testing.T) {
+	for name, c := range map[string]struct {
+		event string
+		kind  llm.Kind
+		words string
+	}{
+		"failed":                {`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"crashed"}}}`, llm.KindOverloaded, "crashed"},
+		"failed without words":  {`{"type":"response.failed","response":{"status":"failed"}}`, llm.KindOverloaded, "gave up"},
+		"a rate limit":          {`{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"slow down"}}}`, llm.KindRateLimited, "slow down"},
+		"an overflow":           {`{"type":"error","code":"context_length_exceeded","message":"Your input exceeds the context window of this model."}`, llm.KindOverflow, "exceeds"},
+		"an error event":        {`{"type":"error","code":"server_error","message":"crashed","param":null}`, llm.KindOverloaded, "crashed"},
+		"an error in an object": {`{"error":{"message":"crashed","code":502}}`, llm.KindOverloaded, "crashed"},
+		"a call without a name": {`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{}"}` + "\n\ndata: " + completed, llm.KindTruncated, "without a name"},
+		"an item of nonsense":   {`{"type":"response.output_item.done","output_index":0,"item":"x"}`, llm.KindTruncated, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := askResponses(t, func(x *llmtest.Exchange) { x.Chunk("%s", c.event) })
+			if llm.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.words) {
+				t.Errorf("got %v, want %q", err, c.kind)
+			}
+		})
+	}
+}
+
+func TestReasoningItemsAreRightBeforeWhatTheyLedTo(t *testing.T) {
+	reasoning := func(id string) string {
+		return `{"id":"` + id + `","type":"reasoning","summary":[],"encrypted_content":"secret ` + id + `"}`
+	}
+	call := func(id string) string {
+		return `{"type":"function_call","call_id":"` + id + `","name":"f","arguments":"{}"}`
+	}
+	message := `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"whole"}]}`
+	for name, output := range map[string][]string{
+		"each call behind its own":          {reasoning("r1"), call("a"), reasoning("r2"), call("b")},
+		"one for two calls":                 {reasoning("r1"), call("a"), call("b")},
+		"before text and a call":            {reasoning("r1"), message, call("a"), reasoning("r2"), call("b")},
+		"between text and a call":           {message, reasoning("r1"), call("a"), call("b")},
+		"two before one call":               {reasoning("r1"), reasoning("r2"), call("a"), call("b")},
+		"before text and again before both": {reasoning("r1"), message, reasoning("r2"), call("a"), reasoning("r3"), call("b")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, func(x *llmtest.Exchange) {
+				if x.N > 1 {
+					x.Say("done")
+					return
+				}
+				for i, item := range output {
+					x.Chunk(`{"type":"response.output_item.done","output_index":%d,"item":%s}`, i, item)
+				}
+				x.Chunk("%s", completed)
+			})
+			model := connect(t, server, onResponses)
+			resp, err := model.Generate(t.Context(), hello, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next := llm.Request{Messages: []llm.Message{hello.Messages[0], resp.Message, {Role: llm.RoleTool, CallID: "a", Text: "1"}, {Role: llm.RoleTool, CallID: "b", Text: "2"}}}
+			if _, err := model.Generate(t.Context(), next, nil); err != nil {
+				t.Fatal(err, server.Refusals())
+			}
+			var input []json.RawMessage
+			if err := json.Unmarshal(server.Requests()[1].Body["input"], &input); err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range output {
+				if got := string(input[1+i]); got != want {
+					t.Errorf("item %d is %s, want %s", i, got, want)
+				}
+			}
+		})
+	}
+	t.Run("an item that the server would look for in vain is not kept", func(t *testing.T) {
+		resp, err := askResponses(t, func(x *llmtest.Exchange) {
+			x.Chunk(`{"type":"response.output_item.done","output_index":0,"item":{"id":"r","type":"reasoning","summary":[]}}`)
+			x.Say("whole")
+		})
+		if err != nil || resp.Message.Native != nil {
+			t.Errorf("kept %s, %v", resp.Message.Native, err)
+		}
+	})
+}
