@@ -25,6 +25,13 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	for _, v := range []variables{openAIVariables, anthropicVariables} { // no test asks a real server
+		for _, name := range []string{v.key, v.url, v.model} {
+			if err := os.Unsetenv(name); err != nil {
+				panic(err)
+			}
+		}
+	}
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	os.Exit(m.Run())
 }
