@@ -55,7 +55,7 @@ type doctor struct {
 
 // check is what became of one check.
 type check struct {
-	Check string `json:"check"` // settings, data, model, discord, slack
+	Check string `json:"check"` // settings, data, model, worker, discord, slack
 	OK    bool   `json:"ok"`
 	Said  string `json:"said"`
 }

@@ -178,14 +178,10 @@ func (a *app) offered(ctx context.Context, at configured) ([]offeredModel, error
 			listed = append(listed, llm.Offered{ID: name})
 		}
 	}
-	prefix := ""
-	if at.provider != "" {
-		prefix = at.provider + "/"
-	}
 	var rows []offeredModel
 	for _, o := range listed {
 		row := offeredModel{
-			Model: prefix + o.ID, Server: shownAddress(at.baseURL), Wire: model.Wire(),
+			Model: model.prefix + o.ID, Server: shownAddress(at.baseURL), Wire: model.Wire(),
 			Window: o.Window, Tools: o.Tools, Images: o.Images, Used: at.used[o.ID], Default: o.ID == chosen,
 		}
 		if row.Default {

@@ -25,9 +25,9 @@ type modelSet struct {
 
 // modelKey is what makes a model another one.
 type modelKey struct {
-	wire, url, model, key string
-	window                int
-	cacheTTL              time.Duration
+	provider, wire, url, model, key string
+	window                          int
+	cacheTTL                        time.Duration
 }
 
 func newModelSet(log *slog.Logger) *modelSet {
@@ -71,7 +71,7 @@ func (m *modelSet) agent(s *settings, chosen agentSettings) (channel.Agent, erro
 // model is the one that t describes. A ttl that is set makes the provider keep its
 // cache so long, where it lets people choose.
 func (m *modelSet) model(t target, window int, ttl compactor.TTL) (*located, error) {
-	key := modelKey{wire: t.wire, url: t.baseURL, model: t.model, key: t.key, window: window}
+	key := modelKey{provider: t.provider, wire: t.wire, url: t.baseURL, model: t.model, key: t.key, window: window}
 	if ttl != compactor.AutoTTL {
 		key.cacheTTL = time.Duration(ttl)
 	}
@@ -83,6 +83,9 @@ func (m *modelSet) model(t target, window int, ttl compactor.TTL) (*located, err
 		return nil, usage(err)
 	}
 	made := &located{provider: model, unnamed: t.model == "", where: llm.Where{Address: shownAddress(t.baseURL), Key: t.keyName, NoKey: t.key == ""}}
+	if t.provider != "" {
+		made.prefix = t.provider + "/"
+	}
 	m.made[key] = made
 	return made, nil
 }
@@ -116,6 +119,7 @@ func (m *modelSet) connect(key modelKey) (provider, error) {
 type located struct {
 	provider
 	where   llm.Where
+	prefix  string      // what stands before its name in the settings: "openrouter/"
 	unnamed bool        // no setting names it: it is chosen from what the server offers
 	used    atomic.Bool // it was asked something
 
@@ -174,6 +178,9 @@ func (l *located) others(ctx context.Context) []string {
 		names = append(names, o.ID)
 	}
 	names = compactor.Nearest(l.Name(), names, mostOthers)
+	for i := range names {
+		names[i] = l.prefix + names[i]
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.offered = names

@@ -138,7 +138,7 @@ func (s *settings) server(baseURL, wire string) (at server, ok bool, err error) 
 	at.baseURL = cmp.Or(baseURL, fromEnvironment(v.url), usual)
 	at.wire = wireFor(at.baseURL, wire)
 	if v == anthropicVariables {
-		at.wire = llm.WireMessages
+		at.wire = cmp.Or(at.wire, llm.WireMessages)
 	}
 	return at, true, err
 }
@@ -149,7 +149,7 @@ func (s *settings) anthropic(baseURL, wire, key string) bool {
 	case wire == llm.WireMessages:
 		return true
 	case baseURL != "":
-		return wireFor(baseURL, wire) == llm.WireMessages
+		return hostOf(baseURL) == anthropicHost
 	case wire == llm.WireChat, wire == llm.WireResponses:
 		return false
 	case key != "":

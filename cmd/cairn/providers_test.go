@@ -96,6 +96,7 @@ func TestSettingsGoBeforeTheEnvironment(t *testing.T) {
 		{"the wire of Anthropic", "[llm]\nwire = \"messages\"", everything, `messages http://a.test "a-model" key "a-key" of ANTHROPIC_API_KEY`, ""},
 		{"the wire of OpenAI", "[llm]\nwire = \"responses\"", map[string]string{"OPENAI_API_KEY": "o-key", "ANTHROPIC_API_KEY": "a-key"}, `responses https://api.openai.com/v1 "" key "o-key" of OPENAI_API_KEY`, ""},
 		{"Anthropic's address", "[llm]\nbase_url = \"https://api.anthropic.com/v1\"", everything, `messages https://api.anthropic.com/v1 "a-model" key "a-key" of ANTHROPIC_API_KEY`, ""},
+		{"Anthropic's address with OpenAI's wire", "[llm]\nwire = \"chat\"\nbase_url = \"https://api.anthropic.com/v1\"", everything, `chat https://api.anthropic.com/v1 "a-model" key "a-key" of ANTHROPIC_API_KEY`, ""},
 		{"a wire without a server", "[llm]\nwire = \"messages\"", nil, "offline", ""},
 		{"OpenAI's variable with Anthropic's address", "", map[string]string{"OPENAI_BASE_URL": "https://api.anthropic.com/v1", "OPENAI_API_KEY": "o-key"}, `messages https://api.anthropic.com/v1 "" key "o-key" of OPENAI_API_KEY`, ""},
 		{"an agent's address and wire", "[llm]\nwire = \"messages\"\nmodel = \"s\"\n[[agents]]\nid = \"a\"\nbase_url = \"http://agent.test/v1\"", everything, `auto http://agent.test/v1 "s" key "o-key" of OPENAI_API_KEY`, ""},
@@ -162,6 +163,31 @@ func TestMistakesAboutModels(t *testing.T) {
 		{"a provider and an address", provider + "[[agents]]\nid = \"a\"\nmodel = \"openrouter/m\"\nbase_url = \"http://s.test/v1\"", `:7: [agents] of agent "a": base_url: model = "openrouter/m" is one of provider "openrouter", which has an address of its own`},
 	} {
 		t.Run(test.name, func(t *testing.T) { refused(t, test.text, test.want) })
+	}
+}
+
+func TestWhatIsProbablyAProviderIsWarnedOf(t *testing.T) {
+	environment(t, map[string]string{"OPENAI_API_KEY": "o-key"})
+	text := "[[providers]]\nid = \"openrouter\"\nbase_url = \"http://p.test/v1\"\n[llm]\nmodel = %q\n"
+	s, err := loadSettings(writeSettings(t, fmt.Sprintf(text, "openruoter/m")))
+	if err != nil || len(s.warnings) != 1 || !strings.Contains(s.warnings[0].in("f"), `f:5: [llm]: model = "openruoter/m": there is no provider "openruoter", did you mean openrouter?`) {
+		t.Errorf("warnings %v, %v", s.warnings, err)
+	}
+	if s, err := loadSettings(writeSettings(t, fmt.Sprintf(text, "acme/m"))); err != nil || len(s.warnings) != 0 {
+		t.Errorf("a model's name: warnings %v, %v", s.warnings, err)
+	}
+}
+
+func TestTwoProvidersInTheEnvironmentAreTold(t *testing.T) {
+	both := []string{"OPENAI_BASE_URL=http://127.0.0.1:9/v1", "ANTHROPIC_API_KEY=a-key-a-key"}
+	if r := newFolder(t, both...).run("", "chat"); strings.Count(r.err, "OpenAI is used") != 1 {
+		t.Errorf("the log says %s", r.err)
+	}
+	if r := newFolder(t, both[1]).run("", "chat"); strings.Contains(r.err, "OpenAI is used") {
+		t.Errorf("with one, the log says %s", r.err)
+	}
+	if r := newFolder(t, both...).run("", "doctor"); !strings.Contains(r.out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment") {
+		t.Errorf("doctor says %s", r.out)
 	}
 }
 
