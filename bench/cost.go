@@ -93,7 +93,7 @@ const (
 // bot's, which the rivals are sent too.
 func contenders(tools []llm.Tool, seed uint64, rule cacheRule) []contender {
 	cairn := func(name string, window int, policy compactor.Policy) contender {
-		policy.CacheTTL = compactor.Duration(rule.ttl)
+		policy.CacheTTL = compactor.TTL(rule.ttl)
 		return contender{name, window, func(ctx context.Context, c *clock, _ *till) (strategy, error) {
 			return newEngine(ctx, c, window, policy, rule)
 		}}

@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -17,6 +18,7 @@ type Agent struct {
 	Model        llm.Model               // answers
 	Worker       llm.Model               // sums up; nil: the built-in summarizer does all the work
 	Fallback     llm.Model               // sums up where Worker cannot; nil: nobody does
+	Reasoning    string                  // how hard Model thinks, one of llm.ReasoningEfforts; empty: the server's own
 	MaxOutput    int                     // tokens of a reply; the window may allow less
 	Recall       int                     // tokens of memories and messages that are recalled unasked; 0: none are
 	Policy       func() compactor.Policy // what the settings say; valid; asked at each check
@@ -36,8 +38,17 @@ func (a Agent) open(ctx context.Context, w *window, records compactor.Records, t
 	o.Records, o.Tools = records, tools
 	o.Worker, o.Fallback, o.Prompt, o.MaxOutput = a.Worker, a.Fallback, a.WorkerPrompt, a.MaxOutput
 	o.System, o.Window, o.Learnt = a.system(), w.last, w.learnt
-	o.Model = a.Model.Name()
+	o.Model, o.CacheTTL = a.Model.Name(), cacheTTLOf(a.Model)
 	return compactor.Open(ctx, o)
+}
+
+// cacheTTLOf returns what tells how long the model's provider keeps its prompt cache;
+// nil if the model does not know.
+func cacheTTLOf(model llm.Model) func() time.Duration {
+	if c, ok := model.(llm.Cacher); ok {
+		return c.CacheTTL
+	}
+	return nil
 }
 
 // window is a model's context window as it was last seen. Looking may ask the

@@ -256,7 +256,7 @@ func (e *budgetError) Unwrap() error { return compactor.ErrSpent }
 
 // sentence is for people.
 func (e *budgetError) sentence() string {
-	what, when := "for today", "in "+inMinutes(e.budget.ends.Sub(e.now))+", when the next day begins"
+	what, when := "for today", "in "+llm.InMinutes(e.budget.ends.Sub(e.now))+", when the next day begins"
 	if e.budget.Setting == budgetPerMonth {
 		what, when = "for this month", "from "+e.budget.ends.Format("2 January")+" on"
 	}

@@ -199,7 +199,7 @@ func TestAProvidersFailureIsToldInOneSentence(t *testing.T) {
 		says  string
 	}{
 		"a refusal":      {&llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "secret internals"}, 1, "refused"},
-		"a wrong key":    {&llm.Error{Kind: llm.KindAuth, Status: 401, Message: "secret internals"}, 1, "OPENAI_API_KEY"},
+		"a wrong key":    {&llm.Error{Kind: llm.KindAuth, Status: 401, Message: "secret internals", Where: llm.Where{Key: "OPENAI_API_KEY"}}, 1, "OPENAI_API_KEY"},
 		"an outage":      {&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "secret internals"}, 2, "overloaded"},
 		"something else": {errors.New("secret internals"), 1, "went wrong"},
 	} {

@@ -101,7 +101,7 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 	}
 	if n := len(g.Staged); n > 0 {
 		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; shown at the next level, or at the first request after %v of silence",
-			n, g.Staged[n-1].To, time.Duration(g.Policy.CacheTTL))
+			n, g.Staged[n-1].To, g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model)))
 	}
 	c.Past = pastOf(g.Past)
 	c.Running, c.Last = runningWords(g), lastWords(g.Last)

@@ -106,7 +106,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		Model: h.agent.Model, MaxCalls: min(handoverCalls, p.MaxTurns),
 		Request: func(_ context.Context, left int) (llm.Request, error) {
 			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: told}}
-			req := llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Tools: tools, Spend: r.spend}
+			req := llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Tools: tools, Reasoning: h.agent.Reasoning, Spend: r.spend}
 			if left == 1 || c.lastCall() {
 				req.Tools = nil
 			}

@@ -123,19 +123,7 @@ func (e *spentError) Unwrap() error { return compactor.ErrSpent }
 
 // sentence is for people.
 func (e *spentError) sentence() string {
-	return fmt.Sprintf("I have asked the model as often as I may in an hour here, so I cannot answer now. Your message is kept; ask again in %s.", inMinutes(e.wait))
-}
-
-// inMinutes is about how long something takes, for people.
-func inMinutes(d time.Duration) string {
-	switch n := int((d + time.Minute - 1) / time.Minute); {
-	case n <= 1:
-		return "a minute"
-	case n <= 90:
-		return fmt.Sprintf("%d minutes", n)
-	default:
-		return fmt.Sprintf("%d hours", (n+59)/60)
-	}
+	return fmt.Sprintf("I have asked the model as often as I may in an hour here, so I cannot answer now. Your message is kept; ask again in %s.", llm.InMinutes(e.wait))
 }
 
 // callsLimit is how many calls there may be in an hour, and how many of them for

@@ -173,14 +173,11 @@ var (
 func sentence(err error) string {
 	var spent *spentError
 	var budget *budgetError
-	var provider *llm.Error
 	switch {
 	case errors.As(err, &budget):
 		return budget.sentence()
 	case errors.As(err, &spent):
 		return spent.sentence()
-	case errors.As(err, &provider) && provider.RetryAfter > time.Minute:
-		return "The model's server wants to be left alone for a while. Your message is kept; ask again in " + inMinutes(provider.RetryAfter) + "."
 	case errors.Is(err, compactor.ErrTooLarge):
 		return "I cannot fit this into the model's context window. Your message is kept; try /compact or /new, or ask whoever runs me for a larger context_window."
 	case errors.Is(err, errInterrupted):
@@ -188,17 +185,8 @@ func sentence(err error) string {
 	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, llm.ErrTooLong), errors.Is(err, errEmpty):
 		return "The model came to no answer. Your message is kept; ask again, perhaps in other words."
 	}
-	switch llm.KindOf(err) {
-	case llm.KindRateLimited, llm.KindOverloaded:
-		return "The model is overloaded just now. Your message is kept; ask again in a minute."
-	case llm.KindUnreachable, llm.KindTruncated:
-		return "I cannot reach the model just now. Your message is kept; ask again in a minute."
-	case llm.KindAuth:
-		return "The model's server refuses my key, so I cannot answer. Your message is kept; whoever runs me must check OPENAI_API_KEY."
-	case llm.KindOverflow:
-		return "The conversation is too long for the model even after making room. Your message is kept; try /compact, or /new to begin anew."
-	case llm.KindBadRequest:
-		return "The model's server refused my request. Your message is kept; whoever runs me finds the reason in the log."
+	if remedy, ok := llm.RemedyOf(err); ok {
+		return remedy.Person
 	}
 	return "Something went wrong while I was answering. Your message is kept; ask again."
 }

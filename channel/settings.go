@@ -21,7 +21,7 @@ const (
 
 // fileOnly are the settings that cost the owner's money or read the owner's files: the
 // settings file alone has them.
-var fileOnly = []string{"model", "prompt_file"}
+var fileOnly = []string{"model", "worker_reasoning", "prompt_file"}
 
 // harmless are the settings that cannot cost anything. In a direct message everybody
 // is trusted with the place: there a stranger may set these and no others.
@@ -158,7 +158,7 @@ func (s shownSettings) line(key string) string {
 			value = filepath.Base(value)
 		}
 		value = fmt.Sprintf("%q", value)
-	case "model", "focus", "notify":
+	case "model", "worker_reasoning", "focus", "notify":
 		value = fmt.Sprintf("%q", value)
 	}
 	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, key, value, origin)

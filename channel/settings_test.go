@@ -77,7 +77,7 @@ func TestEverySettingCanBeSetInAConversation(t *testing.T) {
 			value = "13"
 		}
 		line := r.run("/settings compaction." + key + " " + value)
-		if key == "model" || key == "prompt_file" {
+		if fileOnly(key) {
 			if !strings.Contains(line, "in the settings file") {
 				t.Errorf("%s can be set: %q", key, line)
 			}
@@ -88,7 +88,7 @@ func TestEverySettingCanBeSetInAConversation(t *testing.T) {
 		}
 	}
 	for _, key := range compactor.Keys() {
-		if key != "background_threshold" && key != "model" && key != "prompt_file" {
+		if key != "background_threshold" && !fileOnly(key) {
 			r.run("/settings compaction." + key + " default")
 		}
 	}
@@ -96,6 +96,11 @@ func TestEverySettingCanBeSetInAConversation(t *testing.T) {
 	if shown := r.run("/settings"); strings.Contains(shown, "set here") {
 		t.Errorf("all was taken back, and yet:\n%s", shown)
 	}
+}
+
+// fileOnly are the settings that only the settings file has.
+func fileOnly(key string) bool {
+	return key == "model" || key == "worker_reasoning" || key == "prompt_file"
 }
 
 func TestMistakesInSettingsChangeNothing(t *testing.T) {

@@ -99,7 +99,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			continue
 		}
 		c.hub.tally.failure()
-		c.log.Log(ctx, c.loud(err, server), "a turn failed", "turn", turn.Seq, "error", err)
+		c.log.Log(ctx, c.loud(err, server), "a turn failed", append(llm.LogAttrs(err), "turn", turn.Seq)...)
 		if turn.Optional && c.toldFailed { // nobody asked for an answer, and people know already
 			history.Truncate(r.first)
 			r.writer.Cancel()
@@ -212,7 +212,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	t.sent = messages
 	req := llm.Request{
 		Messages: messages, Head: t.engine.HeadLength(), CacheKey: t.cacheKey,
-		MaxTokens: maxTokens, Tools: t.tools, Spend: t.r.spend,
+		MaxTokens: maxTokens, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
 	noTools, last := facts.RefusesTools, left == 1 || t.lastCall()
 	t.asUsual = (!last || noTools) && !t.inWords // else the count is of another prompt

@@ -70,18 +70,36 @@ func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
 }
 
 func TestWorkAheadIsShownWhenTheCacheIsCold(t *testing.T) {
+	for name, c := range map[string]struct {
+		provider func() time.Duration
+		set      compactor.TTL
+		want     time.Duration
+	}{
+		"after 5 minutes where nobody says":       {nil, compactor.AutoTTL, 5 * time.Minute},
+		"after as long as the provider says":      {func() time.Duration { return time.Hour }, compactor.AutoTTL, time.Hour},
+		"after as long as is set, if anything is": {func() time.Duration { return time.Hour }, compactor.TTL(time.Minute), time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) { coldAfter(t, c.provider, c.set, c.want) })
+	}
+}
+
+// coldAfter talks until there is work ahead, and wants the cache to be warm for ttl.
+func coldAfter(t *testing.T, provider func() time.Duration, set compactor.TTL, ttl time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		r := ahead(t, 10_000)
+		r.close()
+		r.tune, r.policy.CacheTTL = func(o *compactor.Options) { o.CacheTTL = provider }, set
+		r.open()
 		for r.share() < 0.7 {
 			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 			r.settle()
 		}
 		before := r.above()
-		time.Sleep(time.Duration(r.policy.CacheTTL) - time.Second)
+		time.Sleep(ttl - time.Second)
 		if r.above() != before {
 			t.Error("the head changed while the cache was warm")
 		}
-		time.Sleep(time.Duration(r.policy.CacheTTL))
+		time.Sleep(ttl)
 		r.c.Check(context.Background()) // nobody asks the model: nothing is shown anew for it
 		if len(r.c.Gauge().Stack) != 0 {
 			t.Error("the head changed without a request")

@@ -47,7 +47,10 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 	loop := llm.Loop{
 		Model: w.model, MaxCalls: w.left(), Show: w.show, Count: w.count,
 		Request: func(context.Context, int) (llm.Request, error) {
-			req := llm.Request{Messages: messages, Tools: tools, MaxTokens: w.answerTokens(), Spend: w.spend, Alive: w.alive}
+			req := llm.Request{
+				Messages: messages, Tools: tools, MaxTokens: w.answerTokens(), Reasoning: w.j.policy.Reasoning,
+				Spend: w.spend, Alive: w.alive,
+			}
 			if forced = w.left() <= 1 || reminded; forced {
 				req.Tools, req.ForceTool = []llm.Tool{summarize}, summarize.Name
 			}
@@ -86,7 +89,7 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 // withoutTools asks for the summary as plain text.
 func (w worker) withoutTools(ctx context.Context, items []item) (string, error) {
 	req := llm.Request{
-		Messages: w.messages(items, w.prompt+"\n\n"+prompts.Plain), MaxTokens: w.answerTokens(),
+		Messages: w.messages(items, w.prompt+"\n\n"+prompts.Plain), MaxTokens: w.answerTokens(), Reasoning: w.j.policy.Reasoning,
 		Spend: w.spend, Alive: w.alive, Failed: w.count,
 	}
 	resp, err := w.model.Generate(ctx, req, w.show)

@@ -32,7 +32,7 @@ func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": text})), nil
 		}
 		random := rand.New(rand.NewPCG(1, 1))
-		ttl, full := time.Duration(r.policy.CacheTTL), int(r.policy.BackgroundThreshold*float64(r.window))
+		ttl, full := r.policy.CacheTTL.Or(nil), int(r.policy.BackgroundThreshold*float64(r.window))
 		var last string
 		var askedAt time.Time
 		shown := 0 // events before the last request

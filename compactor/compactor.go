@@ -24,6 +24,10 @@ type Options struct {
 	Model  string             // its name
 	Learnt func() *llm.Learnt // what is known of the model; nil: what this compactor learns by itself
 
+	// CacheTTL tells how long the model's provider keeps its prompt cache, for a policy that
+	// leaves it to the provider. nil: DefaultTTL.
+	CacheTTL func() time.Duration
+
 	System    string     // the system prompt; counted and rendered
 	Tools     []llm.Tool // counted, in every request
 	MaxOutput int        // tokens a reply may take; at most an eighth of the window is reserved for it

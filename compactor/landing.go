@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // land makes staged rows active and shows the new head. It returns the ids of those
@@ -106,7 +105,7 @@ func (c *Compactor) owe(tokens int) {
 // landCold lands what is staged if the provider has forgotten its cache by now:
 // nobody asked it anything for a while.
 func (c *Compactor) landCold(ctx context.Context, p Policy) {
-	if c.o.Now().Sub(c.askedAt) >= time.Duration(p.CacheTTL) {
+	if c.o.Now().Sub(c.askedAt) >= p.CacheTTL.Or(c.o.CacheTTL) {
 		c.landAll(ctx)
 	}
 }

@@ -1,5 +1,10 @@
 package compactor
 
+import (
+	"slices"
+	"strings"
+)
+
 // Meant asks whether a stray word was meant to be one of those that are known; "" if
 // it is like none of them.
 func Meant(word string, known []string) string {
@@ -34,4 +39,18 @@ func edits(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Nearest returns at most so many of known, those first that are most like word.
+func Nearest(word string, known []string, most int) []string {
+	distance := make(map[string]int, len(known))
+	for _, k := range known {
+		distance[k] = edits(word, k)
+		if strings.Contains(k, word) || strings.Contains(word, k) {
+			distance[k] /= 4 // "gpt-5.1" for "gpt-5.1-2025-11-13"
+		}
+	}
+	sorted := slices.Clone(known)
+	slices.SortStableFunc(sorted, func(a, b string) int { return distance[a] - distance[b] })
+	return sorted[:min(most, len(sorted))]
 }

@@ -25,7 +25,7 @@ func TestAnEmergencyPaysWhatALevelDemanded(t *testing.T) {
 	}}
 	r := tuned(t, 10_000, worker, func(o *compactor.Options) { o.Now = func() time.Time { return now } })
 	r.set(func(p *compactor.Policy) {
-		p.BackgroundFraction, p.KeepLastN, p.CacheTTL = 0.9, 0, compactor.Duration(24*time.Hour)
+		p.BackgroundFraction, p.KeepLastN, p.CacheTTL = 0.9, 0, compactor.TTL(24*time.Hour)
 	})
 	r.staged(1)
 	down = true

@@ -16,7 +16,7 @@ func another(t *testing.T, key string) string {
 	t.Helper()
 	special := map[string]string{
 		"background_threshold": "0.7", "aggressive_threshold": "0.9", "emergency_threshold": "0.97", "prepare_threshold": "0.5",
-		"compact_at_tokens": "5000", "notify": "message", "stack_budget": "0.2",
+		"compact_at_tokens": "5000", "notify": "message", "stack_budget": "0.2", "worker_reasoning": "high",
 	}
 	if v := special[key]; v != "" {
 		return v
@@ -34,7 +34,7 @@ func another(t *testing.T, key string) string {
 		return "0.4"
 	case reflect.TypeFor[string]():
 		return "text"
-	case reflect.TypeFor[compactor.Duration]():
+	case reflect.TypeFor[compactor.Duration](), reflect.TypeFor[compactor.TTL]():
 		return "7m0s"
 	}
 	t.Fatalf("a field of a kind no patch can hold: %s %v", key, field.Type)
@@ -97,7 +97,7 @@ func TestNoFieldOfThePolicyIsForgotten(t *testing.T) {
 				return
 			}
 			impossible := map[reflect.Type]string{
-				reflect.TypeFor[int](): "-1", reflect.TypeFor[float64](): "NaN", reflect.TypeFor[string](): "nonsense", reflect.TypeFor[compactor.Duration](): "-1s",
+				reflect.TypeFor[int](): "-1", reflect.TypeFor[float64](): "NaN", reflect.TypeFor[string](): "nonsense", reflect.TypeFor[compactor.Duration](): "-1s", reflect.TypeFor[compactor.TTL](): "-1s",
 			}[f.Type]
 			p, wrong := compactor.Patch{key: impossible}.Over(usual)
 			if len(wrong) > 0 {
@@ -117,6 +117,8 @@ func TestWhatNoPatchCanHold(t *testing.T) {
 		{"keep_first", "1.5", "keep_first = 1.5: must be a whole number"},
 		{"background_threshold", "80%", "background_threshold = 80%: must be a number"},
 		{"enabled", "yes", "enabled = yes: must be true or false"},
+		{"cache_ttl", "soon", `cache_ttl = soon: must be "auto", or a duration like "90s" or "5m"`},
+		{"cache_ttl", "-1ns", `cache_ttl = -1ns: must be "auto", or a duration like "90s" or "5m"`},
 		{"cooldown", "soon", `cooldown = soon: must be a duration like "90s" or "5m"`},
 		{"prepare_threshold", "-1", "prepare_threshold = -1: must be 0 (off) or below background_threshold"},
 	} {

@@ -5,7 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"cairn/llm"
 )
 
 // Policy says when and how a channel is compacted. Settings are merged field by
@@ -30,8 +34,9 @@ type Policy struct {
 	PrepareThreshold float64 `toml:"prepare_threshold" json:"prepare_threshold"`
 	// CompactAtTokens acts like the background level at so many used tokens; 0 is off.
 	CompactAtTokens int `toml:"compact_at_tokens" json:"compact_at_tokens"`
-	// CacheTTL is how long a provider's prompt cache is believed to live.
-	CacheTTL Duration `toml:"cache_ttl" json:"cache_ttl"`
+	// CacheTTL is how long a provider's prompt cache stays warm; AutoTTL: as long as
+	// the model's provider keeps it.
+	CacheTTL TTL `toml:"cache_ttl" json:"cache_ttl"`
 
 	KeepFirst    int `toml:"keep_first" json:"keep_first"`               // first addressed messages copied into the head
 	KeepLastN    int `toml:"keep_last_n" json:"keep_last_n"`             // newest messages spared, rounded up to turns
@@ -48,11 +53,12 @@ type Policy struct {
 
 	StackBudget float64 `toml:"stack_budget" json:"stack_budget"` // share of the window the stack may take
 
-	Model      string   `toml:"model" json:"model"`             // for the worker; empty: the agent's
-	Focus      string   `toml:"focus" json:"focus"`             // what every summary shall keep
-	PromptFile string   `toml:"prompt_file" json:"prompt_file"` // the worker's prompt; empty: the one in prompts/
-	Timeout    Duration `toml:"timeout" json:"timeout"`         // without a byte of the worker's model
-	Cooldown   Duration `toml:"cooldown" json:"cooldown"`       // pause of the automatic levels after landings that freed little
+	Model      string   `toml:"model" json:"model"`                       // for the worker; empty: the agent's
+	Reasoning  string   `toml:"worker_reasoning" json:"worker_reasoning"` // how hard the worker's model thinks, one of llm.ReasoningEfforts; empty: the server's own
+	Focus      string   `toml:"focus" json:"focus"`                       // what every summary shall keep
+	PromptFile string   `toml:"prompt_file" json:"prompt_file"`           // the worker's prompt; empty: the one in prompts/
+	Timeout    Duration `toml:"timeout" json:"timeout"`                   // without a byte of the worker's model
+	Cooldown   Duration `toml:"cooldown" json:"cooldown"`                 // pause of the automatic levels after landings that freed little
 
 	ExtractMemories bool `toml:"extract_memories" json:"extract_memories"`
 
@@ -79,6 +85,48 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // MarshalText writes what UnmarshalText reads.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
+// TTL is how long a cache entry lives. Settings write it as a duration or as "auto".
+type TTL time.Duration
+
+// AutoTTL leaves a TTL to the model's provider.
+const AutoTTL TTL = -1
+
+// DefaultTTL is how long a prompt cache lives where the provider does not say.
+const DefaultTTL = 5 * time.Minute
+
+// UnmarshalText reads "auto" and what Duration reads.
+func (t *TTL) UnmarshalText(text []byte) error {
+	if string(text) == "auto" {
+		*t = AutoTTL
+		return nil
+	}
+	var d Duration
+	if d.UnmarshalText(text) != nil || TTL(d) == AutoTTL {
+		return fmt.Errorf(`%q is no duration: write "auto", or a duration like "90s" or "5m"`, text)
+	}
+	*t = TTL(d)
+	return nil
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (t TTL) MarshalText() ([]byte, error) {
+	if t == AutoTTL {
+		return []byte("auto"), nil
+	}
+	return Duration(t).MarshalText()
+}
+
+// Or returns the duration; in place of AutoTTL what auto tells, which may be nil.
+func (t TTL) Or(auto func() time.Duration) time.Duration {
+	switch {
+	case t != AutoTTL:
+		return time.Duration(t)
+	case auto != nil:
+		return auto()
+	}
+	return DefaultTTL
+}
+
 // What Notify may be.
 const (
 	NotifyOff      = "off"
@@ -95,11 +143,11 @@ func DefaultPolicy() Policy {
 		Enabled:             true,
 		BackgroundThreshold: 0.80, AggressiveThreshold: 0.85, EmergencyThreshold: 0.95,
 		BackgroundFraction: 0.30, AggressiveFraction: 0.50, EmergencyFraction: 0.50,
-		PrepareThreshold: -1, CacheTTL: Duration(5 * time.Minute),
+		PrepareThreshold: -1, CacheTTL: AutoTTL,
 		KeepFirst: 1, KeepLastN: 4, PinBudget: 1000,
 		TailTokens: 16_000, SpanTokens: 12_000, TargetPct: 20, MaxSummary: 2000,
 		StackBudget: 0.15, RollupFanIn: 6, EarlierSegs: 3,
-		Timeout: Duration(2 * time.Minute), MaxTurns: 10, FailureLimit: 3, Cooldown: Duration(5 * time.Minute),
+		Reasoning: "low", Timeout: Duration(2 * time.Minute), MaxTurns: 10, FailureLimit: 3, Cooldown: Duration(5 * time.Minute),
 		ExtractMemories: true, MaxMemories: 20,
 		ToolResultsKept: 3, ToolResultMinChars: 100, ToolOutputMaxLines: 50,
 		Notify: NotifyOff,
@@ -177,7 +225,9 @@ func (p Policy) Validate() []*FieldError {
 	if p.CompactAtTokens != 0 && p.CompactAtTokens < 2000 {
 		bad("compact_at_tokens", p.CompactAtTokens, "0 (off) or at least 2000", "")
 	}
-	span("cache_ttl", p.CacheTTL, 0, 24*time.Hour)
+	if p.CacheTTL != AutoTTL && (p.CacheTTL < 0 || p.CacheTTL > TTL(24*time.Hour)) {
+		bad("cache_ttl", time.Duration(p.CacheTTL), fmt.Sprintf(`"auto", or from 0s to %v`, 24*time.Hour), "")
+	}
 	count("keep_first", p.KeepFirst, 0, MaxKeepFirst)
 	count("keep_last_n", p.KeepLastN, 0, 500)
 	count("pin_budget", p.PinBudget, 0, 20_000)
@@ -188,6 +238,9 @@ func (p Policy) Validate() []*FieldError {
 	share("stack_budget", p.StackBudget, 0.02, 0.40)
 	count("rollup_fan_in", p.RollupFanIn, 2, 16)
 	count("earlier_segments", p.EarlierSegs, 0, 100)
+	if err := CheckReasoning("worker_reasoning", p.Reasoning); err != nil {
+		errs = append(errs, err)
+	}
 	span("timeout", p.Timeout, time.Second, time.Hour)
 	count("max_turns", p.MaxTurns, 1, 100)
 	count("failure_limit", p.FailureLimit, 1, 100)
@@ -200,6 +253,19 @@ func (p Policy) Validate() []*FieldError {
 		bad("notify", p.Notify, `"off", "reaction" or "message"`, "")
 	}
 	return errs
+}
+
+// CheckReasoning returns what is wrong with a value of a setting that says how hard a
+// model thinks; nil if nothing is.
+func CheckReasoning(key, value string) *FieldError {
+	if value == "" || slices.Contains(llm.ReasoningEfforts, value) {
+		return nil
+	}
+	efforts := llm.ReasoningEfforts
+	return &FieldError{
+		Key: key, Value: value, Want: fmt.Sprintf(`empty, or one of "%s"`, strings.Join(efforts, `", "`)),
+		Hint: strings.TrimPrefix(Meant(value, efforts), ", "),
+	}
 }
 
 // Hash is a short name of the policy: two policies that differ anywhere have two.

@@ -279,7 +279,7 @@ func (m *machine) restartSame(rt *rapid.T) {
 	m.sound(rt)
 	r := m.r
 	ttl := r.policy.CacheTTL
-	r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.Duration(100 * 365 * 24 * time.Hour) }) // or what is staged may land
+	r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.TTL(100 * 365 * 24 * time.Hour) }) // or what is staged may land
 	r.settle()
 	before, last := inLines(r.c.Sight()), m.last
 	m.restart(rt)

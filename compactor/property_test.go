@@ -158,7 +158,7 @@ func drawPolicy(rt *rapid.T) compactor.Policy {
 	p := compactor.DefaultPolicy()
 	if chance(rt, 2, "work ahead") {
 		p.SpanTokens = 500 + 100*below(rt, 16, "span_tokens")
-		p.CacheTTL = compactor.Duration(one(rt, "cache_ttl", 5*time.Minute, 0, time.Hour))
+		p.CacheTTL = compactor.TTL(one(rt, "cache_ttl", 5*time.Minute, 0, time.Hour))
 	} else {
 		p.PrepareThreshold = 0
 	}

@@ -105,19 +105,6 @@ func (w worker) echoes(text string) bool {
 
 // reasonOfModel is what a provider's failure means, in words for people.
 func reasonOfModel(err error) string {
-	switch llm.KindOf(err) {
-	case llm.KindRateLimited, llm.KindOverloaded:
-		return "the model is overloaded"
-	case llm.KindUnreachable:
-		return "the model cannot be reached"
-	case llm.KindAuth:
-		return "the model's server refused the key"
-	case llm.KindOverflow:
-		return "the span is too large for the worker's model"
-	case llm.KindTruncated:
-		return "the model's answer broke off"
-	case llm.KindBadRequest:
-		return "the model's server refused the request"
-	}
-	return ""
+	remedy, _ := llm.RemedyOf(err)
+	return remedy.Reason
 }

@@ -81,7 +81,7 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 	}
 	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), before, c.used(c.h.snapshot())
 	if c.ctx.Err() == nil {
-		c.o.Log.Log(c.ctx, c.loud(err, !j.builtIn), "compaction failed; nothing was lost", "trigger", j.row.Trigger, "by", j.row.By, "error", err)
+		c.o.Log.Log(c.ctx, c.loud(err, !j.builtIn), "compaction failed; nothing was lost", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	c.notify(e)
 	c.over(j, e)

@@ -83,7 +83,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	}
 	s.Model = c.o.Fallback.Name()
 	c.o.Log.Log(ctx, c.standingIn.Begin(), "the worker's model cannot be used; the agent's own model sums up",
-		"model", c.o.Worker.Name(), "instead", s.Model, "error", why)
+		append([]any{"worker", c.o.Worker.Name(), "instead", s.Model}, llm.LogAttrs(why)...)...)
 	return s, nil
 }
 

@@ -617,3 +617,27 @@ func TestEveryCompactionSavesMemories(t *testing.T) {
 	}
 	r.verify()
 }
+
+func TestTheWorkerThinksAsHardAsThePolicySays(t *testing.T) {
+	for _, effort := range []string{"low", "", "max"} {
+		t.Run(fmt.Sprintf("%q", effort), func(t *testing.T) {
+			r := newRig(t, 20_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+				return summary("They talked about notes."), nil
+			}})
+			if effort != "low" { // which is the default
+				r.set(func(p *compactor.Policy) { p.Reasoning = effort })
+			}
+			r.chat(30)
+			r.compact("")
+			requests := r.worker.Requests()
+			if len(requests) == 0 {
+				t.Fatal("the worker asked nothing")
+			}
+			for _, req := range requests {
+				if req.Reasoning != effort {
+					t.Errorf("it asks with reasoning %q", req.Reasoning)
+				}
+			}
+		})
+	}
+}

@@ -18,6 +18,10 @@ const (
 	KindAuth        Kind = "auth"         // 401, 403: the key is wrong
 	KindBadRequest  Kind = "bad request"  // the provider will never take this request
 	KindTruncated   Kind = "truncated"    // the answer broke off: half an answer is no answer
+
+	KindQuota        Kind = "quota exhausted" // the account has no credit: a retry is useless
+	KindUnknownModel Kind = "unknown model"   // the server does not have the model
+	KindWrongAddress Kind = "wrong address"   // what answers there is no model's server
 )
 
 // Error is a provider's failure.
@@ -29,6 +33,29 @@ type Error struct {
 	Limit      int           // the window in tokens an overflow told; 0 when it did not
 	Prompt     int           // the prompt's tokens as an overflow counted them; 0 when it did not
 	Err        error         // what lies below, if anything
+
+	Where Where // filled in by Located; empty where nobody did
+}
+
+// Where says which model of which server failed: for the log, never for a chat.
+type Where struct {
+	Model   string
+	Address string   // without user, password and query
+	Key     string   // where the API key comes from, or should: "OPENAI_API_KEY"; empty: unknown
+	NoKey   bool     // there is none
+	Offered []string // of an unknown model: what the server offers instead, the nearest first
+}
+
+// Located returns err with where put into it. Errors that are no provider's failure,
+// and those that say already where they come from, stay as they are.
+func Located(err error, where Where) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Where.Model != "" || e.Where.Address != "" {
+		return err
+	}
+	located := *e
+	located.Where = where
+	return &located
 }
 
 func (e *Error) Error() string {

@@ -46,5 +46,12 @@ func (i *Incident) On() bool {
 // request, and not this one alone.
 func OfServer(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && (e.Temporary() || e.Kind == KindAuth)
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Kind {
+	case KindAuth, KindQuota, KindUnknownModel, KindWrongAddress:
+		return true
+	}
+	return e.Temporary()
 }

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	howToSet  = "No language model is set, so I can only look up and quote what was said here. To get real answers, set OPENAI_API_KEY, or base_url in config.toml for a model of your own."
+	howToSet  = "No language model is set, so I can only look up and quote what was said here. To get real answers, set OPENAI_API_KEY or ANTHROPIC_API_KEY, or base_url in config.toml for a model of your own."
 	stillNone = "(No language model is set: I only quote.)"
 	itsFinds  = "This is what I found:"
 	goesWith  = " It goes with this:"

@@ -6,6 +6,7 @@ package llm
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/http"
 	"regexp"
@@ -42,6 +43,8 @@ func Refused(status int, header http.Header, body []byte) *Error {
 		e.Limit, e.Prompt = max(limit, said.window), promptOf(text, said)
 	case e.Kind == KindOverloaded && (takesNoTools(text) || takesNoImages(text)):
 		e.Kind = KindBadRequest // llama.cpp says it with 500, and would say it again
+	case !takesNoTools(text) && !takesNoImages(text):
+		e.Kind = refine(e, said.codes, text)
 	}
 	return e
 }
@@ -135,6 +138,10 @@ func (c *complaint) read(value any, depth int) {
 			c.prompt = int(n)
 		}
 		for _, field := range wordFields {
+			if field == "msg" && v["loc"] != nil { // FastAPI: without its place a complaint says nothing
+				c.read(fmt.Sprintf("%v (at %v)", v["msg"], v["loc"]), depth+1)
+				continue
+			}
 			c.read(v[field], depth+1)
 		}
 	}

@@ -2,12 +2,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,8 +13,6 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/llm"
-	"cairn/llm/openai"
 	"cairn/memory"
 )
 
@@ -32,13 +28,12 @@ type bot struct {
 
 	compactions compactions // so far
 
-	notebook *llm.Notebook          // what was learnt about models
-	models   map[modelKey]llm.Model // made so far; what a model has learnt outlasts an edit
-	seen     []byte                 // the settings file as it was last read
-	unread   bool                   // it could not be read the last time
-	ctx      context.Context        // of the tasks
-	cancel   context.CancelFunc
-	tasks    sync.WaitGroup
+	models *modelSet
+	seen   []byte          // the settings file as it was last read
+	unread bool            // it could not be read the last time
+	ctx    context.Context // of the tasks
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
 }
 
 // standing is what a bot works with until its settings change. Nothing in it changes.
@@ -47,16 +42,10 @@ type standing struct {
 	agents   map[string]channel.Agent // by id
 }
 
-// modelKey is what makes a model another one.
-type modelKey struct {
-	url, model, key string
-	window          int
-}
-
 // start opens the store, for this process alone, and a hub on it. rules makes those of
 // the hub out of the settings, now and after each edit.
 func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings) channel.Rules, doors ...channel.Door) (*bot, error) {
-	b := &bot{app: a, log: log, rules: rules, begun: &a.settings, seen: a.settings.text, models: map[modelKey]llm.Model{}, notebook: new(llm.Notebook)}
+	b := &bot{app: a, log: log, rules: rules, begun: &a.settings, seen: a.settings.text, models: newModelSet(log)}
 	first := &standing{settings: a.settings}
 	var err error
 	if first.agents, err = b.agents(&first.settings); err != nil {
@@ -71,7 +60,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings)
 	if err != nil {
 		return nil, errors.Join(err, b.store.Close())
 	}
-	b.notebook.Open(known, b.store.KeepModel)
+	b.models.notebook.Open(known, b.store.KeepModel)
 	used, err := b.store.Usage(ctx, channel.MonthStart(time.Now()))
 	if err != nil {
 		return nil, errors.Join(err, b.store.Close())
@@ -95,8 +84,22 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings)
 		After:   b.compactions.happened,
 	})
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	b.warn(&first.settings)
+	if first.settings.ambiguous() {
+		log.Warn(bothProviders)
+	}
 	b.weigh()
 	return b, nil
+}
+
+// bothProviders says which provider is used where the environment names two.
+const bothProviders = `OPENAI_… and ANTHROPIC_… are both in the environment: OpenAI is used; for Anthropic set wire = "messages" under [llm]`
+
+// warn logs what works in the settings and should be otherwise.
+func (b *bot) warn(s *settings) {
+	for _, w := range s.warnings {
+		b.log.Warn("a setting works and should be changed", "setting", w.in(s.file))
+	}
 }
 
 // close stops what still runs. What was accepted is on disk.
@@ -111,7 +114,7 @@ func (b *bot) close() error {
 func (b *bot) agents(s *settings) (map[string]channel.Agent, error) {
 	made := map[string]channel.Agent{}
 	for _, chosen := range s.agents() {
-		agent, err := b.agent(s, chosen)
+		agent, err := b.models.agent(s, chosen)
 		if err != nil {
 			return nil, err
 		}
@@ -140,58 +143,6 @@ func (b *bot) agents(s *settings) (map[string]channel.Agent, error) {
 		made[chosen.ID] = agent
 	}
 	return made, nil
-}
-
-// agent makes one that answers, out of settings and environment. Without a server it
-// is the offline model, which needs no worker.
-func (b *bot) agent(s *settings, chosen agentSettings) (channel.Agent, error) {
-	key, err := s.secret(s.LLM.APIKey, modelKeyVariable)
-	if err != nil {
-		return channel.Agent{}, usage(err)
-	}
-	options := openai.Options{
-		BaseURL: cmp.Or(chosen.BaseURL, s.LLM.BaseURL, os.Getenv("OPENAI_BASE_URL")),
-		Model:   cmp.Or(chosen.Model, s.LLM.Model, os.Getenv("OPENAI_MODEL")),
-		APIKey:  key,
-		Window:  chosen.ContextWindow,
-		Log:     b.log,
-
-		Notebook: b.notebook,
-	}
-	agent := channel.Agent{ID: chosen.ID, Instructions: chosen.Instructions, MaxOutput: chosen.MaxOutputTokens, Recall: s.RecallTokens}
-	if options.BaseURL == "" && options.APIKey == "" {
-		if options.Model != "" {
-			b.log.Warn("a model is named but no server: set OPENAI_API_KEY or base_url; answering offline", "model", options.Model)
-		}
-		agent.Model = llm.NewOffline(chosen.ContextWindow)
-		return agent, nil
-	}
-	if agent.Model, err = b.model(options); err != nil {
-		return channel.Agent{}, err
-	}
-	agent.Worker = agent.Model
-	if other := chosen.Compaction.Model; other != "" {
-		agent.Fallback = agent.Model
-		options.Model, options.Window = other, 0
-		if agent.Worker, err = b.model(options); err != nil {
-			return channel.Agent{}, err
-		}
-	}
-	return agent, nil
-}
-
-// model is the one of these options.
-func (b *bot) model(o openai.Options) (llm.Model, error) {
-	key := modelKey{o.BaseURL, o.Model, o.APIKey, o.Window}
-	if made := b.models[key]; made != nil {
-		return made, nil
-	}
-	model, err := openai.New(o)
-	if err != nil {
-		return nil, usage(err)
-	}
-	b.models[key] = model
-	return model, nil
 }
 
 // promptFile returns what reads the agent's own prompt for the worker, each time anew

@@ -4,6 +4,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -80,5 +81,31 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
 	bot.follow(!isTerminal(a.in)) // a terminal that is closed sends SIGHUP, and means the end
+	bot.checkInChat(door, o.Channel)
 	return door.Run(cmd.Context(), bot.hub, log)
+}
+
+// checkInChat checks the models of the agent that answers in a channel. A person at the
+// terminal reads in one line what is wrong, and which model was chosen where none is
+// named; a program finds it in the log.
+func (b *bot) checkInChat(door *terminal.Terminal, name string) {
+	conversation, err := terminal.Conversation(name)
+	if err != nil {
+		return // door.Run tells
+	}
+	now := b.live.Load()
+	id := now.settings.agentID(conversation)
+	agents := map[string]channel.Agent{id: now.agents[id]}
+	if !isTerminal(b.app.err) {
+		b.checkModels(agents, b.warnOf, nil)
+		return
+	}
+	say := func(line string) {
+		fmt.Fprintln(door.Notes(), terminal.Printable(b.app.secrets.mask(line)))
+	}
+	b.checkModels(agents,
+		func(m *located, err error) { say(trouble(m, err)) },
+		func(m *located) {
+			say(fmt.Sprintf("%s answers, chosen from what %s offers; set model to use another (`cairn models` lists them)", m.Name(), m.where.Address))
+		})
 }

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -35,8 +36,7 @@ func (d *decoder) check(s *settings) {
 	if err := checkHealth(s.Health); err != nil {
 		d.fault("health", err.Error())
 	}
-	d.checkURL("llm.base_url", s.LLM.BaseURL, "http://localhost:11434/v1")
-	d.checkSecret(s, "llm.api_key", s.LLM.APIKey, modelKeyVariable)
+	d.checkModels(s)
 	d.checkAgents(s)
 	d.checkDoors(s)
 	for i, b := range s.Bindings {
@@ -56,12 +56,32 @@ func (d *decoder) checkAgents(s *settings) {
 			d.fault(path+".id", fmt.Sprintf("id = %q: another agent has this name", agent.ID))
 		}
 		ids[agent.ID] = true
-		d.checkURL(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
+		d.checkAgentModel(path, s, agent)
 		if agent.ContextWindow != 0 {
 			between(d, path+".context_window", agent.ContextWindow, 1000, 100_000_000)
 		}
 		between(d, path+".max_output_tokens", agent.MaxOutputTokens, 16, 10_000_000)
 		d.checkPolicy(path+".compaction", s, agent.Compaction, inherited)
+	}
+}
+
+// checkAgentModel notes what is wrong with the model an agent names.
+func (d *decoder) checkAgentModel(path string, s *settings, agent agentSettings) {
+	d.checkURL(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
+	d.checkWire(path+".wire", agent.Wire)
+	if err := compactor.CheckReasoning("reasoning", agent.Reasoning); err != nil {
+		d.fault(path+".reasoning", err.Error())
+	}
+	model := cmp.Or(agent.Model, s.LLM.Model)
+	p, _, named := s.providerOf(model)
+	if named && agent.BaseURL != "" {
+		d.fault(path+".base_url", fmt.Sprintf("base_url: model = %q is one of provider %q, which has an address of its own; leave one of the two out", model, p.ID))
+	}
+	if agent.Model != "" {
+		d.checkModel(path+".model", s, agent.Model, cmp.Or(agent.BaseURL, s.LLM.BaseURL))
+	}
+	if !named { // else what is no provider's is a name that this one knows
+		d.checkModel(path+".compaction.model", s, agent.Compaction.Model, cmp.Or(agent.BaseURL, s.LLM.BaseURL))
 	}
 }
 

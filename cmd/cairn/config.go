@@ -48,6 +48,8 @@ type verdict struct {
 	File    string         `json:"file"`    // empty: there is none
 	Changed []changedValue `json:"changed"` // differs from the defaults
 	Faults  []fault        `json:"faults"`
+
+	Warnings []fault `json:"warnings,omitempty"` // what works and should be otherwise
 }
 
 type changedValue struct {
@@ -75,12 +77,15 @@ func (v verdict) String() string {
 		}
 		lines = append(lines, "  "+strings.TrimSpace(fmt.Sprintf("%s %s = %s", c.Table, c.Key, value)))
 	}
+	for _, w := range v.Warnings {
+		lines = append(lines, "warning: "+w.in(v.File))
+	}
 	return strings.Join(lines, "\n")
 }
 
 func (a *app) checkConfig(file string, asJSON bool) error {
 	s, err := loadSettings(file)
-	v := verdict{OK: err == nil, File: s.file, Changed: []changedValue{}, Faults: []fault{}}
+	v := verdict{OK: err == nil, File: s.file, Changed: []changedValue{}, Faults: []fault{}, Warnings: s.warnings}
 	var wrong *settingsError
 	switch {
 	case err == nil:
@@ -103,6 +108,11 @@ func (s *settings) changed() []changedValue {
 			here[i].Table += fmt.Sprintf(" of agent %q", agent.ID)
 		}
 		list = append(list, here...)
+	}
+	for i, v := range list {
+		if text, ok := v.Value.(string); ok && v.Key == "api_key" && !refersToSecret(text) {
+			list[i].Value = "[masked]"
+		}
 	}
 	return list
 }

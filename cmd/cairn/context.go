@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
-	"cairn/llm"
 	"cairn/memory"
 )
 
@@ -49,8 +48,8 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		b := &bot{log: log, models: map[modelKey]llm.Model{}, notebook: new(llm.Notebook)} // it does not run: its agents are looked at
-		b.notebook.Open(known, nil)
+		b := &bot{log: log, models: newModelSet(log)} // it does not run: its agents are looked at
+		b.models.notebook.Open(known, nil)
 		agents, err := b.agents(&a.settings)
 		if err != nil {
 			return err

@@ -21,6 +21,8 @@ type decoder struct {
 	set    map[string]bool // what the file sets, by its place
 	agents []string        // ids, as far as they are known
 	faults []fault
+
+	warnings []fault // what works and should be otherwise
 }
 
 // table sets the fields of *into that src names. path is src's place in the file,

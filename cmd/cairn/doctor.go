@@ -7,15 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
-	"cairn/llm"
 	"cairn/memory"
 )
 
@@ -25,8 +22,9 @@ func newDoctor(a *app) *cobra.Command {
 		Use:   "doctor [--fix] [--json]",
 		Short: "Check the settings, the data folder, the model servers and the tokens",
 		Long: `Check everything a running bot stands on: the settings; the data folder, whose
-database is read from end to end; the model of each agent, which is asked one short
-question; and what the tokens of Discord and Slack may do. It may run beside the bot.
+database is read from end to end; the model of each agent, which is asked a turn with
+tools, the same once more, which shows the provider's cache, a picture, and a summary as a
+worker asks it; and what the tokens of Discord and Slack may do. It may run beside the bot.
 
 With --fix, what is wrong in the database and can be put right without losing anything
 is, after a backup of it; one with damaged pages is made anew, if nothing people said lies
@@ -57,7 +55,7 @@ type doctor struct {
 
 // check is what became of one check.
 type check struct {
-	Check string `json:"check"` // settings, data, model, discord, slack
+	Check string `json:"check"` // settings, data, model, worker, discord, slack
 	OK    bool   `json:"ok"`
 	Said  string `json:"said"`
 }
@@ -89,7 +87,7 @@ func (d *doctor) examine(ctx context.Context) error {
 			return err
 		}
 		d.app.settings = d.app.flagged(defaultSettings()) // of where the data are
-	} else if err := d.tell("settings", nil, cmp.Or(d.app.settings.file, "no file, the defaults")); err != nil {
+	} else if err := d.tell("settings", nil, d.settingsFacts()...); err != nil {
 		return err
 	}
 	for _, look := range []func(context.Context) error{d.data, d.models, d.doors} {
@@ -101,6 +99,19 @@ func (d *doctor) examine(ctx context.Context) error {
 		return fmt.Errorf("%s wrong, see above", counted(d.wrong, "thing is", "things are"))
 	}
 	return nil
+}
+
+// settingsFacts are the name of the file, and what in it should be changed.
+func (d *doctor) settingsFacts() []string {
+	s := &d.app.settings
+	facts := []string{cmp.Or(s.file, "no file, the defaults")}
+	for _, w := range s.warnings {
+		facts = append(facts, "warning: "+w.in(s.file))
+	}
+	if s.ambiguous() {
+		facts = append(facts, "warning: "+bothProviders)
+	}
+	return facts
 }
 
 // read reads the database from end to end and tells what it holds. With --fix one that is
@@ -168,52 +179,6 @@ func (d *doctor) data(ctx context.Context) error {
 	return nil
 }
 
-// models asks the model of each agent one short question: what answers is what counts.
-func (d *doctor) models(ctx context.Context) error {
-	log := slog.New(slog.DiscardHandler)
-	b := &bot{app: d.app, log: log, models: map[modelKey]llm.Model{}, notebook: new(llm.Notebook)}
-	agents, err := b.agents(&d.app.settings)
-	if err != nil {
-		return d.tell("model", err)
-	}
-	for _, id := range slices.Sorted(maps.Keys(agents)) {
-		agent := agents[id]
-		asked := map[string]bool{}
-		for _, model := range []llm.Model{agent.Model, agent.Worker} {
-			if model == nil || asked[model.Name()] {
-				continue
-			}
-			asked[model.Name()] = true
-			fact, err := question(ctx, model)
-			if err != nil {
-				err = fmt.Errorf("%s, of agent %s: %w", model.Name(), id, err)
-			} else {
-				fact = fmt.Sprintf("%s, of agent %s: %s", model.Name(), id, fact)
-			}
-			if err := d.tell("model", err, nonEmpty(fact, err)...); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// question asks a model something.
-func question(ctx context.Context, model llm.Model) (fact string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	window := model.Window(ctx)
-	begun := time.Now()
-	_, err = model.Generate(ctx, llm.Request{
-		Messages:  []llm.Message{{Role: llm.RoleUser, Text: "Answer with one word: are you there?"}},
-		MaxTokens: 16,
-	}, nil)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("answered in %s; window of %d tokens (%s)", time.Since(begun).Round(time.Millisecond), window.Tokens, window.Source), nil
-}
-
 // checked is a door that can be asked whether it would open.
 type checked interface {
 	channel.Door
@@ -241,12 +206,4 @@ func (d *doctor) doors(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// nonEmpty is a list of the fact, or of nothing where there is an error.
-func nonEmpty(fact string, err error) []string {
-	if err != nil {
-		return nil
-	}
-	return []string{fact}
 }

@@ -34,25 +34,35 @@ func newSettingsError(file string, faults []fault) error {
 func (e *settingsError) Error() string {
 	lines := make([]string, 0, len(e.faults))
 	for _, f := range e.faults {
-		at := e.file
-		if f.Line > 0 {
-			at += ":" + strconv.Itoa(f.Line)
-		}
-		if f.Table != "" {
-			at += ": " + f.Table
-		}
-		lines = append(lines, at+": "+f.Text)
+		lines = append(lines, f.in(e.file))
 	}
 	return strings.Join(lines, "\n")
 }
 
+// in is the fault with its place in file, for people.
+func (f fault) in(file string) string {
+	if f.Line > 0 {
+		file += ":" + strconv.Itoa(f.Line)
+	}
+	if f.Table != "" {
+		file += ": " + f.Table
+	}
+	return file + ": " + f.Text
+}
+
 // fault notes that something is wrong with what stands, or should stand, at path.
-func (d *decoder) fault(path, text string) {
+func (d *decoder) fault(path, text string) { d.faults = append(d.faults, d.at(path, text)) }
+
+// warn notes something that works and should be otherwise.
+func (d *decoder) warn(path, text string) { d.warnings = append(d.warnings, d.at(path, text)) }
+
+// at is a fault with the place of path.
+func (d *decoder) at(path, text string) fault {
 	line := 0
 	for at := path; at != "" && line == 0; at = parent(at) {
 		line = d.lines[at]
 	}
-	d.faults = append(d.faults, fault{Line: line, Table: d.tableName(parent(path)), Text: text})
+	return fault{Line: line, Table: d.tableName(parent(path)), Text: text}
 }
 
 // tableName is what people call the table at path.

@@ -25,6 +25,13 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	for _, v := range []variables{openAIVariables, anthropicVariables} { // no test asks a real server
+		for _, name := range []string{v.key, v.url, v.model} {
+			if err := os.Unsetenv(name); err != nil {
+				panic(err)
+			}
+		}
+	}
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	os.Exit(m.Run())
 }
@@ -48,7 +55,7 @@ func (p folder) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(p.t.Context(), program, args...)
 	cmd.Dir = p.dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return slices.ContainsFunc([]string{"OPENAI_", "DISCORD_", "SLACK_", "USER="}, func(prefix string) bool { return strings.HasPrefix(v, prefix) })
+		return slices.ContainsFunc([]string{"OPENAI_", "ANTHROPIC_", "DISCORD_", "SLACK_", "USER="}, func(prefix string) bool { return strings.HasPrefix(v, prefix) })
 	})
 	// The race detector would sleep for a second at every exit.
 	cmd.Env = append(append(cmd.Env, asProgram+"=1", "USER=Ada", "GORACE=atexit_sleep_ms=0"), p.env...)

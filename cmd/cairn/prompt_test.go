@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"cairn/llm"
 )
 
 func TestPromptFile(t *testing.T) {
@@ -73,12 +71,12 @@ func TestPromptFile(t *testing.T) {
 }
 
 func TestTheAgentsModelStandsInForANamedWorker(t *testing.T) {
-	t.Setenv(modelKeyVariable, "sk-1")
+	t.Setenv(openAIVariables.key, "sk-1")
 	s, err := loadSettings(writeSettings(t, "[llm]\nmodel = \"large\"\n[[agents]]\nid = \"a\"\n[[agents]]\nid = \"b\"\n[agents.compaction]\nmodel = \"small\""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	bot := &bot{log: slog.New(slog.DiscardHandler), models: map[modelKey]llm.Model{}}
+	bot := &bot{log: slog.New(slog.DiscardHandler), models: newModelSet(slog.New(slog.DiscardHandler))}
 	agents, err := bot.agents(&s)
 	if err != nil {
 		t.Fatal(err)

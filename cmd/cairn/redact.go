@@ -53,7 +53,6 @@ func (r *redactor) mask(text string) string {
 // secrets are all that the settings and the environment hold, as far as they can be read.
 func (s *settings) secrets() (all []string) {
 	for _, named := range [][2]string{
-		{s.LLM.APIKey, modelKeyVariable},
 		{s.Discord.Token, discordTokenVariable},
 		{s.Slack.BotToken, slackBotVariable},
 		{s.Slack.AppToken, slackAppVariable},
@@ -61,7 +60,16 @@ func (s *settings) secrets() (all []string) {
 		text, _ := s.secret(named[0], named[1]) // who needs it says what is wrong with it
 		all = append(all, text)
 	}
-	addresses := []string{os.Getenv("OPENAI_BASE_URL"), s.LLM.BaseURL, s.Discord.APIBase, s.Slack.APIBase}
+	keys := []string{s.LLM.APIKey}
+	addresses := []string{os.Getenv(openAIVariables.url), os.Getenv(anthropicVariables.url), s.LLM.BaseURL, s.Discord.APIBase, s.Slack.APIBase}
+	for _, p := range s.Providers {
+		keys, addresses = append(keys, p.APIKey), append(addresses, p.BaseURL)
+	}
+	for _, setting := range keys {
+		key, _, _ := s.modelKey(setting) // likewise
+		all = append(all, key)
+	}
+	all = append(all, fromEnvironment(openAIVariables.key), fromEnvironment(anthropicVariables.key))
 	for _, agent := range s.Agents {
 		addresses = append(addresses, agent.BaseURL)
 	}

@@ -126,6 +126,7 @@ func (b *bot) reload(asked bool) {
 	if waiting := restartKeys(changedKeys(b.begun, &next.settings)); len(waiting) > 0 {
 		b.log.Warn("some settings count only after a restart", "settings", waiting)
 	}
+	b.warn(&next.settings)
 	b.weigh()
 }
 

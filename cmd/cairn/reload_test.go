@@ -16,6 +16,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
@@ -216,7 +217,7 @@ func TestAFileThatComesLater(t *testing.T) {
 func TestEverySettingCountsOrNeedsARestart(t *testing.T) {
 	live := map[string]string{ // key: what holds it in the standing settings
 		"respond": "rules", "turns_per_minute": "rules", "calls_per_hour": "rules", "budget_per_day": "rules", "budget_per_month": "rules", "prices": "rules", "restricted": "rules", "recall_tokens": "agents", "share_memories": "store",
-		"llm.base_url": "agents", "llm.model": "agents", "llm.api_key": "agents",
+		"llm.wire": "agents", "llm.base_url": "agents", "llm.model": "agents", "llm.api_key": "agents",
 	}
 	for _, door := range []string{"discord", "slack"} {
 		for _, key := range []string{"allow", "deny", "bots", "owners", "managers"} {
@@ -293,6 +294,30 @@ func TestAgentsAreMadeAnew(t *testing.T) {
 	}
 	if p := old.agents["a"].Policy(); len(p.Validate()) > 0 {
 		t.Error("an agent that is gone has no policy for those it still answers")
+	}
+}
+
+func TestProvidersAreTakenUp(t *testing.T) {
+	s := startBot(t, "[llm]\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n")
+	at := func() llm.Where { return s.live.Load().agents["cairn"].Model.(*located).where }
+	if at().Address != "http://127.0.0.1:9/v1" {
+		t.Fatalf("it begins at %+v", at())
+	}
+	provider := "[[providers]]\nid = \"p\"\nwire = \"messages\"\nbase_url = \"http://127.0.0.1:9\"\napi_key = \"hush-hush\"\n"
+	s.edit(provider + "[llm]\nmodel = \"p/other\"\n[defaults.compaction]\nworker_reasoning = \"high\"\n")
+	s.told(taken, 1)
+	now := s.live.Load().agents["cairn"]
+	if at().Key != `api_key of provider "p"` || now.Model.Name() != "other" || now.Model.(*located).Wire() != llm.WireMessages || now.Policy().Reasoning != "high" {
+		t.Errorf("after the edit it is %s at %+v", now.Model.Name(), at())
+	}
+	s.told("a setting works and should be changed", 1)
+	s.edit(strings.Replace(provider, "messages", "mesages", 1) + "[llm]\nmodel = \"p/third\"\n")
+	s.told("did you mean messages?", 1)
+	if s.live.Load().agents["cairn"].Model != now.Model {
+		t.Error("a mistake changed the model")
+	}
+	if strings.Contains(s.log.String(), "hush") {
+		t.Errorf("the log shows the key: %s", s.log.String())
 	}
 }
 

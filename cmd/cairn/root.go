@@ -42,9 +42,10 @@ func newRoot(a *app) *cobra.Command {
 model's context window, its oldest part is summed up in the background and what
 should be remembered goes into a database; nothing is ever lost.
 
-It answers through any server that speaks OpenAI's chat protocol. Name one with
-OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL, or under [llm] in config.toml.
-Without one it still keeps, sums up, and finds again what it was told.
+It answers through OpenAI, Anthropic, or any server that speaks the protocol of one of
+them. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or for another server OPENAI_BASE_URL and
+OPENAI_MODEL, or name it under [llm] in config.toml. Without one it still keeps, sums up, and finds again
+what it was told.
 
 ` + exitHelp,
 		Example: `  cairn chat                                  talk, here and now
@@ -65,7 +66,7 @@ Without one it still keeps, sums up, and finds again what it was told.
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it is there)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
 	flags.StringVar(&a.logLevel, "log-level", "", "log on standard error from this `LEVEL` on: debug, info, warn, error (warn; of run: info)")
-	root.AddCommand(newChat(a), newImport(a), newContext(a), newUsage(a), newTranscript(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newDoctor(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
+	root.AddCommand(newChat(a), newImport(a), newContext(a), newUsage(a), newTranscript(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
 	return root
 }
 

@@ -78,6 +78,7 @@ func (a *app) run(ctx context.Context) (err error) {
 	}
 	defer health.close()
 	bot.follow(true)
+	bot.checkModels(bot.live.Load().agents, bot.warnOf, nil)
 	if open := a.settings.unrestricted(); len(open) > 0 {
 		log.Warn("commands that change things are for everybody, for the list restricted leaves them out", "commands", open)
 	}

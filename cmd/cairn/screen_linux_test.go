@@ -3,14 +3,10 @@ package main
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -22,19 +18,7 @@ import (
 // stood on that.
 func (p folder) onScreen(args ...string) string {
 	p.t.Helper()
-	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		p.t.Skip("no pseudo-terminals here: ", err)
-	}
-	defer pty.Close()
-	number, err := unix.IoctlGetInt(int(pty.Fd()), unix.TIOCGPTN)
-	if err = errors.Join(err, unix.IoctlSetPointerInt(int(pty.Fd()), unix.TIOCSPTLCK, 0)); err != nil {
-		p.t.Fatal(err)
-	}
-	tty, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	pty, tty := pseudoTerminal(p.t)
 	var screen bytes.Buffer
 	read := make(chan struct{})
 	go func() {
@@ -43,7 +27,7 @@ func (p folder) onScreen(args ...string) string {
 	}()
 	cmd := p.command(args...)
 	cmd.Stdout = tty
-	err = cmd.Run()
+	err := cmd.Run()
 	_ = tty.Close()
 	<-read
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 )
 
 // The variables that hold a secret where the settings name no file.
 const (
-	modelKeyVariable     = "OPENAI_API_KEY"
 	discordTokenVariable = "DISCORD_TOKEN"
 	slackBotVariable     = "SLACK_BOT_TOKEN"
 	slackAppVariable     = "SLACK_APP_TOKEN"
@@ -47,6 +47,33 @@ func (s *settings) secretFile(setting, variable string) (string, error) {
 		return "", errors.New("the file it names is empty")
 	}
 	return secret, nil
+}
+
+// variableName is how the name of an environment variable looks.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// modelKey is the key that an api_key means: "file:PATH", "env:NAME", or the key itself,
+// which is plain then; "" if it means none. No error shows it.
+func (s *settings) modelKey(setting string) (key string, plain bool, err error) {
+	if strings.HasPrefix(setting, "file:") {
+		key, err = s.secretFile(setting, "")
+		return key, false, err
+	}
+	name, named := strings.CutPrefix(setting, "env:")
+	switch {
+	case !named:
+		return strings.TrimSpace(setting), setting != "", nil
+	case !variableName.MatchString(name):
+		return "", false, errors.New(`must be "env:NAME" with the name of an environment variable`)
+	case fromEnvironment(name) == "":
+		return "", false, fmt.Errorf("the environment variable %s is not set", name)
+	}
+	return fromEnvironment(name), false, nil
+}
+
+// refersToSecret tells whether an api_key only says where the key is.
+func refersToSecret(setting string) bool {
+	return strings.HasPrefix(setting, "file:") || strings.HasPrefix(setting, "env:")
 }
 
 // How the tokens of a Slack app begin, and where people find them.

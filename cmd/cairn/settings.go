@@ -36,6 +36,7 @@ type settings struct {
 	ShareMemories    string             `toml:"share_memories"`
 	Health           string             `toml:"health"` // where `cairn run` tells how it is; empty: nowhere
 	LLM              modelSettings      `toml:"llm"`
+	Providers        []providerSettings `toml:"providers"`
 	Defaults         agentDefaults      `toml:"defaults"`
 	Discord          discordSettings    `toml:"discord"`
 	Slack            slackSettings      `toml:"slack"`
@@ -43,17 +44,20 @@ type settings struct {
 	Prices           map[string]price   `toml:"prices"` // by model
 	Agents           []agentSettings    // decoded apart: an agent inherits from Defaults
 
+	warnings []fault // what works and should be otherwise
+
 	file string          // empty: there is none
 	text []byte          // what stands in it
 	set  map[string]bool // which settings stand in it: "agents.0.compaction.keep_first"
 }
 
-// modelSettings say where the model is. What is empty comes from OPENAI_BASE_URL,
-// OPENAI_MODEL and OPENAI_API_KEY.
+// modelSettings say where the model is. What is empty comes from the environment, see
+// settings.server.
 type modelSettings struct {
+	Wire    string `toml:"wire"` // "auto", "chat", "responses" or "messages"
 	BaseURL string `toml:"base_url"`
-	Model   string `toml:"model"`
-	APIKey  string `toml:"api_key"` // "file:PATH" only: a secret does not stand in a settings file
+	Model   string `toml:"model"`   // of a provider as "provider/model"
+	APIKey  string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself, of which a warning tells
 }
 
 // agentDefaults is what all agents inherit.
@@ -64,8 +68,10 @@ type agentDefaults struct {
 // agentSettings is one persona and the model behind it.
 type agentSettings struct {
 	ID              string           `toml:"id"`
-	Model           string           `toml:"model"`    // empty: as [llm] says
-	BaseURL         string           `toml:"base_url"` // empty: as [llm] says
+	Model           string           `toml:"model"`     // empty: as [llm] says; of a provider as "provider/model"
+	BaseURL         string           `toml:"base_url"`  // empty: as [llm] says
+	Wire            string           `toml:"wire"`      // empty: as [llm] or the provider says
+	Reasoning       string           `toml:"reasoning"` // how hard the model thinks, one of llm.ReasoningEfforts; empty: the server's own
 	Instructions    string           `toml:"instructions"`
 	ContextWindow   int              `toml:"context_window"` // tokens; 0: discovered
 	MaxOutputTokens int              `toml:"max_output_tokens"`
@@ -86,6 +92,7 @@ func defaultSettings() settings {
 		RecallTokens:     600,
 		Restricted:       declaredRestricted(),
 		ShareMemories:    shareChannel,
+		LLM:              modelSettings{Wire: wireAuto},
 		Defaults:         agentDefaults{Compaction: compactor.DefaultPolicy()},
 		Discord:          discordSettings{MessageContent: true},
 	}
@@ -152,6 +159,7 @@ func parseSettings(file string, text []byte) (settings, error) {
 	s.set = d.set
 	d.settings(&s, raw)
 	d.check(&s)
+	s.warnings = d.warnings
 	return s, newSettingsError(s.file, d.faults)
 }
 

@@ -58,9 +58,13 @@ func TestShippedSettings(t *testing.T) {
 				t.Errorf("config.toml does not show %s", path)
 			}
 		}
-		for _, key := range keysOf("", reflect.TypeFor[binding]()) { // there are none to begin with
-			if !regexp.MustCompile(`(?m)^# ` + key + ` +=`).Match(text) {
-				t.Errorf("config.toml does not explain %s of a binding", key)
+		for table, of := range map[string]reflect.Type{"bindings": reflect.TypeFor[binding](), "providers": reflect.TypeFor[providerSettings]()} { // there are none to begin with
+			_, shown, _ := strings.Cut(string(text), "\n# [["+table+"]]\n")
+			shown, _, _ = strings.Cut(shown, "\n\n")
+			for _, key := range keysOf("", of) {
+				if !regexp.MustCompile(`(?m)^# ` + key + ` +=`).MatchString(shown) {
+					t.Errorf("config.toml does not explain %s of [[%s]]", key, table)
+				}
 			}
 		}
 	})
@@ -197,7 +201,9 @@ func TestSettingsMistakes(t *testing.T) {
 		{"two agents of one id", agent + agent, []string{`:4: [agents] of agent "a": id = "a": another agent has this name`}},
 		{"a negative window", agent + "context_window = -1", []string{`:3: [agents] of agent "a": context_window = -1: must be from 1000 to 100000000`}},
 		{"no address", "[llm]\nbase_url = \"localhost\"", []string{`:2: [llm]: base_url = "localhost": must look like "http://localhost:11434/v1"`}},
-		{"a secret in the file", "[llm]\napi_key = \"hush\"", []string{`:2: [llm]: api_key: must be "file:PATH", a file that holds nothing else; or leave it out and set OPENAI_API_KEY`}},
+		{"a key from no variable", "[llm]\napi_key = \"env:CAIRN_NO_SUCH_KEY\"", []string{`:2: [llm]: api_key: the environment variable CAIRN_NO_SUCH_KEY is not set`}},
+		{"a key in place of a variable", "[llm]\napi_key = \"env:hush-1\"", []string{`:2: [llm]: api_key: must be "env:NAME" with the name of an environment variable`}},
+		{"a key from no file", "[llm]\napi_key = \"file:hush\"", []string{`:2: [llm]: api_key: must be a file that can be read, relative to this one: no such file or directory`}},
 		{
 			"a text over many lines hides no line", agent + "instructions = \"\"\"\nworkers = 1\n[llm]\n\"\"\"\nmodle = \"m\"",
 			[]string{`:7: [agents] of agent "a": modle: there is no such setting, did you mean model?`},
@@ -274,7 +280,7 @@ func TestSettingsFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if key, err := s.secret(s.LLM.APIKey, modelKeyVariable); key != "sk-1" || err != nil {
+		if key, plain, err := s.modelKey(s.LLM.APIKey); key != "sk-1" || plain || err != nil {
 			t.Errorf("the key is %q, %v", key, err)
 		}
 		if got := promptFile(func() string { return s.path(s.Defaults.Compaction.PromptFile) }, nil)(); got != "Be brief." {

@@ -105,7 +105,7 @@ func (o *Model) switchWire(a *adaptation, p plan, from, to string) bool {
 }
 
 // aboutEffort matches refusals of a value of reasoning effort, or of the field.
-var aboutEffort = regexp.MustCompile(`(?i)reasoning[._ ]effort|\breasoning\b.{0,80}\b(?:value|level|support)|supported values are: .*'(?:low|medium|high)'`)
+var aboutEffort = regexp.MustCompile(`(?i)reasoning[._ ]effort|\breasoning\b.{0,80}\b(?:value|level|support)|supported values are: .*'(?:low|medium|high)'|does not support thinking`)
 
 // learnEfforts learns which values the model accepts, by the refusal of one.
 func (o *Model) learnEfforts(p plan, wanted, message string) bool {

@@ -1,0 +1,190 @@
+// What cairn doctor finds out about models.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// modelPatience bounds each question to a model: one that is being loaded takes its time.
+const modelPatience = 2 * time.Minute
+
+// models tries what turns and workers ask of the models, each model once.
+func (d *doctor) models(ctx context.Context) error {
+	log := slog.New(slog.DiscardHandler)
+	b := &bot{app: d.app, log: log, models: newModelSet(log)}
+	b.models.notebook.Open(d.learntBefore(ctx), nil)
+	agents, err := b.agents(&d.app.settings)
+	if err != nil {
+		return d.tell("model", err)
+	}
+	turns, workers := map[llm.Model]bool{}, map[llm.Model]bool{}
+	for _, id := range slices.Sorted(maps.Keys(agents)) {
+		agent := agents[id]
+		if !turns[agent.Model] {
+			turns[agent.Model] = true
+			if err := d.turn(ctx, agent); err != nil {
+				return err
+			}
+		}
+		if agent.Worker != nil && !workers[agent.Worker] {
+			workers[agent.Worker] = true
+			if err := d.worker(ctx, agent); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// learntBefore is what the database knows of models; nil where there is none to be read.
+func (d *doctor) learntBefore(ctx context.Context) map[string]llm.Facts {
+	dir := d.app.settings.DataDir
+	if _, err := memory.Inspect(ctx, memory.File(dir)); err != nil {
+		return nil // data has told
+	}
+	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true})
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = store.Close() }() // it was only read
+	known, _ := store.Models(ctx)
+	return known
+}
+
+// turn asks the agent's model what a turn asks, and tells what it saw.
+func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*modelPatience)
+	defer cancel()
+	window := agent.Model.Window(ctx)
+	begun := time.Now()
+	probe, err := agent.Probe(ctx, true)
+	name := fmt.Sprintf("%s, of agent %s", agent.Model.Name(), agent.ID)
+	if err != nil {
+		return d.tell("model", explained(name, err))
+	}
+	how := "with tools"
+	if !probe.Tools {
+		how = "without tools, which it does not take"
+	}
+	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(begun).Round(time.Millisecond), how, window.Tokens, window.Source)
+	m, remote := agent.Model.(*located)
+	if !remote {
+		return d.tell("model", nil, fact)
+	}
+	facts := []string{fact + fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)}
+	facts = append(facts, name+": "+d.cache(ctx, agent, m))
+	sees, err := d.sees(ctx, agent, m)
+	if err != nil {
+		err = explained(name+", asked with a picture", err)
+	} else {
+		facts = append(facts, name+": "+sees)
+	}
+	if learnt := factWords(m.Learnt().Facts()); learnt != "" {
+		facts = append(facts, name+": learnt from its server: "+learnt)
+	}
+	return d.tell("model", err, facts...)
+}
+
+// cache asks the same once more and tells what the provider's cache did.
+func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) string {
+	again, err := agent.Probe(ctx, true)
+	warm := fmt.Sprintf("; a prompt stays cached for %v", m.CacheTTL())
+	switch {
+	case err != nil:
+		return fmt.Sprintf("the same request a second time failed: %v", err)
+	case again.Usage.Prompt == 0:
+		return "cache unknown: the server does not count tokens" + warm
+	case again.Usage.Cached == 0:
+		return fmt.Sprintf("cache not seen: of a second identical request's %d tokens none came from it; many providers cache from 1024 or 4096 tokens on%s", again.Usage.Prompt, warm)
+	}
+	return fmt.Sprintf("cache works: of a second identical request's %d tokens %d came from it%s", again.Usage.Prompt, again.Usage.Cached, warm)
+}
+
+// sees shows the model a small picture, if it may take any.
+func (d *doctor) sees(ctx context.Context, agent channel.Agent, m *located) (string, error) {
+	const blind = "takes no pictures; they are described to it in words"
+	if m.Learnt().Facts().RefusesImages {
+		return blind, nil
+	}
+	_, err := agent.Probe(ctx, false, llm.Image{Type: "image/png", Label: "a grey square", Data: greySquare()})
+	switch {
+	case err == nil:
+		return "takes pictures", nil
+	case llm.RefusesImages(err):
+		return blind, nil
+	}
+	return "", err
+}
+
+// greySquare is a picture of 64 by 64 points: some models take no smaller ones.
+func greySquare() []byte {
+	var file bytes.Buffer
+	grey := image.NewGray(image.Rect(0, 0, 64, 64))
+	for i := range grey.Pix {
+		grey.Pix[i] = 0x80
+	}
+	_ = png.Encode(&file, grey) // a Buffer takes everything
+	return file.Bytes()
+}
+
+// worker has the model that sums up for an agent sum up two messages.
+func (d *doctor) worker(ctx context.Context, agent channel.Agent) error {
+	ctx, cancel := context.WithTimeout(ctx, modelPatience)
+	defer cancel()
+	begun := time.Now()
+	how, err := compactor.Probe(ctx, agent.Worker, agent.Policy())
+	name := fmt.Sprintf("%s, which sums up for agent %s", agent.Worker.Name(), agent.ID)
+	if err != nil {
+		return d.tell("worker", explained(name, err))
+	}
+	return d.tell("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(begun).Round(time.Millisecond), how))
+}
+
+// explained is a failure with where it happened and what to do.
+func explained(name string, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: no answer within %v: look at the load of its server", name, modelPatience)
+	}
+	var e *llm.Error
+	text := fmt.Sprintf("%s: %v", name, err)
+	if errors.As(err, &e) && e.Where.Address != "" {
+		text += ", from " + e.Where.Address
+	}
+	if remedy, ok := llm.RemedyOf(err); ok {
+		text += "\nwhat to do: " + remedy.Operator
+	}
+	return errors.New(text)
+}
+
+// factWords are what was learnt about a model, in words; "" if nothing was.
+func factWords(f llm.Facts) string {
+	var words []string
+	add := func(is bool, text string) {
+		if is {
+			words = append(words, text)
+		}
+	}
+	add(f.Window > 0, fmt.Sprintf("a limit of %d tokens", f.Window))
+	add(f.Factor > 0, fmt.Sprintf("%.2f tokens for one estimated", f.Factor))
+	add(f.RefusesTools, "takes no tools")
+	add(f.RefusesForced, "cannot be made to call a tool")
+	add(f.RefusesImages, "takes no pictures")
+	add(f.WantsReasoning, "wants earlier reasoning back")
+	add(f.Wire != "", "wants the wire "+f.Wire)
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,226 @@
+// cairn models: which models the configured servers offer.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+func newModels(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "models [--json]",
+		Short: "List the models that the configured servers offer",
+		Long: `List the models of all servers that the settings and the environment name, as far as
+each describes them: the wire it is spoken to with, the context window in tokens, whether
+the model takes tools and pictures. A name that holds "/" and begins with the id of one of
+[[providers]] can be used as it is wherever the settings want a model.
+
+The last column tells which are used, by which agents or for their summaries, and which
+would be chosen where the settings name none ("default"). An empty cell: the server does
+not say. Exit code 1: no server answered.`,
+		Example: `  cairn models
+  cairn models --json | jq -r 'select(.tools == "yes") | .model'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.models(cmd.Context(), asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+// offeredModel is one model of one server.
+type offeredModel struct {
+	Model   string   `json:"model"`  // as the settings name it
+	Server  string   `json:"server"` // its address
+	Wire    string   `json:"wire"`
+	Window  int      `json:"window,omitempty"` // tokens; 0: the server does not say
+	Tools   string   `json:"tools,omitempty"`  // "yes", "no"; empty: the server does not say
+	Images  string   `json:"vision,omitempty"` // likewise
+	Used    []string `json:"used,omitempty"`   // "agent cairn", "summaries of cairn"
+	Default bool     `json:"default"`          // it would be chosen where none is named
+}
+
+func (m offeredModel) String() string { // a row of the table
+	used := m.Used
+	if m.Default {
+		used = append([]string{"default"}, used...)
+	}
+	window := ""
+	if m.Window > 0 {
+		window = strconv.Itoa(m.Window)
+	}
+	return strings.Join([]string{m.Model, m.Wire, window, m.Tools, m.Images, m.Server, strings.Join(used, ", ")}, "\t")
+}
+
+// configured is a server that the settings or the environment name, and who uses which
+// of its models.
+type configured struct {
+	server
+	used map[string][]string // by the model's name; empty: one that is chosen
+}
+
+// configuredServers lists all servers, those that are used first.
+func (s *settings) configuredServers() (all []configured, err error) {
+	add := func(at server, model, user string) {
+		i := slices.IndexFunc(all, func(c configured) bool {
+			return c.baseURL == at.baseURL && c.key == at.key && c.wire == at.wire && c.provider == at.provider
+		})
+		if i < 0 {
+			i = len(all)
+			all = append(all, configured{at, map[string][]string{}})
+		}
+		if user != "" && !slices.Contains(all[i].used[model], user) {
+			all[i].used[model] = append(all[i].used[model], user)
+		}
+	}
+	for _, agent := range s.agents() {
+		t, ok, err := s.target(agent)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		add(t.server, t.model, "agent "+agent.ID)
+		if agent.Compaction.Model != "" {
+			if t, err = s.worker(t, agent.Compaction.Model); err != nil {
+				return nil, err
+			}
+			add(t.server, t.model, "summaries of "+agent.ID)
+		}
+	}
+	for _, p := range s.Providers {
+		at, err := s.provider(p, "")
+		if err != nil {
+			return nil, err
+		}
+		add(at, "", "")
+	}
+	for _, v := range []variables{openAIVariables, anthropicVariables} {
+		if at, ok := v.server(); ok && !slices.ContainsFunc(all, func(c configured) bool { return c.baseURL == at.baseURL && c.key == at.key }) {
+			add(at, "", "")
+		}
+	}
+	return all, nil
+}
+
+// server is the one that the environment selects.
+func (v variables) server() (at server, ok bool) {
+	at = server{baseURL: cmp.Or(fromEnvironment(v.url), openAIURL), key: fromEnvironment(v.key), keyName: v.key}
+	if v == anthropicVariables {
+		at.baseURL, at.wire = cmp.Or(fromEnvironment(v.url), anthropicURL), llm.WireMessages
+	}
+	at.wire = wireFor(at.baseURL, at.wire)
+	return at, v.selects()
+}
+
+func (a *app) models(ctx context.Context, asJSON bool) error {
+	if err := a.load(); err != nil {
+		return err
+	}
+	servers, err := a.settings.configuredServers()
+	if err != nil {
+		return usage(err)
+	}
+	if len(servers) == 0 {
+		return usage(errors.New("no server is named: set OPENAI_API_KEY, ANTHROPIC_API_KEY, or base_url under [llm]"))
+	}
+	var rows []offeredModel
+	answered := 0
+	for _, at := range servers {
+		found, err := a.offered(ctx, at)
+		if err != nil {
+			fmt.Fprintln(a.err, a.secrets.mask(explained(cmp.Or(at.provider, shownAddress(at.baseURL)), err).Error()))
+			continue
+		}
+		answered++
+		rows = append(rows, found...)
+	}
+	if answered == 0 {
+		return errors.New("no server listed its models, see above")
+	}
+	return a.showModels(rows, asJSON)
+}
+
+// listPatience bounds what one server is asked for a list.
+const listPatience = 30 * time.Second
+
+// offered asks a server for its models. What is used and not listed is added: a server may
+// answer for models that it does not list.
+func (a *app) offered(ctx context.Context, at configured) ([]offeredModel, error) {
+	ctx, cancel := context.WithTimeout(ctx, listPatience)
+	defer cancel()
+	model, err := newModelSet(slog.New(slog.DiscardHandler)).model(target{server: at.server}, 0, compactor.AutoTTL)
+	if err != nil {
+		return nil, err
+	}
+	listed, err := model.Models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	model.Window(ctx) // which has it choose
+	chosen := model.Name()
+	for name := range at.used {
+		if name != "" && !slices.ContainsFunc(listed, func(o llm.Offered) bool { return o.ID == name }) {
+			listed = append(listed, llm.Offered{ID: name})
+		}
+	}
+	var rows []offeredModel
+	for _, o := range listed {
+		row := offeredModel{
+			Model: model.prefix + o.ID, Server: shownAddress(at.baseURL), Wire: model.Wire(),
+			Window: o.Window, Tools: o.Tools, Images: o.Images, Used: at.used[o.ID], Default: o.ID == chosen,
+		}
+		if row.Default {
+			row.Used = append(slices.Clone(row.Used), at.used[""]...)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (a *app) showModels(rows []offeredModel, asJSON bool) error {
+	if asJSON {
+		for _, row := range rows {
+			if err := a.show(a.out, row, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	if isTerminal(a.out) {
+		fmt.Fprintln(w, "MODEL\tWIRE\tWINDOW\tTOOLS\tVISION\tSERVER\tUSED")
+	}
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.ReplaceAll(row.String(), "\n", " "))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(table.String()) {
+		if err := a.show(a.out, plainLine(strings.TrimRight(line, " \n")), false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainLine is a line that is shown as it is.
+type plainLine string
+
+func (l plainLine) String() string { return string(l) }

@@ -1,0 +1,188 @@
+// Models: made of settings and environment, one for each server, name and key.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/anthropic"
+	"cairn/llm/openai"
+)
+
+// modelSet makes models and keeps those it made: what a model has learnt outlasts an
+// edit of the settings. It is not safe for concurrent use; the models are.
+type modelSet struct {
+	log      *slog.Logger
+	notebook *llm.Notebook
+	made     map[modelKey]*located
+}
+
+// modelKey is what makes a model another one.
+type modelKey struct {
+	provider, wire, url, model, key string
+	window                          int
+	cacheTTL                        time.Duration
+}
+
+func newModelSet(log *slog.Logger) *modelSet {
+	return &modelSet{log: log, notebook: new(llm.Notebook), made: map[modelKey]*located{}}
+}
+
+// agent makes one that answers. Without a server it is the offline model, which needs
+// no worker. Its policy is for the caller to set.
+func (m *modelSet) agent(s *settings, chosen agentSettings) (channel.Agent, error) {
+	agent := channel.Agent{ID: chosen.ID, Instructions: chosen.Instructions, MaxOutput: chosen.MaxOutputTokens, Recall: s.RecallTokens, Reasoning: chosen.Reasoning}
+	t, ok, err := s.target(chosen)
+	if err != nil {
+		return agent, usage(err)
+	}
+	if !ok {
+		if t.model != "" {
+			m.log.Warn("a model is named but no server: set OPENAI_API_KEY, ANTHROPIC_API_KEY or base_url; answering offline", "model", t.model)
+		}
+		agent.Model = llm.NewOffline(chosen.ContextWindow)
+		return agent, nil
+	}
+	ttl := chosen.Compaction.CacheTTL
+	model, err := m.model(t, chosen.ContextWindow, ttl)
+	if err != nil {
+		return agent, err
+	}
+	agent.Model, agent.Worker = model, model
+	if other := chosen.Compaction.Model; other != "" {
+		if t, err = s.worker(t, other); err != nil {
+			return agent, usage(err)
+		}
+		worker, err := m.model(t, 0, ttl)
+		if err != nil {
+			return agent, err
+		}
+		agent.Worker, agent.Fallback = worker, model
+	}
+	return agent, nil
+}
+
+// model is the one that t describes. A ttl that is set makes the provider keep its
+// cache so long, where it lets people choose.
+func (m *modelSet) model(t target, window int, ttl compactor.TTL) (*located, error) {
+	key := modelKey{provider: t.provider, wire: t.wire, url: t.baseURL, model: t.model, key: t.key, window: window}
+	if ttl != compactor.AutoTTL {
+		key.cacheTTL = time.Duration(ttl)
+	}
+	if made := m.made[key]; made != nil {
+		return made, nil
+	}
+	model, err := m.connect(key)
+	if err != nil {
+		return nil, usage(err)
+	}
+	made := &located{provider: model, unnamed: t.model == "", where: llm.Where{Address: shownAddress(t.baseURL), Key: t.keyName, NoKey: t.key == ""}}
+	if t.provider != "" {
+		made.prefix = t.provider + "/"
+	}
+	m.made[key] = made
+	return made, nil
+}
+
+// provider is what every provider's model can do.
+type provider interface {
+	llm.Model
+	llm.Learner
+	llm.Lister
+	llm.Cacher
+	llm.Wired
+}
+
+var _, _ provider = (*openai.Model)(nil), (*anthropic.Model)(nil)
+
+// connect makes a model. It asks no server.
+func (m *modelSet) connect(key modelKey) (provider, error) {
+	if key.wire == llm.WireMessages {
+		return anthropic.New(anthropic.Options{
+			BaseURL: key.url, APIKey: key.key, Model: key.model, Window: key.window, CacheTTL: key.cacheTTL,
+			Notebook: m.notebook, Log: m.log,
+		})
+	}
+	return openai.New(openai.Options{
+		BaseURL: key.url, APIKey: key.key, Model: key.model, Wire: key.wire, Window: key.window, CacheTTL: key.cacheTTL,
+		Notebook: m.notebook, Log: m.log,
+	})
+}
+
+// located is a model whose failures say where it is and what it could be instead.
+type located struct {
+	provider
+	where   llm.Where
+	prefix  string      // what stands before its name in the settings: "openrouter/"
+	unnamed bool        // no setting names it: it is chosen from what the server offers
+	used    atomic.Bool // it was asked something
+
+	mu      sync.Mutex // guards the fields below
+	offered []string   // as the server listed them for an unknown model
+	listed  time.Time
+}
+
+// Generate answers a request, see llm.Model.
+func (l *located) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
+	l.used.Store(true)
+	resp, err := l.provider.Generate(ctx, req, show)
+	return resp, l.locate(ctx, err)
+}
+
+// Models lists what the server offers, see llm.Lister.
+func (l *located) Models(ctx context.Context) ([]llm.Offered, error) {
+	offered, err := l.provider.Models(ctx)
+	return offered, l.locate(ctx, err)
+}
+
+func (l *located) locate(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	where := l.where
+	where.Model = l.Name()
+	if llm.KindOf(err) == llm.KindUnknownModel {
+		where.Offered = l.others(ctx)
+	}
+	return llm.Located(err, where)
+}
+
+const (
+	mostOthers     = 10 // models an error names
+	othersPatience = 3 * time.Second
+	othersFresh    = time.Minute // a list is not asked for again within
+)
+
+// others are models the server has, those first whose names are like the one it lacks.
+func (l *located) others(ctx context.Context) []string {
+	l.mu.Lock()
+	fresh, names := time.Since(l.listed) < othersFresh, l.offered
+	if !fresh {
+		l.listed = time.Now()
+	}
+	l.mu.Unlock()
+	if fresh {
+		return names
+	}
+	ctx, cancel := context.WithTimeout(ctx, othersPatience)
+	defer cancel()
+	offered, _ := l.provider.Models(ctx) // a server without a list is no news beside the failure
+	names = nil
+	for _, o := range offered {
+		names = append(names, o.ID)
+	}
+	names = compactor.Nearest(l.Name(), names, mostOthers)
+	for i := range names {
+		names[i] = l.prefix + names[i]
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.offered = names
+	return names
+}

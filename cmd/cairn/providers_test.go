@@ -1,0 +1,259 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// environment sets the variables that select a model, and empties the others.
+func environment(t *testing.T, set map[string]string) {
+	t.Helper()
+	for _, v := range []variables{openAIVariables, anthropicVariables} {
+		for _, name := range []string{v.key, v.url, v.model} {
+			t.Setenv(name, set[name])
+		}
+	}
+	for name, value := range set {
+		t.Setenv(name, value)
+	}
+}
+
+// aim is where a model is asked, in one line.
+func aim(t target, ok bool) string {
+	if !ok {
+		return "offline"
+	}
+	wire := t.wire
+	if wire == "" {
+		wire = wireAuto
+	}
+	return fmt.Sprintf("%s %s %q key %q of %s", wire, t.baseURL, t.model, t.key, t.keyName)
+}
+
+func TestTheEnvironmentSelectsTheProvider(t *testing.T) {
+	const (
+		none      = "offline"
+		openAI    = `auto https://api.openai.com/v1 "o-model" key "o-key" of OPENAI_API_KEY`
+		local     = `auto http://o.test/v1 "o-model" key "" of OPENAI_API_KEY`
+		both      = `auto http://o.test/v1 "o-model" key "o-key" of OPENAI_API_KEY`
+		anthropic = `messages https://api.anthropic.com "a-model" key "a-key" of ANTHROPIC_API_KEY`
+		proxy     = `messages http://a.test "a-model" key "" of ANTHROPIC_API_KEY`
+		proxied   = `messages http://a.test "a-model" key "a-key" of ANTHROPIC_API_KEY`
+	)
+	for i, want := range []string{ // by which are set: OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL
+		none, openAI, local, both,
+		anthropic, openAI, local, both,
+		proxy, openAI, local, both,
+		proxied, openAI, local, both,
+	} {
+		set := map[string]string{"OPENAI_MODEL": "o-model", "ANTHROPIC_MODEL": "a-model"}
+		var names []string
+		for bit, v := range [][2]string{{"OPENAI_API_KEY", "o-key"}, {"OPENAI_BASE_URL", "http://o.test/v1"}, {"ANTHROPIC_API_KEY", "a-key"}, {"ANTHROPIC_BASE_URL", "http://a.test"}} {
+			if i&(1<<bit) != 0 {
+				set[v[0]] = v[1]
+				names = append(names, v[0])
+			}
+		}
+		t.Run("with "+strings.Join(names, " "), func(t *testing.T) {
+			environment(t, set)
+			s := defaultSettings()
+			at, ok, err := s.target(s.newAgent())
+			if got := aim(at, ok); got != want || err != nil {
+				t.Errorf("got  %s, %v\nwant %s", got, err, want)
+			}
+			if ambiguous := i&3 != 0 && i&12 != 0; s.ambiguous() != ambiguous {
+				t.Errorf("that both are there is told: %t", s.ambiguous())
+			}
+		})
+	}
+}
+
+func TestSettingsGoBeforeTheEnvironment(t *testing.T) {
+	everything := map[string]string{
+		"OPENAI_API_KEY": "o-key", "OPENAI_BASE_URL": "http://o.test/v1", "OPENAI_MODEL": "o-model",
+		"ANTHROPIC_API_KEY": "a-key", "ANTHROPIC_BASE_URL": "http://a.test", "ANTHROPIC_MODEL": "a-model",
+	}
+	provider := "[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_P_KEY\"\n"
+	for _, test := range []struct {
+		name, text   string
+		env          map[string]string
+		want, worker string // worker empty: the same server, the same model
+	}{
+		{"an address", "[llm]\nbase_url = \"http://s.test/v1\"", everything, `auto http://s.test/v1 "o-model" key "o-key" of OPENAI_API_KEY`, ""},
+		{"a key", "[llm]\napi_key = \"s-key\"", everything, `auto http://o.test/v1 "o-model" key "s-key" of api_key under [llm]`, ""},
+		{"a key alone", "[llm]\napi_key = \"s-key\"", nil, `auto https://api.openai.com/v1 "" key "s-key" of api_key under [llm]`, ""},
+		{"a key of Anthropic alone", "[llm]\napi_key = \"sk-ant-1\"", nil, `messages https://api.anthropic.com "" key "sk-ant-1" of api_key under [llm]`, ""},
+		{"a key for the server in the environment", "[llm]\napi_key = \"s-key\"", map[string]string{"ANTHROPIC_BASE_URL": "http://a.test/v1"}, `messages http://a.test/v1 "" key "s-key" of api_key under [llm]`, ""},
+		{"a model", "[llm]\nmodel = \"s\"", everything, `auto http://o.test/v1 "s" key "o-key" of OPENAI_API_KEY`, ""},
+		{"a model with a slash that names no provider", "[llm]\nmodel = \"s/m\"", everything, `auto http://o.test/v1 "s/m" key "o-key" of OPENAI_API_KEY`, ""},
+		{"the wire of Anthropic", "[llm]\nwire = \"messages\"", everything, `messages http://a.test "a-model" key "a-key" of ANTHROPIC_API_KEY`, ""},
+		{"the wire of OpenAI", "[llm]\nwire = \"responses\"", map[string]string{"OPENAI_API_KEY": "o-key", "ANTHROPIC_API_KEY": "a-key"}, `responses https://api.openai.com/v1 "" key "o-key" of OPENAI_API_KEY`, ""},
+		{"Anthropic's address", "[llm]\nbase_url = \"https://api.anthropic.com/v1\"", everything, `messages https://api.anthropic.com/v1 "a-model" key "a-key" of ANTHROPIC_API_KEY`, ""},
+		{"Anthropic's address with OpenAI's wire", "[llm]\nwire = \"chat\"\nbase_url = \"https://api.anthropic.com/v1\"", everything, `chat https://api.anthropic.com/v1 "a-model" key "a-key" of ANTHROPIC_API_KEY`, ""},
+		{"a wire without a server", "[llm]\nwire = \"messages\"", nil, "offline", ""},
+		{"OpenAI's variable with Anthropic's address", "", map[string]string{"OPENAI_BASE_URL": "https://api.anthropic.com/v1", "OPENAI_API_KEY": "o-key"}, `messages https://api.anthropic.com/v1 "" key "o-key" of OPENAI_API_KEY`, ""},
+		{"an agent's address and wire", "[llm]\nwire = \"messages\"\nmodel = \"s\"\n[[agents]]\nid = \"a\"\nbase_url = \"http://agent.test/v1\"", everything, `auto http://agent.test/v1 "s" key "o-key" of OPENAI_API_KEY`, ""},
+		{"a provider", provider + "[llm]\nmodel = \"p/m\"", everything, `auto http://p.test/v1 "m" key "p-key" of api_key of provider "p"`, ""},
+		{"a model with a slash of a provider", provider + "[llm]\nmodel = \"p/x/m\"", everything, `auto http://p.test/v1 "x/m" key "p-key" of api_key of provider "p"`, ""},
+		{"a provider for an agent, with a wire", provider + "[[agents]]\nid = \"a\"\nmodel = \"p/m\"\nwire = \"messages\"", everything, `messages http://p.test/v1 "m" key "p-key" of api_key of provider "p"`, ""},
+		{"the only provider, where nothing else is", provider, nil, `auto http://p.test/v1 "" key "p-key" of api_key of provider "p"`, ""},
+		{"a model without a provider, where nothing else is", provider + "[llm]\nmodel = \"m\"", nil, `auto http://p.test/v1 "m" key "p-key" of api_key of provider "p"`, ""},
+		{
+			"a worker on another provider", provider + "[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"p/m\"", everything,
+			`auto http://o.test/v1 "o-model" key "o-key" of OPENAI_API_KEY`, `auto http://p.test/v1 "m" key "p-key" of api_key of provider "p"`,
+		},
+		{
+			"a worker beside the agent", provider + "[[agents]]\nid = \"a\"\nmodel = \"p/m\"\n[agents.compaction]\nmodel = \"x/small\"", everything,
+			`auto http://p.test/v1 "m" key "p-key" of api_key of provider "p"`, `auto http://p.test/v1 "x/small" key "p-key" of api_key of provider "p"`,
+		},
+		{"the environment's key for OpenAI as a provider", "[[providers]]\nid = \"o\"\nbase_url = \"https://api.openai.com/v1\"\n[llm]\nmodel = \"o/m\"", everything, `auto https://api.openai.com/v1 "m" key "o-key" of OPENAI_API_KEY`, ""},
+		{"the environment's key for Anthropic as a provider", "[[providers]]\nid = \"o\"\nbase_url = \"https://api.anthropic.com\"\n[llm]\nmodel = \"o/m\"", everything, `messages https://api.anthropic.com "m" key "a-key" of ANTHROPIC_API_KEY`, ""},
+		{"no key of the environment for other providers", "[[providers]]\nid = \"o\"\nbase_url = \"http://other.test\"\nwire = \"messages\"\n[llm]\nmodel = \"o/m\"", everything, `messages http://other.test "m" key "" of api_key of provider "o"`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			environment(t, test.env)
+			t.Setenv("CAIRN_P_KEY", "p-key")
+			s, err := loadSettings(writeSettings(t, test.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			agent := s.agents()[0]
+			at, ok, err := s.target(agent)
+			if got := aim(at, ok); got != test.want || err != nil {
+				t.Errorf("got  %s, %v\nwant %s", got, err, test.want)
+			}
+			if test.worker == "" {
+				return
+			}
+			at, err = s.worker(at, agent.Compaction.Model)
+			if got := aim(at, true); got != test.worker || err != nil {
+				t.Errorf("the worker: got %s, %v\nwant %s", got, err, test.worker)
+			}
+		})
+	}
+}
+
+func TestMistakesAboutModels(t *testing.T) {
+	environment(t, nil)
+	provider := "[[providers]]\nid = \"openrouter\"\nbase_url = \"http://p.test/v1\"\n"
+	for _, test := range []struct{ name, text, want string }{
+		{"an unknown wire", "[llm]\nwire = \"respones\"", `:2: [llm]: wire = "respones": must be one of "auto", "chat", "responses", "messages", did you mean responses?`},
+		{"an unknown wire of an agent", "[[agents]]\nid = \"a\"\nwire = \"http\"", `:3: [agents] of agent "a": wire = "http": must be one of "auto", "chat", "responses", "messages"`},
+		{"an unknown wire of a provider", provider + "wire = \"mesages\"", `:4: [providers] number 1: wire = "mesages": must be one of "auto", "chat", "responses", "messages", did you mean messages?`},
+		{"an unknown effort", "[[agents]]\nid = \"a\"\nreasoning = \"hihg\"", `:3: [agents] of agent "a": reasoning = hihg: must be empty, or one of "none", "minimal", "low", "medium", "high", "xhigh", "max" (did you mean high?)`},
+		{"an unknown effort of the worker", "[defaults.compaction]\nworker_reasoning = \"lots\"", `:2: [defaults.compaction]: worker_reasoning = lots: must be empty, or one of "none"`},
+		{"a provider without an id", "[[providers]]\nbase_url = \"http://p.test/v1\"", `:1: [providers] number 1: id: is missing; models are named with it, as in model = "id/model"`},
+		{"a provider with a slash", "[[providers]]\nid = \"a/b\"\nbase_url = \"http://p.test/v1\"", `:2: [providers] number 1: id = "a/b": must be of letters, digits, "-", "_" and "."`},
+		{"two providers of one id", provider + provider, `:5: [providers] number 2: id = "openrouter": another provider has this id`},
+		{"a provider without an address", "[[providers]]\nid = \"a\"", `:1: [providers] number 1: base_url: is missing; as "https://api.openai.com/v1", "https://api.anthropic.com" or "http://localhost:11434/v1"`},
+		{"a provider with no address", "[[providers]]\nid = \"a\"\nbase_url = \"p.test\"", `:3: [providers] number 1: base_url = "p.test": must look like "http://localhost:11434/v1"`},
+		{"a stray key of a provider", provider + "apikey = \"x\"", `:4: [providers] number 1: apikey: there is no such setting, did you mean api_key?`},
+		{"one table of providers", "[providers]\nid = \"a\"", `:1: providers: must be tables, each under [[providers]]`},
+		{"an unknown provider", provider + "[llm]\nmodel = \"openruoter/m\"", `:5: [llm]: model = "openruoter/m": there is no provider "openruoter", did you mean openrouter?; there are openrouter; for a model of this name write "openrouter/openruoter/m", or set base_url under [llm]`},
+		{"an agent's unknown provider", provider + "[[agents]]\nid = \"a\"\nmodel = \"acme/m\"", `:6: [agents] of agent "a": model = "acme/m": there is no provider "acme"; there are openrouter; `},
+		{"a worker's unknown provider", provider + "[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"acme/m\"", `:7: [agents.compaction] of agent "a": model = "acme/m": there is no provider "acme"`},
+		{"a provider and no model", provider + "[llm]\nmodel = \"openrouter/\"", `:5: [llm]: model = "openrouter/": names no model behind the provider`},
+		{"a provider and an address", provider + "[[agents]]\nid = \"a\"\nmodel = \"openrouter/m\"\nbase_url = \"http://s.test/v1\"", `:7: [agents] of agent "a": base_url: model = "openrouter/m" is one of provider "openrouter", which has an address of its own`},
+	} {
+		t.Run(test.name, func(t *testing.T) { refused(t, test.text, test.want) })
+	}
+}
+
+func TestWhatIsProbablyAProviderIsWarnedOf(t *testing.T) {
+	environment(t, map[string]string{"OPENAI_API_KEY": "o-key"})
+	text := "[[providers]]\nid = \"openrouter\"\nbase_url = \"http://p.test/v1\"\n[llm]\nmodel = %q\n"
+	s, err := loadSettings(writeSettings(t, fmt.Sprintf(text, "openruoter/m")))
+	if err != nil || len(s.warnings) != 1 || !strings.Contains(s.warnings[0].in("f"), `f:5: [llm]: model = "openruoter/m": there is no provider "openruoter", did you mean openrouter?`) {
+		t.Errorf("warnings %v, %v", s.warnings, err)
+	}
+	if s, err := loadSettings(writeSettings(t, fmt.Sprintf(text, "acme/m"))); err != nil || len(s.warnings) != 0 {
+		t.Errorf("a model's name: warnings %v, %v", s.warnings, err)
+	}
+}
+
+func TestTwoProvidersInTheEnvironmentAreTold(t *testing.T) {
+	both := []string{"OPENAI_BASE_URL=http://127.0.0.1:9/v1", "ANTHROPIC_API_KEY=a-key-a-key"}
+	if r := newFolder(t, both...).run("", "chat"); strings.Count(r.err, "OpenAI is used") != 1 {
+		t.Errorf("the log says %s", r.err)
+	}
+	if r := newFolder(t, both[1]).run("", "chat"); strings.Contains(r.err, "OpenAI is used") {
+		t.Errorf("with one, the log says %s", r.err)
+	}
+	if r := newFolder(t, both...).run("", "doctor"); !strings.Contains(r.out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment") {
+		t.Errorf("doctor says %s", r.out)
+	}
+}
+
+func TestKeysInTheFile(t *testing.T) {
+	environment(t, nil)
+	t.Run("one in plain text works, is warned of and never shown", func(t *testing.T) {
+		p := newFolder(t)
+		p.write("config.toml", "[llm]\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key = \"hush-hush-2\"\n")
+		s, err := loadSettings(filepath.Join(p.dir, "config.toml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at, _, err := s.target(s.newAgent()); at.key != "hush-hush-1" || err != nil {
+			t.Errorf("the key is %q, %v", at.key, err)
+		}
+		for _, command := range [][]string{{"config", "check"}, {"config", "check", "--json"}, {"chat"}, {"doctor"}} {
+			r := p.run("", command...)
+			all := r.out + r.err
+			for _, want := range []string{"file:PATH", "env:NAME", "OPENAI_API_KEY", "[llm]", "[providers] number 1"} {
+				if !strings.Contains(strings.ReplaceAll(all, `\"`, `"`), want) {
+					t.Errorf("cairn %s does not tell %q: %s", strings.Join(command, " "), want, all)
+				}
+			}
+			if strings.Contains(all, "hush") {
+				t.Errorf("cairn %s shows the key: %s", strings.Join(command, " "), all)
+			}
+		}
+	})
+	t.Run("one in a file or a variable is warned of nowhere", func(t *testing.T) {
+		t.Setenv("CAIRN_TEST_KEY", "k")
+		file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_TEST_KEY\"\n")
+		if err := os.WriteFile(filepath.Join(filepath.Dir(file), "key"), []byte("k"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := loadSettings(file); err != nil || len(s.warnings) != 0 {
+			t.Errorf("%v, %v", s.warnings, err)
+		}
+	})
+}
+
+func TestModelsAreMadeOnce(t *testing.T) {
+	environment(t, map[string]string{"OPENAI_BASE_URL": "http://o.test/v1"})
+	t.Setenv("CAIRN_P_KEY", "p-key")
+	text := "[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_P_KEY\"\n[[agents]]\nid = \"a\"\nmodel = \"p/m\"\nreasoning = \"high\"\n[agents.compaction]\nmodel = \"small\"\n[[agents]]\nid = \"b\"\nmodel = \"p/m\"\n"
+	s, err := loadSettings(writeSettings(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := newModelSet(slog.New(slog.DiscardHandler))
+	a, errA := set.agent(&s, s.Agents[0])
+	b, errB := set.agent(&s, s.Agents[1])
+	if errA != nil || errB != nil {
+		t.Fatal(errA, errB)
+	}
+	if a.Model != b.Model || b.Worker != b.Model || b.Fallback != nil {
+		t.Error("two agents of one model do not share it")
+	}
+	if a.Worker == a.Model || a.Fallback != a.Model || a.Worker.Name() != "small" {
+		t.Errorf("the worker is %s", a.Worker.Name())
+	}
+	if a.Reasoning != "high" || b.Reasoning != "" {
+		t.Errorf("they think as hard as %q and %q", a.Reasoning, b.Reasoning)
+	}
+	s.Agents[1].Compaction.CacheTTL = compactor.TTL(3600e9)
+	if c, err := set.agent(&s, s.Agents[1]); err != nil || c.Model == b.Model {
+		t.Errorf("a model with another cache_ttl is the same: %v", err)
+	}
+	var _ llm.Lister = a.Model.(*located)
+}

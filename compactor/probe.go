@@ -1,0 +1,49 @@
+package compactor
+
+import (
+	"context"
+	"encoding/json"
+
+	"cairn/llm"
+	"cairn/prompts"
+)
+
+// How a worker's model takes what a worker asks.
+const (
+	ProbeForced = "with a forced tool call"
+	ProbeText   = "in text, without the tool call"
+	ProbePlain  = "in plain text: its server takes no tools"
+)
+
+// Probe has a model sum up two messages as a worker would in its last call, and tells
+// how it did.
+func Probe(ctx context.Context, model llm.Model, p Policy) (how string, err error) {
+	messages := []llm.Message{
+		{Role: llm.RoleSystem, Text: prompts.Worker},
+		{Role: llm.RoleUser, Text: "#1 Ada: I prefer green tea, two minutes at 80 degrees.\n#2 Cairn: Noted.\n\nSum up messages #1 to #2 in at most 30 words."},
+	}
+	const probeTokens = 600 // leaves room for reasoning
+	summarize := llm.Tool{
+		Name: "summarize", Description: "Hand in the summary. This ends the work.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"summary":{"type":"string"}},"required":["summary"]}`),
+	}
+	req := llm.Request{Messages: messages, MaxTokens: probeTokens, Reasoning: p.Reasoning}
+	learnt := llm.LearntOf(model, new(llm.Learnt))
+	if !learnt.Facts().RefusesTools {
+		req.Tools, req.ForceTool = []llm.Tool{summarize}, summarize.Name
+	}
+	resp, err := model.Generate(ctx, req, nil)
+	if req.Tools != nil && llm.RefusesTools(err) {
+		req.Tools, req.ForceTool = nil, ""
+		resp, err = model.Generate(ctx, req, nil)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case len(resp.Message.Calls) > 0:
+		return ProbeForced, nil
+	case req.Tools == nil:
+		return ProbePlain, nil
+	}
+	return ProbeText, nil
+}

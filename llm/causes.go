@@ -1,0 +1,74 @@
+// Causes of a refusal that only its words tell: no credit, an unknown model, a wrong address.
+
+package llm
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// quotaCodes and quotaTexts are how servers say that an account has no credit left.
+var (
+	quotaCodes = []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error", "insufficient_balance", "payment_required"}
+	quotaTexts = compileAll(
+		`credit balance is too low`,                                                // Anthropic, 400
+		`insufficient (?:credits?|balance|quota|funds)`,                            // OpenRouter, DeepSeek
+		`used all (?:of )?(?:its )?available credits`,                              // xAI, 403
+		`(?:billing|spending|spend) (?:hard )?limit`,                               // OpenAI, xAI
+		`(?:out of|not enough|no more) credits?`,                                   // gateways
+		`(?:account|billing) (?:is|has been) (?:not active|deactivated|suspended)`, // OpenAI, Moonshot
+	)
+)
+
+// unknownModelCodes and unknownModelTexts are how servers say that they do not have a model.
+var (
+	unknownModelCodes = []string{"model_not_found", "invalid_model", "deploymentnotfound", "model_not_available"}
+	unknownModelTexts = compileAll(
+		`\bmodels?\b[:/]? ?['"\x60]?[\w./:@+-]*['"\x60]? ?(?:does not exist|doesn't exist|is not found|not found|not exist)`, // OpenAI, Ollama, vLLM, Gemini, DeepSeek
+		`is not a valid model`,                        // OpenRouter
+		`invalid model(?: name| id|:|$)`,              // Mistral, LiteLLM
+		`(?:no such|unknown|unsupported) model\b`,     // gateways
+		`no endpoints found for `,                     // OpenRouter, 404
+		`^(?:not_found_error: )?model: ?[\w./:@+-]+$`, // Anthropic, 404
+	)
+)
+
+// wrongAddressTexts are how web servers and model servers say that a path leads nowhere.
+var wrongAddressTexts = compileAll(
+	`^(?:404[: ]*)?(?:page |path |route |resource |url )?(?:is )?not found[.!]?$`,
+	`^method not allowed[.!]?$`,
+	`page not found`,
+	`invalid url`,               // OpenAI
+	`unknown request url`,       // Groq
+	`unexpected endpoint`,       // LM Studio, with 200
+	`cannot (?:post|get) /`,     // Express
+	`no (?:matching )?route\b`,  // gateways
+	`no static resource`,        // Spring
+	`file not found`,            // llama.cpp
+	`the requested url .*found`, // Apache, nginx
+)
+
+// refine tells the kind of a refusal more exactly than its status does.
+func refine(e *Error, codes []string, text string) Kind {
+	has := func(known []string) bool {
+		return slices.ContainsFunc(codes, func(code string) bool { return slices.Contains(known, code) })
+	}
+	said := withoutQuotations(text)
+	lost := e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
+	switch {
+	case e.Kind == KindUnreachable, e.Kind == KindOverflow, e.Status >= 500:
+		return e.Kind
+	case e.Status == http.StatusPaymentRequired, has(quotaCodes), e.Kind != KindOverloaded && matchesAny(quotaTexts, said):
+		return KindQuota
+	case e.Kind == KindRateLimited, e.Kind == KindAuth:
+		return e.Kind
+	case has(unknownModelCodes), matchesAny(unknownModelTexts, said):
+		return KindUnknownModel
+	case slices.Contains(codes, "html") && (lost || e.Status < 400),
+		lost && (strings.TrimSpace(text) == "" || matchesAny(wrongAddressTexts, said)),
+		e.Status < 400 && matchesAny(wrongAddressTexts, said):
+		return KindWrongAddress
+	}
+	return e.Kind
+}

@@ -1,0 +1,127 @@
+package llm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// failures are servers' refusals as they come, and what each must mean. want is a part
+// of the sentence for the person and a part of the log line.
+var failures = []struct {
+	name       string
+	err        error
+	kind       Kind
+	said, todo string
+}{
+	{"OpenAI: no quota", refusedBy(429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`), KindQuota, "has no credit", "add credit to the account, or raise its spending limit (its key is TEST_KEY)"},
+	{"Anthropic: no credit", refusedBy(400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`), KindQuota, "has no credit", "add credit"},
+	{"Anthropic: billing", refusedBy(402, `{"type":"error","error":{"type":"billing_error","message":"There is an issue with your payment."}}`), KindQuota, "has no credit", "add credit"},
+	{"DeepSeek: no balance", refusedBy(402, `{"error":{"message":"Insufficient Balance","type":"unknown_error"}}`), KindQuota, "has no credit", "add credit"},
+	{"xAI: credits used up", refusedBy(403, `{"code":"denied","error":"Your team has either used all available credits or reached its monthly spending limit."}`), KindQuota, "has no credit", "add credit"},
+	{"Gemini: a rate limit that speaks of a quota", refusedBy(429, `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details. Please retry in 40s.","status":"RESOURCE_EXHAUSTED"}}`), KindRateLimited, "overloaded", "raise the account's rate limit"},
+	{"a rate limit", refusedBy(429, `{"error":{"message":"slow down","code":"rate_limit_exceeded"}}`), KindRateLimited, "overloaded just now", "limits the rate"},
+	{"a long wait", &Error{Kind: KindRateLimited, Status: 429, RetryAfter: 30 * 60e9}, KindRateLimited, "ask again in 30 minutes", "wait for 30m0s"},
+	{"overloaded", refusedBy(529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), KindOverloaded, "overloaded just now", "ask again later"},
+	{"a broken server", refusedBy(500, "panic: nil"), KindOverloaded, "server has trouble", "look at the log or the status page of the server"},
+	{"a broken gateway", refusedBy(502, "<html><h1>502 Bad Gateway</h1></html>"), KindOverloaded, "server has trouble", "status page"},
+	{"too late", &Error{Kind: KindUnreachable, Message: "no whole answer", Err: errLate}, KindUnreachable, "took too long", "smaller model"},
+	{"nothing listens", &Error{Kind: KindUnreachable, Message: "dial tcp: connection refused"}, KindUnreachable, "cannot reach the model", "start the server at http://there.test/v1"},
+	{"half an answer", &Error{Kind: KindTruncated, Message: "EOF"}, KindTruncated, "cannot reach the model", "closed the connection"},
+	{"a wrong key", refusedBy(401, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`), KindAuth, "refuses my key, so I cannot answer. Your message is kept; whoever runs me must check TEST_KEY.", "check TEST_KEY"},
+	{"no key", Located(refusedBy(401, `{"error":{"message":"You didn't provide an API key."}}`), Where{Model: "test-model", Address: "http://there.test/v1", Key: "TEST_KEY", NoKey: true}), KindAuth, "wants a key and I have none, so I cannot answer. Your message is kept; whoever runs me must set TEST_KEY.", "set TEST_KEY"},
+	{"OpenAI: unknown model", refusedBy(404, "{\"error\":{\"message\":\"The model `gpt-9` does not exist or you do not have access to it.\",\"code\":\"model_not_found\"}}"), KindUnknownModel, "does not have the model", "set model to one that the server has: near, far"},
+	{"Anthropic: unknown model", refusedBy(404, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}`), KindUnknownModel, "does not have the model", "near, far"},
+	{"Ollama: unknown model", refusedBy(404, `{"error":{"message":"model \"qwen9\" not found, try pulling it first","type":"api_error"}}`), KindUnknownModel, "does not have the model", "near, far"},
+	{"vLLM: unknown model", refusedBy(404, "{\"object\":\"error\",\"message\":\"The model `x` does not exist.\",\"type\":\"NotFoundError\",\"code\":404}"), KindUnknownModel, "does not have the model", "near, far"},
+	{"OpenRouter: unknown model", refusedBy(400, `{"error":{"message":"foo/bar is not a valid model ID","code":400}}`), KindUnknownModel, "does not have the model", "near, far"},
+	{"Gemini: unknown model", refusedBy(404, `[{"error":{"code":404,"message":"models/gemini-9 is not found for API version v1main","status":"NOT_FOUND"}}]`), KindUnknownModel, "does not have the model", "near, far"},
+	{"DeepSeek: unknown model", refusedBy(400, `{"error":{"message":"Model Not Exist","type":"invalid_request_error"}}`), KindUnknownModel, "does not have the model", "near, far"},
+	{"Mistral: unknown model", refusedBy(400, `{"object":"error","message":"Invalid model: foo","type":"invalid_model","code":"1500"}`), KindUnknownModel, "does not have the model", "near, far"},
+	{"Go's 404", refusedBy(404, "404 page not found\n"), KindWrongAddress, "no model at the address", "correct base_url (http://there.test/v1); most servers have their API under /v1"},
+	{"a page with 404", refusedBy(404, "<html><title>404 Not Found</title><h1>Not Found</h1></html>"), KindWrongAddress, "no model at the address", "correct base_url"},
+	{"a page with 200", refusedBy(200, "<!doctype html><title>Open WebUI</title>"), KindWrongAddress, "no model at the address", "correct base_url"},
+	{"FastAPI's 404", refusedBy(404, `{"detail":"Not Found"}`), KindWrongAddress, "no model at the address", "correct base_url"},
+	{"OpenAI's wrong path", refusedBy(404, `{"error":{"message":"Invalid URL (POST /v1/v1/chat/completions)","type":"invalid_request_error"}}`), KindWrongAddress, "no model at the address", "correct base_url"},
+	{"LM Studio's wrong path", refusedBy(200, `{"error":"Unexpected endpoint or method. (POST /chat/completions)"}`), KindWrongAddress, "no model at the address", "correct base_url"},
+	{"a redirect", &Error{Kind: KindBadRequest, Status: 301, Message: "the server redirects"}, KindBadRequest, "no model at the address", "correct base_url"},
+	{"no tools", refusedBy(400, `{"error":{"message":"registry/tiny does not support tools"}}`), KindBadRequest, "use tools", "--enable-auto-tool-choice"},
+	{"no tools, with 404", refusedBy(404, `{"error":{"message":"No endpoints found that support tool use.","code":404}}`), KindBadRequest, "use tools", "can call tools"},
+	{"an overflow", refusedBy(400, `{"error":{"message":"This model's maximum context length is 4096 tokens.","code":"context_length_exceeded"}}`), KindOverflow, "too long for the model", "set context_window"},
+	{"a refusal", refusedBy(400, `{"error":{"message":"messages[3]: bad role","type":"invalid_request_error"}}`), KindBadRequest, "refused my request", "doctor"},
+}
+
+func refusedBy(status int, body string) error { return Refused(status, http.Header{}, []byte(body)) }
+
+func TestEveryFailureHasARemedy(t *testing.T) {
+	where := Where{Model: "test-model", Address: "http://there.test/v1", Key: "TEST_KEY", Offered: []string{"near", "far"}}
+	used := map[int]bool{}
+	for _, f := range failures {
+		t.Run(f.name, func(t *testing.T) {
+			err := fmt.Errorf("turn 7: %w", Located(f.err, where))
+			if kind := KindOf(err); kind != "" && kind != f.kind {
+				t.Errorf("its kind is %q, want %q", kind, f.kind)
+			}
+			r, ok := RemedyOf(err)
+			if !ok || !strings.Contains(r.Person, f.said) || r.Reason == "" {
+				t.Errorf("people read %q, want %q in it", r.Person, f.said)
+			}
+			for _, inner := range []string{where.Address, where.Model, "there.test", "HTTP", "near"} {
+				if strings.Contains(r.Person, inner) {
+					t.Errorf("people read %q in %q", inner, r.Person)
+				}
+			}
+			var line bytes.Buffer
+			slog.New(slog.NewTextHandler(&line, nil)).Warn("a turn failed", LogAttrs(err)...)
+			for _, want := range []string{"model=test-model", "address=http://there.test/v1", f.todo, string(f.kind)} {
+				if !strings.Contains(strings.ReplaceAll(line.String(), `\"`, `"`), want) {
+					t.Errorf("the log line is without %q: %s", want, line.String())
+				}
+			}
+			var e *Error
+			errors.As(err, &e)
+			for i, c := range causes {
+				if c.is(e) {
+					used[i] = true
+					break
+				}
+			}
+		})
+	}
+	for i, c := range causes {
+		if !used[i] {
+			t.Errorf("no test reaches the row %q", c.reason)
+		}
+	}
+}
+
+func TestWhatMayPassIsTriedAgain(t *testing.T) {
+	for _, f := range failures {
+		var e *Error
+		errors.As(f.err, &e)
+		temporary := map[Kind]bool{KindRateLimited: true, KindOverloaded: true, KindUnreachable: true, KindTruncated: true}[f.kind]
+		if e.Temporary() != temporary {
+			t.Errorf("%s: temporary is %t", f.name, e.Temporary())
+		}
+	}
+}
+
+func TestAFailureIsLocatedOnce(t *testing.T) {
+	refused := refusedBy(401, "no")
+	first := Located(refused, Where{Model: "a", Address: "http://a"})
+	second := Located(first, Where{Model: "b", Address: "http://b"})
+	var e *Error
+	if errors.As(second, &e); e.Where.Model != "a" {
+		t.Errorf("it comes from %q", e.Where.Model)
+	}
+	if errors.As(refused, &e); e.Where.Model != "" {
+		t.Error("the error that came in was changed")
+	}
+	if other := errors.New("other"); Located(other, Where{Model: "a"}) != other {
+		t.Error("another error was changed")
+	}
+}
