@@ -114,8 +114,11 @@ func TestThinkingGoesBackToItsModelWithinTheLoop(t *testing.T) {
 		req := ask(t, server)
 		req.Messages[1].Native = json.RawMessage(strings.ReplaceAll(string(req.Messages[1].Native), "first", "forged"))
 		step(t, connect(t, server, anthropic.Options{}), req)
-		if got := server.Refusals(); len(got) != 1 || !strings.Contains(got[0], "signature") {
+		if got := server.Refusals(); len(got) != 2 || !strings.Contains(got[0], "signature") || !strings.Contains(got[1], "Expected `thinking`") {
 			t.Errorf("refused %v", got)
+		}
+		if got := server.Requests(); string(got[len(got)-1].Body["thinking"]) != `{"type":"disabled"}` {
+			t.Errorf("thinking is %s", got[len(got)-1].Body["thinking"])
 		}
 	})
 }

@@ -23,6 +23,7 @@ type Exchange struct {
 	writer  http.ResponseWriter
 	http    *http.Request
 	dialect dialect
+	visit   *visit
 	out     writer // nil until the answer begins
 	started bool
 }
@@ -45,34 +46,51 @@ func (x *Exchange) Use(id, tool, arguments string) {
 // pieces.
 func (x *Exchange) UseAll(calls ...llm.Call) {
 	x.answer().calls(calls...)
+	x.visit.called = append(x.visit.called, calls...)
 	x.Finish(llm.FinishToolCalls)
 	x.Done()
 }
 
 // Piece streams a piece of text.
-func (x *Exchange) Piece(text string) { x.answer().piece(text) }
+func (x *Exchange) Piece(text string) {
+	x.answer().piece(text)
+	x.visit.text.WriteString(text)
+}
 
 // Think streams reasoning, before text and calls.
-func (x *Exchange) Think(text string) { x.answer().think(text) }
+func (x *Exchange) Think(text string) {
+	x.answer().think(text)
+	x.visit.thought.WriteString(text)
+}
 
 // Finish streams why the answer stopped, and what was counted if the request asks for it.
 func (x *Exchange) Finish(reason string) { x.answer().finish(reason) }
 
 // Done ends the stream as the wire demands.
-func (x *Exchange) Done() { x.answer().done() }
+func (x *Exchange) Done() {
+	x.visit.end() // first: the client may send its next request at once
+	x.answer().done()
+}
 
 // Fail streams an error of the server in the middle of the stream.
 func (x *Exchange) Fail(message string) { x.answer().fail(message) }
 
 func (x *Exchange) answer() writer {
-	if x.out == nil {
-		x.out = x.dialect.answer(x)
+	if x.out != nil {
+		return x.out
+	}
+	x.out = x.dialect.answer(x)
+	if p := x.visit.profile; p != nil && p.Thought != "" && p.thinks != nil && p.thinks(x.Request) {
+		x.Think(p.Thought)
 	}
 	return x.out
 }
 
 // counted is the usage the answer reports.
 func (x *Exchange) counted() llm.Usage {
+	if x.Counted == (llm.Usage{}) && x.visit.profile != nil {
+		return x.visit.counted()
+	}
 	if x.Counted == (llm.Usage{}) {
 		return llm.Usage{Prompt: x.Request.Tokens(), Completion: 7}
 	}

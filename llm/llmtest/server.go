@@ -3,6 +3,7 @@
 package llmtest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +19,7 @@ type Server struct {
 
 	http   *httptest.Server
 	script func(*Exchange)
+	visits visits
 
 	mu       sync.Mutex // guards the fields below
 	wires    []string   // nil: all
@@ -129,6 +131,12 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d dialect) {
 		x.Request, err = d.parse(body)
 	}
 	x.Request.Header, x.Request.Raw = r.Header.Clone(), body
+	var rejected *rejection
+	if err == nil {
+		if x.visit, rejected = s.visits.begin(x.Request); rejected != nil {
+			err = errors.New(rejected.message)
+		}
+	}
 	s.mu.Lock()
 	s.n++
 	x.N = s.n
@@ -142,6 +150,8 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d dialect) {
 
 	size := x.Request.Tokens() + x.Request.MaxTokens
 	switch {
+	case rejected != nil:
+		x.Reject(rejected.status, rejected.code, rejected.message)
 	case err != nil:
 		x.Reject(http.StatusBadRequest, "invalid_request_error", err.Error())
 	case window > 0 && size > window:

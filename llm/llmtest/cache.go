@@ -1,0 +1,137 @@
+// What providers keep of prompts, each by its own rule.
+
+package llmtest
+
+import (
+	"crypto/sha256"
+
+	"cairn/llm"
+)
+
+// cacheKind is how a provider finds what it has cached.
+type cacheKind int
+
+const (
+	cachePrefix      cacheKind = iota // the longest common prefix of any earlier prompt
+	cacheBreakpoints                  // exact prefixes up to breakpoints and up to the newest message; writes are counted
+	cacheMarks                        // exact prefixes up to marks, found within lookback parts of a mark; writes are counted
+	cacheUnits                        // exact prefixes up to the ends of prompts and answers
+)
+
+type cacheRule struct {
+	kind  cacheKind
+	least int // tokens of the shortest prefix that is kept
+	step  int // tokens in which reads are counted; 0: one
+}
+
+// lookback is how many parts before a mark are compared.
+const lookback = 20
+
+// mostPrompts is how many prompts are kept for cachePrefix.
+const mostPrompts = 64
+
+type hash [sha256.Size]byte
+
+// cache is what a provider keeps for one model.
+type cache struct {
+	entries map[hash]bool // exact prefixes
+	prompts [][]part
+}
+
+// hashes of the prefixes of parts; the first is of none.
+func hashes(parts []part) []hash {
+	all := make([]hash, 1, len(parts)+1)
+	for _, p := range parts {
+		before := all[len(all)-1]
+		all = append(all, sha256.Sum256([]byte(string(before[:])+p.role+"\x00"+p.text)))
+	}
+	return all
+}
+
+// read counts a prompt.
+func (c *cache) read(rule cacheRule, parts []part) llm.Usage {
+	u := llm.Usage{Prompt: tokensOf(parts)}
+	switch rule.kind {
+	case cachePrefix:
+		for _, prompt := range c.prompts {
+			u.Cached = max(u.Cached, common(prompt, parts))
+		}
+	case cacheMarks:
+		all := hashes(parts)
+		for _, end := range ends(rule, parts) {
+			for i := end; i > max(end-lookback, 0); i-- {
+				if c.entries[all[i]] {
+					u.Cached = max(u.Cached, tokensOf(parts[:i]))
+					break
+				}
+			}
+		}
+	default:
+		for i, h := range hashes(parts) {
+			if c.entries[h] {
+				u.Cached = tokensOf(parts[:i])
+			}
+		}
+	}
+	if u.Cached < rule.least {
+		u.Cached = 0
+	}
+	u.Cached -= u.Cached % max(rule.step, 1)
+	if rule.kind == cacheBreakpoints || rule.kind == cacheMarks {
+		for _, end := range ends(rule, parts) {
+			u.Written = max(u.Written, tokensOf(parts[:end])-u.Cached)
+		}
+	}
+	return u
+}
+
+// ends are the lengths of the prefixes that a prompt writes.
+func ends(rule cacheRule, parts []part) (lengths []int) {
+	for i, p := range parts {
+		last := i == len(parts)-1
+		if (p.marked || last && rule.kind != cacheMarks) && tokensOf(parts[:i+1]) >= rule.least {
+			lengths = append(lengths, i+1)
+		}
+	}
+	return lengths
+}
+
+// write keeps a prompt, and the answer where the provider caches that.
+func (c *cache) write(rule cacheRule, parts, answer []part) {
+	switch rule.kind {
+	case cachePrefix:
+		if c.prompts = append(c.prompts, parts); len(c.prompts) > mostPrompts {
+			c.prompts = c.prompts[1:]
+		}
+		return
+	case cacheUnits:
+		whole := append(parts[:len(parts):len(parts)], answer...)
+		c.entries[hashes(whole)[len(whole)]] = true
+		c.entries[hashes(parts)[len(parts)]] = true
+		return
+	}
+	all := hashes(parts)
+	for _, end := range ends(rule, parts) {
+		c.entries[all[end]] = true
+	}
+}
+
+// common is how many tokens two prompts begin alike with. A part that differs counts as
+// far as its text is the same.
+func common(a, b []part) (tokens int) {
+	for i := range min(len(a), len(b)) {
+		if a[i].role != b[i].role {
+			return tokens
+		}
+		if a[i].text == b[i].text {
+			tokens += b[i].tokens
+			continue
+		}
+		same := 0
+		for same < min(len(a[i].text), len(b[i].text)) && a[i].text[same] == b[i].text[same] {
+			same++
+		}
+		return tokens + countTokens(b[i].text[:same])
+	}
+	return tokens
+}

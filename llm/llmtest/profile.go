@@ -1,0 +1,244 @@
+// How models behave, as their providers document it: for tests of whole conversations.
+
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"cairn/llm"
+)
+
+// Profile is how one model behaves on a Server, see Behave.
+type Profile struct {
+	Model   string
+	Window  int    // tokens of prompt and answer
+	Thought string // what it thinks before an answer, where it thinks
+
+	wires           []string
+	thinks          func(r Request) bool   // nil: never
+	refuses         func(r Request) string // why a valid request is refused, empty if it is not; nil: none is
+	wants           reasoningRule
+	countsReasoning bool // reasoning that comes back is part of the prompt
+	cache           cacheRule
+}
+
+// reasoningRule is for which calls the reasoning before them must come back.
+type reasoningRule int
+
+const (
+	wantsNone    reasoningRule = iota
+	wantsRunning               // calls of the running turn
+	wantsAll                   // all calls
+)
+
+var profiles = []Profile{
+	{
+		Model: "gpt-6-astra", wires: []string{llm.WireChat, llm.WireResponses}, wants: wantsRunning, countsReasoning: true,
+		thinks: onResponses, refuses: both(chatWithoutTools, noTemperature), cache: cacheRule{kind: cacheBreakpoints, least: 1024},
+	},
+	{
+		Model: "gpt-5.6-terra", wires: []string{llm.WireChat, llm.WireResponses}, wants: wantsRunning, countsReasoning: true,
+		thinks: onResponses, refuses: both(chatToolsUnthinking, noTemperature), cache: cacheRule{kind: cacheBreakpoints, least: 1024},
+	},
+	{
+		Model: "gpt-5.1", wires: []string{llm.WireChat, llm.WireResponses}, wants: wantsRunning, countsReasoning: true,
+		thinks: func(r Request) bool {
+			return r.Wire == llm.WireResponses && !slices.Contains([]string{"", "none"}, effort(r))
+		},
+		cache: cacheRule{kind: cachePrefix, least: 1024, step: 128},
+	},
+	{
+		Model: "claude-sonnet-4-6", wires: []string{llm.WireMessages}, wants: wantsRunning, countsReasoning: true,
+		thinks: thinksOnMessages, cache: cacheRule{kind: cacheMarks, least: 1024},
+	},
+	{
+		Model: "qwen3", wires: []string{llm.WireChat}, countsReasoning: true,
+		thinks: func(r Request) bool { return effort(r) != "none" }, cache: cacheRule{kind: cachePrefix, least: 1, step: 1},
+	},
+	{
+		Model: "gemma", wires: []string{llm.WireChat}, refuses: gemmaTemplate, cache: cacheRule{kind: cachePrefix, least: 1, step: 1},
+	},
+	{
+		Model: "deepseek-v4", wires: []string{llm.WireChat}, wants: wantsAll, countsReasoning: true,
+		thinks: func(r Request) bool { return effort(r) != "none" }, cache: cacheRule{kind: cacheUnits, least: 64, step: 64},
+	},
+}
+
+// ProfileOf returns the behaviour of a model: gpt-6-astra, gpt-5.6-terra, gpt-5.1,
+// claude-sonnet-4-6, qwen3, gemma or deepseek-v4. Window and Thought may be changed.
+func ProfileOf(model string) Profile {
+	for _, p := range profiles {
+		if p.Model == model {
+			p.Window, p.Thought = 128_000, "The user wants something. I look at it from all sides and decide."
+			return p
+		}
+	}
+	panic("llmtest: no profile of " + model)
+}
+
+// Profiles are the models that ProfileOf knows.
+func Profiles() (models []string) {
+	for _, p := range profiles {
+		models = append(models, p.Model)
+	}
+	return models
+}
+
+// Behave makes the server behave like these models. It lists them, answers 404 for all
+// others, refuses what they refuse, lets them think before the script's answers, and
+// counts tokens as they do.
+func (s *Server) Behave(models ...Profile) {
+	type entry struct {
+		ID        string `json:"id"`
+		Object    string `json:"object"`
+		Context   int    `json:"context_length"`
+		MaxTokens int    `json:"max_input_tokens"`
+	}
+	var list struct {
+		Data []entry `json:"data"`
+	}
+	for _, p := range models {
+		list.Data = append(list.Data, entry{p.Model, "model", p.Window, p.Window})
+	}
+	raw, err := json.Marshal(list)
+	if err != nil { // strings and numbers always have a JSON form
+		panic(err)
+	}
+	s.Tell("/v1/models", string(raw))
+	s.visits.mu.Lock()
+	defer s.visits.mu.Unlock()
+	s.visits.profiles = models
+}
+
+// rejection is a refusal of a valid request.
+type rejection struct {
+	status        int
+	code, message string
+}
+
+func refused(format string, args ...any) *rejection {
+	return &rejection{http.StatusBadRequest, "invalid_request_error", fmt.Sprintf(format, args...)}
+}
+
+// judge says why the model refuses r, nil if it does not.
+func (p Profile) judge(r Request, prompt int) *rejection {
+	if !slices.Contains(p.wires, r.Wire) {
+		return &rejection{http.StatusNotFound, "not_found_error", "404 page not found"}
+	}
+	if p.refuses != nil {
+		if why := p.refuses(r); why != "" {
+			return refused("%s", why)
+		}
+	}
+	if p.Window == 0 || prompt+r.MaxTokens <= p.Window {
+		return nil
+	}
+	switch r.Wire {
+	case llm.WireMessages:
+		if prompt > p.Window {
+			return refused("prompt is too long: %d tokens > %d maximum", prompt, p.Window)
+		}
+		return refused("input length and `max_tokens` exceed context limit: %d + %d > %d, decrease input length or `max_tokens` and try again",
+			prompt, r.MaxTokens, p.Window)
+	default:
+		return &rejection{http.StatusBadRequest, "context_length_exceeded", fmt.Sprintf(
+			"This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion).",
+			p.Window, prompt+r.MaxTokens, prompt, r.MaxTokens)}
+	}
+}
+
+// effort is how hard a request asks to think, empty if it does not say.
+func effort(r Request) string {
+	var chat string
+	var responses struct{ Effort string }
+	_ = json.Unmarshal(r.Body["reasoning_effort"], &chat) // what is no effort counts as none given
+	_ = json.Unmarshal(r.Body["reasoning"], &responses)
+	if chat != "" {
+		return chat
+	}
+	return responses.Effort
+}
+
+func onResponses(r Request) bool { return r.Wire == llm.WireResponses && effort(r) != "none" }
+
+func thinksOnMessages(r Request) bool {
+	var thinking struct{ Type string }
+	_ = json.Unmarshal(r.Body["thinking"], &thinking) // the parser has checked it
+	return thinking.Type != "" && thinking.Type != "disabled"
+}
+
+func both(first, second func(Request) string) func(Request) string {
+	return func(r Request) string {
+		if why := first(r); why != "" {
+			return why
+		}
+		return second(r)
+	}
+}
+
+func chatWithoutTools(r Request) string {
+	if r.Wire != llm.WireChat || len(r.Tools) == 0 {
+		return ""
+	}
+	return "Function tools are not supported for " + r.Model + " in /v1/chat/completions. Please use /v1/responses instead."
+}
+
+func chatToolsUnthinking(r Request) string {
+	if r.Wire != llm.WireChat || len(r.Tools) == 0 || effort(r) == "none" {
+		return ""
+	}
+	return "Function tools with reasoning_effort are not supported for " + r.Model +
+		" in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+}
+
+func noTemperature(r Request) string {
+	if r.Body["temperature"] == nil {
+		return ""
+	}
+	return "Unsupported parameter: 'temperature' is not supported with this model."
+}
+
+// gemmaTemplate knows users and models only; a system prompt goes into the first message.
+func gemmaTemplate(r Request) string {
+	if len(r.Tools) > 0 {
+		return "gemma does not support tools"
+	}
+	for _, m := range r.Messages {
+		if m.Role == llm.RoleTool || len(m.ToolCalls) > 0 {
+			return "Conversation roles must alternate user/assistant/user/assistant/..."
+		}
+	}
+	return ""
+}
+
+// missingReasoning is why a request is refused that lacks the reasoning before a call.
+func missingReasoning(r Request, at int) *rejection {
+	switch r.Wire {
+	case llm.WireMessages:
+		return refused("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. "+
+			"When `thinking` is enabled, a final `assistant` message must start with a thinking block", at)
+	case llm.WireResponses:
+		return refused("Item 'fc_%d' of type 'function_call' was provided without its required 'reasoning' item", at)
+	}
+	return refused("The `reasoning_content` in the thinking mode must be passed back to the API (message index %d).", at)
+}
+
+// reasoningText is the reasoning in a message, as the writers write it.
+func reasoningText(m Message) string {
+	var all strings.Builder
+	for _, raw := range m.Reasoning {
+		var block struct {
+			Thinking  string
+			Encrypted string `json:"encrypted_content"`
+		}
+		_ = json.Unmarshal(raw, &block) // the parser has checked it
+		all.WriteString(block.Thinking + strings.TrimPrefix(block.Encrypted, "encrypted: "))
+	}
+	var chat string
+	_ = json.Unmarshal(m.Body["reasoning_content"], &chat) // another wire has none
+	return all.String() + chat
+}

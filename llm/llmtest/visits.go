@@ -1,0 +1,214 @@
+// What a server remembers of its requests: reasoning that must come back, what was
+// cached and counted, and whether each request extends the one before.
+
+package llmtest
+
+import (
+	"strings"
+	"sync"
+
+	"cairn/llm"
+)
+
+// Totals are what a server with profiles has counted.
+type Totals struct {
+	Requests int
+	Input    int // tokens of the prompts, Cached and Written included
+	Cached   int
+	Written  int
+	Output   int
+}
+
+// Counted returns the totals of the requests that were answered to their end. Without
+// profiles nothing is counted.
+func (s *Server) Counted() Totals {
+	s.visits.mu.Lock()
+	defer s.visits.mu.Unlock()
+	return s.visits.totals
+}
+
+// Extends returns how many requests did not extend the one before them of the same model
+// and cache key, or system prompt where there is no key. Roles and parts are compared,
+// without reasoning.
+func (s *Server) Extends() int {
+	s.visits.mu.Lock()
+	defer s.visits.mu.Unlock()
+	return s.visits.broken
+}
+
+// visits are the requests so far.
+type visits struct {
+	mu       sync.Mutex // guards the fields below
+	profiles []Profile
+	reasoned map[string]string // by model and id of a call: the reasoning before it
+	caches   map[string]*cache // by model
+	last     map[string][]part // by model and key: the last request
+	broken   int
+	totals   Totals
+}
+
+// visit is one request that a profile answers; without a profile, profile is nil.
+type visit struct {
+	all     *visits
+	request Request
+	profile *Profile
+	parts   []part
+	usage   llm.Usage
+
+	thought, text strings.Builder
+	called        []llm.Call
+	begun, ended  bool
+}
+
+// begin checks a valid request against its model's behaviour.
+func (v *visits) begin(r Request) (*visit, *rejection) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.profiles) == 0 {
+		return &visit{all: v, request: r}, v.lacksReasoning(r, wantsNone)
+	}
+	for i := range v.profiles {
+		p := &v.profiles[i]
+		if p.Model != r.Model {
+			continue
+		}
+		parts := layout(r, p.countsReasoning)
+		if why := p.judge(r, tokensOf(parts)); why != nil {
+			return nil, why
+		}
+		if why := v.lacksReasoning(r, p.wants); why != nil {
+			return nil, why
+		}
+		v.compare(r, parts)
+		return &visit{all: v, request: r, profile: p, parts: parts, usage: v.cacheOf(p.Model).read(p.cache, parts)}, nil
+	}
+	return nil, &rejection{404, "model_not_found", "The model `" + r.Model + "` does not exist or you do not have access to it."}
+}
+
+func (v *visits) cacheOf(model string) *cache {
+	if v.caches == nil {
+		v.caches = map[string]*cache{}
+	}
+	if v.caches[model] == nil {
+		v.caches[model] = &cache{entries: map[hash]bool{}}
+	}
+	return v.caches[model]
+}
+
+// lacksReasoning refuses a request that lacks the reasoning before a call. On Messages
+// every model wants that of the running turn while it thinks.
+func (v *visits) lacksReasoning(r Request, rule reasoningRule) *rejection {
+	if r.Wire == llm.WireMessages {
+		if rule = wantsRunning; !thinksOnMessages(r) {
+			return nil
+		}
+	}
+	if rule == wantsNone || r.Wire == llm.WireChat && rule == wantsRunning {
+		return nil
+	}
+	running := 0
+	for i, m := range r.Messages {
+		if m.Role == llm.RoleUser && (i == 0 || r.Messages[i-1].Role != llm.RoleTool) {
+			running = i
+		}
+	}
+	for i, m := range r.Messages {
+		if i < running && rule != wantsAll {
+			continue
+		}
+		for _, call := range m.ToolCalls {
+			if want := v.reasoned[r.Model+" "+call.ID]; want != "" && reasoningText(m) != want {
+				return missingReasoning(r, i)
+			}
+		}
+	}
+	return nil
+}
+
+// compare notes whether r extends the request before it.
+func (v *visits) compare(r Request, parts []part) {
+	var spoken []part
+	for _, p := range parts {
+		if !p.reasoning {
+			spoken = append(spoken, p)
+		}
+	}
+	key := r.Model + " " + string(r.Body["prompt_cache_key"])
+	if r.Body["prompt_cache_key"] == nil && len(r.Messages) > 0 && r.Messages[0].Role == llm.RoleSystem {
+		key += r.Messages[0].Text()
+	}
+	if before, ok := v.last[key]; ok && !extends(spoken, before, r.Wire == llm.WireChat) {
+		v.broken++
+	}
+	if v.last == nil {
+		v.last = map[string][]part{}
+	}
+	v.last[key] = spoken
+}
+
+// extends reports whether now begins with before. On chat completions neighbours in one
+// role are one text, so the last part may have grown.
+func extends(now, before []part, grows bool) bool {
+	if len(now) < len(before) {
+		return false
+	}
+	for i, p := range before {
+		same := now[i].text == p.text || grows && i == len(before)-1 && strings.HasPrefix(now[i].text, p.text)
+		if now[i].role != p.role || !same {
+			return false
+		}
+	}
+	return true
+}
+
+// counted is the usage of the answer as far as it was written.
+func (v *visit) counted() llm.Usage {
+	u := v.usage
+	u.Completion = tokensOf(v.answer())
+	return u
+}
+
+// answer is the answer as the parts of a later request.
+func (v *visit) answer() (parts []part) {
+	if v.thought.Len() > 0 {
+		parts = append(parts, newPart("assistant", v.thought.String(), true))
+	}
+	if v.text.Len() > 0 {
+		parts = append(parts, newPart("assistant", v.text.String(), false))
+	}
+	for _, call := range v.called {
+		parts = append(parts, callPart(call.ID, call.Name, call.Arguments))
+	}
+	return parts
+}
+
+// end notes an answer that was written to its end.
+func (v *visit) end() {
+	v.all.mu.Lock()
+	defer v.all.mu.Unlock()
+	if v.ended {
+		return
+	}
+	v.ended = true
+	if v.all.reasoned == nil {
+		v.all.reasoned = map[string]string{}
+	}
+	for _, call := range v.called {
+		v.all.reasoned[v.request.Model+" "+call.ID] = v.thought.String()
+	}
+	if v.profile == nil {
+		return
+	}
+	answer := v.answer()
+	kept := answer
+	if len(v.called) == 0 && v.thought.Len() > 0 { // its reasoning does not come back
+		kept = answer[1:]
+	}
+	v.all.cacheOf(v.profile.Model).write(v.profile.cache, v.parts, kept)
+	t := &v.all.totals
+	t.Requests++
+	t.Input += v.usage.Prompt
+	t.Cached += v.usage.Cached
+	t.Written += v.usage.Written
+	t.Output += tokensOf(answer)
+}
