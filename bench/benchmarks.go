@@ -54,6 +54,9 @@ var benchmarks = []benchmark{
 			Value: fmt.Sprintf("%s, %s, %d; at most %d requests and %d warning for one", thousands(t.Injected), thousands(t.WentOn), t.Lost, t.Requests, t.Warnings),
 		}}
 	})},
+	{newWires, func(whole) []string { return []string{"wires"} }, tell(func(w wiring) []figure {
+		return []figure{{What: "models, and those that answer on every wire: turn, tool, worker", Value: fmt.Sprintf("%d, %d of %d answered", w.Models, w.Answered, len(w.Cells))}}
+	})},
 	{newLatency, scaled("latency", "--turns", "400", "50"), tell(func(l latencies) []figure {
 		return []figure{{What: "a reply while a summary is being written, over one while none is", Value: fmt.Sprintf("%.2f (with 95 %% between %.3f and %.3f)", l.Ratio, l.Low, l.High)}}
 	})},

@@ -26,22 +26,54 @@ func TestCacheRules(t *testing.T) {
 		pause                     time.Duration
 		cached, written, uncached int // messages of the second request
 	}{
-		"breakpoints: an extension is read up to the end of the request before": {cacheBreakpoints,
-			[]llm.Message{system, question}, []llm.Message{system, question, answer, next}, time.Minute, 2, 2, 0},
-		"breakpoints: of a last message that has changed only the head is read": {cacheBreakpoints,
-			[]llm.Message{system, withNow}, []llm.Message{system, question, answer, next}, time.Minute, 1, 3, 0},
-		"breakpoints: nothing is read where the head has changed": {cacheBreakpoints,
-			[]llm.Message{system, question}, []llm.Message{said(llm.RoleSystem, "other"), question, answer}, time.Minute, 0, 3, 0},
-		"breakpoints: nothing is read when the time is up": {cacheBreakpoints,
-			[]llm.Message{system, question}, []llm.Message{system, question, answer, next}, cacheTTL, 0, 4, 0},
-		"units: an extension is read with the answer": {cacheUnits,
-			[]llm.Message{system, question}, []llm.Message{system, question, answer, next}, time.Minute, 3, 0, 1},
-		"units: a part of the request before is not read": {cacheUnits,
-			[]llm.Message{system, withNow}, []llm.Message{system, question, answer, next}, time.Minute, 0, 0, 4},
-		"units: nothing is read when the time is up": {cacheUnits,
-			[]llm.Message{system, question}, []llm.Message{system, question, answer, next}, cacheTTL, 0, 0, 4},
-		"prefix: the last message is read as far as it is the same": {cachePrefix,
-			[]llm.Message{system, withNow}, []llm.Message{system, question, answer, next}, time.Minute, 2, 0, 2},
+		"breakpoints: an extension is read up to the end of the request before": {
+			cacheBreakpoints,
+			[]llm.Message{system, question},
+			[]llm.Message{system, question, answer, next},
+			time.Minute, 2, 2, 0,
+		},
+		"breakpoints: of a last message that has changed only the head is read": {
+			cacheBreakpoints,
+			[]llm.Message{system, withNow},
+			[]llm.Message{system, question, answer, next},
+			time.Minute, 1, 3, 0,
+		},
+		"breakpoints: nothing is read where the head has changed": {
+			cacheBreakpoints,
+			[]llm.Message{system, question},
+			[]llm.Message{said(llm.RoleSystem, "other"), question, answer},
+			time.Minute, 0, 3, 0,
+		},
+		"breakpoints: nothing is read when the time is up": {
+			cacheBreakpoints,
+			[]llm.Message{system, question},
+			[]llm.Message{system, question, answer, next},
+			cacheTTL, 0, 4, 0,
+		},
+		"units: an extension is read with the answer": {
+			cacheUnits,
+			[]llm.Message{system, question},
+			[]llm.Message{system, question, answer, next},
+			time.Minute, 3, 0, 1,
+		},
+		"units: a part of the request before is not read": {
+			cacheUnits,
+			[]llm.Message{system, withNow},
+			[]llm.Message{system, question, answer, next},
+			time.Minute, 0, 0, 4,
+		},
+		"units: nothing is read when the time is up": {
+			cacheUnits,
+			[]llm.Message{system, question},
+			[]llm.Message{system, question, answer, next},
+			cacheTTL, 0, 0, 4,
+		},
+		"prefix: the last message is read as far as it is the same": {
+			cachePrefix,
+			[]llm.Message{system, withNow},
+			[]llm.Message{system, question, answer, next},
+			time.Minute, 2, 0, 2,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := &clock{t: time.Unix(0, 0).Add(24 * time.Hour)}

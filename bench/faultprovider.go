@@ -74,6 +74,7 @@ func (p *provider) Learnt() *llm.Learnt                   { return p.patient.(ll
 
 func (p *provider) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
 	if p.fault.Slow && p.meets(isSummary([]byte(req.Messages[len(req.Messages)-1].Text))) {
+		req.Alive = nil // its limits count, not the worker's
 		return p.hasty.Generate(ctx, req, show)
 	}
 	return p.patient.Generate(ctx, req, show)

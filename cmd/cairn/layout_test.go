@@ -16,7 +16,7 @@ import (
 // arrows says which rooms of the house a room may import. They all run down.
 var arrows = map[string][]string{
 	"cmd/cairn":  {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/anthropic", "llm/prices", "prompts"},
-	"bench":      {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/llmtest", "prompts", "words"},
+	"bench":      {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/anthropic", "llm/llmtest", "prompts", "words"},
 	"discord":    {"channel"},
 	"slack":      {"channel"},
 	"terminal":   {"channel"},

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"cairn/llm"
+)
+
+func TestWires(t *testing.T) {
+	t.Run("a model that needs Responses is answered on auto, and by Responses", func(t *testing.T) {
+		m := wiredModel{name: "gpt-6-astra", wires: openAIWires, needsResponses: true, completion: true, thinks: true}
+		cell, err := m.on(t.Context(), wireAuto)
+		if err != nil || !cell.answered() || cell.Took != llm.WireResponses {
+			t.Errorf("%+v, %v", cell, err)
+		}
+	})
+	t.Run("a server that takes no tools on its only wire fails, and the table says why", func(t *testing.T) {
+		m := wiredModel{name: "gpt-6-nowhere", needsResponses: true}
+		cell, err := m.on(t.Context(), wireAuto)
+		if err != nil || cell.answered() || cell.Failed["turn"] == "" {
+			t.Fatalf("%+v, %v", cell, err)
+		}
+		var out, progress bytes.Buffer
+		table := wiring{Models: 1, Cells: []wired{cell, cell, cell, cell}}.table(screenOf(&out, &progress))
+		if !strings.Contains(table, "failed") || !strings.Contains(table, "gpt-6-nowhere on auto, turn: "+cell.Failed["turn"]) {
+			t.Errorf("%s", table)
+		}
+	})
+	t.Run("there are 20 models, none twice", func(t *testing.T) {
+		seen := map[string]bool{}
+		for _, m := range wiredModels {
+			seen[m.name] = true
+		}
+		if len(seen) != 20 || len(wiredModels) != 20 {
+			t.Errorf("%d names of %d models", len(seen), len(wiredModels))
+		}
+	})
+}
+
+func TestTurnMeasuresTheProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	var out, progress bytes.Buffer
+	err := (turning{channels: 2, turns: 3, json: true}).run(t.Context(), screenOf(&out, &progress))
+	var result turned
+	if jsonErr := json.Unmarshal(out.Bytes(), &result); jsonErr != nil || result.Turns != 6 || result.CPU <= 0 || result.Largest < turnChars*5 {
+		t.Errorf("%v, %v: %s", err, jsonErr, out.String())
+	}
+}
