@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +30,6 @@ type engine struct {
 	n    int // messages of people so far
 	turn int64
 	rows []compactor.Message // of the running turn, by the bot
-	now  int                 // what the turn context costs
 
 	mu      sync.Mutex // guards failure
 	failure error
@@ -123,22 +121,13 @@ func (e *engine) ask(ctx context.Context, m said, now string) error {
 	}
 	e.turn, e.rows = taken[0].Seq, nil
 	e.c.History().Begin(compactor.Context{Text: now})
-	e.now = compactor.Estimate(now)
 	return nil
 }
 
 func (e *engine) request(ctx context.Context) (view, error) {
 	messages, most, err := e.c.Request(ctx)
 	g := e.c.Gauge()
-	return view{llm.Request{Messages: messages, Tools: e.tools, MaxTokens: most, Head: headOf(messages)}, g.Head, g.Verbatim - e.now}, err
-}
-
-// headOf is how many messages the head has, the system prompt included.
-func headOf(messages []llm.Message) int {
-	if len(messages) > 1 && messages[1].Role == llm.RoleUser && strings.Contains(messages[1].Text, "</kept>") {
-		return 2
-	}
-	return min(len(messages), 1)
+	return view{llm.Request{Messages: messages, Tools: e.tools, MaxTokens: most, Head: e.c.HeadLength()}, g.Head, g.Verbatim - g.Contexts}, err
 }
 
 func (e *engine) add(m compactor.Message) {

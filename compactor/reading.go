@@ -11,6 +11,7 @@ type Gauge struct {
 	Frame        int // of Used: system prompt and tools
 	Head         int // of Used: first messages and the stack
 	Verbatim     int // of Used: messages and turn contexts
+	Contexts     int // of Verbatim: turn contexts
 	Reserve      int // of Used: kept free for the reply
 	Lines        int // verbatim messages
 	Stack        []Compaction
@@ -36,6 +37,7 @@ func (c *Compactor) Gauge() Gauge {
 		Reserve: Reserve(c.o.MaxOutput, window), Lines: len(s.lines), Stack: s.head.Stack, Past: s.pastOf(), Policy: p,
 	}
 	g.Verbatim = prompt - g.Frame - g.Head
+	g.Contexts = share(s.contextCost)
 	g.Next, g.NextAt = nextLevel(g.Used, window, p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
