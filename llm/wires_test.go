@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"testing"
@@ -510,6 +511,26 @@ func TestOddTextArrivesWhole(t *testing.T) {
 		}
 		if got := server.Requests()[1].Last().Text(); got != "a\uFFFDb\x01" {
 			t.Errorf("what is no UTF-8 was sent as %q", got)
+		}
+	})
+}
+
+func TestAConnectionServesManyRequests(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		model := w.model(t, w.open(t, func(x *llmtest.Exchange) { x.Say("ok") }), openai.Options{})
+		opened := 0
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+			if !c.Reused {
+				opened++
+			}
+		}})
+		for range 10 {
+			if _, err := model.Generate(ctx, hello, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if opened > 3 { // the end of a body that comes late costs a connection
+			t.Errorf("%d connections for 10 requests", opened)
 		}
 	})
 }
