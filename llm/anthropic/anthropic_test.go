@@ -273,3 +273,30 @@ func field(t *testing.T, body map[string]json.RawMessage, name, want string) {
 		t.Errorf("%s is %s, want %s", name, got, want)
 	}
 }
+
+func TestTheAddressMayHaveAPathAndV1(t *testing.T) {
+	for _, path := range []string{"", "/", "/v1", "/v1/", "/anthropic", "/anthropic/v1/"} {
+		var got []string
+		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			got = append(got, r.Method+" "+r.URL.String())
+			return nil, http.ErrServerClosed
+		})}
+		model, err := anthropic.New(anthropic.Options{BaseURL: "http://model.invalid" + path, Model: "m", MaxRetries: -1, HTTPClient: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindUnreachable {
+			t.Errorf("got %v", err)
+		}
+		if _, err := model.Models(t.Context()); llm.KindOf(err) != llm.KindUnreachable {
+			t.Errorf("got %v", err)
+		}
+		root := "http://model.invalid"
+		if strings.Contains(path, "anthropic") {
+			root += "/anthropic"
+		}
+		if want := []string{"POST " + root + "/v1/messages", "GET " + root + "/v1/models?limit=1000"}; !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}

@@ -49,38 +49,52 @@ func client(t *testing.T, server *llmtest.Server, model string) llm.Model {
 	return m
 }
 
+// prompt is a system prompt that is long enough to be cached.
+var prompt = llm.Message{Role: llm.RoleSystem, Text: "Be kind. " + strings.Repeat("This is how you talk to people. ", 200)}
+
 // talk asks so many questions and returns what the model said it counted.
 func talk(t *testing.T, model llm.Model, turns int, reasoning string, tools bool) (sum llm.Usage) {
 	t.Helper()
-	lookup := llm.Tool{Name: "lookup", Parameters: json.RawMessage(`{"type":"object"}`), Run: func(context.Context, json.RawMessage) (string, error) { return "a drink", nil }}
-	messages := []llm.Message{{Role: llm.RoleSystem, Text: "Be kind. " + strings.Repeat("This is how you talk to people. ", 200)}}
+	messages := []llm.Message{prompt}
 	for turn := range turns {
-		messages = append(messages, llm.Message{Role: llm.RoleUser, Text: fmt.Sprint("Question ", turn, ": what is tea?")})
-		loop := llm.Loop{
-			Model: model, MaxCalls: 3,
-			Request: func(context.Context, int) (llm.Request, error) {
-				req := llm.Request{Messages: messages, Head: 1, Reasoning: reasoning, MaxTokens: 500}
-				if tools {
-					req.Tools = []llm.Tool{lookup}
-				}
-				return req, nil
-			},
-			Record: func(calls llm.Message, results []llm.Message) {
-				messages = append(append(messages, calls), results...)
-			},
-			Report: func(u llm.Usage) {
-				sum.Prompt += u.Prompt
-				sum.Cached += u.Cached
-				sum.Written += u.Written
-				sum.Completion += u.Completion
-			},
-		}
-		resp, err := loop.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		messages = append(messages, resp.Message)
+		used := ask(t, model, &messages, turn, reasoning, tools)
+		sum.Prompt += used.Prompt
+		sum.Cached += used.Cached
+		sum.Written += used.Written
+		sum.Completion += used.Completion
 	}
+	return sum
+}
+
+// ask adds a question to messages and what follows from it.
+func ask(t *testing.T, model llm.Model, messages *[]llm.Message, turn int, reasoning string, tools bool) (sum llm.Usage) {
+	t.Helper()
+	lookup := llm.Tool{Name: "lookup", Parameters: json.RawMessage(`{"type":"object"}`), Run: func(context.Context, json.RawMessage) (string, error) { return "a drink", nil }}
+	*messages = append(*messages, llm.Message{Role: llm.RoleUser, Text: fmt.Sprint("Question ", turn, ": what is tea?")})
+	loop := llm.Loop{
+		Model: model, MaxCalls: 3,
+		Request: func(context.Context, int) (llm.Request, error) {
+			req := llm.Request{Messages: *messages, Head: 1, Reasoning: reasoning, MaxTokens: 500}
+			if tools {
+				req.Tools = []llm.Tool{lookup}
+			}
+			return req, nil
+		},
+		Record: func(calls llm.Message, results []llm.Message) {
+			*messages = append(append(*messages, calls), results...)
+		},
+		Report: func(u llm.Usage) {
+			sum.Prompt += u.Prompt
+			sum.Cached += u.Cached
+			sum.Written += u.Written
+			sum.Completion += u.Completion
+		},
+	}
+	resp, err := loop.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	*messages = append(*messages, resp.Message)
 	return sum
 }
 
@@ -107,6 +121,33 @@ func TestEachProfileAnswersItsClientAndCounts(t *testing.T) {
 			}
 			t.Logf("%+v", total)
 		})
+	}
+}
+
+// TestModelsAreSwitchedInTheMiddle: one conversation goes from model to model and back,
+// over every wire. Reasoning stays with the model that wrote it.
+func TestModelsAreSwitchedInTheMiddle(t *testing.T) {
+	names := []string{"qwen3", "gpt-6-astra", "claude-sonnet-4-6", "deepseek-v4", "gpt-5.1"}
+	server := behave(t, llmtest.ProfileOf(names[0]))
+	var all []llmtest.Profile
+	models := map[string]llm.Model{}
+	for _, name := range names {
+		all = append(all, llmtest.ProfileOf(name))
+		models[name] = client(t, server, name)
+	}
+	server.Behave(all...)
+	messages := []llm.Message{prompt}
+	for turn := range 3 * len(names) {
+		ask(t, models[names[turn%len(names)]], &messages, turn, "low", true)
+	}
+	if got := server.Refusals(); len(got) != 1 || !strings.Contains(got[0], "/v1/responses") {
+		t.Errorf("refused %q", got)
+	}
+	if n := server.Extends(); n != 0 {
+		t.Errorf("%d requests did not extend the one before", n)
+	}
+	if got := server.Counted().Requests; got != 6*len(names) {
+		t.Errorf("%d requests were answered", got)
 	}
 }
 
@@ -180,7 +221,7 @@ func TestReasoningMustComeBack(t *testing.T) {
 func TestARequestThatDoesNotExtendIsCounted(t *testing.T) {
 	server := behave(t, llmtest.ProfileOf("qwen3"))
 	m := client(t, server, "qwen3")
-	ask := func(texts ...string) {
+	send := func(texts ...string) {
 		messages := []llm.Message{{Role: llm.RoleSystem, Text: texts[0]}}
 		for i, text := range texts[1:] {
 			messages = append(messages, llm.Message{Role: []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2], Text: text})
@@ -200,7 +241,7 @@ func TestARequestThatDoesNotExtendIsCounted(t *testing.T) {
 		{[]string{"s", "a", "changed", "c and more"}, 1},
 		{[]string{"s", "a"}, 2},
 	} {
-		ask(c.texts...)
+		send(c.texts...)
 		if got := server.Extends(); got != c.broken {
 			t.Errorf("after request %d: %d, want %d", i, got, c.broken)
 		}
@@ -211,7 +252,7 @@ func TestARequestThatDoesNotExtendIsCounted(t *testing.T) {
 func TestCacheRules(t *testing.T) {
 	long := strings.Repeat("one two three four five. ", 400)
 	system := llm.Message{Role: llm.RoleSystem, Text: long}
-	ask := func(t *testing.T, server *llmtest.Server, model string, messages ...llm.Message) llm.Usage {
+	send := func(t *testing.T, server *llmtest.Server, model string, messages ...llm.Message) llm.Usage {
 		t.Helper()
 		resp, err := client(t, server, model).Generate(t.Context(), llm.Request{Messages: append([]llm.Message{system}, messages...), Head: 1, MaxTokens: 100}, nil)
 		if err != nil {
@@ -232,14 +273,14 @@ func TestCacheRules(t *testing.T) {
 	} {
 		t.Run(c.model, func(t *testing.T) {
 			server := behave(t, llmtest.ProfileOf(c.model))
-			first := ask(t, server, c.model, user("a"))
+			first := send(t, server, c.model, user("a"))
 			if first.Cached != 0 || (first.Written > 0) != c.written || first.Prompt < 2000 {
 				t.Errorf("the first: %+v", first)
 			}
-			if got := ask(t, server, c.model, user("a"), answer, user("b")); (got.Cached > got.Prompt-200) != c.extended || got.Written > 200 {
+			if got := send(t, server, c.model, user("a"), answer, user("b")); (got.Cached > got.Prompt-200) != c.extended || got.Written > 200 {
 				t.Errorf("grown: %+v", got)
 			}
-			if got := ask(t, server, c.model, user("other")); (got.Cached > 1000) != c.changed {
+			if got := send(t, server, c.model, user("other")); (got.Cached > 1000) != c.changed {
 				t.Errorf("changed: %+v", got)
 			}
 		})

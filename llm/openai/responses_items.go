@@ -1,0 +1,123 @@
+// The items of an answer on Responses: messages, calls and reasoning.
+
+package openai
+
+import (
+	"encoding/json"
+	"slices"
+
+	"cairn/llm"
+)
+
+// item finds an item by its index, or begins one.
+func (a *responsesAnswer) item(index int) (*outputItem, error) {
+	at, found := slices.BinarySearchFunc(a.items, index, func(i *outputItem, index int) int { return i.index - index })
+	if found {
+		return a.items[at], nil
+	}
+	if len(a.items) >= 2*llm.MaxCalls {
+		return nil, llm.TooMany(2*llm.MaxCalls, "messages and calls")
+	}
+	a.items = slices.Insert(a.items, at, &outputItem{index: index})
+	return a.items[at], nil
+}
+
+// beginItem takes the name of a call, and counts all else.
+func (a *responsesAnswer) beginItem(index int, raw json.RawMessage) error {
+	var it item
+	if err := json.Unmarshal(raw, &it); err != nil {
+		return llm.Truncated(err)
+	}
+	if it.Type != "function_call" {
+		return a.bounds.Added(len(raw))
+	}
+	return a.beginCall(index, it)
+}
+
+func (a *responsesAnswer) beginCall(index int, it item) error {
+	call, err := a.item(index)
+	if err != nil {
+		return err
+	}
+	if len(it.Name) > llm.MaxName {
+		return llm.TooMany(llm.MaxName, "bytes in the name of a tool")
+	}
+	if call.name != "" {
+		return nil
+	}
+	call.id, call.name = it.CallID, it.Name
+	return a.bounds.Said(len(it.CallID) + len(it.Name))
+}
+
+// addItem takes a whole item: what came of it in pieces is known, and the rest is added.
+func (a *responsesAnswer) addItem(index int, raw json.RawMessage) error {
+	var it item
+	if err := json.Unmarshal(raw, &it); err != nil {
+		return llm.Truncated(err)
+	}
+	switch it.Type {
+	case "message":
+		m, err := a.item(index)
+		if err != nil {
+			return err
+		}
+		m.message = true
+		if m.said > 0 {
+			return nil
+		}
+		for _, part := range it.Content {
+			m.said += len(part.Text) + len(part.Refusal)
+			if err := a.say(part.Text + part.Refusal); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "function_call":
+		if err := a.beginCall(index, it); err != nil {
+			return err
+		}
+		call, err := a.item(index)
+		if err != nil {
+			return err
+		}
+		return a.setArguments(call, it.Arguments)
+	case "reasoning":
+		return a.addReasoning(index, raw, it)
+	}
+	return a.bounds.Added(len(raw))
+}
+
+// setArguments takes the whole arguments of a call, which are right where the pieces are not.
+func (a *responsesAnswer) setArguments(call *outputItem, arguments string) error {
+	before := call.arguments.Len()
+	if arguments == "" || call.arguments.String() == arguments {
+		return nil
+	}
+	if err := a.bounds.Said(max(len(arguments)-before, 0)); err != nil {
+		return err
+	}
+	call.arguments.Reset()
+	call.arguments.WriteString(arguments)
+	return nil
+}
+
+// addReasoning keeps an item that the server will take back: without its content it
+// would look for it among what it has stored, which is nothing.
+func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item) error {
+	if it.Encrypted == "" && len(it.Content) == 0 {
+		return a.bounds.Added(len(raw))
+	}
+	if len(a.native) == maxDetails {
+		return nil
+	}
+	kept := nativeItem{Item: slices.Clone(raw)}
+	for _, before := range a.items {
+		if before.index < index && before.message {
+			kept.Text = true
+		} else if before.index < index {
+			kept.Calls++
+		}
+	}
+	a.native = append(a.native, kept)
+	return a.bounds.Added(len(raw))
+}
