@@ -194,7 +194,7 @@ func begin(ctx context.Context, s *screen, binary, data string, killed bool) (on
 // the run cost.
 func oneStart(ctx context.Context, binary, data, id string, kill bool) (took, cpu time.Duration, err error) {
 	cmd := exec.CommandContext(ctx, binary, "chat", "--json", "--data", data, "--channel", startChannel, "--config", filepath.Join(filepath.Dir(binary), "config.toml"))
-	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "OPENAI_MODEL=") // the offline model answers
+	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "OPENAI_MODEL=", "ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=") // the offline model answers
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -14,22 +14,27 @@ import (
 // probeTokens is how long the answer to a probe may be: the least that every provider takes.
 const probeTokens = 16
 
+// probeFiller makes a request long enough for most caches: providers cache prompts from 1024
+// or 2048 tokens on.
+var probeFiller = strings.Repeat("This sentence only makes the prompt long enough to be cached. ", 100)
+
 // Probe is what became of such a request.
 type Probe struct {
 	Tools bool // it had the tools of a turn
 	Usage llm.Usage
 }
 
-// Probe asks the model one short question with the tools of a turn, and with the system
-// prompt if that is wanted. Like a turn it asks again without tools if the server
-// refuses them. Pictures, if any, go with the question.
-func (a Agent) Probe(ctx context.Context, system bool, pictures ...llm.Image) (Probe, error) {
+// Probe asks the model one short question with the tools of a turn. A full one has the
+// system prompt too, and is long enough to be cached. Like a turn it asks again without
+// tools if the server refuses them. Pictures, if any, go with the question.
+func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Probe, error) {
 	learnt := llm.LearntOf(a.Model, new(llm.Learnt))
 	req := llm.Request{
 		Messages:  []llm.Message{{Role: llm.RoleUser, Text: "Answer with one word: are you there?", Images: pictures}},
 		MaxTokens: probeTokens, Reasoning: a.Reasoning,
 	}
-	if system {
+	if full {
+		req.Messages[0].Text = probeFiller + "\n" + req.Messages[0].Text
 		req.Messages = append([]llm.Message{{Role: llm.RoleSystem, Text: a.system()}}, req.Messages...)
 		req.Head, req.CacheKey = 1, "cairn-probe"
 	}

@@ -29,6 +29,7 @@ type bot struct {
 	compactions compactions // so far
 
 	models *modelSet
+	check  func()          // whether the models answer, see checkModels; nil: nobody wants to know
 	seen   []byte          // the settings file as it was last read
 	unread bool            // it could not be read the last time
 	ctx    context.Context // of the tasks

@@ -80,8 +80,8 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
-	bot.follow(!isTerminal(a.in)) // a terminal that is closed sends SIGHUP, and means the end
 	bot.checkInChat(door, o.Channel)
+	bot.follow(!isTerminal(a.in)) // a terminal that is closed sends SIGHUP, and means the end
 	return door.Run(cmd.Context(), bot.hub, log)
 }
 
@@ -93,19 +93,19 @@ func (b *bot) checkInChat(door *terminal.Terminal, name string) {
 	if err != nil {
 		return // door.Run tells
 	}
-	now := b.live.Load()
-	id := now.settings.agentID(conversation)
-	agents := map[string]channel.Agent{id: now.agents[id]}
-	if !isTerminal(b.app.err) {
-		b.checkModels(agents, b.warnOf, nil)
-		return
-	}
-	say := func(line string) {
-		fmt.Fprintln(door.Notes(), terminal.Printable(b.app.secrets.mask(line)))
-	}
-	b.checkModels(agents,
-		func(m *located, err error) { say(trouble(m, err)) },
-		func(m *located) {
+	check := modelCheck{failed: b.warnOf, agents: func() map[string]channel.Agent {
+		now := b.live.Load()
+		id := now.settings.agentID(conversation)
+		return map[string]channel.Agent{id: now.agents[id]}
+	}}
+	if isTerminal(b.app.err) {
+		say := func(line string) {
+			fmt.Fprintln(door.Notes(), terminal.Printable(b.app.secrets.mask(line)))
+		}
+		check.failed = func(m *located, err error) { say(trouble(m, err)) }
+		check.chosen = func(m *located) {
 			say(fmt.Sprintf("%s answers, chosen from what %s offers; set model to use another (`cairn models` lists them)", m.Name(), m.where.Address))
-		})
+		}
+	}
+	b.checkModels(check)
 }

@@ -110,7 +110,7 @@ func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) str
 	case again.Usage.Prompt == 0:
 		return "cache unknown: the server does not count tokens" + warm
 	case again.Usage.Cached == 0:
-		return fmt.Sprintf("cache not seen: of a second identical request's %d tokens none came from it; many providers cache from 1024 or 4096 tokens on%s", again.Usage.Prompt, warm)
+		return fmt.Sprintf("cache not seen: of a second identical request's %d tokens none came from it%s", again.Usage.Prompt, warm)
 	}
 	return fmt.Sprintf("cache works: of a second identical request's %d tokens %d came from it%s", again.Usage.Prompt, again.Usage.Cached, warm)
 }

@@ -87,6 +87,18 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		}
 		l.rest()
 	})
+	t.Run("after an edit: the model it names", func(t *testing.T) {
+		server := modelServer(t, failing["a wrong key"].do)
+		p := newFolder(t)
+		p.write("config.toml", "workers = 2\n")
+		l := p.start("chat", "--json")
+		l.say(`{"text":"/help"}`)
+		l.until(`"reply"`)
+		p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL))
+		awaited(t, l.errs.String, "the model does not answer", "set OPENAI_API_KEY")
+		l.in.Close()
+		l.rest()
+	})
 	t.Run("nothing is said of a model that answers", func(t *testing.T) {
 		asked := make(chan struct{}, 10)
 		server := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes"); asked <- struct{}{} })

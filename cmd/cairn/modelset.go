@@ -122,6 +122,7 @@ type located struct {
 	prefix  string      // what stands before its name in the settings: "openrouter/"
 	unnamed bool        // no setting names it: it is chosen from what the server offers
 	used    atomic.Bool // it was asked something
+	checked atomic.Bool // and the check knows
 
 	mu      sync.Mutex // guards the fields below
 	offered []string   // as the server listed them for an unknown model

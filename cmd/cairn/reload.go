@@ -128,6 +128,9 @@ func (b *bot) reload(asked bool) {
 	}
 	b.warn(&next.settings)
 	b.weigh()
+	if b.check != nil {
+		b.check()
+	}
 }
 
 // weigh warns of agents whose levels are reached before anybody has said anything.

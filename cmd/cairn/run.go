@@ -77,8 +77,8 @@ func (a *app) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer health.close()
+	bot.checkModels(modelCheck{agents: func() map[string]channel.Agent { return bot.live.Load().agents }, failed: bot.warnOf})
 	bot.follow(true)
-	bot.checkModels(bot.live.Load().agents, bot.warnOf, nil)
 	if open := a.settings.unrestricted(); len(open) > 0 {
 		log.Warn("commands that change things are for everybody, for the list restricted leaves them out", "commands", open)
 	}

@@ -15,16 +15,28 @@ import (
 // asked again.
 const checkDelay = time.Second
 
-// checkModels asks the models of agents in the background one short question each, and
-// hands failures to tell. chosen is told of each model that no setting names; it may be nil.
-func (b *bot) checkModels(agents map[string]channel.Agent, tell func(m *located, err error), chosen func(m *located)) {
+// modelCheck says which models are checked, and who hears of it.
+type modelCheck struct {
+	agents func() map[string]channel.Agent // whose models, by the settings of now
+	failed func(m *located, err error)
+	chosen func(m *located) // of a model that no setting names; nil: nobody hears of it
+}
+
+// checkModels asks the models in the background one short question each, but those that
+// were asked something. It does so again for the models an edit of the settings brings.
+func (b *bot) checkModels(c modelCheck) {
+	b.check = func() { b.checkOnce(c) }
+	b.check()
+}
+
+func (b *bot) checkOnce(c modelCheck) {
 	b.tasks.Go(func() {
 		select {
 		case <-time.After(checkDelay):
 		case <-b.ctx.Done():
 			return
 		}
-		asked := map[llm.Model]bool{}
+		asked, agents := map[llm.Model]bool{}, c.agents()
 		for _, id := range slices.Sorted(maps.Keys(agents)) {
 			agent := agents[id]
 			for _, model := range []llm.Model{agent.Model, agent.Worker} {
@@ -34,24 +46,27 @@ func (b *bot) checkModels(agents map[string]channel.Agent, tell func(m *located,
 				}
 				asked[m] = true
 				agent.Model = m
-				b.checkModel(agent, m, tell, chosen)
+				b.checkModel(c, agent, m)
 			}
 		}
 	})
 }
 
 // checkModel asks m as agent's turn would.
-func (b *bot) checkModel(agent channel.Agent, m *located, tell func(*located, error), chosen func(*located)) {
+func (b *bot) checkModel(c modelCheck, agent channel.Agent, m *located) {
+	if m.used.Load() && m.checked.Load() {
+		return
+	}
 	if !m.used.Load() {
 		if _, err := agent.Probe(b.ctx, false); err != nil {
 			if b.ctx.Err() == nil {
-				tell(m, err)
+				c.failed(m, err)
 			}
 			return
 		}
 	}
-	if m.unnamed && chosen != nil && b.ctx.Err() == nil {
-		chosen(m)
+	if !m.checked.Swap(true) && m.unnamed && c.chosen != nil && b.ctx.Err() == nil {
+		c.chosen(m)
 	}
 }
 

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"cairn/llm/llmtest"
+)
+
+// TestEveryModelOfTodayIsWell has doctor, a turn and the list go to a server that behaves
+// like each model: whatever it refuses, somebody who names it gets answers.
+func TestEveryModelOfTodayIsWell(t *testing.T) {
+	for _, name := range llmtest.Profiles() {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.NewServer(func(x *llmtest.Exchange) {
+				if x.Request.Forced != "" {
+					x.Use("c1", "summarize", `{"summary":"Ada prefers green tea."}`)
+					return
+				}
+				x.Say("Here ", "I am.")
+			})
+			t.Cleanup(server.Close)
+			server.Behave(llmtest.ProfileOf(name))
+			env := []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=" + name}
+			if strings.HasPrefix(name, "claude-") {
+				env = []string{"ANTHROPIC_BASE_URL=" + strings.TrimSuffix(server.URL, "/v1"), "ANTHROPIC_MODEL=" + name}
+			}
+			p := newFolder(t, env...)
+			if out := p.must("Where are you?\n", "chat"); !strings.Contains(out, "Here I am.") {
+				t.Errorf("a turn: %q", out)
+			}
+			r := p.run("", "doctor")
+			for _, want := range []string{name + ", of agent cairn: answered in ", "(GET /", "cache works", "which sums up for agent cairn: answered in "} {
+				if r.code != 0 || !strings.Contains(r.out, want) {
+					t.Errorf("doctor: exit code %d; %q is not in %s%s", r.code, want, r.out, r.err)
+				}
+			}
+			if out := p.must("", "models"); !strings.Contains(out, name) || !strings.Contains(out, "128000") || !strings.Contains(out, "agent cairn") {
+				t.Errorf("models: %s", out)
+			}
+		})
+	}
+}
