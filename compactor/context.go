@@ -67,6 +67,13 @@ func (h *History) Context() (ctx Context, generation int64) {
 	return h.contexts[len(h.contexts)-1].Context, h.storedWith
 }
 
+// ContextNotStored notes that what Context returned was not stored: Answered drops it.
+func (h *History) ContextNotStored() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.storedWith = noGeneration
+}
+
 // Quoted reports what the visible contexts quote.
 func (h *History) Quoted() (messages, memories map[int64]bool) {
 	messages, memories = make(map[int64]bool), make(map[int64]bool)
