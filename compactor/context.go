@@ -136,6 +136,14 @@ func (h *History) newHeadLocked() {
 	h.keepContextsLocked(nil)
 }
 
+// endContexts ends the contexts of earlier turns in memory alone.
+func (h *History) endContexts() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.newHeadLocked()
+	h.changedLocked()
+}
+
 // withNewHead is the view without the contexts that a new head ends.
 func (s snapshot) withNewHead() snapshot {
 	contexts := s.contexts

@@ -167,6 +167,7 @@ func (h *History) Truncate(seq int64) {
 	}
 	h.lines = slices.Clip(h.lines[:n]) // the next append copies: snapshots keep theirs
 	h.next = min(h.next, seq)
+	h.dropContextsLocked(func(c Context) bool { return c.Seq >= seq }) // their messages are gone
 	cleared := h.clearedTo > h.head.ClearedTo
 	h.clearedTo = h.head.ClearedTo
 	h.mu.Unlock()
@@ -249,6 +250,7 @@ func (h *History) hide(lines []line, generation int64) (done bool) {
 	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
 	h.dropCoveredLocked()
 	h.newHeadLocked()
+	h.dropReasoningLocked()
 	h.changedLocked()
 	return true
 }
