@@ -107,29 +107,39 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 			t.Errorf("the request has the reasoning of %d messages", reasonings(next))
 		}
 	})
-	t.Run("a head that changes inside the turn ends that of the steps before", func(t *testing.T) {
-		r := newRig(t, 100_000, &llmtest.Model{Func: good})
-		r.chat(30)
-		asked := r.deliver("look at it", true)
-		h := r.c.History()
-		h.Begin(compactor.Context{Text: "time: now"})
-		r.request()
-		step := func(id string) {
-			call := compactor.Message{
-				Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleAssistant, Time: asked.Time,
-				Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`),
+	for name, change := range map[string]func(t *testing.T, r *rig){
+		"a summary": func(t *testing.T, r *rig) {
+			if e := r.compact(""); e.State != compactor.EventLanded {
+				t.Fatalf("%+v", e)
 			}
-			h.Append(call)
-			h.Append(compactor.Message{Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one", Time: asked.Time})
-		}
-		step("a")
-		if e := r.compact(""); e.State != compactor.EventLanded {
-			t.Fatalf("%+v", e)
-		}
-		step("b")
-		view := r.request()
-		if reasonings(view) != 1 || len(view[len(view)-2].Native) == 0 || !strings.Contains(view[1].Text, "[Compaction Summary]") {
-			t.Errorf("%d messages have reasoning: %+v", reasonings(view), view)
-		}
-	})
+		},
+		"a truncation that the disk refuses": func(t *testing.T, r *rig) {
+			r.refuse(t, "INSERT ON compactions")
+			r.c.Overflow(context.Background())
+		},
+	} {
+		t.Run("a head that changes inside the turn ends that of the steps before: "+name, func(t *testing.T) {
+			r := newRig(t, 100_000, &llmtest.Model{Func: good})
+			r.chat(30)
+			asked := r.deliver("look at it", true)
+			h := r.c.History()
+			h.Begin(compactor.Context{Text: "time: now"})
+			r.request()
+			step := func(id string) {
+				call := compactor.Message{
+					Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleAssistant, Time: asked.Time,
+					Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`),
+				}
+				h.Append(call)
+				h.Append(compactor.Message{Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one", Time: asked.Time})
+			}
+			step("a")
+			change(t, r)
+			step("b")
+			view := r.request()
+			if reasonings(view) != 1 || len(view[len(view)-2].Native) == 0 || !strings.HasPrefix(view[1].Text, "<kept>") {
+				t.Errorf("%d messages have reasoning: %+v", reasonings(view), view)
+			}
+		})
+	}
 }
