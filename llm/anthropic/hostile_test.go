@@ -62,6 +62,19 @@ func TestAnAnswerThatIsNotWholeIsNoAnswer(t *testing.T) {
 	}
 }
 
+func TestWhatIsNoAnswerIsARefusal(t *testing.T) {
+	for body, want := range map[string]llm.Kind{
+		"<html>Please log in</html>": llm.KindBadRequest,
+		`{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`:  llm.KindRateLimited,
+		`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`: llm.KindOverloaded,
+	} {
+		server := serve(t, func(x *llmtest.Exchange) { x.Refuse(200, "", body) })
+		if _, err := connect(t, server, anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil); llm.KindOf(err) != want {
+			t.Errorf("%s: got %v", body, err)
+		}
+	}
+}
+
 func TestUnusualStreamsAreRead(t *testing.T) {
 	const (
 		begin = "data: {\"type\":\"message_start\",\"message\":{}}\n\n"

@@ -22,8 +22,12 @@ type adaptation struct {
 // optional are the fields that are left out once a server refuses them by name.
 var optional = []string{
 	"stream_options", "temperature", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_breakpoint",
-	"cache_control", "encrypted",
+	"cache_control", encryptedContent,
 }
+
+// encryptedContent is how OpenAI refuses the field include, of models that do not reason.
+// What it says of content that it cannot read is another matter.
+const encryptedContent = "encrypted content is not supported"
 
 // adapt changes what the next attempt sends, by the server's refusal of this one. It
 // returns false if there is nothing to change.
@@ -149,7 +153,7 @@ func (p plan) sends(name string, req llm.Request) bool {
 	switch name {
 	case "stream_options":
 		return p.wire == llm.WireChat
-	case "encrypted":
+	case encryptedContent:
 		return p.wire == llm.WireResponses
 	case "temperature":
 		return req.Temperature != nil

@@ -36,7 +36,7 @@ func (p plan) encodeResponses(req llm.Request) ([]byte, error) {
 	b.buf = append(b.buf, ']')
 	b.raw("stream", "true")
 	b.raw("store", "false")
-	if !p.refused["encrypted"] {
+	if !p.refused[encryptedContent] {
 		b.raw("include", `["reasoning.encrypted_content"]`)
 	}
 	switch {
