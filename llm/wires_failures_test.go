@@ -152,7 +152,7 @@ func TestRefusalsAreSortedByWhatCanBeDone(t *testing.T) {
 		})
 		t.Run("a page that comes as an answer", func(t *testing.T) {
 			_, err := w.ask(t, func(x *llmtest.Exchange) { x.Refuse(http.StatusOK, "", "<html>Please log in</html>") })
-			if llm.KindOf(err) != llm.KindBadRequest {
+			if llm.KindOf(err) != llm.KindWrongAddress {
 				t.Errorf("got %v", err)
 			}
 		})
