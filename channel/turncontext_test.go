@@ -100,6 +100,23 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 	})
 }
 
+func TestAQuestionToAnotherAgentHasNoTurnContext(t *testing.T) {
+	r := newRig(t, echo)
+	r.withCritic(echo)
+	for _, text := range []string{"hello", "@critic, is it?", "and you?"} {
+		r.say(text, true)
+		r.idle()
+	}
+	requests := r.model.Requests()
+	contexts := 0
+	for _, m := range requests[len(requests)-1].Messages {
+		contexts += strings.Count(m.Text, "<now>\ntime: ")
+	}
+	if len(requests) != 2 || contexts != 2 {
+		t.Errorf("the agent was asked %d times, and was shown %d turn contexts", len(requests), contexts)
+	}
+}
+
 func TestATurnContextWithoutRecallIsSmall(t *testing.T) {
 	for name, optional := range map[string]bool{"of a turn that must be answered": false, "of a turn that may stay without an answer": true} {
 		t.Run(name, func(t *testing.T) {
