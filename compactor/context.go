@@ -163,6 +163,15 @@ func (s snapshot) withNewHead() snapshot {
 // keepsReasoning reports whether the reasoning of m outlasts its turn.
 func (sh shape) keepsReasoning(m Message) bool { return sh.reasoning && len(m.Calls) > 0 }
 
+// stored is a message as it is read from disk, without the reasoning that another model
+// wanted back.
+func (sh shape) stored(m Message) Message {
+	if !sh.keepsReasoning(m) {
+		m.Native = nil
+	}
+	return m
+}
+
 // dropReasoningLocked forgets the reasoning that no request needs any more: of turns
 // that ended, and of the steps of the running one before its head changed.
 func (h *History) dropReasoningLocked() {

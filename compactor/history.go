@@ -68,10 +68,7 @@ func newHistory(state State, sh shape) *History {
 		clearedTo: state.Head.ClearedTo, spoken: state.Spoken || state.Open != 0, first: state.First,
 	}
 	for _, m := range state.Messages {
-		if !sh.keepsReasoning(m) {
-			m.Native = nil
-		}
-		h.lines = append(h.lines, line{Message: m})
+		h.lines = append(h.lines, line{Message: sh.stored(m)})
 	}
 	for _, c := range state.Contexts {
 		h.addContextLocked(contextOf(c))

@@ -107,6 +107,34 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 			t.Errorf("the request has the reasoning of %d messages", reasonings(next))
 		}
 	})
+	t.Run("what is stored of it for another model does not come back", func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Func: good})
+		r.learnt.NeedReasoning()
+		r.chat(10)
+		r.thinks("because")
+		calls := r.said[11].Seq
+		r.chat(10)
+		other := new(llm.Learnt)
+		r.tune = func(o *compactor.Options) { o.Learnt = func() *llm.Learnt { return other } }
+		r.restart()
+		asked := func(what string) {
+			t.Helper()
+			if view := r.c.Sight(); reasonings(view) != 0 || !strings.Contains(inLines(view), "look {}") {
+				t.Errorf("%s: %d messages have reasoning", what, reasonings(view))
+			}
+		}
+		asked("after a restart")
+		r.apply(calls)
+		asked("after a change of the message")
+		r.set(func(p *compactor.Policy) { p.KeepLastN = 2 })
+		if e := r.compact(""); e.State != compactor.EventLanded {
+			t.Fatalf("%+v", e)
+		}
+		if _, err := r.c.Undo(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		asked("after an undo")
+	})
 	for name, change := range map[string]func(t *testing.T, r *rig){
 		"a summary": func(t *testing.T, r *rig) {
 			if e := r.compact(""); e.State != compactor.EventLanded {
