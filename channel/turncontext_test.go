@@ -2,6 +2,7 @@ package channel_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -98,6 +99,54 @@ func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
 			t.Error("the second request shows it")
 		}
 	})
+}
+
+func TestEachRequestExtendsTheOneBefore(t *testing.T) {
+	var requests []string
+	var says []llm.Response
+	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		var text strings.Builder
+		for _, m := range req.Messages {
+			fmt.Fprintf(&text, "\n%s %s %v %s", m.Role, m.CallID, m.Calls, m.Text)
+		}
+		requests = append(requests, text.String())
+		answer := says[0]
+		says = says[1:]
+		return answer, nil
+	})
+	r.agent.Recall = 600
+	r.withCritic(echo)
+	r.run("/remember Ophelia is allergic to honey")
+	turn := func(text string, optional bool, answers ...llm.Response) {
+		t.Helper()
+		says = answers
+		in := r.inbound(text, true)
+		in.Optional = optional
+		if _, err := r.hub.Deliver(t.Context(), place, in); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+		if len(says) > 0 {
+			t.Errorf("%q was not answered as it should be", text)
+		}
+	}
+	turn("hello", false, llmtest.Say("hi"))
+	turn("what is Ophelia allergic to?", false, llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "Ophelia"})), llmtest.Say("to honey"))
+	turn("it rains", true, llmtest.Say("NO_REPLY"))
+	r.say("nobody is asked this", false)
+	turn("@critic, is it true?", false)
+	turn("is Ophelia fine?", false, llmtest.Say("yes"))
+	r.restart()
+	turn("good", false, llmtest.Say("so it is"))
+	turn("and Ophelia?", false, llmtest.Say("she is too"))
+	for i := 1; i < len(requests); i++ {
+		if !strings.HasPrefix(requests[i], requests[i-1]) {
+			t.Errorf("request %d does not extend the one before:\n%s\n--- became\n%s", i, requests[i-1], requests[i])
+		}
+	}
+	if last := requests[len(requests)-1]; len(requests) != 7 || strings.Count(last, "Ophelia is allergic to honey") != 1 || strings.Count(last, "\ntime: ") != 6 {
+		t.Errorf("%d requests, the last one is %s", len(requests), last)
+	}
 }
 
 func TestAQuestionToAnotherAgentHasNoTurnContext(t *testing.T) {

@@ -164,8 +164,9 @@ func (s snapshot) withNewHead() snapshot {
 func (sh shape) keepsReasoning(m Message) bool { return sh.reasoning && len(m.Calls) > 0 }
 
 // stored is a message as it is read from disk, without the reasoning that another model
-// wanted back.
+// wanted back, and without its context, which contexts holds.
 func (sh shape) stored(m Message) Message {
+	m.Context = ""
 	if !sh.keepsReasoning(m) {
 		m.Native = nil
 	}
