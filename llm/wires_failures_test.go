@@ -22,7 +22,7 @@ func TestAnOverflowTellsTheWindow(t *testing.T) {
 		model := w.model(t, server, openai.Options{Window: 8000, MaxRetries: 3})
 		long := llm.Request{Messages: []llm.Message{user(strings.Repeat("many words ", 1500))}, MaxTokens: 100}
 		_, err := model.Generate(t.Context(), long, nil)
-		if llm.KindOf(err) != llm.KindOverflow || len(server.Requests()) != 1 {
+		if llm.KindOf(err) != llm.KindOverflow || len(server.Requests()) > 2 { // once more without room for reasoning
 			t.Errorf("got %v after %d requests", err, len(server.Requests()))
 		}
 		if got := model.Window(t.Context()).Tokens; got != 2000 {

@@ -172,7 +172,7 @@ func TestAToolIsForced(t *testing.T) {
 		if err != nil || len(resp.Message.Calls) != 1 || resp.Message.Calls[0].Name != "lookup" || resp.FinishReason != llm.FinishToolCalls {
 			t.Errorf("got %+v, %v", resp, err)
 		}
-		if got := server.Requests()[0]; got.MaxTokens != 500 || len(got.Tools) != 1 || got.Tools[0].Function.Description != look.Description {
+		if got := server.Requests()[0]; got.MaxTokens < 500 || len(got.Tools) != 1 || got.Tools[0].Function.Description != look.Description {
 			t.Errorf("sent %+v", got)
 		}
 		unrefused(t, server)

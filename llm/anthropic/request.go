@@ -103,7 +103,7 @@ func (m *Model) compose(model string, req llm.Request, only exceptions) composed
 		thoughts: conversation.thoughts,
 		alive:    req.Alive,
 	}
-	c.think(req.Reasoning, limits, only)
+	c.think(req, limits, only)
 	c.limitTokens(req.MaxTokens, limits, only)
 	thinks := c.Thinking != nil && c.Thinking.Type != "disabled"
 	if req.Temperature != nil && !thinks && !limits.noTemperature { // while thinking only the default is accepted
