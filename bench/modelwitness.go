@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// modelDoor notes how often the head has changed, and what summaries failed.
+type modelDoor struct {
+	*door
+	heads int      // guarded by door.mu, as is fails
+	fails []string // why summaries failed
+}
+
+var _ channel.Observer = (*modelDoor)(nil)
+
+// Compaction notes what a compaction does. One that a restart cuts short is no failure.
+func (d *modelDoor) Compaction(_ string, e channel.Event) {
+	d.note(func() {
+		switch e.State {
+		case compactor.EventLanded, compactor.EventUndone:
+			d.heads++
+		case compactor.EventFailed:
+			if !strings.HasPrefix(e.Error, "stopped before") {
+				d.fails = append(d.fails, e.Error)
+			}
+		}
+	})
+}
+
+func (d *modelDoor) headChanged() { d.note(func() { d.heads++ }) }
+
+func (d *modelDoor) changes() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.heads
+}
+
+func (d *modelDoor) failed() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fails
+}
+
+// witness plays the servers of a trial and checks the requests that come.
+type witness struct {
+	bout *bout
+
+	mu        sync.Mutex // guards the fields below
+	mind      mind
+	seen      map[string]int // by model: changes of the head before its last request of a turn
+	broken    []string
+	drift     []float64 // of the gauge
+	summaries int
+	requests  int
+	due       []func() error // to be done in the middle of the next turn
+	errs      []error
+	hub       *channel.Hub
+	conv      *memory.Conversation
+	now       channel.Agent
+}
+
+func newWitness(b *bout) *witness {
+	return &witness{bout: b, mind: mind{words: rand.New(rand.NewPCG(5, 5))}, seen: map[string]int{}}
+}
+
+func (w *witness) agent() channel.Agent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+// look has the witness look at this conversation.
+func (w *witness) look(hub *channel.Hub, conv *memory.Conversation, agent channel.Agent) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hub, w.conv, w.now = hub, conv, agent
+}
+
+// change makes another agent answer.
+func (w *witness) change(renew func(), agent channel.Agent) {
+	w.mu.Lock()
+	w.now = agent
+	w.mu.Unlock()
+	w.bout.door.headChanged()
+	renew()
+}
+
+// meddle does what changes the head.
+func (w *witness) meddle(f func() error) error {
+	w.bout.door.headChanged()
+	return f()
+}
+
+// soon has something done after the first request of the next turn.
+func (w *witness) soon(do []func() error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.due = append(w.due, do...)
+}
+
+// play answers a request once it is checked.
+func (w *witness) play(x *llmtest.Exchange) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if isWorker(x.Request) {
+		w.summaries++
+		w.mind.play(x)
+		return
+	}
+	w.requests++
+	w.compare(x)
+	if opensTurn(x.Request) {
+		w.weigh(x)
+	}
+	for _, f := range w.due {
+		if err := w.meddle(f); err != nil {
+			w.errs = append(w.errs, fmt.Errorf("in the middle of a turn: %w", err))
+		}
+	}
+	w.due = nil
+	w.mind.play(x)
+}
+
+// tellsTakes is how long the news of a change may take that a request shows already.
+const tellsTakes = time.Second
+
+// compare notes whether a request extends the one before, unless the head has changed.
+func (w *witness) compare(x *llmtest.Exchange) {
+	door, model := w.bout.door, x.Request.Model
+	before, now := w.seen[model], door.changes()
+	if why := x.Differs(); why != "" && now == before {
+		ctx, cancel := context.WithTimeout(context.Background(), tellsTakes)
+		defer cancel()
+		if door.until(ctx, func() bool { return door.heads > before }) != nil {
+			w.broken = append(w.broken, fmt.Sprintf("request %d of %s: %s", x.N, model, why))
+		}
+		now = door.changes()
+	}
+	w.seen[model] = now
+}
+
+// weigh compares the gauge with what the server counts.
+func (w *witness) weigh(x *llmtest.Exchange) {
+	shown, err := channel.Gauge(context.Background(), w.conv, w.now)
+	if err != nil {
+		w.errs = append(w.errs, fmt.Errorf("read the gauge: %w", err))
+		return
+	}
+	var own llm.Learnt
+	last := x.Request.Last().Text()
+	context := 0 // of the turn, which the gauge shows once it is stored
+	if at := strings.LastIndex(last, "<now>"); at >= 0 {
+		context = int(float64(compactor.Estimate(last[at:])) * llm.LearntOf(w.now.Model, &own).Factor())
+	}
+	counted := x.Usage().Prompt
+	w.drift = append(w.drift, 100*math.Abs(float64(shown.Used-shown.Parts.Reserve+context-counted))/float64(counted))
+}
+
+// tell adds what was seen to the result.
+func (w *witness) tell(t *tried) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t.Requests, t.Summaries, t.Changes, t.Broken = w.requests, w.summaries, w.bout.door.changes(), w.broken
+	for _, err := range w.errs {
+		t.fail(err)
+	}
+	for _, d := range w.drift {
+		t.Gauge.Mean += d / float64(len(w.drift))
+		t.Gauge.Worst = max(t.Gauge.Worst, d)
+	}
+}
