@@ -67,8 +67,8 @@ func (m *mind) wishes(question string) []llm.Call {
 			asked, at = phrase, i
 		}
 	}
-	if at < strings.LastIndex(question, modelAsks) { // said before the newest question
-		return nil
+	if at < strings.LastIndex(question, modelAsks) || at < strings.LastIndex(question, "<tool_result") {
+		return nil // it was asked before the newest question, or is found already
 	}
 	topic := vocabulary[m.words.IntN(len(vocabulary))]
 	switch asked {

@@ -33,8 +33,12 @@ func (b *bout) step(ctx context.Context, turn int) error {
 	return b.meddle(ctx, turn)
 }
 
-// restart closes the bot and starts it again.
+// restart closes the bot and starts it again, while no request runs: what a server counts
+// for one that is cut short, nobody learns.
 func (b *bout) restart(ctx context.Context) error {
+	if err := b.hub.Drain(ctx); err != nil {
+		return err
+	}
 	if err := b.hub.Close(); err != nil {
 		return err
 	}

@@ -60,6 +60,7 @@ type witness struct {
 	mu        sync.Mutex // guards the fields below
 	mind      mind
 	seen      map[string]int // by model: changes of the head before its last request of a turn
+	lessons   map[string]int // by model: refusals that taught something
 	broken    []string
 	drift     []float64 // of the gauge
 	summaries int
@@ -72,7 +73,7 @@ type witness struct {
 }
 
 func newWitness(b *bout) *witness {
-	return &witness{bout: b, mind: mind{words: rand.New(rand.NewPCG(5, 5))}, seen: map[string]int{}}
+	return &witness{bout: b, mind: mind{words: rand.New(rand.NewPCG(5, 5))}, seen: map[string]int{}, lessons: map[string]int{}}
 }
 
 func (w *witness) agent() channel.Agent {
@@ -139,6 +140,10 @@ const tellsTakes = time.Second
 // compare notes whether a request extends the one before, unless the head has changed.
 func (w *witness) compare(x *llmtest.Exchange) {
 	door, model := w.bout.door, x.Request.Model
+	if learned := w.learned(model); learned > w.lessons[model] { // what it learned may be another form of all before
+		w.lessons[model] = learned
+		door.headChanged()
+	}
 	before, now := w.seen[model], door.changes()
 	if why := x.Differs(); why != "" && now == before {
 		ctx, cancel := context.WithTimeout(context.Background(), tellsTakes)
@@ -149,6 +154,16 @@ func (w *witness) compare(x *llmtest.Exchange) {
 		now = door.changes()
 	}
 	w.seen[model] = now
+}
+
+// learned returns how many lessons a model has taught.
+func (w *witness) learned(model string) (n int) {
+	for _, why := range w.bout.servers[model].Refusals() {
+		if lesson(why) != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // weigh compares the gauge with what the server counts.

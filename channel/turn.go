@@ -208,6 +208,8 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 		messages, _ = llm.InWords(messages)
 	case facts.WantsReasoning:
 		messages = llm.UnreasonedInWords(messages)
+	default:
+		messages = llm.DeprivedInWords(messages)
 	}
 	t.sent = messages
 	req := llm.Request{

@@ -149,7 +149,8 @@ func (s snapshot) withNewHead() snapshot {
 func (sh shape) keepsReasoning(m Message) bool { return sh.reasoning && len(m.Calls) > 0 }
 
 // dropReasoningLocked forgets the reasoning that no request needs any more: of turns
-// that ended, and of the steps of the running one before its head changed.
+// that ended, and of the steps of the running one before its head changed. The calls of
+// those are Deprived.
 func (h *History) dropReasoningLocked() {
 	sh := h.shape
 	drop := func(l line) bool {
@@ -162,7 +163,7 @@ func (h *History) dropReasoningLocked() {
 	for i, l := range lines {
 		if drop(l) {
 			lines[i].tokens -= costOfReasoning(l.Message)
-			lines[i].Native = nil
+			lines[i].Native, lines[i].Deprived = nil, h.open != 0
 		}
 	}
 	h.setLinesLocked(lines)

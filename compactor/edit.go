@@ -74,6 +74,7 @@ func (h *History) edited(m Message) {
 		if i < 0 {
 			return lines
 		}
+		l.Deprived = lines[i].Deprived // which no disk knows
 		lines = slices.Clone(lines)
 		lines[i] = l
 		return lines

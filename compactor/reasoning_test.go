@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,6 +131,22 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 		view := r.request()
 		if reasonings(view) != 1 || len(view[len(view)-2].Native) == 0 || !strings.Contains(view[1].Text, "[Compaction Summary]") {
 			t.Errorf("%d messages have reasoning: %+v", reasonings(view), view)
+		}
+		deprived := func(view []llm.Message) (ids []string) {
+			for _, m := range view {
+				if m.Deprived {
+					ids = append(ids, m.Calls[0].ID)
+				}
+			}
+			return ids
+		}
+		if got := deprived(view); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("within the turn the calls %q are marked as deprived of their reasoning", got)
+		}
+		r.c.Answered()
+		r.deliver("and?", true)
+		if got := deprived(r.request()); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("after the turn the calls %q are", got)
 		}
 	})
 }
