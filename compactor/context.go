@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"slices"
 
 	"cairn/llm"
@@ -168,6 +169,13 @@ func (h *History) dropReasoningLocked() {
 	}
 	h.setLinesLocked(lines)
 	h.revision++
+}
+
+// Deprived reports whether the reasoning of a message was dropped while its turn ran.
+func (h *History) Deprived(seq int64) bool {
+	lines := h.snapshot().lines
+	i, found := slices.BinarySearchFunc(lines, seq, func(l line, seq int64) int { return cmp.Compare(l.Seq, seq) })
+	return found && lines[i].Deprived
 }
 
 // reasons returns the index of the first of n lines that may have reasoning to be
