@@ -19,8 +19,14 @@ import (
 // modelDoor notes how often the head has changed, and what summaries failed.
 type modelDoor struct {
 	*door
-	heads int      // guarded by door.mu, as is fails
+	heads changes  // guarded by door.mu, as is fails
 	fails []string // why summaries failed
+}
+
+// changes counts what changes the head.
+type changes struct {
+	applied int // summaries
+	others  int // edits, deletions, another model, what was learned of the model
 }
 
 var _ channel.Observer = (*modelDoor)(nil)
@@ -30,7 +36,7 @@ func (d *modelDoor) Compaction(_ string, e channel.Event) {
 	d.note(func() {
 		switch e.State {
 		case compactor.EventLanded, compactor.EventUndone:
-			d.heads++
+			d.heads.applied++
 		case compactor.EventFailed:
 			if !strings.HasPrefix(e.Error, "stopped before") {
 				d.fails = append(d.fails, e.Error)
@@ -39,9 +45,9 @@ func (d *modelDoor) Compaction(_ string, e channel.Event) {
 	})
 }
 
-func (d *modelDoor) headChanged() { d.note(func() { d.heads++ }) }
+func (d *modelDoor) headChanged() { d.note(func() { d.heads.others++ }) }
 
-func (d *modelDoor) changes() int {
+func (d *modelDoor) changes() changes {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.heads
@@ -57,9 +63,12 @@ func (d *modelDoor) failed() []string {
 type witness struct {
 	bout *bout
 
-	mu        sync.Mutex // guards the fields below
-	mind      mind
-	seen      map[string]int // by model: changes of the head before its last request of a turn
+	mu   sync.Mutex // guards the fields below
+	mind mind
+	// seen are the changes of the head, by model, before the last request of a turn but one,
+	// and before the last. A summary is applied at any time: the last request may have been
+	// written before and have come after it.
+	seen      map[string][2]changes
 	lessons   map[string]int // by model: refusals that taught something
 	broken    []string
 	drift     []float64 // of the gauge
@@ -73,7 +82,7 @@ type witness struct {
 }
 
 func newWitness(b *bout) *witness {
-	return &witness{bout: b, mind: mind{words: rand.New(rand.NewPCG(5, 5))}, seen: map[string]int{}, lessons: map[string]int{}}
+	return &witness{bout: b, mind: mind{words: rand.New(rand.NewPCG(5, 5))}, seen: map[string][2]changes{}, lessons: map[string]int{}}
 }
 
 func (w *witness) agent() channel.Agent {
@@ -144,16 +153,16 @@ func (w *witness) compare(x *llmtest.Exchange) {
 		w.lessons[model] = learned
 		door.headChanged()
 	}
-	before, now := w.seen[model], door.changes()
-	if why := x.Differs(); why != "" && now == before {
+	seen := w.seen[model]
+	explained := func(now changes) bool { return now.others > seen[1].others || now.applied > seen[0].applied }
+	if why := x.Differs(); why != "" && !explained(door.changes()) {
 		ctx, cancel := context.WithTimeout(context.Background(), tellsTakes)
 		defer cancel()
-		if door.until(ctx, func() bool { return door.heads > before }) != nil {
+		if door.until(ctx, func() bool { return explained(door.heads) }) != nil {
 			w.broken = append(w.broken, fmt.Sprintf("request %d of %s: %s", x.N, model, why))
 		}
-		now = door.changes()
 	}
-	w.seen[model] = now
+	w.seen[model] = [2]changes{seen[1], door.changes()}
 }
 
 // learned returns how many lessons a model has taught.
@@ -187,7 +196,8 @@ func (w *witness) weigh(x *llmtest.Exchange) {
 func (w *witness) tell(t *tried) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t.Requests, t.Summaries, t.Changes, t.Broken = w.requests, w.summaries, w.bout.door.changes(), w.broken
+	heads := w.bout.door.changes()
+	t.Requests, t.Summaries, t.Changes, t.Broken = w.requests, w.summaries, heads.applied+heads.others, w.broken
 	for _, err := range w.errs {
 		t.fail(err)
 	}

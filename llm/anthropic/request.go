@@ -91,6 +91,7 @@ type composed struct {
 func (m *Model) compose(model string, req llm.Request, only exceptions) composed {
 	m.mu.Lock()
 	limits := m.limits.clone()
+	limits.room = m.roomLocked(req)
 	m.mu.Unlock()
 
 	identity := m.host + " " + model
@@ -125,6 +126,9 @@ func (c *composed) limitTokens(asked int, limits limits, only exceptions) {
 	}
 	if only.fewerTokens > 0 {
 		c.room = max(min(c.room, only.fewerTokens-asked), 0)
+	}
+	if limits.room >= 0 {
+		c.room = max(min(c.room, limits.room-asked), 0)
 	}
 	c.MaxTokens = asked + c.room
 	if limits.maxTokens > 0 && c.MaxTokens > limits.maxTokens {
