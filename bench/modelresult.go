@@ -21,6 +21,7 @@ type tried struct {
 	Learned   []string       `json:"learned"`
 	Refused   []string       `json:"refused"`
 	Changes   int            `json:"head_changes"`
+	Extended  int            `json:"extended"` // requests of turns that extend the one before
 	Broken    []string       `json:"broken"`
 	Counted   llmtest.Totals `json:"counted"` // by the servers
 	Stored    llmtest.Totals `json:"stored"`  // by Cairn
@@ -41,7 +42,11 @@ func (t *tried) fail(err error) {
 	}
 }
 
-// lessons are what a refusal may teach, each once for a model.
+// lessonsEach is how often a lesson may be taught: a turn and a summary may ask at the same
+// time.
+const lessonsEach = 2
+
+// lessons are what a refusal may teach.
 var lessons = []string{
 	"use /v1/responses",              // the wire
 	"does not support tools",         // none
@@ -61,14 +66,14 @@ func lesson(refusal string) string {
 // count adds up what the servers refused and counted, and what Cairn has stored.
 func (t *tried) count(stored []memory.Usage, servers map[string]*llmtest.Server) {
 	for _, server := range servers {
-		known := map[string]bool{}
+		known := map[string]int{}
 		for _, why := range server.Refusals() {
-			if l := lesson(why); l != "" && !known[l] {
-				known[l] = true
-				t.Learned = append(t.Learned, why)
+			l := lesson(why)
+			if known[l]++; l == "" || known[l] > lessonsEach {
+				t.Refused = append(t.Refused, why)
 				continue
 			}
-			t.Refused = append(t.Refused, why)
+			t.Learned = append(t.Learned, why)
 		}
 		n := server.Counted()
 		t.Counted = added(t.Counted, n)
@@ -95,6 +100,9 @@ func (t *tried) judge() {
 	for _, why := range t.Broken {
 		t.fail(fmt.Errorf("not an extension: %s", why))
 	}
+	if t.Answered < t.Turns {
+		t.fail(fmt.Errorf("%d of %d turns were answered", t.Answered, t.Turns))
+	}
 	if t.Counted != t.Stored {
 		t.fail(fmt.Errorf("the server counted %+v, Cairn stored %+v", t.Counted, t.Stored))
 	}
@@ -111,7 +119,7 @@ func (t tried) row() []string {
 	}
 	return []string{
 		fmt.Sprintf("%d/%d", t.Answered, t.Turns), thousands(t.Requests), thousands(t.Summaries), fmt.Sprint(len(t.Learned)), fmt.Sprint(len(t.Refused)),
-		fmt.Sprint(t.Changes), fmt.Sprint(len(t.Broken)), thousands(t.Counted.Input), fmt.Sprintf("%.0f %%", 100*t.Cached), thousands(t.Counted.Output), usage,
+		fmt.Sprint(t.Changes), thousands(t.Extended), fmt.Sprint(len(t.Broken)), thousands(t.Counted.Input), fmt.Sprintf("%.0f %%", 100*t.Cached), thousands(t.Counted.Output), usage,
 		fmt.Sprintf("%.1f, %.1f %%", t.Gauge.Mean, t.Gauge.Worst),
 	}
 }

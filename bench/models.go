@@ -22,10 +22,12 @@ A recording is imported into a window of %s tokens, summarized by the same model
 questions whose answers stay, also in the middle of a turn. The bot is restarted twice. One more
 conversation switches from provider to provider and back.
 
-  learned    requests that were refused once and taught Cairn what the model demands
+  learned    requests that were refused and taught Cairn what the model demands, once or, where
+             a turn and a summary asked at the same time, twice
   refused    others
   changes    how often the head changed: a summary was applied, a message edited or deleted
-  broken     requests of turns that do not extend the one before, without such a change
+  extend     requests of turns that extend the one before
+  broken     those that do not, without such a change
   cached     share of the input that was read from the provider's cache
   usage      whether what Cairn stored equals what the server counted: input, cached, written, output
   gauge      by how much the tokens that Cairn shows differ from those that the server counts for
@@ -191,6 +193,7 @@ var modelColumns = []struct {
 	{"learned", 9},
 	{"refused", 9},
 	{"changes", 9},
+	{"extend", 8},
 	{"broken", 8},
 	{"input", 12},
 	{"cached", 8},

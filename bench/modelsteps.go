@@ -24,7 +24,7 @@ func (b *bout) step(ctx context.Context, turn int) error {
 			return err
 		}
 	}
-	if turn%13 == 8 {
+	if turn%12 == 10 {
 		b.witness.soon(b.removals(ctx, turn))
 	}
 	if err := b.ask(ctx, turn); err != nil {

@@ -133,7 +133,7 @@ func (b *bout) open(ctx context.Context) (err error) {
 		return err
 	}
 	b.hub = channel.New(channel.Options{
-		Store: b.store, Doors: []channel.Door{b.door}, Log: debugLog(), Agent: func(string) channel.Agent { return b.witness.agent() },
+		Store: b.store, Doors: []channel.Door{b.door}, Log: silence, Agent: func(string) channel.Agent { return b.witness.agent() },
 	})
 	b.witness.look(b.hub, conv, b.agent())
 	return nil
@@ -143,7 +143,11 @@ func connect(server *llmtest.Server, model string, notebook *llm.Notebook) (llm.
 	if strings.HasPrefix(model, "claude-") { // as the address says
 		return anthropic.New(anthropic.Options{BaseURL: server.URL, APIKey: "bench", Model: model, Window: modelsWindow, Notebook: notebook})
 	}
-	return openai.New(openai.Options{BaseURL: server.URL, APIKey: "bench", Model: model, Window: modelsWindow, Notebook: notebook})
+	wire := ""
+	if model == "gpt-5.1" { // which takes tools on either wire, and has the one of its provider's address
+		wire = llm.WireResponses
+	}
+	return openai.New(openai.Options{BaseURL: server.URL, APIKey: "bench", Model: model, Wire: wire, Window: modelsWindow, Notebook: notebook})
 }
 
 // agent is who answers now.

@@ -71,6 +71,7 @@ type witness struct {
 	seen      map[string][2]changes
 	lessons   map[string]int // by model: refusals that taught something
 	broken    []string
+	extended  int       // requests of turns that extend the one before
 	drift     []float64 // of the gauge
 	summaries int
 	requests  int
@@ -155,7 +156,10 @@ func (w *witness) compare(x *llmtest.Exchange) {
 	}
 	seen := w.seen[model]
 	explained := func(now changes) bool { return now.others > seen[1].others || now.applied > seen[0].applied }
-	if why := x.Differs(); why != "" && !explained(door.changes()) {
+	why := x.Differs()
+	if why == "" {
+		w.extended++
+	} else if !explained(door.changes()) {
 		ctx, cancel := context.WithTimeout(context.Background(), tellsTakes)
 		defer cancel()
 		if door.until(ctx, func() bool { return explained(door.heads) }) != nil {
@@ -197,7 +201,7 @@ func (w *witness) tell(t *tried) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	heads := w.bout.door.changes()
-	t.Requests, t.Summaries, t.Changes, t.Broken = w.requests, w.summaries, heads.applied+heads.others, w.broken
+	t.Requests, t.Summaries, t.Changes, t.Extended, t.Broken = w.requests, w.summaries, heads.applied+heads.others, w.extended, w.broken
 	for _, err := range w.errs {
 		t.fail(err)
 	}

@@ -115,13 +115,16 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 		h := r.c.History()
 		h.Begin(compactor.Context{Text: "time: now"})
 		r.request()
+		var rows []compactor.Message
 		step := func(id string) {
 			call := compactor.Message{
 				Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleAssistant, Time: asked.Time,
 				Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`),
 			}
 			h.Append(call)
-			h.Append(compactor.Message{Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one", Time: asked.Time})
+			result := compactor.Message{Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one", Time: asked.Time}
+			h.Append(result)
+			rows = append(rows, call, result)
 		}
 		step("a")
 		if e := r.compact(""); e.State != compactor.EventLanded {
@@ -143,10 +146,19 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 		if got := deprived(view); !slices.Equal(got, []string{"a"}) {
 			t.Errorf("within the turn the calls %q are marked as deprived of their reasoning", got)
 		}
+		for i := range rows {
+			rows[i].Native, rows[i].Deprived = nil, h.Deprived(rows[i].Seq)
+		}
+		if err := r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows}); err != nil {
+			t.Fatal(err)
+		}
 		r.c.Answered()
-		r.deliver("and?", true)
 		if got := deprived(r.request()); !slices.Equal(got, []string{"a"}) {
 			t.Errorf("after the turn the calls %q are", got)
+		}
+		r.asRestarted()
+		if got := deprived(r.request()); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("after a restart the calls %q are", got)
 		}
 	})
 }

@@ -317,6 +317,34 @@ func TestThinkingGetsNoMoreRoomThanTheWindowHas(t *testing.T) {
 	}
 }
 
+func TestThinkingFitsBesideThePromptAtOnce(t *testing.T) {
+	const window = 16_000
+	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	profile := llmtest.ProfileOf("claude-sonnet-4-6")
+	profile.Window, profile.Thought = window, ""
+	server.Behave(profile)
+	model := connect(t, server, anthropic.Options{Model: profile.Model, Window: window})
+	model.Window(t.Context())
+	var rooms []int
+	for words := 1000; words <= 9000; words += 2000 {
+		req := llm.Request{
+			Messages:  []llm.Message{{Role: llm.RoleUser, Text: strings.Repeat("harbour lantern, ", words/2)}},
+			Reasoning: "low", MaxTokens: 1000,
+		}
+		if _, err := model.Generate(t.Context(), req, nil); err != nil {
+			t.Fatalf("%d words: %v", words, err)
+		}
+		requests := server.Requests()
+		rooms = append(rooms, requests[len(requests)-1].MaxTokens-req.MaxTokens)
+	}
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %q", refused)
+	}
+	if first, last := rooms[0], rooms[len(rooms)-1]; first != 4096 || last >= first || last < 100 {
+		t.Errorf("thinking gets %d tokens: want 4096 at first, and what is left at the end", rooms)
+	}
+}
+
 func TestAModelThatThinksUnaskedGetsRoom(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) { x.Think("hm"); x.Say("ok") })
 	model := connect(t, server, anthropic.Options{})
