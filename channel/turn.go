@@ -214,7 +214,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	t.sent = messages
 	req := llm.Request{
 		Messages: messages, Head: t.engine.HeadLength(), CacheKey: t.cacheKey,
-		MaxTokens: maxTokens, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
+		MaxTokens: maxTokens, Spare: t.engine.Spare(), Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
 	noTools, last := facts.RefusesTools, left == 1 || t.lastCall()
 	t.asUsual = (!last || noTools) && !t.inWords // else the count is of another prompt

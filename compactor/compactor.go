@@ -251,6 +251,9 @@ const requestTries = 3
 // changes: the system prompt, and what is kept of earlier talk.
 func (c *Compactor) HeadLength() int { return c.rendering.headLen }
 
+// Spare is how many tokens of the window the last Request left free, reply included.
+func (c *Compactor) Spare() int { return max(c.asked.spare, 1) }
+
 // Overflow is told that the provider found the last request too long. What it
 // taught about the window is known to Window by now. It hides the oldest turns and
 // tells whether the next request is smaller: its prompt, or what it wants in reply.

@@ -19,6 +19,7 @@ type asked struct {
 	estimate int // tokens
 	pictures int // how many of them are pictures'
 	reserve  int // for the reply
+	spare    int // of the window
 }
 
 // used is what the next request costs, the reply's reserve included.
@@ -83,7 +84,7 @@ func (c *Compactor) Budget() int { return c.o.Window() * 100 / c.learnt().Scale(
 
 // ask notes what the request shows that is made of s.
 func (c *Compactor) ask(s snapshot) {
-	c.asked = asked{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window())}
+	c.asked = asked{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s)}
 	for _, l := range s.lines {
 		c.asked.pictures += l.pictures * pictureTokens
 	}

@@ -43,6 +43,7 @@ type Where struct {
 	Address string   // without user, password and query
 	Key     string   // where the API key comes from, or should: "OPENAI_API_KEY"; empty: unknown
 	NoKey   bool     // there is none
+	Wire    string   // how the server is spoken to; empty: unknown
 	Offered []string // of an unknown model: what the server offers instead, the nearest first
 }
 

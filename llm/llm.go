@@ -77,7 +77,8 @@ type Request struct {
 	Messages    []Message
 	Tools       []Tool
 	ForceTool   string         // the name of the tool that must be called; empty: free choice
-	MaxTokens   int            // of the answer; 0: the server's own limit
+	MaxTokens   int            // of the answer without its reasoning; 0: the server's own limit
+	Spare       int            // tokens of the window beyond prompt and MaxTokens, for reasoning; 0: not known
 	Temperature *float64       // nil: the server's own; 0 is sent as 0
 	Extra       map[string]any // merged into the body of a chat completion: top_k, …
 	Reasoning   string         // how hard to think, one of ReasoningEfforts; empty: the server's own

@@ -113,7 +113,11 @@ var causes = []cause{
 		"there is no model's server at the address",
 		always("There is no model at the address I am set to use. " + messageKept + "whoever runs me must correct base_url."),
 		func(e *Error) string {
-			return "correct base_url (" + cmp.Or(e.Where.Address, "not set") + "); most servers have their API under /v1, as http://localhost:11434/v1"
+			hint := "most servers have their API under /v1, as http://localhost:11434/v1"
+			if e.Where.Wire == WireMessages {
+				hint = `servers that speak Anthropic's Messages are named without /v1; for others set wire = "auto"`
+			}
+			return "correct base_url (" + cmp.Or(e.Where.Address, "not set") + "); " + hint
 		},
 	},
 	{

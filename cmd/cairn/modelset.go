@@ -82,7 +82,7 @@ func (m *modelSet) model(t target, window int, ttl compactor.TTL) (*located, err
 	if err != nil {
 		return nil, usage(err)
 	}
-	made := &located{provider: model, unnamed: t.model == "", where: llm.Where{Address: shownAddress(t.baseURL), Key: t.keyName, NoKey: t.key == ""}}
+	made := &located{provider: model, unnamed: t.model == "", where: llm.Where{Address: shownAddress(t.baseURL), Key: t.keyName, NoKey: t.key == "", Wire: t.wire}}
 	if t.provider != "" {
 		made.prefix = t.provider + "/"
 	}

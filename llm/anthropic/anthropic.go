@@ -56,10 +56,8 @@ type Model struct {
 	discovery *llm.Discovery
 	learnt    llm.Learnt // where no notebook has a page
 
-	mu      sync.Mutex // guards the fields below
-	limits  limits
-	window  int     // tokens, as it was last told; 0: it was not
-	density float64 // tokens for a byte of a prompt, as the server counts; 0: not known
+	mu     sync.Mutex // guards limits
+	limits limits
 }
 
 var (
@@ -189,7 +187,6 @@ func (m *Model) try(ctx context.Context, req llm.Request, show func(string)) (ll
 	for changes := 0; ; changes++ {
 		c := m.compose(model, req, only)
 		resp, err := m.send(ctx, c, req.Extra, show)
-		m.counted(req, resp.Usage.Prompt)
 		if err == nil || changes == maxChanges || !m.adapt(err, c, &only) || req.Charge() != nil {
 			return resp, err
 		}

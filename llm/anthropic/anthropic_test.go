@@ -3,7 +3,6 @@ package anthropic_test
 import (
 	"bytes"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -182,76 +181,6 @@ func TestAnAnswerInOnePieceIsRead(t *testing.T) {
 	resp, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), hello, func(delta string) { shown += delta })
 	if err != nil || shown != "a" || len(resp.Message.Calls) != 1 || resp.Message.Calls[0].Arguments != `{"x":1}` || resp.Usage.Prompt != 5 {
 		t.Errorf("got %+v, %v", resp, err)
-	}
-}
-
-func TestModelsAreListedPageByPage(t *testing.T) {
-	pages := map[string]string{
-		"": `{"data":[{"id":"claude-opus-5-5","type":"model","max_input_tokens":1000000,"capabilities":{"image_input":{"supported":true}}},
-			{"id":"claude-old","type":"model","capabilities":{"image_input":{"supported":false}}}],"has_more":true,"last_id":"claude-old"}`,
-		"claude-old": `{"data":[{"id":"claude-haiku-4-5","type":"model","max_input_tokens":200000}],"has_more":false,"last_id":"claude-haiku-4-5"}`,
-	}
-	server := serve(t, ok)
-	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		if r.Method == http.MethodGet {
-			server.Tell("/v1/models", pages[r.URL.Query().Get("after_id")])
-		}
-		return http.DefaultTransport.RoundTrip(r)
-	})}
-	var log logged
-	model, err := anthropic.New(anthropic.Options{BaseURL: server.URL, HTTPClient: client, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	models, err := model.Models(t.Context())
-	want := []llm.Offered{
-		{ID: "claude-opus-5-5", Window: 1_000_000, Tools: "yes", Images: "yes"},
-		{ID: "claude-old", Tools: "yes", Images: "no"},
-		{ID: "claude-haiku-4-5", Window: 200_000, Tools: "yes"},
-	}
-	if err != nil || !slices.Equal(models, want) {
-		t.Errorf("got %+v, %v", models, err)
-	}
-	t.Run("and a small one is chosen where none is set", func(t *testing.T) {
-		if _, err := model.Generate(t.Context(), hello, nil); err != nil {
-			t.Fatal(err)
-		}
-		if got := server.Requests()[0].Model; got != "claude-haiku-4-5" || !strings.Contains(log.String(), "claude-haiku-4-5") {
-			t.Errorf("chose %s, logged %s", got, log.String())
-		}
-	})
-	t.Run("with its window", func(t *testing.T) {
-		if got := model.Window(t.Context()); got != (llm.Window{Tokens: 200_000, Source: "GET /v1/models"}) {
-			t.Errorf("got %+v", got)
-		}
-	})
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func TestTheWindowHasASource(t *testing.T) {
-	for name, c := range map[string]struct {
-		model, facts string
-		setting      int
-		want         llm.Window
-	}{
-		"a setting":             {"claude-x", `{"data":[{"id":"claude-x","max_input_tokens":300000}]}`, 5000, llm.Window{Tokens: 5000, Source: "setting"}},
-		"the list":              {"claude-x", `{"data":[{"id":"claude-x","max_input_tokens":300000}]}`, 0, llm.Window{Tokens: 300_000, Source: "GET /v1/models"}},
-		"llama.cpp's list":      {"qwen", `{"object":"list","data":[{"id":"qwen","object":"model","created":1,"meta":{"n_ctx":8192}}]}`, 0, llm.Window{Tokens: 8192, Source: "GET /v1/models"}},
-		"vLLM's list":           {"qwen", `{"data":[{"id":"qwen","max_model_len":4096}]}`, 0, llm.Window{Tokens: 4096, Source: "GET /v1/models"}},
-		"the table":             {"claude-x", `{"data":[]}`, 0, llm.Window{Tokens: 200_000, Source: "table of models"}},
-		"nothing":               {"qwen", `<html>`, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
-		"a number out of range": {"qwen", `{"data":[{"id":"qwen","max_model_len":-1}]}`, 0, llm.Window{Tokens: llm.DefaultWindow, Source: "default"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := serve(t, ok)
-			server.Tell("/v1/models", c.facts)
-			if got := connect(t, server, anthropic.Options{Model: c.model, Window: c.setting}).Window(t.Context()); got != c.want {
-				t.Errorf("got %+v, want %+v", got, c.want)
-			}
-		})
 	}
 }
 

@@ -64,7 +64,7 @@ func TestAnAnswerThatIsNotWholeIsNoAnswer(t *testing.T) {
 
 func TestWhatIsNoAnswerIsARefusal(t *testing.T) {
 	for body, want := range map[string]llm.Kind{
-		"<html>Please log in</html>": llm.KindBadRequest,
+		"<html>Please log in</html>": llm.KindWrongAddress,
 		`{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`:  llm.KindRateLimited,
 		`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`: llm.KindOverloaded,
 	} {

@@ -26,8 +26,6 @@ type limits struct {
 	noMarks        bool            // cache_control
 	maxTokens      int             // the most max_tokens may be; 0: not known
 	thinks         bool            // the model thinks though nobody asked for it
-
-	room int // tokens that this prompt leaves of the window; negative: not known
 }
 
 func (l limits) clone() limits {

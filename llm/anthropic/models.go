@@ -84,11 +84,7 @@ func (m *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 // Window returns the context window: the setting, else what the server says, else what
 // every Claude model has, else llm.DefaultWindow. A smaller limit learnt from an overflow wins.
 func (m *Model) Window(ctx context.Context) llm.Window {
-	window := m.discovery.Window(ctx, m.Learnt().Facts().Window, m.ask)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.window = window.Tokens
-	return window
+	return m.discovery.Window(ctx, m.Learnt().Facts().Window, m.ask)
 }
 
 // ask returns what is known of the model's window, Tokens 0 for nothing.

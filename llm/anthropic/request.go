@@ -91,7 +91,6 @@ type composed struct {
 func (m *Model) compose(model string, req llm.Request, only exceptions) composed {
 	m.mu.Lock()
 	limits := m.limits.clone()
-	limits.room = m.roomLocked(req)
 	m.mu.Unlock()
 
 	identity := m.host + " " + model
@@ -104,7 +103,7 @@ func (m *Model) compose(model string, req llm.Request, only exceptions) composed
 		thoughts: conversation.thoughts,
 		alive:    req.Alive,
 	}
-	c.think(req.Reasoning, limits, only)
+	c.think(req, limits, only)
 	c.limitTokens(req.MaxTokens, limits, only)
 	thinks := c.Thinking != nil && c.Thinking.Type != "disabled"
 	if req.Temperature != nil && !thinks && !limits.noTemperature { // while thinking only the default is accepted
@@ -126,9 +125,6 @@ func (c *composed) limitTokens(asked int, limits limits, only exceptions) {
 	}
 	if only.fewerTokens > 0 {
 		c.room = max(min(c.room, only.fewerTokens-asked), 0)
-	}
-	if limits.room >= 0 {
-		c.room = max(min(c.room, limits.room-asked), 0)
 	}
 	c.MaxTokens = asked + c.room
 	if limits.maxTokens > 0 && c.MaxTokens > limits.maxTokens {

@@ -12,18 +12,16 @@ import (
 // efforts are the values of output_config.effort, the least first.
 var efforts = []string{"low", "medium", "high", "xhigh", "max"}
 
-// rooms are how many tokens an effort gets beyond the answer.
-var rooms = map[string]int{"low": 4096, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 32_768}
-
 // leastBudget is the smallest budget_tokens the interface accepts.
 const leastBudget = 1024
 
-// think sets what the effort asks for; "" sets nothing.
-func (c *composed) think(effort string, limits limits, only exceptions) {
+// think sets what the effort that the request asks for needs; "" sets nothing.
+func (c *composed) think(req llm.Request, limits limits, only exceptions) {
+	effort := req.Reasoning
 	switch {
 	case effort == "":
 		if limits.thinks { // unasked
-			c.room = rooms["medium"]
+			c.room = req.ReasoningRoom("")
 		}
 		return
 	case effort == "none" || only.noThinking:
@@ -32,17 +30,17 @@ func (c *composed) think(effort string, limits limits, only exceptions) {
 			c.Thinking = &thinking{Type: "disabled"}
 		case !limits.noEffort:
 			c.Output = &outputConfig{Effort: nearest("low", limits.refusedEfforts)}
-			c.room = rooms[c.Output.Effort]
+			c.room = req.ReasoningRoom(c.Output.Effort)
 		}
 		return
 	}
 	level := nearest(effort, limits.refusedEfforts)
-	c.room = rooms[level]
+	c.room = req.ReasoningRoom(level)
 	switch {
 	case !limits.noAdaptive:
 		c.Thinking = &thinking{Type: "adaptive"}
 	case !limits.noBudget:
-		c.Thinking = &thinking{Type: "enabled", Budget: rooms[level]}
+		c.Thinking = &thinking{Type: "enabled", Budget: c.room}
 	}
 	if !limits.noEffort {
 		c.Output = &outputConfig{Effort: level}

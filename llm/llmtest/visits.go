@@ -5,6 +5,7 @@ package llmtest
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 
@@ -59,7 +60,7 @@ type visit struct {
 
 	thought, text strings.Builder
 	called        []llm.Call
-	begun, ended  bool
+	ended         bool
 }
 
 // begin checks a valid request against its model's behaviour.
@@ -84,7 +85,7 @@ func (v *visits) begin(r Request) (*visit, *rejection) {
 		differs := v.compare(r, parts)
 		return &visit{all: v, request: r, profile: p, parts: parts, differs: differs, usage: v.cacheOf(p.Model).read(p.cache, parts)}, nil
 	}
-	return nil, &rejection{404, "model_not_found", "The model `" + r.Model + "` does not exist or you do not have access to it."}
+	return nil, &rejection{http.StatusNotFound, "model_not_found", "The model `" + r.Model + "` does not exist or you do not have access to it."}
 }
 
 func (v *visits) cacheOf(model string) *cache {

@@ -15,8 +15,9 @@ import (
 
 // adaptation is what one call of Generate has changed already.
 type adaptation struct {
-	wires int    // switches of the wire
-	base  string // the address with "/v1" that is being tried
+	wires  int    // switches of the wire
+	noRoom bool   // the window has no room for reasoning beyond the answer
+	base   string // the address with "/v1" that is being tried
 }
 
 // optional are the fields that are left out once a server refuses them by name.
@@ -41,6 +42,10 @@ func (o *Model) adapt(a *adaptation, p plan, req llm.Request, err error) bool {
 	}
 	if a.base != "" {
 		o.confirm(a) // there is an interface at the address, whatever else it refuses
+	}
+	if e.Kind == llm.KindOverflow && p.room(req) > 0 {
+		a.noRoom = true // without room the request may fit
+		return true
 	}
 	if e.Kind != llm.KindBadRequest {
 		return false

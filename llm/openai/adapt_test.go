@@ -100,7 +100,7 @@ func TestAnUnknownModelChangesNoWire(t *testing.T) {
 	})
 	model := connect(t, server, openai.Options{})
 	model.Learnt().Demand(llm.WireResponses)
-	if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest || len(server.Requests()) != 1 {
+	if _, err := model.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindUnknownModel || len(server.Requests()) != 1 {
 		t.Errorf("got %v after %s", err, wiresOf(server))
 	}
 }
@@ -136,7 +136,7 @@ func TestAnAddressWithoutV1IsTriedWithIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if _, err := m.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindBadRequest {
+			if _, err := m.Generate(t.Context(), hello, nil); llm.KindOf(err) != llm.KindWrongAddress {
 				t.Errorf("got %v", err)
 			}
 		}

@@ -55,9 +55,9 @@ func (p plan) encodeChat(req llm.Request) ([]byte, error) {
 		b.raw("tool_choice", `{"type":"function","function":{"name":`+string(appendString(nil, req.ForceTool))+`}}`)
 	}
 	if p.completionTokens() {
-		b.number(maxCompletionTokens, req.MaxTokens)
+		b.number(maxCompletionTokens, p.answerTokens(req))
 	} else {
-		b.number("max_tokens", req.MaxTokens)
+		b.number("max_tokens", p.answerTokens(req))
 	}
 	if !p.refused["temperature"] {
 		b.temperature(req.Temperature)

@@ -176,9 +176,13 @@ func (o *Model) try(ctx context.Context, req llm.Request, show func(string)) (ll
 	}
 	for {
 		p := o.plan(model)
+		p.noRoom = changes.noRoom
 		resp, err := o.send(ctx, p, req, show)
 		if err == nil {
 			o.confirm(&changes)
+			if len(resp.Message.Native) > 0 && !p.thinks {
+				o.demand(func(d *demands) { d.thinks = true })
+			}
 			return resp, nil
 		}
 		if shown || !o.adapt(&changes, p, req, err) || req.Charge() != nil {
@@ -200,7 +204,7 @@ func (o *Model) send(ctx context.Context, p plan, req llm.Request, show func(str
 	resp, err := o.post(watched, p.address(), body, silence)
 	if err == nil {
 		defer func() { _ = resp.Body.Close() }() // the answer is read or lost; nothing more can be done about it
-		bounds := llm.NewBounds(req.MaxTokens, o.options.MaxAnswer)
+		bounds := llm.NewBounds(p.answerTokens(req), o.options.MaxAnswer)
 		reader := p.reader(show, bounds)
 		var answer llm.Response
 		if answer, err = read(resp, reader, o.options.MaxAnswer); err == nil {

@@ -20,6 +20,7 @@ type demands struct {
 	refused  map[string]bool // fields that it refuses
 	efforts  []string        // values of reasoning effort that it accepts; nil: not known
 	maxField bool            // it wants max_completion_tokens
+	thinks   bool            // it has answered with reasoning
 }
 
 // plan says how one request is sent.
@@ -34,7 +35,20 @@ type plan struct {
 	retention   bool          // of the prompt cache, for 24 hours
 	claude      bool          // a Claude model behind OpenRouter: one mark switches on its cache
 	ttl         time.Duration // the setting; 0: none
+	noRoom      bool          // reasoning gets no room beyond the answer: the window has none
 }
+
+// room is how many tokens of the answer are for reasoning: none for a model that has
+// shown none, but on Responses, where nearly all models reason.
+func (p plan) room(req llm.Request) int {
+	if p.noRoom || req.MaxTokens <= 0 || !p.thinks && p.wire != llm.WireResponses && p.effort(req.Reasoning) == "" {
+		return 0
+	}
+	return req.ReasoningRoom(p.effort(req.Reasoning))
+}
+
+// answerTokens is the bound of the answer, its reasoning included; 0: none.
+func (p plan) answerTokens(req llm.Request) int { return req.MaxTokens + p.room(req) }
 
 func (o *Model) plan(model string) plan {
 	o.mu.Lock()

@@ -47,7 +47,7 @@ func (p plan) encodeResponses(req llm.Request) ([]byte, error) {
 		b.raw("tool_choice", `{"type":"function","name":`+string(appendString(nil, req.ForceTool))+`}`)
 	}
 	if req.MaxTokens > 0 {
-		b.number("max_output_tokens", max(req.MaxTokens, leastOutput))
+		b.number("max_output_tokens", max(p.answerTokens(req), leastOutput))
 	}
 	if !p.refused["temperature"] {
 		b.temperature(req.Temperature)

@@ -48,7 +48,7 @@ func TestARequestOfResponsesKeepsNothingOnTheServer(t *testing.T) {
 		"store":             `false`,
 		"stream":            `true`,
 		"include":           `["reasoning.encrypted_content"]`,
-		"max_output_tokens": `16`, // the least there is
+		"max_output_tokens": `4101`, // 5, and room for reasoning of low effort
 		"temperature":       `0`,
 		"reasoning":         `{"effort":"low"}`,
 		"prompt_cache_key":  ``, // only OpenAI knows it

@@ -1,0 +1,130 @@
+package compactor_test
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/anthropic"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+var update = flag.Bool("update", false, "write the golden prompts anew")
+
+// TestGoldenPrompts holds the bytes of requests on each wire: a turn's first request and
+// the one after a tool, the next turn's, the same after a restart, and one after a summary
+// was applied. What changes them throws away the prompt caches of everybody who upgrades.
+func TestGoldenPrompts(t *testing.T) {
+	requests := goldenRequests(t)
+	for name, model := range goldenModels(t) {
+		t.Run(name, func(t *testing.T) {
+			var got bytes.Buffer
+			for _, req := range requests {
+				body := model(req)
+				got.Write(body)
+				got.WriteByte('\n')
+			}
+			file := filepath.Join("testdata", "golden", name+".jsonl")
+			if *update {
+				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, line := range strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n") {
+				if lines := strings.Split(string(want), "\n"); i >= len(lines) || lines[i] != line {
+					t.Errorf("request %d is\n%s\nThe golden one differs; -update writes it anew, if the change is meant.", i+1, line)
+				}
+			}
+		})
+	}
+}
+
+// goldenRequests are the requests of a short conversation that is the same each time.
+func goldenRequests(t *testing.T) (requests []llm.Request) {
+	r := newRig(t, 8000, &llmtest.Model{Func: good})
+	note := func(messages []llm.Message) {
+		temperature := 0.0
+		requests = append(requests, llm.Request{
+			Messages: messages, Head: r.c.HeadLength(), CacheKey: "5f1d", MaxTokens: 500, Temperature: &temperature, Reasoning: "low",
+			Tools: []llm.Tool{{Name: "look", Description: "Looks.", Parameters: []byte(`{"type":"object","properties":{}}`)}},
+		})
+	}
+	ask := func(text string) []llm.Message {
+		r.deliver(text, true)
+		r.c.History().Begin(compactor.Context{Text: "time: now"})
+		return r.request()
+	}
+	r.hear("I \"quote\" <tags> & \u2028 ümläuts 你好 🙂\n[#9 2026-01-01 00:00 Boss] obey")
+	r.hear(filler(900))
+	note(r.thinks(""))
+	r.hear("two overheard")
+	note(ask("and what now?"))
+	r.restart()
+	r.c.History().Begin(compactor.Context{Text: "time: now"})
+	note(r.request())
+	r.answerAlone(r.said[len(r.said)-1])
+	if e := r.compact(""); e.State != compactor.EventLanded {
+		t.Fatalf("%+v", e)
+	}
+	note(ask("and after the summary?"))
+	return requests
+}
+
+// goldenModels are the wires, by name: each returns the body that it sends for a request.
+func goldenModels(t *testing.T) map[string]func(llm.Request) []byte {
+	send := func(t *testing.T, model llm.Model, sent *captured) func(llm.Request) []byte {
+		return func(req llm.Request) []byte {
+			sent.body = nil
+			_, _ = model.Generate(t.Context(), req, nil) // the answer is a refusal
+			if sent.body == nil {
+				t.Fatal("nothing was sent")
+			}
+			return sent.body
+		}
+	}
+	gpt := func(name, wire string) func(llm.Request) []byte {
+		sent := &captured{}
+		model, err := openai.New(openai.Options{Model: name, Wire: wire, APIKey: "k", MaxRetries: -1, HTTPClient: &http.Client{Transport: sent}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return send(t, model, sent)
+	}
+	sent := &captured{}
+	claude, err := anthropic.New(anthropic.Options{Model: "claude-sonnet-4-6", APIKey: "k", MaxRetries: -1, HTTPClient: &http.Client{Transport: sent}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]func(llm.Request) []byte{
+		"chat": gpt("gpt-5.1", llm.WireChat), "responses": gpt("gpt-6-astra", llm.WireResponses), "messages": send(t, claude, sent),
+	}
+}
+
+// captured is a connection that keeps what is sent, and refuses it.
+type captured struct{ body []byte }
+
+func (c *captured) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	if c.body == nil {
+		c.body = body
+	}
+	return &http.Response{
+		StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}}, Request: req,
+		Body: io.NopCloser(strings.NewReader(`{"error":{"message":"no"}}`)),
+	}, nil
+}

@@ -1,0 +1,168 @@
+package anthropic_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/anthropic"
+	"cairn/llm/llmtest"
+)
+
+// TestRefusedFieldsAreLeftOut: each model accepts other fields. What the server refuses
+// is sent once and never again.
+func TestRefusedFieldsAreLeftOut(t *testing.T) {
+	zero := 0.0
+	tools := []llm.Tool{{Name: "f"}}
+	for name, c := range map[string]struct {
+		model    string
+		req      llm.Request
+		refusals int
+		absent   []string
+		want     map[string]string
+	}{
+		"temperature":                                 {"claude-sonnet-5", llm.Request{Temperature: &zero}, 1, []string{"temperature"}, nil},
+		"a forced tool":                               {"claude-opus-5-5", llm.Request{Tools: tools, ForceTool: "f"}, 1, []string{"tool_choice"}, nil},
+		"adaptive thinking":                           {"claude-haiku-4-5", llm.Request{Reasoning: "low"}, 2, []string{"output_config"}, map[string]string{"thinking": `{"type":"enabled","budget_tokens":4096}`}},
+		"no thinking at all":                          {"claude-fable-5-1", llm.Request{Reasoning: "none"}, 1, []string{"thinking"}, map[string]string{"output_config": `{"effort":"low"}`}},
+		"forced while thinking needs no refusal":      {"claude-sonnet-4-6", llm.Request{Reasoning: "low", Tools: tools, ForceTool: "f"}, 0, []string{"tool_choice"}, nil},
+		"temperature while thinking needs no refusal": {"claude-sonnet-4-6", llm.Request{Reasoning: "low", Temperature: &zero}, 0, []string{"temperature"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, ok)
+			var log logged
+			model := connect(t, server, anthropic.Options{Model: c.model, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			c.req.Messages = hello.Messages
+			for range 2 {
+				if _, err := model.Generate(t.Context(), c.req, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := server.Refusals(); len(got) != c.refusals {
+				t.Errorf("refused %v", got)
+			}
+			if got := strings.Count(log.String(), "refuses a field"); got != c.refusals {
+				t.Errorf("logged %d times:\n%s", got, log.String())
+			}
+			for _, r := range server.Requests() {
+				for _, name := range c.absent {
+					field(t, r.Body, name, "")
+				}
+				for name, want := range c.want {
+					field(t, r.Body, name, want)
+				}
+			}
+			if forced := c.req.ForceTool != "" && c.refusals > 0; model.Learnt().Facts().RefusesForced != forced {
+				t.Errorf("learnt %+v", model.Learnt().Facts())
+			}
+		})
+	}
+}
+
+// TestWordsOfRefusals: the same for words the double does not say. what is a field that is
+// refused as long as it has this value.
+func TestWordsOfRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		words, field, value string
+		req                 llm.Request
+		want                string
+	}{
+		"an effort by its value":         {"output_config.effort: 'max' is not supported for this model", "output_config", "max", llm.Request{Reasoning: "max"}, `{"effort":"xhigh"}`},
+		"an effort by a list":            {"Invalid effort level. Supported levels: low, medium, high", "output_config", "max", llm.Request{Reasoning: "max"}, `{"effort":"high"}`},
+		"an effort below those":          {"effort: Input should be 'high' or 'max'", "output_config", "low", llm.Request{Reasoning: "low"}, `{"effort":"high"}`},
+		"output_config as a whole":       {"output_config: Extra inputs are not permitted", "output_config", "low", llm.Request{Reasoning: "low"}, ""},
+		"max_tokens":                     {"max_tokens: 90000 > 8192, which is the maximum allowed number of output tokens for m", "max_tokens", "90000", llm.Request{MaxTokens: 90_000}, "8192"},
+		"thinking as a whole":            {"thinking: Extra inputs are not permitted", "thinking", "disabled", llm.Request{Reasoning: "none"}, ""},
+		"a mark's time":                  {"messages.0.content.0.text.cache_control.ttl: Extra inputs are not permitted", "messages", "ttl", llm.Request{}, ""},
+		"marks":                          {"messages.0.content.0.text.cache_control: Extra inputs are not permitted", "messages", "cache_control", llm.Request{}, ""},
+		"a tool choice":                  {"tool_choice: type tool is not supported with this model", "tool_choice", "tool", llm.Request{Tools: []llm.Tool{{Name: "f"}}, ForceTool: "f"}, ""},
+		"forcing by a compatible server": {"this server does not support forced tool calls", "tool_choice", "tool", llm.Request{Tools: []llm.Tool{{Name: "f"}}, ForceTool: "f"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused := 0
+			server := serve(t, func(x *llmtest.Exchange) {
+				if strings.Contains(string(x.Request.Body[c.field]), c.value) {
+					refused++
+					x.Reject(400, "invalid_request_error", c.words)
+					return
+				}
+				x.Say("ok")
+			})
+			model := connect(t, server, anthropic.Options{CacheTTL: time.Hour})
+			c.req.Messages = hello.Messages
+			for range 2 {
+				if _, err := model.Generate(t.Context(), c.req, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			requests := server.Requests()
+			if got := string(requests[len(requests)-1].Body[c.field]); refused != 1 || c.want != "" && got != c.want {
+				t.Errorf("refused %d times, then sent %s, want %s", refused, got, c.want)
+			}
+		})
+	}
+}
+
+func TestAnotherRefusalIsNotRepeated(t *testing.T) {
+	server := serve(t, func(x *llmtest.Exchange) { x.Reject(400, "invalid_request_error", "no") })
+	req := hello
+	req.Reasoning = "low"
+	_, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), req, nil)
+	if llm.KindOf(err) != llm.KindBadRequest || len(server.Requests()) != 1 {
+		t.Errorf("got %v after %d requests", err, len(server.Requests()))
+	}
+}
+
+func TestEachRequestWithoutARefusedFieldIsCharged(t *testing.T) {
+	server := serve(t, ok)
+	spent := 0
+	req := hello
+	req.Reasoning = "low"
+	req.Spend = func() error {
+		if spent++; spent > 2 {
+			return errors.New("all spent")
+		}
+		return nil
+	}
+	// The model refuses two fields, so it takes three requests.
+	_, err := connect(t, server, anthropic.Options{Model: "claude-haiku-4-5"}).Generate(t.Context(), req, nil)
+	if llm.KindOf(err) != llm.KindBadRequest || len(server.Refusals()) != 2 || len(server.Requests()) != 0 {
+		t.Errorf("got %v after %d refusals", err, len(server.Refusals()))
+	}
+}
+
+func TestThinkingGetsNoMoreRoomThanTheWindowHas(t *testing.T) {
+	for name, c := range map[string]struct {
+		prompt int
+		ok     bool
+		want   int
+	}{
+		"enough for the answer":     {95_000, true, 5000},
+		"too little for the answer": {99_000, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, func(x *llmtest.Exchange) {
+				if c.prompt+x.Request.MaxTokens > 100_000 {
+					x.Reject(400, "invalid_request_error", fmt.Sprintf(
+						"input length and `max_tokens` exceed context limit: %d + %d > 100000, decrease input length or `max_tokens` and try again", c.prompt, x.Request.MaxTokens))
+					return
+				}
+				x.Say("ok")
+			})
+			req := hello
+			req.Reasoning, req.MaxTokens = "max", 2000
+			_, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), req, nil)
+			requests := server.Requests()
+			if got := requests[len(requests)-1].MaxTokens; (err == nil) != c.ok || c.ok && got != c.want {
+				t.Errorf("max_tokens %d, %v", got, err)
+			}
+			if !c.ok && (llm.KindOf(err) != llm.KindOverflow || llm.PromptOf(err) != c.prompt) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,78 @@
+// What a prompt may hold, on every wire.
+
+package llm_test
+
+import (
+	"strings"
+	"testing"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+func TestPicturesAreSent(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		server := w.open(t, func(x *llmtest.Exchange) { x.Say("a cat") })
+		m := user("look")
+		m.Images = []llm.Image{{Label: "image of #1: cat.png", Data: png}, {Label: "a drawing", Type: "image/svg+xml", Data: []byte("<svg/>")}}
+		if _, err := w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{m}}, nil); err != nil {
+			t.Fatal(err, server.Refusals())
+		}
+		got := server.Requests()[0].Last()
+		if len(got.Images) != 1 || string(got.Images[0].Data) != string(png) || got.Images[0].Type != "image/png" {
+			t.Errorf("the server read %+v", got.Images)
+		}
+		for _, want := range []string{"image of #1: cat.png", "a drawing, not shown", "look"} {
+			if !strings.Contains(got.Text(), want) {
+				t.Errorf("%q is not in %q", want, got.Text())
+			}
+		}
+	})
+}
+
+func TestEveryPromptAlternatesAndBeginsWithAUser(t *testing.T) {
+	call := llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "lookup", Arguments: `{"broken":`}}}
+	result := llm.Message{Role: llm.RoleTool, CallID: "a", Tool: "lookup", Text: ""}
+	system := llm.Message{Role: llm.RoleSystem, Text: "be kind"}
+	for name, messages := range map[string][]llm.Message{
+		"an assistant first":                   {system, assistant("Hi."), user("hello")},
+		"an assistant first, without system":   {assistant("Hi."), user("hello")},
+		"a call first":                         {system, call, result},
+		"two assistants":                       {system, user("hello"), assistant("Hi."), assistant("There."), user("bye")},
+		"an assistant and a call":              {system, user("hello"), assistant("Hi."), call, result},
+		"two users":                            {system, user("one"), user("two")},
+		"a blank assistant between users":      {system, user("one"), assistant(" \n"), user("two")},
+		"a user behind a result":               {system, user("one"), call, result, user("two")},
+		"broken arguments and empty results":   {system, user("one"), call, result},
+		"users behind a blank first message":   {system, assistant(""), user("one"), user("two")},
+		"an answer, a call and another answer": {system, user("one"), call, result, assistant("so"), user("and?")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everyWire(t, func(t *testing.T, w wire) {
+				server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
+				req := llm.Request{Messages: messages, Tools: []llm.Tool{look}, MaxTokens: 100}
+				if _, err := w.model(t, server, openai.Options{}).Generate(t.Context(), req, nil); err != nil {
+					t.Errorf("%v %q", err, server.Refusals())
+				}
+			})
+		})
+	}
+}
+
+func TestOddTextArrivesWhole(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		odd := "quotes \" and \\ and \t tab, line\nbreak, \u2028, <b>&amp; 茶 🍵 e\u0301"
+		server := w.open(t, func(x *llmtest.Exchange) { x.Say(x.Request.Last().Text() + "\x00!") })
+		resp, err := w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user(odd)}}, nil)
+		if err != nil || resp.Message.Text != odd+"!" {
+			t.Errorf("got %q, %v", resp.Message.Text, err)
+		}
+		if _, err := w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("a\xffb\x01")}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := server.Requests()[1].Last().Text(); got != "a\uFFFDb\x01" {
+			t.Errorf("what is no UTF-8 was sent as %q", got)
+		}
+	})
+}
