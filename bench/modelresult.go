@@ -32,8 +32,9 @@ type tried struct {
 
 // gaugeError is by how many percent the gauge differs from what the server counts.
 type gaugeError struct {
-	Mean  float64 `json:"mean"`
-	Worst float64 `json:"worst"`
+	Compared int     `json:"compared"` // requests
+	Mean     float64 `json:"mean"`
+	Worst    float64 `json:"worst"`
 }
 
 func (t *tried) fail(err error) {

@@ -19,7 +19,7 @@ They refuse what the model refuses, count tokens, and cache prompts by the provi
 
 A recording is imported into a window of %s tokens, summarized by the same model; then come
 --turns turns, a third with tools. Messages are edited and deleted, also the first one, and
-questions whose answers stay, also in the middle of a turn. The bot is restarted twice. One more
+questions whose answers stay, also in the middle of a turn, but for --calm. The bot is restarted twice. One more
 conversation switches from provider to provider and back.
 
   learned    requests that were refused and taught Cairn what the model demands, once or, where
@@ -46,6 +46,7 @@ var inventedFiles embed.FS
 type conversing struct {
 	turns int
 	only  []string
+	calm  bool
 	json  bool
 }
 
@@ -73,6 +74,7 @@ func newModels(s *screen) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&o.turns, "turns", 100, "`N` turns with each model")
 	cmd.Flags().StringSliceVar(&o.only, "only", nil, "`NAME,…` of the conversations to have; all without it")
+	cmd.Flags().BoolVar(&o.calm, "calm", false, "nothing is edited or deleted")
 	cmd.Flags().BoolVar(&o.json, "json", false, "write JSON")
 	return cmd
 }
@@ -161,7 +163,7 @@ func (o conversing) run(ctx context.Context, s *screen, trials []modelTrial, r r
 	defer s.done()
 	result := conversed{Recording: r.name, Imported: len(r.said), Turns: o.turns, Window: modelsWindow, Failures: []string{}}
 	for _, t := range trials {
-		one, err := t.have(ctx, s, r, o.turns)
+		one, err := t.have(ctx, s, r, o.turns, o.calm)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}

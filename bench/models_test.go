@@ -21,7 +21,7 @@ func TestModels(t *testing.T) {
 		t.Run(trial.name, func(t *testing.T) {
 			t.Parallel()
 			var out, progress bytes.Buffer
-			got, err := trial.have(t.Context(), screenOf(&out, &progress), talk, 20)
+			got, err := trial.have(t.Context(), screenOf(&out, &progress), talk, 20, false)
 			if err != nil {
 				t.Fatal(err)
 			}

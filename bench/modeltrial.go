@@ -46,6 +46,7 @@ type bout struct {
 	modelTrial
 	recording recording
 	turns     int
+	calm      bool // nobody edits or deletes
 
 	dir     string
 	door    *modelDoor
@@ -65,9 +66,9 @@ type bout struct {
 }
 
 // have has the conversation and returns what came of it.
-func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int) (result tried, err error) {
+func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int, calm bool) (result tried, err error) {
 	b := &bout{
-		modelTrial: t, recording: r, turns: turns, door: &modelDoor{door: newDoor()}, current: t.models[0],
+		modelTrial: t, recording: r, turns: turns, calm: calm, door: &modelDoor{door: newDoor()}, current: t.models[0],
 		servers: map[string]*llmtest.Server{}, dice: rand.New(rand.NewPCG(7, 1)), result: tried{Name: t.name, Turns: turns},
 	}
 	b.witness = newWitness(b)

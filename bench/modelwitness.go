@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -186,6 +187,9 @@ func (w *witness) weigh(x *llmtest.Exchange) {
 		w.errs = append(w.errs, fmt.Errorf("read the gauge: %w", err))
 		return
 	}
+	if !showsStack(x.Request, shown.Stack) { // a summary was applied since the request was written
+		return
+	}
 	var own llm.Learnt
 	last := x.Request.Last().Text()
 	context := 0 // of the turn, which the gauge shows once it is stored
@@ -194,6 +198,17 @@ func (w *witness) weigh(x *llmtest.Exchange) {
 	}
 	counted := x.Usage().Prompt
 	w.drift = append(w.drift, 100*math.Abs(float64(shown.Used-shown.Parts.Reserve+context-counted))/float64(counted))
+}
+
+// showsStack reports whether a request shows these summaries.
+func showsStack(r llmtest.Request, stack []channel.Stone) bool {
+	var head strings.Builder
+	for _, m := range r.Messages[:min(3, len(r.Messages))] { // where the head is
+		head.WriteString(m.Text())
+	}
+	return !slices.ContainsFunc(stack, func(s channel.Stone) bool {
+		return !strings.Contains(head.String(), fmt.Sprintf("#%d to #%d", s.From, s.To))
+	})
 }
 
 // tell adds what was seen to the result.
@@ -205,6 +220,7 @@ func (w *witness) tell(t *tried) {
 	for _, err := range w.errs {
 		t.fail(err)
 	}
+	t.Gauge.Compared = len(w.drift)
 	for _, d := range w.drift {
 		t.Gauge.Mean += d / float64(len(w.drift))
 		t.Gauge.Worst = max(t.Gauge.Worst, d)
