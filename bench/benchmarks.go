@@ -57,6 +57,9 @@ var benchmarks = []benchmark{
 	{newWires, func(whole) []string { return []string{"wires"} }, tell(func(w wiring) []figure {
 		return []figure{{What: "models, and those that answer on every wire: turn, tool, worker", Value: fmt.Sprintf("%d, %d of %d answered", w.Models, w.Answered, len(w.Cells))}}
 	})},
+	{newModels, modelsInAll, tell(func(c conversed) []figure {
+		return []figure{{What: "long conversations with strict models, failures", Value: fmt.Sprintf("%d of %d turns, %d", len(c.Trials), c.Turns, len(c.Failures))}}
+	})},
 	{newLatency, scaled("latency", "--turns", "400", "50"), tell(func(l latencies) []figure {
 		return []figure{{What: "a reply while a summary is being written, over one while none is", Value: fmt.Sprintf("%.2f (with 95 %% between %.3f and %.3f)", l.Ratio, l.Low, l.High)}}
 	})},
@@ -102,4 +105,15 @@ func recorded(name string) func(whole) []string {
 		}
 		return []string{name, a.dir}
 	}
+}
+
+func modelsInAll(a whole) []string {
+	args := []string{"models"}
+	if a.dir != "" {
+		args = append(args, a.dir)
+	}
+	if a.quick {
+		args = append(args, "--turns", "20")
+	}
+	return args
 }

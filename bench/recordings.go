@@ -95,7 +95,12 @@ func readLines[T any](path string) (list []T, err error) {
 		return nil, err
 	}
 	defer file.Close()
-	decoder := json.NewDecoder(bufio.NewReader(file))
+	return decodeLines[T](file, path)
+}
+
+// decodeLines reads one JSON object a line of what is called name.
+func decodeLines[T any](r io.Reader, name string) (list []T, err error) {
+	decoder := json.NewDecoder(bufio.NewReader(r))
 	for {
 		var v T
 		err := decoder.Decode(&v)
@@ -103,7 +108,7 @@ func readLines[T any](path string) (list []T, err error) {
 			return list, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s, object %d: %w", path, len(list)+1, err)
+			return nil, fmt.Errorf("%s, object %d: %w", name, len(list)+1, err)
 		}
 		list = append(list, v)
 	}

@@ -212,6 +212,8 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 		messages, _ = llm.InWords(messages)
 	case facts.WantsReasoning:
 		messages = llm.UnreasonedInWords(messages)
+	default:
+		messages = llm.DeprivedInWords(messages)
 	}
 	t.sent = messages
 	req := llm.Request{
@@ -311,13 +313,14 @@ func rowOf(m llm.Message, seq, turn int64) compactor.Message {
 }
 
 // storable is what of a turn's messages is written: their reasoning only where the
-// provider demands it with the calls of later requests too.
+// provider demands it with the calls of later requests too, and which calls have lost it.
 func (c *conversation) storable(messages []compactor.Message) []compactor.Message {
 	wanted := c.window.learnt().Facts().WantsReasoning
 	for i := range messages {
 		if !wanted || len(messages[i].Calls) == 0 {
 			messages[i].Native = nil
 		}
+		messages[i].Deprived = c.engine.History().Deprived(messages[i].Seq)
 	}
 	return messages
 }

@@ -251,7 +251,8 @@ const requestTries = 3
 // changes: the system prompt, and what is kept of earlier talk.
 func (c *Compactor) HeadLength() int { return c.rendering.headLen }
 
-// Spare is how many tokens of the window the last Request left free, reply included.
+// Spare is how many tokens of the window the last Request left free beside the reply,
+// less the doubt about its estimate: a bound that exceeds the window is refused.
 func (c *Compactor) Spare() int { return max(c.asked.spare, 1) }
 
 // Overflow is told that the provider found the last request too long. What it

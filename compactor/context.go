@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"slices"
 
 	"cairn/llm"
@@ -174,7 +175,8 @@ func (sh shape) stored(m Message) Message {
 }
 
 // dropReasoningLocked forgets the reasoning that no request needs any more: of turns
-// that ended, and of the steps of the running one before its head changed.
+// that ended, and of the steps of the running one before its head changed. The calls of
+// those are Deprived.
 func (h *History) dropReasoningLocked() {
 	sh := h.shape
 	drop := func(l line) bool {
@@ -187,11 +189,18 @@ func (h *History) dropReasoningLocked() {
 	for i, l := range lines {
 		if drop(l) {
 			lines[i].tokens -= costOfReasoning(l.Message)
-			lines[i].Native = nil
+			lines[i].Native, lines[i].Deprived = nil, h.open != 0
 		}
 	}
 	h.setLinesLocked(lines)
 	h.revision++
+}
+
+// Deprived reports whether the reasoning of a message was dropped while its turn ran.
+func (h *History) Deprived(seq int64) bool {
+	lines := h.snapshot().lines
+	i, found := slices.BinarySearchFunc(lines, seq, func(l line, seq int64) int { return cmp.Compare(l.Seq, seq) })
+	return found && lines[i].Deprived
 }
 
 // reasons returns the index of the first of n lines that may have reasoning to be

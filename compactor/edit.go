@@ -74,6 +74,7 @@ func (h *History) edited(m Message) {
 		if i < 0 {
 			return lines
 		}
+		l.Deprived = l.Deprived || lines[i].Deprived // of the running turn no disk knows it
 		lines = slices.Clone(lines)
 		lines[i] = l
 		return lines

@@ -41,6 +41,17 @@ func (c *Compactor) prompt(s snapshot) int {
 	return c.real(estimate)
 }
 
+// doubt is by how many tokens the prompt may be larger than prompt says: of what no
+// provider has counted, an eighth.
+func (c *Compactor) doubt(s snapshot) int {
+	return c.real(max(c.frame()+s.cost()-s.anchor.Estimate, 0))/doubtShare + leastDoubt
+}
+
+const (
+	doubtShare = 8  // an estimate is at most an eighth too low
+	leastDoubt = 64 // tokens, for short texts
+)
+
 // excess is how many estimated tokens must leave for used to be at goal. Whatever
 // leaves takes the anchor and the contexts of earlier turns with it.
 func (c *Compactor) excess(s snapshot, goal int) int {
@@ -84,7 +95,7 @@ func (c *Compactor) Budget() int { return c.o.Window() * 100 / c.learnt().Scale(
 
 // ask notes what the request shows that is made of s.
 func (c *Compactor) ask(s snapshot) {
-	c.asked = asked{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s)}
+	c.asked = asked{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - c.doubt(s)}
 	for _, l := range s.lines {
 		c.asked.pictures += l.pictures * pictureTokens
 	}

@@ -326,3 +326,18 @@ func TestACountHoldsOverARestart(t *testing.T) {
 		}
 	})
 }
+
+// TestSpareLeavesRoomForDoubt: a bound of the answer that is a token too large is refused,
+// so what is estimated must not be taken for sure.
+func TestSpareLeavesRoomForDoubt(t *testing.T) {
+	r := openTurn(t, nil)
+	free := func() int { return 20_000 - r.c.Gauge().Used }
+	if got, most := r.c.Spare(), free()-prompt(r)/8; got > most || got < most-100 {
+		t.Errorf("nothing was counted: %d tokens are spare, want at most %d of %d", got, most, free())
+	}
+	report(r, prompt(r))
+	r.request()
+	if got, most := r.c.Spare(), free(); got >= most || got < most-100 {
+		t.Errorf("all was counted: %d tokens are spare, want a little less than %d", got, most)
+	}
+}

@@ -35,6 +35,7 @@ type Message struct {
 
 	Tokens    int    // what the whole message costs in the view, without Native, see TokensOf
 	Reasoning int    // what Native costs while it is sent, in estimated tokens; 0: not known. Not stored
+	Deprived  bool   // its reasoning was dropped while its turn ran, see llm.Message
 	Context   string // the turn context that follows it, as it is stored; see Context
 }
 

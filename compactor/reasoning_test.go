@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,6 +135,59 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked("after an undo")
+	})
+	t.Run("calls whose reasoning went with the head are marked, after the turn and a restart too", func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Func: good})
+		r.chat(30)
+		asked := r.deliver("look at it", true)
+		h := r.c.History()
+		h.Begin(compactor.Context{Text: "time: now"})
+		r.request()
+		var rows []compactor.Message
+		step := func(id string) {
+			call := compactor.Message{
+				Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleAssistant, Time: asked.Time,
+				Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`),
+			}
+			h.Append(call)
+			result := compactor.Message{Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one", Time: asked.Time}
+			h.Append(result)
+			rows = append(rows, call, result)
+		}
+		step("a")
+		if e := r.compact(""); e.State != compactor.EventLanded {
+			t.Fatalf("%+v", e)
+		}
+		step("b")
+		view := r.request()
+		if reasonings(view) != 1 || len(view[len(view)-2].Native) == 0 || !strings.Contains(view[1].Text, "[Compaction Summary]") {
+			t.Errorf("%d messages have reasoning: %+v", reasonings(view), view)
+		}
+		deprived := func(view []llm.Message) (ids []string) {
+			for _, m := range view {
+				if m.Deprived {
+					ids = append(ids, m.Calls[0].ID)
+				}
+			}
+			return ids
+		}
+		if got := deprived(view); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("within the turn the calls %q are marked as deprived of their reasoning", got)
+		}
+		for i := range rows {
+			rows[i].Native, rows[i].Deprived = nil, h.Deprived(rows[i].Seq)
+		}
+		if err := r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows}); err != nil {
+			t.Fatal(err)
+		}
+		r.c.Answered()
+		if got := deprived(r.request()); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("after the turn the calls %q are", got)
+		}
+		r.asRestarted()
+		if got := deprived(r.request()); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("after a restart the calls %q are", got)
+		}
 	})
 	for name, change := range map[string]func(t *testing.T, r *rig){
 		"a summary": func(t *testing.T, r *rig) {

@@ -143,7 +143,7 @@ func appendAssistant(out []llm.Message, lines []line, i int) ([]llm.Message, int
 	for next < len(lines) && lines[next].Role == llm.RoleTool {
 		next++
 	}
-	m := llm.Message{Role: llm.RoleAssistant, Text: l.text, Native: l.Native}
+	m := llm.Message{Role: llm.RoleAssistant, Text: l.text, Native: l.Native, Deprived: l.Deprived}
 	for _, call := range l.calls {
 		if call.ID != "" && call.Name != "" && !slices.ContainsFunc(m.Calls, func(c llm.Call) bool { return c.ID == call.ID }) {
 			m.Calls = append(m.Calls, call)

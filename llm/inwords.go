@@ -4,6 +4,7 @@ package llm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,17 @@ func InWords(messages []Message) (told []Message, changed bool) {
 // a provider that demands it refuses them.
 func UnreasonedInWords(messages []Message) []Message {
 	told, _ := inWords(messages, func(m Message) bool { return len(m.Calls) > 0 && len(m.Native) == 0 }, false)
+	return told
+}
+
+// DeprivedInWords is InWords for the calls alone whose reasoning was dropped while their
+// turn ran. Without such calls it returns messages itself.
+func DeprivedInWords(messages []Message) []Message {
+	deprived := func(m Message) bool { return m.Deprived && len(m.Calls) > 0 }
+	if !slices.ContainsFunc(messages, deprived) {
+		return messages
+	}
+	told, _ := inWords(messages, deprived, false)
 	return told
 }
 

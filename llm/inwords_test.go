@@ -36,3 +36,24 @@ func TestInWords(t *testing.T) {
 		t.Errorf("the result is %q", got)
 	}
 }
+
+func TestDeprivedInWords(t *testing.T) {
+	call := func(id string, deprived bool) llm.Message {
+		return llm.Message{Role: llm.RoleAssistant, Deprived: deprived, Calls: []llm.Call{{ID: id, Name: "recall", Arguments: "{}"}}}
+	}
+	result := func(id string) llm.Message {
+		return llm.Message{Role: llm.RoleTool, CallID: id, Tool: "recall", Text: "green"}
+	}
+	whole := []llm.Message{{Role: llm.RoleUser, Text: "tea?"}, call("a", false), result("a")}
+	if got := llm.DeprivedInWords(whole); &got[0] != &whole[0] {
+		t.Error("messages without such calls are copied")
+	}
+	told := llm.DeprivedInWords(append(slices.Clip(whole), call("b", true), result("b"), call("c", false), result("c")))
+	var ids []string
+	for _, m := range told {
+		ids = append(ids, string(m.Role)+m.CallID)
+	}
+	if want := []string{"user", "assistant", "toola", "user", "assistant", "toolc"}; !slices.Equal(ids, want) {
+		t.Errorf("they become %q, not %q", ids, want)
+	}
+}

@@ -35,6 +35,10 @@ type Message struct {
 	// signatures). It is opaque to all but the model that made it, which sends it
 	// back, and only to the same provider.
 	Native json.RawMessage `json:"native,omitempty"`
+
+	// Deprived tells that Native was dropped while the turn ran: providers that demand
+	// reasoning within its turn refuse the calls, see DeprivedInWords.
+	Deprived bool `json:"-"`
 }
 
 // Image is a picture in a request. It is sent if Data is a PNG, JPEG, GIF or WebP;

@@ -33,7 +33,7 @@ func (c *Conversation) rows(from, to int64) (low, high int64) {
 }
 
 const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
-	calls, call_id, tool, native, said_at, addressed, optional, tokens, context`
+	calls, call_id, tool, native, said_at, addressed, optional, tokens, context, deprived`
 
 // messages reads the messages of [from, to] that were not deleted, oldest first.
 // rest goes on after the WHERE clause.
@@ -57,7 +57,7 @@ func scanMessage(rows *sql.Rows) (compactor.Message, error) {
 	var attachments, calls, native string
 	var saidAt int64
 	err := rows.Scan(&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.ReplySeq, &m.Quote,
-		&calls, &m.CallID, &m.Tool, &native, &saidAt, &m.Addressed, &m.Optional, &m.Tokens, &m.Context)
+		&calls, &m.CallID, &m.Tool, &native, &saidAt, &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived)
 	if err != nil {
 		return m, err
 	}
@@ -167,10 +167,10 @@ func (p *pen) write(m compactor.Message, turn any) error {
 		attempts = 1
 	}
 	_, err = p.tx.Exec(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
-		calls, call_id, tool, native, said_at, saved_at, addressed, optional, answered, attempts, tokens)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		calls, call_id, tool, native, said_at, saved_at, addressed, optional, answered, attempts, tokens, deprived)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		p.c.row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.ReplySeq, m.Quote,
-		calls, m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), now(), m.Addressed, m.Optional, turn, attempts, m.Tokens)
+		calls, m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), now(), m.Addressed, m.Optional, turn, attempts, m.Tokens, m.Deprived)
 	if err != nil {
 		return fmt.Errorf("write message %d: %w", m.Seq, err)
 	}

@@ -136,6 +136,19 @@ func (x *Exchange) Reject(status int, code, message string) {
 	x.Refuse(status, "", x.dialect.refusal(code, message))
 }
 
+// Usage is what the model's profile has counted of the request, and of the answer as far
+// as it was written; the zero value without a profile.
+func (x *Exchange) Usage() llm.Usage {
+	if x.visit.profile == nil {
+		return llm.Usage{}
+	}
+	return x.visit.counted()
+}
+
+// Differs says where the request differs from the one that Extends compares it with;
+// empty if it extends that one.
+func (x *Exchange) Differs() string { return x.visit.differs }
+
 // Wait lets time pass, less if the client leaves, and tells whether it is still there.
 func (x *Exchange) Wait(d time.Duration) bool {
 	return wait(x.http.Context(), d) == nil

@@ -4,6 +4,7 @@
 package llmtest
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -55,6 +56,7 @@ type visit struct {
 	profile *Profile
 	parts   []part
 	usage   llm.Usage
+	differs string // see Exchange.Differs
 
 	thought, text strings.Builder
 	called        []llm.Call
@@ -80,8 +82,8 @@ func (v *visits) begin(r Request) (*visit, *rejection) {
 		if why := v.lacksReasoning(r, p.wants); why != nil {
 			return nil, why
 		}
-		v.compare(r, parts)
-		return &visit{all: v, request: r, profile: p, parts: parts, usage: v.cacheOf(p.Model).read(p.cache, parts)}, nil
+		differs := v.compare(r, parts)
+		return &visit{all: v, request: r, profile: p, parts: parts, differs: differs, usage: v.cacheOf(p.Model).read(p.cache, parts)}, nil
 	}
 	return nil, &rejection{http.StatusNotFound, "model_not_found", "The model `" + r.Model + "` does not exist or you do not have access to it."}
 }
@@ -126,8 +128,8 @@ func (v *visits) lacksReasoning(r Request, rule reasoningRule) *rejection {
 	return nil
 }
 
-// compare notes whether r extends the request before it.
-func (v *visits) compare(r Request, parts []part) {
+// compare returns where r differs from the request before it; empty if it extends it.
+func (v *visits) compare(r Request, parts []part) (differs string) {
 	var spoken []part
 	for _, p := range parts {
 		if !p.reasoning {
@@ -138,28 +140,39 @@ func (v *visits) compare(r Request, parts []part) {
 	if r.Body["prompt_cache_key"] == nil && len(r.Messages) > 0 && r.Messages[0].Role == llm.RoleSystem {
 		key += r.Messages[0].Text()
 	}
-	if before, ok := v.last[key]; ok && !extends(spoken, before, r.Wire == llm.WireChat) {
+	if before, ok := v.last[key]; ok {
+		differs = difference(spoken, before, r.Wire == llm.WireChat)
+	}
+	if differs != "" {
 		v.broken++
 	}
 	if v.last == nil {
 		v.last = map[string][]part{}
 	}
 	v.last[key] = spoken
+	return differs
 }
 
-// extends reports whether now begins with before. On chat completions neighbours in one
-// role are one text, so the last part may have grown.
-func extends(now, before []part, grows bool) bool {
-	if len(now) < len(before) {
-		return false
-	}
-	for i, p := range before {
-		same := now[i].text == p.text || grows && i == len(before)-1 && strings.HasPrefix(now[i].text, p.text)
-		if now[i].role != p.role || !same {
-			return false
+// difference is the first part in which now does not begin with before; empty if it
+// does. On chat completions neighbours in one role are one text, so the last part may
+// have grown.
+func difference(now, before []part, grows bool) string {
+	for i, was := range before {
+		if i >= len(now) {
+			return fmt.Sprintf("part %d of %d (%s: %.100q) is missing", i+1, len(before), was.role, was.text)
+		}
+		is := now[i]
+		same := is.text == was.text || grows && i == len(before)-1 && strings.HasPrefix(is.text, was.text)
+		if is.role != was.role || !same {
+			from := 0
+			for from < min(len(is.text), len(was.text)) && is.text[from] == was.text[from] {
+				from++
+			}
+			from = max(from-20, 0)
+			return fmt.Sprintf("part %d of %d was %s: %.100q, is %s: %.100q", i+1, len(before), was.role, was.text[min(from, len(was.text)):], is.role, is.text[min(from, len(is.text)):])
 		}
 	}
-	return true
+	return ""
 }
 
 // counted is the usage of the answer as far as it was written.

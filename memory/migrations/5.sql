@@ -22,6 +22,9 @@ END;
 -- Reasoning that a provider demands back. It goes with any deletion before it.
 CREATE INDEX messages_reasoning ON messages (id) WHERE native <> '';
 
+-- Calls whose reasoning was dropped while their turn ran: they are shown in words.
+ALTER TABLE messages ADD COLUMN deprived INTEGER NOT NULL DEFAULT 0;
+
 -- What was learnt about a model, beside what the table has.
 ALTER TABLE models ADD COLUMN wire            TEXT    NOT NULL DEFAULT ''; -- the one its server demanded
 ALTER TABLE models ADD COLUMN wants_reasoning INTEGER NOT NULL DEFAULT 0;  -- of earlier turns with tool calls

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"cairn/llm/llmtest"
+)
+
+// TestModels has a short conversation with each model.
+func TestModels(t *testing.T) {
+	talk, err := inventedTalk()
+	if err != nil || len(talk.said) < 100 {
+		t.Fatalf("%d messages were invented: %v", len(talk.said), err)
+	}
+	for _, trial := range modelTrials() {
+		t.Run(trial.name, func(t *testing.T) {
+			t.Parallel()
+			var out, progress bytes.Buffer
+			got, err := trial.have(t.Context(), screenOf(&out, &progress), talk, 20, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Failures) > 0 || got.Answered != 20 {
+				t.Errorf("%d turns were answered: %q", got.Answered, got.Failures)
+			}
+			if got.Requests < 20 || got.Summaries == 0 || got.Extended == 0 || got.Changes == 0 || got.Cached < 0.4 {
+				t.Errorf("too little happened: %+v", got)
+			}
+			if thinking(trial.name) && got.Counted.Output < 4000 {
+				t.Errorf("the model has not thought: %+v", got.Counted)
+			}
+		})
+	}
+}
+
+func TestModelsTellsWhatFailed(t *testing.T) {
+	good := llmtest.Totals{Requests: 1, Input: 10}
+	for name, c := range map[string]struct {
+		tried tried
+		want  string
+	}{
+		"nothing":                      {tried{Counted: good, Stored: good}, ""},
+		"a refused request":            {tried{Refused: []string{"too long"}}, "refused: too long"},
+		"a prompt that does not grow":  {tried{Broken: []string{"request 2"}}, "not an extension: request 2"},
+		"usage that differs":           {tried{Counted: good}, "the server counted"},
+		"a gauge that is off":          {tried{Name: "qwen3", Gauge: gaugeError{Mean: 3.1}}, "the gauge is off by 3.1 %"},
+		"a turn that was not answered": {tried{Turns: 2, Answered: 1}, "1 of 2 turns were answered"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.tried.judge()
+			if got := strings.Join(c.tried.Failures, "; "); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
+				t.Errorf("it tells %q, not %q", got, c.want)
+			}
+		})
+	}
+	t.Run("a lesson that is taught too often is a refusal", func(t *testing.T) {
+		server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("ok") })
+		defer server.Close()
+		server.Behave(llmtest.ProfileOf("gemma"))
+		var got tried
+		for range lessonsEach + 1 {
+			refuse(t, server)
+		}
+		got.count(nil, map[string]*llmtest.Server{"gemma": server})
+		if len(got.Learned) != lessonsEach || len(got.Refused) != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// refuse has a server refuse tools.
+func refuse(t *testing.T, server *llmtest.Server) {
+	t.Helper()
+	body := `{"model":"gemma","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]}`
+	resp, err := http.Post(server.URL+"/chat/completions", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusBadRequest {
+		t.Fatal(resp.Status)
+	}
+}
+
+func TestModelsCommand(t *testing.T) {
+	var out, progress bytes.Buffer
+	root := newRoot(&out, &progress)
+	root.SetArgs([]string{"models", "--turns", "3", "--only", "gemma", "--json"})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got conversed
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || len(got.Trials) != 1 || got.Trials[0].Answered != 3 || got.Imported < 100 {
+		t.Errorf("%v: %s", err, out.String())
+	}
+	if table := got.table(screenOf(&out, &progress)); !strings.Contains(table, "3/3") || !strings.Contains(table, "gemma learned: gemma does not support tools") {
+		t.Errorf("%s", table)
+	}
+	for _, args := range [][]string{{"--turns", "0"}, {"--only", "gpt-2"}} {
+		root := newRoot(&out, &progress)
+		root.SetArgs(append([]string{"models"}, args...))
+		if err := root.ExecuteContext(t.Context()); !errors.As(err, new(usageError)) {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/channel"
+)
+
+// step is one turn, and what people do beside it.
+func (b *bout) step(ctx context.Context, turn int) error {
+	if turn > 0 && (turn == b.turns/3 || turn == 2*b.turns/3) {
+		if err := b.restart(ctx); err != nil {
+			return err
+		}
+	}
+	if next := b.modelTrial.models[turn*len(b.modelTrial.models)/b.turns]; next != b.current {
+		b.current = next
+		b.witness.change(func() { b.hub.Renew(channel.Rules{}) }, b.agent())
+	}
+	if turn%4 == 1 {
+		if _, err := b.hear(ctx, text(b.dice, 5+b.dice.IntN(40)), false); err != nil {
+			return err
+		}
+	}
+	if turn%12 == 10 && !b.calm {
+		b.witness.soon(b.removals(ctx, turn))
+	}
+	if err := b.ask(ctx, turn); err != nil {
+		return err
+	}
+	return b.meddle(ctx, turn)
+}
+
+// restart closes the bot and starts it again, while no request runs: what a server counts
+// for one that is cut short, nobody learns.
+func (b *bout) restart(ctx context.Context) error {
+	if err := b.hub.Drain(ctx); err != nil {
+		return err
+	}
+	if err := b.hub.Close(); err != nil {
+		return err
+	}
+	b.hub = nil
+	if err := b.closeStores(); err != nil {
+		return err
+	}
+	return b.open(ctx)
+}
+
+// hear delivers a message and returns its id.
+func (b *bout) hear(ctx context.Context, said string, addressed bool) (id string, err error) {
+	b.said++
+	id = fmt.Sprint("m", b.said)
+	_, err = b.hub.Deliver(ctx, modelsPlace, channel.Inbound{
+		ID: id, AuthorID: "1", Author: "Ada", Text: said, Time: time.Now(), Addressed: addressed,
+	})
+	return id, err
+}
+
+// ask asks a question and waits for its answer.
+func (b *bout) ask(ctx context.Context, turn int) error {
+	limit, cancel := context.WithTimeout(ctx, turnTakes)
+	defer cancel()
+	question := fmt.Sprintf("%s%d: %s", modelAsks, turn, text(b.dice, 10+b.dice.IntN(80)))
+	if turn%3 == 1 {
+		question += " " + []string{asksRecall, asksSearch, asksSave}[turn/3%3] + " that."
+	}
+	id, err := b.hear(limit, question, true)
+	if err != nil {
+		return err
+	}
+	b.asked = append(b.asked, id)
+	if err := b.hub.Idle(limit, modelsPlace); err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	b.door.note(func() {
+		if b.door.failure == nil && !b.door.sent[id].IsZero() {
+			b.result.Answered++
+			return
+		}
+		b.result.fail(fmt.Errorf("turn %d was not answered: %w", turn, b.door.failure))
+		b.door.failure = nil
+	})
+	return nil
+}
+
+// meddle edits and deletes messages now and then.
+func (b *bout) meddle(ctx context.Context, turn int) error {
+	var do []func() error
+	if b.calm {
+		return nil
+	}
+	if turn%7 == 5 { // the answer stays, as a neighbour of the one before
+		do = append(do, b.removals(ctx, turn)...)
+	}
+	if turn%9 == 4 {
+		id := b.asked[len(b.asked)-1]
+		do = append(do, func() error {
+			return b.hub.Edit(ctx, modelsPlace, channel.Inbound{ID: id, Text: "I mean something else: " + text(b.dice, 30), Time: time.Now()})
+		})
+	}
+	if turn%11 == 6 {
+		do = append(do, b.remove(ctx, &b.imported, b.dice.IntN(max(len(b.imported), 1)))...)
+	}
+	if turn == b.turns/2 || turn == b.turns/2+3 { // the first message of all that are left
+		do = append(do, b.remove(ctx, &b.imported, 0)...)
+	}
+	for _, f := range do {
+		if err := b.witness.meddle(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removals delete one of the last questions.
+func (b *bout) removals(ctx context.Context, turn int) []func() error {
+	return b.remove(ctx, &b.asked, max(len(b.asked)-1-turn%3, 0))
+}
+
+// remove deletes the message at i of ids.
+func (b *bout) remove(ctx context.Context, ids *[]string, i int) []func() error {
+	if i >= len(*ids) {
+		return nil
+	}
+	id := (*ids)[i]
+	*ids = append((*ids)[:i:i], (*ids)[i+1:]...)
+	return []func() error{func() error { return b.hub.Delete(ctx, modelsPlace, id) }}
+}
