@@ -234,6 +234,9 @@ func (c *Compactor) Request(ctx context.Context) (messages []llm.Message, maxTok
 		if c.outdated {
 			return nil, 0, errOutdated
 		}
+		if c.rendering.dropsPictures(c.h.snapshot()) {
+			c.newHead(ctx)
+		}
 		s := c.h.snapshot()
 		if c.used(s) <= window {
 			c.askedAt = c.o.Now()

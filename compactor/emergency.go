@@ -47,13 +47,18 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	}
 }
 
-// endContexts ends the contexts of earlier turns. If the disk refuses, it does so in memory.
+// endContexts ends the contexts of earlier turns, if there are any.
 func (c *Compactor) endContexts(ctx context.Context) {
+	if s := c.h.snapshot(); s.withNewHead().contextCost != s.contextCost {
+		c.newHead(ctx)
+	}
+}
+
+// newHead makes a new head of what the old one shows: the contexts of earlier turns end
+// with it. If the disk refuses, they end in memory.
+func (c *Compactor) newHead(ctx context.Context) {
 	for {
 		s := c.h.snapshot()
-		if s.withNewHead().contextCost == s.contextCost {
-			return
-		}
 		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{EndContexts: true})
 		if err != nil {
 			c.h.endContexts()

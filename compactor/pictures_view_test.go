@@ -115,3 +115,30 @@ func TestBetweenChangesOfTheHeadPicturesOnlyGrow(t *testing.T) {
 		t.Errorf("the beginning changed %d times in 30 turns", changes)
 	}
 }
+
+// Pictures leave a request only with a new head: all other requests extend the one before.
+func TestPicturesLeaveWithTheHead(t *testing.T) {
+	r := newRig(t, 60_000, nil)
+	var last []llm.Message
+	generation, changes := int64(-1), 0
+	for range 30 {
+		r.show("look", []byte("\x89PNG\r\n\x1a\n"))
+		r.deliver("and?", true)
+		r.c.History().Begin(compactor.Context{Text: "time: now"})
+		view := r.request()
+		head, _, err := r.conv.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head.Generation != generation {
+			changes++
+		} else if len(view) < len(last) || !reflect.DeepEqual(view[:len(last)], last) {
+			t.Fatalf("the head has not changed, and the request does not extend the one before:\n%+v\n--- became\n%+v", last, view)
+		}
+		last, generation = view, head.Generation
+		r.answerAlone(r.said[len(r.said)-1])
+	}
+	if changes < 3 || changes > 10 {
+		t.Errorf("the head changed %d times with 30 pictures", changes)
+	}
+}

@@ -37,6 +37,16 @@ func (r *rendering) next(system string, s snapshot) []llm.Message {
 	return all
 }
 
+// dropsPictures reports whether new pictures in s take the places of some that the last
+// request showed: that changes what was sent, and so is a new head.
+func (r *rendering) dropsPictures(s snapshot) bool {
+	if len(r.pictures) == 0 || len(s.lines) <= len(r.lines) || !slices.ContainsFunc(s.lines[len(r.lines):], func(l line) bool { return l.pictures > 0 }) {
+		return false
+	}
+	shown := shownPictures(s.lines)
+	return slices.ContainsFunc(s.lines, func(l line) bool { return len(shown[l.Seq]) < len(r.pictures[l.Seq]) })
+}
+
 // goesOn reports whether s shows the lines and contexts of the last request, and more
 // behind them. No element of a history's lines is ever overwritten: what begins at the
 // same place in memory and is no shorter begins with the same lines. A new picture may
