@@ -89,8 +89,11 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		o.Context, o.Generation = c.engine.History().Context()
 	}
 	o.Usage = c.usage.take()
-	posted, err := c.write(ctx, o)
+	posted, contextStored, err := c.write(ctx, o)
 	history := c.engine.History()
+	if !contextStored {
+		history.ContextNotStored()
+	}
 	if errors.Is(err, memory.ErrNotFound) { // what was asked has been deleted, which closed the turn
 		c.sender.drop(o.Reply)
 		r.writer.Cancel()
@@ -113,9 +116,9 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		for _, m := range o.Messages {
 			c.change(m.Seq)
 		}
-		if o.Context.Seq != 0 {
-			c.change(o.Context.Seq)
-		}
+	}
+	if o.Context.Text != "" && !contextStored { // the head is another one on disk, or what it quotes is gone
+		c.engine.Reread()
 	}
 	c.engine.Answered()
 	c.sender.send(c.hub.ctx, posted)
@@ -125,16 +128,16 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	return nil
 }
 
-// write writes an outcome, several times if need be. What it took of the usage is put back
-// if it was not written.
-func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []memory.Piece, err error) {
+// write writes an outcome, several times if need be, and returns what memory.Conversation's
+// Answer does. What it took of the usage is put back if it was not written.
+func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []memory.Piece, contextStored bool, err error) {
 	for try := range finishTries {
 		if try > 0 {
 			time.Sleep(time.Duration(try) * 200 * time.Millisecond)
 		}
-		posted, err = c.records.Answer(ctx, o)
+		posted, contextStored, err = c.records.Answer(ctx, o)
 		if errors.Is(err, memory.ErrNotFound) && try > 0 {
-			return nil, err // the try before may have been written after all: nothing is to count twice
+			return nil, false, err // the try before may have been written after all: nothing is to count twice
 		}
 		if err == nil || errors.Is(err, memory.ErrNotFound) {
 			break
@@ -143,7 +146,7 @@ func (c *conversation) write(ctx context.Context, o memory.Outcome) (posted []me
 	if err != nil {
 		c.usage.putBack(o.Usage)
 	}
-	return posted, err
+	return posted, contextStored, err
 }
 
 // unwritten tells people, once per incident, that an answer is held back because it

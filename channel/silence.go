@@ -6,8 +6,9 @@ import "strings"
 // addressed the bot. It never reaches people.
 const noReply = "NO_REPLY"
 
-// mayBeSilent is the line of the volatile block that lets the model pass over a turn.
-const mayBeSilent = "nobody addressed you with this, and you may stay silent: if you have nothing to add, answer with exactly " + noReply
+// mayBeSilent is the line of the turn context that lets the model pass over a turn. The
+// system prompt explains it.
+const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + noReply
 
 // spoken is what people may see of a text: lines that say NO_REPLY are left out,
 // and while the model still writes, so is a last line that may become one.

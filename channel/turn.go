@@ -59,7 +59,11 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	if err != nil {
 		return err
 	}
-	history.Begin(c.turnContext(ctx, turn))
+	var begins compactor.Context
+	if other == nil { // another agent is not shown the view
+		begins = c.turnContext(ctx, turn)
+	}
+	history.Begin(begins)
 
 	made := 0
 	for {

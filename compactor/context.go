@@ -68,6 +68,13 @@ func (h *History) Context() (ctx Context, generation int64) {
 	return h.contexts[len(h.contexts)-1].Context, h.storedWith
 }
 
+// ContextNotStored notes that what Context returned was not stored: Answered drops it.
+func (h *History) ContextNotStored() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.storedWith = noGeneration
+}
+
 // Quoted reports what the visible contexts quote.
 func (h *History) Quoted() (messages, memories map[int64]bool) {
 	messages, memories = make(map[int64]bool), make(map[int64]bool)
@@ -130,6 +137,14 @@ func (h *History) newHeadLocked() {
 	h.keepContextsLocked(nil)
 }
 
+// endContexts ends the contexts of earlier turns in memory alone.
+func (h *History) endContexts() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.newHeadLocked()
+	h.changedLocked()
+}
+
 // withNewHead is the view without the contexts that a new head ends.
 func (s snapshot) withNewHead() snapshot {
 	contexts := s.contexts
@@ -148,6 +163,16 @@ func (s snapshot) withNewHead() snapshot {
 
 // keepsReasoning reports whether the reasoning of m outlasts its turn.
 func (sh shape) keepsReasoning(m Message) bool { return sh.reasoning && len(m.Calls) > 0 }
+
+// stored is a message as it is read from disk, without the reasoning that another model
+// wanted back, and without its context, which contexts holds.
+func (sh shape) stored(m Message) Message {
+	m.Context = ""
+	if !sh.keepsReasoning(m) {
+		m.Native = nil
+	}
+	return m
+}
 
 // dropReasoningLocked forgets the reasoning that no request needs any more: of turns
 // that ended, and of the steps of the running one before its head changed. The calls of

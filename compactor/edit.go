@@ -62,7 +62,7 @@ func (h *History) edited(m Message) {
 	h.mu.Lock()
 	sh := h.shape
 	h.mu.Unlock()
-	l := lineOf(m, sh)
+	l := lineOf(sh.stored(m), sh)
 	h.lentEdited(m)
 	h.mu.Lock()
 	h.dropContextsLocked(func(c Context) bool {

@@ -5,8 +5,8 @@ import "context"
 // Emergency makes room at once and without a model. Each step stops as soon as
 // used is below goal. What it hides stays on disk, and is summed up later.
 
-// relieve hides what must be hidden until used is below goal: the span that a
-// worker is reading, then the oldest turns, then old tool results of the running
+// relieve hides what must be hidden until used is below goal: contexts of earlier turns
+// if they suffice, the span that a worker is reading, then the oldest turns, then old tool results of the running
 // turn, and, only if the request would not fit the window at all, the newest
 // answered turns too.
 func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
@@ -14,6 +14,11 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	before := c.h.snapshot().cost()
 	c.landNow(ctx)
 	c.owe(0) // what a level demanded is made room for here
+	if s := c.h.snapshot(); c.used(s) >= goal && c.excess(s, goal) < 0 {
+		if c.endContexts(ctx); c.used(c.h.snapshot()) < goal {
+			return
+		}
+	}
 	if from, to := c.reading(); to != 0 {
 		s := c.h.snapshot()
 		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, 0, 0))
@@ -31,11 +36,32 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 		limit /= 2
 		c.h.clearRunning(limit)
 	}
+	if c.used(c.h.snapshot()) >= ceiling { // contexts alone: what else there is must stay
+		c.endContexts(ctx)
+	}
 	if s := c.h.snapshot(); c.used(s) > window {
 		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+markerCost, 0, 0))
 	}
 	if after := c.h.snapshot(); after.cost() >= before {
 		c.warnOnce(c.used(after), window)
+	}
+}
+
+// endContexts ends the contexts of earlier turns. If the disk refuses, it does so in memory.
+func (c *Compactor) endContexts(ctx context.Context) {
+	for {
+		s := c.h.snapshot()
+		if s.withNewHead().contextCost == s.contextCost {
+			return
+		}
+		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{EndContexts: true})
+		if err != nil {
+			c.h.endContexts()
+			return
+		}
+		if c.h.swap(head); applied {
+			return
+		}
 	}
 }
 

@@ -68,10 +68,7 @@ func newHistory(state State, sh shape) *History {
 		clearedTo: state.Head.ClearedTo, spoken: state.Spoken || state.Open != 0, first: state.First,
 	}
 	for _, m := range state.Messages {
-		if !sh.keepsReasoning(m) {
-			m.Native = nil
-		}
-		h.lines = append(h.lines, line{Message: m})
+		h.lines = append(h.lines, line{Message: sh.stored(m)})
 	}
 	for _, c := range state.Contexts {
 		h.addContextLocked(contextOf(c))
@@ -167,6 +164,7 @@ func (h *History) Truncate(seq int64) {
 	}
 	h.lines = slices.Clip(h.lines[:n]) // the next append copies: snapshots keep theirs
 	h.next = min(h.next, seq)
+	h.dropContextsLocked(func(c Context) bool { return c.Seq >= seq }) // their messages are gone
 	cleared := h.clearedTo > h.head.ClearedTo
 	h.clearedTo = h.head.ClearedTo
 	h.mu.Unlock()
@@ -249,6 +247,7 @@ func (h *History) hide(lines []line, generation int64) (done bool) {
 	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
 	h.dropCoveredLocked()
 	h.newHeadLocked()
+	h.dropReasoningLocked()
 	h.changedLocked()
 	return true
 }

@@ -136,6 +136,11 @@ func (m *machine) everything(rt *rapid.T, text string, whole bool) {
 	if _, rest, ok := strings.Cut(text, "</kept>"); ok {
 		text = rest
 	}
+	for seq, gone := range m.r.gone {
+		if gone && strings.Contains(text, fmt.Sprintf("recalled-%d.", seq)) {
+			rt.Fatalf("message %d was deleted, and a context quotes it:\n%s", seq, text)
+		}
+	}
 	shown := make(map[int64]bool)
 	last := int64(0)
 	for _, seq := range namedIn(text) {

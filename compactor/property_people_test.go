@@ -35,7 +35,7 @@ func (m *machine) talk(rt *rapid.T) {
 func (m *machine) answer(rt *rapid.T, results []string) {
 	r, asked := m.r, *m.asked
 	h := r.c.History()
-	h.Begin(compactor.Context{Text: "time: now"})
+	h.Begin(m.context(rt, asked.Seq))
 	first := h.Next()
 	var rows []compactor.Message
 	add := func(row compactor.Message) {
@@ -72,10 +72,13 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	outcome := memory.Outcome{
 		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	}
-	outcome.Context, outcome.Generation = r.c.History().Context()
-	err := r.conv.Finish(context.Background(), outcome)
+	outcome.Context, outcome.Generation = h.Context()
+	_, stored, err := r.conv.Answer(context.Background(), outcome)
 	if err != nil {
 		rt.Fatal(err)
+	}
+	if !stored {
+		h.ContextNotStored()
 	}
 	m.asked = nil
 	r.said = append(r.said, rows...)
@@ -84,6 +87,20 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 		m.last = view{} // what the turn had to clear for itself stands there again
 	}
 	r.c.Check(context.Background())
+}
+
+// context is the context of a turn: another one for each, some of them large or with a
+// quotation of a message.
+func (m *machine) context(rt *rapid.T, turn int64) compactor.Context {
+	made := compactor.Context{Text: fmt.Sprintf("time: %d", turn)}
+	if chance(rt, 4, "something is recalled") {
+		made.Text += " " + heavy(m.r.window/20)
+		if from := max(turn-int64(below(rt, 20, "recalled")), 1); !m.r.gone[from] {
+			made.Text += fmt.Sprintf(" recalled-%d.", from)
+			made.Messages = []int64{from}
+		}
+	}
+	return made
 }
 
 // undo takes something back, if anything can be.

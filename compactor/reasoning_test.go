@@ -108,7 +108,35 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 			t.Errorf("the request has the reasoning of %d messages", reasonings(next))
 		}
 	})
-	t.Run("a head that changes inside the turn ends that of the steps before", func(t *testing.T) {
+	t.Run("what is stored of it for another model does not come back", func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Func: good})
+		r.learnt.NeedReasoning()
+		r.chat(10)
+		r.thinks("because")
+		calls := r.said[11].Seq
+		r.chat(10)
+		other := new(llm.Learnt)
+		r.tune = func(o *compactor.Options) { o.Learnt = func() *llm.Learnt { return other } }
+		r.restart()
+		asked := func(what string) {
+			t.Helper()
+			if view := r.c.Sight(); reasonings(view) != 0 || !strings.Contains(inLines(view), "look {}") {
+				t.Errorf("%s: %d messages have reasoning", what, reasonings(view))
+			}
+		}
+		asked("after a restart")
+		r.apply(calls)
+		asked("after a change of the message")
+		r.set(func(p *compactor.Policy) { p.KeepLastN = 2 })
+		if e := r.compact(""); e.State != compactor.EventLanded {
+			t.Fatalf("%+v", e)
+		}
+		if _, err := r.c.Undo(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		asked("after an undo")
+	})
+	t.Run("calls whose reasoning went with the head are marked, after the turn and a restart too", func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Func: good})
 		r.chat(30)
 		asked := r.deliver("look at it", true)
@@ -161,4 +189,39 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 			t.Errorf("after a restart the calls %q are", got)
 		}
 	})
+	for name, change := range map[string]func(t *testing.T, r *rig){
+		"a summary": func(t *testing.T, r *rig) {
+			if e := r.compact(""); e.State != compactor.EventLanded {
+				t.Fatalf("%+v", e)
+			}
+		},
+		"a truncation that the disk refuses": func(t *testing.T, r *rig) {
+			r.refuse(t, "INSERT ON compactions")
+			r.c.Overflow(context.Background())
+		},
+	} {
+		t.Run("a head that changes inside the turn ends that of the steps before: "+name, func(t *testing.T) {
+			r := newRig(t, 100_000, &llmtest.Model{Func: good})
+			r.chat(30)
+			asked := r.deliver("look at it", true)
+			h := r.c.History()
+			h.Begin(compactor.Context{Text: "time: now"})
+			r.request()
+			step := func(id string) {
+				call := compactor.Message{
+					Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleAssistant, Time: asked.Time,
+					Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`),
+				}
+				h.Append(call)
+				h.Append(compactor.Message{Seq: h.Next(), Turn: asked.Seq, Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one", Time: asked.Time})
+			}
+			step("a")
+			change(t, r)
+			step("b")
+			view := r.request()
+			if reasonings(view) != 1 || len(view[len(view)-2].Native) == 0 || !strings.HasPrefix(view[1].Text, "<kept>") {
+				t.Errorf("%d messages have reasoning: %+v", reasonings(view), view)
+			}
+		})
+	}
 }

@@ -66,6 +66,8 @@ type Change struct {
 	// inside its span.
 	Markers   []Compaction
 	ClearedTo int64 // 0: unchanged
+
+	EndContexts bool // the turn contexts that are stored are shown no more
 }
 
 // Landing is the latest landing, and what the view is without it.

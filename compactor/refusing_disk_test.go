@@ -15,6 +15,12 @@ import (
 // refuseCompactions has the disk refuse new compactions until the returned function is called.
 func (r *rig) refuseCompactions(t *testing.T) (mend func()) {
 	t.Helper()
+	return r.refuse(t, "INSERT ON compactions")
+}
+
+// refuse has the disk refuse something until the returned function is called.
+func (r *rig) refuse(t *testing.T, what string) (mend func()) {
+	t.Helper()
 	run := func(query string) {
 		db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
 		if err != nil {
@@ -25,7 +31,7 @@ func (r *rig) refuseCompactions(t *testing.T) (mend func()) {
 			t.Fatal(err)
 		}
 	}
-	run("CREATE TRIGGER refuse BEFORE INSERT ON compactions BEGIN SELECT raise(ABORT, 'the disk is full'); END")
+	run("CREATE TRIGGER refuse BEFORE " + what + " BEGIN SELECT raise(ABORT, 'the disk is full'); END")
 	return func() { run("DROP TRIGGER refuse") }
 }
 

@@ -536,9 +536,13 @@ func (r *rig) render() string {
 // withoutContexts is a rendered request without its turn contexts, which end with the
 // head, and what these cost.
 func withoutContexts(text string) (rest string, tokens int) {
-	const one = "user||[]|<now>\ntime: now\n</now>\n"
-	return strings.ReplaceAll(text, one, ""), strings.Count(text, one) * (4 + compactor.Estimate("<now>\ntime: now\n</now>"))
+	return aContext.ReplaceAllStringFunc(text, func(one string) string {
+		tokens += 4 + compactor.Estimate(strings.TrimSuffix(strings.TrimPrefix(one, "user||[]|"), "\n"))
+		return ""
+	}), tokens
 }
+
+var aContext = regexp.MustCompile(`user\|\|\[\]\|<now>\n[^<]*\n</now>\n`)
 
 func inLines(messages []llm.Message) string {
 	var b strings.Builder

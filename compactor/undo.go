@@ -151,7 +151,7 @@ func uncovered(lent []Message, head Head, sh shape) (back []line, rest []Message
 		case covered(head.Stack, m.Seq):
 			rest = append(rest, m)
 		default:
-			back = append(back, lineOf(m, sh))
+			back = append(back, lineOf(sh.stored(m), sh))
 		}
 	}
 	return back, rest

@@ -276,7 +276,7 @@ func (c *Conversation) Apply(ctx context.Context, generation int64, change compa
 			}
 		}
 		applied = true
-		head, err = c.raise(tx, len(change.Markers) > 0, change.ClearedTo)
+		head, err = c.raise(tx, len(change.Markers) > 0 || change.EndContexts, change.ClearedTo)
 		return err
 	})
 	if err != nil {
@@ -316,11 +316,11 @@ func (c *Conversation) covering(tx *transaction, from, to int64) ([]compactor.Co
 		(SELECT max(from_seq) FROM compactions WHERE conversation = ? AND state = 'active' AND from_seq <= ?), 0) ORDER BY from_seq`, to, from, c.id, from)
 }
 
-// raise ends a change of the head: if the stack has changed or more is to be
+// raise ends a change of the head: if anything has changed or more is to be
 // cleared, the generation goes up. It returns the head as it is now.
-func (c *Conversation) raise(tx *transaction, stackChanged bool, clearedTo int64) (compactor.Head, error) {
+func (c *Conversation) raise(tx *transaction, headChanged bool, clearedTo int64) (compactor.Head, error) {
 	_, err := tx.Exec(`UPDATE conversations SET generation = generation + 1, cleared_to = max(cleared_to, ?)
-		WHERE id = ? AND (? OR cleared_to < ?)`, clearedTo, c.id, stackChanged, clearedTo)
+		WHERE id = ? AND (? OR cleared_to < ?)`, clearedTo, c.id, headChanged, clearedTo)
 	if err != nil {
 		return compactor.Head{}, err
 	}

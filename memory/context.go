@@ -35,30 +35,36 @@ func (c *Conversation) contexts(tx *transaction) ([]compactor.Context, error) {
 }
 
 // keepContext stores the context of a turn that is answered, unless the head is
-// another one by now than that of generation, or what it quotes was deleted meanwhile.
-func (c *Conversation) keepContext(tx *transaction, ctx compactor.Context, generation int64) error {
+// another one by now than that of generation, or what it quotes was deleted or forgotten
+// meanwhile. It reports whether the context is stored.
+func (c *Conversation) keepContext(tx *transaction, ctx compactor.Context, generation int64) (stored bool, err error) {
 	if ctx.Text == "" {
-		return nil
+		return false, nil
 	}
 	row := c.row(ctx.Seq)
 	for _, seq := range ctx.Messages {
 		if gone, err := exists(tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NOT NULL", c.row(seq)); err != nil || gone {
-			return err
+			return false, err
 		}
 	}
 	for _, id := range ctx.Memories {
-		if there, err := exists(tx, "SELECT 1 FROM memories WHERE id = ?", id); err != nil || !there {
-			return err
+		if there, err := exists(tx, "SELECT 1 FROM memories WHERE id = ? AND state <> 'forgotten'", id); err != nil || !there {
+			return false, err
 		}
 	}
 	result, err := tx.Exec(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
 		AND (SELECT generation FROM conversations WHERE id = ?) = ?`, ctx.Text, row, c.id, generation)
 	if err != nil {
-		return fmt.Errorf("store the context of message %d: %w", ctx.Seq, err)
+		return false, fmt.Errorf("store the context of message %d: %w", ctx.Seq, err)
 	}
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return err
+		return false, err
 	}
+	return true, c.keepQuotes(tx, ctx, row)
+}
+
+// keepQuotes stores what the context of a row quotes.
+func (c *Conversation) keepQuotes(tx *transaction, ctx compactor.Context, row int64) error {
 	if _, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row); err != nil {
 		return err
 	}

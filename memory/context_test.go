@@ -121,6 +121,49 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 		answerUnder(t, c, 7, compactor.Context{Text: "you play the theremin", Memories: []int64{kept.ID}}, now)
 		gone(t, c)
 	})
+	t.Run("nor if a memory that it quotes was forgotten while the turn ran", func(t *testing.T) {
+		c, kept := setup(t)
+		deliver(t, c, asking(5, "and you?"))
+		if err := c.Forget(ctx, kept.ID); err != nil {
+			t.Fatal(err)
+		}
+		answerUnder(t, c, 5, compactor.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, load(t, c).Head.Generation)
+		gone(t, c)
+	})
+	t.Run("an answer tells whether it was stored", func(t *testing.T) {
+		c, kept := setup(t)
+		answer := func(asked int64, made compactor.Context, generation int64) bool {
+			t.Helper()
+			deliver(t, c, asking(int(asked), "and you?"))
+			made.Seq = asked
+			row := compactor.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, Text: "so it is", Time: day}
+			row.Tokens = compactor.TokensOf(row)
+			_, stored, err := c.Answer(ctx, Outcome{Turn: asked, Messages: []compactor.Message{row}, Context: made, Generation: generation})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return stored
+		}
+		now := load(t, c).Head.Generation
+		if !answer(5, compactor.Context{Text: "time: now"}, now) {
+			t.Error("one that was stored was not told of")
+		}
+		if answer(7, compactor.Context{Text: "time: now"}, now-1) || answer(9, compactor.Context{Text: "time: now", Memories: []int64{kept.ID + 1}}, now) {
+			t.Error("one was told of that was not stored")
+		}
+	})
+	t.Run("who watches is told if a purged memory was quoted in its own conversation", func(t *testing.T) {
+		c, kept := setup(t)
+		told := map[string][]int64{}
+		c.store.WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
+		before := load(t, c).Head.Generation
+		if err := c.store.Purge(ctx, kept.ID); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(told[c.name], []int64{3}) || load(t, c).Head.Generation == before {
+			t.Errorf("told of %v, generation %d after %d", told, load(t, c).Head.Generation, before)
+		}
+	})
 	t.Run("a conversation that is purged leaves none", func(t *testing.T) {
 		c, _ := setup(t)
 		if err := c.Purge(ctx); err != nil {

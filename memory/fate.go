@@ -127,7 +127,12 @@ func purge(tx *transaction, c *Conversation, m Memory) error {
 	if err := c.deleteMemory(tx, m); err != nil {
 		return err
 	}
-	_, err := c.forgetFound(tx, []int64{m.ID})
+	seqs, err := c.forgetFound(tx, []int64{m.ID})
+	if err != nil || len(seqs) == 0 {
+		return err
+	}
+	c.store.elsewhere = append(c.store.elsewhere, copies{c.name, seqs}) // nobody else tells of its own conversation
+	_, err = c.nextGeneration(tx)
 	return err
 }
 

@@ -86,12 +86,13 @@ func (c *Conversation) Retry(ctx context.Context, turn int64) (attempts int, err
 // it failed or nothing is said. The messages' seqs must go up, from the next one
 // of the conversation on. ErrNotFound: no such turn waits.
 func (c *Conversation) Finish(ctx context.Context, o Outcome) error {
-	_, err := c.Answer(ctx, o)
+	_, _, err := c.Answer(ctx, o)
 	return err
 }
 
-// Answer is Finish, and returns the pieces of the reply as they stand in the outbox.
-func (c *Conversation) Answer(ctx context.Context, o Outcome) (posted []Piece, err error) {
+// Answer is Finish, and returns the pieces of the reply as they are in the outbox, and
+// whether the turn's context is stored.
+func (c *Conversation) Answer(ctx context.Context, o Outcome) (posted []Piece, contextStored bool, err error) {
 	err = c.store.update(ctx, func(tx *transaction) error {
 		state := answered
 		if o.Failure || o.Reply == "" {
@@ -104,7 +105,8 @@ func (c *Conversation) Answer(ctx context.Context, o Outcome) (posted []Piece, e
 		if err := c.append(tx, o.Turn, o.Messages, o.Count); err != nil {
 			return err
 		}
-		if err := c.keepContext(tx, o.Context, o.Generation); err != nil {
+		var err error
+		if contextStored, err = c.keepContext(tx, o.Context, o.Generation); err != nil {
 			return err
 		}
 		if err := c.addUsage(tx, o.Usage); err != nil {
@@ -114,9 +116,9 @@ func (c *Conversation) Answer(ctx context.Context, o Outcome) (posted []Piece, e
 		return err
 	})
 	if err != nil {
-		return nil, c.fail(fmt.Sprintf("finish turn %d", o.Turn), err)
+		return nil, false, c.fail(fmt.Sprintf("finish turn %d", o.Turn), err)
 	}
-	return posted, nil
+	return posted, contextStored, nil
 }
 
 // append writes what was said in a turn, and what the provider counted last.

@@ -1,0 +1,188 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// shows reports whether any message of a request has the text.
+func shows(req llm.Request, text string) bool {
+	for _, m := range req.Messages {
+		if strings.Contains(m.Text, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestAMemoryThatIsGoneIsShownNoMore(t *testing.T) {
+	const fact = "Ophelia is allergic to honey"
+	setup := func(t *testing.T, during func(r *rig)) (r *rig, last func() llm.Request) {
+		var req llm.Request
+		r = newRig(t, func(_ context.Context, n int, asked llm.Request) (llm.Response, error) {
+			if req = asked; during != nil {
+				during(r)
+				during = nil
+			}
+			return llmtest.Say("ok"), nil
+		})
+		r.agent.Recall = 600
+		r.run("/remember " + fact)
+		r.say("What does Ophelia keep?", true)
+		r.idle()
+		if !shows(req, fact) {
+			t.Fatal("nothing was recalled")
+		}
+		return r, func() llm.Request { return req }
+	}
+	id := func(r *rig) int64 {
+		conv, err := r.store.Conversation(r.t.Context(), place)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		found, _, err := conv.Memories(r.t.Context(), memory.Filter{Query: fact, Limit: 1})
+		if err != nil || len(found) != 1 {
+			r.t.Fatalf("%v, %v", found, err)
+		}
+		return found[0].ID
+	}
+	for what, gone := range map[string]func(*rig) error{
+		"forgotten": func(r *rig) error { return r.store.Forget(context.Background(), id(r)) },
+		"purged":    func(r *rig) error { return r.store.Purge(context.Background(), id(r)) },
+	} {
+		t.Run("after a turn in which it was "+what, func(t *testing.T) {
+			r, last := setup(t, func(r *rig) {
+				if err := gone(r); err != nil {
+					t.Error(err)
+				}
+			})
+			r.say("and what else is there to tell", true)
+			r.idle()
+			if shows(last(), fact) {
+				t.Error("the next request shows it")
+			}
+		})
+		t.Run("between turns: "+what, func(t *testing.T) {
+			r, last := setup(t, nil)
+			if err := gone(r); err != nil {
+				t.Error(err)
+			}
+			r.say("and what else is there to tell", true)
+			r.idle()
+			if shows(last(), fact) {
+				t.Error("the next request shows it")
+			}
+		})
+	}
+	t.Run("after the next turn if another process purged it", func(t *testing.T) {
+		r, last := setup(t, nil)
+		other, err := memory.Open(t.Context(), memory.Options{Dir: r.dir, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		if err := other.Purge(t.Context(), id(r)); err != nil {
+			t.Fatal(err)
+		}
+		r.say("and what else is there to tell", true)
+		r.idle()
+		r.say("so long", true)
+		r.idle()
+		if shows(last(), fact) {
+			t.Error("the second request shows it")
+		}
+	})
+}
+
+func TestEachRequestExtendsTheOneBefore(t *testing.T) {
+	var requests []string
+	var says []llm.Response
+	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		var text strings.Builder
+		for _, m := range req.Messages {
+			fmt.Fprintf(&text, "\n%s %s %v %s", m.Role, m.CallID, m.Calls, m.Text)
+		}
+		requests = append(requests, text.String())
+		answer := says[0]
+		says = says[1:]
+		return answer, nil
+	})
+	r.agent.Recall = 600
+	r.withCritic(echo)
+	r.run("/remember Ophelia is allergic to honey")
+	turn := func(text string, optional bool, answers ...llm.Response) {
+		t.Helper()
+		says = answers
+		in := r.inbound(text, true)
+		in.Optional = optional
+		if _, err := r.hub.Deliver(t.Context(), place, in); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+		if len(says) > 0 {
+			t.Errorf("%q was not answered as it should be", text)
+		}
+	}
+	turn("hello", false, llmtest.Say("hi"))
+	turn("what is Ophelia allergic to?", false, llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "Ophelia"})), llmtest.Say("to honey"))
+	turn("it rains", true, llmtest.Say("NO_REPLY"))
+	r.say("nobody is asked this", false)
+	turn("@critic, is it true?", false)
+	turn("is Ophelia fine?", false, llmtest.Say("yes"))
+	r.restart()
+	turn("good", false, llmtest.Say("so it is"))
+	turn("and Ophelia?", false, llmtest.Say("she is too"))
+	for i := 1; i < len(requests); i++ {
+		if !strings.HasPrefix(requests[i], requests[i-1]) {
+			t.Errorf("request %d does not extend the one before:\n%s\n--- became\n%s", i, requests[i-1], requests[i])
+		}
+	}
+	if last := requests[len(requests)-1]; len(requests) != 7 || strings.Count(last, "Ophelia is allergic to honey") != 1 || strings.Count(last, "\ntime: ") != 6 {
+		t.Errorf("%d requests, the last one is %s", len(requests), last)
+	}
+}
+
+func TestAQuestionToAnotherAgentHasNoTurnContext(t *testing.T) {
+	r := newRig(t, echo)
+	r.withCritic(echo)
+	for _, text := range []string{"hello", "@critic, is it?", "and you?"} {
+		r.say(text, true)
+		r.idle()
+	}
+	requests := r.model.Requests()
+	contexts := 0
+	for _, m := range requests[len(requests)-1].Messages {
+		contexts += strings.Count(m.Text, "<now>\ntime: ")
+	}
+	if len(requests) != 2 || contexts != 2 {
+		t.Errorf("the agent was asked %d times, and was shown %d turn contexts", len(requests), contexts)
+	}
+}
+
+func TestATurnContextWithoutRecallIsSmall(t *testing.T) {
+	for name, optional := range map[string]bool{"of a turn that must be answered": false, "of a turn that may stay without an answer": true} {
+		t.Run(name, func(t *testing.T) {
+			var block string
+			r := newRig(t, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+				_, block, _ = strings.Cut(req.Messages[len(req.Messages)-1].Text, "\n\n")
+				return llmtest.Say("ok"), nil
+			})
+			in := r.inbound("hello", true)
+			in.Optional = optional
+			if _, err := r.hub.Deliver(t.Context(), place, in); err != nil {
+				t.Fatal(err)
+			}
+			r.idle()
+			if cost := compactor.Estimate(block); !strings.HasPrefix(block, "<now>") || cost > 60 || strings.Contains(block, "NO_REPLY") != optional {
+				t.Errorf("%d tokens: %s", cost, block)
+			}
+		})
+	}
+}

@@ -1,0 +1,58 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/memory"
+)
+
+// remembers has a short turn with a context of about so many tokens.
+func (r *rig) remembers(tokens int) {
+	r.t.Helper()
+	asked := r.deliver("and then?", true)
+	h := r.c.History()
+	h.Begin(compactor.Context{Text: "memories: " + filler(tokens)})
+	r.request()
+	row := compactor.Message{Seq: h.Next(), Turn: asked.Seq, Role: "assistant", Text: "yes", Time: asked.Time}
+	row.Tokens = compactor.TokensOf(row)
+	h.Append(row)
+	outcome := memory.Outcome{Turn: asked.Seq, Messages: []compactor.Message{row}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"yes"}, Count: r.c.Count()}
+	outcome.Context, outcome.Generation = h.Context()
+	if err := r.conv.Finish(context.Background(), outcome); err != nil {
+		r.t.Fatal(err)
+	}
+	r.said = append(r.said, row)
+	r.c.Answered()
+	r.c.Check(context.Background())
+}
+
+func TestContextsLeaveInAnEmergency(t *testing.T) {
+	for name, refuses := range map[string]bool{"as all of the head does": false, "in memory while the disk refuses": true} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 8000, nil)
+			r.policy.KeepLastN = 100
+			if refuses {
+				r.refuse(t, "UPDATE OF generation ON conversations")
+			}
+			r.talk("what is what?")
+			said := "answer to 1"
+			for range 40 {
+				r.remembers(400)
+				if g := r.c.Gauge(); g.Used >= g.Window*19/20 {
+					t.Fatalf("%d of %d tokens are used, %d of them by contexts", g.Used, g.Window, g.Contexts)
+				}
+			}
+			var all strings.Builder
+			for _, m := range r.c.Sight() {
+				all.WriteString(m.Text)
+			}
+			if !strings.Contains(all.String(), said) {
+				t.Errorf("messages had to leave though contexts alone were too much")
+			}
+		})
+	}
+}
