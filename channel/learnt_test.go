@@ -67,6 +67,23 @@ func TestACountOfARequestWithoutToolsIsNotThatOfTheNext(t *testing.T) {
 	}
 }
 
+// A worker that asks at the same time may learn of a refusal before the turn does.
+func TestARefusalOfToolsThatAWorkerHasLearntMeanwhileFailsNoTurn(t *testing.T) {
+	page := new(llm.Notebook).Page("tiny@here")
+	r := newRig(t, nil)
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			page.NoTools() // as the worker does
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "tiny does not support tools"}
+		}
+		return echo(ctx, n, req)
+	}
+	r.agent.Model = counting{r.model, page}
+	r.say("hello", true)
+	r.idle()
+	equal(t, "sent", r.door.texts(), []string{"answer 2"})
+}
+
 func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
 	var mu sync.Mutex
 	writes := 0

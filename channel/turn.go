@@ -189,6 +189,7 @@ type talk struct {
 	pictures   map[int64]bool // that it showed
 	reasoned   bool           // a request was refused for want of earlier reasoning
 	asUsual    bool           // it had the tools that requests usually have
+	tooled     bool           // it had tools
 }
 
 // request makes the next one.
@@ -221,14 +222,17 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	if last || noTools {
 		req.Tools = nil
 	}
+	t.tooled = len(req.Tools) > 0
 	return req, err
 }
 
 // retry tells whether a request that failed is worth another, and makes it possible.
 func (t *talk) retry(_ context.Context, err error) bool {
-	if llm.RefusesTools(err) && !t.window.learnt().Facts().RefusesTools {
-		t.log.Warn("the model takes no tools; it answers without memory_search and recall", "model", t.agent.Model.Name())
-		t.window.learnt().NoTools()
+	if llm.RefusesTools(err) && t.tooled { // a worker may have learnt it meanwhile
+		if learnt := t.window.learnt(); !learnt.Facts().RefusesTools {
+			t.log.Warn("the model takes no tools; it answers without memory_search and recall", "model", t.agent.Model.Name())
+			learnt.NoTools()
+		}
 		return true
 	}
 	if len(t.pictures) > 0 && llm.RefusesImages(err) {

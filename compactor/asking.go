@@ -49,7 +49,7 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 		Request: func(context.Context, int) (llm.Request, error) {
 			req := llm.Request{
 				Messages: messages, Tools: tools, MaxTokens: w.answerTokens(), Reasoning: w.j.policy.Reasoning,
-				Spend: w.spend, Alive: w.alive,
+				Spare: w.spare(messages, tools), Spend: w.spend, Alive: w.alive,
 			}
 			if forced = w.left() <= 1 || reminded; forced {
 				req.Tools, req.ForceTool = []llm.Tool{summarize}, summarize.Name
@@ -88,9 +88,10 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 
 // withoutTools asks for the summary as plain text.
 func (w worker) withoutTools(ctx context.Context, items []item) (string, error) {
+	messages := w.messages(items, w.prompt+"\n\n"+prompts.Plain)
 	req := llm.Request{
-		Messages: w.messages(items, w.prompt+"\n\n"+prompts.Plain), MaxTokens: w.answerTokens(), Reasoning: w.j.policy.Reasoning,
-		Spend: w.spend, Alive: w.alive, Failed: w.count,
+		Messages: messages, MaxTokens: w.answerTokens(), Reasoning: w.j.policy.Reasoning,
+		Spare: w.spare(messages, nil), Spend: w.spend, Alive: w.alive, Failed: w.count,
 	}
 	resp, err := w.model.Generate(ctx, req, w.show)
 	if err != nil {
@@ -132,6 +133,16 @@ func (w worker) answerTokens() int {
 		return 6*w.limit + 2000
 	}
 	return 3*w.limit + 500
+}
+
+// spare is how many tokens of the model's window a request leaves for reasoning.
+func (w worker) spare(messages []llm.Message, tools []llm.Tool) int {
+	estimate := costOfTools(tools)
+	for _, m := range messages {
+		estimate += perMessage + Estimate(m.Text) + costOfCalls(m.Calls) + Estimate(string(m.Native))
+	}
+	prompt := int(float64(estimate) * w.c.learntOf(w.model).Factor())
+	return max(w.window-w.answerTokens()-prompt-prompt/doubtShare-leastDoubt, 1)
 }
 
 func (w worker) summarizeTool(items []item, summary *string, tooLong *bool) llm.Tool {

@@ -17,6 +17,7 @@ type worker struct {
 	j      *job
 	record Job // nil if no memories are to be saved
 	model  llm.Model
+	window int    // of the model, in tokens
 	prompt string // what it is told
 	agent  string // who the chat's model is, for reference
 	target int    // tokens the summary shall have
@@ -45,8 +46,8 @@ func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
 // prompt it is shown and, as most, how many tokens of material a request may have
 // beside the answer.
 func (w worker) on(ctx context.Context, model llm.Model) (_ worker, most int) {
-	window := int(float64(model.Window(ctx).Tokens) / w.c.learntOf(model).Factor()) // in estimated tokens
-	w.model = model
+	w.model, w.window = model, model.Window(ctx).Tokens
+	window := int(float64(w.window) / w.c.learntOf(model).Factor()) // in estimated tokens
 	w.agent = content(w.agent, min(mostOfAgent, window/agentShare))
 	return w, max(window*6/10-w.frame(), minChunk)
 }

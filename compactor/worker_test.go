@@ -641,3 +641,29 @@ func TestTheWorkerThinksAsHardAsThePolicySays(t *testing.T) {
 		})
 	}
 }
+
+func TestTheWorkerThinksInsideItsWindow(t *testing.T) {
+	for _, window := range []int{8000, 20_000, 128_000} {
+		t.Run(fmt.Sprint(window), func(t *testing.T) {
+			r := newRig(t, window, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+				return summary("They talked about notes."), nil
+			}})
+			r.chat(40)
+			r.compact("")
+			requests := r.worker.Requests()
+			if len(requests) == 0 {
+				t.Fatal("the worker asked nothing")
+			}
+			for _, req := range requests {
+				prompt := 0
+				for _, m := range req.Messages {
+					prompt += compactor.Estimate(m.Text)
+				}
+				sum := prompt + req.MaxTokens + req.Spare
+				if workers := r.worker.Window(t.Context()).Tokens; req.Spare < 1 || sum > workers || sum < workers/2 {
+					t.Errorf("%d tokens of prompt, %d of the answer and %d spare in a window of %d", prompt, req.MaxTokens, req.Spare, workers)
+				}
+			}
+		})
+	}
+}
