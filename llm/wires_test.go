@@ -33,13 +33,7 @@ var wires = []wire{
 		o.Wire = llm.WireResponses
 		return openai.New(o)
 	}},
-	{llm.WireMessages, func(o openai.Options) (llm.Model, error) {
-		return anthropic.New(anthropic.Options{
-			BaseURL: o.BaseURL, APIKey: o.APIKey, Model: o.Model, Window: o.Window, MaxRetries: o.MaxRetries,
-			RetryDelay: o.RetryDelay, IdleTimeout: o.IdleTimeout, MaxTime: o.MaxTime, MaxAnswer: o.MaxAnswer,
-			Notebook: o.Notebook, HTTPClient: o.HTTPClient, Log: o.Log,
-		})
-	}},
+	{llm.WireMessages, func(o openai.Options) (llm.Model, error) { return anthropic.New(o) }},
 }
 
 // everyWire runs a test on each wire.
