@@ -108,7 +108,7 @@ func TestTextIsShownAsItComes(t *testing.T) {
 				seen <- delta
 			}
 		})
-		if err != nil || resp.Message.Text != "first last" || strings.Join(shown, "|") != "first |last" || resp.FinishReason != llm.FinishStop {
+		if err != nil || resp.Message.Text != "first last" || strings.Join(shown, "|") != "first |last" || resp.FinishReason != llm.FinishStop || resp.Message.Role != llm.RoleAssistant {
 			t.Errorf("got %+v shown as %q, %v", resp, shown, err)
 		}
 		if want := (llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}); resp.Usage != want {
