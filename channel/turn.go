@@ -59,11 +59,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	if err != nil {
 		return err
 	}
-	var begins compactor.Context
-	if other == nil { // another agent is not shown the view
-		begins = c.turnContext(ctx, turn)
-	}
-	history.Begin(begins)
+	history.Begin(c.turnContext(ctx, turn, other))
 
 	made := 0
 	for {

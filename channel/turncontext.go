@@ -13,8 +13,11 @@ import (
 
 // turnContext is what the model is shown behind the newest message of a turn: the
 // time, how full the window is, and what was recalled. It is stored with the turn, so
-// it is small.
-func (c *conversation) turnContext(ctx context.Context, turn memory.Turn) compactor.Context {
+// it is small. A question to another agent has none: that agent is not shown the view.
+func (c *conversation) turnContext(ctx context.Context, turn memory.Turn, other *handover) compactor.Context {
+	if other != nil {
+		return compactor.Context{}
+	}
 	gauge := c.engine.Gauge()
 	made := c.recalled(ctx, turn, min(c.agent.Recall, gauge.Window/recalledShare))
 	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), percent(gauge.Used, gauge.Window))

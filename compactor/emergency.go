@@ -118,6 +118,22 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 	}
 }
 
+// markerOver is a marker that hides lines.
+func markerOver(lines []line) Compaction {
+	first, last := lines[0], lines[len(lines)-1]
+	m := Compaction{
+		Kind: Marker, By: ByEmergency, State: Active, Trigger: OnEmergency,
+		From: first.Seq, To: last.Seq, FromTime: first.Time, ToTime: last.Time,
+	}
+	for _, l := range lines {
+		if l.Role != "" { // else it was deleted, and its place is left
+			m.Messages++
+		}
+	}
+	m.Tokens = TokensOfCompaction(m)
+	return m
+}
+
 // marker makes the marker over a span, merged with the markers next to it.
 func (c *Compactor) marker(s snapshot, sp span) Compaction {
 	m := markerOver(sp.lines)

@@ -265,22 +265,6 @@ func withHidden(stack []Compaction, lines []line) []Compaction {
 	return stack
 }
 
-// markerOver is a marker that hides lines.
-func markerOver(lines []line) Compaction {
-	first, last := lines[0], lines[len(lines)-1]
-	m := Compaction{
-		Kind: Marker, By: ByEmergency, State: Active, Trigger: OnEmergency,
-		From: first.Seq, To: last.Seq, FromTime: first.Time, ToTime: last.Time,
-	}
-	for _, l := range lines {
-		if l.Role != "" { // else it was deleted, and its place is left
-			m.Messages++
-		}
-	}
-	m.Tokens = TokensOfCompaction(m)
-	return m
-}
-
 // dropCoveredLocked takes the lines that the stack covers out of the view, and those
 // of earlier segments.
 // Usually they are the oldest ones: then nothing is copied.
