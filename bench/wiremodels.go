@@ -67,10 +67,11 @@ func (m wiredModel) open(server *llmtest.Server, wire string) (llm.Model, error)
 		}
 	}
 	server.Speak(speaks...)
+	options := openai.Options{BaseURL: server.URL, APIKey: "bench", Model: m.name, Wire: wire, Window: wiresWindow, MaxRetries: -1}
 	if slices.Equal(speaks, []string{llm.WireMessages}) { // as the address says
-		return anthropic.New(anthropic.Options{BaseURL: server.URL, APIKey: "bench", Model: m.name, Window: wiresWindow, MaxRetries: -1})
+		return anthropic.New(options)
 	}
-	return openai.New(openai.Options{BaseURL: server.URL, APIKey: "bench", Model: m.name, Wire: wire, Window: wiresWindow, MaxRetries: -1})
+	return openai.New(options)
 }
 
 // refusal is why the provider refuses a request to the model; "": it does not.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -68,20 +70,6 @@ func TestAnErrorInTheStreamIsAnError(t *testing.T) {
 
 func TestAServerIsAskedAgainWhenItWishes(t *testing.T) {
 	everyWire(t, func(t *testing.T, w wire) {
-		t.Run("soon", func(t *testing.T) {
-			server := w.open(t, func(x *llmtest.Exchange) {
-				if x.N == 1 {
-					x.Refuse(429, "0.02", "slow down")
-					return
-				}
-				x.Say("ok")
-			})
-			begun := time.Now()
-			resp, err := w.model(t, server, openai.Options{MaxRetries: 1}).Generate(t.Context(), hello, nil)
-			if err != nil || resp.Message.Text != "ok" || time.Since(begun) < 20*time.Millisecond {
-				t.Errorf("got %q after %v, %v", resp.Message.Text, time.Since(begun), err)
-			}
-		})
 		t.Run("not in this hour", func(t *testing.T) {
 			server := w.open(t, func(x *llmtest.Exchange) { x.Refuse(429, "3600", "slow down") })
 			_, err := w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), hello, nil)
@@ -94,6 +82,15 @@ func TestAServerIsAskedAgainWhenItWishes(t *testing.T) {
 			server := w.open(t, func(x *llmtest.Exchange) { x.Piece("half "); x.Cut() })
 			_, err := w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), hello, func(string) {})
 			if llm.KindOf(err) != llm.KindTruncated || len(server.Requests()) != 1 {
+				t.Errorf("got %v after %d requests", err, len(server.Requests()))
+			}
+		})
+		t.Run("not where nothing may be spent", func(t *testing.T) {
+			server := w.open(t, func(x *llmtest.Exchange) { x.Say("fine") })
+			req, spent := hello, errors.New("all spent")
+			req.Spend = func() error { return spent }
+			_, err := w.model(t, server, openai.Options{MaxRetries: 5}).Generate(t.Context(), req, nil)
+			if err != spent || len(server.Requests()) != 0 {
 				t.Errorf("got %v after %d requests", err, len(server.Requests()))
 			}
 		})
@@ -111,23 +108,6 @@ func TestAServerIsAskedAgainWhenItWishes(t *testing.T) {
 				t.Errorf("got %v after %d requests", err, len(server.Requests()))
 			}
 		})
-	})
-}
-
-func TestASilentServerIsUnreachable(t *testing.T) {
-	everyWire(t, func(t *testing.T, w wire) {
-		for name, answer := range map[string]func(*llmtest.Exchange){
-			"before the answer": func(x *llmtest.Exchange) { x.Wait(5 * time.Second) },
-			"in the middle":     func(x *llmtest.Exchange) { x.Piece("half "); x.Wait(5 * time.Second) },
-		} {
-			t.Run(name, func(t *testing.T) {
-				server := w.open(t, answer)
-				_, err := w.model(t, server, openai.Options{IdleTimeout: 50 * time.Millisecond, MaxRetries: 3}).Generate(t.Context(), hello, nil)
-				if llm.KindOf(err) != llm.KindUnreachable || len(server.Requests()) != 1 {
-					t.Errorf("got %v after %d requests", err, len(server.Requests()))
-				}
-			})
-		}
 	})
 }
 
@@ -188,6 +168,28 @@ func TestAFloodIsRefused(t *testing.T) {
 					x.Write(flood)
 				}
 			},
+			"an event without end": func(x *llmtest.Exchange) {
+				for x.Wait(0) {
+					x.Write("data: [" + flood + "\n")
+				}
+			},
+			"one JSON without end": func(x *llmtest.Exchange) {
+				for x.Wait(0) {
+					x.Write("[[[[[[[[[[[[[[[[[[[[[[[[")
+				}
+			},
+			"comments without end": func(x *llmtest.Exchange) {
+				for range 2 * 64 { // twice what a stream may be: more than that would show nothing more
+					x.Write(":" + strings.Repeat("\n:", 50_000))
+				}
+			},
+			"arguments without end": func(x *llmtest.Exchange) {
+				var all []llm.Call
+				for i := range 100 {
+					all = append(all, llmtest.Call(fmt.Sprint("c", i), "lookup", flood))
+				}
+				x.UseAll(all...)
+			},
 			"arguments of a library":    func(x *llmtest.Exchange) { x.Use("a", "lookup", `{"a":"`+strings.Repeat(flood, 20)+`"}`) },
 			"300 calls":                 func(x *llmtest.Exchange) { x.UseAll(many...) },
 			"a tool named like a novel": func(x *llmtest.Exchange) { x.Use("a", flood, "{}") },
@@ -198,7 +200,97 @@ func TestAFloodIsRefused(t *testing.T) {
 				if !errors.Is(err, llm.ErrTooLong) || len(server.Requests()) != 1 {
 					t.Errorf("got %v after %d requests", err, len(server.Requests()))
 				}
+				byStream := name == "comments without end" || name == "unknown events without end" // which may be longer than an answer
+				if strings.HasSuffix(name, "without end") && !byStream && !strings.Contains(err.Error(), "longer than 100000 bytes") {
+					t.Errorf("it was cut late: %v", err)
+				}
 			})
+		}
+	})
+}
+
+func TestAnAnswerSaysNoMoreThanItMay(t *testing.T) {
+	flood := strings.Repeat("word ", 200_000) // 1 MB
+	calling := func(n int) func(*llmtest.Exchange) {
+		var calls []llm.Call
+		for i := range n {
+			calls = append(calls, llm.Call{ID: fmt.Sprint(i), Name: "note", Arguments: "{}"})
+		}
+		return func(x *llmtest.Exchange) { x.UseAll(calls...) }
+	}
+	everyWire(t, func(t *testing.T, w wire) {
+		for name, c := range map[string]struct {
+			answer func(*llmtest.Exchange)
+			tokens int
+			ok     bool
+		}{
+			"text beyond the tokens it was allowed":      {func(x *llmtest.Exchange) { x.Say(flood) }, 500, false},
+			"arguments beyond them":                      {func(x *llmtest.Exchange) { x.Use("1", "note", `{"a":"`+flood+`"}`) }, 500, false},
+			"text within them":                           {func(x *llmtest.Exchange) { x.Say(flood) }, 40_000, true},
+			"text where nothing was set":                 {func(x *llmtest.Exchange) { x.Say(flood) }, 0, true},
+			"reasoning, which some servers do not count": {func(x *llmtest.Exchange) { x.Think(flood); x.Say("fine") }, 500, true},
+			"as many calls as there can be tools":        {calling(128), 500, true},
+			"one more":                                   {calling(129), 500, false},
+			"a tool with a name like a book":             {func(x *llmtest.Exchange) { x.Use("1", strings.Repeat("note", 300), "{}") }, 8000, false},
+			"an id like a library":                       {func(x *llmtest.Exchange) { x.Use(flood, "note", "{}") }, 500, false},
+		} {
+			if c.tokens == 0 && w.name == llm.WireMessages {
+				continue // it demands a bound, so one is always set
+			}
+			t.Run(name, func(t *testing.T) {
+				server := w.open(t, c.answer)
+				req := hello
+				req.MaxTokens = c.tokens
+				_, err := w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), req, nil)
+				if (err == nil) != c.ok || err != nil && !errors.Is(err, llm.ErrTooLong) || len(server.Requests()) != 1 {
+					t.Errorf("got %v after %d requests", err, len(server.Requests()))
+				}
+			})
+		}
+	})
+}
+
+func TestAConversationFollowsNoRedirect(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			asked, hits := 0, 0
+			other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				hits++
+				http.Redirect(w, r, other.URL+"/elsewhere?key=hush", status)
+			}))
+			model, err := w.connect(openai.Options{BaseURL: server.URL, Model: "m", APIKey: "secret", RetryDelay: time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused := func(err error) bool {
+				return llm.KindOf(err) == llm.KindBadRequest && strings.Contains(err.Error(), other.URL+"/elsewhere") && !strings.Contains(err.Error(), "hush")
+			}
+			if _, err := model.Generate(t.Context(), hello, nil); !refused(err) || hits != 1 || asked != 0 {
+				t.Errorf("%d: %v; %d requests, %d at the other server", status, err, hits, asked)
+			}
+			if _, err := model.(llm.Lister).Models(t.Context()); !refused(err) || asked != 0 {
+				t.Errorf("%d: the list: %v, %d at the other server", status, err, asked)
+			}
+			server.Close()
+			other.Close()
+		}
+	})
+}
+
+func TestAnAddressIsChecked(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		for _, address := range []string{"localhost:8080", "ftp://host/v1", "http://", "http://[::1", "v1"} {
+			if _, err := w.connect(openai.Options{BaseURL: address}); err == nil || !strings.Contains(err.Error(), strconv.Quote(address)) {
+				t.Errorf("%q: %v", address, err)
+			}
+		}
+		host := "api.openai.com"
+		if w.name == llm.WireMessages {
+			host = "api.anthropic.com"
+		}
+		if model, err := w.connect(openai.Options{}); err != nil || model.Name() != host {
+			t.Errorf("without an address: %v, %v", model, err)
 		}
 	})
 }

@@ -33,13 +33,7 @@ var wires = []wire{
 		o.Wire = llm.WireResponses
 		return openai.New(o)
 	}},
-	{llm.WireMessages, func(o openai.Options) (llm.Model, error) {
-		return anthropic.New(anthropic.Options{
-			BaseURL: o.BaseURL, APIKey: o.APIKey, Model: o.Model, Window: o.Window, MaxRetries: o.MaxRetries,
-			RetryDelay: o.RetryDelay, IdleTimeout: o.IdleTimeout, MaxTime: o.MaxTime, MaxAnswer: o.MaxAnswer,
-			Notebook: o.Notebook, HTTPClient: o.HTTPClient, Log: o.Log,
-		})
-	}},
+	{llm.WireMessages, func(o openai.Options) (llm.Model, error) { return anthropic.New(o) }},
 }
 
 // everyWire runs a test on each wire.
@@ -114,7 +108,7 @@ func TestTextIsShownAsItComes(t *testing.T) {
 				seen <- delta
 			}
 		})
-		if err != nil || resp.Message.Text != "first last" || strings.Join(shown, "|") != "first |last" || resp.FinishReason != llm.FinishStop {
+		if err != nil || resp.Message.Text != "first last" || strings.Join(shown, "|") != "first |last" || resp.FinishReason != llm.FinishStop || resp.Message.Role != llm.RoleAssistant {
 			t.Errorf("got %+v shown as %q, %v", resp, shown, err)
 		}
 		if want := (llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}); resp.Usage != want {

@@ -24,9 +24,10 @@ var arrows = map[string][]string{
 	"memory":     {"compactor", "llm", "words"},
 	"compactor":  {"llm", "prompts", "words"},
 	"llm":        {"words"},
-	"llm/openai": {"llm"},
+	"llm/openai": {"llm", "llm/internal/provider"},
 
-	"llm/anthropic": {"llm"},
+	"llm/anthropic":         {"llm", "llm/internal/provider"},
+	"llm/internal/provider": {"llm"},
 
 	"llm/llmtest": {"llm"},
 	"llm/prices":  {},

@@ -103,16 +103,14 @@ var _, _ provider = (*openai.Model)(nil), (*anthropic.Model)(nil)
 
 // connect makes a model. It asks no server.
 func (m *modelSet) connect(key modelKey) (provider, error) {
-	if key.wire == llm.WireMessages {
-		return anthropic.New(anthropic.Options{
-			BaseURL: key.url, APIKey: key.key, Model: key.model, Window: key.window, CacheTTL: key.cacheTTL,
-			Notebook: m.notebook, Log: m.log,
-		})
-	}
-	return openai.New(openai.Options{
+	options := openai.Options{
 		BaseURL: key.url, APIKey: key.key, Model: key.model, Wire: key.wire, Window: key.window, CacheTTL: key.cacheTTL,
 		Notebook: m.notebook, Log: m.log,
-	})
+	}
+	if key.wire == llm.WireMessages {
+		return anthropic.New(options)
+	}
+	return openai.New(options)
 }
 
 // located is a model whose failures say where it is and what it could be instead.

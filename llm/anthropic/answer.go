@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -21,6 +22,8 @@ type answer struct {
 	show   func(string) // may be nil
 	bounds *llm.Bounds
 
+	identity string // of the model that answers: host and name
+
 	begun, stopped bool
 	thought        bool // it has a block of thinking
 	text           strings.Builder
@@ -28,7 +31,6 @@ type answer struct {
 	blocks         []*growing
 	reason         string // stop_reason
 	usage          usage
-	failed         error
 }
 
 // growing is a block whose content arrives in pieces.
@@ -78,24 +80,24 @@ type content struct {
 	Input     json.RawMessage `json:"input"`
 }
 
-// add takes one event. Unknown types are ignored, as the interface demands, but counted.
-func (a *answer) add(data []byte) error {
+// Add takes one event. Unknown types are ignored, as the interface demands, but counted.
+func (a *answer) Add(data []byte) (done bool, err error) {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		return llm.Truncated(err)
+		return false, llm.Truncated(err)
 	}
 	switch e.Type {
 	case "message_start":
 		a.begun = true
 		a.usage.add(e.Message.Usage)
 	case "content_block_start":
-		return a.start(e.Index, e.Block)
+		return false, a.start(e.Index, e.Block)
 	case "content_block_delta":
 		b := a.block(e.Index)
 		if b == nil {
-			return llm.Truncated(fmt.Errorf("a piece of block %d, which did not begin", e.Index))
+			return false, llm.Truncated(fmt.Errorf("a piece of block %d, which did not begin", e.Index))
 		}
-		return a.grow(b, e.Delta)
+		return false, a.grow(b, e.Delta)
 	case "content_block_stop":
 		if b := a.block(e.Index); b != nil {
 			b.unfinished = false
@@ -108,15 +110,15 @@ func (a *answer) add(data []byte) error {
 	case "message_stop":
 		a.stopped = true
 	case "error":
-		return llm.Refused(0, nil, data)
+		return false, llm.Refused(0, nil, data)
 	case "ping":
 	default:
 		if len(e.Error) > 0 && string(e.Error) != "null" {
-			return llm.Refused(0, nil, data)
+			return false, llm.Refused(0, nil, data)
 		}
-		return a.bounds.Added(len(data))
+		return false, a.bounds.Added(len(data))
 	}
-	return nil
+	return a.stopped, nil
 }
 
 // block finds the block of an index among those that began.
@@ -195,12 +197,8 @@ func (a *answer) grow(b *growing, d delta) error {
 	return a.bounds.Added(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
 }
 
-// whole takes an answer in one piece. It returns false if data is none.
-func (a *answer) whole(data []byte) bool {
-	if llm.Crowded(data) {
-		a.failed = llm.TooMany(llm.MaxParts, "parts")
-		return true
-	}
+// Whole takes an answer in one piece. It returns false if data is none.
+func (a *answer) Whole(data []byte) (bool, error) {
 	var m struct {
 		Type       string            `json:"type"`
 		Content    []json.RawMessage `json:"content"`
@@ -208,21 +206,30 @@ func (a *answer) whole(data []byte) bool {
 		Usage      json.RawMessage   `json:"usage"`
 	}
 	if json.Unmarshal(data, &m) != nil || m.Type != "message" || m.Content == nil {
-		return false
+		return false, nil
 	}
 	for i, raw := range m.Content {
-		if a.failed = a.start(i, raw); a.failed != nil {
-			return true
+		if err := a.start(i, raw); err != nil {
+			return true, err
 		}
 		a.blocks[i].unfinished = false
 	}
 	a.usage.add(m.Usage)
 	a.begun, a.stopped, a.reason = true, true, m.StopReason
-	return true
+	return true, nil
 }
 
-// response returns the whole answer, which identity gave.
-func (a *answer) response(identity string) (llm.Response, error) {
+// Complete reports whether message_stop came: without it every answer is cut.
+func (a *answer) Complete() bool { return a.stopped }
+
+// Counted is what the server has counted so far.
+func (a *answer) Counted() llm.Usage { return a.usage.total() }
+
+// Response returns the whole answer.
+func (a *answer) Response() (llm.Response, error) {
+	if !a.stopped { // the end of another wire's stream came
+		return llm.Response{}, llm.Truncated(io.ErrUnexpectedEOF)
+	}
 	if !a.begun {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
@@ -242,7 +249,7 @@ func (a *answer) response(identity string) (llm.Response, error) {
 	llm.NameCalls(m.Calls)
 	var err error
 	if len(m.Calls) > 0 { // other thinking is never sent back
-		m.Native, err = a.native(identity)
+		m.Native, err = a.native(a.identity)
 	}
 	return llm.Response{Message: m, FinishReason: a.finish(len(m.Calls) > 0), Usage: a.usage.total()}, err
 }

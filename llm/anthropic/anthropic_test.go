@@ -63,18 +63,6 @@ func (l *logged) String() string {
 	return l.out.String()
 }
 
-func TestNewRefusesWhatIsNoAddress(t *testing.T) {
-	for _, address := range []string{"localhost:8080", "ftp://host", "http://", "http://[::1", "v1"} {
-		if _, err := anthropic.New(anthropic.Options{BaseURL: address}); err == nil {
-			t.Errorf("%q was accepted", address)
-		}
-	}
-	model, err := anthropic.New(anthropic.Options{})
-	if err != nil || model.Name() != "api.anthropic.com" || model.Wire() != llm.WireMessages {
-		t.Errorf("without an address: %v, %v", model, err)
-	}
-}
-
 func TestTheKeyIsSentOnlyIfThereIsOne(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "of the environment")
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "of the environment")
@@ -94,39 +82,6 @@ func TestTheKeyIsSentOnlyIfThereIsOne(t *testing.T) {
 		if header.Get("Anthropic-Version") == "" {
 			t.Error("no version is sent")
 		}
-	}
-}
-
-func TestAnAnswerIsShownAsItArrives(t *testing.T) {
-	seen := make(chan string)
-	server := serve(t, func(x *llmtest.Exchange) {
-		x.Piece("first ")
-		if got := <-seen; got != "first " {
-			t.Errorf("the first piece was shown as %q", got)
-		}
-		x.Counted = llm.Usage{Prompt: 100, Cached: 60, Written: 30, Completion: 9}
-		x.Say("last")
-	})
-	var shown []string
-	resp, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), hello, func(delta string) {
-		if shown = append(shown, delta); len(shown) == 1 {
-			seen <- delta
-		}
-	})
-	if err != nil || resp.Message.Text != "first last" || !slices.Equal(shown, []string{"first ", "last"}) {
-		t.Errorf("got %q shown as %q, %v", resp.Message.Text, shown, err)
-	}
-	if resp.Message.Role != llm.RoleAssistant || resp.FinishReason != llm.FinishStop || resp.Usage.Completion != 9 {
-		t.Errorf("got %+v", resp)
-	}
-}
-
-func TestUsageHasFourNumbers(t *testing.T) {
-	want := llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 12}
-	server := serve(t, func(x *llmtest.Exchange) { x.Counted = want; x.Say("ok") })
-	resp, err := connect(t, server, anthropic.Options{}).Generate(t.Context(), hello, nil)
-	if err != nil || resp.Usage != want {
-		t.Errorf("got %+v, %v", resp.Usage, err)
 	}
 }
 

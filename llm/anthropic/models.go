@@ -51,10 +51,11 @@ type listed struct {
 
 // Models lists what the server offers, see llm.Lister.
 func (m *Model) Models(ctx context.Context) ([]llm.Offered, error) {
-	watched, silence := llm.WatchSilence(ctx, m.options.IdleTimeout)
+	watched, silence := llm.WatchSilence(ctx, m.Options.IdleTimeout)
 	defer silence.Stop()
-	client := option.WithHTTPClient(&exchange{client: m.options.HTTPClient, silence: silence, most: maxPage})
-	pages := m.client.Models.ListAutoPaging(watched, sdk.ModelListParams{Limit: sdk.Int(1000)}, client)
+	transport := m.Transport(silence)
+	transport.Most = maxPage
+	pages := m.client.Models.ListAutoPaging(watched, sdk.ModelListParams{Limit: sdk.Int(1000)}, option.WithHTTPClient(transport))
 	var offered []llm.Offered
 	for len(offered) < maxListed && pages.Next() {
 		model := pages.Current()
@@ -84,16 +85,16 @@ func (m *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 // Window returns the context window: the setting, else what the server says, else what
 // every Claude model has, else llm.DefaultWindow. A smaller limit learnt from an overflow wins.
 func (m *Model) Window(ctx context.Context) llm.Window {
-	return m.discovery.Window(ctx, m.Learnt().Facts().Window, m.ask)
+	return m.Discovery.Window(ctx, m.Learnt().Facts().Window, m.ask)
 }
 
 // ask returns what is known of the model's window, Tokens 0 for nothing.
 func (m *Model) ask(ctx context.Context) llm.Window {
 	models, err := m.Models(ctx)
 	if err == nil {
-		_ = m.discovery.ChooseFrom(models) // without a model there is no window
+		_ = m.Discovery.ChooseFrom(models) // without a model there is no window
 	}
-	model := m.discovery.Model()
+	model := m.Discovery.Model()
 	for _, o := range models {
 		if o.ID == model && o.Window > 0 {
 			return llm.Window{Tokens: o.Window, Source: "GET /v1/models"}

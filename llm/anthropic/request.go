@@ -93,7 +93,7 @@ func (m *Model) compose(model string, req llm.Request, only exceptions) composed
 	limits := m.limits.clone()
 	m.mu.Unlock()
 
-	identity := m.host + " " + model
+	identity := m.Host + " " + model
 	if req.Reasoning == "none" || only.noThoughts || only.noThinking {
 		identity = "" // no thinking is returned
 	}

@@ -13,11 +13,10 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// post sends messages, and more fields, and returns the status and the body.
-func post(t *testing.T, server *llmtest.Server, messages, more string) (int, string) {
+// postTo sends a request and returns the status and the body.
+func postTo(t *testing.T, server *llmtest.Server, path, request string) (int, string) {
 	t.Helper()
-	resp, err := http.Post(server.URL+"/chat/completions", "application/json",
-		strings.NewReader(`{"model":"m","messages":[`+messages+`]`+more+`}`))
+	resp, err := http.Post(server.URL+path, "application/json", strings.NewReader(request))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,6 +26,12 @@ func post(t *testing.T, server *llmtest.Server, messages, more string) (int, str
 		t.Fatal(err)
 	}
 	return resp.StatusCode, string(body)
+}
+
+// post sends messages, and more fields, on chat completions.
+func post(t *testing.T, server *llmtest.Server, messages, more string) (int, string) {
+	t.Helper()
+	return postTo(t, server, "/chat/completions", `{"model":"m","messages":[`+messages+`]`+more+`}`)
 }
 
 const (

@@ -1,7 +1,6 @@
 package llmtest_test
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,17 +15,7 @@ func postMessages(t *testing.T, server *llmtest.Server, model, messages, more st
 	if !strings.Contains(more, "max_tokens") {
 		more += `,"max_tokens":2000`
 	}
-	resp, err := http.Post(server.URL+"/messages", "application/json",
-		strings.NewReader(`{"model":"`+model+`","stream":true,"messages":[`+messages+`]`+more+`}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(body)
+	return postTo(t, server, "/messages", `{"model":"`+model+`","stream":true,"messages":[`+messages+`]`+more+`}`)
 }
 
 const (

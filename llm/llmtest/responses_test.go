@@ -1,7 +1,6 @@
 package llmtest_test
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,17 +12,7 @@ import (
 // postResponses sends input items, and more fields, and returns the status and the body.
 func postResponses(t *testing.T, server *llmtest.Server, input, more string) (int, string) {
 	t.Helper()
-	resp, err := http.Post(server.URL+"/responses", "application/json",
-		strings.NewReader(`{"model":"m","stream":true,"store":false,"input":[`+input+`]`+more+`}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(body)
+	return postTo(t, server, "/responses", `{"model":"m","stream":true,"store":false,"input":[`+input+`]`+more+`}`)
 }
 
 const (

@@ -58,7 +58,7 @@ func (o *Model) adapt(a *adaptation, p plan, req llm.Request, err error) bool {
 		return false // the caller has the reasoning
 	case req.ForceTool != "" && p.forced && llm.RefusesForced(e):
 		o.Learnt().NoForced()
-		o.options.Log.Info("the model cannot be forced to call a tool: asking in words", "model", p.model, "error", e)
+		o.Options.Log.Info("the model cannot be forced to call a tool: asking in words", "model", p.model, "error", e)
 		return true
 	case p.effort(req.Reasoning) != "" && aboutEffort.MatchString(e.Message):
 		return o.learnEfforts(p, req.Reasoning, e.Message)
@@ -80,7 +80,7 @@ func routeMissing(e *llm.Error) bool {
 func (o *Model) tryV1(a *adaptation, p plan) bool {
 	if strings.HasSuffix(p.base, "/v1") || p.asked {
 		if a.base != "" { // it was no better
-			o.demand(func(d *demands) { d.base = o.options.BaseURL })
+			o.demand(func(d *demands) { d.base = o.Options.BaseURL })
 			a.base = ""
 		}
 		return false
@@ -93,7 +93,7 @@ func (o *Model) tryV1(a *adaptation, p plan) bool {
 // confirm keeps the address that was tried.
 func (o *Model) confirm(a *adaptation) {
 	if a.base != "" {
-		o.options.Log.Warn("base_url has no /v1 at its end: set it", "base_url", o.options.BaseURL, "works", a.base)
+		o.Options.Log.Warn("base_url has no /v1 at its end: set it", "base_url", o.Options.BaseURL, "works", a.base)
 		a.base = ""
 	}
 }
@@ -104,12 +104,12 @@ var wantsResponses = regexp.MustCompile(`(?i)/v1/responses|\bResponses API\b|too
 
 // switchWire makes the next attempt go from one wire to another, at most once each way.
 func (o *Model) switchWire(a *adaptation, p plan, from, to string) bool {
-	if o.options.Wire != "" || p.wire != from || a.wires >= 2 {
+	if o.Options.Wire != "" || p.wire != from || a.wires >= 2 {
 		return false
 	}
 	a.wires++
 	o.Learnt().Demand(to)
-	o.options.Log.Info("the server demands another wire", "model", p.model, "wire", to)
+	o.Options.Log.Info("the server demands another wire", "model", p.model, "wire", to)
 	return true
 }
 
@@ -131,7 +131,7 @@ func (o *Model) learnEfforts(p plan, wanted, message string) bool {
 	}
 	o.demand(func(d *demands) { d.efforts = efforts })
 	p.efforts = efforts
-	o.options.Log.Info("the model does not accept this value of reasoning", "model", p.model, "reasoning", wanted, "sent", p.effort(wanted))
+	o.Options.Log.Info("the model does not accept this value of reasoning", "model", p.model, "reasoning", wanted, "sent", p.effort(wanted))
 	return true
 }
 
@@ -146,7 +146,7 @@ func (o *Model) dropField(p plan, req llm.Request, message string) bool {
 				}
 				d.refused[name] = true
 			})
-			o.options.Log.Debug("the server refuses a field", "model", p.model, "field", name)
+			o.Options.Log.Debug("the server refuses a field", "model", p.model, "field", name)
 			return true
 		}
 	}

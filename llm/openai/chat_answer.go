@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
 // chatAnswer grows chunk by chunk. It is whole with [DONE], or when a finish_reason came
@@ -80,24 +81,24 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-func (a *chatAnswer) complete() bool { return a.finish != "" }
+func (a *chatAnswer) Complete() bool { return a.finish != "" }
 
-func (a *chatAnswer) whole(body []byte) (bool, error) {
+func (a *chatAnswer) Whole(body []byte) (bool, error) {
 	var completion struct{ Choices []json.RawMessage }
 	if json.Unmarshal(body, &completion) != nil || completion.Choices == nil {
 		return false, nil
 	}
-	_, err := a.add(body)
+	_, err := a.Add(body)
 	return true, err
 }
 
-func (a *chatAnswer) counted() llm.Usage { return a.usage }
+func (a *chatAnswer) Counted() llm.Usage { return a.usage }
 
-// add never says that nothing may follow: the usage comes behind the finish_reason.
-func (a *chatAnswer) add(event []byte) (bool, error) {
+// Add never says that nothing may follow: the usage comes behind the finish_reason.
+func (a *chatAnswer) Add(event []byte) (bool, error) {
 	var c chunk
 	err := json.Unmarshal(event, &c)
-	if isError(c.Error) {
+	if provider.IsError(c.Error) {
 		return false, llm.Refused(0, nil, event)
 	}
 	if err != nil {
@@ -229,7 +230,7 @@ func (a *chatAnswer) call(piece callPiece) *growingCall {
 
 // response returns the whole answer. A server that ends regularly without a finish_reason
 // is believed to have finished.
-func (a *chatAnswer) response() (llm.Response, error) {
+func (a *chatAnswer) Response() (llm.Response, error) {
 	if !a.begun {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}

@@ -3,7 +3,6 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -46,7 +45,7 @@ type listed struct {
 // list says nothing.
 func (o *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 	offered, err := o.list(ctx)
-	if err != nil || o.host == openAIHost || slices.ContainsFunc(offered, described) {
+	if err != nil || o.Host == openAIHost || slices.ContainsFunc(offered, described) {
 		return offered, err
 	}
 	for i := range offered {
@@ -131,29 +130,26 @@ func (o *Model) get(ctx context.Context, address string, into any) error {
 // ask asks the server for JSON. Its errors are like Generate's.
 func (o *Model) ask(ctx context.Context, method, address string, body []byte, into any) error {
 	const maxList = 4 << 20 // bytes; OpenRouter's list has 1 MB
-	watched, silence := llm.WatchSilence(ctx, o.options.IdleTimeout)
+	watched, silence := llm.WatchSilence(ctx, o.Options.IdleTimeout)
 	defer silence.Stop()
-	req, err := http.NewRequestWithContext(watched, method, address, bytes.NewReader(body))
+	req, err := o.request(watched, method, address, body)
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", address, err)
 	}
-	if o.options.APIKey != "" {
-		req.Header.Set("Authorization", "Bearer "+o.options.APIKey)
+	transport := o.Transport(silence)
+	transport.Most = maxList
+	resp, err := transport.Do(req)
+	if err != nil {
+		return silence.Translate(err)
 	}
-	resp, err := o.options.HTTPClient.Do(req)
-	if err == nil {
-		defer func() { _ = resp.Body.Close() }() // it is read or lost
-		var body []byte
-		if body, err = io.ReadAll(io.LimitReader(silence.Body(resp.Body), maxList)); err == nil {
-			if resp.StatusCode != http.StatusOK {
-				return llm.Refused(resp.StatusCode, resp.Header, body)
-			}
-			if err = json.Unmarshal(body, into); err != nil {
-				err = fmt.Errorf("ask %s: %w", address, err)
-				return &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
-			}
-			return nil
-		}
+	defer func() { _ = resp.Body.Close() }() // it is read or lost
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return silence.Translate(&llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err})
 	}
-	return silence.Translate(&llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err})
+	if err := json.Unmarshal(answer, into); err != nil {
+		err = fmt.Errorf("ask %s: %w", address, err)
+		return &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
+	}
+	return nil
 }

@@ -11,41 +11,6 @@ import (
 	"cairn/llm/openai"
 )
 
-func TestNewOpenAIRefusesWhatIsNoAddress(t *testing.T) {
-	for _, address := range []string{"localhost:11434", "ftp://host/v1", "http://", "http://[::1", "v1"} {
-		if _, err := openai.New(openai.Options{BaseURL: address}); err == nil {
-			t.Errorf("%q was taken", address)
-		}
-	}
-	model, err := openai.New(openai.Options{})
-	if err != nil || model.Name() != "api.openai.com" {
-		t.Errorf("without a model its name is %q, %v", model.Name(), err)
-	}
-}
-
-func TestTheFirstPieceIsShownBeforeTheLastIsSent(t *testing.T) {
-	seen := make(chan string)
-	server := serve(t, func(x *llmtest.Exchange) {
-		x.Piece("first ")
-		if got := <-seen; got != "first " {
-			t.Errorf("the first piece was shown as %q", got)
-		}
-		x.Say("last")
-	})
-	var shown []string
-	resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, func(delta string) {
-		if shown = append(shown, delta); len(shown) == 1 {
-			seen <- delta
-		}
-	})
-	if err != nil || resp.Message.Text != "first last" || !slices.Equal(shown, []string{"first ", "last"}) {
-		t.Errorf("got %q shown as %q, %v", resp.Message.Text, shown, err)
-	}
-	if resp.Message.Role != llm.RoleAssistant || resp.Usage.Prompt == 0 || resp.Usage.Completion != 7 {
-		t.Errorf("got %+v", resp)
-	}
-}
-
 // sent is the body of the only request that req makes.
 func sent(t *testing.T, req llm.Request) llmtest.Request {
 	t.Helper()

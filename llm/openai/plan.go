@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
 // demands are what a server turned out to demand. They are forgotten at the end.
@@ -56,11 +57,11 @@ func (o *Model) plan(model string) plan {
 	d.refused = maps.Clone(d.refused)
 	o.mu.Unlock()
 	p := plan{
-		demands: d, wire: o.Wire(), model: model, host: o.host, provider: o.host + " " + model,
-		forced: !o.Learnt().Facts().RefusesForced, ttl: o.options.CacheTTL,
+		demands: d, wire: o.Wire(), model: model, host: o.Host, provider: o.Host + " " + model,
+		forced: !o.Learnt().Facts().RefusesForced, ttl: o.Options.CacheTTL,
 	}
 	p.breakpoints, p.retention = o.caching(model, d)
-	p.claude = (o.host == "openrouter.ai") && strings.HasPrefix(model, "anthropic/") && !d.refused["cache_control"]
+	p.claude = (o.Host == "openrouter.ai") && strings.HasPrefix(model, "anthropic/") && !d.refused["cache_control"]
 	return p
 }
 
@@ -78,7 +79,7 @@ func (p plan) encode(req llm.Request) ([]byte, error) {
 	return p.encodeChat(req)
 }
 
-func (p plan) reader(show func(string), bounds *llm.Bounds) answerReader {
+func (p plan) answer(show func(string), bounds *llm.Bounds) provider.Answer {
 	if p.wire == llm.WireResponses {
 		return &responsesAnswer{show: show, bounds: bounds, provider: p.provider}
 	}
@@ -109,7 +110,7 @@ var gptVersion = regexp.MustCompile(`^gpt-(\d+)(?:\.(\d+))?(?:-|$)`)
 // 24 hours if the request says so. Small models are not listed among the latter.
 func (o *Model) caching(model string, d demands) (breakpoints, retention bool) {
 	found := gptVersion.FindStringSubmatch(model)
-	if o.host != openAIHost || found == nil {
+	if o.Host != openAIHost || found == nil {
 		return false, false
 	}
 	major, _ := strconv.Atoi(found[1]) // digits, by the pattern
@@ -128,10 +129,10 @@ func (o *Model) CacheTTL() time.Duration {
 	refused := maps.Clone(d.refused)
 	o.mu.Unlock()
 	d.refused = refused
-	breakpoints, retention := o.caching(o.discovery.Model(), d)
+	breakpoints, retention := o.caching(o.Discovery.Model(), d)
 	switch {
-	case o.options.CacheTTL > 0:
-		return o.options.CacheTTL
+	case o.Options.CacheTTL > 0:
+		return o.Options.CacheTTL
 	case breakpoints:
 		return 30 * time.Minute
 	case retention:

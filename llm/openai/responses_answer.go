@@ -10,6 +10,7 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
 // responsesAnswer grows event by event. It is whole when the response is completed or
@@ -66,9 +67,9 @@ type finished struct {
 	Usage   json.RawMessage
 }
 
-func (a *responsesAnswer) complete() bool { return a.finish != "" }
+func (a *responsesAnswer) Complete() bool { return a.finish != "" }
 
-func (a *responsesAnswer) whole(body []byte) (bool, error) {
+func (a *responsesAnswer) Whole(body []byte) (bool, error) {
 	var r finished
 	if json.Unmarshal(body, &r) != nil || r.Status == "" || r.Output == nil {
 		return false, nil
@@ -81,10 +82,10 @@ func (a *responsesAnswer) whole(body []byte) (bool, error) {
 	return true, a.end(body)
 }
 
-func (a *responsesAnswer) add(raw []byte) (done bool, err error) {
+func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	var e event
 	err = json.Unmarshal(raw, &e)
-	if e.Type == api.ResponseStreamEventError || isError(e.Error) {
+	if e.Type == api.ResponseStreamEventError || provider.IsError(e.Error) {
 		return false, llm.Refused(0, nil, raw)
 	}
 	if err != nil {
@@ -151,7 +152,7 @@ func (a *responsesAnswer) end(raw json.RawMessage) error {
 	}
 	switch r.Status {
 	case api.ResponseStatusFailed, api.ResponseStatusCancelled:
-		if !isError(r.Error) {
+		if !provider.IsError(r.Error) {
 			return &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
 		}
 		return llm.Refused(0, nil, append(append([]byte(`{"error":`), r.Error...), '}'))
@@ -167,7 +168,7 @@ func (a *responsesAnswer) end(raw json.RawMessage) error {
 }
 
 // response returns the whole answer.
-func (a *responsesAnswer) response() (llm.Response, error) {
+func (a *responsesAnswer) Response() (llm.Response, error) {
 	if a.finish == "" { // [DONE], which belongs to the other wire
 		return llm.Response{}, llm.Truncated(errors.New("the response did not end"))
 	}
@@ -197,4 +198,4 @@ func (a *responsesAnswer) response() (llm.Response, error) {
 	return llm.Response{Message: message, FinishReason: a.finish, Usage: a.usage}, nil
 }
 
-func (a *responsesAnswer) counted() llm.Usage { return a.usage }
+func (a *responsesAnswer) Counted() llm.Usage { return a.usage }

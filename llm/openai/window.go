@@ -11,7 +11,7 @@ import (
 // Window returns the context window: the setting, else what the server says, else
 // llm.DefaultWindow. A smaller limit learnt from an overflow wins.
 func (o *Model) Window(ctx context.Context) llm.Window {
-	return o.discovery.Window(ctx, o.Learnt().Facts().Window, o.askWindow)
+	return o.Discovery.Window(ctx, o.Learnt().Facts().Window, o.askWindow)
 }
 
 // askWindow returns what the server says of the model's window, Tokens 0 for nothing. The
@@ -19,8 +19,8 @@ func (o *Model) Window(ctx context.Context) llm.Window {
 func (o *Model) askWindow(ctx context.Context) llm.Window {
 	// A server that lists no models may still answer the rest.
 	models, _ := o.list(ctx)
-	_ = o.discovery.ChooseFrom(models)
-	model := o.discovery.Model()
+	_ = o.Discovery.ChooseFrom(models)
+	model := o.Discovery.Model()
 	root := o.root()
 	var running struct {
 		Models []struct {
@@ -28,7 +28,7 @@ func (o *Model) askWindow(ctx context.Context) llm.Window {
 			ContextLength int `json:"context_length"`
 		}
 	}
-	if o.host != openAIHost && o.get(ctx, root+"/api/ps", &running) == nil {
+	if o.Host != openAIHost && o.get(ctx, root+"/api/ps", &running) == nil {
 		for _, m := range running.Models {
 			if m.ContextLength > 0 && (m.Name == model || m.Name == model+":latest") {
 				return llm.Window{Tokens: m.ContextLength, Source: "GET /api/ps"}
@@ -45,7 +45,7 @@ func (o *Model) askWindow(ctx context.Context) llm.Window {
 			Context int `json:"n_ctx"`
 		} `json:"default_generation_settings"`
 	}
-	if o.host != openAIHost && o.get(ctx, root+"/props", &props) == nil && props.Settings.Context > 0 {
+	if o.Host != openAIHost && o.get(ctx, root+"/props", &props) == nil && props.Settings.Context > 0 {
 		return llm.Window{Tokens: props.Settings.Context, Source: "GET /props"}
 	}
 	return llm.Window{}

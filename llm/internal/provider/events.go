@@ -1,6 +1,6 @@
 // The server-sent events of an answer, strictly read: every way to break off is an error.
 
-package openai
+package provider
 
 import (
 	"bufio"
@@ -132,8 +132,8 @@ func (e *events) end(err error) error {
 	return io.EOF
 }
 
-// isError reports whether the error field of an answer says anything.
-func isError(field json.RawMessage) bool {
+// IsError reports whether the error field of an answer says anything.
+func IsError(field json.RawMessage) bool {
 	switch string(field) {
 	case "", "null", "false", `""`, "{}":
 		return false

@@ -1,0 +1,144 @@
+// Package provider is what the clients of all providers share: their options, the
+// exchange of a request for an answer, and what is known of the model. It imports
+// package llm.
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/llm"
+)
+
+// Options says which server answers, and with how much patience.
+type Options struct {
+	BaseURL  string        // up to and including /v1, which Anthropic's interface does not need; empty: the provider's own
+	APIKey   string        // empty: none is sent, as local servers like it
+	Model    string        // empty: chosen from the server's list, see llm.Choose
+	Wire     string        // one of the llm.Wire constants; empty or "auto": by address, then by what the server refuses
+	Window   int           // tokens; 0: discovered, see Window
+	CacheTTL time.Duration // how long the prompt cache must stay warm; 0: the provider's own time. Anthropic has two: 5 minutes, and 1 hour for more
+
+	MaxRetries  int           // further attempts after a temporary failure; 0: 3; negative: none
+	RetryDelay  time.Duration // before the first of them, then growing; 0: 500 ms
+	IdleTimeout time.Duration // a server that is silent for so long has failed; 0: 2 minutes
+	MaxTime     time.Duration // for one answer, further attempts and keep-alives included; 0: 10 minutes
+	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is refused; 0: 4 MiB. See llm.Bounds too
+
+	Notebook *llm.Notebook // keeps what is learnt about the model; nil: it is forgotten at the end
+
+	HTTPClient *http.Client // nil: a client of its own, without an overall time limit; none follows redirects unless it says so
+	Log        *slog.Logger // nil: silent
+}
+
+// Defaults are what differs between the providers' options.
+type Defaults struct {
+	BaseURL   string   // where none is set
+	Cut       string   // the end of a base URL that is cut off; empty: none
+	Example   string   // of a base URL, for the error of one that is none
+	Wires     []string // that may be set
+	Preferred []string // models to choose where none is set, see llm.Choose
+}
+
+// Client is the part of a model that does not depend on the wire.
+type Client struct {
+	Options   Options
+	Host      string // of BaseURL: the identity of the provider
+	Discovery *llm.Discovery
+
+	server string     // host and path of BaseURL, without user and password
+	learnt llm.Learnt // where no notebook has a page
+}
+
+// New returns a client that has sent nothing yet. It fails when the base URL is no web
+// address or the wire is unknown.
+func New(o Options, d Defaults) (*Client, error) {
+	given := o.BaseURL
+	if o.BaseURL == "" {
+		o.BaseURL = d.BaseURL
+	}
+	o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), d.Cut), "/")
+	base, err := url.Parse(o.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("base_url %q: %w", given, err)
+	}
+	if base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("base_url %q: want an address like %s", given, d.Example)
+	}
+	if o.Wire == "auto" {
+		o.Wire = ""
+	}
+	if last := len(d.Wires) - 1; o.Wire != "" && !slices.Contains(d.Wires, o.Wire) {
+		return nil, fmt.Errorf("wire %q: want %s or %s", o.Wire, strings.Join(append([]string{"auto"}, d.Wires[:last]...), ", "), d.Wires[last])
+	}
+	o.fill()
+	o.Log = o.Log.With("provider", base.Host)
+	return &Client{
+		Options: o, Host: base.Host, server: base.Host + base.Path,
+		Discovery: llm.NewDiscovery(o.Model, o.Window, d.Preferred, o.Log),
+	}, nil
+}
+
+// fill puts the defaults where nothing is set.
+func (o *Options) fill() {
+	if o.MaxRetries == 0 {
+		o.MaxRetries = 3
+	}
+	if o.RetryDelay <= 0 {
+		o.RetryDelay = 500 * time.Millisecond
+	}
+	if o.IdleTimeout <= 0 {
+		o.IdleTimeout = 2 * time.Minute
+	}
+	if o.MaxTime <= 0 {
+		o.MaxTime = 10 * time.Minute
+	}
+	if o.MaxAnswer <= 0 {
+		o.MaxAnswer = 4 << 20
+	}
+	o.HTTPClient = llm.HTTPClient(o.HTTPClient)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Name is the model's, or the server's host while no model is set or chosen.
+func (c *Client) Name() string {
+	if model := c.Discovery.Model(); model != "" {
+		return model
+	}
+	return c.Host
+}
+
+// Learnt is what was learnt about this model on this server, see llm.Notebook. While no
+// model is set or chosen it is not kept.
+func (c *Client) Learnt() *llm.Learnt {
+	model := c.Discovery.Model()
+	if c.Options.Notebook == nil || model == "" {
+		return &c.learnt
+	}
+	return c.Options.Notebook.Page(model + "@" + c.server)
+}
+
+// Retry calls try until it answers req, see llm.Retry, and learns from the outcome.
+func (c *Client) Retry(ctx context.Context, req llm.Request, show func(delta string), try func(ctx context.Context, show func(string)) (llm.Response, error)) (llm.Response, error) {
+	o := c.Options
+	retry := llm.Retry{Max: o.MaxRetries, Delay: o.RetryDelay, MaxTime: o.MaxTime, Log: o.Log}
+	resp, err := retry.Do(ctx, req, show, try)
+	if err == nil {
+		c.Discovery.Answered()
+		return resp, nil
+	}
+	var refused *llm.Error
+	if errors.As(err, &refused) && refused.Kind == llm.KindOverflow {
+		c.Learnt().Limit(refused.Limit)
+	}
+	return llm.Response{}, err
+}

@@ -1,0 +1,268 @@
+// How long a model waits, how often it tries again, and when it does not, on every wire.
+
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+func TestTemporaryFailuresAreTriedAgain(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		ok := func(x *llmtest.Exchange) { x.Say("fine") }
+		for name, fail := range map[string]func(*llmtest.Exchange){
+			"rate limited":         func(x *llmtest.Exchange) { x.Refuse(429, "0.01", `{"error":{"message":"slow down"}}`) },
+			"overloaded":           func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") },
+			"overloaded, as 529":   func(x *llmtest.Exchange) { x.Reject(529, "overloaded_error", "Overloaded") },
+			"a connection reset":   func(x *llmtest.Exchange) { x.Reset() },
+			"a stream cut short":   func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() },
+			"an error in a stream": func(x *llmtest.Exchange) { x.Fail("upstream") },
+		} {
+			t.Run(name, func(t *testing.T) {
+				server := w.open(t, func(x *llmtest.Exchange) {
+					if x.N < 3 {
+						fail(x)
+						return
+					}
+					ok(x)
+				})
+				resp, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil)
+				if err != nil || resp.Message.Text != "fine" || len(server.Requests()) != 3 {
+					t.Errorf("got %q after %d requests, %v", resp.Message.Text, len(server.Requests()), err)
+				}
+			})
+		}
+	})
+}
+
+func TestNoFurtherAttemptIsMade(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		for name, c := range map[string]struct {
+			answer   func(*llmtest.Exchange)
+			requests int
+			kind     llm.Kind
+		}{
+			"when the attempts are used up":            {func(x *llmtest.Exchange) { x.Refuse(503, "", "busy") }, 3, llm.KindOverloaded},
+			"when the key is wrong":                    {func(x *llmtest.Exchange) { x.Refuse(401, "", "who are you") }, 1, llm.KindAuth},
+			"when the request is":                      {func(x *llmtest.Exchange) { x.Refuse(400, "", "no") }, 1, llm.KindBadRequest},
+			"when the prompt is too long":              {func(x *llmtest.Exchange) { x.Refuse(413, "", "no") }, 1, llm.KindOverflow},
+			"when the server takes no tools":           {func(x *llmtest.Exchange) { x.Refuse(500, "", "tools param requires --jinja flag") }, 1, llm.KindBadRequest},
+			"when something was shown":                 {func(x *llmtest.Exchange) { x.Piece("ha"); x.Cut() }, 1, llm.KindTruncated},
+			"when the provider wants more than a wait": {func(x *llmtest.Exchange) { x.Refuse(429, "120", "later") }, 1, llm.KindRateLimited},
+		} {
+			t.Run(name, func(t *testing.T) {
+				server := w.open(t, c.answer)
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				_, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(ctx, hello, func(string) {})
+				if llm.KindOf(err) != c.kind || len(server.Requests()) != c.requests {
+					t.Errorf("got %v after %d requests, want %q after %d", err, len(server.Requests()), c.kind, c.requests)
+				}
+			})
+		}
+	})
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		var refused, back atomic.Int64
+		server := w.open(t, func(x *llmtest.Exchange) {
+			if x.N == 1 {
+				refused.Store(time.Now().UnixNano())
+				x.Refuse(429, "0.3", "wait")
+				return
+			}
+			back.Store(time.Now().UnixNano())
+			x.Say("fine")
+		})
+		if _, err := w.model(t, server, openai.Options{MaxRetries: 1}).Generate(t.Context(), hello, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := time.Duration(back.Load() - refused.Load()); got < 300*time.Millisecond {
+			t.Errorf("came back after %v, was asked to wait 300ms", got)
+		}
+	})
+}
+
+func TestASilentServerIsUnreachable(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		for name, answer := range map[string]func(*llmtest.Exchange){
+			"before the answer":          func(x *llmtest.Exchange) { x.Wait(20 * time.Second) },
+			"in the middle":              func(x *llmtest.Exchange) { x.Piece("half "); x.Wait(20 * time.Second) },
+			"in the middle of a refusal": func(x *llmtest.Exchange) { x.Refuse(200, "", `{"error"`); x.Write(" "); x.Wait(20 * time.Second) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				server := w.open(t, answer)
+				_, err := w.model(t, server, openai.Options{IdleTimeout: 50 * time.Millisecond, MaxRetries: 3}).Generate(t.Context(), hello, nil)
+				if llm.KindOf(err) != llm.KindUnreachable || len(server.Requests()) != 1 {
+					t.Errorf("got %v after %d requests", err, len(server.Requests()))
+				}
+			})
+		}
+		t.Run("when it is asked for its models", func(t *testing.T) {
+			var asked atomic.Int64
+			server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				asked.Add(1)
+				<-r.Context().Done()
+			}))
+			defer server.Close()
+			model, err := w.connect(openai.Options{BaseURL: server.URL, IdleTimeout: 50 * time.Millisecond, RetryDelay: time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = model.Generate(t.Context(), hello, nil)
+			if llm.KindOf(err) != llm.KindUnreachable || asked.Load() != 1 {
+				t.Errorf("got %v after %d questions", err, asked.Load())
+			}
+		})
+	})
+}
+
+func TestAnAnswerHasOneLimitOfTime(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		for name, answer := range map[string]func(*llmtest.Exchange){
+			"whatever keeps the connection alive": func(x *llmtest.Exchange) {
+				for x.Wait(10 * time.Millisecond) {
+					x.Write(": ping\n\n")
+				}
+			},
+			"whatever pings come": func(x *llmtest.Exchange) {
+				for x.Wait(10 * time.Millisecond) {
+					x.Event("ping", `{"type":"ping"}`)
+				}
+			},
+			"however slowly it comes": func(x *llmtest.Exchange) {
+				for x.Wait(10 * time.Millisecond) {
+					x.Piece("ha")
+				}
+			},
+			"however long the provider asks to wait": func(x *llmtest.Exchange) { x.Refuse(429, "30", "later") },
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				server := w.open(t, answer)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				model := w.model(t, server, openai.Options{MaxTime: 200 * time.Millisecond, MaxRetries: 3})
+				_, err := model.Generate(ctx, hello, nil)
+				if llm.KindOf(err) != llm.KindUnreachable || len(server.Requests()) != 1 {
+					t.Errorf("got %v after %d requests", err, len(server.Requests()))
+				}
+			})
+		}
+	})
+}
+
+func TestASlowServerIsWaitedFor(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		t.Parallel()
+		const patience = time.Second
+		server := w.open(t, func(x *llmtest.Exchange) {
+			for _, c := range ": a comment that keeps the connection alive\n\n" {
+				x.Write(string(c))
+				x.Wait(patience / 40)
+			}
+			x.Say("whole")
+		})
+		begun := time.Now()
+		resp, err := w.model(t, server, openai.Options{IdleTimeout: patience}).Generate(t.Context(), hello, nil)
+		if err != nil || resp.Message.Text != "whole" {
+			t.Fatalf("got %q, %v", resp.Message.Text, err)
+		}
+		if time.Since(begun) < patience {
+			t.Error("the answer was too fast to show anything")
+		}
+	})
+}
+
+func TestKeepAliveLinesAreIgnored(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		resp, err := w.ask(t, func(x *llmtest.Exchange) {
+			x.Piece("who")
+			x.Write(strings.Repeat(": keep-alive\n\n", 500))
+			x.Say("le")
+		})
+		if err != nil || resp.Message.Text != "whole" {
+			t.Errorf("got %q, %v", resp.Message.Text, err)
+		}
+	})
+}
+
+func TestASlowReaderIsNotASilentServer(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		t.Parallel()
+		const patience = time.Second
+		server := w.open(t, func(x *llmtest.Exchange) {
+			x.Piece("a")
+			x.Wait(patience / 10)
+			x.Say("b")
+		})
+		resp, err := w.model(t, server, openai.Options{IdleTimeout: patience}).Generate(t.Context(), hello, func(delta string) {
+			if delta == "a" {
+				time.Sleep(patience * 3 / 2)
+			}
+		})
+		if err != nil || resp.Message.Text != "ab" {
+			t.Errorf("got %q, %v", resp.Message.Text, err)
+		}
+	})
+}
+
+func TestTheCallersEndIsNotTheProvidersFault(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		for name, answer := range map[string]func(*llmtest.Exchange){
+			"while it waits for the first word": func(x *llmtest.Exchange) { x.Wait(20 * time.Second) },
+			"while the answer comes":            func(x *llmtest.Exchange) { x.Piece("ha"); x.Wait(20 * time.Second) },
+			"between two attempts":              func(x *llmtest.Exchange) { x.Refuse(429, "20", "wait") },
+		} {
+			t.Run(name, func(t *testing.T) {
+				model := w.model(t, w.open(t, answer), openai.Options{MaxRetries: 5})
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(50*time.Millisecond, cancel)
+				if _, err := model.Generate(ctx, hello, nil); !errors.Is(err, context.Canceled) || llm.KindOf(err) != "" {
+					t.Errorf("cancelled: got %v", err)
+				}
+				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				if _, err := model.Generate(ctx, hello, nil); !errors.Is(err, context.DeadlineExceeded) || llm.KindOf(err) != "" {
+					t.Errorf("out of time: got %v", err)
+				}
+			})
+		}
+	})
+}
+
+func TestAnAbsurdRetryAfterIsABound(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		for _, value := range []string{"1e300", "Inf", "99999999999999", "9e18", time.Now().AddDate(300, 0, 0).UTC().Format(http.TimeFormat)} {
+			t.Run(value, func(t *testing.T) {
+				server := w.open(t, func(x *llmtest.Exchange) { x.Refuse(429, value, "later") })
+				_, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil)
+				var e *llm.Error
+				if !errors.As(err, &e) || e.RetryAfter <= time.Minute || e.RetryAfter > 24*time.Hour || len(server.Requests()) != 1 {
+					t.Errorf("after %d requests: %+v", len(server.Requests()), e)
+				}
+			})
+		}
+		for _, value := range []string{"-5", "NaN", "soon", "0", "Thu, 01 Jan 1970 00:00:00 GMT"} {
+			t.Run("nonsense: "+value, func(t *testing.T) {
+				server := w.open(t, func(x *llmtest.Exchange) { x.Refuse(429, value, "later") })
+				_, err := w.model(t, server, openai.Options{MaxRetries: 2}).Generate(t.Context(), hello, nil)
+				var e *llm.Error
+				if !errors.As(err, &e) || e.RetryAfter != 0 || len(server.Requests()) != 3 {
+					t.Errorf("after %d requests: %+v", len(server.Requests()), e)
+				}
+			})
+		}
+	})
+}
