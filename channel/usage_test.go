@@ -2,6 +2,7 @@ package channel_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -250,4 +251,38 @@ func TestContextShowsSpending(t *testing.T) {
 	if said := r.run("/context"); strings.Contains(said, "no price") {
 		t.Errorf("it has a price now: %s", said)
 	}
+}
+
+// TestUsageOfAnAnswerThatIsHeldBack is neither lost nor counted twice.
+func TestUsageOfAnAnswerThatIsHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *rig
+		execute := func(statement string) {
+			db, err := sql.Open("sqlite3", "file:"+memory.File(r.dir)+"?_busy_timeout=5000")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer db.Close()
+			if _, err := db.ExecContext(context.Background(), statement); err != nil {
+				t.Error(err)
+			}
+		}
+		r = newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+			if n == 1 {
+				execute("CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END")
+			} else {
+				execute("DROP TRIGGER refuse")
+			}
+			return billed(llmtest.Say("yes"), 100, 0, 0, 1), nil
+		})
+		r.say("hello", true)
+		r.door.until(t, "the answer", func() bool { return len(r.door.sent) == 2 })
+		r.idle()
+		if sent := r.door.texts(); !strings.Contains(sent[0], "I cannot write my answer") || sent[1] != "yes" {
+			t.Errorf("sent %q", sent)
+		}
+		equal(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 2 200 0 0 2"})
+		r.stop()
+	})
 }
