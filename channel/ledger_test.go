@@ -161,7 +161,7 @@ func TestSummariesLeaveCallsForTurns(t *testing.T) {
 		if n := log.lines(slog.LevelWarn, ""); n != 1 {
 			t.Errorf("%d warnings", n)
 		}
-		for range 3 {
+		for range 4 { // what was repaired last is shown by the request after
 			time.Sleep(2 * time.Hour)
 			r.say("how are you?", true)
 			r.idle()
