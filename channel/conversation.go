@@ -166,6 +166,9 @@ func (c *conversation) work(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		more, err := c.step(ctx)
+		if !more {
+			c.flushUsage(ctx)
+		}
 		if err != nil || !more {
 			return err
 		}
@@ -198,7 +201,6 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return c.begin(ctx)
 	}
 	if len(burst) == 0 {
-		c.flushUsage(ctx)
 		return false, nil
 	}
 	// What comes after the look wakes the owner, who looks again.
