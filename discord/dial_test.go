@@ -20,6 +20,8 @@ func TestTheGatewayIsReachedThroughAProxy(t *testing.T) {
 	var copying sync.WaitGroup
 	defer copying.Wait()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		copying.Add(1) // nobody else waits for a hijacked connection's handler
+		defer copying.Done()
 		if user, password, _ := parseBasic(q.Header.Get("Proxy-Authorization")); q.Method != http.MethodConnect || user != "ada" || password != "secret" {
 			w.WriteHeader(http.StatusProxyAuthRequired)
 			return
