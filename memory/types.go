@@ -15,6 +15,7 @@ var (
 	ErrLive     = errors.New("the conversation is in use") // people talked in it: nothing may be imported
 	ErrDamaged  = errors.New(databaseName + " is damaged or no database of cairn")
 	ErrFull     = errors.New("the disk is full")
+	ErrReplaced = errors.New(databaseName + " was deleted, moved or replaced while the bot runs")
 )
 
 // Inbound is a message as a door hands it over.
