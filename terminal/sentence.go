@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"cairn/channel"
-	"cairn/memory"
 )
 
 // sentence is an error in words for whoever talks here.
@@ -49,7 +48,7 @@ func (d *disk) untaken(ctx context.Context, log *slog.Logger, err error) error {
 	if d.refuses.CompareAndSwap(false, true) {
 		log.Error("a message could not be written", "error", err)
 	}
-	if errors.Is(err, memory.ErrReplaced) {
+	if errors.Is(err, channel.ErrReplaced) {
 		return replaced
 	}
 	for _, full := range []string{"SQLITE_FULL", "disk is full", "no space left"} {
