@@ -34,6 +34,7 @@ type Inbound struct {
 	Bot         bool      // said by another program
 	Audience    Audience  // who may read the place where it was said
 	Incomplete  bool      // the door can find out more: names, files; see channel.Completer
+	Tries       int       // how often that was begun, see Try; the store's to set
 }
 
 // Receipt is what became of a delivered message.
