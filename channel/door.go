@@ -11,6 +11,9 @@ import (
 // Inbound is a message as a door hands it to the hub.
 type Inbound = memory.Inbound
 
+// ErrReplaced is why the hub takes no message while the database is not in its place.
+var ErrReplaced = memory.ErrReplaced
+
 // Attachment is something that came with a message.
 type Attachment = compactor.Attachment
 

@@ -3,10 +3,8 @@ package channel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
-	"sync"
+	"slices"
 	"time"
 
 	"cairn/compactor"
@@ -17,13 +15,10 @@ import (
 // missed, what was said before it came, and what the events left out.
 
 const (
-	earlierMessages  = 100              // read as context when the bot is first addressed
-	historyPage      = 100              // messages asked for at once
-	completeTimeout  = 20 * time.Second // for one message
-	completeAtOnce   = 8                // messages
-	historyTimeout   = 2 * time.Minute  // for one page, waiting for rate limits included
-	historyRetry     = 30 * time.Second
-	completeAttempts = 2
+	earlierMessages = 100             // read as context when the bot is first addressed
+	historyPage     = 100             // messages asked for at once
+	historyTimeout  = 2 * time.Minute // for one page, waiting for rate limits included
+	historyRetry    = 30 * time.Second
 )
 
 // gather does so, and returns what there is to do then. Messages may be taken up as far
@@ -153,6 +148,15 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		return nil
 	}
 	past, late := c.unanswered(said)
+	if slices.ContainsFunc(past, func(m Inbound) bool { return m.Incomplete }) {
+		tries, err := c.records.TryPast(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range past {
+			past[i].Tries = tries
+		}
+	}
 	if _, err := c.records.FillGap(ctx, late, "", false); err != nil {
 		return err
 	}
@@ -215,86 +219,4 @@ func (c *conversation) fitting(said []Inbound) []Inbound {
 		fit[i], fit[j] = fit[j], fit[i]
 	}
 	return fit
-}
-
-// complete has the door fill in what the waiting messages lack.
-func (c *conversation) complete(ctx context.Context) error {
-	for {
-		waiting, err := c.records.Incomplete(ctx)
-		if err != nil || len(waiting) == 0 {
-			return err
-		}
-		for i, m := range c.completed(ctx, waiting) {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if err := c.records.Complete(ctx, waiting[i], m); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// completed asks the door about each message, several at once.
-func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbound {
-	done := make([]Inbound, len(messages))
-	slots := make(chan struct{}, completeAtOnce)
-	var all sync.WaitGroup
-	for i, m := range messages {
-		if !m.Incomplete {
-			done[i] = m
-			continue
-		}
-		slots <- struct{}{}
-		all.Go(func() {
-			done[i] = c.completeOne(ctx, m)
-			<-slots
-		})
-	}
-	all.Wait()
-	return done
-}
-
-func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
-	var err error
-	for attempt := range completeAttempts {
-		if attempt > 0 {
-			select {
-			case <-time.After(time.Second):
-			case <-ctx.Done():
-				return m
-			}
-		}
-		limited, cancel := context.WithTimeout(ctx, completeTimeout)
-		var full Inbound
-		full, err = c.ask(limited, m)
-		cancel()
-		if full.ID == m.ID && (err == nil || attempt == completeAttempts-1) {
-			m = full
-		}
-		if err == nil {
-			break
-		}
-	}
-	if err != nil && ctx.Err() == nil {
-		c.log.Warn("a message is taken up without all that belongs to it", "message", m.ID, "error", err)
-	}
-	m.Incomplete = false
-	return c.blindfolded(m)
-}
-
-func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err error) {
-	completer, ok := c.door.(Completer)
-	if !ok {
-		return m, nil // as it is: nobody knows more
-	}
-	defer survive(&err)
-	return completer.Complete(ctx, c.name, m)
-}
-
-// survive makes an error of a panic of the door.
-func survive(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("the door broke: %v\n%s", p, debug.Stack())
-	}
 }

@@ -157,7 +157,10 @@ func (c *conversation) unwritten(to []string, err error) {
 	}
 	c.toldUnwritten = true
 	text := "I cannot write my answer to disk, so I hold it back and try again. Your message is kept."
-	if errors.Is(err, memory.ErrFull) {
+	switch {
+	case errors.Is(err, memory.ErrReplaced):
+		text = "My database was deleted or moved, so I cannot write my answer and hold it back. Ask whoever runs me to put it back."
+	case errors.Is(err, memory.ErrFull):
 		text = "The disk is full, so I cannot write my answer and hold it back. Your message is kept; make room, and I answer."
 	}
 	piece := Piece{Reply: "unwritten", Parts: 1, To: to, Text: text, Failure: true}

@@ -5,6 +5,7 @@ package discord
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -122,7 +123,7 @@ func (d *Discord) tokensEach(m channel.Inbound) int {
 // fetch gets a file. Its address bears what allows to, so no token goes there. Nil
 // without error: it cannot be had.
 func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	q, err := http.NewRequestWithContext(channel.AtMost(ctx, limit), http.MethodGet, address, nil)
 	if err != nil {
 		return nil, bare(err)
 	}
@@ -138,12 +139,12 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 	case resp.StatusCode != http.StatusOK:
 		return nil, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
-	if err != nil {
-		return nil, bare(err)
-	}
-	if len(data) > limit {
+	data, err := io.ReadAll(resp.Body)
+	switch {
+	case errors.Is(err, channel.ErrTooLong):
 		return nil, nil
+	case err != nil:
+		return nil, bare(err)
 	}
 	return data, nil
 }

@@ -17,13 +17,14 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/cenkalti/backoff/v5"
+
+	"cairn/channel"
 )
 
 const (
 	exchangeTimeout = 15 * time.Second // of one request
 	maxTries        = 4                // of a request that met a server's fault or the network's
 	maxWaits        = 6                // of a request for a rate limit
-	maxAnswer       = 32 << 20         // bytes
 )
 
 // rest is the one way to Discord's REST API. The library's own waits for rate limits
@@ -39,7 +40,7 @@ func newREST(base, token string) *rest {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
 	// An http.Client takes the token along only to the same host; nothing here is redirected.
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: channel.Bounded{RoundTripper: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &rest{base: base, token: token, client: client, limits: newLimits()}
 }
 
@@ -113,7 +114,7 @@ func (r *rest) try(ctx context.Context, c call) error {
 		return fmt.Errorf("%s: %w", c.what(), bare(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return fmt.Errorf("%s: read the answer: %w", c.what(), bare(err))
 	}

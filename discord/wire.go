@@ -274,6 +274,9 @@ func (w *wire) look(payload []byte, final bool) error {
 	if w.size += len(payload); w.size <= smallPacket {
 		w.message = append(w.message, payload...)
 	}
+	if w.size > maxFrame { // in many fragments
+		return ending{err: fmt.Errorf("the gateway sent a message of more than %d bytes", maxFrame)}
+	}
 	if !final {
 		return nil
 	}

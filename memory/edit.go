@@ -49,8 +49,8 @@ func (c *Conversation) editWaiting(tx *transaction, m Inbound) (edited bool, err
 	if err != nil {
 		return false, err
 	}
-	_, err = tx.Exec("UPDATE inbox SET text = ?, attachments = ?, incomplete = ?, edited_at = ? WHERE conversation = ? AND platform_id = ?",
-		m.Text, stored, incomplete, m.Time.UnixMilli(), c.id, m.ID)
+	_, err = tx.Exec("UPDATE inbox SET text = ?, attachments = ?, incomplete = ?, edited_at = ?, tries = iif(?, 0, tries) WHERE conversation = ? AND platform_id = ?",
+		m.Text, stored, incomplete, m.Time.UnixMilli(), edited, c.id, m.ID)
 	return edited, err
 }
 

@@ -92,6 +92,35 @@ func (c *Conversation) Incomplete(ctx context.Context) (found []Inbound, err err
 	return found, nil
 }
 
+// Try notes on disk that the door begins to complete waiting messages: if that kills the
+// process, they have their Tries at the next start. An edit sets them back.
+func (c *Conversation) Try(ctx context.Context, all []Inbound) error {
+	err := c.store.update(ctx, func(tx *transaction) error {
+		for _, m := range all {
+			if _, err := tx.Exec("UPDATE inbox SET tries = tries + 1 WHERE conversation = ? AND platform_id = ?", c.id, m.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return c.fail("note that messages are completed", err)
+	}
+	return nil
+}
+
+// TryPast is Try for what was said before the bot came. It returns how often that was
+// begun before.
+func (c *Conversation) TryPast(ctx context.Context) (tries int, err error) {
+	err = c.store.update(ctx, func(tx *transaction) error {
+		return tx.QueryRow("UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", c.id).Scan(&tries)
+	})
+	if err != nil {
+		return 0, c.fail("note that the past is completed", err)
+	}
+	return tries, nil
+}
+
 // Complete replaces author, text, attachments and quote of a waiting message by
 // those of m, and notes that it is complete. was is the message as Incomplete
 // returned it: if it was edited or deleted since, nothing is changed, and an

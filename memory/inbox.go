@@ -97,7 +97,7 @@ func (c *Conversation) addFiles(tx *transaction, m Inbound) error {
 	if err != nil {
 		return err
 	}
-	return changed(tx, "UPDATE inbox SET attachments = ?, incomplete = ? WHERE conversation = ? AND platform_id = ?",
+	return changed(tx, "UPDATE inbox SET attachments = ?, incomplete = ?, tries = 0 WHERE conversation = ? AND platform_id = ?",
 		attachments, m.Incomplete, c.id, m.ID)
 }
 
@@ -167,7 +167,7 @@ func clean(m Inbound) (Inbound, error) {
 	return m, nil
 }
 
-const inboxColumns = "platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed, optional, incomplete"
+const inboxColumns = "platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed, optional, incomplete, tries"
 
 // waiting reads the rows of the inbox that the rest of the query chooses.
 func (c *Conversation) waiting(tx *transaction, rest string, args ...any) ([]Inbound, error) {
@@ -176,7 +176,7 @@ func (c *Conversation) waiting(tx *transaction, rest string, args ...any) ([]Inb
 		var m Inbound
 		var saidAt int64
 		var attachments string
-		err := rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &m.Addressed, &m.Optional, &m.Incomplete)
+		err := rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, &attachments, &m.ReplyTo, &m.Quote, &saidAt, &m.Addressed, &m.Optional, &m.Incomplete, &m.Tries)
 		if err != nil {
 			return err
 		}

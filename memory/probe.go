@@ -1,11 +1,40 @@
-// Probes: does the database answer, does it take anything, and what waits in it?
+// Probes: does the database answer, does it take anything, is it in its place, and what
+// waits in it?
 
 package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 )
+
+// identify notes which file the store has open.
+func (s *Store) identify() error {
+	file, err := os.Stat(s.path)
+	if err != nil {
+		return fmt.Errorf("look at the database: %w", err)
+	}
+	s.file = file
+	return nil
+}
+
+// inPlace returns ErrReplaced if the store's path does not lead to the file it has open:
+// SQLite goes on writing there, and nobody would find it again.
+func (s *Store) inPlace() error {
+	now, err := os.Stat(s.path)
+	switch {
+	case s.file == nil: // it is being opened
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("look at the database: %w", err)
+	case err != nil || !os.SameFile(now, s.file):
+		return fmt.Errorf("%w: put it back, or stop the bot and run `cairn restore FILE`", ErrReplaced)
+	}
+	return nil
+}
 
 // Answers returns nil if the database can be read.
 func (s *Store) Answers(ctx context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"path/filepath"
@@ -36,7 +37,8 @@ type Options struct {
 
 // Store is the open database. It is safe for concurrent use.
 type Store struct {
-	path   string // of the file
+	path   string      // of the file
+	file   fs.FileInfo // which file that was when it was opened
 	shared bool
 	log    *slog.Logger
 	lock   *lock       // nil when shared
@@ -97,12 +99,15 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	s.read.SetMaxIdleConns(readers)
 	s.scrub = &scrubber{store: s, path: path}
 	if s.shared {
-		return checkVersion(ctx, s.read)
+		if err := checkVersion(ctx, s.read); err != nil {
+			return err
+		}
+		return s.identify()
 	}
 	if err := s.upgrade(ctx); err != nil {
 		return err
 	}
-	return errors.Join(s.lock.founded(), s.scrub.resume(ctx))
+	return errors.Join(s.identify(), s.lock.founded(), s.scrub.resume(ctx))
 }
 
 // FULL: what people said survives a power cut once Deliver returned. Secure delete:
@@ -168,9 +173,14 @@ func (s *Store) Close() error {
 }
 
 // update runs f in one transaction that may write; an error undoes all of it. Where
-// SQLite gives up it is ErrDamaged or ErrFull.
+// SQLite gives up it is ErrDamaged or ErrFull; ErrReplaced where what it writes would be lost.
 func (s *Store) update(ctx context.Context, f func(tx *transaction) error) error {
-	return explain(transact(ctx, s.write, f))
+	return explain(transact(ctx, s.write, func(tx *transaction) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		return s.inPlace()
+	}))
 }
 
 // view runs f on one unchanging state of the database.

@@ -15,6 +15,7 @@ var (
 	ErrLive     = errors.New("the conversation is in use") // people talked in it: nothing may be imported
 	ErrDamaged  = errors.New(databaseName + " is damaged or no database of cairn")
 	ErrFull     = errors.New("the disk is full")
+	ErrReplaced = errors.New(databaseName + " was deleted, moved or replaced while the bot runs")
 )
 
 // Inbound is a message as a door hands it over.
@@ -33,6 +34,7 @@ type Inbound struct {
 	Bot         bool      // said by another program
 	Audience    Audience  // who may read the place where it was said
 	Incomplete  bool      // the door can find out more: names, files; see channel.Completer
+	Tries       int       // how often that was begun, see Try; the store's to set
 }
 
 // Receipt is what became of a delivered message.

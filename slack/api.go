@@ -13,6 +13,8 @@ import (
 	"time"
 
 	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
 )
 
 // scopes are the methods of the Web API that the door calls, and the scope each
@@ -55,7 +57,7 @@ func newAPI(o Options) *api {
 	if base == "" {
 		base = slackgo.APIURL
 	}
-	client := &http.Client{Transport: plainer{transport}, Timeout: callTime, CheckRedirect: stay}
+	client := &http.Client{Transport: plainer{channel.Bounded{RoundTripper: transport}}, Timeout: callTime, CheckRedirect: stay}
 	options := []slackgo.Option{
 		slackgo.OptionHTTPClient(client), slackgo.OptionAPIURL(base), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),

@@ -83,27 +83,10 @@ func (s *Slack) contents(ctx context.Context, all []channel.Attachment) []channe
 // fetch reads at most so many bytes of a file. slack-go shows the token to Slack and
 // to the Web API's own host alone, and the client follows no redirect elsewhere.
 func (s *Slack) fetch(ctx context.Context, address string, most int) ([]byte, error) {
-	into := &limited{room: most}
-	if err := s.api.read.GetFileContext(ctx, address, into); err != nil && !errors.Is(err, errFull) {
+	var into bytes.Buffer
+	err := s.api.read.GetFileContext(channel.AtMost(ctx, most), address, &into)
+	if err != nil && !errors.Is(err, channel.ErrTooLong) {
 		return nil, plainly(err)
 	}
 	return into.Bytes(), nil
-}
-
-// errFull ends a download that is long enough.
-var errFull = errors.New("long enough")
-
-// limited takes as many bytes as there is room for.
-type limited struct {
-	bytes.Buffer
-	room int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	n := min(len(p), l.room-l.Len())
-	l.Buffer.Write(p[:n])
-	if n < len(p) {
-		return n, errFull
-	}
-	return n, nil
 }

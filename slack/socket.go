@@ -17,6 +17,8 @@ import (
 	"github.com/gorilla/websocket"
 	slackgo "github.com/slack-go/slack"
 	"github.com/slack-go/slack/socketmode"
+
+	"cairn/channel"
 )
 
 // errLost is why a socket ended that Slack, the network or silence ended.
@@ -50,7 +52,7 @@ func (s *Slack) newSocket(silence time.Duration) *socket {
 		},
 	}
 	k.client = socketmode.New(s.api.write, socketmode.OptionDialer(dialer), socketmode.OptionLog(log.New(io.Discard, "", 0)),
-		socketmode.OptionPingInterval(24*time.Hour)) // a compatible server may send no PING: see watch
+		socketmode.OptionReadLimit(channel.MaxAnswer), socketmode.OptionPingInterval(24*time.Hour)) // a compatible server may send no PING: see watch
 	return k
 }
 

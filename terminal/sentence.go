@@ -3,6 +3,7 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -17,6 +18,7 @@ func (s sentence) Error() string { return string(s) }
 
 const (
 	diskFull = sentence("The disk is full. Your message was not taken; make room and send it again.")
+	replaced = sentence("My database was deleted or moved, so your message was not taken. Ask whoever runs me to put it back, and send it again.")
 	notTaken = sentence("Your message could not be written, so it was not taken. Send it again later.")
 	notDone  = sentence("That could not be done just now. Try it again later.")
 )
@@ -45,6 +47,9 @@ func (d *disk) untaken(ctx context.Context, log *slog.Logger, err error) error {
 	}
 	if d.refuses.CompareAndSwap(false, true) {
 		log.Error("a message could not be written", "error", err)
+	}
+	if errors.Is(err, channel.ErrReplaced) {
+		return replaced
 	}
 	for _, full := range []string{"SQLITE_FULL", "disk is full", "no space left"} {
 		if strings.Contains(err.Error(), full) {

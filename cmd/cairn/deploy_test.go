@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -40,6 +41,19 @@ func understood(t *testing.T, args []string) {
 	}
 }
 
+// crashed runs the program until it crashes: the runtime takes SIGQUIT as it takes a panic.
+func (p folder) crashed() result {
+	p.t.Helper()
+	l := p.start("chat", "--json")
+	l.say(`{"text":"hello"}`)
+	l.until(`"accepted"`)
+	if err := l.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		p.t.Fatal(err)
+	}
+	_, code := l.rest()
+	return result{err: l.errs.String(), code: code}
+}
+
 func TestTheUnitOfSystemd(t *testing.T) {
 	unit := read(t, "../../deploy/cairn.service")
 	command := strings.Fields(first(t, `^ExecStart=(.*)$`, unit))
@@ -54,6 +68,22 @@ func TestTheUnitOfSystemd(t *testing.T) {
 		for _, code := range []int{exitUsage, exitInUse, exitDamaged} {
 			if !slices.Contains(codes, strconv.Itoa(code)) {
 				t.Errorf("%d is not among %q", code, codes)
+			}
+		}
+	})
+	t.Run("it starts again after a crash", func(t *testing.T) {
+		r := newFolder(t).crashed()
+		if !strings.Contains(r.err, "goroutine ") {
+			t.Fatalf("it did not crash: exit code %d, %s", r.code, r.err)
+		}
+		for _, form := range []string{`^RestartPreventExitStatus=(.*)$`, `^SuccessExitStatus=(.*)$`} {
+			if codes := strings.Fields(first(t, form, unit)); slices.Contains(codes, strconv.Itoa(r.code)) {
+				t.Errorf("it does not after %d, with which a crash ends: %s", r.code, codes)
+			}
+		}
+		for _, code := range []int{exitFailed, exitUsage, exitInUse, exitNotFound, exitDamaged} {
+			if code == r.code {
+				t.Errorf("a crash ends with %d, which means something else", code)
 			}
 		}
 	})

@@ -12,13 +12,14 @@ import (
 	"cairn/memory"
 )
 
-// The exit codes, as exitHelp explains them. A signal adds its number to exitSignal.
+// The exit codes, as exitHelp explains them. A signal adds its number to exitSignal. None is 2,
+// with which Go's runtime ends a program that panics: a service restarts after that one.
 const (
 	exitFailed   = 1
-	exitUsage    = 2
 	exitInUse    = 3
 	exitNotFound = 4
 	exitDamaged  = 5
+	exitUsage    = 64 // EX_USAGE of sysexits.h
 	exitSignal   = 128
 )
 
@@ -26,10 +27,11 @@ const exitHelp = `Exit codes:
   0  done
   1  the command failed; why stands on standard error. A turn that fails is told in
      the conversation and does not change the exit code
-  2  the command line or the settings are wrong
+  2  the program crashed: this is a defect; what was accepted is answered at the next start
   3  in use: another cairn works on the data folder, or people talk in the channel
   4  not found: there is no such channel, memory or data folder
   5  the database cannot be used: it is damaged, or a newer cairn wrote it
+  64 the command line or the settings are wrong
   130, 143  stopped by SIGINT or SIGTERM; what was accepted is answered at the next start
   141  whoever read the output closed it`
 

@@ -205,6 +205,8 @@ func refusalOf(err error, what string) string {
 		return ""
 	case errors.Is(err, memory.ErrFull):
 		return what + ": the disk is full"
+	case errors.Is(err, memory.ErrReplaced):
+		return what + ": it was deleted, moved or replaced while the bot runs"
 	case errors.Is(err, memory.ErrDamaged):
 		return what + ": it is damaged; run cairn doctor"
 	case strings.Contains(err.Error(), "locked"):

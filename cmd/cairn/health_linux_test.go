@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -88,6 +90,17 @@ func TestHealth(t *testing.T) {
 			t.Errorf("it does not live: %s", said)
 		}
 		mend()
+		ready(200, `{"part":"database","ok":true}`)
+	})
+	t.Run("a database that is moved away", func(t *testing.T) {
+		file := filepath.Join(f.dir, "data", "cairn.db")
+		if err := os.Rename(file, file+".away"); err != nil {
+			t.Fatal(err)
+		}
+		ready(503, `"database","ok":false,"why":"cannot be written: it was deleted, moved or replaced while the bot runs"`)
+		if err := os.Rename(file+".away", file); err != nil {
+			t.Fatal(err)
+		}
 		ready(200, `{"part":"database","ok":true}`)
 	})
 	t.Run("a model that does not answer", func(t *testing.T) {

@@ -44,3 +44,8 @@ CREATE TABLE usage (
   PRIMARY KEY (conversation, day, kind, model)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_day ON usage (day);
+
+-- How often it was begun to complete a message, or what was said before the bot came: what
+-- they hold may have killed the process.
+ALTER TABLE inbox         ADD COLUMN tries      INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE conversations ADD COLUMN past_tries INTEGER NOT NULL DEFAULT 0;

@@ -1,0 +1,129 @@
+// Completing: before messages are taken up their door looks up what the events left out.
+
+package channel
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	completeTimeout  = 20 * time.Second // for one message
+	completeAtOnce   = 8                // messages
+	completeAttempts = 2
+	completeStarts   = 2 // after which a message is given up: what it holds may kill the process
+)
+
+// complete has the door fill in what the waiting messages lack.
+func (c *conversation) complete(ctx context.Context) error {
+	for {
+		waiting, err := c.records.Incomplete(ctx)
+		if err != nil || len(waiting) == 0 {
+			return err
+		}
+		full, err := c.completedWaiting(ctx, waiting)
+		if err != nil {
+			return err
+		}
+		for i, m := range full {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err := c.records.Complete(ctx, waiting[i], m); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// completedWaiting is completed for messages of the inbox. Each try is on disk before it is
+// made. A message that was tried before is tried alone: then the next start knows which one
+// killed the process.
+func (c *conversation) completedWaiting(ctx context.Context, waiting []Inbound) ([]Inbound, error) {
+	done := make([]Inbound, 0, len(waiting))
+	for len(waiting) > len(done) {
+		next := waiting[len(done):]
+		next = next[:min(len(next), completeAtOnce)]
+		if i := slices.IndexFunc(next, func(m Inbound) bool { return m.Tries > 0 }); i >= 0 {
+			next = next[:max(i, 1)]
+		}
+		if err := c.records.Try(ctx, next); err != nil {
+			return nil, err
+		}
+		done = append(done, c.completed(ctx, next)...)
+	}
+	return done, nil
+}
+
+// completed asks the door about each message, several at once.
+func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbound {
+	done := make([]Inbound, len(messages))
+	slots := make(chan struct{}, completeAtOnce)
+	var all sync.WaitGroup
+	for i, m := range messages {
+		if !m.Incomplete {
+			done[i] = m
+			continue
+		}
+		slots <- struct{}{}
+		all.Go(func() {
+			done[i] = c.completeOne(ctx, m)
+			<-slots
+		})
+	}
+	all.Wait()
+	return done
+}
+
+func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
+	var err error
+	if m.Tries >= completeStarts {
+		c.log.Warn("a message is given up: each start that fetched what belongs to it was killed", "message", m.ID, "starts", m.Tries)
+		m.Incomplete = false
+		return m
+	}
+	for attempt := range completeAttempts {
+		if attempt > 0 {
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+				return m
+			}
+		}
+		limited, cancel := context.WithTimeout(ctx, completeTimeout)
+		var full Inbound
+		full, err = c.ask(limited, m)
+		cancel()
+		if full.ID == m.ID && (err == nil || attempt == completeAttempts-1) {
+			m = full
+		}
+		if err == nil {
+			break
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		c.log.Warn("a message is taken up without all that belongs to it", "message", m.ID, "error", err)
+	}
+	m.Incomplete = false
+	return c.blindfolded(m)
+}
+
+func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err error) {
+	completer, ok := c.door.(Completer)
+	if !ok {
+		return m, nil // as it is: nobody knows more
+	}
+	defer survive(&err)
+	return completer.Complete(ctx, c.name, m)
+}
+
+// survive makes an error of a panic of the door.
+func survive(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("the door broke: %v\n%s", p, debug.Stack())
+	}
+}

@@ -1,0 +1,75 @@
+package channel_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/memory"
+)
+
+// TestWhatKilledTheProcessIsGivenUp: starts that were killed are those that left their tries.
+func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
+	var mu sync.Mutex
+	var active int
+	var log []string // what was asked for, and what else was asked for meanwhile
+	p := &platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+		mu.Lock()
+		if active++; active > 1 {
+			log = append(log, m.ID+" beside another")
+		} else {
+			log = append(log, m.ID)
+		}
+		mu.Unlock()
+		time.Sleep(10 * time.Millisecond) // so that others, were there any, would meet it
+		mu.Lock()
+		active--
+		mu.Unlock()
+		m.Text += ", completed"
+		return m, nil
+	}}
+	missing := func(id string, age time.Duration, addressed bool) channel.Inbound {
+		m := past(id, id, age, addressed)
+		m.Incomplete = true
+		return m
+	}
+	r := newRig(t, echo)
+	c, err := r.store.Conversation(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := func(m ...memory.Inbound) {
+		t.Helper()
+		if err := c.Try(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.TryPast(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bad, innocent, other := missing("bad", 3*time.Minute, false), missing("innocent", 2*time.Minute, false), missing("other", time.Minute, true)
+	for _, m := range []channel.Inbound{bad, innocent, other} {
+		if _, err := c.Deliver(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	killed(bad, innocent, other) // all three at once, then the bad one alone
+	killed(bad)
+	p.said = []channel.Inbound{missing("early", time.Hour, false), other}
+	r.on(p)
+	if err := r.hub.Recover(context.Background(), func(string) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	r.idle()
+	lines := r.transcript()
+	for _, want := range []string{"user: early", "user: bad", "user: innocent, completed", "user: other, completed"} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("%q is not in %q", want, lines)
+		}
+	}
+	equal(t, "asked for", log, []string{"innocent", "other"})
+	equal(t, "sent", r.door.texts(), []string{"answer 1"})
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"cairn/discord/discordtest"
+	"cairn/llm/llmtest"
+)
+
+// TestAFileThatKillsTheProgram: after two starts the message is answered without it.
+func TestAFileThatKillsTheProgram(t *testing.T) {
+	t.Parallel()
+	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Here I am.") })
+	defer server.Close()
+	p := newPlatforms(t)
+	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
+	r := f.background("run")
+	p.open(r)
+	const files = "GET /attachments/*/*/*"
+	p.discord.Fail(discordtest.Fault{Route: files, Times: 100, Delay: time.Minute})
+	p.discord.Post(p.square, p.ann.ID, discordtest.Post{
+		Content: "<@" + p.discord.Bot.ID + "> what is in it?",
+		Files:   []discordtest.File{{Name: "notes.txt", ContentType: "text/plain", Data: []byte("the plan")}},
+	})
+	for start := range 2 {
+		p.until(r, "the file is asked for", func() bool { return len(p.discord.Requests(files)) > start })
+		r.signal(syscall.SIGKILL)
+		r.code()
+		r = f.background("run")
+	}
+	p.wait(r, p.onDiscord, "Here I am.")
+	if n := len(p.discord.Requests(files)); n != 2 {
+		t.Errorf("the file was asked for %d times", n)
+	}
+	if !strings.Contains(r.errs.String(), "given up") {
+		t.Errorf("the log does not say that it is given up:\n%s", r.errs)
+	}
+	r.signal(syscall.SIGTERM)
+	r.code()
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestADatabaseThatIsMovedAway: nothing is accepted that would be lost, and it goes on when
+// the file is back.
+func TestADatabaseThatIsMovedAway(t *testing.T) {
+	t.Parallel()
+	p := newFolder(t)
+	l := p.start("chat", "--json")
+	if ok, words := l.saidTo("1", "a"); !ok {
+		t.Fatal(words)
+	}
+	l.until(`"reply"`)
+	file := filepath.Join(p.dir, "data", "cairn.db")
+	if err := os.Rename(file, file+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for _, channel := range []string{"a", "b"} {
+		ok, words := l.saidTo("2"+channel, channel)
+		if want := "My database was deleted or moved, so your message was not taken. Ask whoever runs me to put it back, and send it again."; ok || words != want {
+			t.Errorf("%s: accepted %v, %q", channel, ok, words)
+		}
+	}
+	if err := os.Rename(file+".away", file); err != nil {
+		t.Fatal(err)
+	}
+	if ok, words := l.saidTo("3", "a"); !ok {
+		t.Error(words)
+	}
+	l.in.Close()
+	if _, code := l.rest(); code != 0 {
+		t.Errorf("exit code %d, %s", code, l.errs)
+	}
+	if got := p.heard("a"); got != "message 1|message 3" {
+		t.Errorf("it heard %s", got)
+	}
+}

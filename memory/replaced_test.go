@@ -1,0 +1,56 @@
+package memory
+
+import (
+	"errors"
+	"os"
+	"testing"
+)
+
+// TestADatabaseThatIsGoneTakesNothing: what is written into a file without a name is lost
+// when the bot stops.
+func TestADatabaseThatIsGoneTakesNothing(t *testing.T) {
+	for claim, replace := range map[string]func(path string) error{
+		"deleted": os.Remove,
+		"replaced by another": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, []byte("SQLite format 3\x00"), 0o600))
+		},
+		"in a folder that is gone": func(path string) error { return os.RemoveAll(path[:len(path)-len("/"+databaseName)]) },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			s := openStore(t, t.TempDir())
+			c := find(t, s, "terminal:general")
+			deliverOnly(t, c, said(1, "before"))
+			if err := s.Takes(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if err := replace(s.path); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Takes(ctx); !errors.Is(err, ErrReplaced) {
+				t.Errorf("the probe says %v", err)
+			}
+			if r, err := c.Deliver(ctx, said(2, "after")); !errors.Is(err, ErrReplaced) {
+				t.Errorf("a message was accepted: %+v, %v", r, err)
+			}
+			if _, err := s.Conversation(ctx, "terminal:new"); !errors.Is(err, ErrReplaced) {
+				t.Errorf("a conversation was begun: %v", err)
+			}
+		})
+	}
+	t.Run("and when it is back it goes on", func(t *testing.T) {
+		s := openStore(t, t.TempDir())
+		c := find(t, s, "terminal:general")
+		if err := os.Rename(s.path, s.path+".away"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Deliver(ctx, said(1, "hello")); !errors.Is(err, ErrReplaced) {
+			t.Fatalf("got %v", err)
+		}
+		if err := os.Rename(s.path+".away", s.path); err != nil {
+			t.Fatal(err)
+		}
+		if taken := deliver(t, c, said(1, "hello")); len(taken) != 1 {
+			t.Errorf("took up %+v", taken)
+		}
+	})
+}
