@@ -84,7 +84,8 @@ func isKind(kind string) bool {
 	return false
 }
 
-// MemoryLine is a memory in one line for people.
+// MemoryLine is a memory in one line for people. The number is in parentheses: "7." would
+// begin an ordered list in Markdown, which clients number again by themselves.
 func MemoryLine(m memory.Memory) string {
 	var notes []string
 	if m.Speaker != "" {
@@ -102,7 +103,7 @@ func MemoryLine(m memory.Memory) string {
 	case !m.Expires.IsZero():
 		notes = append(notes, "until "+m.Expires.Local().Format("2 January 2006 15:04 MST"))
 	}
-	return fmt.Sprintf("%d. %s: %s (%s)", m.ID, m.Kind, oneLine(m.Content), strings.Join(notes, ", "))
+	return fmt.Sprintf("(%d) %s: %s (%s)", m.ID, m.Kind, oneLine(m.Content), strings.Join(notes, ", "))
 }
 
 // oneLine is text without line ends, so that nobody can write further items of a list.

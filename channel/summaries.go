@@ -39,7 +39,7 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 	return answer, nil
 }
 
-// summaryLine is a compaction in one line for people.
+// summaryLine is a compaction in one line for people, numbered like MemoryLine.
 func summaryLine(row compactor.Compaction) string {
 	by := string(row.By)
 	if row.Model != "" {
@@ -49,7 +49,7 @@ func summaryLine(row compactor.Compaction) string {
 	if row.ID != 0 {
 		expand = fmt.Sprintf("/expand %d", row.ID)
 	}
-	return fmt.Sprintf("%d. %s, level %d: #%d to #%d, %s, %d messages in %d tokens, by %s: %s",
+	return fmt.Sprintf("(%d) %s, level %d: #%d to #%d, %s, %d messages in %d tokens, by %s: %s",
 		row.ID, row.Kind, row.Level, row.From, row.To, days(row.FromTime, row.ToTime), row.Messages, row.Tokens, by, expand)
 }
 
