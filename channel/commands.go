@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"cairn/memory"
 )
@@ -143,7 +144,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 		return answer, true, ErrRefused
 	}
 	if h.restricted(command) && !access.manages(who) && (command.own == nil || !command.own(args)) {
-		return Answer{Text: fmt.Sprintf("/%s is for those who manage this place. Ask one of them.", command.Name)}, true, nil
+		return Answer{Text: h.spell(name, "/"+command.Name+" is for those who manage this place. Ask one of them.")}, true, nil
 	}
 	c, err := h.use(ctx, name)
 	if err != nil {
@@ -183,10 +184,15 @@ func parseCommand(line string) (c Command, args string, ok bool) {
 	return c, "", false
 }
 
-func runHelp(context.Context, *conversation, Person, string) (Answer, error) {
-	var lines []string
-	for _, c := range Commands {
-		lines = append(lines, fmt.Sprintf("/%-28s %s", c.usage(), c.Help))
+func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+	var usages, lines []string
+	width := 29
+	for _, command := range Commands {
+		usage := c.spell("/" + command.usage())
+		usages, width = append(usages, usage), max(width, utf8.RuneCountInString(usage))
+	}
+	for i, command := range Commands {
+		lines = append(lines, fmt.Sprintf("%-*s %s", width, usages[i], c.spell(command.Help)))
 	}
 	return Answer{Text: strings.Join(lines, "\n")}, nil
 }
@@ -203,7 +209,7 @@ func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answe
 		return Answer{}, err
 	}
 	now.Usage.Budgets = append(now.Usage.Budgets, c.hub.budget.state(money, time.Now())...)
-	return Answer{Text: now.String()}, nil
+	return Answer{Text: c.spell(now.String())}, nil
 }
 
 // maxChoices is how many choices Discord shows at most.

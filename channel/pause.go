@@ -54,10 +54,10 @@ func runPause(ctx context.Context, c *conversation, who Person, where string) (A
 			other.interrupt()
 			c.hub.release(other)
 		}
-		return Answer{Text: "I am silent everywhere until /resume everywhere. I go on listening."}, nil
+		return Answer{Text: c.sayf("I am silent everywhere until /resume everywhere. I go on listening.")}, nil
 	}
 	c.interrupt()
-	return Answer{Text: "I am silent here until /resume. I go on listening."}, nil
+	return Answer{Text: c.sayf("I am silent here until /resume. I go on listening.")}, nil
 }
 
 func runResume(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
@@ -69,7 +69,7 @@ func runResume(ctx context.Context, c *conversation, who Person, where string) (
 		return Answer{}, err
 	}
 	if scope == c.name && c.paused(ctx) {
-		return Answer{Text: "I am still paused everywhere; /resume everywhere ends that."}, nil
+		return Answer{Text: c.sayf("I am still paused everywhere; /resume everywhere ends that.")}, nil
 	}
 	return Answer{Text: "I answer again."}, nil
 }

@@ -44,7 +44,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	}
 	switch {
 	case total == 0 && f.Query == "" && f.Kind == "":
-		return Answer{Text: "I keep nothing in mind from this conversation yet. Memories are made when older messages are summed up, or with /remember."}, nil
+		return Answer{Text: c.sayf("I keep nothing in mind from this conversation yet. Memories are made when older messages are summed up, or with /remember.")}, nil
 	case total == 0:
 		about := ""
 		if f.Query != "" {
@@ -127,7 +127,7 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 		case errors.Is(err, memory.ErrNotFound):
 			return answer, true, errPeople(fmt.Sprintf("Memory %d is not forgotten.", id))
 		case errors.Is(err, memory.ErrSaid):
-			return answer, true, errPeople(fmt.Sprintf("Memory %d stays forgotten: another one says the same by now. /forget that one first.", id))
+			return answer, true, errPeople(c.sayf("Memory %d stays forgotten: another one says the same by now. /forget that one first.", id))
 		case err != nil:
 			return answer, true, err
 		}
@@ -183,14 +183,14 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 		w.Server, text = true, strings.TrimSpace(text[len(forServer):])
 	}
 	if text == "" {
-		return Answer{}, errPeople("Say what to remember: /remember the standup is at 9:30")
+		return Answer{}, errPeople(c.sayf("Say what to remember: /remember the standup is at 9:30"))
 	}
 	w.MemoryDraft = compactor.MemoryDraft{Kind: "fact", Content: text}
 	s, err := c.records.Keep(ctx, w)
 	var out *memory.OptedOutError
 	switch {
 	case errors.As(err, &out) && out.ID == who.ID:
-		return Answer{}, errPeople("You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back.")
+		return Answer{}, errPeople(c.sayf("You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back."))
 	case errors.As(err, &out):
 		return Answer{}, errPeople(out.Name + " has opted out of my memories, so I keep nothing of them in mind.")
 	case err != nil:
@@ -224,13 +224,13 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 		return runForgetMe(ctx, c, who, which)
 	}
 	if which == "" {
-		return Answer{}, errPeople("Say which memory by its number, as /memories shows it, or by words of it: /forget 12. /forget me is about all of yours.")
+		return Answer{}, errPeople(c.sayf("Say which memory by its number, as /memories shows it, or by words of it: /forget 12. /forget me is about all of yours."))
 	}
 	id, ok := numberOf(which)
 	if !ok {
 		named, err := c.named(ctx, who, which)
 		if err != nil || len(named) != 1 {
-			return several(named), err
+			return c.several(named), err
 		}
 		id = named[0].ID
 	}
@@ -244,7 +244,7 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 	case err != nil:
 		return Answer{}, err
 	}
-	return Answer{Text: fmt.Sprintf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d takes this back; whoever runs me can delete it for good: cairn memories purge %d",
+	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d takes this back; whoever runs me can delete it for good: cairn memories purge %d",
 		id, m.Content, id, id)}, nil
 }
 
@@ -271,11 +271,11 @@ func (c *conversation) named(ctx context.Context, who Person, words string) ([]m
 }
 
 // several asks which of several memories is meant.
-func several(named []memory.Memory) Answer {
+func (c *conversation) several(named []memory.Memory) Answer {
 	if len(named) == 0 {
 		return Answer{}
 	}
-	answer := Answer{Text: fmt.Sprintf("%d memories have these words. Say which by its number, as /forget %d", len(named), named[0].ID)}
+	answer := Answer{Text: c.sayf("%d memories have these words. Say which by its number, as /forget %d", len(named), named[0].ID)}
 	for _, m := range named[:min(len(named), choicesShown)] {
 		answer.Items = append(answer.Items, MemoryLine(m))
 	}
