@@ -194,7 +194,7 @@ func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, er
 	for i, command := range Commands {
 		lines = append(lines, fmt.Sprintf("%-*s %s", width, usages[i], c.spell(command.Help)))
 	}
-	return Answer{Text: strings.Join(lines, "\n")}, nil
+	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
 }
 
 func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
@@ -209,7 +209,7 @@ func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answe
 		return Answer{}, err
 	}
 	now.Usage.Budgets = append(now.Usage.Budgets, c.hub.budget.state(money, time.Now())...)
-	return Answer{Text: c.spell(now.String())}, nil
+	return Answer{Text: c.spell(now.String()), Aligned: true}, nil
 }
 
 // maxChoices is how many choices Discord shows at most.

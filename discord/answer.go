@@ -83,6 +83,7 @@ func (d *Discord) hush(ctx context.Context, i interaction, public bool) error {
 
 // tell shows an answer: a list by pages, else in as many messages as it takes.
 func (d *Discord) tell(ctx context.Context, i interaction, line string, answer channel.Answer) error {
+	answer = answer.Fenced()
 	if answer.Pages() > 1 {
 		return d.amend(ctx, i, d.page(line, answer, 0))
 	}
@@ -144,7 +145,7 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	case err != nil || !handled:
 		answer = channel.Answer{Text: notNow}
 	}
-	first, failed := d.reply(ctx, name, in.ID, or(answer.String(), done))
+	first, failed := d.reply(ctx, name, in.ID, or(answer.Fenced().String(), done))
 	if err := errors.Join(err, failed); err != nil || answer.Then == nil {
 		return err
 	}

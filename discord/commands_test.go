@@ -82,6 +82,27 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	}
 }
 
+// What is aligned with spaces is so only in a font of fixed width.
+func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start().registered()
+	for _, name := range []string{"help", "context"} {
+		i := r.answered(r.Slash(r.square, r.ann.ID, name))
+		for n, m := range append([]discordtest.Message{*i.Answer}, i.Followups...) {
+			if !strings.HasPrefix(m.Content, "```\n") || !strings.HasSuffix(m.Content, "\n```") || strings.Count(m.Content, "```") != 2 {
+				t.Errorf("message %d of /%s: %q", n, name, m.Content)
+			}
+		}
+		r.ask(r.square, "/"+name)
+	}
+	r.until("the written commands are answered", func() bool { return len(r.sent(r.square)) >= 2 })
+	for _, m := range r.sent(r.square) {
+		if !strings.HasPrefix(m.Content, "```\n") || !strings.HasSuffix(m.Content, "\n```") {
+			t.Errorf("a written command: %q", m.Content)
+		}
+	}
+}
+
 func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})

@@ -148,6 +148,7 @@ const (
 // blocks show one page of an answer, with buttons to the pages beside it. What does
 // not fit a message is left out; text is what notifications show.
 func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
+	a = a.Fenced()
 	shown := a.Page(c.page)
 	buttons := pageButtons(c, a)
 	if a.Pages() > 1 && buttons == nil {

@@ -179,6 +179,7 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 			to.refuse(brief, sayRefused)
 			return
 		}
+		answer = answer.Fenced()
 		answer.Text = sayUnknown + "\n" + answer.Text
 	}
 	if err := to.answer(brief, c, answer); err != nil {

@@ -126,6 +126,26 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 	}
 }
 
+// What is aligned with spaces is so only in a font of fixed width.
+func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	for i, text := range []string{"help", "context", "dance"} {
+		r.w.Command(general, ann, "/cairn", text)
+		got := strings.TrimPrefix(r.told(general, ann, i+1).Shown(), sayUnknown+"\n")
+		if !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
+			t.Errorf("/cairn %s says %q", text, got)
+		}
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/context"})
+	r.eventually("it is answered", func() bool { return len(r.own(general)) == 1 })
+	if got := r.own(general)[0].Shown(); !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
+		t.Errorf("/context says %q", got)
+	}
+}
+
 func commandNames() (all []string) {
 	for _, c := range channel.Commands {
 		all = append(all, c.Name)
