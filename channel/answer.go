@@ -11,6 +11,7 @@ type Answer struct {
 	Text  string   // above the items, if there are any
 	Items []string // of a list, a line each; a door that can shows it in pages
 
+	Private bool // only for whoever asked, also where the command is Public: a refusal
 	Aligned bool // Text is in columns, which need a font of fixed width: see Fenced
 
 	// Then, if it is not nil, waits for the end of what the command began and

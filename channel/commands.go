@@ -131,6 +131,11 @@ type errPeople string
 
 func (e errPeople) Error() string { return string(e) }
 
+// errDenied carries words for somebody who lacks the rights; nobody else needs to read them.
+type errDenied string
+
+func (e errDenied) Error() string { return string(e) }
+
 // Run runs line if it is a command, as "/context" or "/compact prices". The answer
 // is for whoever asked. handled is false if it is no command: then it is a message.
 func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer Answer, handled bool, err error) {
@@ -144,7 +149,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 		return answer, true, ErrRefused
 	}
 	if h.restricted(command) && !access.manages(who) && (command.own == nil || !command.own(args)) {
-		return Answer{Text: h.spell(name, "/"+command.Name+" is for those who manage this place. Ask one of them.")}, true, nil
+		return Answer{Text: h.spell(name, "/"+command.Name+" is for those who manage this place. Ask one of them."), Private: true}, true, nil
 	}
 	c, err := h.use(ctx, name)
 	if err != nil {
@@ -152,6 +157,10 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 	}
 	defer h.release(c)
 	answer, err = command.run(ctx, c, who, args)
+	var denied errDenied
+	if errors.As(err, &denied) {
+		return Answer{Text: string(denied), Private: true}, true, nil
+	}
 	var words errPeople
 	if errors.As(err, &words) {
 		return Answer{Text: string(words)}, true, nil

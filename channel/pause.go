@@ -81,7 +81,7 @@ func (c *conversation) scope(who Person, where string) (string, error) {
 		return c.name, nil
 	case "everywhere":
 		if place := ParsePlace(c.name); !c.hub.access(place).owns(who, place) {
-			return "", errPeople("Only my owners, as the settings name them, may do that everywhere.")
+			return "", errDenied("Only my owners, as the settings name them, may do that everywhere.")
 		}
 		return everywhere, nil
 	}

@@ -119,6 +119,11 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	if i := r.answered(r.Slash(place, ben.ID, "compact")); strings.Contains(i.Answer.Content, refused) {
 		t.Errorf("ben was answered %q", i.Answer.Content)
 	}
+	i := r.Slash(place, eve.ID, "pause")
+	r.until("the refusal", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
+	if m := r.Interaction(i.ID).Followups[0]; !strings.Contains(m.Content, refused) || m.Flags&discordtest.FlagEphemeral == 0 {
+		t.Errorf("/pause, whose answers are for all, refused eve with %+v", m)
+	}
 	say := func(u discordtest.User) discordtest.Message { return r.Say(place, u.ID, "<@"+r.Bot.ID+"> /compact") }
 	say(eve)
 	if got := r.answers(place, 1); !strings.Contains(got[0], refused) {

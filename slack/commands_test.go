@@ -126,6 +126,32 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 	}
 }
 
+// That somebody lacks the rights is no news for all.
+func TestARefusalIsForWhoeverAskedAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
+	r.begin()
+	r.w.Command(general, ann, "/cairn", "pause")
+	if got := r.told(general, ann, 1).Shown(); got != "/cairn pause is for those who manage this place. Ask one of them." {
+		t.Errorf("/cairn pause says %q", got)
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/pause"})
+	if got := r.told(general, ann, 2).Shown(); !strings.Contains(got, "pause is for those who manage") {
+		t.Errorf("/pause says %q", got)
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/pause"})
+	if m := r.told(general, ann, 3); m.Thread != root || !strings.Contains(m.Shown(), "/pause is for those who manage") {
+		t.Errorf("/pause in a thread: %+v", m)
+	}
+	for _, m := range r.own(general) {
+		if m.OnlyFor == "" {
+			t.Errorf("all read %q", m.Shown())
+		}
+	}
+}
+
 // What is aligned with spaces is so only in a font of fixed width.
 func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
 	t.Parallel()
