@@ -285,19 +285,24 @@ func (c *conversation) several(named []memory.Memory) Answer {
 // suggestMemories offers memories whose number or words begin as typed.
 func suggestMemories(ctx context.Context, records *memory.Conversation, typed string) ([]Choice, error) {
 	query := typed
+	var begun []memory.Memory // has words that begin as typed
 	if _, err := strconv.Atoi(typed); err == nil {
 		query = "" // the newest ones, to look for the number among
+	} else if begun, err = records.Completed(ctx, typed, maxChoices); err != nil {
+		return nil, err
 	}
 	found, _, err := records.Memories(ctx, memory.Filter{Query: query, State: "current", Limit: memoriesShown})
 	if err != nil {
 		return nil, err
 	}
 	var choices []Choice
-	for _, m := range found {
+	shown := map[int64]bool{}
+	for _, m := range append(begun, found...) {
 		number := strconv.FormatInt(m.ID, 10)
-		if m.Conversation != records.Name() || query == "" && !strings.HasPrefix(number, typed) {
+		if shown[m.ID] || m.Conversation != records.Name() || query == "" && !strings.HasPrefix(number, typed) {
 			continue
 		}
+		shown[m.ID] = true
 		if choices = append(choices, Choice{Label: MemoryLine(m), Value: number}); len(choices) == maxChoices {
 			break
 		}
