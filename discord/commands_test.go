@@ -60,6 +60,26 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	}
 }
 
+// What the log says of a refusal is what happens: it is tried again, but not at once.
+func TestRefusedCommandsAreRegisteredWithTheNextSession(t *testing.T) {
+	t.Parallel()
+	const route = "PUT /applications/*/commands"
+	r := newRig(t, discordtest.Options{})
+	r.Fail(discordtest.Fault{Route: route, Status: 403, Code: 20012, Times: 1})
+	r.start()
+	r.until("the refusal is logged", func() bool {
+		return strings.Contains(r.log.String(), "Discord refused the slash commands; they are registered again with the next session or start")
+	})
+	if log := r.log.String(); strings.Contains(log, "retrying") {
+		t.Errorf("it says that it retries:\n%s", log)
+	}
+	if n := len(r.Requests(route)); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+	r.Invalidate(false)
+	r.registered()
+}
+
 func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
