@@ -407,6 +407,26 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
+// Somebody who types has not finished the last word.
+func TestSuggestionsCompleteWords(t *testing.T) {
+	r := newRig(t, echo)
+	for _, text := range []string{"the hotel in Bergen is booked", "Café Müller opens at nine", "the train to Berlin leaves at ten"} {
+		r.run("/remember " + text)
+	}
+	for typed, want := range map[string]string{
+		"ho": "1", "hot": "1", "hotel": "1", "hotels": "1", "HOTEL ber": "1", "ber": "3 1", "caf": "2", "mül op": "2", "mul": "2", "xyzzy": "", "100%": "", "o_": "", "": "3 2 1",
+	} {
+		choices, err := r.hub.Suggest(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "forget", typed)
+		var numbers []string
+		for _, c := range choices {
+			numbers = append(numbers, c.Value)
+		}
+		if got := strings.Join(numbers, " "); err != nil || got != want {
+			t.Errorf("%q offers %q, want %q (%v)", typed, got, want, err)
+		}
+	}
+}
+
 func TestPages(t *testing.T) {
 	a := channel.Answer{Text: "above"}
 	if a.Pages() != 1 || a.Page(0) != "above" || a.Page(7) != "above" {

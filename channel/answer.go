@@ -11,6 +11,9 @@ type Answer struct {
 	Text  string   // above the items, if there are any
 	Items []string // of a list, a line each; a door that can shows it in pages
 
+	Private bool // only for whoever asked, also where the command is Public: a refusal
+	Aligned bool // Text is in columns, which need a font of fixed width: see Fenced
+
 	// Then, if it is not nil, waits for the end of what the command began and
 	// returns the text that takes the place of Text. It ends when its context does.
 	Then func(ctx context.Context) string
@@ -45,6 +48,17 @@ func (a Answer) lines(items []string) string {
 		all = append([]string{a.Text}, items...)
 	}
 	return strings.Join(all, "\n")
+}
+
+// backticks that would end a code block get a joiner, which has no width, between them.
+var backticks = strings.NewReplacer("```", "`\u2060`\u2060`")
+
+// Fenced is the answer for a door that shows Markdown: aligned text is in a code block.
+func (a Answer) Fenced() Answer {
+	if a.Aligned && a.Text != "" {
+		a.Text, a.Aligned = "```\n"+backticks.Replace(a.Text)+"\n```", false
+	}
+	return a
 }
 
 // Choice is a value that somebody may want to give to a command's argument.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"cairn/memory"
 )
@@ -130,6 +131,11 @@ type errPeople string
 
 func (e errPeople) Error() string { return string(e) }
 
+// errDenied carries words for somebody who lacks the rights; nobody else needs to read them.
+type errDenied string
+
+func (e errDenied) Error() string { return string(e) }
+
 // Run runs line if it is a command, as "/context" or "/compact prices". The answer
 // is for whoever asked. handled is false if it is no command: then it is a message.
 func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer Answer, handled bool, err error) {
@@ -143,7 +149,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 		return answer, true, ErrRefused
 	}
 	if h.restricted(command) && !access.manages(who) && (command.own == nil || !command.own(args)) {
-		return Answer{Text: fmt.Sprintf("/%s is for those who manage this place. Ask one of them.", command.Name)}, true, nil
+		return Answer{Text: h.spell(name, "/"+command.Name+" is for those who manage this place. Ask one of them."), Private: true}, true, nil
 	}
 	c, err := h.use(ctx, name)
 	if err != nil {
@@ -151,6 +157,10 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 	}
 	defer h.release(c)
 	answer, err = command.run(ctx, c, who, args)
+	var denied errDenied
+	if errors.As(err, &denied) {
+		return Answer{Text: string(denied), Private: true}, true, nil
+	}
 	var words errPeople
 	if errors.As(err, &words) {
 		return Answer{Text: string(words)}, true, nil
@@ -183,12 +193,17 @@ func parseCommand(line string) (c Command, args string, ok bool) {
 	return c, "", false
 }
 
-func runHelp(context.Context, *conversation, Person, string) (Answer, error) {
-	var lines []string
-	for _, c := range Commands {
-		lines = append(lines, fmt.Sprintf("/%-28s %s", c.usage(), c.Help))
+func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+	var usages, lines []string
+	width := 29
+	for _, command := range Commands {
+		usage := c.spell("/" + command.usage())
+		usages, width = append(usages, usage), max(width, utf8.RuneCountInString(usage))
 	}
-	return Answer{Text: strings.Join(lines, "\n")}, nil
+	for i, command := range Commands {
+		lines = append(lines, fmt.Sprintf("%-*s %s", width, usages[i], c.spell(command.Help)))
+	}
+	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
 }
 
 func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
@@ -203,7 +218,7 @@ func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answe
 		return Answer{}, err
 	}
 	now.Usage.Budgets = append(now.Usage.Budgets, c.hub.budget.state(money, time.Now())...)
-	return Answer{Text: now.String()}, nil
+	return Answer{Text: c.spell(now.String()), Aligned: true}, nil
 }
 
 // maxChoices is how many choices Discord shows at most.

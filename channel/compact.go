@@ -17,16 +17,16 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	answer := Answer{Then: func(ctx context.Context) string {
 		select {
 		case e := <-outcome:
-			return outcomeWords(began, e)
+			return c.outcomeWords(began, e)
 		case <-ctx.Done():
-			return "The summary is still being written; /context shows when it has landed. Nothing is lost."
+			return c.sayf("The summary is still being written; /context shows when it has landed. Nothing is lost.")
 		}
 	}}
 	switch began.State {
 	case compactor.EventNoop:
-		return Answer{Text: "Nothing was begun: " + began.Error + "."}, nil
+		return Answer{Text: "Nothing was begun: " + c.spell(began.Error) + "."}, nil
 	case compactor.EventLanded:
-		return Answer{Text: outcomeWords(began, began)}, nil
+		return Answer{Text: c.outcomeWords(began, began)}, nil
 	case compactor.EventScheduled:
 		answer.Text = "Scheduled: I begin when the summary that is being written now has ended. Go on talking; nothing is lost. (Should I be stopped before, ask again.)"
 	default:
@@ -36,17 +36,17 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 }
 
 // outcomeWords says how a compaction that somebody asked for has ended.
-func outcomeWords(began, e compactor.Event) string {
+func (c *conversation) outcomeWords(began, e compactor.Event) string {
 	switch e.State {
 	case compactor.EventLanded:
 		return fmt.Sprintf("Summed up %d messages (#%d to #%d): %d → %d tokens of %d.", e.Messages, e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
 	case compactor.EventFailed:
-		return fmt.Sprintf("The summary of messages #%d to #%d failed: %s. /compact tries it once more.", e.From, e.To, e.Error)
+		return c.sayf("The summary of messages #%d to #%d failed: %s. /compact tries it once more.", e.From, e.To, e.Error)
 	case compactor.EventStaged:
 		return fmt.Sprintf("The summary of messages #%d to #%d is ready, and takes their place as soon as there is room.", e.From, e.To)
 	}
 	if began.State == compactor.EventScheduled {
-		return "Nothing was begun: " + e.Error + "."
+		return "Nothing was begun: " + c.spell(e.Error) + "."
 	}
 	return fmt.Sprintf("Messages #%d to #%d stay as they are: %s.", began.From, began.To, e.Error)
 }

@@ -30,16 +30,16 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 		case "yes":
 			yes = true
 		default:
-			return Answer{}, errPeople(fmt.Sprintf("I do not know what %q means here. There are /forget me, for this conversation, and /forget me everywhere.", word))
+			return Answer{}, errPeople(c.sayf("I do not know what %q means here. There are /forget me, for this conversation, and /forget me everywhere.", word))
 		}
 	}
 	if who.ID == "" {
 		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
 	}
-	in, where, again := []*memory.Conversation{c.records}, "in this conversation", "/forget me yes"
+	in, where, again := []*memory.Conversation{c.records}, "in this conversation", c.sayf("/forget me yes")
 	traces, err := c.records.Traces(ctx, who.ID)
 	if everywhere {
-		where, again = "in all conversations that I have with you", "/forget me everywhere yes"
+		where, again = "in all conversations that I have with you", c.sayf("/forget me everywhere yes")
 		in, traces, err = c.hub.o.Store.Everywhere(ctx, ParsePlace(c.name).Door, who.ID)
 	}
 	switch {
@@ -48,7 +48,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	case traces.Messages+traces.Memories == 0 && !yes:
 		return Answer{Text: fmt.Sprintf("I keep nothing of yours %s.", where)}, nil
 	case !yes:
-		return Answer{Text: fmt.Sprintf("That deletes %s of yours %s, for good: the text, what came with it, quotes of it, and the memories that you said or that are about you. "+
+		return Answer{Text: c.sayf("That deletes %s of yours %s, for good: the text, what came with it, quotes of it, and the memories that you said or that are about you. "+
 			"Summaries are made anew without it. What others said stays, and so do my own answers, which may repeat you. "+
 			"What you say from now on is kept as before; /optout keeps it out of my memories.\nSay %s to do it.",
 			tracesWords(traces.Messages, traces.Memories), where, again)}, nil
@@ -188,7 +188,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	off := strings.EqualFold(args, "off")
 	switch {
 	case args != "" && !off:
-		return Answer{}, errPeople("There are /optout and /optout off.")
+		return Answer{}, errPeople(c.sayf("There are /optout and /optout off."))
 	case who.ID == "":
 		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
 	}
@@ -211,7 +211,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	}
 	kept := ""
 	if traces.Memories > 0 {
-		kept = fmt.Sprintf(" The %s of yours that I keep here stay until /forget me.", counted(traces.Memories, "memory", "memories"))
+		kept = c.sayf(" The %s of yours that I keep here stay until /forget me.", counted(traces.Memories, "memory", "memories"))
 	}
-	return Answer{Text: first + kept + " The conversation itself is kept as before, and summaries of it still tell what you said. /optout off takes it back."}, nil
+	return Answer{Text: first + kept + c.sayf(" The conversation itself is kept as before, and summaries of it still tell what you said. /optout off takes it back.")}, nil
 }

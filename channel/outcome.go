@@ -62,8 +62,8 @@ func replyID(seq int64) string { return fmt.Sprintf("reply-%d", seq) }
 
 // failed is the outcome of a turn that came to nothing. The sentence is for
 // people and is never stored as the assistant's words.
-func (r *reply) failed(err error) memory.Outcome {
-	return r.outcome(fmt.Sprintf("notice-%d", r.turn.Seq), sentence(err), true)
+func (r *reply) failed(sentence string) memory.Outcome {
+	return r.outcome(fmt.Sprintf("notice-%d", r.turn.Seq), sentence, true)
 }
 
 func (r *reply) outcome(id, text string, failure bool) memory.Outcome {

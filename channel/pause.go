@@ -54,10 +54,10 @@ func runPause(ctx context.Context, c *conversation, who Person, where string) (A
 			other.interrupt()
 			c.hub.release(other)
 		}
-		return Answer{Text: "I am silent everywhere until /resume everywhere. I go on listening."}, nil
+		return Answer{Text: c.sayf("I am silent everywhere until /resume everywhere. I go on listening.")}, nil
 	}
 	c.interrupt()
-	return Answer{Text: "I am silent here until /resume. I go on listening."}, nil
+	return Answer{Text: c.sayf("I am silent here until /resume. I go on listening.")}, nil
 }
 
 func runResume(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
@@ -69,7 +69,7 @@ func runResume(ctx context.Context, c *conversation, who Person, where string) (
 		return Answer{}, err
 	}
 	if scope == c.name && c.paused(ctx) {
-		return Answer{Text: "I am still paused everywhere; /resume everywhere ends that."}, nil
+		return Answer{Text: c.sayf("I am still paused everywhere; /resume everywhere ends that.")}, nil
 	}
 	return Answer{Text: "I answer again."}, nil
 }
@@ -81,7 +81,7 @@ func (c *conversation) scope(who Person, where string) (string, error) {
 		return c.name, nil
 	case "everywhere":
 		if place := ParsePlace(c.name); !c.hub.access(place).owns(who, place) {
-			return "", errPeople("Only my owners, as the settings name them, may do that everywhere.")
+			return "", errDenied("Only my owners, as the settings name them, may do that everywhere.")
 		}
 		return everywhere, nil
 	}

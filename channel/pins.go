@@ -45,10 +45,10 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 		taken += costs[i].Shown
 	}
 	if len(head.Pins) >= maxPins {
-		return Answer{}, errPeople(fmt.Sprintf("%d messages are pinned here, and more cannot be. /unpin another one first.", len(head.Pins)))
+		return Answer{}, errPeople(c.sayf("%d messages are pinned here, and more cannot be. /unpin another one first.", len(head.Pins)))
 	}
 	if cost.Shown == 0 {
-		return Answer{}, errPeople(fmt.Sprintf("Message #%d does not fit: pins may take %d tokens together, %d are taken, and it needs %d. /unpin another one, or set a larger pin_budget.",
+		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pins may take %d tokens together, %d are taken, and it needs %d. /unpin another one, or set a larger pin_budget.",
 			m.Seq, budget, taken, cost.Whole))
 	}
 	if _, err := c.records.Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID)); err != nil {
@@ -71,7 +71,7 @@ func (c *conversation) pinnable(ctx context.Context, which string) (m compactor.
 	} else {
 		seq, ok := numberOf(which)
 		if !ok {
-			return m, errPeople("Say which message by its number: /pin #12. Without a number I pin the newest one.")
+			return m, errPeople(c.sayf("Say which message by its number: /pin #12. Without a number I pin the newest one."))
 		}
 		missing = errPeople(fmt.Sprintf("There is no message #%d in this conversation.", seq))
 		m, err = c.records.Message(ctx, seq)
@@ -93,7 +93,7 @@ func (c *conversation) repinned() {
 func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Answer, error) {
 	seq, ok := numberOf(which)
 	if !ok {
-		return Answer{}, errPeople("Say which message by its number, as /pins shows it: /unpin #12")
+		return Answer{}, errPeople(c.sayf("Say which message by its number, as /pins shows it: /unpin #12"))
 	}
 	if _, _, err := c.current(ctx); err != nil {
 		return Answer{}, err
@@ -118,7 +118,7 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 		return Answer{}, err
 	}
 	if len(head.Pins) == 0 {
-		return Answer{Text: "Nothing is pinned here. /pin pins the newest message, /pin #12 another one."}, nil
+		return Answer{Text: c.sayf("Nothing is pinned here. /pin pins the newest message, /pin #12 another one.")}, nil
 	}
 	costs, budget := engine.PinCosts(head.Pins)
 	taken := 0

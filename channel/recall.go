@@ -174,7 +174,7 @@ const (
 // then messages, each the best first and with its number.
 func runRecall(ctx context.Context, c *conversation, who Person, question string) (Answer, error) {
 	if question == "" {
-		return Answer{}, errPeople("Say what to look for: /recall when did we choose the hotel?")
+		return Answer{}, errPeople(c.sayf("Say what to look for: /recall when did we choose the hotel?"))
 	}
 	memories, _, err := c.records.Memories(ctx, memory.Filter{Query: question, Asker: who.Name, Limit: recallMemories})
 	if err != nil {

@@ -44,7 +44,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	}
 	switch {
 	case total == 0 && f.Query == "" && f.Kind == "":
-		return Answer{Text: "I keep nothing in mind from this conversation yet. Memories are made when older messages are summed up, or with /remember."}, nil
+		return Answer{Text: c.sayf("I keep nothing in mind from this conversation yet. Memories are made when older messages are summed up, or with /remember.")}, nil
 	case total == 0:
 		about := ""
 		if f.Query != "" {
@@ -84,7 +84,8 @@ func isKind(kind string) bool {
 	return false
 }
 
-// MemoryLine is a memory in one line for people.
+// MemoryLine is a memory in one line for people. The number is in parentheses: "7." would
+// begin an ordered list in Markdown, which clients number again by themselves.
 func MemoryLine(m memory.Memory) string {
 	var notes []string
 	if m.Speaker != "" {
@@ -102,7 +103,7 @@ func MemoryLine(m memory.Memory) string {
 	case !m.Expires.IsZero():
 		notes = append(notes, "until "+m.Expires.Local().Format("2 January 2006 15:04 MST"))
 	}
-	return fmt.Sprintf("%d. %s: %s (%s)", m.ID, m.Kind, oneLine(m.Content), strings.Join(notes, ", "))
+	return fmt.Sprintf("(%d) %s: %s (%s)", m.ID, m.Kind, oneLine(m.Content), strings.Join(notes, ", "))
 }
 
 // oneLine is text without line ends, so that nobody can write further items of a list.
@@ -126,7 +127,7 @@ func (c *conversation) decide(ctx context.Context, who Person, query string) (an
 		case errors.Is(err, memory.ErrNotFound):
 			return answer, true, errPeople(fmt.Sprintf("Memory %d is not forgotten.", id))
 		case errors.Is(err, memory.ErrSaid):
-			return answer, true, errPeople(fmt.Sprintf("Memory %d stays forgotten: another one says the same by now. /forget that one first.", id))
+			return answer, true, errPeople(c.sayf("Memory %d stays forgotten: another one says the same by now. /forget that one first.", id))
 		case err != nil:
 			return answer, true, err
 		}
@@ -182,14 +183,14 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 		w.Server, text = true, strings.TrimSpace(text[len(forServer):])
 	}
 	if text == "" {
-		return Answer{}, errPeople("Say what to remember: /remember the standup is at 9:30")
+		return Answer{}, errPeople(c.sayf("Say what to remember: /remember the standup is at 9:30"))
 	}
 	w.MemoryDraft = compactor.MemoryDraft{Kind: "fact", Content: text}
 	s, err := c.records.Keep(ctx, w)
 	var out *memory.OptedOutError
 	switch {
 	case errors.As(err, &out) && out.ID == who.ID:
-		return Answer{}, errPeople("You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back.")
+		return Answer{}, errPeople(c.sayf("You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back."))
 	case errors.As(err, &out):
 		return Answer{}, errPeople(out.Name + " has opted out of my memories, so I keep nothing of them in mind.")
 	case err != nil:
@@ -223,13 +224,13 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 		return runForgetMe(ctx, c, who, which)
 	}
 	if which == "" {
-		return Answer{}, errPeople("Say which memory by its number, as /memories shows it, or by words of it: /forget 12. /forget me is about all of yours.")
+		return Answer{}, errPeople(c.sayf("Say which memory by its number, as /memories shows it, or by words of it: /forget 12. /forget me is about all of yours."))
 	}
 	id, ok := numberOf(which)
 	if !ok {
 		named, err := c.named(ctx, who, which)
 		if err != nil || len(named) != 1 {
-			return several(named), err
+			return c.several(named), err
 		}
 		id = named[0].ID
 	}
@@ -243,7 +244,7 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 	case err != nil:
 		return Answer{}, err
 	}
-	return Answer{Text: fmt.Sprintf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d takes this back; whoever runs me can delete it for good: cairn memories purge %d",
+	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d takes this back; whoever runs me can delete it for good: cairn memories purge %d",
 		id, m.Content, id, id)}, nil
 }
 
@@ -270,11 +271,11 @@ func (c *conversation) named(ctx context.Context, who Person, words string) ([]m
 }
 
 // several asks which of several memories is meant.
-func several(named []memory.Memory) Answer {
+func (c *conversation) several(named []memory.Memory) Answer {
 	if len(named) == 0 {
 		return Answer{}
 	}
-	answer := Answer{Text: fmt.Sprintf("%d memories have these words. Say which by its number, as /forget %d", len(named), named[0].ID)}
+	answer := Answer{Text: c.sayf("%d memories have these words. Say which by its number, as /forget %d", len(named), named[0].ID)}
 	for _, m := range named[:min(len(named), choicesShown)] {
 		answer.Items = append(answer.Items, MemoryLine(m))
 	}
@@ -284,19 +285,24 @@ func several(named []memory.Memory) Answer {
 // suggestMemories offers memories whose number or words begin as typed.
 func suggestMemories(ctx context.Context, records *memory.Conversation, typed string) ([]Choice, error) {
 	query := typed
+	var begun []memory.Memory // has words that begin as typed
 	if _, err := strconv.Atoi(typed); err == nil {
 		query = "" // the newest ones, to look for the number among
+	} else if begun, err = records.Completed(ctx, typed, maxChoices); err != nil {
+		return nil, err
 	}
 	found, _, err := records.Memories(ctx, memory.Filter{Query: query, State: "current", Limit: memoriesShown})
 	if err != nil {
 		return nil, err
 	}
 	var choices []Choice
-	for _, m := range found {
+	shown := map[int64]bool{}
+	for _, m := range append(begun, found...) {
 		number := strconv.FormatInt(m.ID, 10)
-		if m.Conversation != records.Name() || query == "" && !strings.HasPrefix(number, typed) {
+		if shown[m.ID] || m.Conversation != records.Name() || query == "" && !strings.HasPrefix(number, typed) {
 			continue
 		}
+		shown[m.ID] = true
 		if choices = append(choices, Choice{Label: MemoryLine(m), Value: number}); len(choices) == maxChoices {
 			break
 		}

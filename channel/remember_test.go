@@ -130,7 +130,7 @@ func TestMemoriesAreListed(t *testing.T) {
 			t.Errorf("%d items in %d pages", len(got.Items), got.Pages())
 		}
 		got = r.as(bo, place, "/memories Bergen")
-		if len(got.Items) != 1 || !strings.HasPrefix(got.Items[0], "26. decision: Ada moves to Bergen (Bo, about Ada, ") {
+		if len(got.Items) != 1 || !strings.HasPrefix(got.Items[0], "(26) decision: Ada moves to Bergen (Bo, about Ada, ") {
 			t.Errorf("%q", got.Items)
 		}
 	})

@@ -39,7 +39,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 		if !strings.HasSuffix(unknown, "?") {
 			unknown += "."
 		}
-		return Answer{}, errPeople(unknown + " /settings shows them all.")
+		return Answer{}, errPeople(unknown + c.sayf(" /settings shows them all."))
 	}
 	if value != "" {
 		if place := ParsePlace(c.name); place.Direct() && !c.hub.access(place).names(who) && !slices.Contains(harmless, key) {
@@ -59,7 +59,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	case key != "":
 		return Answer{Text: shown.line(key)}, nil
 	}
-	answer := Answer{Text: fmt.Sprintf("How this conversation is compacted, and where each value is from. `/settings %sKEY VALUE` changes one here, `/settings %sKEY %s` takes that back.", settingsTable, settingsTable, takeBack)}
+	answer := Answer{Text: c.sayf("How this conversation is compacted, and where each value is from. `/settings %sKEY VALUE` changes one here, `/settings %sKEY %s` takes that back.", settingsTable, settingsTable, takeBack)}
 	for _, e := range shown.left {
 		answer.Text += "\nLeft out, for it does not go with the settings file: " + e.Error()
 	}

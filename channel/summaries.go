@@ -22,34 +22,34 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 	var answer Answer
 	for _, segment := range g.Past.Earlier {
 		for _, row := range segment.Rows {
-			answer.Items = append(answer.Items, summaryLine(row)+" (from before a /new)")
+			answer.Items = append(answer.Items, c.summaryLine(row)+c.sayf(" (from before a /new)"))
 		}
 	}
 	for _, row := range g.Stack {
-		answer.Items = append(answer.Items, summaryLine(row))
+		answer.Items = append(answer.Items, c.summaryLine(row))
 	}
 	switch {
 	case len(answer.Items) == 0:
 		answer.Text = "Nothing has been summed up here: I see every message as it was said."
 	case len(g.Stack) == 0:
-		answer.Text = "Nothing has been summed up since the last /new. From before, oldest first:"
+		answer.Text = c.sayf("Nothing has been summed up since the last /new. From before, oldest first:")
 	default:
 		answer.Text = fmt.Sprintf("%d on the stack, oldest first:", len(g.Stack))
 	}
 	return answer, nil
 }
 
-// summaryLine is a compaction in one line for people.
-func summaryLine(row compactor.Compaction) string {
+// summaryLine is a compaction in one line for people, numbered like MemoryLine.
+func (c *conversation) summaryLine(row compactor.Compaction) string {
 	by := string(row.By)
 	if row.Model != "" {
 		by += " (" + row.Model + ")"
 	}
 	expand := "not on disk yet"
 	if row.ID != 0 {
-		expand = fmt.Sprintf("/expand %d", row.ID)
+		expand = c.sayf("/expand %d", row.ID)
 	}
-	return fmt.Sprintf("%d. %s, level %d: #%d to #%d, %s, %d messages in %d tokens, by %s: %s",
+	return fmt.Sprintf("(%d) %s, level %d: #%d to #%d, %s, %d messages in %d tokens, by %s: %s",
 		row.ID, row.Kind, row.Level, row.From, row.To, days(row.FromTime, row.ToTime), row.Messages, row.Tokens, by, expand)
 }
 
@@ -73,24 +73,24 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 		from, ok = numberOf(begin)
 	}
 	if !ok {
-		return Answer{}, errPeople("Say which summary by its number, as /summaries shows it: /expand 12")
+		return Answer{}, errPeople(c.sayf("Say which summary by its number, as /summaries shows it: /expand 12"))
 	}
 	e, err := c.records.Expand(ctx, id, from, expandShown)
 	if errors.Is(err, memory.ErrNotFound) {
-		return Answer{}, errPeople(fmt.Sprintf("There is no summary %d in this conversation; /summaries shows those there are.", id))
+		return Answer{}, errPeople(c.sayf("There is no summary %d in this conversation; /summaries shows those there are.", id))
 	}
 	if err != nil {
 		return Answer{}, err
 	}
-	answer := Answer{Text: strings.TrimSuffix(summaryLine(e.Row), fmt.Sprintf(": /expand %d", id))}
+	answer := Answer{Text: strings.TrimSuffix(c.summaryLine(e.Row), c.sayf(": /expand %d", id))}
 	for _, child := range e.Children {
-		answer.Items = append(answer.Items, summaryLine(child))
+		answer.Items = append(answer.Items, c.summaryLine(child))
 	}
 	for _, m := range e.Messages {
 		answer.Items = append(answer.Items, messageLine(m))
 	}
 	if e.Next != 0 {
-		answer.Items = append(answer.Items, fmt.Sprintf("There is more: /expand %d %d", id, e.Next))
+		answer.Items = append(answer.Items, c.sayf("There is more: /expand %d %d", id, e.Next))
 	}
 	return answer, nil
 }

@@ -65,7 +65,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	for {
 		r := &reply{turn: turn, first: history.Next(), writer: c.door.Reply(c.name, turn.To), spend: c.spending(&made)}
 		if turn.Attempts > maxAttempts {
-			return c.finish(ctx, r, r.failed(errInterrupted))
+			return c.finish(ctx, r, r.failed(c.spell(sentence(errInterrupted))))
 		}
 		resp, err := c.respond(ctx, r, other)
 		if err != nil && c.hub.ctx.Err() != nil { // shutting down: the turn waits for the next start
@@ -106,7 +106,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			return c.pass(ctx, turn)
 		}
 		c.toldFailed = true
-		return c.finish(ctx, r, r.failed(err))
+		return c.finish(ctx, r, r.failed(c.spell(sentence(err))))
 	}
 }
 

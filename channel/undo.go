@@ -2,7 +2,6 @@ package channel
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"cairn/compactor"
@@ -22,24 +21,24 @@ func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	case soon && failed != nil:
 		return Answer{}, failed
 	case soon:
-		return Answer{Text: undoneWords(event)}, nil
+		return Answer{Text: c.undoneWords(event)}, nil
 	}
 	return Answer{
 		Text: "I am answering just now. The latest summary is taken back as soon as the model has spoken.",
 		Then: func(ctx context.Context) string {
 			if soon, err := c.await(ctx, done, math.MaxInt64); !soon || err != nil || failed != nil {
-				return "The latest summary could not be taken back yet; /summaries shows how things stand. Nothing is lost."
+				return c.sayf("The latest summary could not be taken back yet; /summaries shows how things stand. Nothing is lost.")
 			}
-			return undoneWords(event)
+			return c.undoneWords(event)
 		},
 	}, nil
 }
 
-func undoneWords(e compactor.Event) string {
+func (c *conversation) undoneWords(e compactor.Event) string {
 	if e.State == compactor.EventNoop {
-		return "Nothing is taken back: " + e.Error + "."
+		return "Nothing is taken back: " + c.spell(e.Error) + "."
 	}
-	return fmt.Sprintf("Taken back: the %s of messages #%d to #%d. I see what stood there before: %d → %d tokens of %d. Memories stay. It is left alone until the window is fuller, or /compact.",
+	return c.sayf("Taken back: the %s of messages #%d to #%d. I see what stood there before: %d → %d tokens of %d. Memories stay. It is left alone until the window is fuller, or /compact.",
 		kindWords(e.Kind), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
 }
 

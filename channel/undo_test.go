@@ -190,7 +190,7 @@ func TestSummariesAndWhatStandsBehindThem(t *testing.T) {
 	r := withWorker(t, echo, 120)
 	r.says("/summaries", "Nothing has been summed up here")
 	r.compact()
-	list := r.says("/summaries", "1 on the stack", "\n1. leaf, level 0: #1 to #236, ", " 236 messages in ", "by worker (", ": /expand 1")
+	list := r.says("/summaries", "1 on the stack", "\n(1) leaf, level 0: #1 to #236, ", " 236 messages in ", "by worker (", ": /expand 1")
 	if strings.Contains(list, "They talked") {
 		t.Errorf("/summaries says %q", list)
 	}

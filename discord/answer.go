@@ -50,11 +50,13 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
 	switch {
 	case errors.Is(err, channel.ErrRefused):
-		return d.hush(ctx, i, command.Public)
+		return d.privately(ctx, i, command.Public, notHere)
 	case err != nil:
 		return errors.Join(err, d.amend(ctx, i, plain(notNow)))
 	case !handled:
 		return d.amend(ctx, i, plain(notNow))
+	case answer.Private:
+		return d.privately(ctx, i, command.Public, answer.String())
 	}
 	if err := d.tell(ctx, i, line, answer); err != nil || answer.Then == nil {
 		return err
@@ -69,20 +71,21 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 	return d.tell(context.WithoutCancel(ctx), i, line, channel.Answer{Text: text})
 }
 
-// hush tells somebody, and nobody else, that they are not heard. A deferral that all can
-// see has to go first: what follows it would be seen like it.
-func (d *Discord) hush(ctx context.Context, i interaction, public bool) error {
+// privately answers whoever asked, and nobody else. A deferral that all can see has to
+// go first: what follows it would be seen like it.
+func (d *Discord) privately(ctx context.Context, i interaction, public bool, text string) error {
 	if !public {
-		return d.amend(ctx, i, plain(notHere))
+		return d.amend(ctx, i, plain(text))
 	}
 	if err := d.rest.do(ctx, call{method: http.MethodDelete, path: d.original(i), free: true}); err != nil {
 		return err
 	}
-	return d.follow(ctx, i, notHere, int(discordgo.MessageFlagsEphemeral))
+	return d.follow(ctx, i, text, int(discordgo.MessageFlagsEphemeral))
 }
 
 // tell shows an answer: a list by pages, else in as many messages as it takes.
 func (d *Discord) tell(ctx context.Context, i interaction, line string, answer channel.Answer) error {
+	answer = answer.Fenced()
 	if answer.Pages() > 1 {
 		return d.amend(ctx, i, d.page(line, answer, 0))
 	}
@@ -144,7 +147,7 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	case err != nil || !handled:
 		answer = channel.Answer{Text: notNow}
 	}
-	first, failed := d.reply(ctx, name, in.ID, or(answer.String(), done))
+	first, failed := d.reply(ctx, name, in.ID, or(answer.Fenced().String(), done))
 	if err := errors.Join(err, failed); err != nil || answer.Then == nil {
 		return err
 	}

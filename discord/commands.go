@@ -17,18 +17,19 @@ import (
 // before: what is declared in channel is what people see.
 func (d *Discord) register(ctx context.Context) {
 	_, app := d.atlas.self()
-	trouble := incident{log: d.log, failed: "the slash commands cannot be registered yet", mends: "the slash commands are registered"}
+	trouble := incident{log: d.log, failed: "the slash commands cannot be registered; retrying", mends: "the slash commands are registered"}
 	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, 10*time.Minute) {
 		err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
-		if err == nil {
+		switch {
+		case err == nil:
 			trouble.over()
 			return
-		}
-		if ctx.Err() == nil {
+		case errors.Is(err, channel.ErrGone): // it would be refused again
+			d.registered.Store(false)
+			d.log.Warn("Discord refused the slash commands; they are registered again with the next session or start", "error", err)
+			return
+		case ctx.Err() == nil:
 			trouble.is(err)
-		}
-		if errors.Is(err, channel.ErrGone) {
-			return // it would be refused again
 		}
 		_ = sleep(ctx, pause) // its error ends the loop
 	}

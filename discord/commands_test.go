@@ -60,6 +60,26 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	}
 }
 
+// What the log says of a refusal is what happens: it is tried again, but not at once.
+func TestRefusedCommandsAreRegisteredWithTheNextSession(t *testing.T) {
+	t.Parallel()
+	const route = "PUT /applications/*/commands"
+	r := newRig(t, discordtest.Options{})
+	r.Fail(discordtest.Fault{Route: route, Status: 403, Code: 20012, Times: 1})
+	r.start()
+	r.until("the refusal is logged", func() bool {
+		return strings.Contains(r.log.String(), "Discord refused the slash commands; they are registered again with the next session or start")
+	})
+	if log := r.log.String(); strings.Contains(log, "retrying") {
+		t.Errorf("it says that it retries:\n%s", log)
+	}
+	if n := len(r.Requests(route)); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+	r.Invalidate(false)
+	r.registered()
+}
+
 func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
@@ -82,6 +102,27 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	}
 }
 
+// What is aligned with spaces is so only in a font of fixed width.
+func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start().registered()
+	for _, name := range []string{"help", "context"} {
+		i := r.answered(r.Slash(r.square, r.ann.ID, name))
+		for n, m := range append([]discordtest.Message{*i.Answer}, i.Followups...) {
+			if !strings.HasPrefix(m.Content, "```\n") || !strings.HasSuffix(m.Content, "\n```") || strings.Count(m.Content, "```") != 2 {
+				t.Errorf("message %d of /%s: %q", n, name, m.Content)
+			}
+		}
+		r.ask(r.square, "/"+name)
+	}
+	r.until("the written commands are answered", func() bool { return len(r.sent(r.square)) >= 2 })
+	for _, m := range r.sent(r.square) {
+		if !strings.HasPrefix(m.Content, "```\n") || !strings.HasSuffix(m.Content, "\n```") {
+			t.Errorf("a written command: %q", m.Content)
+		}
+	}
+}
+
 func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
@@ -97,6 +138,11 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	}
 	if i := r.answered(r.Slash(place, ben.ID, "compact")); strings.Contains(i.Answer.Content, refused) {
 		t.Errorf("ben was answered %q", i.Answer.Content)
+	}
+	i := r.Slash(place, eve.ID, "pause")
+	r.until("the refusal", func() bool { return len(r.Interaction(i.ID).Followups) == 1 })
+	if m := r.Interaction(i.ID).Followups[0]; !strings.Contains(m.Content, refused) || m.Flags&discordtest.FlagEphemeral == 0 {
+		t.Errorf("/pause, whose answers are for all, refused eve with %+v", m)
 	}
 	say := func(u discordtest.User) discordtest.Message { return r.Say(place, u.ID, "<@"+r.Bot.ID+"> /compact") }
 	say(eve)

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cairn/words"
 )
@@ -61,6 +62,28 @@ func (c *Conversation) Named(ctx context.Context, text string) (found []Memory, 
 	}
 	return found, nil
 }
+
+// Completed returns the conversation's own current memories for what somebody is still
+// typing: each word of it begins a word of the memory. The newest come first, at most limit.
+func (c *Conversation) Completed(ctx context.Context, typed string, limit int) (found []Memory, err error) {
+	where, args := "WHERE m.conversation = ? AND m.state = 'active'", []any{c.id}
+	all := strings.Fields(words.Fold(typed))
+	for _, word := range all[:min(len(all), maxTyped)] {
+		where += " AND instr(' ' || m.folded, ?) > 0"
+		args = append(args, " "+word)
+	}
+	err = c.store.view(ctx, func(tx *transaction) error {
+		found, err = readMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
+		return err
+	})
+	if err != nil {
+		return nil, c.fail("complete a memory", err)
+	}
+	return found, nil
+}
+
+// maxTyped is how many words Completed compares at most.
+const maxTyped = 20
 
 // withAll returns the memories in which all terms stand, the newest first.
 func (c *Conversation) withAll(tx *transaction, terms []string) (ids []int64, err error) {

@@ -29,6 +29,7 @@ type privately struct {
 }
 
 func (p *privately) answer(ctx context.Context, c command, a channel.Answer) error {
+	p.public = p.public && !a.Private
 	text, all := blocks(c, a)
 	return p.respond(ctx, &slackgo.WebhookMessage{Text: text, Blocks: &slackgo.Blocks{BlockSet: all}, ReplaceOriginal: p.turned})
 }
@@ -83,6 +84,9 @@ const answerType = "cairn_answer"
 // answer posts the answer. After a failure it may have been posted all the same, and is
 // looked for.
 func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err error) {
+	if a.Private && !o.place.Direct() {
+		return o.whisper(ctx, c, a)
+	}
 	options := append(o.say(c, a), slackgo.MsgOptionMetadata(slackgo.SlackMetadata{
 		EventType: answerType, EventPayload: map[string]any{"answers": o.answers},
 	}))
@@ -112,6 +116,18 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 			}
 		}
 	}
+}
+
+// whisper posts what whoever gave the command alone sees. It has no ts and is not edited.
+func (o *openly) whisper(ctx context.Context, c command, a channel.Answer) error {
+	options := o.say(c, a)
+	if o.place.Thread != "" {
+		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
+	}
+	return patient(ctx, func() error {
+		_, err := o.s.api.write.PostEphemeralContext(ctx, o.place.Channel, c.who.ID, options...)
+		return err
+	})
 }
 
 func (o *openly) replace(ctx context.Context, c command, a channel.Answer) error {
@@ -148,6 +164,7 @@ const (
 // blocks show one page of an answer, with buttons to the pages beside it. What does
 // not fit a message is left out; text is what notifications show.
 func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
+	a = a.Fenced()
 	shown := a.Page(c.page)
 	buttons := pageButtons(c, a)
 	if a.Pages() > 1 && buttons == nil {

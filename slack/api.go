@@ -23,6 +23,7 @@ var scopes = map[string]string{
 	"auth.test":                   "",
 	"apps.connections.open":       "", // of the app-level token
 	"chat.postMessage":            "chat:write",
+	"chat.postEphemeral":          "chat:write",
 	"chat.update":                 "chat:write",
 	"chat.delete":                 "chat:write",
 	"chat.startStream":            "chat:write",

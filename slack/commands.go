@@ -76,6 +76,21 @@ func lineOf(text string) string {
 	return "/" + text
 }
 
+// Spell is how a command is written here: behind the one slash command that the app has,
+// or in a thread, where Slack has none, behind the bot's name.
+func (s *Slack) Spell(conversation, line string) string {
+	if channel.ParsePlace(conversation).Thread == "" {
+		return "/cairn " + strings.TrimPrefix(line, "/")
+	}
+	name := "Cairn"
+	select {
+	case <-s.ready:
+		name = orElse(s.self.name, name)
+	default: // the name is not known yet
+	}
+	return "@" + name + " " + line
+}
+
 func isPublic(line string) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(line, "/"), " ")
 	for _, c := range channel.Commands {
@@ -164,6 +179,7 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 			to.refuse(brief, sayRefused)
 			return
 		}
+		answer = answer.Fenced()
 		answer.Text = sayUnknown + "\n" + answer.Text
 	}
 	if err := to.answer(brief, c, answer); err != nil {

@@ -51,7 +51,7 @@ func TestSlashCommands(t *testing.T) {
 	for i, text := range []string{"", "help", "/help", "  HELP  "} {
 		t.Run(fmt.Sprintf("/cairn %s shows the help", text), func(t *testing.T) {
 			r.w.Command(general, ann, "/cairn", text)
-			if got := r.told(general, ann, i+1).Shown(); !strings.Contains(got, "/memories") {
+			if got := r.told(general, ann, i+1).Shown(); !strings.Contains(got, "/cairn memories") {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -66,7 +66,7 @@ func TestSlashCommands(t *testing.T) {
 	})
 	t.Run("an unknown one shows what there is", func(t *testing.T) {
 		r.w.Command(general, ann, "/cairn", "dance")
-		if got := r.told(general, ann, 7).Shown(); !strings.HasPrefix(got, sayUnknown) || !strings.Contains(got, "/memories") {
+		if got := r.told(general, ann, 7).Shown(); !strings.HasPrefix(got, sayUnknown) || !strings.Contains(got, "/cairn memories") {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -89,6 +89,94 @@ func TestSlashCommands(t *testing.T) {
 		}
 	}
 	r.keepsSecrets()
+}
+
+// Slack has no /compact: it refuses to send it.
+func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
+	r.begin()
+	bare := regexp.MustCompile(`(^|[^n\w] )/(` + strings.Join(commandNames(), "|") + `)\b|^/(` + strings.Join(commandNames(), "|") + `)\b`)
+	n := 0
+	tell := func(text string) string {
+		n++
+		r.w.Command(general, ann, "/cairn", text)
+		return r.told(general, ann, n).Shown()
+	}
+	tell("remember the note says /stop and /cairn")
+	for text, want := range map[string]string{
+		"help": "/cairn compact [focus]", "expand": "/cairn expand 12", "forget": "/cairn forget me is", "forget me": "/cairn forget me yes",
+		"pins": "/cairn pin #12", "optout": "/cairn optout off takes it back", "remember": "/cairn remember the", "settings": "/cairn settings is for those",
+		"unpin": "/cairn unpin is for those", "recall": "/cairn recall when", "memories": "the note says /stop and /cairn",
+	} {
+		got := tell(text)
+		if !strings.Contains(got, want) || text != "memories" && bare.MatchString(got) {
+			t.Errorf("/cairn %s says %q, want %q and no bare command", text, got, want)
+		}
+	}
+	if got := tell("forget 1"); !strings.Contains(got, "says /stop and") || !strings.Contains(got, "/cairn memories restore 1 takes") {
+		t.Errorf("got %q", got)
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/expand"})
+	r.eventually("it is answered", func() bool { return len(r.own(general)) == 1 })
+	if got := r.own(general)[0].Text; !strings.Contains(got, " /expand 12") || !strings.Contains(got, "as @") {
+		t.Errorf("in a thread it says %q", got)
+	}
+}
+
+// That somebody lacks the rights is no news for all.
+func TestARefusalIsForWhoeverAskedAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
+	r.begin()
+	r.w.Command(general, ann, "/cairn", "pause")
+	if got := r.told(general, ann, 1).Shown(); got != "/cairn pause is for those who manage this place. Ask one of them." {
+		t.Errorf("/cairn pause says %q", got)
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/pause"})
+	if got := r.told(general, ann, 2).Shown(); !strings.Contains(got, "pause is for those who manage") {
+		t.Errorf("/pause says %q", got)
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/pause"})
+	if m := r.told(general, ann, 3); m.Thread != root || !strings.Contains(m.Shown(), "/pause is for those who manage") {
+		t.Errorf("/pause in a thread: %+v", m)
+	}
+	for _, m := range r.own(general) {
+		if m.OnlyFor == "" {
+			t.Errorf("all read %q", m.Shown())
+		}
+	}
+}
+
+// What is aligned with spaces is so only in a font of fixed width.
+func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	for i, text := range []string{"help", "context", "dance"} {
+		r.w.Command(general, ann, "/cairn", text)
+		got := strings.TrimPrefix(r.told(general, ann, i+1).Shown(), sayUnknown+"\n")
+		if !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
+			t.Errorf("/cairn %s says %q", text, got)
+		}
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/context"})
+	r.eventually("it is answered", func() bool { return len(r.own(general)) == 1 })
+	if got := r.own(general)[0].Shown(); !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
+		t.Errorf("/context says %q", got)
+	}
+}
+
+func commandNames() (all []string) {
+	for _, c := range channel.Commands {
+		all = append(all, c.Name)
+	}
+	return all
 }
 
 func TestACommandAsAMessage(t *testing.T) {

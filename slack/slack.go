@@ -80,6 +80,7 @@ var (
 	_ channel.Completer = (*Slack)(nil)
 	_ channel.Historian = (*Slack)(nil)
 	_ channel.Reactor   = (*Slack)(nil)
+	_ channel.Speller   = (*Slack)(nil)
 )
 
 // New returns the door that o describes. It starts nothing.

@@ -29,7 +29,7 @@ tokens of the messages behind it less its own, at the price of cached input.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.context(cmd, name, asJSON) },
 	}
-	cmd.Flags().StringVar(&name, "channel", defaultChannel, "`NAME` of the channel")
+	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

@@ -31,7 +31,7 @@ the key "message".`,
 		RunE: func(cmd *cobra.Command, words []string) error { return a.recall(cmd, l, strings.Join(words, " ")) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&l.channel, "channel", defaultChannel, "`NAME` of the channel")
+	f.StringVar(&l.channel, "channel", "", defaultTo)
 	f.StringVar(&l.kind, "kind", "", "only memories of this `KIND`, and no messages")
 	f.StringVar(&l.since, "since", "", "only what was said since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (whenever)")
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")

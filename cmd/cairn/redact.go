@@ -2,7 +2,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -39,7 +41,33 @@ func (r *redactor) learn(secrets ...string) {
 }
 
 // credentials are what servers are shown: after the name of a header or of a parameter.
-var credentials = regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*[\["']*(?:(?:bearer|basic|bot)\s+)?|\b(?:bearer|basic)\s+|\b(?:x-)?api[_-]?key["']?\s*[:=]\s*[\["']*|[?&](?:api_?key|key|token|access_token)=)([^\s"'&<>,;\]]{6,})`)
+var credentials = regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*[\["']*(?:(?:bearer|basic|bot)\s+)?|\b(?:x-)?api[_-]?key["']?\s*[:=]\s*[\["']*|[?&](?:api_?key|key|token|access_token)=)([^\s"'&<>,;\]]{6,})`)
+
+// schemes are words behind the name of a scheme of HTTP, which may be credentials, or
+// mere words: "Basic Information" is a page of Slack's.
+var schemes = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)([^\s"'&<>,;\]]{6,})`)
+
+// maskScheme masks what follows the name of a scheme, if it looks like credentials.
+func maskScheme(found string) string {
+	parts := schemes.FindStringSubmatch(found)
+	if !isCredential(parts[2]) {
+		return found
+	}
+	return parts[1] + "[masked]"
+}
+
+// longestWord is the longest run of letters that is taken for a word.
+const longestWord = 24
+
+// isCredential reports whether a text is more than a word: it has digits or signs of
+// base64, is very long, or is "user:password" in base64.
+func isCredential(text string) bool {
+	if strings.ContainsAny(text, "0123456789+/=_") || len(text) > longestWord {
+		return true
+	}
+	decoded, err := base64.RawStdEncoding.DecodeString(text[:len(text)-len(text)%4]) // the end may be cut off
+	return err == nil && bytes.ContainsRune(decoded, ':') && !bytes.ContainsFunc(decoded, func(r rune) bool { return r < ' ' || r > '~' })
+}
 
 func (r *redactor) mask(text string) string {
 	r.mu.RLock()
@@ -47,7 +75,8 @@ func (r *redactor) mask(text string) string {
 		text = strings.ReplaceAll(text, secret, "[masked]")
 	}
 	r.mu.RUnlock()
-	return credentials.ReplaceAllString(compactor.Mask(text), "$1[masked]")
+	text = credentials.ReplaceAllString(compactor.Mask(text), "$1[masked]")
+	return schemes.ReplaceAllStringFunc(text, maskScheme)
 }
 
 // secrets are all that the settings and the environment hold, as far as they can be read.

@@ -35,6 +35,27 @@ func TestALogMasksSecrets(t *testing.T) {
 	}
 }
 
+func TestWordsBehindTheNameOfASchemeAreNotMasked(t *testing.T) {
+	var r redactor
+	for _, text := range []string{
+		`the app-level token, which stands under "Basic Information", "App-Level Tokens"`, "basic authentication", "a bearer certificate",
+		"the bearer tokens of this server", "Basic understanding of Go", "use basic questions.",
+	} {
+		if got := r.mask(text); got != text {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+	for _, secret := range []string{
+		"Basic dXNlcjpwYXNz", "Basic YWRhOnN3b3JkZmlzaA==", "basic YWRhOnN3b3Jk", "Bearer abcdef0123456789", "bearer " + strings.Repeat("xyzw", 8), "Bearer ab_cdef",
+		"Authorization: Basic swordfish", "Authorization: Bearer swordfish",
+	} {
+		scheme, key, _ := strings.Cut(strings.TrimPrefix(secret, "Authorization: "), " ")
+		if got := r.mask("it said " + secret + " there"); strings.Contains(got, key) || !strings.Contains(got, scheme) || !strings.HasSuffix(got, " there") {
+			t.Errorf("%q is shown as %q", secret, got)
+		}
+	}
+}
+
 // A busy bot at debug level, with secrets everywhere and a provider that repeats what it
 // was sent: none of them, nor anything people say, is in the log.
 func TestNoSecretAndNoMessageReachesTheLog(t *testing.T) {

@@ -66,7 +66,7 @@ what it was told.
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it is there)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
 	flags.StringVar(&a.logLevel, "log-level", "", "log on standard error from this `LEVEL` on: debug, info, warn, error (warn; of run: info)")
-	root.AddCommand(newChat(a), newImport(a), newContext(a), newUsage(a), newTranscript(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
+	root.AddCommand(newChat(a), newImport(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
 	return root
 }
 
@@ -139,8 +139,13 @@ func (a *app) look(ctx context.Context, do func(*memory.Store) error) (err error
 	return do(store)
 }
 
-// find returns a conversation of the store.
-func find(ctx context.Context, store *memory.Store, name string) (*memory.Conversation, error) {
+// find returns a conversation of the store; without a name the default one.
+func find(ctx context.Context, store *memory.Store, name string) (_ *memory.Conversation, err error) {
+	if name == "" {
+		if name, err = defaultConversation(ctx, store); err != nil {
+			return nil, err
+		}
+	}
 	full, err := conversationName(name)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,110 @@
+// cairn channels: which conversations there are.
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"cairn/memory"
+)
+
+func newChannels(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "channels [--json]",
+		Short: "List the conversations",
+		Long: `List the conversations, the one with the newest message first: the name that --channel
+takes, the number of messages, and when the newest one was said. It reads the database and
+may run beside the bot.`,
+		Example: `  cairn channels
+  cairn channels --json | jq -r .channel`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.look(cmd.Context(), func(store *memory.Store) error {
+				all, err := store.Listing(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.showChannels(all, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+func (a *app) showChannels(all []memory.Listed, asJSON bool) error {
+	if len(all) == 0 {
+		fmt.Fprintln(a.err, "no conversations yet")
+		return nil
+	}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	if isTerminal(a.out) {
+		fmt.Fprintln(w, "CHANNEL\tMESSAGES\tLAST")
+	}
+	for _, l := range all {
+		row := channelRow(l)
+		if asJSON {
+			if err := a.show(a.out, row, true); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintln(w, row)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(table.String()) {
+		if err := a.show(a.out, plainLine(strings.TrimRight(line, " \n")), false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// channelRow is one line of the list.
+type channelRow memory.Listed
+
+func (r channelRow) String() string {
+	last := "-"
+	if !r.Last.IsZero() {
+		last = r.Last.Local().Format("2006-01-02 15:04")
+	}
+	return fmt.Sprintf("%s\t%d\t%s", r.Channel, r.Messages, last)
+}
+
+// defaultTo is the help of --channel where defaultConversation chooses.
+const defaultTo = "`NAME` of the channel (the only one there is, else general); cairn channels lists them"
+
+// defaultConversation is the one that is meant where none is named: the only one in which
+// anything was said, else the terminal's default.
+func defaultConversation(ctx context.Context, store *memory.Store) (string, error) {
+	all, err := store.Listing(ctx)
+	if err != nil {
+		return "", err
+	}
+	usual, err := conversationName(defaultChannel)
+	if err != nil {
+		return "", err
+	}
+	var used []string
+	for _, l := range all {
+		if l.Messages > 0 {
+			used = append(used, l.Channel)
+		}
+	}
+	switch {
+	case len(used) == 1:
+		return used[0], nil
+	case len(used) == 0 || slices.Contains(used, usual):
+		return defaultChannel, nil
+	}
+	return "", fmt.Errorf("which channel? name one with --channel: %s", thereAre(used))
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestChannels(t *testing.T) {
+	p := newFolder(t)
+	t.Run("an empty folder has none", func(t *testing.T) {
+		p.must("", "import", p.write("none.jsonl", ""))
+		if r := p.run("", "channels"); r.code != 0 || !strings.Contains(r.err+r.out, "no conversations yet") && !strings.Contains(r.out, "general") {
+			t.Errorf("exit code %d: %s%s", r.code, r.out, r.err)
+		}
+	})
+	p.must("", "import", "--channel", "garden", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"The plums are ripe"}
+{"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"I will pick them"}
+`))
+	t.Run("the only conversation is the default", func(t *testing.T) {
+		for _, line := range []string{"recall plums", "transcript"} {
+			if out := p.must("", strings.Fields(line)...); !strings.Contains(out, "The plums are ripe") {
+				t.Errorf("cairn %s: %s", line, out)
+			}
+		}
+		if out := p.must("", "context"); !strings.Contains(out, "2 in all") {
+			t.Errorf("cairn context: %s", out)
+		}
+	})
+	p.must("", "import", "--channel", "kitchen", p.write("more.jsonl", `{"id":"1","author":"Ada","time":"2026-06-01T10:00:00Z","text":"Jam"}`+"\n"))
+	t.Run("the newest comes first, with numbers", func(t *testing.T) {
+		out := p.must("", "channels")
+		kitchen, garden := strings.Index(out, "terminal:kitchen"), strings.Index(out, "terminal:garden")
+		if kitchen < 0 || garden < kitchen || !strings.Contains(out, "  2  2026-05-03 ") || !strings.Contains(out, "  1  2026-06-01 ") {
+			t.Errorf("got\n%s", out)
+		}
+	})
+	t.Run("for a program", func(t *testing.T) {
+		all := parse[struct {
+			Channel  string
+			Messages int
+			Last     string
+		}](t, p.must("", "channels", "--json"))
+		if len(all) < 2 || all[0].Channel != "terminal:kitchen" || all[0].Messages != 1 || all[1].Messages != 2 || all[1].Last != "2026-05-03T10:00:00Z" {
+			t.Errorf("got %+v", all)
+		}
+	})
+	t.Run("of several one must be named", func(t *testing.T) {
+		r := p.run("", "recall", "plums")
+		if r.code == 0 || !strings.Contains(r.err, "name one with --channel: there are terminal:kitchen") || !strings.Contains(r.err, "garden") {
+			t.Errorf("exit code %d: %s", r.code, r.err)
+		}
+		if out := p.must("", "recall", "--channel", "garden", "plums"); !strings.Contains(out, "The plums are ripe") {
+			t.Errorf("got %s", out)
+		}
+	})
+}
