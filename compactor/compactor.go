@@ -74,6 +74,7 @@ type Compactor struct {
 	cancel                 context.CancelFunc
 	workers                sync.WaitGroup
 
+	unwritten bool      // the owner's: contexts ended in memory that the disk has still
 	outdated  bool      // the owner's: people changed what the head was made of
 	askedAt   time.Time // the owner's: when the model was asked last; the provider's cache is as old
 	rendering rendering // the owner's: the last request

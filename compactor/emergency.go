@@ -62,8 +62,10 @@ func (c *Compactor) newHead(ctx context.Context) {
 		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{EndContexts: true})
 		if err != nil {
 			c.h.endContexts()
+			c.unwritten = true
 			return
 		}
+		c.unwritten = false
 		if c.h.swap(head); applied {
 			return
 		}
@@ -214,8 +216,12 @@ func (c *Compactor) told(ctx context.Context, marker Compaction, before int) {
 	c.notify(e)
 }
 
-// flush writes what an emergency could hide in memory only.
+// flush writes what an emergency could hide in memory only, and the end of contexts that
+// the disk has still.
 func (c *Compactor) flush(ctx context.Context) {
+	if c.unwritten {
+		c.newHead(ctx)
+	}
 	s := c.h.snapshot()
 	if len(s.hidden) == 0 {
 		return
