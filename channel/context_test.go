@@ -304,7 +304,7 @@ func TestAPersonLearnsWhatOfAMemoryWasMasked(t *testing.T) {
 	if got := r.run("/remember the token is ghp_" + strings.Repeat("aB3dE5", 6)); !strings.Contains(got, "memory 1") || !strings.Contains(got, "I keep no secrets") {
 		t.Errorf("it says %q", got)
 	}
-	if got := r.run("/memories"); !strings.Contains(got, "[masked: GitHub token]") {
+	if got := r.run("/memories"); !strings.Contains(got, "[masked: github pat]") {
 		t.Errorf("it keeps %q", got)
 	}
 }

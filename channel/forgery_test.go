@@ -113,7 +113,7 @@ func TestAnotherAgentIsToldNoSecrets(t *testing.T) {
 	}
 	masked := 0
 	for _, m := range requests[1].Messages {
-		masked += strings.Count(m.Text, "[masked: GitHub token]")
+		masked += strings.Count(m.Text, "[masked: github pat]")
 		if strings.Contains(m.Text, secret) {
 			t.Errorf("the %s tells it: %.300s", m.Role, m.Text)
 		}

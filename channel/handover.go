@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"cairn/compactor"
+	"cairn/internal/secrets"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
@@ -176,7 +177,7 @@ func (c *conversation) lookups(window int) []llm.Tool {
 		look := all[i].Run
 		all[i].Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			answer, err := look(ctx, arguments)
-			return compactor.Mask(answer), err
+			return secrets.Mask(answer), err
 		}
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/compactor"
+	"cairn/internal/secrets"
 	"cairn/memory"
 )
 
@@ -210,7 +211,7 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 		return Answer{Text: fmt.Sprintf("I had that in mind already, as memory %d.", s.ID)}, nil
 	}
 	c.remembered(s.ID, s.Kind, s.Content)
-	if compactor.Mask(text) != text {
+	if secrets.Mask(text) != text {
 		return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d, without the key or password in it: I keep no secrets.%s", s.ID, where)}, nil
 	}
 	return Answer{Text: fmt.Sprintf("I will keep that in mind, as memory %d.%s", s.ID, where)}, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"cairn/internal/secrets"
 	"cairn/llm"
 	"cairn/prompts"
 )
@@ -111,7 +112,7 @@ func (w worker) messages(items []item, system string) []llm.Message {
 	ask := fmt.Sprintf("Sum up messages #%d to #%d in at most %d words (about %d tokens); a summary over %d tokens is refused.",
 		first.from, last.to, w.target*3/4, w.target, w.limit)
 	if w.j.row.Focus != "" {
-		ask += " Keep above all, in detail: " + content(Mask(w.j.row.Focus), 200)
+		ask += " Keep above all, in detail: " + content(secrets.Mask(w.j.row.Focus), 200)
 	}
 	if w.again != "" {
 		ask += " You have tried before, but " + string(w.again) + ": mind that now, and be brief."

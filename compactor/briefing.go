@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"cairn/internal/secrets"
 )
 
 // What somebody else is told of a conversation, to answer one question in it.
@@ -28,7 +30,7 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question
 	left := tokens - costOfItems(asked)
 	var b strings.Builder
 	if s.headText != "" {
-		text := Clip(Mask(s.headText), max(min(left, tokens/headShare), 0))
+		text := Clip(secrets.Mask(s.headText), max(min(left, tokens/headShare), 0))
 		left -= Estimate(text)
 		b.WriteString(text + "\n\n")
 	}
@@ -48,7 +50,7 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question
 			older = said[:indexOf(said, items[0].from)]
 		}
 		if text := Extract(withoutSecrets(older), summed, 0, question.Text).Text; text != "" {
-			fmt.Fprintf(&b, "<summary from=\"%d\" to=\"%d\">%s</summary>\n\n", older[0].Seq, older[len(older)-1].Seq, content(Mask(text), summed))
+			fmt.Fprintf(&b, "<summary from=\"%d\" to=\"%d\">%s</summary>\n\n", older[0].Seq, older[len(older)-1].Seq, content(secrets.Mask(text), summed))
 		}
 	}
 	if len(items) > 0 {

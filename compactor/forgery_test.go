@@ -214,3 +214,6 @@ func TestASecretInAQuoteReachesNoWorker(t *testing.T) {
 		t.Errorf("the built-in summarizer reads %s", got)
 	}
 }
+
+// alnum is as random as a key.
+const alnum = "q7Zk2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1VtXyBhQwNzMrSgDjFeCaUlIpO0k9Zr7T2bYx4mWc8LsHq5vJ3nRd6GfP1uEa" + "Q7zK2wVr9XlBt4MyC8hSj5Np"

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/internal/secrets"
 	"cairn/llm"
 	"cairn/prompts"
 )
@@ -69,7 +70,7 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (Recap, error) {
 		c.o.Log.Log(ctx, c.loud(err, true), "no model made a recap; the built-in summarizer does", "error", err)
 		r.Why = whyNoModel(err)
 	}
-	r.Text = Mask(Extract(withoutSecrets(messages), mostOfRecap, 0, focus).Text)
+	r.Text = secrets.Mask(Extract(withoutSecrets(messages), mostOfRecap, 0, focus).Text)
 	return r, nil
 }
 

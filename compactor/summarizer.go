@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/secrets"
 	"cairn/llm"
 	"cairn/words"
 )
@@ -115,7 +116,7 @@ func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int)
 	}
 	messages = withoutSecrets(messages)
 	s = extract(messages, j.aim(target, itemsOf(messages, mostOfMessage)), memoriesOf(j, messages), j.row.Focus, c.toldBeside(j.row))
-	s.Text = Mask(s.Text) // what stands together only now
+	s.Text = secrets.Mask(s.Text) // what stands together only now
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
 	}
@@ -275,11 +276,11 @@ func withoutSecrets(messages []Message) []Message {
 	masked := slices.Clone(messages)
 	for i := range masked {
 		m := &masked[i]
-		m.Text, m.Quote = Mask(m.Text), Mask(m.Quote)
+		m.Text, m.Quote = secrets.Mask(m.Text), secrets.Mask(m.Quote)
 		m.Attachments = slices.Clone(m.Attachments)
 		for k := range m.Attachments {
 			a := &m.Attachments[k]
-			a.Name, a.Caption, a.Text = Mask(a.Name), Mask(a.Caption), Mask(a.Text)
+			a.Name, a.Caption, a.Text = secrets.Mask(a.Name), secrets.Mask(a.Caption), secrets.Mask(a.Text)
 		}
 	}
 	return masked

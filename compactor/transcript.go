@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/secrets"
 	"cairn/llm"
 )
 
@@ -42,7 +43,7 @@ func labelled(m Message, most int) string {
 	switch m.Role {
 	case llm.RoleUser:
 		reply := ""
-		m.Quote = Mask(m.Quote)
+		m.Quote = secrets.Mask(m.Quote)
 		if to := repliedTo(m); to != "" {
 			reply = fmt.Sprintf(" replying_to=\"%s\"", attribute(to))
 		}
@@ -66,7 +67,11 @@ func labelled(m Message, most int) string {
 
 // lean is a text without what no summary shall hold: secrets, and data written out
 // in letters.
-func lean(text string) string { return withoutData(Mask(text)) }
+func lean(text string) string { return withoutData(secrets.Mask(text)) }
+
+func isBase64(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '+' || c == '/' || c == '='
+}
 
 // mostOfData is how many characters of base64 or hex may stand in one piece: no word,
 // hash or address is as long.
@@ -79,7 +84,7 @@ func withoutData(text string) string {
 	var b strings.Builder
 	done, begun := 0, 0
 	for i := 0; i <= len(text); i++ {
-		if i < len(text) && (alphanumeric(text[i]) || text[i] == '+' || text[i] == '/' || text[i] == '=') {
+		if i < len(text) && isBase64(text[i]) {
 			continue
 		}
 		if i-begun > mostOfData {
@@ -97,7 +102,7 @@ func withoutData(text string) string {
 }
 
 func itemOf(c Compaction) item {
-	text := fmt.Sprintf("<summary from=\"%d\" to=\"%d\" dates=\"%s\">%s</summary>", c.From, c.To, days(c), content(Mask(c.Text), mostOfMessage))
+	text := fmt.Sprintf("<summary from=\"%d\" to=\"%d\" dates=\"%s\">%s</summary>", c.From, c.To, days(c), content(secrets.Mask(c.Text), mostOfMessage))
 	return item{text: text, tokens: perMessage + Estimate(text), turn: c.From, from: c.From, to: c.To}
 }
 

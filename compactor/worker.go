@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/secrets"
 	"cairn/llm"
 	"cairn/prompts"
 )
@@ -30,7 +31,7 @@ type worker struct {
 
 // newWorker is a worker of the job. The agent's own prompt is read here, once.
 func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
-	w := worker{c: c, j: j, record: record, target: target, limit: limit, prompt: prompts.Worker, agent: Mask(c.o.System)}
+	w := worker{c: c, j: j, record: record, target: target, limit: limit, prompt: prompts.Worker, agent: secrets.Mask(c.o.System)}
 	if c.o.Prompt != nil {
 		if own := c.o.Prompt(); strings.TrimSpace(own) != "" {
 			w.prompt = own
@@ -187,7 +188,7 @@ func (w worker) patient(ctx context.Context, items []item) (text string, plain b
 		w.again = why
 		text, plain, err = w.attempt(ctx, items)
 	}
-	return Mask(text), plain, err
+	return secrets.Mask(text), plain, err
 }
 
 // spend counts a request to the model, further attempts after a failure included: there

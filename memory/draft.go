@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/compactor"
+	"cairn/internal/secrets"
 	"cairn/llm"
 	"cairn/words"
 )
@@ -131,7 +132,7 @@ func (c *Conversation) check(tx *transaction, d *draft, from, to int64) (wrong s
 }
 
 func checkContent(d *draft) error {
-	d.Content = compactor.Mask(strings.TrimSpace(strings.ToValidUTF8(d.Content, "\uFFFD")))
+	d.Content = secrets.Mask(strings.TrimSpace(strings.ToValidUTF8(d.Content, "\uFFFD")))
 	if d.Content == "" {
 		return errors.New("content is empty: write the memory as one sentence that stands alone")
 	}

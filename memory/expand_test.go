@@ -170,7 +170,7 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		found, err := c.SearchMemories(ctx, name, 1)
-		if err != nil || len(found) != 1 || found[0].Content != name+": the token is [masked: GitHub token]" {
+		if err != nil || len(found) != 1 || found[0].Content != name+": the token is [masked: github pat]" {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}

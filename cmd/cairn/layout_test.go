@@ -15,14 +15,14 @@ import (
 
 // arrows says which rooms of the house a room may import. They all run down.
 var arrows = map[string][]string{
-	"cmd/cairn":  {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/anthropic", "llm/prices", "prompts"},
+	"cmd/cairn":  {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/anthropic", "llm/prices", "prompts", "internal/secrets"},
 	"bench":      {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/anthropic", "llm/llmtest", "prompts", "words"},
 	"discord":    {"channel"},
 	"slack":      {"channel"},
 	"terminal":   {"channel"},
-	"channel":    {"compactor", "memory", "llm", "llm/prices", "prompts"},
-	"memory":     {"compactor", "llm", "words"},
-	"compactor":  {"llm", "prompts", "words"},
+	"channel":    {"compactor", "memory", "llm", "llm/prices", "prompts", "internal/secrets"},
+	"memory":     {"compactor", "llm", "words", "internal/secrets"},
+	"compactor":  {"llm", "prompts", "words", "internal/secrets"},
 	"llm":        {"words"},
 	"llm/openai": {"llm", "llm/internal/provider"},
 
@@ -35,6 +35,7 @@ var arrows = map[string][]string{
 
 	"discord/discordtest": {}, // doubles of the platforms know nothing of this house
 	"slack/slacktest":     {},
+	"internal/secrets":    {},
 	"words":               {},
 	"words/wordstest":     {},
 }

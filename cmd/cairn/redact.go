@@ -14,7 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"cairn/compactor"
+	"cairn/internal/secrets"
 )
 
 // redactor masks secrets: those the program was given, word for word, and others by
@@ -75,8 +75,8 @@ func (r *redactor) mask(text string) string {
 		text = strings.ReplaceAll(text, secret, "[masked]")
 	}
 	r.mu.RUnlock()
-	text = credentials.ReplaceAllString(compactor.Mask(text), "$1[masked]")
-	return schemes.ReplaceAllStringFunc(text, maskScheme)
+	text = credentials.ReplaceAllString(text, "$1[masked]")
+	return secrets.Mask(schemes.ReplaceAllStringFunc(text, maskScheme))
 }
 
 // secrets are all that the settings and the environment hold, as far as they can be read.

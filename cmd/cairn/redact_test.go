@@ -18,7 +18,7 @@ func TestALogMasksSecrets(t *testing.T) {
 	r.learn("hunter2hunter2", "pass word/9", "x")
 	var out strings.Builder
 	log := slog.New(redacted{slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}), &r})
-	github := "ghp_" + strings.Repeat("a1", 20)
+	github := "ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"
 	log = log.With("provider", "https://ada:swordfish@example.org").WithGroup("g").With("key", "hunter2hunter2")
 	log.Debug("x hunter2hunter2", "error", fmt.Errorf("model: %w", errors.New("no: Authorization: Bearer abcdef0123456789")),
 		"list", []string{"fine", github}, slog.Group("deep", "url", "/v1?key=abcdef0123456789&alt=sse"),
@@ -60,7 +60,7 @@ func TestWordsBehindTheNameOfASchemeAreNotMasked(t *testing.T) {
 // was sent: none of them, nor anything people say, is in the log.
 func TestNoSecretAndNoMessageReachesTheLog(t *testing.T) {
 	const key, password = "key-4711-of-the-model", "swordfish-of-the-proxy"
-	pasted := []string{"ghp_" + strings.Repeat("Ab1", 12), "sk-ant-" + strings.Repeat("Cd2", 12), "AKIA" + strings.Repeat("Q7", 8)}
+	pasted := []string{"ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "sk-ant-" + strings.Repeat("Cd2", 12), "AKIA" + "Q3T7WZ5NXK2LJ4RB"}
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		last := x.Request.Messages[len(x.Request.Messages)-1].Text()
 		if strings.Contains(last, "break") {

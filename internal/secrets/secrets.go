@@ -1,8 +1,7 @@
-// Secrets: keys and passwords that people paste into a chat. A summary and a memory
-// outlive what they were made of, so neither may hold one. The transcript does: it is
-// what people said.
-
-package compactor
+// Package secrets masks keys, tokens and passwords in text. A summary, a memory and a log
+// outlive what they were made of, so none may hold one. The transcript does: it is what
+// people said. It imports nothing of Cairn.
+package secrets
 
 import (
 	"encoding/base64"
@@ -10,18 +9,32 @@ import (
 	"strings"
 )
 
-// Mask returns text with each secret it can tell by its form replaced by what it is,
-// as "[masked: GitHub token]": keys of OpenAI, Anthropic, Slack, Discord, GitHub, AWS
-// and a few more, signed web tokens, private keys, and the password in a URL. It takes
-// time in proportion to the text, changes nothing else, and what it returns it would
-// return unchanged.
+// Mask returns text with each secret it recognizes replaced by its kind, as
+// "[masked: github pat]": what the rules of gitleaks know, and the forms below that they
+// lack or that a chat bends. It takes time in proportion to the text, changes nothing
+// else, and what it returns it would return unchanged.
 func Mask(text string) string {
+	for range mostPasses {
+		masked := maskOnce(text)
+		if masked == text {
+			break
+		}
+		text = masked
+	}
+	return text
+}
+
+// mostPasses bounds how often a text is looked at again, because of two secrets with one
+// character between them a rule finds the first only.
+const mostPasses = 8
+
+func maskOnce(text string) string {
 	for _, s := range secrets {
 		if strings.Contains(text, s.mark) {
 			text = s.mask(text)
 		}
 	}
-	return maskPrivateKeys(text)
+	return maskKnown(maskPrivateKeys(text))
 }
 
 // secret is one kind, told by its form.
@@ -42,18 +55,25 @@ var secrets = []secret{
 	{"Discord webhook", "/webhooks/", regexp.MustCompile(`/webhooks/[0-9]{15,}/([A-Za-z0-9_-]{30,})`), nil},
 	{"Discord token", ".", botToken, nil},
 	{"Discord token", "mfa.", regexp.MustCompile(`mfa\.[A-Za-z0-9_-]{60,}`), nil},
-	{"GitHub token", "gh", regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{30,}`), nil},
-	{"GitHub token", "github_pat_", regexp.MustCompile(`github_pat_[A-Za-z0-9_]{30,}`), nil},
-	{"GitLab token", "glpat-", regexp.MustCompile(`glpat-[A-Za-z0-9_-]{20,}`), nil},
-	{"AWS key", "AKIA", regexp.MustCompile(`AKIA[A-Z0-9]{16}\b`), nil},
-	{"AWS key", "ASIA", regexp.MustCompile(`ASIA[A-Z0-9]{16}\b`), nil},
-	{"AWS key", "ecret", regexp.MustCompile(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
-	{"AWS key", "ECRET", regexp.MustCompile(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
-	{"Google key", "AIza", regexp.MustCompile(`AIza[A-Za-z0-9_-]{35,}`), nil},
+	{"Telegram token", ":A", regexp.MustCompile(`[0-9]{8,10}:A[A-Za-z0-9_-]{34}\b`), nil},
+	{"AWS key", "", regexp.MustCompile(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
+	{"Google token", "ya29.", regexp.MustCompile(`ya29\.[A-Za-z0-9_-]{20,}`), nil},
+	{"Google secret", "GOCSPX-", regexp.MustCompile(`GOCSPX-[A-Za-z0-9_-]{20,}`), nil},
 	{"Hugging Face token", "hf_", regexp.MustCompile(`hf_[A-Za-z0-9]{30,}`), nil},
-	{"Stripe key", "k_", regexp.MustCompile(`[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`), nil},
+	{"Groq key", "gsk_", regexp.MustCompile(`gsk_[A-Za-z0-9]{40,}`), nil},
+	{"Replicate token", "r8_", regexp.MustCompile(`r8_[A-Za-z0-9]{30,}`), nil},
+	{"xAI key", "xai-", regexp.MustCompile(`xai-[A-Za-z0-9]{60,}`), nil},
+	{"NVIDIA key", "nvapi-", regexp.MustCompile(`nvapi-[A-Za-z0-9_-]{40,}`), nil},
+	{"Tailscale key", "tskey-", regexp.MustCompile(`tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,}`), nil},
+	{"Docker token", "dckr_", regexp.MustCompile(`dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`), nil},
+	{"Stripe webhook secret", "whsec_", regexp.MustCompile(`whsec_[A-Za-z0-9+/]{24,}={0,2}`), nil},
+	{"Shopify token", "shp", regexp.MustCompile(`shp(?:at|ca|pa|ss|tka)_[A-Fa-f0-9]{32}`), nil},
+	{"Notion token", "ntn_", regexp.MustCompile(`ntn_[A-Za-z0-9]{40,}`), nil},
+	{"New Relic key", "NRAK-", regexp.MustCompile(`NRAK-[A-Z0-9]{27}`), nil},
 	{"web token", "eyJ", regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`), nil},
 	{"password", "://", regexp.MustCompile(`://[^\s/:@?<>"'` + "`" + `]*:([^\s/?<>"'` + "`" + `]+)@`), nil},
+	{"bearer token", "", regexp.MustCompile(`\b(?i:bearer)\s{1,3}([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_-]=*)`), hasDigitAndLetter},
+	{"password", "=", regexp.MustCompile(`[A-Z0-9]_(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|PRIVATE|ACCESS)_?KEY)=(?:"([^"\s$]{6,})"|'([^'\s$]{6,})'|([^\s"'$<{*%\[][^\s"'` + "`" + `]{4,}[^\s"'` + "`" + `.,;:)>\]}。]))`), isNoPlaceholder},
 }
 
 // mask replaces the secrets of one kind. One that goes on from a letter or digit is a
@@ -66,7 +86,12 @@ func (s secret) mask(text string) string {
 	var b strings.Builder
 	done := 0
 	for _, at := range found {
-		begins, from, to := at[0], at[len(at)-2], at[len(at)-1]
+		begins, from, to := at[0], at[0], at[1]
+		for i := 2; i < len(at); i += 2 {
+			if at[i] >= 0 {
+				from, to = at[i], at[i+1]
+			}
+		}
 		if s.form == botToken {
 			id := snowflakeBefore(text[done:begins])
 			if id < 0 {
@@ -74,7 +99,7 @@ func (s secret) mask(text string) string {
 			}
 			begins, from = done+id, done+id
 		}
-		if begins > 0 && alphanumeric(text[begins]) && alphanumeric(text[begins-1]) || s.real != nil && !s.real(text[from:to]) {
+		if begins == from && begins > 0 && alphanumeric(text[begins]) && alphanumeric(text[begins-1]) || s.real != nil && !s.real(text[from:to]) {
 			continue
 		}
 		b.WriteString(text[done:from])
@@ -101,6 +126,14 @@ func hasLongRun(match string) bool {
 	}
 	return false
 }
+
+// hasDigitAndLetter tells credentials from a word or a number.
+func hasDigitAndLetter(match string) bool {
+	return strings.ContainsAny(match, "0123456789") && strings.Trim(match, "0123456789") != ""
+}
+
+// isNoPlaceholder tells a password from "xxxxxxxx".
+func isNoPlaceholder(match string) bool { return entropy(match) > 1 }
 
 // botToken is a token of a bot of Discord without its first part, which is the bot's
 // id in base64. A search for a dot is quick, one for an id is not.

@@ -1,0 +1,177 @@
+package secrets
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/BurntSushi/toml"
+)
+
+// gitleaksRules is config/gitleaks.toml of gitleaks v8.30.0, unchanged; its licence is
+// gitleaks.LICENSE. To update it, copy both files of a newer release.
+//
+//go:embed gitleaks.toml
+var gitleaksRules string
+
+// rule is one of gitleaks' rules.
+type rule struct {
+	ID          string
+	Path        string // it is for files of such a name only
+	Regex       string
+	SecretGroup int
+	Entropy     float64 // bits per byte that a secret has at least
+	Keywords    []string
+	Allowlists  []*allowlist
+
+	form func() *regexp.Regexp
+}
+
+// allowlist says what is no secret.
+type allowlist struct {
+	Condition   string // "AND": all of it must hold
+	RegexTarget string // "match", "line" or, by default, the secret
+	Regexes     []string
+	Stopwords   []string
+	Paths       []string // of files, so none matches here
+
+	forms func() []*regexp.Regexp
+}
+
+// hashBehindWords is the checksum of a sentence that speaks of keys: "the key was built
+// with sha256:…".
+const hashBehindWords = `(?i)\b(?:sha-?\d+|md5|digest|checksum|commit)[:=][0-9a-f]+`
+
+// rules are gitleaks' rules for text of any origin. A rule is compiled when its keyword
+// first occurs.
+var rules = sync.OnceValue(func() []*rule {
+	var file struct {
+		Allowlist *allowlist
+		Rules     []*rule
+	}
+	if _, err := toml.Decode(gitleaksRules, &file); err != nil {
+		panic(fmt.Sprintf("the embedded rules of gitleaks: %v", err)) // a test reads them
+	}
+	file.Rules = slices.DeleteFunc(file.Rules, func(r *rule) bool { return r.Regex == "" || r.Path != "" })
+	file.Allowlist.compileLater()
+	hashes := &allowlist{RegexTarget: "match", Regexes: []string{hashBehindWords}}
+	hashes.compileLater()
+	for _, r := range file.Rules {
+		r.form = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(inProse(r.Regex)) })
+		for _, a := range r.Allowlists {
+			a.compileLater()
+		}
+		r.Allowlists = append(r.Allowlists, file.Allowlist, hashes)
+	}
+	slices.SortStableFunc(file.Rules, func(a, b *rule) int { return cmp.Compare(a.isGeneric(), b.isGeneric()) })
+	return file.Rules
+})
+
+// isGeneric is 1 for the rule that matches much of what others name more exactly.
+func (r *rule) isGeneric() int {
+	if r.ID == "generic-api-key" {
+		return 1
+	}
+	return 0
+}
+
+func (a *allowlist) compileLater() {
+	a.forms = sync.OnceValue(func() (forms []*regexp.Regexp) {
+		for _, form := range a.Regexes {
+			forms = append(forms, regexp.MustCompile(form))
+		}
+		return forms
+	})
+}
+
+// inProse adapts a rule to sentences. In source code a secret ends at a quote or white
+// space; in a chat also at a bracket, a full stop or a character of another script.
+func inProse(regex string) string {
+	const atEnd, inSentence = `(?:[\x60'"\s;]|\\[nr]|$)`, `(?:[^\w/+=.-]|\.(?:\W|$)|\\[nr]|$)`
+	return strings.ReplaceAll(regex, atEnd, inSentence)
+}
+
+// maskKnown masks what gitleaks' rules find in text.
+func maskKnown(text string) string {
+	folded := strings.ToLower(text)
+	for _, r := range rules() {
+		if !slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(folded, k) }) {
+			continue
+		}
+		if masked := r.mask(text); masked != text {
+			text, folded = masked, strings.ToLower(masked)
+		}
+	}
+	return text
+}
+
+func (r *rule) mask(text string) string {
+	var b strings.Builder
+	done := 0
+	for _, at := range r.form().FindAllStringSubmatchIndex(text, -1) {
+		from, to := r.secretIn(at)
+		if secret := text[from:to]; entropy(secret) <= r.Entropy || r.allows(text, at, secret) {
+			continue
+		}
+		b.WriteString(text[done:from])
+		b.WriteString(masked(strings.ReplaceAll(r.ID, "-", " ")))
+		done = to
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// secretIn is where in a match the secret is: in the group the rule names, or in the
+// first that matched, or all of it.
+func (r *rule) secretIn(at []int) (from, to int) {
+	if r.SecretGroup > 0 {
+		return at[2*r.SecretGroup], at[2*r.SecretGroup+1]
+	}
+	for i := 2; i < len(at); i += 2 {
+		if at[i] >= 0 && at[i] < at[i+1] {
+			return at[i], at[i+1]
+		}
+	}
+	return at[0], at[1]
+}
+
+// allows reports whether one of the rule's allowlists says that a match is no secret.
+func (r *rule) allows(text string, at []int, secret string) bool {
+	return slices.ContainsFunc(r.Allowlists, func(a *allowlist) bool {
+		target := secret
+		switch a.RegexTarget {
+		case "match":
+			target = text[at[0]:at[1]]
+		case "line":
+			begin := strings.LastIndexByte(text[:at[0]], '\n') + 1
+			target, _, _ = strings.Cut(text[begin:], "\n")
+		}
+		matches := slices.ContainsFunc(a.forms(), func(form *regexp.Regexp) bool { return form.MatchString(target) })
+		folded := strings.ToLower(secret)
+		stops := slices.ContainsFunc(a.Stopwords, func(word string) bool { return strings.Contains(folded, strings.ToLower(word)) })
+		if a.Condition == "AND" {
+			return (matches || len(a.Regexes) == 0) && (stops || len(a.Stopwords) == 0) && len(a.Paths) == 0
+		}
+		return matches || stops
+	})
+}
+
+// entropy is Shannon's, in bits per byte: random letters and digits have more than words.
+func entropy(text string) (bits float64) {
+	var counts [256]int
+	for i := range len(text) {
+		counts[text[i]]++
+	}
+	for _, n := range counts {
+		if n > 0 {
+			p := float64(n) / float64(len(text))
+			bits -= p * math.Log2(p)
+		}
+	}
+	return bits
+}
