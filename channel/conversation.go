@@ -59,6 +59,7 @@ type conversation struct {
 	tried   int64                  // wakes the last try knew of; 0 while there is another
 	err     error                  // of the last try, which will be repeated; nil: it went well
 	unheard map[string]*time.Timer // of messages whose place the door does not know yet, by id
+	awaited string                 // the newest message that somebody wants an answer to; empty: none
 	left    bool                   // the owner has gone
 	changed chan struct{}          // closed, and made anew, when settled or err has changed
 	turn    int64                  // the running turn, as the tools see it; 0: none
@@ -102,15 +103,17 @@ func (c *conversation) own() {
 	silence := time.NewTimer(c.hub.o.Idle)
 	defer silence.Stop()
 	for {
-		asked := c.try()
+		asked, awaited := c.try(), c.awaits()
 		var retry <-chan time.Time
 		err := c.work(ctx)
 		c.unsettled = c.unsettled || err != nil
 		if err != nil && ctx.Err() == nil {
 			c.hub.trouble.is(ctx, c.log, c.name, err)
+			c.stalled(ctx, awaited, err)
 			retry = time.After(retryDelay)
 		} else if err == nil {
 			c.hub.trouble.over(c.log, c.name)
+			c.went(awaited)
 		}
 		c.settleUp(asked, err)
 		silence.Reset(c.hub.o.Idle)

@@ -56,6 +56,7 @@ type Hub struct {
 	calls   ledger
 	budget  *budgets
 	trouble trouble
+	unwell  unwell
 	tally   tally
 	hints   once // people who were told that they may not talk here
 
@@ -128,6 +129,7 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Recei
 	if err != nil {
 		return receipt, err
 	}
+	c.noteAwaited(m)
 	c.delivered(m.ID, receipt)
 	return receipt, nil
 }
@@ -160,6 +162,7 @@ func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) e
 		return err
 	}
 	for i, m := range heard {
+		c.noteAwaited(m)
 		c.delivered(m.ID, receipts[i])
 	}
 	return nil

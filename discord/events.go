@@ -145,6 +145,9 @@ func (d *Discord) take(m message) {
 	}
 	d.insist(ctx, func() error {
 		_, err := d.hub.Deliver(ctx, name, in)
+		if err != nil {
+			d.hub.Undelivered(ctx, name, in, err)
+		}
 		return err
 	})
 }

@@ -153,6 +153,7 @@ func (s *Slack) kept(e *event, err error) bool {
 	case e.ctx.Err() == nil && !errors.Is(err, channel.ErrClosed):
 		s.disk.begin(s.log, "a message could not be kept; it will be tried again", err)
 		s.owe(e.Message)
+		s.hub.Undelivered(e.ctx, e.place.String(), e.said, err)
 	}
 	return false
 }

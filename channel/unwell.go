@@ -1,0 +1,110 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"cairn/memory"
+)
+
+// unwell is which conversations cannot be stored or read, and who was told. People hear
+// of it once per incident; the log has the cause.
+type unwell struct {
+	mu       sync.Mutex // guards failures
+	failures map[string]int
+}
+
+// failed counts a failure of a conversation and reports whether to tell people: at once
+// where no retry helps, otherwise with the second failure.
+func (u *unwell) failed(conversation string, err error) (tell bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.failures == nil {
+		u.failures = make(map[string]int)
+	}
+	before := u.failures[conversation]
+	lasting := errors.Is(err, memory.ErrDamaged) || errors.Is(err, memory.ErrReplaced) || errors.Is(err, memory.ErrFull)
+	u.failures[conversation]++
+	if before == 0 && lasting {
+		u.failures[conversation]++
+	}
+	return before < 2 && u.failures[conversation] >= 2
+}
+
+func (u *unwell) recovered(conversation string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.failures, conversation)
+}
+
+// Undelivered tells the author of a message, once per incident, that Deliver failed. A
+// connector that goes on trying calls it after each failure.
+func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {
+	if !m.Addressed || ctx.Err() != nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrClosed) || !h.unwell.failed(conversation, err) {
+		return
+	}
+	text := "I cannot store your message at the moment. I keep trying, and answer when I have it."
+	switch {
+	case errors.Is(err, memory.ErrReplaced):
+		text = "My database was deleted or moved, so I cannot store your message. Ask whoever runs me to put it back; I keep trying until then."
+	case errors.Is(err, memory.ErrFull):
+		text = "My disk is full, so I cannot store your message. Ask whoever runs me to make room; I keep trying until then."
+	case errors.Is(err, memory.ErrDamaged):
+		text = damagedWords
+	}
+	h.say(ctx, conversation, m.ID, text)
+}
+
+const damagedWords = "My database is damaged, so I cannot answer. Ask whoever runs me to run `cairn doctor`; I keep trying until then."
+
+// stalled tells the person who waits for an answer, once per incident, that the
+// conversation cannot be read or written.
+func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
+	if awaited == "" || !c.hub.unwell.failed(c.name, err) {
+		return
+	}
+	text := "I cannot read or write my database at the moment. I keep trying, and answer when I can."
+	if errors.Is(err, memory.ErrDamaged) {
+		text = damagedWords
+	}
+	c.hub.say(ctx, c.name, awaited, text)
+}
+
+// say posts a notice past the outbox, which cannot be written either.
+func (h *Hub) say(ctx context.Context, conversation, to, text string) {
+	door, ok := h.doors[doorOf(conversation)]
+	if !ok {
+		return
+	}
+	ids := []string{to}
+	if _, err := door.Reply(conversation, ids).Send(ctx, Piece{Reply: "unwell", Parts: 1, To: ids, Text: text, Failure: true}); err != nil {
+		h.o.Log.Warn("a notice was not sent", "conversation", conversation, "error", err)
+	}
+}
+
+// noteAwaited notes the newest message that somebody wants an answer to.
+func (c *conversation) noteAwaited(m Inbound) {
+	if !m.Addressed {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.awaited = m.ID
+}
+
+func (c *conversation) awaits() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.awaited
+}
+
+// went notes that all was done that was to do when awaited was the newest.
+func (c *conversation) went(awaited string) {
+	c.hub.unwell.recovered(c.name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.awaited == awaited {
+		c.awaited = ""
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn/llm/llmtest"
+)
+
+// TestAWriteAheadLogThatIsDamagedWhileTheBotRuns: people hear of it within seconds.
+func TestAWriteAheadLogThatIsDamagedWhileTheBotRuns(t *testing.T) {
+	for name, damage := range map[string]func(file string, size int64) error{
+		"truncated": func(file string, _ int64) error { return os.Truncate(file, 0) },
+		"cut":       func(file string, size int64) error { return os.Truncate(file, size/2) },
+		"overwritten": func(file string, size int64) error {
+			log, err := os.OpenFile(file, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			defer log.Close()
+			_, err = log.WriteAt([]byte(strings.Repeat("damaged ", int(size/8))), 0)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Understood.") })
+			t.Cleanup(server.Close)
+			p := newPlatforms(t)
+			f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=k")
+			r := f.background("run")
+			p.open(r)
+			p.sayOnDiscord("one " + strings.Repeat("word ", 300))
+			p.sayOnSlack("one " + strings.Repeat("word ", 300))
+			p.until(r, "both are answered", func() bool { return p.answers("Understood.") == [2]int{1, 1} })
+			file := filepath.Join(f.dir, "data", "cairn.db-wal")
+			info, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(file, info.Size()); err != nil {
+				t.Fatal(err)
+			}
+			p.sayOnDiscord("two")
+			p.sayOnSlack("two")
+			p.wait(r, p.onDiscord, "My database is damaged")
+			p.wait(r, p.onSlack, "My database is damaged")
+		})
+	}
+}
