@@ -208,15 +208,11 @@ func isTerminal(stream any) bool {
 }
 
 // show writes v to w, which leads to standard output, as one line: JSON for a program,
-// its String for people. What is stored may be what a stranger wrote, so nothing in it
-// moves the cursor of a terminal; through a pipe it stays as it is.
+// its String for people. What is stored may be what a stranger wrote, and a pipe may end
+// at a terminal, so no control character is printed; JSON has them as escapes.
 func (a *app) show(w io.Writer, v fmt.Stringer, asJSON bool) error {
 	if !asJSON {
-		text := v.String()
-		if isTerminal(a.out) {
-			text = terminal.Printable(text)
-		}
-		_, err := fmt.Fprintln(w, text)
+		_, err := fmt.Fprintln(w, terminal.Printable(v.String()))
 		return err
 	}
 	var line bytes.Buffer
@@ -225,15 +221,11 @@ func (a *app) show(w io.Writer, v fmt.Stringer, asJSON bool) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	text := line.String()
-	if isTerminal(a.out) { // JSON leaves some controls as they are
-		text = escapedControls(text)
-	}
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(w, escapedControls(line.String()))
 	return err
 }
 
-// escapedControls is JSON in which no character is left that terminal.Printable leaves out.
+// escapedControls is a line of JSON in which no character is left that terminal.Printable leaves out.
 func escapedControls(text string) string {
 	var b strings.Builder
 	for _, r := range text {
