@@ -34,10 +34,10 @@ type door struct {
 	accepted []string
 	events   []compactor.Event
 	memories []string
-	fails    int           // so many sends fail first
-	gone     int           // so many sends fail for good first
+	fails    int // so many sends fail first
+	gone     int // so many sends fail for good first
 	refuses  func(channel.Piece) bool
-	tried    []string // what was refused
+	tried    []string      // what was refused
 	slow     time.Duration // each send takes so long
 	changed  chan struct{}
 }
