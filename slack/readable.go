@@ -86,8 +86,8 @@ func (p plainer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a, nil
 }
 
-// readableBody is an answer in which every message can be read. What cannot be is
-// left out.
+// readableBody is an answer in which every message can be read. Of what cannot be
+// nothing is left.
 func readableBody(body []byte) []byte {
 	var messages struct {
 		One  *slackgo.Message  `json:"message"`
@@ -109,6 +109,8 @@ func readableBody(body []byte) []byte {
 		for _, one := range many {
 			if form, _, ok := readable(one); ok {
 				kept = append(kept, form)
+			} else {
+				kept = append(kept, json.RawMessage(`{}`)) // so that the page is known not to be whole
 			}
 		}
 		if list, err := json.Marshal(kept); err == nil {
