@@ -52,7 +52,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 			return err // who wants to see no more of it gets the end alone
 		}
 	}
-	_, err := w.s.write(ctx, once, w.place.Channel, text, slackgo.MsgOptionUpdate(d.ts))
+	_, err := w.s.write(ctx, once, w.place.Channel, d.ts, text)
 	if err == nil {
 		d.text = sent
 	}

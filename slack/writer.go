@@ -304,13 +304,7 @@ func (w *writer) unsay(ctx context.Context) {
 	if w.draft.streaming {
 		_ = w.draft.end(ctx, w) // or it could not be deleted
 	}
-	err := patient(ctx, func() error {
-		_, _, err := w.s.api.write.DeleteMessageContext(ctx, w.place.Channel, w.draft.ts)
-		return err
-	})
-	if err != nil && codeOf(err) != "message_not_found" {
-		w.s.log.Debug("what was shown of a reply could not be taken back", "error", err)
-	}
+	w.s.remove(ctx, w.place.Channel, w.draft.ts)
 }
 
 // gone tells whether a message cannot be edited, so that another is needed.
