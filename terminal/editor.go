@@ -101,7 +101,15 @@ func (e *editor) talk(ctx context.Context, hub *channel.Hub) error {
 			if !ok {
 				return nil
 			}
-			if err := e.say(ctx, hub, text); err != nil {
+			line, err := parseTyped(text)
+			if err != nil {
+				e.note(err.Error())
+				continue
+			}
+			if line.quit {
+				return nil
+			}
+			if err := e.say(ctx, hub, line); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -140,19 +148,19 @@ func typedLines(ctx context.Context, e *editor, line *term.Terminal) <-chan stri
 	return out
 }
 
-func (e *editor) say(ctx context.Context, hub *channel.Hub, text string) error {
-	if strings.TrimSpace(text) == "" {
+func (e *editor) say(ctx context.Context, hub *channel.Hub, typed typed) error {
+	if strings.TrimSpace(typed.text) == "" {
 		return nil
 	}
-	answer, handled, err := hub.Run(ctx, e.conversation, e.who, text)
-	if err != nil {
-		return e.tell(ctx, undone(ctx, e.log, err))
-	}
-	if _, urgent := command(text); urgent {
-		e.waiting.Store(0) // a stopped turn may have nothing to say
-	}
-	if handled {
-		err := e.write(printable(answer.String()) + "\n")
+	if typed.command != "" {
+		answer, _, err := hub.Run(ctx, e.conversation, e.who, typed.text)
+		if err != nil {
+			return e.tell(ctx, undone(ctx, e.log, err))
+		}
+		if typed.urgent {
+			e.waiting.Store(0) // a stopped turn may have nothing to say
+		}
+		err = e.write(printable(answer.String()) + "\n")
 		if answer.Then != nil && answer.Awaited {
 			e.awaited.Go(func() {
 				if text := answer.Then(ctx); ctx.Err() == nil {
@@ -163,7 +171,7 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, text string) error {
 		return err
 	}
 	e.waiting.Add(1)
-	if err := e.disk.deliver(ctx, hub, e.log, e.conversation, inbound(e.who, text)); err != nil {
+	if err := e.disk.deliver(ctx, hub, e.log, e.conversation, inbound(e.who, typed.text)); err != nil {
 		e.answered(1) // it never will be
 		return e.tell(ctx, err)
 	}
@@ -192,7 +200,7 @@ func (e *editor) key(ctx context.Context, hub *channel.Hub) func(string, int, ru
 			}
 			return done, len(done), true
 		case key == interrupt && e.waiting.Load() > 0:
-			if err := e.say(ctx, hub, "/stop"); err != nil {
+			if err := e.say(ctx, hub, typed{text: "/stop", command: "stop", urgent: true}); err != nil {
 				e.note(err.Error())
 			}
 			return line, pos, true

@@ -125,17 +125,14 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 		_ = p.emit(line)
 		return
 	}
-	answer, handled, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
-	switch {
-	case err != nil:
+	answer, _, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
+	if err != nil {
 		p.fail(ctx, r, undone(ctx, p.log, err))
-	case !handled:
-		p.deliver(ctx, hub, r)
-	default:
-		line := replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)}
-		p.answers.keep(r, line)
-		_ = p.emit(line)
+		return
 	}
+	line := replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)}
+	p.answers.keep(r, line)
+	_ = p.emit(line)
 }
 
 func (p *protocol) deliver(ctx context.Context, hub *channel.Hub, r request) {

@@ -29,6 +29,8 @@ it stopped, and never ends.
 On a terminal there is a line editor: the arrow keys bring back what you typed, Tab
 completes commands, Ctrl-C stops an answer, Ctrl-D leaves. /help lists the commands.
 
+A command that does not exist is refused; //word sends the text /word, /quit leaves.
+
 Through a pipe every line is a message, answered before the next is read. Answers
 stand alone on standard output, everything else goes to standard error.
 
