@@ -40,7 +40,7 @@ type (
 		Kind    string `json:"kind"`
 		Content string `json:"content"`
 	}
-	errorLine struct {
+	errorLine struct { // notices too
 		Type    string   `json:"type"`
 		Channel string   `json:"channel"`
 		To      []string `json:"to"`
@@ -210,7 +210,10 @@ func (r protocolReply) Show(string) {}
 
 func (r protocolReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	var line any = replyLine{"reply", r.channel, piece.Reply, r.to, piece.Text}
-	if piece.Failure {
+	switch {
+	case channel.IsNotice(piece):
+		line = errorLine{"notice", r.channel, r.to, piece.Text}
+	case piece.Failure:
 		line = errorLine{"error", r.channel, r.to, piece.Text}
 	}
 	text, err := encode(line)

@@ -36,6 +36,9 @@ func (s *stream) Show(text string) {
 // Send writes what is missing of the reply.
 func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 	text := printable(piece.Text)
+	if channel.IsNotice(piece) {
+		return piece.Reply, s.editor.write(s.editor.quiet(text))
+	}
 	if !strings.HasPrefix(text, s.shown) {
 		s.Cancel()
 	}
