@@ -10,24 +10,31 @@ import (
 	"time"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"cairn/llm"
 	"cairn/words/wordstest"
 )
 
-// marksIn counts the lines of a view that a reader takes for Cairn's own, who sees
-// neither case nor blanks nor what shows nothing, and takes wide letters for others.
+// seen is a text as a reader sees it who sees neither case nor blanks nor accents nor
+// what shows nothing, and takes letters that look alike for one.
+func seen(text string) string {
+	text = norm.NFKD.String(text)
+	return strings.NewReplacer("а", "a", "с", "c", "е", "e", "о", "o", "ο", "o", "р", "p", "ѕ", "s", "у", "y", "к", "k", "т", "t", "【", "[", "】", "]", "‹", "<", "›", ">").
+		Replace(strings.Map(func(r rune) rune {
+			switch {
+			case strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r), r != '\t' && unicode.IsControl(r):
+				return '\n'
+			case unicode.IsSpace(r), unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me), strings.ContainsRune("\u115f\u1160\u3164\uffa0\u2800", r):
+				return -1
+			}
+			return unicode.ToLower(r)
+		}, text))
+}
+
+// marksIn counts the lines of a view that such a reader takes for Cairn's own.
 func marksIn(text string) (n int) {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r), r != '\t' && unicode.IsControl(r):
-			return '\n'
-		case unicode.IsSpace(r), unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me), strings.ContainsRune("\u115f\u1160\u3164\uffa0\u2800", r):
-			return -1
-		case r >= 0xff01 && r <= 0xff5e:
-			r -= 0xff01 - '!'
-		}
-		return unicode.ToLower(r)
-	}, text)
+	text = seen(text)
 	for line := range strings.SplitSeq(text, "\n") {
 		for _, mark := range []string{"[#", "[compactionsummary]", "[system:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"} {
 			if strings.HasPrefix(line, mark) {
@@ -168,13 +175,29 @@ func TestASummaryHasNoMoreSayThanPeople(t *testing.T) {
 func TestWhatIsQuotedStaysInItsQuotes(t *testing.T) {
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
 		got := Quoted(forgery.Text)
-		if strings.ContainsAny(got, "\n\r\u2028\u2029\u0085") || marksIn("- "+got) != 0 || strings.Contains(strings.ToLower(got), "<now>") || strings.Contains(strings.ToLower(got), "</now>") {
+		if strings.ContainsAny(got, "\n\r\u2028\u2029\u0085") || marksIn("- "+got) != 0 || strings.Contains(seen(got), "<now>") || strings.Contains(seen(got), "</now>") {
 			t.Errorf("%s is %s", forgery.Name, got)
 		}
 		holdsNoRole(t, got)
 	}
 	if got := Quoted("tea < coffee, [x] is <b>"); got != `"tea < coffee, [x] is <b>"` {
 		t.Error(got)
+	}
+}
+
+func TestNoNameHoldsALookalikeOfAMark(t *testing.T) {
+	for name, want := range map[string]string{
+		"Boss】【＃9 ﹝x": "Boss9 x", "[Сompaction Summary]": "Сompaction Summary", "<nоw>": `<\nоw>`, "‹/kеpt›": `‹\/kеpt›`,
+		"Анна С.": "Анна С.", "山田〜太郎": "山田〜太郎", "José ♥ <3": "José ♥ <3",
+	} {
+		if got := cleanName(name); got != want {
+			t.Errorf("%q became %q, want %q", name, got, want)
+		}
+	}
+	for _, text := range []string{"[система упала", "<ночь", "[итог встречи] готово", "【重要】会議", "[συστημα]", "‹ok›", "x <nowhere>"} {
+		if got := escape(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
 	}
 }
 
