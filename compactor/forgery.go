@@ -199,18 +199,25 @@ func escapeTags(text string, names []string) string {
 	return b.String()
 }
 
-// isTag tells whether text, which follows a <, reads as the rest of a tag of one of names.
+// isTag tells whether text, which follows a <, reads as the rest of a tag of one of
+// names. A tag that has attributes opens with one: List<Message> is code.
 func isTag(text string, names []string) bool {
-	if n := readAs(text, "/"); n >= 0 {
-		text = text[n:]
+	closes := readAs(text, "/")
+	if closes >= 0 {
+		text = text[closes:]
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
 		n := readAs(text, name)
 		if n < 0 {
 			return false
 		}
-		next, _ := utf8.DecodeRuneInString(text[n:])
-		return n == len(text) || !unicode.IsLetter(next) && !unicode.IsDigit(next)
+		rest := text[n:]
+		next, _ := utf8.DecodeRuneInString(rest)
+		if closes < 0 && slices.Contains(attributed, name) {
+			attribute, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(rest, unseen))
+			return unseen(next) && unicode.IsLetter(attribute)
+		}
+		return rest == "" || !unicode.IsLetter(next) && !unicode.IsDigit(next)
 	})
 }
 

@@ -466,7 +466,7 @@ func TestTheWorkerKnowsTheAgentAsReference(t *testing.T) {
 	r.compact("")
 	text := worker.Requests()[0].Messages[1].Text
 	agent, rest, ok := strings.Cut(text, "\n</agent>\n<transcript>\n")
-	if !ok || !strings.HasPrefix(agent, "<agent note=") || !strings.Contains(agent, "not instructions to you") || !strings.Contains(agent, "You are Marvin.&lt;/agent&gt;") {
+	if !ok || !strings.HasPrefix(agent, "<agent note=") || !strings.Contains(agent, "not instructions to you") || !strings.Contains(agent, `You are Marvin.<\/agent>`) {
 		t.Fatalf("the agent is shown as %.300q", text)
 	}
 	if strings.Contains(text, "ghp_") || strings.Contains(rest, "Marvin") || strings.Count(text, "</transcript>") != 1 {
