@@ -87,7 +87,7 @@ func TestARecapWithoutAModelSaysSo(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, 100_000, c.worker)
 				r.hear("I decided to move to Turin in May.")
-				r.hear("The key is AKIA" + "IOSFODNN7EXAMPLE, by the way.")
+				r.hear("The key is AKIA" + "Q3T7WZ5NXK2LJ4RB, by the way.")
 				rows := r.rows()
 				begun := time.Now()
 				recap, err := r.c.Recap(t.Context(), "")
