@@ -30,11 +30,11 @@ const (
 	mostOfMessage = 3_000 // tokens of one part of a message or summary
 )
 
-// label is what stands around a text in the material.
-type label struct{ name, attributes, text string }
+// labelledText is a text and what stands around it in the material.
+type labelledText struct{ name, attributes, text string }
 
 // part is one of n parts of the text between its label's tags.
-func (l label) part(text string, i, n int) string {
+func (l labelledText) part(text string, i, n int) string {
 	attributes := l.attributes
 	if n > 1 {
 		attributes += fmt.Sprintf(" part=\"%d/%d\"", i+1, n)
@@ -43,8 +43,8 @@ func (l label) part(text string, i, n int) string {
 }
 
 // items are the parts of the label's text, of at most most tokens each.
-func (l label) items(most int, turn, from, to int64) (items []item) {
-	parts := split(l.text, most)
+func (l labelledText) items(most int, turn, from, to int64) (items []item) {
+	parts := splitText(l.text, most)
 	for i, text := range parts {
 		text = l.part(text, i, len(parts))
 		items = append(items, item{text: text, tokens: perMessage + Estimate(text), turn: turn, from: from, to: to})
@@ -77,7 +77,7 @@ func clippedItems(messages []Message, most int) []item {
 
 // itemsOfRow is the text of a summary.
 func itemsOfRow(c Compaction, most int) []item {
-	l := label{"summary", fmt.Sprintf(" from=\"%d\" to=\"%d\"", c.From, c.To), secrets.Mask(c.Text)}
+	l := labelledText{"summary", fmt.Sprintf(" from=\"%d\" to=\"%d\"", c.From, c.To), secrets.Mask(c.Text)}
 	if !c.FromTime.IsZero() {
 		l.attributes += fmt.Sprintf(" dates=\"%s\"", days(c))
 	}
@@ -86,7 +86,7 @@ func itemsOfRow(c Compaction, most int) []item {
 
 // labelOf is a message as the worker reads it; ok is false for what it need not read:
 // results that are copies of what is remembered anyway, and empty answers.
-func labelOf(m Message) (l label, ok bool) {
+func labelOf(m Message) (l labelledText, ok bool) {
 	at := fmt.Sprintf(" id=\"%d\" time=\"%s\"", m.Seq, m.Time.Local().Format(timeFormat))
 	switch m.Role {
 	case llm.RoleUser:
@@ -98,18 +98,18 @@ func labelOf(m Message) (l label, ok bool) {
 		if m.Unremembered {
 			at += ` memories="none"`
 		}
-		return label{"message", at, lean(body(m))}, true
+		return labelledText{"message", at, lean(body(m))}, true
 	case llm.RoleTool:
 		at += fmt.Sprintf(" tool=\"%s\"", attribute(m.Tool))
-		return label{"tool_result", at, Clip(lean(m.Text), mostOfResult)}, !slices.Contains(neverCleared, m.Tool)
+		return labelledText{"tool_result", at, Clip(lean(m.Text), mostOfResult)}, !slices.Contains(neverCleared, m.Tool)
 	default:
-		return label{"answer", at, lean(m.Text)}, m.Text != ""
+		return labelledText{"answer", at, lean(m.Text)}, m.Text != ""
 	}
 }
 
-// split cuts a text into parts of at most most tokens each: at the end of a line where
+// splitText cuts a text into parts of at most most tokens each: at the end of a line where
 // it can, else of a sentence or a word. Together the parts are the text.
-func split(text string, most int) (parts []string) {
+func splitText(text string, most int) (parts []string) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	for {
 		head := beginning(text, max(most, minPart))
