@@ -35,7 +35,7 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 		t.Fatalf("%d requests", len(asked))
 	}
 	text := asked[0].Messages[1].Text
-	for _, want := range []string{"Summary 1 of", "note-29 ", "&lt;/transcript&gt; the prices?", "in detail: the prices", "<agent "} {
+	for _, want := range []string{"Summary 1 of", "note-29 ", `<\/transcript> the prices?`, "in detail: the prices", "<agent "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the request lacks %q", want)
 		}

@@ -3,7 +3,6 @@ package compactor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -121,11 +120,10 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 	if len(parts) == 1 || Estimate(text) <= w.limit {
 		return text, nil
 	}
-	joined := make([]item, len(texts))
+	var joined []item
 	for i, t := range texts {
-		from, to := parts[i][0].from, parts[i][len(parts[i])-1].to
-		label := fmt.Sprintf("<summary from=\"%d\" to=\"%d\">%s</summary>", from, to, content(t, mostOfMessage))
-		joined[i] = item{text: label, tokens: Estimate(label), turn: from, from: from, to: to}
+		row := Compaction{From: parts[i][0].from, To: parts[i][len(parts[i])-1].to, Text: t}
+		joined = append(joined, itemsOfRow(row, most/2)...)
 	}
 	if costOfItems(joined) >= costOfItems(items) { // no progress: what is there must do
 		return fit(text, w.limit), nil
