@@ -75,6 +75,24 @@ func TestRecallWeighs(t *testing.T) {
 			10, "neighbours",
 		},
 		{
+			"who goes on after a question of their own does not answer it",
+			slices.Concat(filling(1, 8, 0), []Inbound{
+				spoken(9, 9, "Ann", "What is your parrot called?"), spoken(10, 9.1, "Ann", "Mine bites"),
+			}),
+			Question{Text: "what's the parrot's name"},
+			9, "own",
+		},
+		{
+			"what has the words itself comes before what stands among them",
+			slices.Concat([]Inbound{
+				spoken(1, 0, "Ann", "the ferry has left for the island, so we all have to wait here at the old pier until tomorrow"),
+			}, filling(2, 8, 20), []Inbound{
+				spoken(10, 60, "Ann", "the ferry"), spoken(11, 60.1, "Bob", "it was here"), spoken(12, 60.2, "Ann", "which island"),
+			}),
+			Question{Text: "ferry island"},
+			1, "own",
+		},
+		{
 			"who is named in the question has said it",
 			[]Inbound{spoken(1, 0, "Ann", "I love sailing on the lake"), spoken(2, 30, "Bob", "I love sailing on the lake")},
 			Question{Text: "Where does Ann go sailing?"},
