@@ -106,7 +106,7 @@ func (c *Conversation) recall(tx *transaction, q Question) ([]Found, error) {
 	for n := range closer {
 		closer[n].weigh(traces, i, present)
 	}
-	if len(i.order) == 1 { // nobody asks a question with one word: what has it is looked for
+	if i.single { // nobody asks a question with one word: what has it is looked for
 		closer = slices.DeleteFunc(closer, func(m candidate) bool { return !slices.ContainsFunc(m.parts, isOwn) })
 	}
 	sessions(closer)
