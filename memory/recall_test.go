@@ -173,6 +173,30 @@ func TestRecallWeighs(t *testing.T) {
 			1, "words",
 		},
 		{
+			"German in another form",
+			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Die Häuser sind alle aus Holz")}, filling(2, 8, 30)),
+			Question{Text: "Haus"},
+			1, "words",
+		},
+		{
+			"French in another form, asked in English",
+			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Nous avons planté les arbres nationaux dans la cour")}, filling(2, 8, 30)),
+			Question{Text: "what did they say about national?"},
+			1, "words",
+		},
+		{
+			"a question behind a long message",
+			slices.Concat([]Inbound{spoken(1, 0, "Ann", "the wifi password is kingfisher")}, filling(2, 8, 30)),
+			Question{Text: manyWords(3000) + ". What is the wifi password?"},
+			1, "words",
+		},
+		{
+			"the last words of a long question in Chinese",
+			slices.Concat([]Inbound{spoken(1, 0, "Ann", "钥匙在花盆下面")}, filling(2, 8, 30)),
+			Question{Text: "昨天我们一起去城里的新图书馆看了一个关于海洋生物的展览里面有很多漂亮的图片和模型孩子们都非常喜欢晚上我们又在河边散步聊了很久才慢慢走回家可是到了门口我忽然想不起来了你还记得钥匙放在花盆下面吗"},
+			1, "words",
+		},
+		{
 			"German, without its dots",
 			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Der Bürgermeister kommt am Freitag")}, filling(2, 8, 30)),
 			Question{Text: "Burgermeister"},
@@ -190,6 +214,15 @@ func TestRecallWeighs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// manyWords is a text of n different words.
+func manyWords(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "word%d was said then, ", i)
+	}
+	return b.String()
 }
 
 func TestRecallKeepsToWhatIsAsked(t *testing.T) {
