@@ -112,6 +112,16 @@ func (h *History) Append(messages ...Message) {
 	}
 }
 
+// Shortened returns the addressed messages of a turn that are too long for the view.
+func (h *History) Shortened(turn int64) (found []Shortened) {
+	for _, l := range h.snapshot().lines {
+		if l.short != nil && l.Turn == turn && l.Addressed {
+			found = append(found, *l.short)
+		}
+	}
+	return found
+}
+
 // Shows reports whether a message stands in the view word for word.
 func (h *History) Shows(seq int64) bool {
 	h.mu.Lock()

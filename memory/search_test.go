@@ -28,7 +28,10 @@ func TestRecall(t *testing.T) {
 	for n, text := range texts {
 		m := said(n+1, text)
 		if n == 3 {
-			m.Attachments = []compactor.Attachment{{Kind: "image", Name: "beach.png", Caption: "a lighthouse at dusk"}}
+			m.Attachments = []compactor.Attachment{
+				{Kind: "image", Name: "beach.png", Caption: "a lighthouse at dusk"},
+				{Kind: "file", Name: "notes.txt", Text: "Shopping:\n- oysters\n- lemons"},
+			}
 		}
 		m.Addressed = n == len(texts)-1
 		deliver(t, c, m)
@@ -63,6 +66,7 @@ func TestRecall(t *testing.T) {
 		{"case and accents do not matter", "UNICODE FUN", []int64{8}},
 		{"two characters of Japanese are a word", "勉強", []int64{5}},
 		{"a picture is found by its caption", "lighthouse", []int64{4}},
+		{"a file is found by what it holds", "lemon", []int64{4}},
 		{"commands and numbers are found", "8443", []int64{6}},
 		{"what tools said is found, but not what the bot itself has recalled", "dog quorum", []int64{10, 1, 2}},
 		{"what a person said is found by the name", "Bob", []int64{3, 7, 1, 5}},
