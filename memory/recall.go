@@ -19,6 +19,8 @@ type Found struct {
 	compactor.Message
 	Score float64 // the higher the better; comparable within one answer only
 	Parts []Part  // what the score is the sum of
+
+	lookups []lookup // what was looked up
 }
 
 // Part is what one thing added to a score, or took away from it: words, neighbours,
@@ -113,7 +115,7 @@ func (c *Conversation) recall(tx *transaction, q Question) ([]Found, error) {
 	slices.SortFunc(closer, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.seq, x.seq))
 	})
-	return c.whole(tx, closer[:min(q.Limit, len(closer))])
+	return c.whole(tx, closer[:min(q.Limit, len(closer))], lookups)
 }
 
 // isOwn tells of a part of a score that it is for words of the message itself.
@@ -137,14 +139,14 @@ func (c *Conversation) firstSince(tx *transaction, since time.Time, before int64
 }
 
 // whole reads the messages that were chosen.
-func (c *Conversation) whole(tx *transaction, chosen []candidate) ([]Found, error) {
+func (c *Conversation) whole(tx *transaction, chosen []candidate, lookups []lookup) ([]Found, error) {
 	var found []Found
 	for _, m := range chosen {
 		said, err := c.message(tx, m.seq)
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, Found{Message: said, Score: m.score, Parts: m.parts})
+		found = append(found, Found{Message: said, Score: m.score, Parts: m.parts, lookups: lookups})
 	}
 	return found, nil
 }

@@ -174,8 +174,8 @@ func TestRecallWeighs(t *testing.T) {
 		},
 		{
 			"German in another form",
-			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Die Häuser sind alle aus Holz")}, filling(2, 8, 30)),
-			Question{Text: "Haus"},
+			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Mein Fahrrad ist schon wieder weg")}, filling(2, 8, 30)),
+			Question{Text: "Fahrräder"},
 			1, "words",
 		},
 		{

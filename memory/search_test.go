@@ -201,7 +201,7 @@ func TestSearchMemories(t *testing.T) {
 
 func TestTools(t *testing.T) {
 	c := newConversation(t)
-	long := strings.Repeat("long ", clipAt) + "end"
+	long := strings.Repeat("long ", passageShown) + "end"
 	deliver(t, c, said(1, "I like <tea> & cake"), said(2, long))
 	tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
 	if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}, "Bob"); err != nil {
@@ -235,7 +235,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("in the turn that asks: %s, %v", got, err)
 		}
 		got, err = call(tools, "recall", `{"query": "long"}`)
-		if err != nil || len(got) > clipAt+200 || strings.Contains(got, "end") {
+		if err != nil || len(got) > passageShown+200 || strings.Contains(got, "end") {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
 	})
