@@ -235,7 +235,7 @@ func (m *machine) recovers(rt *rapid.T) {
 	m.sound(rt)
 	m.mood.Store(moodGood)
 	r.quiet = false
-	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is ready is shown
+	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // nothing is made ahead
 	m.restart(rt)                                               // forgets the backoff
 	r.c.Compact(compactor.OnManual, "")                         // and what was taken back is spared no longer
 	for still := 0; still < 2; still++ {
