@@ -245,6 +245,9 @@ func (c *Compactor) flush(ctx context.Context) {
 func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
 	for {
 		s := c.h.snapshot()
+		if s.resultTo <= s.head.ClearedTo {
+			return
+		}
 		to := lastResult(s.lines, s.stored)
 		had := s.clearedTo > s.head.ClearedTo
 		if to <= s.head.ClearedTo || !had && !mayFree(s.lines, s.head.ClearedTo, p, c.Budget()/4) {

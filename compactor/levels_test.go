@@ -3,6 +3,8 @@ package compactor_test
 import (
 	"context"
 	"fmt"
+	"math"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -184,4 +186,24 @@ func TestCompactAppliesAllThatIsPrepared(t *testing.T) {
 		t.Errorf("%d summaries wait", len(g.Staged))
 	}
 	r.verify()
+}
+
+// Between two turns nothing but the number of messages has changed: a check must not copy them.
+func TestACheckCopiesNoViewForWhatIsPrepared(t *testing.T) {
+	r := prepared(t, 0.66, func(*compactor.Policy) {})
+	for range 100 { // many short messages: the copy of them would be large
+		r.deliver("ok", false)
+	}
+	r.settle()
+	least := uint64(math.MaxUint64) // others may allocate meanwhile, once
+	for range 20 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r.c.Check(t.Context())
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	if g := r.c.Gauge(); len(g.Staged) == 0 || least > 64*uint64(g.Lines) {
+		t.Errorf("with %d messages and %d prepared summaries a check allocates %d bytes", g.Lines, len(g.Staged), least)
+	}
 }

@@ -178,6 +178,9 @@ func (m *machine) glance(rt *rapid.T) {
 	if g.Used != g.Frame+g.Head+g.Verbatim+g.Reserve {
 		rt.Fatalf("the gauge's parts do not add up: %+v", g)
 	}
+	if wrong := m.r.c.Prospect(); wrong != "" {
+		rt.Fatalf("plans are made on another view than the one to come: %s", wrong)
+	}
 	if n := len(g.Past.Shown); n > 0 && g.Policy.EarlierSegs == 0 {
 		rt.Fatalf("%d rows of earlier segments are shown", n)
 	}
