@@ -25,11 +25,13 @@ type around struct {
 	before string
 	later  []Message // what follows, oldest first; a summary is a message of the assistant
 	most   int       // tokens that are shown of each
+	read   *Beside   // what was shown
 }
 
 // aroundOf is what stands beside a row in its segment: the nearest summary before it, and
 // what is shown behind it. A row without a span has nothing beside it.
 func (c *Compactor) aroundOf(row Compaction) (a around) {
+	a.read = new(Beside)
 	if row.To == 0 {
 		return a
 	}
@@ -44,12 +46,15 @@ func (c *Compactor) aroundOf(row Compaction) (a around) {
 		}
 	}
 	for _, r := range rows {
-		switch {
-		case r.Kind == Marker:
-		case r.To < row.From:
+		if r.To < row.From && r.Kind != Marker {
 			a.before = secrets.Mask(r.Text)
-		case r.From > row.To:
+			a.read.Rows = []int64{r.ID}
+		}
+	}
+	for _, r := range rows {
+		if r.From > row.To && r.Kind != Marker {
 			a.later = append(a.later, writtenOf(r))
+			a.read.Rows = append(a.read.Rows, r.ID)
 		}
 	}
 	for _, l := range lines {
@@ -79,8 +84,14 @@ func (a around) labelled(items []item) string {
 	if text := Clip(a.before, a.most); text != "" {
 		b.WriteString("<before note=\"for reference, summarized already\">\n" + escapeLabels(text) + "\n</before>\n")
 	}
-	if text := Extract(a.later, a.most, 0, questionsIn(items)).Text; text != "" {
-		b.WriteString("<after note=\"for reference, some of what was said since\">\n" + escapeLabels(text) + "\n</after>\n")
+	after := Extract(a.later, a.most, 0, questionsIn(items))
+	if after.Text != "" {
+		b.WriteString("<after note=\"for reference, some of what was said since\">\n" + escapeLabels(after.Text) + "\n</after>\n")
+	}
+	for _, seq := range after.Sources {
+		if seq != 0 {
+			a.read.Messages = append(a.read.Messages, seq)
+		}
 	}
 	return b.String()
 }

@@ -2,7 +2,9 @@ package compactor_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,4 +110,70 @@ func TestASmallWindowIsToldItsTaskInFewWords(t *testing.T) {
 			t.Errorf("at %d tokens it is told %.80s", window, got)
 		}
 	}
+}
+
+// TestWhatIsDeletedIsInNoSummaryBesideIt: a worker that repeats what it was shown for
+// reference does not keep it from being deleted, before it hands in its summary or after.
+func TestWhatIsDeletedIsInNoSummaryBesideIt(t *testing.T) {
+	const secret = "kumquat"
+	wait, began := make(chan struct{}), make(chan struct{}, 10)
+	hold := false
+	repeat := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if hold {
+			began <- struct{}{}
+			select {
+			case <-wait:
+			case <-ctx.Done():
+			}
+		}
+		if strings.Contains(req.Messages[1].Text, secret) {
+			return summary("Ada took notes, and speaks of a " + secret + "."), nil
+		}
+		return summary(fmt.Sprintf("Ada took notes, %d.", n)), nil
+	}
+	clean := func(t *testing.T, r *rig) {
+		t.Helper()
+		r.settle()
+		db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		n := -1
+		if err := db.QueryRow("SELECT count(*) FROM compactions WHERE text LIKE ?", "%"+secret+"%").Scan(&n); err != nil || n != 0 {
+			t.Errorf("it stands in %d summaries, %v", n, err)
+		}
+		if strings.Contains(r.render(), secret) {
+			t.Error("it stands in the view")
+		}
+		r.verify()
+	}
+	t.Run("in the summary before", func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Func: repeat})
+		gone := r.deliver("My password is "+secret+".", false).Seq
+		for range 3 {
+			r.chat(20)
+			r.compact("")
+		}
+		if n := strings.Count(r.render(), "speaks of a "+secret); n < 3 {
+			t.Fatalf("%d summaries repeat it", n)
+		}
+		r.remove(gone)
+		clean(t, r)
+	})
+	t.Run("in what was said after, while a worker reads it", func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Func: repeat})
+		r.hear("Which fruit do we buy?")
+		r.chat(20)
+		gone := r.deliver("We buy the fruit "+secret+".", false).Seq
+		hold = true
+		if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
+			t.Fatalf("%+v", e)
+		}
+		<-began
+		r.remove(gone)
+		hold = false
+		close(wait)
+		clean(t, r)
+	})
 }

@@ -91,7 +91,7 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 		return Summary{}, err
 	}
 	w.compare(items, text)
-	s := Summary{Text: fit(text, w.limit)}
+	s := Summary{Text: fit(text, w.limit), Beside: *w.around.read}
 	if plain && w.record != nil && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools: memories come from the built-in summarizer.
 		messages, err := readAll(ctx, w.record, w.j.row.From, w.j.row.To)
