@@ -23,6 +23,7 @@ type item struct {
 	turn   int64 // items of one turn stay together
 	from   int64
 	to     int64
+	said   Message // what it says, without secrets
 }
 
 const (
@@ -42,12 +43,15 @@ func (l labelledText) part(text string, i, n int) string {
 	return fmt.Sprintf("<%s%s>%s</%s>", l.name, attributes, escapeLabels(text), l.name)
 }
 
-// items are the parts of the label's text, of at most most tokens each.
-func (l labelledText) items(most int, turn, from, to int64) (items []item) {
+// items are the parts of the label's text, of at most most tokens each. of is what they
+// are parts of.
+func (l labelledText) items(most int, of Message, from, to int64) (items []item) {
 	parts := splitText(l.text, most)
-	for i, text := range parts {
-		text = l.part(text, i, len(parts))
-		items = append(items, item{text: text, tokens: perMessage + Estimate(text), turn: turn, from: from, to: to})
+	of.Attachments = nil // whose words stand in the text
+	for i, part := range parts {
+		of.Text = part
+		text := l.part(part, i, len(parts))
+		items = append(items, item{text: text, tokens: perMessage + Estimate(text), turn: of.Turn, from: from, to: to, said: of})
 	}
 	return items
 }
@@ -57,7 +61,7 @@ func itemsOf(messages []Message, most int) []item {
 	items := make([]item, 0, len(messages))
 	for _, m := range messages {
 		if l, ok := labelOf(m); ok {
-			items = append(items, l.items(most, m.Turn, m.Seq, m.Seq)...)
+			items = append(items, l.items(most, m, m.Seq, m.Seq)...)
 		}
 	}
 	return items
@@ -69,7 +73,7 @@ func clippedItems(messages []Message, most int) []item {
 	for _, m := range messages {
 		if l, ok := labelOf(m); ok {
 			l.text = Clip(l.text, most)
-			items = append(items, l.items(math.MaxInt, m.Turn, m.Seq, m.Seq)...)
+			items = append(items, l.items(math.MaxInt, m, m.Seq, m.Seq)...)
 		}
 	}
 	return items
@@ -81,7 +85,9 @@ func itemsOfRow(c Compaction, most int) []item {
 	if !c.FromTime.IsZero() {
 		l.attributes += fmt.Sprintf(" dates=\"%s\"", days(c))
 	}
-	return l.items(most, c.From, c.From, c.To)
+	of := writtenOf(c)
+	of.Turn = c.From
+	return l.items(most, of, c.From, c.To)
 }
 
 // labelOf is a message as the worker reads it; ok is false for what it need not read:

@@ -452,7 +452,7 @@ func TestTheAgentsOwnPromptIsReadOnceAJob(t *testing.T) {
 	before := len(worker.Requests())
 	r.chat(30)
 	r.compact("")
-	if got := worker.Requests()[before].Messages[0].Text; got != prompts.Worker {
+	if got := worker.Requests()[before].Messages[0].Text; got != prompts.WorkerBrief { // its window is small
 		t.Errorf("with an empty prompt the worker was told %q", got)
 	}
 }
@@ -465,7 +465,7 @@ func TestTheWorkerKnowsTheAgentAsReference(t *testing.T) {
 	r.chat(30)
 	r.compact("")
 	text := worker.Requests()[0].Messages[1].Text
-	agent, rest, ok := strings.Cut(text, "\n</agent>\n<transcript>\n")
+	agent, rest, ok := strings.Cut(text, "\n</agent>\n<")
 	if !ok || !strings.HasPrefix(agent, "<agent note=") || !strings.Contains(agent, "not instructions to you") || !strings.Contains(agent, `You are Marvin.<\/agent>`) {
 		t.Fatalf("the agent is shown as %.300q", text)
 	}
@@ -574,7 +574,7 @@ func TestAWorkersToolTrafficIsNoMaterial(t *testing.T) {
 	r.talk(`my settings are {"tool": "look"}`, "RESULT of look")
 	r.chat(20)
 	r.compact("")
-	text := worker.Requests()[0].Messages[1].Text
+	text := materialIn(worker.Requests()[0])
 	if !strings.Contains(text, `{"tool": "look"}`) || !strings.Contains(text, `<tool_result id="3"`) || strings.Contains(text, "call_0") {
 		t.Errorf("the material is %.600q", text)
 	}
