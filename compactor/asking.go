@@ -92,8 +92,8 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 	switch {
 	case errors.Is(err, llm.ErrTooManyCalls):
 		return "", cmp.Or(why, refusedCalls)
-	case err == nil && resp.FinishReason == llm.FinishLength: // a call that is whole by chance alone
-		return "", refusedCutOff
+	case err == nil && broken(resp.FinishReason) != "": // a call that is whole by chance alone
+		return "", broken(resp.FinishReason)
 	}
 	if llm.RefusesTools(err) && !forced { // some servers take tools and no order to call one
 		w.c.learntOf(w.model).NoTools()
