@@ -16,3 +16,13 @@ func (c *Compactor) Spoken() bool { return c.h.snapshot().spoken }
 func (c *Compactor) Sight() []llm.Message {
 	return new(rendering).next(c.o.System, c.h.snapshot())
 }
+
+// Filled waits until no placeholder is being filled, whatever the worker does.
+func (c *Compactor) Filled() {
+	c.mu.Lock()
+	filling, filled := c.filling, c.filled
+	c.mu.Unlock()
+	if filling != nil {
+		<-filled
+	}
+}
