@@ -59,6 +59,7 @@ type snapshot struct {
 	shape       shape
 	revision    int
 	anchor      Count
+	inWork      []Compaction // what others are making just now; no fold takes it in
 }
 
 // cost is what head, messages and contexts cost, in tokens.
