@@ -2,6 +2,7 @@
 package terminal
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -34,7 +35,7 @@ type editor struct {
 
 	mu       sync.Mutex   // guards everything below; Update must not take it
 	program  *tea.Program // nil: there is no screen, and rows are written as they come
-	leaving  bool         // the screen is being taken down; rows wait in late
+	changing bool         // the screen is being put up or taken down; rows wait in late
 	late     []string
 	replying bool     // a reply is being shown, and more of it is to come
 	held     []string // what waits for its last row
@@ -72,24 +73,23 @@ func (e *editor) talk(ctx context.Context, hub *channel.Hub) error {
 		return err
 	}
 	defer kept.Close()
-	lines := make(chan string, maxTyped)
+	lines := make(chan entry, maxTyped)
 	screen := newScreen(kept, lines, &e.waiting, e.color)
 	screen.status = func() string { return e.status(ctx, hub) }
+	e.note(short(e.conversation) + ": this conversation never ends. / shows the commands, Ctrl-D leaves.")
 	ended := e.start(screen)
 	defer e.stop(ended)
-
-	e.note(short(e.conversation) + ": this conversation never ends. / shows the commands, Ctrl-D leaves.")
 	if err := hub.Recover(ctx, func(name string) bool { return name == e.conversation }); err != nil {
 		return err
 	}
 	for {
 		select {
-		case text := <-lines:
-			line, err := parseTyped(text)
+		case entry := <-lines:
+			line, err := parseTyped(entry.text)
 			if line.quit {
 				return nil
 			}
-			if err := e.say(ctx, hub, text, line, err); err != nil {
+			if err := e.say(ctx, hub, entry.shown, line, err); err != nil {
 				return err
 			}
 		case err := <-ended:
@@ -101,40 +101,67 @@ func (e *editor) talk(ctx context.Context, hub *channel.Hub) error {
 	}
 }
 
-// start puts up the screen. The channel gets why it ended.
+// start puts up the screen. The channel gets why it ended. What is written above the
+// screen before it stands there would take the whole terminal for it.
 func (e *editor) start(s *screen) chan error {
-	program := tea.NewProgram(s, tea.WithInput(e.in), tea.WithOutput(e.out), tea.WithoutSignalHandler())
+	e.mu.Lock()
+	e.changing = true
+	e.mu.Unlock()
+	out := &watched{File: e.out, drawn: make(chan struct{})}
+	program := tea.NewProgram(s, tea.WithInput(e.in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	ended := make(chan error, 1)
 	go func() {
 		_, err := program.Run()
+		out.once.Do(func() { close(out.drawn) })
 		ended <- err
 	}()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.program = program
+	<-out.drawn
+	e.settle(program)
 	return ended
+}
+
+// watched is a terminal that tells when the screen has been drawn: the cursor is shown
+// behind each drawing.
+type watched struct {
+	*os.File
+	once  sync.Once
+	drawn chan struct{}
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	n, err := w.File.Write(b)
+	if err != nil || bytes.Contains(b, []byte("\x1b[?25h")) {
+		w.once.Do(func() { close(w.drawn) })
+	}
+	return n, err
 }
 
 // stop takes the screen down, and writes what came meanwhile.
 func (e *editor) stop(ended chan error) {
 	e.mu.Lock()
 	program := e.program
-	e.leaving = true
+	e.changing = true
 	e.mu.Unlock()
 	program.Send(leaveMsg{})
 	if err := <-ended; err != nil {
 		e.log.Error("the terminal's screen ended", "error", err)
 	}
+	e.settle(nil)
+}
+
+// settle has rows written above the screen of program from now on, if there is one, and
+// writes what waited for that.
+func (e *editor) settle(program *tea.Program) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.program, e.leaving = nil, false
-	_, _ = io.WriteString(e.out, strings.Join(e.late, ""))
+	e.program, e.changing = program, false
+	_ = e.putLocked(strings.Join(e.late, ""))
 	e.late = nil
 }
 
-// say does what somebody typed: text means line, or cannot be done because of refused.
-func (e *editor) say(ctx context.Context, hub *channel.Hub, text string, line typed, refused error) error {
-	if err := e.write(e.wrap("> "+strings.ReplaceAll(printable(text), "\n", "\n  ")) + "\n"); err != nil {
+// say does what somebody typed, which cannot be done because of refused, if that is not nil.
+func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line typed, refused error) error {
+	if err := e.write(e.wrap("> "+strings.ReplaceAll(printable(shown), "\n", "\n  ")) + "\n"); err != nil {
 		return err
 	}
 	if refused != nil {
@@ -186,12 +213,14 @@ func (e *editor) status(ctx context.Context, hub *channel.Hub) string {
 	return fmt.Sprintf("%s · window %.0f %% full", Printable(model), percent)
 }
 
+// width is how many columns a row may have. The last one stays free: what is written
+// above the screen has the rest of its row erased, from the last column on.
 func (e *editor) width() int {
 	width, _, err := term.GetSize(int(e.out.Fd()))
 	if err != nil || width < 2 {
 		return 80
 	}
-	return width
+	return width - 1
 }
 
 func (e *editor) wrap(text string) string { return wrap(text, e.width()) }
@@ -265,7 +294,7 @@ const rowsAtOnce = 4
 func (e *editor) putLocked(rows string) error {
 	switch {
 	case rows == "":
-	case e.leaving:
+	case e.changing:
 		e.late = append(e.late, rows)
 	case e.program == nil:
 		if _, err := io.WriteString(e.out, rows); err != nil {
@@ -280,7 +309,7 @@ func (e *editor) putLocked(rows string) error {
 }
 
 func (e *editor) sendLocked(m tea.Msg) {
-	if e.program != nil && !e.leaving {
+	if e.program != nil && !e.changing {
 		e.program.Send(m)
 	}
 }

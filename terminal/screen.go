@@ -32,9 +32,12 @@ type (
 	statusMsg string
 )
 
+// entry is what was typed, and how it stands on the terminal.
+type entry struct{ text, shown string }
+
 // screen is the model of bubbletea: only its goroutine uses it.
 type screen struct {
-	lines   chan<- string // what was typed
+	lines   chan<- entry // what was typed
 	waiting *atomic.Int64
 	status  func() string // may take long
 	color   bool
@@ -54,7 +57,7 @@ type screen struct {
 	leaving          bool
 }
 
-func newScreen(kept *history, lines chan<- string, waiting *atomic.Int64, color bool) *screen {
+func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64, color bool) *screen {
 	s := &screen{lines: lines, waiting: waiting, color: color, recent: recent{history: kept}, width: 80, height: 24}
 	s.input = textarea.New()
 	s.input.SetStyles(textarea.Styles{})
@@ -135,7 +138,7 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		s.interrupt()
 	case "ctrl+d":
 		if s.input.Value() == "" {
-			s.hand("/quit")
+			s.command("/quit")
 			return nil
 		}
 		return s.edit(k)
@@ -174,11 +177,11 @@ func (s *screen) edit(k tea.KeyPressMsg) (cmd tea.Cmd) {
 func (s *screen) interrupt() {
 	switch {
 	case s.waiting.Load() > 0:
-		s.hand("/stop")
+		s.command("/stop")
 	case s.input.Value() != "":
 		s.set("")
 	default:
-		s.hand("/quit")
+		s.command("/quit")
 	}
 }
 
@@ -188,16 +191,19 @@ func (s *screen) enter() {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	if s.hand(text) {
+	if s.hand(entry{text, s.input.Value()}) {
 		s.recent.add(text)
 		s.set("")
 	}
 }
 
+// command hands on a command that a key stands for.
+func (s *screen) command(line string) { s.hand(entry{line, line}) }
+
 // hand hands on a line, and tells whether it was taken: what cannot be stays typed.
-func (s *screen) hand(text string) bool {
+func (s *screen) hand(line entry) bool {
 	select {
-	case s.lines <- text:
+	case s.lines <- line:
 		return true
 	default:
 		s.note = "Too many lines wait. Press Enter again in a moment."
