@@ -71,13 +71,13 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 	if !ready {
 		return nil
 	}
-	used := c.used(s)
-	if children := s.crowding(c.staged, p, c.Budget(), builtIn); children != nil {
+	used, shown := c.used(s), s
+	s = c.aheadLocked(s) // what is staged is not bought again
+	if children := shown.crowding(s, p, c.Budget(), builtIn); children != nil {
 		j := c.planRollup(children, OnRollup, p, window, builtIn)
 		j.allowed = true // as of the summary that waits for it
 		return j
 	}
-	s = c.aheadLocked(s) // what is staged is not bought again
 	c.lifted = c.lifted || levelOf(used, window, p) >= aggressive
 	automatic := p.Enabled && !now.Before(c.pace.pausedUntil)
 	if l := levelOf(used, window, p); l != calm && automatic && !c.restsLocked(l.trigger(), now) {
@@ -87,7 +87,7 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 			return j
 		}
 	}
-	if s.head.stackCost(s.shape) > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
+	if s.stackCost() > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
 		if children := planFold(s, p.RollupFanIn, builtIn); children != nil {
 			return c.planRollup(children, OnRollup, p, window, builtIn)
 		}
