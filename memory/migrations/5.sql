@@ -52,3 +52,6 @@ ALTER TABLE conversations ADD COLUMN past_tries INTEGER NOT NULL DEFAULT 0;
 
 -- How often a piece of a reply was refused: one that is refused for ever holds up the rest.
 ALTER TABLE outbox ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;
+
+-- What people call the place, as its platform told last: "#general · Cozy Corner".
+ALTER TABLE conversations ADD COLUMN label TEXT NOT NULL DEFAULT '';
