@@ -59,6 +59,7 @@ type snapshot struct {
 	shape       shape
 	revision    int
 	anchor      Count
+	inWork      []Compaction // what others are making just now; no fold takes it in
 }
 
 // cost is what head, messages and contexts cost, in tokens.
@@ -116,6 +117,16 @@ func (h *History) Append(messages ...Message) {
 			h.fitCopiesLocked()
 		}
 	}
+}
+
+// Shortened returns the addressed messages of a turn that are too long for the view.
+func (h *History) Shortened(turn int64) (found []Shortened) {
+	for _, l := range h.snapshot().lines {
+		if l.short != nil && l.Turn == turn && l.Addressed {
+			found = append(found, *l.short)
+		}
+	}
+	return found
 }
 
 // Shows reports whether a message stands in the view word for word.

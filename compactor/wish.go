@@ -155,7 +155,7 @@ func (c *Compactor) following() *job {
 		w := c.wished
 		c.wished = nil
 		if w == nil {
-			c.busy = c.nextLocked(s, p, window, now)
+			c.busy = c.nextLocked()
 			if c.busy == nil {
 				close(c.idle)
 			}
