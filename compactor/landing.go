@@ -27,9 +27,12 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction) (done []int64, 
 	}) {
 		c.h.quiet()
 	}
+	set := slices.DeleteFunc(slices.Clone(now), func(row Compaction) bool { return row.State == Stale })
+	slices.SortFunc(set, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
 	for _, row := range now {
 		done = append(done, row.ID)
 		e := eventOf(row, EventLanded, c.o.Window())
+		e.Set = set
 		e.BeforeTokens, e.AfterTokens = before, after
 		if row.State == Stale {
 			e.State, e.Error = EventNoop, "what it summed up was summed up otherwise or changed meanwhile"
