@@ -95,10 +95,15 @@ func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, e
 	copies = append(copies, found...)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
-	if err := c.redo(tx, seqs, generation, true); err != nil {
+	repeating, err := c.repeating(tx, bare)
+	if err != nil {
 		return nil, err
 	}
-	return append(seqs, copies...), c.redoInherited(tx, seqs)
+	over := slices.Concat(seqs, repeating)
+	if err := c.redo(tx, over, generation, true); err != nil {
+		return nil, err
+	}
+	return append(seqs, copies...), c.redoInherited(tx, over)
 }
 
 // deleteWaiting takes a message out of the inbox, and quotes of it.

@@ -260,22 +260,4 @@ func saveTool(worker bool, save func(context.Context, draft) (string, error)) ll
 	}
 }
 
-func readDraft(arguments json.RawMessage) (draft, error) {
-	var a struct {
-		Content    string  `json:"content"`
-		Kind       string  `json:"kind"`
-		Importance float64 `json:"importance"`
-		Messages   []int64 `json:"messages"`
-		About      string  `json:"about"`
-		Supersedes int64   `json:"supersedes"`
-		Expires    string  `json:"expires"`
-	}
-	if err := json.Unmarshal(arguments, &a); err != nil {
-		return draft{}, fmt.Errorf("the arguments cannot be read (%w): content, kind, about and expires are texts, importance is a number, messages a list of integers, supersedes an integer", err)
-	}
-	d := draft{by: byWorker, supersedes: a.Supersedes, until: a.Expires}
-	d.Content, d.Kind, d.Importance, d.Messages, d.About = a.Content, a.Kind, a.Importance, a.Messages, a.About
-	return d, nil
-}
-
 func kindsJSON() string { return `["` + strings.Join(Kinds, `","`) + `"]` }
