@@ -114,7 +114,7 @@ func TestNobodyForgesMaterialOfTheWorker(t *testing.T) {
 				said,
 				{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text},
 				{Seq: 7, Turn: 5, Role: llm.RoleTool, Tool: text, Text: text},
-			}, 3_000), itemOf(Compaction{Kind: Leaf, From: 1, To: 4, Text: text})))
+			}, 3_000), itemsOfSummary(Compaction{Kind: Leaf, From: 1, To: 4, Text: text})[0]))
 			holdsNoRole(t, material)
 			var found []string
 			decoder := xml.NewDecoder(strings.NewReader(strings.Map(func(r rune) rune {

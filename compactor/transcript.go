@@ -101,9 +101,13 @@ func withoutData(text string) string {
 	return b.String()
 }
 
-func itemOf(c Compaction) item {
-	text := fmt.Sprintf("<summary from=\"%d\" to=\"%d\" dates=\"%s\">%s</summary>", c.From, c.To, days(c), content(secrets.Mask(c.Text), mostOfMessage))
-	return item{text: text, tokens: perMessage + Estimate(text), turn: c.From, from: c.From, to: c.To}
+// itemsOfSummary are a summary as material; a long one is several items.
+func itemsOfSummary(c Compaction) (items []item) {
+	for _, part := range split(secrets.Mask(c.Text), mostOfMessage) {
+		text := fmt.Sprintf("<summary from=\"%d\" to=\"%d\" dates=\"%s\">%s</summary>", c.From, c.To, days(c), content(part, mostOfMessage))
+		items = append(items, item{text: text, tokens: perMessage + Estimate(text), turn: c.From, from: c.From, to: c.To})
+	}
+	return items
 }
 
 var (

@@ -80,7 +80,7 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 		return Summary{}, err
 	}
 	w.compare(items, text)
-	s := Summary{Text: fit(text, w.limit)}
+	s := Summary{Text: shortenSummary(text, w.limit)}
 	if plain && w.record != nil && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools: memories come from the built-in summarizer.
 		messages, err := readAll(ctx, w.record, w.j.row.From, w.j.row.To)
@@ -94,22 +94,23 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 }
 
 // sumUp sums up items in requests of at most most tokens of material. Each chunk
-// is summed up to its share; if the parts together are too long, they are summed
-// up once more.
+// is summed up to its share, as much as one answer can hold; if the parts together are
+// too long, they are summed up once more.
 func (w worker) sumUp(ctx context.Context, items []item, most int) (text string, plain bool, err error) {
-	parts := chunks(items, evenly(items, most))
+	all, answers := costOfItems(items), (w.target+mostAsked-1)/mostAsked
+	parts := chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
 	var texts []string
 	for _, part := range parts {
 		share := w
-		if len(parts) > 1 {
-			share.target = max(min(max(w.target/len(parts), 3*minSummary), costOfItems(part)*4/10), minSummary)
-			share.limit = 2 * share.target
+		if len(parts) > 1 || answers > 1 {
+			share.target = min(max(min(max(w.target*costOfItems(part)/all, 3*minSummary), costOfItems(part)*4/10), minSummary), mostAsked)
+			share.limit = min(2*share.target, w.limit)
 		}
 		takeBack := w.mark()
 		t, p, err := share.chunk(ctx, part)
 		if llm.KindOf(err) == llm.KindOverflow && len(part) > 1 && most > minChunk {
 			takeBack()
-			t, p, err = w.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
+			t, p, err = share.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
 		}
 		if err != nil {
 			return "", false, err
@@ -120,14 +121,16 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 	if len(parts) == 1 || Estimate(text) <= w.limit {
 		return text, plain, nil
 	}
-	joined := make([]item, len(texts))
+	var joined []item
 	for i, t := range texts {
 		from, to := parts[i][0].from, parts[i][len(parts[i])-1].to
-		label := fmt.Sprintf("<summary from=\"%d\" to=\"%d\">%s</summary>", from, to, content(t, mostOfMessage))
-		joined[i] = item{text: label, tokens: Estimate(label), turn: from, from: from, to: to}
+		for _, piece := range split(t, mostOfMessage) {
+			label := fmt.Sprintf("<summary from=\"%d\" to=\"%d\">%s</summary>", from, to, content(piece, mostOfMessage))
+			joined = append(joined, item{text: label, tokens: Estimate(label), turn: from, from: from, to: to})
+		}
 	}
 	if costOfItems(joined) >= costOfItems(items) { // no progress: what is there must do
-		return fit(text, w.limit), plain, nil
+		return shortenSummary(text, w.limit), plain, nil
 	}
 	text, p, err := w.sumUp(ctx, joined, most)
 	return text, plain || p, err
