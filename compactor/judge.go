@@ -208,9 +208,8 @@ func declines(sentence string) bool {
 
 var (
 	// label is how the transcript marks a message, for the worker or in the chat.
-	label    = regexp.MustCompile(`</?(?:transcript|message|answer|tool_result)\b[^>]*>|\[#\d+ \d{4}-\d\d-\d\d `)
-	anyLabel = regexp.MustCompile(`<[^<>]*>`)
-	speaker  = regexp.MustCompile(`^[\pL\pM\pN ._-]{1,32}: +`) // before what was said
+	label   = regexp.MustCompile(`<(?:message|answer|tool_result) id="\d|\[#\d+ \d{4}-\d\d-\d\d `)
+	speaker = regexp.MustCompile(`^[\pL\pM\pN ._-]{1,32}: +`) // before what was said
 )
 
 // leastRepeated is of how many messages a span must be for one that stands in the
@@ -227,7 +226,7 @@ func repeats(text string, items []item) bool {
 	messages := 0
 	for _, it := range items {
 		if it.from == it.to { // not a summary: what it says may be said again
-			said.WriteString(flat(unescape.Replace(anyLabel.ReplaceAllString(it.text, ""))) + " ")
+			said.WriteString(flat(it.said.Text) + " ")
 			messages++
 		}
 	}

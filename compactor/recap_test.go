@@ -35,7 +35,7 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 		t.Fatalf("%d requests", len(asked))
 	}
 	text := asked[0].Messages[1].Text
-	for _, want := range []string{"Summary 1 of", "note-29 ", "&lt;/transcript&gt; the prices?", "in detail: the prices", "<agent "} {
+	for _, want := range []string{"Summary 1 of", "note-29 ", `<\/transcript> the prices?`, "in detail: the prices", "<agent "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the request lacks %q", want)
 		}
@@ -87,7 +87,7 @@ func TestARecapWithoutAModelSaysSo(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, 100_000, c.worker)
 				r.hear("I decided to move to Turin in May.")
-				r.hear("The key is AKIA" + "IOSFODNN7EXAMPLE, by the way.")
+				r.hear("The key is AKIA" + "Q3T7WZ5NXK2LJ4RB, by the way.")
 				rows := r.rows()
 				begun := time.Now()
 				recap, err := r.c.Recap(t.Context(), "")

@@ -4,6 +4,7 @@
 package compactor
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -27,6 +28,11 @@ const (
 	refusedNothing  refusal = "the model's summary told nothing, or too little, of what it sums up"
 	refusedCalls    refusal = "the model kept calling tools and wrote no summary"
 )
+
+// tooLarge is the refusal of a summary that has more tokens than it may have.
+func tooLarge(tokens, most int) refusal {
+	return refusal(fmt.Sprintf("the model's summary was too large: %d tokens of at most %d", tokens, most))
+}
 
 var (
 	reasoning  = regexp.MustCompile(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)|\[thinking\].*?(?:\[/thinking\]|\z)`)

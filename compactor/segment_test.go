@@ -16,7 +16,7 @@ import (
 
 // told is a worker that says in its summary which of the words note-N it was shown.
 func told(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-	notes := noted.FindAllString(req.Messages[1].Text, -1)
+	notes := noted.FindAllString(materialIn(req), -1)
 	if !strings.Contains(req.Messages[1].Text, "<message id=") && len(notes) > 4 { // a fold says less
 		notes = append(notes[:4:4], notes[len(notes)-1])
 	}

@@ -5,7 +5,6 @@ package compactor
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -16,11 +15,9 @@ import (
 // shortened stands where sentences were left out of a summary.
 const shortened = "[shortened]"
 
-// dropOrder are the headings of a summary as its sections are shortened: what stands
-// under none of them goes with the facts.
-var dropOrder = []string{"facts", "preferences", "people", "goals", "decisions", "open"}
-
-var heading = regexp.MustCompile(`(?i)^[\s#*_-]*(facts|preferences|people|goals|decisions|open (?:questions|requests))\b[^.!?:\n]{0,30}:?[\s*_]*$`)
+// dropOrder are the headings as their sections are shortened: what stands under none goes
+// with the facts.
+var dropOrder = []string{"facts", "preferences", "people", "goals", "decisions", "open questions"}
 
 // shortenSummary returns text in at most limit tokens. With headings the least important section
 // goes first, its oldest sentences before the newer ones; without, sentences go from the
@@ -67,7 +64,7 @@ func outlineOf(text string, limit int) (o outline) {
 	for n, line := range strings.Split(text, "\n") {
 		if m := heading.FindStringSubmatch(line); m != nil {
 			o.sections++
-			rank = slices.IndexFunc(dropOrder, func(name string) bool { return strings.HasPrefix(strings.ToLower(m[1]), name) })
+			rank = slices.Index(dropOrder, strings.ToLower(m[1]))
 			o.pieces = append(o.pieces, piece{text: line, line: n, section: o.sections, rank: rank, heading: true})
 			continue
 		}
@@ -127,33 +124,4 @@ func (o outline) text() string {
 		}
 	}
 	return b.String()
-}
-
-// split cuts a text into pieces of at most most tokens, at the ends of lines or, in a
-// line that is longer, of sentences.
-func split(text string, most int) (parts []string) {
-	var b strings.Builder
-	add := func(piece, between string) {
-		if b.Len() > 0 && Estimate(b.String()+between+piece) > most {
-			parts = append(parts, b.String())
-			b.Reset()
-		}
-		if b.Len() > 0 {
-			b.WriteString(between)
-		}
-		b.WriteString(piece)
-	}
-	if Estimate(text) <= most {
-		return []string{text}
-	}
-	for line := range strings.SplitSeq(text, "\n") {
-		if Estimate(line) <= most {
-			add(line, "\n")
-			continue
-		}
-		for _, sentence := range words.Sentences(line) {
-			add(sentence, " ")
-		}
-	}
-	return append(parts, b.String())
 }

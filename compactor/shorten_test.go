@@ -11,7 +11,7 @@ import (
 
 func sectioned(each int) string {
 	var b strings.Builder
-	for _, section := range []string{"Goals", "**Decisions** (and why)", "## People", "Preferences:", "Facts", "Open questions"} {
+	for _, section := range []string{"Goals", "**Decisions**", "## People", "Preferences:", "Facts", "Open questions"} {
 		fmt.Fprintf(&b, "%s\n", section)
 		for i := range each {
 			fmt.Fprintf(&b, "- %s item %d: Ada said that the thing number %d matters to Bob. ß界\n", strings.Trim(section, "#* :"), i, i)
@@ -35,9 +35,6 @@ func TestASummaryIsShortenedFromItsLeastImportantSection(t *testing.T) {
 		gone := true // a section loses something only if those before it have nothing left
 		for _, section := range before {
 			left := strings.Count(short, section+" ")
-			if section == "Decisions" {
-				left = strings.Count(short, "Decisions** (and why item")
-			}
 			if left > 0 && left < 14 && !gone {
 				t.Fatalf("at %d tokens of %s %d are left while a less important section has some:\n%s", limit, section, left, short)
 			}
@@ -86,20 +83,6 @@ func TestOneLongSentenceLosesWordsInTheMiddle(t *testing.T) {
 	for _, word := range strings.Fields(short) {
 		if word != shortened && !strings.Contains(" "+strings.Join(long, " ")+" ", " "+word+" ") {
 			t.Errorf("a word is cut: %q", word)
-		}
-	}
-}
-
-func TestSplitLosesNothing(t *testing.T) {
-	for _, text := range []string{sectioned(40), strings.Repeat("Ada moved house. ", 400), "short"} {
-		parts := split(text, 100)
-		if strings.Join(strings.Fields(strings.Join(parts, " ")), "") != strings.Join(strings.Fields(text), "") {
-			t.Errorf("of %.40q something is lost", text)
-		}
-		for _, part := range parts {
-			if Estimate(part) > 100 {
-				t.Errorf("a part has %d tokens", Estimate(part))
-			}
 		}
 	}
 }

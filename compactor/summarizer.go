@@ -71,8 +71,8 @@ func (j *job) aim(target int, items []item) int {
 }
 
 // byModel lets the worker's model work, and if its server does not let it, the
-// fallback, from the beginning. read returns the material, of one message at most so
-// many tokens: each model has a window of its own.
+// fallback, from the beginning. read returns the material, at most so
+// many tokens in one item: each model has a window of its own.
 func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context.Context, most int) ([]item, error)) (Summary, error) {
 	work := func(model llm.Model) (Summary, error) {
 		w, most := w.on(ctx, model)
@@ -193,7 +193,7 @@ func (c *Compactor) toldBeside(row Compaction) (texts []string) {
 // memoriesOf is how many memories the built-in summarizer may take from messages.
 // A fold of summaries takes none: they were taken when the children were made.
 func memoriesOf(j *job, messages []Message) int {
-	if !j.policy.ExtractMemories || j.row.Kind == Rollup && !hasMarker(j.children) {
+	if !j.policy.ExtractMemories || j.again || j.row.Kind == Rollup && !hasMarker(j.children) {
 		return 0
 	}
 	return min(j.policy.MaxMemories, (len(messages)+1)/2)
@@ -209,8 +209,8 @@ func hasMarker(rows []Compaction) bool {
 }
 
 // read returns what the worker reads: the messages of the span, or of a rollup
-// the children's texts, with the messages of those that need healing. Of one
-// message it reads at most most tokens.
+// the children's texts, with the messages of those that need healing. A message of
+// more than most tokens comes in parts.
 func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]item, error) {
 	rows := j.children
 	if j.row.Kind != Rollup {
@@ -232,7 +232,7 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]i
 // twice, and no extract is summed up.
 func (c *Compactor) material(ctx context.Context, record Job, row Compaction, most int) ([]item, error) {
 	if !row.NeedsHealing() {
-		return itemsOfSummary(row), nil
+		return itemsOfRow(row, most), nil
 	}
 	if row.Kind == Rollup {
 		children, err := record.Children(ctx, row.ID)

@@ -18,8 +18,8 @@ func obedient(asked *[]int) func(context.Context, int, llm.Request) (llm.Respons
 	return func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		text := req.Messages[1].Text
 		ask := text[strings.LastIndex(text, "Sum up messages"):]
-		var first, last, words, about int
-		if _, err := fmt.Sscanf(ask, "Sum up messages #%d to #%d in at most %d words (about %d tokens)", &first, &last, &words, &about); err != nil {
+		var first, last, about int
+		if _, err := fmt.Sscanf(ask, "Sum up messages #%d to #%d in about %d tokens", &first, &last, &about); err != nil {
 			return llm.Response{}, err
 		}
 		*asked = append(*asked, about)
