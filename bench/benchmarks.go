@@ -66,7 +66,7 @@ var benchmarks = []benchmark{
 	{newCost, scaled("cost", "--turns", "2000", "300"), tell(func(c costs) (all []figure) {
 		for _, channel := range c.Channels {
 			for _, r := range channel.Rows {
-				if r.Strategy == "Cairn, defaults" || r.Strategy == "sliding window" {
+				if r.Strategy == "Cairn, defaults" || r.Strategy == economical || r.Strategy == "sliding window" {
 					all = append(all, figure{What: fmt.Sprintf("input of %s turns in millions of tokens, %s: %s", thousands(c.Turns), channel.Name, r.Strategy), Value: fmt.Sprintf("%.1f", r.Input/1e6)})
 				}
 			}

@@ -1,14 +1,17 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
+	"cairn/compactor"
 	"cairn/memory"
 )
 
@@ -184,13 +187,37 @@ func parseCommand(line string) (c Command, args string, ok bool) {
 	if !slash {
 		return c, "", false
 	}
-	name, args, _ := strings.Cut(rest, " ")
+	name, args := rest, ""
+	if end := strings.IndexFunc(rest, unicode.IsSpace); end >= 0 {
+		name, args = rest[:end], rest[end:]
+	}
 	for _, c := range Commands {
 		if strings.EqualFold(c.Name, name) {
 			return c, strings.TrimSpace(args), true
 		}
 	}
 	return c, "", false
+}
+
+// otherNames are words people know from other programs, and the commands they mean.
+var otherNames = map[string]string{"clear": "new", "reset": "new", "usage": "context", "tokens": "context", "history": "recall"}
+
+// FindCommand returns the command of a name, or an error that tells people which one
+// they may have meant.
+func FindCommand(name string) (Command, error) {
+	if c, _, ok := parseCommand("/" + name); ok {
+		return c, nil
+	}
+	names := make([]string, 0, len(Commands))
+	for _, c := range Commands {
+		names = append(names, "/"+c.Name)
+	}
+	lower := strings.ToLower(name)
+	hint := compactor.Meant("/"+lower, names)
+	if other, ok := otherNames[lower]; ok {
+		hint = ", did you mean /" + other + "?"
+	}
+	return Command{}, errPeople("There is no command /" + name + cmp.Or(hint, ".") + " /help shows the commands; to send it as text, begin with //" + name + ".")
 }
 
 func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, error) {

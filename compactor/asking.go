@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cairn/internal/secrets"
 	"cairn/llm"
@@ -16,14 +17,14 @@ import (
 // How a worker asks its model for one summary, and takes it.
 
 // attempt asks with tools, if the model's server takes any.
-func (w worker) attempt(ctx context.Context, items []item) (text string, plain bool, err error) {
+func (w worker) attempt(ctx context.Context, items []item) (text string, err error) {
 	w.c.mu.Lock()
 	noTools := w.plain || w.c.noTools[w.model.Name()] || w.c.learntOf(w.model).Facts().RefusesTools
 	w.c.mu.Unlock()
 	if !noTools {
 		text, err = w.withTools(ctx, items)
 		if !llm.RefusesTools(err) {
-			return text, false, err
+			return text, err
 		}
 		*w.calls = max(*w.calls-1, 0) // it costs nothing, and happens once
 		w.c.o.Log.Info("the worker's server takes no tools", "model", w.model.Name())
@@ -31,20 +32,22 @@ func (w worker) attempt(ctx context.Context, items []item) (text string, plain b
 		w.c.noTools[w.model.Name()] = true
 		w.c.mu.Unlock()
 	}
-	text, err = w.withoutTools(ctx, items)
-	return text, true, err
+	return w.withoutTools(ctx, items)
 }
 
 // withTools lets the model save memories and end with `summarize`. Text alone gets
-// one reminder; a second text is taken if it passes the checks.
+// one reminder; a second text is taken if it passes the checks. Memories that could not be
+// saved in the last answer, beside the summary, get one more call.
 func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 	var summary string
 	var why refusal // of the last summary that was handed in
 	summarize := w.summarizeTool(items, &summary, &why)
-	tools := []llm.Tool{summarize}
+	var saving []llm.Tool
+	unsaved := false // a memory of the last answer
 	if w.record != nil && w.j.policy.ExtractMemories && w.j.policy.MaxMemories > 0 {
-		tools = append(w.record.Tools(w.j.policy.MaxMemories), summarize)
+		saving = w.record.Tools(w.j.policy.MaxMemories)
 	}
+	tools := append(slices.Clone(saving), summarize)
 	t := talk{material: w.messages(items, w.prompt)}
 	reminded, forced := false, false
 	loop := llm.Loop{
@@ -53,8 +56,10 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 			for len(t.rounds) > 0 && w.room(t.messages(), tools) < w.leastAnswer() {
 				t.drop()
 			}
-			forced = w.left() <= 1 || reminded || t.dropped
-			if forced {
+			switch forced = summary == "" && (w.left() <= 1 || reminded || t.dropped); {
+			case summary != "":
+				tools = saving
+			case forced:
 				tools = []llm.Tool{summarize}
 			}
 			req := w.request(t.messages(), tools)
@@ -63,7 +68,10 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 			}
 			return req, nil
 		},
-		Record: func(calls llm.Message, results []llm.Message) { t.add(append([]llm.Message{calls}, results...)...) },
+		Record: func(calls llm.Message, results []llm.Message) {
+			t.add(append([]llm.Message{calls}, results...)...)
+			unsaved = slices.ContainsFunc(results, func(m llm.Message) bool { return m.Tool == "memory_save" && strings.HasPrefix(m.Text, "Error: ") })
+		},
 	}
 	resp, err := loop.Run(ctx)
 	for err == nil && summary == "" {
@@ -84,11 +92,16 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 	switch {
 	case errors.Is(err, llm.ErrTooManyCalls):
 		return "", cmp.Or(why, refusedCalls)
-	case err == nil && resp.FinishReason == llm.FinishLength: // a call that is whole by chance alone
-		return "", refusedCutOff
+	case err == nil && broken(resp.FinishReason) != "": // a call that is whole by chance alone
+		return "", broken(resp.FinishReason)
 	}
 	if llm.RefusesTools(err) && !forced { // some servers take tools and no order to call one
 		w.c.learntOf(w.model).NoTools()
+	}
+	if err == nil && unsaved && len(saving) > 0 && w.left() > 0 {
+		// The results in messages say what was wrong. A failure loses no summary.
+		loop.MaxCalls = 1
+		_, _ = loop.Run(ctx)
 	}
 	return summary, err
 }

@@ -81,7 +81,7 @@ func sentencesOf(messages []Message, focus string) []*sentence {
 			add(text, tighten(text), func(s *sentence) { s.judge(names) })
 		}
 		for _, a := range m.Attachments {
-			text := oneLine(Clip(a.words(), maxSentence))
+			text := oneLine(Clip(a.Words(), maxSentence))
 			add(text, text, func(s *sentence) { s.weight, s.trace = attachmentWeight, true })
 		}
 	}

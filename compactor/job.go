@@ -13,6 +13,8 @@ type job struct {
 	most     int   // tokens the text may have, if less than the policy says; 0: that
 	heals    int64 // the row this takes the place of; 0: none
 	builtIn  bool  // the built-in summarizer makes it
+	fills    bool  // a placeholder, beside the worker
+	again    bool  // a model is going to read the span too, and takes the memories then
 	degraded bool  // a fold on the way failed and the built-in summarizer stood in
 	policy   Policy
 	window   int          // of the model
@@ -49,35 +51,25 @@ func (j *job) over(sp span) {
 	j.row.FromTime, j.row.ToTime = first.Time, last.Time
 }
 
-// next chooses the job that is due: the fold that a staged summary waits for, what a level demands, then a fold if the stack
+// nextLocked chooses the job that is due: the fold that a staged summary waits for, what a level demands, then a fold if the stack
 // is too large, then healing, then folds of earlier segments
-// into one row each, then work ahead. nil: nothing is due, or a worker is running.
-func (c *Compactor) next() *job {
-	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
-	now := c.o.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.busy != nil {
+// into one row each, then work ahead. nil: nothing is due, or a placeholder is being filled.
+func (c *Compactor) nextLocked() *job {
+	if c.ctx.Err() != nil || c.fillLocked() {
 		return nil
 	}
-	return c.nextLocked(s, p, window, now)
-}
-
-func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) *job {
-	if c.ctx.Err() != nil {
-		return nil
-	}
+	s, p, window, now := c.h.snapshot(), c.o.Policy(), c.o.Window(), c.o.Now()
 	builtIn, ready := c.summarizerLocked(p, s, now)
 	if !ready {
 		return nil
 	}
-	used := c.used(s)
-	if children := s.crowding(c.staged, p, c.Budget(), builtIn); children != nil {
+	used, shown := c.used(s), s
+	s = c.aheadLocked(s) // what is staged is not bought again
+	if children := shown.crowding(s, p, c.Budget(), builtIn); children != nil {
 		j := c.planRollup(children, OnRollup, p, window, builtIn)
 		j.allowed = true // as of the summary that waits for it
 		return j
 	}
-	s = c.aheadLocked(s) // what is staged is not bought again
 	c.lifted = c.lifted || levelOf(used, window, p) >= aggressive
 	automatic := p.Enabled && !now.Before(c.pace.pausedUntil)
 	if l := levelOf(used, window, p); l != calm && automatic && !c.restsLocked(l.trigger(), now) {
@@ -87,13 +79,13 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 			return j
 		}
 	}
-	if s.head.stackCost(s.shape) > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
+	if s.stackCost() > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
 		if children := planFold(s, p.RollupFanIn, builtIn); children != nil {
 			return c.planRollup(children, OnRollup, p, window, builtIn)
 		}
 	}
-	if !c.restsLocked(OnHeal, now) {
-		if j := c.planHealLocked(s, p, window, used, now, builtIn); j != nil {
+	if !builtIn && !c.draining && !c.restsLocked(OnHeal, now) {
+		if j := c.planHealLocked(s, p, window, used, now); j != nil {
 			return j
 		}
 	}
@@ -173,35 +165,26 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 	return j
 }
 
-// planHealLocked chooses the oldest row that stands in for a better summary. The
-// built-in summarizer heals markers only: its own summaries wait for a model, and for
-// another day when the process is about to end. What a staged row will heal is not
-// bought again. A heal that makes the view larger takes the room there is; one that
-// does not may always run.
-func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now time.Time, builtIn bool) *job {
+// planHealLocked chooses the oldest row of the extractive summarizer's that a model can make
+// better. What a staged row will heal is not bought again. A heal that makes the view
+// larger takes the room there is; one that does not may always run.
+func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now time.Time) *job {
 	for _, row := range s.head.rows() {
-		if row.ID == 0 || !row.NeedsHealing() || (builtIn || c.draining) && row.Kind != Marker || overlaps(c.staged, row) {
+		if row.ID == 0 || row.Kind == Marker || !row.NeedsHealing() || overlaps(c.staged, row) {
 			continue
 		}
 		if now.Before(c.sore[row.ID].retryAt) || s.head.Spares(row.From, row.To) && !c.lifted {
 			continue
 		}
-		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, builtIn)
+		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, false)
 		j.heals, j.row.Focus = row.ID, cmp.Or(row.Focus, j.row.Focus)
-		if row.Kind == Rollup && !builtIn {
+		if row.Kind == Rollup {
 			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
 		}
-		j.most = c.room(used, window, p) + row.Tokens - headingCost
-		if row.Kind != Marker {
-			j.most = max(j.most, Estimate(row.Text))
-		}
-		if row.From < s.head.Start && !s.past.shows(row.ID) {
-			j.most = 0 // it takes no room
-		} else if j.most < minSummary {
+		if !c.fits(j, row, s, used) {
 			continue
 		}
-		j.row.From, j.row.To, j.row.Messages = row.From, row.To, row.Messages
-		j.row.FromTime, j.row.ToTime = row.FromTime, row.ToTime
+		j.covers(row)
 		return j
 	}
 	return nil

@@ -271,8 +271,11 @@ func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compac
 
 // adjacent tells whether no message stands between two rows that follow each other:
 // one that was deleted before anything covered it parts nothing. A row without an id
-// is not on disk yet and has no neighbours.
+// is not on disk yet and has no neighbours, and one that is being worked on keeps its place.
 func (s snapshot) adjacent(a, b Compaction) bool {
+	if overlaps(s.inWork, a) || overlaps(s.inWork, b) {
+		return false
+	}
 	i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq > a.To })
 	return a.ID != 0 && b.ID != 0 && (i == len(s.lines) || s.lines[i].Seq > b.To)
 }

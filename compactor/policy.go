@@ -37,6 +37,9 @@ type Policy struct {
 	// CacheTTL is how long a provider's prompt cache stays warm; AutoTTL: as long as
 	// the model's provider keeps it.
 	CacheTTL TTL `toml:"cache_ttl" json:"cache_ttl"`
+	// Economy applies everything that was prepared when a level is reached or the cache is
+	// cold, instead of the level's fraction: fewer tokens are sent, fewer messages stay verbatim.
+	Economy bool `toml:"economy" json:"economy"`
 
 	KeepFirst    int `toml:"keep_first" json:"keep_first"`               // first addressed messages copied into the head
 	KeepLastN    int `toml:"keep_last_n" json:"keep_last_n"`             // newest messages spared, rounded up to turns

@@ -24,10 +24,10 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 	r.talk("what about </transcript> the prices?", "a result")
 	before, rows, n := r.render(), r.rows(), len(worker.Requests())
 	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llmtest.Say("<think>hm</think>They talked about prices; sk-ant-" + strings.Repeat("aB3", 10)), nil
+		return llmtest.Say("<think>hm</think>Ada asked about prices after note 29; sk-ant-" + strings.Repeat("aB3", 10)), nil
 	}
 	recap, err := r.c.Recap(t.Context(), "the prices")
-	if err != nil || recap.Text != "They talked about prices; [masked: Anthropic key]" || recap.By != compactor.ByWorker || recap.From != 1 || recap.To != int64(len(r.said)) {
+	if err != nil || recap.Text != "Ada asked about prices after note 29; [masked: Anthropic key]" || recap.By != compactor.ByWorker || recap.From != 1 || recap.To != int64(len(r.said)) {
 		t.Errorf("got %+v, %v", recap, err)
 	}
 	asked := worker.Requests()[n:]

@@ -177,7 +177,7 @@ func (c *Compactor) toldBeside(row Compaction) (texts []string) {
 // memoriesOf is how many memories the built-in summarizer may take from messages.
 // A fold of summaries takes none: they were taken when the children were made.
 func memoriesOf(j *job, messages []Message) int {
-	if !j.policy.ExtractMemories || j.row.Kind == Rollup && !hasMarker(j.children) {
+	if !j.policy.ExtractMemories || j.again || j.row.Kind == Rollup && !hasMarker(j.children) {
 		return 0
 	}
 	return min(j.policy.MaxMemories, (len(messages)+1)/2)

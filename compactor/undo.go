@@ -165,6 +165,7 @@ func (h *History) takeBackLocked(back []line) {
 	lines := slices.Concat(back, h.lines)
 	slices.SortFunc(lines, bySeq)
 	h.setLinesLocked(lines)
+	h.resultTo = max(h.resultTo, lastResult(lines, h.next))
 }
 
 func (h *History) firstMessages() []Message {

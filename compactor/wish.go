@@ -76,7 +76,7 @@ func (c *Compactor) eventOf(w wish, state EventState, reason string) Event {
 // refuse tells why nothing was planned. What is ready and waits is shown all the same.
 func (c *Compactor) refuse(w wish, reason string) Event {
 	little := reason == reasonShort || reason == reasonLittle || reason == reasonJust
-	if little && c.landAll(c.ctx) {
+	if little && c.apply(c.ctx, demand{share: 1}) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.last
@@ -154,7 +154,7 @@ func (c *Compactor) following() *job {
 		w := c.wished
 		c.wished = nil
 		if w == nil {
-			c.busy = c.nextLocked(s, p, window, now)
+			c.busy = c.nextLocked()
 			if c.busy == nil {
 				close(c.idle)
 			}

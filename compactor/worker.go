@@ -86,14 +86,15 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 	if len(items) == 0 {
 		return Summary{Text: "Nothing was said in words."}, nil
 	}
-	text, plain, err := w.sumUp(ctx, items, most)
+	text, err := w.sumUp(ctx, items, most)
 	if err != nil {
 		return Summary{}, err
 	}
 	w.compare(items, text)
 	s := Summary{Text: fit(text, w.limit), Beside: *w.around.read}
-	if plain && w.record != nil && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
-		// The server takes no tools: memories come from the built-in summarizer.
+	if w.record != nil && w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
+		// The server takes no tools, or the model saved nothing: many small models only
+		// summarize. Memories are extracted without it.
 		messages, err := readAll(ctx, w.record, w.j.row.From, w.j.row.To)
 		if err != nil {
 			return Summary{}, err
@@ -107,7 +108,7 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 // sumUp sums up items in requests of at most most tokens of material. Each chunk
 // is summed up to its share; if the parts together are too long, they are summed
 // up once more.
-func (w worker) sumUp(ctx context.Context, items []item, most int) (text string, plain bool, err error) {
+func (w worker) sumUp(ctx context.Context, items []item, most int) (text string, err error) {
 	parts := chunks(items, evenly(items, most))
 	var texts []string
 	made := "" // of the part before
@@ -119,19 +120,19 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 			share.limit = 2 * share.target
 		}
 		takeBack := w.mark()
-		t, p, err := share.chunk(ctx, part)
+		t, err := share.chunk(ctx, part)
 		if llm.KindOf(err) == llm.KindOverflow && len(part) > 1 && most > minChunk {
 			takeBack()
-			t, p, err = w.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
+			t, err = w.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
 		}
 		if err != nil {
-			return "", false, err
+			return "", err
 		}
-		texts, plain, made = append(texts, t), plain || p, t
+		texts, made = append(texts, t), t
 	}
 	text = joinParts(texts)
 	if len(parts) == 1 || Estimate(text) <= w.limit {
-		return text, plain, nil
+		return text, nil
 	}
 	var joined []item
 	for i, t := range texts {
@@ -139,10 +140,9 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 		joined = append(joined, itemsOfRow(row, most/2)...)
 	}
 	if costOfItems(joined) >= costOfItems(items) { // no progress: what is there must do
-		return fit(text, w.limit), plain, nil
+		return fit(text, w.limit), nil
 	}
-	text, p, err := w.sumUp(ctx, joined, most)
-	return text, plain || p, err
+	return w.sumUp(ctx, joined, most)
 }
 
 // evenly is the size of chunks that are all about as large, at most most tokens: a
@@ -170,12 +170,12 @@ func (w worker) mark() (takeBack func()) {
 
 // chunk sums up items with at most max_turns calls of the model, as long as the model
 // sends something now and then, and measures its speed.
-func (w worker) chunk(ctx context.Context, items []item) (text string, plain bool, err error) {
+func (w worker) chunk(ctx context.Context, items []item) (text string, err error) {
 	tokens, begun := w.frame()+costOfItems(items), w.c.o.Now()
 	ctx, alive, stop := watch(ctx, time.Duration(w.j.policy.Timeout))
 	defer stop()
 	w.alive = alive
-	text, plain, err = w.patient(ctx, items)
+	text, err = w.patient(ctx, items)
 	took := w.c.o.Now().Sub(begun)
 	switch {
 	case err == nil:
@@ -184,23 +184,23 @@ func (w worker) chunk(ctx context.Context, items []item) (text string, plain boo
 		err = context.Cause(ctx)
 		w.c.tooSlow(w.model, tokens, took)
 	}
-	return text, plain, err
+	return text, err
 }
 
 // patient asks once more for a text that is refused, with the reason and more room
 // for the answer.
-func (w worker) patient(ctx context.Context, items []item) (text string, plain bool, err error) {
+func (w worker) patient(ctx context.Context, items []item) (text string, err error) {
 	w.calls = new(int)
 	takeBack := w.mark()
-	text, plain, err = w.attempt(ctx, items)
+	text, err = w.attempt(ctx, items)
 	var why refusal
 	if errors.As(err, &why) && why != refusedCalls && w.left() > 0 {
 		w.c.o.Log.Debug("a summary was refused and is asked for once more", "reason", err)
 		takeBack()
 		w.again = why
-		text, plain, err = w.attempt(ctx, items)
+		text, err = w.attempt(ctx, items)
 	}
-	return secrets.Mask(text), plain, err
+	return secrets.Mask(text), err
 }
 
 // spend counts a request to the model, further attempts after a failure included: there

@@ -202,12 +202,24 @@ func TestWhatIsWrongWithBothModelsIsToldAndChangesNothing(t *testing.T) {
 func TestBadSummariesNeverLand(t *testing.T) {
 	long := llmtest.Say("A summary that breaks")
 	long.FinishReason = llm.FinishLength
-	call := summary("A summary that is whole by chance")
+	call := summary("Ada took notes, whole by chance")
 	call.FinishReason = llm.FinishLength
+	filtered := llmtest.Say("Ada took notes, and then")
+	filtered.FinishReason = llm.FinishFilter
+	filteredCall := summary("Ada took notes, and then")
+	filteredCall.FinishReason = llm.FinishFilter
 	for name, c := range map[string]struct {
 		bad    llm.Response
 		reason string
 	}{
+		"a text that is filtered":      {filtered, "filtered"},
+		"a call that is filtered":      {filteredCall, "filtered"},
+		"no more than a nod":           {llmtest.Say("Okay."), "told nothing"},
+		"an empty object":              {llmtest.Say("{}"), "told nothing"},
+		"dots":                         {llmtest.Say("..."), "told nothing"},
+		"a refusal in other words":     {llmtest.Say("I'm unable to help with that request."), "declined"},
+		"a request for input":          {llmtest.Say("Please provide the transcript you would like me to summarize."), "declined"},
+		"what was said last":           {llmtest.Say("note-25 " + filler(40)), "repeated"},
 		"nothing":                      {llmtest.Say(""), "empty"},
 		"white space":                  {llmtest.Say(" \n\t"), "empty"},
 		"thoughts alone":               {llmtest.Say("<think>I should sum up</think>"), "empty"},
@@ -218,8 +230,8 @@ func TestBadSummariesNeverLand(t *testing.T) {
 		"a refusal":                    {llmtest.Say("I'm sorry, but I can't help with that."), "declined"},
 		"a refusal in Chinese":         {llmtest.Say("抱歉，我无法总结这段对话。"), "declined"},
 		"a refusal by call":            {summary("I cannot assist with this request."), "declined"},
-		"a placeholder":                {llmtest.Say("Summary unavailable"), "declined"},
-		"an empty placeholder":         {llmtest.Say("[summary]"), "declined"},
+		"a placeholder":                {llmtest.Say("Summary unavailable"), "told nothing"},
+		"an empty placeholder":         {llmtest.Say("[summary]"), "told nothing"},
 		"a text that is cut off":       {long, "cut off"},
 		"a call that is cut off":       {call, "cut off"},
 		"tool syntax":                  {llmtest.Say(`<tool_call>{"name": "summarize", "arguments": {"summary": "x"}}</tool_call>`), "tool syntax"},
@@ -292,10 +304,10 @@ func TestASummaryThatWasCutOffHasMoreRoomTheSecondTime(t *testing.T) {
 
 func TestThoughtsAreNotPartOfASummary(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-		return summary("<think>who is Ada?</think>Ada took notes. The server said 401 unauthorized; I'm sorry, she wrote."), nil
+		return summary("<think>who is Ada?</think>Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12."), nil
 	}})
 	r.chat(30)
-	if e := r.compact(""); e.Summary != "Ada took notes. The server said 401 unauthorized; I'm sorry, she wrote." {
+	if e := r.compact(""); e.Summary != "Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12." {
 		t.Errorf("it ended as %+v", e)
 	}
 }
@@ -586,7 +598,7 @@ func TestAWorkersToolTrafficIsNoMaterial(t *testing.T) {
 func TestEveryCompactionSavesMemories(t *testing.T) {
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Messages) > 2 {
-			return summary("They talked."), nil
+			return summary("Ada wrote notes."), nil
 		}
 		var first, last int
 		if _, err := fmt.Sscanf(spanOf(req), "messages #%d to #%d", &first, &last); err != nil {

@@ -192,5 +192,10 @@ func (c *Conversation) deleteMemory(tx *transaction, m Memory) error {
 	return changed(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.id)
 }
 
-// memoryTerms returns the words by which a memory is found.
+// indexedMemory returns what a memory is found by: its words, and their stems in its language.
+func indexedMemory(content, about string) (counts map[string]int, length int) {
+	return count(memoryTerms(content, about), words.Stems(content)...)
+}
+
+// memoryTerms returns the words of a memory.
 func memoryTerms(content, about string) []string { return words.Content(content + " " + about) }

@@ -101,6 +101,19 @@ func (c *Conversation) addFiles(tx *transaction, m Inbound) error {
 		attachments, m.Incomplete, c.id, m.ID)
 }
 
+// Asked tells whether a message is known and was addressed to the bot by a person.
+func (c *Conversation) Asked(ctx context.Context, id string) (asked bool, err error) {
+	err = c.store.view(ctx, func(tx *transaction) error {
+		is, err := c.whereabouts(tx, id)
+		asked = is.addressed && !is.optional
+		return err
+	})
+	if err != nil {
+		return false, c.fail("look who asked", err)
+	}
+	return asked, nil
+}
+
 // whereabouts is where a message is that a door tells of; the zero value: nowhere yet.
 type whereabouts struct {
 	waits               bool  // in the inbox

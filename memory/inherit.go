@@ -57,7 +57,29 @@ func (c *Conversation) inherit(tx *transaction) error {
 	if err != nil || !found {
 		return err
 	}
+	answer, err := above.answerTo(tx, m)
+	if err != nil {
+		return err
+	}
+	if answer != "" {
+		m.Text += "\n\nYou answered: " + answer
+	}
 	return c.inheritRoot(tx, above, m, root)
+}
+
+// answerTo returns what the bot answered to a message that somebody asked; empty: nothing
+// yet. In Slack the answer may stand in the thread and belong to the channel.
+func (c *Conversation) answerTo(tx *transaction, m compactor.Message) (text string, err error) {
+	if m.Role != llm.RoleUser || m.Seq == 0 {
+		return "", nil
+	}
+	low, high := c.rows(m.Seq, maxSeq)
+	err = tx.QueryRow(`SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
+		ORDER BY id LIMIT 1`, low, high, m.Turn).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return text, err
 }
 
 // saidAs finds the message with a platform id, taken up or not, or the bot's reply

@@ -79,6 +79,9 @@ func (j *job) Mark() (takeBack func()) {
 	return func() { j.drafts = slices.Clone(kept) }
 }
 
+// Kept counts the memories that were kept so far.
+func (j *job) Kept() int { return len(j.drafts) }
+
 // keep takes a draft that passes the checks.
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
@@ -156,7 +159,7 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 		if err != nil {
 			return fmt.Errorf("make it staged: %w", err)
 		}
-		if extracted == byWorker {
+		if extracted == byWorker && len(j.drafts) > 0 { // who saved nothing has nothing better
 			if err := j.relieve(tx); err != nil {
 				return err
 			}

@@ -37,6 +37,7 @@ var scopes = map[string]string{
 	"users.conversations":         "channels:read,groups:read,im:read,mpim:read",
 	"users.info":                  "users:read",
 	"reactions.add":               "reactions:write",
+	"reactions.remove":            "reactions:write",
 	"url_private":                 "files:read", // no method: the address of a file
 }
 

@@ -3,6 +3,7 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -31,8 +32,10 @@ type editor struct {
 	log          *slog.Logger
 	disk         disk
 
-	mu   sync.Mutex     // guards line
+	mu   sync.Mutex     // guards everything below
 	line *term.Terminal // nil while the terminal is not in raw mode
+	rows bool           // a reply has rows on the terminal, and more are to come
+	held []string       // what waits for its last row
 
 	waiting atomic.Int64 // messages that were sent and not answered
 	left    atomic.Bool  // the person wants to leave
@@ -56,7 +59,7 @@ func (e *editor) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) er
 	if err := e.talk(ctx, hub); err != nil {
 		return err
 	}
-	patience := time.AfterFunc(300*time.Millisecond, func() { e.note("finishing what still runs; Ctrl-C leaves at once") })
+	patience := time.AfterFunc(300*time.Millisecond, func() { _ = e.put(e.quiet("finishing what still runs; Ctrl-C leaves at once")) })
 	defer patience.Stop()
 	return hub.Drain(ctx)
 }
@@ -101,7 +104,15 @@ func (e *editor) talk(ctx context.Context, hub *channel.Hub) error {
 			if !ok {
 				return nil
 			}
-			if err := e.say(ctx, hub, text); err != nil {
+			line, err := parseTyped(text)
+			if err != nil {
+				e.note(err.Error())
+				continue
+			}
+			if line.quit {
+				return nil
+			}
+			if err := e.say(ctx, hub, line); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -140,19 +151,19 @@ func typedLines(ctx context.Context, e *editor, line *term.Terminal) <-chan stri
 	return out
 }
 
-func (e *editor) say(ctx context.Context, hub *channel.Hub, text string) error {
-	if strings.TrimSpace(text) == "" {
+func (e *editor) say(ctx context.Context, hub *channel.Hub, typed typed) error {
+	if strings.TrimSpace(typed.text) == "" {
 		return nil
 	}
-	answer, handled, err := hub.Run(ctx, e.conversation, e.who, text)
-	if err != nil {
-		return e.tell(ctx, undone(ctx, e.log, err))
-	}
-	if _, urgent := command(text); urgent {
-		e.waiting.Store(0) // a stopped turn may have nothing to say
-	}
-	if handled {
-		err := e.write(printable(answer.String()) + "\n")
+	if typed.command != "" {
+		answer, _, err := hub.Run(ctx, e.conversation, e.who, typed.text)
+		if err != nil {
+			return e.tell(ctx, undone(ctx, e.log, err))
+		}
+		if typed.urgent {
+			e.waiting.Store(0) // a stopped turn may have nothing to say
+		}
+		err = e.write(printable(answer.String()) + "\n")
 		if answer.Then != nil && answer.Awaited {
 			e.awaited.Go(func() {
 				if text := answer.Then(ctx); ctx.Err() == nil {
@@ -163,7 +174,7 @@ func (e *editor) say(ctx context.Context, hub *channel.Hub, text string) error {
 		return err
 	}
 	e.waiting.Add(1)
-	if err := e.disk.deliver(ctx, hub, e.log, e.conversation, inbound(e.who, text)); err != nil {
+	if err := e.disk.deliver(ctx, hub, e.log, e.conversation, inbound(e.who, typed.text)); err != nil {
 		e.answered(1) // it never will be
 		return e.tell(ctx, err)
 	}
@@ -192,7 +203,7 @@ func (e *editor) key(ctx context.Context, hub *channel.Hub) func(string, int, ru
 			}
 			return done, len(done), true
 		case key == interrupt && e.waiting.Load() > 0:
-			if err := e.say(ctx, hub, "/stop"); err != nil {
+			if err := e.say(ctx, hub, typed{text: "/stop", command: "stop", urgent: true}); err != nil {
 				e.note(err.Error())
 			}
 			return line, pos, true
@@ -245,8 +256,40 @@ func (e *editor) fit(line *term.Terminal) int {
 	return width
 }
 
-// write shows whole rows above the prompt.
+// write shows whole rows above the prompt. They wait while a reply is being written:
+// what stands in the middle of it would read as a part of it.
 func (e *editor) write(rows string) error {
+	e.mu.Lock()
+	wait := e.rows
+	if wait {
+		e.held = append(e.held, rows)
+	}
+	e.mu.Unlock()
+	if wait {
+		return nil
+	}
+	return e.put(rows)
+}
+
+// writeReply shows rows of a reply, and behind its last row what waited for that.
+func (e *editor) writeReply(rows string, last bool) error {
+	err := e.put(rows)
+	e.mu.Lock()
+	held := e.held
+	e.rows, e.held = !last, nil
+	if !last {
+		e.held = held
+		held = nil
+	}
+	e.mu.Unlock()
+	for _, rows := range held {
+		err = errors.Join(err, e.put(rows))
+	}
+	return err
+}
+
+// put writes rows past the line that is being typed.
+func (e *editor) put(rows string) error {
 	e.mu.Lock()
 	line := e.line
 	e.mu.Unlock()
@@ -265,8 +308,11 @@ func (e *editor) write(rows string) error {
 
 func (e *editor) width() int { return e.fit(nil) }
 
-func (e *editor) note(text string) {
-	_ = e.write(e.dim + strings.TrimRight(text, "\n") + e.plain + "\n")
+func (e *editor) note(text string) { _ = e.write(e.quiet(text)) }
+
+// quiet is text in a row that does not draw the eye.
+func (e *editor) quiet(text string) string {
+	return e.dim + strings.TrimRight(text, "\n") + e.plain + "\n"
 }
 
 func (e *editor) reply(_ string, to []string) channel.Writer {

@@ -115,6 +115,19 @@ func pseudoTerminal(t *testing.T) (pty, tty *os.File) {
 	return pty, tty
 }
 
+// inOrder checks that texts stand on the screen, each behind the one before.
+func inOrder(t *testing.T, screen string, texts ...string) {
+	t.Helper()
+	rest := screen
+	for _, text := range texts {
+		_, behind, found := strings.Cut(rest, text)
+		if !found {
+			t.Fatalf("%q does not stand where it should: %q", text, screen)
+		}
+		rest = behind
+	}
+}
+
 func TestEditor(t *testing.T) {
 	t.Run("a line is answered, and Ctrl-D leaves", func(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
@@ -144,6 +157,45 @@ func TestEditor(t *testing.T) {
 		if strings.Count(k.screen.String(), "One two") != 1 {
 			t.Errorf("the row was shown twice: %q", k.screen)
 		}
+	})
+	t.Run("what is not the reply comes after its last row", func(t *testing.T) {
+		var k *keyboard
+		server := llmtest.NewServer(func(x *llmtest.Exchange) {
+			x.Piece("One two three four five six seven eight ")
+			x.Piece("nine")
+			k.screen.wait(t, "One two three four five six seven eight\r\n")
+			k.door.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
+			_, _ = k.door.Notes().Write([]byte("a log line\n"))
+			x.Say(" ten")
+		})
+		defer server.Close()
+		model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 8000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k = sit(t, Options{NoColor: true}, model)
+		k.typed(t, "count\r")
+		k.screen.wait(t, "a log line")
+		inOrder(t, k.screen.String(), "One two", "nine ten", "· summing up messages 1 to 9", "a log line")
+	})
+	t.Run("Stopped. comes after the last row of what it stopped", func(t *testing.T) {
+		var k *keyboard
+		server := llmtest.NewServer(func(x *llmtest.Exchange) {
+			x.Piece("One two three four five six seven eight ")
+			x.Piece("nine")
+			k.screen.wait(t, "One two three four five six seven eight\r\n")
+			k.typed(t, "\x03")
+			x.Wait(20 * time.Second)
+		})
+		defer server.Close()
+		model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 8000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k = sit(t, Options{NoColor: true}, model)
+		k.typed(t, "count\r")
+		k.screen.wait(t, "Stopped.")
+		inOrder(t, k.screen.String(), "One two", "nine", "Stopped.")
 	})
 	t.Run("Ctrl-C stops an answer, then clears the line, then leaves", func(t *testing.T) {
 		model := scripted(func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {

@@ -48,7 +48,15 @@ func (p *plain) talk(ctx context.Context, hub *channel.Hub) error {
 		if line.err != nil {
 			return line.err
 		}
-		if err := p.say(ctx, hub, line.text); err != nil {
+		typed, err := parseTyped(line.text)
+		if err != nil {
+			p.note("cairn: " + err.Error())
+			continue
+		}
+		if typed.quit {
+			break
+		}
+		if err := p.say(ctx, hub, typed); err != nil {
 			return err
 		}
 	}
@@ -58,18 +66,18 @@ func (p *plain) talk(ctx context.Context, hub *channel.Hub) error {
 	return hub.Drain(ctx)
 }
 
-func (p *plain) say(ctx context.Context, hub *channel.Hub, text string) error {
-	if strings.TrimSpace(text) == "" {
+func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {
+	if strings.TrimSpace(line.text) == "" {
 		return nil
 	}
-	answer, handled, err := hub.Run(ctx, p.conversation, p.who, text)
-	if err != nil {
-		return undone(ctx, p.log, err)
-	}
-	if handled {
+	if line.command != "" {
+		answer, _, err := hub.Run(ctx, p.conversation, p.who, line.text)
+		if err != nil {
+			return undone(ctx, p.log, err)
+		}
 		return p.out.write(whole(p.safe(complete(ctx, answer))))
 	}
-	if err := p.disk.deliver(ctx, hub, p.log, p.conversation, inbound(p.who, text)); err != nil {
+	if err := p.disk.deliver(ctx, hub, p.log, p.conversation, inbound(p.who, line.text)); err != nil {
 		return err
 	}
 	return hub.Idle(ctx, p.conversation)

@@ -105,7 +105,7 @@ func TestPlain(t *testing.T) {
 		s.lose(t)
 		p := s.door.face.(*plain)
 		p.log = s.log
-		if err := p.say(t.Context(), s.hub, "hello"); err != notTaken {
+		if err := p.say(t.Context(), s.hub, typed{text: "hello"}); err != notTaken {
 			t.Errorf("got %v", err)
 		}
 		s.logged.wait(t, "database is closed")

@@ -30,18 +30,21 @@ func (s *stream) Show(text string) {
 		return
 	}
 	s.shown = text[:len(s.shown)+used]
-	_ = s.editor.write(rows)
+	_ = s.editor.writeReply(rows, false)
 }
 
 // Send writes what is missing of the reply.
 func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 	text := printable(piece.Text)
+	if channel.IsNotice(piece) {
+		return piece.Reply, s.editor.write(s.editor.quiet(text))
+	}
 	if !strings.HasPrefix(text, s.shown) {
 		s.Cancel()
 	}
 	rest := text[len(s.shown):]
 	rows, used := full(rest, s.editor.width())
-	if err := s.editor.write(rows + rest[used:] + "\n\n"); err != nil {
+	if err := s.editor.writeReply(rows+rest[used:]+"\n\n", true); err != nil {
 		return "", err
 	}
 	s.shown = ""
@@ -52,7 +55,7 @@ func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 // Cancel says that what was shown does not count.
 func (s *stream) Cancel() {
 	if s.shown != "" {
-		s.editor.note("[this answer broke off]")
+		_ = s.editor.writeReply(s.editor.quiet("[this answer broke off]"), true)
 	}
 	s.shown = ""
 }
@@ -96,11 +99,36 @@ func nextRow(text string, width int) (row string, size int) {
 	return "", 0
 }
 
-// printable is what an answer shows of text: a row that is being written has no tab
-// stops, and an answer begins with its first word.
+// printable is what an answer shows of text: blanks up to a tab's stop, since the line
+// editor has none, and its first word at the beginning.
 func printable(text string) string {
-	text = strings.NewReplacer("\t", " ", string(utf8.RuneError), "").Replace(Printable(text))
-	return strings.TrimLeft(text, " \n")
+	text = strings.ReplaceAll(Printable(text), string(utf8.RuneError), "")
+	return expandTabs(strings.TrimLeft(text, " \t\n"))
+}
+
+// tabStop is how many columns lie between two stops of a tab.
+const tabStop = 8
+
+func expandTabs(text string) string {
+	if !strings.Contains(text, "\t") {
+		return text
+	}
+	var b strings.Builder
+	column := 0
+	for _, r := range text {
+		switch r {
+		case '\t':
+			blanks := tabStop - column%tabStop
+			b.WriteString(strings.Repeat(" ", blanks))
+			column += blanks
+			continue
+		case '\n':
+			column = -1
+		}
+		b.WriteRune(r)
+		column++
+	}
+	return b.String()
 }
 
 // Printable leaves out what could move the cursor, change the terminal or turn around

@@ -60,6 +60,12 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
+func TestTabsReachTheirStops(t *testing.T) {
+	if got, want := printable("func f() {\n\treturn\t1\té\tx\n\t\tdeep"), "func f() {\n        return  1       é       x\n                deep"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestHistory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "history")
 	h, err := openHistory(file)

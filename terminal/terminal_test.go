@@ -134,10 +134,14 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 }
 
 // talk runs the terminal over input to its end.
-func talk(t *testing.T, o Options, input string, model answer) *session {
+func talk(t *testing.T, o Options, input string, model answer, window ...int) *session {
 	t.Helper()
 	o.In = strings.NewReader(input)
-	s := open(t, o, model)
+	m := scripted(model)
+	if len(window) > 0 {
+		m.Tokens = window[0]
+	}
+	s := openWith(t, o, m)
 	if err := s.door.Run(t.Context(), s.hub, s.log); err != nil {
 		t.Fatal(err)
 	}

@@ -49,3 +49,6 @@ CREATE INDEX usage_day ON usage (day);
 -- they hold may have killed the process.
 ALTER TABLE inbox         ADD COLUMN tries      INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE conversations ADD COLUMN past_tries INTEGER NOT NULL DEFAULT 0;
+
+-- How often a piece of a reply was refused: one that is refused for ever holds up the rest.
+ALTER TABLE outbox ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;
