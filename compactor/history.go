@@ -33,6 +33,7 @@ type History struct {
 	stored      int64 // messages up to this seq are on disk
 	clearedTo   int64 // as shown: may run ahead of the head's in the running turn
 	spoken      bool  // somebody addressed the bot since a summary landed
+	question    int64 // the newest message addressed to the bot that is known of; 0: none
 	squeezed    bool  // the running turn's results are clipped below the shape's bound
 	shape       shape
 	revision    int   // raised by what changes a part that was there; an append does not
@@ -54,6 +55,7 @@ type snapshot struct {
 	stored      int64
 	clearedTo   int64
 	spoken      bool
+	question    int64
 	shape       shape
 	revision    int
 	anchor      Count
@@ -70,6 +72,9 @@ func newHistory(state State, sh shape) *History {
 	}
 	for _, m := range state.Messages {
 		h.lines = append(h.lines, line{Message: sh.stored(m)})
+		if m.Addressed {
+			h.question = m.Seq
+		}
 	}
 	for _, c := range state.Contexts {
 		h.addContextLocked(contextOf(c))
@@ -105,7 +110,7 @@ func (h *History) Append(messages ...Message) {
 		if !l.Addressed || l.Role != llm.RoleUser {
 			continue
 		}
-		h.open, h.spoken = l.Turn, true
+		h.open, h.spoken, h.question = l.Turn, true, l.Seq
 		if len(h.first) < MaxKeepFirst {
 			h.first = append(slices.Clip(h.first), l.Message)
 			h.fitCopiesLocked()
@@ -184,7 +189,7 @@ func (h *History) snapshotLocked() snapshot {
 	return snapshot{
 		head: h.head, headText: h.headText, headCost: h.headCost, past: h.past,
 		lines: h.lines, lineCost: h.lineCost, hidden: h.hidden, open: h.open, contexts: h.contexts, contextCost: h.contextCost,
-		stored: h.stored, clearedTo: h.clearedTo, spoken: h.spoken, shape: h.shape,
+		stored: h.stored, clearedTo: h.clearedTo, spoken: h.spoken, question: h.question, shape: h.shape,
 		revision: h.revision, anchor: h.anchor,
 	}
 }

@@ -138,21 +138,19 @@ func (c *Compactor) waiting() []Compaction {
 // It tells whether anything landed.
 func (c *Compactor) landAll(ctx context.Context) bool {
 	s, p := c.h.snapshot(), c.o.Policy()
-	if s.crowding(c.waiting(), p, c.Budget(), true) != nil {
+	if then, crowded := s.crowded(c.waiting(), p, c.Budget()); crowded && planFold(then, p.RollupFanIn, true) != nil {
 		return false
 	}
 	return c.landNow(ctx)
 }
 
-// crowding are the rows to be folded before rows may land, if the stack outgrows its
-// budget by them; nil: they need not wait. A summary and its folds are made at once,
+// crowded tells whether rows may land only when others are folded, for the stack outgrows its
+// budget by them, and what the view is then. A summary and its folds are made at once,
 // but a process may end between them.
-func (s snapshot) crowding(rows []Compaction, p Policy, budget int, builtIn bool) []Compaction {
-	then, most := s.with(rows), p.stackBudget(budget)
-	if cost := then.head.stackCost(s.shape); len(rows) == 0 || cost <= most || s.head.stackCost(s.shape) > most {
-		return nil
-	}
-	return planFold(then, p.RollupFanIn, builtIn)
+func (s snapshot) crowded(rows []Compaction, p Policy, budget int) (then snapshot, crowded bool) {
+	then = s.with(rows)
+	most := p.stackBudget(budget)
+	return then, len(rows) > 0 && then.head.stackCost(s.shape) > most && s.head.stackCost(s.shape) <= most
 }
 
 // landNow lands what is staged, as far as there is room: usage may have risen while
