@@ -76,6 +76,9 @@ var benchmarks = []benchmark{
 	{newRecall, recorded("recall"), tell(func(r recalled) []figure {
 		return []figure{{What: "messages with the answer among the first 5, 10, 20 found", Value: fmt.Sprintf("%.0f, %.0f, %.0f %%", 100*r.All.At5, 100*r.All.At10, 100*r.All.At20)}}
 	})},
+	{newJudge, recorded("judge"), tell(func(v verdicts) []figure {
+		return []figure{{What: "good summaries refused, bad texts accepted", Value: fmt.Sprintf("%.2f, %.2f %%", v.share(true), v.share(false))}}
+	})},
 	{newRetention, recorded("retention"), tell(func(r retained) (all []figure) {
 		for _, w := range r.Windows {
 			all = append(all, figure{

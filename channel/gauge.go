@@ -116,7 +116,7 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 		c.Stack = append(c.Stack, stoneOf(s))
 	}
 	if n := len(g.Staged); n > 0 {
-		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; shown at the next level, or at the first request after %v of silence",
+		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %v of silence",
 			n, g.Staged[n-1].To, g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model)))
 	}
 	c.Past = pastOf(g.Past)

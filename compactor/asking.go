@@ -172,10 +172,18 @@ func (w worker) messages(items []item, system string) []llm.Message {
 // summary that is cut off is worth nothing. The second time there is more.
 func (w worker) answerTokens() int {
 	if w.again != "" {
-		return 6*w.limit + 2000
+		return min(6*w.limit+2000, 2*leastOutput)
 	}
-	return 3*w.limit + 500
+	return min(3*w.limit+500, leastOutput)
 }
+
+const (
+	// leastOutput is how many tokens of output any model may be asked for at once.
+	leastOutput = 8192
+
+	// mostAsked is how many tokens a summary shall have at most that is asked for at once.
+	mostAsked = 3000
+)
 
 // leastAnswer is room for a summary as long as asked, written as JSON.
 func (w worker) leastAnswer() int { return w.target + w.target/2 + 100 }

@@ -55,3 +55,13 @@ func (c *Compactor) Prospect() string {
 	}
 	return ""
 }
+
+// Filled waits until no placeholder is being filled, whatever the worker does.
+func (c *Compactor) Filled() {
+	c.mu.Lock()
+	filling, filled := c.filling, c.filled
+	c.mu.Unlock()
+	if filling != nil {
+		<-filled
+	}
+}

@@ -207,7 +207,7 @@ func TestWithoutAModelAnOldSegmentFoldsToo(t *testing.T) {
 
 func TestTheStackMakesRoomForEarlierSegments(t *testing.T) {
 	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("One more sentence. ", 20))})), nil
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("Ada had one more word. ", 20))})), nil
 	}})
 	for range 4 {
 		r.hearNotes(150)
@@ -230,7 +230,7 @@ func TestTheStackMakesRoomForEarlierSegments(t *testing.T) {
 
 func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
 	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("One more sentence. ", 60))})), nil
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("Ada had one more word. ", 60))})), nil
 	}})
 	cost := func() (stack, budget int) {
 		g := r.c.Gauge()

@@ -77,7 +77,7 @@ func (w worker) frame() int {
 	if len(w.around.later) > 0 {
 		beside += w.around.most
 	}
-	return Estimate(w.prompt) + Estimate(w.agent) + beside + w.target + requestCost
+	return Estimate(w.prompt) + Estimate(w.agent) + beside + min(w.target, mostAsked) + requestCost
 }
 
 // run sums up the items, in chunks of at most most tokens. A chunk that fails fails
@@ -91,7 +91,7 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 		return Summary{}, err
 	}
 	w.compare(items, text)
-	s := Summary{Text: fit(text, w.limit), Beside: *w.around.read}
+	s := Summary{Text: shortenSummary(text, w.limit), Beside: *w.around.read}
 	if w.record != nil && w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools, or the model saved nothing: many small models only
 		// summarize. Memories are extracted without it.
@@ -106,24 +106,25 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 }
 
 // sumUp sums up items in requests of at most most tokens of material. Each chunk
-// is summed up to its share; if the parts together are too long, they are summed
-// up once more.
+// is summed up to its share, as much as one answer can hold; if the parts together are
+// too long, they are summed up once more.
 func (w worker) sumUp(ctx context.Context, items []item, most int) (text string, err error) {
-	parts := chunks(items, evenly(items, most))
+	all, answers := costOfItems(items), (w.target+mostAsked-1)/mostAsked
+	parts := chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
 	var texts []string
 	made := "" // of the part before
 	for i, part := range parts {
 		share := w
 		share.around = w.around.of(part, made, parts[i+1:])
-		if len(parts) > 1 {
-			share.target = max(min(max(w.target/len(parts), 3*minSummary), costOfItems(part)*4/10), minSummary)
-			share.limit = 2 * share.target
+		if len(parts) > 1 || answers > 1 {
+			share.target = min(max(min(max(w.target*costOfItems(part)/all, 3*minSummary), costOfItems(part)*4/10), minSummary), mostAsked)
+			share.limit = min(2*share.target, w.limit)
 		}
 		takeBack := w.mark()
 		t, err := share.chunk(ctx, part)
 		if llm.KindOf(err) == llm.KindOverflow && len(part) > 1 && most > minChunk {
 			takeBack()
-			t, err = w.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
+			t, err = share.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
 		}
 		if err != nil {
 			return "", err
@@ -140,7 +141,7 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 		joined = append(joined, itemsOfRow(row, most/2)...)
 	}
 	if costOfItems(joined) >= costOfItems(items) { // no progress: what is there must do
-		return fit(text, w.limit), nil
+		return shortenSummary(text, w.limit), nil
 	}
 	return w.sumUp(ctx, joined, most)
 }
