@@ -52,7 +52,10 @@ const maxMemory = 80
 // person the sentences worth most. There are at most limit, and at most one for two
 // messages.
 func draftMemories(messages []Message, sentences []*sentence, limit int) []MemoryDraft {
-	rarity := rarities(sentences)
+	if limit <= 0 {
+		return nil
+	}
+	rarity, names := rarities(sentences), namesOf(messages)
 	people := 0
 	for _, m := range messages {
 		if m.Role == llm.RoleUser {
@@ -73,12 +76,12 @@ func draftMemories(messages []Message, sentences []*sentence, limit int) []Memor
 		if m.Role != llm.RoleUser || m.Unremembered {
 			continue
 		}
-		if draft, worth := draft(m, sentences[from:i], rarity); worth > 0 {
+		if draft, worth := draft(m, sentences[from:i], rarity, names); worth > 0 {
 			drafts = append(drafts, ranked{draft, worth})
 		}
 	}
 	slices.SortStableFunc(drafts, func(a, b ranked) int { return cmp.Compare(b.worth, a.worth) })
-	drafts = drafts[:min(len(drafts), max(limit, 0), (people+1)/2)]
+	drafts = drafts[:min(len(drafts), limit, (people+1)/2)]
 	memories := make([]MemoryDraft, 0, len(drafts))
 	for _, d := range drafts {
 		memories = append(memories, d.MemoryDraft)
@@ -88,13 +91,13 @@ func draftMemories(messages []Message, sentences []*sentence, limit int) []Memor
 
 // draft makes one memory of a message's sentences and of what came with it; worth
 // is 0 if they hold none.
-func draft(m Message, sentences []*sentence, rarity map[string]float64) (_ MemoryDraft, worth float64) {
+func draft(m Message, sentences []*sentence, rarity map[string]float64, names map[string]bool) (_ MemoryDraft, worth float64) {
 	var telling, traces []*sentence
 	for _, s := range sentences {
 		switch {
 		case s.trace:
 			traces = append(traces, s)
-		case !s.idle:
+		case s.lasts(kindOfMemory(s), names):
 			telling = append(telling, s)
 			s.score = 0
 			for _, term := range s.terms {
