@@ -16,17 +16,19 @@ import (
 // speaker or of somebody they know that holds or matters beyond the day: who they are, what
 // they have, did, decided, like or plan. Kind words, opinions on life, advice and what is
 // going on just now do not. names are the speakers'.
-func (s *sentence) lasts(kind string, names map[string]bool) bool {
+//
+// beside tells of one that does not whether it is worth its place beside one that does.
+func (s *sentence) lasts(kind string, names map[string]bool) (lasts, beside bool) {
 	if s.idle {
-		return false
+		return false, false
 	}
 	text := strings.ReplaceAll(s.alone, "’", "'")
 	if !inEnglish(text) { // whose verbs are not known
 		t := traitsOf(text, names)
-		return kind != s.kind || len(s.terms) >= 3 && (t.own || t.ours || t.figure)
+		return kind != s.kind || len(s.terms) >= 3 && (t.own || t.ours || t.figure), true
 	}
-	if kind == "identity" {
-		return !aBit.MatchString(text)
+	if kind == "identity" && !aBit.MatchString(text) {
+		return true, true
 	}
 	var kept []string
 	for _, clause := range clauses.Split(text, -1) {
@@ -35,9 +37,16 @@ func (s *sentence) lasts(kind string, names map[string]bool) bool {
 		}
 	}
 	t := traitsOf(strings.Join(kept, ", "), names)
-	dated := s.timed && !t.vagueTime
-	anchored := t.own || t.names > 0 || t.kin || t.ours && t.deed
 	concrete := t.concrete + min(t.names, 2)
+	beside = concrete >= 1
+	if pointing.MatchString(text) {
+		concrete--
+	}
+	return t.last(kind, concrete, s.timed && !t.vagueTime), beside
+}
+
+// last tells whether the words of a sentence of some kind say enough that lasts.
+func (t traits) last(kind string, concrete int, dated bool) bool {
 	switch kind {
 	case "decision", "preference":
 		return concrete >= 1
@@ -46,18 +55,15 @@ func (s *sentence) lasts(kind string, names map[string]bool) bool {
 	case "goal":
 		return (t.own || t.ours) && (concrete >= 1 && dated || concrete >= 3)
 	}
-	if pointing.MatchString(text) {
-		concrete--
-	}
 	switch {
-	case !anchored, !t.own && !t.ours && !t.kin && !t.deed:
-		return dated && concrete >= 2
 	case dated:
-		return concrete >= 1
-	case t.deed || t.habit:
-		return concrete >= 2
+		return concrete >= 2 || concrete >= 1 && (t.own || t.ours && t.deed)
+	case t.own || t.kin:
+		return concrete >= 3 || concrete >= 2 && (t.deed || t.habit)
+	case t.ours:
+		return concrete >= 3 && t.habit || concrete >= 2 && t.deed
 	}
-	return concrete >= 3
+	return t.names > 0 && concrete >= 3
 }
 
 // inEnglish reports whether a sentence is in English, as far as that is seen.
@@ -127,11 +133,11 @@ var (
 	dates = regexp.MustCompile(`\((?:about |the )?[^()]*\d{4}\)`)
 
 	// clauses is what stands between the clauses of a sentence.
-	clauses = regexp.MustCompile(`\s*[-–—]+\s+|[,;:…]\s+|\s+(?:and|but|'cause|because|which|although|though|even though)\s+`)
+	clauses = regexp.MustCompile(`\s*[-–—]+\s+|[,;:…]\s+|\s+(?:and|but|'cause|because|which|although|though|even though|remind(?:s|ed)? (?:me|us) of)\s+`)
 
 	// passing is what is over when the talk is.
 	passing = regexp.MustCompile(`(?i)\b(?:right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
-		`tonight|this (?:morning|afternoon|evening)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let (?:me|you) know|` +
+		`tonight|this (?:morning|afternoon|evening)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
 		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it )?out|mentioned)\b`)
 
 	// urging is advice, praise and wishes.
@@ -142,7 +148,7 @@ var (
 	pointing = regexp.MustCompile(`(?i)^(?:it|that|this|they|these|those)\b`)
 
 	// aBit is no profession.
-	aBit = regexp.MustCompile(`(?i)\bi(?:'m| am) an? (?:\w+ )?(?:bit|little|lot|mix|fan|mess|part|big|huge)\b`)
+	aBit = regexp.MustCompile(`(?i)\bi(?:'m| am) an? (?:\w+ )?(?:bit|little|lot|mix|mess|part)\b`)
 
 	// feeling is how somebody finds something, and what it does to them.
 	feeling = regexp.MustCompile(`(?i)\b(?:means? (?:a lot|so much|the world)|` +
@@ -151,12 +157,12 @@ var (
 		`(?:it|this|that|they|these|those|just) (?:\w+ )?(?:makes?|feels?|felt|shows?|showed|reminds?|reminded|gives?|keeps?|kills?|helps?|helped|brings?)|` +
 		`(?:is|are|was|were|be) (?:\w+ )?(?:key|how|what|why|important|essential|vital|crucial|incredible|amazing|awesome|inspiring|all about)|` +
 		`^\w+ing\b.* (?:is|was|has (?:been|had)|can be|motivates|gives|brings|really)|helps (?:me|us)|` +
-		`(?:i'm|i am|i was|we're|been) (?:\w+ )?(?:excited|blessed|inspired|determined|focused|staying|feeling|hanging|proud|happy|lucky|sure|confident|ready|swamped)|` +
+		`(?:i'm|i am|i was|we're|been) (?:\w+ )?(?:excited|blessed|inspired|determined|focused|staying|feeling|hanging|proud|happy|sure|confident|ready|swamped)|` +
 		`(?:remind|make|made|give|keep|inspire|motivate|drive)(?:s|d|ed)? (?:me|us)|you(?:'re|r)?|we (?:all|both|can|should|could|must)|that's|what an?)\b`)
 
 	ownWords = set(strings.Fields(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)...)
 	kinWords = set(strings.Fields(`he she his her him hers`)...)
-	habits   = set(strings.Fields(`every usually often always weekly daily since years used been own owns have has has live lives work works study studies teach teaches speak speaks called named`)...)
+	habits   = set(strings.Fields(`here's every usually often always weekly daily since years used been own owns have has has live lives work works study studies teach teaches speak speaks called named`)...)
 	pasts    = set(strings.Fields(`went got had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
 	ongoing  = set(strings.Fields(`i'm we're am are been he's she's`)...)
 	felt     = set(strings.Fields(`need excited inspired amazed blessed stressed tired worried relaxed scared touched loved motivated focused determined connected interested impressed indeed overwhelmed fulfilled hundred supported relieved surprised refreshed honored pleased feeling hoping trying looking thinking loving getting going being doing hanging keeping aiming`)...)
@@ -166,7 +172,7 @@ var (
 inspire inspiration motivate motivation strength strong hard tough challenge obstacle success successful growth grow progress love joy happiness heart kindness
 compassion courage express expression creative creativity connect connection bond relationship important importance special experience example reminder remind
 help helpful supportive encourage encouragement impact change power powerful role value purpose goal grateful gratitude appreciation bring give get make need want
-try push reach accept acceptance learn matter mean focus stay better best big little lots real really pretty super fun crazy beauty peace peaceful calm place stuff
+try push reach accept acceptance learn matter mean focus stay better best big little lots big small real really pretty super fun crazy beauty peace peaceful calm place stuff
 step work together photo pic picture everyone everything something anything someone else such even still much many able possible happen cherish treasure unforgettable precious
 fulfilling rewarding empowering hopeful resilience resilient determination determined emotion emotional feeling perspective reflection vibe energy spirit future`)
 )

@@ -38,8 +38,8 @@ var cues = []struct {
 		" ich will ", " ich möchte ", " je veux ", " je voudrais ", " quiero ", " я хочу ", "我想", "打算", "したい", "싶",
 	}},
 	{"preference", []string{
-		" i like ", " i love ", " i prefer ", " i enjoy ", " i hate ", " i dislike ", " i can't stand ", " favorite ", " favourite ",
-		" i'm into ", " a fan of ", " i don't like ", " i'd rather ", " allergic ", " i adore ",
+		" i like ", " i love ", " i prefer ", " i enjoy ", " i hate ", " i dislike ", " i can't stand ", " favorite ", " favourite ", " fave ", " fav ",
+		" i'm into ", " a fan of ", " i don't like ", " i'd rather ", " allergic ", " i adore ", " we love ", " we like ", " we enjoy ",
 		" ich mag ", " j'aime ", " je préfère ", " me gusta ", " prefiero ", " я люблю ", " мне нравится ",
 		"我喜欢", "我爱", "我讨厌", "好きです", "좋아",
 	}},
@@ -93,11 +93,16 @@ func draftMemories(messages []Message, sentences []*sentence, limit int) []Memor
 // is 0 if they hold none.
 func draft(m Message, sentences []*sentence, rarity map[string]float64, names map[string]bool) (_ MemoryDraft, worth float64) {
 	var telling, traces []*sentence
+	lasting := false
 	for _, s := range sentences {
 		switch {
 		case s.trace:
 			traces = append(traces, s)
-		case s.lasts(kindOfMemory(s), names):
+		default:
+			lasts, beside := s.lasts(kindOfMemory(s), names)
+			if lasting = lasting || lasts; !lasts && !beside {
+				continue
+			}
 			telling = append(telling, s)
 			s.score = 0
 			for _, term := range s.terms {
@@ -105,7 +110,7 @@ func draft(m Message, sentences []*sentence, rarity map[string]float64, names ma
 			}
 		}
 	}
-	if len(telling) == 0 {
+	if !lasting {
 		return MemoryDraft{}, 0
 	}
 	slices.SortStableFunc(telling, func(a, b *sentence) int { return cmp.Compare(b.score, a.score) })
@@ -149,4 +154,4 @@ func kindOfMemory(s *sentence) string {
 }
 
 // toBlanks makes a sentence's words stand between blanks.
-var toBlanks = strings.NewReplacer("’", "'", ",", " ", ".", " ", "!", " ", ";", " ", ":", " ")
+var toBlanks = strings.NewReplacer(" really ", " ", " also ", " ", " always ", " ", "’", "'", ",", " ", ".", " ", "!", " ", ";", " ", ":", " ")
