@@ -18,31 +18,40 @@ import (
 // going on just now do not. names are the speakers'.
 //
 // beside tells of one that does not whether it is worth its place beside one that does.
-func (s *sentence) lasts(kind string, names map[string]bool) (lasts, beside bool) {
+func (s *sentence) lasts(names map[string]bool) (lasts, beside bool) {
 	if s.idle {
 		return false, false
 	}
 	text := strings.ReplaceAll(s.alone, "’", "'")
-	if !inEnglish(text) { // whose verbs are not known
+	if foreign(text) { // whose verbs are not known
 		t := traitsOf(text, names)
-		return kind != s.kind || len(s.terms) >= 3 && (t.own || t.ours || t.figure), true
+		return cueIn(text) != "" || len(s.terms) >= 3 && (t.own || t.ours || t.figure), true
 	}
+	rest := lastingClauses(text)
+	t, kind := traitsOf(rest, names), cueIn(rest)
 	if kind == "identity" && !aBit.MatchString(text) {
 		return true, true
 	}
-	var kept []string
-	for _, clause := range clauses.Split(text, -1) {
-		if !passing.MatchString(clause) && !urging.MatchString(clause) && !feeling.MatchString(clause) {
-			kept = append(kept, clause)
-		}
-	}
-	t := traitsOf(strings.Join(kept, ", "), names)
 	concrete := t.concrete + min(t.names, 2)
 	beside = concrete >= 1
 	if pointing.MatchString(text) {
 		concrete--
 	}
 	return t.last(kind, concrete, s.timed && !t.vagueTime), beside
+}
+
+// lastingClauses leaves out of a sentence the clauses that only say how somebody feels, what they
+// advise or what is going on, and those that go on from one without a subject of their own.
+func lastingClauses(text string) string {
+	var kept []string
+	dropped := false
+	for _, clause := range clauses.Split(text, -1) {
+		dropped = passing.MatchString(clause) || urging.MatchString(clause) || feeling.MatchString(clause) || dropped && !subject.MatchString(clause)
+		if !dropped {
+			kept = append(kept, clause)
+		}
+	}
+	return strings.Join(kept, ", ")
 }
 
 // last tells whether the words of a sentence of some kind say enough that lasts.
@@ -59,20 +68,17 @@ func (t traits) last(kind string, concrete int, dated bool) bool {
 	case dated:
 		return concrete >= 2 || concrete >= 1 && (t.own || t.ours && t.deed)
 	case t.own || t.kin:
-		return concrete >= 3 || concrete >= 2 && (t.deed || t.habit)
+		return concrete >= 3 || concrete >= 2 && (t.deed || t.habit || t.has)
 	case t.ours:
 		return concrete >= 3 && t.habit || concrete >= 2 && t.deed
 	}
 	return t.names > 0 && concrete >= 3
 }
 
-// inEnglish reports whether a sentence is in English, as far as that is seen.
-func inEnglish(text string) bool {
-	return isEnglish(text) || !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) }) &&
-		slices.ContainsFunc(strings.Fields(text), func(word string) bool {
-			word = plain(word)
-			return englishWords[word] || selfWords[word] || youWords[word]
-		})
+// foreign reports whether a sentence is, for all that is seen, not in English.
+func foreign(text string) bool {
+	return !isEnglish(text) && (strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) }) ||
+		slices.ContainsFunc(strings.Fields(text), func(word string) bool { return ownWords[plain(word)] }))
 }
 
 // traits are what the words of an English sentence tell of it.
@@ -81,6 +87,7 @@ type traits struct {
 	ours      bool // it says we, which often means everybody
 	kin       bool // it is of somebody near: my sister, she
 	deed      bool // something happened
+	has       bool // it says have
 	habit     bool // it is so, or is done, again and again
 	figure    bool // it has a number
 	vagueTime bool // its only time is the present day
@@ -102,6 +109,8 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 			t.own = true
 		case kinWords[word]:
 			t.kin = true
+		case word == "have" || word == "has" || word == "got" || word == "here's":
+			t.has = true
 		case habits[word]:
 			t.habit = true
 		case unicode.IsNumber(first):
@@ -121,7 +130,7 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		start = strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}
 	for _, term := range distinct(words.Content(dates.ReplaceAllString(text, ""))) {
-		if !talkWords[term] && !airy[term] && !names[term] {
+		if !talkWords[term] && !airy[term] && !names[term] && !timeTerms[term] {
 			t.concrete++
 		}
 	}
@@ -137,7 +146,7 @@ var (
 
 	// passing is what is over when the talk is.
 	passing = regexp.MustCompile(`(?i)\b(?:right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
-		`tonight|this (?:morning|afternoon|evening)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
+		`tonight|this (?:morning|afternoon|evening|weekend)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
 		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it )?out|mentioned)\b`)
 
 	// urging is advice, praise and wishes.
@@ -146,6 +155,9 @@ var (
 
 	// pointing is a beginning that only makes sense after what was said before.
 	pointing = regexp.MustCompile(`(?i)^(?:it|that|this|they|these|those)\b`)
+
+	// subject is a clause's own subject, or when something was.
+	subject = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'd|we'll|our|he|she|his|her|(?:last|next) \w+|yesterday|tomorrow)\b|\p{Ll}.* \p{Lu}`)
 
 	// aBit is no profession.
 	aBit = regexp.MustCompile(`(?i)\bi(?:'m| am) an? (?:\w+ )?(?:bit|little|lot|mix|mess|part)\b`)
@@ -162,10 +174,12 @@ var (
 
 	ownWords = set(strings.Fields(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)...)
 	kinWords = set(strings.Fields(`he she his her him hers`)...)
-	habits   = set(strings.Fields(`here's every usually often always weekly daily since years used been own owns have has has live lives work works study studies teach teaches speak speaks called named`)...)
-	pasts    = set(strings.Fields(`went got had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
+	habits   = set(strings.Fields(`every usually often always weekly daily since years used been own owns live lives work works study studies teach teaches speak speaks called named`)...)
+	pasts    = set(strings.Fields(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
 	ongoing  = set(strings.Fields(`i'm we're am are been he's she's`)...)
 	felt     = set(strings.Fields(`need excited inspired amazed blessed stressed tired worried relaxed scared touched loved motivated focused determined connected interested impressed indeed overwhelmed fulfilled hundred supported relieved surprised refreshed honored pleased feeling hoping trying looking thinking loving getting going being doing hanging keeping aiming`)...)
+
+	timeTerms = terms(`week weekend month year day yesterday tomorrow today summer winter spring fall autumn january february march april june july august september october november december monday tuesday wednesday thursday friday saturday sunday`)
 
 	// airy are what opinions on life are made of.
 	airy = terms(`life world people person friend family community difference positive positivity moment memory journey dream passion passionate
@@ -174,5 +188,7 @@ compassion courage express expression creative creativity connect connection bon
 help helpful supportive encourage encouragement impact change power powerful role value purpose goal grateful gratitude appreciation bring give get make need want
 try push reach accept acceptance learn matter mean focus stay better best big little lots big small real really pretty super fun crazy beauty peace peaceful calm place stuff
 step work together photo pic picture everyone everything something anything someone else such even still much many able possible happen cherish treasure unforgettable precious
-fulfilling rewarding empowering hopeful resilience resilient determination determined emotion emotional feeling perspective reflection vibe energy spirit future`)
+fulfilling rewarding empowering hopeful resilience resilient determination determined emotion emotional feeling perspective reflection vibe energy spirit future
+anyone around without alone sometimes quite often usually once twice again last first next top view sight say ask done part routine struggle busy adventure ride wild
+rush use organize ready reason soon spot doubt area overwhelm response already idea story input ago lately recently`)
 )

@@ -99,7 +99,7 @@ func draft(m Message, sentences []*sentence, rarity map[string]float64, names ma
 		case s.trace:
 			traces = append(traces, s)
 		default:
-			lasts, beside := s.lasts(kindOfMemory(s), names)
+			lasts, beside := s.lasts(names)
 			if lasting = lasting || lasts; !lasts && !beside {
 				continue
 			}
@@ -141,8 +141,11 @@ func draft(m Message, sentences []*sentence, rarity map[string]float64, names ma
 }
 
 // kindOfMemory tells what kind of thing a sentence says.
-func kindOfMemory(s *sentence) string {
-	plain := " " + toBlanks.Replace(strings.ToLower(s.alone)) + " "
+func kindOfMemory(s *sentence) string { return cmp.Or(cueIn(s.alone), s.kind) }
+
+// cueIn is the kind of memory of which a text has a cue, "" if it has none.
+func cueIn(text string) string {
+	plain := " " + toBlanks.Replace(strings.ToLower(text)) + " "
 	for _, c := range cues {
 		for _, words := range c.words {
 			if strings.Contains(plain, words) {
@@ -150,7 +153,7 @@ func kindOfMemory(s *sentence) string {
 			}
 		}
 	}
-	return s.kind
+	return ""
 }
 
 // toBlanks makes a sentence's words stand between blanks.
