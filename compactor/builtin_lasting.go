@@ -15,10 +15,11 @@ import (
 // lasts tells whether a sentence, as it is written beside others, says something of its
 // speaker or of somebody they know that holds or matters beyond the day: who they are, what
 // they have, did, decided, like or plan. Kind words, opinions on life, advice and what is
-// going on just now do not. names are the speakers'.
+// going on just now do not. names are the speakers'; shown tells that a
+// picture came with it, which shows what it is of.
 //
 // beside tells of one that does not whether it is worth its place beside one that does.
-func (s *sentence) lasts(names map[string]bool) (lasts, beside bool) {
+func (s *sentence) lasts(names map[string]bool, shown bool) (lasts, beside bool) {
 	if s.idle {
 		return false, false
 	}
@@ -29,11 +30,14 @@ func (s *sentence) lasts(names map[string]bool) (lasts, beside bool) {
 	}
 	rest := lastingClauses(text)
 	t, kind := traitsOf(rest, names), cueIn(rest)
-	if kind == "identity" && !aBit.MatchString(text) {
+	if cueIn(text) == "identity" && !aBit.MatchString(text) {
 		return true, true
 	}
 	concrete := t.concrete + min(t.names, 2)
-	beside = concrete >= 1
+	if shown && (t.deed || t.own) {
+		concrete++
+	}
+	beside = rest != ""
 	if pointing.MatchString(text) {
 		concrete--
 	}
@@ -67,10 +71,12 @@ func (t traits) last(kind string, concrete int, dated bool) bool {
 	switch {
 	case dated:
 		return concrete >= 2 || concrete >= 1 && (t.own || t.ours && t.deed)
+	case t.figure && (t.own || t.ours):
+		return concrete >= 1
 	case t.own || t.kin:
 		return concrete >= 3 || concrete >= 2 && (t.deed || t.habit || t.has)
 	case t.ours:
-		return concrete >= 3 && t.habit || concrete >= 2 && t.deed
+		return concrete >= 3 && t.habit || concrete >= 2 && (t.deed || t.has)
 	}
 	return t.names > 0 && concrete >= 3
 }
@@ -124,6 +130,9 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 			t.deed = true
 		}
 		last = word
+		if word == "went" {
+			t.concrete++ // somewhere
+		}
 		if timeWords[word] && word != "today" && word != "tonight" {
 			t.vagueTime = false
 		}
@@ -190,5 +199,5 @@ try push reach accept acceptance learn matter mean focus stay better best big li
 step work together photo pic picture everyone everything something anything someone else such even still much many able possible happen cherish treasure unforgettable precious
 fulfilling rewarding empowering hopeful resilience resilient determination determined emotion emotional feeling perspective reflection vibe energy spirit future
 anyone around without alone sometimes quite often usually once twice again last first next top view sight say ask done part routine struggle busy adventure ride wild
-rush use organize ready reason soon spot doubt area overwhelm response already idea story input ago lately recently`)
+rush use organize ready reason soon spot doubt area overwhelm response already idea story back attitude right each other comfort zone input ago lately recently`)
 )
