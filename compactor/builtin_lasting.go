@@ -126,8 +126,8 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		case pasts[word] || strings.HasSuffix(word, "ed") && !felt[word] && len(word) > 4:
 			t.deed, t.own = true, t.own || start // "Got a tattoo"
 		}
-		if ongoing[last] && strings.HasSuffix(word, "ing") && !felt[word] {
-			t.deed = true
+		if (ongoing[last] || start) && strings.HasSuffix(word, "ing") && !felt[word] { // "Planning a trip" leaves I'm out
+			t.deed, t.own = true, t.own || start
 		}
 		last = word
 		if word == "went" {
@@ -156,7 +156,7 @@ var (
 	// passing is what is over when the talk is.
 	passing = regexp.MustCompile(`(?i)\b(?:right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
 		`tonight|this (?:morning|afternoon|evening|weekend)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
-		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it )?out|mentioned)\b`)
+		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it|this|that)|mentioned)\b`)
 
 	// urging is advice, praise and wishes.
 	urging = regexp.MustCompile(`(?i)^(?:let's|let us|keep|don't|do|never|remember|take|go|try|stay|be|hope|hopefully|hoping|wish|glad|happy|good luck|best of|thanks|thank|thx|congrats|sounds|looks|seems|have (?:a|fun)|here's to|no (?:worries|problem)|` +

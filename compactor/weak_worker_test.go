@@ -14,7 +14,7 @@ import (
 // facts are what somebody tells who is to be remembered, whatever the worker's model can.
 var facts = []string{
 	"I moved to Lisbon in March 2024.", "My sister Clara owns a bicycle shop in Faro.", "I am allergic to shellfish.",
-	"We decided to sell the red caravan.", "I work as a nurse at the harbour clinic.", "I prefer trains over planes.",
+	"We decided to sell the red caravan.", "I work as a nurse at the harbour clinic.", "I prefer trains over planes.", "I am allergic to shellfish.",
 }
 
 // memoriesOfFacts compacts facts with a worker and returns what is remembered of them.
