@@ -82,6 +82,16 @@ type Compaction struct {
 	Focus      string // what the one who asked wants kept, in their words
 	PolicyHash string // of the policy the job started with
 	Error      string // why it failed, in words for people
+
+	Owed     bool     // a model is still to summarize it
+	Declined Declined // by a model, while it was owed
+}
+
+// Declined says how often in a row, when last, and which model declined to summarize a span.
+type Declined struct {
+	Times int
+	At    time.Time
+	By    string
 }
 
 // Covers reports whether seq lies in the compaction's span.
@@ -136,4 +146,11 @@ type Summary struct {
 	Model    string        // that wrote it, if not the one the row was begun with; else empty
 	Sources  []int64       // of the built-in summarizer, see Compaction
 	Memories []MemoryDraft // of the built-in summarizer; a worker saves through its job's tool
+	Beside   Beside        // what a worker read for reference
+}
+
+// Beside is what stands beside a span and was read with it.
+type Beside struct {
+	Rows     []int64 // ids of compactions
+	Messages []int64 // seqs
 }

@@ -85,9 +85,14 @@ type Compactor struct {
 	mu       sync.Mutex // guards everything below
 	busy     *job       // nil: no worker is running
 	idle     chan struct{}
+	filling  *job // nil: no placeholder is being filled
+	filled   chan struct{}
+	alarm    *time.Timer    // nil: nothing waits for a time
 	staged   []Compaction   // stored rows that have not landed, in the order in which they are to land
 	landing  bool           // somebody is landing them
 	again    bool           // and has to look once more
+	demanded demand         // what they are to apply then
+	prospect prospect       // the view once everything staged has landed
 	recaps   int            // under way
 	owed     int            // tokens that a level demanded and what was staged did not cover
 	wished   *wish          // waits for the end of what is running; nil: nobody wants anything
@@ -174,6 +179,7 @@ func costOfTools(tools []llm.Tool) (tokens int) {
 func (c *Compactor) Close() {
 	c.mu.Lock()
 	c.cancel() // under the lock: whoever starts a worker has looked, or will see it
+	c.sleepLocked()
 	c.mu.Unlock()
 	c.workers.Wait()
 }
@@ -184,10 +190,11 @@ func (c *Compactor) Close() {
 func (c *Compactor) Retire() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.busy != nil || c.landing || c.recaps > 0 {
+	if c.busy != nil || c.filling != nil || c.landing || c.recaps > 0 {
 		return false
 	}
 	c.cancel()
+	c.sleepLocked()
 	return true
 }
 
@@ -195,7 +202,7 @@ func (c *Compactor) Retire() bool {
 func (c *Compactor) Busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.busy != nil
+	return c.busy != nil || c.filling != nil
 }
 
 // History returns the conversation's history, for its owner.
@@ -217,7 +224,7 @@ func (c *Compactor) Check(ctx context.Context) {
 		c.relieve(ctx, OnEmergency, int(p.BackgroundThreshold*float64(window)))
 	}
 	c.clearBatch(ctx, p)
-	c.start(c.next())
+	c.proceed()
 }
 
 // ErrTooLarge is returned by Request when what must be sent does not fit the
@@ -276,9 +283,12 @@ func (c *Compactor) Overflow(ctx context.Context) bool {
 func (c *Compactor) Wait(ctx context.Context) error {
 	for {
 		c.mu.Lock()
-		busy, idle := c.busy, c.idle
+		busy, idle, filling := c.busy, c.idle, c.filling
+		if filling != nil {
+			idle = c.filled
+		}
 		c.mu.Unlock()
-		if busy == nil {
+		if busy == nil && filling == nil {
 			return nil
 		}
 		select {

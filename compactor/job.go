@@ -13,6 +13,8 @@ type job struct {
 	most     int   // tokens the text may have, if less than the policy says; 0: that
 	heals    int64 // the row this takes the place of; 0: none
 	builtIn  bool  // the built-in summarizer makes it
+	fills    bool  // a placeholder, beside the worker
+	again    bool  // a model is going to read the span too, and takes the memories then
 	degraded bool  // a fold on the way failed and the built-in summarizer stood in
 	policy   Policy
 	window   int          // of the model
@@ -36,7 +38,7 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Poli
 	j := &job{tokens: tokens, builtIn: builtIn, policy: p, window: window, budget: c.Budget()}
 	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Level: level, Focus: p.Focus, PolicyHash: p.Hash()}
 	if builtIn {
-		j.row.By = ByBuiltIn
+		j.row.By, j.row.Owed = ByBuiltIn, c.o.Worker != nil && (c.h.snapshot().spoken || trigger == OnManual)
 	} else {
 		j.row.Model = c.o.Worker.Name()
 	}
@@ -49,35 +51,27 @@ func (j *job) over(sp span) {
 	j.row.FromTime, j.row.ToTime = first.Time, last.Time
 }
 
-// next chooses the job that is due: the fold that a staged summary waits for, what a level demands, then a fold if the stack
+// nextLocked chooses the job that is due: the fold that a staged summary waits for, what a level demands, then a fold if the stack
 // is too large, then healing, then folds of earlier segments
-// into one row each, then work ahead. nil: nothing is due, or a worker is running.
-func (c *Compactor) next() *job {
-	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
-	now := c.o.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.busy != nil {
+// into one row each, then work ahead. nil: nothing is due, or a placeholder is being filled.
+func (c *Compactor) nextLocked() *job {
+	if c.ctx.Err() != nil || c.fillLocked() {
 		return nil
 	}
-	return c.nextLocked(s, p, window, now)
-}
-
-func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) *job {
-	if c.ctx.Err() != nil {
-		return nil
-	}
+	s, p, window, now := c.h.snapshot(), c.o.Policy(), c.o.Window(), c.o.Now()
 	builtIn, ready := c.summarizerLocked(p, s, now)
 	if !ready {
 		return nil
 	}
-	used := c.used(s)
-	if children := s.crowding(c.staged, p, c.Budget(), builtIn); children != nil {
-		j := c.planRollup(children, OnRollup, p, window, builtIn)
-		j.allowed = true // as of the summary that waits for it
-		return j
-	}
+	used, shown := c.used(s), s
 	s = c.aheadLocked(s) // what is staged is not bought again
+	if shown.crowded(s, p, c.Budget()) {
+		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
+			j := c.planRollup(children, OnRollup, p, window, byBuiltIn)
+			j.allowed = true // as of the summary that waits for it
+			return j
+		}
+	}
 	c.lifted = c.lifted || levelOf(used, window, p) >= aggressive
 	automatic := p.Enabled && !now.Before(c.pace.pausedUntil)
 	if l := levelOf(used, window, p); l != calm && automatic && !c.restsLocked(l.trigger(), now) {
@@ -87,29 +81,39 @@ func (c *Compactor) nextLocked(s snapshot, p Policy, window int, now time.Time) 
 			return j
 		}
 	}
-	if s.head.stackCost(s.shape) > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
-		if children := planFold(s, p.RollupFanIn, builtIn); children != nil {
-			return c.planRollup(children, OnRollup, p, window, builtIn)
-		}
+	if j := c.planOldLocked(s, p, window, used, now, builtIn); j != nil {
+		return j
 	}
-	if !c.restsLocked(OnHeal, now) {
-		if j := c.planHealLocked(s, p, window, used, now, builtIn); j != nil {
-			return j
+	if builtIn || c.draining || !automatic || c.restsLocked(OnPrepare, now) {
+		return nil
+	}
+	return c.planPrepareLocked(s, p, window, used)
+}
+
+// planOldLocked plans what concerns summaries: a fold if the stack is too large, a repair, a
+// fold of an earlier segment.
+func (c *Compactor) planOldLocked(s snapshot, p Policy, window, used int, now time.Time, builtIn bool) *job {
+	if s.stackCost() > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
+		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
+			return c.planRollup(children, OnRollup, p, window, byBuiltIn)
 		}
 	}
 	if c.draining {
 		return nil
 	}
+	waits := c.modelWaitsLocked(now)
+	if !waits && !c.restsLocked(OnHeal, now) {
+		if j := c.planHealLocked(s, p, window, used, now); j != nil {
+			return j
+		}
+	}
 	unready := func(row Compaction) bool { // it would be summed up twice, or hold up the others
-		return overlaps(c.staged, row) || row.Kind == Marker || row.NeedsHealing() && !builtIn
+		return overlaps(c.staged, row) || row.Kind == Marker || !waits && !c.ready(row)
 	}
 	if children := s.head.foldable(p.RollupFanIn, unready); children != nil && !c.restsLocked(OnRollup, now) {
-		return c.planRollup(children, OnRollup, p, window, builtIn)
+		return c.planRollup(children, OnRollup, p, window, builtIn || !c.worthModel(children))
 	}
-	if builtIn || !automatic || c.restsLocked(OnPrepare, now) {
-		return nil
-	}
-	return c.planPrepareLocked(s, p, window, used)
+	return nil
 }
 
 // planPrepareLocked plans work ahead of the level that will need it: what a level
@@ -166,42 +170,36 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 	j.children = slices.Clone(children)
 	first, last := children[0], children[len(children)-1]
 	j.row.From, j.row.FromTime, j.row.To, j.row.ToTime = first.From, first.FromTime, last.To, last.ToTime
+	owed := false
 	for _, child := range children {
 		j.row.Messages += child.Messages
 		j.row.Children = append(j.row.Children, child.ID)
+		owed = owed || child.Owed || j.row.Owed && child.By == ByWorker
 	}
+	j.row.Owed = owed && builtIn && c.o.Worker != nil
 	return j
 }
 
-// planHealLocked chooses the oldest row that stands in for a better summary. The
-// built-in summarizer heals markers only: its own summaries wait for a model, and for
-// another day when the process is about to end. What a staged row will heal is not
-// bought again. A heal that makes the view larger takes the room there is; one that
-// does not may always run.
-func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now time.Time, builtIn bool) *job {
-	for _, row := range s.head.rows() {
-		if row.ID == 0 || !row.NeedsHealing() || (builtIn || c.draining) && row.Kind != Marker || overlaps(c.staged, row) {
+// planHealLocked chooses the newest row of the extractive summarizer's that a model is to make
+// better. What a staged row will heal is not bought again. A heal that makes the view
+// larger takes the room there is; one that does not may always run.
+func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now time.Time) *job {
+	for _, row := range c.repairable(s) {
+		if overlaps(c.staged, row) {
 			continue
 		}
 		if now.Before(c.sore[row.ID].retryAt) || s.head.Spares(row.From, row.To) && !c.lifted {
 			continue
 		}
-		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, builtIn)
+		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, false)
 		j.heals, j.row.Focus = row.ID, cmp.Or(row.Focus, j.row.Focus)
-		if row.Kind == Rollup && !builtIn {
+		if row.Kind == Rollup {
 			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
 		}
-		j.most = c.room(used, window, p) + row.Tokens - headingCost
-		if row.Kind != Marker {
-			j.most = max(j.most, Estimate(row.Text))
-		}
-		if row.From < s.head.Start && !s.past.shows(row.ID) {
-			j.most = 0 // it takes no room
-		} else if j.most < minSummary {
+		if !c.fits(j, row, s, used) {
 			continue
 		}
-		j.row.From, j.row.To, j.row.Messages = row.From, row.To, row.Messages
-		j.row.FromTime, j.row.ToTime = row.FromTime, row.ToTime
+		j.covers(row)
 		return j
 	}
 	return nil

@@ -178,6 +178,9 @@ func (m *machine) glance(rt *rapid.T) {
 	if g.Used != g.Frame+g.Head+g.Verbatim+g.Reserve {
 		rt.Fatalf("the gauge's parts do not add up: %+v", g)
 	}
+	if wrong := m.r.c.Prospect(); wrong != "" {
+		rt.Fatalf("plans are made on another view than the one to come: %s", wrong)
+	}
 	if n := len(g.Past.Shown); n > 0 && g.Policy.EarlierSegs == 0 {
 		rt.Fatalf("%d rows of earlier segments are shown", n)
 	}
@@ -235,7 +238,7 @@ func (m *machine) recovers(rt *rapid.T) {
 	m.sound(rt)
 	m.mood.Store(moodGood)
 	r.quiet = false
-	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is ready is shown
+	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // nothing is made ahead
 	m.restart(rt)                                               // forgets the backoff
 	r.c.Compact(compactor.OnManual, "")                         // and what was taken back is spared no longer
 	for still := 0; still < 2; still++ {
@@ -265,7 +268,7 @@ func (m *machine) recovers(rt *rapid.T) {
 		stack += compactor.TokensOfCompaction(row)
 	}
 	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
-		healed := row.By == compactor.ByWorker || r.worker == nil && row.By == compactor.ByBuiltIn
+		healed := row.By == compactor.ByWorker || row.By == compactor.ByBuiltIn && (r.worker == nil || !row.Owed)
 		// Where the newest messages leave no room to grow, a row that is as short as can be
 		// waits, and so does one that goes with what is ready and finds no room.
 		goes := slices.ContainsFunc(g.Staged, func(r compactor.Compaction) bool { return r.From <= row.To && row.From <= r.To })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,9 +47,11 @@ type machine struct {
 
 	last view // the last request
 
-	heardIn  int64 // the worker's: waits, when it last began or staged something
-	stagedIn int64 // the worker's: waits, when it last staged something
-	before   int   // the worker's: what was used then
+	mu       sync.Mutex // guards what is below
+	heardIn  int64      // the worker's: waits, when it last began or staged something
+	stagedIn int64      // the worker's: waits, when it last staged something
+	before   int        // the worker's: what was used then
+	lastly   int        // the worker's: tokens used after what landed last
 }
 
 func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Load()) * time.Second) }

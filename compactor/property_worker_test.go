@@ -159,7 +159,11 @@ func (m *machine) letGo(rt *rapid.T) {
 // calm waits until the worker is done, or held: so a history is made of its draws
 // alone, and rapid can make it smaller. In some nobody waits.
 func (m *machine) calm(rt *rapid.T) {
-	if m.loose || m.held || !m.r.c.Busy() {
+	if m.loose || !m.r.c.Busy() {
+		return
+	}
+	if m.held {
+		m.r.c.Filled()
 		return
 	}
 	m.waits.Add(1)
@@ -172,6 +176,7 @@ func (m *machine) calm(rt *rapid.T) {
 	select {
 	case <-m.parked:
 		m.held = true
+		c.Filled()
 	case err := <-idle:
 		if err != nil {
 			rt.Fatalf("the worker does not end: %v", err)
@@ -183,20 +188,39 @@ func (m *machine) calm(rt *rapid.T) {
 // landing reports is what a new count gives, where nothing else can happen meanwhile.
 func (m *machine) told(e compactor.Event) {
 	m.events[eventName(e)].Add(1)
+	// What fills a placeholder, with its folds, runs beside the worker and is never held.
+	fill := e.By == compactor.ByBuiltIn && (e.Trigger == compactor.OnHeal || e.Trigger == compactor.OnRollup)
+	switch {
+	case fill:
+	case e.State == compactor.EventStarted:
+		m.park(context.Background(), atStarted)
+	case e.State == compactor.EventStaged:
+		m.park(context.Background(), atStaged)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if fill {
+		if m.stagedIn = -1; e.State == compactor.EventLanded {
+			m.landed.Add(1)
+		}
+		return
+	}
 	switch e.State {
 	case compactor.EventStarted:
-		m.park(context.Background(), atStarted)
 		m.heardIn = m.waits.Load()
 	case compactor.EventStaged:
-		m.park(context.Background(), atStaged)
 		m.stagedIn, m.before = m.waits.Load(), m.r.c.Gauge().Used
-		m.heardIn = m.stagedIn
+		m.heardIn, m.lastly = m.stagedIn, m.before
 	case compactor.EventLanded:
 		m.landed.Add(1)
 		wait := m.waits.Load()
 		if m.loose || wait%2 == 0 || m.heardIn != wait { // the owner is at work, or was when it landed, or may have been
 			return
 		}
+		if e.BeforeTokens == m.lastly { // what a level wants lands in several steps, one behind the other
+			m.before = m.lastly
+		}
+		m.lastly = e.AfterTokens
 		used, before, staged := m.r.c.Gauge().Used, m.before, m.stagedIn
 		if m.waits.Load() != wait {
 			return

@@ -14,11 +14,26 @@ import (
 	"cairn/llm"
 )
 
+// proceed starts what is due, if nothing is running. It waits for nothing.
+func (c *Compactor) proceed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy != nil {
+		c.fillLocked()
+	} else if !c.startLocked(c.nextLocked()) {
+		c.sleepLocked()
+	}
+}
+
 // start runs j in the background, and after it what is due then. It does nothing
 // if j is nil or another job was quicker; started tells.
 func (c *Compactor) start(j *job) (started bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.startLocked(j)
+}
+
+func (c *Compactor) startLocked(j *job) (started bool) {
 	if j == nil || c.busy != nil || c.ctx.Err() != nil {
 		return false
 	}
@@ -58,7 +73,7 @@ func (c *Compactor) run(j *job) {
 	switch {
 	case j.degraded:
 		c.pace.failed(now)
-	case !j.builtIn || c.o.Worker == nil:
+	case !j.builtIn || c.o.Worker == nil && !j.fills:
 		c.pace.worked()
 	}
 	if j.heals == 0 && j.row.Kind == Leaf {
@@ -149,7 +164,7 @@ func (c *Compactor) failedLocked(j *job, stack []Compaction, now time.Time, err 
 // work makes the summary and the folds that keep the stack inside its budget, and
 // returns their rows, staged, in the order in which they are to land.
 func (c *Compactor) work(j *job) (rows []Compaction, err error) {
-	if c.o.Slots != nil {
+	if c.o.Slots != nil && !j.fills {
 		select {
 		case c.o.Slots <- struct{}{}:
 			defer func() { <-c.o.Slots }()
@@ -163,12 +178,15 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 	}
 	rows = append(rows, row)
 	then, sh := c.ahead(c.h.snapshot()).with(rows), j.policy.shape(j.budget)
+	if j.fills {
+		then.inWork = c.inWork()
+	}
 	for budget := j.policy.stackBudget(j.budget); then.head.stackCost(sh) > budget; {
-		children := planFold(then, j.policy.RollupFanIn, j.builtIn)
+		children, byBuiltIn := c.planFold(then, j.policy, j.builtIn)
 		if children == nil {
 			break
 		}
-		fold, err := c.fold(j, children)
+		fold, err := c.fold(j, children, byBuiltIn)
 		if err != nil {
 			return rows, err
 		}
@@ -180,14 +198,14 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 
 // fold makes a rollup of children. The stack's budget must not hang on a model:
 // if none answers, the built-in summarizer folds, and is healed later.
-func (c *Compactor) fold(of *job, children []Compaction) (Compaction, error) {
+func (c *Compactor) fold(of *job, children []Compaction, byBuiltIn bool) (Compaction, error) {
 	plan := func(builtIn bool) *job {
 		j := c.planRollup(children, OnRollup, of.policy, of.window, builtIn)
 		j.row.Focus = of.row.Focus
 		return j
 	}
-	row, err := c.make(c.ctx, plan(of.builtIn))
-	if err == nil || of.builtIn || c.ctx.Err() != nil {
+	row, err := c.make(c.ctx, plan(byBuiltIn))
+	if err == nil || byBuiltIn || c.ctx.Err() != nil {
 		return row, err
 	}
 	of.degraded = true // what was folded so is healed later, but not at once

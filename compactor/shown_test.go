@@ -37,8 +37,12 @@ func (r *rig) checkShown() error {
 }
 
 // boughtTwice tells whether two summaries wait to be shown over the same messages.
-// A fold and what it folds may wait together.
+// A fold and what it folds may wait together, and so may what fills a placeholder, which
+// costs nothing.
 func boughtTwice(staged []compactor.Compaction) error {
+	staged = slices.DeleteFunc(slices.Clone(staged), func(row compactor.Compaction) bool {
+		return row.By == compactor.ByBuiltIn && row.Trigger == compactor.OnHeal
+	})
 	for i, a := range staged {
 		for _, b := range staged[i+1:] {
 			if a.Kind == compactor.Leaf && b.Kind == compactor.Leaf && a.From <= b.To && b.From <= a.To {

@@ -62,6 +62,7 @@ func (c *Compactor) grant(w wish) Event {
 			return c.refuse(w, err.Error())
 		}
 		event := j.event(EventStarted)
+		event.Set = slices.DeleteFunc(c.waiting(), func(row Compaction) bool { return row.Trigger != OnPrepare })
 		if c.start(j) {
 			return event
 		} // another one was quicker
@@ -76,7 +77,7 @@ func (c *Compactor) eventOf(w wish, state EventState, reason string) Event {
 // refuse tells why nothing was planned. What is ready and waits is shown all the same.
 func (c *Compactor) refuse(w wish, reason string) Event {
 	little := reason == reasonShort || reason == reasonLittle || reason == reasonJust
-	if little && c.landAll(c.ctx) {
+	if little && c.apply(c.ctx, demand{share: 1}) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.last
@@ -154,8 +155,9 @@ func (c *Compactor) following() *job {
 		w := c.wished
 		c.wished = nil
 		if w == nil {
-			c.busy = c.nextLocked(s, p, window, now)
+			c.busy = c.nextLocked()
 			if c.busy == nil {
+				c.sleepLocked()
 				close(c.idle)
 			}
 			j := c.busy

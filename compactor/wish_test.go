@@ -23,6 +23,7 @@ func healing(t *testing.T, worker func(context.Context, int, llm.Request) (llm.R
 	r.resize(100_000)
 	r.chat(20)
 	r.c.Check(t.Context())
+	synctest.Wait() // until what was hidden is filled
 	if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnHeal {
 		t.Fatalf("running is %+v", running)
 	}
@@ -224,6 +225,7 @@ func TestAVetoOfAScheduledWishReachesWhoeverWished(t *testing.T) {
 		r.resize(100_000)
 		r.chat(20)
 		r.c.Check(t.Context())
+		synctest.Wait() // until what was hidden is filled
 		if e, ended := r.wish(""); e.State != compactor.EventScheduled {
 			t.Fatalf("it is %+v", e)
 		} else if r.settle(); r.isOne(ended, compactor.EventNoop).Error != errWorker.Error() {

@@ -3,7 +3,6 @@ package compactor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -21,6 +20,7 @@ type worker struct {
 	window int    // of the model, in tokens
 	prompt string // what it is told
 	agent  string // who the chat's model is, for reference
+	around around // what stands beside the span, likewise
 	target int    // tokens the summary shall have
 	limit  int    // tokens it may have
 	again  refusal
@@ -31,7 +31,7 @@ type worker struct {
 
 // newWorker is a worker of the job. The agent's own prompt is read here, once.
 func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
-	w := worker{c: c, j: j, record: record, target: target, limit: limit, prompt: prompts.Worker, agent: secrets.Mask(c.o.System)}
+	w := worker{c: c, j: j, record: record, target: target, limit: limit, prompt: prompts.Worker, agent: secrets.Mask(c.o.System), around: c.aroundOf(j.row)}
 	if c.o.Prompt != nil {
 		if own := c.o.Prompt(); strings.TrimSpace(own) != "" {
 			w.prompt = own
@@ -43,19 +43,26 @@ func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
 	return w
 }
 
-// on is the worker with a model, whose own window says how much of the agent's
-// prompt it is shown and, as most, how many tokens of material a request may have
-// beside the answer.
+// on is the worker with a model, whose own window says how much it is told, how much of
+// what is there for reference it is shown and, as most, how many tokens of material a
+// request may have beside the answer.
 func (w worker) on(ctx context.Context, model llm.Model) (_ worker, most int) {
 	w.model, w.window = model, model.Window(ctx).Tokens
 	window := int(float64(w.window) / w.c.learntOf(model).Factor()) // in estimated tokens
+	if window <= smallWindow {
+		w.prompt = strings.Replace(w.prompt, prompts.Worker, prompts.WorkerBrief, 1)
+	}
 	w.agent = content(w.agent, min(mostOfAgent, window/agentShare))
+	w.around.most = min(mostAround, window/aroundShare)
 	return w, max(window*6/10-w.frame(), minChunk)
 }
 
 const (
 	mostOfAgent = 1_000 // tokens of the agent's system prompt that the worker is shown
 	agentShare  = 16    // and 1/16 of its window
+
+	// smallWindow is the largest for which the worker is told its task in few words.
+	smallWindow = 8192
 
 	// minChunk is the least a chunk may hold, in tokens: less could not be summed up.
 	minChunk = 300
@@ -66,7 +73,11 @@ const requestCost = 4*perMessage + 250
 
 // frame is what a request costs beside its material, the answer included.
 func (w worker) frame() int {
-	return Estimate(w.prompt) + Estimate(w.agent) + w.target + requestCost
+	beside := min(Estimate(w.around.before), w.around.most)
+	if len(w.around.later) > 0 {
+		beside += w.around.most
+	}
+	return Estimate(w.prompt) + Estimate(w.agent) + beside + min(w.target, mostAsked) + requestCost
 }
 
 // run sums up the items, in chunks of at most most tokens. A chunk that fails fails
@@ -80,7 +91,7 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 		return Summary{}, err
 	}
 	w.compare(items, text)
-	s := Summary{Text: fit(text, w.limit)}
+	s := Summary{Text: shortenSummary(text, w.limit), Beside: *w.around.read}
 	if w.record != nil && w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools, or the model saved nothing: many small models only
 		// summarize. Memories are extracted without it.
@@ -95,40 +106,42 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 }
 
 // sumUp sums up items in requests of at most most tokens of material. Each chunk
-// is summed up to its share; if the parts together are too long, they are summed
-// up once more.
+// is summed up to its share, as much as one answer can hold; if the parts together are
+// too long, they are summed up once more.
 func (w worker) sumUp(ctx context.Context, items []item, most int) (text string, err error) {
-	parts := chunks(items, evenly(items, most))
+	all, answers := costOfItems(items), (w.target+mostAsked-1)/mostAsked
+	parts := chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
 	var texts []string
-	for _, part := range parts {
+	made := "" // of the part before
+	for i, part := range parts {
 		share := w
-		if len(parts) > 1 {
-			share.target = max(min(max(w.target/len(parts), 3*minSummary), costOfItems(part)*4/10), minSummary)
-			share.limit = 2 * share.target
+		share.around = w.around.of(part, made, parts[i+1:])
+		if len(parts) > 1 || answers > 1 {
+			share.target = min(max(min(max(w.target*costOfItems(part)/all, 3*minSummary), costOfItems(part)*4/10), minSummary), mostAsked)
+			share.limit = min(2*share.target, w.limit)
 		}
 		takeBack := w.mark()
 		t, err := share.chunk(ctx, part)
 		if llm.KindOf(err) == llm.KindOverflow && len(part) > 1 && most > minChunk {
 			takeBack()
-			t, err = w.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
+			t, err = share.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
 		}
 		if err != nil {
 			return "", err
 		}
-		texts = append(texts, t)
+		texts, made = append(texts, t), t
 	}
-	text = strings.Join(texts, "\n")
+	text = joinParts(texts)
 	if len(parts) == 1 || Estimate(text) <= w.limit {
 		return text, nil
 	}
-	joined := make([]item, len(texts))
+	var joined []item
 	for i, t := range texts {
-		from, to := parts[i][0].from, parts[i][len(parts[i])-1].to
-		label := fmt.Sprintf("<summary from=\"%d\" to=\"%d\">%s</summary>", from, to, content(t, mostOfMessage))
-		joined[i] = item{text: label, tokens: Estimate(label), turn: from, from: from, to: to}
+		row := Compaction{From: parts[i][0].from, To: parts[i][len(parts[i])-1].to, Text: t}
+		joined = append(joined, itemsOfRow(row, most/2)...)
 	}
 	if costOfItems(joined) >= costOfItems(items) { // no progress: what is there must do
-		return fit(text, w.limit), nil
+		return shortenSummary(text, w.limit), nil
 	}
 	return w.sumUp(ctx, joined, most)
 }

@@ -1,0 +1,109 @@
+package compactor
+
+import (
+	"cmp"
+	"time"
+)
+
+// A placeholder is filled by the extractive summarizer at once, beside whatever a model is
+// doing: it needs milliseconds, and a model that hangs minutes. The model repairs later what
+// was filled.
+
+// fillLocked starts the filler if there is something to fill and it does not run yet.
+// It tells whether it runs: until it has ended the worker begins nothing, for what it
+// would repair is about to change.
+func (c *Compactor) fillLocked() bool {
+	if c.filling != nil {
+		return true
+	}
+	j := c.planFillLocked(c.o.Now())
+	if j == nil {
+		return false
+	}
+	c.filling, c.filled = j, make(chan struct{})
+	c.workers.Add(1)
+	go func() {
+		defer c.workers.Done()
+		for j != nil {
+			if c.may(j) {
+				c.run(j)
+			}
+			j = c.nextFill()
+		}
+	}()
+	return true
+}
+
+// nextFill is the placeholder that is filled next. With nil the filler ends, and the worker
+// goes on.
+func (c *Compactor) nextFill() *job {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.filling = c.planFillLocked(c.o.Now()); c.filling != nil {
+		return c.filling
+	}
+	if close(c.filled); c.busy == nil && !c.startLocked(c.nextLocked()) {
+		c.sleepLocked()
+	}
+	return nil
+}
+
+// planFillLocked plans to fill the oldest placeholder.
+// What somebody took back is left alone, and so is one for whose summary there is no room.
+func (c *Compactor) planFillLocked(now time.Time) *job {
+	if c.ctx.Err() != nil || c.restsLocked(OnHeal, now) {
+		return nil
+	}
+	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
+	used := c.used(s)
+	builtIn, _ := c.summarizerLocked(p, s, now)
+	for _, row := range s.head.rows() {
+		if row.ID == 0 || row.Kind != Marker || now.Before(c.sore[row.ID].retryAt) || overlaps(c.staged, row) {
+			continue
+		}
+		if s.head.Spares(row.From, row.To) && !c.lifted {
+			continue
+		}
+		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, true)
+		j.heals, j.fills, j.again, j.row.Focus = row.ID, true, !builtIn, cmp.Or(row.Focus, j.row.Focus)
+		if !c.fits(j, row, s, used) {
+			continue
+		}
+		j.row.Owed = j.row.Owed || row.Owed && c.o.Worker != nil
+		j.covers(row)
+		return j
+	}
+	return nil
+}
+
+// fits bounds the text that takes row's place to the room there is, and tells whether there
+// is any. The filler rather writes less than fold what a model wrote.
+func (c *Compactor) fits(j *job, row Compaction, s snapshot, used int) bool {
+	if row.From < s.head.Start && !s.past.shows(row.ID) {
+		return true // it takes no room
+	}
+	j.most = c.room(used, j.window, j.policy) + row.Tokens - headingCost
+	if row.Kind != Marker {
+		j.most = max(j.most, Estimate(row.Text))
+	}
+	if left := j.policy.stackBudget(j.budget) - s.head.stackCost(s.shape) + row.Tokens - headingCost; j.fills && left >= minSummary {
+		j.most = min(j.most, left)
+	}
+	return j.most >= minSummary
+}
+
+// covers has the job's row stand for the messages of another one.
+func (j *job) covers(row Compaction) {
+	j.row.From, j.row.To, j.row.Messages = row.From, row.To, row.Messages
+	j.row.FromTime, j.row.ToTime = row.FromTime, row.ToTime
+}
+
+// inWork is the row that the worker is making, if it is making one.
+func (c *Compactor) inWork() []Compaction {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy == nil {
+		return nil
+	}
+	return []Compaction{c.busy.row}
+}

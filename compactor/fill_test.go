@@ -1,0 +1,143 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// hanging is a model that answers nobody until open is closed.
+func hanging(open chan struct{}) *llmtest.Model {
+	return &llmtest.Model{Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		select {
+		case <-open:
+			return good(ctx, n, req)
+		case <-ctx.Done():
+			return llm.Response{}, ctx.Err()
+		}
+	}}
+}
+
+func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := make(chan struct{})
+		r := newRig(t, 4000, hanging(open))
+		begun := time.Now()
+		for i := 0; r.emergencies() == 0 && i < 100; i++ {
+			r.hear(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
+		}
+		synctest.Wait() // all is done but what waits for the model
+		if r.emergencies() == 0 || !r.c.Busy() {
+			t.Fatal("the model does not hang in an emergency, so nothing is tried here")
+		}
+		stack := r.c.Gauge().Stack
+		if len(stack) == 0 {
+			t.Fatal("nothing stands for what was hidden")
+		}
+		for _, row := range stack {
+			if row.Kind == compactor.Marker || row.By != compactor.ByBuiltIn {
+				t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
+			}
+		}
+		if waited := time.Since(begun); waited >= time.Second {
+			t.Errorf("it took %v", waited)
+		}
+		r.verify()
+		close(open)
+		r.settle()
+		for _, row := range r.c.Gauge().Stack {
+			if row.NeedsHealing() {
+				t.Errorf("the model is back, and a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
+			}
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+// emergencies is how many have taken effect.
+func (r *rig) emergencies() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.State == compactor.EventLanded && e.Trigger == compactor.OnEmergency {
+			n++
+		}
+	}
+	return n
+}
+
+// What failed is repaired when the model is back, though nobody says anything.
+func TestRepairGoesOnInSilence(t *testing.T) {
+	for name, wait := range map[string]func(r *rig){
+		"by itself":     func(*rig) { time.Sleep(2 * time.Hour) },
+		"after a start": func(r *rig) { r.restart(); r.c.Check(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var back atomic.Bool
+				r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+					if !back.Load() {
+						return broken(ctx, n, req)
+					}
+					return good(ctx, n, req)
+				}})
+				for i := range 60 {
+					r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
+					r.settle()
+					time.Sleep(10 * time.Second)
+				}
+				if !slices.ContainsFunc(r.c.Gauge().Stack, compactor.Compaction.NeedsHealing) {
+					t.Fatal("nothing is to be repaired")
+				}
+				back.Store(true)
+				wait(r)
+				synctest.Wait()
+				for _, row := range r.c.Gauge().Stack {
+					if row.NeedsHealing() {
+						t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
+					}
+				}
+				r.verify()
+				r.close()
+			})
+		})
+	}
+}
+
+// Of talk that nobody addressed to the bot, a question makes the newest summaries worth a
+// model, and not the whole past.
+func TestAQuestionAfterMuchTalkCostsFewRequests(t *testing.T) {
+	worker := &llmtest.Model{Tokens: 8000, Func: good}
+	r := newRig(t, 8000, worker)
+	r.policy = compactor.DefaultPolicy()
+	r.quiet = true
+	for i := range 1000 {
+		r.deliver(fmt.Sprintf("talk %d among people: %s", i, filler(30)), false)
+		if i%20 == 19 {
+			r.c.Check(context.Background())
+			r.settle()
+		}
+	}
+	if n := len(worker.Requests()); n != 0 {
+		t.Fatalf("%d requests while nobody asked anything", n)
+	}
+	r.talk("what did they say?")
+	for range 3 {
+		r.settle()
+	}
+	n := len(worker.Requests())
+	t.Logf("%d requests", n)
+	if n == 0 || n > 6 {
+		t.Errorf("one question costs %d requests", n)
+	}
+	r.verify()
+}
