@@ -15,10 +15,9 @@ import (
 // lasts tells whether a sentence, as it is written beside others, says something of its
 // speaker or of somebody they know that holds or matters beyond the day: who they are, what
 // they have, did, decided, like or plan. Kind words, opinions on life, advice and what is
-// going on just now do not. names are the speakers'; shown tells that a
-// picture came with it, which shows what it is of.
-//
-// beside tells of one that does not whether it is worth its place beside one that does.
+// going on just now do not. names are the speakers'; shown tells that a picture came with it,
+// which shows what it is of. beside tells whether a sentence that does not last is worth its
+// place beside one of the same message that does.
 func (s *sentence) lasts(names map[string]bool, shown bool) (lasts, beside bool) {
 	if s.idle {
 		return false, false
@@ -120,7 +119,7 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		case habits[word]:
 			t.habit = true
 		case unicode.IsNumber(first):
-			t.figure = true
+			t.figure, t.vagueTime = true, t.vagueTime && len(word) != 4 // a year
 		case !start && unicode.IsUpper(first) && !names[strings.TrimSuffix(word, "'s")] && len(words.Content(word)) > 0 && !timeWords[word]:
 			t.names++
 		case pasts[word] || strings.HasSuffix(word, "ed") && !felt[word] && len(word) > 4:

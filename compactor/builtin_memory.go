@@ -89,34 +89,36 @@ func draftMemories(messages []Message, sentences []*sentence, limit int) []Memor
 	return memories
 }
 
-// draft makes one memory of a message's sentences and of what came with it; worth
-// is 0 if they hold none.
+// draft makes one memory of the sentences of a message that last, of those that tell more
+// of them while there is room, and of what came with it; worth is 0 if none lasts.
 func draft(m Message, sentences []*sentence, rarity map[string]float64, names map[string]bool) (_ MemoryDraft, worth float64) {
-	var telling, traces []*sentence
-	lasting := false
+	var lasting, more, traces []*sentence
 	for _, s := range sentences {
-		switch {
-		case s.trace:
+		if s.trace {
 			traces = append(traces, s)
-		default:
-			lasts, beside := s.lasts(names, len(m.Attachments) > 0)
-			if lasting = lasting || lasts; !lasts && !beside {
-				continue
-			}
-			telling = append(telling, s)
-			s.score = 0
-			for _, term := range s.terms {
-				s.score += s.weight * rarity[term]
-			}
+			continue
+		}
+		s.score = 0
+		for _, term := range s.terms {
+			s.score += s.weight * rarity[term]
+		}
+		lasts, beside := s.lasts(names, len(m.Attachments) > 0)
+		switch {
+		case lasts:
+			lasting = append(lasting, s)
+		case beside:
+			more = append(more, s)
 		}
 	}
-	if !lasting {
+	if len(lasting) == 0 {
 		return MemoryDraft{}, 0
 	}
-	slices.SortStableFunc(telling, func(a, b *sentence) int { return cmp.Compare(b.score, a.score) })
+	byScore := func(a, b *sentence) int { return cmp.Compare(b.score, a.score) }
+	slices.SortStableFunc(lasting, byScore)
+	slices.SortStableFunc(more, byScore)
 	kind, tokens := "", 0
 	var kept []*sentence
-	for _, s := range append(telling, traces...) {
+	for i, s := range slices.Concat(lasting, more, traces) {
 		if tokens += Estimate(s.alone); tokens > maxMemory && len(kept) > 0 {
 			break
 		}
@@ -125,7 +127,7 @@ func draft(m Message, sentences []*sentence, rarity map[string]float64, names ma
 			continue
 		}
 		worth += s.score
-		if k := kindOfMemory(s); importance[k] > importance[kind] {
+		if k := kindOfMemory(s); i < len(lasting) && importance[k] > importance[kind] {
 			kind = k
 		}
 	}
