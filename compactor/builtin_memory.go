@@ -38,8 +38,8 @@ var cues = []struct {
 		" ich will ", " ich möchte ", " je veux ", " je voudrais ", " quiero ", " я хочу ", "我想", "打算", "したい", "싶",
 	}},
 	{"preference", []string{
-		" i like ", " i love ", " i prefer ", " i enjoy ", " i hate ", " i dislike ", " i can't stand ", " favorite ", " favourite ",
-		" i'm into ", " a fan of ", " i don't like ", " i'd rather ", " allergic ", " i adore ",
+		" i like ", " i love ", " i prefer ", " i enjoy ", " i hate ", " i dislike ", " i can't stand ", " favorite ", " favourite ", " fave ", " fav ",
+		" i'm into ", " a fan of ", " i don't like ", " i'd rather ", " allergic ", " i adore ", " we love ", " we like ", " we enjoy ", " passionate about ", " interested in ", " my hobby ", " my hobbies ",
 		" ich mag ", " j'aime ", " je préfère ", " me gusta ", " prefiero ", " я люблю ", " мне нравится ",
 		"我喜欢", "我爱", "我讨厌", "好きです", "좋아",
 	}},
@@ -52,7 +52,10 @@ const maxMemory = 80
 // person the sentences worth most. There are at most limit, and at most one for two
 // messages.
 func draftMemories(messages []Message, sentences []*sentence, limit int) []MemoryDraft {
-	rarity := rarities(sentences)
+	if limit <= 0 {
+		return nil
+	}
+	rarity, names := rarities(sentences), namesOf(messages)
 	people := 0
 	for _, m := range messages {
 		if m.Role == llm.RoleUser {
@@ -73,12 +76,12 @@ func draftMemories(messages []Message, sentences []*sentence, limit int) []Memor
 		if m.Role != llm.RoleUser || m.Unremembered {
 			continue
 		}
-		if draft, worth := draft(m, sentences[from:i], rarity); worth > 0 {
+		if draft, worth := draft(m, sentences[from:i], rarity, names); worth > 0 {
 			drafts = append(drafts, ranked{draft, worth})
 		}
 	}
 	slices.SortStableFunc(drafts, func(a, b ranked) int { return cmp.Compare(b.worth, a.worth) })
-	drafts = drafts[:min(len(drafts), max(limit, 0), (people+1)/2)]
+	drafts = drafts[:min(len(drafts), limit, (people+1)/2)]
 	memories := make([]MemoryDraft, 0, len(drafts))
 	for _, d := range drafts {
 		memories = append(memories, d.MemoryDraft)
@@ -86,29 +89,36 @@ func draftMemories(messages []Message, sentences []*sentence, limit int) []Memor
 	return memories
 }
 
-// draft makes one memory of a message's sentences and of what came with it; worth
-// is 0 if they hold none.
-func draft(m Message, sentences []*sentence, rarity map[string]float64) (_ MemoryDraft, worth float64) {
-	var telling, traces []*sentence
+// draft makes one memory of the sentences of a message that last, of those that tell more
+// of them while there is room, and of what came with it; worth is 0 if none lasts.
+func draft(m Message, sentences []*sentence, rarity map[string]float64, names map[string]bool) (_ MemoryDraft, worth float64) {
+	var lasting, more, traces []*sentence
 	for _, s := range sentences {
-		switch {
-		case s.trace:
+		if s.trace {
 			traces = append(traces, s)
-		case !s.idle:
-			telling = append(telling, s)
-			s.score = 0
-			for _, term := range s.terms {
-				s.score += s.weight * rarity[term]
-			}
+			continue
+		}
+		s.score = 0
+		for _, term := range s.terms {
+			s.score += s.weight * rarity[term]
+		}
+		lasts, beside := s.lasts(names, len(m.Attachments) > 0)
+		switch {
+		case lasts:
+			lasting = append(lasting, s)
+		case beside:
+			more = append(more, s)
 		}
 	}
-	if len(telling) == 0 {
+	if len(lasting) == 0 {
 		return MemoryDraft{}, 0
 	}
-	slices.SortStableFunc(telling, func(a, b *sentence) int { return cmp.Compare(b.score, a.score) })
+	byScore := func(a, b *sentence) int { return cmp.Compare(b.score, a.score) }
+	slices.SortStableFunc(lasting, byScore)
+	slices.SortStableFunc(more, byScore)
 	kind, tokens := "", 0
 	var kept []*sentence
-	for _, s := range append(telling, traces...) {
+	for i, s := range slices.Concat(lasting, more, traces) {
 		if tokens += Estimate(s.alone); tokens > maxMemory && len(kept) > 0 {
 			break
 		}
@@ -117,7 +127,7 @@ func draft(m Message, sentences []*sentence, rarity map[string]float64) (_ Memor
 			continue
 		}
 		worth += s.score
-		if k := kindOfMemory(s); importance[k] > importance[kind] {
+		if k := kindOfMemory(s); i < len(lasting) && importance[k] > importance[kind] {
 			kind = k
 		}
 	}
@@ -133,8 +143,11 @@ func draft(m Message, sentences []*sentence, rarity map[string]float64) (_ Memor
 }
 
 // kindOfMemory tells what kind of thing a sentence says.
-func kindOfMemory(s *sentence) string {
-	plain := " " + toBlanks.Replace(strings.ToLower(s.alone)) + " "
+func kindOfMemory(s *sentence) string { return cmp.Or(cueIn(s.alone), s.kind) }
+
+// cueIn is the kind of memory of which a text has a cue, "" if it has none.
+func cueIn(text string) string {
+	plain := " " + toBlanks.Replace(strings.ToLower(text)) + " "
 	for _, c := range cues {
 		for _, words := range c.words {
 			if strings.Contains(plain, words) {
@@ -142,8 +155,8 @@ func kindOfMemory(s *sentence) string {
 			}
 		}
 	}
-	return s.kind
+	return ""
 }
 
 // toBlanks makes a sentence's words stand between blanks.
-var toBlanks = strings.NewReplacer("’", "'", ",", " ", ".", " ", "!", " ", ";", " ", ":", " ")
+var toBlanks = strings.NewReplacer(" really ", " ", " also ", " ", " always ", " ", "’", "'", ",", " ", ".", " ", "!", " ", ";", " ", ":", " ")

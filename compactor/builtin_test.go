@@ -248,7 +248,7 @@ func TestExtractMemories(t *testing.T) {
 		"I prefer trains over planes.":               "preference",
 		"My sister Clara owns a bicycle shop.":       "fact",
 		"I visited the castle of Sintra last month.": "event",
-		"The old lighthouse lost its lamp.":          "observation",
+		"The old lighthouse lost its lamp in 2019.":  "observation",
 		"我喜欢绿茶和饼干。":                                  "preference",
 	} {
 		t.Run(kind+" is known by its words: "+text, func(t *testing.T) {

@@ -14,8 +14,10 @@ import (
 // facts are what somebody tells who is to be remembered, whatever the worker's model can.
 var facts = []string{
 	"I moved to Lisbon in March 2024.", "My sister Clara owns a bicycle shop in Faro.", "I am allergic to shellfish.",
-	"We decided to sell the red caravan.", "I work as a nurse at the harbour clinic.", "I prefer trains over planes.",
+	"We decided to sell the red caravan.", "I work as a nurse at the harbour clinic.", "I prefer trains over planes.", "I am allergic to shellfish.",
 }
+
+const whatAdaTold = "Ada told of her move to Lisbon, of her sister and of her work."
 
 // memoriesOfFacts compacts facts with a worker and returns what is remembered of them.
 func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
@@ -39,7 +41,7 @@ func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 }
 
 func TestAWorkerThatSavesNothingLosesNoMemories(t *testing.T) {
-	const text = "Ada told of her move to Lisbon, of her sister and of her work."
+	const text = whatAdaTold
 	for name, answer := range map[string]func(req llm.Request) (llm.Response, error){
 		"it only summarizes": func(llm.Request) (llm.Response, error) { return summary(text), nil },
 		"it answers in text": func(llm.Request) (llm.Response, error) { return llmtest.Say(text), nil },
@@ -92,38 +94,38 @@ func TestMemoriesBesideTheSummary(t *testing.T) {
 	}{
 		{
 			"what could not be read is told once, and corrected", 10,
-			llmtest.Use(save("one", `"#1"`), save("two", `"the third"`), summarizing("Ada told three things.")), llmtest.Use(save("two", "[3]")),
+			llmtest.Use(save("one", `"#1"`), save("two", `"the third"`), summarizing(whatAdaTold)), llmtest.Use(save("two", "[3]")),
 			[]string{"Ada told one.", "Ada told two."},
 			2,
 		},
 		{
 			"arguments that are no JSON are corrected too", 10,
-			llmtest.Use(llm.Call{ID: "m", Name: "memory_save", Arguments: `{"content": `}, summarizing("Ada told three things.")), llmtest.Use(save("two", "[3]")),
+			llmtest.Use(llm.Call{ID: "m", Name: "memory_save", Arguments: `{"content": `}, summarizing(whatAdaTold)), llmtest.Use(save("two", "[3]")),
 			[]string{"Ada told two."},
 			2,
 		},
 		{
 			"once, not until it is right", 10,
-			llmtest.Use(save("one", `1`), save("two", `"the third"`), summarizing("Ada told three things.")), llmtest.Use(save("two", `"third"`)),
+			llmtest.Use(save("one", `1`), save("two", `"the third"`), summarizing(whatAdaTold)), llmtest.Use(save("two", `"third"`)),
 			[]string{"Ada told one."},
 			2,
 		},
 		{
 			"where no call is left, the summary and what could be read are kept", 1,
-			llmtest.Use(save("one", `1`), save("two", `"the third"`), summarizing("Ada told three things.")),
+			llmtest.Use(save("one", `1`), save("two", `"the third"`), summarizing(whatAdaTold)),
 			llm.Response{},
 			nil, 1,
 		},
 		{
 			"a model that fails then has handed in its summary", 10,
-			llmtest.Use(save("one", `1`), save("two", `"the third"`), summarizing("Ada told three things.")),
+			llmtest.Use(save("one", `1`), save("two", `"the third"`), summarizing(whatAdaTold)),
 			llm.Response{},
 			[]string{"Ada told one."},
 			2,
 		},
 		{
 			"where all could be read nothing is asked", 10,
-			llmtest.Use(save("one", `1`), save("two", `["3"]`), summarizing("Ada told three things.")),
+			llmtest.Use(save("one", `1`), save("two", `["3"]`), summarizing(whatAdaTold)),
 			llm.Response{},
 			[]string{"Ada told one.", "Ada told two."},
 			1,
