@@ -74,7 +74,7 @@ func TestTheWorkerSeesWhatStandsBesideItsSpan(t *testing.T) {
 // TestEachPartOfASpanKnowsWhatWasMadeOfTheOneBefore, and what stands in those behind it.
 func TestEachPartOfASpanKnowsWhatWasMadeOfTheOneBefore(t *testing.T) {
 	worker := &llmtest.Model{Tokens: 6000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return summary(fmt.Sprintf("## Facts\n- part-%d is told.", n)), nil
+		return summary(fmt.Sprintf("## Facts\n- part-%d is told: Ada wrote a note, word by word, of the cat Mulligan.", n)), nil
 	}}
 	r := newRig(t, 100_000, worker)
 	r.hear("Who feeds the cat Mulligan?")
@@ -127,7 +127,7 @@ func TestWhatIsDeletedIsInNoSummaryBesideIt(t *testing.T) {
 			}
 		}
 		if strings.Contains(req.Messages[1].Text, secret) {
-			return summary("Ada took notes, and speaks of a " + secret + "."), nil
+			return summary("Ada took a note, word by word, and speaks of a " + secret + "."), nil
 		}
 		return summary(fmt.Sprintf("Ada took notes, %d.", n)), nil
 	}

@@ -83,7 +83,11 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 		if !strings.Contains(material, marker) {
 			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s.", n, spanOf(req))})), nil
 		}
-		summary := llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("In %s Ada spoke of her %s, %s.", spanOf(req), marker, inChinese)})
+		text := fmt.Sprintf("In %s Ada wrote one note more, word by word, and spoke of her %s", spanOf(req), marker)
+		if strings.Contains(materialIn(req), inChinese) { // else nobody would take it for a summary of this span
+			text += ", " + inChinese
+		}
+		summary := llmtest.Call("s", "summarize", map[string]string{"summary": text + "."})
 		at := marked.FindStringSubmatch(material)
 		saves := slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "memory_save" })
 		if at == nil || !saves || len(req.Messages) > 2 {
