@@ -74,7 +74,7 @@ func TestTheWorkerSeesWhatStandsBesideItsSpan(t *testing.T) {
 // TestEachPartOfASpanKnowsWhatWasMadeOfTheOneBefore, and what stands in those behind it.
 func TestEachPartOfASpanKnowsWhatWasMadeOfTheOneBefore(t *testing.T) {
 	worker := &llmtest.Model{Tokens: 6000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return summary(fmt.Sprintf("## Facts\n- part-%d is told.", n)), nil
+		return summary(fmt.Sprintf("## Facts\n- part-%d is a word of Ada.", n)), nil
 	}}
 	r := newRig(t, 100_000, worker)
 	r.hear("Who feeds the cat Mulligan?")

@@ -81,7 +81,7 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 			})
 		}
 		if !strings.Contains(material, marker) {
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s.", n, spanOf(req))})), nil
+			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s, in Ada's words.", n, spanOf(req))})), nil
 		}
 		summary := llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("In %s Ada spoke of her %s, %s.", spanOf(req), marker, inChinese)})
 		at := marked.FindStringSubmatch(material)
