@@ -39,8 +39,8 @@ type Arg struct {
 	Suggests bool // Hub.Suggest knows what may be meant
 }
 
-// usage is how /help shows the command: "compact [focus]".
-func (c Command) usage() string {
+// Usage is how /help shows the command: "compact [focus]".
+func (c Command) Usage() string {
 	words := []string{c.Name}
 	for _, a := range c.Args {
 		if a.Required {
@@ -224,7 +224,7 @@ func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, er
 	var usages, lines []string
 	width := 29
 	for _, command := range Commands {
-		usage := c.spell("/" + command.usage())
+		usage := c.spell("/" + command.Usage())
 		usages, width = append(usages, usage), max(width, utf8.RuneCountInString(usage))
 	}
 	for i, command := range Commands {

@@ -85,6 +85,21 @@ func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Cont
 	return newContext(ctx, engine, records, agent), nil
 }
 
+// Fill returns which model answers in a conversation, and how full its window is, in
+// per cent. It waits for the conversation to be opened.
+func (h *Hub) Fill(ctx context.Context, name string) (model string, percent float64, err error) {
+	c, err := h.use(ctx, name)
+	if err != nil {
+		return "", 0, err
+	}
+	defer h.release(c)
+	agent, engine, err := c.current(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	return agent.Model.Name(), usedPct(engine.Gauge()), nil
+}
+
 func newContext(ctx context.Context, engine *compactor.Compactor, records *memory.Conversation, agent Agent) Context {
 	g := engine.Gauge()
 	window := agent.Model.Window(ctx)
@@ -101,7 +116,7 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 		c.Stack = append(c.Stack, stoneOf(s))
 	}
 	if n := len(g.Staged); n > 0 {
-		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; shown at the next level, or at the first request after %v of silence",
+		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %v of silence",
 			n, g.Staged[n-1].To, g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model)))
 	}
 	c.Past = pastOf(g.Past)

@@ -167,8 +167,8 @@ func (c *conversation) notRecalled(ctx context.Context, err error) {
 }
 
 const (
-	recallMemories = 5  // how many memories /recall shows at most
-	recallMessages = 20 // and how many messages
+	recallMemories = 5   // how many memories /recall shows at most
+	recallMessages = 20  // and how many messages
 	recallPassage  = 500 // and characters of one of them, and of a file
 )
 

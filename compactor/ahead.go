@@ -6,7 +6,7 @@ import "sort"
 // on it, so that nothing is summarized twice.
 
 // prospect is that view, as far as it does not change when messages are appended: so a
-// check costs the same however long the conversation is.
+// check copies none of them, however many there are.
 type prospect struct {
 	revision int     // of the history it was made of
 	rows     []int64 // that are applied in it

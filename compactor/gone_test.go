@@ -83,7 +83,7 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 		if !strings.Contains(material, marker) {
 			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s, in Ada's words.", n, spanOf(req))})), nil
 		}
-		summary := llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("In %s Ada spoke of her %s, %s.", spanOf(req), marker, inChinese)})
+		summary := llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("In %s in Ada's words, she spoke of her %s, %s.", spanOf(req), marker, inChinese)})
 		at := marked.FindStringSubmatch(material)
 		saves := slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "memory_save" })
 		if at == nil || !saves || len(req.Messages) > 2 {

@@ -73,6 +73,14 @@ func (c *Compactor) undone(l Landing, before int) Event {
 		}
 	}
 	e := eventOf(row, EventUndone, c.o.Window())
+	if e.Set = l.Rows; e.Kind == Leaf { // all of it is taken back
+		e.Messages = 0
+		for _, r := range l.Rows {
+			if e.From, e.To = min(e.From, r.From), max(e.To, r.To); r.Kind == Leaf {
+				e.Messages += r.Messages
+			}
+		}
+	}
 	e.BeforeTokens, e.AfterTokens = before, c.used(c.h.snapshot())
 	c.notify(e)
 	return e

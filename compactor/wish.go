@@ -62,6 +62,7 @@ func (c *Compactor) grant(w wish) Event {
 			return c.refuse(w, err.Error())
 		}
 		event := j.event(EventStarted)
+		event.Set = slices.DeleteFunc(c.waiting(), func(row Compaction) bool { return row.Trigger != OnPrepare })
 		if c.start(j) {
 			return event
 		} // another one was quicker
@@ -156,6 +157,7 @@ func (c *Compactor) following() *job {
 		if w == nil {
 			c.busy = c.nextLocked()
 			if c.busy == nil {
+				c.sleepLocked()
 				close(c.idle)
 			}
 			j := c.busy

@@ -53,6 +53,9 @@ func (c *Conversation) deliver(tx *transaction, m Inbound) (r Receipt, err error
 	if err := c.notice(tx, m.Audience); err != nil {
 		return r, err
 	}
+	if err := c.relabel(tx, m.Label); err != nil {
+		return r, err
+	}
 	is, err := c.whereabouts(tx, m.ID)
 	if err != nil || is.left {
 		return Receipt{Seq: is.seq, Addressed: is.addressed}, err

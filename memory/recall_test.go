@@ -174,14 +174,14 @@ func TestRecallWeighs(t *testing.T) {
 		},
 		{
 			"German in another form",
-			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Mein Fahrrad ist schon wieder weg")}, filling(2, 8, 30)),
-			Question{Text: "Fahrräder"},
+			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Die Häuser sind alle leer")}, filling(2, 8, 30)),
+			Question{Text: "Wo ist das Haus?"},
 			1, "words",
 		},
 		{
-			"French in another form, asked in English",
-			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Nous avons planté les arbres nationaux dans la cour")}, filling(2, 8, 30)),
-			Question{Text: "what did they say about national?"},
+			"French in another form, one word",
+			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Nous avons vu des chevaux")}, filling(2, 8, 30)),
+			Question{Text: "cheval"},
 			1, "words",
 		},
 		{

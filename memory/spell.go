@@ -41,11 +41,10 @@ const (
 // meant to be. Names of members are none of them, misspelt or not: the question is about
 // these people.
 func (i *inquiry) lookups(in vocabulary) ([]lookup, error) {
-	codes, err := in.languages()
+	stems, err := words.StemsToFind(i.text, in.languages)
 	if err != nil {
 		return nil, err
 	}
-	stems := words.StemsIn(i.text, codes)
 	var terms []string
 	for _, w := range i.words {
 		terms = append(append(terms, w.Term), stems[w.Term]...)

@@ -34,6 +34,7 @@ type Inbound struct {
 	Optional    bool      // nobody addressed the bot, which is asked all the same and may stay silent; the hub's to set
 	Bot         bool      // said by another program
 	Audience    Audience  // who may read the place where it was said
+	Label       string    // what people call that place: "#general · Cozy Corner"; empty: not known
 	Incomplete  bool      // the door can find out more: names, files; see channel.Completer
 	Tries       int       // how often that was begun, see Try; the store's to set
 }

@@ -104,8 +104,8 @@ var common = func() map[string]uint32 {
 }()
 
 // languageOf tells which language a text is in, by its most frequent words and its
-// letters; nil: it is in English, in another script, or nobody can tell.
-func languageOf(text string) *language {
+// letters; nil: it is in English, or nobody can tell. It is known if a word tells.
+func languageOf(text string) (l *language, known bool) {
 	var counts [32]int // by language, English last
 	english := len(languages)
 	cut(text, true, func(w Word, raw string) {
@@ -126,9 +126,9 @@ func languageOf(text string) *language {
 	})
 	most := slices.Max(counts[:])
 	if most == 0 || counts[english] == most {
-		return nil
+		return nil, most > 0
 	}
-	return &languages[slices.Index(counts[:], most)]
+	return &languages[slices.Index(counts[:], most)], most > 1
 }
 
 // Stems returns the stems of the words of text by the rules of its language, without
@@ -136,7 +136,7 @@ func languageOf(text string) *language {
 // Each begins with the code of the language and a colon. It is empty for English, and
 // where nobody can tell the language.
 func Stems(text string) []string {
-	l := languageOf(text)
+	l, _ := languageOf(text)
 	if l == nil {
 		return nil
 	}
@@ -149,25 +149,36 @@ func Stems(text string) []string {
 	return stems
 }
 
-// StemsIn returns the stems of the words of text by the rules of each of the languages,
-// by the terms of these words.
-func StemsIn(text string, codes []string) map[string][]string {
+// StemsToFind returns the stems of the words of text, by their terms, by which other texts
+// may be found: those of its language, none for English. If nobody can tell the language,
+// as of two or three words, they are those of each language that spoken returns.
+func StemsToFind(text string, spoken func() ([]string, error)) (map[string][]string, error) {
+	var in []*language
+	if l, known := languageOf(text); known && l != nil {
+		in = append(in, l)
+	} else if !known {
+		codes, err := spoken()
+		if err != nil {
+			return nil, err
+		}
+		for i := range languages {
+			if slices.Contains(codes, languages[i].code) {
+				in = append(in, &languages[i])
+			}
+		}
+	}
 	stems := make(map[string][]string)
-	if len(codes) == 0 {
-		return stems
+	if len(in) == 0 {
+		return stems, nil
 	}
 	cut(text, false, func(w Word, raw string) {
-		for i := range languages {
-			l := &languages[i]
-			if !slices.Contains(codes, l.code) {
-				continue
-			}
+		for _, l := range in {
 			if stem := l.of(w, raw); stem != "" && !slices.Contains(stems[w.Term], stem) {
 				stems[w.Term] = append(stems[w.Term], stem)
 			}
 		}
 	})
-	return stems
+	return stems, nil
 }
 
 // of is the stem of a word; empty: it has none.

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -41,12 +42,18 @@ func TestStemsByLanguage(t *testing.T) {
 			t.Errorf("%q gives %q", text, stems)
 		}
 	}
-	t.Run("a lone word is looked up in each language", func(t *testing.T) {
-		stems := StemsIn("Häuser mangeons", []string{"de", "fr"})
-		if len(stems) != 2 || !slices.Equal(stems["hauser"], []string{"de:haus", "fr:haus"}) {
-			t.Errorf("%q", stems)
-		}
-	})
+	spoken := func() ([]string, error) { return []string{"de", "fr"}, nil }
+	for _, c := range []struct{ claim, text, want string }{
+		{"a lone word is looked up in each language", "Häuser", "map[hauser:[de:haus fr:haus]]"},
+		{"a question in the language of the question", "Wo sind die Häuser?", "map[die:[de:die] hauser:[de:haus] sind:[de:sind] wo:[de:wo]]"},
+		{"a question in English by its terms alone", "Where are the Häuser?", "map[]"},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			if stems, err := StemsToFind(c.text, spoken); err != nil || fmt.Sprint(stems) != c.want {
+				t.Errorf("%v, %v", stems, err)
+			}
+		})
+	}
 	if len(Languages()) != 14 {
 		t.Errorf("%q", Languages())
 	}

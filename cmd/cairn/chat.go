@@ -26,8 +26,9 @@ func newChat(a *app) *cobra.Command {
 		Long: `Talk with the bot in one of the terminal's channels. The conversation goes on where
 it stopped, and never ends.
 
-On a terminal there is a line editor: the arrow keys bring back what you typed, Tab
-completes commands, Ctrl-C stops an answer, Ctrl-D leaves. /help lists the commands.
+On a terminal / shows the commands, and Tab completes them. Alt-Enter begins a new line,
+the arrow keys bring back what you typed, Ctrl-R searches it, Ctrl-C stops an answer,
+Ctrl-D leaves.
 
 A command that does not exist is refused; //word sends the text /word, /quit leaves.
 
