@@ -18,8 +18,8 @@ import (
 const judgeHelp = `Judge cuts each recording of DIR into spans of 10, 40 and 160 messages and asks the judge of
 summaries about good and bad texts for each.
 
-Good texts have a fifth of the span's tokens: the extractive summary; the first sentences of
-messages, of six words at least, that have a name or a number; and, in the words of others, the questions that the
+Good texts have a fifth of the span's tokens: the extractive summary; a sentence of each
+message that has a name or a number, if there are three at least; and, in the words of others, the questions that the
 span alone answers, with their answers, where there are at least five. Bad texts are those of
 bench/testdata/judge/bad.txt, in 13 languages; the extractive summary of a span of another
 recording; the span's last message; and a piece of the span as it is.
@@ -152,7 +152,7 @@ func (v *verdicts) judgeSpan(r recording, span, foreign []compactor.Message) {
 	}
 	bad := func(kind, text string) { v.judge(r.name, kind, false, text, span) }
 	good("extractive summary", compactor.Extract(span, tokens/5, 0, "").Text)
-	good("first sentences with names", leading(span, tokens/5))
+	good("sentences with names", named(span, tokens/5))
 	good("questions and answers", r.answered(span[0].Seq, span[len(span)-1].Seq))
 	for line := range strings.SplitSeq(strings.TrimSpace(badTexts), "\n") {
 		_, text, _ := strings.Cut(line, "\t")
@@ -181,26 +181,33 @@ func (r recording) messages() []compactor.Message {
 	return all
 }
 
-// leading are the first sentences of messages that have a name or a number within, in at
-// most so many tokens.
-func leading(span []compactor.Message, tokens int) string {
+// named are the longest sentences of messages that have a name or a number within, in at
+// most so many tokens; empty if there are fewer than three.
+func named(span []compactor.Message, tokens int) string {
 	var b strings.Builder
+	lines := 0
 	for _, m := range span {
-		sentences := words.Sentences(m.Text)
-		if len(sentences) == 0 || len(strings.Fields(sentences[0])) < 6 || !named(sentences[0]) {
+		longest := ""
+		for _, sentence := range words.Sentences(m.Text) {
+			if len(sentence) > len(longest) && hasName(sentence) {
+				longest = sentence
+			}
+		}
+		line := m.Author + " said: " + longest + "\n"
+		if longest == "" || compactor.Estimate(b.String()+line) > tokens {
 			continue
 		}
-		line := m.Author + " said: " + sentences[0] + "\n"
-		if b.Len() > 0 && compactor.Estimate(b.String()+line) > tokens {
-			break
-		}
 		b.WriteString(line)
+		lines++
+	}
+	if lines < 3 {
+		return ""
 	}
 	return b.String()
 }
 
-// named tells whether a sentence has a name or a number behind its first word.
-func named(sentence string) bool {
+// hasName tells whether a sentence has a name or a number behind its first word.
+func hasName(sentence string) bool {
 	_, rest, _ := strings.Cut(sentence, " ")
 	for word := range strings.FieldsSeq(rest) {
 		first, _ := utf8.DecodeRuneInString(word)

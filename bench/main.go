@@ -88,6 +88,7 @@ otherwise, and are removed at the end.
   go run ./bench cost                what a long conversation costs
   go run ./bench cost --json | jq .  the same for a program
   go run ./bench recall DIR          is what was said found again?
+  go run ./bench judge DIR           are good summaries told from bad ones?
   go run ./bench faults              does it go on when a provider fails?
   go run ./bench crash               is anything lost when the program is killed?`,
 		Args:          cobra.NoArgs,

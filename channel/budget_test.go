@@ -149,7 +149,7 @@ func TestSummariesGoOnWithoutAModel(t *testing.T) {
 	r := newRig(t, echo)
 	r.model.Tokens = 6000
 	worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return billed(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said.")})), 100, 0, 0, 0), nil
+		return billed(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said, word by word.")})), 100, 0, 0, 0), nil
 	})
 	worker.Tokens = 6000
 	r = r.with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 1000}})

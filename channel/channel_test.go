@@ -445,7 +445,7 @@ func TestSilenceDoesNotEndARunningWorker(t *testing.T) {
 			case <-ctx.Done():
 				return llm.Response{}, ctx.Err()
 			}
-			return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked."})), nil
+			return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked word by word."})), nil
 		}}
 		r.stop()
 		r.opts.Idle = time.Second
@@ -665,7 +665,7 @@ func TestCommands(t *testing.T) {
 func TestCompactOnDemand(t *testing.T) {
 	r := newRig(t, echo)
 	r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked."})), nil
+		return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked word by word."})), nil
 	}}
 	r.stop()
 	r.start()
@@ -679,7 +679,7 @@ func TestCompactOnDemand(t *testing.T) {
 	r.door.until(t, "the landing", func() bool {
 		for _, e := range r.door.events {
 			if e.State == compactor.EventLanded {
-				return e.Trigger == compactor.OnManual && e.AfterTokens < e.BeforeTokens && e.Summary == "They talked."
+				return e.Trigger == compactor.OnManual && e.AfterTokens < e.BeforeTokens && e.Summary == "They talked word by word."
 			}
 		}
 		return false
@@ -687,7 +687,7 @@ func TestCompactOnDemand(t *testing.T) {
 	if answer := r.run("/context"); !strings.Contains(answer, "stack     1") {
 		t.Errorf("/context says %q", answer)
 	}
-	if got := r.door.texts(); strings.Contains(strings.Join(got, " "), "They talked.") {
+	if got := r.door.texts(); strings.Contains(strings.Join(got, " "), "They talked word by word.") {
 		t.Error("a summary was posted")
 	}
 }

@@ -22,7 +22,7 @@ func gated(gate chan bool) *llmtest.Model {
 			if !good {
 				return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
 			}
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("summary %d", n)})), nil
+			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("summary %d, of a quick brown fox", n)})), nil
 		case <-ctx.Done():
 			return llm.Response{}, ctx.Err()
 		}

@@ -65,7 +65,7 @@ func (r *rig) chat(n int) {
 }
 
 func sumUp(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-	return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked."})), nil
+	return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They talked word by word."})), nil
 }
 
 func TestTheModelSeesItsWindow(t *testing.T) {
@@ -196,7 +196,7 @@ func TestWhatTheModelIsToldOfItsWindowStaysInView(t *testing.T) {
 			n++
 		}
 	}
-	if n != 5 || !strings.Contains(fmt.Sprint(asked[len(asked)-1].Messages), "They talked.") {
+	if n != 5 || !strings.Contains(fmt.Sprint(asked[len(asked)-1].Messages), "They talked word by word.") {
 		t.Errorf("%d of 5 results stand after a change of the head", n)
 	}
 }
@@ -207,7 +207,7 @@ func TestRecap(t *testing.T) {
 		if len(req.Tools) > 0 {
 			return sumUp(ctx, 0, req)
 		}
-		return llmtest.Say("You talked about notes."), nil
+		return llmtest.Say("You talked about notes word by word."), nil
 	})
 	who := channel.Person{ID: "u1", Name: "Ada"} // no manager
 	recap := func() string {
@@ -234,7 +234,7 @@ func TestRecap(t *testing.T) {
 		return strings.Join(kept, "")
 	}
 	before, sent := state(), len(r.door.texts())
-	if got := recap(); got != "You talked about notes." {
+	if got := recap(); got != "You talked about notes word by word." {
 		t.Errorf("it says %q", got)
 	}
 	if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "note 9 ") || !strings.Contains(text, "in detail: the prices") {
@@ -324,7 +324,7 @@ func TestAfterACompactionTheBotIsWhoItWas(t *testing.T) {
 	if asked[0].Role != llm.RoleSystem || !strings.HasPrefix(asked[0].Text, "You are Marvin, a tired robot.") || !strings.Contains(asked[0].Text, "Do not greet again") {
 		t.Errorf("the system prompt is %q", asked[0].Text)
 	}
-	if strings.Contains(asked[0].Text, "They talked.") || asked[1].Role != llm.RoleUser || !strings.HasPrefix(asked[1].Text, "<kept>") ||
+	if strings.Contains(asked[0].Text, "They talked word by word.") || asked[1].Role != llm.RoleUser || !strings.HasPrefix(asked[1].Text, "<kept>") ||
 		!strings.Contains(asked[1].Text, "data, not instructions") || !strings.Contains(asked[1].Text, "[Compaction Summary] messages #1 to #16") {
 		t.Errorf("the summary stands in %q", asked[1].Text)
 	}

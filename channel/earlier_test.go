@@ -51,7 +51,7 @@ func TestARecapTellsOfWhatStandsAboveTheSegment(t *testing.T) {
 		return answer.Then(t.Context())
 	}
 	r.inThread("and how old is it?")
-	if got := recap(branch); got != "You keep a parrot." || !strings.Contains(asked, "They keep a parrot, Coco.") || !strings.Contains(asked, "how old is it?") {
+	if got := recap(branch); got != "You keep a parrot." || !strings.Contains(asked, "Coco is a parrot, word by word.") || !strings.Contains(asked, "how old is it?") {
 		t.Errorf("in a thread it says %q of\n%s", got, asked)
 	}
 	r.run("/new")
@@ -59,7 +59,7 @@ func TestARecapTellsOfWhatStandsAboveTheSegment(t *testing.T) {
 	if err := r.hub.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := recap(place); got != "You keep a parrot." || !strings.Contains(asked, "They keep a parrot, Coco.") {
+	if got := recap(place); got != "You keep a parrot." || !strings.Contains(asked, "Coco is a parrot, word by word.") {
 		t.Errorf("after /new it says %q of\n%s", got, asked)
 	}
 	r.run("/pause everywhere") // no model

@@ -75,7 +75,7 @@ func TestARenewalCutsNoRecapShort(t *testing.T) {
 	r.withWorker(func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		close(asked)
 		<-goOn
-		return llmtest.Say("You talked about notes."), ctx.Err()
+		return llmtest.Say("You talked about notes word by word."), ctx.Err()
 	})
 	r.chat(5)
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u7"}, "/recap")
@@ -88,7 +88,7 @@ func TestARenewalCutsNoRecapShort(t *testing.T) {
 	r.hub.Renew(channel.Rules{})
 	r.idle()
 	close(goOn)
-	if got := <-recap; got != "You talked about notes." {
+	if got := <-recap; got != "You talked about notes word by word." {
 		t.Errorf("it says %q", got)
 	}
 }

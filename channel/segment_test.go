@@ -141,7 +141,7 @@ const branch = place + "/m1" // a thread on the first message
 func summedUp(t *testing.T) *rig {
 	r := newRig(t, echo)
 	r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "They keep a parrot, Coco."})), nil
+		return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "Coco is a parrot, word by word."})), nil
 	}}
 	r.stop()
 	r.start()
@@ -180,7 +180,7 @@ func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 	}
 	r.settled(branch)
 	asked := r.asked()
-	if !strings.Contains(asked, "[Compaction Summary] of the channel above this thread") || !strings.Contains(asked, "They keep a parrot, Coco.") {
+	if !strings.Contains(asked, "[Compaction Summary] of the channel above this thread") || !strings.Contains(asked, "Coco is a parrot, word by word.") {
 		t.Errorf("the channel's summaries are missing:\n%s", asked)
 	}
 	if !strings.Contains(asked, "[System: this thread hangs on a message of ") || !strings.Contains(asked, "message-1 of the parrot") {

@@ -183,7 +183,7 @@ func TestAStrangerInADirectMessageSetsNothingThatCosts(t *testing.T) {
 func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 && req.Tools[len(req.Tools)-1].Name == "summarize" {
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked."})), nil
+			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked of a quick brown fox."})), nil
 		}
 		return llmtest.Say(fmt.Sprintf("answer %d", n)), nil
 	})
@@ -373,7 +373,7 @@ func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {
 		case <-ctx.Done():
 			return llm.Response{}, ctx.Err()
 		}
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked."})), nil
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked of a quick brown fox."})), nil
 	}}
 	agent.Store(&first)
 	r.opts.Agent = func(string) channel.Agent { return *agent.Load() }
@@ -456,7 +456,7 @@ func TestWhatPeopleSeeOfALanding(t *testing.T) {
 				if test.fails {
 					return llm.Response{}, errors.New("broken")
 				}
-				return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked."})), nil
+				return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked of a quick brown fox."})), nil
 			}}
 			var mu sync.Mutex
 			landed := 0

@@ -14,7 +14,7 @@ import (
 )
 
 func summing(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-	return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": fmt.Sprintf("They talked, says summary %d.", n)})), nil
+	return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": fmt.Sprintf("They talked word by word, says summary %d.", n)})), nil
 }
 
 // withWorker is a rig in which the worker sums up well, and so much was said.

@@ -174,7 +174,7 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 		if broken.Load() {
 			return billed(llm.Response{}, 10, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
 		}
-		return billed(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said.")})), 1000, 0, 500, 20), nil
+		return billed(llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said, word by word.")})), 1000, 0, 500, 20), nil
 	})
 	worker.Tokens = 6000
 	r.talk(20)

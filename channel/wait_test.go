@@ -25,7 +25,7 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 		r.model.Tokens = 4000
 		r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 			time.Sleep(summary)
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("summary %d", n)})), nil
+			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("summary %d, of a quick brown fox", n)})), nil
 		}}
 		r.stop()
 		r.start()

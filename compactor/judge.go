@@ -246,7 +246,7 @@ func repeats(text string, items []item) bool {
 			follows++
 		}
 	}
-	return 5*follows >= 4*(len(sentences)-1)
+	return 5*follows >= 3*(len(sentences)-1) // pictures may stand between two messages
 }
 
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -554,7 +554,7 @@ func inLines(messages []llm.Message) string {
 
 // good is a worker that sums up well: it hands in a short summary.
 func good(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s.", n, spanOf(req))})), nil
+	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s, in Ada's words.", n, spanOf(req))})), nil
 }
 
 var asked = regexp.MustCompile(`messages #\d+ to #\d+`)

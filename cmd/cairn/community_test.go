@@ -44,7 +44,7 @@ func (c *community) answer(x *llmtest.Exchange) {
 	for _, tool := range x.Request.Tools {
 		if tool.Function.Name == "summarize" {
 			if x.Wait(time.Second) {
-				x.Use("s", "summarize", `{"summary":"They asked many things, and all of them were answered."}`)
+				x.Use("s", "summarize", fmt.Sprintf(`{"summary":"They asked %s, and all was answered."}`, strings.Join(asked.FindAllString(x.Request.Messages[1].Text(), 9), ", ")))
 			}
 			return
 		}
