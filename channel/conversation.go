@@ -152,7 +152,8 @@ func (c *conversation) close() {
 // work opens the conversation if need be, and does what there is to do until
 // nothing waits.
 func (c *conversation) work(ctx context.Context) error {
-	if c.engine == nil {
+	opens := c.engine == nil
+	if opens {
 		if err := c.load(ctx); err != nil {
 			return err
 		}
@@ -166,6 +167,9 @@ func (c *conversation) work(ctx context.Context) error {
 			return err
 		}
 		c.unsettled = false
+	}
+	if opens {
+		c.engine.Check(ctx) // what an earlier process could not summarize is repaired in silence
 	}
 	for ctx.Err() == nil {
 		more, err := c.step(ctx)

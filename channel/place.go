@@ -28,11 +28,11 @@ func Label(thread, channel, server string) string {
 	if thread != "" && channel != "" {
 		channel = " in " + channel
 	}
-	if label := thread + channel; label == "" || server == "" {
-		return label + server
-	} else {
-		return label + " · " + server
+	label := thread + channel
+	if label != "" && server != "" {
+		label += " · "
 	}
+	return label + server
 }
 
 // String puts the name together again.

@@ -40,7 +40,7 @@ func (c *conversation) settleUp(asked int64, err error) {
 func (c *conversation) quiet() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.settled >= c.asked && c.retryGap == nil && c.sender.idle() && (c.engine == nil || !c.engine.Busy())
+	return c.settled >= c.asked && c.retryGap == nil && c.sender.idle() && (c.engine == nil || !c.engine.Busy() && !c.engine.Waits())
 }
 
 // settle returns when all that was asked so far is done and sent, or with the

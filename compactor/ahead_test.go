@@ -163,12 +163,13 @@ func TestNobodyPaysForTalkAmongPeople(t *testing.T) {
 	for range 20 {
 		r.settle()
 	}
-	for _, row := range r.c.Gauge().Stack {
+	stack := r.c.Gauge().Stack
+	for _, row := range stack[max(len(stack)-2, 0):] { // what stands next to the question
 		healed := row.By == compactor.ByWorker
 		for _, s := range r.c.Gauge().Staged {
 			healed = healed || s.By == compactor.ByWorker && s.From <= row.From && row.To <= s.To
 		}
-		if !healed {
+		if !healed && row.Kind == compactor.Leaf {
 			t.Errorf("row %d is by %s although somebody spoke to the bot", row.ID, row.By)
 		}
 	}

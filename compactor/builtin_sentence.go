@@ -72,7 +72,11 @@ func sentencesOf(messages []Message, focus string) []*sentence {
 			s.tokens = Estimate(s.text)
 			all = append(all, &s)
 		}
-		for _, text := range words.Sentences(withoutFences(m.Text)) {
+		said := withoutFences(m.Text)
+		if m.Seq == 0 {
+			said = withoutHeadings(said)
+		}
+		for _, text := range words.Sentences(said) {
 			text := trimTalk(oneLine(Clip(text, maxSentence)), names)
 			add(text, tighten(text), func(s *sentence) { s.judge(names) })
 		}

@@ -82,6 +82,16 @@ type Compaction struct {
 	Focus      string // what the one who asked wants kept, in their words
 	PolicyHash string // of the policy the job started with
 	Error      string // why it failed, in words for people
+
+	Owed     bool     // a model is still to summarize it
+	Declined Declined // by a model, while it was owed
+}
+
+// Declined says how often in a row, when last, and which model declined to summarize a span.
+type Declined struct {
+	Times int
+	At    time.Time
+	By    string
 }
 
 // Covers reports whether seq lies in the compaction's span.

@@ -87,6 +87,7 @@ type Compactor struct {
 	idle     chan struct{}
 	filling  *job // nil: no placeholder is being filled
 	filled   chan struct{}
+	alarm    *time.Timer    // nil: nothing waits for a time
 	staged   []Compaction   // stored rows that have not landed, in the order in which they are to land
 	landing  bool           // somebody is landing them
 	again    bool           // and has to look once more
@@ -178,6 +179,7 @@ func costOfTools(tools []llm.Tool) (tokens int) {
 func (c *Compactor) Close() {
 	c.mu.Lock()
 	c.cancel() // under the lock: whoever starts a worker has looked, or will see it
+	c.sleepLocked()
 	c.mu.Unlock()
 	c.workers.Wait()
 }
@@ -192,6 +194,7 @@ func (c *Compactor) Retire() bool {
 		return false
 	}
 	c.cancel()
+	c.sleepLocked()
 	return true
 }
 

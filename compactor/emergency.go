@@ -145,7 +145,7 @@ func markerOver(lines []line) Compaction {
 // marker makes the marker over a span, merged with the markers next to it.
 func (c *Compactor) marker(s snapshot, sp span) Compaction {
 	m := markerOver(sp.lines)
-	m.From, m.To = sp.from, sp.to
+	m.From, m.To, m.Owed = sp.from, sp.to, s.spoken && c.o.Worker != nil
 	for range 2 {
 		for _, other := range s.head.Stack {
 			if other.Kind != Marker || other.ID == 0 {
@@ -160,6 +160,7 @@ func (c *Compactor) marker(s snapshot, sp span) Compaction {
 				continue
 			}
 			m.Messages += other.Messages
+			m.Owed = m.Owed || other.Owed
 		}
 	}
 	m.Tokens = TokensOfCompaction(m)

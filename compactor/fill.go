@@ -42,8 +42,8 @@ func (c *Compactor) nextFill() *job {
 	if c.filling = c.planFillLocked(c.o.Now()); c.filling != nil {
 		return c.filling
 	}
-	if close(c.filled); c.busy == nil {
-		c.startLocked(c.nextLocked())
+	if close(c.filled); c.busy == nil && !c.startLocked(c.nextLocked()) {
+		c.sleepLocked()
 	}
 	return nil
 }
@@ -69,6 +69,7 @@ func (c *Compactor) planFillLocked(now time.Time) *job {
 		if !c.fits(j, row, s, used) {
 			continue
 		}
+		j.row.Owed = j.row.Owed || row.Owed && c.o.Worker != nil
 		j.covers(row)
 		return j
 	}

@@ -3,6 +3,8 @@ package compactor_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,4 +73,71 @@ func (r *rig) emergencies() (n int) {
 		}
 	}
 	return n
+}
+
+// What failed is repaired when the model is back, though nobody says anything.
+func TestRepairGoesOnInSilence(t *testing.T) {
+	for name, wait := range map[string]func(r *rig){
+		"by itself":     func(*rig) { time.Sleep(2 * time.Hour) },
+		"after a start": func(r *rig) { r.restart(); r.c.Check(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var back atomic.Bool
+				r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+					if !back.Load() {
+						return broken(ctx, n, req)
+					}
+					return good(ctx, n, req)
+				}})
+				for i := range 60 {
+					r.talk(fmt.Sprintf("question %d %s", i, filler(60)))
+					r.settle()
+					time.Sleep(10 * time.Second)
+				}
+				if !slices.ContainsFunc(r.c.Gauge().Stack, compactor.Compaction.NeedsHealing) {
+					t.Fatal("nothing is to be repaired")
+				}
+				back.Store(true)
+				wait(r)
+				synctest.Wait()
+				for _, row := range r.c.Gauge().Stack {
+					if row.NeedsHealing() {
+						t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
+					}
+				}
+				r.verify()
+				r.close()
+			})
+		})
+	}
+}
+
+// Of talk that nobody addressed to the bot, a question makes the newest summaries worth a
+// model, and not the whole past.
+func TestAQuestionAfterMuchTalkCostsFewRequests(t *testing.T) {
+	worker := &llmtest.Model{Tokens: 8000, Func: good}
+	r := newRig(t, 8000, worker)
+	r.policy = compactor.DefaultPolicy()
+	r.quiet = true
+	for i := range 1000 {
+		r.deliver(fmt.Sprintf("talk %d among people: %s", i, filler(30)), false)
+		if i%20 == 19 {
+			r.c.Check(context.Background())
+			r.settle()
+		}
+	}
+	if n := len(worker.Requests()); n != 0 {
+		t.Fatalf("%d requests while nobody asked anything", n)
+	}
+	r.talk("what did they say?")
+	for range 3 {
+		r.settle()
+	}
+	n := len(worker.Requests())
+	t.Logf("%d requests", n)
+	if n == 0 || n > 6 {
+		t.Errorf("one question costs %d requests", n)
+	}
+	r.verify()
 }

@@ -42,3 +42,14 @@ func joinParts(texts []string) string {
 	}
 	return strings.Join(parts, "\n")
 }
+
+// bullet is what begins a line of a list.
+var bullet = regexp.MustCompile(`(?m)^[ \t]*[-*•][ \t]+`)
+
+// withoutHeadings are the sentences of a summary.
+func withoutHeadings(text string) string {
+	return bullet.ReplaceAllString(heading.ReplaceAllString(text, ""), "")
+}
+
+// citations are the numbers of the messages that a line of a summary comes from.
+var citations = regexp.MustCompile(` ?\(#[0-9]+(?:, ?#[0-9]+)*\)`)

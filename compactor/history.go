@@ -34,6 +34,7 @@ type History struct {
 	clearedTo   int64 // as shown: may run ahead of the head's in the running turn
 	resultTo    int64 // no tool result stands behind it
 	spoken      bool  // somebody addressed the bot since a summary landed
+	question    int64 // the newest message addressed to the bot that is known of; 0: none
 	squeezed    bool  // the running turn's results are clipped below the shape's bound
 	shape       shape
 	revision    int   // raised by what changes a part that was there; an append does not
@@ -56,6 +57,7 @@ type snapshot struct {
 	clearedTo   int64
 	resultTo    int64
 	spoken      bool
+	question    int64
 	shape       shape
 	revision    int
 	anchor      Count
@@ -72,6 +74,9 @@ func newHistory(state State, sh shape) *History {
 	}
 	for _, m := range state.Messages {
 		h.lines = append(h.lines, line{Message: sh.stored(m)})
+		if m.Addressed {
+			h.question = m.Seq
+		}
 	}
 	for _, c := range state.Contexts {
 		h.addContextLocked(contextOf(c))
@@ -111,7 +116,7 @@ func (h *History) Append(messages ...Message) {
 		if !l.Addressed || l.Role != llm.RoleUser {
 			continue
 		}
-		h.open, h.spoken = l.Turn, true
+		h.open, h.spoken, h.question = l.Turn, true, l.Seq
 		if len(h.first) < MaxKeepFirst {
 			h.first = append(slices.Clip(h.first), l.Message)
 			h.fitCopiesLocked()
@@ -200,7 +205,7 @@ func (h *History) snapshotLocked() snapshot {
 	return snapshot{
 		head: h.head, headText: h.headText, headCost: h.headCost, past: h.past,
 		lines: h.lines, lineCost: h.lineCost, hidden: h.hidden, open: h.open, contexts: h.contexts, contextCost: h.contextCost,
-		stored: h.stored, clearedTo: h.clearedTo, resultTo: h.resultTo, spoken: h.spoken, shape: h.shape,
+		stored: h.stored, clearedTo: h.clearedTo, resultTo: h.resultTo, spoken: h.spoken, question: h.question, shape: h.shape,
 		revision: h.revision, anchor: h.anchor,
 	}
 }

@@ -38,7 +38,7 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Poli
 	j := &job{tokens: tokens, builtIn: builtIn, policy: p, window: window, budget: c.Budget()}
 	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Level: level, Focus: p.Focus, PolicyHash: p.Hash()}
 	if builtIn {
-		j.row.By = ByBuiltIn
+		j.row.By, j.row.Owed = ByBuiltIn, c.o.Worker != nil && (c.h.snapshot().spoken || trigger == OnManual)
 	} else {
 		j.row.Model = c.o.Worker.Name()
 	}
@@ -65,10 +65,12 @@ func (c *Compactor) nextLocked() *job {
 	}
 	used, shown := c.used(s), s
 	s = c.aheadLocked(s) // what is staged is not bought again
-	if children := shown.crowding(s, p, c.Budget(), builtIn); children != nil {
-		j := c.planRollup(children, OnRollup, p, window, builtIn)
-		j.allowed = true // as of the summary that waits for it
-		return j
+	if shown.crowded(s, p, c.Budget()) {
+		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
+			j := c.planRollup(children, OnRollup, p, window, byBuiltIn)
+			j.allowed = true // as of the summary that waits for it
+			return j
+		}
 	}
 	c.lifted = c.lifted || levelOf(used, window, p) >= aggressive
 	automatic := p.Enabled && !now.Before(c.pace.pausedUntil)
@@ -79,29 +81,39 @@ func (c *Compactor) nextLocked() *job {
 			return j
 		}
 	}
-	if s.stackCost() > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
-		if children := planFold(s, p.RollupFanIn, builtIn); children != nil {
-			return c.planRollup(children, OnRollup, p, window, builtIn)
-		}
+	if j := c.planOldLocked(s, p, window, used, now, builtIn); j != nil {
+		return j
 	}
-	if !builtIn && !c.draining && !c.restsLocked(OnHeal, now) {
-		if j := c.planHealLocked(s, p, window, used, now); j != nil {
-			return j
+	if builtIn || c.draining || !automatic || c.restsLocked(OnPrepare, now) {
+		return nil
+	}
+	return c.planPrepareLocked(s, p, window, used)
+}
+
+// planOldLocked plans what concerns summaries: a fold if the stack is too large, a repair, a
+// fold of an earlier segment.
+func (c *Compactor) planOldLocked(s snapshot, p Policy, window, used int, now time.Time, builtIn bool) *job {
+	if s.stackCost() > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
+		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
+			return c.planRollup(children, OnRollup, p, window, byBuiltIn)
 		}
 	}
 	if c.draining {
 		return nil
 	}
+	waits := c.modelWaitsLocked(now)
+	if !waits && !c.restsLocked(OnHeal, now) {
+		if j := c.planHealLocked(s, p, window, used, now); j != nil {
+			return j
+		}
+	}
 	unready := func(row Compaction) bool { // it would be summed up twice, or hold up the others
-		return overlaps(c.staged, row) || row.Kind == Marker || row.NeedsHealing() && !builtIn
+		return overlaps(c.staged, row) || row.Kind == Marker || !waits && !c.ready(row)
 	}
 	if children := s.head.foldable(p.RollupFanIn, unready); children != nil && !c.restsLocked(OnRollup, now) {
-		return c.planRollup(children, OnRollup, p, window, builtIn)
+		return c.planRollup(children, OnRollup, p, window, builtIn || !c.worthModel(children))
 	}
-	if builtIn || !automatic || c.restsLocked(OnPrepare, now) {
-		return nil
-	}
-	return c.planPrepareLocked(s, p, window, used)
+	return nil
 }
 
 // planPrepareLocked plans work ahead of the level that will need it: what a level
@@ -158,19 +170,22 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 	j.children = slices.Clone(children)
 	first, last := children[0], children[len(children)-1]
 	j.row.From, j.row.FromTime, j.row.To, j.row.ToTime = first.From, first.FromTime, last.To, last.ToTime
+	owed := false
 	for _, child := range children {
 		j.row.Messages += child.Messages
 		j.row.Children = append(j.row.Children, child.ID)
+		owed = owed || child.Owed || j.row.Owed && child.By == ByWorker
 	}
+	j.row.Owed = owed && builtIn && c.o.Worker != nil
 	return j
 }
 
-// planHealLocked chooses the oldest row of the extractive summarizer's that a model can make
+// planHealLocked chooses the newest row of the extractive summarizer's that a model is to make
 // better. What a staged row will heal is not bought again. A heal that makes the view
 // larger takes the room there is; one that does not may always run.
 func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now time.Time) *job {
-	for _, row := range s.head.rows() {
-		if row.ID == 0 || row.Kind == Marker || !row.NeedsHealing() || overlaps(c.staged, row) {
+	for _, row := range c.repairable(s) {
+		if overlaps(c.staged, row) {
 			continue
 		}
 		if now.Before(c.sore[row.ID].retryAt) || s.head.Spares(row.From, row.To) && !c.lifted {

@@ -138,9 +138,9 @@ func (c *Compactor) due(staged []Compaction, d demand) []Compaction {
 	}
 	rows := s.chosen(staged, d, s.urgent(p, c.Budget()))
 	switch {
-	case d.crowding || s.crowding(s.with(rows), p, c.Budget(), true) == nil:
+	case d.crowding || !s.waitsForFold(s.with(rows), p, c.Budget()):
 		return rows
-	case s.crowding(s.with(staged), p, c.Budget(), true) == nil: // folds of newer ones make room
+	case !s.waitsForFold(s.with(staged), p, c.Budget()): // folds of newer ones make room
 		return staged
 	}
 	return nil
@@ -191,15 +191,17 @@ func (c *Compactor) waiting() []Compaction {
 	return slices.Clone(c.staged)
 }
 
-// crowding are the rows to be folded before others may land that lead to then, if the
-// stack outgrows its budget by them; nil: they need not wait. A summary and its folds are
-// made at once, but a process may end between them.
-func (s snapshot) crowding(then snapshot, p Policy, budget int, builtIn bool) []Compaction {
+// crowded reports whether the stack outgrows its budget by rows that lead to then: they may
+// land only when others are folded. A summary and its folds are made at once, but a process
+// may end between them.
+func (s snapshot) crowded(then snapshot, p Policy, budget int) bool {
 	most := p.stackBudget(budget)
-	if then.stackCost() <= most || s.stackCost() > most {
-		return nil
-	}
-	return planFold(then, p.RollupFanIn, builtIn)
+	return then.stackCost() > most && s.stackCost() <= most
+}
+
+// waitsForFold reports whether rows that lead to then must wait for a fold.
+func (s snapshot) waitsForFold(then snapshot, p Policy, budget int) bool {
+	return s.crowded(then, p, budget) && planFold(then, p.RollupFanIn, true) != nil
 }
 
 // apply applies what is due, as far as there is room: usage may have risen while the

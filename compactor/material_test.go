@@ -151,21 +151,6 @@ func TestWhatTheWorkerIsTold(t *testing.T) {
 	}
 }
 
-func TestSummariesOfPartsBecomeOne(t *testing.T) {
-	got := joinParts([]string{
-		"## Decisions\n- Ada buys the boat (#3).\n## Open questions\n- Who pays? (#4)",
-		"Bob joined.\n\n**Goals:**\n- Sail in May (#9).\n### decisions\n- Bob pays, see Decisions above (#8).\n",
-		"They talked about facts: none.",
-	})
-	want := "Bob joined.\nThey talked about facts: none.\n## Goals\n- Sail in May (#9).\n## Decisions\n- Ada buys the boat (#3).\n- Bob pays, see Decisions above (#8).\n## Open questions\n- Who pays? (#4)"
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if got := joinParts([]string{"One.", "Two."}); got != "One.\nTwo." {
-		t.Errorf("got %q", got)
-	}
-}
-
 func TestLanguagesReachTheWorkerAsTheyAre(t *testing.T) {
 	for _, text := range []string{"我决定五月搬到都灵。", "Я решил переехать в Турин в мае."} {
 		if got := materialOf(Message{Seq: 1, Role: llm.RoleUser, Author: "Аня", Text: text, Time: spoken}, 1000); !strings.Contains(got, text) || !strings.Contains(got, `from="Аня"`) {

@@ -207,6 +207,14 @@ func (d *disk) StartSegment(ctx context.Context) (h compactor.Head, started bool
 	return h, started, err
 }
 
+func (d *disk) Declined(ctx context.Context, row int64, n compactor.Declined) error {
+	return d.call(func() error { return d.Records.Declined(ctx, row, n) })
+}
+
+func (d *disk) Forgive(ctx context.Context) error {
+	return d.call(func() error { return d.Records.Forgive(ctx) })
+}
+
 func (d *disk) Measured(ctx context.Context, row int64, before, after int) error {
 	return d.call(func() error { return d.Records.Measured(ctx, row, before, after) })
 }

@@ -268,7 +268,7 @@ func (m *machine) recovers(rt *rapid.T) {
 		stack += compactor.TokensOfCompaction(row)
 	}
 	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
-		healed := row.By == compactor.ByWorker || r.worker == nil && row.By == compactor.ByBuiltIn
+		healed := row.By == compactor.ByWorker || row.By == compactor.ByBuiltIn && (r.worker == nil || !row.Owed)
 		// Where the newest messages leave no room to grow, a row that is as short as can be
 		// waits, and so does one that goes with what is ready and finds no room.
 		goes := slices.ContainsFunc(g.Staged, func(r compactor.Compaction) bool { return r.From <= row.To && row.From <= r.To })

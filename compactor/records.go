@@ -55,6 +55,11 @@ type Records interface {
 	// waits for its answer is an error.
 	StartSegment(ctx context.Context) (head Head, started bool, err error)
 
+	// Declined notes that a model declined to summarize what a row stands for, and Forgive
+	// forgets all of that: somebody wants it to be tried again.
+	Declined(ctx context.Context, row int64, d Declined) error
+	Forgive(ctx context.Context) error
+
 	// Measured notes what a landing did to the tokens used.
 	Measured(ctx context.Context, row int64, before, after int) error
 }

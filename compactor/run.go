@@ -18,10 +18,10 @@ import (
 func (c *Compactor) proceed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.busy == nil {
-		c.startLocked(c.nextLocked())
-	} else {
+	if c.busy != nil {
 		c.fillLocked()
+	} else if !c.startLocked(c.nextLocked()) {
+		c.sleepLocked()
 	}
 }
 
@@ -182,11 +182,11 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 		then.inWork = c.inWork()
 	}
 	for budget := j.policy.stackBudget(j.budget); then.head.stackCost(sh) > budget; {
-		children := planFold(then, j.policy.RollupFanIn, j.builtIn)
+		children, byBuiltIn := c.planFold(then, j.policy, j.builtIn)
 		if children == nil {
 			break
 		}
-		fold, err := c.fold(j, children)
+		fold, err := c.fold(j, children, byBuiltIn)
 		if err != nil {
 			return rows, err
 		}
@@ -198,14 +198,14 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 
 // fold makes a rollup of children. The stack's budget must not hang on a model:
 // if none answers, the built-in summarizer folds, and is healed later.
-func (c *Compactor) fold(of *job, children []Compaction) (Compaction, error) {
+func (c *Compactor) fold(of *job, children []Compaction, byBuiltIn bool) (Compaction, error) {
 	plan := func(builtIn bool) *job {
 		j := c.planRollup(children, OnRollup, of.policy, of.window, builtIn)
 		j.row.Focus = of.row.Focus
 		return j
 	}
-	row, err := c.make(c.ctx, plan(of.builtIn))
-	if err == nil || of.builtIn || c.ctx.Err() != nil {
+	row, err := c.make(c.ctx, plan(byBuiltIn))
+	if err == nil || byBuiltIn || c.ctx.Err() != nil {
 		return row, err
 	}
 	of.degraded = true // what was folded so is healed later, but not at once

@@ -213,10 +213,22 @@ func hasMarker(rows []Compaction) bool {
 // more than most tokens comes in parts.
 func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]item, error) {
 	rows := j.children
-	if j.row.Kind != Rollup {
+	switch {
+	case j.row.Kind != Rollup:
 		rows = []Compaction{{Kind: Marker, From: j.row.From, To: j.row.To}}
+	case j.heals != 0: // of the rollup itself nothing is read
+		children, err := record.Children(ctx, j.heals)
+		if err != nil {
+			return nil, err
+		}
+		if len(children) > 0 {
+			rows = children
+		}
 	}
-	var items []item
+	return c.materials(ctx, record, rows, most)
+}
+
+func (c *Compactor) materials(ctx context.Context, record Job, rows []Compaction, most int) (items []item, err error) {
 	for _, row := range rows {
 		part, err := c.material(ctx, record, row, most)
 		if err != nil {
@@ -227,11 +239,10 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]i
 	return items, nil
 }
 
-// material is what stands for a row: its text if a worker wrote it, else what its
-// children stand for, and in the end the messages. So no good summary is read
-// twice, and no extract is summed up.
+// material is what stands for a row: its text if nobody is to write a better one, else what
+// its children stand for, and in the end the messages. So no good summary is read twice.
 func (c *Compactor) material(ctx context.Context, record Job, row Compaction, most int) ([]item, error) {
-	if !row.NeedsHealing() {
+	if c.ready(row) {
 		return itemsOfRow(row, most), nil
 	}
 	if row.Kind == Rollup {
@@ -239,16 +250,8 @@ func (c *Compactor) material(ctx context.Context, record Job, row Compaction, mo
 		if err != nil {
 			return nil, err
 		}
-		var items []item
-		for _, child := range children {
-			part, err := c.material(ctx, record, child, most)
-			if err != nil {
-				return nil, err
-			}
-			items = append(items, part...)
-		}
-		if len(items) > 0 {
-			return items, nil
+		if items, err := c.materials(ctx, record, children, most); err != nil || len(items) > 0 {
+			return items, err
 		}
 	}
 	messages, err := readAll(ctx, record, row.From, row.To)

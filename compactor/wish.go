@@ -157,6 +157,7 @@ func (c *Compactor) following() *job {
 		if w == nil {
 			c.busy = c.nextLocked()
 			if c.busy == nil {
+				c.sleepLocked()
 				close(c.idle)
 			}
 			j := c.busy

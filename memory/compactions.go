@@ -15,21 +15,25 @@ import (
 var _ compactor.Records = (*Conversation)(nil)
 
 const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-	messages, children, sources, text, tokens, model, focus, policy_hash, error`
+	messages, children, sources, text, tokens, model, focus, policy_hash, error, owed, tries, tried_at, tried_with`
 
 // compactions reads the conversation's rows that the rest of the query chooses.
 func (c *Conversation) compactions(tx *transaction, rest string, args ...any) ([]compactor.Compaction, error) {
 	var found []compactor.Compaction
 	err := each(tx, func(rows *sql.Rows) error {
 		var row compactor.Compaction
-		var fromAt, toAt int64
+		var fromAt, toAt, triedAt int64
 		var children, sources string
 		err := rows.Scan(&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, &fromAt, &toAt,
-			&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error)
+			&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error,
+			&row.Owed, &row.Declined.Times, &triedAt, &row.Declined.By)
 		if err != nil {
 			return err
 		}
 		row.FromTime, row.ToTime = at(fromAt), at(toAt)
+		if row.Declined.Times > 0 {
+			row.Declined.At = at(triedAt)
+		}
 		if errors.Join(fromJSON(children, &row.Children), fromJSON(sources, &row.Sources)) != nil || !known(row) {
 			row = asMarker(row)
 		}
@@ -82,15 +86,20 @@ func (c *Conversation) insert(tx *transaction, row compactor.Compaction, generat
 		return row, err
 	}
 	var landedAt, landedWith any
+	var triedAt int64
+	if row.Declined.Times > 0 {
+		triedAt = row.Declined.At.UnixMilli()
+	}
 	if row.State == compactor.Active {
 		landedAt, landedWith = now(), generation
 	}
 	var id int64
 	err = tx.QueryRow(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-		messages, children, tokens, model, focus, policy_hash, created_at, landed_at, generation, begun_with, next_seq)
-		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, generation, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
+		messages, children, tokens, model, focus, policy_hash, created_at, landed_at, generation, owed, tries, tried_at, tried_with, begun_with, next_seq)
+		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, generation, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
-		row.Messages, children, row.Tokens, row.Model, row.Focus, row.PolicyHash, now(), landedAt, landedWith).Scan(&id)
+		row.Messages, children, row.Tokens, row.Model, row.Focus, row.PolicyHash, now(), landedAt, landedWith,
+		row.Owed, row.Declined.Times, triedAt, row.Declined.By).Scan(&id)
 	if err != nil {
 		return row, err
 	}
@@ -345,4 +354,27 @@ func ids(rows []compactor.Compaction) []int64 {
 		list = append(list, row.ID)
 	}
 	return list
+}
+
+// Declined notes that a model declined to summarize what a row stands for.
+func (c *Conversation) Declined(ctx context.Context, row int64, d compactor.Declined) error {
+	err := c.store.update(ctx, func(tx *transaction) error {
+		return changed(tx, "UPDATE compactions SET tries = ?, tried_at = ?, tried_with = ? WHERE id = ? AND conversation = ?", d.Times, d.At.UnixMilli(), d.By, row, c.id)
+	})
+	if err != nil {
+		return c.fail(fmt.Sprintf("note a refusal of compaction %d", row), err)
+	}
+	return nil
+}
+
+// Forgive forgets what models declined, so that it is tried again.
+func (c *Conversation) Forgive(ctx context.Context) error {
+	err := c.store.update(ctx, func(tx *transaction) error {
+		_, err := tx.Exec("UPDATE compactions SET tries = 0 WHERE conversation = ? AND tries > 0", c.id)
+		return err
+	})
+	if err != nil {
+		return c.fail("forget what was declined", err)
+	}
+	return nil
 }

@@ -59,14 +59,15 @@ func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 }
 
 // Unfinished returns the names of the conversations that have something to do:
-// messages in the inbox, a segment to be begun, a turn to be answered, or a reply
-// that was not sent.
+// messages in the inbox, a segment to be begun, a turn to be answered, a reply
+// that was not sent, or messages that a model is still to summarize.
 func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM conversations
 		WHERE id IN (SELECT conversation FROM inbox)
 		OR id IN (SELECT conversation FROM wanted_segments)
 		OR id IN (SELECT conversation FROM messages INDEXED BY messages_waiting WHERE answered = 0)
 		OR id IN (SELECT conversation FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))
+		OR id IN (SELECT conversation FROM compactions INDEXED BY compactions_owed WHERE state = 'active' AND (owed = 1 OR kind = 'marker'))
 		ORDER BY id`)
 }
 

@@ -99,11 +99,10 @@ func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, e
 	if err != nil {
 		return nil, err
 	}
-	over := slices.Concat(seqs, repeating)
-	if err := c.redo(tx, over, generation, true); err != nil {
+	if err := c.redo(tx, seqs, repeating, generation, true); err != nil {
 		return nil, err
 	}
-	return append(seqs, copies...), c.redoInherited(tx, over)
+	return append(seqs, copies...), c.redoInherited(tx, seqs, repeating)
 }
 
 // deleteWaiting takes a message out of the inbox, and quotes of it.

@@ -81,7 +81,7 @@ func (c *Conversation) editTakenUp(tx *transaction, m Inbound) (seq int64, edite
 		err = c.rewrite(tx, was, is, generation)
 	}
 	if err == nil {
-		err = c.redo(tx, []int64{seq}, generation, false)
+		err = c.redo(tx, []int64{seq}, nil, generation, false)
 	}
 	return seq, err == nil, err
 }

@@ -192,7 +192,7 @@ func (c *Conversation) touchThreads(tx *transaction, where string, args ...any) 
 // redoInherited makes the copies of rows over deleted messages anew of what
 // remains, after the conversation's own rows were, see redo. The copies stay what
 // the built-in summarizer makes of it: what is healed here later does not reach them.
-func (c *Conversation) redoInherited(tx *transaction, seqs []int64) error {
+func (c *Conversation) redoInherited(tx *transaction, seqs []int64, repeating []compactor.Compaction) error {
 	type copied struct {
 		span
 		fromAt, toAt int64
@@ -200,13 +200,22 @@ func (c *Conversation) redoInherited(tx *transaction, seqs []int64) error {
 		text         string
 	}
 	over := make(map[copied]bool)
+	spans := make([]span, 0, len(seqs)+len(repeating))
 	for _, seq := range seqs {
+		spans = append(spans, span{seq, seq})
+	}
+	for _, row := range repeating {
+		spans = append(spans, span{row.From, row.To})
+	}
+	for i, sp := range spans {
 		err := each(tx, func(rows *sql.Rows) error {
 			var one copied
 			err := rows.Scan(&one.from, &one.to, &one.fromAt, &one.toAt, &one.kind, &one.text)
-			over[one] = true
+			if i < len(seqs) || one.span == sp {
+				over[one] = true
+			}
 			return err
-		}, "SELECT DISTINCT from_seq, to_seq, from_at, to_at, kind, text FROM inherited WHERE parent = ? AND to_seq >= ? AND from_seq <= ? AND kind <> ''", c.id, seq, seq)
+		}, "SELECT DISTINCT from_seq, to_seq, from_at, to_at, kind, text FROM inherited WHERE parent = ? AND to_seq >= ? AND from_seq <= ? AND kind <> ''", c.id, sp.to, sp.from)
 		if err != nil {
 			return err
 		}

@@ -217,6 +217,7 @@ func (c *Conversation) leaveMarker(tx *transaction, old compactor.Compaction, re
 	marker := compactor.Compaction{
 		Kind: compactor.Marker, By: compactor.ByEmergency, State: compactor.Active, Trigger: compactor.OnHeal,
 		From: rest.from, To: rest.to, FromTime: at(n.first), ToTime: at(n.last), Messages: n.messages,
+		Owed: old.Owed, Declined: old.Declined,
 	}
 	marker.Tokens = compactor.TokensOfCompaction(marker)
 	_, err = c.insert(tx, marker, generation)

@@ -14,13 +14,16 @@ import (
 )
 
 // redo deals with the compactions over messages that were edited or deleted in
-// this transaction, which raised the generation. What is staged becomes stale, and
+// this transaction, which raised the generation, and with those that repeat them. What is staged becomes stale, and
 // what is running will, see Store. What stands in the view is replaced by what the
 // built-in summarizer makes of what remains, to be healed; only a text by a worker
 // over an edited message stays until then. After a deletion no other row keeps a
 // text, nor does what was made of it before it landed.
-func (c *Conversation) redo(tx *transaction, seqs []int64, generation int64, deleted bool) error {
+func (c *Conversation) redo(tx *transaction, seqs []int64, repeating []compactor.Compaction, generation int64, deleted bool) error {
 	over := make(map[int64]compactor.Compaction)
+	for _, row := range repeating {
+		over[row.ID] = row
+	}
 	for _, seq := range seqs {
 		rows, err := c.compactions(tx, "AND from_seq <= ? AND to_seq >= ?", seq, seq)
 		if err != nil {
@@ -68,7 +71,7 @@ func (c *Conversation) blank(tx *transaction, id int64) error {
 // children: a fold that was planned with the old text must not land.
 func (c *Conversation) redoActive(tx *transaction, old compactor.Compaction, generation int64, deleted bool) error {
 	row := old
-	row.By, row.Trigger, row.Model = compactor.ByBuiltIn, compactor.OnHeal, ""
+	row.By, row.Trigger, row.Model, row.Owed = compactor.ByBuiltIn, compactor.OnHeal, "", old.Owed || old.By == compactor.ByWorker
 	row, err := c.insert(tx, row, generation)
 	if err != nil {
 		return err
@@ -103,7 +106,7 @@ func (c *Conversation) redoActive(tx *transaction, old compactor.Compaction, gen
 // markers, which have no text.
 func (c *Conversation) redoFolded(tx *transaction, row compactor.Compaction, deleted bool) (err error) {
 	if row.By == compactor.ByWorker {
-		row.By, row.Sources = compactor.ByBuiltIn, nil // so that it is not read any more, but its messages
+		row.By, row.Owed, row.Sources = compactor.ByBuiltIn, true, nil // so that it is not read any more, but its messages
 	}
 	if deleted {
 		row.Text = ""
@@ -119,8 +122,8 @@ func (c *Conversation) rewriteRow(tx *transaction, row compactor.Compaction) err
 	if err != nil {
 		return err
 	}
-	return changed(tx, "UPDATE compactions SET made_by = ?, messages = ?, text = ?, sources = ?, tokens = ? WHERE id = ?",
-		row.By, row.Messages, row.Text, sources, compactor.TokensOfCompaction(row), row.ID)
+	return changed(tx, "UPDATE compactions SET made_by = ?, owed = ?, messages = ?, text = ?, sources = ?, tokens = ? WHERE id = ?",
+		row.By, row.Owed, row.Messages, row.Text, sources, compactor.TokensOfCompaction(row), row.ID)
 }
 
 // held counts the messages of a row; a rollup's are those of its children, which may

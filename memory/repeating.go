@@ -11,17 +11,18 @@ import (
 	"cairn/words"
 )
 
-// repeating returns for each summary that repeats a deleted message the seq where its
-// span begins. A summary does so if it has a word that no message has any more. The
-// messages are out of the index already.
-func (c *Conversation) repeating(tx *transaction, deleted []compactor.Message) (seqs []int64, err error) {
-	lost := make(map[string]string) // words that no message has any more, by term
+// lostWords are the words of deleted messages that no message has any more.
+type lostWords map[string]string // by their terms
+
+// lost finds them. The messages are out of the index already.
+func (c *Conversation) lost(tx *transaction, deleted []compactor.Message) (lostWords, error) {
+	lost := make(lostWords)
 	for _, m := range deleted {
 		for _, a := range m.Attachments {
 			m.Text += " " + a.Name + " " + a.Caption
 		}
 		for _, word := range words.Cut(m.Text) {
-			if _, known := lost[word.Term]; known || word.Stop {
+			if _, known := lost[word.Term]; known || word.Stop || len(word.Folded) < minRepeated {
 				continue
 			}
 			var stands bool
@@ -34,23 +35,34 @@ func (c *Conversation) repeating(tx *transaction, deleted []compactor.Message) (
 			}
 		}
 	}
-	if len(lost) == 0 {
-		return nil, nil
-	}
-	rows, err := c.compactions(tx, "AND text <> ''")
-	if err != nil {
-		return nil, err
-	}
-	for _, row := range rows {
-		if holdsAny(row.Text, lost) {
-			seqs = append(seqs, row.From)
-		}
-	}
-	return seqs, nil
+	return lost, nil
 }
 
-// holdsAny tells whether text has one of the words, which are given by their terms.
-func holdsAny(text string, lost map[string]string) bool {
+// repeating returns the summaries around deleted messages that have a word which no
+// message has any more: they repeat what was deleted.
+func (c *Conversation) repeating(tx *transaction, deleted []compactor.Message) ([]compactor.Compaction, error) {
+	lost, err := c.lost(tx, deleted)
+	if err != nil || len(lost) == 0 {
+		return nil, err
+	}
+	first, last := deleted[0].Seq, deleted[0].Seq
+	for _, m := range deleted {
+		first, last = min(first, m.Seq), max(last, m.Seq)
+	}
+	rows, err := c.compactions(tx, "AND to_seq >= ? AND from_seq <= ? AND text <> ''", first-reachOfWords, last+reachOfWords)
+	return slices.DeleteFunc(rows, func(row compactor.Compaction) bool { return !lost.in(row.Text) }), err
+}
+
+// reachOfWords is how many messages away a summary is looked at: what one repeats, the
+// next one may repeat again.
+const reachOfWords = 3000
+
+// minRepeated is how many bytes a word has at least that gives away what was deleted: a
+// small number stands anywhere.
+const minRepeated = 4
+
+// in tells whether text has one of the words.
+func (lost lostWords) in(text string) bool {
 	folded := words.Fold(text)
 	maybe := false
 	for _, word := range lost { // most texts have none: to cut one costs more

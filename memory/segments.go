@@ -128,7 +128,7 @@ func (c *Conversation) endSegment(tx *transaction, ended span, stack []compactor
 		if there.messages == 0 {
 			continue
 		}
-		marker := compactor.Compaction{
+		marker := compactor.Compaction{Owed: true,
 			By: compactor.ByEmergency, Trigger: compactor.OnNew,
 			From: gap.from, To: gap.to, FromTime: at(there.first), ToTime: at(there.last),
 		}

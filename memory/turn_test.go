@@ -143,6 +143,10 @@ func TestUnfinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("terminal:inbox")
+	if _, applied, err := done.Apply(ctx, 0, compactor.Change{Markers: []compactor.Compaction{{By: compactor.ByEmergency, From: 1, To: 1}}}); err != nil || !applied {
+		t.Fatal(applied, err)
+	}
+	want("terminal:done", "terminal:inbox") // a placeholder is to be filled and repaired
 }
 
 func TestConversations(t *testing.T) {

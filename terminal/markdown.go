@@ -93,13 +93,11 @@ func (p page) list(list *ast.List, width int) string {
 
 func (p page) table(n *east.Table, width int) string {
 	t := table.New().Wrap(true)
-	natural := 1
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells []string
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
 			cells = append(cells, p.inline(cell))
 		}
-		natural = max(natural, lipgloss.Width(strings.Join(cells, " "))+2*len(cells))
 		if _, head := row.(*east.TableHeader); head {
 			t.Headers(cells...)
 		} else {

@@ -37,12 +37,6 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-func (b *buffer) reset() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.b.Reset()
-}
-
 // wait returns once text stands in the buffer.
 func (b *buffer) wait(t *testing.T, text string) {
 	t.Helper()

@@ -55,3 +55,11 @@ ALTER TABLE outbox ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;
 
 -- What people call the place, as its platform told last: "#general · Cozy Corner".
 ALTER TABLE conversations ADD COLUMN label TEXT NOT NULL DEFAULT '';
+
+-- A summary without a model that one is still to make better, and what came of it. Of talk in
+-- which the bot had no part only the newest is worth that.
+ALTER TABLE compactions ADD COLUMN owed       INTEGER NOT NULL DEFAULT 0;  -- whether a model is to summarize it
+ALTER TABLE compactions ADD COLUMN tries      INTEGER NOT NULL DEFAULT 0;  -- how often the model declined
+ALTER TABLE compactions ADD COLUMN tried_at   INTEGER NOT NULL DEFAULT 0;  -- when it did so last
+ALTER TABLE compactions ADD COLUMN tried_with TEXT    NOT NULL DEFAULT ''; -- which model it was
+CREATE INDEX compactions_owed ON compactions (conversation) WHERE state = 'active' AND (owed = 1 OR kind = 'marker');

@@ -1,0 +1,120 @@
+package compactor
+
+import (
+	"slices"
+	"time"
+)
+
+// Repair: a model summarizes what the extractive summarizer has stood in for. What is owed is
+// repaired also while nobody speaks; of talk in which the bot had no part only what stands
+// next to a question is worth a model.
+
+// nearQuestion is how many of the newest rows stand next to a question.
+const nearQuestion = 2
+
+// ready tells whether no model is going to make row better before it is folded.
+func (c *Compactor) ready(row Compaction) bool {
+	return !row.NeedsHealing() || row.Kind != Marker && (!row.Owed || c.o.Worker == nil)
+}
+
+// repairable are the rows in s that a model is to summarize, the newest first.
+func (c *Compactor) repairable(s snapshot) (rows []Compaction) {
+	var all []Compaction
+	for _, row := range slices.Backward(s.head.Stack) {
+		all = append(all, row)
+	}
+	near, asked := 0, len(all) > 0 && s.question >= all[0].From // nothing was summarized since
+	if asked {
+		near = nearQuestion
+	}
+	for _, segment := range slices.Backward(s.head.Earlier) {
+		for _, row := range slices.Backward(segment.Rows) {
+			all = append(all, row)
+		}
+	}
+	for i, row := range all {
+		if row.ID == 0 || row.Kind == Marker || !row.NeedsHealing() {
+			continue
+		}
+		written := asked && row.Kind == Rollup && slices.Contains(row.Sources, 0) // its children's texts suffice
+		if row.Owed || i < near && row.Kind == Leaf || written {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// planFold chooses rows to fold, and who folds them. A model folds only what nobody is
+// going to make better, so that it reads summaries and no past; and none pays for a fold of
+// talk that nobody addressed to the bot.
+func (c *Compactor) planFold(s snapshot, p Policy, builtIn bool) (children []Compaction, byBuiltIn bool) {
+	if !builtIn {
+		only := s
+		only.inWork = slices.Clone(s.inWork)
+		for _, row := range s.head.Stack {
+			if !c.ready(row) {
+				only.inWork = append(only.inWork, row)
+			}
+		}
+		if children = planFold(only, p.RollupFanIn, false); c.worthModel(children) {
+			return children, false
+		}
+	}
+	return planFold(s, p.RollupFanIn, true), true
+}
+
+// worthModel tells whether a model folds rows: it reads texts alone, and wrote one of them.
+func (c *Compactor) worthModel(rows []Compaction) bool {
+	return !slices.ContainsFunc(rows, func(row Compaction) bool { return !c.ready(row) }) &&
+		slices.ContainsFunc(rows, func(row Compaction) bool { return row.By == ByWorker })
+}
+
+// modelWaitsLocked tells whether no model may be asked now.
+func (c *Compactor) modelWaitsLocked(now time.Time) bool {
+	return c.noModel() || now.Before(c.pace.retryAt)
+}
+
+// fallbackWake is when to look again if nothing says when.
+const fallbackWake = 10 * time.Minute
+
+// sleepLocked has the compactor look again when what waits may begin: also while nobody speaks.
+func (c *Compactor) sleepLocked() {
+	if c.alarm != nil {
+		c.alarm.Stop()
+		c.alarm = nil
+	}
+	s, p, now := c.h.snapshot(), c.o.Policy(), c.o.Now()
+	if c.ctx.Err() != nil || c.draining {
+		return
+	}
+	waits := c.o.Worker != nil && len(c.repairable(s)) > 0
+	waits = waits || slices.ContainsFunc(s.head.rows(), func(row Compaction) bool { return row.Kind == Marker && now.Before(c.sore[row.ID].retryAt) })
+	waits = waits || levelOf(c.used(s), c.o.Window(), p) != calm && now.Before(c.pace.retryAt)
+	if !waits {
+		return
+	}
+	var at time.Time
+	sooner := func(t time.Time) {
+		if t.After(now) && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	sooner(c.pace.retryAt)
+	sooner(c.vetoes[OnHeal].until)
+	for _, row := range s.head.rows() {
+		sooner(c.sore[row.ID].retryAt)
+	}
+	if at.IsZero() && c.noModel() {
+		at = now.Add(fallbackWake)
+	}
+	if !at.IsZero() {
+		c.alarm = time.AfterFunc(at.Sub(now), c.proceed)
+	}
+}
+
+// Waits tells whether something is to be done later, though nobody may speak until then.
+func (c *Compactor) Waits() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.alarm != nil
+}
