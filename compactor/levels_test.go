@@ -203,7 +203,7 @@ func TestACheckCopiesNoViewForWhatIsPrepared(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		least = min(least, after.TotalAlloc-before.TotalAlloc)
 	}
-	if g := r.c.Gauge(); len(g.Staged) == 0 || least > 64*uint64(g.Lines) {
+	if g := r.c.Gauge(); len(g.Staged) == 0 || least > 256*uint64(g.Lines) {
 		t.Errorf("with %d messages and %d prepared summaries a check allocates %d bytes", g.Lines, len(g.Staged), least)
 	}
 }
