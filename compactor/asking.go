@@ -37,8 +37,8 @@ func (w worker) attempt(ctx context.Context, items []item) (text string, plain b
 // one reminder; a second text is taken if it passes the checks.
 func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 	var summary string
-	tooLong := false
-	summarize := w.summarizeTool(items, &summary, &tooLong)
+	tooLong, declined := false, false
+	summarize := w.summarizeTool(items, &summary, &tooLong, &declined)
 	tools := []llm.Tool{summarize}
 	if w.record != nil && w.j.policy.ExtractMemories && w.j.policy.MaxMemories > 0 {
 		tools = append(w.record.Tools(w.j.policy.MaxMemories), summarize)
@@ -62,6 +62,9 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 		},
 	}
 	resp, err := loop.Run(ctx)
+	if declined {
+		return "", refusedDeclined
+	}
 	for err == nil && summary == "" {
 		text, bad := w.check(resp, items)
 		if reminded || w.left() <= 0 {
@@ -73,7 +76,9 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 			messages = append(messages, llm.Message{Role: llm.RoleAssistant, Text: said})
 		}
 		messages = append(messages, llm.Message{Role: llm.RoleUser, Text: prompts.Reminder})
-		resp, err = loop.Run(ctx)
+		if resp, err = loop.Run(ctx); declined {
+			return "", refusedDeclined
+		}
 	}
 	switch {
 	case errors.Is(err, llm.ErrTooManyCalls):
@@ -146,7 +151,7 @@ func (w worker) spare(messages []llm.Message, tools []llm.Tool) int {
 	return max(w.window-w.answerTokens()-prompt-prompt/doubtShare-leastDoubt, 1)
 }
 
-func (w worker) summarizeTool(items []item, summary *string, tooLong *bool) llm.Tool {
+func (w worker) summarizeTool(items []item, summary *string, tooLong, declined *bool) llm.Tool {
 	return llm.Tool{
 		Name:        "summarize",
 		Description: "Hand in the summary. This ends the work.",
@@ -165,6 +170,9 @@ func (w worker) summarizeTool(items []item, summary *string, tooLong *bool) llm.
 			case why == refusedLarge, why == "" && tokens > w.limit && !*tooLong:
 				*tooLong = true
 				return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, min(w.limit, costOfItems(items)*6/10))
+			case why == refusedDeclined: // it would decline once more
+				*declined = true
+				return "", nil
 			case why == refusedEmpty:
 				return "", errors.New("the summary is empty; write it")
 			case why != "":

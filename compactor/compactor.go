@@ -97,6 +97,8 @@ type Compactor struct {
 	awaited  map[int64]*job // whose ends somebody waits for, by row
 	pace     pace
 	sore     map[int64]pace // rows whose healing failed, by id
+	suspect  suspect        // something in it was declined
+	declines int            // spans in a row that were declined too often
 	vetoes   map[Trigger]veto
 	draining bool // built-in summaries are not healed any more
 	lifted   bool // what was taken back is spared no longer

@@ -27,6 +27,11 @@ const (
 	refusedCalls    refusal = "the model kept calling tools and wrote no summary"
 )
 
+// again tells whether the same material is worth another request after so many.
+func (r refusal) again(calls int) bool {
+	return r != refusedCalls && r != refusedDeclined && (r != refusedEmpty || calls < 2)
+}
+
 var (
 	reasoning  = regexp.MustCompile(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)|\[thinking\].*?(?:\[/thinking\]|\z)`)
 	thoughtEnd = regexp.MustCompile(`(?is)\A.*</think(?:ing)?>`) // where the server ate the beginning

@@ -63,6 +63,9 @@ func (c *Compactor) run(j *job) {
 	now := c.o.Now()
 	if err != nil {
 		c.fail(j, before, now, err)
+		if !j.builtIn && declines(err) && c.ctx.Err() == nil {
+			c.declined(j)
+		}
 		return
 	}
 	c.worked(j)
@@ -70,11 +73,18 @@ func (c *Compactor) run(j *job) {
 	full := levelOf(c.used(c.h.snapshot()), c.o.Window(), c.o.Policy()) != calm
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.summarizedLocked(j)
 	switch {
 	case j.degraded:
 		c.pace.failed(now)
 	case !j.builtIn || c.o.Worker == nil && !j.fills:
+		c.declines = 0
 		c.pace.worked()
+	case j.declined >= j.policy.FailureLimit && j.heals == 0:
+		if c.declines++; c.declines >= j.policy.FailureLimit { // it seems to decline everything
+			c.pace.failures = max(c.pace.failures, c.declines)
+			c.pace.failed(now)
+		}
 	}
 	if j.heals == 0 && j.row.Kind == Leaf {
 		c.pace.freed(j.tokens-rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
@@ -147,6 +157,8 @@ func (c *Compactor) failedLocked(j *job, stack []Compaction, now time.Time, err 
 	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
 	case j.heals == 0 && j.builtIn:
 		c.pace.stoodIn(now)
+	case !j.builtIn && declines(err):
+		return // what was declined waits by itself
 	case j.heals == 0 || down:
 		c.pace.failed(now)
 	}
@@ -208,7 +220,7 @@ func (c *Compactor) fold(of *job, children []Compaction, byBuiltIn bool) (Compac
 	if err == nil || byBuiltIn || c.ctx.Err() != nil {
 		return row, err
 	}
-	of.degraded = true // what was folded so is healed later, but not at once
+	of.degraded = !declines(err) // what was folded so is healed later, but not at once
 	c.o.Log.Log(c.ctx, c.loud(err, true), "a fold failed; the built-in summarizer folds", "error", err)
 	return c.make(c.ctx, plan(true))
 }
@@ -243,6 +255,9 @@ func (u *unmade) Unwrap() error { return u.err }
 // make writes the row, lets the summarizer work, and stores what it made: then
 // the row is staged, and its memories count.
 func (c *Compactor) make(ctx context.Context, j *job) (Compaction, error) {
+	if err := c.narrow(ctx, j); err != nil {
+		return j.row, fmt.Errorf("read what is repaired: %w", err)
+	}
 	row := j.row
 	record, err := c.o.Records.Begin(ctx, row)
 	if err != nil {

@@ -106,6 +106,12 @@ func itemOf(c Compaction) item {
 	return item{text: text, tokens: perMessage + Estimate(text), turn: c.From, from: c.From, to: c.To}
 }
 
+// omitted says that something stands there which the model will not summarize.
+func omitted(c Compaction) item {
+	text := fmt.Sprintf("<omitted from=\"%d\" to=\"%d\" dates=\"%s\"/>", c.From, c.To, days(c))
+	return item{text: text, tokens: perMessage + Estimate(text), turn: c.From, from: c.From, to: c.To}
+}
+
 var (
 	escapeContent   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	escapeAttribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
