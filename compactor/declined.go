@@ -75,11 +75,13 @@ func (c *Compactor) declined(j *job) {
 			c.o.Log.Warn("a refusal of the worker's model was not written", "error", err)
 		}
 		c.h.declined(j.heals, d)
-	case j.heals != 0:
+	default: // a fold, or a part of a row
 		apart := *j
 		apart.builtIn, apart.again, apart.row.By, apart.row.Model = true, true, ByBuiltIn, ""
 		apart.row.Owed, apart.row.Declined = true, d
-		apart.most = max(j.healed.Tokens*j.row.Messages/max(j.healed.Messages, 1), minSummary) // its share of the room
+		if j.heals != 0 {
+			apart.most = max(j.healed.Tokens*j.row.Messages/max(j.healed.Messages, 1), minSummary) // its share of the room
+		}
 		c.run(&apart)
 	}
 }

@@ -23,8 +23,12 @@ type job struct {
 	budget   int          // the same in estimated tokens, see Budget
 	children []Compaction // of a rollup
 	allowed  bool         // Before was asked
+	cancel   func()       // ends its work; nil: it has not begun
 	ended    func(Event)  // told how it ended, once; nil: nobody asked, or knows by now
 }
+
+// mayWait tells whether j can as well be made after the next start.
+func (j *job) mayWait() bool { return !j.builtIn && (j.heals != 0 || j.row.Trigger == OnPrepare) }
 
 func (j *job) event(state EventState) Event { return eventOf(j.row, state, j.window) }
 

@@ -54,7 +54,14 @@ func (c *Compactor) startLocked(j *job) (started bool) {
 // run makes one compaction. Whatever goes wrong, the view is what it was.
 func (c *Compactor) run(j *job) {
 	before := c.used(c.h.snapshot())
-	rows, err := c.work(j)
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	c.mu.Lock()
+	if j.cancel = cancel; c.draining && j.mayWait() {
+		cancel()
+	}
+	c.mu.Unlock()
+	rows, err := c.work(ctx, j)
 	c.mu.Lock()
 	c.staged = append(c.staged, rows...)
 	c.mu.Unlock()
@@ -63,7 +70,7 @@ func (c *Compactor) run(j *job) {
 	now := c.o.Now()
 	if err != nil {
 		c.fail(j, before, now, err)
-		if !j.builtIn && declines(err) && c.ctx.Err() == nil {
+		if !j.builtIn && declines(err) && ctx.Err() == nil {
 			c.declined(j)
 		}
 		return
@@ -95,7 +102,8 @@ func (c *Compactor) run(j *job) {
 func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 	stack := c.h.snapshot().head.rows()
 	c.mu.Lock()
-	if c.ctx.Err() == nil {
+	stopped := c.ctx.Err() != nil || c.draining && j.mayWait()
+	if !stopped {
 		c.failedLocked(j, stack, now, err)
 	}
 	c.mu.Unlock()
@@ -105,7 +113,7 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 		e.ID = made.id
 	}
 	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), before, c.used(c.h.snapshot())
-	if c.ctx.Err() == nil {
+	if !stopped {
 		c.o.Log.Log(c.ctx, c.loud(err, !j.builtIn), "compaction failed; nothing was lost", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	c.notify(e)
@@ -175,16 +183,16 @@ func (c *Compactor) failedLocked(j *job, stack []Compaction, now time.Time, err 
 
 // work makes the summary and the folds that keep the stack inside its budget, and
 // returns their rows, staged, in the order in which they are to land.
-func (c *Compactor) work(j *job) (rows []Compaction, err error) {
+func (c *Compactor) work(ctx context.Context, j *job) (rows []Compaction, err error) {
 	if c.o.Slots != nil && !j.fills {
 		select {
 		case c.o.Slots <- struct{}{}:
 			defer func() { <-c.o.Slots }()
-		case <-c.ctx.Done():
-			return nil, c.ctx.Err()
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
-	row, err := c.make(c.ctx, j)
+	row, err := c.make(ctx, j)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +206,7 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 		if children == nil {
 			break
 		}
-		fold, err := c.fold(j, children, byBuiltIn)
+		fold, err := c.fold(ctx, j, children, byBuiltIn)
 		if err != nil {
 			return rows, err
 		}
@@ -210,19 +218,19 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 
 // fold makes a rollup of children. The stack's budget must not hang on a model:
 // if none answers, the built-in summarizer folds, and is healed later.
-func (c *Compactor) fold(of *job, children []Compaction, byBuiltIn bool) (Compaction, error) {
+func (c *Compactor) fold(ctx context.Context, of *job, children []Compaction, byBuiltIn bool) (Compaction, error) {
 	plan := func(builtIn bool) *job {
 		j := c.planRollup(children, OnRollup, of.policy, of.window, builtIn)
 		j.row.Focus = of.row.Focus
 		return j
 	}
-	row, err := c.make(c.ctx, plan(byBuiltIn))
-	if err == nil || byBuiltIn || c.ctx.Err() != nil {
+	row, err := c.make(ctx, plan(byBuiltIn))
+	if err == nil || byBuiltIn || ctx.Err() != nil {
 		return row, err
 	}
 	of.degraded = !declines(err) // what was folded so is healed later, but not at once
 	c.o.Log.Log(c.ctx, c.loud(err, true), "a fold failed; the built-in summarizer folds", "error", err)
-	return c.make(c.ctx, plan(true))
+	return c.make(ctx, plan(true))
 }
 
 // report tells of a step that has changed nothing yet.
