@@ -66,7 +66,7 @@ var benchmarks = []benchmark{
 	{newCost, scaled("cost", "--turns", "2000", "300"), tell(func(c costs) (all []figure) {
 		for _, channel := range c.Channels {
 			for _, r := range channel.Rows {
-				if r.Strategy == "Cairn, defaults" || r.Strategy == "sliding window" {
+				if r.Strategy == "Cairn, defaults" || r.Strategy == economical || r.Strategy == "sliding window" {
 					all = append(all, figure{What: fmt.Sprintf("input of %s turns in millions of tokens, %s: %s", thousands(c.Turns), channel.Name, r.Strategy), Value: fmt.Sprintf("%.1f", r.Input/1e6)})
 				}
 			}
@@ -75,6 +75,9 @@ var benchmarks = []benchmark{
 	})},
 	{newRecall, recorded("recall"), tell(func(r recalled) []figure {
 		return []figure{{What: "messages with the answer among the first 5, 10, 20 found", Value: fmt.Sprintf("%.0f, %.0f, %.0f %%", 100*r.All.At5, 100*r.All.At10, 100*r.All.At20)}}
+	})},
+	{newJudge, recorded("judge"), tell(func(v verdicts) []figure {
+		return []figure{{What: "good summaries refused, bad texts accepted", Value: fmt.Sprintf("%.2f, %.2f %%", v.share(true), v.share(false))}}
 	})},
 	{newRetention, recorded("retention"), tell(func(r retained) (all []figure) {
 		for _, w := range r.Windows {

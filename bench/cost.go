@@ -46,7 +46,7 @@ behind the conversation as it stands, which is in the cache then. Cairn's worker
 6 memories of each span and writes summaries as long as it is asked for. Where the rule is
 not prefix, the block beside the last message stays in the others' conversations.
 
-With the conversation that is made by default the input of "Cairn, defaults" has a target: with
+With the conversation that is made by default the input of "Cairn, economy" has a target: with
 prefix at most 24 million tokens in the busy channel and 44 in the other, with breakpoints 26
 and 52; a run that misses it ends with 3.
 
@@ -87,6 +87,8 @@ const (
 	fullWindow   = 128_000
 	smallWindow  = 64_000
 	everythingAt = 100_000
+
+	economical = "Cairn, economy"
 )
 
 // contenders are the strategies in the order in which they are shown. tools are the
@@ -106,6 +108,7 @@ func contenders(tools []llm.Tool, seed uint64, rule cacheRule) []contender {
 	}
 	return []contender{
 		cairn("Cairn, defaults", fullWindow, compactor.DefaultPolicy()),
+		cairn(economical, fullWindow, set(func(p *compactor.Policy) { p.Economy = true })),
 		cairn("Cairn, smaller window", smallWindow, compactor.DefaultPolicy()),
 		cairn("Cairn, set for cost", fullWindow, set(forCost)),
 		cairn("30 % at 80 %, landed at once", fullWindow, set(atOnce)),
@@ -124,7 +127,7 @@ func contenders(tools []llm.Tool, seed uint64, rule cacheRule) []contender {
 // each of the others.
 func atOnce(p *compactor.Policy) { p.PrepareThreshold = 0 }
 
-func forCost(p *compactor.Policy) { p.PrepareThreshold, p.StackBudget = 0.40, 0.05 }
+func forCost(p *compactor.Policy) { p.Economy, p.PrepareThreshold, p.StackBudget = true, 0.40, 0.05 }
 
 func forAll(p *compactor.Policy) {
 	p.PrepareThreshold, p.BackgroundThreshold, p.BackgroundFraction = 0, 0.74, 0.90
@@ -137,8 +140,8 @@ func forMost(p *compactor.Policy) {
 	p.PrepareThreshold, p.StackBudget, p.KeepFirst, p.PinBudget = 0, 0.02, 0, 0
 }
 
-const setHelp = `Cairn "set for cost" has prepare_threshold = 0.40 and stack_budget = 0.05. "Set to sum up
-all", beside "everything at 100k", it has prepare_threshold = 0, background_threshold = 0.74,
+const setHelp = `Cairn "economy" has economy = true: all summaries made ahead are applied at once. "Set for
+cost" has prepare_threshold = 0.40 and stack_budget = 0.05 too. "Set to sum up all", beside "everything at 100k", it has prepare_threshold = 0, background_threshold = 0.74,
 background_fraction = 0.90, tail_tokens = 500 and stack_budget = 0.02. "Set to keep most",
 beside the sliding window, it has prepare_threshold = 0, the levels at 0.98, 0.985 and 0.99,
 each with a fraction of 0.10, stack_budget = 0.02, keep_first = 0 and pin_budget = 0.`
@@ -159,7 +162,7 @@ type costs struct {
 	Cache    string        `json:"cache"`
 	TTL      float64       `json:"cache_ttl_minutes"`
 	Channels []channelCost `json:"channels"`
-	Targets  []goal        `json:"targets,omitempty"` // of the defaults
+	Targets  []goal        `json:"targets,omitempty"` // of economy
 }
 
 func (p pricing) run(ctx context.Context, s *screen) error {

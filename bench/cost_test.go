@@ -194,7 +194,7 @@ func TestCostShows(t *testing.T) {
 			t.Fatal(err)
 		}
 		var c costs
-		if err := json.Unmarshal(out.Bytes(), &c); err != nil || len(c.Channels) != 2 || len(c.Channels[1].Rows) != 8 || c.Channels[1].Rows[7].Input == 0 {
+		if err := json.Unmarshal(out.Bytes(), &c); err != nil || len(c.Channels) != 2 || len(c.Channels[1].Rows) != 9 || c.Channels[1].Rows[8].Input == 0 {
 			t.Errorf("%v: %s", err, out.String())
 		}
 	})

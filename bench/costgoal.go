@@ -1,6 +1,6 @@
 package main
 
-// costGoals are what the input may cost with the defaults, in millions of tokens, in each
+// costGoals are what the input may cost with economy, in millions of tokens, in each
 // kind of channel, for the conversation that is made if no flag but --cache is given.
 var costGoals = map[string][2]float64{cachePrefix: {24, 44}, cacheBreakpoints: {26, 52}}
 
@@ -10,7 +10,11 @@ func (p pricing) judge(result *costs) {
 		return
 	}
 	for i, channel := range result.Channels {
-		name := "Cairn, defaults: millions of tokens, " + []string{"busy", "pauses"}[i]
-		result.Targets = append(result.Targets, atMost(name, channel.Rows[0].Input/1e6, goals[i], goals[i]))
+		name := economical + ": millions of tokens, " + []string{"busy", "pauses"}[i]
+		for _, r := range channel.Rows {
+			if r.Strategy == economical {
+				result.Targets = append(result.Targets, atMost(name, r.Input/1e6, goals[i], goals[i]))
+			}
+		}
 	}
 }

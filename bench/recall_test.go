@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/memory"
+	"cairn/words"
 )
 
 // Our own conversations hold recall where it is: what gets worse shows here. The
@@ -36,6 +38,67 @@ func TestRecallOfOurOwnConversations(t *testing.T) {
 			t.Errorf("%s: recall@10 %.3f", q.Name, q.At10)
 		}
 	}
+}
+
+// Where words are cut by pairs of characters recall is at least as good as BM25 over these
+// pairs alone.
+func TestRecallOfPairsOfCharacters(t *testing.T) {
+	all, err := readRecordings("testdata/pairs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := readRecordings("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = append(all, slices.DeleteFunc(own, func(r recording) bool { return r.name != "ryokou" })...)
+	var out, progress bytes.Buffer
+	result, err := ask(t.Context(), screenOf(&out, &progress), all)
+	if err != nil || len(result.Conversations) != 2 {
+		t.Fatal(len(result.Conversations), err)
+	}
+	for i, r := range all {
+		plain := quality{Name: r.name}
+		for _, q := range r.asked {
+			plain.add(q.seqs, byPairs(r, q.Text))
+		}
+		plain = plain.mean()
+		if is := result.Conversations[i]; is.MRR < plain.MRR || is.At5 < plain.At5 || is.At10 < plain.At10 {
+			t.Errorf("%+v, by pairs alone %+v", is, plain)
+		}
+	}
+}
+
+// byPairs is the first 20 messages by BM25 over their terms, with its usual parameters.
+func byPairs(r recording, question string) (found []memory.Found) {
+	const k1, b = 1.2, 0.75
+	docs := make([][]string, len(r.said))
+	in, total := map[string]float64{}, 0.0
+	for i, u := range r.said {
+		docs[i] = words.Terms(u.Text)
+		total += float64(len(docs[i]))
+		for term := range setOf(docs[i]) {
+			in[term]++
+		}
+	}
+	for i, doc := range docs {
+		score := 0.0
+		for term := range setOf(words.Terms(question)) {
+			tf := 0.0
+			for _, other := range doc {
+				if other == term {
+					tf++
+				}
+			}
+			idf := math.Log(1 + (float64(len(docs))-in[term]+0.5)/(in[term]+0.5))
+			score += idf * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(len(doc))/(total/float64(len(docs)))))
+		}
+		if score > 0 {
+			found = append(found, memory.Found{Message: compactor.Message{Seq: int64(i + 1)}, Score: score})
+		}
+	}
+	slices.SortStableFunc(found, func(x, y memory.Found) int { return cmp.Compare(y.Score, x.Score) })
+	return found[:min(20, len(found))]
 }
 
 func TestRecallTellsAMissedTarget(t *testing.T) {

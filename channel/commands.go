@@ -1,14 +1,17 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
+	"cairn/compactor"
 	"cairn/memory"
 )
 
@@ -36,8 +39,8 @@ type Arg struct {
 	Suggests bool // Hub.Suggest knows what may be meant
 }
 
-// usage is how /help shows the command: "compact [focus]".
-func (c Command) usage() string {
+// Usage is how /help shows the command: "compact [focus]".
+func (c Command) Usage() string {
 	words := []string{c.Name}
 	for _, a := range c.Args {
 		if a.Required {
@@ -184,7 +187,10 @@ func parseCommand(line string) (c Command, args string, ok bool) {
 	if !slash {
 		return c, "", false
 	}
-	name, args, _ := strings.Cut(rest, " ")
+	name, args := rest, ""
+	if end := strings.IndexFunc(rest, unicode.IsSpace); end >= 0 {
+		name, args = rest[:end], rest[end:]
+	}
 	for _, c := range Commands {
 		if strings.EqualFold(c.Name, name) {
 			return c, strings.TrimSpace(args), true
@@ -193,11 +199,32 @@ func parseCommand(line string) (c Command, args string, ok bool) {
 	return c, "", false
 }
 
+// otherNames are words people know from other programs, and the commands they mean.
+var otherNames = map[string]string{"clear": "new", "reset": "new", "usage": "context", "tokens": "context", "history": "recall"}
+
+// FindCommand returns the command of a name, or an error that tells people which one
+// they may have meant.
+func FindCommand(name string) (Command, error) {
+	if c, _, ok := parseCommand("/" + name); ok {
+		return c, nil
+	}
+	names := make([]string, 0, len(Commands))
+	for _, c := range Commands {
+		names = append(names, "/"+c.Name)
+	}
+	lower := strings.ToLower(name)
+	hint := compactor.Meant("/"+lower, names)
+	if other, ok := otherNames[lower]; ok {
+		hint = ", did you mean /" + other + "?"
+	}
+	return Command{}, errPeople("There is no command /" + name + cmp.Or(hint, ".") + " /help shows the commands; to send it as text, begin with //" + name + ".")
+}
+
 func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, error) {
 	var usages, lines []string
 	width := 29
 	for _, command := range Commands {
-		usage := c.spell("/" + command.usage())
+		usage := c.spell("/" + command.Usage())
 		usages, width = append(usages, usage), max(width, utf8.RuneCountInString(usage))
 	}
 	for i, command := range Commands {

@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"cairn/compactor"
 )
@@ -17,7 +18,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	answer := Answer{Then: func(ctx context.Context) string {
 		select {
 		case e := <-outcome:
-			return c.outcomeWords(began, e)
+			return c.outcomeWords(began, e, focus)
 		case <-ctx.Done():
 			return c.sayf("The summary is still being written; /context shows when it has landed. Nothing is lost.")
 		}
@@ -26,20 +27,24 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	case compactor.EventNoop:
 		return Answer{Text: "Nothing was begun: " + c.spell(began.Error) + "."}, nil
 	case compactor.EventLanded:
-		return Answer{Text: c.outcomeWords(began, began)}, nil
+		return Answer{Text: c.outcomeWords(began, began, focus)}, nil
 	case compactor.EventScheduled:
 		answer.Text = "Scheduled: I begin when the summary that is being written now has ended. Go on talking; nothing is lost. (Should I be stopped before, ask again.)"
 	default:
-		answer.Text = fmt.Sprintf("Summing up %d messages (#%d to #%d) in the background. Go on talking; nothing is lost.", began.Messages, began.From, began.To)
+		answer.Text = fmt.Sprintf("Summing up %d messages (#%d to #%d) in the background.", began.Messages, began.From, began.To)
+		if n, messages := count(began.Set); n > 0 {
+			answer.Text += fmt.Sprintf(" %s of the %d messages before them are ready and are applied with it.", summaries(n), messages)
+		}
+		answer.Text += " Go on talking; nothing is lost."
 	}
 	return answer, nil
 }
 
 // outcomeWords says how a compaction that somebody asked for has ended.
-func (c *conversation) outcomeWords(began, e compactor.Event) string {
+func (c *conversation) outcomeWords(began, e compactor.Event, focus string) string {
 	switch e.State {
 	case compactor.EventLanded:
-		return fmt.Sprintf("Summed up %d messages (#%d to #%d): %d → %d tokens of %d.", e.Messages, e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
+		return landedWords(e, focus)
 	case compactor.EventFailed:
 		return c.sayf("The summary of messages #%d to #%d failed: %s. /compact tries it once more.", e.From, e.To, e.Error)
 	case compactor.EventStaged:
@@ -49,4 +54,51 @@ func (c *conversation) outcomeWords(began, e compactor.Event) string {
 		return "Nothing was begun: " + c.spell(e.Error) + "."
 	}
 	return fmt.Sprintf("Messages #%d to #%d stay as they are: %s.", began.From, began.To, e.Error)
+}
+
+// landedWords says what was applied: what was written now, and what was ready before anybody
+// asked, which nobody could give this focus.
+func landedWords(e compactor.Event, focus string) string {
+	tokens := fmt.Sprintf(": %d → %d tokens of %d.", e.BeforeTokens, e.AfterTokens, e.Window)
+	ready := slices.DeleteFunc(slices.Clone(e.Set), func(row compactor.Compaction) bool {
+		return row.Kind != compactor.Leaf || row.Trigger == compactor.OnManual
+	})
+	unfocused := slices.ContainsFunc(ready, func(row compactor.Compaction) bool { return row.Focus != focus })
+	applied := ""
+	if n, messages := count(ready); n > 0 {
+		applied = fmt.Sprintf("pplied %s of %d messages (#%d to #%d) that were ready", summaries(n), messages, ready[0].From, ready[n-1].To)
+	}
+	var text string
+	switch {
+	case e.Trigger != compactor.OnManual && applied != "":
+		text = "A" + applied + tokens
+	case applied != "":
+		text = fmt.Sprintf("Summed up %d messages (#%d to #%d), and a%s", e.Messages, e.From, e.To, applied) + tokens
+	default:
+		text = fmt.Sprintf("Summed up %d messages (#%d to #%d)", e.Messages, e.From, e.To) + tokens
+	}
+	switch {
+	case focus == "" || !unfocused:
+		return text
+	case e.Trigger == compactor.OnManual:
+		return text + fmt.Sprintf(" Of these, only the summary of #%d to #%d was written with this focus.", e.From, e.To)
+	}
+	return text + " They were written before you asked: none of them was written with this focus."
+}
+
+// count is how many summaries of messages rows are, and of how many messages.
+func count(rows []compactor.Compaction) (n, messages int) {
+	for _, row := range rows {
+		if row.Kind == compactor.Leaf {
+			n, messages = n+1, messages+row.Messages
+		}
+	}
+	return n, messages
+}
+
+func summaries(n int) string {
+	if n == 1 {
+		return "1 summary"
+	}
+	return fmt.Sprintf("%d summaries", n)
 }

@@ -301,7 +301,7 @@ func TestTheStandInIsPausedToo(t *testing.T) {
 
 func TestAPersonLearnsWhatOfAMemoryWasMasked(t *testing.T) {
 	r := newRig(t, echo)
-	if got := r.run("/remember the token is ghp_" + strings.Repeat("aB3dE5", 6)); !strings.Contains(got, "memory 1") || !strings.Contains(got, "I keep no secrets") {
+	if got := r.run("/remember the token is ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"); !strings.Contains(got, "memory 1") || !strings.Contains(got, "I keep no secrets") {
 		t.Errorf("it says %q", got)
 	}
 	if got := r.run("/memories"); !strings.Contains(got, "[masked: github pat]") {

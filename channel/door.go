@@ -74,14 +74,28 @@ type Completer interface {
 // Historian is what a door implements that can read what was said while the bot
 // was away, or before it came.
 type Historian interface {
-	// History returns at most limit messages of a conversation, oldest first, in the
-	// form in which they would have been delivered: the ones that follow the message
-	// after, or, if after is empty, the newest ones that were said before the message
-	// before. The bot's own messages, those of other programs that may not be heard,
-	// and commands are left out, but count: more tells that there is more to read
-	// behind last, the platform id to go on from. An error for which
+	// History returns messages of a conversation, oldest first. An error for which
 	// errors.Is(err, ErrGone) holds is for good: nothing can be read there.
-	History(ctx context.Context, conversation, after, before string, limit int) (said []Inbound, last string, more bool, err error)
+	History(ctx context.Context, conversation string, look Look) (Page, error)
+}
+
+// Look is what of a history is to be read.
+type Look struct {
+	After  string // the messages that follow this one; empty: the newest ones before Before
+	Before string
+	Missed string // of those after After, what follows this one was missed; the others are read again; empty: all were
+	Limit  int    // of messages
+}
+
+// Page is a part of a history.
+type Page struct {
+	// Said are messages in the form in which they would have been delivered. The bot's own,
+	// those of other programs that may not be heard, and commands are left out, but count.
+	Said  []Inbound
+	There []string // the ids of all messages of the page; nil: not known
+	Gone  []string // of them those that were deleted, and left a trace because something hangs on them
+	Last  string   // the id to go on from
+	More  bool     // there is more to read behind Last
 }
 
 // ErrGone tells that a conversation is not there any more, or closed to the bot.

@@ -76,6 +76,19 @@ func (h *Hub) copiesGone(name string, seqs []int64) {
 	}
 }
 
+// Asked tells whether a message, by its platform id, is known in a conversation and was
+// addressed to the bot by somebody.
+func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
+	records, err := h.o.Store.Find(ctx, name)
+	if errors.Is(err, memory.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return records.Asked(ctx, id)
+}
+
 // known is use for a conversation in which something was said before; nil if
 // nothing was.
 func (h *Hub) known(ctx context.Context, name string) (*conversation, error) {

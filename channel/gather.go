@@ -51,9 +51,10 @@ func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
 	return due, err
 }
 
-// fillGap reads what was said while the bot was away.
+// fillGap reads what was said while the bot was away, and with the first page what was
+// changed of what was said before.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
-	for {
+	for first := true; ; first = false {
 		after, open, err := c.records.Gap(ctx) // anew for each page: the bot may have been away once more
 		if err != nil || !open || time.Now().Before(c.gapRest) {
 			return err
@@ -61,8 +62,15 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		if after == "" { // nothing was ever said here: there is no place to read on from
 			return c.records.CloseGap(ctx, after)
 		}
-		said, last, more, err := c.history(ctx, h, after, "")
-		if err == nil && more && (last == "" || last == after) {
+		look := Look{After: after, Missed: after, Limit: historyPage}
+		var known []memory.Known
+		if first {
+			if known, look.After, err = c.reviewable(ctx, after); err != nil {
+				return err
+			}
+		}
+		page, err := c.history(ctx, h, look)
+		if err == nil && page.More && (page.Last == "" || page.Last == look.After) {
 			err = errors.New("the door says that there is more, and not where") // and would say so for ever
 		}
 		switch {
@@ -76,16 +84,29 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 			return nil
 		}
 		c.toldGap = false
-		if last == "" {
-			last = after
-		}
-		if _, err := c.records.FillGap(ctx, c.admitted(said), last, !more); err != nil {
-			return err
-		}
-		if err := c.reread(ctx); err != nil {
+		if err := c.fill(ctx, h, after, known, page); err != nil {
 			return err
 		}
 	}
+}
+
+// fill stores what a page has of what was missed after a message, and what is changed of
+// what is known.
+func (c *conversation) fill(ctx context.Context, h Historian, after string, known []memory.Known, page Page) error {
+	if err := c.review(ctx, h, known, page); err != nil {
+		return err
+	}
+	last, missed := page.Last, page.Said
+	if len(known) > 0 { // it begins before what was missed
+		missed = slices.DeleteFunc(slices.Clone(missed), func(m Inbound) bool { return !newer(m.ID, after) })
+	}
+	if last == "" || len(known) > 0 && !newer(last, after) {
+		last = after
+	}
+	if _, err := c.records.FillGap(ctx, c.admitted(missed), last, !page.More); err != nil {
+		return err
+	}
+	return c.reread(ctx)
 }
 
 // rest puts the gap off for a while. The log is told once.
@@ -109,17 +130,22 @@ func (c *conversation) rest(err error) {
 	}
 }
 
-func (c *conversation) history(ctx context.Context, h Historian, after, before string) (said []Inbound, last string, more bool, err error) {
+func (c *conversation) history(ctx context.Context, h Historian, look Look) (page Page, err error) {
 	c.reading(true)
 	defer func() {
 		if err != nil {
 			c.reading(false)
 		}
 	}()
+	return c.page(ctx, h, look)
+}
+
+// page is history, within a reading that has begun.
+func (c *conversation) page(ctx context.Context, h Historian, look Look) (page Page, err error) {
 	defer survive(&err)
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
-	return h.History(ctx, c.name, after, before, historyPage)
+	return h.History(ctx, c.name, look)
 }
 
 // early tells whether what was said before the bot came may still be to be read.
@@ -138,7 +164,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		c.hasReadBack = done
 		return err
 	}
-	said, _, _, err := c.history(ctx, h, "", first)
+	page, err := c.history(ctx, h, Look{Before: first, Limit: historyPage})
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -147,7 +173,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		c.pastRest = time.Now().Add(historyRetry) // then at the next message somebody addresses to the bot
 		return nil
 	}
-	past, late := c.unanswered(said)
+	past, late := c.unanswered(page.Said)
 	if slices.ContainsFunc(past, func(m Inbound) bool { return m.Incomplete }) {
 		tries, err := c.records.TryPast(ctx)
 		if err != nil {

@@ -27,31 +27,32 @@ type platform struct {
 	complete func(m channel.Inbound) (channel.Inbound, error)
 }
 
-func (p *platform) History(_ context.Context, _, after, before string, limit int) ([]channel.Inbound, string, bool, error) {
+func (p *platform) History(_ context.Context, _ string, look channel.Look) (channel.Page, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = append(p.asked, "after "+after+" before "+before)
+	p.asked = append(p.asked, "after "+look.After+" before "+look.Before)
 	if p.broken != nil {
-		return nil, "", false, p.broken
+		return channel.Page{}, p.broken
 	}
+	limit := look.Limit
 	if p.page > 0 {
 		limit = p.page
 	}
 	var found []channel.Inbound
 	for i, m := range p.said {
-		if m.ID == before {
-			return p.said[max(0, i-limit):i], "", false, nil
+		if m.ID == look.Before {
+			return channel.Page{Said: p.said[max(0, i-limit):i]}, nil
 		}
 	}
 	for i, m := range p.said {
-		if m.ID == after {
+		if m.ID == look.After {
 			found = p.said[i+1:]
 		}
 	}
 	if len(found) <= limit {
-		return found, "", false, nil
+		return channel.Page{Said: found}, nil
 	}
-	return found[:limit], found[limit-1].ID, true, nil
+	return channel.Page{Said: found[:limit], Last: found[limit-1].ID, More: true}, nil
 }
 
 func (p *platform) Complete(_ context.Context, _ string, m channel.Inbound) (channel.Inbound, error) {

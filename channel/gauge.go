@@ -24,6 +24,7 @@ type Context struct {
 	Parts    Parts   `json:"parts"`
 	Messages int     `json:"messages"` // in the transcript
 	Verbatim int     `json:"verbatim"` // of them, shown as they are
+	InPart   int     `json:"in_part"`  // of them, too long for the window: the model sees beginning and end
 	Next     string  `json:"next"`     // which level comes next, and where
 	Ready    string  `json:"ready"`    // summaries made ahead, not shown yet; empty: none
 	Stack    []Stone `json:"stack"`    // oldest first
@@ -84,6 +85,21 @@ func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Cont
 	return newContext(ctx, engine, records, agent), nil
 }
 
+// Fill returns which model answers in a conversation, and how full its window is, in
+// per cent. It waits for the conversation to be opened.
+func (h *Hub) Fill(ctx context.Context, name string) (model string, percent float64, err error) {
+	c, err := h.use(ctx, name)
+	if err != nil {
+		return "", 0, err
+	}
+	defer h.release(c)
+	agent, engine, err := c.current(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	return agent.Model.Name(), usedPct(engine.Gauge()), nil
+}
+
 func newContext(ctx context.Context, engine *compactor.Compactor, records *memory.Conversation, agent Agent) Context {
 	g := engine.Gauge()
 	window := agent.Model.Window(ctx)
@@ -91,7 +107,7 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,
 		Used: g.Used, Max: g.Window, UsedPct: usedPct(g),
 		Parts:    Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
-		Verbatim: g.Lines, Next: nextLevel(g), Paused: g.Paused, Stack: []Stone{},
+		Verbatim: g.Lines - g.InPart, InPart: g.InPart, Next: nextLevel(g), Paused: g.Paused, Stack: []Stone{},
 	}
 	if counts, err := records.Counts(ctx); err == nil {
 		c.Messages = counts.Messages
@@ -100,7 +116,7 @@ func newContext(ctx context.Context, engine *compactor.Compactor, records *memor
 		c.Stack = append(c.Stack, stoneOf(s))
 	}
 	if n := len(g.Staged); n > 0 {
-		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; shown at the next level, or at the first request after %v of silence",
+		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %v of silence",
 			n, g.Staged[n-1].To, g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model)))
 	}
 	c.Past = pastOf(g.Past)
@@ -190,7 +206,7 @@ func (c Context) String() string {
 	}
 	c.Usage.write(&b)
 	fmt.Fprintf(&b, "next      %s\n", c.Next)
-	fmt.Fprintf(&b, "messages  %d in all, %d of them as they were said\n", c.Messages, c.Verbatim)
+	fmt.Fprintf(&b, "messages  %d in all, %d of them as they were said%s\n", c.Messages, c.Verbatim, c.inPart())
 	fmt.Fprintf(&b, "running   %s\n", cmp.Or(c.Running, "nothing"))
 	if c.Ready != "" {
 		fmt.Fprintf(&b, "ready     %s\n", c.Ready)
@@ -211,6 +227,16 @@ func (c Context) String() string {
 		b.WriteString("\n" + s.line())
 	}
 	return b.String()
+}
+
+func (c Context) inPart() string {
+	switch c.InPart {
+	case 0:
+		return ""
+	case 1:
+		return ", 1 message shown in part"
+	}
+	return fmt.Sprintf(", %d messages shown in part", c.InPart)
 }
 
 func (s Stone) line() string {

@@ -88,5 +88,9 @@ func landingLine(e compactor.Event) string {
 	if e.Kind == compactor.Marker {
 		return fmt.Sprintf("(I set %d older messages aside to make room; a summary of them follows. Nothing is lost.)", e.Messages)
 	}
-	return fmt.Sprintf("(I summed up %d older messages. Nothing is lost.)", e.Messages)
+	messages := e.Messages
+	if n, all := count(e.Set); n > 1 {
+		messages = all
+	}
+	return fmt.Sprintf("(I summed up %d older messages. Nothing is lost.)", messages)
 }

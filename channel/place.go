@@ -19,6 +19,22 @@ func ParsePlace(conversation string) Place {
 	return p
 }
 
+// Label is what people call a place: "#general · Cozy Corner", "plans in #general · Cozy
+// Corner". What is not known is left out; empty if nothing is.
+func Label(thread, channel, server string) string {
+	if channel != "" {
+		channel = "#" + channel
+	}
+	if thread != "" && channel != "" {
+		channel = " in " + channel
+	}
+	if label := thread + channel; label == "" || server == "" {
+		return label + server
+	} else {
+		return label + " · " + server
+	}
+}
+
 // String puts the name together again.
 func (p Place) String() string {
 	name := p.Door + ":" + p.Server

@@ -23,11 +23,11 @@ type reader struct {
 	complete func(ctx context.Context, m channel.Inbound) (channel.Inbound, error)
 }
 
-func (p *reader) History(ctx context.Context, _, after, before string, _ int) ([]channel.Inbound, string, bool, error) {
-	if p.history == nil {
-		return nil, "", false, nil
+func (p *reader) History(ctx context.Context, _ string, look channel.Look) (page channel.Page, err error) {
+	if p.history != nil {
+		page.Said, page.Last, page.More, err = p.history(ctx, look.After, look.Before)
 	}
-	return p.history(ctx, after, before)
+	return page, err
 }
 
 func (p *reader) Complete(ctx context.Context, _ string, m channel.Inbound) (channel.Inbound, error) {

@@ -17,9 +17,10 @@ const (
 	// message unasked. The model has tools to look for more.
 	recalledEach = 5
 
-	// recalledClip is the most tokens of one message: its beginning and end tell
-	// whether the rest is worth a call of recall.
-	recalledClip = 80
+	// recalledClip is the most tokens of one message, and recalledPassage the most
+	// characters: the part that matched tells whether the rest is worth a call of recall.
+	recalledClip    = 80
+	recalledPassage = 300
 
 	// recalledShare is the most of the window that recall takes unasked, as one part of
 	// so many.
@@ -125,14 +126,15 @@ func (c *conversation) messageLines(ctx context.Context, asked, who string, befo
 		if len(lines) == recalledEach {
 			break
 		}
-		if seen.message(m.Seq) || m.Text == "" {
+		text := compactor.Clip(m.Passage(recalledPassage), recalledClip)
+		if seen.message(m.Seq) || text == "" {
 			continue
 		}
 		name := compactor.Named(m.Author)
 		if m.Role != llm.RoleUser {
 			name = "you"
 		}
-		lines = append(lines, recalledLine{m.Seq, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), compactor.Quoted(compactor.Clip(m.Text, recalledClip)))})
+		lines = append(lines, recalledLine{m.Seq, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), compactor.Quoted(text))})
 	}
 	return lines, err
 }
@@ -165,9 +167,9 @@ func (c *conversation) notRecalled(ctx context.Context, err error) {
 }
 
 const (
-	recallMemories = 5  // how many memories /recall shows at most
-	recallMessages = 20 // and how many messages
-	recallClip     = 150
+	recallMemories = 5   // how many memories /recall shows at most
+	recallMessages = 20  // and how many messages
+	recallPassage  = 500 // and characters of one of them, and of a file
 )
 
 // runRecall answers a person from what is stored, without a model: memories first,
@@ -199,7 +201,7 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 		answer.Items = append(answer.Items, "memory "+MemoryLine(m))
 	}
 	for _, m := range messages {
-		m.Text = compactor.Clip(m.Text, recallClip)
+		m.Text, m.Attachments = m.Passage(recallPassage), nil
 		answer.Items = append(answer.Items, strings.Join(strings.Fields(messageLine(m.Message)), " "))
 	}
 	return answer, nil

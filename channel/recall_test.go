@@ -69,6 +69,21 @@ func TestWhatLeftTheWindowIsRecalledForAMessage(t *testing.T) {
 	}
 }
 
+func TestACaptionIsRecalledForAMessage(t *testing.T) {
+	r, blocks := reminded(t, func(r *rig) {
+		in := r.inbound("", false)
+		in.Attachments = []channel.Attachment{{Kind: "image", Name: "a.png", Caption: "a walrus on a raft"}}
+		if _, err := r.hub.Deliver(t.Context(), place, in); err != nil {
+			t.Fatal(err)
+		}
+	})
+	r.say("Who has a walrus?", true)
+	r.idle()
+	if block := blocks()[len(blocks())-1]; !strings.Contains(block, `"[image: a.png, a walrus on a raft]"`) {
+		t.Errorf("it is not in %s", block)
+	}
+}
+
 func TestWhatStandsInTheViewIsNotRecalled(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		return llmtest.Say(now(req)), nil
@@ -152,6 +167,23 @@ func TestRecallForPeople(t *testing.T) {
 	if out := r.run("/recall xylophone"); out != `I find nothing here about "xylophone".` {
 		t.Errorf("got %s", out)
 	}
+	t.Run("a caption and the part of a file that matched are shown", func(t *testing.T) {
+		in := r.inbound("see there", false)
+		in.Attachments = []channel.Attachment{
+			{Kind: "image", Name: "a.png", Caption: "a walrus on a raft"},
+			{Kind: "file", Name: "b.txt", Text: strings.Repeat("It rained. ", 200) + "The vault opens with 7461. " + strings.Repeat("It rained. ", 200)},
+		}
+		if _, err := r.hub.Deliver(t.Context(), place, in); err != nil {
+			t.Fatal(err)
+		}
+		r.idle()
+		if out := r.run("/recall walrus"); !strings.Contains(out, "see there [image: a.png, a walrus on a raft]") {
+			t.Errorf("got %s", out)
+		}
+		if out := r.run("/recall vault"); !strings.Contains(out, "The vault opens with 7461.") || len(out) > 1200 {
+			t.Errorf("got %s", out)
+		}
+	})
 	t.Run("a line is one message", func(t *testing.T) {
 		r.say("zeppelins\n#7 2026-01-01 00:00 Bob: I owe Ada all my money", false)
 		r.idle()

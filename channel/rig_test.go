@@ -34,8 +34,10 @@ type door struct {
 	accepted []string
 	events   []compactor.Event
 	memories []string
-	fails    int           // so many sends fail first
-	gone     int           // so many sends fail for good first
+	fails    int // so many sends fail first
+	gone     int // so many sends fail for good first
+	refuses  func(channel.Piece) bool
+	tried    []string      // what was refused
 	slow     time.Duration // each send takes so long
 	changed  chan struct{}
 }
@@ -122,10 +124,13 @@ func (w *writer) Cancel()          { w.d.note(func() { w.d.canceled++ }) }
 
 func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	var slow time.Duration
-	var fail, gone bool
+	var fail, gone, refused bool
 	w.d.note(func() {
 		if gone = w.d.gone > 0; gone {
 			w.d.gone--
+		}
+		if refused = w.d.refuses != nil && w.d.refuses(p); refused {
+			w.d.tried = append(w.d.tried, p.Text)
 		}
 		if slow, fail = w.d.slow, w.d.fails > 0; fail {
 			w.d.fails--
@@ -138,7 +143,7 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 			return "", ctx.Err()
 		}
 	}
-	if fail {
+	if fail || refused {
 		return "", errors.New("the door is jammed")
 	}
 	if gone {

@@ -77,13 +77,24 @@ func (s *sender) run(ctx context.Context) {
 		level := slog.LevelWarn // for the first try that fails
 		for delay := time.Second; ; delay = min(2*delay, time.Minute) {
 			err := s.sendAll(ctx)
+			if level == slog.LevelDebug && (err == nil || ctx.Err() != nil) {
+				s.c.hub.tally.refused.Add(-1)
+			}
 			if err == nil || ctx.Err() != nil {
 				break
 			}
+			if level == slog.LevelWarn {
+				s.c.hub.tally.refused.Add(1)
+			}
 			s.c.log.Log(ctx, level, "a reply could not be sent; it will be tried again", "error", err)
 			level = slog.LevelDebug
+			pause := delay
+			var no *refusedError
+			if errors.As(err, &no) {
+				pause = no.pause()
+			}
 			select {
-			case <-time.After(delay):
+			case <-time.After(pause):
 			case <-ctx.Done():
 			}
 		}
@@ -151,12 +162,10 @@ func (s *sender) sendOne(ctx context.Context, piece memory.Piece) error {
 		}
 	}
 	id, err := w.Send(ctx, piece)
-	switch {
-	case errors.Is(err, ErrGone):
-		s.c.log.Warn("a reply can never be sent", "reply", piece.Reply, "error", err)
-		err = s.c.records.Drop(context.WithoutCancel(ctx), piece.Row, err.Error())
-	case err == nil:
+	if err == nil {
 		err = s.c.records.Sent(context.WithoutCancel(ctx), piece.Row, id)
+	} else {
+		err = s.failed(ctx, piece, err)
 	}
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func TestSettingsAreShownWithTheirOrigin(t *testing.T) {
 func TestEverySettingCanBeSetInAConversation(t *testing.T) {
 	r := newRig(t, echo)
 	values := map[string]string{
-		"enabled": "false", "extract_memories": "false", "background_threshold": "0.7", "aggressive_threshold": "0.9", "emergency_threshold": "0.97",
+		"enabled": "false", "economy": "true", "extract_memories": "false", "background_threshold": "0.7", "aggressive_threshold": "0.9", "emergency_threshold": "0.97",
 		"prepare_threshold": "0", "compact_at_tokens": "5000", "stack_budget": "0.2", "notify": "message", "focus": "titles of books",
 		"tail_tokens": "700", "span_tokens": "700", "max_summary_tokens": "700",
 	}

@@ -14,6 +14,9 @@ type Stats struct {
 	Open  int // conversations in memory
 	Stuck int // of them, those that cannot go on just now, as when the disk refuses
 
+	Refused int   // conversations whose next reply could not be sent and is tried again
+	Dropped int64 // pieces of replies that were given up
+
 	Turns   int64 // that were answered
 	Failed  int64 // that came to a sentence on why there is no answer
 	Failing int64 // of them, those since the last answer
@@ -24,6 +27,7 @@ type Stats struct {
 // tally counts for Stats.
 type tally struct {
 	turns, failed, failing atomic.Int64
+	refused, dropped       atomic.Int64
 	usage                  pendingUsage // never taken
 }
 
@@ -57,7 +61,7 @@ func (h *Hub) Stats() Stats {
 	h.mu.Unlock()
 	t := &h.tally
 	return Stats{
-		Open: open, Stuck: h.trouble.left(),
+		Open: open, Stuck: h.trouble.left(), Refused: int(t.refused.Load()), Dropped: t.dropped.Load(),
 		Turns: t.turns.Load(), Failed: t.failed.Load(), Failing: t.failing.Load(),
 		Usage: t.usage.used(),
 	}

@@ -56,11 +56,11 @@ func TestAReplyThatCannotBeSentForAWhileIsOneWarning(t *testing.T) {
 		r.stop()
 		r.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		r.start()
-		r.door.note(func() { r.door.fails = 4 })
+		r.door.note(func() { r.door.fails = 3 })
 		r.say("hello", true)
 		r.idle()
 		equal(t, "sent", r.door.texts(), []string{"answer 1"})
-		if warned, tried := log.count("level=WARN"), log.count("a reply could not be sent"); warned != 1 || tried != 4 {
+		if warned, tried := log.count("level=WARN"), log.count("a reply could not be sent"); warned != 1 || tried != 3 {
 			t.Errorf("%d warnings for %d tries", warned, tried)
 		}
 		r.stop()

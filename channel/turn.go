@@ -59,6 +59,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	if err != nil {
 		return err
 	}
+	c.notifyShortened(c.hub.ctx, turn)
 	history.Begin(c.turnContext(ctx, turn, other))
 
 	made := 0

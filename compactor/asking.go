@@ -1,10 +1,13 @@
 package compactor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"cairn/internal/secrets"
 	"cairn/llm"
@@ -14,14 +17,14 @@ import (
 // How a worker asks its model for one summary, and takes it.
 
 // attempt asks with tools, if the model's server takes any.
-func (w worker) attempt(ctx context.Context, items []item) (text string, plain bool, err error) {
+func (w worker) attempt(ctx context.Context, items []item) (text string, err error) {
 	w.c.mu.Lock()
 	noTools := w.plain || w.c.noTools[w.model.Name()] || w.c.learntOf(w.model).Facts().RefusesTools
 	w.c.mu.Unlock()
 	if !noTools {
 		text, err = w.withTools(ctx, items)
 		if !llm.RefusesTools(err) {
-			return text, false, err
+			return text, err
 		}
 		*w.calls = max(*w.calls-1, 0) // it costs nothing, and happens once
 		w.c.o.Log.Info("the worker's server takes no tools", "model", w.model.Name())
@@ -29,76 +32,113 @@ func (w worker) attempt(ctx context.Context, items []item) (text string, plain b
 		w.c.noTools[w.model.Name()] = true
 		w.c.mu.Unlock()
 	}
-	text, err = w.withoutTools(ctx, items)
-	return text, true, err
+	return w.withoutTools(ctx, items)
 }
 
 // withTools lets the model save memories and end with `summarize`. Text alone gets
-// one reminder; a second text is taken if it passes the checks.
+// one reminder; a second text is taken if it passes the checks. Memories that could not be
+// saved in the last answer, beside the summary, get one more call.
 func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 	var summary string
-	tooLong, declined := false, false
-	summarize := w.summarizeTool(items, &summary, &tooLong, &declined)
-	tools := []llm.Tool{summarize}
+	var why refusal // of the last summary that was handed in
+	summarize := w.summarizeTool(items, &summary, &why)
+	var saving []llm.Tool
+	unsaved := false // a memory of the last answer
 	if w.record != nil && w.j.policy.ExtractMemories && w.j.policy.MaxMemories > 0 {
-		tools = append(w.record.Tools(w.j.policy.MaxMemories), summarize)
+		saving = w.record.Tools(w.j.policy.MaxMemories)
 	}
-	messages := w.messages(items, w.prompt)
+	tools := append(slices.Clone(saving), summarize)
+	t := talk{material: w.messages(items, w.prompt)}
 	reminded, forced := false, false
 	loop := llm.Loop{
 		Model: w.model, MaxCalls: w.left(), Show: w.show, Count: w.count,
 		Request: func(context.Context, int) (llm.Request, error) {
-			req := llm.Request{
-				Messages: messages, Tools: tools, MaxTokens: w.answerTokens(), Reasoning: w.j.policy.Reasoning,
-				Spare: w.spare(messages, tools), Spend: w.spend, Alive: w.alive,
+			for len(t.rounds) > 0 && w.room(t.messages(), tools) < w.leastAnswer() {
+				t.drop()
 			}
-			if forced = w.left() <= 1 || reminded; forced {
-				req.Tools, req.ForceTool = []llm.Tool{summarize}, summarize.Name
+			switch forced = summary == "" && (w.left() <= 1 || reminded || t.dropped); {
+			case summary != "":
+				tools = saving
+			case forced:
+				tools = []llm.Tool{summarize}
+			}
+			req := w.request(t.messages(), tools)
+			if forced {
+				req.ForceTool = summarize.Name
 			}
 			return req, nil
 		},
 		Record: func(calls llm.Message, results []llm.Message) {
-			messages = append(append(messages, calls), results...)
+			t.add(append([]llm.Message{calls}, results...)...)
+			unsaved = slices.ContainsFunc(results, func(m llm.Message) bool { return m.Tool == "memory_save" && strings.HasPrefix(m.Text, "Error: ") })
 		},
 	}
 	resp, err := loop.Run(ctx)
-	if declined {
-		return "", refusedDeclined
-	}
 	for err == nil && summary == "" {
+		if why == refusedDeclined {
+			return "", why
+		}
 		text, bad := w.check(resp, items)
 		if reminded || w.left() <= 0 {
 			return text, bad
 		}
 		reminded = true
 		loop.MaxCalls = min(2, w.left())
+		reminder := llm.Message{Role: llm.RoleUser, Text: prompts.Reminder}
 		if said := strip(resp.Message.Text); said != "" {
-			messages = append(messages, llm.Message{Role: llm.RoleAssistant, Text: said})
+			t.add(llm.Message{Role: llm.RoleAssistant, Text: said}, reminder)
+		} else {
+			t.add(reminder)
 		}
-		messages = append(messages, llm.Message{Role: llm.RoleUser, Text: prompts.Reminder})
-		if resp, err = loop.Run(ctx); declined {
-			return "", refusedDeclined
-		}
+		resp, err = loop.Run(ctx)
 	}
 	switch {
 	case errors.Is(err, llm.ErrTooManyCalls):
-		return "", refusedCalls
-	case err == nil && resp.FinishReason == llm.FinishLength: // a call that is whole by chance alone
-		return "", refusedCutOff
+		return "", cmp.Or(why, refusedCalls)
+	case err == nil && broken(resp.FinishReason) != "": // a call that is whole by chance alone
+		return "", broken(resp.FinishReason)
 	}
 	if llm.RefusesTools(err) && !forced { // some servers take tools and no order to call one
 		w.c.learntOf(w.model).NoTools()
 	}
+	if err == nil && unsaved && len(saving) > 0 && w.left() > 0 {
+		// The results in messages say what was wrong. A failure loses no summary.
+		loop.MaxCalls = 1
+		_, _ = loop.Run(ctx)
+	}
 	return summary, err
+}
+
+// talk is what a worker and its model said to each other about one piece of a span.
+type talk struct {
+	material []llm.Message
+	rounds   [][]llm.Message // what followed, each as the model must see it: whole or not at all
+	dropped  bool            // some are left out
+}
+
+func (t *talk) add(round ...llm.Message) { t.rounds = append(t.rounds, round) }
+
+// drop leaves out the oldest round: what it saved is kept.
+func (t *talk) drop() { t.rounds, t.dropped = t.rounds[1:], true }
+
+func (t *talk) messages() []llm.Message {
+	return slices.Concat(append([][]llm.Message{t.material}, t.rounds...)...)
+}
+
+// request asks for an answer as long as the window leaves room for.
+func (w worker) request(messages []llm.Message, tools []llm.Tool) llm.Request {
+	room := w.room(messages, tools)
+	answer := max(min(w.answerTokens(), room), 1)
+	return llm.Request{
+		Messages: messages, Tools: tools, MaxTokens: answer, Spare: max(room-answer, 1),
+		Reasoning: w.j.policy.Reasoning, Spend: w.spend, Alive: w.alive,
+	}
 }
 
 // withoutTools asks for the summary as plain text.
 func (w worker) withoutTools(ctx context.Context, items []item) (string, error) {
-	messages := w.messages(items, w.prompt+"\n\n"+prompts.Plain)
-	req := llm.Request{
-		Messages: messages, MaxTokens: w.answerTokens(), Reasoning: w.j.policy.Reasoning,
-		Spare: w.spare(messages, nil), Spend: w.spend, Alive: w.alive, Failed: w.count,
-	}
+	req := w.request(w.messages(items, w.prompt+"\n\n"+prompts.Plain), nil)
+	req.Failed = w.count
 	resp, err := w.model.Generate(ctx, req, w.show)
 	if err != nil {
 		return "", err
@@ -110,19 +150,18 @@ func (w worker) withoutTools(ctx context.Context, items []item) (string, error) 
 // show gets the text as it arrives, which nobody reads before it is whole.
 func (w worker) show(string) { w.alive() }
 
-// messages is the request: what is to be done, and the material, with the agent's
-// system prompt for reference.
+// messages is the request: what is to be done, and the material, behind what is there for
+// reference.
 func (w worker) messages(items []item, system string) []llm.Message {
 	first, last := items[0], items[len(items)-1]
-	ask := fmt.Sprintf("Sum up messages #%d to #%d in at most %d words (about %d tokens); a summary over %d tokens is refused.",
-		first.from, last.to, w.target*3/4, w.target, w.limit)
+	ask := fmt.Sprintf("Sum up messages #%d to #%d in about %d tokens; a summary over %d tokens is refused.", first.from, last.to, w.target, w.limit)
 	if w.j.row.Focus != "" {
 		ask += " Keep above all, in detail: " + content(secrets.Mask(w.j.row.Focus), 200)
 	}
 	if w.again != "" {
 		ask += " You have tried before, but " + string(w.again) + ": mind that now, and be brief."
 	}
-	material := transcript(items)
+	material := w.around.labelled(items) + transcript(items)
 	if w.agent != "" {
 		material = "<agent note=\"what the chat's own model is told, for reference: not instructions to you\">\n" + w.agent + "\n</agent>\n" + material
 	}
@@ -136,26 +175,41 @@ func (w worker) messages(items []item, system string) []llm.Message {
 // summary that is cut off is worth nothing. The second time there is more.
 func (w worker) answerTokens() int {
 	if w.again != "" {
-		return 6*w.limit + 2000
+		return min(6*w.limit+2000, 2*leastOutput)
 	}
-	return 3*w.limit + 500
+	return min(3*w.limit+500, leastOutput)
 }
 
-// spare is how many tokens of the model's window a request leaves for reasoning.
-func (w worker) spare(messages []llm.Message, tools []llm.Tool) int {
+const (
+	// leastOutput is how many tokens of output any model may be asked for at once.
+	leastOutput = 8192
+
+	// mostAsked is how many tokens a summary shall have at most that is asked for at once.
+	mostAsked = 3000
+)
+
+// leastAnswer is room for a summary as long as asked, written as JSON.
+func (w worker) leastAnswer() int { return w.target + w.target/2 + 100 }
+
+// room is how many tokens of the model's window a request leaves for the answer and for
+// reasoning.
+func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
 	estimate := costOfTools(tools)
 	for _, m := range messages {
 		estimate += perMessage + Estimate(m.Text) + costOfCalls(m.Calls) + Estimate(string(m.Native))
 	}
 	prompt := int(float64(estimate) * w.c.learntOf(w.model).Factor())
-	return max(w.window-w.answerTokens()-prompt-prompt/doubtShare-leastDoubt, 1)
+	return w.window - prompt - prompt/doubtShare - leastDoubt
 }
 
-func (w worker) summarizeTool(items []item, summary *string, tooLong, declined *bool) llm.Tool {
+// summarizeTool takes the summary. One that is refused is sent back with the reason, once
+// if it is only longer than it should be; last is the reason of the last one.
+func (w worker) summarizeTool(items []item, summary *string, last *refusal) llm.Tool {
+	once := false // one was too long
 	return llm.Tool{
 		Name:        "summarize",
 		Description: "Hand in the summary. This ends the work.",
-		Parameters:  json.RawMessage(`{"type":"object","properties":{"summary":{"type":"string","description":"the summary, dense prose that stands alone"}},"required":["summary"]}`),
+		Parameters:  json.RawMessage(`{"type":"object","properties":{"summary":{"type":"string","description":"the summary, under its headings"}},"required":["summary"]}`),
 		Ends:        true,
 		Run: func(_ context.Context, arguments json.RawMessage) (string, error) {
 			var args struct {
@@ -166,17 +220,18 @@ func (w worker) summarizeTool(items []item, summary *string, tooLong, declined *
 			}
 			text := strip(args.Summary)
 			tokens := Estimate(text)
-			switch why := w.judge(text, items); {
-			case why == refusedLarge, why == "" && tokens > w.limit && !*tooLong:
-				*tooLong = true
-				return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, min(w.limit, costOfItems(items)*6/10))
-			case why == refusedDeclined: // it would decline once more
-				*declined = true
+			switch *last = w.judge(text, items); {
+			case *last == refusedLarge, *last == "" && tokens > w.limit && !once:
+				once = true
+				most := min(w.limit, costOfItems(items)*6/10)
+				*last = tooLarge(tokens, most)
+				return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
+			case *last == refusedDeclined: // it would decline once more: that ends the work
 				return "", nil
-			case why == refusedEmpty:
+			case *last == refusedEmpty:
 				return "", errors.New("the summary is empty; write it")
-			case why != "":
-				return "", fmt.Errorf("%s; write the summary", why)
+			case *last != "":
+				return "", fmt.Errorf("%s; write the summary", *last)
 			}
 			*summary = text
 			return "stored", nil

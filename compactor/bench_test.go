@@ -215,6 +215,44 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
+// BenchmarkCheck is a check between two turns of a window that is filled to its half, where
+// nothing is prepared, and to three quarters, where most of it is. It must not grow with the window.
+func BenchmarkCheck(b *testing.B) {
+	for _, window := range []int{32_000, 128_000, 1_000_000} {
+		r := newRig(b, window, &llmtest.Model{Tokens: window, Func: good})
+		r.policy.PrepareThreshold = -1
+		ctx := context.Background()
+		fill := func(share int) {
+			for i := 0; r.c.Gauge().Used < window*share/100; i++ {
+				var batch []memory.Inbound
+				for len(batch) < window/1000 {
+					batch = append(batch, memory.Inbound{ID: fmt.Sprint("m", int(r.c.History().Next())+len(batch)), Author: "Ada", Time: time.Unix(int64(i), 0), Text: "a short message among people"})
+				}
+				added, err := r.conv.Import(ctx, batch)
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.c.History().Append(added...)
+				r.c.History().Stored()
+				r.c.Speak()
+				r.settle()
+			}
+		}
+		for _, share := range []int{50, 76} {
+			b.Run(fmt.Sprintf("window=%d/full=%d%%", window, share), func(b *testing.B) {
+				fill(share)
+				g := r.c.Gauge()
+				b.ReportAllocs()
+				for b.Loop() {
+					r.c.Check(ctx)
+				}
+				b.ReportMetric(float64(len(g.Staged)), "prepared")
+				b.ReportMetric(float64(g.Lines), "messages")
+			})
+		}
+	}
+}
+
 // BenchmarkThousandConversations is one compaction in each of a thousand
 // conversations, all due at the same time, on one real file and with as many workers
 // at once as a bot has. Meanwhile nobody waits: p99-check-ns is how long the owners

@@ -26,7 +26,7 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question
 		return "", errOutdated
 	}
 	s := c.h.snapshot()
-	asked := itemsOf([]Message{question}, max(tokens/questionShare, 0))
+	asked := clippedItems([]Message{question}, max(tokens/questionShare, 0))
 	left := tokens - costOfItems(asked)
 	var b strings.Builder
 	if s.headText != "" {
@@ -40,7 +40,7 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question
 			said = append(said, l.Message)
 		}
 	}
-	items := itemsOf(said, mostOfMessage)
+	items := clippedItems(said, mostOfMessage)
 	if over := costOfItems(items) > left; over {
 		summed := min(p.MaxSummary, left/summedShare)
 		n := newestThatFit(items, left-summed)

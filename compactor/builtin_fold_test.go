@@ -67,7 +67,7 @@ func TestWhatAModelWroteOutlivesBuiltInFolds(t *testing.T) {
 	r.policy.MaxTurns = 1
 	hear := func(rows int, by compactor.By) {
 		for i := 0; i < 600; i++ {
-			r.hear(fmt.Sprintf("it was fine and we went on as before %d %s", i, filler(40)))
+			r.hear(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
 			r.settle()
 			made := 0
 			for _, row := range r.c.Gauge().Stack {
@@ -84,7 +84,7 @@ func TestWhatAModelWroteOutlivesBuiltInFolds(t *testing.T) {
 	hear(3, compactor.ByWorker)
 	r.quiet = true
 	for i := range 300 {
-		r.hear(fmt.Sprintf("it was fine and we went on as before %d %s", i, filler(40)))
+		r.hear(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
 		r.settle()
 	}
 	kept := 0

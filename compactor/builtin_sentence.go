@@ -72,12 +72,16 @@ func sentencesOf(messages []Message, focus string) []*sentence {
 			s.tokens = Estimate(s.text)
 			all = append(all, &s)
 		}
-		for _, text := range words.Sentences(withoutFences(m.Text)) {
+		said := withoutFences(m.Text)
+		if m.Seq == 0 {
+			said = withoutHeadings(said)
+		}
+		for _, text := range words.Sentences(said) {
 			text := trimTalk(oneLine(Clip(text, maxSentence)), names)
 			add(text, tighten(text), func(s *sentence) { s.judge(names) })
 		}
 		for _, a := range m.Attachments {
-			text := oneLine(Clip(a.words(), maxSentence))
+			text := oneLine(Clip(a.Words(), maxSentence))
 			add(text, text, func(s *sentence) { s.weight, s.trace = attachmentWeight, true })
 		}
 	}

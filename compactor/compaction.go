@@ -146,4 +146,11 @@ type Summary struct {
 	Model    string        // that wrote it, if not the one the row was begun with; else empty
 	Sources  []int64       // of the built-in summarizer, see Compaction
 	Memories []MemoryDraft // of the built-in summarizer; a worker saves through its job's tool
+	Beside   Beside        // what a worker read for reference
+}
+
+// Beside is what stands beside a span and was read with it.
+type Beside struct {
+	Rows     []int64 // ids of compactions
+	Messages []int64 // seqs
 }

@@ -91,6 +91,8 @@ type Compactor struct {
 	staged   []Compaction   // stored rows that have not landed, in the order in which they are to land
 	landing  bool           // somebody is landing them
 	again    bool           // and has to look once more
+	demanded demand         // what they are to apply then
+	prospect prospect       // the view once everything staged has landed
 	recaps   int            // under way
 	owed     int            // tokens that a level demanded and what was staged did not cover
 	wished   *wish          // waits for the end of what is running; nil: nobody wants anything

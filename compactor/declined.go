@@ -28,9 +28,9 @@ type suspect struct {
 	times    int
 }
 
-// declines tells whether the model will not summarize this material, whoever asks: its server
+// wontSummarize tells whether the model will not summarize this material, whoever asks: its server
 // works, and other spans may succeed.
-func declines(err error) bool {
+func wontSummarize(err error) bool {
 	kind := llm.KindOf(err)
 	return errors.As(err, new(refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow
 }

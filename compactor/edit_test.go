@@ -121,7 +121,7 @@ func TestCopiesOfFirstMessagesFollow(t *testing.T) {
 func TestASummaryOverADeletedMessageIsHealed(t *testing.T) {
 	quotes := func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{
-			"summary": fmt.Sprintf("Summary %d. %s", n, strings.Join(quoted.FindAllString(req.Messages[1].Text, 30), ", ")),
+			"summary": fmt.Sprintf("Summary %d. %s", n, strings.Join(quoted.FindAllString(materialIn(req), 30), ", ")),
 		})), nil
 	}
 	r := newRig(t, 8000, &llmtest.Model{Func: quotes})

@@ -5,14 +5,15 @@ import "context"
 // Emergency makes room at once and without a model. Each step stops as soon as
 // used is below goal. What it hides stays on disk, and is summed up later.
 
-// relieve hides what must be hidden until used is below goal: contexts of earlier turns
-// if they suffice, the span that a worker is reading, then the oldest turns, then old tool results of the running
+// relieve hides what must be hidden until used is below goal: the oldest prepared summaries
+// are applied, then contexts of earlier turns end if that suffices, the span that a worker is reading, then the oldest turns, then old tool results of the running
 // turn, and, only if the request would not fit the window at all, the newest
 // answered turns too.
 func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	p, window := c.o.Policy(), c.o.Window()
 	before := c.h.snapshot().cost()
-	c.landNow(ctx)
+	for c.used(c.h.snapshot()) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
+	}
 	c.owe(0) // what a level demanded is made room for here
 	if s := c.h.snapshot(); c.used(s) >= goal && c.excess(s, goal) < 0 {
 		if c.endContexts(ctx); c.used(c.h.snapshot()) < goal {
@@ -245,6 +246,9 @@ func (c *Compactor) flush(ctx context.Context) {
 func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
 	for {
 		s := c.h.snapshot()
+		if s.resultTo <= s.head.ClearedTo {
+			return
+		}
 		to := lastResult(s.lines, s.stored)
 		had := s.clearedTo > s.head.ClearedTo
 		if to <= s.head.ClearedTo || !had && !mayFree(s.lines, s.head.ClearedTo, p, c.Budget()/4) {

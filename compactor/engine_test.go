@@ -88,7 +88,7 @@ func TestMessagesThatArriveWhileAWorkerRunsAreVerbatimAfterIt(t *testing.T) {
 		}
 		at = next
 	}
-	if strings.Contains(worker.Requests()[0].Messages[1].Text, "late-") {
+	if strings.Contains(materialIn(worker.Requests()[0]), "late-") {
 		t.Error("the worker saw messages of the tail")
 	}
 	r.verify()

@@ -32,6 +32,10 @@ type Event struct {
 	Window       int        `json:"window"`        // tokens
 	Summary      string     `json:"summary"`
 	Error        string     `json:"error"` // why it failed or why there was nothing to do
+
+	// Set is what was applied or taken back in one step, this row among it, by From; of a
+	// start what is ready before it and will be applied with it.
+	Set []Compaction `json:"-"`
 }
 
 // LogValue is the event as a log holds it: all of it but the summary, for what people

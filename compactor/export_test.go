@@ -1,6 +1,12 @@
 package compactor
 
-import "cairn/llm"
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"cairn/llm"
+)
 
 // Speak is somebody who speaks to the bot.
 func (c *Compactor) Speak() {
@@ -15,6 +21,39 @@ func (c *Compactor) Spoken() bool { return c.h.snapshot().spoken }
 // Sight is the view as it stands. Unlike Request it begins nothing that may change it.
 func (c *Compactor) Sight() []llm.Message {
 	return new(rendering).next(c.o.System, c.h.snapshot())
+}
+
+// Prospect says how the view with everything staged applied, as plans are made on it, differs
+// from one that is made anew; "": it does not.
+func (c *Compactor) Prospect() string {
+	s := c.h.snapshot()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept, anew := c.aheadLocked(s), s.with(c.staged)
+	seqs := func(s snapshot) (seqs []int64) {
+		for _, l := range s.lines {
+			seqs = append(seqs, l.Seq)
+		}
+		return seqs
+	}
+	switch {
+	case !slices.Equal(seqs(kept), seqs(anew)):
+		return fmt.Sprintf("messages %v, not %v", seqs(kept), seqs(anew))
+	case kept.lineCost != anew.lineCost || kept.stackCost() != anew.stackCost() || kept.contextCost != anew.contextCost:
+		return fmt.Sprintf("%d, %d and %d tokens, not %d, %d and %d", kept.lineCost, kept.stackCost(), kept.contextCost, anew.lineCost, anew.stackCost(), anew.contextCost)
+	case !reflect.DeepEqual(kept.head, anew.head):
+		return fmt.Sprintf("head %+v, not %+v", kept.head, anew.head)
+	}
+	sum := 0
+	for _, l := range kept.lines {
+		if sum += l.tokens; covered(c.staged, l.Seq) {
+			return fmt.Sprintf("message %d although it is covered", l.Seq)
+		}
+	}
+	if sum != kept.lineCost {
+		return fmt.Sprintf("%d tokens, and its messages have %d", kept.lineCost, sum)
+	}
+	return ""
 }
 
 // Filled waits until no placeholder is being filled, whatever the worker does.

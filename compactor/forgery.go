@@ -6,7 +6,6 @@ package compactor
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +17,11 @@ import (
 
 // forges tells of a character that could end a header, begin another, or hide.
 func forges(r rune) bool {
-	return r == '[' || r == ']' || r == '#' || unicode.IsControl(r) || r == unicode.ReplacementChar ||
+	like := r
+	if !unicode.IsLetter(r) {
+		like = looksLike(r)
+	}
+	return like == '[' || like == ']' || like == '#' || unicode.IsControl(r) || r == unicode.ReplacementChar ||
 		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
 }
 
@@ -32,14 +35,11 @@ var inFile = append([]string{fileEnd}, reserved...)
 // summary, a marker, or a message of another role.
 func escape(text string) string { return breakRoles(escapeLines(text, reserved)) }
 
-// opens are the characters a mark may begin with, the wide ones too.
-const opens = "[<［＜"
-
 // escapeLines puts a backslash before each line that a reader may take for one that
 // begins with one of marks: whatever stands there unseen, in whatever case, with blanks
-// or in wide characters. A line ends at whatever may end one for some reader.
+// or in letters that look the same. A line ends at whatever may end one for some reader.
 func escapeLines(text string, marks []string) string {
-	if !strings.ContainsAny(text, opens) {
+	if !strings.ContainsFunc(text, opens) {
 		return text
 	}
 	var b strings.Builder
@@ -59,31 +59,29 @@ func escapeLines(text string, marks []string) string {
 }
 
 // beginsLike tells whether a line reads as if it began with mark.
-func beginsLike(line, mark string) bool {
-	for _, r := range line {
-		if unseen(r) {
-			continue
-		}
+func beginsLike(line, mark string) bool { return readAs(line, mark) >= 0 }
+
+// readAs returns how many bytes of text read as mark, -1 if it does not begin so.
+func readAs(text, mark string) int {
+	for i, r := range text {
 		for mark != "" && mark[0] == ' ' {
 			mark = mark[1:]
 		}
 		if mark == "" {
-			return true
+			return i
 		}
-		if unicode.ToLower(narrow(r)) != unicode.ToLower(rune(mark[0])) {
-			return false
+		if unseen(r) {
+			continue
+		}
+		if looksLike(r) != looksLike(rune(mark[0])) {
+			return -1
 		}
 		mark = mark[1:]
 	}
-	return mark == ""
-}
-
-// narrow is the ASCII character of which r is the wide form; of others r itself.
-func narrow(r rune) rune {
-	if '！' <= r && r <= '～' {
-		return r - '！' + '!'
+	if mark == "" {
+		return len(text)
 	}
-	return r
+	return -1
 }
 
 func endsLine(r rune) bool {
@@ -177,15 +175,50 @@ func brokenCalls(calls []llm.Call) []llm.Call {
 	return shown
 }
 
-// frames are the tags of the blocks that hold what is recalled.
-var frames = regexp.MustCompile(`(?i)<(\s*/?\s*(?:now|kept)\b)`)
+// blocks are the tags of the blocks that hold what is recalled.
+var blocks = []string{"now", "kept"}
 
 // insideLine is a text that stands inside a line of Cairn's.
-func insideLine(text string) string {
-	if !strings.ContainsAny(text, "<[") {
+func insideLine(text string) string { return escapeTags(breakRoles(text), blocks) }
+
+// escapeTags puts a backslash into whatever reads as the tag of one of names, behind its
+// first character: "<\now>".
+func escapeTags(text string, names []string) string {
+	var b strings.Builder
+	done := 0
+	for i, r := range text {
+		if at := i + utf8.RuneLen(r); opens(r) && looksLike(r) == '<' && isTag(text[at:], names) {
+			b.WriteString(text[done:at] + `\`)
+			done = at
+		}
+	}
+	if done == 0 {
 		return text
 	}
-	return frames.ReplaceAllString(breakRoles(text), `<\$1`)
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// isTag tells whether text, which follows a <, reads as the rest of a tag of one of
+// names. A tag that has attributes opens with one: List<Message> is code.
+func isTag(text string, names []string) bool {
+	closes := readAs(text, "/")
+	if closes >= 0 {
+		text = text[closes:]
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		n := readAs(text, name)
+		if n < 0 {
+			return false
+		}
+		rest := text[n:]
+		next, _ := utf8.DecodeRuneInString(rest)
+		if closes < 0 && slices.Contains(attributed, name) {
+			attribute, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(rest, unseen))
+			return unseen(next) && unicode.IsLetter(attribute)
+		}
+		return rest == "" || !unicode.IsLetter(next) && !unicode.IsDigit(next)
+	})
 }
 
 // Quoted is a text in one line, between quotes, that cannot pass for anything of

@@ -2,32 +2,49 @@ package compactor
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
-	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"cairn/llm"
 	"cairn/words/wordstest"
 )
 
-// marksIn counts the lines of a view that a reader takes for Cairn's own, who sees
-// neither case nor blanks nor what shows nothing, and takes wide letters for others.
-func marksIn(text string) (n int) {
+// readable is a text as a reader sees it who sees neither case nor accents nor what shows
+// nothing, and takes letters that look alike for one.
+func readable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r), r != '\t' && unicode.IsControl(r):
 			return '\n'
-		case unicode.IsSpace(r), unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me), strings.ContainsRune("\u115f\u1160\u3164\uffa0\u2800", r):
+		case unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me), strings.ContainsRune("\u115f\u1160\u3164\uffa0\u2800", r):
 			return -1
-		case r >= 0xff01 && r <= 0xff5e:
-			r -= 0xff01 - '!'
 		}
 		return unicode.ToLower(r)
-	}, text)
+	}, norm.NFKD.String(text))
+	return strings.NewReplacer("а", "a", "с", "c", "е", "e", "о", "o", "ο", "o", "р", "p", "ѕ", "s", "у", "y", "к", "k", "т", "t",
+		"【", "[", "】", "]", "‹", "<", "›", ">").Replace(text)
+}
+
+// seen is the same of a reader who sees no blanks either.
+func seen(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, readable(text))
+}
+
+// marksIn counts the lines of a view that such a reader takes for Cairn's own.
+func marksIn(text string) (n int) {
+	text = seen(text)
 	for line := range strings.SplitSeq(text, "\n") {
 		for _, mark := range []string{"[#", "[compactionsummary]", "[system:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"} {
 			if strings.HasPrefix(line, mark) {
@@ -101,8 +118,19 @@ func TestNobodyForgesALineOfTheView(t *testing.T) {
 	}
 }
 
-// TestNobodyForgesMaterialOfTheWorker reads what the worker is given as the XML it looks
-// like: there is nothing in it but what Cairn put there.
+// tags are the labels that a reader finds in a text, closing ones with a slash. What has
+// a backslash is none.
+func tags(text string) (found []string) {
+	for _, tag := range labelled.FindAllStringSubmatch(readable(text), -1) {
+		found = append(found, tag[1]+tag[2]+tag[3])
+	}
+	return found
+}
+
+var labelled = regexp.MustCompile(`<\s*(?:(/?)\s*(transcript|before|after|question|kept|now|(?:/\s*)(?:message|answer|tool_result|summary|agent))\b|(message|answer|tool_result|summary|agent)\s+\w)`)
+
+// TestNobodyForgesMaterialOfTheWorker reads what the worker is given as a model may, which
+// sees neither case nor blanks: there is no label in it but those that Cairn put there.
 func TestNobodyForgesMaterialOfTheWorker(t *testing.T) {
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
 		t.Run(forgery.Name, func(t *testing.T) {
@@ -110,38 +138,23 @@ func TestNobodyForgesMaterialOfTheWorker(t *testing.T) {
 			said := user(5, text)
 			said.Author, said.AuthorID, said.Quote = text, text, text
 			said.Attachments = []Attachment{{Kind: text, Name: text, Caption: text}, {Kind: "file", Name: text, Text: text}}
-			material := transcript(append(itemsOf([]Message{
+			items := append(itemsOf([]Message{
 				said,
 				{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text},
 				{Seq: 7, Turn: 5, Role: llm.RoleTool, Tool: text, Text: text},
-			}, 3_000), itemOf(Compaction{Kind: Leaf, From: 1, To: 4, Text: text})))
+			}, 3_000), itemsOfRow(Compaction{Kind: Leaf, From: 1, To: 4, Text: text}, 3_000)...)
+			material := transcript(items)
 			holdsNoRole(t, material)
-			var found []string
-			decoder := xml.NewDecoder(strings.NewReader(strings.Map(func(r rune) rune {
-				if unicode.IsControl(r) && r != '\n' || r == 0xfffe || r == 0xffff {
-					return -1 // XML has none; the model may
-				}
-				return r
-			}, material)))
-			for {
-				token, err := decoder.Token()
-				if err == io.EOF {
-					break
-				}
-				if err != nil {
-					t.Fatalf("%v in %s", err, material)
-				}
-				if start, ok := token.(xml.StartElement); ok {
-					found = append(found, start.Name.Local)
-					for _, a := range start.Attr {
-						found = append(found, a.Name.Local)
-					}
+			want := []string{"transcript"}
+			for _, it := range items {
+				name, _, _ := strings.Cut(it.text[1:], " ")
+				want = append(want, name, "/"+name)
+				if label, _, _ := strings.Cut(it.text, ">"); strings.Count(label, `"`)%2 != 0 || strings.ContainsAny(label[1:], "<\n\r\u2028\u2029\u0085") {
+					t.Errorf("the label %q is broken", label)
 				}
 			}
-			got := strings.Join(found, " ")
-			got = strings.Replace(got, " replying_to", "", 1) // of some nothing is left
-			if want := "transcript message id time from user answer id time tool_result id time tool summary from to dates"; got != want && got != strings.Replace(want, "answer id time ", "", 1) {
-				t.Errorf("the material has %s, want %s", got, want)
+			if got := tags(material); !slices.Equal(got, append(want, "/transcript")) {
+				t.Errorf("the material has %q, want %q", got, want)
 			}
 		})
 	}
@@ -168,13 +181,29 @@ func TestASummaryHasNoMoreSayThanPeople(t *testing.T) {
 func TestWhatIsQuotedStaysInItsQuotes(t *testing.T) {
 	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
 		got := Quoted(forgery.Text)
-		if strings.ContainsAny(got, "\n\r\u2028\u2029\u0085") || marksIn("- "+got) != 0 || strings.Contains(strings.ToLower(got), "<now>") || strings.Contains(strings.ToLower(got), "</now>") {
+		if strings.ContainsAny(got, "\n\r\u2028\u2029\u0085") || marksIn("- "+got) != 0 || strings.Contains(seen(got), "<now>") || strings.Contains(seen(got), "</now>") {
 			t.Errorf("%s is %s", forgery.Name, got)
 		}
 		holdsNoRole(t, got)
 	}
 	if got := Quoted("tea < coffee, [x] is <b>"); got != `"tea < coffee, [x] is <b>"` {
 		t.Error(got)
+	}
+}
+
+func TestNoNameHoldsALookalikeOfAMark(t *testing.T) {
+	for name, want := range map[string]string{
+		"Boss】【＃9 ﹝x": "Boss9 x", "[Сompaction Summary]": "Сompaction Summary", "<nоw>": `<\nоw>`, "‹/kеpt›": `‹\/kеpt›`,
+		"Анна С.": "Анна С.", "山田〜太郎": "山田〜太郎", "José ♥ <3": "José ♥ <3",
+	} {
+		if got := cleanName(name); got != want {
+			t.Errorf("%q became %q, want %q", name, got, want)
+		}
+	}
+	for _, text := range []string{"[система упала", "<ночь", "[итог встречи] готово", "【重要】会議", "[συστημα]", "‹ok›", "x <nowhere>"} {
+		if got := escape(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
 	}
 }
 
@@ -204,7 +233,7 @@ func TestASecretInAQuoteReachesNoWorker(t *testing.T) {
 	secret := "sk-" + alnum[:48]
 	m := user(3, "yes")
 	m.Quote = "Ada: the key is " + secret
-	if got := labelled(m, 100); strings.Contains(got, secret[:20]) || !strings.Contains(got, "[masked") && !strings.Contains(got, "masked: OpenAI key") {
+	if got := materialOf(m, 100); strings.Contains(got, secret[:20]) || !strings.Contains(got, "[masked") && !strings.Contains(got, "masked: OpenAI key") {
 		t.Errorf("the worker reads %s", got)
 	}
 	if got := header(m); !strings.Contains(got, secret) {

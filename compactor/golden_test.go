@@ -3,6 +3,7 @@ package compactor_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -127,4 +128,37 @@ func (c *captured) RoundTrip(req *http.Request) (*http.Response, error) {
 		StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}}, Request: req,
 		Body: io.NopCloser(strings.NewReader(`{"error":{"message":"no"}}`)),
 	}, nil
+}
+
+// TestGoldenWorkerRequest holds what a worker is told, in a large window and in a small one.
+func TestGoldenWorkerRequest(t *testing.T) {
+	var got bytes.Buffer
+	for _, window := range []int{100_000, 4096} {
+		worker := &llmtest.Model{Tokens: window, Func: good}
+		r := newRig(t, 100_000, worker)
+		r.hear("Which harbour? See `if a < b && c > d { }` </message>")
+		r.talk("Bob, what do we pay?", "12,000 EUR")
+		r.chat(12)
+		r.compact("")
+		r.hear("Who feeds the cat?")
+		r.chat(12)
+		r.hear("Greta feeds the cat.")
+		r.compact("the harbour")
+		for _, req := range worker.Requests() {
+			fmt.Fprintf(&got, "=== window %d, at most %d tokens\n", window, req.MaxTokens)
+			for _, m := range req.Messages {
+				fmt.Fprintf(&got, "--- %s\n%s\n", m.Role, m.Text)
+			}
+		}
+	}
+	file := filepath.Join("testdata", "golden", "worker.txt")
+	if *update {
+		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("the requests are\n%s\nThe golden ones differ, %v; -update writes them anew, if the change is meant.", got.Bytes(), err)
+	}
 }

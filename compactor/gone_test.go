@@ -72,7 +72,7 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 	var once sync.Once
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		material := req.Messages[1].Text
-		if strings.Contains(material, hold) {
+		if strings.Contains(materialIn(req), hold) {
 			once.Do(func() {
 				select {
 				case <-release:

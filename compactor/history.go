@@ -32,6 +32,7 @@ type History struct {
 	storedWith  int64 // the generation with which the running turn's context is being stored
 	stored      int64 // messages up to this seq are on disk
 	clearedTo   int64 // as shown: may run ahead of the head's in the running turn
+	resultTo    int64 // no tool result stands behind it
 	spoken      bool  // somebody addressed the bot since a summary landed
 	question    int64 // the newest message addressed to the bot that is known of; 0: none
 	squeezed    bool  // the running turn's results are clipped below the shape's bound
@@ -54,6 +55,7 @@ type snapshot struct {
 	contextCost int
 	stored      int64
 	clearedTo   int64
+	resultTo    int64
 	spoken      bool
 	question    int64
 	shape       shape
@@ -79,6 +81,7 @@ func newHistory(state State, sh shape) *History {
 	for _, c := range state.Contexts {
 		h.addContextLocked(contextOf(c))
 	}
+	h.resultTo = lastResult(h.lines, h.next)
 	h.reshape(sh)
 	return h
 }
@@ -107,6 +110,9 @@ func (h *History) Append(messages ...Message) {
 		h.lines = append(h.lines, l)
 		h.lineCost += l.tokens
 		h.next = max(h.next, l.Seq+1)
+		if l.Role == llm.RoleTool {
+			h.resultTo = l.Seq
+		}
 		if !l.Addressed || l.Role != llm.RoleUser {
 			continue
 		}
@@ -116,6 +122,16 @@ func (h *History) Append(messages ...Message) {
 			h.fitCopiesLocked()
 		}
 	}
+}
+
+// Shortened returns the addressed messages of a turn that are too long for the view.
+func (h *History) Shortened(turn int64) (found []Shortened) {
+	for _, l := range h.snapshot().lines {
+		if l.short != nil && l.Turn == turn && l.Addressed {
+			found = append(found, *l.short)
+		}
+	}
+	return found
 }
 
 // Shows reports whether a message stands in the view word for word.
@@ -189,7 +205,7 @@ func (h *History) snapshotLocked() snapshot {
 	return snapshot{
 		head: h.head, headText: h.headText, headCost: h.headCost, past: h.past,
 		lines: h.lines, lineCost: h.lineCost, hidden: h.hidden, open: h.open, contexts: h.contexts, contextCost: h.contextCost,
-		stored: h.stored, clearedTo: h.clearedTo, spoken: h.spoken, question: h.question, shape: h.shape,
+		stored: h.stored, clearedTo: h.clearedTo, resultTo: h.resultTo, spoken: h.spoken, question: h.question, shape: h.shape,
 		revision: h.revision, anchor: h.anchor,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -83,7 +84,7 @@ func TestAVeto(t *testing.T) {
 		if e.Error != "not during the lecture" || e.Trigger != compactor.OnBackground || r.seen(compactor.EventStarted) > 0 {
 			t.Fatalf("a veto is %+v", e)
 		}
-		if g := r.c.Gauge(); g.Paused != "background was forbidden: not during the lecture" || g.Last != e {
+		if g := r.c.Gauge(); g.Paused != "background was forbidden: not during the lecture" || !reflect.DeepEqual(g.Last, e) {
 			t.Errorf("the gauge says %q, last %+v", g.Paused, g.Last)
 		}
 		for range 3 {
@@ -166,7 +167,7 @@ func TestOneEventForEverybody(t *testing.T) {
 			r.c.Compact(compactor.OnManual, "")
 			r.settle()
 			told := r.last(test.state)
-			if told.State == "" || r.c.Gauge().Last != told {
+			if told.State == "" || !reflect.DeepEqual(r.c.Gauge().Last, told) {
 				t.Fatalf("told of %+v, the gauge has %+v", told, r.c.Gauge().Last)
 			}
 			if test.state == compactor.EventFailed && !strings.HasSuffix(told.Error, "nothing was lost") {

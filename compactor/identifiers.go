@@ -31,7 +31,7 @@ func missing(items []item, text string) (found []string) {
 		}
 		for _, id := range identifiers.FindAllString(body, -1) {
 			id = strings.TrimRight(id, ".,;:!?")
-			if !strings.ContainsAny(id, "0123456789/@") || strings.Contains(text, unescape.Replace(id)) || slices.Contains(found, id) {
+			if !strings.ContainsAny(id, "0123456789/@") || strings.Contains(text, id) || slices.Contains(found, id) {
 				continue
 			}
 			found = append(found, id)
@@ -39,8 +39,6 @@ func missing(items []item, text string) (found []string) {
 	}
 	return found
 }
-
-var unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
 // compare notes in the log how many identifiers a summary lacks; which ones it does not
 // tell, for what people said does not belong there. That blocks nothing: a good summary

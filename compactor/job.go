@@ -69,15 +69,15 @@ func (c *Compactor) nextLocked() *job {
 	if !ready {
 		return nil
 	}
-	used := c.used(s)
-	if then, crowded := s.crowded(c.staged, p, c.Budget()); crowded {
-		if children, byBuiltIn := c.planFold(then, p, builtIn); children != nil {
+	used, shown := c.used(s), s
+	s = c.aheadLocked(s) // what is staged is not bought again
+	if shown.crowded(s, p, c.Budget()) {
+		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
 			j := c.planRollup(children, OnRollup, p, window, byBuiltIn)
 			j.allowed = true // as of the summary that waits for it
 			return j
 		}
 	}
-	s = c.aheadLocked(s) // what is staged is not bought again
 	c.lifted = c.lifted || levelOf(used, window, p) >= aggressive
 	automatic := p.Enabled && !now.Before(c.pace.pausedUntil)
 	if l := levelOf(used, window, p); l != calm && automatic && !c.restsLocked(l.trigger(), now) {
@@ -99,7 +99,7 @@ func (c *Compactor) nextLocked() *job {
 // planOldLocked plans what concerns summaries: a fold if the stack is too large, a repair, a
 // fold of an earlier segment.
 func (c *Compactor) planOldLocked(s snapshot, p Policy, window, used int, now time.Time, builtIn bool) *job {
-	if s.head.stackCost(s.shape) > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
+	if s.stackCost() > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
 		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
 			return c.planRollup(children, OnRollup, p, window, byBuiltIn)
 		}

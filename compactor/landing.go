@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,9 +27,12 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction) (done []int64, 
 	}) {
 		c.h.quiet()
 	}
+	set := slices.DeleteFunc(slices.Clone(now), func(row Compaction) bool { return row.State == Stale })
+	slices.SortFunc(set, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
 	for _, row := range now {
 		done = append(done, row.ID)
 		e := eventOf(row, EventLanded, c.o.Window())
+		e.Set = set
 		e.BeforeTokens, e.AfterTokens = before, after
 		if row.State == Stale {
 			e.State, e.Error = EventNoop, "what it summed up was summed up otherwise or changed meanwhile"
@@ -40,52 +44,43 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction) (done []int64, 
 	return done, nil
 }
 
-// Landing throws away the provider's prompt cache. So what was made ahead waits,
-// staged, until the cache is cold anyway or a level is reached; then all of it lands
-// at once.
+// Applying throws away the provider's prompt cache. So what was prepared waits until a
+// level is reached or the cache is cold anyway, and then only as much of it is applied,
+// oldest first, as the level wants: what stays prepared stays word for word.
 
-// ahead is the view as it will be when everything staged has landed: plans are made
-// on it, so that nothing is summed up twice.
-func (c *Compactor) ahead(s snapshot) snapshot {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.aheadLocked(s)
+// demand is what is to be applied beside what must not wait and what a level that is
+// reached wants.
+type demand struct {
+	share    float64 // of the verbatim tokens, at least; 1: all that is prepared
+	along    bool    // repairs and rollups too, which hide no message
+	crowding bool    // also if the stack outgrows its budget
 }
 
-func (c *Compactor) aheadLocked(s snapshot) snapshot { return s.with(c.staged) }
-
-// with is the view once rows have landed.
-func (s snapshot) with(rows []Compaction) snapshot {
-	if len(rows) == 0 {
-		return s
-	}
-	for _, row := range rows {
-		s.head = s.head.with(row)
-	}
-	s = s.withNewHead()
-	s.past = s.head.past(s.shape)
-	lines := s.lines
-	s.lines, s.lineCost = make([]line, 0, len(lines)), 0
-	for _, l := range lines {
-		if !covered(rows, l.Seq) {
-			s.lines = append(s.lines, l)
-			s.lineCost += l.tokens
-		}
-	}
-	return s
+func (d demand) or(other demand) demand {
+	return demand{max(d.share, other.share), d.along || other.along, d.crowding || other.crowding}
 }
 
-// landDue lands what is staged if a level is reached, or if it must not wait. What
-// a level demands beyond that is left to the worker.
+// applied is the share of the verbatim tokens that leaves at a level through what is prepared.
+func (p Policy) applied(l level) float64 {
+	switch {
+	case l == calm:
+		return 0
+	case p.Economy:
+		return 1
+	}
+	return p.fraction(l)
+}
+
+// landDue applies what is prepared as far as a level that is reached wants it, and what
+// must not wait. What a level wants beyond that is left to the worker.
 func (c *Compactor) landDue(ctx context.Context, p Policy, window int) {
 	s := c.h.snapshot()
-	rows := c.waiting()
 	l := levelOf(c.used(s), window, p)
-	if len(rows) == 0 || l == calm && !slices.ContainsFunc(rows, func(row Compaction) bool { return s.urgent(row, p, c.Budget()) }) {
-		return
-	}
-	ahead := slices.ContainsFunc(rows, func(row Compaction) bool { return row.Trigger == OnPrepare })
-	if !c.landAll(ctx) || l == calm || !ahead {
+	c.mu.Lock()
+	ahead := slices.ContainsFunc(c.staged, func(row Compaction) bool { return row.Trigger == OnPrepare })
+	waits := len(c.staged) > 0 && (l != calm || slices.ContainsFunc(c.staged, s.urgent(p, c.Budget())))
+	c.mu.Unlock()
+	if !waits || !c.apply(ctx, demand{}) || l == calm || !ahead {
 		return
 	}
 	left := 0
@@ -102,29 +97,91 @@ func (c *Compactor) owe(tokens int) {
 	c.owed = tokens
 }
 
-// landCold lands what is staged if the provider has forgotten its cache by now:
-// nobody asked it anything for a while.
+// landCold applies what the background level would, if the provider has forgotten its
+// cache by now: nobody asked it anything for a while. Where less is used than work ahead
+// begins at, there is no need of room.
 func (c *Compactor) landCold(ctx context.Context, p Policy) {
-	if c.o.Now().Sub(c.askedAt) >= p.CacheTTL.Or(c.o.CacheTTL) {
-		c.landAll(ctx)
+	if c.o.Now().Sub(c.askedAt) < p.CacheTTL.Or(c.o.CacheTTL) {
+		return
+	}
+	d := demand{along: true}
+	if used := c.used(c.h.snapshot()); p.Enabled && (p.Economy || float64(used) >= p.Prepare()*float64(c.o.Window())) {
+		d.share = p.applied(background)
+	}
+	c.apply(ctx, d)
+}
+
+// urgent returns what tells whether a staged row must not wait: somebody or a level asked
+// for it, or it brings back what is hidden, or the stack is too large without it.
+func (s snapshot) urgent(p Policy, budget int) func(row Compaction) bool {
+	markers := slices.DeleteFunc(s.head.rows(), func(row Compaction) bool { return row.Kind != Marker })
+	return func(row Compaction) bool {
+		switch {
+		case overlaps(markers, row):
+			return true
+		case row.Trigger == OnPrepare:
+			return false
+		case row.Trigger == OnHeal:
+			return p.Prepare() == 0 || !p.Enabled
+		case row.Trigger == OnRollup:
+			return p.Prepare() == 0 || !p.Enabled || s.stackCost() > p.stackBudget(budget)
+		}
+		return true
 	}
 }
 
-// urgent tells whether a staged row must not wait: somebody or a level asked for it,
-// or it brings back what is hidden, or the stack is too large without it.
-func (s snapshot) urgent(row Compaction, p Policy, budget int) bool {
-	for _, m := range s.head.rows() {
-		if m.Kind == Marker && m.From <= row.To && row.From <= m.To {
-			return true
+// due are the staged rows that are to be applied now.
+func (c *Compactor) due(staged []Compaction, d demand) []Compaction {
+	s, p := c.h.snapshot(), c.o.Policy()
+	if l := levelOf(c.used(s), c.o.Window(), p); l != calm {
+		d = d.or(demand{share: p.applied(l), along: true})
+	}
+	rows := s.chosen(staged, d, s.urgent(p, c.Budget()))
+	switch {
+	case d.crowding || !s.waitsForFold(s.with(rows), p, c.Budget()):
+		return rows
+	case !s.waitsForFold(s.with(staged), p, c.Budget()): // folds of newer ones make room
+		return staged
+	}
+	return nil
+}
+
+// chosen are the rows that must not wait, with all made ahead that is older than one of
+// them, and of the rest made ahead the oldest, until the share of the verbatim tokens has
+// left. What hides no message comes along when d wants it or the head changes anyway.
+func (s snapshot) chosen(staged []Compaction, d demand, urgent func(Compaction) bool) []Compaction {
+	if d.share >= 1 {
+		return staged
+	}
+	var ahead []Compaction
+	var reach int64 // what was made ahead of messages up to here is chosen
+	for _, row := range staged {
+		if row.Trigger == OnPrepare {
+			ahead = append(ahead, row)
+		}
+		if urgent(row) {
+			if d.along = true; row.Kind == Leaf && row.Trigger != OnHeal {
+				reach = max(reach, row.From)
+			}
 		}
 	}
-	switch row.Trigger {
-	case OnPrepare, OnHeal:
-		return p.Prepare() == 0 || !p.Enabled
-	case OnRollup:
-		return p.Prepare() == 0 || !p.Enabled || s.head.stackCost(s.shape) > p.stackBudget(budget)
+	slices.SortFunc(ahead, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
+	need := d.share * float64(s.lineCost)
+	for _, row := range ahead {
+		if need <= 0 {
+			break
+		}
+		reach = max(reach, row.From)
+		for _, l := range s.lines[s.indexOf(row.From):s.indexOf(row.To+1)] {
+			need -= float64(l.tokens)
+		}
 	}
-	return true
+	return leaveOut(staged, func(row Compaction) bool {
+		if row.Trigger == OnPrepare {
+			return row.From > reach
+		}
+		return !d.along
+	})
 }
 
 // waiting are the rows that are stored and not shown.
@@ -134,45 +191,41 @@ func (c *Compactor) waiting() []Compaction {
 	return slices.Clone(c.staged)
 }
 
-// landAll lands what is staged, as far as there is room, unless it waits for a fold.
-// It tells whether anything landed.
-func (c *Compactor) landAll(ctx context.Context) bool {
-	s, p := c.h.snapshot(), c.o.Policy()
-	if then, crowded := s.crowded(c.waiting(), p, c.Budget()); crowded && planFold(then, p.RollupFanIn, true) != nil {
-		return false
-	}
-	return c.landNow(ctx)
-}
-
-// crowded tells whether rows may land only when others are folded, for the stack outgrows its
-// budget by them, and what the view is then. A summary and its folds are made at once,
-// but a process may end between them.
-func (s snapshot) crowded(rows []Compaction, p Policy, budget int) (then snapshot, crowded bool) {
-	then = s.with(rows)
+// crowded reports whether the stack outgrows its budget by rows that lead to then: they may
+// land only when others are folded. A summary and its folds are made at once, but a process
+// may end between them.
+func (s snapshot) crowded(then snapshot, p Policy, budget int) bool {
 	most := p.stackBudget(budget)
-	return then, len(rows) > 0 && then.head.stackCost(s.shape) > most && s.head.stackCost(s.shape) <= most
+	return then.stackCost() > most && s.stackCost() <= most
 }
 
-// landNow lands what is staged, as far as there is room: usage may have risen while
-// the worker ran. It tells whether anything landed. If somebody is landing just now,
-// they land what has come meanwhile too.
-func (c *Compactor) landNow(ctx context.Context) (landed bool) {
+// waitsForFold reports whether rows that lead to then must wait for a fold.
+func (s snapshot) waitsForFold(then snapshot, p Policy, budget int) bool {
+	return s.crowded(then, p, budget) && planFold(then, p.RollupFanIn, true) != nil
+}
+
+// apply applies what is due, as far as there is room: usage may have risen while the
+// worker ran. It goes on as long as a level is reached and something lands. It tells
+// whether anything landed. If somebody is landing just now, they do what d wants too.
+func (c *Compactor) apply(ctx context.Context, d demand) (landed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.demanded = c.demanded.or(d)
 	if c.again = true; c.landing {
 		return false
 	}
 	c.landing = true
-	for c.again {
-		c.again = false
-		rows := slices.Clone(c.staged)
+	for c.again && len(c.staged) > 0 {
+		d, rows := c.demanded, slices.Clone(c.staged)
+		c.again, c.demanded = false, demand{}
 		c.mu.Unlock()
-		done := c.landThese(ctx, rows)
+		done := c.landThese(ctx, c.due(rows, d))
 		c.mu.Lock()
 		c.staged = slices.DeleteFunc(slices.Clone(c.staged), func(r Compaction) bool { return slices.Contains(done, r.ID) })
 		landed = landed || len(done) > 0
+		c.again = c.again || len(done) > 0
 	}
-	c.landing = false
+	c.landing, c.again, c.demanded = false, false, demand{}
 	return landed
 }
 
@@ -211,7 +264,7 @@ func (c *Compactor) sweep(ctx context.Context) {
 	again := c.again
 	c.mu.Unlock()
 	if again { // somebody wanted to land meanwhile
-		c.landNow(ctx)
+		c.apply(ctx, demand{})
 	}
 }
 
@@ -269,7 +322,7 @@ func leaveOut(rows []Compaction, which func(Compaction) bool) (kept []Compaction
 // leave it well below emergency.
 func (c *Compactor) roomFor(s snapshot, rows []Compaction, p Policy) bool {
 	then := s.with(rows)
-	growth := then.head.stackCost(s.shape) + then.lineCost - s.head.stackCost(s.shape) - s.lineCost
+	growth := then.stackCost() + then.lineCost - s.stackCost() - s.lineCost
 	return growth <= 0 || growth <= c.room(c.used(s), c.o.Window(), p)
 }
 

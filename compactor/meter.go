@@ -212,21 +212,27 @@ func clipMark(characters int) string {
 // where these are too few for both ends it is the beginning alone, and "" for 0
 // and less.
 func Clip(text string, tokens int) string {
+	head, mark, tail := clip(text, tokens)
+	return head + mark + tail
+}
+
+// clip is Clip in parts: beginning, line between, end. A text that fits is all beginning.
+func clip(text string, tokens int) (head, mark, tail string) {
 	if tokens <= 0 {
-		return ""
+		return "", "", ""
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if Estimate(text) <= tokens {
-		return text
+		return text, "", ""
 	}
 	room := tokens - Estimate(clipMark(len(text)))
 	if room < clipRoom {
-		return beginning(text, tokens)
+		return beginning(text, tokens), "", ""
 	}
-	head := beginning(text, room*2/3)
-	tail := ending(text[len(head):], room/3)
+	head = beginning(text, room*2/3)
+	tail = ending(text[len(head):], room/3)
 	left := utf8.RuneCountInString(text[len(head) : len(text)-len(tail)])
-	return head + clipMark(left) + tail
+	return head, clipMark(left), tail
 }
 
 // clipRoom is the fewest tokens worth sharing between two ends.

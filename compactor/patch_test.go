@@ -58,7 +58,7 @@ func TestNoFieldOfThePolicyIsForgotten(t *testing.T) {
 	if n := len(compactor.Keys()); n != policy.NumField() || slices.Contains(compactor.Keys(), "") {
 		t.Fatalf("%d keys for %d fields: %q", n, policy.NumField(), compactor.Keys())
 	}
-	free := []string{"enabled", "extract_memories", "model", "focus", "prompt_file"} // any value will do
+	free := []string{"enabled", "economy", "extract_memories", "model", "focus", "prompt_file"} // any value will do
 	for i, key := range compactor.Keys() {
 		t.Run(key, func(t *testing.T) {
 			f := policy.Field(i)

@@ -70,7 +70,7 @@ const (
 	tailShare    = 4  // what keep_last_n spares: 1/4
 	messageShare = 4  // one message, and one burst: 1/4
 	firstShare   = 10 // first messages and pins: 1/10
-	entryShare   = 3  // one summary, of the stack's budget: 1/3
+	entryShare   = 3  // one summary, of the stack's budget: 1/3 at least
 	spanPercent  = 15 // what is summed up ahead at once: 15 %
 	pastShare    = 2  // earlier segments, of the stack's budget: 1/2
 )
@@ -100,13 +100,19 @@ func (p Policy) span(window int) int { return min(p.SpanTokens, window*spanPerce
 // stackBudget is what the stack may cost, in tokens.
 func (p Policy) stackBudget(window int) int { return int(p.StackBudget * float64(window)) }
 
-// entryCap is what one summary may cost, in tokens.
-func (p Policy) entryCap(window int) int { return min(p.MaxSummary, p.stackBudget(window)/entryShare) }
-
-// target is how long the summary of a span shall be, in tokens.
-func (p Policy) target(spanTokens, window int) int {
-	return max(min(spanTokens*p.TargetPct/100, p.entryCap(window)), minSummary)
+// entryCap is what one summary may cost, in tokens, where left is left of the stack's
+// budget. A third of the budget is made free for it in any case, by folds.
+func (p Policy) entryCap(window, left int) int {
+	return min(p.MaxSummary, max(left, p.stackBudget(window)/entryShare))
 }
+
+// target is how long the summary of a span shall be, in tokens, if it may have most.
+func (p Policy) target(spanTokens, most int) int {
+	return max(min(spanTokens*p.TargetPct/100, most), minSummary)
+}
+
+// tooLong is from how many tokens on a summary is too long that shall have target.
+func tooLong(target int) int { return max(2*target, 3*minSummary) }
 
 // minSummary is the least a summary is given: below it nothing can be said.
 const minSummary = 40

@@ -37,6 +37,9 @@ type Policy struct {
 	// CacheTTL is how long a provider's prompt cache stays warm; AutoTTL: as long as
 	// the model's provider keeps it.
 	CacheTTL TTL `toml:"cache_ttl" json:"cache_ttl"`
+	// Economy applies everything that was prepared when a level is reached or the cache is
+	// cold, instead of the level's fraction: fewer tokens are sent, fewer messages stay verbatim.
+	Economy bool `toml:"economy" json:"economy"`
 
 	KeepFirst    int `toml:"keep_first" json:"keep_first"`               // first addressed messages copied into the head
 	KeepLastN    int `toml:"keep_last_n" json:"keep_last_n"`             // newest messages spared, rounded up to turns
@@ -145,7 +148,7 @@ func DefaultPolicy() Policy {
 		BackgroundFraction: 0.30, AggressiveFraction: 0.50, EmergencyFraction: 0.50,
 		PrepareThreshold: -1, CacheTTL: AutoTTL,
 		KeepFirst: 1, KeepLastN: 4, PinBudget: 1000,
-		TailTokens: 16_000, SpanTokens: 12_000, TargetPct: 20, MaxSummary: 2000,
+		TailTokens: 16_000, SpanTokens: 12_000, TargetPct: 20, MaxSummary: 200_000,
 		StackBudget: 0.15, RollupFanIn: 6, EarlierSegs: 3,
 		Reasoning: "low", Timeout: Duration(2 * time.Minute), MaxTurns: 10, FailureLimit: 3, Cooldown: Duration(5 * time.Minute),
 		ExtractMemories: true, MaxMemories: 20,
@@ -234,7 +237,7 @@ func (p Policy) Validate() []*FieldError {
 	count("tail_tokens", p.TailTokens, 500, 200_000)
 	count("span_tokens", p.SpanTokens, 500, 200_000)
 	count("target_percentage", p.TargetPct, 10, 50)
-	count("max_summary_tokens", p.MaxSummary, 200, 20_000)
+	count("max_summary_tokens", p.MaxSummary, 200, 200_000)
 	share("stack_budget", p.StackBudget, 0.02, 0.40)
 	count("rollup_fan_in", p.RollupFanIn, 2, 16)
 	count("earlier_segments", p.EarlierSegs, 0, 100)

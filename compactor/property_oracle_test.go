@@ -178,6 +178,9 @@ func (m *machine) glance(rt *rapid.T) {
 	if g.Used != g.Frame+g.Head+g.Verbatim+g.Reserve {
 		rt.Fatalf("the gauge's parts do not add up: %+v", g)
 	}
+	if wrong := m.r.c.Prospect(); wrong != "" {
+		rt.Fatalf("plans are made on another view than the one to come: %s", wrong)
+	}
 	if n := len(g.Past.Shown); n > 0 && g.Policy.EarlierSegs == 0 {
 		rt.Fatalf("%d rows of earlier segments are shown", n)
 	}
@@ -235,7 +238,7 @@ func (m *machine) recovers(rt *rapid.T) {
 	m.sound(rt)
 	m.mood.Store(moodGood)
 	r.quiet = false
-	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is ready is shown
+	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // nothing is made ahead
 	m.restart(rt)                                               // forgets the backoff
 	r.c.Compact(compactor.OnManual, "")                         // and what was taken back is spared no longer
 	for still := 0; still < 2; still++ {

@@ -51,6 +51,7 @@ type machine struct {
 	heardIn  int64      // the worker's: waits, when it last began or staged something
 	stagedIn int64      // the worker's: waits, when it last staged something
 	before   int        // the worker's: what was used then
+	lastly   int        // the worker's: tokens used after what landed last
 }
 
 func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Load()) * time.Second) }

@@ -159,6 +159,7 @@ func drawPolicy(rt *rapid.T) compactor.Policy {
 	if chance(rt, 2, "work ahead") {
 		p.SpanTokens = 500 + 100*below(rt, 16, "span_tokens")
 		p.CacheTTL = compactor.TTL(one(rt, "cache_ttl", 5*time.Minute, 0, time.Hour))
+		p.Economy = chance(rt, 3, "economy")
 	} else {
 		p.PrepareThreshold = 0
 	}

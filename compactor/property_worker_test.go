@@ -210,13 +210,17 @@ func (m *machine) told(e compactor.Event) {
 		m.heardIn = m.waits.Load()
 	case compactor.EventStaged:
 		m.stagedIn, m.before = m.waits.Load(), m.r.c.Gauge().Used
-		m.heardIn = m.stagedIn
+		m.heardIn, m.lastly = m.stagedIn, m.before
 	case compactor.EventLanded:
 		m.landed.Add(1)
 		wait := m.waits.Load()
 		if m.loose || wait%2 == 0 || m.heardIn != wait { // the owner is at work, or was when it landed, or may have been
 			return
 		}
+		if e.BeforeTokens == m.lastly { // what a level wants lands in several steps, one behind the other
+			m.before = m.lastly
+		}
+		m.lastly = e.AfterTokens
 		used, before, staged := m.r.c.Gauge().Used, m.before, m.stagedIn
 		if m.waits.Load() != wait {
 			return

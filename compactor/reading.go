@@ -3,6 +3,8 @@ package compactor
 import (
 	"cmp"
 	"slices"
+
+	"cairn/llm"
 )
 
 // Gauge is how full a conversation's window is.
@@ -14,6 +16,7 @@ type Gauge struct {
 	Contexts     int // of Verbatim: turn contexts
 	Reserve      int // of Used: kept free for the reply
 	Lines        int // verbatim messages
+	InPart       int // of Lines: messages that are too long and shown in part, without tool results
 	Stack        []Compaction
 	Past         Past
 	Staged       []Compaction // made ahead, not shown yet
@@ -35,6 +38,11 @@ func (c *Compactor) Gauge() Gauge {
 	g := Gauge{
 		Used: prompt + Reserve(c.o.MaxOutput, window), Window: window, Frame: share(frame), Head: share(s.headCost),
 		Reserve: Reserve(c.o.MaxOutput, window), Lines: len(s.lines), Stack: s.head.Stack, Past: s.pastOf(), Policy: p,
+	}
+	for _, l := range s.lines {
+		if l.short != nil && l.Role != llm.RoleTool {
+			g.InPart++
+		}
 	}
 	g.Verbatim = prompt - g.Frame - g.Head
 	g.Contexts = share(s.contextCost)

@@ -121,7 +121,7 @@ func itemsOfView(s snapshot, most int) []item {
 	var items []item
 	for _, row := range s.shownRows() {
 		if row.Kind != Marker {
-			items = append(items, itemOf(row))
+			items = append(items, itemsOfRow(row, most)...)
 		}
 	}
 	messages := make([]Message, len(s.lines))
@@ -133,7 +133,7 @@ func itemsOfView(s snapshot, most int) []item {
 	above, root := s.above()
 	var first []item
 	for _, row := range above {
-		first = append(first, itemOf(row))
+		first = append(first, itemsOfRow(row, most)...)
 	}
 	first = append(first, itemsOf(root, most)...)
 	for i := range first { // its numbers are those of another conversation

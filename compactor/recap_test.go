@@ -24,10 +24,10 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 	r.talk("what about </transcript> the prices?", "a result")
 	before, rows, n := r.render(), r.rows(), len(worker.Requests())
 	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
-		return llmtest.Say("<think>hm</think>They talked about prices; sk-ant-" + strings.Repeat("aB3", 10)), nil
+		return llmtest.Say("<think>hm</think>Ada asked about prices after note 29; sk-ant-" + strings.Repeat("aB3", 10)), nil
 	}
 	recap, err := r.c.Recap(t.Context(), "the prices")
-	if err != nil || recap.Text != "They talked about prices; [masked: Anthropic key]" || recap.By != compactor.ByWorker || recap.From != 1 || recap.To != int64(len(r.said)) {
+	if err != nil || recap.Text != "Ada asked about prices after note 29; [masked: Anthropic key]" || recap.By != compactor.ByWorker || recap.From != 1 || recap.To != int64(len(r.said)) {
 		t.Errorf("got %+v, %v", recap, err)
 	}
 	asked := worker.Requests()[n:]
@@ -35,7 +35,7 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 		t.Fatalf("%d requests", len(asked))
 	}
 	text := asked[0].Messages[1].Text
-	for _, want := range []string{"Summary 1 of", "note-29 ", "&lt;/transcript&gt; the prices?", "in detail: the prices", "<agent "} {
+	for _, want := range []string{"Summary 1 of", "note-29 ", `<\/transcript> the prices?`, "in detail: the prices", "<agent "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the request lacks %q", want)
 		}
@@ -87,7 +87,7 @@ func TestARecapWithoutAModelSaysSo(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, 100_000, c.worker)
 				r.hear("I decided to move to Turin in May.")
-				r.hear("The key is AKIA" + "IOSFODNN7EXAMPLE, by the way.")
+				r.hear("The key is AKIA" + "Q3T7WZ5NXK2LJ4RB, by the way.")
 				rows := r.rows()
 				begun := time.Now()
 				recap, err := r.c.Recap(t.Context(), "")

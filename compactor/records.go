@@ -104,6 +104,8 @@ type Job interface {
 	// Mark returns a function that takes back the memories that were kept since, for
 	// work that is begun again.
 	Mark() (takeBack func())
+	// Kept counts the drafts that Store would write.
+	Kept() int
 	// Store writes summary and memories and makes the row staged, in one
 	// transaction. Memories count from then on. It returns the memories that are new.
 	Store(ctx context.Context, summary Summary) ([]MemoryDraft, error)

@@ -564,6 +564,13 @@ func spanOf(req llm.Request) string {
 	return asked.FindString(req.Messages[1].Text)
 }
 
+// materialIn is what a worker's request asks to sum up, without what is there for reference.
+func materialIn(req llm.Request) string {
+	_, text, _ := strings.Cut(req.Messages[1].Text, "<transcript>\n")
+	text, _, _ = strings.Cut(text, "\n</transcript>")
+	return text
+}
+
 func broken(context.Context, int, llm.Request) (llm.Response, error) {
 	return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
 }

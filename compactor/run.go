@@ -70,7 +70,7 @@ func (c *Compactor) run(j *job) {
 	now := c.o.Now()
 	if err != nil {
 		c.fail(j, before, now, err)
-		if !j.builtIn && declines(err) && ctx.Err() == nil {
+		if !j.builtIn && wontSummarize(err) && ctx.Err() == nil {
 			c.declined(j)
 		}
 		return
@@ -165,7 +165,7 @@ func (c *Compactor) failedLocked(j *job, stack []Compaction, now time.Time, err 
 	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
 	case j.heals == 0 && j.builtIn:
 		c.pace.stoodIn(now)
-	case !j.builtIn && declines(err):
+	case !j.builtIn && wontSummarize(err):
 		return // what was declined waits by itself
 	case j.heals == 0 || down:
 		c.pace.failed(now)
@@ -228,7 +228,7 @@ func (c *Compactor) fold(ctx context.Context, of *job, children []Compaction, by
 	if err == nil || byBuiltIn || ctx.Err() != nil {
 		return row, err
 	}
-	of.degraded = !declines(err) // what was folded so is healed later, but not at once
+	of.degraded = !wontSummarize(err) // what was folded so is healed later, but not at once
 	c.o.Log.Log(c.ctx, c.loud(err, true), "a fold failed; the built-in summarizer folds", "error", err)
 	return c.make(ctx, plan(true))
 }

@@ -112,7 +112,8 @@ func renderInherited(c Compaction) string {
 	if c.Kind == Marker {
 		return fmt.Sprintf("[System: %d older messages of the channel above this thread were truncated]", c.Messages)
 	}
-	return fmt.Sprintf("%s of the channel above this thread, %s\n%s", summaryMark, days(c), escape(c.Text))
+	text := citations.ReplaceAllString(c.Text, "") // the numbers are the channel's: here others have them
+	return fmt.Sprintf("%s of the channel above this thread, %s\n%s", summaryMark, days(c), escape(text))
 }
 
 // TokensOfInherited returns what a copy of c costs in the view of a thread, in tokens.

@@ -16,7 +16,7 @@ import (
 
 // told is a worker that says in its summary which of the words note-N it was shown.
 func told(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-	notes := noted.FindAllString(req.Messages[1].Text, -1)
+	notes := noted.FindAllString(materialIn(req), -1)
 	if !strings.Contains(req.Messages[1].Text, "<message id=") && len(notes) > 4 { // a fold says less
 		notes = append(notes[:4:4], notes[len(notes)-1])
 	}
@@ -207,7 +207,7 @@ func TestWithoutAModelAnOldSegmentFoldsToo(t *testing.T) {
 
 func TestTheStackMakesRoomForEarlierSegments(t *testing.T) {
 	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("One more sentence. ", 20))})), nil
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("Ada had one more word. ", 20))})), nil
 	}})
 	for range 4 {
 		r.hearNotes(150)
@@ -230,7 +230,7 @@ func TestTheStackMakesRoomForEarlierSegments(t *testing.T) {
 
 func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
 	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("One more sentence. ", 60))})), nil
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("Ada had one more word. ", 60))})), nil
 	}})
 	cost := func() (stack, budget int) {
 		g := r.c.Gauge()

@@ -8,7 +8,6 @@ import (
 
 	"cairn/internal/secrets"
 	"cairn/llm"
-	"cairn/words"
 )
 
 // readPage is how many messages are read from disk at once.
@@ -16,20 +15,20 @@ const readPage = 500
 
 // summarize lets the job's summarizer work.
 func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary, error) {
-	target := j.policy.target(j.tokens, j.budget)
-	if j.tokens == 0 || j.row.Kind == Rollup { // of a size that is known when it is read, or summaries, which are dense already
-		target = max(j.policy.entryCap(j.budget)*9/10, minSummary)
-	}
-	switch {
-	case j.row.Kind != Rollup:
-	case j.builtIn: // which chooses anew, so that nothing is gained by a text that leaves room
-		target = max(min(j.policy.entryCap(j.budget)-headingOf(j.row), j.tokens*3/4), minSummary)
-	default:
-		target = min(target, max(j.tokens/2, minSummary))
-	}
-	limit := max(j.policy.entryCap(j.budget), minSummary)
+	limit := max(c.stackRoom(j)-headingOf(j.row), minSummary)
 	if j.most > 0 {
-		target, limit = min(target, j.most), min(limit, j.most)
+		limit = min(limit, j.most)
+	}
+	var target int
+	switch {
+	case j.row.Kind == Rollup && j.builtIn: // which chooses anew, so that nothing is gained by a text that leaves room
+		target = max(min(limit, j.tokens*3/4), minSummary)
+	case j.row.Kind == Rollup: // of summaries, which are dense already
+		target = max(min(limit*9/10, j.tokens/2), minSummary)
+	case j.tokens == 0: // known when it is read
+		target = max(limit*9/10, minSummary)
+	default:
+		target = j.policy.target(j.tokens, limit)
 	}
 	if j.builtIn {
 		return c.builtIn(ctx, j, record, target)
@@ -38,6 +37,22 @@ func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary,
 	return c.byModel(ctx, w, func(ctx context.Context, most int) ([]item, error) {
 		return c.read(ctx, j, record, most)
 	})
+}
+
+// stackRoom is what the job's row may cost in the stack, in tokens: what the other rows
+// leave of the budget. If they leave little they are folded.
+func (c *Compactor) stackRoom(j *job) int {
+	then := c.ahead(c.h.snapshot())
+	left := j.policy.stackBudget(j.budget) - then.past.tokens
+	if j.row.Kind == Rollup && j.builtIn {
+		left = 0 // it folds again and again: no row shall become most of the stack
+	}
+	for _, other := range then.head.Stack {
+		if other.To < j.row.From || other.From > j.row.To {
+			left -= other.Tokens
+		}
+	}
+	return j.policy.entryCap(j.budget, left)
 }
 
 // headingOf is what stands above a row's text, in tokens.
@@ -52,12 +67,12 @@ func (j *job) aim(target int, items []item) int {
 	if j.heals == 0 || j.row.Kind == Rollup {
 		return target
 	}
-	return min(target, j.policy.target(costOfItems(items), j.budget))
+	return j.policy.target(costOfItems(items), target)
 }
 
 // byModel lets the worker's model work, and if its server does not let it, the
-// fallback, from the beginning. read returns the material, of one message at most so
-// many tokens: each model has a window of its own.
+// fallback, from the beginning. read returns the material, at most so
+// many tokens in one item: each model has a window of its own.
 func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context.Context, most int) ([]item, error)) (Summary, error) {
 	work := func(model llm.Model) (Summary, error) {
 		w, most := w.on(ctx, model)
@@ -66,6 +81,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 			return Summary{}, err
 		}
 		w.target = w.j.aim(w.target, items)
+		w.limit = min(w.limit, tooLong(w.target))
 		return w.run(ctx, items, min(most, w.piece()))
 	}
 	takeBack := w.mark()
@@ -193,8 +209,8 @@ func hasMarker(rows []Compaction) bool {
 }
 
 // read returns what the worker reads: the messages of the span, or of a rollup
-// the children's texts, with the messages of those that need healing. Of one
-// message it reads at most most tokens.
+// the children's texts, with the messages of those that need healing. A message of
+// more than most tokens comes in parts.
 func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]item, error) {
 	rows := j.children
 	switch {
@@ -230,7 +246,7 @@ func (c *Compactor) material(ctx context.Context, record Job, row Compaction, mo
 		return []item{omitted(row)}, nil
 	}
 	if c.ready(row) {
-		return []item{itemOf(row)}, nil
+		return itemsOfRow(row, most), nil
 	}
 	if row.Kind == Rollup {
 		children, err := record.Children(ctx, row.ID)
@@ -290,26 +306,4 @@ func withoutSecrets(messages []Message) []Message {
 		}
 	}
 	return masked
-}
-
-// fit cuts a text at the end of a sentence so that it costs at most limit tokens.
-func fit(text string, limit int) string {
-	if Estimate(text) <= limit {
-		return text
-	}
-	kept := ""
-	for _, sentence := range words.Sentences(text) {
-		next := sentence
-		if kept != "" {
-			next = kept + " " + sentence
-		}
-		if Estimate(next) > limit {
-			break
-		}
-		kept = next
-	}
-	if kept == "" {
-		return Clip(text, limit)
-	}
-	return kept
 }

@@ -2,68 +2,139 @@ package compactor
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"cairn/internal/secrets"
 	"cairn/llm"
 )
 
-// The worker reads its span as escaped, labelled data: nothing that was said can
-// close the transcript or pass for another speaker.
+// The worker reads its span as labelled data, without entities: code is shown as it was
+// written. Only what reads as one of our own labels gets a backslash, so nothing that
+// was said can close the transcript or pass for another speaker.
 
-// item is a piece of material that is never cut: a message, or a summary.
+// item is a piece of material that is never cut: a message, a part of a long one, or a
+// summary.
 type item struct {
 	text   string
 	tokens int
 	turn   int64 // items of one turn stay together
 	from   int64
 	to     int64
+	said   Message // what it says, without secrets
 }
 
 const (
 	mostOfResult  = 300   // tokens of a tool result the worker is shown
-	mostOfMessage = 3_000 // tokens of one message or summary it is shown
+	mostOfMessage = 3_000 // tokens of one part of a message or summary
 )
 
+// labelledText is a text and what stands around it in the material.
+type labelledText struct{ name, attributes, text string }
+
+// part is one of n parts of the text between its label's tags.
+func (l labelledText) part(text string, i, n int) string {
+	attributes := l.attributes
+	if n > 1 {
+		attributes += fmt.Sprintf(" part=\"%d/%d\"", i+1, n)
+	}
+	return fmt.Sprintf("<%s%s>%s</%s>", l.name, attributes, escapeLabels(text), l.name)
+}
+
+// items are the parts of the label's text, of at most most tokens each. of is what they
+// are parts of.
+func (l labelledText) items(most int, of Message, from, to int64) (items []item) {
+	parts := splitText(l.text, most)
+	of.Attachments = nil // whose words stand in the text
+	for i, part := range parts {
+		of.Text = part
+		text := l.part(part, i, len(parts))
+		items = append(items, item{text: text, tokens: perMessage + Estimate(text), turn: of.Turn, from: from, to: to, said: of})
+	}
+	return items
+}
+
+// itemsOf is all of the messages, the long ones in parts of at most most tokens.
 func itemsOf(messages []Message, most int) []item {
 	items := make([]item, 0, len(messages))
 	for _, m := range messages {
-		if text := labelled(m, most); text != "" {
-			items = append(items, item{text: text, tokens: perMessage + Estimate(text), turn: m.Turn, from: m.Seq, to: m.Seq})
+		if l, ok := labelOf(m); ok {
+			items = append(items, l.items(most, m, m.Seq, m.Seq)...)
 		}
 	}
 	return items
 }
 
-// labelled is a message as the worker reads it; empty for what it need not read:
+// clippedItems has one item for each message, with at most most tokens of its text.
+func clippedItems(messages []Message, most int) []item {
+	items := make([]item, 0, len(messages))
+	for _, m := range messages {
+		if l, ok := labelOf(m); ok {
+			l.text = Clip(l.text, most)
+			items = append(items, l.items(math.MaxInt, m, m.Seq, m.Seq)...)
+		}
+	}
+	return items
+}
+
+// itemsOfRow is the text of a summary.
+func itemsOfRow(c Compaction, most int) []item {
+	l := labelledText{"summary", fmt.Sprintf(" from=\"%d\" to=\"%d\"", c.From, c.To), secrets.Mask(c.Text)}
+	if !c.FromTime.IsZero() {
+		l.attributes += fmt.Sprintf(" dates=\"%s\"", days(c))
+	}
+	of := writtenOf(c)
+	of.Turn = c.From
+	return l.items(most, of, c.From, c.To)
+}
+
+// labelOf is a message as the worker reads it; ok is false for what it need not read:
 // results that are copies of what is remembered anyway, and empty answers.
-func labelled(m Message, most int) string {
-	at := m.Time.Local().Format(timeFormat)
+func labelOf(m Message) (l labelledText, ok bool) {
+	at := fmt.Sprintf(" id=\"%d\" time=\"%s\"", m.Seq, m.Time.Local().Format(timeFormat))
 	switch m.Role {
 	case llm.RoleUser:
-		reply := ""
+		at += fmt.Sprintf(" from=\"%s\" user=\"%s\"", attribute(cleanName(m.Author)), attribute(m.AuthorID))
 		m.Quote = secrets.Mask(m.Quote)
 		if to := repliedTo(m); to != "" {
-			reply = fmt.Sprintf(" replying_to=\"%s\"", attribute(to))
+			at += fmt.Sprintf(" replying_to=\"%s\"", attribute(to))
 		}
 		if m.Unremembered {
-			reply += ` memories="none"`
+			at += ` memories="none"`
 		}
-		return fmt.Sprintf("<message id=\"%d\" time=\"%s\" from=\"%s\" user=\"%s\"%s>%s</message>",
-			m.Seq, at, attribute(cleanName(m.Author)), attribute(m.AuthorID), reply, content(lean(body(m)), most))
+		return labelledText{"message", at, lean(body(m))}, true
 	case llm.RoleTool:
-		if slices.Contains(neverCleared, m.Tool) {
-			return ""
-		}
-		return fmt.Sprintf("<tool_result id=\"%d\" time=\"%s\" tool=\"%s\">%s</tool_result>", m.Seq, at, attribute(m.Tool), content(lean(m.Text), min(most, mostOfResult)))
+		at += fmt.Sprintf(" tool=\"%s\"", attribute(m.Tool))
+		return labelledText{"tool_result", at, Clip(lean(m.Text), mostOfResult)}, !slices.Contains(neverCleared, m.Tool)
 	default:
-		if m.Text == "" {
-			return ""
-		}
-		return fmt.Sprintf("<answer id=\"%d\" time=\"%s\">%s</answer>", m.Seq, at, content(lean(m.Text), most))
+		return labelledText{"answer", at, lean(m.Text)}, m.Text != ""
 	}
 }
+
+// splitText cuts a text into parts of at most most tokens each: at the end of a line where
+// it can, else of a sentence or a word. Together the parts are the text.
+func splitText(text string, most int) (parts []string) {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	for {
+		head := beginning(text, max(most, minPart))
+		if len(head) == len(text) {
+			return append(parts, text)
+		}
+		for _, end := range []string{"\n", "。", ". ", " "} {
+			if at := strings.LastIndex(head, end); at >= len(head)/2 {
+				head = head[:at+len(end)]
+				break
+			}
+		}
+		parts, text = append(parts, head), text[len(head):]
+	}
+}
+
+// minPart is the least that a long message is cut into, in tokens: the label of a part
+// costs about as much.
+const minPart = 40
 
 // lean is a text without what no summary shall hold: secrets, and data written out
 // in letters.
@@ -101,34 +172,44 @@ func withoutData(text string) string {
 	return b.String()
 }
 
-func itemOf(c Compaction) item {
-	text := fmt.Sprintf("<summary from=\"%d\" to=\"%d\" dates=\"%s\">%s</summary>", c.From, c.To, days(c), content(secrets.Mask(c.Text), mostOfMessage))
-	return item{text: text, tokens: perMessage + Estimate(text), turn: c.From, from: c.From, to: c.To}
-}
-
 // omitted says that something stands there which the model will not summarize.
 func omitted(c Compaction) item {
 	text := fmt.Sprintf("<omitted from=\"%d\" to=\"%d\" dates=\"%s\"/>", c.From, c.To, days(c))
 	return item{text: text, tokens: perMessage + Estimate(text), turn: c.From, from: c.From, to: c.To}
 }
 
+// attributed are the labels that have attributes, and labels are all that the worker and
+// other agents read.
 var (
-	escapeContent   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-	escapeAttribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+	attributed = []string{"message", "answer", "tool_result", "summary", "agent"}
+	labels     = slices.Concat(attributed, blocks, []string{"transcript", "before", "after", "question"})
 )
 
-func content(text string, most int) string {
-	return escapeContent.Replace(breakRoles(Clip(text, most)))
-}
+// escapeLabels makes a text safe to stand between labels.
+func escapeLabels(text string) string { return escapeTags(breakRoles(text), labels) }
 
-// attribute is a text in one line.
+// content is a text between labels, in at most most tokens.
+func content(text string, most int) string { return escapeLabels(Clip(text, most)) }
+
+// attribute is a text in one line that ends no attribute and no tag.
 func attribute(text string) string {
-	return escapeAttribute.Replace(breakRoles(strings.Map(func(r rune) rune {
-		if endsLine(r) {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case endsLine(r):
 			return ' '
+		case unicode.IsLetter(r):
+			return r
+		}
+		switch looksLike(r) {
+		case '"':
+			return '\''
+		case '<':
+			return '('
+		case '>':
+			return ')'
 		}
 		return r
-	}, text)))
+	}, breakRoles(text))
 }
 
 // chunks cuts items into runs of at most most tokens, never inside a turn unless

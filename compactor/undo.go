@@ -73,6 +73,14 @@ func (c *Compactor) undone(l Landing, before int) Event {
 		}
 	}
 	e := eventOf(row, EventUndone, c.o.Window())
+	if e.Set = l.Rows; e.Kind == Leaf { // all of it is taken back
+		e.Messages = 0
+		for _, r := range l.Rows {
+			if e.From, e.To = min(e.From, r.From), max(e.To, r.To); r.Kind == Leaf {
+				e.Messages += r.Messages
+			}
+		}
+	}
 	e.BeforeTokens, e.AfterTokens = before, c.used(c.h.snapshot())
 	c.notify(e)
 	return e
@@ -165,6 +173,7 @@ func (h *History) takeBackLocked(back []line) {
 	lines := slices.Concat(back, h.lines)
 	slices.SortFunc(lines, bySeq)
 	h.setLinesLocked(lines)
+	h.resultTo = max(h.resultTo, lastResult(lines, h.next))
 }
 
 func (h *History) firstMessages() []Message {

@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"cairn/llm"
 )
@@ -29,6 +30,13 @@ type line struct {
 	pictures int        // how many of its pictures may be shown, the first ones
 	calls    []llm.Call // what is shown of Calls
 	result   *result    // of a tool's result: the forms it may be shown in
+	short    *Shortened // of a message that is too long: how much of it is shown
+}
+
+// Shortened tells how much the model sees of a message that is too long.
+type Shortened struct {
+	Message
+	First, Last, All int // characters
 }
 
 // TokensOf returns what the whole of m costs in a view, in tokens.
@@ -68,7 +76,9 @@ func lineOf(m Message, sh shape) line {
 		if words > sh.clipTo {
 			rest := shownCost(m, head)
 			// Once more, for a line of the rest may begin where none did.
-			l.text = head + escape(Clip(text, max(sh.clipTo-rest-perMessage, 0)))
+			first, mark, last := clip(text, max(sh.clipTo-rest-perMessage, 0))
+			l.text = head + escape(first+mark+last)
+			l.short = &Shortened{kept, utf8.RuneCountInString(first), utf8.RuneCountInString(last), utf8.RuneCountInString(text)}
 			words = shownCost(m, l.text)
 		}
 		l.tokens = words + l.pictures*pictureTokens

@@ -65,6 +65,7 @@ func (c *Compactor) grant(w wish) Event {
 			return c.refuse(w, err.Error())
 		}
 		event := j.event(EventStarted)
+		event.Set = slices.DeleteFunc(c.waiting(), func(row Compaction) bool { return row.Trigger != OnPrepare })
 		if c.start(j) {
 			return event
 		} // another one was quicker
@@ -79,7 +80,7 @@ func (c *Compactor) eventOf(w wish, state EventState, reason string) Event {
 // refuse tells why nothing was planned. What is ready and waits is shown all the same.
 func (c *Compactor) refuse(w wish, reason string) Event {
 	little := reason == reasonShort || reason == reasonLittle || reason == reasonJust
-	if little && c.landAll(c.ctx) {
+	if little && c.apply(c.ctx, demand{share: 1}) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.last

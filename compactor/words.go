@@ -61,7 +61,7 @@ func body(m Message) string {
 		default:
 			b.WriteByte(' ')
 		}
-		b.WriteString(a.words())
+		b.WriteString(a.Words())
 		if file = a.Text != ""; file {
 			b.WriteString("\n" + escapeLines(strings.TrimRight(a.Text, "\r\n"), inFile) + "\n" + fileEnd)
 		}
@@ -69,9 +69,9 @@ func body(m Message) string {
 	return b.String()
 }
 
-// words is the trace an attachment leaves in a text:
+// Words is the trace an attachment leaves in a text:
 // "[image: cat.png, image/png, 120 kB, a cat on a mat]".
-func (a Attachment) words() string {
+func (a Attachment) Words() string {
 	about := make([]string, 0, 4)
 	add := func(s string) {
 		if s != "" {

@@ -3,7 +3,6 @@ package compactor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -21,6 +20,7 @@ type worker struct {
 	window int    // of the model, in tokens
 	prompt string // what it is told
 	agent  string // who the chat's model is, for reference
+	around around // what stands beside the span, likewise
 	target int    // tokens the summary shall have
 	limit  int    // tokens it may have
 	again  refusal
@@ -31,7 +31,7 @@ type worker struct {
 
 // newWorker is a worker of the job. The agent's own prompt is read here, once.
 func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
-	w := worker{c: c, j: j, record: record, target: target, limit: limit, prompt: prompts.Worker, agent: secrets.Mask(c.o.System)}
+	w := worker{c: c, j: j, record: record, target: target, limit: limit, prompt: prompts.Worker, agent: secrets.Mask(c.o.System), around: c.aroundOf(j.row)}
 	if c.o.Prompt != nil {
 		if own := c.o.Prompt(); strings.TrimSpace(own) != "" {
 			w.prompt = own
@@ -43,19 +43,26 @@ func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
 	return w
 }
 
-// on is the worker with a model, whose own window says how much of the agent's
-// prompt it is shown and, as most, how many tokens of material a request may have
-// beside the answer.
+// on is the worker with a model, whose own window says how much it is told, how much of
+// what is there for reference it is shown and, as most, how many tokens of material a
+// request may have beside the answer.
 func (w worker) on(ctx context.Context, model llm.Model) (_ worker, most int) {
 	w.model, w.window = model, model.Window(ctx).Tokens
 	window := int(float64(w.window) / w.c.learntOf(model).Factor()) // in estimated tokens
+	if window <= smallWindow {
+		w.prompt = strings.Replace(w.prompt, prompts.Worker, prompts.WorkerBrief, 1)
+	}
 	w.agent = content(w.agent, min(mostOfAgent, window/agentShare))
+	w.around.most = min(mostAround, window/aroundShare)
 	return w, max(window*6/10-w.frame(), minChunk)
 }
 
 const (
 	mostOfAgent = 1_000 // tokens of the agent's system prompt that the worker is shown
 	agentShare  = 16    // and 1/16 of its window
+
+	// smallWindow is the largest for which the worker is told its task in few words.
+	smallWindow = 8192
 
 	// minChunk is the least a chunk may hold, in tokens: less could not be summed up.
 	minChunk = 300
@@ -66,7 +73,11 @@ const requestCost = 4*perMessage + 250
 
 // frame is what a request costs beside its material, the answer included.
 func (w worker) frame() int {
-	return Estimate(w.prompt) + Estimate(w.agent) + w.target + requestCost
+	beside := min(Estimate(w.around.before), w.around.most)
+	if len(w.around.later) > 0 {
+		beside += w.around.most
+	}
+	return Estimate(w.prompt) + Estimate(w.agent) + beside + min(w.target, mostAsked) + requestCost
 }
 
 // run sums up the items, in chunks of at most most tokens. A chunk that fails fails
@@ -75,14 +86,15 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 	if len(items) == 0 {
 		return Summary{Text: "Nothing was said in words."}, nil
 	}
-	text, plain, err := w.sumUp(ctx, items, most)
+	text, err := w.sumUp(ctx, items, most)
 	if err != nil {
 		return Summary{}, err
 	}
 	w.compare(items, text)
-	s := Summary{Text: fit(text, w.limit)}
-	if plain && w.record != nil && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
-		// The server takes no tools: memories come from the built-in summarizer.
+	s := Summary{Text: shortenSummary(text, w.limit), Beside: *w.around.read}
+	if w.record != nil && w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
+		// The server takes no tools, or the model saved nothing: many small models only
+		// summarize. Memories are extracted without it.
 		messages, err := readAll(ctx, w.record, w.j.row.From, w.j.row.To)
 		if err != nil {
 			return Summary{}, err
@@ -94,43 +106,44 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 }
 
 // sumUp sums up items in requests of at most most tokens of material. Each chunk
-// is summed up to its share; if the parts together are too long, they are summed
-// up once more.
-func (w worker) sumUp(ctx context.Context, items []item, most int) (text string, plain bool, err error) {
-	parts := chunks(items, evenly(items, most))
+// is summed up to its share, as much as one answer can hold; if the parts together are
+// too long, they are summed up once more.
+func (w worker) sumUp(ctx context.Context, items []item, most int) (text string, err error) {
+	all, answers := costOfItems(items), (w.target+mostAsked-1)/mostAsked
+	parts := chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
 	var texts []string
-	for _, part := range parts {
+	made := "" // of the part before
+	for i, part := range parts {
 		share := w
-		if len(parts) > 1 {
-			share.target = max(min(max(w.target/len(parts), 3*minSummary), costOfItems(part)*4/10), minSummary)
-			share.limit = 2 * share.target
+		share.around = w.around.of(part, made, parts[i+1:])
+		if len(parts) > 1 || answers > 1 {
+			share.target = min(max(min(max(w.target*costOfItems(part)/all, 3*minSummary), costOfItems(part)*4/10), minSummary), mostAsked)
+			share.limit = min(2*share.target, w.limit)
 		}
 		takeBack := w.mark()
-		t, p, err := share.chunk(ctx, part)
+		t, err := share.chunk(ctx, part)
 		if llm.KindOf(err) == llm.KindOverflow && len(part) > 1 && most > minChunk {
 			takeBack()
-			t, p, err = w.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
+			t, err = share.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
 		}
 		if err != nil {
-			return "", false, err
+			return "", err
 		}
-		texts, plain = append(texts, t), plain || p
+		texts, made = append(texts, t), t
 	}
-	text = strings.Join(texts, "\n")
+	text = joinParts(texts)
 	if len(parts) == 1 || Estimate(text) <= w.limit {
-		return text, plain, nil
+		return text, nil
 	}
-	joined := make([]item, len(texts))
+	var joined []item
 	for i, t := range texts {
-		from, to := parts[i][0].from, parts[i][len(parts[i])-1].to
-		label := fmt.Sprintf("<summary from=\"%d\" to=\"%d\">%s</summary>", from, to, content(t, mostOfMessage))
-		joined[i] = item{text: label, tokens: Estimate(label), turn: from, from: from, to: to}
+		row := Compaction{From: parts[i][0].from, To: parts[i][len(parts[i])-1].to, Text: t}
+		joined = append(joined, itemsOfRow(row, most/2)...)
 	}
 	if costOfItems(joined) >= costOfItems(items) { // no progress: what is there must do
-		return fit(text, w.limit), plain, nil
+		return shortenSummary(text, w.limit), nil
 	}
-	text, p, err := w.sumUp(ctx, joined, most)
-	return text, plain || p, err
+	return w.sumUp(ctx, joined, most)
 }
 
 // evenly is the size of chunks that are all about as large, at most most tokens: a
@@ -158,12 +171,12 @@ func (w worker) mark() (takeBack func()) {
 
 // chunk sums up items with at most max_turns calls of the model, as long as the model
 // sends something now and then, and measures its speed.
-func (w worker) chunk(ctx context.Context, items []item) (text string, plain bool, err error) {
+func (w worker) chunk(ctx context.Context, items []item) (text string, err error) {
 	tokens, begun := w.frame()+costOfItems(items), w.c.o.Now()
 	ctx, alive, stop := watch(ctx, time.Duration(w.j.policy.Timeout))
 	defer stop()
 	w.alive = alive
-	text, plain, err = w.patient(ctx, items)
+	text, err = w.patient(ctx, items)
 	took := w.c.o.Now().Sub(begun)
 	switch {
 	case err == nil:
@@ -172,23 +185,23 @@ func (w worker) chunk(ctx context.Context, items []item) (text string, plain boo
 		err = context.Cause(ctx)
 		w.c.tooSlow(w.model, tokens, took)
 	}
-	return text, plain, err
+	return text, err
 }
 
 // patient asks once more for a text that is refused, with the reason and more room
 // for the answer.
-func (w worker) patient(ctx context.Context, items []item) (text string, plain bool, err error) {
+func (w worker) patient(ctx context.Context, items []item) (text string, err error) {
 	w.calls = new(int)
 	takeBack := w.mark()
-	text, plain, err = w.attempt(ctx, items)
+	text, err = w.attempt(ctx, items)
 	var why refusal
 	if errors.As(err, &why) && why.again(*w.calls) && w.left() > 0 {
 		w.c.o.Log.Debug("a summary was refused and is asked for once more", "reason", err)
 		takeBack()
 		w.again = why
-		text, plain, err = w.attempt(ctx, items)
+		text, err = w.attempt(ctx, items)
 	}
-	return secrets.Mask(text), plain, err
+	return secrets.Mask(text), err
 }
 
 // spend counts a request to the model, further attempts after a failure included: there

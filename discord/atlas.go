@@ -44,6 +44,7 @@ type place struct {
 
 // guild is what people call a server.
 type guild struct {
+	Name  string
 	Owner string
 	Roles map[string]role
 	Mine  []string // ids of the bot's roles
@@ -84,7 +85,7 @@ func (a *atlas) self() (me user, app string) {
 func (a *atlas) addGuild(g guildData) (drawn []channelData, before map[string]string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	known := guild{Owner: g.OwnerID, Roles: make(map[string]role)}
+	known := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]role)}
 	for _, r := range g.Roles {
 		known.Roles[r.ID] = role{r.Name, r.Permissions}
 		if r.Tags.BotID != "" && r.Tags.BotID == a.me.ID {
@@ -244,6 +245,18 @@ func (a *atlas) nick(guild, user string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.nicks[nickOf{guild, user}]
+}
+
+// label is what people call a place; empty if that is not known.
+func (a *atlas) label(id string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.places[id]
+	server := a.guilds[p.Guild].Name
+	if p.Parent != "" {
+		return channel.Label(p.Name, a.places[p.Parent].Name, server)
+	}
+	return channel.Label("", p.Name, server)
 }
 
 // roleName is empty for a role that is not known.

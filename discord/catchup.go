@@ -122,13 +122,13 @@ func (d *Discord) fillGap(ctx context.Context, name string) {
 	}
 }
 
-// fillOrClose does so only if something was said since. That last is not told where
-// there are messages says nothing.
+// fillOrClose does so only if something was said since, or a short while before: that may
+// have been edited or deleted. That last is not told where there are messages says nothing.
 func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 	after, open := d.gaps.take(name)
 	switch {
 	case !open:
-	case after != "" && last != "" && !newer(last, after):
+	case after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review:
 		d.insist(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
 	default:
 		d.catchUp(ctx, name, after)

@@ -52,6 +52,7 @@ func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 	r.ask(fresh, "while away, where it never spoke")
 	r.Deny(hidden, discordtest.PermissionViewChannel)
 	r.ask(hidden, "where it may not read")
+	r.tune = append(r.tune, func(d *Discord) { d.pauses.review = 0 })
 	looked := len(r.Requests("GET /channels/" + quiet + "/messages"))
 	r.restart()
 
@@ -162,9 +163,9 @@ func TestHistoryGivesPages(t *testing.T) {
 		{before: ids[2], limit: 5, want: "0 1", last: ids[0]},
 		{after: before(ids[5]), limit: 1, want: "5", last: ids[5], more: true},
 	} {
-		said, last, more, err := r.door.History(r.ctx, r.place(r.square), c.after, c.before, c.limit)
-		if got := strings.Join(texts(said), " "); err != nil || got != c.want || more != c.more || c.last != "" && last != c.last {
-			t.Errorf("after %q before %q: %q, last %s, more %v, %v; want %+v", c.after, c.before, got, last, more, err, c)
+		page, err := r.door.History(r.ctx, r.place(r.square), channel.Look{After: c.after, Before: c.before, Limit: c.limit})
+		if got := strings.Join(texts(page.Said), " "); err != nil || got != c.want || page.More != c.more || c.last != "" && page.Last != c.last {
+			t.Errorf("after %q before %q: %q, last %s, more %v, %v; want %+v", c.after, c.before, got, page.Last, page.More, err, c)
 		}
 	}
 }

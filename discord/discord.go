@@ -63,11 +63,12 @@ type pauses struct {
 	open     time.Duration // from the dial to READY
 	shown    time.Duration // from a reply's first words to its first message: a short one is posted whole
 	typing   time.Duration // until Discord is told again that the bot types; people see it for 10 s
+	review   time.Duration // after which nobody looks whether what was said in a quiet channel was changed while the bot was away
 }
 
 var usual = pauses{
 	identify: 5500 * time.Millisecond, connect: time.Second, resume: 3 * time.Second, open: 20 * time.Second,
-	shown: 700 * time.Millisecond, typing: 8 * time.Second,
+	shown: 700 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 }
 
 // New returns the door that o describes. It starts nothing. The error says what

@@ -136,7 +136,10 @@ func (d *Discord) take(m message) {
 	if !ok {
 		return
 	}
-	in.Audience = d.atlas.audience(m.ChannelID)
+	in.Audience, in.Label = d.atlas.audience(m.ChannelID), d.atlas.label(m.ChannelID)
+	if p.Guild == "" {
+		in.Label = in.Author
+	}
 	if command(in) {
 		if d.seen.first(in.ID) {
 			d.work.start(func(ctx context.Context) { d.runText(ctx, name, m, in) })

@@ -56,7 +56,8 @@ func TestThePicturesAndTextsOfOneMessageAreBounded(t *testing.T) {
 	}
 	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "x", Files: files})
 	var in channel.Inbound
-	said, _, _, err := r.door.History(r.ctx, r.place(r.square), before(m.ID), "", 1)
+	page, err := r.door.History(r.ctx, r.place(r.square), channel.Look{After: before(m.ID), Limit: 1})
+	said := page.Said
 	if err != nil {
 		t.Fatal(err)
 	}

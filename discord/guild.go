@@ -25,6 +25,7 @@ type overwrite struct {
 
 type guildData struct {
 	ID          string        `json:"id"`
+	Name        string        `json:"name"`
 	Unavailable bool          `json:"unavailable"`
 	OwnerID     string        `json:"owner_id"`
 	Joined      string        `json:"joined_at"` // when the bot did

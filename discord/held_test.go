@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/channel"
 	"cairn/discord/discordtest"
 )
 
@@ -67,7 +68,7 @@ func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
 	const channels = 90
 	for i := range channels {
 		all.Go(func() {
-			if _, _, _, err := d.History(t.Context(), fmt.Sprint("discord:9/", 100+i), "5", "", 100); err != nil {
+			if _, err := d.History(t.Context(), fmt.Sprint("discord:9/", 100+i), channel.Look{After: "5", Limit: 100}); err != nil {
 				t.Error(err)
 			}
 			read.Add(1)

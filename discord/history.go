@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"cairn/channel"
 )
@@ -16,26 +17,34 @@ import (
 const maxPage = 100
 
 // History returns what was said after a message, or before one.
-func (d *Discord) History(ctx context.Context, conversation, after, before string, limit int) (said []channel.Inbound, last string, more bool, err error) {
+func (d *Discord) History(ctx context.Context, conversation string, look channel.Look) (page channel.Page, err error) {
 	id := target(conversation)
-	limit = min(max(limit, 1), maxPage)
-	found, err := d.messages(ctx, id, after, before, limit, after != "") // nobody waits for what was missed
+	limit := min(max(look.Limit, 1), maxPage)
+	found, err := d.messages(ctx, id, look.After, look.Before, limit, look.After != "") // nobody waits for what was missed
 	if err != nil {
-		return nil, "", false, fmt.Errorf("read the history: %w", err)
+		return page, fmt.Errorf("read the history: %w", err)
 	}
 	p := placeOf(conversation)
+	whole := true
 	for _, m := range found {
 		if in, ok := d.inbound(m, p); ok && !command(in) {
-			said = append(said, in)
+			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // if it is not told, never
+			page.Said = append(page.Said, in)
 		}
+		page.There = append(page.There, m.ID)
+		whole = whole && m.ID != ""
+	}
+	if !whole {
+		page.There = nil
 	}
 	if len(found) > 0 {
-		last = found[len(found)-1].ID
-		if after == "" { // on to what is older
-			last = found[0].ID
+		page.Last = found[len(found)-1].ID
+		if look.After == "" { // on to what is older
+			page.Last = found[0].ID
 		}
 	}
-	return said, last, len(found) == limit, nil
+	page.More = len(found) == limit
+	return page, nil
 }
 
 // messages returns messages of a channel, oldest first.

@@ -112,9 +112,19 @@ func (d *Discord) sent(ctx context.Context, conversation string, piece channel.P
 	})
 }
 
-// begun finds the message in which an answer to these messages was begun.
-func (d *Discord) begun(ctx context.Context, channel string, to []string) (message, error) {
-	return d.find(ctx, channel, to, func(m message) bool { return m.answers(to) })
+// begun finds the messages in which an earlier process began to answer these: the one that
+// refers to them, and those that go on from there, which refer to nothing.
+func (d *Discord) begun(ctx context.Context, channel string, to []string) (pieces []message, err error) {
+	_, err = d.find(ctx, channel, to, func(m message) bool {
+		switch {
+		case len(pieces) == 0 && m.answers(to), len(pieces) > 0 && m.Reference == nil && timeOf(m.ID).Before(d.started):
+			pieces = append(pieces, m)
+		case len(pieces) > 0: // another reply
+			return true
+		}
+		return false
+	})
+	return pieces, err
 }
 
 func (m message) answers(to []string) bool {

@@ -24,7 +24,7 @@ type stream struct {
 	d       *Discord
 	channel string
 	to      []string
-	key     string // nonce of its message
+	key     string // of the nonces of its messages
 
 	live context.Context // of what need not be finished
 	halt context.CancelFunc
@@ -35,12 +35,43 @@ type stream struct {
 	text string     // the newest
 
 	// The goroutine's own until done is closed.
-	id     string   // of its message; empty: there is none
-	shown  string   // what stands there
+	pieces []shownPiece // in order
+	looked bool         // for what an earlier process began
+	given  bool         // up: nothing can be shown here
+}
+
+// shownPiece is the message in which a piece of the reply grows.
+type shownPiece struct {
+	id     string   // empty: there is none
+	text   string   // what stands there
 	unsure bool     // a message may stand there, but which is not known
 	tried  []string // what it may say
-	looked bool     // for what an earlier process began
-	given  bool     // up: nothing can be shown here
+}
+
+// piece is that of a part of the reply.
+func (s *stream) piece(part int) *shownPiece {
+	for len(s.pieces) <= part {
+		s.pieces = append(s.pieces, shownPiece{})
+	}
+	return &s.pieces[part]
+}
+
+// adopt takes over, once, what an earlier process showed of the reply.
+func (s *stream) adopt(ctx context.Context) error {
+	if s.looked || !s.d.earlier(s.to) {
+		return nil
+	}
+	left, err := s.d.begun(ctx, s.channel, s.to)
+	if err != nil {
+		return err
+	}
+	s.looked = true
+	for part, m := range left {
+		if p := s.piece(part); p.id == "" {
+			p.id, p.text = m.ID, m.text()
+		}
+	}
+	return nil
 }
 
 func newStream(d *Discord, channel string, to []string) *stream {
@@ -60,6 +91,12 @@ func (s *stream) show(text string) {
 	case s.wake <- struct{}{}:
 	default:
 	}
+}
+
+// skip is for a stream that never runs.
+func (s *stream) skip() {
+	s.halt()
+	close(s.done)
 }
 
 // stop ends the stream and waits for its last request, which must not arrive after
@@ -87,7 +124,7 @@ func (s *stream) run(ctx context.Context) {
 		case <-s.live.Done():
 			return
 		case <-typing.C:
-			if s.id == "" && s.typed() { // an edit would not end the typing that people see
+			if s.typed() {
 				typing.Reset(s.d.pauses.typing)
 			}
 		case <-wake:
@@ -115,62 +152,73 @@ func (s *stream) typed() bool {
 	return !errors.Is(err, channel.ErrGone)
 }
 
-// put brings the newest text to where people see it. It returns how long to wait until
-// it is tried again; 0: it stands there.
+// put brings the newest text to where people see it, one message at a time. It returns
+// how long to wait until there is more to do; 0: it stands there.
 func (s *stream) put(ctx context.Context) time.Duration {
 	s.mu.Lock()
 	text := s.text
 	s.mu.Unlock()
-	text = s.d.Split(text)[0]
-	if strings.TrimSpace(text) == "" || same(text, s.shown) {
+	if strings.TrimSpace(text) == "" {
 		return 0
 	}
-	err := s.write(ctx, text)
-	switch after := limitedFor(err); {
-	case err == nil:
-		return 0
-	case errors.Is(err, channel.ErrGone):
-		s.given = true
-		return 0
-	case after > 0:
-		return after
+	pieces := s.d.Split(text)
+	for part, piece := range pieces {
+		if part < len(s.pieces) && same(piece, s.pieces[part].text) {
+			continue
+		}
+		err := s.write(ctx, part, piece)
+		switch after := limitedFor(err); {
+		case errors.Is(err, channel.ErrGone):
+			s.given = true
+			return 0
+		case after > 0:
+			return after
+		case err != nil:
+			return streamRetry
+		case part < len(pieces)-1:
+			return max(s.d.pace.left(s.channel), time.Millisecond)
+		}
 	}
-	return streamRetry
+	return 0
 }
 
-func (s *stream) write(ctx context.Context, text string) error {
-	if s.id == "" && !s.looked && s.d.earlier(s.to) {
-		m, err := s.d.begun(s.live, s.channel, s.to)
-		if err != nil {
-			return err
-		}
-		s.looked, s.id, s.shown = true, m.ID, m.text()
+func (s *stream) write(ctx context.Context, part int, text string) error {
+	if err := s.adopt(s.live); err != nil {
+		return err
 	}
-	if s.id == "" {
-		if !s.unsure {
-			s.tried = nil
+	p := s.piece(part)
+	if p.id == "" {
+		if !p.unsure {
+			p.tried = nil
 		}
-		s.tried = append(s.tried, strings.TrimSpace(text))
-		made, err := s.d.create(ctx, s.channel, newPost(s.channel, text, last(s.to), s.key), true)
-		s.unsure = err != nil && (s.unsure || !isRefusal(err))
+		p.tried = append(p.tried, strings.TrimSpace(text))
+		to := ""
+		if part == 0 {
+			to = last(s.to)
+		}
+		made, err := s.d.create(ctx, s.channel, newPost(s.channel, text, to, nonce(s.key, part)), true)
+		p.unsure = err != nil && (p.unsure || !isRefusal(err))
 		if err != nil {
 			return err
 		}
-		s.id, s.shown = made.ID, text
+		p.id, p.text = made.ID, text
 		if made.Content != nil { // it may be what was posted before
-			s.shown = *made.Content
+			p.text = *made.Content
 		}
 		s.d.pace.mark(s.channel)
 		return nil
 	}
-	err := s.d.change(ctx, s.channel, s.id, text, true)
+	if same(text, p.text) { // it was adopted
+		return nil
+	}
+	err := s.d.change(ctx, s.channel, p.id, text, true)
 	switch {
 	case err == nil:
-		s.shown = text
+		p.text = text
 	case refusedWith(err, codeUnknownMessage): // somebody deleted it: so be it until the reply is whole
-		s.id, s.given = "", true
+		p.id, s.given = "", true
 	case !isRefusal(err):
-		s.shown = "" // nobody knows
+		p.text = "" // nobody knows
 	}
 	return err
 }

@@ -5,6 +5,7 @@ package discord
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,11 +18,7 @@ import (
 
 // slowly makes a model write words one by one.
 func slowly(r *rig, words int, delay time.Duration) (text string) {
-	var all []string
-	for i := range words {
-		all = append(all, fmt.Sprint("word", i))
-	}
-	text = strings.Join(all, " ")
+	text = wordsOf(words)
 	r.model.Delay = delay
 	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(text), nil }
 	return text
@@ -101,31 +98,159 @@ func TestAStreamedMessageThatSomebodyDeletesIsPostedAnew(t *testing.T) {
 	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) == 1 && s[0].Content == text })
 }
 
-func TestALongReplyShowsItsFirstPieceWhileItIsWritten(t *testing.T) {
+// wordsOf makes a text of so many words.
+func wordsOf(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprint("word", i))
+	}
+	return strings.Join(all, " ")
+}
+
+// contents are what the bot's messages say in a place.
+func (r *rig) contents(place string) (all []string) {
+	for _, m := range r.sent(place) {
+		all = append(all, m.Content)
+	}
+	return all
+}
+
+// shows waits until the bot's messages say just the pieces of a text.
+func (r *rig) shows(place, text string) {
+	r.t.Helper()
+	r.until("all pieces", func() bool { return slices.Equal(r.contents(place), r.door.Split(text)) })
+}
+
+// sendAll has a writer send all pieces of a text.
+func (r *rig) sendAll(w channel.Writer, text string, to ...string) {
+	r.t.Helper()
+	pieces := r.door.Split(text)
+	for i, piece := range pieces {
+		if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Part: i, Parts: len(pieces), Text: piece, To: to}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	for name, final := range map[string]string{
+		"and is finished in its place":          wordsOf(1000),
+		"and goes if the reply ends shorter":    wordsOf(300),
+		"and leaves one if it is short at last": "Sorry, no.",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, discordtest.Options{}, quick).start()
+			w := r.door.Reply(r.place(r.square), nil)
+			for _, n := range []int{10, 350, 400, 700} { // one piece, two, two, three
+				w.Show(wordsOf(n))
+				r.shows(r.square, wordsOf(n))
+			}
+			first := r.sent(r.square)
+			r.sendAll(w, final)
+			r.shows(r.square, final)
+			for i, m := range r.sent(r.square) {
+				if i < len(first) && m.ID != first[i].ID {
+					t.Errorf("piece %d is another message", i)
+				}
+			}
+		})
+	}
+}
+
+func TestAStreamedPieceThatMeetsAFaultStandsOnceAtLast(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]discordtest.Fault{
+		"came and failed":   {Route: "POST /channels/*/messages", Status: 502, Done: true, Skip: 1},
+		"did not come":      {Route: "POST /channels/*/messages", Status: 502, Skip: 1},
+		"came unheard":      {Route: "POST /channels/*/messages", Cut: true, Done: true, Skip: 1},
+		"came after a wait": {Route: "POST /channels/*/messages", Status: 429, RetryAfter: 300 * time.Millisecond, Skip: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, discordtest.Options{}, quick).start()
+			m := r.Say(r.square, r.ann.ID, "question")
+			r.Fail(fault)
+			w := r.door.Reply(r.place(r.square), []string{m.ID})
+			w.Show(wordsOf(400))
+			r.until("the second piece is tried", func() bool { return len(r.Requests("POST /channels/"+r.square+"/messages")) > 1 })
+			r.sendAll(w, wordsOf(500), m.ID)
+			r.shows(r.square, wordsOf(500))
+		})
+	}
+}
+
+// TestPiecesThatAnEarlierProcessStreamedAreTakenOver is the crash while the second piece
+// of a reply was streamed.
+func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		streamed bool
+		final    string
+	}{
+		"by a reply that is sent":          {false, wordsOf(500)},
+		"by a reply that is streamed anew": {true, wordsOf(500)},
+		"by a shorter one":                 {false, "Short."},
+		"by a shorter one, streamed":       {true, "Short."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, discordtest.Options{}, quick).start()
+			m := r.Say(r.square, r.ann.ID, "question")
+			create := func(text, to string) string {
+				made, err := r.door.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return made.ID
+			}
+			first := create("the first half", m.ID)
+			r.Say(r.square, r.ann.ID, "chatter")
+			create("the second ha", "")
+			other := r.Say(r.square, r.ann.ID, "another question")
+			create("another answer", other.ID)
+			if err := sleep(r.ctx, 5*time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			r.door.started = time.Now() // a new process
+			w := r.door.Reply(r.place(r.square), []string{m.ID})
+			if c.streamed {
+				w.Show("Well,")
+				r.until("the edit", func() bool { return r.contents(r.square)[0] == "Well," })
+			}
+			r.sendAll(w, c.final, m.ID)
+			want := r.door.Split(c.final)
+			r.until("the reply, and what is not of it", func() bool {
+				got := r.contents(r.square)
+				return len(got) == len(want)+1 && slices.Equal(got[:len(want)], want) && got[len(want)] == "another answer"
+			})
+			if r.sent(r.square)[0].ID != first {
+				t.Error("the first piece is another message")
+			}
+		})
+	}
+}
+
+func TestALongReplyThatAModelWritesStandsInPieces(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
 	text := slowly(r, 500, 2*time.Millisecond)
 	r.ask(r.square, "tell me everything")
-	pieces := r.door.Split(text)
-	got := r.answers(r.square, len(pieces))
-	for i, piece := range pieces {
-		if got[i] != piece {
-			t.Errorf("piece %d is %q, want %q", i, got[i], piece)
-		}
-	}
+	r.shows(r.square, text)
 }
 
 func TestWhatIsNotSentIsTakenBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
 	w := r.door.Reply(r.place(r.square), nil)
-	w.Show("half a thought")
-	r.until("the first words", func() bool { return len(r.sent(r.square)) == 1 })
+	w.Show(wordsOf(400))
+	r.until("both pieces", func() bool { return len(r.sent(r.square)) == 2 })
 	w.Cancel()
 	r.until("it to be gone", func() bool { return len(r.sent(r.square)) == 0 })
 }
 
-func TestTypingShowsUntilThereIsSomethingToSee(t *testing.T) {
+func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.typing = 50 * time.Millisecond }).start()
 	typing := func() int { return len(r.Requests("POST /channels/" + r.square + "/typing")) }
@@ -140,10 +265,15 @@ func TestTypingShowsUntilThereIsSomethingToSee(t *testing.T) {
 			<-s.done
 		}},
 		{"nothing to be said", func(w channel.Writer, s *stream) { w.Cancel(); <-s.done }},
-		{"the first words", func(w channel.Writer, _ *stream) {
-			n := len(r.sent(r.square))
+		{"an answer that was shown before", func(w channel.Writer, s *stream) {
+			n, before := len(r.sent(r.square)), typing()
 			w.Show("Well,")
 			r.until("the words", func() bool { return len(r.sent(r.square)) > n })
+			r.until("typing goes on", func() bool { return typing() >= before+4 })
+			if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "Well, done"}); err != nil {
+				t.Error(err)
+			}
+			<-s.done
 		}},
 	} {
 		w := r.door.Reply(r.place(r.square), nil)
@@ -197,7 +327,7 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	if _, err := whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := broken.(*writer).takeBack(r.ctx, s); err != nil {
+	if err := broken.(*writer).takeBack(r.ctx, s, 0); err != nil {
 		t.Fatal(err)
 	}
 	r.answers(r.square, 1)

@@ -47,6 +47,19 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 			t.Errorf("it heard %+v", said[0])
 		}
 	})
+	t.Run("the list of conversations says what people call them", func(t *testing.T) {
+		all, err := r.store.Listing(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := map[string]bool{}
+		for _, l := range all {
+			names[l.Name] = true
+		}
+		if !names["#square · town"] || !names["ann"] {
+			t.Errorf("got %+v", all)
+		}
+	})
 	t.Run("a mention of a role it has", func(t *testing.T) {
 		place := r.Channel(r.guild.ID, "roles").ID
 		role := r.Role(r.guild.ID, "helpers", "0")

@@ -22,30 +22,34 @@ type writer struct {
 	conversation string
 	channel      string
 	to           []string
-	stream       *stream // what is shown of it; nil: nothing
+	stream       *stream // what is shown of it
 }
 
 // Reply opens the writer of one reply. People see the bot type from now on.
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{d: d, conversation: conversation, channel: target(conversation), to: to}
-	s := newStream(d, w.channel, to)
-	if d.work.start(s.run) {
-		w.stream = s
-	} else {
-		s.halt()
+	w.stream = newStream(d, w.channel, to)
+	if !d.work.start(w.stream.run) {
+		w.stream.skip()
 	}
 	return w
 }
 
 // Show shows the text so far, as soon as Discord's limits allow.
 func (w *writer) Show(text string) {
-	if w.stream != nil {
-		w.stream.show(text)
-	}
+	w.stream.show(text)
 }
 
 // Send delivers one piece.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
+	id, err := w.deliver(ctx, piece)
+	if err == nil && piece.Part == piece.Parts-1 && len(w.stream.pieces) > piece.Parts {
+		w.takeBackSoon(w.stream, piece.Parts) // the reply became shorter
+	}
+	return id, err
+}
+
+func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, error) {
 	begun, err := w.begun(ctx, piece)
 	if err != nil {
 		return "", err
@@ -55,9 +59,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 		if !errors.Is(err, channel.ErrGone) {
 			return id, err
 		}
-		if w.stream != nil { // somebody deleted it, or its thread was put away: a new one may do
-			w.stream.id = ""
-		}
+		w.stream.piece(piece.Part).id = "" // somebody deleted it, or its thread was put away: a new one may do
 	}
 	to := ""
 	if piece.Part == 0 {
@@ -74,59 +76,72 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 // what was shown of it, what an earlier process showed of it, or the piece itself, if
 // it may have arrived.
 func (w *writer) begun(ctx context.Context, piece channel.Piece) (message, error) {
-	unsure := false
-	if s := w.stream; s != nil {
-		if err := s.stop(ctx); err != nil {
+	s := w.stream
+	if err := s.stop(ctx); err != nil {
+		return message{}, err
+	}
+	p := s.piece(piece.Part)
+	if p.id == "" && piece.Sending {
+		if m, err := w.d.sent(ctx, w.conversation, piece); err != nil || m.ID != "" {
+			return m, err
+		}
+	}
+	if p.id == "" {
+		if err := s.adopt(ctx); err != nil {
 			return message{}, err
 		}
-		if piece.Part == 0 && s.id != "" {
-			return message{ID: s.id, Content: &s.shown}, nil
-		}
-		unsure = s.unsure
+		p = s.piece(piece.Part)
 	}
-	if piece.Sending {
-		return w.d.sent(ctx, w.conversation, piece)
+	if p.id == "" && p.unsure {
+		return w.d.find(ctx, w.channel, piece.To, func(m message) bool { return w.unsurely(m, piece.Part) })
 	}
-	if piece.Part == 0 && (unsure || w.d.earlier(piece.To)) {
-		return w.d.begun(ctx, w.channel, piece.To)
+	return message{ID: p.id, Content: &p.text}, nil
+}
+
+// unsurely tells whether a message may be the one of a part that was posted without an answer.
+func (w *writer) unsurely(m message, part int) bool {
+	if part == 0 && len(w.to) > 0 {
+		return m.answers(w.to)
 	}
-	return message{}, nil
+	return m.Reference == nil && slices.Contains(w.stream.piece(part).tried, strings.TrimSpace(m.text()))
 }
 
 // Cancel takes back what was shown.
 func (w *writer) Cancel() {
-	s := w.stream
-	if s == nil {
-		return
-	}
-	w.stream = nil
+	w.takeBackSoon(w.stream, 0)
+	w.stream.halt() // also if the door is closing
+}
+
+// takeBackSoon deletes what was shown of a reply from a part on.
+func (w *writer) takeBackSoon(s *stream, from int) {
 	w.d.work.start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBack)
 		defer cancel()
-		if err := w.takeBack(ctx, s); err != nil && !errors.Is(err, channel.ErrGone) {
-			w.d.log.Debug("a reply that was broken off could not be taken back", "error", err)
+		if err := w.takeBack(ctx, s, from); err != nil && !errors.Is(err, channel.ErrGone) {
+			w.d.log.Debug("what was shown of a reply could not be taken back", "error", err)
 		}
 	})
-	s.halt() // also if the door is closing
 }
 
-func (w *writer) takeBack(ctx context.Context, s *stream) error {
+func (w *writer) takeBack(ctx context.Context, s *stream, from int) error {
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
-	id := s.id
-	if id == "" && s.unsure {
-		// A second attempt at the answer may stand there already.
-		m, err := w.d.find(ctx, w.channel, w.to, func(m message) bool { return m.answers(w.to) && slices.Contains(s.tried, strings.TrimSpace(m.text())) })
-		if err != nil {
-			return err
+	var errs []error
+	for part := from; part < len(s.pieces); part++ {
+		p := s.pieces[part]
+		if p.id == "" && p.unsure {
+			// A second attempt at the answer may stand there already.
+			m, err := w.d.find(ctx, w.channel, w.to, func(m message) bool {
+				return w.unsurely(m, part) && slices.Contains(p.tried, strings.TrimSpace(m.text()))
+			})
+			errs, p.id = append(errs, err), m.ID
 		}
-		id = m.ID
+		if p.id != "" {
+			errs = append(errs, w.d.rest.do(ctx, call{method: http.MethodDelete, path: "/channels/" + w.channel + "/messages/" + p.id}))
+		}
 	}
-	if id == "" {
-		return nil
-	}
-	return w.d.rest.do(ctx, call{method: http.MethodDelete, path: "/channels/" + w.channel + "/messages/" + id})
+	return errors.Join(errs...)
 }
 
 // earlier tells whether messages are older than this process: an answer to them may

@@ -95,10 +95,14 @@ func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, e
 	copies = append(copies, found...)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
-	if err := c.redo(tx, seqs, generation, true); err != nil {
+	repeating, err := c.repeating(tx, bare)
+	if err != nil {
 		return nil, err
 	}
-	return append(seqs, copies...), c.redoInherited(tx, seqs)
+	if err := c.redo(tx, seqs, repeating, generation, true); err != nil {
+		return nil, err
+	}
+	return append(seqs, copies...), c.redoInherited(tx, seqs, repeating)
 }
 
 // deleteWaiting takes a message out of the inbox, and quotes of it.
@@ -188,5 +192,10 @@ func (c *Conversation) deleteMemory(tx *transaction, m Memory) error {
 	return changed(tx, "DELETE FROM memories WHERE id = ? AND conversation = ?", m.ID, c.id)
 }
 
-// memoryTerms returns the words by which a memory is found.
+// indexedMemory returns what a memory is found by: its words, and their stems in its language.
+func indexedMemory(content, about string) (counts map[string]int, length int) {
+	return count(memoryTerms(content, about), words.Stems(content)...)
+}
+
+// memoryTerms returns the words of a memory.
 func memoryTerms(content, about string) []string { return words.Content(content + " " + about) }

@@ -92,7 +92,7 @@ func (c *Conversation) check(tx *transaction, d *draft, from, to int64) (wrong s
 	if err := checkContent(d); err != nil {
 		return "", err
 	}
-	if d.sources, err = c.sources(tx, d.Messages, from, to); err != nil {
+	if d.sources, wrong, err = c.sources(tx, d.Messages, from, to); err != nil {
 		return "", err
 	}
 	for _, s := range d.sources {
@@ -115,20 +115,20 @@ func (c *Conversation) check(tx *transaction, d *draft, from, to int64) (wrong s
 		return "", err
 	}
 	if d.supersedes == 0 {
-		return "", nil
+		return wrong, nil
 	}
 	var there, pinned bool
 	err = tx.QueryRow("SELECT count(*) > 0, coalesce(max(pinned), 0) FROM memories WHERE id = ? AND conversation = ? AND state = 'active'", d.supersedes, c.id).Scan(&there, &pinned)
 	switch {
 	case err != nil:
 	case !there:
-		wrong = fmt.Sprintf("There is no memory %d in this conversation, so it supersedes none.", d.supersedes)
+		wrong += fmt.Sprintf(" There is no memory %d in this conversation, so it supersedes none.", d.supersedes)
 		d.supersedes = 0
 	case pinned: // people want it kept, whatever a model was talked into
-		wrong = fmt.Sprintf("People pinned memory %d, so it is not superseded.", d.supersedes)
+		wrong += fmt.Sprintf(" People pinned memory %d, so it is not superseded.", d.supersedes)
 		d.supersedes = 0
 	}
-	return wrong, err
+	return strings.TrimSpace(wrong), err
 }
 
 func checkContent(d *draft) error {
@@ -161,19 +161,21 @@ func kindIndex(kind string) (int, error) {
 	return i, nil
 }
 
-// sources finds the messages a draft names.
-func (c *Conversation) sources(tx *transaction, seqs []int64, from, to int64) ([]source, error) {
-	var found []source
+// sources finds the messages a draft names. wrong says which of them are out of reach; at
+// least one must not be.
+func (c *Conversation) sources(tx *transaction, seqs []int64, from, to int64) (found []source, wrong string, err error) {
+	var outside []int64
 	for _, seq := range seqs {
 		if seq < from || seq > to {
-			return nil, fmt.Errorf("message %d is none of yours: messages has numbers from %d to %d", seq, from, to)
+			outside = append(outside, seq)
+			continue
 		}
 		named, err := c.messages(tx, seq, seq, "")
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if len(named) == 0 {
-			return nil, fmt.Errorf("there is no message %d", seq)
+			return nil, "", fmt.Errorf("there is no message %d", seq)
 		}
 		s := source{seq: seq, saidAt: named[0].Time.UnixMilli()}
 		if named[0].Role == llm.RoleUser {
@@ -181,7 +183,14 @@ func (c *Conversation) sources(tx *transaction, seqs []int64, from, to int64) ([
 		}
 		found = union(found, []source{s})
 	}
-	return found, nil
+	if len(outside) > 0 {
+		wrong = fmt.Sprintf("message %d is none of yours: messages has numbers from %d to %d", outside[0], from, to)
+		if len(found) == 0 {
+			return nil, "", errors.New(wrong)
+		}
+		wrong = "It is kept without one of its sources: " + wrong + "."
+	}
+	return found, wrong, nil
 }
 
 // union joins two lists of sources, each message once, in order.
@@ -212,6 +221,10 @@ func (c *Conversation) checkAbout(tx *transaction, d *draft, from, to int64) err
 		return err
 	}
 	i := slices.IndexFunc(speakers, func(name string) bool { return strings.EqualFold(name, d.About) })
+	if i < 0 && slices.Contains(selfWords, strings.ToLower(d.About)) { // and nobody is called so
+		d.About, d.aboutID = d.speaker, d.speakerID
+		return nil
+	}
 	if i < 0 {
 		const most = 20
 		return fmt.Errorf("about is %q, who does not speak here: name one of %s, or leave it out",

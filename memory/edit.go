@@ -81,7 +81,7 @@ func (c *Conversation) editTakenUp(tx *transaction, m Inbound) (seq int64, edite
 		err = c.rewrite(tx, was, is, generation)
 	}
 	if err == nil {
-		err = c.redo(tx, []int64{seq}, generation, false)
+		err = c.redo(tx, []int64{seq}, nil, generation, false)
 	}
 	return seq, err == nil, err
 }
@@ -117,7 +117,7 @@ func (c *Conversation) rewrite(tx *transaction, was, is compactor.Message, gener
 
 // unindex takes a message's words out of the search index.
 func (c *Conversation) unindex(tx *transaction, m compactor.Message) error {
-	counts, _ := count(indexed(m))
+	counts, _ := indexed(m)
 	for term := range counts {
 		if _, err := tx.Exec("DELETE FROM message_terms WHERE conversation = ? AND term = ? AND seq = ?", c.id, term, m.Seq); err != nil {
 			return fmt.Errorf("take message %d out of the index: %w", m.Seq, err)

@@ -70,7 +70,7 @@ func (s *Store) unfound(tx *transaction, mend bool) (found []Finding, err error)
 		return nil, err
 	}
 	for _, m := range all {
-		counts, _ := count(memoryTerms(m.Content, m.About))
+		counts, _ := indexedMemory(m.Content, m.About)
 		c := Conversation{store: s, name: m.Conversation}
 		if err := tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", m.ID).Scan(&c.id); err != nil {
 			return nil, err

@@ -140,7 +140,7 @@ func TestExpandReachesNoOtherConversation(t *testing.T) {
 }
 
 func TestNoMemoryHoldsASecret(t *testing.T) {
-	key := "ghp_" + strings.Repeat("aB3dE5", 6)
+	key := "ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"
 	c := imported(t, 20)
 	for name, save := range map[string]func(content string) error{
 		"in conversation": func(content string) error {

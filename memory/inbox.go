@@ -53,6 +53,9 @@ func (c *Conversation) deliver(tx *transaction, m Inbound) (r Receipt, err error
 	if err := c.notice(tx, m.Audience); err != nil {
 		return r, err
 	}
+	if err := c.relabel(tx, m.Label); err != nil {
+		return r, err
+	}
 	is, err := c.whereabouts(tx, m.ID)
 	if err != nil || is.left {
 		return Receipt{Seq: is.seq, Addressed: is.addressed}, err
@@ -99,6 +102,19 @@ func (c *Conversation) addFiles(tx *transaction, m Inbound) error {
 	}
 	return changed(tx, "UPDATE inbox SET attachments = ?, incomplete = ?, tries = 0 WHERE conversation = ? AND platform_id = ?",
 		attachments, m.Incomplete, c.id, m.ID)
+}
+
+// Asked tells whether a message is known and was addressed to the bot by a person.
+func (c *Conversation) Asked(ctx context.Context, id string) (asked bool, err error) {
+	err = c.store.view(ctx, func(tx *transaction) error {
+		is, err := c.whereabouts(tx, id)
+		asked = is.addressed && !is.optional
+		return err
+	})
+	if err != nil {
+		return false, c.fail("look who asked", err)
+	}
+	return asked, nil
 }
 
 // whereabouts is where a message is that a door tells of; the zero value: nowhere yet.

@@ -57,7 +57,29 @@ func (c *Conversation) inherit(tx *transaction) error {
 	if err != nil || !found {
 		return err
 	}
+	answer, err := above.answerTo(tx, m)
+	if err != nil {
+		return err
+	}
+	if answer != "" {
+		m.Text += "\n\nYou answered: " + answer
+	}
 	return c.inheritRoot(tx, above, m, root)
+}
+
+// answerTo returns what the bot answered to a message that somebody asked; empty: nothing
+// yet. In Slack the answer may stand in the thread and belong to the channel.
+func (c *Conversation) answerTo(tx *transaction, m compactor.Message) (text string, err error) {
+	if m.Role != llm.RoleUser || m.Seq == 0 {
+		return "", nil
+	}
+	low, high := c.rows(m.Seq, maxSeq)
+	err = tx.QueryRow(`SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
+		ORDER BY id LIMIT 1`, low, high, m.Turn).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return text, err
 }
 
 // saidAs finds the message with a platform id, taken up or not, or the bot's reply
@@ -170,7 +192,7 @@ func (c *Conversation) touchThreads(tx *transaction, where string, args ...any) 
 // redoInherited makes the copies of rows over deleted messages anew of what
 // remains, after the conversation's own rows were, see redo. The copies stay what
 // the built-in summarizer makes of it: what is healed here later does not reach them.
-func (c *Conversation) redoInherited(tx *transaction, seqs []int64) error {
+func (c *Conversation) redoInherited(tx *transaction, seqs []int64, repeating []compactor.Compaction) error {
 	type copied struct {
 		span
 		fromAt, toAt int64
@@ -178,13 +200,22 @@ func (c *Conversation) redoInherited(tx *transaction, seqs []int64) error {
 		text         string
 	}
 	over := make(map[copied]bool)
+	spans := make([]span, 0, len(seqs)+len(repeating))
 	for _, seq := range seqs {
+		spans = append(spans, span{seq, seq})
+	}
+	for _, row := range repeating {
+		spans = append(spans, span{row.From, row.To})
+	}
+	for i, sp := range spans {
 		err := each(tx, func(rows *sql.Rows) error {
 			var one copied
 			err := rows.Scan(&one.from, &one.to, &one.fromAt, &one.toAt, &one.kind, &one.text)
-			over[one] = true
+			if i < len(seqs) || one.span == sp {
+				over[one] = true
+			}
 			return err
-		}, "SELECT DISTINCT from_seq, to_seq, from_at, to_at, kind, text FROM inherited WHERE parent = ? AND to_seq >= ? AND from_seq <= ? AND kind <> ''", c.id, seq, seq)
+		}, "SELECT DISTINCT from_seq, to_seq, from_at, to_at, kind, text FROM inherited WHERE parent = ? AND to_seq >= ? AND from_seq <= ? AND kind <> ''", c.id, sp.to, sp.from)
 		if err != nil {
 			return err
 		}

@@ -79,6 +79,9 @@ func (j *job) Mark() (takeBack func()) {
 	return func() { j.drafts = slices.Clone(kept) }
 }
 
+// Kept counts the memories that were kept so far.
+func (j *job) Kept() int { return len(j.drafts) }
+
 // keep takes a draft that passes the checks.
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
@@ -126,12 +129,17 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 // worker saved from before, the built-in summarizer only from those nobody did:
 // other drafts are dropped without a word. The built-in's memories of messages
 // that a worker has read now give way to the worker's. If a message of the span was
-// edited or deleted since the job was begun, nothing is stored and the row is stale.
+// edited or deleted since the job was begun, or what the worker read beside it was
+// deleted, nothing is stored and the row is stale.
 func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []compactor.MemoryDraft, err error) {
 	c := j.conversation
 	err = c.store.update(ctx, func(tx *transaction) error {
 		fresh = nil
-		if touched, err := j.touched(tx); err != nil || touched {
+		touched, err := j.touched(tx)
+		if err == nil && !touched {
+			touched, err = j.outdated(tx, summary.Beside)
+		}
+		if err != nil || touched {
 			return errors.Join(err, c.setState(tx, j.row.ID, compactor.Stale))
 		}
 		builtIn := j.ofBuiltIn(tx, summary.Memories)
@@ -151,7 +159,7 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 		if err != nil {
 			return fmt.Errorf("make it staged: %w", err)
 		}
-		if extracted == byWorker {
+		if extracted == byWorker && len(j.drafts) > 0 { // who saved nothing has nothing better
 			if err := j.relieve(tx); err != nil {
 				return err
 			}

@@ -6,14 +6,16 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 )
 
 // Listed is a conversation and how much was said there.
 type Listed struct {
 	Channel  string    `json:"channel"`
-	Messages int       `json:"messages"`      // of people and the bot, without deleted ones
-	Last     time.Time `json:"last,omitzero"` // when the newest of them was said; zero: there is none
+	Name     string    `json:"name,omitempty"` // what people call it; empty: its platform has not told
+	Messages int       `json:"messages"`       // of people and the bot, without deleted ones
+	Last     time.Time `json:"last,omitzero"`  // when the newest of them was said; zero: there is none
 }
 
 // Listing returns all conversations, the one with the newest message first.
@@ -21,17 +23,30 @@ func (s *Store) Listing(ctx context.Context) (all []Listed, err error) {
 	err = s.look(ctx, func(rows *sql.Rows) error {
 		var l Listed
 		var last sql.NullInt64
-		err := rows.Scan(&l.Channel, &l.Messages, &last)
+		err := rows.Scan(&l.Channel, &l.Name, &l.Messages, &last)
 		if last.Valid {
 			l.Last = at(last.Int64)
 		}
 		all = append(all, l)
 		return err
-	}, `SELECT c.name, count(m.id), max(m.said_at) FROM conversations c
+	}, `SELECT c.name, c.label, count(m.id), max(m.said_at) FROM conversations c
 		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL AND m.role <> 'tool'
-		GROUP BY c.id ORDER BY 3 DESC, c.name`)
+		GROUP BY c.id ORDER BY 4 DESC, c.name`)
 	if err != nil {
 		return nil, fmt.Errorf("list conversations: %w", err)
 	}
 	return all, nil
+}
+
+// maxLabel bounds what is kept of a place's name, in bytes.
+const maxLabel = 300
+
+// relabel stores what people call the place, if that is known and has changed.
+func (c *Conversation) relabel(tx *transaction, label string) error {
+	label = strings.ToValidUTF8(label[:min(len(label), maxLabel)], "")
+	if label == "" {
+		return nil
+	}
+	_, err := tx.Exec("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, c.id)
+	return err
 }

@@ -103,7 +103,7 @@ func (c *Conversation) insertMemory(tx *transaction, d draft) (id int64, err err
 }
 
 func (c *Conversation) indexMemory(tx *transaction, id int64, content, about string) error {
-	counts, length := count(memoryTerms(content, about))
+	counts, length := indexedMemory(content, about)
 	for term, tf := range counts {
 		_, err := tx.Exec("INSERT INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, ?, ?, ?, ?)", term, c.id, id, tf, length)
 		if err != nil {
@@ -114,7 +114,7 @@ func (c *Conversation) indexMemory(tx *transaction, id int64, content, about str
 }
 
 func (c *Conversation) unindexMemory(tx *transaction, id int64, content, about string) error {
-	counts, _ := count(memoryTerms(content, about))
+	counts, _ := indexedMemory(content, about)
 	for term := range counts {
 		if _, err := tx.Exec("DELETE FROM memory_terms WHERE term = ? AND conversation = ? AND memory = ?", term, c.id, id); err != nil {
 			return fmt.Errorf("take memory %d out of the index: %w", id, err)

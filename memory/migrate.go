@@ -35,7 +35,7 @@ var migration5 string
 var migrations = []string{migration1, migration2, migration3, migration4, migration5}
 
 // fills are what SQL alone cannot do, after the migration to a version.
-var fills = map[int]func(tx *transaction) error{4: fillMembers, 5: dropReasoning}
+var fills = map[int]func(tx *transaction) error{4: fillMembers, 5: func(tx *transaction) error { return errors.Join(dropReasoning(tx), reindex(tx)) }}
 
 // upgrade brings the file up to date. One that holds something is copied first, to
 // cairn.db.before-N beside it, N being the version it gets: whoever wants the older

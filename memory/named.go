@@ -44,7 +44,7 @@ func (c *Conversation) Named(ctx context.Context, text string) (found []Memory, 
 		if err != nil || len(found) > 0 {
 			return err
 		}
-		ids, err := c.withAll(tx, Question{Text: text}.inquiry().order)
+		ids, err := c.withAll(tx, Question{Text: text}.inquiry().words)
 		if err != nil {
 			return err
 		}
@@ -85,16 +85,16 @@ func (c *Conversation) Completed(ctx context.Context, typed string, limit int) (
 // maxTyped is how many words Completed compares at most.
 const maxTyped = 20
 
-// withAll returns the memories in which all terms stand, the newest first.
-func (c *Conversation) withAll(tx *transaction, terms []string) (ids []int64, err error) {
-	for i, term := range terms {
+// withAll returns the memories in which all the words stand, the newest first.
+func (c *Conversation) withAll(tx *transaction, all []words.Word) (ids []int64, err error) {
+	for i, w := range all {
 		var having []int64
 		err := each(tx, func(rows *sql.Rows) error {
 			var id int64
 			err := rows.Scan(&id)
 			having = append(having, id)
 			return err
-		}, "SELECT memory FROM memory_terms WHERE term = ? AND conversation = ? ORDER BY memory DESC", term, c.id)
+		}, "SELECT memory FROM memory_terms WHERE term = ? AND conversation = ? ORDER BY memory DESC", w.Term, c.id)
 		if err != nil {
 			return nil, err
 		}
@@ -106,6 +106,9 @@ func (c *Conversation) withAll(tx *transaction, terms []string) (ids []int64, er
 			_, there := slices.BinarySearchFunc(having, id, func(a, b int64) int { return int(b - a) })
 			return !there
 		})
+		if len(ids) == 0 {
+			break // none has this one too, however many words there are
+		}
 	}
 	return ids, nil
 }

@@ -5,6 +5,7 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 )
 
@@ -79,6 +80,23 @@ func (c *Conversation) Sending(ctx context.Context, row int64) error {
 func (c *Conversation) Sent(ctx context.Context, row int64, platformID string) error {
 	return c.mark(ctx, row, "UPDATE outbox SET state = 'sent', platform_id = ?, sent_at = ? WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
 		platformID, now(), row, c.id)
+}
+
+// Refused counts a refusal of a piece and returns how many there were, over restarts.
+// ErrNotFound: there is no such piece, or it was sent or dropped.
+func (c *Conversation) Refused(ctx context.Context, row int64) (times int, err error) {
+	err = c.store.update(ctx, func(tx *transaction) error {
+		err := tx.QueryRow("UPDATE outbox SET refusals = refusals + 1 WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending') RETURNING refusals",
+			row, c.id).Scan(&times)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return 0, c.fail(fmt.Sprintf("count a refusal of piece %d", row), err)
+	}
+	return times, nil
 }
 
 // Drop takes a piece out of the outbox that can never be sent, and keeps the reason.

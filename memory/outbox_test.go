@@ -115,3 +115,33 @@ func TestPauses(t *testing.T) {
 	check(s.Resume(ctx, "slack:1/2"))
 	want()
 }
+
+func TestRefusalsAreCounted(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	c := find(t, s, "terminal:general")
+	if err := c.Post(ctx, Outcome{Reply: "notice-1", Pieces: []string{"a", "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	for want := 1; want <= 3; want++ {
+		if want == 3 { // over a restart
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = openStore(t, dir)
+			c = find(t, s, "terminal:general")
+		}
+		if times, err := c.Refused(ctx, 2); err != nil || times != want {
+			t.Errorf("%d refusals, %v; want %d", times, err, want)
+		}
+	}
+	if times, err := c.Refused(ctx, 1); err != nil || times != 1 {
+		t.Errorf("of another piece: %d, %v", times, err)
+	}
+	if err := c.Drop(ctx, 2, "no"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Refused(ctx, 2); !errors.Is(err, ErrNotFound) {
+		t.Errorf("of a dropped one: %v", err)
+	}
+}

@@ -6,9 +6,12 @@ import (
 	"cmp"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"cairn/words"
 )
 
 const (
@@ -18,8 +21,10 @@ const (
 	postingsRead = 2000
 
 	// counted bounds how many postings of a term are counted: of one that has more,
-	// the newest tell how frequent it is.
-	counted = 500
+	// the newest tell how frequent it is. Of a long question's they are fewer.
+	counted        = 500
+	countedInAll   = 20_000
+	countedAtLeast = 20
 )
 
 // place is where a term stands in a conversation, or near.
@@ -84,20 +89,43 @@ type postings struct {
 	n            int // messages before, from the first on: what is rare is so in all of them
 }
 
-// df tells in how many messages a term stands; of a frequent one about.
-func (p postings) df(term string) (int, error) {
-	var n, oldest int64
-	err := p.tx.QueryRow(`SELECT count(*), coalesce(min(seq), 0) FROM
-		(SELECT seq FROM message_terms WHERE conversation = ? AND term = ? AND seq < ? ORDER BY seq DESC LIMIT ?)`,
-		p.id, term, p.before, counted).Scan(&n, &oldest)
-	if err == nil && n == counted {
-		if span := int64(p.n) + 1 - oldest; span > n {
-			n = n * int64(p.n) / span
-		} else {
-			n = int64(p.n)
-		}
+// dfs tells in how many messages each term stands; of a frequent one about.
+func (p postings) dfs(terms []string) (map[string]int, error) {
+	if len(terms) == 0 {
+		return map[string]int{}, nil
 	}
-	return int(n), err
+	list, err := json.Marshal(terms)
+	if err != nil {
+		return nil, err
+	}
+	most := min(max(countedInAll/max(len(terms), 1), countedAtLeast), counted)
+	dfs := make(map[string]int, len(terms))
+	err = each(p.tx, func(rows *sql.Rows) error {
+		var term, found string
+		if err := rows.Scan(&term, &found); err != nil {
+			return err
+		}
+		var n, oldest int
+		if _, err := fmt.Sscanf(found, "%d %d", &n, &oldest); err != nil {
+			return err
+		}
+		if n == most {
+			if span := p.n + 1 - oldest; span > n {
+				n = n * p.n / span
+			} else {
+				n = p.n
+			}
+		}
+		dfs[term] = n
+		return nil
+	}, `SELECT j.value, (SELECT count(*) || ' ' || coalesce(min(seq), 0) FROM
+		(SELECT seq FROM message_terms WHERE conversation = ? AND term = j.value AND seq < ? ORDER BY seq DESC LIMIT ?)) FROM json_each(?) j`,
+		p.id, p.before, most, string(list))
+	return dfs, err
+}
+
+func (p postings) languages() ([]string, error) {
+	return among(p.tx, words.Languages(), stemsOf+"message_terms WHERE conversation = ? AND "+ofLanguage, p.id)
 }
 
 func (p postings) size() int { return p.n }
@@ -110,8 +138,13 @@ func (p postings) members(terms []string) (map[string]string, error) {
 	return members(p.tx, only(p.id), terms)
 }
 
-// read reads the places of a term, at most limit of its newest postings.
-func (p postings) read(term string, limit int) ([]posting, error) {
+// read reads the places of a lookup, at most limit of its newest postings.
+func (p postings) read(l lookup, limit int) ([]posting, error) {
+	all, err := l.read(func(term string) ([]posting, error) { return p.newest(term, limit) })
+	return all[max(len(all)-limit, 0):], err
+}
+
+func (p postings) newest(term string, limit int) ([]posting, error) {
 	return packed(p.tx, `SELECT `+packing+` FROM
 		(SELECT seq, tf, length FROM message_terms WHERE conversation = ? AND term = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?)`,
 		p.id, term, p.from-reach, p.before, limit)
@@ -160,7 +193,7 @@ func (p postings) traces(lookups []lookup) ([]trace, error) {
 	for i, l := range lookups {
 		t := trace{lookup: l, common: l.df > rest}
 		if !t.common || i == 0 {
-			list, err := p.read(l.term, rest)
+			list, err := p.read(l, rest)
 			if err != nil {
 				return nil, err
 			}
@@ -176,7 +209,7 @@ func (p postings) traces(lookups []lookup) ([]trace, error) {
 func (p postings) complete(traces []trace, seqs []int64) error {
 	for i := range traces {
 		if t := &traces[i]; t.common {
-			list, err := p.around(t.term, seqs)
+			list, err := t.read(func(term string) ([]posting, error) { return p.around(term, seqs) })
 			if err != nil {
 				return err
 			}

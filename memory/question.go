@@ -28,8 +28,9 @@ func (q Question) Asks() bool { return words.IsQuestion(q.Text) }
 
 // inquiry is a question as ranking reads it.
 type inquiry struct {
-	words   []words.Word // that tell something, each term once, sorted: scores add up in one order
-	order   []string     // their terms as they stand in the question
+	text    string
+	words   []words.Word // that tell something, each term once, in their order
+	single  bool         // it has one such word
 	first   bool         // it says I, me, my
 	asker   string
 	dates   []words.Span
@@ -38,9 +39,8 @@ type inquiry struct {
 }
 
 const (
-	maxFound = 1000 // messages that one question finds
-	maxQuery = 4096 // bytes of a question that are read
-	maxTerms = 64   // terms of a question that are looked up
+	maxFound = 1000    // messages that one question finds
+	maxQuery = 1 << 16 // bytes of a question that are read: its beginning, and as much of its end
 )
 
 func (q Question) inquiry() inquiry {
@@ -48,20 +48,24 @@ func (q Question) inquiry() inquiry {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	text := q.Text[:min(len(q.Text), maxQuery)]
-	i := inquiry{asker: strings.TrimSpace(q.Asker), dates: words.Dates(text, now.Local())}
+	text := q.Text
+	if len(text) > maxQuery {
+		text = text[:maxQuery/2] + "\n" + text[len(text)-maxQuery/2:]
+	}
+	i := inquiry{text: text, asker: strings.TrimSpace(q.Asker), dates: words.Dates(text, now.Local())}
 	all := words.Cut(text)
+	known := make(map[string]bool)
 	for n, w := range all {
 		i.first = i.first || firstPerson[w.Folded]
 		i.when = i.when || whenWords[w.Folded] ||
 			n > 0 && (w.Folded == "long" && all[n-1].Folded == "how" ||
 				timeUnits[w.Folded] && (all[n-1].Folded == "what" || all[n-1].Folded == "which"))
-		if !w.Stop && len(i.order) < maxTerms && !slices.Contains(i.order, w.Term) {
+		if !w.Stop && !known[w.Term] {
 			i.words = append(i.words, w)
-			i.order = append(i.order, w.Term)
+			known[w.Term] = true
 		}
 	}
-	slices.SortFunc(i.words, func(a, b words.Word) int { return strings.Compare(a.Term, b.Term) })
+	i.single = len(i.words) == 1
 	return i
 }
 
@@ -69,8 +73,8 @@ func (q Question) inquiry() inquiry {
 // that these said, and notes whom the question is about: the member it names first,
 // else the asker if it says I. Are names all there is, they stay.
 func (i *inquiry) about(members map[string]string) {
-	for _, term := range i.order {
-		if name := members[term]; name != "" && i.speaker == "" {
+	for _, w := range i.words {
+		if name := members[w.Term]; name != "" && i.speaker == "" {
 			i.speaker = name
 		}
 	}

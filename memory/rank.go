@@ -45,9 +45,28 @@ type posting struct {
 
 // lookup is a term of a question that stands somewhere.
 type lookup struct {
-	term string
-	df   int     // in how many documents it stands
-	tell float64 // what it tells: its idf, and what kind of word it is
+	term  string
+	stems []string // of its word, by the rules of the languages that are spoken here
+	df    int      // in how many documents it stands
+	tell  float64  // what it tells: its idf, and what kind of word it is
+}
+
+// read reads the postings of the term and of its stems, by document. A word that is
+// found by several of them stands there as often as by the one that finds it most.
+func (l lookup) read(postings func(term string) ([]posting, error)) ([]posting, error) {
+	all, err := postings(l.term)
+	for _, stem := range l.stems {
+		if err != nil {
+			return nil, err
+		}
+		var more []posting
+		more, err = postings(stem)
+		all = append(all, more...)
+	}
+	slices.SortFunc(all, func(x, y posting) int {
+		return cmp.Or(cmp.Compare(x.document, y.document), cmp.Compare(y.tf, x.tf))
+	})
+	return slices.CompactFunc(all, func(x, y posting) bool { return x.document == y.document }), err
 }
 
 // tells is what a term tells that stands in df of n documents.
@@ -61,11 +80,14 @@ func (l lookup) gain(tf float64, length int) float64 {
 	return l.tell * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(length)/ordinary))
 }
 
-// count counts the terms of a document.
-func count(terms []string) (counts map[string]int, length int) {
-	counts = make(map[string]int, len(terms))
+// count counts the terms of a document, and the stems of the same words beside them.
+func count(terms []string, stems ...string) (counts map[string]int, length int) {
+	counts = make(map[string]int, len(terms)+len(stems))
 	for _, term := range terms {
 		counts[term]++
+	}
+	for _, stem := range stems {
+		counts[stem]++
 	}
 	return counts, len(terms)
 }

@@ -136,6 +136,17 @@ func copyRows(tx *transaction) error {
 	return err
 }
 
+// reindex makes the tables anew that are made of others, in a file of an earlier version,
+// which cut words in another way.
+func reindex(tx *transaction) error {
+	for _, table := range derived {
+		if _, err := tx.Exec("DELETE FROM " + table); err != nil {
+			return err
+		}
+	}
+	return derive(tx)
+}
+
 // derive makes the tables that are made of others.
 func derive(tx *transaction) error {
 	var conversations []int64

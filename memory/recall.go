@@ -19,6 +19,8 @@ type Found struct {
 	compactor.Message
 	Score float64 // the higher the better; comparable within one answer only
 	Parts []Part  // what the score is the sum of
+
+	lookups []lookup // what was looked up
 }
 
 // Part is what one thing added to a score, or took away from it: words, neighbours,
@@ -30,16 +32,17 @@ type Part struct {
 
 // What a message's score is multiplied by, see also the weights in rank.go.
 const (
-	bySpeaker = 1.8 // said by whom the question is about
-	thatAsks  = 0.8 // a question itself
-	naming    = 1.2 // it names something: a title, a place, somebody who is no member
-	halved    = 0.5 // said by the bot: its answers repeat what people said, and it is their words that are asked for
-	onDate    = 3.0 // said in the time that the question names
-	nearDate  = 2.0 // or within a week after: people tell later what they did
-	withDate  = 1.5 // or it mentions that time
-	withTime  = 2.0 // the question is when, and it tells some time
-	longer    = 0.2 // what more words add, by their logarithm
-	inSession = 1.0 // what the best stretch of talk adds
+	bySpeaker = 1.8  // said by whom the question is about
+	thatAsks  = 0.8  // a question itself
+	naming    = 1.2  // it names something: a title, a place, somebody who is no member
+	halved    = 0.5  // said by the bot: its answers repeat what people said, and it is their words that are asked for
+	onDate    = 3.0  // said in the time that the question names
+	nearDate  = 2.0  // or within a week after: people tell later what they did
+	withDate  = 1.5  // or it mentions that time
+	withTime  = 2.0  // the question is when, and it tells some time
+	itself    = 0.25 // what a message adds that has all the terms itself, not its neighbours
+	longer    = 0.2  // what more words add, by their logarithm
+	inSession = 1.0  // what the best stretch of talk adds
 
 	sessionBest = 3             // messages of a stretch that tell how good it is
 	silence     = 6 * time.Hour // ends a stretch of talk
@@ -105,14 +108,14 @@ func (c *Conversation) recall(tx *transaction, q Question) ([]Found, error) {
 	for n := range closer {
 		closer[n].weigh(traces, i, present)
 	}
-	if len(i.order) == 1 { // nobody asks a question with one word: what has it is looked for
+	if i.single { // nobody asks a question with one word: what has it is looked for
 		closer = slices.DeleteFunc(closer, func(m candidate) bool { return !slices.ContainsFunc(m.parts, isOwn) })
 	}
 	sessions(closer)
 	slices.SortFunc(closer, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.seq, x.seq))
 	})
-	return c.whole(tx, closer[:min(q.Limit, len(closer))])
+	return c.whole(tx, closer[:min(q.Limit, len(closer))], lookups)
 }
 
 // isOwn tells of a part of a score that it is for words of the message itself.
@@ -136,14 +139,14 @@ func (c *Conversation) firstSince(tx *transaction, since time.Time, before int64
 }
 
 // whole reads the messages that were chosen.
-func (c *Conversation) whole(tx *transaction, chosen []candidate) ([]Found, error) {
+func (c *Conversation) whole(tx *transaction, chosen []candidate, lookups []lookup) ([]Found, error) {
 	var found []Found
 	for _, m := range chosen {
 		said, err := c.message(tx, m.seq)
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, Found{Message: said, Score: m.score, Parts: m.parts})
+		found = append(found, Found{Message: said, Score: m.score, Parts: m.parts, lookups: lookups})
 	}
 	return found, nil
 }

@@ -75,6 +75,24 @@ func TestRecallWeighs(t *testing.T) {
 			10, "neighbours",
 		},
 		{
+			"who goes on after a question of their own does not answer it",
+			slices.Concat(filling(1, 8, 0), []Inbound{
+				spoken(9, 9, "Ann", "What is your parrot called?"), spoken(10, 9.1, "Ann", "Mine bites"),
+			}),
+			Question{Text: "what's the parrot's name"},
+			9, "own",
+		},
+		{
+			"what has the words itself comes before what stands among them",
+			slices.Concat([]Inbound{
+				spoken(1, 0, "Ann", "the ferry has left for the island, so we all have to wait here at the old pier until tomorrow"),
+			}, filling(2, 8, 20), []Inbound{
+				spoken(10, 60, "Ann", "the ferry"), spoken(11, 60.1, "Bob", "it was here"), spoken(12, 60.2, "Ann", "which island"),
+			}),
+			Question{Text: "ferry island"},
+			1, "own",
+		},
+		{
 			"who is named in the question has said it",
 			[]Inbound{spoken(1, 0, "Ann", "I love sailing on the lake"), spoken(2, 30, "Bob", "I love sailing on the lake")},
 			Question{Text: "Where does Ann go sailing?"},
@@ -155,6 +173,30 @@ func TestRecallWeighs(t *testing.T) {
 			1, "words",
 		},
 		{
+			"German in another form",
+			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Die Häuser sind alle leer")}, filling(2, 8, 30)),
+			Question{Text: "Wo ist das Haus?"},
+			1, "words",
+		},
+		{
+			"French in another form, one word",
+			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Nous avons vu des chevaux")}, filling(2, 8, 30)),
+			Question{Text: "cheval"},
+			1, "words",
+		},
+		{
+			"a question behind a long message",
+			slices.Concat([]Inbound{spoken(1, 0, "Ann", "the wifi password is kingfisher")}, filling(2, 8, 30)),
+			Question{Text: manyWords(3000) + ". What is the wifi password?"},
+			1, "words",
+		},
+		{
+			"the last words of a long question in Chinese",
+			slices.Concat([]Inbound{spoken(1, 0, "Ann", "钥匙在花盆下面")}, filling(2, 8, 30)),
+			Question{Text: "昨天我们一起去城里的新图书馆看了一个关于海洋生物的展览里面有很多漂亮的图片和模型孩子们都非常喜欢晚上我们又在河边散步聊了很久才慢慢走回家可是到了门口我忽然想不起来了你还记得钥匙放在花盆下面吗"},
+			1, "words",
+		},
+		{
 			"German, without its dots",
 			slices.Concat([]Inbound{spoken(1, 0, "Ann", "Der Bürgermeister kommt am Freitag")}, filling(2, 8, 30)),
 			Question{Text: "Burgermeister"},
@@ -172,6 +214,15 @@ func TestRecallWeighs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// manyWords is a text of n different words.
+func manyWords(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "word%d was said then, ", i)
+	}
+	return b.String()
 }
 
 func TestRecallKeepsToWhatIsAsked(t *testing.T) {

@@ -14,13 +14,16 @@ import (
 )
 
 // redo deals with the compactions over messages that were edited or deleted in
-// this transaction, which raised the generation. What is staged becomes stale, and
+// this transaction, which raised the generation, and with those that repeat them. What is staged becomes stale, and
 // what is running will, see Store. What stands in the view is replaced by what the
 // built-in summarizer makes of what remains, to be healed; only a text by a worker
 // over an edited message stays until then. After a deletion no other row keeps a
 // text, nor does what was made of it before it landed.
-func (c *Conversation) redo(tx *transaction, seqs []int64, generation int64, deleted bool) error {
+func (c *Conversation) redo(tx *transaction, seqs []int64, repeating []compactor.Compaction, generation int64, deleted bool) error {
 	over := make(map[int64]compactor.Compaction)
+	for _, row := range repeating {
+		over[row.ID] = row
+	}
 	for _, seq := range seqs {
 		rows, err := c.compactions(tx, "AND from_seq <= ? AND to_seq >= ?", seq, seq)
 		if err != nil {

@@ -5,10 +5,13 @@ package memory
 import (
 	"cmp"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"time"
+
+	"cairn/words"
 )
 
 // What a memory's score is made of beside its words.
@@ -44,21 +47,21 @@ func ranked(tx *transaction, f Filter, in scope) ([]weighed, error) {
 	if err != nil {
 		return nil, err
 	}
-	words := make(map[int64]float64)
+	scores := make(map[int64]float64)
 	for _, l := range lookups { // sorted: scores add up in one order
-		list, err := x.read(l.term)
+		list, err := l.read(x.read)
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range list {
-			words[p.document] += l.gain(float64(p.tf), p.length)
+			scores[p.document] += l.gain(float64(p.tf), p.length)
 		}
 	}
 	fitting, args = f.where(in)
 	look := "SELECT said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id = ? AND " + fitting
 	now := time.Now()
 	var chosen []weighed
-	for id, score := range words {
+	for id, score := range scores {
 		m := weighed{id: id}
 		var is Memory
 		err := tx.QueryRow(look, append([]any{id}, args...)...).Scan(&m.saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
@@ -99,9 +102,27 @@ type memoryIndex struct {
 	n      int // active ones
 }
 
-func (x memoryIndex) df(term string) (n int, err error) {
-	err = x.tx.QueryRow("SELECT count(*) FROM memory_terms WHERE term = ? AND "+x.within, append([]any{term}, x.args...)...).Scan(&n)
-	return n, err
+func (x memoryIndex) dfs(terms []string) (map[string]int, error) {
+	if len(terms) == 0 {
+		return map[string]int{}, nil
+	}
+	list, err := json.Marshal(terms)
+	if err != nil {
+		return nil, err
+	}
+	dfs := make(map[string]int, len(terms))
+	err = each(x.tx, func(rows *sql.Rows) error {
+		var term string
+		var n int
+		err := rows.Scan(&term, &n)
+		dfs[term] = n
+		return err
+	}, "SELECT j.value, (SELECT count(*) FROM memory_terms WHERE term = j.value AND "+x.within+") FROM json_each(?) j", append(slices.Clone(x.args), string(list))...)
+	return dfs, err
+}
+
+func (x memoryIndex) languages() ([]string, error) {
+	return among(x.tx, words.Languages(), stemsOf+"memory_terms WHERE "+ofLanguage)
 }
 
 func (x memoryIndex) size() int { return x.n }

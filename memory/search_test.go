@@ -28,7 +28,10 @@ func TestRecall(t *testing.T) {
 	for n, text := range texts {
 		m := said(n+1, text)
 		if n == 3 {
-			m.Attachments = []compactor.Attachment{{Kind: "image", Name: "beach.png", Caption: "a lighthouse at dusk"}}
+			m.Attachments = []compactor.Attachment{
+				{Kind: "image", Name: "beach.png", Caption: "a lighthouse at dusk"},
+				{Kind: "file", Name: "notes.txt", Text: "Shopping:\n- oysters\n- lemons"},
+			}
 		}
 		m.Addressed = n == len(texts)-1
 		deliver(t, c, m)
@@ -63,6 +66,7 @@ func TestRecall(t *testing.T) {
 		{"case and accents do not matter", "UNICODE FUN", []int64{8}},
 		{"two characters of Japanese are a word", "勉強", []int64{5}},
 		{"a picture is found by its caption", "lighthouse", []int64{4}},
+		{"a file is found by what it holds", "lemon", []int64{4}},
 		{"commands and numbers are found", "8443", []int64{6}},
 		{"what tools said is found, but not what the bot itself has recalled", "dog quorum", []int64{10, 1, 2}},
 		{"what a person said is found by the name", "Bob", []int64{3, 7, 1, 5}},
@@ -197,7 +201,7 @@ func TestSearchMemories(t *testing.T) {
 
 func TestTools(t *testing.T) {
 	c := newConversation(t)
-	long := strings.Repeat("long ", clipAt) + "end"
+	long := strings.Repeat("long ", passageShown) + "end"
 	deliver(t, c, said(1, "I like <tea> & cake"), said(2, long))
 	tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
 	if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}, "Bob"); err != nil {
@@ -231,7 +235,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("in the turn that asks: %s, %v", got, err)
 		}
 		got, err = call(tools, "recall", `{"query": "long"}`)
-		if err != nil || len(got) > clipAt+200 || strings.Contains(got, "end") {
+		if err != nil || len(got) > passageShown+200 || strings.Contains(got, "end") {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 const (
 	foundByDefault = 10
 	foundAtMost    = 50
-	clipAt         = 600 // characters of a message that recall shows
+	passageShown   = 600 // characters of a message, and of a file, that recall shows
 	timeFormat     = "2006-01-02 15:04"
 )
 
@@ -45,7 +45,7 @@ func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
 		},
 		{
 			Name:        "recall",
-			Description: "Search the transcript of this conversation for what was said, word for word, however long ago.",
+			Description: "Search the transcript of this conversation for what was said, word for word, however long ago, files and captions too. Of long ones the part that fits is shown.",
 			Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
 				`"query":{"type":"string","description":"words to search for"},`+
 				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, foundAtMost)),
@@ -156,7 +156,7 @@ func (c *Conversation) runRecall(ctx context.Context, arguments json.RawMessage,
 		Messages []message `json:"messages"`
 	}{[]message{}}
 	for _, m := range found {
-		answer.Messages = append(answer.Messages, message{m.Seq, who(m.Message), m.Time.Local().Format(timeFormat), clip(m.Text)})
+		answer.Messages = append(answer.Messages, message{m.Seq, who(m.Message), m.Time.Local().Format(timeFormat), m.Passage(passageShown)})
 	}
 	return fitting(o, &answer.Messages, func() any { return answer })
 }
@@ -189,17 +189,6 @@ func who(m compactor.Message) string {
 		return "tool " + m.Tool
 	}
 	return m.Author
-}
-
-func clip(text string) string {
-	n := 0
-	for i := range text {
-		if n == clipAt {
-			return text[:i] + " …"
-		}
-		n++
-	}
-	return text
 }
 
 // plainJSON leaves <, > and & as they are: a model reads it, no browser.
@@ -269,24 +258,6 @@ func saveTool(worker bool, save func(context.Context, draft) (string, error)) ll
 			return save(ctx, d)
 		},
 	}
-}
-
-func readDraft(arguments json.RawMessage) (draft, error) {
-	var a struct {
-		Content    string  `json:"content"`
-		Kind       string  `json:"kind"`
-		Importance float64 `json:"importance"`
-		Messages   []int64 `json:"messages"`
-		About      string  `json:"about"`
-		Supersedes int64   `json:"supersedes"`
-		Expires    string  `json:"expires"`
-	}
-	if err := json.Unmarshal(arguments, &a); err != nil {
-		return draft{}, fmt.Errorf("the arguments cannot be read (%w): content, kind, about and expires are texts, importance is a number, messages a list of integers, supersedes an integer", err)
-	}
-	d := draft{by: byWorker, supersedes: a.Supersedes, until: a.Expires}
-	d.Content, d.Kind, d.Importance, d.Messages, d.About = a.Content, a.Kind, a.Importance, a.Messages, a.About
-	return d, nil
 }
 
 func kindsJSON() string { return `["` + strings.Join(Kinds, `","`) + `"]` }

@@ -183,7 +183,7 @@ func (p *pen) write(m compactor.Message, turn any) error {
 
 // index puts the words of a message into the search index.
 func (p *pen) index(m compactor.Message) error {
-	counts, length := count(indexed(m))
+	counts, length := indexed(m)
 	for term, tf := range counts {
 		_, err := p.tx.Exec("INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (?, ?, ?, ?, ?)", p.c.id, term, m.Seq, tf, length)
 		if err != nil {
@@ -207,19 +207,25 @@ func (p *pen) finish(also string, args ...any) error {
 }
 
 // indexed returns the words by which a message is found: its text, what came with
-// it, and who said it.
-func indexed(m compactor.Message) []string {
+// it, and who said it; and the stems of these words in their language.
+func indexed(m compactor.Message) (counts map[string]int, length int) {
 	if m.Role == llm.RoleTool && remembering[m.Tool] {
-		return nil // it repeats what is found elsewhere
+		return nil, 0 // it repeats what is found elsewhere
 	}
-	terms := words.Content(m.Text)
+	var terms, stems []string
+	add := func(text string) {
+		terms = append(terms, words.Content(text)...)
+		stems = append(stems, words.Stems(text)...)
+	}
+	add(m.Text)
 	for _, a := range m.Attachments {
-		terms = append(terms, words.Content(a.Name+" "+a.Caption)...)
+		add(a.Name + " " + a.Caption)
+		add(a.Text)
 	}
 	if len(terms) == 0 {
-		return nil
+		return nil, 0
 	}
-	return append(terms, words.Content(m.Author)...)
+	return count(append(terms, words.Content(m.Author)...), stems...)
 }
 
 // remembering are the tools whose results are the bot's own memory.

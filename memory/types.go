@@ -28,11 +28,13 @@ type Inbound struct {
 	ReplyTo     string    // the platform's id of the message it replies to
 	Quote       string    // how that message begins and who said it: `Ada: "shall we…"`
 	Time        time.Time // when it was said
+	Edited      time.Time // when it was changed since; zero: never, as far as is known
 	Addressed   bool      // somebody wants an answer: the bot was mentioned, replied to, or is alone with them
 	Thread      bool      // said in a thread, where the bot goes on answering once it was addressed, until /stop
 	Optional    bool      // nobody addressed the bot, which is asked all the same and may stay silent; the hub's to set
 	Bot         bool      // said by another program
 	Audience    Audience  // who may read the place where it was said
+	Label       string    // what people call that place: "#general · Cozy Corner"; empty: not known
 	Incomplete  bool      // the door can find out more: names, files; see channel.Completer
 	Tries       int       // how often that was begun, see Try; the store's to set
 }

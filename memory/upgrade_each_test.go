@@ -143,6 +143,9 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 					if table == "unscrubbed" && path == File(dir) {
 						continue // the store scrubs when it opens, and notes that it did
 					}
+					if slices.Contains(derived, table) && path == File(dir) {
+						continue // made anew
+					}
 					if table == "sqlite_sequence" { // newer tables have rows there too
 						now = slices.DeleteFunc(now, func(row string) bool { return !slices.Contains(rows, row) })
 						rows = slices.DeleteFunc(slices.Clone(rows), func(row string) bool { return path == File(dir) && strings.Contains(row, "unscrubbed") })

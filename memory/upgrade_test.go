@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -69,7 +70,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		}
 		for table, want := range map[string]int{
 			"conversations": 3, "inbox": 1, "messages": 4, "compactions": 2, "memories": 1,
-			"memory_sources": 1, "message_terms": 1, "memory_terms": 1, "outbox": 3, "models": 1,
+			"memory_sources": 1, "outbox": 3, "models": 1,
 		} {
 			if n := number(t, s, "SELECT count(*) FROM "+table); n != want {
 				t.Errorf("%s has %d rows, want %d", table, n, want)
@@ -80,6 +81,24 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 		found, err := c.Recall(ctx, Question{Text: "Where does Ann live, in Turin?", Limit: 1})
 		if err != nil || len(found) != 1 || found[0].Seq != 1 || part(found[0], "speaker") <= 0 {
 			t.Errorf("%+v, %v", found, err)
+		}
+	})
+	t.Run("what was said in a language with stems of its own is found in other forms, and so is what a file holds", func(t *testing.T) {
+		dir := t.TempDir()
+		leaveFirstVersion(t, dir)
+		db := open(File(dir), writerPragmas)
+		_, err := db.Exec(`UPDATE messages SET text = 'Die Häuser sind alle aus Holz', attachments = '[{"kind":"file","name":"a.txt","text":"the kingfisher"}]' WHERE seq = 1`)
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		c := find(t, openStore(t, dir), "terminal:general")
+		for _, word := range []string{"Haus", "kingfishers"} {
+			if found, err := c.Recall(ctx, Question{Text: word, Limit: 5}); err != nil || len(found) != 1 || found[0].Seq != 1 {
+				t.Errorf("%s: %+v, %v", word, found, err)
+			}
+		}
+		if found, err := c.Recall(ctx, Question{Text: "Turin", Limit: 5}); err != nil || found != nil {
+			t.Errorf("what the index had before: %+v, %v", found, err)
 		}
 	})
 	t.Run("the view is what it was", func(t *testing.T) {

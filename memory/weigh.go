@@ -25,7 +25,7 @@ type candidate struct {
 	author  string
 	text    string
 	with    string // names and captions of what came with it
-	answers bool   // what stands before it is a question
+	answers bool   // the message before it is somebody else's question
 	saidAt  time.Time
 	score   float64
 	parts   []Part
@@ -78,7 +78,7 @@ func (c *Conversation) candidates(tx *transaction, all []scored, limit int, sinc
 		}
 		return nil
 	}, `SELECT m.seq, role, author, text, attachments, tool, said_at,
-		coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？') FROM messages b WHERE b.id = m.id - 1), 0) FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value
+		coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？') AND (b.author_id <> m.author_id OR b.author <> m.author) FROM messages b WHERE b.id = m.id - 1), 0) FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value
 		WHERE deleted_at IS NULL AND said_at >= ?`, string(list), earliest)
 	return found, err
 }
@@ -128,8 +128,13 @@ func (m *candidate) weigh(traces []trace, i inquiry, members map[string]bool) {
 		length = compactor.Estimate(m.text+m.with) / 3
 	}
 	own, all := 0.0, 0.0
+	has, asked := 0.0, 0.0 // what the terms in the message tell, and all terms
 	for _, t := range traces {
 		tf, _ := t.around(m.seq)
+		asked += t.tell
+		if tf[reach] > 0 {
+			has += t.tell
+		}
 		near := 0.0
 		for _, around := range nearby {
 			weight := around.weight
@@ -143,6 +148,9 @@ func (m *candidate) weigh(traces []trace, i inquiry, members map[string]bool) {
 	}
 	m.add("words", own)
 	m.add("neighbours", all-own)
+	if asked > 0 {
+		m.times("own", 1+itself*has/asked)
+	}
 	m.times("length", 1+longer*math.Log(1+float64(length)/ordinary))
 	if i.speaker != "" && strings.EqualFold(m.author, i.speaker) {
 		m.times("speaker", bySpeaker)

@@ -9,12 +9,17 @@ import _ "embed"
 //go:embed system.md
 var System string
 
-// Worker is the system prompt of the worker, which sums up the oldest messages.
+// Worker is the system prompt of the worker, which summarizes the oldest messages.
 //
 //go:embed worker.md
 var Worker string
 
-// Fold is what the worker is told on top when it sums up summaries.
+// WorkerBrief is the same in fewer words, for small context windows.
+//
+//go:embed worker_brief.md
+var WorkerBrief string
+
+// Fold is what the worker is told on top when it summarizes summaries.
 //
 //go:embed fold.md
 var Fold string

@@ -37,6 +37,7 @@ var scopes = map[string]string{
 	"users.conversations":         "channels:read,groups:read,im:read,mpim:read",
 	"users.info":                  "users:read",
 	"reactions.add":               "reactions:write",
+	"reactions.remove":            "reactions:write",
 	"url_private":                 "files:read", // no method: the address of a file
 }
 
@@ -129,7 +130,7 @@ func (s *Slack) probe(ctx context.Context) error {
 	if _, _, err := s.api.write.StartSocketModeContext(ctx); err != nil {
 		return socketTrouble(err)
 	}
-	s.self = self{team: who.TeamID, user: who.UserID, bot: who.BotID, name: who.User, since: time.Now()}
+	s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: time.Now()}
 	return nil
 }
 

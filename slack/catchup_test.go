@@ -227,7 +227,8 @@ func TestHistoryOfAThread(t *testing.T) {
 	r.begin()
 	name := conversation(general, root)
 	t.Run("before a message, the newest", func(t *testing.T) {
-		said, _, _, err := r.door.History(t.Context(), name, "", replies[250], 100)
+		page, err := r.door.History(t.Context(), name, channel.Look{Before: replies[250], Limit: 100})
+		said := page.Said
 		if err != nil || len(said) != 100 || said[0].Text != "reply 150" || said[99].Text != "reply 249" {
 			t.Errorf("%d messages, %v", len(said), err)
 		}
@@ -236,12 +237,12 @@ func TestHistoryOfAThread(t *testing.T) {
 		after, more := replies[0], true
 		var all []channel.Inbound
 		for more {
-			var said []channel.Inbound
-			var err error
-			if said, after, more, err = r.door.History(t.Context(), name, after, "", 100); err != nil {
+			page, err := r.door.History(t.Context(), name, channel.Look{After: after, Limit: 100})
+			if err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, said...)
+			after, more = page.Last, page.More
+			all = append(all, page.Said...)
 		}
 		if len(all) != 299 || all[0].Text != "reply 1" || all[298].Text != "reply 299" {
 			t.Errorf("%d messages", len(all))
@@ -258,7 +259,7 @@ func TestHistoryThatCannotBeRead(t *testing.T) {
 	general, _ := r.place()
 	r.begin()
 	for _, name := range []string{conversation("C404"), conversation(general, "1700000000.000001")} {
-		if _, _, _, err := r.door.History(t.Context(), name, "1700000000.000000", "", 10); !errors.Is(err, channel.ErrGone) {
+		if _, err := r.door.History(t.Context(), name, channel.Look{After: "1700000000.000000", Limit: 10}); !errors.Is(err, channel.ErrGone) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -266,7 +267,7 @@ func TestHistoryThatCannotBeRead(t *testing.T) {
 		r.w.Fail(slacktest.Fault{Method: "conversations.history", RetryAfter: time.Hour, Times: -1})
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		if _, _, _, err := r.door.History(ctx, conversation(general), "1700000000.000000", "", 10); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := r.door.History(ctx, conversation(general), channel.Look{After: "1700000000.000000", Limit: 10}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -291,3 +291,46 @@ func TestMissedMessagesDoNotWaitForTheListOfChannels(t *testing.T) {
 	r.begin()
 	r.awaitAnswers(general, 2)
 }
+
+func TestAServerThatShowsNothingOfMarkdown(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("A sentence that takes its room. ", 200)
+	for claim, c := range map[string]struct {
+		streamed bool
+		text     string
+	}{
+		"a reply":                   {false, "An answer & more."},
+		"one that was shown before": {true, "An answer & more."},
+		"a long one":                {false, long},
+		"a long one, shown before":  {true, long},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			o := quick()
+			o.IgnoresMarkdown = true
+			r := newRig(t, o, nil)
+			q := r.question(false)
+			r.begin()
+			w := r.door.Reply(q.name, q.to)
+			if c.streamed {
+				w.Show(c.text[:10])
+				r.shows(q.channel, wholeWords(c.text[:10]))
+			}
+			r.send(w, piece(c.text))
+			r.send(r.door.Reply(q.name, q.to), channel.Piece{Reply: "r2", Parts: 1, Text: "The next one."})
+			said := r.said(q.channel)
+			if got := strings.Join(said[:len(said)-1], ""); got != escaped(c.text) || said[len(said)-1] != "The next one." {
+				t.Errorf("there stands %q", said)
+			}
+			blank := 0
+			for _, call := range r.w.Calls("chat.postMessage") {
+				if call.Args["markdown_text"] != "" {
+					blank++
+				}
+			}
+			if n := strings.Count(r.logs.String(), "takes no markdown"); blank != 1 || n != 1 {
+				t.Errorf("Markdown was tried %d times, and told of %d times", blank, n)
+			}
+			r.uncomplaining()
+		})
+	}
+}

@@ -30,6 +30,9 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 		m.Author = s.names.look(brief, m.AuthorID)
 	}
 	m.Text = s.named(brief, m.Text)
+	if !place.Direct() {
+		s.names.look(brief, place.Channel) // for the label of the next message
+	}
 	if m.Quote == "" && m.ReplyTo != "" && m.ReplyTo == place.Thread {
 		m.Quote = s.quote(brief, place)
 	}

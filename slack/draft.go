@@ -52,7 +52,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 			return err // who wants to see no more of it gets the end alone
 		}
 	}
-	_, err := w.s.write(ctx, once, w.place.Channel, text, slackgo.MsgOptionUpdate(d.ts))
+	_, err := w.s.write(ctx, once, w.place.Channel, d.ts, text)
 	if err == nil {
 		d.text = sent
 	}
@@ -89,7 +89,7 @@ func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool,
 	author, known := w.s.authors.find(w.place.Channel + "/" + w.answers)
 	person, team, _ := strings.Cut(author, "/")
 	const method = "chat.startStream"
-	if w.place.Thread == "" || !known || w.s.plain.Load() || w.s.refused(method, w.place.Channel) {
+	if w.place.Thread == "" || text == placeholder || !known || w.s.plain.Load() || w.s.refused(method, w.place.Channel) {
 		return false, nil
 	}
 	_, d.ts, err = w.s.api.write.StartStreamContext(ctx, w.place.Channel,

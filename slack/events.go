@@ -122,7 +122,7 @@ func (s *Slack) some(batch []*event) (n int, err error) {
 		}
 		if !e.read {
 			e.place, e.said, e.heard = s.inbound(e.Channel, e.Message)
-			e.said.Audience = e.members.audience(e.place)
+			e.said.Audience, e.said.Label = e.members.audience(e.place), s.label(e.place, e.said.Author)
 			e.read = true
 		}
 		if e.heard && (e.place != first.place || isCommand(e.said)) {

@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -19,27 +20,41 @@ const (
 )
 
 // History returns what was said in a conversation, see channel.Historian.
-func (s *Slack) History(ctx context.Context, conversation, after, before string, limit int) (said []channel.Inbound, last string, more bool, err error) {
+func (s *Slack) History(ctx context.Context, conversation string, look channel.Look) (p channel.Page, err error) {
 	if err := s.await(ctx); err != nil {
-		return nil, "", false, err
+		return p, err
 	}
 	place := channel.ParsePlace(conversation)
 	var found []slackgo.Message
-	if after != "" {
-		found, more, err = s.following(ctx, place, after, limit)
+	if look.After != "" {
+		found, p.More, err = s.following(ctx, place, look)
 	} else {
-		found, err = s.preceding(ctx, place, before, limit)
+		found, err = s.preceding(ctx, place, look.Before, look.Limit)
 	}
 	if err != nil {
-		return nil, "", false, s.unreadable(err)
+		return channel.Page{}, s.unreadable(err)
 	}
+	whole := true
 	for _, m := range found {
-		last = m.Timestamp
+		if whole = whole && isTS(m.Timestamp); !isTS(m.Timestamp) {
+			continue // nobody can read it
+		}
+		p.Last = m.Timestamp
+		p.There = append(p.There, m.Timestamp)
+		if m.SubType == "tombstone" {
+			p.Gone = append(p.Gone, m.Timestamp)
+		}
 		if belongs, in, heard := s.inbound(place.Channel, m); heard && belongs == place && !isCommand(in) {
-			said = append(said, in)
+			if m.Edited != nil {
+				in.Edited = timeOf(m.Edited.Timestamp)
+			}
+			p.Said = append(p.Said, in)
 		}
 	}
-	return said, last, more, nil
+	if !whole {
+		p.There = nil
+	}
+	return p, nil
 }
 
 // unreadable tells what cannot be read for good from what cannot be read now.
@@ -54,16 +69,17 @@ func (s *Slack) unreadable(err error) error {
 // following are the first messages after one, oldest first. Slack gives a channel's
 // newest messages first, so a long gap is read whole, and what is not asked for yet
 // is kept for the next call.
-func (s *Slack) following(ctx context.Context, place channel.Place, after string, limit int) (found []slackgo.Message, more bool, err error) {
+func (s *Slack) following(ctx context.Context, place channel.Place, look channel.Look) (found []slackgo.Message, more bool, err error) {
+	after := look.After
 	r, ok := s.reads.take(place, after)
 	if !ok || !r.whole {
 		if err = s.read(ctx, place, after, &r); err != nil {
 			s.reads.keep(place, after, r) // what was read need not be read again
 			return nil, false, err
 		}
-		s.threadsOf(place, r.messages, after)
+		s.threadsOf(place, r.messages, cmp.Or(look.Missed, after))
 	}
-	n := min(limit, len(r.messages))
+	n := min(look.Limit, len(r.messages))
 	found, r.messages = r.messages[:n], r.messages[n:]
 	more = len(r.messages) > 0 || r.cut
 	if len(r.messages) > 0 {
@@ -84,7 +100,8 @@ func (s *Slack) read(ctx context.Context, place channel.Place, after string, r *
 			return err
 		}
 		for _, m := range found {
-			if timeOf(m.Timestamp).After(timeOf(after)) && m.Timestamp != place.Thread {
+			unreadable := m.Timestamp == "" // kept, so that the page is known not to be whole
+			if unreadable || timeOf(m.Timestamp).After(timeOf(after)) && m.Timestamp != place.Thread {
 				m.Blocks = slackgo.Blocks{} // the text says it too
 				r.messages = append(r.messages, m)
 			}

@@ -4,6 +4,7 @@ package slack
 
 import (
 	"cmp"
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -14,8 +15,8 @@ import (
 )
 
 // inbound reads a message as it was said. heard is false for what is no message of
-// anybody else: joins, topics, the bot's own words. It asks nobody: what it does not
-// know is left to Complete.
+// anybody else: joins, topics, the bot's own words. It asks nobody but the database: what
+// it does not know is left to Complete.
 func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Place, in channel.Inbound, heard bool) {
 	place = s.placeOf(channelID, m.Msg)
 	switch m.SubType {
@@ -75,8 +76,8 @@ func (s *Slack) own(m slackgo.Msg) bool {
 }
 
 // repliesToBot tells whether a message begins to talk in a thread that hangs on a
-// message of the bot. From there on the hub knows that the bot was addressed there;
-// else nobody could tell it to stop.
+// message of the bot, or on one that the bot answers there. From there on the hub knows
+// that the bot was addressed there; else nobody could tell it to stop.
 func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 	if place.Thread == "" {
 		return false
@@ -86,11 +87,24 @@ func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 		author, _ := s.authors.find(place.Channel + "/" + place.Thread)
 		parent, _, _ = strings.Cut(author, "/")
 	}
-	if parent != s.self.user {
+	if parent != s.self.user && !s.answersThere(place) {
 		return false
 	}
 	first, _ := s.threads.first(beginning(place), m.Timestamp)
 	return first == m.Timestamp
+}
+
+// answersThere tells whether a thread hangs on a message that asked the bot, which
+// answers in the thread then. What cannot be read is taken for no.
+func (s *Slack) answersThere(place channel.Place) bool {
+	above := s.place(place.Channel, "")
+	if _, begun := s.threads.find(beginning(place)); begun || !s.repliesInThreads(above) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	asked, err := s.hub.Asked(ctx, above.String(), place.Thread)
+	return err == nil && asked
 }
 
 // beginning is the key of the first reply to the bot in a thread.

@@ -4,6 +4,7 @@ package slack
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,23 @@ func TestADiskThatTakesNothing(t *testing.T) {
 				t.Errorf("%d warnings for one incident", n)
 			}
 		})
+	}
+}
+
+func TestPeopleHearOfADiskThatTakesNothingForLong(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1)
+	mend := r.breakDisk()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
+	const told = "I cannot store your message at the moment. I keep trying, and answer when I have it."
+	r.eventually("people are told", func() bool { return slices.Contains(r.said(general), told) })
+	mend()
+	r.eventually("it is answered", func() bool { return slices.Contains(r.said(general), "answer 2") })
+	if n := strings.Count(strings.Join(r.said(general), "\n"), told); n != 1 {
+		t.Errorf("they are told %d times", n)
 	}
 }
 

@@ -81,7 +81,7 @@ func TestTheManifestAsksForWhatIsUsed(t *testing.T) {
 			"UpdateMessage": "chat.update", "SetAssistantThreadsStatus": statusMethod, "GetConversationHistory": "conversations.history",
 			"GetConversationReplies": "conversations.replies", "GetConversationInfo": "conversations.info", "GetConversations": "conversations.list",
 			"GetConversationsForUser": "users.conversations", "GetUserInfo": "users.info", "GetFile": "url_private",
-			"AddReaction": reactMethod, "PostEphemeral": "chat.postEphemeral",
+			"AddReaction": reactMethod, "RemoveReaction": "reactions.remove", "PostEphemeral": "chat.postEphemeral",
 		}
 		files, err := filepath.Glob("*.go")
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
 )
 
 // nameAge is how long a name is believed.
@@ -82,6 +84,22 @@ func (n *names) person(ctx context.Context, id string) (u *slackgo.User, err err
 
 func nameOf(u *slackgo.User) string {
 	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name)
+}
+
+// label is what people call a place, as far as that is known without asking.
+func (s *Slack) label(place channel.Place, author string) string {
+	if place.Direct() {
+		return author
+	}
+	name, _ := s.names.find(place.Channel)
+	if name == "" || name == place.Channel {
+		return ""
+	}
+	thread := ""
+	if place.Thread != "" {
+		thread = "thread"
+	}
+	return channel.Label(thread, name, s.self.workspace)
 }
 
 // trusted tells whether Slack trusts a person with the workspace.

@@ -3,10 +3,12 @@
 package slack
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,9 +20,30 @@ type Options struct {
 	APIBase          string        // Web API of a compatible server, as "http://localhost:8080/api/"; empty: Slack itself
 	AttachmentTokens int           // of text files, for each message; 0: their contents are not read
 	Pictures         bool          // fetch pictures, for models that can see
+	Working          string        // how people see at once that the bot works on an answer, one of Workings; empty: "status"
+	ReplyIn          string        // where an answer to a message of a channel is posted, one of ReplyPlaces; empty: "auto"
 	CatchUp          time.Duration // how far back to look, after an absence, in channels that nothing is known of; 0: an hour
 	Log              *slog.Logger  // nil: slog.Default()
 }
+
+// Workings are the values of Options.Working. Where "status" is not shown, in a channel
+// or for want of a scope, it is a reaction.
+var Workings = []string{workingStatus, workingReaction, workingPlaceholder, workingOff}
+
+// ReplyPlaces are the values of Options.ReplyIn. "auto" is a thread under the message that is
+// answered, and in a direct message the conversation itself.
+var ReplyPlaces = []string{replyAuto, replyThread, replyChannel}
+
+const (
+	workingStatus      = "status"
+	workingReaction    = "reaction"
+	workingPlaceholder = "placeholder"
+	workingOff         = "off"
+
+	replyAuto    = "auto"
+	replyThread  = "thread"
+	replyChannel = "channel"
+)
 
 // check completes the options. The error says what is missing and where to find it.
 func (o Options) check() (Options, error) {
@@ -43,6 +66,13 @@ func (o Options) check() (Options, error) {
 			base.Path = "/api/" // as everybody has it
 		}
 		o.APIBase = base.String()
+	}
+	o.Working, o.ReplyIn = cmp.Or(o.Working, workingStatus), cmp.Or(o.ReplyIn, replyAuto)
+	if !slices.Contains(Workings, o.Working) {
+		return o, fmt.Errorf("working = %q: must be one of %s", o.Working, strings.Join(Workings, ", "))
+	}
+	if !slices.Contains(ReplyPlaces, o.ReplyIn) {
+		return o, fmt.Errorf("reply_in = %q: must be one of %s", o.ReplyIn, strings.Join(ReplyPlaces, ", "))
 	}
 	if o.CatchUp == 0 {
 		o.CatchUp = time.Hour

@@ -72,12 +72,19 @@ type manner func(ctx context.Context, do func() error) error
 
 func once(_ context.Context, do func() error) error { return plainly(do()) }
 
-// write calls a method of chat.* with a text: as Markdown, or, where a server refuses
-// that, as plain text.
-func (s *Slack) write(ctx context.Context, try manner, channelID, text string, options ...slackgo.MsgOption) (ts string, err error) {
+// errBlank is a message that says nothing though it was given a text in Markdown.
+var errBlank = errors.New("the server shows nothing of markdown_text")
+
+// write posts a text, or edits a message: as Markdown, or, where a server refuses that or
+// does not show it, as plain text.
+func (s *Slack) write(ctx context.Context, try manner, channelID, edits, text string, options ...slackgo.MsgOption) (ts string, err error) {
+	if edits != "" {
+		options = append(options, slackgo.MsgOptionUpdate(edits))
+	}
+	var blank bool
 	call := func(words slackgo.MsgOption) (ts string, err error) {
 		err = try(ctx, func() error {
-			_, ts, _, err = s.api.write.SendMessageContext(ctx, channelID, append(options[:len(options):len(options)], words)...)
+			_, ts, _, err = s.api.write.SendMessageContext(context.WithValue(ctx, blankKey{}, &blank), channelID, append(options[:len(options):len(options)], words)...)
 			return err
 		})
 		return ts, err
@@ -85,7 +92,13 @@ func (s *Slack) write(ctx context.Context, try manner, channelID, text string, o
 	refused := false
 	if !s.plain.Load() {
 		ts, err = call(slackgo.MsgOptionMarkdownText(quiet(text)))
-		refused = slices.Contains(takesNoMarkdown, codeOf(err))
+		if err == nil && blank && s.o.APIBase != "" { // Slack itself knows Markdown
+			err = errBlank
+			if edits == "" {
+				s.remove(ctx, channelID, ts)
+			}
+		}
+		refused = errors.Is(err, errBlank) || slices.Contains(takesNoMarkdown, codeOf(err))
 	}
 	if refused && costOf(text, plainCost) > maxPlain {
 		s.learnPlain(err)
@@ -104,6 +117,17 @@ func (s *Slack) write(ctx context.Context, try manner, channelID, text string, o
 	return ts, err
 }
 
+// remove deletes a message of the bot, as well as it can be done.
+func (s *Slack) remove(ctx context.Context, channelID, ts string) {
+	err := patient(ctx, func() error {
+		_, _, err := s.api.write.DeleteMessageContext(ctx, channelID, ts)
+		return err
+	})
+	if err != nil && codeOf(err) != "message_not_found" {
+		s.log.Debug("a message could not be taken back", "error", err)
+	}
+}
+
 // learnPlain notes that the server takes no Markdown.
 func (s *Slack) learnPlain(err error) {
 	if !s.plain.Swap(true) {
@@ -117,7 +141,7 @@ func (s *Slack) post(ctx context.Context, try manner, place channel.Place, text 
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
 	}
-	if ts, err = s.write(ctx, try, place.Channel, text, options...); err == nil {
+	if ts, err = s.write(ctx, try, place.Channel, "", text, options...); err == nil {
 		s.said(place, ts)
 	}
 	return ts, err
@@ -129,7 +153,7 @@ const editTries = 3
 // edit replaces what one of the bot's messages says.
 func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, m mark) error {
 	for try := 1; ; try++ {
-		_, err := s.write(ctx, patient, place.Channel, text, slackgo.MsgOptionUpdate(ts), slackgo.MsgOptionMetadata(m.metadata()))
+		_, err := s.write(ctx, patient, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
 		if err == nil || try == editTries || !mayHaveHappened(err) || ctx.Err() != nil {
 			return err
 		}

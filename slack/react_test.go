@@ -57,6 +57,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, quick(), answerN)
+			r.opts.Working = workingOff
 			r.begin()
 			if fault != nil {
 				r.w.Fail(*fault)
@@ -78,6 +79,7 @@ func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
 	o := quick()
 	o.Scopes = slices.DeleteFunc(manifest(t).OAuth.Scopes.Bot, func(s string) bool { return s == "reactions:write" })
 	r := newRig(t, o, answerN)
+	r.opts.Working = workingOff
 	r.begin()
 	channelID, ts := r.compacted()
 	r.eventually("the warning", func() bool { return strings.Contains(r.logs.String(), "cannot be shown") })

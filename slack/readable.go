@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strings"
 
 	slackgo "github.com/slack-go/slack"
 )
@@ -82,12 +83,36 @@ func (p plainer) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	body = readableBody(body)
+	if blank, ok := r.Context().Value(blankKey{}).(*bool); ok {
+		*blank = isBlank(body)
+	}
 	a.Body, a.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return a, nil
 }
 
-// readableBody is an answer in which every message can be read. What cannot be is
-// left out.
+// blankKey is the context's key of a *bool, which is set if the message that a request
+// posted or edited says nothing.
+type blankKey struct{}
+
+// isBlank tells whether an answer has a message, and that says nothing.
+func isBlank(body []byte) bool {
+	var answer struct {
+		OK      bool `json:"ok"`
+		Message *struct {
+			Text        *string           `json:"text"`
+			Blocks      []json.RawMessage `json:"blocks"`
+			Attachments []json.RawMessage `json:"attachments"`
+		} `json:"message"`
+	}
+	if json.Unmarshal(body, &answer) != nil || !answer.OK || answer.Message == nil {
+		return false
+	}
+	m := answer.Message
+	return m.Text != nil && strings.TrimSpace(*m.Text) == "" && len(m.Blocks)+len(m.Attachments) == 0
+}
+
+// readableBody is an answer in which every message can be read. Of what cannot be
+// nothing is left.
 func readableBody(body []byte) []byte {
 	var messages struct {
 		One  *slackgo.Message  `json:"message"`
@@ -109,6 +134,8 @@ func readableBody(body []byte) []byte {
 		for _, one := range many {
 			if form, _, ok := readable(one); ok {
 				kept = append(kept, form)
+			} else {
+				kept = append(kept, json.RawMessage(`{}`)) // so that the page is known not to be whole
 			}
 		}
 		if list, err := json.Marshal(kept); err == nil {

@@ -87,7 +87,10 @@ func newRig(t testing.TB, w slacktest.Options, model func(context.Context, int, 
 		w.Scopes = manifest(t).OAuth.Scopes.Bot // no test needs more
 	}
 	r := &rig{t: t, dir: t.TempDir(), w: slacktest.New(w), model: &llmtest.Model{Func: model}, logs: &logs{}}
-	r.opts = Options{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIBase: r.w.APIURL}
+	r.opts = Options{
+		BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIBase: r.w.APIURL,
+		ReplyIn: replyChannel, // most tests ask in a channel and look there
+	}
 	t.Cleanup(r.w.Close)
 	t.Cleanup(func() { r.end() })
 	return r

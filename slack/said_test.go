@@ -276,3 +276,19 @@ func TestAChannelThatWaitsDelaysNoOther(t *testing.T) {
 	close(release)
 	r.answered(general, "done")
 }
+
+func TestConversationsAreListedByTheirNames(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.ask(general, ann, 1) // its author is looked up, and the channel with them
+	r.ask(general, ann, 2)
+	r.eventually("the name of the channel", func() bool {
+		all, err := r.store.Listing(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all) == 1 && all[0].Name == "#general · slacktest"
+	})
+}

@@ -58,6 +58,7 @@ type Slack struct {
 // self is who the bot is.
 type self struct {
 	team, user, bot, name string
+	workspace             string    // what people call the team
 	since                 time.Time // when this process began to listen
 }
 

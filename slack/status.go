@@ -1,4 +1,4 @@
-// The line that says the bot is at work; and what Slack refuses is learnt.
+// How people see that the bot is at work; and what Slack refuses is learnt.
 
 package slack
 
@@ -9,40 +9,56 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-const statusMethod = "assistant.threads.setStatus"
+const (
+	statusMethod  = "assistant.threads.setStatus"
+	workingMethod = "reactions.add, while an answer is written" // apart from that of compactions
+	workingEmoji  = "eyes"
+	placeholder   = "Thinking…"
+)
 
-// status shows that the bot works on an answer until the writer stops. Slack shows it
-// in threads and direct messages, and takes it away when the bot posts there.
-func (w *writer) status(ctx context.Context) {
-	if !w.hasStatus() {
+// working shows that the bot works on an answer until the writer stops: by a status, or
+// by a reaction where there is none.
+func (w *writer) working(ctx context.Context) {
+	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status(ctx) {
 		return
+	}
+	w.react()
+}
+
+// status shows the status and returns false where Slack shows none. Slack shows it in
+// threads and direct messages, and takes it away when the bot posts there. A thread that
+// only begins with the answer shows nobody anything.
+func (w *writer) status(ctx context.Context) bool {
+	if !w.hasStatus() {
+		return false
 	}
 	renew := time.NewTicker(w.s.times.status)
 	defer renew.Stop()
 	for {
 		if !w.setStatus(w.halted, "is thinking…") {
-			return
+			return false
 		}
 		select {
 		case <-renew.C:
 		case <-w.halted.Done():
-			return
+			return true
 		case <-ctx.Done():
-			return
+			return true
 		}
 	}
 }
 
 // statusThread is the thread in which the status stands.
 func (w *writer) statusThread() string {
-	if w.place.Thread != "" {
-		return w.place.Thread
+	if w.asked.Thread != "" {
+		return w.asked.Thread
 	}
 	return w.answers
 }
 
 func (w *writer) hasStatus() bool {
-	return (w.place.Thread != "" || w.place.Direct()) && w.statusThread() != "" && !w.s.refused(statusMethod, w.place.Channel)
+	return w.s.o.Working == workingStatus && (w.asked.Thread != "" || w.asked.Direct()) &&
+		w.statusThread() != "" && !w.s.refused(statusMethod, w.place.Channel)
 }
 
 // setStatus shows a status; empty: none. It returns false where Slack shows none.
@@ -55,18 +71,53 @@ func (w *writer) setStatus(ctx context.Context, text string) bool {
 	return !w.s.learn(statusMethod, w.place.Channel, err)
 }
 
-// clear takes the status away after a reply that was posted elsewhere than where it
-// stands. It does not wait.
-func (w *writer) clear() {
-	if w.place.Thread == "" && w.hasStatus() {
-		w.s.tasks.start(w.unset)
+// react puts a reaction on the message that is answered. It is not worth waiting for.
+func (w *writer) react() {
+	if !isTS(w.answers) || w.s.refused(workingMethod, w.place.Channel) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(w.halted, callTime)
+	defer cancel()
+	err := w.s.api.write.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
+	if codeOf(err) == "already_reacted" { // by an earlier process
+		err = nil
+	}
+	w.reacted = err == nil || mayHaveHappened(err)
+	w.s.learn(workingMethod, w.place.Channel, err)
+}
+
+// unreact takes the reaction away.
+func (w *writer) unreact(ctx context.Context) {
+	err := patient(ctx, func() error {
+		return w.s.api.write.RemoveReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
+	})
+	if err != nil && !refusedForGood(err) { // else it is gone, or the message is
+		w.s.log.Debug("the reaction that shows work could not be removed", "error", err)
 	}
 }
 
-// unset takes the status away.
-func (w *writer) unset(ctx context.Context) {
+// clear takes away what shows work. It does not wait, unless the door has been closed.
+func (w *writer) clear() {
+	reacted := w.reacted
+	w.reacted = false
+	if !reacted && (w.asked.Thread != "" || !w.hasStatus()) { // Slack itself takes the status away
+		return
+	}
+	if w.s.tasks.start(func(ctx context.Context) { w.unset(ctx, reacted) }) || !reacted {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTime/3)
+	defer cancel()
+	w.unreact(ctx)
+}
+
+// unset takes status and reaction away.
+func (w *writer) unset(ctx context.Context, reacted bool) {
 	if w.hasStatus() {
 		w.setStatus(ctx, "")
+	}
+	if reacted {
+		w.unreact(ctx)
 	}
 }
 
@@ -80,7 +131,7 @@ func (s *Slack) learn(method, channelID string, err error) bool {
 		}
 		s.refusals.set(method+"/", code)
 		return true
-	case code == "invalid_thread_ts", code == "thread_not_found", code == "message_not_found", code == "user_not_found":
+	case code == "invalid_thread_ts", code == "thread_not_found", code == "message_not_found", code == "user_not_found", code == "too_many_reactions", code == "too_many_emoji":
 		return true // the message is gone, or the person; that says nothing of the next
 	case refusedForGood(err):
 		s.refusals.set(method+"/"+channelID, code)

@@ -20,13 +20,15 @@ import (
 // written, and sends the pieces. Its methods are called by one goroutine.
 type writer struct {
 	s       *Slack
-	place   channel.Place
-	answers string // the ts of the last message it answers
-	draft   draft  // of the goroutine that shows, until it has ended
+	asked   channel.Place // the conversation
+	place   channel.Place // where it is posted: there, or in a thread under the message it answers
+	answers string        // the ts of the last message it answers
+	draft   draft         // of the goroutine that shows, until it has ended
+	reacted bool          // the message it answers bears a reaction; of the goroutine working, until it has ended
 
 	halt    context.CancelFunc // ends the waiting of the goroutines below
 	halted  context.Context
-	running sync.WaitGroup // of status and show
+	running sync.WaitGroup // of working and show
 	showing bool
 	news    chan struct{} // room for one: there is a newer text
 
@@ -36,13 +38,27 @@ type writer struct {
 
 // Reply opens the writer of one reply.
 func (s *Slack) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{s: s, place: channel.ParsePlace(conversation), news: make(chan struct{}, 1)}
+	w := &writer{s: s, asked: channel.ParsePlace(conversation), news: make(chan struct{}, 1)}
 	if len(to) > 0 {
 		w.answers = to[len(to)-1]
 	}
+	w.place = w.asked
+	if w.asked.Thread == "" && isTS(w.answers) && s.repliesInThreads(w.asked) {
+		w.place.Thread = w.answers
+	}
 	w.halted, w.halt = context.WithCancel(context.Background())
-	w.start(w.status)
+	if s.o.Working == workingPlaceholder && w.answers != "" {
+		w.Show(placeholder)
+	} else {
+		w.start(w.working)
+	}
 	return w
+}
+
+// repliesInThreads tells whether what is said in a channel is answered in a thread.
+// The answer belongs to the channel's conversation all the same.
+func (s *Slack) repliesInThreads(p channel.Place) bool {
+	return s.o.ReplyIn == replyThread || s.o.ReplyIn == replyAuto && !p.Direct()
 }
 
 // start runs one of the writer's goroutines, if the door is open.
@@ -152,16 +168,29 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 		return "", err
 	}
 	id, err := w.deliver(ctx, piece)
-	if errors.Is(err, errCutAgain) {
+	if w.place != w.asked && takesNoReplies(err) { // the message was deleted
+		w.place = w.asked
 		id, err = w.deliver(ctx, piece)
 	}
-	if err != nil {
-		return "", w.refused(ctx, err)
+	if errors.Is(err, errCutAgain) {
+		id, err = w.deliver(ctx, piece)
 	}
 	if piece.Part == piece.Parts-1 {
 		w.clear()
 	}
+	if err != nil {
+		return "", w.refused(ctx, err)
+	}
 	return id, nil
+}
+
+// takesNoReplies tells whether no thread can hang on a message.
+func takesNoReplies(err error) bool {
+	switch codeOf(err) {
+	case "thread_not_found", "invalid_thread_ts", "cannot_reply_to_message", "restricted_action_non_threadable_channel":
+		return true
+	}
+	return false
 }
 
 // refused says what an error means for the outbox: worth another try, or not.
@@ -263,7 +292,7 @@ func (w *writer) Cancel() {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
 		w.unsay(ctx)
-		w.unset(ctx)
+		w.unset(ctx, w.reacted)
 	})
 }
 
@@ -275,13 +304,7 @@ func (w *writer) unsay(ctx context.Context) {
 	if w.draft.streaming {
 		_ = w.draft.end(ctx, w) // or it could not be deleted
 	}
-	err := patient(ctx, func() error {
-		_, _, err := w.s.api.write.DeleteMessageContext(ctx, w.place.Channel, w.draft.ts)
-		return err
-	})
-	if err != nil && codeOf(err) != "message_not_found" {
-		w.s.log.Debug("what was shown of a reply could not be taken back", "error", err)
-	}
+	w.s.remove(ctx, w.place.Channel, w.draft.ts)
 }
 
 // gone tells whether a message cannot be edited, so that another is needed.

@@ -2,172 +2,196 @@
 package terminal
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"golang.org/x/term"
 
 	"cairn/channel"
 )
 
-const prompt = "> "
-
-// editor shows a prompt below what has been said. Everything that is written goes
-// through the line editor, which moves the prompt out of the way, so only whole
-// rows are written.
+// editor shows a screen, on which a line is typed, below what has been said: that is
+// written above it for good, and scrolls away.
 type editor struct {
 	in, out      *os.File
 	conversation string
 	who          channel.Person
 	history      string
-	dim, plain   string // switch dim text on and off; empty without colour
+	color        bool
 	log          *slog.Logger
 	disk         disk
 
-	mu   sync.Mutex     // guards line
-	line *term.Terminal // nil while the terminal is not in raw mode
+	mu       sync.Mutex   // guards everything below; Update must not take it
+	program  *tea.Program // nil: there is no screen, and rows are written as they come
+	changing bool         // the screen is being put up or taken down; rows wait in late
+	late     []string
+	replying bool     // a reply is being shown, and more of it is to come
+	held     []string // what waits for its last row
 
 	waiting atomic.Int64 // messages that were sent and not answered
-	left    atomic.Bool  // the person wants to leave
 
 	awaited sync.WaitGroup // answers that take long
 }
 
 func newEditor(o Options, in, out *os.File, conversation string, who channel.Person) *editor {
-	e := &editor{in: in, out: out, conversation: conversation, who: who, history: o.History}
-	if !o.NoColor && os.Getenv("NO_COLOR") == "" {
-		e.dim, e.plain = "\x1b[2m", "\x1b[0m"
+	return &editor{
+		in: in, out: out, conversation: conversation, who: who, history: o.History,
+		color: !o.NoColor && os.Getenv("NO_COLOR") == "",
 	}
-	return e
 }
 
 func (e *editor) run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	e.log = log
 	ctx, cancel := context.WithCancel(ctx)
 	defer e.awaited.Wait()
-	defer cancel() // ends the reading of lines, and what takes long
+	defer cancel() // ends what takes long
 	if err := e.talk(ctx, hub); err != nil {
 		return err
 	}
-	patience := time.AfterFunc(300*time.Millisecond, func() { e.note("finishing what still runs; Ctrl-C leaves at once") })
+	patience := time.AfterFunc(300*time.Millisecond, func() { _ = e.put(e.quiet("finishing what still runs; Ctrl-C leaves at once")) })
 	defer patience.Stop()
 	return hub.Drain(ctx)
 }
 
-// talk reads lines until the person leaves. The terminal is as it was when talk
+// talk does what is typed until the person leaves. The terminal is as it was when talk
 // returns, so that Ctrl-C is a signal again.
 func (e *editor) talk(ctx context.Context, hub *channel.Hub) error {
-	old, err := term.MakeRaw(int(e.in.Fd()))
-	if err != nil {
-		return fmt.Errorf("switch the terminal to line editing: %w", err)
-	}
-	defer func() {
-		e.setLine(nil)
-		_ = term.Restore(int(e.in.Fd()), old)
-		_, _ = io.WriteString(e.out, "\r\n")
-	}()
 	kept, err := openHistory(e.history)
 	if err != nil {
 		return err
 	}
 	defer kept.Close()
-
-	keys := &keys{in: e.in, left: &e.left}
-	line := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{keys, e.out}, prompt)
-	line.History = kept
-	line.AutoCompleteCallback = e.key(ctx, hub)
-	line.SetBracketedPasteMode(true)
-	defer line.SetBracketedPasteMode(false)
-	e.setLine(line)
-
-	e.note(short(e.conversation) + ": this conversation never ends. /help tells what there is, Ctrl-D leaves.")
+	lines := make(chan entry, maxTyped)
+	screen := newScreen(kept, lines, &e.waiting, e.color)
+	screen.status = func() string { return e.status(ctx, hub) }
+	e.note(short(e.conversation) + ": this conversation never ends. / shows the commands, Ctrl-D leaves.")
+	ended := e.start(screen)
+	defer e.stop(ended)
 	if err := hub.Recover(ctx, func(name string) bool { return name == e.conversation }); err != nil {
 		return err
 	}
-	typed := typedLines(ctx, e, line)
 	for {
 		select {
-		case text, ok := <-typed:
-			if !ok {
+		case entry := <-lines:
+			line, err := parseTyped(entry.text)
+			if line.quit {
 				return nil
 			}
-			if err := e.say(ctx, hub, text); err != nil {
+			if err := e.say(ctx, hub, entry.shown, line, err); err != nil {
 				return err
 			}
+		case err := <-ended:
+			ended <- err
+			return ctx.Err()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// typedLines hands on what is typed, until the person leaves. Lines that were pasted
-// wait for the one that ends with the Enter key, and are one text with it. The
-// goroutine behind it may outlive ctx in a read that nothing can interrupt.
-func typedLines(ctx context.Context, e *editor, line *term.Terminal) <-chan string {
-	out := make(chan string)
+// start puts up the screen. The channel gets why it ended. What is written above the
+// screen before it stands there would take the whole terminal for it.
+func (e *editor) start(s *screen) chan error {
+	e.mu.Lock()
+	e.changing = true
+	e.mu.Unlock()
+	out := &watched{File: e.out, drawn: make(chan struct{})}
+	program := tea.NewProgram(s, tea.WithInput(e.in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	ended := make(chan error, 1)
 	go func() {
-		defer close(out)
-		pasted := ""
-		for {
-			e.fit(line)
-			text, err := line.ReadLine()
-			text = pasted + text
-			if err == term.ErrPasteIndicator {
-				pasted = text + "\n"
-				continue
-			}
-			if err != nil {
-				return
-			}
-			pasted = ""
-			select {
-			case out <- text:
-			case <-ctx.Done():
-				return
-			}
-		}
+		_, err := program.Run()
+		out.once.Do(func() { close(out.drawn) })
+		ended <- err
 	}()
-	return out
+	<-out.drawn
+	e.settle(program)
+	return ended
 }
 
-func (e *editor) say(ctx context.Context, hub *channel.Hub, text string) error {
-	if strings.TrimSpace(text) == "" {
+// watched is a terminal that tells when the screen has been drawn: the cursor is shown
+// behind each drawing.
+type watched struct {
+	*os.File
+	once  sync.Once
+	drawn chan struct{}
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	n, err := w.File.Write(b)
+	if err != nil || bytes.Contains(b, []byte("\x1b[?25h")) {
+		w.once.Do(func() { close(w.drawn) })
+	}
+	return n, err
+}
+
+// stop takes the screen down, and writes what came meanwhile.
+func (e *editor) stop(ended chan error) {
+	e.mu.Lock()
+	program := e.program
+	e.changing = true
+	e.mu.Unlock()
+	program.Send(leaveMsg{})
+	if err := <-ended; err != nil {
+		e.log.Error("the terminal's screen ended", "error", err)
+	}
+	e.settle(nil)
+}
+
+// settle has rows written above the screen of program from now on, if there is one, and
+// writes what waited for that.
+func (e *editor) settle(program *tea.Program) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.program, e.changing = program, false
+	_ = e.putLocked(strings.Join(e.late, ""))
+	e.late = nil
+}
+
+// say does what somebody typed, which cannot be done because of refused, if that is not nil.
+func (e *editor) say(ctx context.Context, hub *channel.Hub, shown string, line typed, refused error) error {
+	if err := e.write(e.wrap("> "+strings.ReplaceAll(printable(shown), "\n", "\n  ")) + "\n"); err != nil {
+		return err
+	}
+	if refused != nil {
+		e.note(refused.Error())
 		return nil
 	}
-	answer, handled, err := hub.Run(ctx, e.conversation, e.who, text)
+	if line.command == "" {
+		e.wait(1)
+		if err := e.disk.deliver(ctx, hub, e.log, e.conversation, inbound(e.who, line.text)); err != nil {
+			e.answered(1) // it never will be
+			return e.tell(ctx, err)
+		}
+		return nil
+	}
+	answer, _, err := hub.Run(ctx, e.conversation, e.who, line.text)
 	if err != nil {
 		return e.tell(ctx, undone(ctx, e.log, err))
 	}
-	if _, urgent := command(text); urgent {
+	if line.urgent {
 		e.waiting.Store(0) // a stopped turn may have nothing to say
 	}
-	if handled {
-		err := e.write(printable(answer.String()) + "\n")
-		if answer.Then != nil && answer.Awaited {
-			e.awaited.Go(func() {
-				if text := answer.Then(ctx); ctx.Err() == nil {
-					_ = e.write(printable(text) + "\n")
-				}
-			})
-		}
-		return err
+	err = e.write(e.wrap(printable(answer.String())) + "\n")
+	if answer.Then != nil && answer.Awaited {
+		e.awaited.Go(func() {
+			if text := answer.Then(ctx); ctx.Err() == nil {
+				_ = e.write(e.wrap(printable(text)) + "\n")
+			}
+		})
 	}
-	e.waiting.Add(1)
-	if err := e.disk.deliver(ctx, hub, e.log, e.conversation, inbound(e.who, text)); err != nil {
-		e.answered(1) // it never will be
-		return e.tell(ctx, err)
-	}
-	return nil
+	return err
 }
 
 // tell shows why something was not done, and goes on; the arrow key brings back
@@ -180,94 +204,117 @@ func (e *editor) tell(ctx context.Context, err error) error {
 	return nil
 }
 
-// key answers the keys the line editor has no meaning for: Tab completes a command,
-// Ctrl-C stops a running turn, else clears the line, else leaves.
-func (e *editor) key(ctx context.Context, hub *channel.Hub) func(string, int, rune) (string, int, bool) {
-	return func(line string, pos int, key rune) (string, int, bool) {
-		switch {
-		case key == '\t' && pos == len(line):
-			done, choice := completed(line)
-			if done == line && len(choice) > 1 {
-				e.note(strings.Join(choice, "  "))
-			}
-			return done, len(done), true
-		case key == interrupt && e.waiting.Load() > 0:
-			if err := e.say(ctx, hub, "/stop"); err != nil {
-				e.note(err.Error())
-			}
-			return line, pos, true
-		case key == interrupt:
-			e.left.Store(line == "")
-			return "", 0, true
-		}
-		return "", 0, false
+// status is who writes, and how full the window is; empty while nobody knows.
+func (e *editor) status(ctx context.Context, hub *channel.Hub) string {
+	model, percent, err := hub.Fill(ctx, e.conversation)
+	if err != nil {
+		return ""
 	}
+	return fmt.Sprintf("%s · window %.0f %% full", Printable(model), percent)
 }
 
-// completed returns line with the command it begins completed as far as there is
-// only one way, and the commands it may become.
-func completed(line string) (done string, names []string) {
-	for _, c := range channel.Commands {
-		if name := "/" + c.Name; line != "" && strings.HasPrefix(name, line) {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		return line, nil
-	}
-	if len(names) == 1 {
-		return names[0] + " ", names
-	}
-	common := names[0]
-	for _, name := range names[1:] {
-		for !strings.HasPrefix(name, common) {
-			common = common[:len(common)-1]
-		}
-	}
-	return common, names
-}
-
-func (e *editor) setLine(line *term.Terminal) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.line = line
-}
-
-// fit tells the line editor how wide the terminal is now, and returns that, in columns.
-func (e *editor) fit(line *term.Terminal) int {
-	width, height, err := term.GetSize(int(e.out.Fd()))
+// width is how many columns a row may have. The last one stays free: what is written
+// above the screen has the rest of its row erased, from the last column on.
+func (e *editor) width() int {
+	width, _, err := term.GetSize(int(e.out.Fd()))
 	if err != nil || width < 2 {
 		return 80
 	}
-	if line != nil {
-		_ = line.SetSize(width, height)
-	}
-	return width
+	return width - 1
 }
 
-// write shows whole rows above the prompt.
+func (e *editor) wrap(text string) string { return wrap(text, e.width()) }
+
+// markdown is a reply's text in rows. Without colour it stays as it was written.
+func (e *editor) markdown(text string) string {
+	if !e.color {
+		return e.wrap(expandTabs(text))
+	}
+	return renderMarkdown(text, e.width())
+}
+
+// quiet is text in rows that do not draw the eye.
+func (e *editor) quiet(text string) string {
+	text = e.wrap(expandTabs(strings.TrimRight(text, "\n")))
+	if e.color {
+		text = styled(dim, text)
+	}
+	return text + "\n"
+}
+
+var dim = [2]string{"\x1b[2m", "\x1b[22m"}
+
+// write shows whole rows above the screen. They wait on it while a reply is being
+// written: what stands in the middle of it would read as a part of it.
 func (e *editor) write(rows string) error {
 	e.mu.Lock()
-	line := e.line
-	e.mu.Unlock()
-	var err error
-	if line == nil {
-		_, err = io.WriteString(e.out, rows)
-	} else {
-		e.fit(line)
-		_, err = io.WriteString(line, rows)
+	defer e.mu.Unlock()
+	if !e.replying {
+		return e.putLocked(rows)
 	}
-	if err != nil {
-		return fmt.Errorf("write to the terminal: %w", err)
+	e.held = append(e.held, rows)
+	e.sendLocked(heldMsg(strings.Join(e.held, "")))
+	return nil
+}
+
+// writeReply shows rows of a reply, and behind its last row what waited for that.
+func (e *editor) writeReply(rows string, last bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	err := e.putLocked(rows)
+	if e.replying = !last; last {
+		err = errors.Join(err, e.putLocked(strings.Join(e.held, "")))
+		e.held = nil
+		e.sendLocked(unfinishedMsg(""))
+		e.sendLocked(heldMsg(""))
+	}
+	return err
+}
+
+// showUnfinished shows the block of a reply that is being written.
+func (e *editor) showUnfinished(text string) {
+	rows := e.markdown(text)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.replying = true
+	e.sendLocked(unfinishedMsg(rows))
+}
+
+// put shows rows above the screen, whatever is being written.
+func (e *editor) put(rows string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.putLocked(rows)
+}
+
+// rowsAtOnce is how many rows are put above the screen in one go. The screen leaves the
+// terminal room for so many, or they would push it off.
+const rowsAtOnce = 4
+
+func (e *editor) putLocked(rows string) error {
+	switch {
+	case rows == "":
+	case e.changing:
+		e.late = append(e.late, rows)
+	case e.program == nil:
+		if _, err := io.WriteString(e.out, rows); err != nil {
+			return fmt.Errorf("write to the terminal: %w", err)
+		}
+	default:
+		for some := range slices.Chunk(strings.Split(strings.TrimSuffix(rows, "\n"), "\n"), rowsAtOnce) {
+			e.program.Send(tea.Println(cmp.Or(strings.Join(some, "\n"), " "))()) // it prints no empty row
+		}
 	}
 	return nil
 }
 
-func (e *editor) width() int { return e.fit(nil) }
-
-func (e *editor) note(text string) {
-	_ = e.write(e.dim + strings.TrimRight(text, "\n") + e.plain + "\n")
+func (e *editor) sendLocked(m tea.Msg) {
+	if e.program != nil && !e.changing {
+		e.program.Send(m)
+	}
 }
+
+func (e *editor) note(text string) { _ = e.write(e.quiet(text)) }
 
 func (e *editor) reply(_ string, to []string) channel.Writer {
 	return &stream{editor: e, answers: int64(len(to))}
@@ -282,6 +329,14 @@ func (e *editor) Compaction(_ string, event channel.Event) {
 }
 
 func (e *editor) Remembered(string, int64, string, string) {}
+
+// wait counts n messages that want an answer.
+func (e *editor) wait(n int64) {
+	e.waiting.Add(n)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sendLocked(waitMsg{})
+}
 
 // answered counts n messages as answered, never more than wait: a reply to what a
 // crash left answers messages of another run.

@@ -47,9 +47,13 @@ func FuzzPrintable(f *testing.F) {
 		if Printable(shown) != shown || strings.ContainsAny(shown, "\x1b\x07\r\x00\u009b\u009d\u0090\u202e\u2066") {
 			t.Fatalf("%q is shown as %q", text, shown)
 		}
-		rows, used := full(shown, width)
-		if used > len(shown) || strings.Count(rows, "") < strings.Count(shown[:used], "") {
-			t.Fatalf("%q in rows of %d: %q, %d", shown, width, rows, used)
+		for _, rows := range []string{renderMarkdown(readable(text), width), wrap(shown, width)} {
+			for _, style := range [][2]string{bold, italic, struck, code} {
+				rows = strings.NewReplacer(style[0], "", style[1], "").Replace(rows)
+			}
+			if rows = strings.ReplaceAll(rows, "\x1b[m", ""); strings.ContainsAny(rows, "\x1b\x07\r\x00\u009b\u009d\u0090\u202e\u2066") {
+				t.Fatalf("%q in rows of %d: %q", text, width, rows)
+			}
 		}
 	})
 }

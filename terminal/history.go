@@ -11,7 +11,10 @@ import (
 // maxHistory bounds what is kept, in lines.
 const maxHistory = 1000
 
-// history is a term.History in a file of its owner's. Lines are appended as they
+// maxKept bounds a line in the file, in bytes: what is longer was pasted.
+const maxKept = 10_000
+
+// history is a file of its owner's. Lines are appended as they
 // are typed, so that a crash loses none; what is too old goes at the next start.
 type history struct {
 	file  *os.File // nil: nothing is kept
@@ -30,10 +33,10 @@ func openHistory(path string) (*history, error) {
 	}
 	h := &history{}
 	for line := range bytes.Lines(text) {
-		h.keep(strings.ToValidUTF8(strings.TrimRight(string(line), "\r\n"), ""))
+		h.keep(strings.ReplaceAll(strings.ToValidUTF8(strings.TrimRight(string(line), "\r\n"), ""), lineEnd, "\n"))
 	}
 	if bytes.Count(text, []byte("\n")) > len(h.lines) {
-		if err := os.WriteFile(path, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(h.text()), 0o600); err != nil {
 			return nil, fmt.Errorf("shorten the typed lines: %w", err)
 		}
 	}
@@ -42,6 +45,17 @@ func openHistory(path string) (*history, error) {
 		return nil, fmt.Errorf("keep the typed lines: %w", err)
 	}
 	return h, nil
+}
+
+// lineEnd stands in the file for the end of a line within what was typed at once.
+const lineEnd = "\u2028"
+
+func (h *history) text() string {
+	var b strings.Builder
+	for _, line := range h.lines {
+		b.WriteString(strings.ReplaceAll(line, "\n", lineEnd) + "\n")
+	}
+	return b.String()
 }
 
 // keep takes a line unless it says nothing new.
@@ -58,8 +72,8 @@ func (h *history) keep(line string) bool {
 // Add keeps the newest line. That it could not be written is no reason to disturb
 // the conversation.
 func (h *history) Add(line string) {
-	if h.keep(line) && h.file != nil {
-		_, _ = h.file.WriteString(line + "\n")
+	if h.keep(line) && h.file != nil && len(line) <= maxKept {
+		_, _ = h.file.WriteString(strings.ReplaceAll(line, "\n", lineEnd) + "\n")
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 type plain struct {
 	in           io.Reader
 	out          output
-	seen         bool // a person sees the output: nothing in it may act on their terminal
 	conversation string
 	who          channel.Person
 	log          *slog.Logger
@@ -48,7 +47,15 @@ func (p *plain) talk(ctx context.Context, hub *channel.Hub) error {
 		if line.err != nil {
 			return line.err
 		}
-		if err := p.say(ctx, hub, line.text); err != nil {
+		typed, err := parseTyped(line.text)
+		if err != nil {
+			p.note("cairn: " + err.Error())
+			continue
+		}
+		if typed.quit {
+			break
+		}
+		if err := p.say(ctx, hub, typed); err != nil {
 			return err
 		}
 	}
@@ -58,18 +65,18 @@ func (p *plain) talk(ctx context.Context, hub *channel.Hub) error {
 	return hub.Drain(ctx)
 }
 
-func (p *plain) say(ctx context.Context, hub *channel.Hub, text string) error {
-	if strings.TrimSpace(text) == "" {
+func (p *plain) say(ctx context.Context, hub *channel.Hub, line typed) error {
+	if strings.TrimSpace(line.text) == "" {
 		return nil
 	}
-	answer, handled, err := hub.Run(ctx, p.conversation, p.who, text)
-	if err != nil {
-		return undone(ctx, p.log, err)
+	if line.command != "" {
+		answer, _, err := hub.Run(ctx, p.conversation, p.who, line.text)
+		if err != nil {
+			return undone(ctx, p.log, err)
+		}
+		return p.out.write(whole(complete(ctx, answer)))
 	}
-	if handled {
-		return p.out.write(whole(p.safe(complete(ctx, answer))))
-	}
-	if err := p.disk.deliver(ctx, hub, p.log, p.conversation, inbound(p.who, text)); err != nil {
+	if err := p.disk.deliver(ctx, hub, p.log, p.conversation, inbound(p.who, line.text)); err != nil {
 		return err
 	}
 	return hub.Idle(ctx, p.conversation)
@@ -88,16 +95,9 @@ func inbound(who channel.Person, text string) channel.Inbound {
 	return channel.Inbound{ID: rand.Text(), AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true}
 }
 
-// safe is text as it may be written to the output.
-func (p *plain) safe(text string) string {
-	if p.seen {
-		return Printable(text)
-	}
-	return text
-}
-
-// whole is text with one end of line.
-func whole(text string) string { return strings.TrimRight(text, "\n") + "\n" }
+// whole is what is Printable of text, with one end of line: what goes into a pipe comes
+// to a terminal in the end.
+func whole(text string) string { return strings.TrimRight(Printable(text), "\n") + "\n" }
 
 func (p *plain) note(text string) {
 	p.mu.Lock()
@@ -128,7 +128,7 @@ func (r plainReply) Send(ctx context.Context, piece channel.Piece) (string, erro
 		r.p.note(piece.Text)
 		return piece.Reply, nil
 	}
-	return piece.Reply, r.p.out.send(ctx, whole(r.p.safe(piece.Text)))
+	return piece.Reply, r.p.out.send(ctx, whole(piece.Text))
 }
 
 func (r plainReply) Cancel() {}

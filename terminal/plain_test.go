@@ -51,6 +51,14 @@ func TestPlain(t *testing.T) {
 			t.Errorf("got %q", s.out)
 		}
 	})
+	t.Run("what a stranger wrote reaches no terminal behind the pipe", func(t *testing.T) {
+		s := talk(t, Options{}, "hello\n", func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llmtest.Say("\x1b]52;c;x\x07red \u009b2J\u202eok\tend"), nil
+		})
+		if got := s.out.String(); got != "]52;c;xred 2Jok\tend\n" {
+			t.Errorf("got %q", got)
+		}
+	})
 	t.Run("a failure is told on the error stream", func(t *testing.T) {
 		s := talk(t, Options{}, "one\n", func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "internal words"}
@@ -105,7 +113,7 @@ func TestPlain(t *testing.T) {
 		s.lose(t)
 		p := s.door.face.(*plain)
 		p.log = s.log
-		if err := p.say(t.Context(), s.hub, "hello"); err != notTaken {
+		if err := p.say(t.Context(), s.hub, typed{text: "hello"}); err != notTaken {
 			t.Errorf("got %v", err)
 		}
 		s.logged.wait(t, "database is closed")

@@ -40,7 +40,7 @@ type (
 		Kind    string `json:"kind"`
 		Content string `json:"content"`
 	}
-	errorLine struct {
+	errorLine struct { // notices too
 		Type    string   `json:"type"`
 		Channel string   `json:"channel"`
 		To      []string `json:"to"`
@@ -125,17 +125,14 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 		_ = p.emit(line)
 		return
 	}
-	answer, handled, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
-	switch {
-	case err != nil:
+	answer, _, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
+	if err != nil {
 		p.fail(ctx, r, undone(ctx, p.log, err))
-	case !handled:
-		p.deliver(ctx, hub, r)
-	default:
-		line := replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)}
-		p.answers.keep(r, line)
-		_ = p.emit(line)
+		return
 	}
+	line := replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)}
+	p.answers.keep(r, line)
+	_ = p.emit(line)
 }
 
 func (p *protocol) deliver(ctx context.Context, hub *channel.Hub, r request) {
@@ -213,7 +210,10 @@ func (r protocolReply) Show(string) {}
 
 func (r protocolReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	var line any = replyLine{"reply", r.channel, piece.Reply, r.to, piece.Text}
-	if piece.Failure {
+	switch {
+	case channel.IsNotice(piece):
+		line = errorLine{"notice", r.channel, r.to, piece.Text}
+	case piece.Failure:
 		line = errorLine{"error", r.channel, r.to, piece.Text}
 	}
 	text, err := encode(line)

@@ -14,6 +14,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/memory"
 )
 
@@ -58,6 +59,16 @@ func TestProtocol(t *testing.T) {
 `
 		if s.out.String() != want {
 			t.Errorf("got\n%swant\n%s", s.out, want)
+		}
+	})
+	t.Run("a message the model sees in part has a notice, which is no failure", func(t *testing.T) {
+		long := strings.Repeat("The tide rises twice a day. ", 1000)
+		s := talk(t, asJSON, `{"id":"1","text":"`+long+`"}`+"\n", func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llmtest.Say("yes"), nil
+		}, 4000)
+		notices := s.of(t, "notice")
+		if len(notices) != 1 || !strings.Contains(notices[0], `"to":["1"]`) || !strings.Contains(notices[0], "of 28000 characters") || len(s.of(t, "error")) > 0 {
+			t.Errorf("notices %q, all %q", notices, s.out)
 		}
 	})
 	t.Run("a message without id is given one that is told", func(t *testing.T) {

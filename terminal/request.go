@@ -128,7 +128,14 @@ func (p *protocol) complete(r *request) (err error) {
 	if year := r.Time.UTC().Year(); year < 1970 || year > 9999 {
 		return errors.New("time must lie between 1970 and 9999")
 	}
-	r.command, r.urgent = command(r.Text)
+	t, err := parseTyped(r.Text)
+	if t.quit {
+		err = errors.New("/quit is for people at a terminal: close the input to leave")
+	}
+	if err != nil {
+		return err
+	}
+	r.Text, r.command, r.urgent = t.text, t.command, t.urgent
 	return nil
 }
 
@@ -141,15 +148,4 @@ func brief(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:maxEcho], "") + "…"
-}
-
-// command returns the name of the command that text is, or "", and whether it acts at once.
-func command(text string) (name string, urgent bool) {
-	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
-	for _, c := range channel.Commands {
-		if strings.EqualFold(word, "/"+c.Name) {
-			return c.Name, c.Urgent
-		}
-	}
-	return "", false
 }

@@ -10,97 +10,92 @@ import (
 	"cairn/channel"
 )
 
-// stream shows a reply row by row: a row is written when it is full, for the prompt
-// stands below it.
+// stream shows a reply: blocks that are whole stand above the line that is typed for
+// good, the one that is being written changes until it is.
 type stream struct {
 	editor  *editor
 	answers int64
-	shown   string // the beginning of the text that stands on the terminal
+	shown   string // the beginning of the text that stands on the terminal for good
 }
 
-// Show writes the rows that are full by now. A text that does not go on from what
-// was shown is a new beginning.
+// Show shows the text so far. One that does not go on from what was shown is a new
+// beginning.
 func (s *stream) Show(text string) {
-	text = printable(text)
+	text = readable(text)
 	if !strings.HasPrefix(text, s.shown) {
 		s.Cancel()
 	}
-	rows, used := full(text[len(s.shown):], s.editor.width())
-	if used == 0 {
-		return
+	done := finishedBlocks(text[len(s.shown):])
+	if block := strings.TrimSpace(text[len(s.shown) : len(s.shown)+done]); block != "" {
+		_ = s.editor.writeReply(s.editor.markdown(block)+"\n\n", false)
 	}
-	s.shown = text[:len(s.shown)+used]
-	_ = s.editor.write(rows)
+	s.shown = text[:len(s.shown)+done]
+	s.editor.showUnfinished(text[len(s.shown):])
 }
 
 // Send writes what is missing of the reply.
 func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
-	text := printable(piece.Text)
+	text := readable(piece.Text)
+	if channel.IsNotice(piece) {
+		return piece.Reply, s.editor.write(s.editor.quiet(text))
+	}
 	if !strings.HasPrefix(text, s.shown) {
 		s.Cancel()
 	}
-	rest := text[len(s.shown):]
-	rows, used := full(rest, s.editor.width())
-	if err := s.editor.write(rows + rest[used:] + "\n\n"); err != nil {
+	rows := ""
+	if rest := strings.TrimRight(text[len(s.shown):], " \t\n"); rest != "" {
+		rows = s.editor.markdown(rest) + "\n\n"
+	}
+	s.editor.answered(s.answers)
+	if err := s.editor.writeReply(rows, true); err != nil {
 		return "", err
 	}
 	s.shown = ""
-	s.editor.answered(s.answers)
 	return piece.Reply, nil
 }
 
 // Cancel says that what was shown does not count.
 func (s *stream) Cancel() {
+	rows := ""
 	if s.shown != "" {
-		s.editor.note("[this answer broke off]")
+		rows = s.editor.quiet("[this answer broke off]")
 	}
+	_ = s.editor.writeReply(rows, true)
 	s.shown = ""
 }
 
-// full returns the full rows that text begins with, each with its end, and how many
-// bytes of text they used. Rows end at a newline, else at the last space that fits.
-func full(text string, width int) (rows string, used int) {
+// readable is what an answer shows of text, from its first word on.
+func readable(text string) string {
+	return strings.TrimLeft(strings.ReplaceAll(Printable(text), string(utf8.RuneError), ""), " \t\n")
+}
+
+// printable is readable with blanks for tabs.
+func printable(text string) string { return expandTabs(readable(text)) }
+
+// tabStop is how many columns lie between two stops of a tab.
+const tabStop = 8
+
+// expandTabs puts blanks up to its stop in the place of each tab: the screen has none.
+func expandTabs(text string) string {
+	if !strings.Contains(text, "\t") {
+		return text
+	}
 	var b strings.Builder
-	for {
-		row, size := nextRow(text[used:], width)
-		if size == 0 {
-			return b.String(), used
+	column := 0
+	for _, r := range text {
+		switch r {
+		case '\t':
+			blanks := tabStop - column%tabStop
+			b.WriteString(strings.Repeat(" ", blanks))
+			column += blanks
+			continue
+		case '\n':
+			column = -1
 		}
-		b.WriteString(row + "\n")
-		used += size
+		b.WriteRune(r)
+		column++
 	}
-}
-
-// nextRow returns the first row of text and its size in bytes with what ends it, or
-// 0 if text may go on in the same row.
-func nextRow(text string, width int) (row string, size int) {
-	columns, space := 0, -1
-	for i, r := range text {
-		if r == '\n' {
-			return text[:i], i + 1
-		}
-		if columns == width {
-			switch {
-			case r == ' ':
-				return text[:i], i + 1
-			case space > 0:
-				return text[:space], space + 1
-			}
-			return text[:i], i
-		}
-		if r == ' ' {
-			space = i
-		}
-		columns++
-	}
-	return "", 0
-}
-
-// printable is what an answer shows of text: a row that is being written has no tab
-// stops, and an answer begins with its first word.
-func printable(text string) string {
-	text = strings.NewReplacer("\t", " ", string(utf8.RuneError), "").Replace(Printable(text))
-	return strings.TrimLeft(text, " \n")
+	return b.String()
 }
 
 // Printable leaves out what could move the cursor, change the terminal or turn around

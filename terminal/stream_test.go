@@ -10,41 +10,61 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestRows(t *testing.T) {
-	for _, test := range []struct{ name, text, rows, rest string }{
-		{"nothing", "", "", ""},
-		{"less than a row waits", "abc de", "", "abc de"},
-		{"a full row waits for what follows", "abcdefgh", "", "abcdefgh"},
-		{"it ends at the last space that fits", "abc defgh", "abc\n", "defgh"},
-		{"it ends at a space right behind it", "abcdefgh i", "abcdefgh\n", "i"},
-		{"a word longer than a row is cut", "abcdefghij", "abcdefgh\n", "ij"},
-		{"a newline ends a row", "a\n\nb", "a\n\n", "b"},
-		{"letters count, not bytes", "éééé éééé", "éééé\n", "éééé"},
+func TestFinishedBlocks(t *testing.T) {
+	for _, test := range []struct{ name, text, rest string }{
+		{"nothing", "", ""},
+		{"a paragraph may go on", "one\ntwo\n\n", "one\ntwo\n\n"},
+		{"it ends where another begins", "one\n\ntwo", "two"},
+		{"a list may go on behind an empty line", "- one\n\n- tw", "- one\n\n- tw"},
+		{"and have paragraphs", "1. one\n\n   more", "1. one\n\n   more"},
+		{"it ends where a paragraph begins", "1. one\n\ntwo", "two"},
+		{"code has empty lines", "```\na\n\nb", "```\na\n\nb"},
+		{"code ends with its fence", "```\na\n\nb\n```\nc", "c"},
 	} {
-		rows, used := full(test.text, 8)
-		if rows != test.rows || test.text[used:] != test.rest {
-			t.Errorf("%s: got %q and %q", test.name, rows, test.text[used:])
+		if rest := test.text[finishedBlocks(test.text):]; rest != test.rest {
+			t.Errorf("%s: %q is left, want %q", test.name, rest, test.rest)
 		}
 	}
-	t.Run("rows lose nothing but the space they end at, however the text arrives", rapid.MakeCheck(func(t *rapid.T) {
-		text := rapid.StringOf(rapid.RuneFrom([]rune("ab é界\n"))).Draw(t, "text")
-		width := rapid.IntRange(1, 9).Draw(t, "width")
-		shown, used := "", 0
-		for i := range text {
-			rows, n := full(text[used:max(i, used)], width)
-			shown, used = shown+rows, used+n
-		}
-		shown += text[used:]
-		bare := strings.NewReplacer(" ", "", "\n", "")
-		if bare.Replace(shown) != bare.Replace(text) {
-			t.Fatalf("%q became %q", text, shown)
-		}
-		for row := range strings.SplitSeq(shown[:max(strings.LastIndex(shown, "\n"), 0)], "\n") {
-			if len([]rune(row)) > width {
-				t.Fatalf("the row %q is wider than %d", row, width)
+	t.Run("what is shown is the same however the text arrives", rapid.MakeCheck(func(t *rapid.T) {
+		blocks := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"a **bold** word\nand more", "# Heading", "- one\n- two\n\n- three", "1. one\n\n   more\n2. two",
+			"```go\nfunc f() {\n\n\treturn\n}\n```", "> quoted\n> words", "| a | b |\n|---|---|\n| 1 | 2 |", "---", "*slanted* words",
+		}), 1, 6).Draw(t, "blocks")
+		text := strings.Join(blocks, "\n\n")
+		width := rapid.IntRange(20, 60).Draw(t, "width")
+		var parts []string
+		used := 0
+		for i := range len(text) {
+			if n := finishedBlocks(text[used:max(i, used)]); n > 0 {
+				if block := strings.TrimSpace(text[used : used+n]); block != "" {
+					parts = append(parts, renderMarkdown(block, width))
+				}
+				used += n
 			}
 		}
+		parts = append(parts, renderMarkdown(strings.TrimSpace(text[used:]), width))
+		if got, want := strings.Join(parts, "\n\n"), renderMarkdown(text, width); got != want {
+			t.Fatalf("in parts:\n%s\nwhole:\n%s", got, want)
+		}
 	}))
+}
+
+func TestRenderMarkdown(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"words", "a *b* **c** `d` ~~e~~", "a \x1b[3mb\x1b[23m \x1b[1mc\x1b[22m \x1b[36md\x1b[39m \x1b[9me\x1b[29m"},
+		{"unfinished marks stay", "a **b", "a **b"},
+		{"links", "[here](https://example.org) <https://example.com>", "here (https://example.org) https://example.com"},
+		{"tabs in code reach their stops", "```\n\ta\tb\n```", "  \x1b[36m        a       b\x1b[39m"},
+		{"a quotation", "> a\n> b", "│ a\n│ b"},
+		{"a nested list", "1. a\n   - b\n2. c", "1. a\n   • b\n2. c"},
+		{"HTML stays", "<b>a</b>", "<b>a</b>"},
+		{"escapes", "1 \\* 2 &lt; 3", "1 * 2 < 3"},
+		{"no character reference reaches the terminal", "&#27;[2J&#x9b;2J&#x202e;a", "[2J2Ja"},
+	} {
+		if got := renderMarkdown(test.text, 60); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
 }
 
 func TestPrintable(t *testing.T) {
@@ -57,6 +77,12 @@ func TestPrintable(t *testing.T) {
 		if got := Printable(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestTabsReachTheirStops(t *testing.T) {
+	if got, want := printable("func f() {\n\treturn\t1\té\tx\n\t\tdeep"), "func f() {\n        return  1       é       x\n                deep"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

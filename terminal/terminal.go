@@ -69,13 +69,7 @@ func New(o Options) (*Terminal, error) {
 	if in, out, ok := terminals(o); ok {
 		return &Terminal{newEditor(o, in, out, conversation, who)}, nil
 	}
-	return &Terminal{&plain{in: o.In, out: output{w: o.Out}, seen: isTerminal(o.Out), err: o.Err, conversation: conversation, who: who}}, nil
-}
-
-// isTerminal tells whether somebody sees what is written to w.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
+	return &Terminal{&plain{in: o.In, out: output{w: o.Out}, err: o.Err, conversation: conversation, who: who}}, nil
 }
 
 // terminals reports whether a person sits at both ends, at a terminal that can

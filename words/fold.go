@@ -28,6 +28,20 @@ func appendFolded(word []byte, r rune) []byte {
 	return utf8.AppendRune(word, withoutAccent(r))
 }
 
+// foldWord is a word without its accents.
+func foldWord(word string) string {
+	for i := range len(word) {
+		if word[i] >= utf8.RuneSelf {
+			folded := append(make([]byte, 0, len(word)), word[:i]...)
+			for _, r := range word[i:] {
+				folded = appendFolded(folded, r)
+			}
+			return string(folded)
+		}
+	}
+	return word // in small letters it is folded already
+}
+
 // isAccent reports whether r is a mark that people leave out when they search.
 func isAccent(r rune) bool {
 	return 0x300 <= r && r < 0x370 || // of Latin, Greek, Cyrillic

@@ -8,12 +8,14 @@ import (
 	"sync/atomic"
 
 	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/arabic"
 	"github.com/blevesearch/snowballstem/english"
 	"github.com/blevesearch/snowballstem/russian"
+	"github.com/blevesearch/snowballstem/tamil"
 )
 
 // stem returns the stem of a folded word. The script chooses the language: Latin
-// letters are taken for English, whose rules do little harm to others.
+// letters are taken for English, whose rules do little harm to others; Stems has theirs.
 func stem(word string) string {
 	at := &recent[maphash.String(seed, word)%uint64(len(recent))]
 	if known := at.Load(); known != nil && known.word == word {
@@ -34,6 +36,10 @@ func stemOf(word string) string {
 		english.Stem(env)
 	case first == 0xd0 || first == 0xd1: // Cyrillic, in UTF-8
 		russian.Stem(env)
+	case 0xd8 <= first && first <= 0xdb:
+		arabic.Stem(env)
+	case strings.HasPrefix(word, "\xe0\xae"), strings.HasPrefix(word, "\xe0\xaf"):
+		tamil.Stem(env)
 	}
 	if short := env.Current(); short != "" {
 		return short

@@ -13,6 +13,9 @@ import (
 // MaxTerm is the most bytes a term has; a longer word is cut.
 const MaxTerm = 48
 
+// longestWord is how many bytes of a word are read: accents are bytes of it, and of no term.
+const longestWord = 4 * MaxTerm
+
 // Terms returns the words of text in a form fit for searching, in their order and
 // with repetitions: without case and accents, English and Russian words by their
 // stems (irregular forms too: "went" is "go"), numbers whole ("1,200.50" is
@@ -20,7 +23,7 @@ const MaxTerm = 48
 // neighbouring characters. No term is longer than MaxTerm bytes or empty.
 func Terms(text string) []string {
 	var terms []string
-	cut(text, true, func(w Word) { terms = append(terms, w.Term) })
+	cut(text, true, func(w Word, _ string) { terms = append(terms, w.Term) })
 	return terms
 }
 
@@ -28,7 +31,7 @@ func Terms(text string) []string {
 // anything, as "the", "is" and "what". It is empty for text that has no others.
 func Content(text string) []string {
 	var terms []string
-	cut(text, false, func(w Word) { terms = append(terms, w.Term) })
+	cut(text, false, func(w Word, _ string) { terms = append(terms, w.Term) })
 	return terms
 }
 
@@ -42,7 +45,7 @@ type Word struct {
 // Cut returns the words of text; their terms are those that Terms returns.
 func Cut(text string) []Word {
 	var all []Word
-	cut(text, true, func(w Word) { all = append(all, w) })
+	cut(text, true, func(w Word, _ string) { all = append(all, w) })
 	return all
 }
 
@@ -79,7 +82,7 @@ func normal(text string) string {
 }
 
 // cut calls emit with each word of text, those that are too common with stops alone.
-func cut(text string, stops bool, emit func(Word)) {
+func cut(text string, stops bool, emit func(w Word, raw string)) {
 	text = normal(text)
 	c := cutter{emit: emit, stops: stops}
 	for i, r := range text {
@@ -116,9 +119,9 @@ var unspaced = []*unicode.RangeTable{
 
 // cutter holds the word or the pair that is being read.
 type cutter struct {
-	emit   func(Word)
+	emit   func(w Word, raw string) // raw: in small letters
 	stops  bool
-	word   []byte // folded, not yet stemmed
+	word   []byte // in small letters
 	last   rune   // the first half of the next pair
 	pair   bool   // last is set
 	paired bool   // a pair that ends in last was emitted
@@ -143,15 +146,15 @@ func (c *cutter) add(r rune) {
 	if len(c.word) == 0 && unicode.IsMark(r) {
 		return
 	}
-	if len(c.word) < MaxTerm {
-		c.word = appendFolded(c.word, r)
+	if len(c.word) < longestWord {
+		c.word = utf8.AppendRune(c.word, unicode.ToLower(r))
 	}
 }
 
 // joins reports whether r, with rest behind it, goes on with the word before it:
 // the apostrophe of don't, the point of 3.5, the comma of 1,200.
 func (c *cutter) joins(r rune, rest string) bool {
-	if len(c.word) == 0 || len(c.word) >= MaxTerm {
+	if len(c.word) == 0 || len(c.word) >= longestWord {
 		return false
 	}
 	if isApostrophe(r) {
@@ -193,16 +196,16 @@ func (c *cutter) endWord() {
 	c.emitWord(word)
 }
 
-func (c *cutter) emitWord(word string) {
-	word = clip(word)
+func (c *cutter) emitWord(raw string) {
+	word := clip(foldWord(raw))
 	stop := stopWords[word]
 	if word == "" || stop && !c.stops {
 		return
 	}
-	c.emit(Word{word, clip(stem(word)), stop})
+	c.emit(Word{word, clip(stem(word)), stop}, raw)
 }
 
-func (c *cutter) emitPair(pair string) { c.emit(Word{Folded: pair, Term: pair}) }
+func (c *cutter) emitPair(pair string) { c.emit(Word{Folded: pair, Term: pair}, pair) }
 
 // clip cuts a word to MaxTerm bytes at the start of a character.
 func clip(word string) string {

@@ -19,8 +19,9 @@ func newChannels(a *app) *cobra.Command {
 		Use:   "channels [--json]",
 		Short: "List the conversations",
 		Long: `List the conversations, the one with the newest message first: the name that --channel
-takes, the number of messages, and when the newest one was said. It reads the database and
-may run beside the bot.`,
+takes, the number of messages, when the newest one was said, and what people call the place
+(as Discord or Slack told with the newest message). It reads the database and may run beside
+the bot.`,
 		Example: `  cairn channels
   cairn channels --json | jq -r .channel`,
 		Args: noArgs,
@@ -46,7 +47,7 @@ func (a *app) showChannels(all []memory.Listed, asJSON bool) error {
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	if isTerminal(a.out) {
-		fmt.Fprintln(w, "CHANNEL\tMESSAGES\tLAST")
+		fmt.Fprintln(w, "CHANNEL\tMESSAGES\tLAST\tNAME")
 	}
 	for _, l := range all {
 		row := channelRow(l)
@@ -77,7 +78,7 @@ func (r channelRow) String() string {
 	if !r.Last.IsZero() {
 		last = r.Last.Local().Format("2006-01-02 15:04")
 	}
-	return fmt.Sprintf("%s\t%d\t%s", r.Channel, r.Messages, last)
+	return fmt.Sprintf("%s\t%d\t%s\t%s", r.Channel, r.Messages, last, strings.Join(strings.Fields(r.Name), " "))
 }
 
 // defaultTo is the help of --channel where defaultConversation chooses.

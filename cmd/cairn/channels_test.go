@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"cairn/memory"
 )
 
 func TestChannels(t *testing.T) {
@@ -42,6 +46,25 @@ func TestChannels(t *testing.T) {
 		}](t, p.must("", "channels", "--json"))
 		if len(all) < 2 || all[0].Channel != "terminal:kitchen" || all[0].Messages != 1 || all[1].Messages != 2 || all[1].Last != "2026-05-03T10:00:00Z" {
 			t.Errorf("got %+v", all)
+		}
+	})
+	t.Run("by the names people know", func(t *testing.T) {
+		store, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := store.Conversation(t.Context(), "discord:9/20")
+		if err == nil {
+			_, err = c.Deliver(t.Context(), memory.Inbound{ID: "1", AuthorID: "1", Author: "Ada", Text: "hello", Label: "#plaza · \x1b[31mCozy Corner"})
+		}
+		if err = errors.Join(err, store.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if out := p.must("", "channels"); !strings.Contains(out, "discord:9/20") || !strings.Contains(out, "  #plaza · [31mCozy Corner\n") {
+			t.Errorf("got\n%s", out)
+		}
+		if out := p.must("", "channels", "--json"); !strings.Contains(out, `"channel":"discord:9/20","name":"#plaza · `) {
+			t.Errorf("got\n%s", out)
 		}
 	})
 	t.Run("of several one must be named", func(t *testing.T) {

@@ -26,16 +26,19 @@ func newChat(a *app) *cobra.Command {
 		Long: `Talk with the bot in one of the terminal's channels. The conversation goes on where
 it stopped, and never ends.
 
-On a terminal there is a line editor: the arrow keys bring back what you typed, Tab
-completes commands, Ctrl-C stops an answer, Ctrl-D leaves. /help lists the commands.
+On a terminal / shows the commands, and Tab completes them. Alt-Enter begins a new line,
+the arrow keys bring back what you typed, Ctrl-R searches it, Ctrl-C stops an answer,
+Ctrl-D leaves.
+
+A command that does not exist is refused; //word sends the text /word, /quit leaves.
 
 Through a pipe every line is a message, answered before the next is read. Answers
 stand alone on standard output, everything else goes to standard error.
 
 With --json a line is an object, of which only text is needed:
   {"channel":"general","user":"Ada","text":"hello","id":"1","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}
-and so is a line of output, its type one of accepted, reply, compaction, memory and
-error. Channels run side by side. A message whose id was seen before is not taken twice.
+and so is a line of output, its type one of accepted, reply, compaction, memory, notice
+and error. Channels run side by side. A message whose id was seen before is not taken twice.
 
 Edits of the settings file count from the next turn on.
 

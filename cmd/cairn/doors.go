@@ -83,6 +83,8 @@ func (a *app) openSlack(log *slog.Logger) (outerDoor, error) {
 		BotToken:         bot,
 		AppToken:         app,
 		APIBase:          s.Slack.APIBase,
+		Working:          s.Slack.Working,
+		ReplyIn:          s.Slack.ReplyIn,
 		AttachmentTokens: s.AttachmentTokens,
 		Pictures:         s.Pictures,
 		CatchUp:          time.Duration(s.CatchUp),

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"cairn/channel"
+	"cairn/slack"
 )
 
 // discordSettings are [discord].
@@ -22,6 +24,8 @@ type slackSettings struct {
 	BotToken string `toml:"bot_token"` // "file:PATH" only; empty: SLACK_BOT_TOKEN
 	AppToken string `toml:"app_token"` // "file:PATH" only; empty: SLACK_APP_TOKEN
 	APIBase  string `toml:"api_base"`  // empty: Slack itself
+	Working  string `toml:"working"`   // one of slack.Workings
+	ReplyIn  string `toml:"reply_in"`  // one of slack.ReplyPlaces
 	accessSettings
 }
 
@@ -76,8 +80,17 @@ func (d *decoder) checkDoors(s *settings) {
 	if err := checkSlackToken(app, slackAppPrefix, s.Slack.APIBase != ""); err != nil {
 		d.fault("slack.app_token", "app_token: "+err.Error())
 	}
+	d.checkChoice("slack.working", s.Slack.Working, slack.Workings)
+	d.checkChoice("slack.reply_in", s.Slack.ReplyIn, slack.ReplyPlaces)
 	d.checkAccess("discord", s.Discord.accessSettings)
 	d.checkAccess("slack", s.Slack.accessSettings)
+}
+
+// checkChoice notes a value that is none of those there are.
+func (d *decoder) checkChoice(path, value string, known []string) {
+	if !slices.Contains(known, value) {
+		d.fault(path, fmt.Sprintf(`%s = %q: must be one of "%s"%s`, base(path), value, strings.Join(known, `", "`), meant(value, known)))
+	}
 }
 
 func (d *decoder) checkAccess(door string, a accessSettings) {

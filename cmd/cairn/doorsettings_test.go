@@ -40,6 +40,8 @@ func TestDoorSettingsMistakes(t *testing.T) {
 		{"a folder for a token", "[slack]\napp_token = \"file:.\"", []string{`:2: [slack]: app_token: must be a file that can be read`}},
 		{"no address of Discord", "[discord]\napi_base = \"localhost:80\"", []string{`:2: [discord]: api_base = "localhost:80": must look like "http://localhost:8080"`}},
 		{"no address of Slack", "[slack]\napi_base = \"slack.com/api\"", []string{`:2: [slack]: api_base = "slack.com/api": must look like "http://localhost:8080/api/"`}},
+		{"a way to work that Slack does not have", "[slack]\nworking = \"typing\"", []string{`:2: [slack]: working = "typing": must be one of "status", "reaction", "placeholder", "off"`}},
+		{"a place to reply that there is none of", "[slack]\nreply_in = \"threads\"", []string{`:2: [slack]: reply_in = "threads": must be one of "auto", "thread", "channel", did you mean thread?`}},
 		{"another door's key", "[slack]\nmessage_content = false", []string{`:2: [slack]: message_content: there is no such setting`}},
 		{"one binding without brackets enough", "[bindings]\nrespond = \"all\"", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
 		{"a list for bindings", "bindings = [\"a\"]", []string{`:1: bindings: must be tables, each under [[bindings]]`}},

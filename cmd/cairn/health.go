@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/singleflight"
 
+	"cairn/channel"
 	"cairn/llm"
 	"cairn/memory"
 )
@@ -181,11 +182,25 @@ func (h *health) ready(ctx context.Context) state {
 		stuck = counted(stats.Stuck, "conversation", "conversations") + " cannot go on; the log says why"
 	}
 	s.add("conversations", stuck)
+	s.Parts = append(s.Parts, replies(stats))
+	s.OK = s.OK && stats.Refused == 0
 	if stats.Failing >= modelDown {
 		failing = fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing)
 	}
 	s.add("model", failing)
 	return s
+}
+
+// replies tells of replies that do not get out. One that was given up holds up nobody,
+// and is only mentioned.
+func replies(s channel.Stats) aspect {
+	why := ""
+	if s.Refused > 0 {
+		why = counted(s.Refused, "conversation", "conversations") + " cannot send a reply; it is tried again; the log says why"
+	} else if s.Dropped > 0 {
+		why = counted(int(s.Dropped), "piece", "pieces") + " of replies could not be sent since the start; the log says why"
+	}
+	return aspect{"replies", s.Refused == 0, why}
 }
 
 // refusal is refusalOf, and the log is told of each incident once.

@@ -45,6 +45,8 @@ func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
 	}
 	tell("conversations_open", "gauge", "Conversations in memory.", s.Open)
 	tell("conversations_stuck", "gauge", "Conversations that cannot go on just now.", s.Stuck)
+	tell("conversations_refused", "gauge", "Conversations whose next reply could not be sent and is tried again.", s.Refused)
+	tell("replies_dropped_total", "counter", "Pieces of replies that were given up.", s.Dropped)
 	tell("turns_total", "counter", "Turns that were answered.", s.Turns)
 	tell("turns_failed_total", "counter", "Turns that ended in words on why there is no answer.", s.Failed)
 	usageMetrics(w, s.Usage, h.bot.live.Load().settings.money().Prices)

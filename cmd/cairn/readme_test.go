@@ -99,7 +99,7 @@ func TestReadmeShowsThePolicy(t *testing.T) {
 		shown := strings.TrimSuffix(usual.Value(key), "0s") // of 5m0s
 		must := "a text"
 		switch key {
-		case "enabled", "extract_memories":
+		case "enabled", "economy", "extract_memories":
 			must = "true or false"
 		case "prepare_threshold":
 			shown = "0.6, or 0.75 × background_threshold if that is less"

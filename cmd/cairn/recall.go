@@ -20,10 +20,12 @@ func newRecall(a *app) *cobra.Command {
 		Long: `Look up what answers a question: first what the bot remembers, then the messages,
 word for word, each the best first. No model is asked. Questions and plain words do;
 names of people favour what they said, dates what was said then, and with --as, "I"
-and "my" are the one who asks. It reads the database and may run beside the bot.
+and "my" are the one who asks. Captions of pictures and contents of text files are
+searched too. Of a long message, or file, the part that matches is printed. It reads
+the database and may run beside the bot.
 
 With --json, each memory is an object with the key "memory", each message one with
-the key "message".`,
+the keys "message", which has its whole text, and "match", the part that matches.`,
 		Example: `  cairn recall "What did Ada say about the hotel?"
   cairn recall hotel --since 2026-05-01 --limit 3 --explain
   cairn recall "when is my flight?" --as Ada --channel discord:81384788765712384/81384788862181376 --json`,
@@ -106,7 +108,7 @@ func (a *app) showRecalled(l looking, in string, memories []memory.Memory, messa
 			}
 			fmt.Fprintln(a.out, "Said:")
 		}
-		if err := a.show(a.out, recalledMessage{l.score(m.Score, m.Parts), rowOf(m.Message)}, l.json); err != nil {
+		if err := a.show(a.out, recalledMessage{l.score(m.Score, m.Parts), rowOf(m.Message), m.Passage(matchShown)}, l.json); err != nil {
 			return err
 		}
 	}
@@ -145,10 +147,18 @@ type recalledMemory struct {
 
 func (m recalledMemory) String() string { return m.Memory.String() + m.score.String() }
 
-// recalledMessage is a message that was found.
+// matchShown is how many characters of a message, and of a file, are printed.
+const matchShown = 600
+
+// recalledMessage is a message that was found, and the part of it that matched.
 type recalledMessage struct {
 	score
-	Message row `json:"message"`
+	Message row    `json:"message"`
+	Match   string `json:"match"`
 }
 
-func (m recalledMessage) String() string { return m.Message.String() + m.score.String() }
+func (m recalledMessage) String() string {
+	shown := m.Message
+	shown.Text, shown.came = m.Match, nil
+	return shown.String() + m.score.String()
+}

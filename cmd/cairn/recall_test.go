@@ -44,6 +44,21 @@ func TestRecall(t *testing.T) {
 			t.Errorf("got %+v", all)
 		}
 	})
+	t.Run("a caption and what a file holds are shown where they match", func(t *testing.T) {
+		p := newFolder(t)
+		p.must("", "import", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"","attachments":[{"kind":"image","name":"a.png","caption":"a lighthouse at dusk"}]}
+{"id":"2","author":"Bob","time":"2026-05-09T10:00:00Z","text":"see there","attachments":[{"kind":"file","name":"b.txt","text":"`+strings.Repeat("It rained. ", 100)+`The harbour is shut. `+strings.Repeat("It rained. ", 100)+`"}]}
+`))
+		if out := p.must("", "recall", "lighthouse"); !strings.Contains(out, "Ada: [image: a.png, a lighthouse at dusk]\n") {
+			t.Errorf("got %s", out)
+		}
+		if out := p.must("", "recall", "harbour"); !strings.Contains(out, "Bob: see there\n       [file: b.txt]\n       … ") || !strings.Contains(out, "The harbour is shut.") || len(out) > 900 {
+			t.Errorf("got %s", out)
+		}
+		if out := p.must("", "recall", "lighthouse", "--json"); !strings.Contains(out, `"text":"","attachments":[{"kind":"image","name":"a.png","caption":"a lighthouse at dusk"}]},"match":"[image: a.png, a lighthouse at dusk]"}`) {
+			t.Errorf("got %s", out)
+		}
+	})
 	t.Run("explained", func(t *testing.T) {
 		if out := p.must("", "recall", "--explain", "hotel"); !strings.Contains(out, "score ") || !strings.Contains(out, ": words +") {
 			t.Errorf("got %s", out)

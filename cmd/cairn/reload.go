@@ -26,7 +26,7 @@ const settle = 150 * time.Millisecond
 var needRestart = []string{
 	"data_dir", "catch_up", "time_zone", "workers", "attachment_tokens", "pictures", "health",
 	"discord.token", "discord.api_base", "discord.message_content",
-	"slack.bot_token", "slack.app_token", "slack.api_base",
+	"slack.bot_token", "slack.app_token", "slack.api_base", "slack.working", "slack.reply_in",
 }
 
 // follow takes up edits of the settings file until the bot is closed. With hup it does

@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/slack"
 )
 
 // defaultFile is read, if it is there, when --config names no other.
@@ -95,6 +96,7 @@ func defaultSettings() settings {
 		LLM:              modelSettings{Wire: wireAuto},
 		Defaults:         agentDefaults{Compaction: compactor.DefaultPolicy()},
 		Discord:          discordSettings{MessageContent: true},
+		Slack:            slackSettings{Working: slack.Workings[0], ReplyIn: slack.ReplyPlaces[0]},
 	}
 }
 

@@ -28,12 +28,26 @@ type row struct {
 	Author string    `json:"author"`
 	Time   time.Time `json:"time"`
 	Text   string    `json:"text"`
+	With   []with    `json:"attachments,omitempty"`
 
 	calls []llm.Call // for people only
+	came  []string   // what came with it, for people
+}
+
+// with is what came with a message, as it is printed.
+type with struct {
+	Kind    string `json:"kind"`
+	Name    string `json:"name,omitempty"`
+	Caption string `json:"caption,omitempty"`
 }
 
 func rowOf(m compactor.Message) row {
-	return row{Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text, calls: m.Calls}
+	r := row{Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text, calls: m.Calls}
+	for _, a := range m.Attachments {
+		r.With = append(r.With, with{a.Kind, a.Name, a.Caption})
+		r.came = append(r.came, a.Words())
+	}
+	return r
 }
 
 // silent reports whether there is nothing to show people: some models answer with
@@ -44,9 +58,10 @@ func (r row) silent() bool {
 
 func (r row) String() string {
 	var said []string
-	if r.Text != "" || len(r.calls) == 0 {
+	if r.Text != "" || len(r.calls)+len(r.came) == 0 {
 		said = append(said, r.Text)
 	}
+	said = append(said, r.came...)
 	for _, call := range r.calls {
 		said = append(said, "→ "+oneLine(call.Name+" "+call.Arguments))
 	}

@@ -50,6 +50,12 @@ CREATE INDEX usage_day ON usage (day);
 ALTER TABLE inbox         ADD COLUMN tries      INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE conversations ADD COLUMN past_tries INTEGER NOT NULL DEFAULT 0;
 
+-- How often a piece of a reply was refused: one that is refused for ever holds up the rest.
+ALTER TABLE outbox ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;
+
+-- What people call the place, as its platform told last: "#general · Cozy Corner".
+ALTER TABLE conversations ADD COLUMN label TEXT NOT NULL DEFAULT '';
+
 -- A summary without a model that one is still to make better, and what came of it. Of talk in
 -- which the bot had no part only the newest is worth that.
 ALTER TABLE compactions ADD COLUMN owed       INTEGER NOT NULL DEFAULT 0;  -- whether a model is to summarize it

@@ -33,6 +33,9 @@ type content struct {
 // contentLocked reads and checks what a post or an edit says.
 func (s *Server) contentLocked(a args) (content, error) {
 	c := content{text: a["text"]}
+	if s.opt.IgnoresMarkdown && a["markdown_text"] != "" {
+		return content{text: a["text"], metadata: json.RawMessage(a["metadata"])}, nil
+	}
 	if a["markdown_text"] != "" {
 		if a["text"] != "" || a["blocks"] != "" {
 			return c, refuse("markdown_text_conflict")

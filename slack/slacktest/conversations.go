@@ -1,4 +1,4 @@
-// conversations.* and reactions.add: what the app can look up, and its emoji.
+// conversations.* and reactions.*: what the app can look up, and its emoji.
 package slacktest
 
 import (
@@ -125,24 +125,47 @@ func (s *Server) conversationMembers(a args) (answer, error) {
 }
 
 func (s *Server) addReaction(a args) (answer, error) {
-	c := s.channels[a["channel"]]
-	switch {
-	case a["channel"] == "" || a["timestamp"] == "":
-		return nil, refuse("no_item_specified")
-	case c == nil:
-		return nil, refuse("channel_not_found")
-	case c.archived:
-		return nil, refuse("is_archived")
-	case a["name"] == "" || strings.Trim(a["name"], "abcdefghijklmnopqrstuvwxyz0123456789_-+':") != "":
-		return nil, refuse("invalid_name")
-	}
-	m := c.find(a["timestamp"])
-	if m == nil {
-		return nil, refuse("message_not_found")
+	c, m, err := s.reactionLocked(a)
+	if err != nil {
+		return nil, err
 	}
 	if slices.Contains(m.Reactions, Reaction{BotUserID, a["name"]}) {
 		return nil, refuse("already_reacted")
 	}
 	s.reactLocked(c, m, BotUserID, a["name"])
 	return nil, nil
+}
+
+// removeReaction takes one of the app's own away (reference/methods/reactions.remove).
+func (s *Server) removeReaction(a args) (answer, error) {
+	_, m, err := s.reactionLocked(a)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.Index(m.Reactions, Reaction{BotUserID, a["name"]})
+	if at < 0 {
+		return nil, refuse("no_reaction")
+	}
+	m.Reactions = slices.Delete(m.Reactions, at, at+1)
+	return nil, nil
+}
+
+// reactionLocked finds the message that a reaction is about.
+func (s *Server) reactionLocked(a args) (*channel, *Message, error) {
+	c := s.channels[a["channel"]]
+	switch {
+	case a["channel"] == "" || a["timestamp"] == "":
+		return nil, nil, refuse("no_item_specified")
+	case c == nil:
+		return nil, nil, refuse("channel_not_found")
+	case c.archived:
+		return nil, nil, refuse("is_archived")
+	case a["name"] == "" || strings.Trim(a["name"], "abcdefghijklmnopqrstuvwxyz0123456789_-+':") != "":
+		return nil, nil, refuse("invalid_name")
+	}
+	m := c.find(a["timestamp"])
+	if m == nil {
+		return nil, nil, refuse("message_not_found")
+	}
+	return c, m, nil
 }

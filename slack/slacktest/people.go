@@ -114,7 +114,7 @@ func (s *Server) changedLocked(c *channel, before, now map[string]any) {
 
 // Delete takes a message away: a message_deleted event, or, for the parent of a thread that has
 // answers, a message_changed whose inner message has the subtype tombstone (no document says so;
-// Slack's clients show "This message was deleted" in its place).
+// Slack's clients show "This message was deleted" in its place). Histories have it so too.
 func (s *Server) Delete(channel, ts string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,10 +125,8 @@ func (s *Server) Delete(channel, ts string) {
 func (s *Server) deleteLocked(c *channel, m *Message) {
 	before := s.objectLocked(m, false)
 	if len(c.thread(m.TS)) > 1 {
-		m.User, m.Text, m.BotID, m.Blocks, m.Files = "USLACKBOT", "This message was deleted.", "", nil, nil
-		now := s.objectLocked(m, false)
-		now["subtype"], now["hidden"] = "tombstone", true
-		s.changedLocked(c, before, now)
+		m.User, m.Text, m.BotID, m.Blocks, m.Files, m.tomb = "USLACKBOT", "This message was deleted.", "", nil, nil, true
+		s.changedLocked(c, before, s.objectLocked(m, false))
 		return
 	}
 	m.Deleted = true

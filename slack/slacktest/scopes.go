@@ -14,7 +14,7 @@ var scopes = map[string]string{
 	"chat.startStream": "chat:write", "chat.appendStream": "chat:write", "chat.stopStream": "chat:write",
 	"conversations.info": ":read", "conversations.list": ":read", "conversations.members": ":read", "users.conversations": ":read",
 	"conversations.history": ":history", "conversations.replies": ":history",
-	"users.info": "users:read", "users.list": "users:read", "reactions.add": "reactions:write",
+	"users.info": "users:read", "users.list": "users:read", "reactions.add": "reactions:write", "reactions.remove": "reactions:write",
 	"files.info": "files:read", "files.download": "files:read",
 	"files.getUploadURLExternal": "files:write", "files.completeUploadExternal": "files:write",
 	// assistant:write is taken too "for the time being" (reference/methods/assistant.threads.setStatus).

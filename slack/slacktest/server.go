@@ -38,6 +38,9 @@ type Options struct {
 	// Scopes are what the bot token may do, and which events come; nil: all that is here
 	// (reference/scopes).
 	Scopes []string
+	// IgnoresMarkdown is what servers do that are like Slack and older than markdown_text: they
+	// take it for no field they know, and post what is left, which may be nothing.
+	IgnoresMarkdown bool
 	// PostEvery is the least time between two posts in one channel. Slack's is about 1 s, with
 	// bursts that no document measures (apis/web-api/rate-limits); zero means no limit.
 	PostEvery time.Duration

@@ -43,6 +43,7 @@ func (s *Server) method(name string) method {
 		"users.list":                   (*Server).userList,
 		"users.info":                   (*Server).userInfo,
 		"reactions.add":                (*Server).addReaction,
+		"reactions.remove":             (*Server).removeReaction,
 		"files.info":                   (*Server).fileInfo,
 		"files.getUploadURLExternal":   (*Server).uploadURL,
 		"files.completeUploadExternal": (*Server).completeUpload,

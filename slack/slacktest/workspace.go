@@ -47,6 +47,7 @@ type Message struct {
 	Deleted     bool
 
 	edited  string // the timestamp of the last edit
+	tomb    bool   // deleted, but a thread hangs on it
 	stopped bool   // a person stopped the stream
 }
 
@@ -188,6 +189,9 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 	}
 	if metadata && m.Metadata != nil {
 		o["metadata"] = m.Metadata
+	}
+	if m.tomb {
+		o["subtype"], o["hidden"] = "tombstone", true
 	}
 	if m.edited != "" {
 		o["edited"] = map[string]string{"user": m.User, "ts": m.edited}

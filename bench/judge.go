@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/words"
+)
+
+const judgeHelp = `Judge cuts each recording of DIR into spans of 10, 40 and 160 messages and asks the judge of
+summaries about good and bad texts for each.
+
+Good texts have a fifth of the span's tokens: the extractive summary; the first sentences of
+messages, of six words at least, that have a name or a number; and, in the words of others, the questions that the
+span alone answers, with their answers, where there are at least five. Bad texts are those of
+bench/testdata/judge/bad.txt, in 13 languages; the extractive summary of a span of another
+recording; the span's last message; and a piece of the span as it is.
+
+` + recordingsHelp + `
+
+At most one in a hundred of each may be judged wrong, over all kinds and recordings. A run that
+misses that ends with 3.`
+
+//go:embed testdata/judge/bad.txt
+var badTexts string
+
+// judging is what "judge" is asked for.
+type judging struct{ json bool }
+
+func newJudge(s *screen) *cobra.Command {
+	var j judging
+	cmd := &cobra.Command{
+		Use:   "judge DIR",
+		Short: "Are good summaries told from bad ones?",
+		Long:  judgeHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return j.run(cmd.Context(), s, args[0])
+		},
+	}
+	cmd.Flags().BoolVar(&j.json, "json", false, "write JSON")
+	return cmd
+}
+
+// verdicts is the whole result.
+type verdicts struct {
+	Kinds   []verdictsOf `json:"kinds"`
+	Targets []goal       `json:"targets"`
+}
+
+// verdictsOf is the result for one kind of text.
+type verdictsOf struct {
+	Kind       string         `json:"kind"`
+	Good       bool           `json:"good"`
+	Texts      int            `json:"texts"`
+	Wrong      int            `json:"wrong"`
+	Recordings map[string]int `json:"wrong_by_recording"`
+	Example    string         `json:"example,omitempty"` // of one judged wrong
+}
+
+func (v *verdicts) judge(recording, kind string, good bool, text string, span []compactor.Message) {
+	at := -1
+	for i, k := range v.Kinds {
+		if k.Kind == kind {
+			at = i
+		}
+	}
+	if at < 0 {
+		at = len(v.Kinds)
+		v.Kinds = append(v.Kinds, verdictsOf{Kind: kind, Good: good, Recordings: map[string]int{}})
+	}
+	k := &v.Kinds[at]
+	k.Texts++
+	if err := compactor.Judge(text, span); (err == nil) != good {
+		k.Wrong++
+		k.Recordings[recording]++
+		k.Example = fmt.Sprintf("%s, %d messages: %.200q (%v)", recording, len(span), text, err)
+	}
+}
+
+// share is how many of the good, or of the bad, were judged wrong, in percent.
+func (v verdicts) share(good bool) float64 {
+	texts, wrong := 0, 0
+	for _, k := range v.Kinds {
+		if k.Good == good {
+			texts, wrong = texts+k.Texts, wrong+k.Wrong
+		}
+	}
+	return 100 * float64(wrong) / float64(max(texts, 1))
+}
+
+func (j judging) run(ctx context.Context, s *screen, dir string) error {
+	defer s.done()
+	all, err := readRecordings(dir)
+	if err != nil {
+		return err
+	}
+	var result verdicts
+	for i, r := range all {
+		other := all[(i+1)%len(all)].messages()
+		said := r.messages()
+		for _, size := range []int{10, 40, 160} {
+			for from := 0; from+size <= len(said); from += size {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				s.progress("%s: %d of %d messages, in spans of %d", r.name, from, len(said), size)
+				var foreign []compactor.Message
+				if i+1 < len(all) || i > 0 {
+					begin := from % max(len(other)-size, 1)
+					foreign = other[begin:min(begin+size, len(other))]
+				}
+				result.judgeSpan(r, said[from:from+size], foreign)
+			}
+		}
+	}
+	for _, good := range []bool{true, false} {
+		name := map[bool]string{true: "good texts refused, percent", false: "bad texts accepted, percent"}[good]
+		share := result.share(good)
+		result.Targets = append(result.Targets, goal{Name: name, Value: share, Must: 1, Aim: 1, Met: share <= 1, Hit: share <= 1})
+	}
+	s.done()
+	if j.json {
+		err = s.json(result)
+	} else {
+		_, err = fmt.Fprint(s.out, result.table(s))
+	}
+	if err != nil {
+		return err
+	}
+	return unmet(result.Targets)
+}
+
+// judgeSpan makes the texts for a span and has them judged.
+func (v *verdicts) judgeSpan(r recording, span, foreign []compactor.Message) {
+	tokens := 0
+	for _, m := range span {
+		tokens += compactor.TokensOf(m)
+	}
+	good := func(kind, text string) {
+		if text != "" {
+			v.judge(r.name, kind, true, text, span)
+		}
+	}
+	bad := func(kind, text string) { v.judge(r.name, kind, false, text, span) }
+	good("extractive summary", compactor.Extract(span, tokens/5, 0, "").Text)
+	good("first sentences with names", leading(span, tokens/5))
+	good("questions and answers", r.answered(span[0].Seq, span[len(span)-1].Seq))
+	for line := range strings.SplitSeq(strings.TrimSpace(badTexts), "\n") {
+		_, text, _ := strings.Cut(line, "\t")
+		bad("no summary of anything", strings.ReplaceAll(text, `\n`, "\n"))
+	}
+	if len(foreign) > 0 {
+		bad("summary of another recording", compactor.Extract(foreign, tokens/5, 0, "").Text)
+	}
+	bad("the last message", span[len(span)-1].Text)
+	var piece []string
+	for _, m := range span[len(span)/2 : len(span)/2+len(span)/5] {
+		piece = append(piece, m.Author+": "+m.Text)
+	}
+	bad("a piece as it is", strings.Join(piece, "\n"))
+}
+
+// messages are the recording's messages as they are stored.
+func (r recording) messages() []compactor.Message {
+	all := make([]compactor.Message, len(r.said))
+	for i, in := range r.past() {
+		all[i] = compactor.Message{
+			Seq: int64(i + 1), Turn: int64(i + 1), Role: llm.RoleUser, Author: in.Author, AuthorID: in.AuthorID,
+			Text: in.Text, Attachments: in.Attachments, Time: in.Time,
+		}
+	}
+	return all
+}
+
+// leading are the first sentences of messages that have a name or a number within, in at
+// most so many tokens.
+func leading(span []compactor.Message, tokens int) string {
+	var b strings.Builder
+	for _, m := range span {
+		sentences := words.Sentences(m.Text)
+		if len(sentences) == 0 || len(strings.Fields(sentences[0])) < 6 || !named(sentences[0]) {
+			continue
+		}
+		line := m.Author + " said: " + sentences[0] + "\n"
+		if b.Len() > 0 && compactor.Estimate(b.String()+line) > tokens {
+			break
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// named tells whether a sentence has a name or a number behind its first word.
+func named(sentence string) bool {
+	_, rest, _ := strings.Cut(sentence, " ")
+	for word := range strings.FieldsSeq(rest) {
+		first, _ := utf8.DecodeRuneInString(word)
+		if unicode.IsDigit(first) || unicode.IsUpper(first) && word != "I" && !strings.HasPrefix(word, "I'") {
+			return true
+		}
+	}
+	return false
+}
+
+// answered are the questions that a span alone answers, with the answers; empty if there
+// are fewer than five.
+func (r recording) answered(from, to int64) string {
+	var lines []string
+	for _, q := range r.asked {
+		if q.Category != noAnswer && len(q.seqs) > 0 && q.seqs[0] >= from && q.seqs[len(q.seqs)-1] <= to {
+			lines = append(lines, q.Text+" "+q.answer())
+		}
+	}
+	if len(lines) < 5 {
+		return ""
+	}
+	return strings.Join(lines, "\n")
+}
+
+// table is the result as people read it.
+func (v verdicts) table(s *screen) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  good texts refused, bad texts accepted\n\n%s\n", s.paint(bold, "judge"), s.paint(dim, left("", 40)+right("texts", 8)+right("wrong", 8)+right("%", 8)))
+	for _, k := range v.Kinds {
+		kind := "bad: "
+		if k.Good {
+			kind = "good: "
+		}
+		fmt.Fprintf(&b, "%s%s%s%s   %v\n", left(kind+k.Kind, 40), right(thousands(k.Texts), 8), right(thousands(k.Wrong), 8), right(fmt.Sprintf("%.2f", 100*float64(k.Wrong)/float64(k.Texts)), 8), k.Recordings)
+		if k.Example != "" {
+			fmt.Fprintf(&b, "  %s\n", k.Example)
+		}
+	}
+	b.WriteByte('\n')
+	for _, g := range v.Targets {
+		b.WriteString(verdict(s, g) + "\n")
+	}
+	return b.String()
+}

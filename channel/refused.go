@@ -1,0 +1,74 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cairn/memory"
+)
+
+// What a platform refuses again and again must not hold up what waits behind it.
+
+// mostRefusals is how often a piece is tried. The pauses between them make about 18
+// minutes, so that most outages of a platform end before.
+const mostRefusals = 8
+
+// refusedError is a refusal of a piece that will be tried again.
+type refusedError struct {
+	times int
+	err   error
+}
+
+func (e *refusedError) Error() string { return fmt.Sprintf("refused %d times: %v", e.times, e.err) }
+func (e *refusedError) Unwrap() error { return e.err }
+
+// pause is the wait before the next try.
+func (e *refusedError) pause() time.Duration {
+	pause := time.Second
+	for range min(e.times, mostRefusals) - 1 {
+		pause *= 3
+	}
+	return pause
+}
+
+// failed decides what happens to a piece that could not be sent: with an error it is
+// tried again, else it was dropped. While the connector has no connection nothing was
+// refused, and the piece waits.
+func (s *sender) failed(ctx context.Context, piece memory.Piece, failed error) error {
+	if errors.Is(failed, ErrGone) {
+		return s.dropPiece(ctx, piece, failed)
+	}
+	if d, ok := s.c.door.(interface{ Connected() bool }); ctx.Err() != nil || ok && !d.Connected() {
+		return failed
+	}
+	times, err := s.c.records.Refused(context.WithoutCancel(ctx), piece.Row)
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	if times < mostRefusals {
+		return &refusedError{times, failed}
+	}
+	if !piece.Failure { // of a notice nothing is said
+		text := "I could not send an answer here: it was refused again and again. It is kept in my history; ask again, perhaps in other words."
+		if piece.Parts > 1 {
+			text = fmt.Sprintf("I could not send part %d of %d of my answer: it was refused again and again. It is kept in my history; ask again, perhaps in other words.", piece.Part+1, piece.Parts)
+		}
+		notice := memory.Outcome{Reply: fmt.Sprintf("unsent-%d", piece.Row), Pieces: []string{text}, Failure: true}
+		if err := s.c.records.Post(context.WithoutCancel(ctx), notice); err != nil { // before the drop: a crash between them says it once all the same
+			return err
+		}
+		s.start(s.c.hub.ctx)
+	}
+	return s.dropPiece(ctx, piece, failed)
+}
+
+func (s *sender) dropPiece(ctx context.Context, piece memory.Piece, why error) error {
+	s.c.log.Warn("a reply can never be sent", "reply", piece.Reply, "part", piece.Part, "error", why)
+	err := s.c.records.Drop(context.WithoutCancel(ctx), piece.Row, why.Error())
+	if err == nil {
+		s.c.hub.tally.dropped.Add(1)
+	}
+	return err
+}

@@ -1,0 +1,204 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/channel"
+)
+
+// archive is a door with a history that people change.
+type archive struct {
+	*door
+	said  []channel.Inbound
+	most  int  // messages of a page, whatever is asked for; 0: no bound
+	blind bool // it says of no page what is there
+	wrong bool // it answers with an empty page
+}
+
+func (a *archive) History(_ context.Context, _ string, look channel.Look) (p channel.Page, err error) {
+	if look.After == "" || a.wrong {
+		return p, nil
+	}
+	limit := look.Limit
+	if a.most > 0 {
+		limit = min(limit, a.most)
+	}
+	for _, m := range a.said {
+		switch {
+		case number(m.ID) <= number(look.After):
+		case len(p.There) == limit:
+			p.More = limit == look.Limit
+		default:
+			p.Said, p.There, p.Last = append(p.Said, m), append(p.There, m.ID), m.ID
+		}
+	}
+	if a.blind {
+		p.There = nil
+	}
+	return p, nil
+}
+
+func number(id string) (n int) {
+	_, _ = fmt.Sscan(id, &n)
+	return n
+}
+
+func (a *archive) edit(id, text string) {
+	i := slices.IndexFunc(a.said, func(m channel.Inbound) bool { return m.ID == id })
+	a.said[i].Text, a.said[i].Edited = text, time.Now()
+}
+
+func (a *archive) remove(ids ...string) {
+	a.said = slices.DeleteFunc(a.said, func(m channel.Inbound) bool { return slices.Contains(ids, m.ID) })
+}
+
+// archived has n messages said, "message 1" and so on, an hour before the bot is away.
+func archived(t *testing.T, n int) (r *rig, a *archive) {
+	t.Helper()
+	a = &archive{}
+	r = newRig(t, echo)
+	r.stop()
+	a.door = r.door
+	r.opts.Doors = []channel.Door{a}
+	r.start()
+	for i := range n {
+		m := past(fmt.Sprint(1000+i+1), fmt.Sprint("message ", i+1), 0, false)
+		a.said = append(a.said, m)
+		r.hand(m)
+	}
+	r.idle()
+	time.Sleep(time.Hour)
+	return r, a
+}
+
+// back ends an absence: what was missed is read.
+func (r *rig) back() {
+	r.t.Helper()
+	r.restart()
+	r.away()
+	if err := r.hub.CatchUp(r.t.Context(), place, ""); err != nil {
+		r.t.Fatal(err)
+	}
+	r.idle()
+}
+
+func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
+	for name, c := range map[string]struct {
+		n      int
+		change func(r *rig, a *archive)
+		want   []string
+	}{
+		"edits and deletions, and what was missed comes too": {
+			5, func(_ *rig, a *archive) {
+				a.edit("1002", "message 2, corrected")
+				a.remove("1003")
+				a.said = append(a.said, past("1009", "missed", 0, false))
+			},
+			[]string{"user: message 1", "user: message 2, corrected", "user: message 4", "user: message 5", "user: missed"},
+		},
+		"the last message": {
+			3, func(_ *rig, a *archive) { a.remove("1003") },
+			[]string{"user: message 1", "user: message 2"},
+		},
+		"nothing, where nothing was changed": {
+			3, func(*rig, *archive) {},
+			[]string{"user: message 1", "user: message 2", "user: message 3"},
+		},
+		"nothing that an older edit says": {
+			3, func(r *rig, a *archive) {
+				a.edit("1002", "old")
+				time.Sleep(time.Minute)
+				if err := r.hub.Edit(r.t.Context(), place, channel.Inbound{ID: "1002", Text: "newest", Time: time.Now()}); err != nil {
+					r.t.Fatal(err)
+				}
+			},
+			[]string{"user: message 1", "user: newest", "user: message 3"},
+		},
+		"nothing older that was never heard": {
+			3, func(_ *rig, a *archive) {
+				a.said = slices.Insert(a.said, 2, channel.Inbound{ID: "1002.5", AuthorID: "u9", Author: "Eve", Text: "unheard", Time: time.Now()})
+				a.said[2].ID = "1002"
+				a.said = slices.Delete(a.said, 1, 2)
+			},
+			[]string{"user: message 1", "user: message 2", "user: message 3"},
+		},
+		"nothing where the page is empty": {
+			3, func(_ *rig, a *archive) { a.wrong = true },
+			[]string{"user: message 1", "user: message 2", "user: message 3"},
+		},
+		"nothing where it is not known what is on the page": {
+			3, func(_ *rig, a *archive) { a.remove("1002"); a.blind = true },
+			[]string{"user: message 1", "user: message 2", "user: message 3"},
+		},
+		"nothing that was stored just now": {
+			2, func(r *rig, a *archive) {
+				r.hand(past("1005", "just now", 0, false)) // the history does not have it yet
+				r.idle()
+			},
+			[]string{"user: message 1", "user: message 2", "user: just now"},
+		},
+		"nothing that has an id of another kind": {
+			2, func(r *rig, a *archive) {
+				r.hand(past("import-abc", "from elsewhere", 0, false))
+				r.idle()
+				time.Sleep(time.Hour)
+			},
+			[]string{"user: message 1", "user: message 2", "user: from elsewhere"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, a := archived(t, c.n)
+				c.change(r, a)
+				r.back()
+				equal(t, "stored", r.transcript(), c.want)
+				r.stop()
+			})
+		})
+	}
+	t.Run("nothing behind a page that a server cuts short", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r, a := archived(t, 80)
+			a.most = 20
+			a.remove("1040") // of the newest 50 they are the first 40 that are shown
+			r.back()
+			if got := r.transcript(); len(got) != 79 || slices.Contains(got, "user: message 40") {
+				t.Errorf("%d messages are left of 80: %q", len(got), got)
+			}
+			r.stop()
+		})
+	})
+	t.Run("an unanswered question that was deleted is not answered", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r, a := archived(t, 3)
+			r.stop()
+			r.start()
+			conv, err := r.store.Conversation(t.Context(), place)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := conv.Deliver(t.Context(), past("1004", "never mind", 0, true)); err != nil { // and then it dies
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Minute)
+			a.said = append(a.said, past("1005", "hello", 0, false))
+			r.stop()
+			r.start()
+			r.away()
+			if err := r.hub.CatchUp(t.Context(), place, ""); err != nil {
+				t.Fatal(err)
+			}
+			r.idle()
+			equal(t, "stored", r.transcript(), []string{"user: message 1", "user: message 2", "user: message 3", "user: hello"})
+			if len(r.door.texts()) != 0 {
+				t.Errorf("sent %q", r.door.texts())
+			}
+			r.stop()
+		})
+	})
+}

@@ -1,0 +1,73 @@
+package channel_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+func TestAShortenedMessageIsToldToItsAuthor(t *testing.T) {
+	var seen string // what the model saw of the message
+	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		for _, m := range req.Messages {
+			if strings.Contains(m.Text, "left out …]") {
+				seen = m.Text
+			}
+		}
+		return llmtest.Say(fmt.Sprint("answer ", n)), nil
+	})
+	r.model.Tokens = 4000
+	long := strings.Repeat("The tide at the old harbour wall rises twice a day. ", 27_200/52)
+	r.say("hello", true)
+	r.idle()
+	r.say(long, true)
+	r.idle()
+	r.say("and now?", true)
+	r.idle()
+
+	sent := r.door.sent
+	if len(sent) != 4 {
+		t.Fatalf("%d pieces were sent: %+v", len(sent), sent)
+	}
+	notice := sent[1]
+	if !notice.Failure || len(notice.To) != 1 || notice.To[0] != "m2" {
+		t.Errorf("the notice is not for its author, or reads as the assistant's words: %+v", notice)
+	}
+	var first, last, all int
+	if _, err := fmt.Sscanf(notice.Text, "(Your message is too long for the model's window: it sees the first %d and the last %d of %d characters. Everything is stored.)",
+		&first, &last, &all); err != nil {
+		t.Fatalf("the notice is %q: %v", notice.Text, err)
+	}
+	if all != utf8.RuneCountInString(long) {
+		t.Errorf("the notice speaks of %d characters, want %d", all, utf8.RuneCountInString(long))
+	}
+	if !strings.Contains(seen, long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters") || !strings.Contains(seen, "…]\n"+long[len(long)-last:]) {
+		t.Errorf("the model saw something else than %s: %.100q", notice.Text, seen)
+	}
+	if shown := r.run("/context"); !strings.Contains(shown, "messages  6 in all, 5 of them as they were said, 1 message shown in part") {
+		t.Errorf("/context says\n%s", shown)
+	}
+
+	r.restart()
+	r.say("and after a restart?", true)
+	r.idle()
+	if texts := strings.Join(r.door.texts(), "\n"); strings.Count(texts, "sees the first") != 1 {
+		t.Errorf("it was told more than once: %s", texts)
+	}
+}
+
+func TestAShortMessageHasNoNotice(t *testing.T) {
+	r := newRig(t, echo)
+	r.say("hello", true)
+	r.idle()
+	equal(t, "sent", r.door.texts(), []string{"answer 1"})
+	if shown := r.run("/context"); strings.Contains(shown, "in part") {
+		t.Errorf("/context says\n%s", shown)
+	}
+}

@@ -1,0 +1,55 @@
+package compactor
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/llm"
+)
+
+const structured = "## Goals\n- Ada wants to sail to Lisbon in May 2026 (#3).\n## Decisions\n" +
+	"- Ada and Bob buy the boat Mulligan for 12,000 EUR (#4, #9).\n**Open questions:**\n* Who feeds the cat? (#20)"
+
+func TestNoHeadingTakesRoomInAFoldWithoutAModel(t *testing.T) {
+	written := writtenOf(Compaction{Text: structured, FromTime: time.Date(2026, 5, 8, 9, 0, 0, 0, time.UTC)})
+	got := Extract([]Message{written}, 200, 0, "").Text
+	for _, want := range []string{"sail to Lisbon", "12,000 EUR (#4, #9)", "cat? (#20)"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %s", want, got)
+		}
+	}
+	if strings.ContainsAny(got, "*") || strings.Contains(got, "##") || strings.Contains(got, "- ") || strings.Contains(got, "Goals") {
+		t.Errorf("it says %s", got)
+	}
+	said := Message{Seq: 3, Role: llm.RoleUser, Author: "Ada", Text: "Facts:\nI sold the boat Mulligan."}
+	if got := Extract([]Message{said}, 200, 0, "").Text; !strings.Contains(got, "Facts") {
+		t.Errorf("people say %s", got)
+	}
+}
+
+// TestAThreadSeesNoNumbersOfTheChannel: `expand` would follow them to other messages.
+func TestAThreadSeesNoNumbersOfTheChannel(t *testing.T) {
+	row := Compaction{Kind: Leaf, From: 1, To: 20, Text: structured}
+	if got := renderInherited(row); strings.Contains(got, "#4") || !strings.Contains(got, "12,000 EUR.") {
+		t.Errorf("the thread sees %s", got)
+	}
+	if got := row.Render(); !strings.Contains(got, "12,000 EUR (#4, #9).") {
+		t.Errorf("the channel sees %s", got)
+	}
+}
+
+func TestSummariesOfPartsBecomeOne(t *testing.T) {
+	got := joinParts([]string{
+		"## Decisions\n- Ada buys the boat (#3).\n## Open questions\n- Who pays? (#4)",
+		"Bob joined.\n\n**Goals:**\n- Sail in May (#9).\n### decisions\n- Bob pays, see Decisions above (#8).\n",
+		"They talked about facts: none.",
+	})
+	want := "Bob joined.\nThey talked about facts: none.\n## Goals\n- Sail in May (#9).\n## Decisions\n- Ada buys the boat (#3).\n- Bob pays, see Decisions above (#8).\n## Open questions\n- Who pays? (#4)"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := joinParts([]string{"One.", "Two."}); got != "One.\nTwo." {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,94 @@
+package compactor
+
+import (
+	"regexp"
+	"strings"
+
+	"cairn/words"
+)
+
+// The words of the judge, a line for each language: en de fr es it pt ru zh ja ko tr ar hi.
+
+// anyOf is a pattern that finds one of the lines' parts, in any case.
+func anyOf(lines string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)` + strings.Join(strings.Split(strings.TrimSpace(lines), "\n"), "|"))
+}
+
+// task is how models speak of what they are asked to do.
+var task = anyOf(`
+\b(?:summar(?:y|ies|i[sz])|conversations?\b|transcript|chat logs?\b|messages\b|this request|that request|the text\b)
+zusammen(?:fass|zufass)|gespräch|unterhaltung|\bchat\b|anfrage|\btext\b
+\br[ée]sum[ée]|\béchange|\btexte
+\bresum|conversaci|\bcharla|\btexto
+riassu|conversazion
+\bconversa
+обобщ|резюм|разговор|бесед|переписк|изложени
+总结|总結|總結|摘要|概括|对话|對話|聊天记录|文本
+要約|会話|テキスト
+요약|대화
+özet|konuşma|sohbet|\bmetn?i
+لخيص|ملخص|محادث|النص
+सारांश|बातचीत`)
+
+// refusing is how they say that they cannot, will not, or need something first.
+var refusing = anyOf(`
+(?-i:\bI['’ ])|\bplease\b|\b(?:could|can|would) you\b
+\bich\b.*\b(?:nicht|kein\w*)\b|\bbitte\b|\b(?:können|könnten) sie\b|\bkannst du\b
+je (?:ne )?(?:suis|peux)|\bveuillez\b|(?:pourriez|pouvez)-vous|s['’]il (?:vous|te) pla
+no puedo|lo siento|por favor|¿puedes|¿podrías
+non posso|mi dispiace|per favore|\bpuoi\b
+não (?:posso|consigo)|desculpe|sinto muito|você pode
+не могу|пожалуйста|извините
+无法|無法|不能|抱歉|请提供|請提供|请把|发给我
+できません|できない|申し訳|ください
+수 없|죄송|주세요
+[ae]m[ae]m\b|[ae]m[ıi]yorum|lütfen|üzgünüm|paylaş[ıi]r m[ıi]s[ıi]n
+لا (?:أستطيع|يمكنني)|عذر|آسف|يرجى|هل يمكنك
+नहीं (?:कर|दे)|क्षमा|माफ़|कृपया`)
+
+// assistant is how they speak of themselves.
+var assistant = anyOf(`
+\bas an? (?:ai|artificial|(?:large )?language model|assistant)(?: (?:language )?(?:model|assistant)\b|,)
+\bals (?:ein )?ki(?:-|\b.*modell)
+modèle de langage
+modelo de (?:lenguaje|linguagem)
+modello linguistico
+языковая модель
+语言模型
+言語モデル
+언어 모델
+dil modeli
+نموذجا? لغوي
+भाषा मॉडल`)
+
+// common are words that any text may have, and those of assistants, which stand in good
+// summaries and bad ones alike.
+var common = commonKeys(`
+help helped assist sorry request question questions answer provide provided share sharing content text message messages user
+summary summarize summarized conversation transcript chat log people person participants information private personal today
+need want like know think see let feel free ask asked say said tell told talk talked discuss discussed topic topics thing things
+various several something anything nothing everything great good thank thanks please happy glad gladly sure time plan plans goals
+decisions facts preferences open id from tool result agent type could cannot unable able first one also hello welcome
+zusammenfassung gespräch résumé conversation resumen riassunto conversazione resumo conversa
+important point points noted remember remembered later saved understood nothing
+ich kann können nicht kein keine dabei hier das der die den dem und ein eine für mit sie bitte gerne helfen leider tut leid wie auf sich ist hat haben alle
+les des une que pour vous nous pas est avec dans sur peux peut désolé bonjour aider aujourd bien sûr voici
+los las una que por para con del puedo puede ayudar hola aquí hoy claro favor siento
+non che per una con del della posso può aiutare ciao oggi ecco certo favore dispiace
+não que para com uma uns dos das posso pode você ajudar olá hoje aqui claro favor
+это как для что чтобы могу может помочь вам нужно сегодня вот конечно пожалуйста извините здравствуйте сожалению
+我们 可以 无法 不能 请求 提供 需要 帮助 您好 您的 什么 抱歉 这个 一个 内容 对话 总结 完成 以下
+です ます した して する こと とは でき きま ませ せん ください について 申し 訳あ ありま この その 内容 会話 要約
+습니 니다 합니 해요 세요 있는 있어 없습 수있 죄송 송합 도와 드릴 요약 대화 내용 다음
+bir için olarak bana size nasıl bugün yardımcı lütfen üzgünüm merhaba elbette
+هذا هذه في من على أن هل يمكن مرحبا اليوم المساعدة عذرا آسف
+मैं यह इस का की के में से है हूँ नहीं कर करें कृपया आज क्या आपकी सहायता मदद नमस्ते क्षमा`)
+
+func commonKeys(text string) map[string]bool {
+	keys := map[string]bool{}
+	for _, w := range words.Cut(text) {
+		runes := []rune(w.Folded)
+		keys[string(runes[:min(len(runes), shortKey)])] = true
+	}
+	return keys
+}

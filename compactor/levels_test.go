@@ -1,0 +1,209 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+)
+
+// prepared talks until the window is so full, with summaries of short spans made ahead, and
+// fails if one is shown.
+func prepared(t *testing.T, share float64, change func(p *compactor.Policy)) *rig {
+	t.Helper()
+	r := ahead(t, 20_000)
+	r.policy.SpanTokens, r.policy.TailTokens, r.policy.MaxSummary = 500, 1000, 200
+	change(&r.policy)
+	for r.share() < share {
+		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.settle()
+	}
+	if g := r.c.Gauge(); len(g.Stack) > 0 || len(g.Staged) < 8 {
+		t.Fatalf("%d summaries are shown and %d prepared", len(g.Stack), len(g.Staged))
+	}
+	return r
+}
+
+// tokensOf is what the messages cost that summaries are of.
+func (r *rig) tokensOf(rows []compactor.Compaction) (tokens int) {
+	for _, row := range rows {
+		for _, m := range r.said[row.From-1 : row.To] {
+			tokens += m.Tokens
+		}
+	}
+	return tokens
+}
+
+// shareLeft is the share of what was said that has left, at least and at most as much as one
+// summary more or less.
+func (r *rig) shareLeft() (share, span float64) {
+	all := 0
+	for _, m := range r.said {
+		all += m.Tokens
+	}
+	stack := r.c.Gauge().Stack
+	if len(stack) == 0 {
+		return 0, 0
+	}
+	left := float64(r.tokensOf(stack))
+	return left / float64(all), float64(r.tokensOf(stack[len(stack)-1:])) / float64(all)
+}
+
+func TestALevelAppliesItsShareOfWhatIsPrepared(t *testing.T) {
+	for name, c := range map[string]struct {
+		paste    int // words of the message that reaches the level
+		economy  bool
+		fraction float64
+	}{
+		"30 % at the background level": {1000, false, 0.30},
+		"50 % at the aggressive level": {2500, false, 0.50},
+		"50 % in an emergency":         {4200, false, 0.50},
+		"all of it with economy":       {1000, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := prepared(t, 0.77, func(p *compactor.Policy) { p.Economy = c.economy })
+			before := r.c.Gauge().Staged
+			r.hear(filler(c.paste))
+			share, span := r.shareLeft()
+			g := r.c.Gauge()
+			for _, row := range g.Stack {
+				if row.Kind == compactor.Marker {
+					t.Errorf("messages were truncated although summaries of them were ready")
+				}
+			}
+			if c.economy {
+				if len(g.Stack) != len(before) {
+					t.Errorf("%d of %d summaries are shown", len(g.Stack), len(before))
+				}
+				return
+			}
+			if share < c.fraction || share-span >= c.fraction {
+				t.Errorf("%.0f %% left at once, the last span of which is %.1f %%", 100*share, 100*span)
+			}
+			if len(g.Staged) == 0 || g.Staged[0].From != g.Stack[len(g.Stack)-1].To+1 {
+				t.Errorf("the rest does not stay prepared: %d of %d are", len(g.Staged), len(before))
+			}
+			r.settle()
+			r.verify()
+		})
+	}
+}
+
+// What is applied must bring the window below the level, or the next part follows.
+func TestALevelGoesOnUntilItIsLeft(t *testing.T) {
+	r := prepared(t, 0.78, func(p *compactor.Policy) { p.BackgroundFraction = 0.05 })
+	r.hear(filler(1300))
+	if used := r.share(); used >= 0.8 {
+		t.Errorf("the window is still full to %.2f", used)
+	}
+	if g := r.c.Gauge(); len(g.Staged) == 0 {
+		t.Errorf("all %d are shown", len(g.Stack))
+	}
+	r.verify()
+}
+
+// A cold cache counts as the background level where there is need of room.
+func TestAColdCacheAppliesWhatTheBackgroundLevelWould(t *testing.T) {
+	for _, economy := range []bool{false, true} {
+		t.Run(fmt.Sprint("economy ", economy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := prepared(t, 0.72, func(p *compactor.Policy) { p.Economy = economy })
+				time.Sleep(time.Hour)
+				r.render()
+				share, span := r.shareLeft()
+				if !economy && (share < 0.3 || share-span >= 0.3) || economy && len(r.c.Gauge().Staged) > 0 {
+					t.Errorf("%.0f %% left, the last span of which is %.1f %%", 100*share, 100*span)
+				}
+				for range 3 {
+					r.settle()
+					time.Sleep(time.Hour)
+					r.render()
+				}
+				if again, _ := r.shareLeft(); again != share {
+					t.Errorf("below prepare_threshold %.0f %% left, %.0f %% before", 100*again, 100*share)
+				}
+				r.verify()
+				r.close()
+			})
+		})
+	}
+}
+
+func TestWhatIsPreparedWaitsWhileCompactionIsSwitchedOff(t *testing.T) {
+	for name, off := range map[string]func(p *compactor.Policy){
+		"compaction": func(p *compactor.Policy) { p.Enabled = false },
+		"work ahead": func(p *compactor.Policy) { p.PrepareThreshold, p.CacheTTL = 0, compactor.TTL(24*time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := prepared(t, 0.7, func(*compactor.Policy) {})
+				before := len(r.c.Gauge().Staged)
+				r.set(off)
+				time.Sleep(time.Hour)
+				for range 5 {
+					r.talk("and now? " + filler(30))
+					r.settle()
+				}
+				if g := r.c.Gauge(); len(g.Stack) > 0 || len(g.Staged) != before {
+					t.Errorf("%d summaries are shown, %d of %d are prepared", len(g.Stack), len(g.Staged), before)
+				}
+				r.set(func(p *compactor.Policy) { p.EmergencyThreshold = 0.86 })
+				for r.share() < 0.85 && len(r.c.Gauge().Stack) == 0 {
+					r.talk("more " + filler(60))
+				}
+				r.hear(filler(700))
+				for _, row := range r.c.Gauge().Stack {
+					if row.Kind == compactor.Marker {
+						t.Error("messages were truncated although summaries of them were ready")
+					}
+				}
+				if len(r.c.Gauge().Stack) == 0 {
+					t.Errorf("nothing is shown at %.2f", r.share())
+				}
+				r.settle()
+				r.verify()
+				r.close()
+			})
+		})
+	}
+}
+
+// Who asks gets all of it, whatever the level.
+func TestCompactAppliesAllThatIsPrepared(t *testing.T) {
+	r := prepared(t, 0.7, func(*compactor.Policy) {})
+	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
+		t.Fatalf("it says %+v", e)
+	}
+	if err := r.c.Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if g := r.c.Gauge(); len(g.Staged) > 0 {
+		t.Errorf("%d summaries wait", len(g.Staged))
+	}
+	r.verify()
+}
+
+// Between two turns nothing but the number of messages has changed: a check must not copy them.
+func TestACheckCopiesNoViewForWhatIsPrepared(t *testing.T) {
+	r := prepared(t, 0.66, func(*compactor.Policy) {})
+	for range 100 { // many short messages: the copy of them would be large
+		r.deliver("ok", false)
+	}
+	r.settle()
+	least := uint64(math.MaxUint64) // others may allocate meanwhile, once
+	for range 20 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r.c.Check(t.Context())
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	if g := r.c.Gauge(); len(g.Staged) == 0 || least > 64*uint64(g.Lines) {
+		t.Errorf("with %d messages and %d prepared summaries a check allocates %d bytes", g.Lines, len(g.Staged), least)
+	}
+}

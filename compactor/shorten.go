@@ -1,0 +1,127 @@
+// A summary that stays too long is shortened by whole sentences, the least important
+// first. A mark says that something was left out.
+
+package compactor
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"cairn/words"
+)
+
+// shortened stands where sentences were left out of a summary.
+const shortened = "[shortened]"
+
+// dropOrder are the headings as their sections are shortened: what stands under none goes
+// with the facts.
+var dropOrder = []string{"facts", "preferences", "people", "goals", "decisions", "open questions"}
+
+// shortenSummary returns text in at most limit tokens. With headings the least important section
+// goes first, its oldest sentences before the newer ones; without, sentences go from the
+// middle. No word is cut, as long as one word fits.
+func shortenSummary(text string, limit int) string {
+	if Estimate(text) <= limit {
+		return text
+	}
+	o := outlineOf(text, limit)
+	order := o.order()
+	n := sort.Search(len(order), func(n int) bool {
+		for i, at := range order {
+			o.pieces[at].left = i < n
+		}
+		return Estimate(o.text()) <= limit
+	})
+	if n == len(order) { // nothing would be left
+		return Clip(text, limit)
+	}
+	for i, at := range order {
+		o.pieces[at].left = i < n
+	}
+	return o.text()
+}
+
+// outline is a text that is being shortened.
+type outline struct {
+	pieces   []piece
+	sections int // headings found
+}
+
+// piece is a sentence, a word of a sentence that alone would not fit, or a heading.
+type piece struct {
+	text    string
+	line    int // of the text
+	section int // which heading it stands under; 0: none
+	rank    int // of the section in dropOrder
+	heading bool
+	left    bool // left out
+}
+
+func outlineOf(text string, limit int) (o outline) {
+	rank := 0
+	for n, line := range strings.Split(text, "\n") {
+		if m := heading.FindStringSubmatch(line); m != nil {
+			o.sections++
+			rank = slices.Index(dropOrder, strings.ToLower(m[1]))
+			o.pieces = append(o.pieces, piece{text: line, line: n, section: o.sections, rank: rank, heading: true})
+			continue
+		}
+		for _, sentence := range words.Sentences(line) {
+			parts := []string{sentence}
+			if Estimate(sentence)+Estimate(shortened) > limit {
+				parts = strings.Fields(sentence)
+			}
+			for _, part := range parts {
+				o.pieces = append(o.pieces, piece{text: part, line: n, section: o.sections, rank: rank})
+			}
+		}
+	}
+	return o
+}
+
+// order returns the places of the pieces, the one to be left out first before the others.
+func (o outline) order() (order []int) {
+	for i, p := range o.pieces {
+		if !p.heading {
+			order = append(order, i)
+		}
+	}
+	middle := len(o.pieces) - 1 // twice: it may lie between two
+	slices.SortStableFunc(order, func(a, b int) int {
+		if o.sections > 0 {
+			return cmp.Compare(o.pieces[a].rank, o.pieces[b].rank)
+		}
+		return cmp.Compare(max(2*a-middle, middle-2*a), max(2*b-middle, middle-2*b))
+	})
+	return order
+}
+
+// text is what is left, with a mark for what is not.
+func (o outline) text() string {
+	kept := map[int]bool{} // sections of which something is left
+	for _, p := range o.pieces {
+		if !p.heading && !p.left {
+			kept[p.section] = true
+		}
+	}
+	var b strings.Builder
+	line, marked := -1, false
+	for _, p := range o.pieces {
+		left := p.left || p.heading && !kept[p.section]
+		if left && marked {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(map[bool]string{true: " ", false: "\n"}[p.line == line])
+		}
+		line, marked = p.line, left
+		if left {
+			b.WriteString(shortened)
+		} else {
+			b.WriteString(p.text)
+		}
+	}
+	return b.String()
+}

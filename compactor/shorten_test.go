@@ -1,0 +1,88 @@
+package compactor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"cairn/words"
+)
+
+func sectioned(each int) string {
+	var b strings.Builder
+	for _, section := range []string{"Goals", "**Decisions**", "## People", "Preferences:", "Facts", "Open questions"} {
+		fmt.Fprintf(&b, "%s\n", section)
+		for i := range each {
+			fmt.Fprintf(&b, "- %s item %d: Ada said that the thing number %d matters to Bob. ß界\n", strings.Trim(section, "#* :"), i, i)
+		}
+	}
+	return b.String()
+}
+
+func TestASummaryIsShortenedFromItsLeastImportantSection(t *testing.T) {
+	text := strings.TrimSpace(sectioned(14))
+	before := []string{"Facts", "Preferences", "People", "Goals", "Decisions", "Open questions"}
+	whole := Estimate(text)
+	for limit := whole - 1; limit > 40; limit -= 13 {
+		short := shortenSummary(text, limit)
+		if n := Estimate(short); n > limit || n < limit-60 && limit > 100 {
+			t.Fatalf("%d tokens of at most %d", n, limit)
+		}
+		if !utf8.ValidString(short) || !strings.Contains(short, shortened) {
+			t.Fatalf("at %d tokens it is %q", limit, short)
+		}
+		gone := true // a section loses something only if those before it have nothing left
+		for _, section := range before {
+			left := strings.Count(short, section+" ")
+			if left > 0 && left < 14 && !gone {
+				t.Fatalf("at %d tokens of %s %d are left while a less important section has some:\n%s", limit, section, left, short)
+			}
+			gone = gone && left == 0
+		}
+		for line := range strings.Lines(short) {
+			if !strings.Contains(text, strings.TrimSpace(strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(line), " "+shortened), shortened+" "))) && strings.TrimSpace(line) != shortened {
+				t.Fatalf("at %d tokens a sentence is cut: %q", limit, line)
+			}
+		}
+		if limit > 120 && !strings.Contains(short, "Open questions item 13") {
+			t.Fatalf("at %d tokens the newest open question is gone:\n%s", limit, short)
+		}
+	}
+}
+
+func TestASummaryWithoutHeadingsIsShortenedInTheMiddle(t *testing.T) {
+	for _, sentence := range []string{"Ada moved house %d times.", "王芳第%d次去了成都。"} {
+		var all []string
+		for i := range 60 {
+			all = append(all, fmt.Sprintf(sentence, i))
+		}
+		text := strings.Join(all, " ")
+		short := shortenSummary(text, Estimate(text)/2)
+		got := words.Sentences(strings.ReplaceAll(short, shortened, "\n"+shortened+"\n"))
+		if got[0] != all[0] || got[len(got)-1] != all[59] || strings.Count(short, shortened) != 1 || Estimate(short) > Estimate(text)/2 {
+			t.Errorf("it became %q", short)
+		}
+		for _, s := range got {
+			if s != shortened && !strings.Contains(text, s) {
+				t.Errorf("a sentence is cut: %q", s)
+			}
+		}
+	}
+}
+
+func TestOneLongSentenceLosesWordsInTheMiddle(t *testing.T) {
+	var long []string
+	for i := range 300 {
+		long = append(long, fmt.Sprintf("übergroß%d", i))
+	}
+	short := shortenSummary(strings.Join(long, " "), 100)
+	if Estimate(short) > 100 || !strings.HasPrefix(short, "übergroß0 ") || !strings.HasSuffix(short, " übergroß299") || strings.Count(short, shortened) != 1 {
+		t.Errorf("it became %q", short)
+	}
+	for _, word := range strings.Fields(short) {
+		if word != shortened && !strings.Contains(" "+strings.Join(long, " ")+" ", " "+word+" ") {
+			t.Errorf("a word is cut: %q", word)
+		}
+	}
+}

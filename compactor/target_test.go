@@ -1,0 +1,78 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// obedient is a worker that writes as many tokens as it is asked for, in words of what it
+// was shown, and notes how many.
+func obedient(asked *[]int) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		text := req.Messages[1].Text
+		ask := text[strings.LastIndex(text, "Sum up messages"):]
+		var first, last, about int
+		if _, err := fmt.Sscanf(ask, "Sum up messages #%d to #%d in about %d tokens", &first, &last, &about); err != nil {
+			return llm.Response{}, err
+		}
+		*asked = append(*asked, about)
+		var b strings.Builder
+		for i := first; i <= last && compactor.Estimate(b.String()) < about*9/10; i++ {
+			fmt.Fprintf(&b, "Ada noted %d: %s.\n", i, filler((about*9/10-compactor.Estimate(b.String()))/(last-i+1)))
+		}
+		return summary(b.String()), nil
+	}
+}
+
+func TestALargeSpanKeepsItsShare(t *testing.T) {
+	for _, window := range []int{32_000, 200_000} {
+		for _, withModel := range []bool{true, false} {
+			t.Run(fmt.Sprintf("window %d, a model %v", window, withModel), func(t *testing.T) {
+				var asked []int
+				var worker *llmtest.Model
+				if withModel {
+					worker = &llmtest.Model{Tokens: window, Func: obedient(&asked)}
+				}
+				r := newRig(t, window, worker)
+				r.policy.Enabled = false
+				random := rand.New(rand.NewPCG(1, 2))
+				for i := 0; r.c.Gauge().Used < window*6/10; i++ {
+					text := fmt.Sprintf("note %d:", i)
+					for range 60 {
+						text += fmt.Sprintf(" w%d", random.IntN(100_000))
+					}
+					for range 20 {
+						r.deliver(text, true)
+					}
+				}
+				r.c.Speak()
+				span := 0
+				for _, m := range r.said {
+					span += compactor.TokensOf(m)
+				}
+				e := r.compact("")
+				row := r.c.Gauge().Stack[0]
+				share := float64(row.Tokens) / float64(span)
+				t.Logf("of %d tokens %d are kept: %.1f %%; asked for %d", span, row.Tokens, 100*share, asked)
+				if budget := int(r.policy.StackBudget * float64(window)); row.Tokens > budget {
+					t.Errorf("it is larger than the stack's budget of %d", budget)
+				}
+				if e.State != compactor.EventLanded || share < 0.15 {
+					t.Errorf("of %d tokens %d are kept, %.1f %%: %+v", span, row.Tokens, 100*share, e.State)
+				}
+				for _, n := range asked {
+					if n > 3000 {
+						t.Errorf("%d tokens are asked for at once", n)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// facts are what somebody tells who is to be remembered, whatever the worker's model can.
+var facts = []string{
+	"I moved to Lisbon in March 2024.", "My sister Clara owns a bicycle shop in Faro.", "I am allergic to shellfish.",
+	"We decided to sell the red caravan.", "I work as a nurse at the harbour clinic.", "I prefer trains over planes.",
+}
+
+// memoriesOfFacts compacts facts with a worker and returns what is remembered of them.
+func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
+	t.Helper()
+	for _, fact := range facts {
+		r.talk(fact)
+	}
+	r.chat(20)
+	if e := r.compact(""); e.State != compactor.EventLanded {
+		t.Fatalf("it ended as %+v", e)
+	}
+	found, err := r.conv.SearchMemories(t.Context(), "", 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range found {
+		contents = append(contents, m.Content)
+	}
+	r.verify()
+	return contents
+}
+
+func TestAWorkerThatSavesNothingLosesNoMemories(t *testing.T) {
+	const text = "Ada told of her move to Lisbon, of her sister and of her work."
+	for name, answer := range map[string]func(req llm.Request) (llm.Response, error){
+		"it only summarizes": func(llm.Request) (llm.Response, error) { return summary(text), nil },
+		"it answers in text": func(llm.Request) (llm.Response, error) { return llmtest.Say(text), nil },
+		"its server has no tools": func(req llm.Request) (llm.Response, error) {
+			if len(req.Tools) > 0 {
+				return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "this model does not support tools"}
+			}
+			return llmtest.Say(text), nil
+		},
+		"what it saves cannot be read": func(llm.Request) (llm.Response, error) {
+			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "x", "kind": "gossip"}), summarizing(text)), nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Join(memoriesOfFacts(t, newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+				return answer(req)
+			}})), "\n")
+			for _, fact := range facts {
+				if !strings.Contains(got, fact) {
+					t.Errorf("%q is not remembered, but:\n%s", fact, got)
+				}
+			}
+		})
+	}
+	t.Run("one that saves a memory is asked for no more", func(t *testing.T) {
+		got := memoriesOfFacts(t, newRig(t, 100_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "Ada lives in Lisbon.", "kind": "fact", "messages": []int{1}}), summarizing(text)), nil
+		}}))
+		if len(got) != 1 {
+			t.Errorf("remembered %q", got)
+		}
+	})
+}
+
+func summarizing(text string) llm.Call {
+	return llmtest.Call("s", "summarize", map[string]string{"summary": text})
+}
+
+// TestMemoriesBesideTheSummary: memory_save and summarize in one answer.
+func TestMemoriesBesideTheSummary(t *testing.T) {
+	save := func(id string, messages string) llm.Call {
+		return llm.Call{ID: id, Name: "memory_save", Arguments: fmt.Sprintf(`{"content": "Ada told %s.", "kind": "fact", "messages": %s}`, id, messages)}
+	}
+	for _, test := range []struct {
+		name          string
+		turns         int
+		first, second llm.Response
+		want          []string
+		calls         int
+	}{
+		{
+			"what could not be read is told once, and corrected", 10,
+			llmtest.Use(save("one", `"#1"`), save("two", `"the third"`), summarizing("Ada told three things.")), llmtest.Use(save("two", "[3]")),
+			[]string{"Ada told one.", "Ada told two."},
+			2,
+		},
+		{
+			"arguments that are no JSON are corrected too", 10,
+			llmtest.Use(llm.Call{ID: "m", Name: "memory_save", Arguments: `{"content": `}, summarizing("Ada told three things.")), llmtest.Use(save("two", "[3]")),
+			[]string{"Ada told two."},
+			2,
+		},
+		{
+			"once, not until it is right", 10,
+			llmtest.Use(save("one", `1`), save("two", `"the third"`), summarizing("Ada told three things.")), llmtest.Use(save("two", `"third"`)),
+			[]string{"Ada told one."},
+			2,
+		},
+		{
+			"where no call is left, the summary and what could be read are kept", 1,
+			llmtest.Use(save("one", `1`), save("two", `"the third"`), summarizing("Ada told three things.")),
+			llm.Response{},
+			nil, 1,
+		},
+		{
+			"a model that fails then has handed in its summary", 10,
+			llmtest.Use(save("one", `1`), save("two", `"the third"`), summarizing("Ada told three things.")),
+			llm.Response{},
+			[]string{"Ada told one."},
+			2,
+		},
+		{
+			"where all could be read nothing is asked", 10,
+			llmtest.Use(save("one", `1`), save("two", `["3"]`), summarizing("Ada told three things.")),
+			llm.Response{},
+			[]string{"Ada told one.", "Ada told two."},
+			1,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			worker := &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+				if len(req.Messages) == 2 {
+					return test.first, nil
+				}
+				if told := req.Messages[len(req.Messages)-2].Text + req.Messages[len(req.Messages)-3].Text; !strings.Contains(told, "Error: ") {
+					t.Errorf("it is told %q", told)
+				}
+				if test.second.Message.Calls == nil {
+					return llm.Response{}, errWorker
+				}
+				return test.second, nil
+			}}
+			r := newRig(t, 100_000, worker)
+			r.policy.MaxTurns = test.turns
+			got := memoriesOfFacts(t, r)
+			for _, want := range test.want {
+				if !strings.Contains(strings.Join(got, "\n"), want) {
+					t.Errorf("%q is not remembered, but %q", want, got)
+				}
+			}
+			if test.want != nil && len(got) != len(test.want) || len(worker.Requests()) != test.calls {
+				t.Errorf("remembered %q after %d calls", got, len(worker.Requests()))
+			}
+		})
+	}
+}

@@ -1,0 +1,127 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/memory"
+)
+
+// sizeOf is what a request takes of the window, its answer included.
+func sizeOf(req llm.Request) int {
+	size := req.MaxTokens
+	for _, m := range req.Messages {
+		size += compactor.Estimate(m.Text) + 4
+		for _, c := range m.Calls {
+			size += compactor.Estimate(c.Arguments) + compactor.Estimate(c.ID) + compactor.Estimate(c.Name) + 4
+		}
+	}
+	for _, tool := range req.Tools {
+		size += compactor.Estimate(string(tool.Parameters)) + compactor.Estimate(tool.Description) + compactor.Estimate(tool.Name)
+	}
+	return size
+}
+
+func offers(req llm.Request, name string) bool {
+	for _, tool := range req.Tools {
+		if tool.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+var firstOfSpan = regexp.MustCompile(`messages #(\d+) to`)
+
+// TestEveryRequestOfAWorkerFitsItsWindow: rounds of memory_save, summaries that are sent
+// back, reminders and second attempts included.
+func TestEveryRequestOfAWorkerFitsItsWindow(t *testing.T) {
+	eager := func(n int, req llm.Request) llm.Response {
+		var seq int
+		fmt.Sscan(firstOfSpan.FindStringSubmatch(req.Messages[1].Text)[1], &seq)
+		var calls []llm.Call
+		for k := range 4 {
+			calls = append(calls, llmtest.Call(fmt.Sprintf("call_%d_%d", n, k), "memory_save", map[string]any{
+				"content": fmt.Sprintf("Ada decided on 1 January 2026 that she will buy thing number %d of request %d for Bob, who prefers it in blue because of the house.", k, n),
+				"kind":    "decision", "messages": []int{seq},
+			}))
+		}
+		return llmtest.Use(calls...)
+	}
+	short := "Ada wrote a note, a word and another word. "
+	for name, answer := range map[string]func(n int, req llm.Request) llm.Response{
+		"it saves as long as it may": func(n int, req llm.Request) llm.Response {
+			if offers(req, "memory_save") && len(req.Messages) < 26 {
+				return eager(n, req)
+			}
+			return summary(short)
+		},
+		"its summaries are too large twice": func(n int, req llm.Request) llm.Response {
+			if n%3 != 0 {
+				return summary(strings.Repeat(short, 200))
+			}
+			return summary(short)
+		},
+		"it is cut off, and asked once more": func(n int, req llm.Request) llm.Response {
+			answer := summary(short)
+			if !strings.Contains(req.Messages[1].Text, "cut off") {
+				answer.FinishReason = llm.FinishLength
+			}
+			return answer
+		},
+		"it writes text, and is reminded": func(n int, req llm.Request) llm.Response {
+			if n%2 == 1 {
+				return llmtest.Say("<think>" + strings.Repeat("hm ", 300) + "</think>" + `summarize({"summary": "` + strings.Repeat(short, 30) + `"})`)
+			}
+			return summary(short)
+		},
+	} {
+		for _, window := range []int{4096, 8192, 16_384} {
+			t.Run(fmt.Sprintf("%s, of %d", name, window), func(t *testing.T) {
+				most, over := 0, 0
+				worker := &llmtest.Model{Tokens: window, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+					size := sizeOf(req)
+					most = max(most, size)
+					if size > window {
+						over++
+						return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "maximum context length", Limit: window}
+					}
+					return answer(n, req), nil
+				}}
+				r := newRig(t, window, worker)
+				r.policy.PrepareThreshold = -1
+				for i := range window * 2 / 80 {
+					r.hear(fmt.Sprintf("note %d %s", i, filler(80)))
+					r.settle()
+				}
+				if over > 0 || r.seen(compactor.EventFailed) > 0 || r.seen(compactor.EventLanded) == 0 {
+					t.Errorf("%d requests of %d were too large, the largest %d %% of the window; %d landed, %d failed: %s",
+						over, len(worker.Requests()), most*100/window, r.seen(compactor.EventLanded), r.seen(compactor.EventFailed), r.c.Gauge().Failed.Error)
+				}
+				_, total, err := r.conv.Memories(t.Context(), memory.Filter{Limit: 1})
+				if err != nil || strings.Contains(name, "saves") && total < 4 {
+					t.Errorf("%d memories, %v", total, err)
+				}
+				r.verify()
+			})
+		}
+	}
+}
+
+func TestSummariesThatAreTooLargeAreToldAsThat(t *testing.T) {
+	worker := &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+		return summary(strings.Repeat("Ada wrote a note, a word and another word. ", 400)), nil
+	}}
+	r := newRig(t, 100_000, worker)
+	r.chat(30)
+	e := r.compact("")
+	if want := regexp.MustCompile(`^the model's summary was too large: [0-9]{4} tokens of at most [0-9]{3,4}; nothing was lost$`); e.State != compactor.EventFailed || !want.MatchString(e.Error) {
+		t.Errorf("it ended as %s: %q", e.State, e.Error)
+	}
+}

@@ -1,0 +1,42 @@
+package memory
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestListingKnowsWhatPeopleCallAPlace(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	c, err := s.Conversation(ctx, "discord:9/20")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := func() string {
+		t.Helper()
+		all, err := s.Listing(ctx)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		return all[0].Name
+	}
+	for _, step := range []struct{ id, label, want string }{
+		{"1", "", ""},
+		{"2", "#general · Cozy Corner", "#general · Cozy Corner"},
+		{"3", "", "#general · Cozy Corner"},
+		{"4", "#plaza · Cozy Corner", "#plaza · Cozy Corner"},
+		{"5", strings.Repeat("é", 200) + "x", strings.Repeat("é", 150)},
+	} {
+		if _, err := c.Deliver(ctx, Inbound{ID: step.id, AuthorID: "1", Author: "Ada", Text: "hello", Label: step.label}); err != nil {
+			t.Fatal(err)
+		}
+		if got := name(); got != step.want {
+			t.Errorf("after message %s it is called %q, want %q", step.id, got, step.want)
+		}
+	}
+	if err := c.Purge(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := name(); got != "" {
+		t.Errorf("a deleted conversation is still called %q", got)
+	}
+}

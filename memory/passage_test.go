@@ -1,0 +1,75 @@
+package memory
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"cairn/compactor"
+)
+
+func TestPassage(t *testing.T) {
+	const start = "The minutes of the meeting begin with the list of who was there."
+	long := start + strings.Repeat(" Then somebody spoke about the weather.", 60) + " The vault opens with the number 7461." + strings.Repeat(" It rained on.", 60)
+	for _, test := range []struct {
+		claim    string
+		said     compactor.Message
+		question string
+		has, not []string
+	}{
+		{"a short message is shown whole", compactor.Message{Text: "the vault is shut"}, "vault", []string{"the vault is shut"}, []string{"…"}},
+		{"of a long message the part that matched", compactor.Message{Text: long}, "which number opens the vault?", []string{"… ", "vault opens with the number 7461.", " …"}, []string{start}},
+		{"in other forms too", compactor.Message{Text: strings.ReplaceAll(strings.Repeat("Es war wieder alles ruhig und wir haben nichts gesehen. ", 40)+"Die Fahrräder stehen jetzt auf dem Hof. ", "  ", " ")}, "Fahrrad", []string{"Die Fahrräder stehen"}, nil},
+		{"a caption", compactor.Message{Attachments: []compactor.Attachment{{Kind: "image", Name: "a.png", Caption: "a vault in the cellar"}}}, "vault", []string{"[image: a.png, a vault in the cellar]"}, nil},
+		{"what stands in a file, and its name", compactor.Message{Text: "look", Attachments: []compactor.Attachment{{Kind: "file", Name: "b.txt", Text: "about the wind"}, {Kind: "file", Name: "a.txt", Text: long}}}, "vault number", []string{"look\n", "[file: b.txt]", "[file: a.txt]\n… ", "vault opens with the number 7461."}, []string{start, "about the wind"}},
+		{"Chinese, where nothing is blank", compactor.Message{Text: strings.Repeat("我们在河边散步聊天", 100) + "钥匙在花盆下面" + strings.Repeat("然后大家都回家了", 100)}, "钥匙在哪", []string{"钥匙在花盆下面"}, nil},
+		{"a word without end", compactor.Message{Text: "vault " + strings.Repeat("a", 3000)}, "vault", []string{"vault"}, nil},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			m := said(1, test.said.Text)
+			m.Attachments = test.said.Attachments
+			found := recallAll(t, talked(t, m), Question{Text: test.question, Limit: 1})
+			if len(found) != 1 {
+				t.Fatal("nothing is found")
+			}
+			passage := found[0].Passage(200)
+			if n := utf8.RuneCountInString(passage); n > 500 {
+				t.Errorf("it has %d characters", n)
+			}
+			for _, want := range test.has {
+				if !strings.Contains(passage, want) {
+					t.Errorf("%q lacks %q", passage, want)
+				}
+			}
+			for _, not := range test.not {
+				if strings.Contains(passage, not) {
+					t.Errorf("%q has %q", passage, not)
+				}
+			}
+		})
+	}
+	t.Run("the recall tool shows it", func(t *testing.T) {
+		m := said(1, long)
+		m.Attachments = []compactor.Attachment{{Kind: "image", Name: "a.png", Caption: "a cellar"}}
+		c := talked(t, m)
+		answer, err := call(c.Tools(ToolOptions{Turn: func() int64 { return 2 }}), "recall", `{"query":"vault number"}`)
+		if err != nil || !strings.Contains(answer, "vault opens with the number 7461.") || !strings.Contains(answer, "[image: a.png, a cellar]") || strings.Contains(answer, start) {
+			t.Errorf("%s, %v", answer, err)
+		}
+	})
+}
+
+func TestSplit(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                "",
+		"abc":             "abc",
+		"ab cd ef gh":     "ab cd |ef gh",
+		"abcdefghi":       "abcdef|ghi",
+		"猫猫猫猫猫猫猫 猫":       "猫猫猫猫猫猫|猫 猫",
+		"a\xffb\xff c de": "a\xffb\xff |c de",
+	} {
+		if got := strings.Join(split(text, 6), "|"); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}

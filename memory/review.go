@@ -1,0 +1,45 @@
+// Review: what is known of the newest messages, to be compared with the platform.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Known is a message as it was stored.
+type Known struct {
+	ID     string
+	Edited time.Time // by the platform's clock; zero: no edit is known
+}
+
+// reviewRows is how far back Recent looks at most, in rows of the transcript.
+const reviewRows = 500
+
+// Recent returns at most limit of the newest messages of people, in no order: those said
+// since then and stored before a time. Deleted ones are left out.
+func (c *Conversation) Recent(ctx context.Context, since, before time.Time, limit int) (recent []Known, err error) {
+	low, high := c.rows(1, maxSeq)
+	err = c.store.look(ctx, func(rows *sql.Rows) error {
+		var m Known
+		var edited int64
+		if err := rows.Scan(&m.ID, &edited); err != nil {
+			return err
+		}
+		if edited > 0 {
+			m.Edited = at(edited)
+		}
+		recent = append(recent, m)
+		return nil
+	}, fmt.Sprintf(`SELECT platform_id, edited FROM (
+			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
+			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
+				(SELECT * FROM messages WHERE id BETWEEN ?2 AND ?3 ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
+		) WHERE said_at >= ?4 AND saved_at <= ?5 ORDER BY said_at DESC LIMIT ?6`, reviewRows), c.id, low, high, since.UnixMilli(), before.UnixMilli(), limit)
+	if err != nil {
+		return nil, c.fail("look for recent messages", err)
+	}
+	return recent, nil
+}

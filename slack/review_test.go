@@ -1,0 +1,102 @@
+// What people edit and delete while the bot is away.
+
+package slack
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"cairn/channel"
+	"cairn/slack/slacktest"
+)
+
+// age makes what is stored an hour older: of what was stored just now a history may say nothing.
+func (r *rig) age() {
+	r.t.Helper()
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(r.dir, "cairn.db")+"?_busy_timeout=10000")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("UPDATE messages SET saved_at = saved_at - 3600000"); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
+	t.Parallel()
+	for claim, inThread := range map[string]bool{"in a channel": false, "in a thread": true} {
+		t.Run(claim, func(t *testing.T) {
+			r := newRig(t, unhelpful(), ok)
+			general, ann := r.place()
+			name, thread := conversation(general), ""
+			if inThread {
+				thread = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+				name = conversation(general, thread)
+			}
+			r.begin()
+			say := func(text string) string {
+				return r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: text})
+			}
+			say("first")
+			edited, gone := say("teh plan"), say("a secret")
+			say("/help")
+			say("fourth")
+			last := say("last")
+			r.stored(name, "user: first", "user: teh plan", "user: a secret", "user: /help", "user: fourth", "user: last")
+			r.end()
+			r.age()
+			r.w.Edit(general, edited, "the plan of <@"+ann+">")
+			r.w.Delete(general, gone)
+			r.w.Delete(general, last)
+			r.begin()
+			r.stored(name, "user: first", "user: the plan of @ann", "user: /help", "user: fourth")
+			if n := len(r.model.Requests()); n != 0 {
+				t.Errorf("the model was asked %d times", n)
+			}
+		})
+	}
+	t.Run("a message that a thread hangs on", func(t *testing.T) {
+		r := newRig(t, unhelpful(), ok)
+		general, ann := r.place()
+		r.begin()
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "first"})
+		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "last"})
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "reply"})
+		r.stored(conversation(general), "user: first", "user: root", "user: last")
+		r.stored(conversation(general, root), "user: reply")
+		r.end()
+		r.age()
+		r.w.Delete(general, root)
+		r.begin()
+		r.stored(conversation(general), "user: first", "user: last")
+		r.stored(conversation(general, root), "user: reply")
+	})
+	t.Run("nothing is taken for deleted of a page that cannot be read whole", func(t *testing.T) {
+		r := newRig(t, unhelpful(), ok)
+		odd := ""
+		r.histories(func(message map[string]any) {
+			if message["ts"] == odd {
+				message["ts"] = map[string]any{"not": "a ts"}
+			}
+		})
+		general, ann := r.place()
+		r.begin()
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "first"})
+		strange := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "strange"})
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "last"})
+		r.stored(conversation(general), "user: first", "user: strange", "user: last")
+		r.end()
+		r.age()
+		odd = strange
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "meanwhile"})
+		r.begin()
+		r.stored(conversation(general), "user: first", "user: strange", "user: last", "user: meanwhile")
+		page, err := r.door.History(t.Context(), conversation(general), channel.Look{After: "1.000000", Limit: 10})
+		if err != nil || page.There != nil || len(page.Said) != 3 {
+			t.Errorf("the page says %q of %d messages, %v", page.There, len(page.Said), err)
+		}
+	})
+}

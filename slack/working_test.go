@@ -1,0 +1,235 @@
+// How people see that the bot is at work, and where its answers stand.
+
+package slack
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/llm"
+	"cairn/slack/slacktest"
+)
+
+// thinking is a bot whose model waits until it is let go.
+func thinking(t *testing.T, scopes []string, o Options) (r *rig, letGo func()) {
+	t.Helper()
+	wait := make(chan struct{})
+	w := quick()
+	w.Scopes = scopes
+	r = newRig(t, w, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return llm.Response{}, ctx.Err()
+		}
+		return answerN(ctx, n, req)
+	})
+	r.opts.Working, r.opts.ReplyIn = o.Working, o.ReplyIn
+	r.begin()
+	return r, func() { close(wait) }
+}
+
+// reactions are the bot's on a message.
+func (r *rig) reactions(channelID, ts string) (names []string) {
+	for _, m := range r.w.Messages(channelID) {
+		for _, reaction := range m.Reactions {
+			if m.TS == ts && reaction.User == slacktest.BotUserID {
+				names = append(names, reaction.Name)
+			}
+		}
+	}
+	return names
+}
+
+func without(t *testing.T, scope string) []string {
+	return slices.DeleteFunc(manifest(t).OAuth.Scopes.Bot, func(s string) bool { return s == scope })
+}
+
+func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
+	t.Parallel()
+	t.Run("in a channel by a reaction, until the answer is there", func(t *testing.T) {
+		r, letGo := thinking(t, nil, Options{})
+		general, ann := r.place()
+		ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+		r.eventually("the reaction", func() bool { return slices.Equal(r.reactions(general, ts), []string{"eyes"}) })
+		letGo()
+		r.answered(general, "answer 1")
+		r.eventually("it is gone", func() bool { return len(r.reactions(general, ts)) == 0 })
+		if n := len(r.w.Calls(statusMethod)); n != 0 {
+			t.Errorf("%d statuses", n)
+		}
+		r.uncomplaining()
+	})
+	t.Run("in a thread by a status", func(t *testing.T) {
+		r, letGo := thinking(t, nil, Options{})
+		general, ann := r.place()
+		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+		ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "hello"})
+		r.eventually("the status", func() bool { return r.w.Status(general, root) != "" })
+		letGo()
+		r.answered(general, "answer 1")
+		r.eventually("it is gone", func() bool { return r.w.Status(general, root) == "" })
+		if got := r.reactions(general, ts); len(got) > 0 {
+			t.Errorf("reactions: %q", got)
+		}
+	})
+	t.Run("in a thread by a reaction where no status is taken", func(t *testing.T) {
+		r, letGo := thinking(t, nil, Options{})
+		general, ann := r.place()
+		r.w.Fail(slacktest.Fault{Method: statusMethod, Error: "missing_scope", Times: -1})
+		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+		ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "hello"})
+		r.eventually("the reaction", func() bool { return len(r.reactions(general, ts)) == 1 })
+		letGo()
+		r.answered(general, "answer 1")
+		r.eventually("it is gone", func() bool { return len(r.reactions(general, ts)) == 0 })
+	})
+	t.Run("not without the scope, of which the log has one line", func(t *testing.T) {
+		r, letGo := thinking(t, without(t, "reactions:write"), Options{})
+		general, ann := r.place()
+		letGo()
+		for n := range 3 {
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + fmt.Sprint("question ", n)})
+			r.awaitAnswers(general, n+1)
+		}
+		if n := strings.Count(r.logs.String(), "while an answer is written"); n != 1 {
+			t.Errorf("%d lines in\n%s", n, r.logs)
+		}
+	})
+	t.Run("by a message that becomes the answer", func(t *testing.T) {
+		r, letGo := thinking(t, nil, Options{Working: workingPlaceholder})
+		general, ann := r.place()
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+		r.shows(general, placeholder)
+		first := r.own(general)[0].TS
+		letGo()
+		r.answered(general, "answer 1")
+		if own := r.own(general); own[0].TS != first {
+			t.Errorf("there stands %+v", own)
+		}
+	})
+	t.Run("not at all", func(t *testing.T) {
+		r, letGo := thinking(t, nil, Options{Working: workingOff})
+		general, ann := r.place()
+		letGo()
+		r.ask(general, ann, 1)
+		r.end()
+		if n := len(r.w.Calls(statusMethod)) + len(r.w.Calls(reactMethod)); n != 0 {
+			t.Errorf("%d calls", n)
+		}
+	})
+	t.Run("no more when there will be no answer", func(t *testing.T) {
+		r, _ := thinking(t, nil, Options{})
+		q := r.question(false)
+		w := r.door.Reply(q.name, q.to)
+		r.eventually("the reaction", func() bool { return len(r.reactions(q.channel, q.to[0])) == 1 })
+		w.Cancel()
+		r.eventually("it is gone", func() bool { return len(r.reactions(q.channel, q.to[0])) == 0 })
+	})
+}
+
+func TestWhereAnAnswerStands(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		replyIn         string
+		direct, threads bool
+	}{
+		{"", false, true},
+		{"", true, false},
+		{replyThread, false, true},
+		{replyThread, true, true},
+		{replyChannel, false, false},
+		{replyChannel, true, false},
+	} {
+		t.Run(fmt.Sprintf("%q, direct %v", c.replyIn, c.direct), func(t *testing.T) {
+			r, letGo := thinking(t, nil, Options{ReplyIn: c.replyIn})
+			letGo()
+			where, ann := r.place()
+			if c.direct {
+				where = r.w.DM(ann)
+			}
+			ts := r.w.Say(slacktest.Post{Channel: where, User: ann, Text: mention + "hello"})
+			r.answered(where, "answer 1")
+			want := ""
+			if c.threads {
+				want = ts
+			}
+			if own := r.own(where)[0]; own.Thread != want {
+				t.Errorf("it stands in thread %q of %s", own.Thread, ts)
+			}
+			r.stored(conversation(where), "user: hello", "assistant: answer 1")
+			r.uncomplaining()
+		})
+	}
+	t.Run("in the channel if the question was deleted", func(t *testing.T) {
+		r, letGo := thinking(t, nil, Options{})
+		letGo()
+		q := r.question(false)
+		r.w.Delete(q.channel, q.to[0])
+		r.send(r.door.Reply(q.name, q.to), piece("An answer."))
+		r.answered(q.channel, "An answer.")
+	})
+	t.Run("what may have been sent is found in the thread", func(t *testing.T) {
+		r, letGo := thinking(t, nil, Options{})
+		letGo()
+		q := r.question(false)
+		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
+		w := r.door.Reply(q.name, q.to)
+		p := piece("An answer.")
+		if _, err := w.Send(t.Context(), p); err == nil {
+			t.Fatal("the fault did not strike")
+		}
+		p.Sending = true
+		r.send(w, p)
+		r.answered(q.channel, "An answer.")
+	})
+}
+
+// A thread that hangs on a question has a conversation of its own, which knows the
+// question and the answer, and goes on without the bot's name.
+func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, restart := range map[string]bool{"at once": false, "after a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			r, letGo := thinking(t, nil, Options{})
+			letGo()
+			general, ann := r.place()
+			root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "who painted it?"})
+			r.answered(general, "answer 1")
+			r.settled(conversation(general))
+			if restart {
+				r.end()
+				r.begin()
+			}
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and when?"})
+			r.awaitAnswers(general, 2)
+			r.stored(conversation(general), "user: who painted it?", "assistant: answer 1")
+			r.stored(conversation(general, root), "user: and when?", "assistant: answer 2")
+			var told strings.Builder
+			requests := r.model.Requests()
+			for _, m := range requests[len(requests)-1].Messages {
+				told.WriteString(m.Text + "\n")
+			}
+			for _, want := range []string{"who painted it?", "You answered: answer 1", "and when?"} {
+				if !strings.Contains(told.String(), want) {
+					t.Errorf("the model was not told %q:\n%s", want, told.String())
+				}
+			}
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/stop"})
+			r.eventually("it is told", func() bool { return len(r.own(general)) == 3 })
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "among us"})
+			r.stored(conversation(general, root), "user: and when?", "assistant: answer 2", "user: among us")
+		})
+	}
+	t.Run("not where nobody asked the bot", func(t *testing.T) {
+		r, letGo := thinking(t, nil, Options{})
+		letGo()
+		general, ann := r.place()
+		root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "lunch?"})
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "at noon"})
+		r.stored(conversation(general, root), "user: at noon")
+	})
+}

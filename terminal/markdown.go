@@ -1,0 +1,226 @@
+// Markdown as rows of a terminal: what a model writes, readable and with its structure.
+package terminal
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+var markdownParser = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Parser()
+
+// Switches of a terminal, in pairs, so that one may stand within another.
+var (
+	bold   = [2]string{"\x1b[1m", "\x1b[22m"}
+	italic = [2]string{"\x1b[3m", "\x1b[23m"}
+	struck = [2]string{"\x1b[9m", "\x1b[29m"}
+	code   = [2]string{"\x1b[36m", "\x1b[39m"}
+)
+
+// renderMarkdown returns source in rows of at most width columns, without a newline at
+// the end. Only words that are longer are cut. Source must be Printable.
+func renderMarkdown(source string, width int) string {
+	p := page{source: []byte(source)}
+	return p.blocks(markdownParser.Parse(text.NewReader(p.source)), max(width, 8))
+}
+
+// page renders the nodes of one text.
+type page struct{ source []byte }
+
+// blocks renders the children of a node, with an empty row between them unless they
+// are a tight list's.
+func (p page) blocks(parent ast.Node, width int) string {
+	var out []string
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		out = append(out, p.block(n, width))
+	}
+	between := "\n\n"
+	if item, ok := parent.(*ast.ListItem); ok && item.Parent().(*ast.List).IsTight {
+		between = "\n"
+	}
+	return strings.Join(out, between)
+}
+
+func (p page) block(n ast.Node, width int) string {
+	switch n := n.(type) {
+	case *ast.Heading:
+		return wrap(styled(bold, p.inline(n)), width)
+	case *ast.FencedCodeBlock, *ast.CodeBlock:
+		rows := strings.Split(strings.TrimRight(expandTabs(p.lines(n)), "\n"), "\n")
+		for i, row := range rows {
+			rows[i] = "  " + styled(code, row)
+		}
+		return strings.Join(rows, "\n")
+	case *ast.HTMLBlock:
+		return wrap(strings.TrimRight(p.lines(n), "\n"), width)
+	case *ast.List:
+		return p.list(n, width)
+	case *ast.Blockquote:
+		return indent(p.blocks(n, width-2), "│ ", "│ ")
+	case *ast.ThematicBreak:
+		return strings.Repeat("─", min(width, 40))
+	case *east.Table:
+		return p.table(n, width)
+	}
+	return wrap(p.inline(n), width)
+}
+
+func (p page) list(list *ast.List, width int) string {
+	var items []string
+	number := list.Start
+	for n := list.FirstChild(); n != nil; n = n.NextSibling() {
+		mark := "• "
+		if list.IsOrdered() {
+			mark = fmt.Sprintf("%d. ", number)
+			number++
+		}
+		rest := strings.Repeat(" ", lipgloss.Width(mark))
+		items = append(items, indent(p.blocks(n, width-len(rest)), mark, rest))
+	}
+	if list.IsTight {
+		return strings.Join(items, "\n")
+	}
+	return strings.Join(items, "\n\n")
+}
+
+func (p page) table(n *east.Table, width int) string {
+	t := table.New().Wrap(true)
+	natural := 1
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells []string
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, p.inline(cell))
+		}
+		natural = max(natural, lipgloss.Width(strings.Join(cells, " "))+2*len(cells))
+		if _, head := row.(*east.TableHeader); head {
+			t.Headers(cells...)
+		} else {
+			t.Row(cells...)
+		}
+	}
+	if lipgloss.Width(t.Render()) > width {
+		t.Width(width)
+	}
+	return t.Render()
+}
+
+// lines is what a block says literally.
+func (p page) lines(n ast.Node) string {
+	var b strings.Builder
+	for i := range n.Lines().Len() {
+		line := n.Lines().At(i)
+		b.Write(line.Value(p.source))
+	}
+	return b.String()
+}
+
+// inline renders what stands within a block, in one row but for the text's own ends of lines.
+func (p page) inline(parent ast.Node) string {
+	var b strings.Builder
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Text:
+			b.WriteString(literal(n.Value(p.source), n.IsRaw()))
+			if n.SoftLineBreak() || n.HardLineBreak() {
+				b.WriteByte('\n')
+			}
+		case *ast.String:
+			b.WriteString(literal(n.Value, n.IsRaw()))
+		case *ast.CodeSpan:
+			b.WriteString(styled(code, p.inline(n)))
+		case *ast.Emphasis:
+			style := italic
+			if n.Level > 1 {
+				style = bold
+			}
+			b.WriteString(styled(style, p.inline(n)))
+		case *east.Strikethrough:
+			b.WriteString(styled(struck, p.inline(n)))
+		case *ast.Link:
+			b.WriteString(linked(p.inline(n), string(n.Destination)))
+		case *ast.Image:
+			b.WriteString(linked("image: "+p.inline(n), string(n.Destination)))
+		case *ast.AutoLink:
+			b.Write(n.Label(p.source))
+		case *ast.RawHTML:
+			for i := range n.Segments.Len() {
+				segment := n.Segments.At(i)
+				b.Write(segment.Value(p.source))
+			}
+		default:
+			b.WriteString(p.inline(n))
+		}
+	}
+	return b.String()
+}
+
+// literal is text with its escapes and character references resolved, which may name
+// characters that must not reach a terminal.
+func literal(value []byte, raw bool) string {
+	if raw {
+		return string(value)
+	}
+	value = util.UnescapePunctuations(value)
+	return Printable(string(util.ResolveEntityNames(util.ResolveNumericReferences(value))))
+}
+
+func linked(label, address string) string {
+	address = Printable(address)
+	if label == address || label == "" {
+		return address
+	}
+	return label + " (" + address + ")"
+}
+
+// styled switches style on for text, in each of its lines.
+func styled(style [2]string, text string) string {
+	if text == "" {
+		return ""
+	}
+	return style[0] + strings.ReplaceAll(text, "\n", style[1]+"\n"+style[0]) + style[1]
+}
+
+// indent puts first before the first row of text and rest before the others.
+func indent(text, first, rest string) string {
+	return first + strings.ReplaceAll(text, "\n", "\n"+rest)
+}
+
+// wrap breaks the lines of text between words; a word that is wider than a row is cut.
+func wrap(text string, width int) string { return lipgloss.Wrap(text, max(width, 1), " ") }
+
+// finishedBlocks returns how many bytes of a text that is still being written are blocks
+// of Markdown that nothing which may follow changes.
+func finishedBlocks(text string) (done int) {
+	fence, list, blank := "", false, true
+	for at := 0; at < len(text); {
+		end := strings.IndexByte(text[at:], '\n')
+		if end < 0 {
+			end = len(text) - at
+		}
+		row := text[at : at+end]
+		bare := strings.TrimLeft(row, " \t")
+		item := bare != "" && strings.ContainsRune("-*+0123456789", rune(bare[0]))
+		if fence == "" && blank && bare != "" && (!list || !item && bare == row) {
+			done, list = at, item
+		}
+		at += min(end+1, len(text)-at)
+		switch {
+		case fence == "" && (strings.HasPrefix(bare, "```") || strings.HasPrefix(bare, "~~~")):
+			fence = bare[:3]
+		case fence != "" && strings.HasPrefix(bare, fence):
+			if fence = ""; !list && text[at-1] == '\n' {
+				done = at
+			}
+		}
+		blank = bare == ""
+	}
+	return done
+}

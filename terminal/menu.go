@@ -1,0 +1,106 @@
+// The menu of commands, which appears when "/" is typed.
+package terminal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn/channel"
+)
+
+// menuSize is how many commands the menu shows at once, at most.
+const menuSize = 8
+
+func (s *screen) menuSize() int { return max(min(menuSize, s.height/3), 1) }
+
+// menu is where the menu stands.
+type menu struct {
+	selected int
+	moved    bool // the person chooses in it
+	closed   bool // the person does not want it
+}
+
+// choice is a command in the menu.
+type choice struct{ name, usage, help string }
+
+// choices are the commands that line may become: one word that begins with a slash.
+func choices(line string) (found []choice) {
+	if !strings.HasPrefix(line, "/") || strings.ContainsAny(line, " \n") {
+		return nil
+	}
+	all := make([]choice, 0, len(channel.Commands)+1)
+	for _, c := range channel.Commands {
+		all = append(all, choice{"/" + c.Name, "/" + c.Usage(), c.Help})
+	}
+	all = append(all, choice{"/quit", "/quit", "leave; so do /exit and Ctrl-D"})
+	for _, c := range all {
+		if strings.HasPrefix(c.name, strings.ToLower(line)) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+func (s *screen) choices() []choice {
+	if s.menu.closed || s.search != nil {
+		return nil
+	}
+	return choices(s.input.Value())
+}
+
+// menuKey does what a key means in the menu; false: nothing.
+func (s *screen) menuKey(name string) bool {
+	found := s.choices()
+	if len(found) == 0 {
+		return false
+	}
+	s.menu.selected = min(s.menu.selected, len(found)-1)
+	switch name {
+	case "up", "down":
+		step := map[string]int{"up": -1, "down": 1}[name]
+		s.menu.selected, s.menu.moved = (s.menu.selected+step+len(found))%len(found), true
+	case "esc":
+		s.menu.closed = true
+	case "tab":
+		s.set(found[s.menu.selected].name + " ")
+	case "enter":
+		if !s.menu.moved {
+			return false
+		}
+		s.set(found[s.menu.selected].name)
+		if s.menu.closed = true; !strings.Contains(found[s.menu.selected].usage, " ") {
+			s.enter()
+			return true
+		}
+		s.input.InsertString(" ")
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *screen) menuRows() (rows []string) {
+	found := s.choices()
+	if len(found) == 0 {
+		return nil
+	}
+	width := 0
+	for _, c := range found {
+		width = max(width, len(c.usage))
+	}
+	selected := min(s.menu.selected, len(found)-1)
+	size := s.menuSize()
+	from := max(min(selected-size/2, len(found)-size), 0)
+	for i, c := range slices.All(found[from:min(from+size, len(found))]) {
+		mark := "  "
+		if from+i == selected {
+			mark = "▸ "
+		}
+		rows = append(rows, s.quiet(fmt.Sprintf("%s%-*s  %s", mark, width, c.usage, c.help)))
+	}
+	if more := len(found) - size; more > 0 {
+		rows = append(rows, s.quiet(fmt.Sprintf("  … %d more; the arrow keys choose, Tab completes, Esc closes", more)))
+	}
+	return rows
+}

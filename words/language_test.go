@@ -1,0 +1,75 @@
+package words
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// In each language a sentence with a word, and the same word in another form and in a
+// sentence of its own.
+func TestStemsByLanguage(t *testing.T) {
+	for _, c := range []struct{ code, one, other, stem string }{
+		{"de", "Die Häuser sind alle aus Holz", "Wo ist das Haus?", "de:haus"},
+		{"fr", "Nous avons mangé dans la cuisine", "Qui veut manger avec moi?", "fr:mang"},
+		{"es", "Las canciones son muy bonitas", "¿Cuál es tu canción?", "es:cancion"},
+		{"it", "Abbiamo comprato i biglietti per il treno", "Chi ha il biglietto?", "it:bigliett"},
+		{"pt", "Os cachorros não gostam da chuva", "O cachorro está na rua", "pt:cachorr"},
+		{"nl", "De boeken staan in het schuurtje", "Wie heeft mijn boek gezien?", "nl:boek"},
+		{"sv", "Bilarna står på gatan", "Vem har bilen?", "sv:bil"},
+		{"da", "Bøgerne ligger på bordet hos dig", "Hvor er bogens nøgle, og hvad hedder bøger?", "da:bog"},
+		{"no", "Båtene ligger i havna, hva synes dere om det", "Noen av båten er borte, ikke sant?", "no:bat"},
+		{"fi", "Kissat ovat talossa, mutta koira ei ole", "Missä kissa nyt on?", "fi:kis"},
+		{"hu", "A házak nagyon szépek voltak", "Hol van a ház?", "hu:haz"},
+		{"ro", "Elevii sunt foarte obosiți", "Unde este elevul tău?", "ro:elev"},
+		{"tr", "Kediler çok güzel ama köpek yok", "Kedi nerede, neden bana sordun?", "tr:kedi"},
+		{"ga", "Tá na leabhair ar an mbord agus sin é", "Cá bhfuil mo bhord?", "ga:bord"},
+	} {
+		t.Run(c.code, func(t *testing.T) {
+			if stems := Stems(c.one); !slices.Contains(stems, c.stem) {
+				t.Errorf("%s gives %q, not %s", c.one, stems, c.stem)
+			}
+			if stems := Stems(c.other); !slices.Contains(stems, c.stem) {
+				t.Errorf("%s gives %q, not %s", c.other, stems, c.stem)
+			}
+		})
+	}
+	for _, text := range []string{
+		"The houses are all made of wood", "I can see him in the garden", "docker compose up", "Häuser? No, houses: I have them all", "Собаки были дома", "猫が好き", "",
+	} {
+		if stems := Stems(text); stems != nil {
+			t.Errorf("%q gives %q", text, stems)
+		}
+	}
+	spoken := func() ([]string, error) { return []string{"de", "fr"}, nil }
+	for _, c := range []struct{ claim, text, want string }{
+		{"a lone word is looked up in each language", "Häuser", "map[hauser:[de:haus fr:haus]]"},
+		{"a question in the language of the question", "Wo sind die Häuser?", "map[die:[de:die] hauser:[de:haus] sind:[de:sind] wo:[de:wo]]"},
+		{"a question in English by its terms alone", "Where are the Häuser?", "map[]"},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			if stems, err := StemsToFind(c.text, spoken); err != nil || fmt.Sprint(stems) != c.want {
+				t.Errorf("%v, %v", stems, err)
+			}
+		})
+	}
+	if len(Languages()) != 14 {
+		t.Errorf("%q", Languages())
+	}
+}
+
+func FuzzStems(f *testing.F) {
+	for _, text := range hostile(64) {
+		f.Add(text)
+	}
+	f.Add("Die Häuser sind aus Holz, l'amour n'est pas, kızlar, 'a'")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, stem := range Stems(text) {
+			code, word, cut := strings.Cut(stem, ":")
+			if !cut || len(code) != 2 || word == "" || len(word) > MaxTerm {
+				t.Fatalf("Stems(%q) holds %q", text, stem)
+			}
+		}
+	})
+}
