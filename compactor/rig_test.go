@@ -561,7 +561,8 @@ var asked = regexp.MustCompile(`messages #\d+ to #\d+`)
 
 // spanOf is which messages a worker's request asks to sum up.
 func spanOf(req llm.Request) string {
-	return asked.FindString(req.Messages[1].Text)
+	text := req.Messages[1].Text
+	return asked.FindString(text[max(strings.LastIndex(text, "Sum up messages"), 0):])
 }
 
 // materialIn is what a worker's request asks to sum up, without what is there for reference.
