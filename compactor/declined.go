@@ -107,6 +107,11 @@ func (c *Compactor) narrowedLocked(sp span) (_ span, times int) {
 		return sp, 0
 	}
 	half := span{from: sp.from, to: sp.lines[n-1].Seq, lines: sp.lines[:n]}
+	if n < len(sp.lines) { // what was deleted at the end of the turn belongs to it
+		half.to = max(half.to, sp.lines[n].Turn-1)
+	} else {
+		half.to = sp.to
+	}
 	for _, l := range half.lines {
 		half.tokens += l.tokens
 	}
@@ -177,7 +182,7 @@ func (c *Compactor) narrow(ctx context.Context, j *job) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	j.row.From, j.row.FromTime, j.row.Messages = all[n].Seq, all[n].Time, len(all)-n
+	j.row.From, j.row.FromTime, j.row.Messages = max(j.row.From, all[n].Turn), all[n].Time, len(all)-n
 	return nil
 }
 
