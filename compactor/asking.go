@@ -75,6 +75,9 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 	}
 	resp, err := loop.Run(ctx)
 	for err == nil && summary == "" {
+		if why == refusedDeclined {
+			return "", why
+		}
 		text, bad := w.check(resp, items)
 		if reminded || w.left() <= 0 {
 			return text, bad
@@ -223,6 +226,8 @@ func (w worker) summarizeTool(items []item, summary *string, last *refusal) llm.
 				most := min(w.limit, costOfItems(items)*6/10)
 				*last = tooLarge(tokens, most)
 				return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
+			case *last == refusedDeclined: // it would decline once more: that ends the work
+				return "", nil
 			case *last == refusedEmpty:
 				return "", errors.New("the summary is empty; write it")
 			case *last != "":

@@ -99,8 +99,10 @@ type Compactor struct {
 	awaited  map[int64]*job // whose ends somebody waits for, by row
 	pace     pace
 	sore     map[int64]pace // rows whose healing failed, by id
+	suspect  suspect        // something in it was declined
+	declines int            // spans in a row that were declined too often
 	vetoes   map[Trigger]veto
-	draining bool // built-in summaries are not healed any more
+	draining bool // what may wait is made after the next start
 	lifted   bool // what was taken back is spared no longer
 	last     Event
 
@@ -300,10 +302,15 @@ func (c *Compactor) Wait(ctx context.Context) error {
 }
 
 // Drain returns when no worker is running and nothing that should not wait is due:
-// what a level demands, folds, and messages that stand behind a marker.
+// what a level demands, folds, and placeholders that are to be filled. Repairs and work ahead
+// are cancelled at once, and go on after the next start.
 func (c *Compactor) Drain(ctx context.Context) error {
 	c.mu.Lock()
 	c.draining = true
+	if c.busy != nil && c.busy.mayWait() && c.busy.cancel != nil {
+		c.busy.cancel()
+	}
+	c.sleepLocked()
 	c.mu.Unlock()
 	return c.Wait(ctx)
 }

@@ -69,6 +69,7 @@ func (c *Compactor) planFillLocked(now time.Time) *job {
 		if !c.fits(j, row, s, used) {
 			continue
 		}
+		j.row.Declined = row.Declined
 		j.row.Owed = j.row.Owed || row.Owed && c.o.Worker != nil
 		j.covers(row)
 		return j

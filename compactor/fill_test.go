@@ -141,3 +141,32 @@ func TestAQuestionAfterMuchTalkCostsFewRequests(t *testing.T) {
 	}
 	r.verify()
 }
+
+// Whoever leaves does not wait for a repair.
+func TestLeavingCancelsARepair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4000, hanging(make(chan struct{})))
+		r.policy.Enabled = false
+		for i := 0; r.emergencies() == 0 && i < 100; i++ {
+			r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
+		}
+		synctest.Wait()
+		if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnHeal {
+			t.Fatalf("running is %+v", running)
+		}
+		begun := time.Now()
+		if err := r.c.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(begun); waited > 0 {
+			t.Errorf("it took %v", waited)
+		}
+		for _, row := range r.c.Gauge().Stack {
+			if row.Kind == compactor.Marker {
+				t.Errorf("a placeholder over %d to %d is left", row.From, row.To)
+			}
+		}
+		r.verify()
+		r.close()
+	})
+}

@@ -11,18 +11,24 @@ type job struct {
 	row      Compaction
 	tokens   int   // of the span, as it stood when planned
 	most     int   // tokens the text may have, if less than the policy says; 0: that
-	heals    int64 // the row this takes the place of; 0: none
-	builtIn  bool  // the built-in summarizer makes it
-	fills    bool  // a placeholder, beside the worker
-	again    bool  // a model is going to read the span too, and takes the memories then
-	degraded bool  // a fold on the way failed and the built-in summarizer stood in
+	heals    int64 // the row this takes the place of, or of a part of it; 0: none
+	healed   Compaction
+	declined int  // how often the model declined this
+	builtIn  bool // the built-in summarizer makes it
+	fills    bool // a placeholder, beside the worker
+	again    bool // a model is going to read the span too, and takes the memories then
+	degraded bool // a fold on the way failed and the built-in summarizer stood in
 	policy   Policy
 	window   int          // of the model
 	budget   int          // the same in estimated tokens, see Budget
 	children []Compaction // of a rollup
 	allowed  bool         // Before was asked
+	cancel   func()       // ends its work; nil: it has not begun
 	ended    func(Event)  // told how it ended, once; nil: nobody asked, or knows by now
 }
+
+// mayWait tells whether j can as well be made after the next start.
+func (j *job) mayWait() bool { return !j.builtIn && (j.heals != 0 || j.row.Trigger == OnPrepare) }
 
 func (j *job) event(state EventState) Event { return eventOf(j.row, state, j.window) }
 
@@ -134,7 +140,7 @@ func (c *Compactor) planPrepareLocked(s snapshot, p Policy, window, used int) *j
 		return nil
 	}
 	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, false)
-	j.over(sp)
+	c.overNarrowedLocked(j, sp)
 	return j
 }
 
@@ -161,7 +167,7 @@ func (c *Compactor) planLevel(s snapshot, p Policy, window int, trigger Trigger,
 		return nil
 	}
 	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, builtIn)
-	j.over(sp)
+	c.overNarrowedLocked(j, sp)
 	return j
 }
 
@@ -175,6 +181,9 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 		j.row.Messages += child.Messages
 		j.row.Children = append(j.row.Children, child.ID)
 		owed = owed || child.Owed || j.row.Owed && child.By == ByWorker
+		if !c.givenUp(child) && c.declinedTimes(child) > j.row.Declined.Times && builtIn {
+			j.row.Declined = child.Declined // a model that is to make the fold better reads it
+		}
 	}
 	j.row.Owed = owed && builtIn && c.o.Worker != nil
 	return j
@@ -191,7 +200,11 @@ func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now t
 		if now.Before(c.sore[row.ID].retryAt) || s.head.Spares(row.From, row.To) && !c.lifted {
 			continue
 		}
+		if c.givenUp(row) || now.Before(c.restsUntil(row)) {
+			continue
+		}
 		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, false)
+		j.healed, j.declined = row, c.declinedTimes(row)
 		j.heals, j.row.Focus = row.ID, cmp.Or(row.Focus, j.row.Focus)
 		if row.Kind == Rollup {
 			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}

@@ -211,6 +211,11 @@ func (d *disk) Declined(ctx context.Context, row int64, n compactor.Declined) er
 	return d.call(func() error { return d.Records.Declined(ctx, row, n) })
 }
 
+func (d *disk) Span(ctx context.Context, from, to int64) (all []compactor.Message, err error) {
+	err = d.call(func() error { all, err = d.Records.Span(ctx, from, to); return err })
+	return all, err
+}
+
 func (d *disk) Forgive(ctx context.Context) error {
 	return d.call(func() error { return d.Records.Forgive(ctx) })
 }

@@ -55,6 +55,9 @@ type Records interface {
 	// waits for its answer is an error.
 	StartSegment(ctx context.Context) (head Head, started bool, err error)
 
+	// Span returns the messages of [from, to], deleted ones left out, oldest first.
+	Span(ctx context.Context, from, to int64) ([]Message, error)
+
 	// Declined notes that a model declined to summarize what a row stands for, and Forgive
 	// forgets all of that: somebody wants it to be tried again.
 	Declined(ctx context.Context, row int64, d Declined) error

@@ -29,6 +29,11 @@ const (
 	refusedCalls    refusal = "the model kept calling tools and wrote no summary"
 )
 
+// again tells whether the same material is worth another request after so many.
+func (r refusal) again(calls int) bool {
+	return r != refusedCalls && r != refusedDeclined && (r != refusedEmpty || calls < 2)
+}
+
 // tooLarge is the refusal of a summary that has more tokens than it may have.
 func tooLarge(tokens, most int) refusal {
 	return refusal(fmt.Sprintf("the model's summary was too large: %d tokens of at most %d", tokens, most))

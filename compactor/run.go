@@ -54,7 +54,14 @@ func (c *Compactor) startLocked(j *job) (started bool) {
 // run makes one compaction. Whatever goes wrong, the view is what it was.
 func (c *Compactor) run(j *job) {
 	before := c.used(c.h.snapshot())
-	rows, err := c.work(j)
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	c.mu.Lock()
+	if j.cancel = cancel; c.draining && j.mayWait() {
+		cancel()
+	}
+	c.mu.Unlock()
+	rows, err := c.work(ctx, j)
 	c.mu.Lock()
 	c.staged = append(c.staged, rows...)
 	c.mu.Unlock()
@@ -63,6 +70,9 @@ func (c *Compactor) run(j *job) {
 	now := c.o.Now()
 	if err != nil {
 		c.fail(j, before, now, err)
+		if !j.builtIn && wontSummarize(err) && ctx.Err() == nil {
+			c.declined(j)
+		}
 		return
 	}
 	c.worked(j)
@@ -70,11 +80,18 @@ func (c *Compactor) run(j *job) {
 	full := levelOf(c.used(c.h.snapshot()), c.o.Window(), c.o.Policy()) != calm
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.summarizedLocked(j)
 	switch {
 	case j.degraded:
 		c.pace.failed(now)
 	case !j.builtIn || c.o.Worker == nil && !j.fills:
+		c.declines = 0
 		c.pace.worked()
+	case j.declined >= j.policy.FailureLimit && j.heals == 0:
+		if c.declines++; c.declines >= j.policy.FailureLimit { // it seems to decline everything
+			c.pace.failures = max(c.pace.failures, c.declines)
+			c.pace.failed(now)
+		}
 	}
 	if j.heals == 0 && j.row.Kind == Leaf {
 		c.pace.freed(j.tokens-rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
@@ -85,7 +102,8 @@ func (c *Compactor) run(j *job) {
 func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 	stack := c.h.snapshot().head.rows()
 	c.mu.Lock()
-	if c.ctx.Err() == nil {
+	stopped := c.ctx.Err() != nil || c.draining && j.mayWait()
+	if !stopped {
 		c.failedLocked(j, stack, now, err)
 	}
 	c.mu.Unlock()
@@ -95,7 +113,7 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 		e.ID = made.id
 	}
 	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), before, c.used(c.h.snapshot())
-	if c.ctx.Err() == nil {
+	if !stopped {
 		c.o.Log.Log(c.ctx, c.loud(err, !j.builtIn), "compaction failed; nothing was lost", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	c.notify(e)
@@ -147,6 +165,8 @@ func (c *Compactor) failedLocked(j *job, stack []Compaction, now time.Time, err 
 	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
 	case j.heals == 0 && j.builtIn:
 		c.pace.stoodIn(now)
+	case !j.builtIn && wontSummarize(err):
+		return // what was declined waits by itself
 	case j.heals == 0 || down:
 		c.pace.failed(now)
 	}
@@ -163,16 +183,16 @@ func (c *Compactor) failedLocked(j *job, stack []Compaction, now time.Time, err 
 
 // work makes the summary and the folds that keep the stack inside its budget, and
 // returns their rows, staged, in the order in which they are to land.
-func (c *Compactor) work(j *job) (rows []Compaction, err error) {
+func (c *Compactor) work(ctx context.Context, j *job) (rows []Compaction, err error) {
 	if c.o.Slots != nil && !j.fills {
 		select {
 		case c.o.Slots <- struct{}{}:
 			defer func() { <-c.o.Slots }()
-		case <-c.ctx.Done():
-			return nil, c.ctx.Err()
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
-	row, err := c.make(c.ctx, j)
+	row, err := c.make(ctx, j)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +206,7 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 		if children == nil {
 			break
 		}
-		fold, err := c.fold(j, children, byBuiltIn)
+		fold, err := c.fold(ctx, j, children, byBuiltIn)
 		if err != nil {
 			return rows, err
 		}
@@ -198,19 +218,19 @@ func (c *Compactor) work(j *job) (rows []Compaction, err error) {
 
 // fold makes a rollup of children. The stack's budget must not hang on a model:
 // if none answers, the built-in summarizer folds, and is healed later.
-func (c *Compactor) fold(of *job, children []Compaction, byBuiltIn bool) (Compaction, error) {
+func (c *Compactor) fold(ctx context.Context, of *job, children []Compaction, byBuiltIn bool) (Compaction, error) {
 	plan := func(builtIn bool) *job {
 		j := c.planRollup(children, OnRollup, of.policy, of.window, builtIn)
 		j.row.Focus = of.row.Focus
 		return j
 	}
-	row, err := c.make(c.ctx, plan(byBuiltIn))
-	if err == nil || byBuiltIn || c.ctx.Err() != nil {
+	row, err := c.make(ctx, plan(byBuiltIn))
+	if err == nil || byBuiltIn || ctx.Err() != nil {
 		return row, err
 	}
-	of.degraded = true // what was folded so is healed later, but not at once
+	of.degraded = !wontSummarize(err) // what was folded so is healed later, but not at once
 	c.o.Log.Log(c.ctx, c.loud(err, true), "a fold failed; the built-in summarizer folds", "error", err)
-	return c.make(c.ctx, plan(true))
+	return c.make(ctx, plan(true))
 }
 
 // report tells of a step that has changed nothing yet.
@@ -243,6 +263,9 @@ func (u *unmade) Unwrap() error { return u.err }
 // make writes the row, lets the summarizer work, and stores what it made: then
 // the row is staged, and its memories count.
 func (c *Compactor) make(ctx context.Context, j *job) (Compaction, error) {
+	if err := c.narrow(ctx, j); err != nil {
+		return j.row, fmt.Errorf("read what is repaired: %w", err)
+	}
 	row := j.row
 	record, err := c.o.Records.Begin(ctx, row)
 	if err != nil {

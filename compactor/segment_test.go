@@ -268,6 +268,7 @@ func TestANewSegmentExtractsNothingTwice(t *testing.T) {
 		})), nil
 	}
 	r := newRig(t, 20_000, worker)
+	r.talk("listen")
 	r.hearNotes(20)
 	r.c.Compact(compactor.OnManual, "")
 	r.settle()

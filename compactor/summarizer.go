@@ -242,6 +242,9 @@ func (c *Compactor) materials(ctx context.Context, record Job, rows []Compaction
 // material is what stands for a row: its text if nobody is to write a better one, else what
 // its children stand for, and in the end the messages. So no good summary is read twice.
 func (c *Compactor) material(ctx context.Context, record Job, row Compaction, most int) ([]item, error) {
+	if row.NeedsHealing() && c.givenUp(row) {
+		return []item{omitted(row)}, nil
+	}
 	if c.ready(row) {
 		return itemsOfRow(row, most), nil
 	}

@@ -172,6 +172,12 @@ func withoutData(text string) string {
 	return b.String()
 }
 
+// omitted says that something stands there which the model will not summarize.
+func omitted(c Compaction) item {
+	text := fmt.Sprintf("<omitted from=\"%d\" to=\"%d\" dates=\"%s\"/>", c.From, c.To, days(c))
+	return item{text: text, tokens: perMessage + Estimate(text), turn: c.From, from: c.From, to: c.To}
+}
+
 // attributed are the labels that have attributes, and labels are all that the worker and
 // other agents read.
 var (

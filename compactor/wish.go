@@ -48,6 +48,9 @@ func (c *Compactor) CompactThen(trigger Trigger, focus string, ended func(Event)
 }
 
 func (c *Compactor) grant(w wish) Event {
+	if w.trigger == OnManual {
+		c.forgive()
+	}
 	for {
 		j, reason, scheduled := c.plan(w)
 		if scheduled {
@@ -121,7 +124,7 @@ func (c *Compactor) planWishLocked(s snapshot, w wish, p Policy, window int, now
 	if j.ended = w.ended; w.focus != "" {
 		j.row.Focus = w.focus
 	}
-	j.over(sp)
+	c.overNarrowedLocked(j, sp)
 	return j, ""
 }
 

@@ -195,7 +195,7 @@ func (w worker) patient(ctx context.Context, items []item) (text string, err err
 	takeBack := w.mark()
 	text, err = w.attempt(ctx, items)
 	var why refusal
-	if errors.As(err, &why) && why != refusedCalls && w.left() > 0 {
+	if errors.As(err, &why) && why.again(*w.calls) && w.left() > 0 {
 		w.c.o.Log.Debug("a summary was refused and is asked for once more", "reason", err)
 		takeBack()
 		w.again = why
@@ -228,4 +228,15 @@ func (w worker) count(u llm.Usage) {
 }
 
 // left is how often the model may still be called for this chunk.
-func (w worker) left() int { return w.j.policy.MaxTurns - *w.calls }
+// What was declined before gets few.
+func (w worker) left() int {
+	most := w.j.policy.MaxTurns
+	switch w.j.declined {
+	case 0:
+	case 1:
+		most = min(most, 2)
+	default:
+		most = 1
+	}
+	return most - *w.calls
+}

@@ -378,3 +378,15 @@ func (c *Conversation) Forgive(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Span returns the messages of [from, to], deleted ones left out, oldest first.
+func (c *Conversation) Span(ctx context.Context, from, to int64) (found []compactor.Message, err error) {
+	err = c.store.view(ctx, func(tx *transaction) error {
+		found, err = c.messages(tx, from, to, "ORDER BY id")
+		return err
+	})
+	if err != nil {
+		return nil, c.fail("read messages", err)
+	}
+	return found, nil
+}

@@ -120,6 +120,12 @@ func (c *Conversation) startSegment(tx *transaction) (head compactor.Head, start
 
 // endSegment hides what of a segment no row of its stack covers.
 func (c *Conversation) endSegment(tx *transaction, ended span, stack []compactor.Compaction, generation int64) error {
+	var addressed bool // nobody pays for talk in which the bot had no part
+	low, high := c.rows(ended.from, ended.to)
+	err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_addressed WHERE id BETWEEN ? AND ? AND addressed = 1)", low, high).Scan(&addressed)
+	if err != nil {
+		return err
+	}
 	for _, gap := range gaps(stack, ended.from, ended.to) {
 		there, err := c.between(tx, gap)
 		if err != nil {
@@ -129,7 +135,7 @@ func (c *Conversation) endSegment(tx *transaction, ended span, stack []compactor
 			continue
 		}
 		marker := compactor.Compaction{
-			Owed: true,
+			Owed: addressed,
 			By:   compactor.ByEmergency, Trigger: compactor.OnNew,
 			From: gap.from, To: gap.to, FromTime: at(there.first), ToTime: at(there.last),
 		}
@@ -150,7 +156,7 @@ func (c *Conversation) endSegment(tx *transaction, ended span, stack []compactor
 			return err
 		}
 	}
-	_, err := tx.Exec(`INSERT INTO segments (conversation, from_seq, to_seq, settled)
+	_, err = tx.Exec(`INSERT INTO segments (conversation, from_seq, to_seq, settled)
 		SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'marker' OR made_by = 'built-in'), 0)
 		FROM compactions WHERE conversation = ?1 AND state = 'active' AND from_seq BETWEEN ?2 AND ?3`, c.id, ended.from, ended.to)
 	return err

@@ -1,0 +1,222 @@
+package compactor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"cairn/llm"
+)
+
+// A span that the model declines is split until little is declined; the extractive summarizer
+// takes that, and the model is asked a few times more, with growing pauses. Then it is left
+// as it is, until somebody asks with /compact or another model summarizes.
+
+const (
+	laterTries = 3                // what was given to the extractive summarizer is tried so often
+	firstPause = 10 * time.Minute // before the first of them; each later one is pauseGrowth times as long
+
+	pauseGrowth = 6
+
+	mostOfPiece = 1000 // messages, of what is repaired at once
+)
+
+// suspect is the span in which something was declined that no row stands for yet.
+type suspect struct {
+	from, to int64
+	times    int
+}
+
+// wontSummarize tells whether the model will not summarize this material, whoever asks: its server
+// works, and other spans may succeed.
+func wontSummarize(err error) bool {
+	kind := llm.KindOf(err)
+	return errors.As(err, new(refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow
+}
+
+// declinedTimes is how often the worker's model of now declined what row stands for.
+func (c *Compactor) declinedTimes(row Compaction) int {
+	if c.o.Worker == nil || row.Declined.By != c.o.Worker.Name() {
+		return 0
+	}
+	return row.Declined.Times
+}
+
+// givenUp tells whether a model is asked for row no more.
+func (c *Compactor) givenUp(row Compaction) bool {
+	return c.declinedTimes(row) >= c.o.Policy().FailureLimit+laterTries
+}
+
+// restsUntil is when row may be tried again.
+func (c *Compactor) restsUntil(row Compaction) time.Time {
+	later := c.declinedTimes(row) - c.o.Policy().FailureLimit
+	if later < 0 {
+		return time.Time{}
+	}
+	pause := firstPause
+	for range min(later, laterTries) {
+		pause *= pauseGrowth
+	}
+	return row.Declined.At.Add(pause)
+}
+
+// declined notes that the worker declined j, after it has failed. What of a row it declined gets
+// a row of its own, so that the rest is repaired.
+func (c *Compactor) declined(j *job) {
+	d := Declined{Times: j.declined + 1, At: c.o.Now(), By: c.o.Worker.Name()}
+	switch {
+	case j.heals == 0 && j.row.Kind == Leaf:
+		c.mu.Lock()
+		c.suspect = suspect{j.row.From, j.row.To, d.Times}
+		c.mu.Unlock()
+	case j.heals != 0 && j.row.From == j.healed.From && j.row.To == j.healed.To:
+		if err := c.o.Records.Declined(c.ctx, j.heals, d); err != nil && c.ctx.Err() == nil {
+			c.o.Log.Warn("a refusal of the worker's model was not written", "error", err)
+		}
+		c.h.declined(j.heals, d)
+	default: // a fold, or a part of a row
+		apart := *j
+		apart.builtIn, apart.again, apart.row.By, apart.row.Model = true, true, ByBuiltIn, ""
+		apart.row.Owed, apart.row.Declined = true, d
+		if j.heals != 0 {
+			apart.most = max(j.healed.Tokens*j.row.Messages/max(j.healed.Messages, 1), minSummary) // its share of the room
+		}
+		c.run(&apart)
+	}
+}
+
+// narrowedLocked bounds a span that begins inside the suspect to the half of that, and tells how
+// often it was declined.
+func (c *Compactor) narrowedLocked(sp span) (_ span, times int) {
+	if len(sp.lines) == 0 || c.suspect.to < sp.from || c.suspect.from > sp.to {
+		return sp, 0
+	}
+	times = c.suspect.times
+	n := 0
+	for n < len(sp.lines) && sp.lines[n].Seq <= c.suspect.to {
+		n++
+	}
+	if times < c.o.Policy().FailureLimit {
+		n = max(n/2, 1)
+	}
+	for n < len(sp.lines) && n > 0 && sp.lines[n].Turn == sp.lines[n-1].Turn {
+		n++
+	}
+	if n == 0 {
+		return sp, 0
+	}
+	half := span{from: sp.from, to: sp.lines[n-1].Seq, lines: sp.lines[:n]}
+	if n < len(sp.lines) { // what was deleted at the end of the turn belongs to it
+		half.to = max(half.to, sp.lines[n].Turn-1)
+	} else {
+		half.to = sp.to
+	}
+	for _, l := range half.lines {
+		half.tokens += l.tokens
+	}
+	return half, times
+}
+
+// overNarrowedLocked has j summarize sp, or what is left of it where something was declined. What was
+// declined too often the extractive summarizer takes.
+func (c *Compactor) overNarrowedLocked(j *job, sp span) {
+	times := 0
+	if !j.builtIn {
+		sp, times = c.narrowedLocked(sp)
+	}
+	if j.declined = times; times >= j.policy.FailureLimit {
+		j.builtIn, j.row.By, j.row.Model, j.row.Owed = true, ByBuiltIn, "", true
+		j.row.Declined = Declined{Times: times, At: c.o.Now(), By: c.o.Worker.Name()}
+	}
+	j.tokens = sp.tokens
+	j.over(sp)
+}
+
+// summarizedLocked notes that a row stands for what was suspect.
+func (c *Compactor) summarizedLocked(j *job) {
+	if j.row.Kind == Leaf && j.row.From <= c.suspect.to && c.suspect.from <= j.row.To {
+		if c.suspect.from = j.row.To + 1; c.suspect.from > c.suspect.to {
+			c.suspect = suspect{}
+		}
+	}
+}
+
+// narrow bounds a repair of messages to what one request holds, the newest whole turns of what
+// the row stands for: so a large row is repaired piece by piece, and each is kept.
+func (c *Compactor) narrow(ctx context.Context, j *job) error {
+	if j.heals == 0 || j.builtIn || j.row.Kind != Leaf {
+		return nil
+	}
+	w, most := c.newWorker(j, nil, minSummary, minSummary).on(ctx, c.o.Worker)
+	most = min(most, w.piece()) * 9 / 10
+	from := max(j.row.From, j.row.To-mostOfPiece)
+	all, err := c.o.Records.Span(ctx, from, j.row.To)
+	if cut := func(m Message) bool { return m.Turn < from }; err == nil && from > j.row.From && len(all) > 0 && !cut(all[len(all)-1]) {
+		all = slices.DeleteFunc(all, cut)
+	}
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	if limit := j.policy.FailureLimit; j.declined > 0 && j.declined < limit {
+		total := 0
+		for _, m := range all {
+			total += m.Tokens
+		}
+		most = min(most, total/2)
+	}
+	n, tokens := len(all), 0
+	for n > 0 {
+		turn, first := 0, n
+		for first > 0 && all[first-1].Turn == all[n-1].Turn {
+			first--
+			turn += all[first].Tokens
+		}
+		if tokens > 0 && tokens+turn > most {
+			break
+		}
+		n, tokens = first, tokens+turn
+	}
+	if n == 0 && from <= j.row.From {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	j.row.From, j.row.FromTime, j.row.Messages = max(j.row.From, all[n].Turn), all[n].Time, len(all)-n
+	return nil
+}
+
+// forgive has everything tried again that was declined: somebody asks for it.
+func (c *Compactor) forgive() {
+	s := c.h.snapshot()
+	c.mu.Lock()
+	c.suspect = suspect{}
+	c.mu.Unlock()
+	if !slices.ContainsFunc(s.head.rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {
+		return
+	}
+	if err := c.o.Records.Forgive(c.ctx); err != nil && c.ctx.Err() == nil {
+		c.o.Log.Warn("what was declined is not tried again", "error", err)
+		return
+	}
+	c.h.declined(0, Declined{})
+}
+
+// declined notes what came of a row; 0: of all rows.
+func (h *History) declined(id int64, d Declined) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	note := func(rows []Compaction) []Compaction {
+		rows = slices.Clone(rows)
+		for i := range rows {
+			if id == 0 || rows[i].ID == id {
+				rows[i].Declined = d
+			}
+		}
+		return rows
+	}
+	h.head.Stack, h.head.Earlier = note(h.head.Stack), slices.Clone(h.head.Earlier)
+	for i := range h.head.Earlier {
+		h.head.Earlier[i].Rows = note(h.head.Earlier[i].Rows)
+	}
+}

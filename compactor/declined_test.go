@@ -1,0 +1,126 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// squeamish is a model that declines, in one of several ways, whatever speaks of the poison.
+type squeamish struct {
+	how      string
+	declined int
+	llmtest.Model
+}
+
+func newSqueamish(how string, window int) *squeamish {
+	s := &squeamish{how: how, Model: llmtest.Model{Tokens: window}}
+	s.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if !strings.Contains(req.Messages[1].Text, "the poison") {
+			return good(ctx, n, req)
+		}
+		s.declined++
+		switch s.how {
+		case "by its tool":
+			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "I'm sorry, but I can't assist with that."})), nil
+		case "in words":
+			return llmtest.Say("I'm sorry, but I can't assist with that."), nil
+		case "by a filter":
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "content policy"}
+		}
+		return llmtest.Say(""), nil
+	}
+	return s
+}
+
+// What a model declines is paid for a few times in all, over restarts; younger messages are
+// summarized as ever, and /compact has it tried again.
+func TestWhatIsDeclinedIsPaidForAFewTimes(t *testing.T) {
+	for _, how := range []string{"by its tool", "in words", "by a filter", "with nothing"} {
+		for _, level := range []string{"background", "emergency"} {
+			t.Run(how+", "+level, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					worker := newSqueamish(how, 8000)
+					r := newRig(t, 8000, &worker.Model)
+					r.policy.Enabled = level == "background"
+					r.talk("in the film they speak of the poison " + filler(20))
+					for i := range 60 {
+						r.talk(fmt.Sprintf("question %d %s", i, filler(150)))
+						r.settle()
+						time.Sleep(time.Minute)
+					}
+					if worker.declined == 0 {
+						t.Fatal("nothing was declined")
+					}
+					for i := range 60 { // a short word now and then, for a week
+						r.talk(fmt.Sprintf("hm %d", i))
+						r.settle()
+						time.Sleep(3 * time.Hour)
+						if i%20 == 10 {
+							r.restart()
+						}
+					}
+					if worker.declined > 8 {
+						t.Errorf("it was paid for %d times", worker.declined)
+					}
+					for i, row := range r.c.Gauge().Stack {
+						if row.NeedsHealing() && !row.Covers(1) {
+							t.Errorf("row %d, a %s by %s, stands for %d to %d", i, row.Kind, row.By, row.From, row.To)
+						}
+					}
+					r.verify()
+					before := worker.declined
+					r.c.Compact(compactor.OnManual, "")
+					r.settle()
+					if r.settle(); worker.declined == before {
+						t.Error("/compact does not have it tried again")
+					}
+					r.verify()
+					r.close()
+				})
+			})
+		}
+	}
+}
+
+// A large placeholder is repaired piece by piece, and what is declined costs only itself.
+func TestALargePlaceholderIsRepairedInPieces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		worker := newSqueamish("by its tool", 4000)
+		r := newRig(t, 4000, &worker.Model)
+		r.policy.Enabled, r.policy.KeepLastN = false, 10
+		for i := range 600 {
+			text := fmt.Sprintf("note %d %s", i, filler(60))
+			if i == 300 {
+				text = "they speak of the poison"
+			}
+			r.deliver(text, false)
+		}
+		r.c.Speak()
+		r.c.Check(t.Context())
+		r.resize(8000) // so that there is room for each piece
+		r.settle()
+		for range 60 { // for a week
+			time.Sleep(3 * time.Hour)
+			synctest.Wait()
+		}
+		left := 0
+		for _, row := range r.c.Gauge().Stack {
+			if row.NeedsHealing() {
+				left += row.Messages
+			}
+		}
+		if n := len(worker.Requests()); left > 400 || n > 120 || worker.declined > 8 {
+			t.Errorf("after %d requests, %d of them declined, %d of 600 messages are not summarized by the model", n, worker.declined, left)
+		}
+		r.verify()
+		r.close()
+	})
+}
