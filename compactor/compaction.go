@@ -83,6 +83,7 @@ type Compaction struct {
 	PolicyHash string // of the policy the job started with
 	Error      string // why it failed, in words for people
 
+	cut      bool     // only a part of the row, as a plan sees it; its text may tell of the rest
 	Owed     bool     // a model is still to summarize it
 	Declined Declined // by a model, while it was owed
 }

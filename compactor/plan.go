@@ -277,9 +277,10 @@ func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compac
 
 // adjacent tells whether no message stands between two rows that follow each other:
 // one that was deleted before anything covered it parts nothing. A row without an id
-// is not on disk yet and has no neighbours, and one that is being worked on keeps its place.
+// is not on disk yet and has no neighbours, and one that is being worked on, or of which a part is left, is not folded: its text tells of
+// messages beyond the fold, which nobody would find when they are deleted.
 func (s snapshot) adjacent(a, b Compaction) bool {
-	if overlaps(s.inWork, a) || overlaps(s.inWork, b) {
+	if a.cut || b.cut || overlaps(s.inWork, a) || overlaps(s.inWork, b) {
 		return false
 	}
 	i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq > a.To })
@@ -296,11 +297,11 @@ func insert(stack []Compaction, row Compaction) []Compaction {
 			continue
 		}
 		if left := c; c.From < row.From {
-			left.To = row.From - 1
+			left.To, left.cut = row.From-1, true
 			out = append(out, left)
 		}
 		if right := c; c.To > row.To {
-			right.From = row.To + 1
+			right.From, right.cut = row.To+1, true
 			out = append(out, right)
 		}
 	}
