@@ -109,7 +109,7 @@ func TestTheEndThatIsToldIsTheWishsOwn(t *testing.T) {
 				}
 				r.chat(20)
 				synctest.Wait()
-				r.resize(1400) // now a level is due behind it
+				r.resize(1600) // now a level is due behind it
 				r.settle()
 				time.Sleep(2 * time.Minute) // after a failure the next try waits
 				r.settle()
