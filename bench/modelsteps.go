@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"cairn/channel"
@@ -36,7 +37,7 @@ func (b *bout) step(ctx context.Context, turn int) error {
 // restart closes the bot and starts it again, while no request runs: what a server counts
 // for one that is cut short, nobody learns.
 func (b *bout) restart(ctx context.Context) error {
-	if err := b.hub.Drain(ctx); err != nil {
+	if err := b.drain(ctx); err != nil {
 		return err
 	}
 	if err := b.hub.Close(); err != nil {
@@ -47,6 +48,25 @@ func (b *bout) restart(ctx context.Context) error {
 		return err
 	}
 	return b.open(ctx)
+}
+
+// drain waits for the summary that is being written, too: the hub would cut it short if it
+// may wait for the next start.
+func (b *bout) drain(ctx context.Context) error {
+	for {
+		answer, _, err := b.hub.Run(ctx, modelsPlace, channel.Person{ID: "1", Name: "Ada", Manager: true}, "/context")
+		if err != nil {
+			return err
+		}
+		if strings.Contains(answer.Text, "running   nothing") {
+			return b.hub.Drain(ctx)
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // hear delivers a message and returns its id.
