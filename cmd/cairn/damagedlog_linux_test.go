@@ -13,7 +13,7 @@ import (
 func TestAWriteAheadLogThatIsDamagedWhileTheBotRuns(t *testing.T) {
 	for name, damage := range map[string]func(file string, size int64) error{
 		"truncated": func(file string, _ int64) error { return os.Truncate(file, 0) },
-		"cut":       func(file string, size int64) error { return os.Truncate(file, size/2) },
+		"cut":       func(file string, size int64) error { return os.Truncate(file, size/8) },
 		"overwritten": func(file string, size int64) error {
 			log, err := os.OpenFile(file, os.O_WRONLY, 0)
 			if err != nil {
