@@ -49,7 +49,7 @@ func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Respons
 		return llmtest.Say(fmt.Sprintf("Text %d of %s, in Ada's words. %s", n, span, filler(n%60))), nil
 	case moodQuote:
 		var heard []string
-		for _, seq := range namedIn(req.Messages[1].Text) {
+		for _, seq := range namedIn(materialIn(req)) { // it repeats nothing of what it is shown for reference
 			for _, word := range firstWords {
 				heard = append(heard, fmt.Sprintf("%s %d ", word, seq-1))
 			}
