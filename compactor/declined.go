@@ -143,13 +143,14 @@ func (c *Compactor) summarizedLocked(j *job) {
 }
 
 // narrow bounds a repair of messages to what one request holds, the newest whole turns of what
-// the row stands for: so a large row is repaired piece by piece, and each is kept.
+// the row stands for, as the worker reads them, beside their summary: so a large row is
+// repaired piece by piece, and each is kept.
 func (c *Compactor) narrow(ctx context.Context, j *job) error {
 	if j.heals == 0 || j.builtIn || j.row.Kind != Leaf {
 		return nil
 	}
 	w, most := c.newWorker(j, nil, minSummary, minSummary).on(ctx, c.o.Worker)
-	most = min(most, w.piece()) * 9 / 10
+	most = min(most, w.piece()) * 100 / (100 + j.policy.TargetPct) // beside the summary
 	from := max(j.row.From, j.row.To-mostOfPiece)
 	all, err := c.o.Records.Span(ctx, from, j.row.To)
 	if cut := func(m Message) bool { return m.Turn < from }; err == nil && from > j.row.From && len(all) > 0 && !cut(all[len(all)-1]) {
@@ -159,19 +160,15 @@ func (c *Compactor) narrow(ctx context.Context, j *job) error {
 		return err
 	}
 	if limit := j.policy.FailureLimit; j.declined > 0 && j.declined < limit {
-		total := 0
-		for _, m := range all {
-			total += m.Tokens
-		}
-		most = min(most, total/2)
+		most = min(most, costOfItems(itemsOf(all, mostOfMessage))/2)
 	}
 	n, tokens := len(all), 0
 	for n > 0 {
-		turn, first := 0, n
+		first := n
 		for first > 0 && all[first-1].Turn == all[n-1].Turn {
 			first--
-			turn += all[first].Tokens
 		}
+		turn := costOfItems(itemsOf(all[first:n], mostOfMessage))
 		if tokens > 0 && tokens+turn > most {
 			break
 		}
