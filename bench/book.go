@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,7 +106,7 @@ func (b *book) compaction(m *member, e channel.Event) {
 		b.doings.Compactions++
 	case e.State == compactor.EventLanded:
 		b.doings.Compactions++
-	case e.State == compactor.EventFailed && m.ill == well:
+	case e.State == compactor.EventFailed && m.ill == well && !strings.HasPrefix(e.Error, "stopped before"): // by the end of the run
 		b.doings.Broken++
 		b.failedLocked(fmt.Sprintf("a compaction in %s: %s", m.name, e.Error))
 	}

@@ -103,6 +103,7 @@ func newCommunity(t *testing.T) *community {
 api_base = %q
 [slack]
 api_base = %q
+reply_in = "channel"
 [[agents]]
 id = "small"
 context_window = 8000
