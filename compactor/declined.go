@@ -160,7 +160,7 @@ func (c *Compactor) narrow(ctx context.Context, j *job) error {
 		return err
 	}
 	if limit := j.policy.FailureLimit; j.declined > 0 && j.declined < limit {
-		most = min(most, costOfItems(itemsOf(all, mostOfMessage))/2)
+		most = min(most, max(costOfItems(itemsOf(all, mostOfMessage))/2, minPiece))
 	}
 	n, tokens := len(all), 0
 	for n > 0 {
