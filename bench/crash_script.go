@@ -38,10 +38,12 @@ func (o *oracle) draw(n int) int {
 	return o.random.IntN(n)
 }
 
-func (o *oracle) words(n int) string {
+func (o *oracle) words(n int) string { return o.wordsOf(n, vocabulary) }
+
+func (o *oracle) wordsOf(n int, words []string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return text(o.random, n)
+	return textOf(o.random, n, words)
 }
 
 // wait lets up to so many milliseconds pass, mostly fewer.
@@ -90,7 +92,7 @@ func (o *oracle) sumUp(x *llmtest.Exchange, saves bool) {
 		x.Use(fmt.Sprint("m", x.N), "memory_save", fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, o.words(9), span[1]))
 		return
 	}
-	x.Use(fmt.Sprint("s", x.N), "summarize", fmt.Sprintf(`{"summary":%q}`, o.words(25+o.draw(40))))
+	x.Use(fmt.Sprint("s", x.N), "summarize", fmt.Sprintf(`{"summary":%q}`, o.wordsOf(40+o.draw(40), materialWords(x.Request.Messages[1].Text()))))
 }
 
 // answer calls a tool where a message asks for one, and then replies, piece by piece.

@@ -136,7 +136,7 @@ func (p parrot) Generate(ctx context.Context, req llm.Request, show func(string)
 	const reply = "It will rain, I think."
 	for _, tool := range req.Tools {
 		if tool.Name == "summarize" {
-			call := llm.Call{ID: "call", Name: tool.Name, Arguments: `{"summary":"They spoke about rain tomorrow: it will rain, they think."}`}
+			call := llm.Call{ID: "call", Name: tool.Name, Arguments: fmt.Sprintf(`{"summary":%q}`, shortSummary(req.Messages[1].Text))}
 			return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, FinishReason: llm.FinishToolCalls}, nil
 		}
 	}

@@ -105,7 +105,7 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	words := rand.New(rand.NewPCG(t.seed, 1))
 	past := make([]memory.Inbound, 12+int(t.seed%5))
 	for i := range past {
-		past[i] = memory.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: text(words, 120), Time: time.Unix(int64(i), 0)}
+		past[i] = memory.Inbound{ID: fmt.Sprint("past", i), Author: "Ada", Text: textOf(words, 120, pastWords), Time: time.Unix(int64(i), 0)}
 	}
 	if _, err := conv.Import(ctx, past); err != nil {
 		return err
@@ -136,6 +136,9 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	t.requests = n
 	return f.check(ctx, conv, t, name, len(past), asked)
 }
+
+// pastWords are what people spoke of: few, so that short answers may be summaries of it.
+var pastWords = strings.Fields("the tea at the north pier is warm again and all is well there")
 
 // turn has a turn meet the fault; then all is well, and it goes on.
 func (f *faultField) turn(ctx context.Context, name string, p *provider, t *trial, ask func() (channel.Piece, error)) (requests int, err error) {
@@ -201,17 +204,28 @@ func (f *faultField) summary(ctx context.Context, name string, p *provider, t *t
 	return requests, nil
 }
 
-// compact has what is old summed up and waits for the end; landed tells how it ended.
+// compact has what is old summed up and waits for the end; landed tells how it ended. A
+// compaction that a full window began is waited for first.
 func (f *faultField) compact(ctx context.Context, name string) (landed bool, err error) {
-	answer, _, err := f.hub.Run(ctx, name, channel.Person{ID: "1", Name: "Ada", Manager: true}, "/compact")
-	if err != nil {
-		return false, err
+	for {
+		answer, _, err := f.hub.Run(ctx, name, channel.Person{ID: "1", Name: "Ada", Manager: true}, "/compact")
+		if err != nil {
+			return false, err
+		}
+		text := answer.Text
+		if answer.Then != nil {
+			text = answer.Then(ctx)
+		}
+		if !strings.Contains(text, "is running already") {
+			landed = strings.HasPrefix(text, "Summed up ") || strings.Contains(text, "it was just compacted")
+			return landed, f.hub.Idle(ctx, name)
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
 	}
-	text := answer.Text
-	if answer.Then != nil {
-		text = answer.Then(ctx)
-	}
-	return strings.HasPrefix(text, "Summed up "), f.hub.Idle(ctx, name)
 }
 
 // check looks at what is left on disk, and at what the log has.

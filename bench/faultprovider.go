@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -38,11 +39,8 @@ var (
 	_ llm.Learner = (*provider)(nil)
 )
 
-// The words of a provider in good order.
-const (
-	fine = "All is well at the pier, thank you."
-	told = "They spoke of the tea at the north pier, which is cold, and of tomorrow."
-)
+// fine is the answer of a provider in good order.
+const fine = "All is well at the pier, thank you."
 
 func newProvider(fault llmtest.Fault) (*provider, error) {
 	p := &provider{fault: fault}
@@ -136,7 +134,7 @@ func (p *provider) answer(x *llmtest.Exchange) {
 		}
 	}
 	if summary {
-		x.Use("sum", "summarize", `{"summary":"`+told+`"}`)
+		x.Use("sum", "summarize", fmt.Sprintf(`{"summary":%q}`, shortSummary(x.Request.Messages[1].Text())))
 		return
 	}
 	x.Say(fine)

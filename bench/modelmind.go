@@ -98,7 +98,7 @@ func (m *mind) summarize(x *llmtest.Exchange) {
 		return
 	}
 	if len(req.Tools) == 0 {
-		x.Say(text(m.words, want.tokens*9/10))
+		x.Say(want.summary(m.words))
 		return
 	}
 	m.calls++

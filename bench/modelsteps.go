@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"cairn/channel"
@@ -36,7 +37,7 @@ func (b *bout) step(ctx context.Context, turn int) error {
 // restart closes the bot and starts it again, while no request runs: what a server counts
 // for one that is cut short, nobody learns.
 func (b *bout) restart(ctx context.Context) error {
-	if err := b.hub.Drain(ctx); err != nil {
+	if err := b.rest(ctx); err != nil {
 		return err
 	}
 	if err := b.hub.Close(); err != nil {
@@ -47,6 +48,25 @@ func (b *bout) restart(ctx context.Context) error {
 		return err
 	}
 	return b.open(ctx)
+}
+
+// rest returns when no summary is being written: whoever leaves cancels those that can wait.
+func (b *bout) rest(ctx context.Context) error {
+	for still := 0; still < 3; {
+		answer, _, err := b.hub.Run(ctx, modelsPlace, channel.Person{ID: "1", Name: "Ada", Manager: true}, "/context")
+		if err != nil {
+			return err
+		}
+		if still++; !strings.Contains(answer.Text, "running   nothing") {
+			still = 0
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return b.hub.Drain(ctx)
 }
 
 // hear delivers a message and returns its id.

@@ -75,7 +75,10 @@ air well also play small end put home read hand port large spell add even land h
 ask men change went light kind off need house picture try us again animal point mother world near build self earth`)
 
 // text is so many words, in sentences.
-func text(r *rand.Rand, n int) string {
+func text(r *rand.Rand, n int) string { return textOf(r, n, vocabulary) }
+
+// textOf is likewise, of these words.
+func textOf(r *rand.Rand, n int, words []string) string {
 	var b strings.Builder
 	for i := range n {
 		switch {
@@ -85,7 +88,7 @@ func text(r *rand.Rand, n int) string {
 		default:
 			b.WriteByte(' ')
 		}
-		b.WriteString(vocabulary[r.IntN(len(vocabulary))])
+		b.WriteString(words[r.IntN(len(words))])
 	}
 	b.WriteByte('.')
 	return b.String()

@@ -91,10 +91,9 @@ func (m wiredModel) refusal(r llmtest.Request) string {
 }
 
 const (
-	wiresWindow  = 32_000
-	wiresPlace   = "bench:server/wires"
-	wiresAsks    = "Look up the harbour, please."
-	wiresSummary = "They spoke about the harbour and the lanterns at the pier, and Ada wants to hear more of both tomorrow."
+	wiresWindow = 32_000
+	wiresPlace  = "bench:server/wires"
+	wiresAsks   = "Look up the harbour, please."
 )
 
 // answer plays the model: it uses a tool where it is asked to, and sums up.
@@ -112,9 +111,9 @@ func (m wiredModel) answer(x *llmtest.Exchange, strict bool) {
 	last := x.Request.Last()
 	switch {
 	case offered("summarize"):
-		x.Use("s1", "summarize", fmt.Sprintf(`{"summary":%q}`, wiresSummary))
+		x.Use("s1", "summarize", fmt.Sprintf(`{"summary":%q}`, shortSummary(x.Request.Messages[1].Text())))
 	case strings.Contains(last.Text(), "Sum up messages"):
-		x.Say(wiresSummary)
+		x.Say(shortSummary(last.Text()))
 	case last.Role == llm.RoleUser && strings.Contains(last.Text(), wiresAsks) && offered("recall"):
 		x.Use("r1", "recall", `{"query":"harbour"}`)
 	default:

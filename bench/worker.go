@@ -8,13 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"cairn/llm"
 	"cairn/prompts"
 )
 
 // scribe is the model behind the worker: it saves memories and writes summaries as
-// long as it is asked for, of made-up words, and everything is charged to its till.
+// long as it is asked for, of words of the material, and everything is charged to its till.
 type scribe struct {
 	// gate is locked while a turn runs, so that work always ends between two turns and
 	// every run is the same. A real model takes about as long.
@@ -67,13 +68,15 @@ func (s *scribe) Generate(ctx context.Context, req llm.Request, _ func(string)) 
 
 // wanted is what a worker is asked for.
 type wanted struct {
-	tokens   int    // of the summary
-	from     string // seq of the first message
-	memories bool   // they may be saved, and none was yet
+	tokens   int      // of the summary
+	from     string   // seq of the first message
+	memories bool     // they may be saved, and none was yet
+	words    []string // of the material
 }
 
 func wantedOf(req llm.Request) (w wanted, err error) {
 	ask := req.Messages[1].Text
+	w.words = materialWords(ask)
 	ask = ask[max(len(ask)-400, 0):] // what is asked stands below the material
 	tokens, span := askedTokens.FindStringSubmatch(ask), askedSpan.FindStringSubmatch(ask)
 	if tokens == nil || span == nil {
@@ -98,7 +101,7 @@ func (w wanted) answer(words *rand.Rand, saved *int, request int) llm.Response {
 	}
 	resp.Message.Role = llm.RoleAssistant
 	if !w.memories {
-		call("summarize", fmt.Sprintf(`{"summary":%q}`, text(words, w.tokens*9/10)))
+		call("summarize", fmt.Sprintf(`{"summary":%q}`, w.summary(words)))
 		return resp
 	}
 	for range memoriesEach {
@@ -106,6 +109,47 @@ func (w wanted) answer(words *rand.Rand, saved *int, request int) llm.Response {
 		call("memory_save", fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, fact(words, *saved), w.from))
 	}
 	return resp
+}
+
+// summary is of the words of the material: the judge of summaries refuses others.
+func (w wanted) summary(words *rand.Rand) string { return textOf(words, w.tokens*9/10, w.words) }
+
+var (
+	material = regexp.MustCompile(`(?s)<transcript>\n(.*)</transcript>`)
+	markup   = regexp.MustCompile(`<[^>]*>`)
+)
+
+// mostOfWord is how many bytes a word has that a summary is made of; a longer one would
+// make the summary longer than is wanted.
+const mostOfWord = 12
+
+// materialWords are the words of the transcript in a request for a summary.
+func materialWords(ask string) (words []string) {
+	found := material.FindStringSubmatch(ask)
+	if found == nil {
+		return vocabulary
+	}
+	for _, word := range strings.FieldsFunc(markup.ReplaceAllString(found[1], " "), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
+		if len(word) <= mostOfWord {
+			words = append(words, word)
+		}
+	}
+	if len(words) == 0 {
+		return vocabulary
+	}
+	return words
+}
+
+// shortSummary is one of at most 60 words, likewise of the material of the request.
+func shortSummary(ask string) string {
+	n := 60
+	if tokens := askedTokens.FindAllStringSubmatch(ask, -1); tokens != nil { // what is asked stands below the material
+		most, err := strconv.Atoi(tokens[len(tokens)-1][1])
+		if err == nil {
+			n = min(n, most*6/10)
+		}
+	}
+	return textOf(rand.New(rand.NewPCG(1, 1)), n, materialWords(ask))
 }
 
 func (s *scribe) bill() bill {

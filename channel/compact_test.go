@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -134,6 +135,7 @@ func withReady(t *testing.T, spared *atomic.Bool) *rig {
 	for i := range 30 {
 		r.say(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 60)), true)
 		r.idle()
+		synctest.Wait() // the summaries have ended too
 	}
 	return r
 }
@@ -153,45 +155,49 @@ func (r *rig) ready() (rows []compactor.Event) {
 // What /compact tells is what happened: also of the summaries that were ready, which were
 // made without its focus; and /undo takes back and names all of it.
 func TestACompactTellsWhatItApplied(t *testing.T) {
-	r := withReady(t, new(atomic.Bool))
-	ready := r.ready()
-	if len(ready) < 2 || r.landings() > 0 {
-		t.Fatalf("%d summaries are ready and %d have landed", len(ready), r.landings())
-	}
-	messages, last := 0, ready[len(ready)-1].To
-	for _, e := range ready {
-		messages += e.Messages
-	}
-	answer := r.press("/compact the prices")
-	if want := fmt.Sprintf("%d summaries of the %d messages before them are ready", len(ready), messages); !strings.Contains(answer.Text, want) {
-		t.Errorf("at first it says %q, want %q in it", answer.Text, want)
-	}
-	said := answer.Then(t.Context())
-	own := r.ready()[len(ready)]
-	for _, want := range []string{
-		fmt.Sprintf("Summed up %d messages (#%d to #%d)", own.Messages, last+1, own.To),
-		fmt.Sprintf("applied %d summaries of %d messages (#1 to #%d) that were ready", len(ready), messages, last),
-		fmt.Sprintf("only the summary of #%d to #%d was written with this focus", own.From, own.To),
-	} {
-		if !strings.Contains(said, want) {
-			t.Errorf("it says %q, want %q in it", said, want)
+	synctest.Test(t, func(t *testing.T) {
+		r := withReady(t, new(atomic.Bool))
+		ready := r.ready()
+		if len(ready) < 2 || r.landings() > 0 {
+			t.Fatalf("%d summaries are ready and %d have landed", len(ready), r.landings())
 		}
-	}
-	r.says("/undo", fmt.Sprintf("Taken back: %d summaries of messages #1 to #%d", len(ready)+1, own.To))
-	r.says("/context", fmt.Sprintf("taken back: leaf of messages #1 to #%d", own.To))
+		messages, last := 0, ready[len(ready)-1].To
+		for _, e := range ready {
+			messages += e.Messages
+		}
+		answer := r.press("/compact the prices")
+		if want := fmt.Sprintf("%d summaries of the %d messages before them are ready", len(ready), messages); !strings.Contains(answer.Text, want) {
+			t.Errorf("at first it says %q, want %q in it", answer.Text, want)
+		}
+		said := answer.Then(t.Context())
+		own := r.ready()[len(ready)]
+		for _, want := range []string{
+			fmt.Sprintf("Summed up %d messages (#%d to #%d)", own.Messages, last+1, own.To),
+			fmt.Sprintf("applied %d summaries of %d messages (#1 to #%d) that were ready", len(ready), messages, last),
+			fmt.Sprintf("only the summary of #%d to #%d was written with this focus", own.From, own.To),
+		} {
+			if !strings.Contains(said, want) {
+				t.Errorf("it says %q, want %q in it", said, want)
+			}
+		}
+		r.says("/undo", fmt.Sprintf("Taken back: %d summaries of messages #1 to #%d", len(ready)+1, own.To))
+		r.says("/context", fmt.Sprintf("taken back: leaf of messages #1 to #%d", own.To))
+	})
 }
 
 // Where all that is old enough is ready, nothing is written with the focus, and people know.
 func TestACompactOfWhatIsReadyAlone(t *testing.T) {
-	var spared atomic.Bool
-	r := withReady(t, &spared)
-	spared.Store(true)
-	ready := r.ready()
-	said := r.press("/compact the prices").Text
-	if want := fmt.Sprintf("Applied %d summaries", len(ready)); !strings.HasPrefix(said, want) || !strings.Contains(said, "none of them was written with this focus") {
-		t.Errorf("it says %q", said)
-	}
-	r.says("/undo", fmt.Sprintf("Taken back: %d summaries", len(ready)))
+	synctest.Test(t, func(t *testing.T) {
+		var spared atomic.Bool
+		r := withReady(t, &spared)
+		spared.Store(true)
+		ready := r.ready()
+		said := r.press("/compact the prices").Text
+		if want := fmt.Sprintf("Applied %d summaries", len(ready)); !strings.HasPrefix(said, want) || !strings.Contains(said, "none of them was written with this focus") {
+			t.Errorf("it says %q", said)
+		}
+		r.says("/undo", fmt.Sprintf("Taken back: %d summaries", len(ready)))
+	})
 }
 
 func (r *rig) landings() (n int) {

@@ -223,7 +223,7 @@ func (w worker) summarizeTool(items []item, summary *string, last *refusal) llm.
 			switch *last = w.judge(text, items); {
 			case *last == refusedLarge, *last == "" && tokens > w.limit && !once:
 				once = true
-				most := min(w.limit, costOfItems(items)*6/10)
+				most := min(w.limit, mostOfSummary(items))
 				*last = tooLarge(tokens, most)
 				return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
 			case *last == refusedDeclined: // it would decline once more: that ends the work

@@ -75,7 +75,7 @@ func (c *Compactor) declined(j *job) {
 		if err := c.o.Records.Declined(c.ctx, j.heals, d); err != nil && c.ctx.Err() == nil {
 			c.o.Log.Warn("a refusal of the worker's model was not written", "error", err)
 		}
-		c.h.declined(j.heals, d)
+		c.noteDeclined(j.heals, d)
 	default: // a fold, or a part of a row
 		apart := *j
 		apart.builtIn, apart.again, apart.row.By, apart.row.Model = true, true, ByBuiltIn, ""
@@ -216,7 +216,15 @@ func (c *Compactor) forgive() {
 		c.o.Log.Warn("what was declined is not tried again", "error", err)
 		return
 	}
-	c.h.declined(0, Declined{})
+	c.noteDeclined(0, Declined{})
+}
+
+// noteDeclined notes what came of a row, 0: of all rows, in the view and in what is planned on it.
+func (c *Compactor) noteDeclined(id int64, d Declined) {
+	c.h.declined(id, d)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.prospect = prospect{}
 }
 
 // declined notes what came of a row; 0: of all rows.

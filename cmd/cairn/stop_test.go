@@ -71,7 +71,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 					return llm.Response{}, ctx.Err()
 				}
 				if len(req.Tools) > 0 && req.Tools[len(req.Tools)-1].Name == "summarize" {
-					return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They told stories of the garden."})), nil
+					return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "Ada told of roses that grew and of a gate that was painted."})), nil
 				}
 				return llmtest.Say("Here I am."), nil
 			}

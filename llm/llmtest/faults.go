@@ -24,7 +24,7 @@ type Fault struct {
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 
 	Answered bool // a turn that meets it gets an answer all the same; else people are told in a sentence
-	Lands    bool // a summary that meets it lands all the same
+	Lands    bool // a summary of talk about the tea at the pier lands all the same
 	Most     int  // requests that a turn makes of it at most
 	Slow     bool // it takes as long as the client is patient
 }

@@ -98,7 +98,7 @@ func shapes() (all []Fault) {
 		{"usage is a word", `"none"`},
 	} {
 		all = append(all, Fault{Name: usage[0], Most: once, Answered: true, Lands: true, Do: always(func(x *Exchange) {
-			x.Chunk(`{"choices":[{"index":0,"delta":{"content":"It is so, and all is well."},"finish_reason":"stop"}],"usage":%s}`, usage[1])
+			x.Chunk(`{"choices":[{"index":0,"delta":{"content":"The tea is warm, and all is well at the pier."},"finish_reason":"stop"}],"usage":%s}`, usage[1])
 			x.Done()
 		})})
 	}
@@ -146,9 +146,9 @@ func words() []Fault {
 			x.Done()
 		})},
 		{Name: "the system prompt", Most: once, Answered: true, Do: always(func(x *Exchange) { x.Say(x.Request.Messages[0].Text()) })},
-		{Name: "another language", Most: once, Answered: true, Lands: true, Do: say("他们谈到了北码头的茶,一切都好。")},
+		{Name: "another language", Most: once, Answered: true, Do: say("他们谈到了北码头的茶,一切都好。")},
 		{Name: "invalid UTF-8", Most: once, Answered: true, Lands: true, Do: always(func(x *Exchange) {
-			x.Write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"All is well\xff\xc3( here.\"},\"finish_reason\":\"stop\"}]}\n\n")
+			x.Write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"All is well\xff\xc3( at the pier.\"},\"finish_reason\":\"stop\"}]}\n\n")
 			x.Done()
 		})},
 		{Name: "NUL bytes", Most: once, Answered: true, Lands: true, Do: say("All is well\x00 at the pier.\x00")},
