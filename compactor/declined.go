@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/internal/secrets"
 	"cairn/llm"
 )
 
@@ -160,7 +161,7 @@ func (c *Compactor) narrow(ctx context.Context, j *job) error {
 		return err
 	}
 	if limit := j.policy.FailureLimit; j.declined > 0 && j.declined < limit {
-		most = min(most, costOfItems(itemsOf(all, mostOfMessage))/2)
+		most = min(most, max(costOfItems(itemsOf(all, mostOfMessage))/2, minPiece))
 	}
 	n, tokens := len(all), 0
 	for n > 0 {
@@ -181,6 +182,25 @@ func (c *Compactor) narrow(ctx context.Context, j *job) error {
 	defer c.mu.Unlock()
 	j.row.From, j.row.FromTime, j.row.Messages = max(j.row.From, all[n].Turn), all[n].Time, len(all)-n
 	return nil
+}
+
+// doesWithout tells whether a part that was declined does not fail the repair of a fold: the
+// second time it may go on without a few of its parts, or they would keep it from ever being
+// repaired.
+func (w worker) doesWithout(err error, parts int) bool {
+	if w.j.heals == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !wontSummarize(err) {
+		return false
+	}
+	if w.c.o.Fallback != nil && w.model != w.c.o.Fallback && llm.KindOf(err) != "" {
+		return false // which is asked next
+	}
+	*w.absent++
+	return *w.absent <= max(parts/4, 1)
+}
+
+// standIn is what the extractive summarizer makes of a part.
+func standIn(part []item, target int) string {
+	return secrets.Mask(Extract(withoutSecrets(saidIn(part)), target, 0, "").Text)
 }
 
 // forgive has everything tried again that was declined: somebody asks for it.
