@@ -47,7 +47,7 @@ func TestRetentionFloor(t *testing.T) {
 		{"context, answer", k.Context.Answer, 0.54},
 		{"context, evidence", k.Context.Evidence, 0.49},
 		{"with memory search, answer", k.Memories.Answer, 0.68},
-		{"with memory search, evidence", k.Memories.Evidence, 0.74},
+		{"with memory search, evidence", k.Memories.Evidence, 0.69},
 		{"with transcript search, answer", k.Transcript.Answer, 0.90},
 		{"with transcript search, evidence", k.Transcript.Evidence, 0.97},
 	} {

@@ -25,6 +25,9 @@ func (s *sentence) lasts(names map[string]bool, shown bool) (lasts, beside bool)
 	text := strings.ReplaceAll(s.alone, "’", "'")
 	if foreign(text) { // whose verbs are not known
 		t := traitsOf(text, names)
+		if strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, pairedScripts...) }) { // no blank parts the words
+			t.own, t.figure = t.own || ownSigns.MatchString(text), t.figure || strings.ContainsFunc(text, unicode.IsNumber)
+		}
 		return cueIn(text) != "" || len(s.terms) >= 3 && (t.own || t.ours || t.figure), true
 	}
 	rest := lastingClauses(text)
@@ -181,6 +184,7 @@ var (
 		`(?:remind|make|made|give|keep|inspire|motivate|drive)(?:s|d|ed)? (?:me|us)|you(?:'re|r)?|we (?:all|both|can|should|could|must)|that's|what an?)\b`)
 
 	ownWords = set(strings.Fields(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)...)
+	ownSigns = regexp.MustCompile(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
 	kinWords = set(strings.Fields(`he she his her him hers`)...)
 	habits   = set(strings.Fields(`every usually often always weekly daily since years used been own owns live lives work works study studies teach teaches speak speaks called named`)...)
 	pasts    = set(strings.Fields(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)

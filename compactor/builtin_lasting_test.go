@@ -39,3 +39,18 @@ func TestWhatLasts(t *testing.T) {
 		t.Errorf("precision %.3f, must 0.93; recall %.3f, must 0.90", precision, recall)
 	}
 }
+
+// Where no blank parts the words, somebody's own words and numbers are found all the same.
+func TestWhatLastsWithoutBlanks(t *testing.T) {
+	for text, want := range map[string]bool{
+		"私は犬を預けないといけない":    true,
+		"旅館は一人12000円、夕食つき": true,
+		"我在波尔图开了一家面包店":     true,
+		"本当に？助かる！":         false,
+		"今天天气很好啊":          false,
+	} {
+		if got := len(Extract(said("Ines: "+text), 100, 20, "").Memories) > 0; got != want {
+			t.Errorf("%s: remembered %v", text, got)
+		}
+	}
+}
