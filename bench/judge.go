@@ -4,6 +4,8 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -242,7 +244,13 @@ func (v verdicts) table(s *screen) string {
 		if k.Good {
 			kind = "good: "
 		}
-		fmt.Fprintf(&b, "%s%s%s%s   %v\n", left(kind+k.Kind, 40), right(thousands(k.Texts), 8), right(thousands(k.Wrong), 8), right(fmt.Sprintf("%.2f", 100*float64(k.Wrong)/float64(k.Texts)), 8), k.Recordings)
+		var where []string
+		for _, name := range slices.Sorted(maps.Keys(k.Recordings)) {
+			where = append(where, fmt.Sprintf("%s %d", name, k.Recordings[name]))
+		}
+		row := left(kind+k.Kind, 40) + right(thousands(k.Texts), 8) + right(thousands(k.Wrong), 8) +
+			right(fmt.Sprintf("%.2f", 100*float64(k.Wrong)/float64(k.Texts)), 8) + "   " + strings.Join(where, ", ")
+		b.WriteString(strings.TrimRight(row, " ") + "\n")
 		if k.Example != "" {
 			fmt.Fprintf(&b, "  %s\n", k.Example)
 		}

@@ -37,7 +37,7 @@ func (b *bout) step(ctx context.Context, turn int) error {
 // restart closes the bot and starts it again, while no request runs: what a server counts
 // for one that is cut short, nobody learns.
 func (b *bout) restart(ctx context.Context) error {
-	if err := b.drain(ctx); err != nil {
+	if err := b.rest(ctx); err != nil {
 		return err
 	}
 	if err := b.hub.Close(); err != nil {
@@ -50,23 +50,23 @@ func (b *bout) restart(ctx context.Context) error {
 	return b.open(ctx)
 }
 
-// drain waits for the summary that is being written, too: the hub would cut it short if it
-// may wait for the next start.
-func (b *bout) drain(ctx context.Context) error {
-	for {
+// rest returns when no summary is being written: whoever leaves cancels those that can wait.
+func (b *bout) rest(ctx context.Context) error {
+	for still := 0; still < 3; {
 		answer, _, err := b.hub.Run(ctx, modelsPlace, channel.Person{ID: "1", Name: "Ada", Manager: true}, "/context")
 		if err != nil {
 			return err
 		}
-		if strings.Contains(answer.Text, "running   nothing") {
-			return b.hub.Drain(ctx)
+		if still++; !strings.Contains(answer.Text, "running   nothing") {
+			still = 0
 		}
 		select {
-		case <-time.After(5 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+	return b.hub.Drain(ctx)
 }
 
 // hear delivers a message and returns its id.

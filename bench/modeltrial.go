@@ -203,7 +203,7 @@ func (b *bout) learnPast(ctx context.Context, s *screen) error {
 
 // settle ends the conversation and compares the books.
 func (b *bout) settle(ctx context.Context) (tried, error) {
-	if err := b.drain(ctx); err != nil {
+	if err := b.rest(ctx); err != nil {
 		return b.result, err
 	}
 	if err := b.hub.Close(); err != nil { // what is left of the usage is written then

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/internal/secrets"
 	"cairn/llm"
 )
 
@@ -74,7 +75,7 @@ func (c *Compactor) declined(j *job) {
 		if err := c.o.Records.Declined(c.ctx, j.heals, d); err != nil && c.ctx.Err() == nil {
 			c.o.Log.Warn("a refusal of the worker's model was not written", "error", err)
 		}
-		c.h.declined(j.heals, d)
+		c.noteDeclined(j.heals, d)
 	default: // a fold, or a part of a row
 		apart := *j
 		apart.builtIn, apart.again, apart.row.By, apart.row.Model = true, true, ByBuiltIn, ""
@@ -143,13 +144,14 @@ func (c *Compactor) summarizedLocked(j *job) {
 }
 
 // narrow bounds a repair of messages to what one request holds, the newest whole turns of what
-// the row stands for: so a large row is repaired piece by piece, and each is kept.
+// the row stands for, as the worker reads them, beside their summary: so a large row is
+// repaired piece by piece, and each is kept.
 func (c *Compactor) narrow(ctx context.Context, j *job) error {
 	if j.heals == 0 || j.builtIn || j.row.Kind != Leaf {
 		return nil
 	}
 	w, most := c.newWorker(j, nil, minSummary, minSummary).on(ctx, c.o.Worker)
-	most = min(most, w.piece()) * 9 / 10
+	most = min(most, w.piece()) * 100 / (100 + j.policy.TargetPct) // beside the summary
 	from := max(j.row.From, j.row.To-mostOfPiece)
 	all, err := c.o.Records.Span(ctx, from, j.row.To)
 	if cut := func(m Message) bool { return m.Turn < from }; err == nil && from > j.row.From && len(all) > 0 && !cut(all[len(all)-1]) {
@@ -159,19 +161,15 @@ func (c *Compactor) narrow(ctx context.Context, j *job) error {
 		return err
 	}
 	if limit := j.policy.FailureLimit; j.declined > 0 && j.declined < limit {
-		total := 0
-		for _, m := range all {
-			total += m.Tokens
-		}
-		most = min(most, total/2)
+		most = min(most, max(costOfItems(itemsOf(all, mostOfMessage))/2, minPiece))
 	}
 	n, tokens := len(all), 0
 	for n > 0 {
-		turn, first := 0, n
+		first := n
 		for first > 0 && all[first-1].Turn == all[n-1].Turn {
 			first--
-			turn += all[first].Tokens
 		}
+		turn := costOfItems(itemsOf(all[first:n], mostOfMessage))
 		if tokens > 0 && tokens+turn > most {
 			break
 		}
@@ -184,6 +182,25 @@ func (c *Compactor) narrow(ctx context.Context, j *job) error {
 	defer c.mu.Unlock()
 	j.row.From, j.row.FromTime, j.row.Messages = max(j.row.From, all[n].Turn), all[n].Time, len(all)-n
 	return nil
+}
+
+// doesWithout tells whether a part that was declined does not fail the repair of a fold: the
+// second time it may go on without a few of its parts, or they would keep it from ever being
+// repaired.
+func (w worker) doesWithout(err error, parts int) bool {
+	if w.j.heals == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !wontSummarize(err) {
+		return false
+	}
+	if w.c.o.Fallback != nil && w.model != w.c.o.Fallback && llm.KindOf(err) != "" {
+		return false // which is asked next
+	}
+	*w.absent++
+	return *w.absent <= max(parts/4, 1)
+}
+
+// standIn is what the extractive summarizer makes of a part.
+func standIn(part []item, target int) string {
+	return secrets.Mask(Extract(withoutSecrets(saidIn(part)), target, 0, "").Text)
 }
 
 // forgive has everything tried again that was declined: somebody asks for it.
@@ -199,7 +216,15 @@ func (c *Compactor) forgive() {
 		c.o.Log.Warn("what was declined is not tried again", "error", err)
 		return
 	}
-	c.h.declined(0, Declined{})
+	c.noteDeclined(0, Declined{})
+}
+
+// noteDeclined notes what came of a row, 0: of all rows, in the view and in what is planned on it.
+func (c *Compactor) noteDeclined(id int64, d Declined) {
+	c.h.declined(id, d)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.prospect = prospect{}
 }
 
 // declined notes what came of a row; 0: of all rows.

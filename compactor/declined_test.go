@@ -117,7 +117,7 @@ func TestALargePlaceholderIsRepairedInPieces(t *testing.T) {
 				left += row.Messages
 			}
 		}
-		if n := len(worker.Requests()); left > 400 || n > 120 || worker.declined > 8 {
+		if n := len(worker.Requests()); left > 40 || n > 80 || worker.declined > 8 {
 			t.Errorf("after %d requests, %d of them declined, %d of 600 messages are not summarized by the model", n, worker.declined, left)
 		}
 		r.verify()

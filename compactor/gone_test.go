@@ -81,7 +81,7 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 			})
 		}
 		if !strings.Contains(material, marker) {
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s, in Ada's words.", n, spanOf(req))})), nil
+			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))})), nil
 		}
 		text := fmt.Sprintf("In %s Ada wrote one note more, word by word, and spoke of her %s", spanOf(req), marker)
 		if strings.Contains(materialIn(req), inChinese) { // else nobody would take it for a summary of this span

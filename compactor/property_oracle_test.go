@@ -273,7 +273,7 @@ func (m *machine) recovers(rt *rapid.T) {
 		// waits, and so does one that goes with what is ready and finds no room.
 		goes := slices.ContainsFunc(g.Staged, func(r compactor.Compaction) bool { return r.From <= row.To && row.From <= r.To })
 		if crowded := full && (row.Tokens < 80 || goes); !healed && !crowded {
-			rt.Fatalf("the %s by %s over %d to %d, of %d tokens, does not heal (used %d of %d, background %.2f)", row.Kind, row.By, row.From, row.To, row.Tokens, g.Used, g.Window, g.Policy.BackgroundThreshold)
+			rt.Fatalf("the %s by %s over %d to %d, of %d tokens, owed: %t, declined: %+v, does not heal (used %d of %d, background %.2f)", row.Kind, row.By, row.From, row.To, row.Tokens, row.Owed, row.Declined, g.Used, g.Window, g.Policy.BackgroundThreshold)
 		}
 	}
 	if budget := int(g.Policy.StackBudget * float64(g.Window)); stack > budget {

@@ -44,12 +44,12 @@ func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Respons
 	}
 	switch m.mood.Load() {
 	case moodSaves:
-		return llmtest.Use(append(saves(req), summarize(fmt.Sprintf("Summary %d of %s, in Ada's words.", n, span)))...), nil
+		return llmtest.Use(append(saves(req), summarize(fmt.Sprintf("Summary %d of %s, %s.", n, span, wordsOf(req))))...), nil
 	case moodText:
-		return llmtest.Say(fmt.Sprintf("Text %d of %s, in Ada's words. %s", n, span, filler(n%60))), nil
+		return llmtest.Say(fmt.Sprintf("Text %d of %s, %s. %s", n, span, wordsOf(req), filler(n%60))), nil
 	case moodQuote:
 		var heard []string
-		for _, seq := range namedIn(req.Messages[1].Text) {
+		for _, seq := range namedIn(materialIn(req)) { // it repeats nothing of what it is shown for reference
 			for _, word := range firstWords {
 				heard = append(heard, fmt.Sprintf("%s %d ", word, seq-1))
 			}

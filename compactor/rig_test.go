@@ -554,7 +554,7 @@ func inLines(messages []llm.Message) string {
 
 // good is a worker that sums up well: it hands in a short summary.
 func good(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s, in Ada's words.", n, spanOf(req))})), nil
+	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))})), nil
 }
 
 var asked = regexp.MustCompile(`messages #\d+ to #\d+`)
@@ -564,6 +564,18 @@ func spanOf(req llm.Request) string {
 	text := req.Messages[1].Text
 	return asked.FindString(text[max(strings.LastIndex(text, "Sum up messages"), 0):])
 }
+
+// wordsOf is enough of what is to be summed up for a summary of it.
+func wordsOf(req llm.Request) string {
+	material := materialIn(req)
+	if strings.Contains(material, `from="Ada"`) {
+		return "in Ada's words"
+	}
+	words := strings.Fields(tags.ReplaceAllString(material, " "))
+	return "which say " + strings.Join(words[:min(len(words), 12)], " ")
+}
+
+var tags = regexp.MustCompile(`<[^<>]*>`)
 
 // materialIn is what a worker's request asks to sum up, without what is there for reference.
 func materialIn(req llm.Request) string {

@@ -202,7 +202,9 @@ func (c *Compactor) work(ctx context.Context, j *job) (rows []Compaction, err er
 		then.inWork = c.inWork()
 	}
 	for budget := j.policy.stackBudget(j.budget); then.head.stackCost(sh) > budget; {
-		children, byBuiltIn := c.planFold(then, j.policy, j.builtIn)
+		// A model that declined a span folds what it wrote all the same: else the span would be
+		// folded with its neighbours, and they could not be repaired without it.
+		children, byBuiltIn := c.planFold(then, j.policy, j.builtIn && (j.fills || j.row.Declined.Times == 0))
 		if children == nil {
 			break
 		}

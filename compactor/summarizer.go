@@ -82,6 +82,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 		}
 		w.target = w.j.aim(w.target, items)
 		w.limit = min(w.limit, tooLong(w.target))
+		w, most = w.on(ctx, model) // a short summary leaves more room
 		return w.run(ctx, items, min(most, w.piece()))
 	}
 	takeBack := w.mark()

@@ -26,6 +26,7 @@ type worker struct {
 	again  refusal
 	plain  bool   // asked for text alone, as for a person: it need not be much shorter
 	calls  *int   // of the model, for this chunk
+	absent *int   // chunks that it declined
 	alive  func() // called when something comes from the model
 }
 
@@ -86,6 +87,7 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 	if len(items) == 0 {
 		return Summary{Text: "Nothing was said in words."}, nil
 	}
+	w.absent = new(int)
 	text, err := w.sumUp(ctx, items, most)
 	if err != nil {
 		return Summary{}, err
@@ -112,7 +114,8 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 	all, answers := costOfItems(items), (w.target+mostAsked-1)/mostAsked
 	parts := chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
 	var texts []string
-	made := "" // of the part before
+	made := ""               // of the part before
+	absent := map[int]bool{} // parts that were declined
 	for i, part := range parts {
 		share := w
 		share.around = w.around.of(part, made, parts[i+1:])
@@ -126,10 +129,16 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 			takeBack()
 			t, err = share.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
 		}
+		if made = t; err != nil && w.doesWithout(err, len(parts)) && ctx.Err() == nil {
+			w.c.o.Log.Info("a part of a fold was declined; the built-in summarizer stands in", "from", part[0].from, "to", part[len(part)-1].to)
+			takeBack()
+			t, made = standIn(part, share.target), "" // what is declined is not shown again
+			absent[i], err = true, nil
+		}
 		if err != nil {
 			return "", err
 		}
-		texts, made = append(texts, t), t
+		texts = append(texts, t)
 	}
 	text = joinParts(texts)
 	if len(parts) == 1 || Estimate(text) <= w.limit {
@@ -138,6 +147,11 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 	var joined []item
 	for i, t := range texts {
 		row := Compaction{From: parts[i][0].from, To: parts[i][len(parts[i])-1].to, Text: t}
+		if absent[i] {
+			row.FromTime, row.ToTime = parts[i][0].said.Time, parts[i][len(parts[i])-1].said.Time
+			joined = append(joined, omitted(row))
+			continue
+		}
 		joined = append(joined, itemsOfRow(row, most/2)...)
 	}
 	if costOfItems(joined) >= costOfItems(items) { // no progress: what is there must do
