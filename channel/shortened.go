@@ -27,7 +27,8 @@ func IsNotice(p Piece) bool {
 
 // notifyShortened posts a notice for each message of a turn that is too long for the
 // model's window: its author must not take the answer for one to all of it. The id of
-// the notice keeps it from being posted twice.
+// the notice keeps it from being posted twice. It refers to no message: a connector looks
+// for what refers to a question to find what it has already shown of the answer.
 func (c *conversation) notifyShortened(ctx context.Context, turn memory.Turn) {
 	shortened := c.engine.History().Shortened(turn.Seq)
 	if len(shortened) == 0 {
@@ -35,7 +36,7 @@ func (c *conversation) notifyShortened(ctx context.Context, turn memory.Turn) {
 	}
 	for _, m := range shortened {
 		err := c.records.Post(ctx, memory.Outcome{
-			Reply: fmt.Sprint(shortenedPrefix, m.Seq), To: []string{m.ID}, Pieces: []string{shortenedLine(m)}, Failure: true,
+			Reply: fmt.Sprint(shortenedPrefix, m.Seq), Pieces: []string{shortenedLine(m)}, Failure: true,
 		})
 		if err != nil {
 			c.log.Warn("notify_shortened_failed", "message", m.Seq, "error", err)

@@ -207,7 +207,9 @@ func standIn(part []item, target int) string {
 func (c *Compactor) forgive() {
 	s := c.h.snapshot()
 	c.mu.Lock()
-	c.suspect = suspect{}
+	if c.suspect.times >= c.o.Policy().FailureLimit { // else its half comes next
+		c.suspect = suspect{}
+	}
 	c.mu.Unlock()
 	if !slices.ContainsFunc(s.head.rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {
 		return

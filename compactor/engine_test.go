@@ -3,8 +3,8 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"

@@ -117,7 +117,8 @@ func (d *Discord) sent(ctx context.Context, conversation string, piece channel.P
 func (d *Discord) begun(ctx context.Context, channel string, to []string) (pieces []message, err error) {
 	_, err = d.find(ctx, channel, to, func(m message) bool {
 		switch {
-		case len(pieces) == 0 && m.answers(to), len(pieces) > 0 && m.Reference == nil && timeOf(m.ID).Before(d.started):
+		case len(pieces) == 0 && m.answers(to),
+			len(pieces) > 0 && m.Reference == nil && m.Type == 0 && timeOf(m.ID).Before(d.started):
 			pieces = append(pieces, m)
 		case len(pieces) > 0: // another reply
 			return true

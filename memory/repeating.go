@@ -18,8 +18,9 @@ type lostWords map[string]string // by their terms
 func (c *Conversation) lost(tx *transaction, deleted []compactor.Message) (lostWords, error) {
 	lost := make(lostWords)
 	for _, m := range deleted {
+		m.Text += " " + m.Quote
 		for _, a := range m.Attachments {
-			m.Text += " " + a.Name + " " + a.Caption
+			m.Text += " " + a.Name + " " + a.Caption + " " + a.Text
 		}
 		for _, word := range words.Cut(m.Text) {
 			if _, known := lost[word.Term]; known || word.Stop || len(word.Folded) < minRepeated {

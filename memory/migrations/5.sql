@@ -62,4 +62,8 @@ ALTER TABLE compactions ADD COLUMN owed       INTEGER NOT NULL DEFAULT 0;  -- wh
 ALTER TABLE compactions ADD COLUMN tries      INTEGER NOT NULL DEFAULT 0;  -- how often the model declined
 ALTER TABLE compactions ADD COLUMN tried_at   INTEGER NOT NULL DEFAULT 0;  -- when it did so last
 ALTER TABLE compactions ADD COLUMN tried_with TEXT    NOT NULL DEFAULT ''; -- which model it was
+UPDATE compactions SET owed = 1
+  WHERE state IN ('active', 'folded') AND (kind = 'marker' OR made_by = 'built-in')
+    AND EXISTS (SELECT 1 FROM messages m WHERE m.addressed = 1
+      AND m.id BETWEEN (compactions.conversation << 32) + compactions.from_seq AND (compactions.conversation << 32) + compactions.to_seq);
 CREATE INDEX compactions_owed ON compactions (conversation) WHERE state = 'active' AND (owed = 1 OR kind = 'marker');
