@@ -107,7 +107,7 @@ func labelOf(m Message) (l labelledText, ok bool) {
 		return labelledText{"message", at, lean(body(m))}, true
 	case llm.RoleTool:
 		at += fmt.Sprintf(" tool=\"%s\"", attribute(m.Tool))
-		return labelledText{"tool_result", at, Clip(lean(m.Text), mostOfResult)}, !slices.Contains(neverCleared, m.Tool)
+		return labelledText{"tool_result", at, Clip(lean(Clip(m.Text, 10*mostOfResult)), mostOfResult)}, !slices.Contains(neverCleared, m.Tool)
 	default:
 		return labelledText{"answer", at, lean(m.Text)}, m.Text != ""
 	}
