@@ -476,6 +476,7 @@ func TestKillAtEveryStatement(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it kills some hundred processes")
 	}
+	skipUnderRace(t)
 	t.Parallel()
 	var kills atomic.Int64
 	begun := time.Now()

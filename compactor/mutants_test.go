@@ -102,6 +102,7 @@ func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the tests once for each bug")
 	}
+	skipUnderRace(t)
 	t.Parallel()
 	root, err := filepath.Abs("..")
 	if err != nil {
