@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	histories = flag.Int("histories", perFile, "how many histories TestInvariants makes, rounded up to hundreds")
+	histories = flag.Int("histories", perFile, "how many histories TestInvariants makes, rounded up to fifties")
 	seed      = flag.Uint64("seed", 1, "where TestInvariants begins: the same histories each time; 0: others each time")
 )
 
@@ -24,7 +24,7 @@ const (
 	// perFile histories share one file, each a conversation of its own. One file is all
 	// that is made where nobody asks for more: the race detector makes a history several
 	// times as slow. .ci/run makes ten thousand without it.
-	perFile  = 100
+	perFile  = 50
 	minSteps = 50 // of a history
 )
 
