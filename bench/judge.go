@@ -130,15 +130,7 @@ func (j judging) run(ctx context.Context, s *screen, dir string) error {
 		result.Targets = append(result.Targets, goal{Name: name, Value: share, Must: 1, Aim: 1, Met: share <= 1, Hit: share <= 1})
 	}
 	s.done()
-	if j.json {
-		err = s.json(result)
-	} else {
-		_, err = fmt.Fprint(s.out, result.table(s))
-	}
-	if err != nil {
-		return err
-	}
-	return unmet(result.Targets)
+	return s.conclude(j.json, result, result.Targets)
 }
 
 // judgeSpan makes the texts for a span and has them judged.

@@ -175,13 +175,7 @@ func (o conversing) run(ctx context.Context, s *screen, trials []modelTrial, r r
 	result.Target = atMost("failures", float64(len(result.Failures)), 0, 0)
 	result.Load = busyMachine()
 	s.done()
-	var err error
-	if o.json {
-		err = s.json(result)
-	} else {
-		_, err = fmt.Fprint(s.out, result.table(s))
-	}
-	return errors.Join(err, unmet([]goal{result.Target}))
+	return s.conclude(o.json, result, []goal{result.Target})
 }
 
 // modelColumns are the table's columns and their widths.

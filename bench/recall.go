@@ -143,15 +143,7 @@ func (r recalling) run(ctx context.Context, s *screen, dir string) error {
 	}
 	result.judge()
 	s.done()
-	if r.json {
-		err = s.json(result)
-	} else {
-		_, err = fmt.Fprint(s.out, result.table(s))
-	}
-	if err != nil {
-		return err
-	}
-	return unmet(result.Targets)
+	return s.conclude(r.json, result, result.Targets)
 }
 
 // categoryNames are LoCoMo's.

@@ -154,15 +154,7 @@ func (r retaining) run(ctx context.Context, s *screen, dir string) error {
 	}
 	result.judge()
 	s.done()
-	if r.json {
-		err = s.json(result)
-	} else {
-		_, err = fmt.Fprint(s.out, result.table(s))
-	}
-	if err != nil {
-		return err
-	}
-	return unmet(result.Targets)
+	return s.conclude(r.json, result, result.Targets)
 }
 
 // judge compares the result with the targets, if their window was measured.

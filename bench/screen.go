@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -92,6 +93,21 @@ func (s *screen) json(v any) error {
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
+}
+
+// tabled is a result that has a form for people.
+type tabled interface{ table(s *screen) string }
+
+// conclude writes a result, as JSON or as people read it, and returns an error for goals
+// that were missed.
+func (s *screen) conclude(asJSON bool, result tabled, goals []goal) error {
+	var err error
+	if asJSON {
+		err = s.json(result)
+	} else {
+		_, err = fmt.Fprint(s.out, result.table(s))
+	}
+	return errors.Join(err, unmet(goals))
 }
 
 // bar is as long as value is of most, width characters at most, in eighths.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,13 +76,7 @@ func measureWires(ctx context.Context, s *screen, asJSON bool) error {
 	}
 	result.Target = atMost("models on a wire that were not answered", float64(len(result.Cells)-result.Answered), 0, 0)
 	s.done()
-	var err error
-	if asJSON {
-		err = s.json(result)
-	} else {
-		_, err = fmt.Fprint(s.out, result.table(s))
-	}
-	return errors.Join(err, unmet([]goal{result.Target}))
+	return s.conclude(asJSON, result, []goal{result.Target})
 }
 
 // table is the result as people read it.

@@ -84,12 +84,7 @@ func (w worker) withTools(ctx context.Context, items []item) (string, error) {
 		}
 		reminded = true
 		loop.MaxCalls = min(2, w.left())
-		reminder := llm.Message{Role: llm.RoleUser, Text: prompts.Reminder}
-		if said := strip(resp.Message.Text); said != "" {
-			t.add(llm.Message{Role: llm.RoleAssistant, Text: said}, reminder)
-		} else {
-			t.add(reminder)
-		}
+		t.remind(strip(resp.Message.Text))
 		resp, err = loop.Run(ctx)
 	}
 	switch {
@@ -117,6 +112,16 @@ type talk struct {
 }
 
 func (t *talk) add(round ...llm.Message) { t.rounds = append(t.rounds, round) }
+
+// remind asks for the tool after a text, which is "" if there was none.
+func (t *talk) remind(said string) {
+	reminder := llm.Message{Role: llm.RoleUser, Text: prompts.Reminder}
+	if said == "" {
+		t.add(reminder)
+		return
+	}
+	t.add(llm.Message{Role: llm.RoleAssistant, Text: said}, reminder)
+}
 
 // drop leaves out the oldest round: what it saved is kept.
 func (t *talk) drop() { t.rounds, t.dropped = t.rounds[1:], true }
