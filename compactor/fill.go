@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -58,7 +59,7 @@ func (c *Compactor) planFillLocked(now time.Time) *job {
 	used := c.used(s)
 	builtIn, _ := c.summarizerLocked(p, s, now)
 	for _, row := range s.head.rows() {
-		if row.ID == 0 || row.Kind != Marker || now.Before(c.sore[row.ID].retryAt) || overlaps(c.staged, row) {
+		if row.ID == 0 || row.Kind != Marker || now.Before(c.sore[row.ID].retryAt) || replaced(c.staged, row) {
 			continue
 		}
 		if s.head.Spares(row.From, row.To) && !c.lifted {
@@ -75,6 +76,12 @@ func (c *Compactor) planFillLocked(now time.Time) *job {
 		return j
 	}
 	return nil
+}
+
+// replaced tells whether one of the rows stands for all that row stands for. A text for a
+// part of a placeholder, made before it grew, does not.
+func replaced(rows []Compaction, row Compaction) bool {
+	return slices.ContainsFunc(rows, func(r Compaction) bool { return r.From <= row.From && row.To <= r.To })
 }
 
 // fits bounds the text that takes row's place to the room there is, and tells whether there

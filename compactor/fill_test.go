@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -61,6 +62,40 @@ func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
 		r.verify()
 		r.close()
 	})
+}
+
+// A second emergency may hide more while the placeholder of the first is being filled. The
+// text made for the first is then too short to replace the new placeholder, and must not
+// keep it from being filled.
+func TestAPlaceholderThatGrewMeanwhileIsFilled(t *testing.T) {
+	release := make(chan struct{})
+	var first sync.Once
+	r := tuned(t, 4000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
+		after := o.After
+		o.After = func(e compactor.Event) {
+			if after(e); e.State == compactor.EventStarted && e.Trigger == compactor.OnHeal {
+				first.Do(func() { <-release })
+			}
+		}
+	})
+	r.set(func(p *compactor.Policy) { p.Enabled = false }) // emergencies alone make room
+	for i := 0; r.emergencies() < 2 && i < 400; i++ {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(40)))
+	}
+	if r.emergencies() < 2 {
+		t.Fatal("there was no second emergency, so nothing is tried here")
+	}
+	for i := 0; r.c.Gauge().Used < 3300; i++ { // little room is left for what is being made
+		r.hear(fmt.Sprintf("more %d %s", i, filler(40)))
+	}
+	close(release)
+	r.settle()
+	for _, row := range r.c.Gauge().Stack {
+		if row.Kind == compactor.Marker {
+			t.Errorf("a placeholder of %d to %d was not filled", row.From, row.To)
+		}
+	}
+	r.verify()
 }
 
 // emergencies is how many have taken effect.
