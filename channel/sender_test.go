@@ -88,21 +88,6 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 			r.stop()
 		})
 	})
-	t.Run("what is refused for good is dropped, and people hear of it once", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, echo)
-			r.door.note(func() { r.door.gone = 1 })
-			r.say("hello", true)
-			if err := r.hub.Idle(t.Context(), place); err != nil {
-				t.Fatal(err)
-			}
-			got := r.door.texts()
-			if len(got) != 1 || !strings.HasPrefix(got[0], "I could not send an answer here: this platform refuses it.") {
-				t.Errorf("sent %q", got)
-			}
-			r.stop()
-		})
-	})
 	t.Run("nothing is said of the sentence that says so", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
