@@ -85,7 +85,7 @@ func (c *conversation) keepLearnt() {
 	}
 	for _, l := range pages {
 		if err := l.Keep(c.hub.ctx); err != nil && c.hub.ctx.Err() == nil {
-			c.log.Warn("it will be learnt anew at the next start", "error", err)
+			c.log.Warn("save_learned_limits_failed", "error", err)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func (h *Hub) eraseAll(author string, names []string) *erasure {
 			if err := h.erase(author, name, e); err != nil {
 				e.err = errors.Join(e.err, err)
 				if h.ctx.Err() == nil {
-					h.o.Log.Warn("what somebody wants gone is not all gone yet; the next start goes on", "conversation", name, "error", err)
+					h.o.Log.Warn("delete_messages_failed", "effect", "the next start continues", "conversation", name, "error", err)
 				}
 			}
 		}

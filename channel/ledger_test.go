@@ -101,7 +101,7 @@ func TestCallsPerHour(t *testing.T) {
 		time.Sleep(time.Hour)
 		r.say("at last", true)
 		r.idle()
-		if n := log.lines(slog.LevelInfo, "no longer reached"); n != 1 {
+		if n := log.lines(slog.LevelInfo, "calls_available"); n != 1 {
 			t.Errorf("its end is told %d times", n)
 		}
 		if n := len(r.transcript()); n != 15+len(r.model.Requests()) {

@@ -59,7 +59,7 @@ func (c *conversation) announce(ctx context.Context) {
 		// Marked as no words of the assistant; the id keeps it from being said twice.
 		notice := memory.Outcome{Reply: fmt.Sprintf("landing-%d", e.ID), Pieces: []string{landingLine(*e)}, Failure: true}
 		if err := c.records.Post(ctx, notice); err != nil {
-			c.log.Warn("nobody was told of a compaction", "error", err)
+			c.log.Warn("notify_compaction_failed", "error", err)
 			return
 		}
 		c.sender.start(c.hub.ctx)
@@ -79,7 +79,7 @@ func (c *conversation) react(reactor Reactor, id string) {
 		return reactor.React(ctx, c.name, id)
 	}()
 	if err != nil && c.hub.ctx.Err() == nil {
-		c.log.Debug("a compaction was not marked", "error", err)
+		c.log.Debug("mark_compaction_failed", "error", err)
 	}
 }
 

@@ -165,7 +165,7 @@ func (c *conversation) unwritten(to []string, err error) {
 	}
 	piece := Piece{Reply: "unwritten", Parts: 1, To: to, Text: text, Failure: true}
 	if _, err := c.door.Reply(c.name, to).Send(c.hub.ctx, piece); err != nil {
-		c.log.Warn("nobody could be told that an answer is held back", "error", err)
+		c.log.Warn("notify_held_answer_failed", "error", err)
 	}
 }
 

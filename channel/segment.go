@@ -49,7 +49,7 @@ func (h *Hub) threadsChanged(channel string) {
 		c.byOwner(func(ctx context.Context) {
 			c.engine.Reread()
 			if err := c.refresh(ctx, c.engine.History().Quoting()); err != nil {
-				c.log.Warn("what the channel above has changed is shown later", "error", err)
+				c.log.Warn("read_parent_changes_failed", "error", err)
 			}
 		})
 	})

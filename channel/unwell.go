@@ -91,7 +91,7 @@ func (h *Hub) say(ctx context.Context, conversation, to, text string) {
 	}
 	ids := []string{to}
 	if _, err := door.Reply(conversation, ids).Send(ctx, Piece{Reply: "unwell", Parts: 1, To: ids, Text: text, Failure: true}); err != nil {
-		h.o.Log.Warn("a notice was not sent", "conversation", conversation, "error", err)
+		h.o.Log.Warn("send_notice_failed", "conversation", conversation, "error", err)
 	}
 }
 

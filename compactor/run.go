@@ -114,7 +114,7 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 	}
 	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), before, c.used(c.h.snapshot())
 	if !stopped {
-		c.o.Log.Log(c.ctx, c.loud(err, !j.builtIn), "compaction failed; nothing was lost", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
+		c.o.Log.Log(c.ctx, c.loud(err, !j.builtIn), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	c.notify(e)
 	c.over(j, e)
@@ -150,7 +150,7 @@ func (c *Compactor) worked(j *job) {
 		ended = c.learntOf(c.o.Worker).Down.End() || ended
 	}
 	if ended {
-		c.o.Log.Info("compactions work again", "by", j.row.By)
+		c.o.Log.Info("compactions_recovered", "by", j.row.By)
 	}
 }
 
@@ -231,7 +231,7 @@ func (c *Compactor) fold(ctx context.Context, of *job, children []Compaction, by
 		return row, err
 	}
 	of.degraded = !wontSummarize(err) // what was folded so is healed later, but not at once
-	c.o.Log.Log(c.ctx, c.loud(err, true), "a fold failed; the built-in summarizer folds", "error", err)
+	c.o.Log.Log(c.ctx, c.loud(err, true), "rollup_failed", "effect", "the extractive summarizer makes it", "error", err)
 	return c.make(ctx, plan(true))
 }
 
@@ -246,7 +246,7 @@ func (c *Compactor) report(row Compaction, state EventState, window int) {
 func (c *Compactor) guarded(ctx context.Context, j *job, record Job) (s Summary, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.o.Log.Error("the worker panicked", "panic", p, "stack", string(debug.Stack()))
+			c.o.Log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the worker broke: %v", p)
 		}
 	}()

@@ -77,7 +77,7 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 				}
 			}
 			var line bytes.Buffer
-			slog.New(slog.NewTextHandler(&line, nil)).Warn("a turn failed", LogAttrs(err)...)
+			slog.New(slog.NewTextHandler(&line, nil)).Warn("turn_failed", LogAttrs(err)...)
 			for _, want := range []string{"model=test-model", "address=http://there.test/v1", f.todo, string(f.kind)} {
 				if !strings.Contains(strings.ReplaceAll(line.String(), `\"`, `"`), want) {
 					t.Errorf("the log line is without %q: %s", want, line.String())

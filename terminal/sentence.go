@@ -34,7 +34,7 @@ func (d *disk) deliver(ctx context.Context, hub *channel.Hub, log *slog.Logger, 
 		return d.untaken(ctx, log, err)
 	}
 	if d.refuses.CompareAndSwap(true, false) {
-		log.Info("messages can be written again")
+		log.Info("writes_recovered")
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func (d *disk) untaken(ctx context.Context, log *slog.Logger, err error) error {
 		return err
 	}
 	if d.refuses.CompareAndSwap(false, true) {
-		log.Error("a message could not be written", "error", err)
+		log.Error("save_message_failed", "error", err)
 	}
 	if errors.Is(err, channel.ErrReplaced) {
 		return replaced
@@ -64,6 +64,6 @@ func undone(ctx context.Context, log *slog.Logger, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	log.Error("a command failed", "error", err)
+	log.Error("command_failed", "error", err)
 	return notDone
 }

@@ -102,7 +102,7 @@ func TestADiskThatRefuses(t *testing.T) {
 			if _, code := l.rest(); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
-			if said := l.errs.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "a message could not be written") {
+			if said := l.errs.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "save_message_failed") {
 				t.Errorf("the log says\n%s", said)
 			}
 			for where, want := range map[string]string{"a": "message 1|message 2a", "b": "message 2b"} {

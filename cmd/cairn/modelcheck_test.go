@@ -60,7 +60,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 			server := modelServer(t, f.do)
 			p := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 			l := p.start("chat", "--json")
-			awaited(t, l.errs.String, append(f.want, "the model does not answer", `"model":"m"`, server.URL)...)
+			awaited(t, l.errs.String, append(f.want, "model_check_failed", `"model":"m"`, server.URL)...)
 			if len(server.Requests()) != 1 || len(server.Requests()[0].Tools) == 0 || server.Requests()[0].MaxTokens > 16 {
 				t.Errorf("it asked %d times, with tools and for at most 16 tokens was to be once", len(server.Requests()))
 			}
@@ -81,7 +81,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		p := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "DISCORD_TOKEN=token")
 		p.write("config.toml", "[discord]\napi_base = \""+d.URL+"\"\n")
 		l := p.start("run")
-		awaited(t, l.errs.String, "the model does not answer", "check OPENAI_API_KEY", `"level":"WARN"`)
+		awaited(t, l.errs.String, "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
 		if err := l.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		l.say(`{"text":"/help"}`)
 		l.until(`"reply"`)
 		p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL))
-		awaited(t, l.errs.String, "the model does not answer", "set OPENAI_API_KEY")
+		awaited(t, l.errs.String, "model_check_failed", "set OPENAI_API_KEY")
 		l.in.Close()
 		l.rest()
 	})
@@ -155,7 +155,7 @@ func TestTurnsTellTheRemedyInTheLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := modelServer(t, f.do)
 			r := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m").run("hello\n", "chat")
-			for _, want := range append(f.want, "a turn failed", `"model":"m"`, `"address":"`+server.URL) {
+			for _, want := range append(f.want, "turn_failed", `"model":"m"`, `"address":"`+server.URL) {
 				if !strings.Contains(r.err, want) {
 					t.Errorf("the log is without %q: %s", want, r.err)
 				}
