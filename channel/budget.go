@@ -261,5 +261,5 @@ func (e *budgetError) sentence() string {
 	if e.budget.Setting == budgetPerMonth {
 		what, when = "for this month", "from "+e.budget.ends.Format("2 January")+" on"
 	}
-	return fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is kept; ask again %s, or ask whoever runs me to raise %s.", what, when, e.budget.Setting)
+	return fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, e.budget.Setting)
 }

@@ -123,7 +123,7 @@ func (e *spentError) Unwrap() error { return compactor.ErrSpent }
 
 // sentence is for people.
 func (e *spentError) sentence() string {
-	return fmt.Sprintf("I have asked the model as often as I may in an hour here, so I cannot answer now. Your message is kept; ask again in %s.", llm.InMinutes(e.wait))
+	return fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(e.wait))
 }
 
 // callsLimit is how many calls there may be in an hour, and how many of them for

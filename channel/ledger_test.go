@@ -154,7 +154,7 @@ func TestSummariesLeaveCallsForTurns(t *testing.T) {
 			return strings.Count(answer, "by "+string(compactor.ByBuiltIn)) + strings.Count(answer, "by "+string(compactor.ByEmergency))
 		}
 		if builtIn() == 0 {
-			t.Errorf("nothing was summed up without the model:\n%s", r.run("/context"))
+			t.Errorf("nothing was summarized without the model:\n%s", r.run("/context"))
 		}
 		if n := log.lines(slog.LevelWarn, ""); n != 1 {
 			t.Errorf("%d warnings", n)

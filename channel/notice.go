@@ -14,7 +14,7 @@ import (
 // Reactor is what a door implements that can put a mark on a message.
 type Reactor interface {
 	// React marks a message, by its platform id, so that people see that older ones
-	// were summed up. It may ask the platform, and ends when ctx does.
+	// were summarized. It may ask the platform, and ends when ctx does.
 	React(ctx context.Context, conversation, id string) error
 }
 
@@ -92,5 +92,5 @@ func landingLine(e compactor.Event) string {
 	if n, all := count(e.Set); n > 1 {
 		messages = all
 	}
-	return fmt.Sprintf("(I summed up %d older messages. Nothing is lost.)", messages)
+	return fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messages)
 }

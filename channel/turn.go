@@ -130,7 +130,7 @@ func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) 
 	}
 	r := &reply{turn: turn, first: c.engine.History().Next(), writer: c.door.Reply(c.name, turn.To)}
 	return c.finish(ctx, r, r.outcome(fmt.Sprintf("notice-%d", turn.Seq), fmt.Sprintf(
-		"One moment, please: I answer a person %d times a minute at most. Your message is kept; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
+		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
 
 // respond lets the agent answer, or the other one that is asked.

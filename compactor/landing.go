@@ -35,7 +35,7 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction) (done []int64, 
 		e.Set = set
 		e.BeforeTokens, e.AfterTokens = before, after
 		if row.State == Stale {
-			e.State, e.Error = EventNoop, "what it summed up was summed up otherwise or changed meanwhile"
+			e.State, e.Error = EventNoop, "its messages were summarized otherwise or changed meanwhile"
 		} else if err := c.o.Records.Measured(ctx, row.ID, before, after); err != nil {
 			c.o.Log.Warn("save_compaction_numbers_failed", "error", err)
 		}

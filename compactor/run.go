@@ -305,7 +305,7 @@ func inWords(err error) string {
 	case errors.Is(err, ErrSpent):
 		return ErrSpent.Error() + "; nothing was lost"
 	case errors.Is(err, errSilent):
-		return "the model that sums up sent nothing for too long; nothing was lost"
+		return "the summarizing model sent nothing for too long; nothing was lost"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the summary took too long; nothing was lost"
 	case errors.Is(err, context.Canceled):

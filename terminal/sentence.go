@@ -18,8 +18,8 @@ func (s sentence) Error() string { return string(s) }
 
 const (
 	diskFull = sentence("The disk is full. Your message was not taken; make room and send it again.")
-	replaced = sentence("My database was deleted or moved, so your message was not taken. Ask whoever runs me to put it back, and send it again.")
-	notTaken = sentence("Your message could not be written, so it was not taken. Send it again later.")
+	replaced = sentence("My database was deleted or moved, so your message was not accepted. Ask the bot's operator to put it back, and send it again.")
+	notTaken = sentence("Your message could not be saved, so it was not accepted. Send it again later.")
 	notDone  = sentence("That could not be done just now. Try it again later.")
 )
 

@@ -88,7 +88,7 @@ func TestADiskThatRefuses(t *testing.T) {
 			mend := breaks(p, l)
 			for i, where := range []string{"a", "b"} {
 				ok, words := l.saidTo(fmt.Sprint("refused", i), where)
-				if want := "Your message could not be written, so it was not taken. Send it again later."; ok || words != want {
+				if want := "Your message could not be saved, so it was not accepted. Send it again later."; ok || words != want {
 					t.Errorf("%s: accepted %v, %q", where, ok, words)
 				}
 			}
@@ -159,7 +159,7 @@ func TestAnAnswerThatTheDiskRefusesComesLater(t *testing.T) {
 	<-asked
 	mend := breakDisk(t, l.cmd.Process.Pid)
 	close(goOn)
-	l.until("I cannot write my answer to disk, so I hold it back and try again. Your message is kept.")
+	l.until("I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.")
 	mend()
 	if line := l.until(`"reply"`); !strings.Contains(line[len(line)-1], "Here I am.") {
 		t.Errorf("got %q", line)

@@ -189,7 +189,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 			"ok     model     m, of agent cairn: answered in ", ", with tools; window of 128000 tokens (default); wire chat, at " + server.URL,
 			"ok     model     m, of agent cairn: cache not seen: of a second identical request's ", "a prompt stays cached for 5m0s",
 			"ok     model     m, of agent cairn: takes pictures",
-			"ok     worker    m, which sums up for agent cairn: answered in ", "with a forced tool call",
+			"ok     worker    m, which summarizes for agent cairn: answered in ", "with a forced tool call",
 		} {
 			if r.code != 0 || strings.Count(r.out, want) != 1 {
 				t.Errorf("exit code %d; %q is not once in %s", r.code, want, r.out)
@@ -254,7 +254,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		other := modelServer(t, failing["a wrong key"].do)
 		r := look(t, []string{"ANTHROPIC_BASE_URL=" + strings.TrimSuffix(claude.URL, "/v1"), "ANTHROPIC_MODEL=claude-sonnet-4-6", "CAIRN_P_KEY=p-key-p-key"},
 			"[[providers]]\nid = \"p\"\nbase_url = \""+other.URL+"\"\napi_key = \"env:CAIRN_P_KEY\"\n[defaults.compaction]\nmodel = \"p/small\"\n")
-		for _, want := range []string{"wire messages", "WRONG  worker    small, which sums up for agent cairn: model: auth (HTTP 401): no, from " + other.URL, `what to do: check api_key of provider "p"`} {
+		for _, want := range []string{"wire messages", "WRONG  worker    small, which summarizes for agent cairn: model: auth (HTTP 401): no, from " + other.URL, `what to do: check api_key of provider "p"`} {
 			if r.code != exitFailed || !strings.Contains(r.out, want) {
 				t.Errorf("exit code %d; %q is not in %s", r.code, want, r.out)
 			}

@@ -22,8 +22,8 @@ const grace = 30 * time.Second
 func newRun(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [--health ADDRESS]",
-		Short: "Open every door that has a token",
-		Long: `Open every door that has a token, and answer there until stopped:
+		Short: "Connect to every platform that has a token",
+		Long: `Connect to every platform that has a token, and answer there until stopped:
 
   Discord  DISCORD_TOKEN, or token under [discord]
   Slack    SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or bot_token and app_token under [slack]
