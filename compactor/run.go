@@ -66,6 +66,9 @@ func (c *Compactor) run(j *job) {
 	c.staged = append(c.staged, rows...)
 	c.mu.Unlock()
 	c.sweep(c.ctx)
+	if err == nil {
+		c.worked(j) // before the summary is applied, which ends the wait of whoever asked for it
+	}
 	c.landDue(c.ctx, c.o.Policy(), c.o.Window())
 	now := c.o.Now()
 	if err != nil {
@@ -75,7 +78,6 @@ func (c *Compactor) run(j *job) {
 		}
 		return
 	}
-	c.worked(j)
 	c.unshown(j, rows[0])
 	full := levelOf(c.used(c.h.snapshot()), c.o.Window(), c.o.Policy()) != calm
 	c.mu.Lock()
