@@ -37,8 +37,6 @@ type engine struct {
 
 var _ strategy = (*engine)(nil)
 
-const maxOutput = 4096 // as config.toml has it
-
 func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule cacheRule) (e *engine, err error) {
 	e = &engine{clock: c}
 	e.scribe = &scribe{gate: &e.gate, till: *newTill(c, rule), words: rand.New(rand.NewPCG(0, 0))}

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
 )
@@ -29,9 +27,7 @@ const (
 
 // crowd is a bot with many channels, and the people in them.
 type crowd struct {
-	dir     string
-	store   *memory.Store
-	hub     *channel.Hub
+	*bot
 	idle    time.Duration // after which a channel leaves memory
 	members []*member
 	known   map[string]*member // by name
@@ -78,12 +74,6 @@ func ailmentOf(n int) ailment {
 func openCrowd(ctx context.Context, channels int, rate float64, s *screen) (c *crowd, err error) {
 	c = &crowd{known: map[string]*member{}, book: newBook(), lines: linesOf(256, chatScale), cured: make(chan struct{})}
 	c.idle = max(time.Duration(3*float64(channels)/rate*float64(time.Second)), 2*time.Second)
-	if c.dir, err = os.MkdirTemp("", "cairn-bench-"); err != nil {
-		return nil, err
-	}
-	if c.store, err = memory.Open(ctx, memory.Options{Dir: c.dir}); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(c.dir))
-	}
 	for n := range channels {
 		m := &member{ill: ailmentOf(n), name: fmt.Sprintf("bench:server/c%d", n)}
 		if m.ill == slow {
@@ -95,14 +85,24 @@ func openCrowd(ctx context.Context, channels int, rate float64, s *screen) (c *c
 		c.members = append(c.members, m)
 		c.known[m.name] = m
 	}
-	c.hub = channel.New(channel.Options{
-		Store: c.store, Idle: c.idle, Agent: c.agent, Workers: crowdWorkers, Log: silence,
-		Doors: []channel.Door{&crowdDoor{name: "bench", c: c}, &crowdDoor{name: "slow", c: c, takes: slowDoorTakes}},
-	})
+	c.bot, err = openBot(ctx, "", channel.Options{Idle: c.idle, Agent: c.agent, Workers: crowdWorkers, Doors: []channel.Door{c.newDoor("bench", 0), c.newDoor("slow", slowDoorTakes)}})
+	if err != nil {
+		return nil, err
+	}
 	if err := c.remember(ctx, s); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
+}
+
+// newDoor is a door whose replies the book notes.
+func (c *crowd) newDoor(name string, takes time.Duration) *door {
+	return &door{
+		name: name, takes: takes,
+		replied:   func(conversation string, piece channel.Piece) { c.book.answered(c.known[conversation], piece) },
+		compacted: func(conversation string, e channel.Event) { c.book.compaction(c.known[conversation], e) },
+		saved:     func() { c.book.count(func(t *doings) { t.Memories++ }) },
+	}
 }
 
 func (c *crowd) agent(name string) channel.Agent {
@@ -114,7 +114,7 @@ func (c *crowd) agent(name string) channel.Agent {
 	case failing:
 		model = failingModel{m.actor}
 	}
-	return channel.Agent{Model: model, Worker: model, MaxOutput: maxOutput, Policy: compactor.DefaultPolicy}
+	return agentOf(model, model)
 }
 
 // remember gives each channel a past, and has the store open all its connections to the
@@ -224,10 +224,6 @@ func (c *crowd) drain(ctx context.Context, s *screen, start usage) error {
 	return nil
 }
 
-func (c *crowd) close() error {
-	return errors.Join(c.hub.Close(), c.store.Close(), os.RemoveAll(c.dir))
-}
-
 // silentModel answers nothing until it is cured.
 type silentModel struct {
 	*actor
@@ -248,54 +244,4 @@ type failingModel struct{ *actor }
 
 func (failingModel) Generate(context.Context, llm.Request, func(string)) (llm.Response, error) {
 	return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "scripted"}
-}
-
-// crowdDoor is where the answers arrive.
-type crowdDoor struct {
-	name  string
-	c     *crowd
-	takes time.Duration // for each reply
-	sent  atomic.Int64
-}
-
-var (
-	_ channel.Door     = (*crowdDoor)(nil)
-	_ channel.Observer = (*crowdDoor)(nil)
-)
-
-func (d *crowdDoor) Name() string               { return d.name }
-func (d *crowdDoor) Split(text string) []string { return []string{text} }
-
-func (d *crowdDoor) Reply(conversation string, _ []string) channel.Writer {
-	return crowdWriter{d, d.c.known[conversation]}
-}
-
-func (d *crowdDoor) Accepted(string, string, int64) {}
-func (d *crowdDoor) Remembered(string, int64, string, string) {
-	d.c.book.count(func(t *doings) { t.Memories++ })
-}
-
-func (d *crowdDoor) Compaction(conversation string, e channel.Event) {
-	d.c.book.compaction(d.c.known[conversation], e)
-}
-
-// crowdWriter carries a reply to the people of a channel.
-type crowdWriter struct {
-	d *crowdDoor
-	m *member
-}
-
-func (crowdWriter) Show(string) {}
-func (crowdWriter) Cancel()     {}
-
-func (w crowdWriter) Send(ctx context.Context, piece channel.Piece) (string, error) {
-	if w.d.takes > 0 {
-		select {
-		case <-time.After(w.d.takes):
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}
-	w.d.c.book.answered(w.m, piece)
-	return fmt.Sprint("p", w.d.sent.Add(1)), nil
 }

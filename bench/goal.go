@@ -29,11 +29,39 @@ func unmet(goals []goal) error {
 	return missed(strings.Join(short, "; "))
 }
 
-// verdict is one goal as people read it.
-func verdict(s *screen, g goal) string {
-	told := s.paint(green, "met")
-	if !g.Met {
-		told = s.paint(red, "missed")
+func atLeast(name string, value, must, aim float64) goal {
+	return goal{name, value, must, aim, value >= must, value >= aim}
+}
+
+func atMost(name string, value, must, aim float64) goal {
+	return goal{name, value, must, aim, value <= must, value <= aim}
+}
+
+// none is a goal that there is nothing of its kind.
+func none(name string, n int) goal { return atMost(name, float64(n), 0, 0) }
+
+// targets are the goals of a result.
+type targets struct {
+	Targets []goal `json:"targets,omitempty"`
+}
+
+func (t targets) goals() []goal { return t.Targets }
+
+// verdicts are the goals as people read them, a line each.
+func (t targets) verdicts(s *screen) string {
+	var b strings.Builder
+	for _, g := range t.Targets {
+		told, aim := s.paint(green, "met"), ""
+		switch {
+		case !g.Met:
+			told = s.paint(red, "missed")
+		case g.Aim != g.Must && g.Hit:
+			told = s.paint(green, "met, and the aim too")
+		}
+		if g.Aim != g.Must {
+			aim = fmt.Sprintf(", aim %g", g.Aim)
+		}
+		fmt.Fprintf(&b, "%s%s   must %g%s: %s\n", left(g.Name, 56), right(fmt.Sprintf("%.2f", g.Value), 8), g.Must, aim, told)
 	}
-	return fmt.Sprintf("%s%s   must %g: %s", left(g.Name, 56), right(fmt.Sprintf("%.2f", g.Value), 8), g.Must, told)
+	return b.String()
 }

@@ -29,7 +29,7 @@ type load struct {
 	End        usage    `json:"end"`
 	Machine    string   `json:"load,omitempty"`
 	Samples    []sample `json:"samples"`
-	Targets    []goal   `json:"targets"`
+	targets
 }
 
 // audit looks for every message.
@@ -64,7 +64,7 @@ func (l *load) audit(ctx context.Context, c *crowd) (err error) {
 }
 
 // thirds are the means of something over the last third of the samples, and over the second.
-func (l *load) thirds(of func(sample) float64) (second, last float64) {
+func (l load) thirds(of func(sample) float64) (second, last float64) {
 	n := len(l.Samples)
 	mean := func(part []sample) (sum float64) {
 		for _, x := range part {
@@ -76,7 +76,7 @@ func (l *load) thirds(of func(sample) float64) (second, last float64) {
 }
 
 // growth is by how much more of something there is in the last third than in the second.
-func (l *load) growth(of func(sample) float64) float64 {
+func (l load) growth(of func(sample) float64) float64 {
 	second, last := l.thirds(of)
 	if second == 0 {
 		return 1
@@ -91,7 +91,6 @@ func (l *load) judge() {
 		spent, turns = spent+x.CPU*float64(x.Answered), turns+float64(x.Answered)
 	}
 	l.CPU = spent / max(turns, 1)
-	none := func(name string, n int) goal { return atMost(name, float64(n), 0, 0) }
 	l.Targets = []goal{
 		none("messages lost", l.Lost),
 		none("questions without an answer", l.Unanswered),
@@ -108,34 +107,32 @@ func (l *load) judge() {
 }
 
 // table is the result as people read it.
-func (l *load) table(s *screen) string {
+func (l load) table(s *screen) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s channels at once for %.3g minutes, %g messages a second\n\n", s.paint(bold, "load"), thousands(l.Channels), l.Minutes, l.Rate)
 	fmt.Fprintf(&b, "%s messages, %s answered; %s compactions, %s of them of summaries; %s memories\n\n",
 		thousands(l.Said), thousands(l.Answered), thousands(l.Compactions), thousands(l.Rollups), thousands(l.Memories))
+	rows := newGrid("", "from zero to the most, over time", "second third", "last third")
 	for _, p := range []struct {
-		name, unit string
-		of         func(sample) float64
+		name string
+		of   func(sample) float64
 	}{
-		{"resident memory", "MB", func(x sample) float64 { return float64(x.Resident) / 1e6 }},
-		{"objects of Go", "MB", func(x sample) float64 { return float64(x.Heap) / 1e6 }},
-		{"goroutines", "", func(x sample) float64 { return float64(x.Goroutines) }},
-		{"files open", "", func(x sample) float64 { return float64(x.Handles) }},
-		{"processor, a turn", "ms", func(x sample) float64 { return x.CPU / 1000 }},
-		{"beyond the model, p50", "ms", func(x sample) float64 { return x.P50 }},
-		{"beyond the model, p99", "ms", func(x sample) float64 { return x.P99 }},
+		{"resident memory, MB", func(x sample) float64 { return float64(x.Resident) / 1e6 }},
+		{"objects of Go, MB", func(x sample) float64 { return float64(x.Heap) / 1e6 }},
+		{"goroutines", func(x sample) float64 { return float64(x.Goroutines) }},
+		{"files open", func(x sample) float64 { return float64(x.Handles) }},
+		{"processor, ms a turn", func(x sample) float64 { return x.CPU / 1000 }},
+		{"beyond the model, p50 ms", func(x sample) float64 { return x.P50 }},
+		{"beyond the model, p99 ms", func(x sample) float64 { return x.P99 }},
 	} {
 		var values []float64
 		for _, x := range l.Samples {
 			values = append(values, p.of(x))
 		}
 		second, last := l.thirds(p.of)
-		fmt.Fprintf(&b, "%s%s  %s  %s\n", left(p.name, 24), s.paint(cyan, curve(values, 48)), right(fmt.Sprintf("%.4g", second), 8), s.paint(bold, left(fmt.Sprintf("%.4g %s", last, p.unit), 10)))
+		rows.add(p.name, spark(squeezed(values, 48)), fmt.Sprintf("%.4g", second), fmt.Sprintf("%.4g", last))
 	}
-	b.WriteString(s.paint(dim, left("", 24)+left("from zero to the most, over time", 48)+"    second third, last") + "\n\n")
-	for _, g := range l.Targets {
-		b.WriteString(verdict(s, g) + "\n")
-	}
+	b.WriteString(rows.text(s) + "\n" + l.verdicts(s))
 	for _, f := range l.Findings[:min(len(l.Findings), 10)] {
 		fmt.Fprintf(&b, "%s\n", f)
 	}
@@ -145,17 +142,12 @@ func (l *load) table(s *screen) string {
 	return b.String()
 }
 
-// curve draws values over time, as width characters, from zero to the largest of them.
-func curve(values []float64, width int) string {
-	if len(values) == 0 {
-		return strings.Repeat(" ", width)
+// squeezed are values over time in at most so many steps, the largest of each.
+func squeezed(values []float64, steps int) (most []float64) {
+	steps = min(steps, len(values))
+	for i := range steps {
+		from, to := i*len(values)/steps, (i+1)*len(values)/steps
+		most = append(most, slices.Max(values[from:to]))
 	}
-	most := slices.Max(values)
-	var b strings.Builder
-	for i := range width {
-		from := i * len(values) / width
-		part := values[from:max((i+1)*len(values)/width, from+1)]
-		b.WriteRune([]rune("▁▂▃▄▅▆▇█")[int(min(slices.Max(part)/max(most, 1e-9), 1)*7)])
-	}
-	return b.String()
+	return most
 }

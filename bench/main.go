@@ -96,10 +96,11 @@ otherwise, and are removed at the end.
 	root.SetErr(progress)
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	for _, b := range benchmarks {
-		root.AddCommand(b.command(screenOf(out, progress)))
+	all := benchmarks()
+	for _, b := range all {
+		root.AddCommand(b.Command)
 	}
-	root.AddCommand(newAll(screenOf(out, progress)))
+	root.AddCommand(newAll(all).Command)
 	each := append(root.Commands(), root)
 	for _, cmd := range each {
 		check := cmd.Args
@@ -124,9 +125,4 @@ func wrongUse(cmd *cobra.Command, err error) error {
 		return nil
 	}
 	return usageError{fmt.Errorf("%w; `%s --help` tells more", err, cmd.CommandPath())}
-}
-
-// wrongFlag is a flag with a value that cannot be.
-func wrongFlag(cmd *cobra.Command, name string, value any, want string) error {
-	return wrongUse(cmd, fmt.Errorf("--%s %v: must be %s", name, value, want))
 }

@@ -96,7 +96,7 @@ func (b *bout) ask(ctx context.Context, turn int) error {
 		return ctx.Err()
 	}
 	b.door.note(func() {
-		if b.door.failure == nil && !b.door.sent[id].IsZero() {
+		if b.door.failure == nil && !b.door.replies[id].at.IsZero() {
 			b.result.Answered++
 			return
 		}

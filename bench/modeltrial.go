@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
@@ -68,7 +67,7 @@ type bout struct {
 // have has the conversation and returns what came of it.
 func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int, calm bool) (result tried, err error) {
 	b := &bout{
-		modelTrial: t, recording: r, turns: turns, calm: calm, door: &modelDoor{door: newDoor()}, current: t.models[0],
+		modelTrial: t, recording: r, turns: turns, calm: calm, door: newModelDoor(), current: t.models[0],
 		servers: map[string]*llmtest.Server{}, dice: rand.New(rand.NewPCG(7, 1)), result: tried{Name: t.name, Turns: turns},
 	}
 	b.witness = newWitness(b)
@@ -154,7 +153,8 @@ func connect(server *llmtest.Server, model string, notebook *llm.Notebook) (llm.
 // agent is who answers now.
 func (b *bout) agent() channel.Agent {
 	model := b.models[b.current]
-	a := channel.Agent{Model: model, Worker: model, MaxOutput: maxOutput, Recall: modelsRecall, Policy: compactor.DefaultPolicy}
+	a := agentOf(model, model)
+	a.Recall = modelsRecall
 	if thinking(b.current) {
 		a.Reasoning = "low"
 	}
@@ -186,15 +186,10 @@ func (b *bout) closeStores() (err error) {
 
 // learnPast imports the recording, which the model summarizes.
 func (b *bout) learnPast(ctx context.Context, s *screen) error {
-	past := func(yield func(channel.Inbound, error) bool) {
-		for _, m := range b.recording.past() {
-			b.imported = append(b.imported, m.ID)
-			if !yield(m, nil) {
-				return
-			}
-		}
+	for _, u := range b.recording.said {
+		b.imported = append(b.imported, u.ID)
 	}
-	n, err := b.hub.Import(ctx, modelsPlace, past, func(n int) { s.progress("%s: %d of %d messages imported", b.name, n, len(b.recording.said)) })
+	n, err := b.hub.Import(ctx, modelsPlace, b.recording.inOrder(), func(n int) { s.progress("%s: %d of %d messages imported", b.name, n, len(b.recording.said)) })
 	if err == nil && n != len(b.recording.said) {
 		err = fmt.Errorf("%d of %d messages were imported", n, len(b.recording.said))
 	}

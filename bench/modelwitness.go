@@ -30,20 +30,22 @@ type changes struct {
 	others  int // edits, deletions, another model, what was learned of the model
 }
 
-var _ channel.Observer = (*modelDoor)(nil)
+func newModelDoor() *modelDoor {
+	d := &modelDoor{door: newDoor()}
+	d.compacted = func(_ string, e channel.Event) { d.note(func() { d.noteLocked(e) }) }
+	return d
+}
 
-// Compaction notes what a compaction does. One that a restart cuts short is no failure.
-func (d *modelDoor) Compaction(_ string, e channel.Event) {
-	d.note(func() {
-		switch e.State {
-		case compactor.EventLanded, compactor.EventUndone:
-			d.heads.applied++
-		case compactor.EventFailed:
-			if !strings.HasPrefix(e.Error, "stopped before") {
-				d.fails = append(d.fails, e.Error)
-			}
+// noteLocked notes what a compaction does. One that a restart cuts short is no failure.
+func (d *modelDoor) noteLocked(e channel.Event) {
+	switch e.State {
+	case compactor.EventLanded, compactor.EventUndone:
+		d.heads.applied++
+	case compactor.EventFailed:
+		if !strings.HasPrefix(e.Error, "stopped before") {
+			d.fails = append(d.fails, e.Error)
 		}
-	})
+	}
 }
 
 func (d *modelDoor) headChanged() { d.note(func() { d.heads.others++ }) }

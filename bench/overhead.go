@@ -5,18 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/memory"
 )
 
@@ -45,34 +40,19 @@ const overheadGoal = 300.0
 // chatScale makes texts of those of "bench cost" that are as long as people chat.
 const chatScale = 0.25
 
-// weighing is what `overhead` is asked for.
-type weighing struct {
-	turns, channels int
-	json            bool
-}
+// weighing is what "overhead" is asked for.
+type weighing struct{ turns, channels int }
 
-func newOverhead(s *screen) *cobra.Command {
+func newOverhead() *benchmark {
 	var w weighing
-	cmd := &cobra.Command{
-		Use:   "overhead",
-		Short: "What a turn costs the processor beside the model",
-		Long:  fmt.Sprintf(overheadHelp, rounds, overheadGoal),
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case w.turns < 1 || w.turns > 10_000_000:
-				return wrongFlag(cmd, "turns", w.turns, "from 1 to 10000000")
-			case w.channels < 1 || w.channels > 10_000:
-				return wrongFlag(cmd, "channels", w.channels, "from 1 to 10000")
-			}
-			return w.run(cmd.Context(), s)
-		},
-	}
-	flags := cmd.Flags()
-	flags.IntVar(&w.turns, "turns", 10_000, "`N` turns in all")
-	flags.IntVar(&w.channels, "channels", 40, "`N` channels by turns")
-	flags.BoolVar(&w.json, "json", false, "write JSON")
-	return cmd
+	help := fmt.Sprintf(overheadHelp, rounds, overheadGoal)
+	b := newBenchmark("overhead", "What a turn costs the processor, its writes left out", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+		return w.weigh(ctx, s)
+	})
+	b.integer(&w.turns, "turns", 10_000, 1, 10_000_000, "`N` turns in all")
+	b.integer(&w.channels, "channels", 40, 1, 10_000, "`N` channels by turns")
+	b.quick = "--turns 2000"
+	return b
 }
 
 // overhead is the whole result.
@@ -84,22 +64,7 @@ type overhead struct {
 	Overhead float64 `json:"overhead_us"`
 	Load     string  `json:"load,omitempty"` // of the machine
 	Files    string  `json:"files"`          // the folder they lay in
-	Target   goal    `json:"target"`
-}
-
-func (w weighing) run(ctx context.Context, s *screen) (err error) {
-	defer s.done()
-	o, err := w.weigh(ctx, s)
-	if err != nil {
-		return err
-	}
-	s.done()
-	if w.json {
-		err = s.json(o)
-	} else {
-		_, err = fmt.Fprint(s.out, o.table(s))
-	}
-	return errors.Join(err, unmet([]goal{o.Target}))
+	targets
 }
 
 // rounds is into how many parts the turns are cut: after each of them its rows are
@@ -116,7 +81,7 @@ func (w weighing) weigh(ctx context.Context, s *screen) (o overhead, err error) 
 	if err := f.talk(ctx, 1+w.channels); err != nil { // each channel is open then
 		return o, err
 	}
-	c, err := newCopyist(ctx, memory.File(f.dir))
+	c, err := newCopyist(ctx, memory.File(f.bot.dir))
 	if err != nil {
 		return o, err
 	}
@@ -140,64 +105,35 @@ func (w weighing) weigh(ctx context.Context, s *screen) (o overhead, err error) 
 		s.progress("turn %s of %s: %v, of which %v for the writes", thousands(done), thousands(w.turns), turn, write)
 	}
 	us := func(all []time.Duration) float64 { return 1000 * quantile(all, 0.5) }
-	o = overhead{Turns: w.turns, Channels: w.channels, Turn: us(turns), Writes: us(writes), Overhead: us(differences), Load: busyMachine(), Files: filepath.Dir(f.dir)}
-	o.Target = atMost("a turn's processor time beside its writes, in µs", o.Overhead, overheadGoal, overheadGoal)
+	o = overhead{Turns: w.turns, Channels: w.channels, Turn: us(turns), Writes: us(writes), Overhead: us(differences), Load: busyMachine(), Files: filepath.Dir(f.bot.dir)}
+	o.Targets = []goal{atMost("a turn's processor time beside its writes, in µs", o.Overhead, overheadGoal, overheadGoal)}
 	return o, nil
 }
 
 // talkers are people in some channels of a bot whose model answers at once.
 type talkers struct {
-	dir       string
-	store     *memory.Store
-	hub       *channel.Hub
-	door      *door
+	*bot
 	channels  int
 	questions []turn
-	n         int // questions so far
 }
 
 func openTalkers(ctx context.Context, channels int) (f *talkers, err error) {
-	f = &talkers{door: newDoor(), channels: channels, questions: talk(256, 1, chatScale, false)}
-	if f.dir, err = os.MkdirTemp(inMemory(), "cairn-bench-"); err != nil {
-		return nil, err
-	}
-	if f.store, err = memory.Open(ctx, memory.Options{Dir: f.dir}); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(f.dir))
-	}
+	f = &talkers{channels: channels, questions: talk(256, 1, chatScale, false)}
 	lines := linesOf(256, chatScale)
 	var made atomic.Uint64
-	f.hub = channel.New(channel.Options{
-		Store: f.store, Doors: []channel.Door{f.door}, Log: silence,
-		Agent: func(string) channel.Agent {
-			a := &actor{window: fullWindow, lines: lines, incurious: true, dice: rand.New(rand.NewPCG(made.Add(1), 1))}
-			return channel.Agent{Model: a, Worker: a, MaxOutput: maxOutput, Policy: compactor.DefaultPolicy}
-		},
-	})
-	return f, nil
-}
-
-// inMemory is a folder that lies on no disk; "", the one for temporary files, where there
-// is none with room, as in most containers, or somebody wants another.
-func inMemory() string {
-	const folder, room = "/dev/shm", 1 << 30 // bytes
-	var fs syscall.Statfs_t
-	if os.Getenv("TMPDIR") != "" || syscall.Statfs(folder, &fs) != nil || uint64(fs.Bavail)*uint64(fs.Bsize) < room {
-		return ""
-	}
-	return folder
-}
-
-func (f *talkers) close() error {
-	return errors.Join(f.hub.Close(), f.store.Close(), os.RemoveAll(f.dir))
+	f.bot, err = openBot(ctx, inMemory(), channel.Options{Agent: func(string) channel.Agent {
+		a := &actor{window: fullWindow, lines: lines, incurious: true, dice: rand.New(rand.NewPCG(made.Add(1), 1))}
+		return agentOf(a, a)
+	}})
+	return f, err
 }
 
 // talk has n turns, one after the other, in the channels by turns.
 func (f *talkers) talk(ctx context.Context, n int) error {
 	for range n {
-		f.n++
-		name, id := fmt.Sprintf("bench:server/c%d", f.n%f.channels), fmt.Sprint("m", f.n)
-		m := channel.Inbound{ID: id, AuthorID: "1", Author: "Ada", Text: f.questions[f.n%len(f.questions)].question.text, Time: time.Now(), Addressed: true}
-		if _, err := f.hub.Deliver(ctx, name, m); err != nil {
+		at := f.n + 1
+		name := fmt.Sprintf("bench:server/c%d", at%f.channels)
+		if _, err := f.deliver(ctx, name, f.questions[at%len(f.questions)].question.text); err != nil {
 			return err
 		}
 		if err := f.hub.Idle(ctx, name); err != nil {
@@ -206,8 +142,8 @@ func (f *talkers) talk(ctx context.Context, n int) error {
 	}
 	f.door.mu.Lock()
 	defer f.door.mu.Unlock()
-	if len(f.door.sent) != f.n && f.door.failure == nil {
-		return fmt.Errorf("%d of %d turns were answered", len(f.door.sent), f.n)
+	if len(f.door.replies) != f.n && f.door.failure == nil {
+		return fmt.Errorf("%d of %d turns were answered", len(f.door.replies), f.n)
 	}
 	return f.door.failure
 }
@@ -223,6 +159,6 @@ func (o overhead) table(s *screen) string {
 	}{{"with everything", o.Turn}, {"its writes alone", o.Writes}, {"the bot's share", o.Overhead}} {
 		fmt.Fprintf(&b, "%s%s   %s\n", left(row.name, 20), s.paint(bold, right(fmt.Sprintf("%.0f µs", row.value), 10)), s.paint(cyan, bar(row.value, o.Turn, 40)))
 	}
-	fmt.Fprintf(&b, "\n%s\n", verdict(s, o.Target))
+	b.WriteString("\n" + o.verdicts(s))
 	return b.String()
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -31,16 +30,11 @@ type pace struct {
 // measurePace fills a database with so many messages, asks the questions in it, and
 // returns how long they took: in conversations among many, and in a large one.
 func measurePace(ctx context.Context, s *screen, all []recording, rows int) (paces []pace, err error) {
-	dir, err := os.MkdirTemp("", "cairn-bench-")
+	store, end, err := openStore(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	store, err := memory.Open(ctx, memory.Options{Dir: dir})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, end()) }()
 	f := filler{store: store, screen: s, rows: rows, vocabulary: vocabularyOf(all), random: rand.New(rand.NewPCG(1, 1))}
 	if len(f.vocabulary) == 0 {
 		return nil, errors.New("the recordings hold no words")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -142,4 +143,15 @@ func (r recording) past() []memory.Inbound {
 		past[i] = memory.Inbound{ID: u.ID, AuthorID: u.Author, Author: u.Author, Text: u.Text, Attachments: u.Attachments, Time: u.Time}
 	}
 	return past
+}
+
+// inOrder is likewise, one message after the other.
+func (r recording) inOrder() iter.Seq2[memory.Inbound, error] {
+	return func(yield func(memory.Inbound, error) bool) {
+		for _, m := range r.past() {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 )
 
 const retentionHelp = `Retention imports each recording of DIR as "cairn import" does, with the settings' defaults,
@@ -33,31 +31,19 @@ Questions without an answer (category 5) are left out.
 
 The targets are for a window of 8192. A run that misses one ends with 3.`
 
-// retaining is what `retention` is asked for.
-type retaining struct {
-	windows []int
-	json    bool
-}
-
-func newRetention(s *screen) *cobra.Command {
-	var r retaining
-	cmd := &cobra.Command{
-		Use:   "retention DIR",
-		Short: "What of a long conversation is kept without a model",
-		Long:  retentionHelp,
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, n := range r.windows {
-				if n < 4096 || n > 1_000_000 {
-					return wrongFlag(cmd, "window", n, "from 4096 to 1000000")
-				}
+func newRetention() *benchmark {
+	var windows []int
+	var b *benchmark
+	b = newBenchmark("retention DIR", "What of a long conversation is kept without a model", retentionHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
+		for _, n := range windows {
+			if n < 4096 || n > 1_000_000 {
+				return nil, b.wrong("window", n, "from 4096 to 1000000")
 			}
-			return r.run(cmd.Context(), s, args[0])
-		},
-	}
-	cmd.Flags().IntSliceVar(&r.windows, "window", []int{4096, 8192, 16384}, "`N,…` tokens of the windows")
-	cmd.Flags().BoolVar(&r.json, "json", false, "write JSON")
-	return cmd
+		}
+		return measureRetention(ctx, s, dir, windows)
+	})
+	b.Flags().IntSliceVar(&windows, "window", []int{4096, 8192, 16384}, "`N,…` tokens of the windows")
+	return b
 }
 
 // targetWindow is the window that the targets are for.
@@ -66,7 +52,7 @@ const targetWindow = 8192
 // retained is the whole result.
 type retained struct {
 	Windows []windowed `json:"windows"`
-	Targets []goal     `json:"targets"`
+	targets
 }
 
 // windowed is the result for one window.
@@ -131,30 +117,27 @@ func (k keeping) mean() keeping {
 	return k
 }
 
-func (r retaining) run(ctx context.Context, s *screen, dir string) error {
-	defer s.done()
+func measureRetention(ctx context.Context, s *screen, dir string, windows []int) (r retained, err error) {
 	all, err := readRecordings(dir)
 	if err != nil {
-		return err
+		return r, err
 	}
-	var result retained
-	for _, window := range r.windows {
+	for _, window := range windows {
 		w := windowed{Window: window, All: keeping{Name: "all"}}
 		for _, recording := range all {
 			s.progress("a window of %d: %s", window, recording.name)
 			here, err := retain(ctx, recording, window)
 			if err != nil {
-				return fmt.Errorf("%s in a window of %d: %w", recording.name, window, err)
+				return r, fmt.Errorf("%s in a window of %d: %w", recording.name, window, err)
 			}
 			w.All.add(here)
 			w.Conversations = append(w.Conversations, here.mean())
 		}
 		w.All = w.All.mean()
-		result.Windows = append(result.Windows, w)
+		r.Windows = append(r.Windows, w)
 	}
-	result.judge()
-	s.done()
-	return s.conclude(r.json, result, result.Targets)
+	r.judge()
+	return r, nil
 }
 
 // judge compares the result with the targets, if their window was measured.
@@ -184,38 +167,17 @@ func (r retained) table(s *screen) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  of what left the window, answer words / evidence, in percent, no model\n", s.paint(bold, "retention"))
 	for _, w := range r.Windows {
-		fmt.Fprintf(&b, "\n%s\n", s.paint(dim, left("window of "+thousands(w.Window), 20)+right("questions", 10)+right("summaries", 11)+right("verbatim", 10)+
-			right("sliding", 13)+right("context", 13)+right("+ memories", 13)+right("+ messages", 13)))
+		rows := newGrid("window of "+thousands(w.Window), "questions", "summaries", "verbatim", "sliding", "context", "+ memories", "+ messages")
 		for _, k := range append(w.Conversations, w.All) {
-			color := ""
-			if k.Name == w.All.Name {
-				color = bold
-			}
-			fmt.Fprintf(&b, "%s%s%s%s", left(k.Name, 20), right(thousands(k.Questions), 10),
-				right(thousands(int(k.Stack+0.5)), 11), right(thousands(int(k.Verbatim+0.5)), 10))
+			row := []string{k.Name, thousands(k.Questions), thousands(int(k.Stack + 0.5)), thousands(int(k.Verbatim + 0.5))}
 			for _, part := range k.parts() {
-				b.WriteString(s.paint(color, right(fmt.Sprintf("%.1f / %.1f", 100*part.Answer, 100*part.Evidence), 13)))
+				row = append(row, fmt.Sprintf("%.1f / %.1f", 100*part.Answer, 100*part.Evidence))
 			}
-			b.WriteByte('\n')
+			rows.add(row...)
 		}
+		rows.paint(bold)
+		b.WriteString("\n" + rows.text(s))
 	}
-	if len(r.Targets) > 0 {
-		b.WriteByte('\n')
-	}
-	for _, g := range r.Targets {
-		fmt.Fprintf(&b, "%s%s   %s\n", left(g.Name, 40), right(fmt.Sprintf("%.1f", g.Value), 8), g.verdict(s))
-	}
+	b.WriteString("\n" + r.verdicts(s))
 	return b.String()
-}
-
-// verdict says in words how a target was met.
-func (g goal) verdict(s *screen) string {
-	how := s.paint(green, "met, and the aim too")
-	switch {
-	case !g.Met:
-		how = s.paint(red, "missed")
-	case !g.Hit:
-		how = "met"
-	}
-	return fmt.Sprintf("must %g, aim %g: %s", g.Must, g.Aim, how)
 }

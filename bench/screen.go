@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,7 +47,7 @@ const (
 
 // paint colours text, on a terminal.
 func (s *screen) paint(color, text string) string {
-	if !s.color || text == "" {
+	if !s.color || color == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
@@ -95,19 +96,16 @@ func (s *screen) json(v any) error {
 	return enc.Encode(v)
 }
 
-// tabled is a result that has a form for people.
-type tabled interface{ table(s *screen) string }
-
 // conclude writes a result, as JSON or as people read it, and returns an error for goals
 // that were missed.
-func (s *screen) conclude(asJSON bool, result tabled, goals []goal) error {
+func (s *screen) conclude(asJSON bool, r result) error {
 	var err error
 	if asJSON {
-		err = s.json(result)
+		err = s.json(r)
 	} else {
-		_, err = fmt.Fprint(s.out, result.table(s))
+		_, err = fmt.Fprint(s.out, r.table(s))
 	}
-	return errors.Join(err, unmet(goals))
+	return errors.Join(err, unmet(r.goals()))
 }
 
 // bar is as long as value is of most, width characters at most, in eighths.
@@ -121,6 +119,54 @@ func bar(value, most float64, width int) string {
 		text += string([]rune("▏▎▍▌▋▊▉")[rest-1])
 	}
 	return text
+}
+
+// spark draws values as characters that are the higher the more.
+func spark(values []float64) string {
+	most := max(slices.Max(values), 1e-9)
+	var b strings.Builder
+	for _, v := range values {
+		b.WriteRune([]rune(" ▁▂▃▄▅▆▇█")[min(int(math.Ceil(v/most*8)), 8)])
+	}
+	return b.String()
+}
+
+// grid is a table. Its first row is the heading; a column is as wide as its widest cell.
+type grid struct {
+	rows   [][]string
+	colors map[int]string // of rows, by their number
+}
+
+func newGrid(heading ...string) *grid {
+	return &grid{rows: [][]string{heading}, colors: map[int]string{0: dim}}
+}
+
+func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
+
+// paint colours the row that was added last.
+func (g *grid) paint(color string) { g.colors[len(g.rows)-1] = color }
+
+func (g *grid) text(s *screen) string {
+	width, number := map[int]int{}, map[int]bool{}
+	for n, row := range g.rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+			number[i] = number[i] || n > 0 && i > 0 && cell != "" && strings.ContainsRune("-0123456789", rune(cell[0]))
+		}
+	}
+	var b strings.Builder
+	for n, row := range g.rows {
+		line := ""
+		for i, cell := range row {
+			pad := left
+			if number[i] {
+				pad = right
+			}
+			line += pad(cell, width[i]) + "  "
+		}
+		b.WriteString(s.paint(g.colors[n], strings.TrimRight(line, " ")) + "\n")
+	}
+	return b.String()
 }
 
 // left and right pad text to width characters.
