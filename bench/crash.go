@@ -60,7 +60,7 @@ func measureCrash(ctx context.Context, s *screen, kills int, seed uint64) (r cra
 			return r, err
 		}
 	}
-	return h.result(time.Since(begun))
+	return h.result(time.Since(begun)), nil
 }
 
 // havoc is a program that is killed again and again, and those who talk to it.

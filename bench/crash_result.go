@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,14 +25,13 @@ type crashes struct {
 	Examinations int            `json:"examinations"`
 	Requests     int64          `json:"requests"`
 	Summaries    int64          `json:"requests_for_summaries"`
-	Done         map[string]int `json:"done"`
 	Wrong        []string       `json:"wrong"`
 	Folder       string         `json:"folder,omitempty"` // that is kept
 	Seconds      float64        `json:"seconds"`
 	targets
 }
 
-func (h *havoc) result(took time.Duration) (r crashes, err error) {
+func (h *havoc) result(took time.Duration) (r crashes) {
 	r = crashes{
 		Kills: h.kills, At: h.at, Said: len(h.clients.said), Repeated: h.clients.repeated, Examinations: h.lookout.examinations,
 		Requests: h.oracle.answers.Load(), Summaries: h.oracle.works.Load(), Seconds: took.Seconds(),
@@ -72,8 +70,7 @@ func (h *havoc) result(took time.Duration) (r crashes, err error) {
 		none("messages lost", r.Lost), none("questions without an answer", r.Unanswered), none("questions answered twice", r.Twice),
 		none("things found wrong", len(r.Wrong)),
 	}
-	r.Done, err = deeds(filepath.Join(h.dir, "copy"))
-	return r, err
+	return r
 }
 
 // table is the result as people read it.
@@ -95,20 +92,15 @@ func (r crashes) table(s *screen) string {
 		rows.add(row.name, thousands(row.n))
 	}
 	b.WriteString(rows.text(s))
-	for _, part := range []struct {
-		title  string
-		counts map[string]int
-	}{{"kills when … (several may be true)", r.At}, {"what was done meanwhile", r.Done}} {
-		rows, most := newGrid(part.title), 0
-		for _, n := range part.counts {
-			most = max(most, n)
-		}
-		byCount := func(x, y string) int { return cmp.Or(part.counts[y]-part.counts[x], strings.Compare(x, y)) }
-		for _, name := range slices.SortedFunc(maps.Keys(part.counts), byCount) {
-			rows.add(name, thousands(part.counts[name]), bar(float64(part.counts[name]), float64(most), 20))
-		}
-		b.WriteString("\n" + rows.text(s))
+	at, most := newGrid("kills when … (several may be true)"), 0
+	for _, n := range r.At {
+		most = max(most, n)
 	}
+	byCount := func(x, y string) int { return cmp.Or(r.At[y]-r.At[x], strings.Compare(x, y)) }
+	for _, name := range slices.SortedFunc(maps.Keys(r.At), byCount) {
+		at.add(name, thousands(r.At[name]), bar(float64(r.At[name]), float64(most), 20))
+	}
+	b.WriteString("\n" + at.text(s))
 	for _, what := range r.Wrong {
 		fmt.Fprintln(&b, s.paint(red, "wrong: "+what))
 	}

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn/channel"
-	"cairn/llm"
 	"cairn/memory"
 )
 
@@ -19,7 +18,6 @@ const (
 	quickest      = 200 * time.Millisecond
 	slowest       = 1500 * time.Millisecond
 	crowdWindow   = 6000 // tokens
-	slowDoorTakes = 2 * time.Second
 	crowdWorkers  = 32 // compactions at once: four, the default, are too few for so many small windows
 	deliverers    = 8
 	storeReaders  = 4 // connections on which the store reads
@@ -35,86 +33,40 @@ type crowd struct {
 	past    int           // messages that were there before
 	lines   []string      // what people say
 	said    int           // messages so far
-	sick    atomic.Bool   // the sick are talked to
-	cured   chan struct{} // closed when the silent models answer again
 }
 
 // member is a channel.
 type member struct {
 	name  string
-	ill   ailment
 	actor *actor
-}
-
-type ailment int
-
-const (
-	well    ailment = iota
-	slow            // its door is
-	silent          // its model never answers
-	failing         // its model always fails
-)
-
-// ailmentOf spreads what ails channels: of a hundred two are slow, one is silent and
-// one fails.
-func ailmentOf(n int) ailment {
-	switch n % 100 {
-	case 6, 16:
-		return slow
-	case 11:
-		return silent
-	case 21:
-		return failing
-	}
-	return well
 }
 
 // openCrowd makes so many channels with a past of different lengths. Each says
 // something rate/channels times a second later on.
 func openCrowd(ctx context.Context, channels int, rate float64, s *screen) (c *crowd, err error) {
-	c = &crowd{known: map[string]*member{}, book: newBook(), lines: linesOf(256, chatScale), cured: make(chan struct{})}
+	c = &crowd{known: map[string]*member{}, book: newBook(), lines: linesOf(256, chatScale)}
 	c.idle = max(time.Duration(3*float64(channels)/rate*float64(time.Second)), 2*time.Second)
 	for n := range channels {
-		m := &member{ill: ailmentOf(n), name: fmt.Sprintf("bench:server/c%d", n)}
-		if m.ill == slow {
-			m.name = fmt.Sprintf("slow:server/c%d", n)
-		}
+		m := &member{name: fmt.Sprintf("bench:server/c%d", n)}
 		m.actor = &actor{window: crowdWindow, lines: c.lines, dice: rand.New(rand.NewPCG(uint64(n), 1)), takes: func(r *rand.Rand) time.Duration {
 			return quickest + time.Duration(r.Int64N(int64(slowest-quickest)))
 		}}
 		c.members = append(c.members, m)
 		c.known[m.name] = m
 	}
-	c.bot, err = openBot(ctx, "", channel.Options{Idle: c.idle, Agent: c.agent, Workers: crowdWorkers, Doors: []channel.Door{c.newDoor("bench", 0), c.newDoor("slow", slowDoorTakes)}})
+	c.bot, err = openBot(ctx, "", channel.Options{Idle: c.idle, Workers: crowdWorkers, Agent: func(name string) channel.Agent {
+		return agentOf(c.known[name].actor, c.known[name].actor)
+	}})
 	if err != nil {
 		return nil, err
 	}
+	c.door.replied = func(conversation string, piece channel.Piece) { c.book.answered(c.known[conversation], piece) }
+	c.door.compacted = func(conversation string, e channel.Event) { c.book.compaction(conversation, e) }
+	c.door.saved = func() { c.book.count(func(t *doings) { t.Memories++ }) }
 	if err := c.remember(ctx, s); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
-}
-
-// newDoor is a door whose replies the book notes.
-func (c *crowd) newDoor(name string, takes time.Duration) *door {
-	return &door{
-		name: name, takes: takes,
-		replied:   func(conversation string, piece channel.Piece) { c.book.answered(c.known[conversation], piece) },
-		compacted: func(conversation string, e channel.Event) { c.book.compaction(c.known[conversation], e) },
-		saved:     func() { c.book.count(func(t *doings) { t.Memories++ }) },
-	}
-}
-
-func (c *crowd) agent(name string) channel.Agent {
-	m := c.known[name]
-	model := llm.Model(m.actor)
-	switch m.ill {
-	case silent:
-		model = silentModel{m.actor, c.cured}
-	case failing:
-		model = failingModel{m.actor}
-	}
-	return agentOf(model, model)
 }
 
 // remember gives each channel a past, and has the store open all its connections to the
@@ -172,9 +124,6 @@ func (c *crowd) talk(ctx context.Context, rate float64, lasts time.Duration) (sa
 	begun, dice, total := time.Now(), rand.New(rand.NewPCG(uint64(c.said), 3)), int(rate*lasts.Seconds())
 	for at := 0; said < total && ctx.Err() == nil; at++ {
 		m := c.members[at%len(c.members)]
-		if m.ill != well && !c.sick.Load() {
-			continue
-		}
 		c.said++
 		said++
 		due := begun.Add(time.Duration(float64(said) / rate * float64(time.Second)))
@@ -204,7 +153,6 @@ func (c *crowd) deliver(ctx context.Context, m *member, in channel.Inbound) erro
 // drain lets all be answered, and waits for the channels to leave memory, as long as
 // something of them is there that was not at the start.
 func (c *crowd) drain(ctx context.Context, s *screen, start usage) error {
-	close(c.cured)
 	s.progress("what is left is answered and summed up")
 	if err := c.hub.Drain(ctx); err != nil {
 		return err
@@ -222,26 +170,4 @@ func (c *crowd) drain(ctx context.Context, s *screen, start usage) error {
 		}
 	}
 	return nil
-}
-
-// silentModel answers nothing until it is cured.
-type silentModel struct {
-	*actor
-	cured chan struct{}
-}
-
-func (m silentModel) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
-	select {
-	case <-m.cured:
-		return m.actor.Generate(ctx, req, show)
-	case <-ctx.Done():
-		return llm.Response{}, ctx.Err()
-	}
-}
-
-// failingModel is overloaded whenever it is asked.
-type failingModel struct{ *actor }
-
-func (failingModel) Generate(context.Context, llm.Request, func(string)) (llm.Response, error) {
-	return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "scripted"}
 }

@@ -15,16 +15,12 @@ of %d, saves memories and sums up. The windows hold %s tokens, so that compactio
 run all the while; the channels have a past of different lengths when it begins, so that
 they do not fill at once; %d compactions may run at a time. What is said and answered is a quarter as long as in "bench cost".
 
-Four channels in a hundred are sick: in some the place where people talk takes %v for
-each reply, in others the model never answers, until somebody stops it, or always fails. They are
-talked in during every other stretch of time, so that the healthy ones can be compared with
-themselves. After the run all is drained, and the channels leave memory, as they do after some silence.
+After the run all is drained, and the channels leave memory, as they do after some silence.
 
 Judged is: what of the process was in the machine's memory in the last third of the time,
 against the second; what a turn costs the processor and how long it takes beyond the model's
 own time, last third against second; goroutines and open files, against the start; that each message
-stands in the transcript once and has one answer; that the healthy channels do not feel
-the sick; and that doctor finds nothing in the database.
+stands in the transcript once and has one answer; and that doctor finds nothing in the database.
 
 The default of %d messages a second is meant for two cores that do nothing else; whether the
 rate was held is judged too. Until the windows have filled once, which takes ten minutes with
@@ -41,7 +37,7 @@ type loading struct {
 
 func newLoad() *benchmark {
 	var l loading
-	help := fmt.Sprintf(loadHelp, quickest, slowest, lookUpEvery, thousands(crowdWindow), crowdWorkers, slowDoorTakes, defaultRate)
+	help := fmt.Sprintf(loadHelp, quickest, slowest, lookUpEvery, thousands(crowdWindow), crowdWorkers, defaultRate)
 	b := newBenchmark("load", "Whether many channels at once are held, for how long, and at what price", help, func(ctx context.Context, s *screen, _ string) (result, error) {
 		return l.measure(ctx, s)
 	})
@@ -67,11 +63,10 @@ func (l loading) measure(ctx context.Context, s *screen) (r load, err error) {
 	if _, err := c.talk(ctx, l.rate, min(lasts/4, time.Duration(2*float64(l.channels)/l.rate*float64(time.Second)))); err != nil {
 		return r, err
 	}
-	c.book.stretch(false, true)
-	w := newWatch(c, lasts)
+	c.book.forget()
 	watching, stop := context.WithCancel(ctx)
 	var watched sync.WaitGroup
-	watched.Go(func() { w.run(watching, s) })
+	watched.Go(func() { r.Samples = watch(watching, s, c.book, lasts) })
 	begun := time.Now()
 	_, err = c.talk(ctx, l.rate, lasts)
 	r.Took = time.Since(begun).Minutes()
@@ -83,7 +78,7 @@ func (l loading) measure(ctx context.Context, s *screen) (r load, err error) {
 	if err := c.drain(ctx, s, r.Start); err != nil {
 		return r, err
 	}
-	r.Samples, r.End = w.samples, usageNow()
+	r.End = usageNow()
 	s.progress("every message is looked for")
 	if err := r.audit(ctx, c); err != nil {
 		return r, err

@@ -63,21 +63,6 @@ func (s *screen) progress(format string, args ...any) {
 	}
 }
 
-// report writes a line on how far the work is once a minute, where nobody watches: for a
-// file that is looked into.
-func (s *screen) report(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	if s.last.IsZero() {
-		s.last = now
-	}
-	if !s.watched && now.Sub(s.last) > time.Minute {
-		s.last = now
-		fmt.Fprintf(s.err, "%s\n", fmt.Sprintf(format, args...))
-	}
-}
-
 // done takes the progress away.
 func (s *screen) done() {
 	s.mu.Lock()

@@ -45,14 +45,3 @@ func sure(with, without []time.Duration) (low, high float64) {
 	slices.Sort(ratios)
 	return ratios[25], ratios[974]
 }
-
-// histogram counts the values between low and high, in 32 steps.
-func histogram(all []time.Duration, low, high float64) []float64 {
-	counts := make([]float64, 32)
-	for _, d := range all {
-		if at := int((ms(d) - low) / max(high-low, 1e-9) * float64(len(counts))); at >= 0 && at < len(counts) {
-			counts[at]++
-		}
-	}
-	return counts
-}
