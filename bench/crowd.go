@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"cairn/channel"
+	"cairn/compactor"
 	"cairn/memory"
 )
 
@@ -23,36 +27,52 @@ const (
 	storeReaders  = 4 // connections on which the store reads
 )
 
-// crowd is a bot with many channels, and the people in them.
+// crowd is a bot with many channels, the people in them, and what they asked, until it is answered.
 type crowd struct {
 	*bot
 	idle    time.Duration // after which a channel leaves memory
 	members []*member
 	known   map[string]*member // by name
-	book    *book
-	past    int           // messages that were there before
-	lines   []string      // what people say
-	said    int           // messages so far
+	past    int                // messages that were there before
+	lines   []string           // what people say
+	said    int                // messages so far
+
+	mu     sync.Mutex // guards everything below
+	asked  map[string]time.Time
+	doings doings
+	took   []time.Duration // beyond the model's own time
 }
 
 // member is a channel.
 type member struct {
-	name  string
-	actor *actor
+	name    string
+	actor   *actor
+	pending int // questions that are not answered; crowd.mu guards it
+}
+
+// doings is what has happened so far.
+type doings struct {
+	Answered    int    `json:"answered"`
+	Twice       int    `json:"answered_twice"`     // or never asked
+	Failed      int    `json:"failed"`             // answers that told of a failure
+	Compactions int    `json:"compactions"`        // that landed
+	Rollups     int    `json:"rollups"`            // of which summaries of summaries
+	Broken      int    `json:"failed_compactions"`
+	Memories    int    `json:"memories"`
+	Why         string `json:"failure,omitempty"` // of the last that failed
 }
 
 // openCrowd makes so many channels with a past of different lengths. Each says
 // something rate/channels times a second later on.
 func openCrowd(ctx context.Context, channels int, rate float64, s *screen) (c *crowd, err error) {
-	c = &crowd{known: map[string]*member{}, book: newBook(), lines: linesOf(256, chatScale)}
+	c = &crowd{known: map[string]*member{}, asked: map[string]time.Time{}, lines: linesOf(256, chatScale)}
 	c.idle = max(time.Duration(3*float64(channels)/rate*float64(time.Second)), 2*time.Second)
 	for n := range channels {
 		m := &member{name: fmt.Sprintf("bench:server/c%d", n)}
 		m.actor = &actor{window: crowdWindow, lines: c.lines, dice: rand.New(rand.NewPCG(uint64(n), 1)), takes: func(r *rand.Rand) time.Duration {
 			return quickest + time.Duration(r.Int64N(int64(slowest-quickest)))
 		}}
-		c.members = append(c.members, m)
-		c.known[m.name] = m
+		c.members, c.known[m.name] = append(c.members, m), m
 	}
 	c.bot, err = openBot(ctx, "", channel.Options{Idle: c.idle, Workers: crowdWorkers, Agent: func(name string) channel.Agent {
 		return agentOf(c.known[name].actor, c.known[name].actor)
@@ -60,13 +80,65 @@ func openCrowd(ctx context.Context, channels int, rate float64, s *screen) (c *c
 	if err != nil {
 		return nil, err
 	}
-	c.door.replied = func(conversation string, piece channel.Piece) { c.book.answered(c.known[conversation], piece) }
-	c.door.compacted = func(conversation string, e channel.Event) { c.book.compaction(conversation, e) }
-	c.door.saved = func() { c.book.count(func(t *doings) { t.Memories++ }) }
+	c.door.replied, c.door.compacted, c.door.saved = c.answered, c.compacted, func() { c.count(func(d *doings) { d.Memories++ }) }
 	if err := c.remember(ctx, s); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
+}
+
+func (c *crowd) count(f func(*doings)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.doings)
+}
+
+// compacted counts the ends of compactions, except those that the end of the run stops.
+func (c *crowd) compacted(conversation string, e channel.Event) {
+	c.count(func(d *doings) {
+		switch {
+		case e.State == compactor.EventLanded:
+			d.Compactions++
+			if e.Kind == compactor.Rollup {
+				d.Rollups++
+			}
+		case e.State == compactor.EventFailed && !strings.HasPrefix(e.Error, "stopped before"):
+			d.Broken++
+			d.Why = fmt.Sprintf("a compaction in %s: %s", conversation, e.Error)
+		}
+	})
+}
+
+// answered counts a reply, and how long it took if nothing else was going on in its channel.
+func (c *crowd) answered(conversation string, piece channel.Piece) {
+	now, m := time.Now(), c.known[conversation]
+	thought := m.actor.thought()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if piece.Failure {
+		c.doings.Failed++
+		c.doings.Why = piece.Text
+	}
+	for _, id := range piece.To {
+		at, there := c.asked[id]
+		if !there {
+			c.doings.Twice++
+			continue
+		}
+		delete(c.asked, id)
+		m.pending--
+		c.doings.Answered++
+		if !at.IsZero() && len(piece.To) == 1 {
+			c.took = append(c.took, now.Sub(at)-thought)
+		}
+	}
+}
+
+// look returns what has happened so far, and how long the answers behind the first n took.
+func (c *crowd) look(n int) (doings, []time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.doings, slices.Clone(c.took[min(n, len(c.took)):])
 }
 
 // remember gives each channel a past, and has the store open all its connections to the
@@ -106,45 +178,35 @@ func (c *crowd) remember(ctx context.Context, s *screen) error {
 	return group.Wait()
 }
 
-// talk says so many things a second for some time, in the channels by turns, and
-// returns how many.
-func (c *crowd) talk(ctx context.Context, rate float64, lasts time.Duration) (said int, err error) {
-	group, ctx := errgroup.WithContext(ctx)
-	queue := make(chan func() error, deliverers)
-	for range deliverers {
-		group.Go(func() error {
-			for deliver := range queue {
-				if err := deliver(); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	begun, dice, total := time.Now(), rand.New(rand.NewPCG(uint64(c.said), 3)), int(rate*lasts.Seconds())
-	for at := 0; said < total && ctx.Err() == nil; at++ {
-		m := c.members[at%len(c.members)]
+// talk says so many things a second for some time, in the channels by turns.
+func (c *crowd) talk(ctx context.Context, rate float64, lasts time.Duration) error {
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(deliverers)
+	begun, dice := time.Now(), rand.New(rand.NewPCG(uint64(c.said), 3))
+	for n := range int(rate * lasts.Seconds()) {
+		m := c.members[n%len(c.members)]
 		c.said++
-		said++
-		due := begun.Add(time.Duration(float64(said) / rate * float64(time.Second)))
-		in := channel.Inbound{ID: fmt.Sprint("m", c.said), AuthorID: "1", Author: "Ada", Text: c.lines[dice.IntN(len(c.lines))], Addressed: dice.IntN(2) == 0}
+		in := askedNow(fmt.Sprint("m", c.said), c.lines[dice.IntN(len(c.lines))])
+		in.Addressed = dice.IntN(2) == 0
 		select {
-		case <-time.After(time.Until(due)):
-		case <-ctx.Done():
+		case <-time.After(time.Until(begun.Add(time.Duration(float64(n+1) / rate * float64(time.Second))))):
+		case <-within.Done():
+			return group.Wait()
 		}
-		select {
-		case queue <- func() error { return c.deliver(ctx, m, in) }:
-		case <-ctx.Done():
-		}
+		group.Go(func() error { return c.deliver(within, m, in) }) // it waits for one of the others, if it must
 	}
-	close(queue)
-	return said, group.Wait()
+	return group.Wait()
 }
 
 func (c *crowd) deliver(ctx context.Context, m *member, in channel.Inbound) error {
 	in.Time = time.Now()
 	if in.Addressed {
-		c.book.asked(m, in.ID)
+		c.mu.Lock()
+		if c.asked[in.ID] = in.Time; m.pending > 0 {
+			c.asked[in.ID] = time.Time{} // it waits for others
+		}
+		m.pending++
+		c.mu.Unlock()
 	}
 	_, err := c.hub.Deliver(ctx, m.name, in)
 	return err

@@ -60,15 +60,17 @@ func (l loading) measure(ctx context.Context, s *screen) (r load, err error) {
 	r = load{Channels: l.channels, Minutes: l.minutes, Rate: l.rate, Start: usageNow()}
 	lasts := time.Duration(l.minutes * float64(time.Minute))
 	s.progress("warming up")
-	if _, err := c.talk(ctx, l.rate, min(lasts/4, time.Duration(2*float64(l.channels)/l.rate*float64(time.Second)))); err != nil {
+	if err := c.talk(ctx, l.rate, min(lasts/4, time.Duration(2*float64(l.channels)/l.rate*float64(time.Second)))); err != nil {
 		return r, err
 	}
-	c.book.forget()
+	c.mu.Lock()
+	c.took = nil
+	c.mu.Unlock()
 	watching, stop := context.WithCancel(ctx)
 	var watched sync.WaitGroup
-	watched.Go(func() { r.Samples = watch(watching, s, c.book, lasts) })
+	watched.Go(func() { r.Samples = watch(watching, s, c, lasts) })
 	begun := time.Now()
-	_, err = c.talk(ctx, l.rate, lasts)
+	err = c.talk(ctx, l.rate, lasts)
 	r.Took = time.Since(begun).Minutes()
 	stop()
 	watched.Wait()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,15 +34,13 @@ type load struct {
 
 // audit looks for every message.
 func (l *load) audit(ctx context.Context, c *crowd) (err error) {
-	l.doings, _ = c.book.look()
-	c.book.mu.Lock()
-	l.Unanswered = len(c.book.open)
-	if took := c.book.took; len(took) > 0 {
+	done, took := c.look(0)
+	if l.doings = done; len(took) > 0 {
 		l.P50, l.P99 = quantile(took, 0.5), quantile(took, 0.99)
 	}
-	c.book.mu.Unlock()
+	c.count(func(*doings) { l.Unanswered = len(c.asked) })
 	l.Said, l.Machine = c.said, busyMachine()
-	db, err := openPlain(memory.File(c.dir))
+	db, err := sql.Open("sqlite3", memory.File(c.dir))
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/memory"
 )
 
 const overheadHelp = `Overhead has turns in some channels, one after the other, with a model that answers at once,
@@ -22,10 +21,9 @@ long as those of "bench cost", some 25 and 75 words in the mean, as people chat,
 is looked up. With the default of turns and channels no window is so full that it is compacted;
 what that costs "bench load" shows.
 
-Then the rows that the turns have left behind are written into another database of the same
-kind, in as many transactions, by plain statements that were prepared before, on one
-connection: whoever keeps what is said has to do this much. What the bot costs is the
-difference. Both are done by turns, in %d parts, and the medians of these count.
+Then as many turns of the same texts are stored in another database in as many transactions, by
+the store alone: whoever keeps what is said has to do this much. What the rest of the bot costs
+is the difference. Both are done by turns, in %d parts, and the medians of these count.
 
 The files lie in memory, in /dev/shm, where there is such a folder with room and TMPDIR
 names no other. On a disk each transaction waits several times, and what is computed after a wait
@@ -60,16 +58,24 @@ type overhead struct {
 	Turns    int     `json:"turns"`
 	Channels int     `json:"channels"`
 	Turn     float64 `json:"turn_us"`   // processor's time
-	Writes   float64 `json:"writes_us"` // of which by the writes alone
+	Writes   float64 `json:"writes_us"` // of one that is only stored
 	Overhead float64 `json:"overhead_us"`
 	Load     string  `json:"load,omitempty"` // of the machine
 	Files    string  `json:"files"`          // the folder they lay in
 	targets
 }
 
-// rounds is into how many parts the turns are cut: after each of them its rows are
-// written again, so that both meet the same machine. The medians count.
+// rounds is into how many parts the turns are cut: after each of them as many are stored
+// alone, so that both meet the same machine. The medians count.
 const rounds = 20
+
+// cpuOf is the processor's time for each of n turns.
+func cpuOf(ctx context.Context, n int, do func(ctx context.Context, n int) error) (time.Duration, error) {
+	runtime.GC() // what was left before is none of its business
+	begun := cpuTime()
+	err := do(ctx, n)
+	return (cpuTime() - begun) / time.Duration(n), err
+}
 
 // weigh measures.
 func (w weighing) weigh(ctx context.Context, s *screen) (o overhead, err error) {
@@ -78,34 +84,33 @@ func (w weighing) weigh(ctx context.Context, s *screen) (o overhead, err error) 
 		return o, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	if err := f.talk(ctx, 1+w.channels); err != nil { // each channel is open then
-		return o, err
-	}
-	c, err := newCopyist(ctx, memory.File(f.bot.dir))
+	k, err := openKeeper(ctx)
 	if err != nil {
 		return o, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(err, k.close()) }()
+	for _, warmUp := range []func(context.Context, int) error{f.talk, f.keepIn(k)} { // each channel is open then
+		if err := warmUp(ctx, 1+w.channels); err != nil {
+			return o, err
+		}
+	}
 	var turns, writes, differences []time.Duration
 	for done := 0; done < w.turns; {
 		n := min(max(w.turns/rounds, 1), w.turns-done)
-		runtime.GC()
-		begun := cpuTime()
-		if err := f.talk(ctx, n); err != nil {
-			return o, err
-		}
-		turn := (cpuTime() - begun) / time.Duration(n)
-		write, err := c.copy(ctx)
+		turn, err := cpuOf(ctx, n, f.talk)
 		if err != nil {
 			return o, err
 		}
-		write /= time.Duration(n)
+		write, err := cpuOf(ctx, n, f.keepIn(k))
+		if err != nil {
+			return o, err
+		}
 		turns, writes, differences = append(turns, turn), append(writes, write), append(differences, turn-write)
 		done += n
 		s.progress("turn %s of %s: %v, of which %v for the writes", thousands(done), thousands(w.turns), turn, write)
 	}
 	us := func(all []time.Duration) float64 { return 1000 * quantile(all, 0.5) }
-	o = overhead{Turns: w.turns, Channels: w.channels, Turn: us(turns), Writes: us(writes), Overhead: us(differences), Load: busyMachine(), Files: filepath.Dir(f.bot.dir)}
+	o = overhead{Turns: w.turns, Channels: w.channels, Turn: us(turns), Writes: us(writes), Overhead: us(differences), Load: busyMachine(), Files: filepath.Dir(f.dir)}
 	o.Targets = []goal{atMost("a turn's processor time beside its writes, in µs", o.Overhead, overheadGoal, overheadGoal)}
 	return o, nil
 }
@@ -115,25 +120,42 @@ type talkers struct {
 	*bot
 	channels  int
 	questions []turn
+	lines     []string // answers
 }
 
 func openTalkers(ctx context.Context, channels int) (f *talkers, err error) {
-	f = &talkers{channels: channels, questions: talk(256, 1, chatScale, false)}
-	lines := linesOf(256, chatScale)
+	f = &talkers{channels: channels, questions: talk(256, 1, chatScale, false), lines: linesOf(256, chatScale)}
 	var made atomic.Uint64
 	f.bot, err = openBot(ctx, inMemory(), channel.Options{Agent: func(string) channel.Agent {
-		a := &actor{window: fullWindow, lines: lines, incurious: true, dice: rand.New(rand.NewPCG(made.Add(1), 1))}
+		a := &actor{window: fullWindow, lines: f.lines, incurious: true, dice: rand.New(rand.NewPCG(made.Add(1), 1))}
 		return agentOf(a, a)
 	}})
 	return f, err
 }
 
+// nth is where the nth turn is, and what is asked.
+func (f *talkers) nth(n int) (conversation, question string) {
+	return fmt.Sprintf("bench:server/c%d", n%f.channels), f.questions[n%len(f.questions)].question.text
+}
+
+// keepIn stores n turns, as talk has them.
+func (f *talkers) keepIn(k *keeper) func(context.Context, int) error {
+	return func(ctx context.Context, n int) error {
+		for range n {
+			name, question := f.nth(int(k.n) + 1)
+			if err := k.keep(ctx, name, question, f.lines[int(k.n)%len(f.lines)]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // talk has n turns, one after the other, in the channels by turns.
 func (f *talkers) talk(ctx context.Context, n int) error {
 	for range n {
-		at := f.n + 1
-		name := fmt.Sprintf("bench:server/c%d", at%f.channels)
-		if _, err := f.deliver(ctx, name, f.questions[at%len(f.questions)].question.text); err != nil {
+		name, question := f.nth(f.n + 1)
+		if _, err := f.deliver(ctx, name, question); err != nil {
 			return err
 		}
 		if err := f.hub.Idle(ctx, name); err != nil {
@@ -156,7 +178,7 @@ func (o overhead) table(s *screen) string {
 	for _, row := range []struct {
 		name  string
 		value float64
-	}{{"with everything", o.Turn}, {"its writes alone", o.Writes}, {"the bot's share", o.Overhead}} {
+	}{{"with everything", o.Turn}, {"stored alone", o.Writes}, {"the rest of the bot", o.Overhead}} {
 		fmt.Fprintf(&b, "%s%s   %s\n", left(row.name, 20), s.paint(bold, right(fmt.Sprintf("%.0f µs", row.value), 10)), s.paint(cyan, bar(row.value, o.Turn, 40)))
 	}
 	b.WriteString("\n" + o.verdicts(s))

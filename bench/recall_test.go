@@ -107,8 +107,9 @@ func TestRecallTellsAMissedTarget(t *testing.T) {
 		"a.qa.jsonl": `{"question":"Where did Ann move?","evidence":["1"],"category":4}` + "\n" + `{"question":"Why?","evidence":["1"],"category":4}`,
 	})
 	var out, progress bytes.Buffer
-	err := recalling{rows: []int{1000}, json: true}.run(t.Context(), screenOf(&out, &progress), dir)
-	if !errors.As(err, new(missed)) || !strings.Contains(err.Error(), "recall@10 is 50.00, not 77.00") {
+	root := newRoot(&out, &progress)
+	root.SetArgs([]string{"recall", dir, "--rows", "1000", "--json"})
+	if err := root.ExecuteContext(t.Context()); !errors.As(err, new(missed)) || !strings.Contains(err.Error(), "recall@10 is 50.00, not 77.00") {
 		t.Errorf("%v", err)
 	}
 	var r recalled

@@ -29,18 +29,20 @@ type sample struct {
 }
 
 // watch looks at a run every few seconds, until ctx ends.
-func watch(ctx context.Context, s *screen, b *book, lasts time.Duration) (samples []sample) {
+func watch(ctx context.Context, s *screen, c *crowd, lasts time.Duration) (samples []sample) {
 	tick := time.NewTicker(min(max(lasts/180, 250*time.Millisecond), 10*time.Second))
 	defer tick.Stop()
 	begun, cpu := time.Now(), cpuTime()
-	before, _ := b.look()
+	before, _ := c.look(0)
+	timed := 0
 	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return samples
 		}
-		done, recent := b.look()
+		done, recent := c.look(timed)
+		timed += len(recent)
 		spent := cpuTime()
 		x := sample{At: time.Since(begun).Seconds(), usage: usageNow(), Answered: done.Answered - before.Answered}
 		if len(recent) > 0 {
