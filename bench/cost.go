@@ -25,23 +25,22 @@ type pricing struct {
 	cache cacheRule
 }
 
-const costHelp = `Cost has one long conversation with each strategy, over virtual time, and adds up what
-its requests would cost where prompts are cached: in a busy channel, and in one where a
-quarter of the turns follow a pause.
+const costHelp = `Cost holds one long conversation with each strategy, over virtual time, and adds up what its requests
+would cost where prompts are cached: in a busy channel, and in one where a quarter of the turns
+follow a pause.
 
 ` + priceHelp + `
 
 ` + talkHelp + `
 
-The other strategies are given their cheapest form. A sliding window drops as many of the
-oldest messages as must go. "Everything at 100k" asks for one summary of 2000 words
-behind the conversation as it stands, which is in the cache then. Cairn's worker saves
-6 memories of each span and writes summaries as long as it is asked for. Where the rule is
-not prefix, the block beside the last message stays in the others' conversations.
+The other strategies get their cheapest form. A sliding window drops as many of the oldest messages
+as it must. "Everything at 100k" asks for one summary of 2000 words behind the conversation as it
+is, which is in the cache then. Cairn's worker saves 6 memories of each span and writes summaries
+as long as it is asked for.
 
-With the conversation that is made by default the input of "Cairn, economy" has a target: with
-prefix at most 24 million tokens in the busy channel and 44 in the other, with breakpoints 26
-and 52; a run that misses it ends with 3.
+With the default conversation the input of "Cairn, economy" has a target: with prefix at most 24
+million tokens in the busy channel and 44 in the other, with breakpoints 26 and 52; a run that
+misses it ends with 3.
 
 ` + setHelp
 
@@ -129,11 +128,11 @@ func forMost(p *compactor.Policy) {
 	p.PrepareThreshold, p.StackBudget, p.KeepFirst, p.PinBudget = 0, 0.02, 0, 0
 }
 
-const setHelp = `Cairn "economy" has economy = true: all summaries made ahead are applied at once. "Set for
-cost" has prepare_threshold = 0.40 and stack_budget = 0.05 too. "Set to sum up all", beside "everything at 100k", it has prepare_threshold = 0, background_threshold = 0.74,
-background_fraction = 0.90, tail_tokens = 500 and stack_budget = 0.02. "Set to keep most",
-beside the sliding window, it has prepare_threshold = 0, the levels at 0.98, 0.985 and 0.99,
-each with a fraction of 0.10, stack_budget = 0.02, keep_first = 0 and pin_budget = 0.`
+const setHelp = `Cairn "economy" has economy = true: all prepared summaries are applied at once. "Set for cost" adds
+prepare_threshold = 0.40 and stack_budget = 0.05. "Set to sum up all" has prepare_threshold = 0,
+background_threshold = 0.74, background_fraction = 0.90, tail_tokens = 500 and stack_budget = 0.02.
+"Set to keep most" has prepare_threshold = 0, levels at 0.98, 0.985 and 0.99, each with a fraction of
+0.10, stack_budget = 0.02, keep_first = 0 and pin_budget = 0.`
 
 // channelCost is what all strategies cost in one kind of channel.
 type channelCost struct {

@@ -13,16 +13,15 @@ import (
 	"time"
 )
 
-const crashHelp = `Crash builds cairn and has people talk to it in several channels, over a scripted
-model server: in a window so small that it is compacted all the time, with tools,
-commands, failures of the server, and somebody who has deleted what she said. It kills the
-program at random moments, from right after its start to seconds later, and starts it
-again on the same folder; what was not accepted is said again. After each kill the
-files are examined, and at the end, when all is answered, everything is:
+const crashHelp = `Crash builds cairn and has people talk to it in several channels, over a scripted model server: in a
+small window, so that it compacts all the time, with tools, commands, failures of the server, and a
+person who has her messages deleted. It kills the program at random moments, from its start to
+seconds later, and starts it again on the same folder; what was not accepted is sent again.
+After each kill the files are checked, and at the end everything is:
 
-  every message that was accepted stands in the transcript, once
-  every message that asked for an answer was given one, and one only
-  nothing in the database is what it cannot be (as cairn doctor sees it)
+  every accepted message is in the transcript, once
+  every message to the bot has one answer
+  the database is sound (as cairn doctor checks it)
 
 Anything else ends the run with 3, and its folder is kept.`
 

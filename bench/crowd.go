@@ -129,7 +129,7 @@ func (c *crowd) answered(conversation string, piece channel.Piece) {
 		m.pending--
 		c.doings.Answered++
 		if !at.IsZero() && len(piece.To) == 1 {
-			c.took = append(c.took, now.Sub(at)-thought)
+			c.took = append(c.took, max(now.Sub(at)-thought, 0))
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/metrics"
 	"sync"
 	"time"
 
@@ -18,14 +17,13 @@ const (
 	mostHeap     = 128 // MiB that the whole may hold meanwhile, providers and all
 )
 
-const faultsHelp = `Faults has conversations meet what a provider can do wrong, %d at a time: in the turn
-itself, after a tool, and in a summary. The provider is a real server on loopback, asked by the
-real client; the bot is the real one on a real database.
+const faultsHelp = `Faults runs conversations whose provider fails in every way we know, %d at a time: in the turn, after
+a tool call, and in a summary. The provider is a real server on loopback, asked by the real client.
 
-Promised is, for each of them: people get an answer or one plain sentence, no message is
-lost, what is asked next is answered, what was to be summed up is, nothing of half an answer
-is kept, the number of requests is bounded, the log has one warning and its end, and all of
-it together holds less than %d MiB. A run that sees a promise broken ends with 3.`
+Promised for each: people get an answer or one plain sentence; no message is lost; the next question
+is answered and the next summary written; half an answer is never stored; the number of requests is
+bounded; the log has one warning and its end; and all together use less than %d MiB of heap. A run that sees
+a promise broken ends with 3.`
 
 func newFaults() *benchmark {
 	var seeds int
@@ -68,8 +66,8 @@ func injectFaults(ctx context.Context, s *screen, faults []llmtest.Fault, seeds 
 		return result, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	heap := watchHeap()
-	defer heap.stop()
+	peak := watchHeap()
+	defer peak()
 	start := time.Now()
 	var trials []*trial
 	for i, fault := range faults {
@@ -94,7 +92,7 @@ func injectFaults(ctx context.Context, s *screen, faults []llmtest.Fault, seeds 
 		return result, err
 	}
 	result.count(faults, trials)
-	result.Seconds, result.HeapMiB = time.Since(start).Seconds(), heap.stop()
+	result.Seconds, result.HeapMiB = time.Since(start).Seconds(), peak()
 	result.judge()
 	return result, nil
 }
@@ -163,36 +161,26 @@ func (r faultTallies) table(s *screen) string {
 		s.paint(bold, "faults"), thousands(r.Total.Injected), r.Seconds, faultsAtOnce, rows.text(s), s.paint(red, broken), r.verdicts(s))
 }
 
-// heapWatch notes how much memory is in use at most, as each collection finds it.
-type heapWatch struct {
-	done chan struct{}
-	end  sync.Once
-	all  sync.WaitGroup
-	most uint64
-}
-
-func watchHeap() *heapWatch {
-	w := &heapWatch{done: make(chan struct{})}
-	w.all.Go(func() {
+// watchHeap notes how much memory is in use at most, as each collection finds it; peak ends that, and
+// returns the most in MiB.
+func watchHeap() (peak func() int) {
+	done, most := make(chan struct{}), make(chan uint64)
+	go func() {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
-		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		used := uint64(0)
 		for {
 			select {
 			case <-tick.C:
-				metrics.Read(sample)
-				w.most = max(w.most, sample[0].Value.Uint64())
-			case <-w.done:
+				used = max(used, metric("/gc/heap/live:bytes"))
+			case <-done:
+				most <- used
 				return
 			}
 		}
+	}()
+	return sync.OnceValue(func() int {
+		close(done)
+		return int(<-most >> 20)
 	})
-	return w
-}
-
-// stop returns the most, in MiB.
-func (w *heapWatch) stop() int {
-	w.end.Do(func() { close(w.done) })
-	w.all.Wait()
-	return int(w.most >> 20)
 }

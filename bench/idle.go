@@ -14,10 +14,9 @@ import (
 	"cairn/channel"
 )
 
-const idleHelp = `Idle opens many channels, has a turn in each, and looks by how much the memory of the process
-has grown when all are silent: objects and stacks that are in use, and what of the process is in
-the machine's memory after Go has given back what it does not need. After %v of silence a
-channel leaves memory whole; "bench load" looks that nothing is left of it.
+const idleHelp = `Idle opens many channels, has a turn in each, and measures how much the memory of the process grew
+once all are silent: live objects and stacks, and resident memory after Go has returned what it does
+not need. After %v of silence a channel leaves memory; "bench load" checks that nothing of it stays.
 
 The target is less than %.0f KB for a silent channel; a run that misses it ends with 3.`
 

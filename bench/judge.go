@@ -15,14 +15,13 @@ import (
 	"cairn/words"
 )
 
-const judgeHelp = `Judge cuts each recording of DIR into spans of 10, 40 and 160 messages and asks the judge of
-summaries about good and bad texts for each.
+const judgeHelp = `Judge cuts each recording of DIR into spans of 10, 40 and 160 messages and has good and bad summaries
+of each judged.
 
-Good texts have a fifth of the span's tokens: the extractive summary; a sentence of each
-message that has a name or a number, if there are three at least; and, in the words of others, the questions that the
-span alone answers, with their answers, where there are at least five. Bad texts are those of
-bench/testdata/judge/bad.txt, in 13 languages; the extractive summary of a span of another
-recording; the span's last message; and a piece of the span as it is.
+Good ones have a fifth of the span's tokens: the extractive summary; a sentence of each message that
+has a name or a number, if there are three; the questions that the span alone answers, with their
+answers, if there are five. Bad ones are the texts of bench/testdata/judge/bad.txt, in 13 languages;
+the extractive summary of another recording; the span's last message; and a part of the span itself.
 
 ` + recordingsHelp + `
 

@@ -21,13 +21,12 @@ const (
 	target       = 0.02 // by which the ratio may miss 1
 )
 
-const latencyHelp = `Latency talks in two channels by turns. In one a summary is being written all the while,
-which takes %v; in the other none is, and all else is the same: as many messages,
-as many summaries, the same bot on one database. A reply takes the model %v. What is
-measured is the time from the delivery of a message to the reply on its way to people.
+const latencyHelp = `Latency talks in two channels in turn. In one a summary is always being written, which takes %v; in
+the other none is. Everything else is the same. A reply takes the model %v. Measured is the time from
+the delivery of a message to the reply.
 
-The target is a ratio of the medians of 1.00 ± %.2f; a run that misses it ends with 3,
-also where the machine has so much other work that more turns are needed to tell.`
+The target is a ratio of the medians of 1.00 ± %.2f; a run that misses it ends with 3, also where the
+machine is so busy that more turns are needed to tell.`
 
 func newLatency() *benchmark {
 	var turns int

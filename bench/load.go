@@ -8,23 +8,17 @@ import (
 	"time"
 )
 
-const loadHelp = `Load has many channels at once in one process, over a real database, for some minutes: at a
-steady rate somebody says something in one channel after the other, half of it addressed to
-the bot. A scripted model answers after %v to %v, looks something up in one turn
-of %d, saves memories and sums up. The windows hold %s tokens, so that compactions and rollups
-run all the while; the channels have a past of different lengths when it begins, so that
-they do not fill at once; %d compactions may run at a time. What is said and answered is a quarter as long as in "bench cost".
+const loadHelp = `Load runs many channels in one process, over a real database: at a steady rate people write in one
+channel after the other, every second message to the bot. A scripted model answers after %v to %v,
+uses a tool in one turn of %d, saves memories and summarizes. Windows hold %s tokens and the channels
+start with pasts of different lengths, so compactions run all the time, at most %d at once. Texts are
+a quarter as long as in "bench cost". Afterwards everything is drained and idle channels leave memory.
 
-After the run all is drained, and the channels leave memory, as they do after some silence.
-
-Judged is: what of the process was in the machine's memory in the last third of the time,
-against the second; what a turn costs the processor and how long it takes beyond the model's
-own time, last third against second; goroutines and open files, against the start; that each message
-stands in the transcript once and has one answer; and that doctor finds nothing in the database.
-
-The default of %d messages a second is meant for two cores that do nothing else; whether the
-rate was held is judged too. Until the windows have filled once, which takes ten minutes with
-the defaults, memory grows. A run that misses a target ends with 3.`
+Targets: every message is in the transcript once and has one answer; doctor finds nothing; no
+goroutine or file stays open; resident memory and processor time per turn do not grow from the second
+third of the time to the last; the rate was held. The default of %d messages a second is for two
+idle cores. Memory grows until the windows have filled once: ten minutes with the defaults.
+A run that misses a target ends with 3.`
 
 // defaultRate is how many messages a second are said.
 const defaultRate = 60

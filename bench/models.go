@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -12,31 +11,30 @@ import (
 	"cairn/llm/llmtest"
 )
 
-const modelsHelp = `Models has a long conversation with each of these models, over servers on loopback that are as
+const modelsHelp = `Models holds a long conversation with each of these models, over servers on loopback that are as
 strict as the providers' documentation: %s.
-They refuse what the model refuses, count tokens, and cache prompts by the provider's rule.
-
-A recording is imported into a window of %s tokens, summarized by the same model; then come
---turns turns, a third with tools. Messages are edited and deleted, also the first one, and
-questions whose answers stay, also in the middle of a turn, but for --calm. The bot is restarted twice. One more
+They refuse what the model refuses, count tokens, and cache prompts by the provider's rule. One more
 conversation switches from provider to provider and back.
 
-  learned    requests that were refused and taught Cairn what the model demands, once or, where
-             a turn and a summary asked at the same time, twice
+A recording is imported into a window of %s tokens and summarized by the same model; then come
+--turns turns, a third with tools. Messages are edited and deleted, also the first one and in the
+middle of a turn, but for --calm. The bot is restarted twice.
+
+  learned    refused requests that taught Cairn what the model demands
   refused    others
   changes    how often the head changed: a summary was applied, a message edited or deleted
   extend     requests of turns that extend the one before
   broken     those that do not, without such a change
   cached     share of the input that was read from the provider's cache
-  usage      whether what Cairn stored equals what the server counted: input, cached, written, output
-  gauge      by how much the tokens that Cairn shows differ from those that the server counts for
-             the next request, in the mean and at the most
+  usage      whether what Cairn stored equals what the server counted
+  gauge      difference between the tokens that Cairn shows and those that the server counts for
+             the next request: mean and maximum
 
 ` + recordingsHelp + `
 Without DIR an invented conversation is imported.
 
-The target is that every turn is answered, nothing refused or broken, the usage equal, and the
-gauge within %g %% in the mean for models that think; a run that misses it ends with 3.`
+Every turn must be answered, nothing refused or broken, the usage equal, and the gauge within %g %%
+in the mean for models that think; else the run ends with 3.`
 
 //go:embed testdata/*.jsonl
 var inventedFiles embed.FS
@@ -101,30 +99,20 @@ func recordingFor(dir string) (recording, error) {
 }
 
 // inventedTalk is the talk of testdata, as one recording.
-func inventedTalk() (r recording, err error) {
-	r.name = "invented"
-	files, err := fs.Glob(inventedFiles, "testdata/*.jsonl")
+func inventedTalk() (recording, error) {
+	dir, err := fs.Sub(inventedFiles, "testdata")
 	if err != nil {
-		return r, err
+		return recording{}, err
 	}
-	for _, name := range files {
-		if strings.HasSuffix(name, ".qa.jsonl") {
-			continue
-		}
-		file, err := inventedFiles.Open(name)
-		if err != nil {
-			return r, err
-		}
-		said, err := decodeLines[utterance](file, name)
-		if err = errors.Join(err, file.Close()); err != nil {
-			return r, err
-		}
-		for _, u := range said {
-			u.ID = name + ":" + u.ID
-			r.said = append(r.said, u)
+	all, err := recordingsIn(dir)
+	one := recording{name: "invented"}
+	for _, r := range all {
+		for _, u := range r.said {
+			u.ID = r.name + ":" + u.ID
+			one.said = append(one.said, u)
 		}
 	}
-	return r, nil
+	return one, err
 }
 
 // conversed is the whole result.

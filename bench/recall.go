@@ -11,19 +11,17 @@ import (
 	"cairn/memory"
 )
 
-const recallHelp = `Recall imports the recordings of DIR into a database, asks each question in its own
-conversation, without any model, and looks where the messages stand that answer it.
+const recallHelp = `Recall imports the recordings of DIR, asks each question in its own conversation, without a model,
+and looks where the messages that answer it are among those found.
 
-@5, @10, @20 are the share of them among the first 5, 10, 20 that were found, the mean over
-the questions; all@10 is the share of the questions of which all are among the first 10; MRR
-is the mean of 1/place of the first one; tokens is what the first 10 cost in a prompt. In
-the row with typos each question has one, made of nothing but the question. Questions
-without an answer are left out.
+@5, @10, @20  share of them among the first 5, 10, 20; the mean over the questions
+all@10        share of the questions of which all are among the first 10
+MRR           mean of 1/place of the first one
+tokens        what the first 10 cost in a prompt
 
-For the latency, conversations of invented talk in the words of DIR are asked the same
-questions: many of 2000 messages each, and from 100000 rows on one of 100000 beside them.
-Each question is asked three times, and the fastest counts: what else the machine does is
-not measured.
+In the row with typos each question has one, derived from the question alone. Questions without an
+answer are left out. Latency is measured in conversations of invented talk in the words of DIR: many
+of 2000 messages, and from 100000 rows on one of 100000. The fastest of three tries counts.
 
 ` + recordingsHelp + `
 

@@ -7,24 +7,18 @@ import (
 	"strings"
 )
 
-const retentionHelp = `Retention imports each recording of DIR as "cairn import" does, with the settings' defaults,
-without a model, into a window of so many tokens. When nothing is left to be summed up, it
-looks for what the questions need of what left the window: those of which no message that
-answers them stands word for word any more.
+const retentionHelp = `Retention imports each recording of DIR as "cairn import" does, without a model, into a window of so
+many tokens. Then it looks for what those questions need that are answered only by messages that
+have left the window.
 
-answer    the share of the words of the answer that stand somewhere in the context, the mean
-          over the questions: words are compared by their stems, and "the" and its like
-          do not count
-evidence  the share of the messages that answer a question that are in the context, the mean
-          over the questions. A message is if one of its sentences is: two thirds of the
-          sentence's words, the rare ones counting more, stand in one line under its
-          author's name. A sentence of fewer than three words tells nothing
+answer    share of the words of the answer that are in the context: stems, without stop words
+evidence  share of the messages with the answer that are in the context: two thirds of the words
+          of one of their sentences, weighted by rarity, are in one line under the author's name;
+          sentences of fewer than three words do not count
 
-The context is what the next request shows: the summaries and the newest messages. To it
-comes what a search finds for the question, ten memories or ten messages; a memory shows
-the message it was made from. Beside it, for the same questions, a sliding window: of lines
-"Name: text" the newest that fit the window without system prompt, tools and reserve; a
-message is in it word for word or not at all.
+The context is what the next request shows. To it a search adds ten memories or ten messages; a
+memory shows the message it was made from. A sliding window shows the newest lines "Name: text" that
+fit without system prompt, tools and reserve. All means are over the questions.
 
 ` + recordingsHelp + `
 Questions without an answer (category 5) are left out.

@@ -111,7 +111,7 @@ func spark(values []float64) string {
 	most := max(slices.Max(values), 1e-9)
 	var b strings.Builder
 	for _, v := range values {
-		b.WriteRune([]rune(" ▁▂▃▄▅▆▇█")[min(int(math.Ceil(v/most*8)), 8)])
+		b.WriteRune([]rune(" ▁▂▃▄▅▆▇█")[int(math.Ceil(max(v, 0)/most*8))])
 	}
 	return b.String()
 }

@@ -15,13 +15,11 @@ import (
 	"cairn/memory"
 )
 
-const startHelp = `Start builds cairn, fills a data folder with so many messages, in one channel, which
-is summed up meanwhile, and another folder with as many in channels of %d. Then it
-starts "cairn chat --json" on them again and again, each time with one message waiting on its
-standard input, and takes the time from the start of the process to the line that tells the
-message's place: then the database is open and checked for what was left behind, the channel
-is read, and the bot answers. The start after a kill has the write-ahead log to read, and
-a turn to take up.
+const startHelp = `Start builds cairn and fills one data folder with messages in one channel, which is summarized
+meanwhile, and another with as many in channels of %d. Then it starts "cairn chat --json" again and
+again, each time with one message on standard input, and measures the time from the start of the
+process until that message is accepted with its place. After a kill the start also reads the
+write-ahead log and resumes a turn.
 
 The median of %d starts counts. The target is less than %.0f ms; a run that misses it ends with 3.`
 

@@ -12,18 +12,14 @@ import (
 )
 
 const turnHelp = `Turn builds cairn, starts it as "cairn chat --json" with a model on loopback that answers at once,
-and has conversations side by side with it, each of them so many turns long. What people write
-and what the model answers has %d characters; one word in %d is a name or a number that
-nobody used before. At the end a prompt has about %s tokens with the defaults, and no
-window is so full that it is compacted.
+and holds conversations of so many turns side by side. Messages and answers have %d characters; one
+word in %d is new. At the end a prompt has about %s tokens; nothing is compacted.
 
-What is measured is the processor's time of the process that was started, the kernel's share and
-its start included, for one turn: from a line on its standard input to the reply on its
-standard output. The files lie where those of "bench overhead" do.
+Measured are the processor time of the process, kernel and start included, per turn; turns a second;
+and resident memory. The files are where those of "bench overhead" are.
 
-The targets are at most %.0f ms of the processor for a turn, at least %.0f turns a second and at
-most %.0f MiB of resident memory, with the defaults of --channels and --turns; a run that misses
-one ends with 3.`
+Targets, for the default flags: at most %.0f ms a turn, at least %.0f turns a second, at most %.0f MiB.
+A run that misses one ends with 3.`
 
 const (
 	turnGoal     = 3.0   // ms of the processor for one turn

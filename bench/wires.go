@@ -9,13 +9,13 @@ import (
 	"cairn/llm"
 )
 
-const wiresHelp = `Wires has a conversation with %d models on every wire, over servers on loopback that are as
-strict as the providers' documentation: a turn, a turn with a tool, and a compaction by the
-worker. On "auto" the server is the model's own kind: it answers on the wires it has, and
-refuses what the provider refuses of that model (tools on chat completions, a forced tool,
-max_tokens, tools at all); on the others it takes whatever that wire allows.
+const wiresHelp = `Wires has %d models answer on every wire, over servers on loopback that are as strict as the
+providers' documentation: a turn, a turn with a tool, and a compaction by the worker. On "auto" the
+server is the model's own kind: it has its provider's wires and refuses what the provider refuses
+(tools on chat completions, a forced tool, max_tokens, tools at all); on the other wires it takes
+whatever the wire allows.
 
-The target is that all are answered; a run that misses it ends with 3.`
+The target is that all answer; a run that misses it ends with 3.`
 
 func newWires() *benchmark {
 	return newBenchmark("wires", "Whether current models answer on every wire", fmt.Sprintf(wiresHelp, len(wiredModels)), func(ctx context.Context, s *screen, _ string) (result, error) {
