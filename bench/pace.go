@@ -45,9 +45,10 @@ func measurePace(ctx context.Context, s *screen, all []recording, rows int) (pac
 		return nil, errors.New("the recordings hold no words")
 	}
 	ordinary := min(ordinaryTalk, rows)
-	shapes := []struct{ conversations, messages int }{{max(rows/ordinary, 1), ordinary}}
+	type shape struct{ conversations, messages int }
+	shapes := []shape{{rows / ordinary, ordinary}}
 	if rows >= largeTalk {
-		shapes = append(shapes, struct{ conversations, messages int }{1, largeTalk})
+		shapes = append(shapes, shape{1, largeTalk})
 		if rows >= 2*largeTalk { // the large one is among them
 			shapes[0].conversations -= largeTalk / ordinary
 		}
@@ -69,6 +70,9 @@ func measurePace(ctx context.Context, s *screen, all []recording, rows int) (pac
 			return nil, err
 		}
 		p.Rows, p.Shape = rows, fmt.Sprintf("in %s of %s", thousands(shape.conversations), thousands(shape.messages))
+		if shape.messages == largeTalk {
+			p.Shape = "in one of " + thousands(largeTalk)
+		}
 		paces = append(paces, p)
 	}
 	return paces, nil
