@@ -16,11 +16,10 @@ import (
 
 // bot is the real bot, over a real database in a temporary folder.
 type bot struct {
-	dir   string
-	store *memory.Store
+	store *tempStore
 	hub   *channel.Hub
 	door  *door
-	n     int // messages said with say
+	n     int // questions so far
 }
 
 const maxOutput = 4096 // as config.toml has it
@@ -29,13 +28,10 @@ const maxOutput = 4096 // as config.toml has it
 // it has the bench's.
 func openBot(ctx context.Context, parent string, o channel.Options) (b *bot, err error) {
 	b = &bot{door: newDoor()}
-	if b.dir, err = os.MkdirTemp(parent, "cairn-bench-"); err != nil {
+	if b.store, err = openStore(ctx, parent); err != nil {
 		return nil, err
 	}
-	if b.store, err = memory.Open(ctx, memory.Options{Dir: b.dir}); err != nil {
-		return nil, errors.Join(err, b.close())
-	}
-	o.Store = b.store
+	o.Store = b.store.Store
 	if o.Doors == nil {
 		o.Doors = []channel.Door{b.door}
 	}
@@ -46,15 +42,7 @@ func openBot(ctx context.Context, parent string, o channel.Options) (b *bot, err
 	return b, nil
 }
 
-func (b *bot) close() (err error) {
-	if b.hub != nil {
-		err = b.hub.Close()
-	}
-	if b.store != nil {
-		err = errors.Join(err, b.store.Close())
-	}
-	return errors.Join(err, os.RemoveAll(b.dir))
-}
+func (b *bot) close() error { return errors.Join(b.hub.Close(), b.store.close()) }
 
 // agentOf is an agent with the settings' defaults.
 func agentOf(model, worker llm.Model) channel.Agent {
@@ -89,17 +77,26 @@ func (b *bot) command(ctx context.Context, conversation, text string) (channel.A
 	return answer, err
 }
 
-// openStore opens a database in a temporary folder; close removes it.
-func openStore(ctx context.Context) (store *memory.Store, close func() error, err error) {
-	dir, err := os.MkdirTemp("", "cairn-bench-")
-	if err != nil {
-		return nil, nil, err
-	}
-	if store, err = memory.Open(ctx, memory.Options{Dir: dir}); err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	return store, func() error { return errors.Join(store.Close(), os.RemoveAll(dir)) }, nil
+// tempStore is a database in a folder of its own, which close removes.
+type tempStore struct {
+	*memory.Store
+	dir string
 }
+
+// openStore opens a database in a new folder below parent.
+func openStore(ctx context.Context, parent string) (*tempStore, error) {
+	dir, err := os.MkdirTemp(parent, "cairn-bench-")
+	if err != nil {
+		return nil, err
+	}
+	store, err := memory.Open(ctx, memory.Options{Dir: dir})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &tempStore{store, dir}, nil
+}
+
+func (t *tempStore) close() error { return errors.Join(t.Close(), os.RemoveAll(t.dir)) }
 
 // inMemory is a folder that lies on no disk; "", the one for temporary files, where there
 // is none with room, as in most containers, or somebody wants another.

@@ -200,7 +200,7 @@ func (p pricing) judge(r *costs) {
 	for i, channel := range r.Channels {
 		at := slices.IndexFunc(channel.Rows, func(r row) bool { return r.Strategy == economical })
 		name := economical + ": millions of tokens, " + []string{"busy", "pauses"}[i]
-		r.Targets = append(r.Targets, atMost(name, channel.Rows[at].Input/1e6, goals[i], goals[i]))
+		r.Targets = append(r.Targets, atMost(name, channel.Rows[at].Input/1e6, goals[i]))
 	}
 }
 

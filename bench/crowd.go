@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	quickest      = 200 * time.Millisecond
-	slowest       = 1500 * time.Millisecond
-	crowdWindow   = 6000 // tokens
-	crowdWorkers  = 32 // compactions at once: four, the default, are too few for so many small windows
-	deliverers    = 8
-	storeReaders  = 4 // connections on which the store reads
+	quickest     = 200 * time.Millisecond
+	slowest      = 1500 * time.Millisecond
+	crowdWindow  = 6000 // tokens
+	crowdWorkers = 32   // compactions at once: four, the default, are too few for so many small windows
+	deliverers   = 8
+	storeReaders = 4 // connections on which the store reads
 )
 
 // crowd is a bot with many channels, the people in them, and what they asked, until it is answered.
@@ -53,10 +53,10 @@ type member struct {
 // doings is what has happened so far.
 type doings struct {
 	Answered    int    `json:"answered"`
-	Twice       int    `json:"answered_twice"`     // or never asked
-	Failed      int    `json:"failed"`             // answers that told of a failure
-	Compactions int    `json:"compactions"`        // that landed
-	Rollups     int    `json:"rollups"`            // of which summaries of summaries
+	Twice       int    `json:"answered_twice"` // or never asked
+	Failed      int    `json:"failed"`         // answers that told of a failure
+	Compactions int    `json:"compactions"`    // that landed
+	Rollups     int    `json:"rollups"`        // of which summaries of summaries
 	Broken      int    `json:"failed_compactions"`
 	Memories    int    `json:"memories"`
 	Why         string `json:"failure,omitempty"` // of the last that failed

@@ -13,7 +13,7 @@ import (
 // door is a place where replies arrive and are timed.
 type door struct {
 	name     string
-	tolerant bool          // failures are what is measured
+	tolerant bool // failures are what is measured
 
 	// What is done with what arrives, in place of noting it; nil: it is noted.
 	replied   func(conversation string, piece channel.Piece)

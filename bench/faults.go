@@ -133,9 +133,9 @@ func (r *faultTallies) judge() {
 		none("messages lost", r.Total.Lost),
 		none("conversations that did not go on", r.Total.Injected-r.Total.WentOn),
 		none("faults nobody was told of", r.Total.Injected-r.Total.Answered-r.Total.Told),
-		atMost("warnings per incident", float64(r.Total.Warnings), 1, 1),
+		atMost("warnings per incident", float64(r.Total.Warnings), 1),
 		none("broken promises", len(r.Total.Broken)),
-		atMost("MiB of heap", float64(r.HeapMiB), mostHeap, mostHeap),
+		atMost("MiB of heap", float64(r.HeapMiB), mostHeap),
 	}
 }
 

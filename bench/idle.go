@@ -65,7 +65,7 @@ func measureIdle(ctx context.Context, s *screen, channels int) (r idle, err erro
 	})
 	each := func(now, then uint64) float64 { return (float64(now) - float64(then)) / 1000 / float64(channels) }
 	r = idle{Channels: channels, Open: each(living(), use), Resident: each(settled(), resides)}
-	r.Targets = []goal{atMost("KB of a silent channel", r.Open, idleGoal, idleGoal)}
+	r.Targets = []goal{atMost("KB of a silent channel", r.Open, idleGoal)}
 	return r, err
 }
 

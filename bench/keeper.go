@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"cairn/compactor"
@@ -15,23 +13,9 @@ import (
 // keeper stores turns as the bot does, in a database of its own and without a bot: what that
 // costs, everybody pays who keeps what is said.
 type keeper struct {
-	dir   string
 	store *memory.Store
 	n     int64 // turns so far
 }
-
-func openKeeper(ctx context.Context) (k *keeper, err error) {
-	k = &keeper{}
-	if k.dir, err = os.MkdirTemp(inMemory(), "cairn-bench-"); err != nil {
-		return nil, err
-	}
-	if k.store, err = memory.Open(ctx, memory.Options{Dir: k.dir}); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(k.dir))
-	}
-	return k, nil
-}
-
-func (k *keeper) close() error { return errors.Join(k.store.Close(), os.RemoveAll(k.dir)) }
 
 // keep stores one turn, in the five transactions in which the bot does: delivered, taken up,
 // answered, being sent, sent.

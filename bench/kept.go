@@ -21,13 +21,13 @@ const searched = 10
 
 // retain imports a recording and returns the sums over its questions.
 func retain(ctx context.Context, r recording, window int) (k keeping, err error) {
-	store, end, err := openStore(ctx)
+	store, err := openStore(ctx, "")
 	if err != nil {
 		return k, err
 	}
-	defer func() { err = errors.Join(err, end()) }()
+	defer func() { err = errors.Join(err, store.close()) }()
 	agent := agentOf(llm.NewOffline(window), nil)
-	conv, err := importInto(ctx, store, agent, r)
+	conv, err := importInto(ctx, store.Store, agent, r)
 	if err != nil {
 		return k, err
 	}

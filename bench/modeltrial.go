@@ -236,7 +236,7 @@ func (b *bout) settle(ctx context.Context) (tried, error) {
 	for _, why := range b.failed {
 		b.result.fail(errors.New(why))
 	}
-	b.result.Answered, b.result.Changes = b.answered, b.heads.applied + b.heads.others
+	b.result.Answered, b.result.Changes = b.answered, b.heads.applied+b.heads.others
 	b.result.count(usage, b.servers)
 	b.result.judge()
 	return b.result, nil

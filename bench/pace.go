@@ -30,12 +30,12 @@ type pace struct {
 // measurePace fills a database with so many messages, asks the questions in it, and
 // returns how long they took: in conversations among many, and in a large one.
 func measurePace(ctx context.Context, s *screen, all []recording, rows int) (paces []pace, err error) {
-	store, end, err := openStore(ctx)
+	store, err := openStore(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, end()) }()
-	f := filler{store: store, random: rand.New(rand.NewPCG(1, 1))}
+	defer func() { err = errors.Join(err, store.close()) }()
+	f := filler{store: store.Store, random: rand.New(rand.NewPCG(1, 1))}
 	for _, r := range all {
 		for _, u := range r.said {
 			f.vocabulary = append(f.vocabulary, strings.Fields(u.Text)...)

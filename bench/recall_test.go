@@ -120,7 +120,7 @@ func TestRecallTellsAMissedTarget(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	table := r.table(screenOf(&out, &progress))
-	for _, want := range []string{"one typo each", "1 000 rows", "must 77, aim 81: missed"} {
+	for _, want := range []string{"one typo each", "1 000 rows", "must 77: missed"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table lacks %q:\n%s", want, table)
 		}

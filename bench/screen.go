@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -104,16 +103,6 @@ func bar(value, most float64, width int) string {
 		text += string([]rune("▏▎▍▌▋▊▉")[rest-1])
 	}
 	return text
-}
-
-// spark draws values as characters that are the higher the more.
-func spark(values []float64) string {
-	most := max(slices.Max(values), 1e-9)
-	var b strings.Builder
-	for _, v := range values {
-		b.WriteRune([]rune(" ▁▂▃▄▅▆▇█")[int(math.Ceil(max(v, 0)/most*8))])
-	}
-	return b.String()
 }
 
 // grid is a table. Its first row is the heading; a column is as wide as its widest cell.

@@ -85,7 +85,7 @@ func measureStart(ctx context.Context, s *screen, messages int) (r started, err 
 		}
 		on.Shape = shape.name
 		r.Shapes = append(r.Shapes, on)
-		r.Targets = append(r.Targets, atMost("ms to be ready, "+thousands(messages)+" messages "+shape.name, on.Median, startGoal, startGoal/2))
+		r.Targets = append(r.Targets, atMost("ms to be ready, "+thousands(messages)+" messages "+shape.name, on.Median, startGoal))
 	}
 	r.Load = busyMachine()
 	return r, nil

@@ -92,9 +92,9 @@ func (o turning) measure(ctx context.Context, s *screen) (r turned, err error) {
 		Resident: largestResident(p.ProcessState), Rate: float64(all) / took.Seconds(), Load: busyMachine(),
 	}
 	r.Targets = []goal{
-		atMost("ms of the processor for a turn", r.CPU, turnGoal, turnGoal),
-		atLeast("turns a second", r.Rate, turnRate, turnRate),
-		atMost("MiB of resident memory, at the most", r.Resident, turnMemory, turnMemory),
+		atMost("ms of the processor for a turn", r.CPU, turnGoal),
+		atLeast("turns a second", r.Rate, turnRate),
+		atMost("MiB of resident memory, at the most", r.Resident, turnMemory),
 	}
 	return r, nil
 }
