@@ -76,13 +76,8 @@ func within[T cmp.Ordered](b *benchmark, name string, value *T, least, most T) {
 		if *value >= least && *value <= most { // NaN is not
 			return nil
 		}
-		return b.wrong(name, *value, fmt.Sprintf("from %v to %v", least, most))
+		return wrongFlag(b.Command, name, *value, fmt.Sprintf("from %v to %v", least, most))
 	})
-}
-
-// wrong is a flag with a value that cannot be.
-func (b *benchmark) wrong(name string, value any, want string) error {
-	return wrongUse(b.Command, fmt.Errorf("--%s %v: must be %s", name, value, want))
 }
 
 // inAll is the command line in "all"; nil: it is left out.

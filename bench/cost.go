@@ -49,7 +49,7 @@ func newCost() *benchmark {
 	var b *benchmark
 	b = newBenchmark("cost", "What a long conversation costs, by strategy", costHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
 		if !slices.Contains(caches, p.cache.kind) {
-			return nil, b.wrong("cache", p.cache.kind, "one of "+strings.Join(caches, ", "))
+			return nil, wrongFlag(b.Command, "cache", p.cache.kind, "one of "+strings.Join(caches, ", "))
 		}
 		return p.measure(ctx, s)
 	})

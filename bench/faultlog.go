@@ -55,7 +55,7 @@ func (l faultLog) Handle(_ context.Context, line slog.Record) error {
 			return true
 		})
 		l.warned[l.conversation] = append(l.warned[l.conversation], text)
-	case strings.HasSuffix(line.Message, " again"):
+	case strings.HasSuffix(line.Message, "_recovered"):
 		l.ended[l.conversation]++
 	}
 	return nil

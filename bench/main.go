@@ -126,3 +126,8 @@ func wrongUse(cmd *cobra.Command, err error) error {
 	}
 	return usageError{fmt.Errorf("%w; `%s --help` tells more", err, cmd.CommandPath())}
 }
+
+// wrongFlag is a flag with a value that cannot be.
+func wrongFlag(cmd *cobra.Command, name string, value any, want string) error {
+	return wrongUse(cmd, fmt.Errorf("--%s %v: must be %s", name, value, want))
+}

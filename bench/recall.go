@@ -33,7 +33,7 @@ func newRecall() *benchmark {
 	b = newBenchmark("recall DIR", "How well and how fast what was said is found again", recallHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
 		for _, n := range rows {
 			if n < 1000 || n > 10_000_000 {
-				return nil, b.wrong("rows", n, "from 1000 to 10000000")
+				return nil, wrongFlag(b.Command, "rows", n, "from 1000 to 10000000")
 			}
 		}
 		return measureRecall(ctx, s, dir, rows)

@@ -31,7 +31,7 @@ func newRetention() *benchmark {
 	b = newBenchmark("retention DIR", "What of a long conversation is kept without a model", retentionHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
 		for _, n := range windows {
 			if n < 4096 || n > 1_000_000 {
-				return nil, b.wrong("window", n, "from 4096 to 1000000")
+				return nil, wrongFlag(b.Command, "window", n, "from 4096 to 1000000")
 			}
 		}
 		return measureRetention(ctx, s, dir, windows)
