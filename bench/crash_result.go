@@ -23,8 +23,6 @@ type crashes struct {
 	Repeated     int            `json:"replies_repeated_under_their_id"`
 	Forgotten    int            `json:"said_by_somebody_who_had_it_deleted"`
 	Examinations int            `json:"examinations"`
-	Requests     int64          `json:"requests"`
-	Summaries    int64          `json:"requests_for_summaries"`
 	Wrong        []string       `json:"wrong"`
 	Folder       string         `json:"folder,omitempty"` // that is kept
 	Seconds      float64        `json:"seconds"`
@@ -34,7 +32,7 @@ type crashes struct {
 func (h *havoc) result(took time.Duration) (r crashes) {
 	r = crashes{
 		Kills: h.kills, At: h.at, Said: len(h.clients.said), Repeated: h.clients.repeated, Examinations: h.lookout.examinations,
-		Requests: h.oracle.answers.Load(), Summaries: h.oracle.works.Load(), Seconds: took.Seconds(),
+		Seconds: took.Seconds(),
 	}
 	for _, u := range h.clients.said {
 		if u.accepted {

@@ -15,7 +15,6 @@ import (
 const (
 	ordinaryTalk = 2_000   // messages of a conversation among many
 	largeTalk    = 100_000 // messages of a large one
-	invented     = 0.05    // share of words nobody used before, as names and numbers are
 )
 
 // pace is how long a question takes.
@@ -100,7 +99,7 @@ func (f *filler) fill(ctx context.Context, n int) (*memory.Conversation, error) 
 			when = when.Add(20 * time.Hour)
 		}
 		author := []string{"Ada", "Ben", "Cleo", "Dora"}[f.random.IntN(4)]
-		all[i] = memory.Inbound{ID: fmt.Sprint(i), AuthorID: author, Author: author, Text: f.text(), Time: when}
+		all[i] = memory.Inbound{ID: fmt.Sprint(i), AuthorID: author, Author: author, Text: freshWords(f.random, 4+f.random.IntN(36), f.vocabulary), Time: when}
 	}
 	for batch := range slices.Chunk(all, 1000) {
 		if _, err := c.Import(ctx, batch); err != nil {
@@ -108,19 +107,6 @@ func (f *filler) fill(ctx context.Context, n int) (*memory.Conversation, error) 
 		}
 	}
 	return c, nil
-}
-
-// text is a message of as many words as people use.
-func (f *filler) text() string {
-	var b strings.Builder
-	for range 4 + f.random.IntN(36) {
-		if f.random.Float64() < invented {
-			fmt.Fprintf(&b, "%c%x ", 'g'+rune(f.random.IntN(20)), f.random.IntN(1<<20))
-		} else {
-			b.WriteString(f.vocabulary[f.random.IntN(len(f.vocabulary))] + " ")
-		}
-	}
-	return b.String()
 }
 
 // timed asks the questions one after the other, in the conversations by turns, every

@@ -26,6 +26,20 @@ func buildCairn(ctx context.Context, dir, settings string) (program, error) {
 	return p, os.WriteFile(filepath.Join(dir, "config.toml"), []byte(settings), 0o600)
 }
 
+// withCairn calls do with a program in a new folder below parent, which is removed afterwards.
+func withCairn(ctx context.Context, s *screen, parent string, do func(program) error) error {
+	dir, err := os.MkdirTemp(parent, "cairn-bench-")
+	if err != nil {
+		return err
+	}
+	s.progress("cairn is being built")
+	p, err := buildCairn(ctx, dir, "")
+	if err == nil {
+		err = do(p)
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}
+
 // command runs in the program's folder, and without what the environment says of models and doors.
 func (p program) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(p.dir, "cairn"), args...)

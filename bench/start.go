@@ -33,7 +33,9 @@ func newStart() *benchmark {
 	var messages int
 	help := fmt.Sprintf(startHelp, perChannel, starts, startGoal)
 	b := newBenchmark("start", "How long cairn takes to be ready", help, func(ctx context.Context, s *screen, _ string) (result, error) {
-		return measureStart(ctx, s, messages)
+		r := started{Messages: messages}
+		err := withCairn(ctx, s, "", func(p program) error { return r.measure(ctx, s, p) })
+		return r, err
 	})
 	b.integer(&messages, "messages", 100_000, 2*perChannel, 10_000_000, "`N` messages in a data folder")
 	b.quick = "--messages 20000"
@@ -56,39 +58,29 @@ type onset struct {
 	CPU    float64 `json:"cpu_ms"` // of the whole run, the answer and the end included; the median
 }
 
-func measureStart(ctx context.Context, s *screen, messages int) (r started, err error) {
-	dir, err := os.MkdirTemp("", "cairn-bench-")
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s.progress("cairn is being built")
-	program, err := buildCairn(ctx, dir, "")
-	if err != nil {
-		return r, err
-	}
-	r = started{Messages: messages}
+func (r *started) measure(ctx context.Context, s *screen, program program) error {
+	messages := r.Messages
 	for _, shape := range []struct {
 		name     string
 		channels int
 		killed   bool
 	}{{"in one channel", 1, false}, {"the same after a kill", 1, true}, {"in " + thousands(messages/perChannel) + " channels", messages / perChannel, false}} {
-		data := filepath.Join(dir, fmt.Sprint(shape.channels))
+		data := filepath.Join(program.dir, fmt.Sprint(shape.channels))
 		if _, err := os.Stat(data); err != nil {
 			if err := fillChannels(ctx, s, data, shape.channels, messages/shape.channels); err != nil {
-				return r, err
+				return err
 			}
 		}
 		on, err := begin(ctx, s, program, data, shape.killed)
 		if err != nil {
-			return r, err
+			return err
 		}
 		on.Shape = shape.name
 		r.Shapes = append(r.Shapes, on)
 		r.Targets = append(r.Targets, atMost("ms to be ready, "+thousands(messages)+" messages "+shape.name, on.Median, startGoal))
 	}
 	r.Load = busyMachine()
-	return r, nil
+	return nil
 }
 
 // startChannel is the channel that is talked in.

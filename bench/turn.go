@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"time"
 )
@@ -26,7 +25,6 @@ const (
 	turnRate     = 300.0 // turns a second, of all conversations
 	turnMemory   = 60.0  // MiB, resident
 	turnChars    = 400   // of a message, and of an answer
-	turnInvented = 20    // one word in so many is new
 )
 
 // turning is what `turn` is asked for.
@@ -34,9 +32,14 @@ type turning struct{ channels, turns int }
 
 func newTurn() *benchmark {
 	var o turning
-	help := fmt.Sprintf(turnHelp, turnChars, turnInvented, thousands(12_000), turnGoal, turnRate, turnMemory)
+	help := fmt.Sprintf(turnHelp, turnChars, newWordEvery, thousands(12_000), turnGoal, turnRate, turnMemory)
 	b := newBenchmark("turn", "What a turn costs the processor in the shipped program", help, func(ctx context.Context, s *screen, _ string) (result, error) {
-		return o.measure(ctx, s)
+		var r turned
+		err := withCairn(ctx, s, inMemory(), func(p program) (err error) {
+			r, err = o.measure(ctx, s, p)
+			return err
+		})
+		return r, err
 	})
 	b.integer(&o.channels, "channels", 50, 1, 1000, "`N` conversations")
 	b.integer(&o.turns, "turns", 50, 1, 10_000, "`N` turns in each")
@@ -58,17 +61,7 @@ type turned struct {
 }
 
 // measure has the conversations and counts what the process used.
-func (o turning) measure(ctx context.Context, s *screen) (r turned, err error) {
-	dir, err := os.MkdirTemp(inMemory(), "cairn-bench-")
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s.progress("cairn is being built")
-	program, err := buildCairn(ctx, dir, "")
-	if err != nil {
-		return r, err
-	}
+func (o turning) measure(ctx context.Context, s *screen, program program) (r turned, err error) {
 	model := &instantModel{answer: fresh(rand.New(rand.NewPCG(1, 2)), turnChars)}
 	server := httptest.NewServer(model)
 	defer server.Close()
@@ -127,15 +120,7 @@ func (o turning) talk(s *screen, p *process) error {
 
 // fresh is a text of so many characters, with words that nobody used before.
 func fresh(words *rand.Rand, chars int) string {
-	var b strings.Builder
-	for b.Len() < chars {
-		if words.IntN(turnInvented) == 0 {
-			fmt.Fprintf(&b, "%c%x ", 'g'+rune(words.IntN(20)), words.IntN(1<<24))
-			continue
-		}
-		b.WriteString(vocabulary[words.IntN(len(vocabulary))] + " ")
-	}
-	return strings.TrimSpace(b.String()[:chars])
+	return strings.TrimSpace(freshWords(words, chars/2, vocabulary)[:chars])
 }
 
 // table is the result as people read it.
