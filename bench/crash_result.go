@@ -74,7 +74,7 @@ func (h *havoc) result(took time.Duration) (r crashes) {
 // table is the result as people read it.
 func (r crashes) table(s *screen) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  the program was killed %s times in %.0f s, and %s messages were said to it\n\n",
+	fmt.Fprintf(&b, "%s  the program was killed %s times in %.0f s, and %s messages were said to it\n",
 		s.paint(bold, "crashes"), thousands(r.Kills), r.Seconds, thousands(r.Said))
 	rows := newGrid("", "")
 	for _, row := range []struct {

@@ -21,10 +21,10 @@ Targets, for the default flags: at most %.0f ms a turn, at least %.0f turns a se
 A run that misses one ends with 3.`
 
 const (
-	turnGoal     = 3.0   // ms of the processor for one turn
-	turnRate     = 300.0 // turns a second, of all conversations
-	turnMemory   = 60.0  // MiB, resident
-	turnChars    = 400   // of a message, and of an answer
+	turnGoal   = 3.0   // ms of the processor for one turn
+	turnRate   = 300.0 // turns a second, of all conversations
+	turnMemory = 60.0  // MiB, resident
+	turnChars  = 400   // of a message, and of an answer
 )
 
 // turning is what `turn` is asked for.
