@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -200,7 +201,8 @@ func (f *faultField) compact(ctx context.Context, name string) (landed bool, err
 			text = answer.Then(ctx)
 		}
 		if !strings.Contains(text, "is running already") {
-			landed = strings.HasPrefix(text, "Summed up ") || strings.HasPrefix(text, "Applied ") || strings.Contains(text, "it was just compacted")
+			landed = strings.HasPrefix(text, "Summed up ") || strings.HasPrefix(text, "Applied ") ||
+				strings.Contains(text, "it was just compacted") || strings.Contains(text, "is too short") // an emergency left nothing to summarize
 			return landed, f.hub.Idle(ctx, name)
 		}
 		select {
@@ -229,11 +231,11 @@ func (f *faultField) check(ctx context.Context, conv *memory.Conversation, t *tr
 	if t.lost = past + asked - people; t.lost != 0 {
 		t.fail("%d messages are gone", t.lost)
 	}
-	head, _, err := conv.Head(ctx)
+	stack, err := f.filled(ctx, conv)
 	if err != nil {
 		return err
 	}
-	for _, row := range head.Stack {
+	for _, row := range stack {
 		if bad(row.Text) || row.Kind == compactor.Marker {
 			t.fail("the stack has %.80q", row.Text)
 		}
@@ -249,6 +251,18 @@ func (f *faultField) check(ctx context.Context, conv *memory.Conversation, t *tr
 		t.fail("the conversation did not go on")
 	}
 	return nil
+}
+
+// filled returns the stack when no placeholder is left in it, which takes a second at most,
+// or as it is after ten.
+func (f *faultField) filled(ctx context.Context, conv *memory.Conversation) ([]compactor.Compaction, error) {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		head, _, err := conv.Head(ctx)
+		empty := slices.ContainsFunc(head.Stack, func(row compactor.Compaction) bool { return row.Kind == compactor.Marker })
+		if err != nil || !empty || time.Now().After(end) {
+			return head.Stack, err
+		}
+	}
 }
 
 // bad tells of a text that must not be stored.
