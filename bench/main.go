@@ -104,7 +104,7 @@ otherwise, and are removed at the end.
 	for _, b := range benchmarks {
 		root.AddCommand(b.command(screenOf(out, progress)))
 	}
-	root.AddCommand(newAll(screenOf(out, progress)))
+	root.AddCommand(newAll(screenOf(out, progress)), newPicture(screenOf(out, progress)))
 	each := append(root.Commands(), root)
 	for _, cmd := range each {
 		check := cmd.Args
