@@ -23,15 +23,12 @@ and its database are the real ones. README shows the picture with the default fl
 type drawing struct{ turns, window int }
 
 func newPicture(s *screen) *cobra.Command {
-	var d drawing
+	d := drawing{window: smallWindow}
 	cmd := &cobra.Command{
 		Use: "picture", Short: "Draw a conversation that outgrows its window", Long: pictureHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case d.turns < 2 || d.turns > 100_000:
+			if d.turns < 2 || d.turns > 100_000 {
 				return wrongFlag(cmd, "turns", d.turns, "from 2 to 100000")
-			case d.window < 16_000:
-				return wrongFlag(cmd, "window", d.window, "at least 16000")
 			}
 			points, err := d.points(cmd.Context(), s)
 			if err == nil {
@@ -41,7 +38,6 @@ func newPicture(s *screen) *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&d.turns, "turns", 250, "`N` turns")
-	cmd.Flags().IntVar(&d.window, "window", 64_000, "`TOKENS` of the model's window")
 	return cmd
 }
 
