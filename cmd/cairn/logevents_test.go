@@ -68,7 +68,9 @@ func logEvents(t *testing.T) (rows []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(rows, func(a, b string) int { return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b)) })
+	slices.SortFunc(rows, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
+	})
 	return slices.Compact(rows)
 }
 
