@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const allHelp = `All runs every benchmark, each in a process of its own, and prints one table of what README
+const allHelp = `All runs every benchmark, each in a process of its own, and prints one table of what docs/benchmarks.md
 shows. Those that need recordings are run if their folder DIR is named; "bench recall --help"
 says what it holds.
 
@@ -142,7 +142,7 @@ func tell[T any](f func(T) []figure) func([]byte) ([]figure, error) {
 	}
 }
 
-// table is the result in the form in which README has it.
+// table is the result in the form in which docs/benchmarks.md has it.
 func (r summary) table() string {
 	var b strings.Builder
 	columns := [][3]string{{"", "", "by"}, {"---", "---", "---"}}

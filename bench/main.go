@@ -1,4 +1,4 @@
-// Command bench measures Cairn. README's numbers are what it prints.
+// Command bench measures Cairn. It prints the figures in docs/benchmarks.md.
 package main
 
 import (
