@@ -120,6 +120,30 @@ func TestShellCommandsPage(t *testing.T) {
 	}
 }
 
+// TestPagesNameRealCommands looks at `cairn NAME` and "$ cairn NAME" in every page, and at
+// `/name` in README and docs/commands.md.
+func TestPagesNameRealCommands(t *testing.T) {
+	shell := regexp.MustCompile("(?m)(?:`|^\\$ |^(?:\\./)?|\\./)cairn ([a-z]+)")
+	slash := regexp.MustCompile("`/([a-z]+)[ `]")
+	root := newRoot(&app{})
+	for name, text := range pages(t) {
+		for _, found := range shell.FindAllStringSubmatch(text, -1) {
+			if cmd, _, err := root.Find([]string{found[1]}); err != nil || cmd == root {
+				t.Errorf("%s names cairn %s, which does not exist", name, found[1])
+			}
+		}
+		if name != "README.md" && name != "docs/commands.md" {
+			continue
+		}
+		for _, found := range slash.FindAllStringSubmatch(text, -1) {
+			known := slices.ContainsFunc(channel.Commands, func(c channel.Command) bool { return c.Name == found[1] })
+			if typed := []string{"word", "quit", "exit", "cairn"}; !known && !slices.Contains(typed, found[1]) {
+				t.Errorf("%s names /%s, which does not exist", name, found[1])
+			}
+		}
+	}
+}
+
 func TestTheInvitationToDiscordAsksForThePermissionsItNames(t *testing.T) {
 	text := read(t, "../../docs/discord.md")
 	named := map[string]int64{
