@@ -61,12 +61,12 @@ func init() { // a literal would refer to itself through /help
 			Name: "compact", Help: "summarize the older messages now", Restricted: true, run: runCompact,
 			Args: []Arg{{Name: "focus", Help: "what to keep in detail"}},
 		},
-		{Name: "undo", Help: "undo the last compaction; memories stay", Restricted: true, run: runUndo},
+		{Name: "undo", Help: "undo the latest summary; memories stay", Restricted: true, run: runUndo},
 		{
-			Name: "new", Help: "begin a new session; the old one is summarized, and nothing is lost", Public: true, Restricted: true, run: runNew,
+			Name: "new", Help: "start a new session; the old one is summarized, nothing is lost", Public: true, Restricted: true, run: runNew,
 		},
-		{Name: "context", Help: "show how full the context window is, and of what", run: runContext},
-		{Name: "summaries", Help: "list the summaries, oldest first, and who wrote them", run: runSummaries},
+		{Name: "context", Help: "show how full the context window is and what fills it", run: runContext},
+		{Name: "summaries", Help: "list the summaries, oldest first", run: runSummaries},
 		{
 			Name: "expand", Help: "show the messages or summaries behind a summary", run: runExpand,
 			Args: []Arg{
@@ -84,33 +84,33 @@ func init() { // a literal would refer to itself through /help
 		},
 		{Name: "pins", Help: "list the pinned messages", run: runPins},
 		{
-			Name: "recap", Help: "get a summary for you alone; the conversation does not change", run: runRecap,
-			Args: []Arg{{Name: "focus", Help: "what to emphasize"}},
+			Name: "recap", Help: "summarize the conversation for you, without compacting it", run: runRecap,
+			Args: []Arg{{Name: "focus", Help: "what to dwell on"}},
 		},
 		{
-			Name: "memories", Help: "list or search my memories of this place; pin, unpin or restore one", run: runMemories,
-			Args: []Arg{{Name: "query", Help: "words to search for, kind:decision, page:2; or pin, unpin or restore and a number"}},
+			Name: "memories", Help: "list or search my memories; pin, unpin or restore one", run: runMemories,
+			Args: []Arg{{Name: "query", Help: "words to look for, kind:decision, page:2; or pin, unpin or restore and a number"}},
 		},
 		{
-			Name: "recall", Help: "search messages and memories", run: runRecall,
-			Args: []Arg{{Name: "question", Help: "a question, or words to search for", Required: true}},
+			Name: "recall", Help: "search the messages and memories of this conversation", run: runRecall,
+			Args: []Arg{{Name: "question", Help: "as you would ask it, or words to look for", Required: true}},
 		},
 		{
 			Name: "remember", Help: "save a memory", run: runRemember,
 			Args: []Arg{{Name: "text", Help: `what to remember; where channels share memories, "server: …" is for all of them`, Required: true}},
 		},
 		{
-			Name: "forget", Help: "forget a memory of yours (managers: any); /forget me deletes all your messages", own: aboutMe, run: runForget,
-			Args:    []Arg{{Name: "which", Help: `a memory's number, or words of it; or "me" for your messages and memories about you`, Required: true, Suggests: true}},
+			Name: "forget", Help: "forget a memory of yours (managers: any); /forget me deletes everything you said", own: aboutMe, run: runForget,
+			Args:    []Arg{{Name: "which", Help: `a memory's number, or words of it; or "me" for all you said and what I keep of you`, Required: true, Suggests: true}},
 			suggest: suggestMemories,
 		},
 		{
-			Name: "optout", Help: "save no memories of what you say from now on", run: runOptOut,
-			Args: []Arg{{Name: "off", Help: `"off" saves them again`}},
+			Name: "optout", Help: "keep nothing about you in my memories from now on", run: runOptOut,
+			Args: []Arg{{Name: "off", Help: `"off" takes it back`}},
 		},
-		{Name: "stop", Help: "stop the current answer; in a thread, also stop answering without a mention", Public: true, Urgent: true, run: runStop},
+		{Name: "stop", Help: "stop the current answer; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
 		{
-			Name: "pause", Help: "answer nobody until /resume; I still read and store messages", Public: true, Restricted: true, Urgent: true, run: runPause,
+			Name: "pause", Help: "stop answering until /resume; messages are still saved", Public: true, Restricted: true, Urgent: true, run: runPause,
 			Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations, for my owners`}},
 		},
 		{
@@ -118,7 +118,7 @@ func init() { // a literal would refer to itself through /help
 			Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations, for my owners`}},
 		},
 		{
-			Name: "settings", Help: "show or change the compaction settings of this conversation", Restricted: true, run: runSettings,
+			Name: "settings", Help: "show or change this conversation's compaction settings", Restricted: true, run: runSettings,
 			Args: []Arg{
 				{Name: "setting", Help: "compaction.KEY, as in the settings file", Suggests: true},
 				{Name: "value", Help: `the new value here; "default" removes it`},
