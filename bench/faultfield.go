@@ -217,7 +217,7 @@ func (f *faultField) compact(ctx context.Context, name string) (landed bool, err
 			text = answer.Then(ctx)
 		}
 		if !strings.Contains(text, "is running already") {
-			landed = strings.HasPrefix(text, "Summed up ") || strings.Contains(text, "it was just compacted")
+			landed = strings.HasPrefix(text, "Summed up ") || strings.HasPrefix(text, "Applied ") || strings.Contains(text, "it was just compacted")
 			return landed, f.hub.Idle(ctx, name)
 		}
 		select {
