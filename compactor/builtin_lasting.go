@@ -41,7 +41,7 @@ func (s *sentence) lasts(names map[string]bool, shown bool) (lasts, beside bool)
 	}
 	beside = rest != ""
 	if pointing.MatchString(text) {
-		concrete--
+		concrete -= 2
 	}
 	return t.last(kind, concrete, s.timed && !t.vagueTime), beside
 }
@@ -78,9 +78,9 @@ func (t traits) last(kind string, concrete int, dated bool) bool {
 	case t.own || t.kin:
 		return concrete >= 3 || concrete >= 2 && (t.deed || t.habit || t.has)
 	case t.ours:
-		return concrete >= 3 && t.habit || concrete >= 2 && (t.deed || t.has)
+		return concrete >= 3 && (t.habit || t.has) || concrete >= 2 && t.deed
 	}
-	return t.names > 0 && concrete >= 3
+	return t.names > 0 && concrete >= 3 && (t.deed || t.habit || t.has)
 }
 
 // foreign reports whether a sentence is, for all that is seen, not in English.
@@ -106,7 +106,8 @@ type traits struct {
 func traitsOf(text string, names map[string]bool) (t traits) {
 	t.names = strings.Count(text, `"`)/2 + strings.Count(text, "“")
 	t.vagueTime = true
-	start, last := true, ""
+	text = dates.ReplaceAllString(text, "")
+	start, led, last := true, false, ""
 	for _, field := range strings.Fields(text) {
 		word := plain(field)
 		first, _ := utf8.DecodeRuneInString(strings.TrimLeft(field, `"'“(*_`))
@@ -128,8 +129,8 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		case pasts[word] || strings.HasSuffix(word, "ed") && !felt[word] && len(word) > 4:
 			t.deed, t.own = true, t.own || start // "Got a tattoo"
 		}
-		if (ongoing[last] || start) && strings.HasSuffix(word, "ing") && !felt[word] { // "Planning a trip" leaves I'm out
-			t.deed, t.own = true, t.own || start
+		if (ongoing[last] || led) && strings.HasSuffix(word, "ing") && !felt[word] {
+			t.deed, t.own = true, t.own || led // "Still working on the boat"
 		}
 		last = word
 		if word == "went" {
@@ -138,9 +139,10 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		if timeWords[word] && word != "today" && word != "tonight" {
 			t.vagueTime = false
 		}
-		start = strings.ContainsAny(field[len(field)-1:], ".!?:")
+		led = start && leads[word]
+		start = led || strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}
-	for _, term := range distinct(words.Content(dates.ReplaceAllString(text, ""))) {
+	for _, term := range distinct(words.Content(text)) {
 		if !talkWords[term] && !airy[term] && !names[term] && !timeTerms[term] {
 			t.concrete++
 		}
@@ -156,7 +158,7 @@ var (
 	clauses = regexp.MustCompile(`\s*[-–—]+\s+|[,;:…]\s+|\s+(?:and|but|'cause|because|which|although|though|even though|remind(?:s|ed)? (?:me|us) of)\s+`)
 
 	// passing is what is over when the talk is.
-	passing = regexp.MustCompile(`(?i)\b(?:right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
+	passing = regexp.MustCompile(`(?i)\b(?:not (?:gonna|going to)|right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
 		`tonight|this (?:morning|afternoon|evening|weekend)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
 		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it|this|that)|mentioned)\b`)
 
@@ -165,10 +167,10 @@ var (
 		`(?:i(?:'m| am) )?(?:so |really |very |super |also |just )*(?:glad|happy (?:for|to)|here for|proud of|sorry|sure|thankful|grateful|looking forward|excited|stoked|pumped|curious))\b`)
 
 	// pointing is a beginning that only makes sense after what was said before.
-	pointing = regexp.MustCompile(`(?i)^(?:it|that|this|they|these|those)\b`)
+	pointing = regexp.MustCompile(`(?i)^(?:it|that|this|they|these|those)\b|\blike (?:this|that)\b`)
 
 	// subject is a clause's own subject, or when something was.
-	subject = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'd|we'll|our|he|she|his|her|(?:last|next) \w+|yesterday|tomorrow)\b|\p{Ll}.* \p{Lu}`)
+	subject = regexp.MustCompile(`(?i:\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'd|we'll|our|he|she|his|her|(?:last|next) \w+|yesterday|tomorrow)\b)|\p{Ll}.* \p{Lu}`)
 
 	// aBit is no profession.
 	aBit = regexp.MustCompile(`(?i)\bi(?:'m| am) an? (?:\w+ )?(?:bit|little|lot|mix|mess|part)\b`)
@@ -181,7 +183,7 @@ var (
 		`(?:is|are|was|were|be) (?:\w+ )?(?:key|how|what|why|important|essential|vital|crucial|incredible|amazing|awesome|inspiring|all about)|` +
 		`^\w+ing\b.* (?:is|was|has (?:been|had)|can be|motivates|gives|brings|really)|helps (?:me|us)|` +
 		`(?:i'm|i am|i was|we're|been) (?:\w+ )?(?:excited|blessed|inspired|determined|focused|staying|feeling|hanging|proud|happy|sure|confident|ready|swamped)|` +
-		`(?:remind|make|made|give|keep|inspire|motivate|drive)(?:s|d|ed)? (?:me|us)|you(?:'re|r)?|we (?:all|both|can|should|could|must)|that's|what an?)\b`)
+		`(?:remind|make|made|give|keep|inspire|motivate|drive)(?:s|d|ed)? (?:me|us)|you(?:'re|rs?)?|we (?:all|both|can|should|could|must)|that's|what an?)\b`)
 
 	ownWords = set(strings.Fields(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)...)
 	ownSigns = regexp.MustCompile(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
@@ -189,6 +191,7 @@ var (
 	habits   = set(strings.Fields(`every usually often always weekly daily since years used been own owns live lives work works study studies teach teaches speak speaks called named`)...)
 	pasts    = set(strings.Fields(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
 	ongoing  = set(strings.Fields(`i'm we're am are been he's she's`)...)
+	leads    = set(strings.Fields(`just still also been busy recently currently lately`)...)
 	felt     = set(strings.Fields(`need excited inspired amazed blessed stressed tired worried relaxed scared touched loved motivated focused determined connected interested impressed indeed overwhelmed fulfilled hundred supported relieved surprised refreshed honored pleased feeling hoping trying looking thinking loving getting going being doing hanging keeping aiming`)...)
 
 	timeTerms = terms(`week weekend month year day yesterday tomorrow today summer winter spring fall autumn january february march april june july august september october november december monday tuesday wednesday thursday friday saturday sunday`)
