@@ -75,7 +75,7 @@ func (t traits) last(kind string, dated bool) bool {
 	case t.own:
 		return t.concrete >= 3 || t.concrete >= 2 && t.tells
 	}
-	return (t.ours && t.concrete >= 2 || t.concrete >= 4) && t.tells
+	return (t.ours && t.concrete >= 3 || t.concrete >= 4) && t.tells
 }
 
 // foreign reports whether a sentence is, for all that is seen, not in English.
