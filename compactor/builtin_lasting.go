@@ -171,7 +171,6 @@ var (
 	nearWords = set(strings.Fields(`he she his her him hers`)...)
 	tellWords = set(strings.Fields(`have has got every usually often always weekly daily since years used been own owns live lives work works study studies teach teaches speak speaks called named`)...)
 	pasts     = set(strings.Fields(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
-	ongoing   = set(strings.Fields(`i'm we're am are been he's she's`)...)
 
 	// airy are what opinions on life are made of.
 	airy = terms(`life world people person friend family community difference positive positivity moment memory journey dream passion passionate
