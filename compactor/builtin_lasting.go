@@ -32,18 +32,13 @@ func (s *sentence) lasts(names map[string]bool, shown bool) (lasts, beside bool)
 	}
 	rest := lastingClauses(text)
 	t, kind := traitsOf(rest, names), cueIn(rest)
-	if cueIn(text) == "identity" && !aBit.MatchString(text) {
-		return true, true
+	if shown && (t.tells || t.own) {
+		t.concrete++
 	}
-	concrete := t.concrete + min(t.names, 2)
-	if shown && (t.deed || t.own) {
-		concrete++
-	}
-	beside = rest != ""
 	if pointing.MatchString(text) {
-		concrete--
+		t.concrete -= 2
 	}
-	return t.last(kind, concrete, s.timed && !t.vagueTime), beside
+	return t.last(kind, s.timed && !t.vagueTime), rest != ""
 }
 
 // lastingClauses leaves out of a sentence the clauses that only say how somebody feels, what they
@@ -61,26 +56,26 @@ func lastingClauses(text string) string {
 }
 
 // last tells whether the words of a sentence of some kind say enough that lasts.
-func (t traits) last(kind string, concrete int, dated bool) bool {
+func (t traits) last(kind string, dated bool) bool {
 	switch kind {
+	case "identity":
+		return true
 	case "decision", "preference":
-		return concrete >= 1
+		return t.concrete >= 1
 	case "todo":
-		return concrete >= 1 && dated || concrete >= 4
+		return t.concrete >= 1 && dated || t.concrete >= 4
 	case "goal":
-		return (t.own || t.ours) && (concrete >= 1 && dated || concrete >= 3)
+		return (t.own || t.ours) && (t.concrete >= 1 && dated || t.concrete >= 3)
 	}
 	switch {
 	case dated:
-		return concrete >= 2 || concrete >= 1 && (t.own || t.ours && t.deed)
+		return t.concrete >= 2 || t.concrete >= 1 && (t.own || t.ours)
 	case t.figure && (t.own || t.ours):
-		return concrete >= 1
-	case t.own || t.kin:
-		return concrete >= 3 || concrete >= 2 && (t.deed || t.habit || t.has)
-	case t.ours:
-		return concrete >= 3 && t.habit || concrete >= 2 && (t.deed || t.has)
+		return t.concrete >= 1
+	case t.own:
+		return t.concrete >= 3 || t.concrete >= 2 && t.tells
 	}
-	return t.names > 0 && concrete >= 3
+	return (t.ours && t.concrete >= 3 || t.concrete >= 4) && t.tells
 }
 
 // foreign reports whether a sentence is, for all that is seen, not in English.
@@ -91,47 +86,37 @@ func foreign(text string) bool {
 
 // traits are what the words of an English sentence tell of it.
 type traits struct {
-	own       bool // it says I or my
+	own       bool // it says I, my or she
 	ours      bool // it says we, which often means everybody
-	kin       bool // it is of somebody near: my sister, she
-	deed      bool // something happened
-	has       bool // it says have
-	habit     bool // it is so, or is done, again and again
+	tells     bool // something happened, or is so or done again and again
 	figure    bool // it has a number
 	vagueTime bool // its only time is the present day
 	names     int  // of people, places, things; quotations
-	concrete  int  // terms that are neither talk nor airy
+	concrete  int  // terms that are neither talk nor airy; two names at most count twice
 }
 
 func traitsOf(text string, names map[string]bool) (t traits) {
 	t.names = strings.Count(text, `"`)/2 + strings.Count(text, "“")
 	t.vagueTime = true
-	start, last := true, ""
+	text = dates.ReplaceAllString(text, "")
+	start := true
 	for _, field := range strings.Fields(text) {
 		word := plain(field)
 		first, _ := utf8.DecodeRuneInString(strings.TrimLeft(field, `"'“(*_`))
 		switch {
 		case strings.HasPrefix(word, "we") && selfWords[word] || word == "us" || word == "our":
 			t.ours = true
-		case selfWords[word] || ownWords[word]:
+		case selfWords[word] || ownWords[word] || nearWords[word]:
 			t.own = true
-		case kinWords[word]:
-			t.kin = true
-		case word == "have" || word == "has" || word == "got" || word == "here's":
-			t.has = true
-		case habits[word]:
-			t.habit = true
+		case tellWords[word]:
+			t.tells = true
 		case unicode.IsNumber(first):
 			t.figure, t.vagueTime = true, t.vagueTime && len(word) != 4 // a year
 		case !start && unicode.IsUpper(first) && !names[strings.TrimSuffix(word, "'s")] && len(words.Content(word)) > 0 && !timeWords[word]:
 			t.names++
-		case pasts[word] || strings.HasSuffix(word, "ed") && !felt[word] && len(word) > 4:
-			t.deed, t.own = true, t.own || start // "Got a tattoo"
+		case pasts[word] || strings.HasSuffix(word, "ed") && len(word) > 4:
+			t.tells, t.own = true, t.own || start // "Got a tattoo"
 		}
-		if (ongoing[last] || start) && strings.HasSuffix(word, "ing") && !felt[word] { // "Planning a trip" leaves I'm out
-			t.deed, t.own = true, t.own || start
-		}
-		last = word
 		if word == "went" {
 			t.concrete++ // somewhere
 		}
@@ -140,11 +125,12 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		}
 		start = strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}
-	for _, term := range distinct(words.Content(dates.ReplaceAllString(text, ""))) {
-		if !talkWords[term] && !airy[term] && !names[term] && !timeTerms[term] {
+	for _, term := range distinct(words.Content(text)) {
+		if !talkWords[term] && !airy[term] && !names[term] {
 			t.concrete++
 		}
 	}
+	t.concrete += min(t.names, 2)
 	return t
 }
 
@@ -156,7 +142,7 @@ var (
 	clauses = regexp.MustCompile(`\s*[-–—]+\s+|[,;:…]\s+|\s+(?:and|but|'cause|because|which|although|though|even though|remind(?:s|ed)? (?:me|us) of)\s+`)
 
 	// passing is what is over when the talk is.
-	passing = regexp.MustCompile(`(?i)\b(?:right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
+	passing = regexp.MustCompile(`(?i)\b(?:not (?:gonna|going to)|right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
 		`tonight|this (?:morning|afternoon|evening|weekend)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
 		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it|this|that)|mentioned)\b`)
 
@@ -165,33 +151,26 @@ var (
 		`(?:i(?:'m| am) )?(?:so |really |very |super |also |just )*(?:glad|happy (?:for|to)|here for|proud of|sorry|sure|thankful|grateful|looking forward|excited|stoked|pumped|curious))\b`)
 
 	// pointing is a beginning that only makes sense after what was said before.
-	pointing = regexp.MustCompile(`(?i)^(?:it|that|this|they|these|those)\b`)
+	pointing = regexp.MustCompile(`(?i)^(?:it|that|this|they|these|those)\b|\blike (?:this|that)\b`)
 
 	// subject is a clause's own subject, or when something was.
-	subject = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'd|we'll|our|he|she|his|her|(?:last|next) \w+|yesterday|tomorrow)\b|\p{Ll}.* \p{Lu}`)
-
-	// aBit is no profession.
-	aBit = regexp.MustCompile(`(?i)\bi(?:'m| am) an? (?:\w+ )?(?:bit|little|lot|mix|mess|part)\b`)
+	subject = regexp.MustCompile(`(?i:\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'd|we'll|our|he|she|his|her|(?:last|next) \w+|yesterday|tomorrow)\b)|\p{Ll}.* \p{Lu}`)
 
 	// feeling is how somebody finds something, and what it does to them.
-	feeling = regexp.MustCompile(`(?i)\b(?:means? (?:a lot|so much|the world)|` +
+	feeling = regexp.MustCompile(`(?i)\b(?:i(?:'m| am) an? (?:\w+ )?(?:bit|little|lot|mix|mess|part)|means? (?:a lot|so much|the world)|` +
 		`i (?:\w+ )?(?:feel|felt|think|guess|believe|agree|hope|wish|bet|appreciate|admire|imagine|(?:see|know|hear|understand|love) (?:how|that|it|this|what|why|your|the way|seeing|hearing))|` +
 		`(?:it|this|that|they)(?:'s|'re| is| are| was| were|'s been|'ve been| has been| have been) (?:\w+ )?(?:so|such|really|all|like|amazing|great|awesome|important|nice|good|cool|tough|hard|worth|fun|about)|` +
 		`(?:it|this|that|they|these|those|just) (?:\w+ )?(?:makes?|feels?|felt|shows?|showed|reminds?|reminded|gives?|keeps?|kills?|helps?|helped|brings?)|` +
 		`(?:is|are|was|were|be) (?:\w+ )?(?:key|how|what|why|important|essential|vital|crucial|incredible|amazing|awesome|inspiring|all about)|` +
 		`^\w+ing\b.* (?:is|was|has (?:been|had)|can be|motivates|gives|brings|really)|helps (?:me|us)|` +
 		`(?:i'm|i am|i was|we're|been) (?:\w+ )?(?:excited|blessed|inspired|determined|focused|staying|feeling|hanging|proud|happy|sure|confident|ready|swamped)|` +
-		`(?:remind|make|made|give|keep|inspire|motivate|drive)(?:s|d|ed)? (?:me|us)|you(?:'re|r)?|we (?:all|both|can|should|could|must)|that's|what an?)\b`)
+		`(?:remind|make|made|give|keep|inspire|motivate|drive)(?:s|d|ed)? (?:me|us)|you(?:'re|rs?)?|we (?:all|both|can|should|could|must)|that's|what an?)\b`)
 
-	ownWords = set(strings.Fields(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)...)
-	ownSigns = regexp.MustCompile(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
-	kinWords = set(strings.Fields(`he she his her him hers`)...)
-	habits   = set(strings.Fields(`every usually often always weekly daily since years used been own owns live lives work works study studies teach teaches speak speaks called named`)...)
-	pasts    = set(strings.Fields(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
-	ongoing  = set(strings.Fields(`i'm we're am are been he's she's`)...)
-	felt     = set(strings.Fields(`need excited inspired amazed blessed stressed tired worried relaxed scared touched loved motivated focused determined connected interested impressed indeed overwhelmed fulfilled hundred supported relieved surprised refreshed honored pleased feeling hoping trying looking thinking loving getting going being doing hanging keeping aiming`)...)
-
-	timeTerms = terms(`week weekend month year day yesterday tomorrow today summer winter spring fall autumn january february march april june july august september october november december monday tuesday wednesday thursday friday saturday sunday`)
+	ownWords  = set(strings.Fields(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)...)
+	ownSigns  = regexp.MustCompile(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
+	nearWords = set(strings.Fields(`he she his her him hers`)...)
+	tellWords = set(strings.Fields(`have has got every usually often always weekly daily since years used been own owns live lives work works study studies teach teaches speak speaks called named`)...)
+	pasts     = set(strings.Fields(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
 
 	// airy are what opinions on life are made of.
 	airy = terms(`life world people person friend family community difference positive positivity moment memory journey dream passion passionate

@@ -164,10 +164,7 @@ func withoutFences(text string) string {
 // opening is an interjection or an address at the beginning of a sentence.
 var opening = regexp.MustCompile(`^([\pL']+)(?: ([\pL']+))?[,.!…–—-]+\s*`)
 
-// closing is an address at its end.
-var closing = regexp.MustCompile(`,\s*([\pL']+)([.!?…]*)$`)
-
-// trimTalk cuts off what only keeps a talk going: "Wow, Mel! I went home, Mel." is
+// trimTalk cuts off what only keeps a talk going: "Wow, Mel! I went home." is
 // "I went home." Of a sentence that is nothing else all stays.
 func trimTalk(text string, names map[string]bool) string {
 	rest := text
@@ -177,9 +174,6 @@ func trimTalk(text string, names map[string]bool) string {
 			break
 		}
 		rest = rest[len(m[0]):]
-	}
-	if m := closing.FindStringSubmatchIndex(rest); m != nil && idleWord(rest[m[2]:m[3]], names) {
-		rest = rest[:m[0]] + rest[m[4]:m[5]]
 	}
 	if r, n := utf8.DecodeRuneInString(rest); len(rest) < len(text) && unicode.IsLower(r) {
 		rest = string(unicode.ToUpper(r)) + rest[n:]

@@ -58,7 +58,7 @@ Ines: I bought wooden sailing boat from my uncle in Lisbon yesterday (3 March).
 Paul: I decided to quit my job at bank. We agreed that June 30 is my last day.
 7 March:
 Ines: I need to repaint hull before regatta on May 12.
-Paul: I love green tea, and I'm allergic to shellfish.
+Paul: I love green tea, and I'm allergic to shellfish, Ines.
 Cairn: Regatta starts at old lighthouse at 08:30.`
 		if !strings.HasPrefix(got, "4 March 2024:\nInes: ") || !containsLines(got, want) {
 			t.Errorf("got:\n%s", got)

@@ -14,9 +14,8 @@ import (
 const (
 	numberWeight     = 0.15
 	timeWeight       = 1.2
-	nameWeight       = 0.8  // of each proper noun or quotation, two at most
-	selfWeight       = 0.8  // the speaker tells of themselves
-	deedWeight       = 0.15 // something is decided or happens
+	nameWeight       = 0.8 // of each proper noun or quotation, two at most
+	selfWeight       = 0.8 // the speaker tells of themselves
 	questionFactor   = 0.2
 	talkFactor       = 0.3
 	youFactor        = 0.5 // it is about the other one
@@ -28,7 +27,7 @@ const (
 // judge sets weight, idle, timed and kind of a sentence whose text and terms are set.
 func (s *sentence) judge(names map[string]bool) {
 	s.weight = 1
-	var number, self, you, deed bool
+	var number, self, you bool
 	proper, telling := strings.Count(s.text, `"`)/2+strings.Count(s.text, "“"), 0
 	for i, word := range strings.FieldsFunc(s.text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '\'' && r != '’'
@@ -50,7 +49,6 @@ func (s *sentence) judge(names map[string]bool) {
 		}
 	}
 	for _, term := range s.terms {
-		deed = deed || deedWords[term]
 		if !talkWords[term] && !names[term] {
 			telling++
 		}
@@ -59,7 +57,7 @@ func (s *sentence) judge(names map[string]bool) {
 	for _, reason := range []struct {
 		holds bool
 		more  float64
-	}{{number, numberWeight}, {s.timed, timeWeight}, {self, selfWeight}, {deed, deedWeight}} {
+	}{{number, numberWeight}, {s.timed, timeWeight}, {self, selfWeight}} {
 		if reason.holds {
 			s.weight += reason.more
 		}
@@ -111,11 +109,6 @@ september october november december summer winter spring fall autumn birthday an
 	selfWords = set(strings.Fields(`i i'm i've i'd i'll im ive my mine myself me we we're we've we'll our us`)...)
 
 	youWords = set(strings.Fields(`you your you're you've you'd you'll yours yourself`)...)
-
-	deedWords = terms(`decide choose agree plan promise start begin finish complete join quit leave move buy sell get
-give adopt marry engage divorce born die graduate study learn pass win lose visit travel trip book meet attend
-host organize volunteer sign apply hire work build make create write publish paint perform play run launch open
-close fix break ship deploy release cancel schedule order pay hurt recover diagnose teach`)
 
 	// talkWords are what kindness is made of: two sentences of them tell the same.
 	talkWords = terms(`thank thanks welcome great good nice cool awesome amazing wonderful fantastic lovely incredible

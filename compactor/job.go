@@ -90,8 +90,11 @@ func (c *Compactor) nextLocked() *job {
 	if j := c.planOldLocked(s, p, window, used, now, builtIn); j != nil {
 		return j
 	}
-	if builtIn || c.draining || !automatic || c.restsLocked(OnPrepare, now) {
+	if c.draining || !automatic || c.restsLocked(OnPrepare, now) {
 		return nil
+	}
+	if builtIn {
+		return c.planFreeLocked(s, p, window)
 	}
 	return c.planPrepareLocked(s, p, window, used)
 }
@@ -140,6 +143,25 @@ func (c *Compactor) planPrepareLocked(s snapshot, p Policy, window, used int) *j
 		return nil
 	}
 	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, false)
+	c.overNarrowedLocked(j, sp)
+	return j
+}
+
+// spanWithoutModel is how much the built-in summarizer sums up ahead at once, in tokens.
+const spanWithoutModel = 2000
+
+// planFreeLocked plans work ahead where there is no model. That costs nothing, so it does not
+// wait for prepare_threshold: what people say becomes a memory long before a level is reached.
+// In a small window a level is reached as soon.
+func (c *Compactor) planFreeLocked(s snapshot, p Policy, window int) *job {
+	if c.o.Worker != nil || p.Prepare() == 0 || p.span(c.Budget()) < spanWithoutModel {
+		return nil
+	}
+	sp := planAhead(s, spanWithoutModel, spanWithoutModel/2)
+	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.lifted {
+		return nil
+	}
+	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, true)
 	c.overNarrowedLocked(j, sp)
 	return j
 }
