@@ -51,7 +51,7 @@ func (g *gaps) has(conversation string) (open, been bool) {
 // history. That is on disk before any event is handed on.
 func (d *Discord) ready(r readyData) error {
 	d.atlas.greet(r.User, or(r.Application.ID, r.User.ID))
-	ctx := d.work.context()
+	ctx := d.work.Context()
 	limited, cancel := context.WithTimeout(ctx, d.pauses.open)
 	defer cancel()
 	var all []channel.Gap
@@ -65,16 +65,16 @@ func (d *Discord) ready(r readyData) error {
 		return errors.New("the absence could not be noted")
 	}
 	d.gaps.set(all)
-	d.link.over()
+	d.link.End()
 	d.connected.Store(true)
 	d.log.Info("connected to Discord", "as", r.User.Username)
 	for _, gap := range all { // the gateway does not tell of them before somebody writes
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
-			d.lanes.add(p.Channel, d.work.lane, func() { d.fillGap(ctx, gap.Conversation) })
+			d.queue.Add(p.Channel, func() { d.fillGap(ctx, gap.Conversation) })
 		}
 	}
 	if d.registered.CompareAndSwap(false, true) {
-		d.work.start(d.register)
+		d.work.Start(d.register)
 	}
 	return nil
 }
@@ -107,11 +107,11 @@ func (d *Discord) compare(c channelData, known string, joined time.Time) {
 	}
 	switch {
 	case open:
-		d.lanes.add(c.ID, d.work.lane, func() { d.fillOrClose(d.work.context(), name, c.LastID) })
+		d.queue.Add(c.ID, func() { d.fillOrClose(d.work.Context(), name, c.LastID) })
 	case known != "" && newer(c.LastID, known):
-		d.lanes.add(c.ID, d.work.lane, func() { d.catchUp(d.work.context(), name, known) })
+		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, known) })
 	case known == "" && been && newer(c.LastID, horizon):
-		d.lanes.add(c.ID, d.work.lane, func() { d.catchUp(d.work.context(), name, horizon) })
+		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, horizon) })
 	}
 }
 

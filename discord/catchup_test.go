@@ -115,26 +115,6 @@ func TestAnOutageOfAServerIsReadUp(t *testing.T) {
 	}
 }
 
-func TestALaneThatIsFullReadsTheRestFromHistory(t *testing.T) {
-	ran := make(chan string, 10)
-	l := newLanes()
-	begin := func(run func()) bool { go run(); return true }
-	gate := make(chan struct{})
-	l.add("a", begin, func() { <-gate })
-	for range maxLane + 5 { // one may have been taken off already
-		l.offer("a", begin, func() {}, func() { ran <- "from history" })
-	}
-	l.add("a", begin, func() { ran <- "a deletion" })
-	close(gate)
-	if first, second := <-ran, <-ran; first != "from history" || second != "a deletion" {
-		t.Errorf("it ran %q, then %q", first, second)
-	}
-	l.offer("a", begin, func() { ran <- "a message" }, nil)
-	if got := <-ran; got != "a message" {
-		t.Errorf("then it ran %q", got)
-	}
-}
-
 func TestHistoryGivesPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
@@ -170,15 +150,19 @@ func TestHistoryGivesPages(t *testing.T) {
 	}
 }
 
-func TestWhatALaneHadNoRoomForIsReadFromHistory(t *testing.T) {
+func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	r.ask(r.square, "first")
 	r.answers(r.square, 1)
-	r.Drop(2)
-	m := r.ask(r.square, "no room")
+	gate := make(chan struct{})
+	r.door.queue.Add(r.square, func() { <-gate })
+	for r.door.queue.Offer(r.square, func() {}) {
+	}
+	r.ask(r.square, "no room")
 	r.Say(r.square, r.ann.ID, "nor here")
-	r.door.recall(message{ID: m.ID, ChannelID: r.square, GuildID: r.guild.ID})
+	r.until("the queue to be full", func() bool { _, full := r.door.overran.Load(r.square); return full })
+	close(gate)
 	if got := r.answers(r.square, 2); got[1] != "echo: nor here" {
 		t.Errorf("it answered %q", got)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 	"cairn/discord/discordtest"
 	"cairn/llm"
 )
@@ -182,7 +183,7 @@ func TestACommandIsAnsweredWhileItsLaneIsBusy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{AnswerWithin: 3 * time.Second}).start().registered()
 	gate := make(chan struct{})
-	r.door.lanes.add(r.square, r.door.work.lane, func() { <-gate })
+	r.door.queue.Add(r.square, func() { <-gate })
 	i := r.answered(r.Slash(r.square, r.ann.ID, "help"))
 	close(gate)
 	if !strings.Contains(i.Answer.Content, "/compact") {
@@ -228,8 +229,8 @@ func TestAListThatIsForgottenIsSaidToBe(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
 	long := "/memories " + strings.Repeat("a long query ", 20)
-	id := r.door.pages.customID(long, 1)
-	if line, page, ok := r.door.pages.read(id); !ok || line != long || page != 1 || len(id) > maxCustomID {
+	id := r.door.customID(long, 1)
+	if line, page, ok := r.door.readCustomID(id); !ok || line != long || page != 1 || len(id) > maxCustomID {
 		t.Errorf("the button %q leads to %q, %d, %v", id, line, page, ok)
 	}
 	s := plain("a list")
@@ -239,7 +240,7 @@ func TestAListThatIsForgottenIsSaidToBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.door.pages = newPages() // as after a restart
+	r.door.lines = platform.NewCache(0) // as after a restart
 	i := r.answered(r.Click(r.square, r.ann.ID, made.ID, id))
 	if i.Answer.Content != forgotten || !i.Ephemeral {
 		t.Errorf("it answered %+v", i.Answer)

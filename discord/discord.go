@@ -10,14 +10,21 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // Name is the first part of the names of Discord's conversations.
 const Name = "discord"
+
+const (
+	seenFor = 15 * time.Minute // at least: Discord repeats an event within minutes, if at all
+	ownFor  = 24 * time.Hour   // at least: people reply to what was said lately
+)
 
 // DefaultCatchUp is how far back the door looks in channels nothing is known of.
 const DefaultCatchUp = time.Hour
@@ -28,18 +35,19 @@ type Discord struct {
 	log     *slog.Logger
 	rest    *rest
 	atlas   *atlas
-	lanes   *lanes
-	work    *group
+	queue   platform.KeyedQueue[func()] // what happens, by channel
+	overran sync.Map                    // channels of which messages were left out of the queue
+	work    *platform.Group
 	gaps    *gaps
 	pace    *pace
-	pages   *pages
-	seen    *once     // interactions and commands that were taken
-	own     *once     // messages of the bot's own
-	barred  *once     // channels in which the bot may not react
-	started time.Time // replies to older messages may have been begun by an earlier process
+	lines   *platform.Cache // of commands, that do not fit a button
+	seen    *platform.Cache // interactions and commands that were taken
+	own     *platform.Cache // messages of the bot's own
+	barred  *platform.Cache // channels in which the bot may not react
+	started time.Time       // replies to older messages may have been begun by an earlier process
 
-	link incident // the connection to the gateway
-	disk incident // messages that could not be stored
+	link platform.Incident // the connection to the gateway
+	disk platform.Incident // messages that could not be stored
 
 	registered atomic.Bool // the commands are, or are being
 	connected  atomic.Bool // to the gateway, and its events are taken
@@ -89,11 +97,13 @@ func New(o Options) (*Discord, error) {
 		o.Log = slog.Default()
 	}
 	log := o.Log.With("door", Name)
+	work := new(platform.Group)
 	return &Discord{
-		o: o, log: log, rest: newREST(base, o.Token), atlas: newAtlas(), lanes: newLanes(), work: new(group), gaps: newGaps(),
-		pace: newPace(), pages: newPages(), seen: newOnce(onceFor), own: newOnce(ownFor), barred: newOnce(ownFor), started: time.Now(), pauses: usual,
-		link: incident{log: log, failed: "Discord cannot be reached; it is tried again and again", mends: "Discord is reached again"},
-		disk: incident{log: log, failed: "messages cannot be stored; they wait", mends: "messages are stored again"},
+		o: o, log: log, rest: newREST(base, o.Token), atlas: newAtlas(), work: work, gaps: newGaps(),
+		queue: platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
+		pace:  newPace(), lines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), barred: platform.NewCache(ownFor), started: time.Now(), pauses: usual,
+		link: platform.Incident{Log: log, Failed: "Discord cannot be reached; it is tried again and again", Over: "Discord is reached again"},
+		disk: platform.Incident{Log: log, Failed: "messages cannot be stored; they wait", Over: "messages are stored again"},
 	}, nil
 }
 
@@ -124,12 +134,12 @@ func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	d.hub = hub
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if !d.work.open(ctx) {
+	if !d.work.Open(ctx) {
 		return errors.New("the door to Discord was opened before")
 	}
 	err := d.supervise(ctx)
 	cancel()
-	d.work.close()
+	d.work.Close()
 	d.rest.client.CloseIdleConnections()
 	if err != nil {
 		return fmt.Errorf("discord: %w", err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // event takes one event of the gateway. Events come one after the other, and the next
@@ -25,7 +26,7 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 	case "READY":
 		return d.ready(read[readyData](data))
 	case "RESUMED":
-		d.link.over()
+		d.link.End()
 		d.connected.Store(true)
 	case "MESSAGE_CREATE":
 		d.created(read[message](data))
@@ -120,15 +121,23 @@ func (d *Discord) created(m message) {
 		return
 	}
 	if m.Author.ID == me.ID {
-		d.own.first(m.ID)
+		d.own.Set(m.ID, "")
 		return
 	}
-	d.lanes.offer(m.ChannelID, d.work.lane, func() { d.take(m) }, func() { d.recall(m) })
+	if d.queue.Offer(m.ChannelID, func() { d.take(m) }) {
+		return
+	}
+	if _, again := d.overran.LoadOrStore(m.ChannelID, true); !again {
+		d.queue.Add(m.ChannelID, func() {
+			d.overran.Delete(m.ChannelID)
+			d.recall(m)
+		})
+	}
 }
 
 // take delivers a message, in the lane of its channel.
 func (d *Discord) take(m message) {
-	ctx := d.work.context()
+	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
 	name := p.conversation(m.ChannelID)
 	d.fillGap(ctx, name)
@@ -141,8 +150,8 @@ func (d *Discord) take(m message) {
 		in.Label = in.Author
 	}
 	if command(in) {
-		if d.seen.first(in.ID) {
-			d.work.start(func(ctx context.Context) { d.runText(ctx, name, m, in) })
+		if !d.seen.Seen(in.ID) {
+			d.work.Start(func(ctx context.Context) { d.runText(ctx, name, m, in) })
 		}
 		return
 	}
@@ -160,9 +169,9 @@ func command(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
 }
 
-// recall has messages read from history that a lane had no room for.
+// recall has messages read from history, from one on, that the queue had no room for.
 func (d *Discord) recall(m message) {
-	ctx := d.work.context()
+	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
 	d.insist(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
 }
@@ -175,22 +184,22 @@ func (d *Discord) updated(m message) {
 		return
 	}
 	if m.Author != nil && m.Attachments != nil {
-		d.lanes.add(m.ChannelID, d.work.lane, func() { d.edit(m) })
+		d.queue.Add(m.ChannelID, func() { d.edit(m) })
 		return
 	}
-	d.work.start(func(ctx context.Context) { // new messages must not wait for this
+	d.work.Start(func(ctx context.Context) { // new messages must not wait for this
 		whole, err := d.messageBy(ctx, m.ChannelID, m.ID)
 		if err != nil || whole.Author == nil {
 			d.log.Debug("an edit could not be read", "message", m.ID, "error", err)
 			return
 		}
 		whole.ChannelID, whole.GuildID, whole.Edited = m.ChannelID, m.GuildID, or(whole.Edited, m.Edited)
-		d.lanes.add(m.ChannelID, d.work.lane, func() { d.edit(whole) })
+		d.queue.Add(m.ChannelID, func() { d.edit(whole) })
 	})
 }
 
 func (d *Discord) edit(m message) {
-	ctx := d.work.context()
+	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
 	in, ok := d.inbound(m, p)
 	if !ok {
@@ -205,9 +214,9 @@ func (d *Discord) edit(m message) {
 		store()
 		return
 	}
-	d.work.start(func(ctx context.Context) {
+	d.work.Start(func(ctx context.Context) {
 		in, _ = d.Complete(ctx, name, in) // what cannot be had stays described
-		d.lanes.add(m.ChannelID, d.work.lane, store)
+		d.queue.Add(m.ChannelID, store)
 	})
 }
 
@@ -219,8 +228,8 @@ func (d *Discord) deleted(e deletion) {
 	if len(e.IDs) == 0 {
 		return
 	}
-	d.lanes.add(e.ChannelID, d.work.lane, func() {
-		ctx := d.work.context()
+	d.queue.Add(e.ChannelID, func() {
+		ctx := d.work.Context()
 		name := d.locate(ctx, e.ChannelID, e.GuildID).conversation(e.ChannelID)
 		d.insist(ctx, func() error { return d.hub.Delete(ctx, name, e.IDs...) })
 	})
@@ -228,18 +237,18 @@ func (d *Discord) deleted(e deletion) {
 
 // insist does what the hub has to store until it is stored. Only this channel waits.
 func (d *Discord) insist(ctx context.Context, do func() error) {
-	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, time.Minute) {
+	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
 		err := do()
 		switch {
 		case err == nil:
-			d.disk.over()
-			return
+			d.disk.End()
+			return true
 		case errors.Is(err, channel.ErrRefused), errors.Is(err, channel.ErrClosed), ctx.Err() != nil:
-			return
+			return true
 		}
-		d.disk.is(err)
-		_ = sleep(ctx, pause) // its error ends the loop
-	}
+		d.disk.Begin(err)
+		return false
+	})
 }
 
 // locate finds a place, if need be by asking. A thread that is not known may have been
@@ -253,16 +262,15 @@ func (d *Discord) locate(ctx context.Context, id, guild string) place {
 	if guild == "" {
 		return place{}
 	}
-	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+	p = place{Guild: guild}
+	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
 		var c channelData
 		err := d.rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &c})
-		switch {
-		case err == nil && c.ID == id:
+		if err == nil && c.ID == id {
 			c.GuildID = guild
-			return d.atlas.add(c)
-		case err == nil, errors.Is(err, channel.ErrGone), ctx.Err() != nil:
-			return place{Guild: guild}
+			p = d.atlas.add(c)
 		}
-		_ = sleep(ctx, pause) // its error ends the loop
-	}
+		return err == nil || errors.Is(err, channel.ErrGone)
+	})
+	return p
 }

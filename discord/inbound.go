@@ -51,10 +51,16 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 		return true
 	}
 	// Discord may leave out what a reply answers (Message: Message Structure).
-	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil && d.own.has(to.MessageID) {
+	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil && d.wrote(to.MessageID) {
 		return true
 	}
 	return d.atlas.hasRole(p.Guild, m.Roles)
+}
+
+// wrote tells whether a message is known to be the bot's.
+func (d *Discord) wrote(id string) bool {
+	_, own := d.own.Find(id)
+	return own
 }
 
 // nameIn is how people see somebody in a server, or, where that is empty, in direct

@@ -57,10 +57,10 @@ func (o option) text() string {
 
 // interacted takes an interaction. It waits behind nothing: Discord does not wait long.
 func (d *Discord) interacted(i interaction) {
-	if i.ID == "" || i.Token == "" || !d.seen.first(i.ID) {
+	if i.ID == "" || i.Token == "" || d.seen.Seen(i.ID) {
 		return
 	}
-	d.work.start(func(ctx context.Context) {
+	d.work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, tokenLife)
 		defer cancel()
 		if err := d.handle(ctx, i); err != nil && ctx.Err() == nil {

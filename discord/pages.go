@@ -8,17 +8,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
 )
 
-const (
-	maxCustomID = 100  // characters of a button's id (Discord, Components: Custom ID)
-	maxLines    = 1000 // of commands that do not fit a button's id
-)
+// maxCustomID is how long a button's id may be (Discord, Components: Custom ID).
+const maxCustomID = 100
 
 // row is a line of buttons.
 type row struct {
@@ -34,36 +31,19 @@ type button struct {
 	Disabled bool   `json:"disabled,omitempty"`
 }
 
-// pages remembers the command lines that do not fit a button.
-type pages struct {
-	mu    sync.Mutex // guards everything below
-	lines map[string]string
-	order []string // oldest first
-}
-
-func newPages() *pages { return &pages{lines: make(map[string]string)} }
-
-// customID says, in a button, which page of which command's answer it leads to.
-func (p *pages) customID(line string, page int) string {
-	if id := fmt.Sprintf("page %d %s", page, line); len([]rune(id)) <= maxCustomID && len(id) <= maxCustomID {
+// customID says, in a button, which page of which command's answer it leads to. A line that
+// does not fit is kept here.
+func (d *Discord) customID(line string, page int) string {
+	if id := fmt.Sprintf("page %d %s", page, line); len(id) <= maxCustomID {
 		return id
 	}
 	key := "#" + nonce(line)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, known := p.lines[key]; !known {
-		if len(p.order) == maxLines {
-			delete(p.lines, p.order[0])
-			p.order = p.order[1:]
-		}
-		p.lines[key] = line
-		p.order = append(p.order, key)
-	}
+	d.lines.Set(key, line)
 	return fmt.Sprintf("page %d %s", page, key)
 }
 
-// read takes a button's id apart. ok is false if it is none of ours, or forgotten.
-func (p *pages) read(id string) (line string, page int, ok bool) {
+// readCustomID takes a button's id apart. ok is false if it is none of ours, or forgotten.
+func (d *Discord) readCustomID(id string) (line string, page int, ok bool) {
 	rest, ours := strings.CutPrefix(id, "page ")
 	n, line, more := strings.Cut(rest, " ")
 	page, err := strconv.Atoi(n)
@@ -73,9 +53,7 @@ func (p *pages) read(id string) (line string, page int, ok bool) {
 	if !strings.HasPrefix(line, "#") {
 		return line, page, true
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	line, ok = p.lines[line]
+	line, ok = d.lines.Find(line)
 	return line, page, ok
 }
 
@@ -95,13 +73,13 @@ func (d *Discord) page(line string, answer channel.Answer, n int) shown {
 func (d *Discord) leaf(label, line string, page int, disabled bool) button {
 	return button{
 		Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton), Label: label,
-		CustomID: d.pages.customID(line, page), Disabled: disabled,
+		CustomID: d.customID(line, page), Disabled: disabled,
 	}
 }
 
 // fitted shortens the longest lines of a page until it fits a message.
 func (d *Discord) fitted(text string) string {
-	for most := maxContent; units(text) > maxContent && most > 20; most = most * 3 / 4 {
+	for most := messages.Limit; messages.CostOf(text) > messages.Limit && most > 20; most = most * 3 / 4 {
 		lines := strings.Split(text, "\n")
 		for i, line := range lines {
 			lines[i] = short(line, most)
@@ -114,7 +92,7 @@ func (d *Discord) fitted(text string) string {
 // turnPage runs the command of a list once more, as whoever pressed, and shows another
 // page.
 func (d *Discord) turnPage(ctx context.Context, i interaction) error {
-	line, page, ok := d.pages.read(i.Data.CustomID)
+	line, page, ok := d.readCustomID(i.Data.CustomID)
 	if !ok {
 		s := plain(forgotten)
 		s.Flags = int(discordgo.MessageFlagsEphemeral)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // post is a message on its way to Discord.
@@ -87,7 +88,7 @@ func (d *Discord) settle(ctx context.Context, channel string, m message, text st
 	if m.Content != nil && same(*m.Content, text) {
 		return m.ID, nil
 	}
-	if err := sleep(ctx, d.pace.left(channel)); err != nil {
+	if err := platform.Sleep(ctx, d.pace.left(channel)); err != nil {
 		return "", err
 	}
 	return m.ID, d.change(ctx, channel, m.ID, text, false)

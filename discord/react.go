@@ -21,7 +21,7 @@ func (d *Discord) React(ctx context.Context, conversation, id string) error {
 	if !refusedWith(err, codeNotPermitted) {
 		return err
 	}
-	if d.barred.first(place) {
+	if !d.barred.Seen(place) {
 		d.log.Warn(`a compaction cannot be shown with notify = "reaction": the bot lacks a permission in this channel`,
 			"permissions", "Add Reactions, Read Message History", "channel", place)
 	}

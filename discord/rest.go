@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-	"github.com/cenkalti/backoff/v5"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 const (
@@ -61,13 +61,12 @@ type call struct {
 
 // do makes a request, waits for rate limits and repeats what failed, within bounds.
 func (r *rest) do(ctx context.Context, c call) error {
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval = 300 * time.Millisecond
+	pause := platform.Backoff{First: 300 * time.Millisecond, Most: time.Minute}
 	for tries, waits := 1, 0; ; {
 		err := r.try(ctx, c)
 		var no *refusal
 		limited := errors.As(err, &no) && no.status == http.StatusTooManyRequests
-		wait := pause.NextBackOff()
+		wait := pause.Next()
 		switch {
 		case err == nil || c.once || ctx.Err() != nil:
 			return err
@@ -84,7 +83,7 @@ func (r *rest) do(ctx context.Context, c call) error {
 		if tries > maxTries || waits > maxWaits {
 			return err
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := platform.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -199,21 +198,6 @@ func decode(data []byte, into any) error {
 		return nil
 	}
 	return err
-}
-
-// sleep waits, and returns the context's error if that ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func query(pairs ...string) url.Values {

@@ -20,6 +20,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/discord/discordtest"
+	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -304,7 +305,7 @@ func (r *rig) heard(name string, n int) (all []compactor.Message) {
 		if len(all) >= n {
 			return all
 		}
-		if err := sleep(r.ctx, 20*time.Millisecond); err != nil {
+		if err := platform.Sleep(r.ctx, 20*time.Millisecond); err != nil {
 			r.t.Fatalf("%d messages were heard, want %d", len(all), n)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -212,7 +213,7 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			create("the second ha", "")
 			other := r.Say(r.square, r.ann.ID, "another question")
 			create("another answer", other.ID)
-			if err := sleep(r.ctx, 5*time.Millisecond); err != nil {
+			if err := platform.Sleep(r.ctx, 5*time.Millisecond); err != nil {
 				t.Fatal(err)
 			}
 			r.door.started = time.Now() // a new process
@@ -288,7 +289,7 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 		r.until("typing, again and again", func() bool { return typing() >= before+4 })
 		c.end(w, s)
 		n := typing()
-		if err := sleep(r.ctx, 200*time.Millisecond); err != nil || typing() > n+1 { // one may have been on its way
+		if err := platform.Sleep(r.ctx, 200*time.Millisecond); err != nil || typing() > n+1 { // one may have been on its way
 			t.Errorf("after %s it types on", c.name)
 		}
 	}

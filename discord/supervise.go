@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-	"github.com/cenkalti/backoff/v5"
+
+	"cairn/internal/platform"
 )
 
 const (
@@ -52,8 +53,7 @@ type supervisor struct {
 // supervise keeps the door connected until ctx is done. It returns an error only for
 // what cannot heal without a person.
 func (d *Discord) supervise(ctx context.Context) error {
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.Multiplier, pause.MaxInterval = d.pauses.connect, 2, maxPause
+	pause := platform.Backoff{First: d.pauses.connect, Most: maxPause}
 	for s := (&supervisor{d: d}); ctx.Err() == nil; {
 		since := time.Now()
 		err := s.connect(ctx)
@@ -67,16 +67,16 @@ func (d *Discord) supervise(ctx context.Context) error {
 		if s.session != nil && s.session.established() { // as happens every few hours
 			d.log.Debug("the connection was lost; it is made again", "error", err)
 		} else {
-			d.link.is(err)
+			d.link.Begin(err)
 		}
 		if time.Since(since) > soundFor {
 			pause.Reset()
 		}
-		wait := pause.NextBackOff()
+		wait := pause.Next()
 		if s.session != nil && s.session.established() && s.session.resumable() {
 			wait = min(wait, d.pauses.resume) // people wait, and Discord counts new sessions only
 		}
-		_ = sleep(ctx, wait) // its error ends the loop
+		_ = platform.Sleep(ctx, wait) // its error ends the loop
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (s *supervisor) begin(ctx context.Context) (*session, error) {
 	if wait > 0 {
 		d.log.Warn("no new session is left for today; the door waits for Discord's next day", "wait", wait.Round(time.Second))
 	}
-	if err := sleep(ctx, max(wait, time.Until(s.began.Add(d.pauses.identify)))); err != nil {
+	if err := platform.Sleep(ctx, max(wait, time.Until(s.began.Add(d.pauses.identify)))); err != nil {
 		return nil, err
 	}
 	intents := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages

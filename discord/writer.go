@@ -29,7 +29,7 @@ type writer struct {
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{d: d, conversation: conversation, channel: target(conversation), to: to}
 	w.stream = newStream(d, conversation, to)
-	if !d.work.start(w.stream.run) {
+	if !d.work.Start(w.stream.run) {
 		w.stream.skip()
 	}
 	return w
@@ -114,7 +114,7 @@ func (w *writer) Cancel() {
 
 // takeBackSoon deletes what was shown of a reply from a part on.
 func (w *writer) takeBackSoon(s *stream, from int) {
-	w.d.work.start(func(ctx context.Context) {
+	w.d.work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBack)
 		defer cancel()
 		if err := w.takeBack(ctx, s, from); err != nil && !errors.Is(err, channel.ErrGone) {

@@ -10,6 +10,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // answerer is where the answer of a command goes.
@@ -65,7 +66,7 @@ func (p *privately) respond(ctx context.Context, m *slackgo.WebhookMessage) erro
 			return err
 		}
 		m.ReplaceOriginal = m.ReplaceOriginal || mayHaveHappened(err)
-		if err := sleep(ctx, p.s.times.backoff); err != nil {
+		if err := platform.Sleep(ctx, p.s.times.backoff); err != nil {
 			return err
 		}
 	}
@@ -99,10 +100,10 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 			return err
 		})
 		if err == nil {
-			o.s.finished.set(o.place.Channel+"/"+o.ts, "")
+			o.s.finished.Set(o.place.Channel+"/"+o.ts, "")
 			return nil
 		}
-		if try == editTries || !mayHaveHappened(err) || sleep(ctx, o.s.times.backoff) != nil {
+		if try == editTries || !mayHaveHappened(err) || platform.Sleep(ctx, o.s.times.backoff) != nil {
 			return err
 		}
 		own, unknown := o.s.sent(ctx, o.place, o.answers)
@@ -136,7 +137,7 @@ func (o *openly) replace(ctx context.Context, c command, a channel.Answer) error
 			_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.say(c, a)...)
 			return err
 		})
-		if err == nil || try == editTries || !mayHaveHappened(err) || sleep(ctx, o.s.times.backoff) != nil {
+		if err == nil || try == editTries || !mayHaveHappened(err) || platform.Sleep(ctx, o.s.times.backoff) != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // scopes are the methods of the Web API that the door calls, and the scope each
@@ -91,24 +92,24 @@ func (a *api) close() { a.transport.CloseIdleConnections() }
 // introduce finds out who the bot is and whether the tokens are good. It tries until
 // Slack answers; the error is ctx's, or trouble.
 func (s *Slack) introduce(ctx context.Context) error {
-	var down incident
+	down := platform.Incident{Log: s.log, Failed: "slack cannot be reached; it will be tried again", Over: "slack answers", Reason: codeOf}
 	for delay := s.times.backoff; ; delay = min(2*delay, time.Minute) {
 		err := s.probe(ctx)
 		var trouble trouble
 		switch {
 		case err == nil:
-			down.over(s.log, "slack answers")
+			down.End()
 			return nil
 		case errors.As(err, &trouble):
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		down.begin(s.log, "slack cannot be reached; it will be tried again", err)
+		down.Begin(err)
 		if wait, limited := rateLimit(err); limited {
 			delay = max(delay, wait)
 		}
-		if err := sleep(ctx, delay); err != nil {
+		if err := platform.Sleep(ctx, delay); err != nil {
 			return err
 		}
 	}

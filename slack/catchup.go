@@ -14,6 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // overlap is read again before the newest message that came: Slack sends events in any
@@ -56,7 +57,7 @@ func (s *Slack) arrive(ctx context.Context) error {
 	if heard := s.heard.Add(-time.Minute); heard.After(since) {
 		since = heard
 	}
-	s.tasks.start(func(ctx context.Context) { s.catchUp(ctx, gaps, tsOf(since)) })
+	s.tasks.Start(func(ctx context.Context) { s.catchUp(ctx, gaps, tsOf(since)) })
 	return nil
 }
 
@@ -65,9 +66,9 @@ func (s *Slack) arrive(ctx context.Context) error {
 func (s *Slack) recognize(gaps []channel.Gap) {
 	for _, gap := range gaps {
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
-			s.threads.first(beginning(place), "")
+			s.threads.First(beginning(place), "")
 		} else if gap.Newest != "" {
-			s.newest.set(gap.Conversation, gap.Newest)
+			s.newest.Set(gap.Conversation, gap.Newest)
 		}
 	}
 }
@@ -113,7 +114,7 @@ func (s *Slack) catchUp(ctx context.Context, gaps []channel.Gap, since string) {
 		}
 	}
 	for i, gap := range slices.Concat(unknown, gaps[first:]) {
-		if first+i >= atOnce && sleep(ctx, s.times.pages) != nil {
+		if first+i >= atOnce && platform.Sleep(ctx, s.times.pages) != nil {
 			return
 		}
 		s.wake(ctx, gap.Conversation, gap.After)

@@ -48,11 +48,11 @@ func (s *Slack) takeCommand(ctx context.Context, payload json.RawMessage) {
 		s.log.Debug("a command cannot be read", "error", err)
 		return
 	}
-	if _, again := s.asked.first("command/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
+	if _, again := s.asked.First("command/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
 		return
 	}
 	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
-	s.commands.add(laneOf(c), func() {
+	s.commands.Add(laneOf(c), func() {
 		s.run(ctx, c, &privately{s: s, url: p.URL, public: isPublic(c.line)})
 	})
 }
@@ -104,11 +104,11 @@ func isPublic(line string) bool {
 // takeLine runs a command that was written as a message: in threads Slack has no
 // slash commands. It comes twice, as message and as mention.
 func (s *Slack) takeLine(ctx context.Context, place channel.Place, in channel.Inbound) {
-	if _, again := s.asked.first("line/"+place.Channel+"/"+in.ID, ""); again {
+	if _, again := s.asked.First("line/"+place.Channel+"/"+in.ID, ""); again {
 		return
 	}
 	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}}
-	s.commands.add(laneOf(c), func() { s.run(ctx, c, &openly{s: s, place: place, answers: in.ID}) })
+	s.commands.Add(laneOf(c), func() { s.run(ctx, c, &openly{s: s, place: place, answers: in.ID}) })
 }
 
 // pressed is what a button carries.
@@ -139,13 +139,13 @@ func (s *Slack) takePress(ctx context.Context, payload json.RawMessage) {
 	if !strings.HasPrefix(action.ActionID, pageAction) || json.Unmarshal([]byte(action.Value), &value) != nil {
 		return
 	}
-	if _, again := s.asked.first("press/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
+	if _, again := s.asked.First("press/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
 	who := channel.Person{ID: p.User.ID, Name: orElse(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
-	s.commands.add(laneOf(c), func() {
+	s.commands.Add(laneOf(c), func() {
 		s.run(ctx, c, &privately{s: s, url: p.URL, turned: true})
 	})
 }
@@ -191,7 +191,7 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 	if answer.Then == nil {
 		return
 	}
-	s.tasks.start(func(ctx context.Context) {
+	s.tasks.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, thenTime)
 		defer cancel()
 		text := answer.Then(ctx)

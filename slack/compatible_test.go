@@ -199,7 +199,7 @@ func TestAServerThatDoesNotKnowAMethod(t *testing.T) {
 		r.w.Fail(slacktest.Fault{Method: method, Status: 404, Body: "404 page not found", Times: -1})
 	}
 	r.begin()
-	r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+	r.eventually("the question is known", func() bool { _, ok := r.door.authors.Find(q.channel + "/" + q.to[0]); return ok })
 	for _, text := range []string{"First answer.", "Second answer."} {
 		w := r.door.Reply(q.name, q.to)
 		w.Show(text[:7])

@@ -17,7 +17,7 @@ func TestAPieceThatIsTooLongAfterAllIsCut(t *testing.T) {
 				r := idle(t)
 				q := r.question(inThread)
 				r.begin()
-				r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+				r.eventually("the question is known", func() bool { _, ok := r.door.authors.Find(q.channel + "/" + q.to[0]); return ok })
 				w := r.door.Reply(q.name, q.to)
 				if shown {
 					w.Show("Many ")

@@ -86,7 +86,7 @@ func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
 // stream begins a stream where Slack takes one: in threads, for the person it answers.
 // began is false where it does not.
 func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool, err error) {
-	author, known := w.s.authors.find(w.place.Channel + "/" + w.answers)
+	author, known := w.s.authors.Find(w.place.Channel + "/" + w.answers)
 	person, team, _ := strings.Cut(author, "/")
 	const method = "chat.startStream"
 	if w.place.Thread == "" || text == placeholder || !known || w.s.plain.Load() || w.s.refused(method, w.place.Channel) {
@@ -111,7 +111,7 @@ func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool,
 func (d *draft) adopt(own []slackgo.Message, w *writer) {
 	for _, o := range own {
 		was, marked := markOf(o)
-		if _, finished := w.s.finished.find(w.place.Channel + "/" + o.Timestamp); finished {
+		if _, finished := w.s.finished.Find(w.place.Channel + "/" + o.Timestamp); finished {
 			continue
 		}
 		unfinished := marked && was.reply == "" && was.answers == w.answers

@@ -28,7 +28,7 @@ func (s *Slack) takeEvent(ctx context.Context, payload json.RawMessage, ack func
 	if !s.waiting.first(id, ack) {
 		return
 	}
-	if !s.lanes.add(m.Channel, &event{ctx: ctx, id: id, Message: m, members: membersOf(payload)}) {
+	if !s.queue.Offer(m.Channel, &event{ctx: ctx, id: id, Message: m, members: membersOf(payload)}) {
 		s.waiting.take(id)
 		s.owe(m) // not acknowledged: it comes again, or is read from the history
 	}
@@ -146,12 +146,12 @@ func (s *Slack) some(batch []*event) (n int, err error) {
 func (s *Slack) kept(e *event, err error) bool {
 	switch {
 	case err == nil:
-		s.disk.over(s.log, "messages can be kept again")
+		s.disk.End()
 		return true
 	case errors.Is(err, channel.ErrRefused):
 		return true
 	case e.ctx.Err() == nil && !errors.Is(err, channel.ErrClosed):
-		s.disk.begin(s.log, "a message could not be kept; it will be tried again", err)
+		s.disk.Begin(err)
 		s.owe(e.Message)
 		s.hub.Undelivered(e.ctx, e.place.String(), e.said, err)
 	}

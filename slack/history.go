@@ -155,7 +155,7 @@ func (s *Slack) threadsOf(place channel.Place, found []slackgo.Message, after st
 	if place.Thread != "" {
 		return
 	}
-	if newest, _ := s.newest.find(place.String()); isTS(newest) && timeOf(newest).After(timeOf(after)) {
+	if newest, _ := s.newest.Find(place.String()); isTS(newest) && timeOf(newest).After(timeOf(after)) {
 		after = newest
 	}
 	var names []string
@@ -168,7 +168,7 @@ func (s *Slack) threadsOf(place channel.Place, found []slackgo.Message, after st
 	if len(names) == 0 {
 		return
 	}
-	s.tasks.start(func(ctx context.Context) {
+	s.tasks.Start(func(ctx context.Context) {
 		for _, name := range names {
 			s.wake(ctx, name, after)
 		}

@@ -37,10 +37,10 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		Bot: m.BotID != "" || m.SubType == slackgo.MsgSubTypeBotMessage, Thread: place.Thread != "",
 	}
 	if place.Thread != "" {
-		s.replies.set(channelID+"/"+in.ID, place.Thread)
+		s.replies.Set(channelID+"/"+in.ID, place.Thread)
 	}
 	if m.User != "" {
-		s.authors.set(channelID+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
+		s.authors.Set(channelID+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
 	}
 	text := withQuotes(m.Msg)
 	// What is passed on addresses nobody.
@@ -62,7 +62,7 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
 	thread := m.ThreadTimestamp
 	if thread == "" {
-		thread, _ = s.replies.find(channelID + "/" + m.Timestamp)
+		thread, _ = s.replies.Find(channelID + "/" + m.Timestamp)
 	}
 	if thread == m.Timestamp {
 		thread = ""
@@ -84,13 +84,13 @@ func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 	}
 	parent := m.ParentUserId
 	if parent == "" { // it need not be told
-		author, _ := s.authors.find(place.Channel + "/" + place.Thread)
+		author, _ := s.authors.Find(place.Channel + "/" + place.Thread)
 		parent, _, _ = strings.Cut(author, "/")
 	}
 	if parent != s.self.user && !s.answersThere(place) {
 		return false
 	}
-	first, _ := s.threads.first(beginning(place), m.Timestamp)
+	first, _ := s.threads.First(beginning(place), m.Timestamp)
 	return first == m.Timestamp
 }
 
@@ -98,7 +98,7 @@ func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 // answers in the thread then. What cannot be read is taken for no.
 func (s *Slack) answersThere(place channel.Place) bool {
 	above := s.place(place.Channel, "")
-	if _, begun := s.threads.find(beginning(place)); begun || !s.repliesInThreads(above) {
+	if _, begun := s.threads.Find(beginning(place)); begun || !s.repliesInThreads(above) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -113,7 +113,7 @@ func beginning(place channel.Place) string { return "bot/" + place.Channel + "/"
 // said notes that the bot wrote a message.
 func (s *Slack) said(place channel.Place, ts string) {
 	if ts != "" {
-		s.authors.set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
+		s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
 	}
 }
 
@@ -123,7 +123,7 @@ func (s *Slack) quoteRoot(place channel.Place, in *channel.Inbound) {
 	if place.Thread == "" {
 		return
 	}
-	if first, _ := s.threads.first(place.Channel+"/"+place.Thread, in.ID); first == in.ID {
+	if first, _ := s.threads.First(place.Channel+"/"+place.Thread, in.ID); first == in.ID {
 		in.ReplyTo = place.Thread
 	}
 }

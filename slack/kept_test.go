@@ -108,8 +108,8 @@ func TestALaneThatIsHeldUp(t *testing.T) {
 	other := r.w.AddChannel("other", ann)
 	r.begin()
 	hold, held := make(chan struct{}), make(chan struct{})
-	do := r.door.lanes.do
-	r.door.lanes.do = func(batch []*event) {
+	do := r.door.queue.Do
+	r.door.queue.Do = func(batch []*event) {
 		if batch[0].Channel == general {
 			close(held)
 			<-hold

@@ -19,8 +19,8 @@ func knowing(t testing.TB) *Slack {
 		t.Fatal(err)
 	}
 	s.self = self{team: "T1", user: "UBOT", bot: "BBOT", name: "cairn"}
-	s.names.known.set("U1", "Ann")
-	s.names.known.set("C1", "general")
+	s.names.known.Set("U1", "Ann")
+	s.names.known.Set("C1", "general")
 	return s
 }
 

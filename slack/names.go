@@ -11,6 +11,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // nameAge is how long a name is believed.
@@ -20,16 +21,16 @@ const nameAge = time.Hour
 type names struct {
 	api    *api
 	log    *slog.Logger
-	known  *known
-	denied incident // while a scope is missing
+	known  *platform.Cache
+	denied platform.Incident // while a scope is missing
 }
 
 func newNames(a *api, log *slog.Logger) *names {
-	return &names{api: a, log: log, known: newKnown(nameAge)}
+	return &names{api: a, log: log, known: platform.NewCache(nameAge), denied: platform.Incident{Log: log, Failed: "names cannot be looked up; " + clickScope, Reason: codeOf}}
 }
 
 // find returns what is known without asking.
-func (n *names) find(id string) (name string, ok bool) { return n.known.find(id) }
+func (n *names) find(id string) (name string, ok bool) { return n.known.Find(id) }
 
 // lookTime is how long one look-up may take.
 const lookTime = 5 * time.Second
@@ -54,12 +55,12 @@ func (n *names) look(ctx context.Context, id string) string {
 	}
 	if err != nil && !refusedForGood(err) {
 		if codeOf(err) == "missing_scope" {
-			n.denied.begin(n.log, "names cannot be looked up; "+clickScope, err)
+			n.denied.Begin(err)
 		}
 		return id
 	}
 	name = cmp.Or(name, id)
-	n.known.set(id, name)
+	n.known.Set(id, name)
 	return name
 }
 
@@ -111,6 +112,6 @@ func (n *names) trusted(ctx context.Context, id string) bool {
 		n.log.Debug("a person could not be looked up", "error", err)
 		return false
 	}
-	n.known.set(id, nameOf(u))
+	n.known.Set(id, nameOf(u))
 	return u.IsAdmin || u.IsOwner || u.IsPrimaryOwner
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	slackgo "github.com/slack-go/slack"
+
+	"cairn/internal/platform"
 )
 
 // owed are the conversations of messages that were told of and could not be kept:
@@ -32,14 +34,14 @@ func (s *Slack) owe(m slackgo.Message) {
 		s.owed.after[name] = after
 	}
 	if !s.owed.running {
-		s.owed.running = s.tasks.start(s.settle)
+		s.owed.running = s.tasks.Start(s.settle)
 	}
 }
 
 // settle has the owed messages read, as soon as the disk takes that.
 func (s *Slack) settle(ctx context.Context) {
 	for {
-		if sleep(ctx, s.times.retry) != nil {
+		if platform.Sleep(ctx, s.times.retry) != nil {
 			return
 		}
 		for name, after := range s.owed.all() {

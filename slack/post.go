@@ -12,6 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // mark is what a message of the bot carries, unseen by people, so that it can be
@@ -157,7 +158,7 @@ func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, 
 		if err == nil || try == editTries || !mayHaveHappened(err) || ctx.Err() != nil {
 			return err
 		}
-		if err := sleep(ctx, s.times.backoff); err != nil {
+		if err := platform.Sleep(ctx, s.times.backoff); err != nil {
 			return err
 		}
 	}
@@ -172,7 +173,7 @@ func (s *Slack) bears(m slackgo.Message, wanted mark, text string) bool {
 	if was, marked := markOf(m); marked {
 		return was.reply == wanted.reply && was.part == wanted.part && was.sub == wanted.sub
 	}
-	_, other := s.finished.find(m.Channel + "/" + m.Timestamp)
+	_, other := s.finished.Find(m.Channel + "/" + m.Timestamp)
 	return !other && m.Metadata.EventType == "" && slices.Contains([]string{text, quiet(text), escaped(text)}, m.Text)
 }
 

@@ -29,7 +29,7 @@ func (s *Slack) React(ctx context.Context, conversation, id string) error {
 	case "already_reacted":
 		return nil
 	case "missing_scope":
-		if _, told := s.refusals.first(reactMethod+"/", "missing_scope"); !told {
+		if _, told := s.refusals.First(reactMethod+"/", "missing_scope"); !told {
 			s.log.Warn(`compactions cannot be shown with notify = "reaction"`, "problem", botTrouble(reactMethod, err))
 		}
 		return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // Name is the first part of the names of Slack's conversations.
@@ -26,22 +27,22 @@ type Slack struct {
 	api   *api
 	names *names
 
-	lanes    *lanes[*event] // what people say, a lane for each channel
-	commands *lanes[func()] // what they command, likewise
-	waiting  waiting        // what is in lanes
-	tasks    tasks          // everything else that runs
-	asked    *known         // commands and presses that were taken, by id
-	authors  *known         // who wrote a message, by channel and ts
-	replies  *known         // the thread of a message, by channel and ts
-	finished *known         // messages of the bot that are as they stay, by channel and ts
-	threads  *known         // the first reply that was seen in a thread, by channel and thread
-	newest   *known         // how far a channel was known when its last gap began, by conversation
-	refusals *known         // what Slack refuses where, see learn
-	reads    *readings      // of histories that are longer than a page
-	owed     owed           // messages that the disk would not take
-	disk     incident       // while it takes nothing
-	plain    atomic.Bool    // the server takes no Markdown
-	socketed atomic.Bool    // a socket stands, and Slack said hello
+	queue    platform.KeyedQueue[*event] // what people say, by channel
+	commands platform.KeyedQueue[func()] // what they command, likewise
+	waiting  waiting                     // what is in the queue
+	tasks    *platform.Group             // everything that runs
+	asked    *platform.Cache             // commands and presses that were taken, by id
+	authors  *platform.Cache             // who wrote a message, by channel and ts
+	replies  *platform.Cache             // the thread of a message, by channel and ts
+	finished *platform.Cache             // messages of the bot that are as they stay, by channel and ts
+	threads  *platform.Cache             // the first reply that was seen in a thread, by channel and thread
+	newest   *platform.Cache             // how far a channel was known when its last gap began, by conversation
+	refusals *platform.Cache             // what Slack refuses where, see learn
+	reads    *readings                   // of histories that are longer than a page
+	owed     owed                        // messages that the disk would not take
+	disk     platform.Incident           // while it takes nothing
+	plain    atomic.Bool                 // the server takes no Markdown
+	socketed atomic.Bool                 // a socket stands, and Slack said hello
 
 	ended atomic.Bool // Run has returned; replies may still be sent
 
@@ -90,18 +91,20 @@ func New(o Options) (*Slack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slack: %w", err)
 	}
+	log, tasks := o.Log.With("door", Name), new(platform.Group)
 	s := &Slack{
-		o: o, log: o.Log.With("door", Name),
+		o: o, log: log,
 		times: times{
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, steady: 5 * time.Second, silence: 30 * time.Second, ack: 2 * time.Second,
 			backoff: time.Second, pages: 1200 * time.Millisecond, retry: 5 * time.Second,
 			hello: 45 * time.Second, complete: 10 * time.Second,
 		},
-		api: newAPI(o), commands: newLanes(doAll),
-		asked: newKnown(0), authors: newKnown(0), replies: newKnown(0), finished: newKnown(0), threads: newKnown(0), newest: newKnown(0), refusals: newKnown(0), reads: newReadings(),
+		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
+		disk:  platform.Incident{Log: log, Failed: "a message could not be kept; it will be tried again", Over: "messages can be kept again", Reason: codeOf},
+		asked: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), newest: platform.NewCache(0), refusals: platform.NewCache(0), reads: newReadings(),
 		ready: make(chan struct{}),
 	}
-	s.lanes = newLanes(s.handle)
+	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
 	s.names = newNames(s.api, s.log)
 	return s, nil
 }
@@ -117,12 +120,10 @@ func (s *Slack) Connected() bool { return s.socketed.Load() }
 // person. It is called once.
 func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	inner, stop := context.WithCancelCause(ctx)
-	s.tasks.open(inner)
+	s.tasks.Open(inner)
 	defer func() {
 		stop(nil)
-		s.lanes.wait()
-		s.commands.wait()
-		s.tasks.wait()
+		s.tasks.Close()
 		s.ended.Store(true)
 		s.api.close()
 	}()

@@ -103,7 +103,7 @@ func (w *writer) clear() {
 	if !reacted && (w.asked.Thread != "" || !w.hasStatus()) { // Slack itself takes the status away
 		return
 	}
-	if w.s.tasks.start(func(ctx context.Context) { w.unset(ctx, reacted) }) || !reacted {
+	if w.s.tasks.Start(func(ctx context.Context) { w.unset(ctx, reacted) }) || !reacted {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTime/3)
@@ -129,12 +129,12 @@ func (s *Slack) learn(method, channelID string, err error) bool {
 		if !s.refused(method, "") {
 			s.log.Info("slack does not offer this to the app; it is done without", "method", method, "error", err)
 		}
-		s.refusals.set(method+"/", code)
+		s.refusals.Set(method+"/", code)
 		return true
 	case code == "invalid_thread_ts", code == "thread_not_found", code == "message_not_found", code == "user_not_found", code == "too_many_reactions", code == "too_many_emoji":
 		return true // the message is gone, or the person; that says nothing of the next
 	case refusedForGood(err):
-		s.refusals.set(method+"/"+channelID, code)
+		s.refusals.Set(method+"/"+channelID, code)
 		return true
 	}
 	return false
@@ -142,9 +142,9 @@ func (s *Slack) learn(method, channelID string, err error) bool {
 
 // refused tells whether a method is known to be refused in a channel.
 func (s *Slack) refused(method, channelID string) bool {
-	if _, everywhere := s.refusals.find(method + "/"); everywhere {
+	if _, everywhere := s.refusals.Find(method + "/"); everywhere {
 		return true
 	}
-	_, here := s.refusals.find(method + "/" + channelID)
+	_, here := s.refusals.Find(method + "/" + channelID)
 	return here
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"cairn/internal/platform"
 )
 
 // supervise keeps a socket open until ctx is done or something is wrong that only a
@@ -14,13 +16,13 @@ import (
 // unseen; so each socket gets a client of its own, and this loop alone decides when
 // there is another.
 func (s *Slack) supervise(ctx context.Context) error {
-	var down incident
+	down := platform.Incident{Log: s.log, Failed: "slack cannot be connected; it will be tried again", Over: "slack is connected again", Reason: codeOf}
 	silence := s.times.silence
 	delay := s.times.backoff
 	for {
 		begun := time.Now()
 		socket := s.newSocket(silence)
-		err := socket.run(ctx, func() { down.over(s.log, "slack is connected again") })
+		err := socket.run(ctx, down.End)
 		s.socketed.Store(false)
 		var trouble trouble
 		if errors.As(err, &trouble) {
@@ -39,13 +41,13 @@ func (s *Slack) supervise(ctx context.Context) error {
 			continue
 		}
 		if !socket.greeted.Load() || delay > s.times.backoff { // a socket may be lost once
-			down.begin(s.log, "slack cannot be connected; it will be tried again", err)
+			down.Begin(err)
 		}
 		wait := delay/2 + rand.N(delay/2+1)
 		if asked, limited := rateLimit(err); limited {
 			wait = max(wait, asked)
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := platform.Sleep(ctx, wait); err != nil {
 			return err
 		}
 		delay = min(2*delay, time.Minute)

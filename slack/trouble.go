@@ -13,6 +13,8 @@ import (
 	"time"
 
 	slackgo "github.com/slack-go/slack"
+
+	"cairn/internal/platform"
 )
 
 // trouble is what cannot heal without a person, in words that say what to do.
@@ -105,7 +107,7 @@ func patient(ctx context.Context, do func() error) error {
 		if !limited {
 			return plainly(err)
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := platform.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -118,18 +120,6 @@ func plainly(err error) error {
 		return fmt.Errorf("ask Slack: %w", withURL.Err)
 	}
 	return err
-}
-
-// sleep waits for d; the error is ctx's.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // scopeNeeded says which scope is missing for a method.

@@ -14,6 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // writer carries one reply: it shows that the bot works, and the text while it is
@@ -69,7 +70,7 @@ func (w *writer) start(do func(ctx context.Context)) {
 		return
 	}
 	w.running.Add(1)
-	if !w.s.tasks.start(func(ctx context.Context) {
+	if !w.s.tasks.Start(func(ctx context.Context) {
 		defer w.running.Done()
 		do(ctx)
 	}) {
@@ -118,7 +119,7 @@ func (w *writer) show(ctx context.Context) {
 		if !w.unfold(ctx, text) {
 			return
 		}
-		if sleep(w.halted, w.s.times.edit) != nil {
+		if platform.Sleep(w.halted, w.s.times.edit) != nil {
 			return
 		}
 	}
@@ -143,7 +144,7 @@ func (w *writer) unfold(ctx context.Context, text string) bool {
 	}
 	if wait, limited := rateLimit(err); limited {
 		w.wake() // to show it later, or what is newer by then
-		return sleep(w.halted, wait) == nil
+		return platform.Sleep(w.halted, wait) == nil
 	}
 	if !refusedForGood(err) && w.halted.Err() == nil {
 		w.s.log.Debug("a reply cannot be shown while it is written", "error", err)
@@ -235,7 +236,7 @@ func (w *writer) putAll(ctx context.Context, texts []string, piece channel.Piece
 		}
 	}
 	for _, ts := range done {
-		w.s.finished.set(w.place.Channel+"/"+ts, "")
+		w.s.finished.Set(w.place.Channel+"/"+ts, "")
 	}
 	return done[0], nil
 }
@@ -287,7 +288,7 @@ func (w *writer) early() bool {
 // Cancel takes back what was shown.
 func (w *writer) Cancel() {
 	w.halt()
-	w.s.tasks.start(func(ctx context.Context) {
+	w.s.tasks.Start(func(ctx context.Context) {
 		w.running.Wait()
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()

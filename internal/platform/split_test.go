@@ -1,6 +1,6 @@
 // Cut replies: where, how long, and that nothing is lost.
 
-package discord
+package platform
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func TestSplit(t *testing.T) {
 		want []string // how the pieces begin and end, with … between
 	}{
 		"a short text stays whole":             {"hello\n\n  world", []string{"hello…world"}},
-		"nothing becomes something":            {" \n\t", []string{"……"}},
+		"nothing is no piece":                  {" \n\t", nil},
 		"between paragraphs":                   {"A" + para + "\n\nB" + para + "\n\nC" + para, []string{"A…word", "C…word"}},
 		"else between lines":                   {"A" + para + "\nB" + para + "\nC" + para, []string{"A…word", "C…word"}},
 		"else between words":                   {"A" + strings.Repeat("word ", 500) + "Z", []string{"A…word", "w…Z"}},
@@ -36,7 +36,7 @@ func TestSplit(t *testing.T) {
 		"a code block that is never closed is": {"```py\n" + strings.Repeat("pass\n", 500), []string{"```py…```", "```py…pass"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := new(Discord).Split(c.text)
+			got := pieces(c.text)
 			if len(got) != len(c.want) {
 				t.Fatalf("%d pieces, want %d: %q", len(got), len(c.want), got)
 			}
@@ -59,7 +59,7 @@ func TestWhatIsCutInACodeBlockLosesNoSpace(t *testing.T) {
 		lines = append(lines, strings.Repeat(" ", i%9)+fmt.Sprint("line ", i))
 	}
 	var got []string
-	for i, p := range new(Discord).Split("```\n" + strings.Join(lines, "\n") + "\n```") {
+	for i, p := range pieces("```\n" + strings.Join(lines, "\n") + "\n```") {
 		all := strings.Split(p, "\n")
 		if all[0] != "```" || all[len(all)-1] != "```" {
 			t.Errorf("piece %d is no code block: %q", i, p)
@@ -71,20 +71,30 @@ func TestWhatIsCutInACodeBlockLosesNoSpace(t *testing.T) {
 	}
 }
 
+var discord = Splitter{Limit: 2000}
+
+// pieces are those of a text as people see them.
+func pieces(text string) (all []string) {
+	for _, p := range discord.Split(text) {
+		all = append(all, strings.TrimRightFunc(p.String(), unicode.IsSpace))
+	}
+	return all
+}
+
 // lawful tells what is wrong with the pieces of a text.
 func lawful(text string) error {
 	var all strings.Builder
-	for i, p := range parts(text) {
-		piece := p.opening + p.text + p.closing
+	for i, p := range discord.Split(text) {
+		piece := p.String()
 		switch {
-		case units(piece) > maxContent:
-			return fmt.Errorf("piece %d has %d units", i, units(piece))
+		case discord.CostOf(piece) > discord.Limit:
+			return fmt.Errorf("piece %d has %d units", i, discord.CostOf(piece))
 		case strings.TrimSpace(piece) == "":
 			return fmt.Errorf("piece %d is empty", i)
-		case p.opening != "" && !strings.HasPrefix(p.opening, "```"), p.closing != "" && strings.Trim(p.closing, "`\n") != "":
-			return fmt.Errorf("piece %d is put between %q and %q", i, p.opening, p.closing)
+		case p.Opening != "" && marks(p.Opening) == "", p.Closing != "" && strings.Trim(p.Closing, "~`\n") != "":
+			return fmt.Errorf("piece %d is put between %q and %q", i, p.Opening, p.Closing)
 		}
-		all.WriteString(p.text)
+		all.WriteString(p.Text)
 	}
 	want := strings.ToValidUTF8(text, "\uFFFD")
 	if a, b := visible(all.String()), visible(want); a != b && holds(want, "") {

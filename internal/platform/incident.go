@@ -1,0 +1,42 @@
+package platform
+
+import (
+	"log/slog"
+	"sync"
+)
+
+// Incident is something that fails again and again: it is logged once when it begins, and once
+// when it is over.
+type Incident struct {
+	Log          *slog.Logger
+	Failed, Over string                 // the two messages
+	Reason       func(err error) string // a new reason is logged too; nil: all are one
+
+	mu     sync.Mutex // guards everything below
+	open   bool
+	reason string
+}
+
+// Begin logs the begin.
+func (i *Incident) Begin(err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	reason := ""
+	if i.Reason != nil {
+		reason = i.Reason(err)
+	}
+	if !i.open || reason != i.reason {
+		i.Log.Warn(i.Failed, "error", err)
+	}
+	i.open, i.reason = true, reason
+}
+
+// End logs the end, if there was a begin.
+func (i *Incident) End() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.open {
+		i.Log.Info(i.Over)
+	}
+	i.open = false
+}
