@@ -155,8 +155,9 @@ func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start()
 	r.ask(r.square, "first")
 	r.answers(r.square, 1)
-	gate := make(chan struct{})
-	r.door.queue.Add(r.square, func() { <-gate })
+	begun, gate := make(chan struct{}), make(chan struct{})
+	r.door.queue.Add(r.square, func() { close(begun); <-gate })
+	<-begun
 	for r.door.queue.Offer(r.square, func() {}) {
 	}
 	r.ask(r.square, "no room")

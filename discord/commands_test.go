@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/internal/platform"
 	"cairn/discord/discordtest"
+	"cairn/internal/platform"
 	"cairn/llm"
 )
 

@@ -16,13 +16,13 @@ func (p Part) String() string { return p.Opening + p.Text + p.Closing }
 // that is cut is closed, and opened again in the same language. Apart from that, and from empty
 // lines where it is cut, the messages together are the text.
 type Splitter struct {
-	Limit int            // of a message; at least 50
+	Limit int            // of a message; at least 300, which leaves room beside the longest fence
 	Cost  func(rune) int // of a character; nil: its length in UTF-16
 }
 
 // Split cuts a text; one that shows nothing has no parts.
 func (s Splitter) Split(text string) (all []Part) {
-	text = trimLines(strings.ToValidUTF8(text, "\uFFFD"))
+	text = cutEmptyLines(strings.ToValidUTF8(text, "\uFFFD"))
 	for fence := ""; text != ""; {
 		var p Part
 		if fence != "" {
@@ -36,7 +36,7 @@ func (s Splitter) Split(text string) (all []Part) {
 				p.Closing = "\n" + p.Closing
 			}
 		} else {
-			text = trimLines(text)
+			text = cutEmptyLines(text)
 		}
 		if shows || len(all) == 0 && text == "" && strings.TrimSpace(p.Text) != "" {
 			all = append(all, p)
@@ -45,10 +45,9 @@ func (s Splitter) Split(text string) (all []Part) {
 	return all
 }
 
-// trimLines cuts off empty lines at the begin and space at the end. The first line
-// keeps its indentation.
-func trimLines(text string) string {
-	text = strings.TrimRightFunc(text, unicode.IsSpace)
+// cutEmptyLines cuts off empty lines at the beginning. The first line that remains keeps its
+// indentation.
+func cutEmptyLines(text string) string {
 	for {
 		line, rest, more := strings.Cut(text, "\n")
 		if !more || strings.TrimSpace(line) != "" {
@@ -98,10 +97,10 @@ func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 		return at, ""
 	case paragraph*3 > at:
 		return paragraph, ""
-	case holds(text[:at], begin):
+	case at > 0:
 		return at, fence
 	}
-	return at + s.inLine(text[at:], room-used-closing(fence)), fence
+	return s.inLine(text, room-closing(fence)), fence
 }
 
 // inLine returns where a line is cut of which room units fit: after a space in the
@@ -124,31 +123,29 @@ func (s Splitter) inLine(line string, room int) int {
 	return end
 }
 
-// How much of a code block's begin is repeated at most.
-const (
-	maxMarks    = 10
-	maxLanguage = 15
-)
+// maxFence is the length, in bytes, of the longest line that counts as the beginning or the end
+// of a code block: it is repeated in each message.
+const maxFence = 40
 
-// fenceAfter is the open code block after a line, as the line that opened it, short
-// enough to be repeated.
+// fenceAfter returns the fence of the code block that is open after a line: the line that opened
+// it, without what follows the language.
 func fenceAfter(line, fence string) string {
+	if len(strings.TrimRight(line, "\r\n")) > maxFence {
+		return fence
+	}
 	line = strings.TrimSpace(line)
 	m := marks(line)
-	word := strings.TrimSpace(line[len(m):])
+	info := strings.TrimSpace(line[len(m):])
 	switch {
 	case m == "":
 		return fence
-	case fence != "" && word == "" && m[0] == fence[0] && len(m) >= len(marks(fence)):
+	case fence != "" && info == "" && m[0] == fence[0] && len(m) >= len(marks(fence)):
 		return ""
-	case fence != "" || strings.Contains(word, "`"):
+	case fence != "" || strings.Contains(info, "`"):
 		return fence
 	}
-	word, _, _ = strings.Cut(word, " ")
-	if len(word) > maxLanguage {
-		word = ""
-	}
-	return m[:min(len(m), maxMarks)] + word
+	language, _, _ := strings.Cut(info, " ")
+	return m + language
 }
 
 // marks is the row of ` or ~ with which a line opens or closes a code block.
