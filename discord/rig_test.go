@@ -29,7 +29,7 @@ import (
 func TestMain(m *testing.M) {
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	flag.Parse()
-	// The library's Close sleeps for a second: the tests mostly wait, side by side.
+	// The tests mostly wait, side by side.
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}

@@ -64,7 +64,7 @@ func (d *Discord) supervise(ctx context.Context) error {
 		if no := fatal(err); no != nil {
 			return no
 		}
-		if s.session != nil && s.session.established() { // as happens every few hours
+		if s.session != nil && s.session.established { // as happens every few hours
 			d.log.Debug("the connection was lost; it is made again", "error", err)
 		} else {
 			d.link.Begin(err)
@@ -73,7 +73,7 @@ func (d *Discord) supervise(ctx context.Context) error {
 			pause.Reset()
 		}
 		wait := pause.Next()
-		if s.session != nil && s.session.established() && s.session.resumable() {
+		if s.session != nil && s.session.established && s.session.resumable() {
 			wait = min(wait, d.pauses.resume) // people wait, and Discord counts new sessions only
 		}
 		_ = platform.Sleep(ctx, wait) // its error ends the loop
@@ -91,7 +91,7 @@ func (s *supervisor) connect(ctx context.Context) (err error) {
 		return err
 	}
 	err = s.session.connect(ctx)
-	if at := s.session.identified(); !at.IsZero() {
+	if at := s.session.identified; !at.IsZero() {
 		s.began = at
 	}
 	return err
@@ -115,7 +115,7 @@ func (s *supervisor) begin(ctx context.Context) (*session, error) {
 	if !d.o.MentionOnly {
 		intents |= discordgo.IntentMessageContent
 	}
-	return newSession(d.o.Token, gateway, intents, d.pauses.open, d.event)
+	return newSession(d.o.Token, gateway, intents, d.pauses.open, d.event), nil
 }
 
 // findGateway asks for the gateway's address, and for how long no session may begin.
