@@ -9,7 +9,7 @@ import (
 )
 
 // audience is who may read a place; empty if that is not known.
-func (a *atlas) audience(id string) channel.Audience {
+func (a *stateCache) audience(id string) channel.Audience {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p, known := a.places[id]
@@ -29,7 +29,7 @@ func (a *atlas) audience(id string) channel.Audience {
 
 // openLocked tells whether everyone on the server may read a channel (Discord,
 // Permissions: Permission Overwrites); empty if that is not known.
-func (a *atlas) openLocked(id string) channel.Audience {
+func (a *stateCache) openLocked(id string) channel.Audience {
 	p := a.places[id]
 	everyone, known := a.guilds[p.Guild].Roles[p.Guild]
 	if !known || !p.Told {

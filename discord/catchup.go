@@ -16,7 +16,7 @@ import (
 type gaps struct {
 	mu   sync.Mutex        // guards everything below
 	open map[string]string // the id after which the gap begins, by conversation; empty: not known
-	been bool              // the bot was here before, in this process or an earlier one
+	hereBefore bool              // the bot was here before, in this process or an earlier one
 }
 
 func newGaps() *gaps { return &gaps{open: make(map[string]string)} }
@@ -28,7 +28,7 @@ func (g *gaps) set(all []channel.Gap) {
 	for _, gap := range all {
 		g.open[gap.Conversation] = gap.After
 	}
-	g.been = g.been || len(all) > 0
+	g.hereBefore = g.hereBefore || len(all) > 0
 }
 
 // take removes a gap.
@@ -44,19 +44,19 @@ func (g *gaps) has(conversation string) (open, been bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, open = g.open[conversation]
-	return open, g.been
+	return open, g.hereBefore
 }
 
 // ready begins a new session: whatever was said since the last one has to be read from
 // history. That is on disk before any event is handed on.
 func (d *Discord) ready(r readyData) error {
-	d.atlas.greet(r.User, or(r.Application.ID, r.User.ID))
+	d.state.setSelf(r.User, or(r.Application.ID, r.User.ID))
 	ctx := d.work.Context()
 	limited, cancel := context.WithTimeout(ctx, d.pauses.open)
 	defer cancel()
 	var all []channel.Gap
 	stored := false
-	d.insist(limited, func() (err error) {
+	d.retry(limited, func() (err error) {
 		all, err = d.hub.Away(limited, Name, nil) // events come in order
 		stored = err == nil
 		return err
@@ -65,9 +65,9 @@ func (d *Discord) ready(r readyData) error {
 		return errors.New("the absence could not be noted")
 	}
 	d.gaps.set(all)
-	d.link.End()
+	d.linkIncident.End()
 	d.connected.Store(true)
-	d.log.Info("connected to Discord", "as", r.User.Username)
+	d.log.Info("connected", "as", r.User.Username)
 	for _, gap := range all { // the gateway does not tell of them before somebody writes
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
 			d.queue.Add(p.Channel, func() { d.fillGap(ctx, gap.Conversation) })
@@ -81,11 +81,11 @@ func (d *Discord) ready(r readyData) error {
 
 // arrived takes a server with its channels and threads, at the begin of a session or
 // after an outage.
-func (d *Discord) arrived(g guildData) {
+func (d *Discord) guildCreated(g guildData) {
 	if g.Unavailable {
 		return
 	}
-	drawn, before := d.atlas.addGuild(g)
+	drawn, before := d.state.addGuild(g)
 	joined, _ := time.Parse(time.RFC3339, g.Joined) // if it is not told, long ago
 	for _, c := range drawn {
 		d.compare(c, before[c.ID], joined)
@@ -95,7 +95,7 @@ func (d *Discord) arrived(g guildData) {
 // compare finds out whether a place missed messages. known is the newest that this
 // process saw there. What was said before the bot joined was not missed.
 func (d *Discord) compare(c channelData, known string, joined time.Time) {
-	p, _ := d.atlas.place(c.ID)
+	p, _ := d.state.place(c.ID)
 	if p.Hidden || p.Silent || p.Guild == "" {
 		return
 	}
@@ -129,7 +129,7 @@ func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 	switch {
 	case !open:
 	case after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review:
-		d.insist(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
+		d.retry(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
 	default:
 		d.catchUp(ctx, name, after)
 	}
@@ -137,5 +137,5 @@ func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 
 func (d *Discord) catchUp(ctx context.Context, name, after string) {
 	after = or(after, idAt(time.Now().Add(-d.o.CatchUp)))
-	d.insist(ctx, func() error { return d.hub.CatchUp(ctx, name, after) })
+	d.retry(ctx, func() error { return d.hub.CatchUp(ctx, name, after) })
 }

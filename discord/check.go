@@ -45,7 +45,7 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	case d.o.MentionOnly:
 		facts = append(facts, "it answers what is addressed to it: Message Content Intent is not needed")
 	case app.Flags&(flagMessageContent|flagMessageContentLimited) == 0:
-		return facts, errors.New(sentences[4014])
+		return facts, errors.New(fatalMessages[4014])
 	default:
 		facts = append(facts, "Message Content Intent is on")
 	}

@@ -17,8 +17,8 @@ import (
 // register makes the commands known to Discord, all of them, in place of what was known
 // before: what is declared in channel is what people see.
 func (d *Discord) register(ctx context.Context) {
-	_, app := d.atlas.self()
-	trouble := platform.Incident{Log: d.log, Failed: "the slash commands cannot be registered; retrying", Over: "the slash commands are registered"}
+	_, app := d.state.self()
+	trouble := platform.Incident{Log: d.log, Failed: "command_registration_failed", Recovered: "command_registration_recovered"}
 	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: 10 * time.Minute}, func() (done bool) {
 		err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
 		switch {
@@ -27,7 +27,7 @@ func (d *Discord) register(ctx context.Context) {
 			return true
 		case errors.Is(err, channel.ErrGone): // it would be refused again
 			d.registered.Store(false)
-			d.log.Warn("Discord refused the slash commands; they are registered again with the next session or start", "error", err)
+			d.log.Warn("command_registration_refused", "error", err)
 			return true
 		case ctx.Err() == nil:
 			trouble.Begin(err)

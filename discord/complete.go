@@ -125,12 +125,12 @@ func (d *Discord) tokensEach(m channel.Inbound) int {
 func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
 	q, err := http.NewRequestWithContext(channel.AtMost(ctx, limit), http.MethodGet, address, nil)
 	if err != nil {
-		return nil, bare(err)
+		return nil, withoutURL(err)
 	}
 	q.Header.Set("User-Agent", userAgent)
 	resp, err := d.rest.client.Do(q)
 	if err != nil {
-		return nil, bare(err)
+		return nil, withoutURL(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {
@@ -144,7 +144,7 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 	case errors.Is(err, channel.ErrTooLong):
 		return nil, nil
 	case err != nil:
-		return nil, bare(err)
+		return nil, withoutURL(err)
 	}
 	return data, nil
 }

@@ -34,20 +34,20 @@ type Discord struct {
 	o       Options
 	log     *slog.Logger
 	rest    *rest
-	atlas   *atlas
+	state   *stateCache
 	queue   platform.KeyedQueue[func()] // what happens, by channel
 	overran sync.Map                    // channels of which messages were left out of the queue
 	work    *platform.Group
 	gaps    *gaps
-	pace    *pace
-	lines   *platform.Cache // of commands, that do not fit a button
+	throttle    *editThrottle
+	commandLines   *platform.Cache // of commands, that do not fit a button
 	seen    *platform.Cache // interactions and commands that were taken
 	own     *platform.Cache // messages of the bot's own
-	barred  *platform.Cache // channels in which the bot may not react
+	reactionRefused  *platform.Cache // channels in which the bot may not react
 	started time.Time       // replies to older messages may have been begun by an earlier process
 
-	link platform.Incident // the connection to the gateway
-	disk platform.Incident // messages that could not be stored
+	linkIncident platform.Incident // the connection to the gateway
+	storeIncident platform.Incident // messages that could not be stored
 
 	registered atomic.Bool // the commands are, or are being
 	connected  atomic.Bool // to the gateway, and its events are taken
@@ -74,7 +74,7 @@ type pauses struct {
 	review   time.Duration // after which nobody looks whether what was said in a quiet channel was changed while the bot was away
 }
 
-var usual = pauses{
+var defaultPauses = pauses{
 	identify: 5500 * time.Millisecond, connect: time.Second, resume: 3 * time.Second, open: 20 * time.Second,
 	shown: 700 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 }
@@ -96,14 +96,14 @@ func New(o Options) (*Discord, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	log := o.Log.With("door", Name)
+	log := o.Log.With("connector", Name)
 	work := new(platform.Group)
 	return &Discord{
-		o: o, log: log, rest: newREST(base, o.Token), atlas: newAtlas(), work: work, gaps: newGaps(),
+		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work, gaps: newGaps(),
 		queue: platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
-		pace:  newPace(), lines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), barred: platform.NewCache(ownFor), started: time.Now(), pauses: usual,
-		link: platform.Incident{Log: log, Failed: "Discord cannot be reached; it is tried again and again", Over: "Discord is reached again"},
-		disk: platform.Incident{Log: log, Failed: "messages cannot be stored; they wait", Over: "messages are stored again"},
+		throttle:  newEditThrottle(), commandLines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), reactionRefused: platform.NewCache(ownFor), started: time.Now(), pauses: defaultPauses,
+		linkIncident: platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"},
+		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered"},
 	}, nil
 }
 
@@ -148,7 +148,7 @@ func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 }
 
 // target is the id of the channel or thread that a conversation is.
-func target(conversation string) string {
+func channelID(conversation string) string {
 	p := channel.ParsePlace(conversation)
 	if p.Thread != "" {
 		return p.Thread

@@ -19,14 +19,14 @@ import (
 func (d *Discord) event(name string, data json.RawMessage) error {
 	defer func() {
 		if p := recover(); p != nil { // in the library's goroutine it would end the program
-			d.log.Error("an event could not be handled", "event", name, "panic", p, "stack", string(debug.Stack()))
+			d.log.Error("handle_event_failed", "event", name, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	switch name {
 	case "READY":
 		return d.ready(read[readyData](data))
 	case "RESUMED":
-		d.link.End()
+		d.linkIncident.End()
 		d.connected.Store(true)
 	case "MESSAGE_CREATE":
 		d.created(read[message](data))
@@ -37,28 +37,28 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 	case "INTERACTION_CREATE":
 		d.interacted(read[interaction](data))
 	default:
-		d.drawn(name, data)
+		d.updateState(name, data)
 	}
 	return nil
 }
 
 // drawn takes an event that tells where things are.
-func (d *Discord) drawn(name string, data json.RawMessage) {
+func (d *Discord) updateState(name string, data json.RawMessage) {
 	switch name {
 	case "GUILD_CREATE":
-		d.arrived(read[guildData](data))
+		d.guildCreated(read[guildData](data))
 	case "GUILD_DELETE":
 		if g := read[guildData](data); !g.Unavailable { // else it comes back
-			d.atlas.removeGuild(g.ID)
+			d.state.removeGuild(g.ID)
 		}
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_UPDATE":
-		d.atlas.add(read[channelData](data))
+		d.state.add(read[channelData](data))
 	case "THREAD_CREATE":
 		c := read[channelData](data)
-		d.atlas.add(c)
+		d.state.add(c)
 		d.compare(c, "", time.Time{})
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		d.atlas.remove(read[channelData](data).ID)
+		d.state.remove(read[channelData](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
 		sync := read[guildData](data)
 		var of struct {
@@ -67,16 +67,16 @@ func (d *Discord) drawn(name string, data json.RawMessage) {
 		_ = decode(data, &of)
 		for _, c := range sync.Threads {
 			c.GuildID = or(c.GuildID, of.GuildID)
-			d.atlas.add(c)
+			d.state.add(c)
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
 		r := read[roleEvent](data)
 		r.Role.ID = or(r.Role.ID, r.RoleID)
-		d.atlas.setRole(r.GuildID, r.Role)
+		d.state.setRole(r.GuildID, r.Role)
 	case "GUILD_MEMBER_UPDATE":
 		m := read[memberEvent](data)
-		if me, _ := d.atlas.self(); m.User != nil && m.User.ID == me.ID {
-			d.atlas.setMine(m.GuildID, m.Roles)
+		if me, _ := d.state.self(); m.User != nil && m.User.ID == me.ID {
+			d.state.setMine(m.GuildID, m.Roles)
 		}
 	}
 }
@@ -115,8 +115,8 @@ func read[T any](data json.RawMessage) (v T) {
 
 // created takes a new message.
 func (d *Discord) created(m message) {
-	d.atlas.spoken(m.ChannelID, m.ID)
-	me, _ := d.atlas.self()
+	d.state.setLastMessage(m.ChannelID, m.ID)
+	me, _ := d.state.self()
 	if m.Author == nil || !m.said() {
 		return
 	}
@@ -124,19 +124,19 @@ func (d *Discord) created(m message) {
 		d.own.Set(m.ID, "")
 		return
 	}
-	if d.queue.Offer(m.ChannelID, func() { d.take(m) }) {
+	if d.queue.Offer(m.ChannelID, func() { d.deliver(m) }) {
 		return
 	}
 	if _, again := d.overran.LoadOrStore(m.ChannelID, true); !again {
 		d.queue.Add(m.ChannelID, func() {
 			d.overran.Delete(m.ChannelID)
-			d.recall(m)
+			d.backfill(m)
 		})
 	}
 }
 
 // take delivers a message, in the lane of its channel.
-func (d *Discord) take(m message) {
+func (d *Discord) deliver(m message) {
 	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
 	name := p.conversation(m.ChannelID)
@@ -145,7 +145,7 @@ func (d *Discord) take(m message) {
 	if !ok {
 		return
 	}
-	in.Audience, in.Label = d.atlas.audience(m.ChannelID), d.atlas.label(m.ChannelID)
+	in.Audience, in.Label = d.state.audience(m.ChannelID), d.state.label(m.ChannelID)
 	if p.Guild == "" {
 		in.Label = in.Author
 	}
@@ -155,7 +155,7 @@ func (d *Discord) take(m message) {
 		}
 		return
 	}
-	d.insist(ctx, func() error {
+	d.retry(ctx, func() error {
 		_, err := d.hub.Deliver(ctx, name, in)
 		if err != nil {
 			d.hub.Undelivered(ctx, name, in, err)
@@ -170,16 +170,16 @@ func command(in channel.Inbound) bool {
 }
 
 // recall has messages read from history, from one on, that the queue had no room for.
-func (d *Discord) recall(m message) {
+func (d *Discord) backfill(m message) {
 	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
-	d.insist(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
+	d.retry(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
 }
 
 // updated takes an edit. Updates come for previews of links too, and from some servers
 // without what did not change.
 func (d *Discord) updated(m message) {
-	me, _ := d.atlas.self()
+	me, _ := d.state.self()
 	if m.ID == "" || m.Edited == "" || m.Content == nil || m.Author != nil && m.Author.ID == me.ID {
 		return
 	}
@@ -190,7 +190,7 @@ func (d *Discord) updated(m message) {
 	d.work.Start(func(ctx context.Context) { // new messages must not wait for this
 		whole, err := d.messageBy(ctx, m.ChannelID, m.ID)
 		if err != nil || whole.Author == nil {
-			d.log.Debug("an edit could not be read", "message", m.ID, "error", err)
+			d.log.Debug("read_edit_failed", "message", m.ID, "error", err)
 			return
 		}
 		whole.ChannelID, whole.GuildID, whole.Edited = m.ChannelID, m.GuildID, or(whole.Edited, m.Edited)
@@ -209,7 +209,7 @@ func (d *Discord) edit(m message) {
 		in.Time = t
 	}
 	name := p.conversation(m.ChannelID)
-	store := func() { d.insist(ctx, func() error { return d.hub.Edit(ctx, name, in) }) }
+	store := func() { d.retry(ctx, func() error { return d.hub.Edit(ctx, name, in) }) }
 	if !in.Incomplete {
 		store()
 		return
@@ -231,22 +231,22 @@ func (d *Discord) deleted(e deletion) {
 	d.queue.Add(e.ChannelID, func() {
 		ctx := d.work.Context()
 		name := d.locate(ctx, e.ChannelID, e.GuildID).conversation(e.ChannelID)
-		d.insist(ctx, func() error { return d.hub.Delete(ctx, name, e.IDs...) })
+		d.retry(ctx, func() error { return d.hub.Delete(ctx, name, e.IDs...) })
 	})
 }
 
 // insist does what the hub has to store until it is stored. Only this channel waits.
-func (d *Discord) insist(ctx context.Context, do func() error) {
+func (d *Discord) retry(ctx context.Context, do func() error) {
 	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
 		err := do()
 		switch {
 		case err == nil:
-			d.disk.End()
+			d.storeIncident.End()
 			return true
 		case errors.Is(err, channel.ErrRefused), errors.Is(err, channel.ErrClosed), ctx.Err() != nil:
 			return true
 		}
-		d.disk.Begin(err)
+		d.storeIncident.Begin(err)
 		return false
 	})
 }
@@ -254,7 +254,7 @@ func (d *Discord) insist(ctx context.Context, do func() error) {
 // locate finds a place, if need be by asking. A thread that is not known may have been
 // asleep when the bot came.
 func (d *Discord) locate(ctx context.Context, id, guild string) place {
-	p, known := d.atlas.place(id)
+	p, known := d.state.place(id)
 	if known {
 		p.Guild = or(p.Guild, guild) // an event about the channel may have left it out
 		return p
@@ -268,7 +268,7 @@ func (d *Discord) locate(ctx context.Context, id, guild string) place {
 		err := d.rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &c})
 		if err == nil && c.ID == id {
 			c.GuildID = guild
-			p = d.atlas.add(c)
+			p = d.state.add(c)
 		}
 		return err == nil || errors.Is(err, channel.ErrGone)
 	})

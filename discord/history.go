@@ -18,7 +18,7 @@ const maxPage = 100
 
 // History returns what was said after a message, or before one.
 func (d *Discord) History(ctx context.Context, conversation string, look channel.Look) (page channel.Page, err error) {
-	id := target(conversation)
+	id := channelID(conversation)
 	limit := min(max(look.Limit, 1), maxPage)
 	found, err := d.messages(ctx, id, look.After, look.Before, limit, look.After != "") // nobody waits for what was missed
 	if err != nil {
@@ -52,8 +52,8 @@ func (d *Discord) History(ctx context.Context, conversation string, look channel
 // the bot lacks the permission Discord gives an empty list (Message: Get Channel Messages),
 // but refuses a single message otherwise than if it did not exist.
 func (d *Discord) readable(ctx context.Context, id string) bool {
-	p, _ := d.atlas.place(id)
-	if above, _ := d.atlas.place(p.Parent); p.Hidden || above.Hidden {
+	p, _ := d.state.place(id)
+	if above, _ := d.state.place(p.Parent); p.Hidden || above.Hidden {
 		return false
 	}
 	_, err := d.messageBy(ctx, id, idAt(time.Now()))
@@ -69,7 +69,7 @@ func (d *Discord) messages(ctx context.Context, id, after, before string, limit 
 		return nil, err
 	}
 	err = d.rest.do(ctx, call{
-		method: http.MethodGet, path: "/channels/" + id + "/messages", into: &found, last: last,
+		method: http.MethodGet, path: "/channels/" + id + "/messages", into: &found, background: last,
 		query: query("after", after, "before", before, "limit", strconv.Itoa(limit)),
 	})
 	slices.SortFunc(found, func(a, b message) int {
@@ -91,14 +91,14 @@ func (d *Discord) messageBy(ctx context.Context, channel, id string) (m message,
 
 // self returns who the bot is, which the gateway tells, but maybe not yet.
 func (d *Discord) self(ctx context.Context) (user, error) {
-	if me, _ := d.atlas.self(); me.ID != "" {
+	if me, _ := d.state.self(); me.ID != "" {
 		return me, nil
 	}
 	var me user
 	if err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me}); err != nil {
 		return user{}, err
 	}
-	d.atlas.meet(me)
+	d.state.setSelfIfUnknown(me)
 	return me, nil
 }
 

@@ -16,7 +16,7 @@ const maxQuote = 100
 // inbound is a message as the hub takes it. ok is false for what nobody said, what
 // the bot said itself, and what it may not read.
 func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
-	me, _ := d.atlas.self()
+	me, _ := d.state.self()
 	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.said() {
 		return in, false
 	}
@@ -51,14 +51,14 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 		return true
 	}
 	// Discord may leave out what a reply answers (Message: Message Structure).
-	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil && d.wrote(to.MessageID) {
+	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil && d.isOwn(to.MessageID) {
 		return true
 	}
-	return d.atlas.hasRole(p.Guild, m.Roles)
+	return d.state.hasRole(p.Guild, m.Roles)
 }
 
 // wrote tells whether a message is known to be the bot's.
-func (d *Discord) wrote(id string) bool {
+func (d *Discord) isOwn(id string) bool {
 	_, own := d.own.Find(id)
 	return own
 }
@@ -70,9 +70,9 @@ func (d *Discord) nameIn(guild string, u user, m *member) string {
 	switch {
 	case guild == "":
 	case m != nil:
-		d.atlas.setNick(guild, u.ID, m.Nick)
+		d.state.setNick(guild, u.ID, m.Nick)
 	default:
-		if nick := d.atlas.nick(guild, u.ID); nick != "" {
+		if nick := d.state.nick(guild, u.ID); nick != "" {
 			return nick
 		}
 	}

@@ -64,7 +64,7 @@ func (d *Discord) interacted(i interaction) {
 		ctx, cancel := context.WithTimeout(ctx, tokenLife)
 		defer cancel()
 		if err := d.handle(ctx, i); err != nil && ctx.Err() == nil {
-			d.log.Warn("an interaction could not be answered", "command", i.Data.Name, "error", err)
+			d.log.Warn("interaction_answer_failed", "command", i.Data.Name, "error", err)
 		}
 	})
 }
@@ -83,10 +83,10 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 
 // conversationOf finds where an interaction took place, which Discord mostly tells along.
 func (d *Discord) conversationOf(ctx context.Context, i interaction) string {
-	if _, known := d.atlas.place(i.ChannelID); !known && i.Channel != nil && i.Channel.ID == i.ChannelID {
+	if _, known := d.state.place(i.ChannelID); !known && i.Channel != nil && i.Channel.ID == i.ChannelID {
 		c := *i.Channel
 		c.GuildID = i.GuildID
-		return d.atlas.add(c).conversation(c.ID)
+		return d.state.add(c).conversation(c.ID)
 	}
 	return d.locate(ctx, i.ChannelID, i.GuildID).conversation(i.ChannelID)
 }
@@ -159,7 +159,7 @@ func (d *Discord) callback(ctx context.Context, i interaction, kind discordgo.In
 	if data != nil {
 		body["data"] = data
 	}
-	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, free: true})
+	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, ownToken: true})
 	if refusedWith(err, codeAnswered) { // by the first of two tries
 		return nil
 	}

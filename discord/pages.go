@@ -38,7 +38,7 @@ func (d *Discord) customID(line string, page int) string {
 		return id
 	}
 	key := "#" + nonce(line)
-	d.lines.Set(key, line)
+	d.commandLines.Set(key, line)
 	return fmt.Sprintf("page %d %s", page, key)
 }
 
@@ -53,24 +53,24 @@ func (d *Discord) readCustomID(id string) (line string, page int, ok bool) {
 	if !strings.HasPrefix(line, "#") {
 		return line, page, true
 	}
-	line, ok = d.lines.Find(line)
+	line, ok = d.commandLines.Find(line)
 	return line, page, ok
 }
 
 // page shows one page of a list, with buttons to its neighbours.
 func (d *Discord) page(line string, answer channel.Answer, n int) shown {
 	n = min(max(n, 0), answer.Pages()-1)
-	s := plain(d.fitted(answer.Page(n)))
+	s := plain(d.shortenLines(answer.Page(n)))
 	if answer.Pages() > 1 {
 		s.Components = []row{{Type: int(discordgo.ActionsRowComponent), Components: []button{
-			d.leaf("Previous", line, n-1, n == 0),
-			d.leaf("Next", line, n+1, n == answer.Pages()-1),
+			d.pageButton("Previous", line, n-1, n == 0),
+			d.pageButton("Next", line, n+1, n == answer.Pages()-1),
 		}}}
 	}
 	return s
 }
 
-func (d *Discord) leaf(label, line string, page int, disabled bool) button {
+func (d *Discord) pageButton(label, line string, page int, disabled bool) button {
 	return button{
 		Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton), Label: label,
 		CustomID: d.customID(line, page), Disabled: disabled,
@@ -78,7 +78,7 @@ func (d *Discord) leaf(label, line string, page int, disabled bool) button {
 }
 
 // fitted shortens the longest lines of a page until it fits a message.
-func (d *Discord) fitted(text string) string {
+func (d *Discord) shortenLines(text string) string {
 	for most := messages.Limit; messages.CostOf(text) > messages.Limit && most > 20; most = most * 3 / 4 {
 		lines := strings.Split(text, "\n")
 		for i, line := range lines {
@@ -104,9 +104,9 @@ func (d *Discord) turnPage(ctx context.Context, i interaction) error {
 	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
 	switch {
 	case errors.Is(err, channel.ErrRefused):
-		return d.follow(ctx, i, notHere, int(discordgo.MessageFlagsEphemeral))
+		return d.followUp(ctx, i, notHere, int(discordgo.MessageFlagsEphemeral))
 	case err != nil || !handled:
-		return errors.Join(err, d.follow(ctx, i, notNow, int(discordgo.MessageFlagsEphemeral)))
+		return errors.Join(err, d.followUp(ctx, i, notNow, int(discordgo.MessageFlagsEphemeral)))
 	}
-	return d.amend(ctx, i, d.page(line, answer, page))
+	return d.editAnswer(ctx, i, d.page(line, answer, page))
 }

@@ -74,24 +74,24 @@ func (d *Discord) create(ctx context.Context, channel string, p post, once bool)
 }
 
 // change edits one of the bot's own messages.
-func (d *Discord) change(ctx context.Context, channel, id, text string, once bool) error {
+func (d *Discord) editMessage(ctx context.Context, channel, id, text string, once bool) error {
 	body := struct {
 		Content  string          `json:"content"`
 		Mentions allowedMentions `json:"allowed_mentions"`
 	}{text, nobody()}
-	defer d.pace.mark(channel)
+	defer d.throttle.edited(channel)
 	return d.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: body, once: once})
 }
 
 // settle sees to it that a message that was found, or posted before, has this text.
-func (d *Discord) settle(ctx context.Context, channel string, m message, text string) (string, error) {
+func (d *Discord) ensureText(ctx context.Context, channel string, m message, text string) (string, error) {
 	if m.Content != nil && same(*m.Content, text) {
 		return m.ID, nil
 	}
-	if err := platform.Sleep(ctx, d.pace.left(channel)); err != nil {
+	if err := platform.Sleep(ctx, d.throttle.wait(channel)); err != nil {
 		return "", err
 	}
-	return m.ID, d.change(ctx, channel, m.ID, text, false)
+	return m.ID, d.editMessage(ctx, channel, m.ID, text, false)
 }
 
 // same compares as Discord does, which cuts off space at both ends.
@@ -103,7 +103,7 @@ const maxSearch = 5
 // sent finds the message in which a piece arrived, if it did; the id is empty if not.
 func (d *Discord) sent(ctx context.Context, conversation string, piece channel.Piece) (message, error) {
 	key, _ := json.Marshal(nonceOf(conversation, piece)) // a string always can be
-	return d.find(ctx, target(conversation), piece.To, func(m message) bool {
+	return d.find(ctx, channelID(conversation), piece.To, func(m message) bool {
 		if len(m.Nonce) > 0 && string(m.Nonce) != "null" {
 			return string(m.Nonce) == string(key) || piece.Part == 0 && m.answers(piece.To)
 		}
@@ -117,9 +117,9 @@ func (d *Discord) sent(ctx context.Context, conversation string, piece channel.P
 // begun finds the messages in which an earlier process began to answer these: the one that
 // refers to them, and those that go on from there, which refer to nothing. A notice that was
 // posted between them refers to nothing either, but the hub knows it.
-func (d *Discord) begun(ctx context.Context, conversation string, to []string) (pieces []message, err error) {
+func (d *Discord) findBegun(ctx context.Context, conversation string, to []string) (pieces []message, err error) {
 	var failed error
-	_, err = d.find(ctx, target(conversation), to, func(m message) bool {
+	_, err = d.find(ctx, channelID(conversation), to, func(m message) bool {
 		switch {
 		case len(pieces) == 0:
 			if m.answers(to) {

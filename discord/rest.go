@@ -53,8 +53,8 @@ type call struct {
 	body   any  // sent as JSON; nil: nothing
 	into   any  // takes the JSON of the answer; nil: nobody asks for it
 	once   bool // one try, without waiting: the caller knows better what to do next
-	last   bool // behind all others, where there are many
-	free   bool // with a token of its own in its path, and no global rate limit
+	background   bool // behind all others, where there are many
+	ownToken   bool // with a token of its own in its path, and no global rate limit
 
 	careful bool // not repeated unless it is certain that it had no effect
 }
@@ -93,11 +93,11 @@ func (r *rest) do(ctx context.Context, c call) error {
 func (r *rest) try(ctx context.Context, c call) error {
 	route := c.route()
 	wait := time.Duration(0)
-	if c.last {
+	if c.background {
 		wait = r.limits.room(time.Now())
 	}
 	if wait == 0 {
-		wait = r.limits.take(route, c.free, time.Now())
+		wait = r.limits.take(route, c.ownToken, time.Now())
 	}
 	if wait > 0 {
 		return &refusal{status: http.StatusTooManyRequests, what: c.what(), message: "held back", after: wait, held: true}
@@ -110,12 +110,12 @@ func (r *rest) try(ctx context.Context, c call) error {
 	}
 	resp, err := r.client.Do(q)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.what(), bare(err))
+		return fmt.Errorf("%s: %w", c.what(), withoutURL(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return fmt.Errorf("%s: read the answer: %w", c.what(), bare(err))
+		return fmt.Errorf("%s: read the answer: %w", c.what(), withoutURL(err))
 	}
 	no := refusalOf(c, resp, body)
 	r.limits.learn(route, resp.StatusCode, resp.Header, no.after, no.global, time.Now())
@@ -146,12 +146,12 @@ func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
 	}
 	q, err := http.NewRequestWithContext(ctx, c.method, address, body)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.what(), bare(err))
+		return nil, fmt.Errorf("%s: %w", c.what(), withoutURL(err))
 	}
 	if c.body != nil {
 		q.Header.Set("Content-Type", "application/json")
 	}
-	if !c.free {
+	if !c.ownToken {
 		q.Header.Set("Authorization", "Bot "+r.token)
 	}
 	q.Header.Set("User-Agent", userAgent)
@@ -175,14 +175,14 @@ func (c call) route() string {
 
 // what names a request in errors: without the tokens that some paths hold.
 func (c call) what() string {
-	if c.free {
+	if c.ownToken {
 		return c.method + " an answer to an interaction"
 	}
 	return c.method + " " + c.path
 }
 
 // bare takes the address out of an error of net/http: it may hold a token.
-func bare(err error) error {
+func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err

@@ -53,7 +53,7 @@ type rig struct {
 	dir   string
 	model *llmtest.Model
 	rules channel.Rules
-	door  *Discord
+	connector  *Discord
 	store *memory.Store
 	hub   *channel.Hub
 	log   *logged
@@ -119,7 +119,7 @@ func (r *rig) start() *rig {
 	r.t.Helper()
 	r.open()
 	done := make(chan error, 1)
-	go func() { done <- r.door.Run(r.runCtx(), r.hub) }()
+	go func() { done <- r.connector.Run(r.runCtx(), r.hub) }()
 	r.ended = done
 	r.until("the door to be open", func() bool {
 		all := r.Connections()
@@ -135,10 +135,10 @@ func (r *rig) open() {
 	if r.store, err = memory.Open(context.Background(), memory.Options{Dir: r.dir}); err != nil {
 		r.t.Fatal(err)
 	}
-	r.door = r.newDoor()
+	r.connector = r.newConnector()
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r.hub = channel.New(channel.Options{
-		Store: r.store, Doors: []channel.Door{r.door}, Log: log, Rules: r.rules,
+		Store: r.store, Doors: []channel.Door{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent {
 			return channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 		},
@@ -146,7 +146,7 @@ func (r *rig) open() {
 	r.t.Cleanup(r.stop)
 }
 
-func (r *rig) newDoor() *Discord {
+func (r *rig) newConnector() *Discord {
 	r.t.Helper()
 	o := r.opts
 	o.Token, o.APIBase = token, r.URL
@@ -190,7 +190,7 @@ func (r *rig) stop() {
 		r.t.Error(err)
 	}
 	r.hub = nil
-	r.door.rest.client.CloseIdleConnections()
+	r.connector.rest.client.CloseIdleConnections()
 	if strings.Contains(r.log.String(), token) {
 		r.t.Error("the token was logged")
 	}

@@ -59,10 +59,10 @@ func (s *stream) piece(part int) *shownPiece {
 
 // adopt takes over, once, what an earlier process showed of the reply.
 func (s *stream) adopt(ctx context.Context) error {
-	if s.looked || !s.d.earlier(s.to) {
+	if s.looked || !s.d.mayBeBegun(s.to) {
 		return nil
 	}
-	left, err := s.d.begun(ctx, s.conversation, s.to)
+	left, err := s.d.findBegun(ctx, s.conversation, s.to)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *stream) adopt(ctx context.Context) error {
 }
 
 func newStream(d *Discord, conversation string, to []string) *stream {
-	channel := target(conversation)
+	channel := channelID(conversation)
 	s := &stream{
 		d: d, conversation: conversation, channel: channel, to: to, key: nonce("stream", channel, to, time.Now().UnixNano()),
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
@@ -131,7 +131,7 @@ func (s *stream) run(ctx context.Context) {
 			}
 		case <-wake:
 			wake = nil
-			pause := s.d.pace.left(s.channel)
+			pause := s.d.throttle.wait(s.channel)
 			if first {
 				first, pause = false, max(pause, s.d.pauses.shown)
 			}
@@ -178,7 +178,7 @@ func (s *stream) put(ctx context.Context) time.Duration {
 		case err != nil:
 			return streamRetry
 		case part < len(pieces)-1:
-			return max(s.d.pace.left(s.channel), time.Millisecond)
+			return max(s.d.throttle.wait(s.channel), time.Millisecond)
 		}
 	}
 	return 0
@@ -207,13 +207,13 @@ func (s *stream) write(ctx context.Context, part int, text string) error {
 		if made.Content != nil { // it may be what was posted before
 			p.text = *made.Content
 		}
-		s.d.pace.mark(s.channel)
+		s.d.throttle.edited(s.channel)
 		return nil
 	}
 	if same(text, p.text) { // it was adopted
 		return nil
 	}
-	err := s.d.change(ctx, s.channel, p.id, text, true)
+	err := s.d.editMessage(ctx, s.channel, p.id, text, true)
 	switch {
 	case err == nil:
 		p.text = text

@@ -21,7 +21,7 @@ const (
 
 // sentences are for those who run the bot, about what does not heal by itself, by the
 // gateway's close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
-var sentences = map[int]string{
+var fatalMessages = map[int]string{
 	4004: "the token is refused; check DISCORD_TOKEN: https://discord.com/developers/applications → your application → Bot → Reset Token",
 	4010: "Discord refuses the shard of the bot (code 4010); this version uses none, so the server behind api_base may be at fault",
 	4011: "the bot is in more servers than one connection may serve (code 4011); remove it from some: it cannot be split over several connections yet",
@@ -34,11 +34,11 @@ var sentences = map[int]string{
 func fatal(err error) error {
 	var no *refusal
 	if errors.As(err, &no) && no.status == http.StatusUnauthorized {
-		return errors.New(sentences[4004])
+		return errors.New(fatalMessages[4004])
 	}
 	var end ending
-	if errors.As(err, &end) && sentences[end.code] != "" {
-		return errors.New(sentences[end.code])
+	if errors.As(err, &end) && fatalMessages[end.code] != "" {
+		return errors.New(fatalMessages[end.code])
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func fatal(err error) error {
 type supervisor struct {
 	d       *Discord
 	session *session  // the newest; nil: there is none
-	began   time.Time // the newest session
+	lastIdentify   time.Time // the newest session
 }
 
 // supervise keeps the door connected until ctx is done. It returns an error only for
@@ -65,9 +65,9 @@ func (d *Discord) supervise(ctx context.Context) error {
 			return no
 		}
 		if s.session != nil && s.session.established { // as happens every few hours
-			d.log.Debug("the connection was lost; it is made again", "error", err)
+			d.log.Debug("connection_lost", "error", err)
 		} else {
-			d.link.Begin(err)
+			d.linkIncident.Begin(err)
 		}
 		if time.Since(since) > soundFor {
 			pause.Reset()
@@ -92,7 +92,7 @@ func (s *supervisor) connect(ctx context.Context) (err error) {
 	}
 	err = s.session.connect(ctx)
 	if at := s.session.identified; !at.IsZero() {
-		s.began = at
+		s.lastIdentify = at
 	}
 	return err
 }
@@ -106,9 +106,9 @@ func (s *supervisor) begin(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	if wait > 0 {
-		d.log.Warn("no new session is left for today; the door waits for Discord's next day", "wait", wait.Round(time.Second))
+		d.log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
 	}
-	if err := platform.Sleep(ctx, max(wait, time.Until(s.began.Add(d.pauses.identify)))); err != nil {
+	if err := platform.Sleep(ctx, max(wait, time.Until(s.lastIdentify.Add(d.pauses.identify)))); err != nil {
 		return nil, err
 	}
 	intents := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages

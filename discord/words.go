@@ -82,9 +82,9 @@ func (d *Discord) named(text string, m message, guild string, me user) string {
 		case kind == "@" || kind == "@!":
 			return "@" + d.userName(id, m, guild, me)
 		case kind == "@&":
-			return "@" + or(d.atlas.roleName(guild, id), "unknown role")
+			return "@" + or(d.state.roleName(guild, id), "unknown role")
 		case kind == "#":
-			p, _ := d.atlas.place(id)
+			p, _ := d.state.place(id)
 			return "#" + or(p.Name, "unknown channel")
 		case part[3] != "":
 			return part[3]
@@ -105,7 +105,7 @@ func (d *Discord) userName(id string, m message, guild string, me user) string {
 	if id == me.ID {
 		return me.name(nil)
 	}
-	return or(d.atlas.nick(guild, id), "unknown")
+	return or(d.state.nick(guild, id), "unknown")
 }
 
 // moment is a time as people see it, but absolute.

@@ -27,7 +27,7 @@ type writer struct {
 
 // Reply opens the writer of one reply. People see the bot type from now on.
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{d: d, conversation: conversation, channel: target(conversation), to: to}
+	w := &writer{d: d, conversation: conversation, channel: channelID(conversation), to: to}
 	w.stream = newStream(d, conversation, to)
 	if !d.work.Start(w.stream.run) {
 		w.stream.skip()
@@ -55,7 +55,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		return "", err
 	}
 	if begun.ID != "" {
-		id, err := w.d.settle(ctx, w.channel, begun, piece.Text)
+		id, err := w.d.ensureText(ctx, w.channel, begun, piece.Text)
 		if !errors.Is(err, channel.ErrGone) {
 			return id, err
 		}
@@ -69,7 +69,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return w.d.settle(ctx, w.channel, made, piece.Text)
+	return w.d.ensureText(ctx, w.channel, made, piece.Text)
 }
 
 // begun is the message that stands already for a piece, without id if there is none:
@@ -118,7 +118,7 @@ func (w *writer) takeBackSoon(s *stream, from int) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBack)
 		defer cancel()
 		if err := w.takeBack(ctx, s, from); err != nil && !errors.Is(err, channel.ErrGone) {
-			w.d.log.Debug("what was shown of a reply could not be taken back", "error", err)
+			w.d.log.Debug("delete_draft_failed", "error", err)
 		}
 	})
 }
@@ -146,7 +146,7 @@ func (w *writer) takeBack(ctx context.Context, s *stream, from int) error {
 
 // earlier tells whether messages are older than this process: an answer to them may
 // have been begun before it.
-func (d *Discord) earlier(to []string) bool {
+func (d *Discord) mayBeBegun(to []string) bool {
 	newest := last(to)
 	return newest != "" && timeOf(newest).Before(d.started)
 }

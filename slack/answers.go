@@ -44,7 +44,7 @@ func (p *privately) replace(ctx context.Context, c command, a channel.Answer) er
 func (p *privately) refuse(ctx context.Context, text string) {
 	p.public = false
 	if err := p.respond(ctx, &slackgo.WebhookMessage{Text: text}); err != nil && ctx.Err() == nil {
-		p.s.log.Debug("a refusal could not be told", "error", err)
+		p.s.log.Debug("refusal_answer_failed", "error", err)
 	}
 }
 
@@ -59,7 +59,7 @@ func (p *privately) respond(ctx context.Context, m *slackgo.WebhookMessage) erro
 		m.Blocks = nil
 	}
 	for try := 1; ; try++ {
-		err := patient(ctx, func() error {
+		err := waitForLimits(ctx, func() error {
 			return slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m)
 		})
 		if err == nil || try == editTries || ctx.Err() != nil || codeOf(err) != "" {
@@ -95,7 +95,7 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
 	for try := 1; ; try++ {
-		err = patient(ctx, func() error {
+		err = waitForLimits(ctx, func() error {
 			_, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...)
 			return err
 		})
@@ -125,7 +125,7 @@ func (o *openly) whisper(ctx context.Context, c command, a channel.Answer) error
 	if o.place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
-	return patient(ctx, func() error {
+	return waitForLimits(ctx, func() error {
 		_, err := o.s.api.write.PostEphemeralContext(ctx, o.place.Channel, c.who.ID, options...)
 		return err
 	})
@@ -133,7 +133,7 @@ func (o *openly) whisper(ctx context.Context, c command, a channel.Answer) error
 
 func (o *openly) replace(ctx context.Context, c command, a channel.Answer) error {
 	for try := 1; ; try++ {
-		err := patient(ctx, func() error {
+		err := waitForLimits(ctx, func() error {
 			_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.say(c, a)...)
 			return err
 		})

@@ -60,7 +60,7 @@ func newAPI(o Options) *api {
 	if base == "" {
 		base = slackgo.APIURL
 	}
-	client := &http.Client{Transport: plainer{channel.Bounded{RoundTripper: transport}}, Timeout: callTime, CheckRedirect: stay}
+	client := &http.Client{Transport: plainer{channel.Bounded{RoundTripper: transport}}, Timeout: callTime, CheckRedirect: sameHost}
 	options := []slackgo.Option{
 		slackgo.OptionHTTPClient(client), slackgo.OptionAPIURL(base), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),
@@ -76,7 +76,7 @@ func newAPI(o Options) *api {
 }
 
 // stay follows no redirect to another host: requests carry a token.
-func stay(r *http.Request, via []*http.Request) error {
+func sameHost(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if !strings.EqualFold(r.URL.Host, first.Host) || r.URL.Scheme != first.Scheme {
 		return errors.New("redirected to another host")
@@ -91,16 +91,16 @@ func (a *api) close() { a.transport.CloseIdleConnections() }
 
 // introduce finds out who the bot is and whether the tokens are good. It tries until
 // Slack answers; the error is ctx's, or trouble.
-func (s *Slack) introduce(ctx context.Context) error {
-	down := platform.Incident{Log: s.log, Failed: "slack cannot be reached; it will be tried again", Over: "slack answers", Reason: codeOf}
+func (s *Slack) authenticate(ctx context.Context) error {
+	down := platform.Incident{Log: s.log, Failed: "authentication_failed", Recovered: "authentication_recovered", Reason: codeOf}
 	for delay := s.times.backoff; ; delay = min(2*delay, time.Minute) {
 		err := s.probe(ctx)
-		var trouble trouble
+		var broken setupError
 		switch {
 		case err == nil:
 			down.End()
 			return nil
-		case errors.As(err, &trouble):
+		case errors.As(err, &broken):
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -120,7 +120,7 @@ func (s *Slack) introduce(ctx context.Context) error {
 func (s *Slack) probe(ctx context.Context) error {
 	who, err := s.api.write.AuthTestContext(ctx)
 	if err != nil {
-		return botTrouble("auth.test", plainly(err))
+		return explainBotError("auth.test", withoutURL(err))
 	}
 	if who.UserID == "" {
 		return errors.New("auth.test: the answer says nothing")
@@ -129,7 +129,7 @@ func (s *Slack) probe(ctx context.Context) error {
 		return err
 	}
 	if _, _, err := s.api.write.StartSocketModeContext(ctx); err != nil {
-		return socketTrouble(err)
+		return explainSocketError(err)
 	}
 	s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: time.Now()}
 	return nil
@@ -152,10 +152,10 @@ func (s *Slack) checkScopes(header http.Header) error {
 	}
 	slices.Sort(missing)
 	if slices.Contains(missing, "chat:write") {
-		return trouble("the app lacks the scope chat:write: " + clickScope)
+		return setupError("the app lacks the scope chat:write: " + clickScope)
 	}
 	if len(missing) > 0 {
-		s.log.Warn("the app lacks scopes; what needs them is done without", "scopes", strings.Join(missing, ","), "remedy", clickScope)
+		s.log.Warn("scopes_missing", "scopes", strings.Join(missing, ","), "remedy", clickScope)
 	}
 	return nil
 }

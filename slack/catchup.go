@@ -40,7 +40,7 @@ func overlapped(newest, first string) string {
 
 // arrive is called when a socket begins, before its first event is taken: what was
 // said since the last one is noted as missed, on disk, and then read.
-func (s *Slack) arrive(ctx context.Context) error {
+func (s *Slack) handleHello(ctx context.Context) error {
 	gaps, err := s.hub.Away(ctx, Name, overlapped)
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
@@ -50,20 +50,20 @@ func (s *Slack) arrive(ctx context.Context) error {
 			return err
 		}
 		s.recovered = true
-		s.log.Info("connected to Slack", "as", s.self.name)
+		s.log.Info("connected", "as", s.self.name)
 	}
-	s.recognize(gaps)
+	s.noteKnownThreads(gaps)
 	since := time.Now().Add(-s.o.CatchUp)
-	if heard := s.heard.Add(-time.Minute); heard.After(since) {
+	if heard := s.lastRead.Add(-time.Minute); heard.After(since) {
 		since = heard
 	}
-	s.tasks.Start(func(ctx context.Context) { s.catchUp(ctx, gaps, tsOf(since)) })
+	s.tasks.Start(func(ctx context.Context) { s.backfillAll(ctx, gaps, tsOf(since)) })
 	return nil
 }
 
 // recognize notes the threads that are known from before: nobody begins to talk there,
 // and somebody may have told the bot to stop. Of channels it notes how far they are known.
-func (s *Slack) recognize(gaps []channel.Gap) {
+func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
 	for _, gap := range gaps {
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
 			s.threads.First(beginning(place), "")
@@ -83,7 +83,7 @@ const listTime = 2 * time.Minute
 
 // catchUp has every conversation read what it missed, the liveliest first, also the
 // channels that nothing is known of: the bot was there, if it ever ran.
-func (s *Slack) catchUp(ctx context.Context, gaps []channel.Gap, since string) {
+func (s *Slack) backfillAll(ctx context.Context, gaps []channel.Gap, since string) {
 	if len(gaps) == 0 {
 		return
 	}
@@ -99,13 +99,13 @@ func (s *Slack) catchUp(ctx context.Context, gaps []channel.Gap, since string) {
 	}
 	first := min(len(gaps), atOnce)
 	for _, gap := range gaps[:first] {
-		s.wake(ctx, gap.Conversation, gap.After)
+		s.backfill(ctx, gap.Conversation, gap.After)
 	}
 	brief, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	channels, err := s.memberships(brief)
 	if err != nil && ctx.Err() == nil {
-		s.log.Warn("the channels of the bot cannot be listed", "error", err)
+		s.log.Warn("list_channels_failed", "error", err)
 	}
 	var unknown []channel.Gap
 	for _, id := range channels {
@@ -117,14 +117,14 @@ func (s *Slack) catchUp(ctx context.Context, gaps []channel.Gap, since string) {
 		if first+i >= atOnce && platform.Sleep(ctx, s.times.pages) != nil {
 			return
 		}
-		s.wake(ctx, gap.Conversation, gap.After)
+		s.backfill(ctx, gap.Conversation, gap.After)
 	}
 }
 
 // wake has a conversation read what it missed.
-func (s *Slack) wake(ctx context.Context, name, after string) {
+func (s *Slack) backfill(ctx context.Context, name, after string) {
 	if err := s.hub.CatchUp(ctx, name, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
-		s.log.Warn("missed messages cannot be read now", "conversation", name, "error", err)
+		s.log.Warn("backfill_failed", "conversation", name, "error", err)
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *Slack) memberships(ctx context.Context) ([]string, error) {
 }
 
 func (s *Slack) ownChannels(ctx context.Context, cursor string) (ids []string, next string, err error) {
-	err = patient(ctx, func() error {
+	err = waitForLimits(ctx, func() error {
 		channels, more, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
 			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
 		})
@@ -168,7 +168,7 @@ func (s *Slack) ownChannels(ctx context.Context, cursor string) (ids []string, n
 
 // allChannels is for servers that have no users.conversations.
 func (s *Slack) allChannels(ctx context.Context, cursor string) (ids []string, next string, err error) {
-	err = patient(ctx, func() error {
+	err = waitForLimits(ctx, func() error {
 		channels, more, err := s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
 			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
 		})

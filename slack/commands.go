@@ -45,21 +45,21 @@ func (s *Slack) takeCommand(ctx context.Context, payload json.RawMessage) {
 		Trigger  string `json:"trigger_id"`
 	}
 	if err := json.Unmarshal(payload, &p); err != nil || p.Channel == "" {
-		s.log.Debug("a command cannot be read", "error", err)
+		s.log.Debug("read_command_failed", "error", err)
 		return
 	}
-	if _, again := s.asked.First("command/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
+	if _, again := s.handledCommands.First("command/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
 		return
 	}
 	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
-	s.commands.Add(laneOf(c), func() {
+	s.commands.Add(queueKey(c), func() {
 		s.run(ctx, c, &privately{s: s, url: p.URL, public: isPublic(c.line)})
 	})
 }
 
 // laneOf is where a command waits for those before it: its channel. /stop waits for
 // none.
-func laneOf(c command) string {
+func queueKey(c command) string {
 	if strings.EqualFold(strings.TrimSpace(c.line), "/stop") {
 		return c.place.Channel + "/stop"
 	}
@@ -104,11 +104,11 @@ func isPublic(line string) bool {
 // takeLine runs a command that was written as a message: in threads Slack has no
 // slash commands. It comes twice, as message and as mention.
 func (s *Slack) takeLine(ctx context.Context, place channel.Place, in channel.Inbound) {
-	if _, again := s.asked.First("line/"+place.Channel+"/"+in.ID, ""); again {
+	if _, again := s.handledCommands.First("line/"+place.Channel+"/"+in.ID, ""); again {
 		return
 	}
 	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}}
-	s.commands.Add(laneOf(c), func() { s.run(ctx, c, &openly{s: s, place: place, answers: in.ID}) })
+	s.commands.Add(queueKey(c), func() { s.run(ctx, c, &openly{s: s, place: place, answers: in.ID}) })
 }
 
 // pressed is what a button carries.
@@ -139,13 +139,13 @@ func (s *Slack) takePress(ctx context.Context, payload json.RawMessage) {
 	if !strings.HasPrefix(action.ActionID, pageAction) || json.Unmarshal([]byte(action.Value), &value) != nil {
 		return
 	}
-	if _, again := s.asked.First("press/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
+	if _, again := s.handledCommands.First("press/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
 	who := channel.Person{ID: p.User.ID, Name: orElse(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
-	s.commands.Add(laneOf(c), func() {
+	s.commands.Add(queueKey(c), func() {
 		s.run(ctx, c, &privately{s: s, url: p.URL, turned: true})
 	})
 }
@@ -170,7 +170,7 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 		return
 	case err != nil:
 		if ctx.Err() == nil {
-			s.log.Warn("a command failed", "conversation", c.place.String(), "error", err)
+			s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
 		}
 		answer = channel.Answer{Text: sayFailed}
 	case !handled:
@@ -184,7 +184,7 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 	}
 	if err := to.answer(brief, c, answer); err != nil {
 		if ctx.Err() == nil {
-			s.log.Warn("a command could not be answered", "conversation", c.place.String(), "error", err)
+			s.log.Warn("command_answer_failed", "conversation", c.place.String(), "error", err)
 		}
 		return
 	}
@@ -199,7 +199,7 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 			return
 		}
 		if err := to.replace(ctx, c, channel.Answer{Text: text}); err != nil && ctx.Err() == nil {
-			s.log.Warn("a command could not be answered", "conversation", c.place.String(), "error", err)
+			s.log.Warn("command_answer_failed", "conversation", c.place.String(), "error", err)
 		}
 	})
 }

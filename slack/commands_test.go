@@ -195,7 +195,7 @@ func TestACommandAsAMessage(t *testing.T) {
 	r.stored(conversation(general, root), "user: hello", "assistant: answer 1")
 
 	t.Run("is no part of what is read later", func(t *testing.T) {
-		page, err := r.door.History(t.Context(), conversation(general, root), channel.Look{After: root, Limit: 100})
+		page, err := r.connector.History(t.Context(), conversation(general, root), channel.Look{After: root, Limit: 100})
 		said := page.Said
 		if err != nil || len(said) != 1 || said[0].Text != "hello" {
 			t.Errorf("%+v, %v", said, err)

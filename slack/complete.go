@@ -27,11 +27,11 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	defer cancel()
 	place := channel.ParsePlace(conversation)
 	if m.Author == "" || m.Author == m.AuthorID && !strings.HasPrefix(m.AuthorID, "B") {
-		m.Author = s.names.look(brief, m.AuthorID)
+		m.Author = s.names.lookUp(brief, m.AuthorID)
 	}
 	m.Text = s.named(brief, m.Text)
 	if !place.Direct() {
-		s.names.look(brief, place.Channel) // for the label of the next message
+		s.names.lookUp(brief, place.Channel) // for the label of the next message
 	}
 	if m.Quote == "" && m.ReplyTo != "" && m.ReplyTo == place.Thread {
 		m.Quote = s.quote(brief, place)
@@ -45,7 +45,7 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 func (s *Slack) named(ctx context.Context, text string) string {
 	return unnamed.ReplaceAllStringFunc(text, func(found string) string {
 		parts := unnamed.FindStringSubmatch(found)
-		return parts[1] + s.names.look(ctx, parts[2])
+		return parts[1] + s.names.lookUp(ctx, parts[2])
 	})
 }
 
@@ -76,7 +76,7 @@ func (s *Slack) speaker(ctx context.Context, m slackgo.Msg) string {
 	}
 	name, known := s.authorName(m)
 	if !known {
-		name = s.names.look(ctx, m.User)
+		name = s.names.lookUp(ctx, m.User)
 	}
 	return name
 }

@@ -29,7 +29,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 	if d.ts == "" {
 		return d.begin(ctx, w, text)
 	}
-	sent := quiet(text)
+	sent := defuseMentions(text)
 	if sent == d.text {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 		}
 		d.unsure = mayHaveHappened(err)
 		if !refusedForGood(err) {
-			return plainly(err)
+			return withoutURL(err)
 		}
 		d.streaming = false
 		if codeOf(err) == "stopped_by_user" {
@@ -62,8 +62,8 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 // begin shows the first text: in what an earlier process left behind, in a stream, or
 // in a message.
 func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
-	if w.early() {
-		own, err := w.left(ctx, false)
+	if w.mayBeBegun() {
+		own, err := w.findSent(ctx, false)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
 		d.lost = mayHaveHappened(err)
 		return err
 	}
-	d.text = quiet(text)
+	d.text = defuseMentions(text)
 	return nil
 }
 
@@ -94,16 +94,16 @@ func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool,
 	}
 	_, d.ts, err = w.s.api.write.StartStreamContext(ctx, w.place.Channel,
 		slackgo.MsgOptionTS(w.place.Thread), slackgo.MsgOptionRecipientUserID(person), slackgo.MsgOptionRecipientTeamID(team),
-		slackgo.MsgOptionMarkdownText(quiet(text)))
+		slackgo.MsgOptionMarkdownText(defuseMentions(text)))
 	switch {
 	case err == nil:
 		d.streaming = d.ts != ""
-		w.s.said(w.place, d.ts)
+		w.s.noteOwnMessage(w.place, d.ts)
 		return d.streaming, nil
 	case w.s.learn(method, w.place.Channel, err):
 		return false, nil
 	}
-	return false, plainly(err)
+	return false, withoutURL(err)
 }
 
 // adopt takes over what an earlier process showed of its answer to the same message
@@ -125,13 +125,13 @@ func (d *draft) adopt(own []slackgo.Message, w *writer) {
 // finish makes the draft the first message of a reply: the final text wins.
 func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) error {
 	if d.streaming {
-		more, grows := strings.CutPrefix(quiet(text), d.text)
+		more, grows := strings.CutPrefix(defuseMentions(text), d.text)
 		if grows && !d.unsure {
 			options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
 			if more != "" {
 				options = append(options, slackgo.MsgOptionMarkdownText(more))
 			}
-			err := patient(ctx, func() error {
+			err := waitForLimits(ctx, func() error {
 				_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts, options...)
 				return err
 			})
@@ -139,7 +139,7 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 			if err == nil {
 				return nil
 			}
-			w.s.log.Debug("a stream did not end as it should; it is edited", "error", err)
+			w.s.log.Debug("stop_stream_failed", "error", err)
 		} else if err := d.end(ctx, w); err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 
 // end ends a stream as it stands.
 func (d *draft) end(ctx context.Context, w *writer) error {
-	err := patient(ctx, func() error {
+	err := waitForLimits(ctx, func() error {
 		_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
 		return err
 	})

@@ -25,23 +25,23 @@ func (s *Slack) takeEvent(ctx context.Context, payload json.RawMessage, ack func
 	if id == "" { // a compatible server may leave it out
 		id = string(payload)
 	}
-	if !s.waiting.first(id, ack) {
+	if !s.pendingAcks.add(id, ack) {
 		return
 	}
 	if !s.queue.Offer(m.Channel, &event{ctx: ctx, id: id, Message: m, members: membersOf(payload)}) {
-		s.waiting.take(id)
-		s.owe(m) // not acknowledged: it comes again, or is read from the history
+		s.pendingAcks.take(id)
+		s.retryLater(m) // not acknowledged: it comes again, or is read from the history
 	}
 }
 
 // waiting holds the acknowledgements of events that are in a lane, by event id.
-type waiting struct {
+type pendingAcks struct {
 	mu   sync.Mutex // guards acks
 	acks map[string][]func()
 }
 
 // first adds an acknowledgement and tells whether it is the first of its event.
-func (w *waiting) first(id string, ack func()) bool {
+func (w *pendingAcks) add(id string, ack func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.acks == nil {
@@ -52,7 +52,7 @@ func (w *waiting) first(id string, ack func()) bool {
 }
 
 // take returns the acknowledgements of an event, once.
-func (w *waiting) take(id string) []func() {
+func (w *pendingAcks) take(id string) []func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	acks := w.acks[id]
@@ -91,10 +91,10 @@ type event struct {
 // handle does what events of one lane tell, in order.
 func (s *Slack) handle(batch []*event) {
 	for len(batch) > 0 {
-		n, err := s.some(batch)
+		n, err := s.handleFirst(batch)
 		for _, e := range batch[:n] {
-			done := s.kept(e, err)
-			for _, ack := range s.waiting.take(e.id) {
+			done := s.handled(e, err)
+			for _, ack := range s.pendingAcks.take(e.id) {
 				if done {
 					ack()
 				}
@@ -107,7 +107,7 @@ func (s *Slack) handle(batch []*event) {
 // some does what the first event tells, and how many it did: messages of one
 // conversation that follow each other go to the disk together, or a burst would be
 // acknowledged too late.
-func (s *Slack) some(batch []*event) (n int, err error) {
+func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 	first := batch[0]
 	switch first.SubType {
 	case slackgo.MsgSubTypeMessageChanged:
@@ -143,16 +143,16 @@ func (s *Slack) some(batch []*event) (n int, err error) {
 }
 
 // kept tells whether what an event told is done for good.
-func (s *Slack) kept(e *event, err error) bool {
+func (s *Slack) handled(e *event, err error) bool {
 	switch {
 	case err == nil:
-		s.disk.End()
+		s.storeIncident.End()
 		return true
 	case errors.Is(err, channel.ErrRefused):
 		return true
 	case e.ctx.Err() == nil && !errors.Is(err, channel.ErrClosed):
-		s.disk.Begin(err)
-		s.owe(e.Message)
+		s.storeIncident.Begin(err)
+		s.retryLater(e.Message)
 		s.hub.Undelivered(e.ctx, e.place.String(), e.said, err)
 	}
 	return false

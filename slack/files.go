@@ -65,7 +65,7 @@ func (s *Slack) contents(ctx context.Context, all []channel.Attachment) []channe
 		case isText(*a):
 			data, err := s.fetch(ctx, a.URL, mostText)
 			if err != nil {
-				s.log.Debug("a file cannot be read", "error", err)
+				s.log.Debug("read_file_failed", "error", err)
 			} else if text := strings.ToValidUTF8(string(data), ""); !strings.ContainsRune(text, 0) {
 				a.Text = channel.Clip(text, s.o.AttachmentTokens/texts)
 			}
@@ -86,7 +86,7 @@ func (s *Slack) fetch(ctx context.Context, address string, most int) ([]byte, er
 	var into bytes.Buffer
 	err := s.api.read.GetFileContext(channel.AtMost(ctx, most), address, &into)
 	if err != nil && !errors.Is(err, channel.ErrTooLong) {
-		return nil, plainly(err)
+		return nil, withoutURL(err)
 	}
 	return into.Bytes(), nil
 }

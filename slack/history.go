@@ -63,7 +63,7 @@ func (s *Slack) unreadable(err error) error {
 	if code := codeOf(err); refusedForGood(err) && code != "invalid_cursor" || code == "missing_scope" {
 		return fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
 	}
-	s.fail(botTrouble("conversations.history", err))
+	s.stopIfSetupError(explainBotError("conversations.history", err))
 	return fmt.Errorf("read the history: %w", err)
 }
 
@@ -72,10 +72,10 @@ func (s *Slack) unreadable(err error) error {
 // is kept for the next call.
 func (s *Slack) following(ctx context.Context, place channel.Place, look channel.Look) (found []slackgo.Message, more bool, err error) {
 	after := look.After
-	r, ok := s.reads.take(place, after)
+	r, ok := s.pageCache.take(place, after)
 	if !ok || !r.whole {
 		if err = s.read(ctx, place, after, &r); err != nil {
-			s.reads.keep(place, after, r) // what was read need not be read again
+			s.pageCache.put(place, after, r) // what was read need not be read again
 			return nil, false, err
 		}
 		s.threadsOf(place, r.messages, cmp.Or(look.Missed, after))
@@ -84,19 +84,19 @@ func (s *Slack) following(ctx context.Context, place channel.Place, look channel
 	found, r.messages = r.messages[:n], r.messages[n:]
 	more = len(r.messages) > 0 || r.cut
 	if len(r.messages) > 0 {
-		s.reads.keep(place, found[n-1].Timestamp, r)
+		s.pageCache.put(place, found[n-1].Timestamp, r)
 	}
 	return found, more, nil
 }
 
 // read goes on with a reading of all messages after one, to the end. When it fails it
 // can be gone on with.
-func (s *Slack) read(ctx context.Context, place channel.Place, after string, r *reading) error {
+func (s *Slack) read(ctx context.Context, place channel.Place, after string, r *historyPages) error {
 	for !r.whole {
 		found, next, err := s.page(ctx, place, span{oldest: after, cursor: r.cursor})
 		if err != nil {
 			if codeOf(err) == "invalid_cursor" {
-				*r = reading{}
+				*r = historyPages{}
 			}
 			return err
 		}
@@ -170,7 +170,7 @@ func (s *Slack) threadsOf(place channel.Place, found []slackgo.Message, after st
 	}
 	s.tasks.Start(func(ctx context.Context) {
 		for _, name := range names {
-			s.wake(ctx, name, after)
+			s.backfill(ctx, name, after)
 		}
 	})
 }
@@ -187,7 +187,7 @@ func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []
 	if p.limit == 0 {
 		p.limit = pageSize
 	}
-	err = patient(ctx, func() error {
+	err = waitForLimits(ctx, func() error {
 		if place.Thread != "" {
 			found, _, next, err = s.api.read.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
 				ChannelID: place.Channel, Timestamp: place.Thread, Oldest: p.oldest, Latest: p.latest,

@@ -26,7 +26,7 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		return place, in, false
 	}
 	if s.own(m.Msg) {
-		s.said(place, m.Timestamp)
+		s.noteOwnMessage(place, m.Timestamp)
 		return place, in, false
 	}
 	if m.Timestamp == "" || m.User == "" && m.BotID == "" {
@@ -111,7 +111,7 @@ func (s *Slack) answersThere(place channel.Place) bool {
 func beginning(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
 
 // said notes that the bot wrote a message.
-func (s *Slack) said(place channel.Place, ts string) {
+func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
 	if ts != "" {
 		s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
 	}

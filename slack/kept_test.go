@@ -69,13 +69,13 @@ func TestADiskThatTakesNothing(t *testing.T) {
 			r.ask(general, ann, 1)
 			mend := r.breakDisk()
 			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
-			r.eventually("it is told", func() bool { return strings.Contains(r.logs.String(), "a message could not be kept") })
+			r.eventually("it is told", func() bool { return strings.Contains(r.logs.String(), "store_message_failed") })
 			if r.acknowledged() {
 				t.Error("what is not on disk was acknowledged")
 			}
 			mend()
 			r.awaitAnswers(general, 2)
-			if n := strings.Count(r.logs.String(), "a message could not be kept"); n != 1 {
+			if n := strings.Count(r.logs.String(), "store_message_failed"); n != 1 {
 				t.Errorf("%d warnings for one incident", n)
 			}
 		})
@@ -108,8 +108,8 @@ func TestALaneThatIsHeldUp(t *testing.T) {
 	other := r.w.AddChannel("other", ann)
 	r.begin()
 	hold, held := make(chan struct{}), make(chan struct{})
-	do := r.door.queue.Do
-	r.door.queue.Do = func(batch []*event) {
+	do := r.connector.queue.Do
+	r.connector.queue.Do = func(batch []*event) {
 		if batch[0].Channel == general {
 			close(held)
 			<-hold

@@ -34,7 +34,7 @@ func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	// A burst of requests leaves idle connections, however many it took.
 	count := func() (goroutines, sockets int) {
 		r.settled(conversation(general))
-		r.door.api.close()
+		r.connector.api.close()
 		return runtime.NumGoroutine(), openSockets()
 	}
 	lose(2) // what is made once is there then

@@ -113,7 +113,7 @@ const joiner = "\u2060"
 
 // quiet takes the power out of calls that a model wrote: whoever talks to it may have
 // asked for them.
-func quiet(text string) string {
+func defuseMentions(text string) string {
 	if !strings.ContainsAny(text, "!@") {
 		return text
 	}
@@ -125,4 +125,4 @@ func quiet(text string) string {
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // escaped is a text that Slack shows as it is.
-func escaped(text string) string { return escapes.Replace(quiet(text)) }
+func escaped(text string) string { return escapes.Replace(defuseMentions(text)) }

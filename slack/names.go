@@ -21,23 +21,23 @@ const nameAge = time.Hour
 type names struct {
 	api    *api
 	log    *slog.Logger
-	known  *platform.Cache
-	denied platform.Incident // while a scope is missing
+	cache  *platform.Cache
+	deniedIncident platform.Incident // while a scope is missing
 }
 
 func newNames(a *api, log *slog.Logger) *names {
-	return &names{api: a, log: log, known: platform.NewCache(nameAge), denied: platform.Incident{Log: log, Failed: "names cannot be looked up; " + clickScope, Reason: codeOf}}
+	return &names{api: a, log: log, cache: platform.NewCache(nameAge), deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
 }
 
 // find returns what is known without asking.
-func (n *names) find(id string) (name string, ok bool) { return n.known.Find(id) }
+func (n *names) find(id string) (name string, ok bool) { return n.cache.Find(id) }
 
 // lookTime is how long one look-up may take.
 const lookTime = 5 * time.Second
 
 // look returns the name of a person or a channel, asking Slack if need be; the id
 // itself if that cannot be had.
-func (n *names) look(ctx context.Context, id string) string {
+func (n *names) lookUp(ctx context.Context, id string) string {
 	if name, ok := n.find(id); ok {
 		return name
 	}
@@ -55,17 +55,17 @@ func (n *names) look(ctx context.Context, id string) string {
 	}
 	if err != nil && !refusedForGood(err) {
 		if codeOf(err) == "missing_scope" {
-			n.denied.Begin(err)
+			n.deniedIncident.Begin(err)
 		}
 		return id
 	}
 	name = cmp.Or(name, id)
-	n.known.Set(id, name)
+	n.cache.Set(id, name)
 	return name
 }
 
 func (n *names) channel(ctx context.Context, id string) (name string, err error) {
-	err = patient(ctx, func() error {
+	err = waitForLimits(ctx, func() error {
 		c, err := n.api.read.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id})
 		if err == nil {
 			name = c.Name
@@ -76,7 +76,7 @@ func (n *names) channel(ctx context.Context, id string) (name string, err error)
 }
 
 func (n *names) person(ctx context.Context, id string) (u *slackgo.User, err error) {
-	err = patient(ctx, func() error {
+	err = waitForLimits(ctx, func() error {
 		u, err = n.api.read.GetUserInfoContext(ctx, id)
 		return err
 	})
@@ -109,9 +109,9 @@ func (n *names) trusted(ctx context.Context, id string) bool {
 	defer cancel()
 	u, err := n.person(ctx, id)
 	if err != nil {
-		n.log.Debug("a person could not be looked up", "error", err)
+		n.log.Debug("look_up_person_failed", "error", err)
 		return false
 	}
-	n.known.Set(id, nameOf(u))
+	n.cache.Set(id, nameOf(u))
 	return u.IsAdmin || u.IsOwner || u.IsPrimaryOwner
 }

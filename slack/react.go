@@ -22,7 +22,7 @@ func (s *Slack) React(ctx context.Context, conversation, id string) error {
 	if s.refused(reactMethod, "") {
 		return nil
 	}
-	err := patient(ctx, func() error {
+	err := waitForLimits(ctx, func() error {
 		return s.api.write.AddReactionContext(ctx, summedUp, slackgo.NewRefToMessage(place.Channel, id))
 	})
 	switch codeOf(err) {
@@ -30,7 +30,7 @@ func (s *Slack) React(ctx context.Context, conversation, id string) error {
 		return nil
 	case "missing_scope":
 		if _, told := s.refusals.First(reactMethod+"/", "missing_scope"); !told {
-			s.log.Warn(`compactions cannot be shown with notify = "reaction"`, "problem", botTrouble(reactMethod, err))
+			s.log.Warn("reaction_refused", "problem", explainBotError(reactMethod, err))
 		}
 		return nil
 	}

@@ -47,7 +47,7 @@ type rig struct {
 	logs  *logs
 
 	store *memory.Store
-	door  *Slack
+	connector  *Slack
 	hub   *channel.Hub
 	stop  func() error  // ends Run and returns what it returned
 	gone  chan struct{} // closed when Run has ended
@@ -112,20 +112,20 @@ func (r *rig) launch() {
 	}
 	log := slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r.opts.Log = log
-	if r.door, err = New(r.opts); err != nil {
+	if r.connector, err = New(r.opts); err != nil {
 		r.t.Fatal(err)
 	}
-	r.door.times.backoff, r.door.times.edit, r.door.times.retry = 50*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond
-	r.door.times.steady = 300 * time.Millisecond
+	r.connector.times.backoff, r.connector.times.edit, r.connector.times.retry = 50*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond
+	r.connector.times.steady = 300 * time.Millisecond
 	if r.hurry != nil {
-		r.hurry(&r.door.times)
+		r.hurry(&r.connector.times)
 	}
 	if r.tune != nil {
-		r.tune(r.door)
+		r.tune(r.connector)
 	}
 	agent := channel.Agent{Model: r.model, MaxOutput: 8000, Policy: compactor.DefaultPolicy}
 	r.hub = channel.New(channel.Options{
-		Store: r.store, Doors: []channel.Door{r.door}, Log: log, Rules: r.rules,
+		Store: r.store, Doors: []channel.Door{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent { return agent },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -133,7 +133,7 @@ func (r *rig) launch() {
 	var ran error
 	go func() {
 		defer close(gone)
-		ran = r.door.Run(ctx, r.hub)
+		ran = r.connector.Run(ctx, r.hub)
 	}()
 	r.gone = gone
 	r.stop = func() error {
@@ -152,7 +152,7 @@ func (r *rig) end() {
 	if err := errors.Join(err, r.hub.Close(), r.store.Close()); err != nil {
 		r.t.Error(err)
 	}
-	r.door.api.close()
+	r.connector.api.close()
 	r.hub = nil
 }
 

@@ -29,18 +29,18 @@ type Slack struct {
 
 	queue    platform.KeyedQueue[*event] // what people say, by channel
 	commands platform.KeyedQueue[func()] // what they command, likewise
-	waiting  waiting                     // what is in the queue
+	pendingAcks  pendingAcks                     // what is in the queue
 	tasks    *platform.Group             // everything that runs
-	asked    *platform.Cache             // commands and presses that were taken, by id
+	handledCommands    *platform.Cache             // commands and presses that were taken, by id
 	authors  *platform.Cache             // who wrote a message, by channel and ts
 	replies  *platform.Cache             // the thread of a message, by channel and ts
 	finished *platform.Cache             // messages of the bot that are as they stay, by channel and ts
 	threads  *platform.Cache             // the first reply that was seen in a thread, by channel and thread
 	newest   *platform.Cache             // how far a channel was known when its last gap began, by conversation
 	refusals *platform.Cache             // what Slack refuses where, see learn
-	reads    *readings                   // of histories that are longer than a page
-	owed     owed                        // messages that the disk would not take
-	disk     platform.Incident           // while it takes nothing
+	pageCache    *pageCache                   // of histories that are longer than a page
+	retryQueue     retryQueue                        // messages that the disk would not take
+	storeIncident     platform.Incident           // while it takes nothing
 	plain    atomic.Bool                 // the server takes no Markdown
 	socketed atomic.Bool                 // a socket stands, and Slack said hello
 
@@ -53,7 +53,7 @@ type Slack struct {
 
 	// Of the goroutine that is in Run.
 	recovered bool      // what an earlier process left behind was taken up
-	heard     time.Time // when the last socket brought something
+	lastRead     time.Time // when the last socket brought something
 }
 
 // self is who the bot is.
@@ -91,7 +91,7 @@ func New(o Options) (*Slack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slack: %w", err)
 	}
-	log, tasks := o.Log.With("door", Name), new(platform.Group)
+	log, tasks := o.Log.With("connector", Name), new(platform.Group)
 	s := &Slack{
 		o: o, log: log,
 		times: times{
@@ -100,8 +100,8 @@ func New(o Options) (*Slack, error) {
 			hello: 45 * time.Second, complete: 10 * time.Second,
 		},
 		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
-		disk:  platform.Incident{Log: log, Failed: "a message could not be kept; it will be tried again", Over: "messages can be kept again", Reason: codeOf},
-		asked: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), newest: platform.NewCache(0), refusals: platform.NewCache(0), reads: newReadings(),
+		storeIncident:  platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
+		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), newest: platform.NewCache(0), refusals: platform.NewCache(0), pageCache: newPageCache(),
 		ready: make(chan struct{}),
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
@@ -127,15 +127,15 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 		s.ended.Store(true)
 		s.api.close()
 	}()
-	err := s.introduce(inner)
+	err := s.authenticate(inner)
 	if err == nil {
 		s.hub, s.stop = hub, stop
 		close(s.ready)
 		err = s.supervise(inner)
 	}
-	var trouble trouble
-	if errors.As(err, &trouble) || errors.As(context.Cause(inner), &trouble) {
-		return fmt.Errorf("slack: %w", trouble)
+	var broken setupError
+	if errors.As(err, &broken) || errors.As(context.Cause(inner), &broken) {
+		return fmt.Errorf("slack: %w", broken)
 	}
 	if ctx.Err() != nil {
 		return nil

@@ -33,9 +33,9 @@ type socket struct {
 	client  *socketmode.Client
 	lose    context.CancelCauseFunc
 	begun   time.Time
-	heard   atomic.Int64 // when something was last read, in nanoseconds since begun
+	lastRead   atomic.Int64 // when something was last read, in nanoseconds since begun
 	silent  bool         // it ended because nothing was heard
-	greeted atomic.Bool  // Slack said hello
+	helloReceived atomic.Bool  // Slack said hello
 }
 
 func (s *Slack) newSocket(silence time.Duration) *socket {
@@ -48,7 +48,7 @@ func (s *Slack) newSocket(silence time.Duration) *socket {
 			if err != nil {
 				return nil, err
 			}
-			return &heardConn{Conn: conn, socket: k}, nil
+			return &watchedConn{Conn: conn, socket: k}, nil
 		},
 	}
 	k.client = socketmode.New(s.api.write, socketmode.OptionDialer(dialer), socketmode.OptionLog(log.New(io.Discard, "", 0)),
@@ -57,15 +57,15 @@ func (s *Slack) newSocket(silence time.Duration) *socket {
 }
 
 // heardConn tells its socket of what is read, and of its end.
-type heardConn struct {
+type watchedConn struct {
 	net.Conn
 	socket *socket
 }
 
-func (c *heardConn) Read(p []byte) (int, error) {
+func (c *watchedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
-		c.socket.heard.Store(int64(time.Since(c.socket.begun)))
+		c.socket.lastRead.Store(int64(time.Since(c.socket.begun)))
 	}
 	if err != nil {
 		// Before slack-go hears of it: from then on it may drop an event and hand on the
@@ -77,7 +77,7 @@ func (c *heardConn) Read(p []byte) (int, error) {
 
 // Close ends the socket before slack-go's client opens another, which is the
 // supervisor's to do.
-func (c *heardConn) Close() error {
+func (c *watchedConn) Close() error {
 	c.socket.ended()
 	return c.Conn.Close()
 }
@@ -85,7 +85,7 @@ func (c *heardConn) Close() error {
 // ended ends a socket whose connection has ended. Why one that never was a socket did,
 // slack-go tells.
 func (k *socket) ended() {
-	if k.greeted.Load() {
+	if k.helloReceived.Load() {
 		k.lose(errLost)
 	}
 }
@@ -99,7 +99,7 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		k.lose(socketTrouble(k.client.RunContext(ctx)))
+		k.lose(explainSocketError(k.client.RunContext(ctx)))
 	}()
 	watch := time.NewTicker(k.silence / 4)
 	defer watch.Stop()
@@ -112,16 +112,16 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 		case <-ended:
 			return context.Cause(ctx)
 		case <-watch.C:
-			if k.greeted.Load() && time.Since(k.begun)-time.Duration(k.heard.Load()) > k.silence {
+			if k.helloReceived.Load() && time.Since(k.begun)-time.Duration(k.lastRead.Load()) > k.silence {
 				k.silent = true
 				k.lose(fmt.Errorf("%w: nothing was heard for %v", errLost, k.silence))
 			}
 		case <-hello.C:
-			if !k.greeted.Load() { // slack-go would wait for ever
+			if !k.helloReceived.Load() { // slack-go would wait for ever
 				k.lose(fmt.Errorf("%w: no hello came within %v", errLost, k.s.times.hello))
 			}
 		case <-steady.C:
-			if k.greeted.Load() {
+			if k.helloReceived.Load() {
 				connected()
 			}
 		case e := <-k.client.Events:
@@ -141,14 +141,14 @@ func (k *socket) event(ctx context.Context, e socketmode.Event) {
 		}
 	case socketmode.EventTypeConnectionError:
 		if c, ok := e.Data.(*slackgo.ConnectionErrorEvent); ok {
-			k.lose(socketTrouble(c.ErrorObj))
+			k.lose(explainSocketError(c.ErrorObj))
 		}
 	case socketmode.EventTypeHello:
-		if err := k.s.arrive(ctx); err != nil {
+		if err := k.s.handleHello(ctx); err != nil {
 			k.lose(err)
 			return
 		}
-		k.greeted.Store(true)
+		k.helloReceived.Store(true)
 		k.s.socketed.Store(true)
 	case socketmode.EventTypeErrorBadMessage:
 		if bad, ok := e.Data.(*socketmode.ErrorBadMessage); ok {
@@ -165,11 +165,11 @@ func (k *socket) event(ctx context.Context, e socketmode.Event) {
 }
 
 // socketTrouble says what to click where that is known.
-func socketTrouble(err error) error {
+func explainSocketError(err error) error {
 	if err == nil {
 		return errLost
 	}
-	if err = appTrouble(plainly(err)); refusedForGood(err) {
+	if err = explainAppError(withoutURL(err)); refusedForGood(err) {
 		return fmt.Errorf("socket mode is refused (%w): %s", err, clickSocketMode)
 	}
 	return err
@@ -185,7 +185,7 @@ func (k *socket) request(ctx context.Context, r socketmode.Request) {
 		ctx, cancel := context.WithTimeout(ctx, k.s.times.ack)
 		defer cancel()
 		if err := k.client.AckCtx(ctx, r.EnvelopeID, nil); err != nil {
-			k.s.log.Debug("an envelope was not acknowledged; it will come again", "error", err)
+			k.s.log.Debug("acknowledge_failed", "error", err)
 		}
 	}
 	switch r.Type {
@@ -208,11 +208,11 @@ func (k *socket) patience(now, least time.Duration) time.Duration {
 	switch {
 	case k.silent:
 		return min(2*now, 20*least)
-	case time.Duration(k.heard.Load()) > now:
+	case time.Duration(k.lastRead.Load()) > now:
 		return least
 	}
 	return now
 }
 
 // lastHeard is when something was last read.
-func (k *socket) lastHeard() time.Time { return k.begun.Add(time.Duration(k.heard.Load())) }
+func (k *socket) lastHeard() time.Time { return k.begun.Add(time.Duration(k.lastRead.Load())) }

@@ -88,11 +88,11 @@ func (w *writer) react() {
 
 // unreact takes the reaction away.
 func (w *writer) unreact(ctx context.Context) {
-	err := patient(ctx, func() error {
+	err := waitForLimits(ctx, func() error {
 		return w.s.api.write.RemoveReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
 	})
 	if err != nil && !refusedForGood(err) { // else it is gone, or the message is
-		w.s.log.Debug("the reaction that shows work could not be removed", "error", err)
+		w.s.log.Debug("remove_reaction_failed", "error", err)
 	}
 }
 
@@ -103,7 +103,7 @@ func (w *writer) clear() {
 	if !reacted && (w.asked.Thread != "" || !w.hasStatus()) { // Slack itself takes the status away
 		return
 	}
-	if w.s.tasks.Start(func(ctx context.Context) { w.unset(ctx, reacted) }) || !reacted {
+	if w.s.tasks.Start(func(ctx context.Context) { w.clearStatus(ctx, reacted) }) || !reacted {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTime/3)
@@ -112,7 +112,7 @@ func (w *writer) clear() {
 }
 
 // unset takes status and reaction away.
-func (w *writer) unset(ctx context.Context, reacted bool) {
+func (w *writer) clearStatus(ctx context.Context, reacted bool) {
 	if w.hasStatus() {
 		w.setStatus(ctx, "")
 	}
@@ -127,7 +127,7 @@ func (s *Slack) learn(method, channelID string, err error) bool {
 	switch code := codeOf(err); {
 	case unknownMethod(err), code == "missing_scope", code == "not_allowed_token_type", code == "method_deprecated":
 		if !s.refused(method, "") {
-			s.log.Info("slack does not offer this to the app; it is done without", "method", method, "error", err)
+			s.log.Info("method_not_offered", "method", method, "error", err)
 		}
 		s.refusals.Set(method+"/", code)
 		return true

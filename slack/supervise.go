@@ -16,7 +16,7 @@ import (
 // unseen; so each socket gets a client of its own, and this loop alone decides when
 // there is another.
 func (s *Slack) supervise(ctx context.Context) error {
-	down := platform.Incident{Log: s.log, Failed: "slack cannot be connected; it will be tried again", Over: "slack is connected again", Reason: codeOf}
+	down := platform.Incident{Log: s.log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}
 	silence := s.times.silence
 	delay := s.times.backoff
 	for {
@@ -24,23 +24,23 @@ func (s *Slack) supervise(ctx context.Context) error {
 		socket := s.newSocket(silence)
 		err := socket.run(ctx, down.End)
 		s.socketed.Store(false)
-		var trouble trouble
-		if errors.As(err, &trouble) {
+		var broken setupError
+		if errors.As(err, &broken) {
 			return err
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if socket.greeted.Load() {
-			s.heard = socket.lastHeard()
+		if socket.helloReceived.Load() {
+			s.lastRead = socket.lastHeard()
 		}
 		silence = socket.patience(silence, s.times.silence)
-		if socket.greeted.Load() && time.Since(begun) >= s.times.steady {
-			s.log.Debug("the socket ended; connecting again", "error", err)
+		if socket.helloReceived.Load() && time.Since(begun) >= s.times.steady {
+			s.log.Debug("connection_lost", "error", err)
 			delay = s.times.backoff
 			continue
 		}
-		if !socket.greeted.Load() || delay > s.times.backoff { // a socket may be lost once
+		if !socket.helloReceived.Load() || delay > s.times.backoff { // a socket may be lost once
 			down.Begin(err)
 		}
 		wait := delay/2 + rand.N(delay/2+1)

@@ -116,7 +116,7 @@ func (w *writer) show(ctx context.Context) {
 		w.mu.Lock()
 		text := w.text
 		w.mu.Unlock()
-		if !w.unfold(ctx, text) {
+		if !w.showDraft(ctx, text) {
 			return
 		}
 		if platform.Sleep(w.halted, w.s.times.edit) != nil {
@@ -127,7 +127,7 @@ func (w *writer) show(ctx context.Context) {
 
 // unfold brings the draft up to text, as far as it fits one message. It returns
 // false when there is no use in going on.
-func (w *writer) unfold(ctx context.Context, text string) bool {
+func (w *writer) showDraft(ctx context.Context, text string) bool {
 	text = wholeWords(w.s.Split(text)[0])
 	if text == "" {
 		return true
@@ -147,7 +147,7 @@ func (w *writer) unfold(ctx context.Context, text string) bool {
 		return platform.Sleep(w.halted, wait) == nil
 	}
 	if !refusedForGood(err) && w.halted.Err() == nil {
-		w.s.log.Debug("a reply cannot be shown while it is written", "error", err)
+		w.s.log.Debug("show_draft_failed", "error", err)
 	}
 	return false
 }
@@ -202,8 +202,8 @@ func (w *writer) refused(ctx context.Context, err error) error {
 	if refusedForGood(err) {
 		return fmt.Errorf("post to Slack: %w: %w", channel.ErrGone, err)
 	}
-	err = botTrouble("chat.postMessage", err)
-	w.s.fail(err)
+	err = explainBotError("chat.postMessage", err)
+	w.s.stopIfSetupError(err)
 	return fmt.Errorf("post to Slack: %w", err)
 }
 
@@ -211,8 +211,8 @@ func (w *writer) refused(ctx context.Context, err error) error {
 // posted if it was before.
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, err error) {
 	var own []slackgo.Message
-	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.early() {
-		if own, err = w.left(ctx, unsure); err != nil {
+	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayBeBegun() {
+		if own, err = w.findSent(ctx, unsure); err != nil {
 			return "", err
 		}
 	}
@@ -243,13 +243,13 @@ func (w *writer) putAll(ctx context.Context, texts []string, piece channel.Piece
 
 // left finds what the bot said since the answered message. Where the history is closed
 // there is nothing to be found; but what may have been sent has to be looked for.
-func (w *writer) left(ctx context.Context, unsure bool) ([]slackgo.Message, error) {
+func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, error) {
 	own, err := w.s.sent(ctx, w.place, w.answers)
 	if refusedForGood(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, botTrouble("conversations.history", err)
+		return nil, explainBotError("conversations.history", err)
 	}
 	return own, nil
 }
@@ -257,12 +257,12 @@ func (w *writer) left(ctx context.Context, unsure bool) ([]slackgo.Message, erro
 // put says one message of a reply, unless it stands among the bot's own already.
 func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Message) (ts string, err error) {
 	for _, o := range own {
-		if w.s.bears(o, m, text) {
+		if w.s.carries(o, m, text) {
 			return o.Timestamp, nil
 		}
 	}
 	if m.part > 0 || m.sub > 0 {
-		return w.s.post(ctx, patient, w.place, text, m)
+		return w.s.post(ctx, waitForLimits, w.place, text, m)
 	}
 	if w.draft.ts == "" {
 		w.draft.adopt(own, w)
@@ -273,15 +273,15 @@ func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Mes
 		if err == nil || !gone(err) {
 			return ts, err
 		}
-		w.unsay(ctx)
+		w.deleteDraft(ctx)
 		w.draft = draft{}
 	}
-	return w.s.post(ctx, patient, w.place, text, m)
+	return w.s.post(ctx, waitForLimits, w.place, text, m)
 }
 
 // early tells whether the answered message is older than this process, so that an
 // earlier one may have begun to answer it. The clocks may differ a little.
-func (w *writer) early() bool {
+func (w *writer) mayBeBegun() bool {
 	return w.answers != "" && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
 }
 
@@ -292,13 +292,13 @@ func (w *writer) Cancel() {
 		w.running.Wait()
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
-		w.unsay(ctx)
-		w.unset(ctx, w.reacted)
+		w.deleteDraft(ctx)
+		w.clearStatus(ctx, w.reacted)
 	})
 }
 
 // unsay deletes the draft, as well as it can be done.
-func (w *writer) unsay(ctx context.Context) {
+func (w *writer) deleteDraft(ctx context.Context) {
 	if w.draft.ts == "" {
 		return
 	}

@@ -8,9 +8,10 @@ import (
 // Incident is something that fails again and again: it is logged once when it begins, and once
 // when it is over.
 type Incident struct {
-	Log          *slog.Logger
-	Failed, Over string                 // the two messages
-	Reason       func(err error) string // a new reason is logged too; nil: all are one
+	Log               *slog.Logger
+	Failed, Recovered string                 // names of the two events
+	Attrs             []any                  // of Failed, beside the error
+	Reason            func(err error) string // a new reason is logged too; nil: all are one
 
 	mu     sync.Mutex // guards everything below
 	open   bool
@@ -26,7 +27,7 @@ func (i *Incident) Begin(err error) {
 		reason = i.Reason(err)
 	}
 	if !i.open || reason != i.reason {
-		i.Log.Warn(i.Failed, "error", err)
+		i.Log.Warn(i.Failed, append([]any{"error", err}, i.Attrs...)...)
 	}
 	i.open, i.reason = true, reason
 }
@@ -36,7 +37,7 @@ func (i *Incident) End() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.open {
-		i.Log.Info(i.Over)
+		i.Log.Info(i.Recovered)
 	}
 	i.open = false
 }

@@ -18,9 +18,9 @@ import (
 )
 
 // trouble is what cannot heal without a person, in words that say what to do.
-type trouble string
+type setupError string
 
-func (t trouble) Error() string { return string(t) }
+func (t setupError) Error() string { return string(t) }
 
 // Where to click.
 const (
@@ -100,12 +100,12 @@ func rateLimit(err error) (time.Duration, bool) {
 
 // patient does what may be limited, and waits as long as Slack asks, but no longer
 // than ctx.
-func patient(ctx context.Context, do func() error) error {
+func waitForLimits(ctx context.Context, do func() error) error {
 	for {
 		err := do()
 		wait, limited := rateLimit(err)
 		if !limited {
-			return plainly(err)
+			return withoutURL(err)
 		}
 		if err := platform.Sleep(ctx, wait); err != nil {
 			return err
@@ -114,7 +114,7 @@ func patient(ctx context.Context, do func() error) error {
 }
 
 // plainly takes addresses out of an error: some of Slack's are secrets.
-func plainly(err error) error {
+func withoutURL(err error) error {
 	var withURL *url.Error
 	if errors.As(err, &withURL) {
 		return fmt.Errorf("ask Slack: %w", withURL.Err)
@@ -132,27 +132,27 @@ func scopeNeeded(method string, err error) string {
 }
 
 // botTrouble says what is wrong with the bot token, if that is what err says.
-func botTrouble(method string, err error) error {
+func explainBotError(method string, err error) error {
 	switch code := codeOf(err); {
 	case code == "missing_scope":
-		return trouble(fmt.Sprintf("the app lacks the scope %s: %s", scopeNeeded(method, err), clickScope))
+		return setupError(fmt.Sprintf("the app lacks the scope %s: %s", scopeNeeded(method, err), clickScope))
 	case slices.Contains(wrongToken, code):
-		return trouble(fmt.Sprintf("Slack does not take the bot token (%s): %s", code, clickBotToken))
+		return setupError(fmt.Sprintf("Slack does not take the bot token (%s): %s", code, clickBotToken))
 	}
 	return err
 }
 
 // appTrouble says what is wrong with the app-level token, if that is what err says.
-func appTrouble(err error) error {
+func explainAppError(err error) error {
 	if code := codeOf(err); code == "missing_scope" || slices.Contains(wrongToken, code) {
-		return trouble(fmt.Sprintf("Slack does not take the app-level token (%s): %s", code, clickAppToken))
+		return setupError(fmt.Sprintf("Slack does not take the app-level token (%s): %s", code, clickAppToken))
 	}
 	return err
 }
 
 // fail ends Run if err is trouble.
-func (s *Slack) fail(err error) {
-	var t trouble
+func (s *Slack) stopIfSetupError(err error) {
+	var t setupError
 	if errors.As(err, &t) {
 		s.stop(t)
 	}

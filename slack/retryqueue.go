@@ -13,50 +13,50 @@ import (
 
 // owed are the conversations of messages that were told of and could not be kept:
 // they are read from the history later, in case Slack gives up sending them again.
-type owed struct {
+type retryQueue struct {
 	mu      sync.Mutex        // guards everything below
 	after   map[string]string // by conversation: a ts before the first of them
 	running bool
 }
 
 // owe notes a message that could not be kept.
-func (s *Slack) owe(m slackgo.Message) {
+func (s *Slack) retryLater(m slackgo.Message) {
 	if m.SubType == slackgo.MsgSubTypeMessageChanged || m.SubType == slackgo.MsgSubTypeMessageDeleted {
 		return
 	}
 	name, after := s.placeOf(m.Channel, m.Msg).String(), before(m.Timestamp)
-	s.owed.mu.Lock()
-	defer s.owed.mu.Unlock()
-	if s.owed.after == nil {
-		s.owed.after = make(map[string]string)
+	s.retryQueue.mu.Lock()
+	defer s.retryQueue.mu.Unlock()
+	if s.retryQueue.after == nil {
+		s.retryQueue.after = make(map[string]string)
 	}
-	if have, ok := s.owed.after[name]; !ok || timeOf(after).Before(timeOf(have)) {
-		s.owed.after[name] = after
+	if have, ok := s.retryQueue.after[name]; !ok || timeOf(after).Before(timeOf(have)) {
+		s.retryQueue.after[name] = after
 	}
-	if !s.owed.running {
-		s.owed.running = s.tasks.Start(s.settle)
+	if !s.retryQueue.running {
+		s.retryQueue.running = s.tasks.Start(s.drain)
 	}
 }
 
 // settle has the owed messages read, as soon as the disk takes that.
-func (s *Slack) settle(ctx context.Context) {
+func (s *Slack) drain(ctx context.Context) {
 	for {
 		if platform.Sleep(ctx, s.times.retry) != nil {
 			return
 		}
-		for name, after := range s.owed.all() {
+		for name, after := range s.retryQueue.snapshot() {
 			if s.hub.CatchUp(ctx, name, after) != nil {
 				break
 			}
-			s.owed.paid(name, after)
+			s.retryQueue.remove(name, after)
 		}
-		if s.owed.done() {
+		if s.retryQueue.finish() {
 			return
 		}
 	}
 }
 
-func (o *owed) all() map[string]string {
+func (o *retryQueue) snapshot() map[string]string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := make(map[string]string, len(o.after))
@@ -66,7 +66,7 @@ func (o *owed) all() map[string]string {
 	return all
 }
 
-func (o *owed) paid(name, after string) {
+func (o *retryQueue) remove(name, after string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.after[name] == after {
@@ -75,7 +75,7 @@ func (o *owed) paid(name, after string) {
 }
 
 // done ends the settling if nothing is owed.
-func (o *owed) done() bool {
+func (o *retryQueue) finish() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.running = len(o.after) > 0

@@ -12,7 +12,7 @@ import (
 )
 
 // reading is what was read of a history and not yet asked for, oldest first.
-type reading struct {
+type historyPages struct {
 	messages []slackgo.Message
 	cursor   string // of the next page
 	whole    bool   // there is no next page
@@ -20,7 +20,7 @@ type reading struct {
 }
 
 // sort puts the oldest first and keeps as many as may be kept.
-func (r *reading) sort() {
+func (r *historyPages) sort() {
 	slices.SortStableFunc(r.messages, byTime)
 	if len(r.messages) > mostKept {
 		r.messages, r.cut = slices.Clone(r.messages[:mostKept]), true
@@ -28,38 +28,38 @@ func (r *reading) sort() {
 }
 
 // readings keeps the newest few readings, each for the message it goes on from.
-type readings struct {
+type pageCache struct {
 	mu   sync.Mutex // guards kept
-	kept []keptReading
+	entries []cachedPages
 }
 
-type keptReading struct {
+type cachedPages struct {
 	place channel.Place
 	after string
-	reading
+	historyPages
 }
 
-const mostReadings = 16
+const maxCachedReads = 16
 
-func newReadings() *readings { return &readings{} }
+func newPageCache() *pageCache { return &pageCache{} }
 
-func (r *readings) keep(place channel.Place, after string, read reading) {
+func (r *pageCache) put(place channel.Place, after string, read historyPages) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kept = append(r.kept, keptReading{place, after, read})
-	if len(r.kept) > mostReadings {
-		r.kept = slices.Clone(r.kept[1:])
+	r.entries = append(r.entries, cachedPages{place, after, read})
+	if len(r.entries) > maxCachedReads {
+		r.entries = slices.Clone(r.entries[1:])
 	}
 }
 
 // take returns what was kept, once.
-func (r *readings) take(place channel.Place, after string) (read reading, ok bool) {
+func (r *pageCache) take(place channel.Place, after string) (read historyPages, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, k := range r.kept {
+	for i, k := range r.entries {
 		if k.place == place && k.after == after {
-			r.kept = slices.Delete(r.kept, i, i+1)
-			return k.reading, true
+			r.entries = slices.Delete(r.entries, i, i+1)
+			return k.historyPages, true
 		}
 	}
 	return read, false

@@ -17,7 +17,7 @@ const maxNicks = 10_000
 
 // atlas knows where things are and what they are called, from what the gateway told.
 // It holds no messages and no members.
-type atlas struct {
+type stateCache struct {
 	mu     sync.Mutex // guards everything below
 	me     user
 	app    string // id of the application, for its commands
@@ -55,18 +55,18 @@ type role struct {
 	Permissions bitset
 }
 
-func newAtlas() *atlas {
-	return &atlas{places: make(map[string]place), guilds: make(map[string]guild), nicks: make(map[nickOf]string)}
+func newStateCache() *stateCache {
+	return &stateCache{places: make(map[string]place), guilds: make(map[string]guild), nicks: make(map[nickOf]string)}
 }
 
-func (a *atlas) greet(me user, app string) {
+func (a *stateCache) setSelf(me user, app string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.me, a.app = me, app
 }
 
 // meet notes who the bot is, if the gateway did not tell yet.
-func (a *atlas) meet(me user) {
+func (a *stateCache) setSelfIfUnknown(me user) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.me.ID == "" {
@@ -74,7 +74,7 @@ func (a *atlas) meet(me user) {
 	}
 }
 
-func (a *atlas) self() (me user, app string) {
+func (a *stateCache) self() (me user, app string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.me, a.app
@@ -82,7 +82,7 @@ func (a *atlas) self() (me user, app string) {
 
 // addGuild draws a server anew, and returns its channels and threads, with what was
 // the newest message known of each before.
-func (a *atlas) addGuild(g guildData) (drawn []channelData, before map[string]string) {
+func (a *stateCache) addGuild(g guildData) (drawn []channelData, before map[string]string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]role)}
@@ -108,13 +108,13 @@ func (a *atlas) addGuild(g guildData) (drawn []channelData, before map[string]st
 	return drawn, before
 }
 
-func (a *atlas) add(c channelData) place {
+func (a *stateCache) add(c channelData) place {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.addLocked(c)
 }
 
-func (a *atlas) addLocked(c channelData) place {
+func (a *stateCache) addLocked(c channelData) place {
 	old := a.places[c.ID]
 	// Events may leave the server out (Discord, Channel: Channel Structure).
 	c.GuildID = or(c.GuildID, or(old.Guild, a.places[c.ParentID].Guild))
@@ -144,7 +144,7 @@ func (a *atlas) addLocked(c channelData) place {
 // hiddenLocked tells whether a channel's own overwrites keep the bot from reading it
 // (Discord, Permissions: Permission Overwrites). What servers grant to begin with is
 // taken for granted: a wrong guess costs one refused request.
-func (a *atlas) hiddenLocked(c channelData) bool {
+func (a *stateCache) hiddenLocked(c channelData) bool {
 	g := a.guilds[c.GuildID]
 	for _, id := range g.Mine {
 		if g.Roles[id].Permissions&discordgo.PermissionAdministrator != 0 {
@@ -169,14 +169,14 @@ func (a *atlas) hiddenLocked(c channelData) bool {
 	return can != needed
 }
 
-func (a *atlas) remove(id string) {
+func (a *stateCache) remove(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.places, id)
 }
 
 // removeGuild forgets a server that the bot was taken out of.
-func (a *atlas) removeGuild(id string) {
+func (a *stateCache) removeGuild(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.guilds, id)
@@ -188,7 +188,7 @@ func (a *atlas) removeGuild(id string) {
 }
 
 // setRole draws a role anew; without a name it is gone.
-func (a *atlas) setRole(guild string, r roleData) {
+func (a *stateCache) setRole(guild string, r roleData) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	g, known := a.guilds[guild]
@@ -202,7 +202,7 @@ func (a *atlas) setRole(guild string, r roleData) {
 }
 
 // setMine notes which roles the bot has.
-func (a *atlas) setMine(guild string, roles []string) {
+func (a *stateCache) setMine(guild string, roles []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if g, known := a.guilds[guild]; known {
@@ -211,7 +211,7 @@ func (a *atlas) setMine(guild string, roles []string) {
 	}
 }
 
-func (a *atlas) place(id string) (p place, known bool) {
+func (a *stateCache) place(id string) (p place, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p, known = a.places[id]
@@ -219,7 +219,7 @@ func (a *atlas) place(id string) (p place, known bool) {
 }
 
 // spoken notes that a message was said in a place.
-func (a *atlas) spoken(id, message string) {
+func (a *stateCache) setLastMessage(id, message string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if p, known := a.places[id]; known && newer(message, p.Last) {
@@ -229,7 +229,7 @@ func (a *atlas) spoken(id, message string) {
 }
 
 // setNick remembers what somebody is called in a server; empty: by no other name.
-func (a *atlas) setNick(guild, user, name string) {
+func (a *stateCache) setNick(guild, user, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.nicks) >= maxNicks {
@@ -241,14 +241,14 @@ func (a *atlas) setNick(guild, user, name string) {
 }
 
 // nick is what somebody was last called in a server; empty: that is not known.
-func (a *atlas) nick(guild, user string) string {
+func (a *stateCache) nick(guild, user string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.nicks[nickOf{guild, user}]
 }
 
 // label is what people call a place; empty if that is not known.
-func (a *atlas) label(id string) string {
+func (a *stateCache) label(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.places[id]
@@ -260,21 +260,21 @@ func (a *atlas) label(id string) string {
 }
 
 // roleName is empty for a role that is not known.
-func (a *atlas) roleName(guild, id string) string {
+func (a *stateCache) roleName(guild, id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.guilds[guild].Roles[id].Name
 }
 
 // hasRole tells whether the bot itself has one of these roles.
-func (a *atlas) hasRole(guild string, roles []string) bool {
+func (a *stateCache) hasRole(guild string, roles []string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.ContainsFunc(a.guilds[guild].Mine, func(id string) bool { return slices.Contains(roles, id) })
 }
 
 // trusts tells whether a server trusts somebody with these roles to manage it.
-func (a *atlas) trusts(guild, user string, roles []string) bool {
+func (a *stateCache) trusts(guild, user string, roles []string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	g := a.guilds[guild]
