@@ -34,7 +34,7 @@ func plain(text string) shown {
 	return shown{Content: or(text, done), Mentions: nobody(), Components: []row{}}
 }
 
-// runSlash runs a command and answers it: only whoever asked sees it, unless the
+// runSlash runs a command and answers it: only who asked sees it, unless the
 // command is for all to see.
 func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 	command, _ := declared(i.Data.Name)
@@ -71,7 +71,7 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 	return d.showAnswer(context.WithoutCancel(ctx), i, line, channel.Answer{Text: text})
 }
 
-// privately answers whoever asked, and nobody else. A deferral that all can see has to
+// privately answers who asked, and nobody else. A deferral that all can see has to
 // go first: what follows it would be seen like it.
 func (d *Discord) privately(ctx context.Context, i interaction, public bool, text string) error {
 	if !public {
@@ -83,7 +83,7 @@ func (d *Discord) privately(ctx context.Context, i interaction, public bool, tex
 	return d.followUp(ctx, i, text, int(discordgo.MessageFlagsEphemeral))
 }
 
-// tell shows an answer: a list by pages, else in as many messages as it takes.
+// showAnswer shows an answer: a list by pages, else in as many messages as it takes.
 func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, answer channel.Answer) error {
 	answer = answer.Fenced()
 	if answer.Pages() > 1 {
@@ -106,12 +106,12 @@ func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, an
 	return nil
 }
 
-// amend puts the answer where the deferral, or the message of the button, stands.
+// editAnswer puts the answer where the deferral, or the message of the button, stands.
 func (d *Discord) editAnswer(ctx context.Context, i interaction, s shown) error {
 	return d.rest.do(ctx, call{method: http.MethodPatch, path: d.original(i), body: s, ownToken: true})
 }
 
-// follow says more about an interaction. A POST here has no nonce.
+// followUp says more about an interaction. A POST here has no nonce.
 func (d *Discord) followUp(ctx context.Context, i interaction, text string, flags int) error {
 	s := plain(text)
 	s.Flags = flags

@@ -27,7 +27,7 @@ func (a *stateCache) audience(id string) channel.Audience {
 	return a.openLocked(id)
 }
 
-// openLocked tells whether everyone on the server may read a channel (Discord,
+// openLocked reports whether everyone on the server may read a channel (Discord,
 // Permissions: Permission Overwrites); empty if that is not known.
 func (a *stateCache) openLocked(id string) channel.Audience {
 	p := a.places[id]

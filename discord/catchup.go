@@ -1,4 +1,4 @@
-// What was missed between two sessions is found here, and read by the conversations.
+// Gaps: which conversations missed messages between two sessions.
 
 package discord
 
@@ -11,11 +11,11 @@ import (
 	"cairn/channel"
 )
 
-// gaps are the conversations that may have missed messages since the last session
-// ended, until it is known whether they did.
+// gaps are the conversations that may have missed messages since the last session, until that is
+// checked.
 type gaps struct {
-	mu   sync.Mutex        // guards everything below
-	open map[string]string // the id after which the gap begins, by conversation; empty: not known
+	mu         sync.Mutex        // guards everything below
+	open       map[string]string // the id after which the gap begins, by conversation; empty: not known
 	hereBefore bool              // the bot was here before, in this process or an earlier one
 }
 
@@ -47,8 +47,8 @@ func (g *gaps) has(conversation string) (open, been bool) {
 	return open, g.hereBefore
 }
 
-// ready begins a new session: whatever was said since the last one has to be read from
-// history. That is on disk before any event is handed on.
+// ready handles the beginning of a session: it stores which conversations may have a gap before any
+// event is delivered.
 func (d *Discord) ready(r readyData) error {
 	d.state.setSelf(r.User, or(r.Application.ID, r.User.ID))
 	ctx := d.work.Context()
@@ -62,13 +62,13 @@ func (d *Discord) ready(r readyData) error {
 		return err
 	})
 	if !stored {
-		return errors.New("the absence could not be noted")
+		return errors.New("store the gaps of a new session: not possible in time")
 	}
 	d.gaps.set(all)
 	d.linkIncident.End()
 	d.connected.Store(true)
 	d.log.Info("connected", "as", r.User.Username)
-	for _, gap := range all { // the gateway does not tell of them before somebody writes
+	for _, gap := range all { // the gateway announces none before its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
 			d.queue.Add(p.Channel, func() { d.fillGap(ctx, gap.Conversation) })
 		}
@@ -79,7 +79,7 @@ func (d *Discord) ready(r readyData) error {
 	return nil
 }
 
-// arrived takes a server with its channels and threads, at the begin of a session or
+// guildCreated takes a server with its channels and threads, at the beginning of a session or
 // after an outage.
 func (d *Discord) guildCreated(g guildData) {
 	if g.Unavailable {
@@ -92,8 +92,8 @@ func (d *Discord) guildCreated(g guildData) {
 	}
 }
 
-// compare finds out whether a place missed messages. known is the newest that this
-// process saw there. What was said before the bot joined was not missed.
+// compare queues a backfill if a place missed messages. known is the newest message that this process
+// saw there. Messages from before the bot joined are not missed.
 func (d *Discord) compare(c channelData, known string, joined time.Time) {
 	p, _ := d.state.place(c.ID)
 	if p.Hidden || p.Silent || p.Guild == "" {
@@ -115,7 +115,7 @@ func (d *Discord) compare(c channelData, known string, joined time.Time) {
 	}
 }
 
-// fillGap has a conversation read its gap, if it has one.
+// fillGap backfills a conversation that has a gap.
 func (d *Discord) fillGap(ctx context.Context, name string) {
 	if after, open := d.gaps.take(name); open {
 		d.catchUp(ctx, name, after)

@@ -17,7 +17,7 @@ const (
 )
 
 // Check asks Discord whether the token is good and what it may do, without opening the
-// door. It returns what it found, a sentence each; the error says what a person has to
+// connector. It returns what it found, a sentence each; the error says what a person has to
 // do, or that Discord cannot be reached.
 func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	defer d.rest.client.CloseIdleConnections()

@@ -179,7 +179,7 @@ func TestWhoIsNotHeardIsToldSoAndNobodyElse(t *testing.T) {
 	}
 }
 
-func TestACommandIsAnsweredWhileItsLaneIsBusy(t *testing.T) {
+func TestACommandIsAnsweredWhileItsQueueIsBusy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{AnswerWithin: 3 * time.Second}).start().registered()
 	gate := make(chan struct{})

@@ -67,7 +67,7 @@ func isText(kind, name string) bool {
 		!strings.HasPrefix(kind, "image/") && slices.Contains(textNames, strings.ToLower(path.Ext(name)))
 }
 
-// fetchable tells whether Complete would get a file's contents.
+// fetchable reports whether Complete would get a file's contents.
 func (d *Discord) fetchable(f attachment) bool {
 	kind := mediaType(f)
 	return f.URL != "" && (d.o.Pictures && isPicture(kind) && f.Size <= maxPicture ||

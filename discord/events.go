@@ -1,5 +1,4 @@
-// Events of the gateway, each handed on to the lane of its channel, and what the lane
-// does with it.
+// Gateway events: each is queued by channel and handled there.
 
 package discord
 
@@ -14,11 +13,11 @@ import (
 	"cairn/internal/platform"
 )
 
-// event takes one event of the gateway. Events come one after the other, and the next
-// waits for this: it only hands on. With an error the connection is of no use.
+// event handles one gateway event. The next event waits for it, so it only queues work. After an
+// error the connection must be closed.
 func (d *Discord) event(name string, data json.RawMessage) error {
 	defer func() {
-		if p := recover(); p != nil { // in the library's goroutine it would end the program
+		if p := recover(); p != nil { // it would end the program
 			d.log.Error("handle_event_failed", "event", name, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
@@ -42,7 +41,7 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 	return nil
 }
 
-// drawn takes an event that tells where things are.
+// updateState updates the state cache from an event about servers, channels or roles.
 func (d *Discord) updateState(name string, data json.RawMessage) {
 	switch name {
 	case "GUILD_CREATE":
@@ -107,13 +106,13 @@ type deletion struct {
 	IDs       []string `json:"ids"`
 }
 
-// read decodes what an event brings, as far as it is what it should be.
+// read decodes the data of an event; fields of an unexpected type stay empty.
 func read[T any](data json.RawMessage) (v T) {
 	_ = decode(data, &v) // what is missing is empty
 	return v
 }
 
-// created takes a new message.
+// created queues a new message.
 func (d *Discord) created(m message) {
 	d.state.setLastMessage(m.ChannelID, m.ID)
 	me, _ := d.state.self()
@@ -135,7 +134,7 @@ func (d *Discord) created(m message) {
 	}
 }
 
-// take delivers a message, in the lane of its channel.
+// deliver hands a message to the hub; it runs in the queue of its channel.
 func (d *Discord) deliver(m message) {
 	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
@@ -164,20 +163,20 @@ func (d *Discord) deliver(m message) {
 	})
 }
 
-// command tells whether a message is one that the bot itself answers, not the model.
+// command reports whether a message is one that the bot itself answers, not the model.
 func command(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
 }
 
-// recall has messages read from history, from one on, that the queue had no room for.
+// backfill reads the messages for which the queue had no room from history, beginning with m.
 func (d *Discord) backfill(m message) {
 	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
 	d.retry(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
 }
 
-// updated takes an edit. Updates come for previews of links too, and from some servers
-// without what did not change.
+// updated queues an edit. Discord also sends updates for link previews, and some servers omit the
+// fields that did not change.
 func (d *Discord) updated(m message) {
 	me, _ := d.state.self()
 	if m.ID == "" || m.Edited == "" || m.Content == nil || m.Author != nil && m.Author.ID == me.ID {
@@ -215,12 +214,12 @@ func (d *Discord) edit(m message) {
 		return
 	}
 	d.work.Start(func(ctx context.Context) {
-		in, _ = d.Complete(ctx, name, in) // what cannot be had stays described
+		in, _ = d.Complete(ctx, name, in) // a file that cannot be fetched stays described
 		d.queue.Add(m.ChannelID, store)
 	})
 }
 
-// deleted takes deletions.
+// deleted queues deletions.
 func (d *Discord) deleted(e deletion) {
 	if e.ID != "" {
 		e.IDs = append(e.IDs, e.ID)
@@ -235,7 +234,7 @@ func (d *Discord) deleted(e deletion) {
 	})
 }
 
-// insist does what the hub has to store until it is stored. Only this channel waits.
+// retry repeats a write of the hub until it succeeds. Only this channel waits.
 func (d *Discord) retry(ctx context.Context, do func() error) {
 	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
 		err := do()
@@ -251,8 +250,7 @@ func (d *Discord) retry(ctx context.Context, do func() error) {
 	})
 }
 
-// locate finds a place, if need be by asking. A thread that is not known may have been
-// asleep when the bot came.
+// locate looks a place up, in the state cache or over REST: an archived thread is not in the cache.
 func (d *Discord) locate(ctx context.Context, id, guild string) place {
 	p, known := d.state.place(id)
 	if known {

@@ -1,4 +1,4 @@
-// Every way in which the gateway is known to fail, and how the door gets over it.
+// Every way in which the gateway is known to fail, and how the connector gets over it.
 
 package discord
 
@@ -130,7 +130,7 @@ func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyAPersonCanMendEndsTheDoorWithWords(t *testing.T) {
+func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(r *rig)
@@ -160,7 +160,7 @@ func TestWhatOnlyAPersonCanMendEndsTheDoorWithWords(t *testing.T) {
 		r.open()
 		done := make(chan error, 1)
 		go func() { done <- r.connector.Run(r.ctx, r.hub) }()
-		r.until("the door to be open", func() bool { all := r.Connections(); return len(all) == 1 && all[0].Heartbeats > 0 })
+		r.until("the connector to be connected", func() bool { all := r.Connections(); return len(all) == 1 && all[0].Heartbeats > 0 })
 		r.ResetToken()
 		select {
 		case err := <-done:
@@ -253,7 +253,7 @@ func TestAPanicInAHandlerEndsNothing(t *testing.T) {
 	r.answers(r.square, 1)
 }
 
-func TestTheSameDoorServesTwoServersAtOnce(t *testing.T) {
+func TestTwoServersAtOnce(t *testing.T) {
 	t.Parallel()
 	var both sync.WaitGroup
 	for i := range 2 {

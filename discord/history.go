@@ -48,7 +48,7 @@ func (d *Discord) History(ctx context.Context, conversation string, look channel
 	return page, nil
 }
 
-// readable tells whether the history of a channel, which is empty, can be read at all: where
+// readable reports whether the history of a channel, which is empty, can be read at all: where
 // the bot lacks the permission Discord gives an empty list (Message: Get Channel Messages),
 // but refuses a single message otherwise than if it did not exist.
 func (d *Discord) readable(ctx context.Context, id string) bool {

@@ -42,7 +42,7 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	return in, true
 }
 
-// addresses tells whether a message in a server is meant for the bot.
+// addresses reports whether a message in a server is meant for the bot.
 func (d *Discord) addresses(m message, p place, me user) bool {
 	if slices.ContainsFunc(m.Mentions, func(u mentioned) bool { return u.ID == me.ID }) || mentions(m.text(), me.ID) {
 		return true
@@ -57,7 +57,7 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 	return d.state.hasRole(p.Guild, m.Roles)
 }
 
-// wrote tells whether a message is known to be the bot's.
+// isOwn reports whether a message is known to be the bot's.
 func (d *Discord) isOwn(id string) bool {
 	_, own := d.own.Find(id)
 	return own

@@ -10,7 +10,7 @@ import (
 	"cairn/channel"
 )
 
-// bot is a door that knows a server, and was never opened.
+// bot is a connector that knows a server, and was never opened.
 func bot(t testing.TB) *Discord {
 	t.Helper()
 	d, err := New(Options{Token: "token"})

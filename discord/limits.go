@@ -18,7 +18,7 @@ const (
 	rounding = time.Millisecond // of X-RateLimit-Reset-After, which has three decimals
 )
 
-// limits keep the door below Discord's rate limits.
+// limits keep the connector below Discord's rate limits.
 type limits struct {
 	mu        sync.Mutex // guards everything below
 	perSecond int

@@ -9,7 +9,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// message is what the door reads of a message. The library's own type gives the whole
+// message is what the connector reads of a message. The library's own type gives the whole
 // message up where one component is of a kind it does not know, and cannot tell what
 // is missing in an update from what is empty.
 type message struct {
@@ -121,7 +121,7 @@ func (m message) at() time.Time {
 	return timeOf(m.ID)
 }
 
-// said tells whether a person or program said it; all other types are notices of
+// said reports whether a person or program said it; all other types are notices of
 // Discord's own.
 func (m message) said() bool {
 	return m.Type == int(discordgo.MessageTypeDefault) || m.Type == int(discordgo.MessageTypeReply)

@@ -77,7 +77,7 @@ func (d *Discord) pageButton(label, line string, page int, disabled bool) button
 	}
 }
 
-// fitted shortens the longest lines of a page until it fits a message.
+// shortenLines shortens the longest lines of a page until it fits a message.
 func (d *Discord) shortenLines(text string) string {
 	for most := messages.Limit; messages.CostOf(text) > messages.Limit && most > 20; most = most * 3 / 4 {
 		lines := strings.Split(text, "\n")
@@ -89,7 +89,7 @@ func (d *Discord) shortenLines(text string) string {
 	return d.Split(text)[0]
 }
 
-// turnPage runs the command of a list once more, as whoever pressed, and shows another
+// turnPage runs the command of a list once more, as who pressed, and shows another
 // page.
 func (d *Discord) turnPage(ctx context.Context, i interaction) error {
 	line, page, ok := d.readCustomID(i.Data.CustomID)

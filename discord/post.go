@@ -73,7 +73,7 @@ func (d *Discord) create(ctx context.Context, channel string, p post, once bool)
 	return made, err
 }
 
-// change edits one of the bot's own messages.
+// editMessage edits one of the bot's own messages.
 func (d *Discord) editMessage(ctx context.Context, channel, id, text string, once bool) error {
 	body := struct {
 		Content  string          `json:"content"`
@@ -83,7 +83,7 @@ func (d *Discord) editMessage(ctx context.Context, channel, id, text string, onc
 	return d.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: body, once: once})
 }
 
-// settle sees to it that a message that was found, or posted before, has this text.
+// ensureText sees to it that a message that was found, or posted before, has this text.
 func (d *Discord) ensureText(ctx context.Context, channel string, m message, text string) (string, error) {
 	if m.Content != nil && same(*m.Content, text) {
 		return m.ID, nil
@@ -114,7 +114,7 @@ func (d *Discord) sent(ctx context.Context, conversation string, piece channel.P
 	})
 }
 
-// begun finds the messages in which an earlier process began to answer these: the one that
+// findBegun finds the messages in which an earlier process began to answer these: the one that
 // refers to them, and those that go on from there, which refer to nothing. A notice that was
 // posted between them refers to nothing either, but the hub knows it.
 func (d *Discord) findBegun(ctx context.Context, conversation string, to []string) (pieces []message, err error) {

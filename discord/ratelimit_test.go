@@ -1,4 +1,4 @@
-// Requests that the door itself holds back.
+// Requests that the connector itself holds back.
 
 package discord
 

@@ -1,4 +1,4 @@
-// The one way to Discord's REST API.
+// The client of the REST API.
 
 package discord
 
@@ -27,8 +27,8 @@ const (
 	maxWaits        = 6                // of a request for a rate limit
 )
 
-// rest is the one way to Discord's REST API. The library's own waits for rate limits
-// without heed of contexts, and repeats what may have been done.
+// rest is the client of Discord's REST API. discordgo's ignores contexts while it waits for rate
+// limits, and repeats requests that may have taken effect.
 type rest struct {
 	base   string // of the server, without path
 	token  string
@@ -44,22 +44,21 @@ func newREST(base, token string) *rest {
 	return &rest{base: base, token: token, client: client, limits: newLimits()}
 }
 
-// call is one request. It may be repeated after a server's fault, so a POST has to
-// bring what keeps it from taking effect twice, or be done once.
+// call is one request. It may be repeated after a server error, so a POST needs a nonce, or once.
 type call struct {
-	method string
-	path   string // below /api/v9
-	query  url.Values
-	body   any  // sent as JSON; nil: nothing
-	into   any  // takes the JSON of the answer; nil: nobody asks for it
-	once   bool // one try, without waiting: the caller knows better what to do next
-	background   bool // behind all others, where there are many
-	ownToken   bool // with a token of its own in its path, and no global rate limit
+	method     string
+	path       string // below /api/v9
+	query      url.Values
+	body       any  // sent as JSON; nil: nothing
+	into       any  // takes the JSON of the answer; nil: ignored
+	once       bool // one try, without waiting for rate limits
+	background bool // leaves room for other requests
+	ownToken   bool // its path holds a token; the global rate limit does not apply
 
-	careful bool // not repeated unless it is certain that it had no effect
+	careful bool // repeated only if it certainly had no effect
 }
 
-// do makes a request, waits for rate limits and repeats what failed, within bounds.
+// do makes a request; it waits for rate limits and retries failures, within bounds.
 func (r *rest) do(ctx context.Context, c call) error {
 	pause := platform.Backoff{First: 300 * time.Millisecond, Most: time.Minute}
 	for tries, waits := 1, 0; ; {
@@ -72,7 +71,7 @@ func (r *rest) do(ctx context.Context, c call) error {
 			return err
 		case limited:
 			wait = no.after
-			if !no.held { // else it is a matter of time, and many may wait
+			if !no.held { // requests held back here get their turn
 				waits++
 			}
 		case no != nil && no.status < 500, c.careful:
@@ -181,7 +180,7 @@ func (c call) what() string {
 	return c.method + " " + c.path
 }
 
-// bare takes the address out of an error of net/http: it may hold a token.
+// withoutURL takes the address out of an error of net/http: it may hold a token.
 func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

@@ -51,7 +51,7 @@ func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
 	}
 }
 
-func TestTheDoorStaysBelowTheLimits(t *testing.T) {
+func TestRequestsStayBelowTheLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
 	d := r.newConnector()

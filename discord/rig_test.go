@@ -1,4 +1,4 @@
-// The rig of this package's tests: the door between a double of Discord and a real hub.
+// The rig of this package's tests: the connector between a double of Discord and a real hub.
 
 package discord
 
@@ -41,7 +41,7 @@ const patience = time.Minute
 
 const token = "MTA4.secret.of-the-bot"
 
-// rig is the door between a double of Discord and a real hub with a scripted model.
+// rig is the connector between a double of Discord and a real hub with a scripted model.
 type rig struct {
 	*discordtest.Server
 	t      testing.TB
@@ -50,17 +50,17 @@ type rig struct {
 	guild  discordtest.Guild
 	square string // a channel
 
-	dir   string
-	model *llmtest.Model
-	rules channel.Rules
-	connector  *Discord
-	store *memory.Store
-	hub   *channel.Hub
-	log   *logged
-	tune  []func(*Discord)
-	opts  Options
-	leave context.CancelFunc
-	ended chan error
+	dir       string
+	model     *llmtest.Model
+	rules     channel.Rules
+	connector *Discord
+	store     *memory.Store
+	hub       *channel.Hub
+	log       *logged
+	tune      []func(*Discord)
+	opts      Options
+	leave     context.CancelFunc
+	ended     chan error
 }
 
 // logged is what was logged.
@@ -114,21 +114,21 @@ func lastSaid(req llm.Request) string {
 	return ""
 }
 
-// start opens the door, and waits until it stands open.
+// start opens the connector, and waits until it stands open.
 func (r *rig) start() *rig {
 	r.t.Helper()
 	r.open()
 	done := make(chan error, 1)
 	go func() { done <- r.connector.Run(r.runCtx(), r.hub) }()
 	r.ended = done
-	r.until("the door to be open", func() bool {
+	r.until("the connector to be connected", func() bool {
 		all := r.Connections()
 		return len(all) > 0 && all[len(all)-1].Heartbeats > 0
 	})
 	return r
 }
 
-// open makes hub and door.
+// open makes hub and connector.
 func (r *rig) open() {
 	r.t.Helper()
 	var err error

@@ -19,7 +19,7 @@ func number(id string) uint64 {
 	return n
 }
 
-// newer tells whether a was made after b. What is no snowflake is older than all.
+// newer reports whether a was made after b. What is no snowflake is older than all.
 func newer(a, b string) bool { return number(a) > number(b) }
 
 // timeOf returns when an id was made.

@@ -1,5 +1,4 @@
-// The atlas knows where things are and what they are called, from what the gateway
-// told.
+// The state cache: servers, channels, threads and roles, from gateway events.
 
 package discord
 
@@ -15,7 +14,7 @@ import (
 // maxNicks bounds the nicknames that are remembered.
 const maxNicks = 10_000
 
-// atlas knows where things are and what they are called, from what the gateway told.
+// stateCache knows where things are and what they are called, from what the gateway told.
 // It holds no messages and no members.
 type stateCache struct {
 	mu     sync.Mutex // guards everything below
@@ -65,7 +64,7 @@ func (a *stateCache) setSelf(me user, app string) {
 	a.me, a.app = me, app
 }
 
-// meet notes who the bot is, if the gateway did not tell yet.
+// setSelfIfUnknown sets who the bot is, unless READY said it.
 func (a *stateCache) setSelfIfUnknown(me user) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,8 +79,8 @@ func (a *stateCache) self() (me user, app string) {
 	return a.me, a.app
 }
 
-// addGuild draws a server anew, and returns its channels and threads, with what was
-// the newest message known of each before.
+// addGuild replaces a server, and returns its channels and threads, and the newest message known
+// of each before.
 func (a *stateCache) addGuild(g guildData) (drawn []channelData, before map[string]string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,7 +140,7 @@ func (a *stateCache) addLocked(c channelData) place {
 	return p
 }
 
-// hiddenLocked tells whether a channel's own overwrites keep the bot from reading it
+// hiddenLocked reports whether a channel's own overwrites keep the bot from reading it
 // (Discord, Permissions: Permission Overwrites). What servers grant to begin with is
 // taken for granted: a wrong guess costs one refused request.
 func (a *stateCache) hiddenLocked(c channelData) bool {
@@ -175,7 +174,7 @@ func (a *stateCache) remove(id string) {
 	delete(a.places, id)
 }
 
-// removeGuild forgets a server that the bot was taken out of.
+// removeGuild removes a server that the bot was removed from.
 func (a *stateCache) removeGuild(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -187,7 +186,7 @@ func (a *stateCache) removeGuild(id string) {
 	}
 }
 
-// setRole draws a role anew; without a name it is gone.
+// setRole replaces a role; one without a name was deleted.
 func (a *stateCache) setRole(guild string, r roleData) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -201,7 +200,7 @@ func (a *stateCache) setRole(guild string, r roleData) {
 	}
 }
 
-// setMine notes which roles the bot has.
+// setMine sets the roles of the bot.
 func (a *stateCache) setMine(guild string, roles []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -218,7 +217,7 @@ func (a *stateCache) place(id string) (p place, known bool) {
 	return p, known
 }
 
-// spoken notes that a message was said in a place.
+// setLastMessage sets the newest message of a place.
 func (a *stateCache) setLastMessage(id, message string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -228,7 +227,7 @@ func (a *stateCache) setLastMessage(id, message string) {
 	}
 }
 
-// setNick remembers what somebody is called in a server; empty: by no other name.
+// setNick sets the nickname of a user in a server; empty: none.
 func (a *stateCache) setNick(guild, user, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -240,14 +239,14 @@ func (a *stateCache) setNick(guild, user, name string) {
 	}
 }
 
-// nick is what somebody was last called in a server; empty: that is not known.
+// nick is the last nickname of a user in a server; empty: unknown.
 func (a *stateCache) nick(guild, user string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.nicks[nickOf{guild, user}]
 }
 
-// label is what people call a place; empty if that is not known.
+// label is the display name of a place; empty if unknown.
 func (a *stateCache) label(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -266,14 +265,14 @@ func (a *stateCache) roleName(guild, id string) string {
 	return a.guilds[guild].Roles[id].Name
 }
 
-// hasRole tells whether the bot itself has one of these roles.
+// hasRole reports whether the bot itself has one of these roles.
 func (a *stateCache) hasRole(guild string, roles []string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.ContainsFunc(a.guilds[guild].Mine, func(id string) bool { return slices.Contains(roles, id) })
 }
 
-// trusts tells whether a server trusts somebody with these roles to manage it.
+// trusts reports whether a server trusts somebody with these roles to manage it.
 func (a *stateCache) trusts(guild, user string, roles []string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -285,7 +284,7 @@ func (a *stateCache) trusts(guild, user string, roles []string) bool {
 	return g.Owner != "" && g.Owner == user || manages(permissions)
 }
 
-// manages tells whether permissions are those of somebody to be trusted with a place.
+// manages reports whether permissions allow to manage a place.
 func manages(permissions bitset) bool {
 	return permissions&(discordgo.PermissionManageMessages|discordgo.PermissionManageGuild|discordgo.PermissionAdministrator) != 0
 }

@@ -44,8 +44,8 @@ type stream struct {
 // shownPiece is the message in which a piece of the reply grows.
 type shownPiece struct {
 	id     string   // empty: there is none
-	text   string   // what stands there
-	unsure bool     // a message may stand there, but which is not known
+	text   string   // the content of the message
+	unsure bool     // a message may have been posted, with an unknown id
 	tried  []string // what it may say
 }
 
@@ -57,7 +57,7 @@ func (s *stream) piece(part int) *shownPiece {
 	return &s.pieces[part]
 }
 
-// adopt takes over, once, what an earlier process showed of the reply.
+// adopt takes over, once, the messages in which an earlier process showed the reply.
 func (s *stream) adopt(ctx context.Context) error {
 	if s.looked || !s.d.mayBeBegun(s.to) {
 		return nil
@@ -146,7 +146,7 @@ func (s *stream) run(ctx context.Context) {
 	}
 }
 
-// typed shows that the bot types; false: that is not possible here.
+// typed sends a typing request; false: it is not possible here.
 func (s *stream) typed() bool {
 	ctx, cancel := context.WithTimeout(s.live, typingWait)
 	defer cancel()
@@ -220,7 +220,7 @@ func (s *stream) write(ctx context.Context, part int, text string) error {
 	case refusedWith(err, codeUnknownMessage): // somebody deleted it: so be it until the reply is whole
 		p.id, s.given = "", true
 	case !isRefusal(err):
-		p.text = "" // nobody knows
+		p.text = "" // unknown
 	}
 	return err
 }

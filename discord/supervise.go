@@ -1,5 +1,4 @@
-// The supervisor keeps the door connected, and tells a person what only a person can
-// mend.
+// The supervisor: it reconnects, and ends with an error that only a person can fix.
 
 package discord
 
@@ -16,10 +15,10 @@ import (
 
 const (
 	maxPause = 2 * time.Minute // between two connections, so that 1000 sessions a day last
-	soundFor = time.Minute     // a connection that held so long was sound
+	soundFor = time.Minute     // after a connection that lasted so long the backoff begins anew
 )
 
-// sentences are for those who run the bot, about what does not heal by itself, by the
+// fatalMessages say what to do about errors that do not go away by themselves, by the
 // gateway's close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
 var fatalMessages = map[int]string{
 	4004: "the token is refused; check DISCORD_TOKEN: https://discord.com/developers/applications → your application → Bot → Reset Token",
@@ -30,7 +29,7 @@ var fatalMessages = map[int]string{
 	4014: "the bot may not read messages: switch on Message Content Intent at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents, or set message_content = false under [discord] to answer only what is addressed to it",
 }
 
-// fatal returns what a person has to do about err, or nil if it may heal by itself.
+// fatal returns an error that says what to do about err, or nil if a retry may help.
 func fatal(err error) error {
 	var no *refusal
 	if errors.As(err, &no) && no.status == http.StatusUnauthorized {
@@ -43,15 +42,15 @@ func fatal(err error) error {
 	return nil
 }
 
-// supervisor keeps the door connected, by one session after the other.
+// supervisor keeps the connector connected, by one session after the other.
 type supervisor struct {
-	d       *Discord
-	session *session  // the newest; nil: there is none
-	lastIdentify   time.Time // the newest session
+	d            *Discord
+	session      *session  // the newest; nil: there is none
+	lastIdentify time.Time // of the newest session
 }
 
-// supervise keeps the door connected until ctx is done. It returns an error only for
-// what cannot heal without a person.
+// supervise keeps the connector connected until ctx is done. It returns only errors that a person has
+// to fix.
 func (d *Discord) supervise(ctx context.Context) error {
 	pause := platform.Backoff{First: d.pauses.connect, Most: maxPause}
 	for s := (&supervisor{d: d}); ctx.Err() == nil; {

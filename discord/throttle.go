@@ -1,4 +1,4 @@
-// The pace of edits: one after the other, with a distance, in each channel.
+// The least time between two edits in a channel.
 
 package discord
 
@@ -11,7 +11,7 @@ import (
 // number; below this it begins to refuse them.
 const editEvery = 1200 * time.Millisecond
 
-// pace keeps edits apart.
+// editThrottle spaces edits, by channel.
 type editThrottle struct {
 	interval time.Duration
 
@@ -19,16 +19,18 @@ type editThrottle struct {
 	next map[string]time.Time // when a channel may be edited again
 }
 
-func newEditThrottle() *editThrottle { return &editThrottle{interval: editEvery, next: make(map[string]time.Time)} }
+func newEditThrottle() *editThrottle {
+	return &editThrottle{interval: editEvery, next: make(map[string]time.Time)}
+}
 
-// left is how long to wait until a channel may be edited.
+// wait returns how long to wait before the next edit in a channel.
 func (p *editThrottle) wait(channel string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return time.Until(p.next[channel])
 }
 
-// mark notes that a streamed message was posted or edited.
+// edited records that a streamed message was posted or edited.
 func (p *editThrottle) edited(channel string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -59,7 +59,7 @@ func (e embed) words() string {
 	return "[embed: " + strings.Join(said, "\n") + "]"
 }
 
-// strip takes the mention of the bot off the begin of a text.
+// strip takes the mention of the bot off the beginning of a text.
 func strip(text, me string) string {
 	text = strings.TrimSpace(text)
 	for _, mention := range []string{"<@" + me + ">", "<@!" + me + ">"} {

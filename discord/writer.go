@@ -16,7 +16,7 @@ import (
 // takeBack bounds the deletion of what was shown and will not be sent.
 const takeBack = 10 * time.Second
 
-// writer carries one reply.
+// writer sends one reply.
 type writer struct {
 	d            *Discord
 	conversation string
@@ -98,7 +98,7 @@ func (w *writer) begun(ctx context.Context, piece channel.Piece) (message, error
 	return message{ID: p.id, Content: &p.text}, nil
 }
 
-// unsurely tells whether a message may be the one of a part that was posted without an answer.
+// unsurely reports whether a message may be the one of a part that was posted without an answer.
 func (w *writer) unsurely(m message, part int) bool {
 	if part == 0 && len(w.to) > 0 {
 		return m.answers(w.to)
@@ -109,7 +109,7 @@ func (w *writer) unsurely(m message, part int) bool {
 // Cancel takes back what was shown.
 func (w *writer) Cancel() {
 	w.takeBackSoon(w.stream, 0)
-	w.stream.halt() // also if the door is closing
+	w.stream.halt() // also if the connector is closing
 }
 
 // takeBackSoon deletes what was shown of a reply from a part on.
@@ -144,7 +144,7 @@ func (w *writer) takeBack(ctx context.Context, s *stream, from int) error {
 	return errors.Join(errs...)
 }
 
-// earlier tells whether messages are older than this process: an answer to them may
+// mayBeBegun reports whether messages are older than this process: an answer to them may
 // have been begun before it.
 func (d *Discord) mayBeBegun(to []string) bool {
 	newest := last(to)

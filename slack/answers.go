@@ -1,4 +1,4 @@
-// Answers of commands: to whoever asked alone, or for all to read.
+// Answers of commands: to who asked alone, or for all to read.
 
 package slack
 
@@ -21,7 +21,7 @@ type answerer interface {
 	refuse(ctx context.Context, text string)
 }
 
-// privately answers by a response_url: to whoever asked alone, unless it is public.
+// privately answers by a response_url: to who asked alone, unless it is public.
 type privately struct {
 	s      *Slack
 	url    string
@@ -40,7 +40,7 @@ func (p *privately) replace(ctx context.Context, c command, a channel.Answer) er
 	return p.respond(ctx, &slackgo.WebhookMessage{Text: text, Blocks: &slackgo.Blocks{BlockSet: all}, ReplaceOriginal: true})
 }
 
-// refuse tells whoever asked alone.
+// refuse tells who asked alone.
 func (p *privately) refuse(ctx context.Context, text string) {
 	p.public = false
 	if err := p.respond(ctx, &slackgo.WebhookMessage{Text: text}); err != nil && ctx.Err() == nil {
@@ -119,7 +119,7 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 	}
 }
 
-// whisper posts what whoever gave the command alone sees. It has no ts and is not edited.
+// whisper posts what who gave the command alone sees. It has no ts and is not edited.
 func (o *openly) whisper(ctx context.Context, c command, a channel.Answer) error {
 	options := o.say(c, a)
 	if o.place.Thread != "" {

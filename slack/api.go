@@ -18,7 +18,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// scopes are the methods of the Web API that the door calls, and the scope each
+// scopes are the methods of the Web API that the connector calls, and the scope each
 // needs; empty: none. The manifest asks for these and no others.
 var scopes = map[string]string{
 	"auth.test":                   "",
@@ -45,8 +45,8 @@ var scopes = map[string]string{
 // callTime is how long one request may take.
 const callTime = 15 * time.Second
 
-// api is the Web API. What only reads is asked again by itself when a server or a
-// connection fails; what writes is not: it may have been done.
+// api is the clients of the Web API. Reads are retried after a failure of the server or the
+// connection; writes are not: they may have taken effect.
 type api struct {
 	read, write *slackgo.Client
 	http        *http.Client
@@ -75,7 +75,7 @@ func newAPI(o Options) *api {
 	}
 }
 
-// stay follows no redirect to another host: requests carry a token.
+// sameHost follows no redirect to another host: requests carry a token.
 func sameHost(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if !strings.EqualFold(r.URL.Host, first.Host) || r.URL.Scheme != first.Scheme {
@@ -89,11 +89,12 @@ func sameHost(r *http.Request, via []*http.Request) error {
 
 func (a *api) close() { a.transport.CloseIdleConnections() }
 
-// introduce finds out who the bot is and whether the tokens are good. It tries until
-// Slack answers; the error is ctx's, or trouble.
+// authenticate finds out who the bot is and whether the tokens are valid. It retries until Slack
+// answers; the error is ctx's, or a setupError.
 func (s *Slack) authenticate(ctx context.Context) error {
 	down := platform.Incident{Log: s.log, Failed: "authentication_failed", Recovered: "authentication_recovered", Reason: codeOf}
-	for delay := s.times.backoff; ; delay = min(2*delay, time.Minute) {
+	pause := s.newBackoff()
+	for {
 		err := s.probe(ctx)
 		var broken setupError
 		switch {
@@ -106,17 +107,25 @@ func (s *Slack) authenticate(ctx context.Context) error {
 			return ctx.Err()
 		}
 		down.Begin(err)
-		if wait, limited := rateLimit(err); limited {
-			delay = max(delay, wait)
-		}
-		if err := platform.Sleep(ctx, delay); err != nil {
+		if err := sleepAfter(ctx, err, pause.Next()); err != nil {
 			return err
 		}
 	}
 }
 
-// probe asks with each token once. A wrong kind of token slack-go itself would try
-// for ever.
+func (s *Slack) newBackoff() platform.Backoff {
+	return platform.Backoff{First: s.times.backoff, Most: time.Minute}
+}
+
+// sleepAfter waits for pause, or for as long as Slack asks if err is a rate limit and that is longer.
+func sleepAfter(ctx context.Context, err error, pause time.Duration) error {
+	if asked, limited := rateLimit(err); limited {
+		pause = max(pause, asked)
+	}
+	return platform.Sleep(ctx, pause)
+}
+
+// probe makes one request with each token: slack-go would retry with an invalid one for ever.
 func (s *Slack) probe(ctx context.Context) error {
 	who, err := s.api.write.AuthTestContext(ctx)
 	if err != nil {
@@ -135,8 +144,8 @@ func (s *Slack) probe(ctx context.Context) error {
 	return nil
 }
 
-// checkScopes looks at the scopes that Slack says the token has, if it says so. There
-// is no use in starting without chat:write; of the others people are told.
+// checkScopes compares the scopes of the token, if Slack lists them, with those needed. A missing
+// chat:write is an error, other missing scopes are logged.
 func (s *Slack) checkScopes(header http.Header) error {
 	given := strings.FieldsFunc(header.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
 	if len(given) == 0 {

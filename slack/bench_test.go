@@ -1,4 +1,4 @@
-// How fast and how large the door is.
+// How fast and how large the connector is.
 
 package slack
 

@@ -1,4 +1,4 @@
-// Catching up: what was said while no socket was open is read from the history.
+// Backfill: messages from while no socket was open are read from history.
 
 package slack
 
@@ -38,8 +38,8 @@ func overlapped(newest, first string) string {
 	return tsOf(begins)
 }
 
-// arrive is called when a socket begins, before its first event is taken: what was
-// said since the last one is noted as missed, on disk, and then read.
+// handleHello handles the beginning of a socket, before its first event: it stores which
+// conversations may have a gap, then backfills them.
 func (s *Slack) handleHello(ctx context.Context) error {
 	gaps, err := s.hub.Away(ctx, Name, overlapped)
 	if err != nil {
@@ -61,8 +61,8 @@ func (s *Slack) handleHello(ctx context.Context) error {
 	return nil
 }
 
-// recognize notes the threads that are known from before: nobody begins to talk there,
-// and somebody may have told the bot to stop. Of channels it notes how far they are known.
+// noteKnownThreads fills two caches: threads that have begun, in which the bot may have been told to
+// stop, and the newest known message of channels.
 func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
 	for _, gap := range gaps {
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
@@ -73,16 +73,15 @@ func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
 	}
 }
 
-// atOnce is how many conversations are woken to catch up at once. Slack lets an app
-// read some 50 pages a minute, so the others follow at that pace, unless somebody
-// speaks there: then the conversation reads its gap first, without being told.
+// atOnce is how many conversations are backfilled at once. Slack lets an app read some 50 pages a
+// minute, so the others follow at that rate; one with a new message reads its gap before it.
 const atOnce = 50
 
 // listTime is how long the list of channels may take, waiting for rate limits included.
 const listTime = 2 * time.Minute
 
-// catchUp has every conversation read what it missed, the liveliest first, also the
-// channels that nothing is known of: the bot was there, if it ever ran.
+// backfillAll backfills all conversations, the most recently active first, and channels that are not
+// known yet.
 func (s *Slack) backfillAll(ctx context.Context, gaps []channel.Gap, since string) {
 	if len(gaps) == 0 {
 		return
@@ -121,7 +120,7 @@ func (s *Slack) backfillAll(ctx context.Context, gaps []channel.Gap, since strin
 	}
 }
 
-// wake has a conversation read what it missed.
+// backfill reads the gap of a conversation from history.
 func (s *Slack) backfill(ctx context.Context, name, after string) {
 	if err := s.hub.CatchUp(ctx, name, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
 		s.log.Warn("backfill_failed", "conversation", name, "error", err)

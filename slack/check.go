@@ -6,7 +6,7 @@ import (
 )
 
 // Check asks Slack whether the tokens are good and what they may do, without opening
-// the door. It returns what it found, a sentence each; the error says what a person
+// the connector. It returns what it found, a sentence each; the error says what a person
 // has to do, or that Slack cannot be reached.
 func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	defer s.api.close()

@@ -12,7 +12,7 @@ import (
 	"cairn/channel"
 )
 
-// isCommand tells whether a message is a command: somebody addressed the bot, and
+// isCommand reports whether a message is a command: somebody addressed the bot, and
 // said nothing else.
 func isCommand(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
@@ -25,7 +25,7 @@ const (
 	sayUnknown = "I know no such command. These are the ones I know:"
 )
 
-// command is one command, and whoever gave it.
+// command is one command, and who gave it.
 type command struct {
 	place channel.Place
 	line  string // "/compact prices"
@@ -57,7 +57,7 @@ func (s *Slack) takeCommand(ctx context.Context, payload json.RawMessage) {
 	})
 }
 
-// laneOf is where a command waits for those before it: its channel. /stop waits for
+// queueKey is where a command waits for those before it: its channel. /stop waits for
 // none.
 func queueKey(c command) string {
 	if strings.EqualFold(strings.TrimSpace(c.line), "/stop") {
@@ -118,7 +118,7 @@ type pressed struct {
 	Thread string `json:"thread,omitempty"`
 }
 
-// takePress turns a page: the line is run again, for whoever pressed.
+// takePress turns a page: the line is run again, for who pressed.
 func (s *Slack) takePress(ctx context.Context, payload json.RawMessage) {
 	var p struct {
 		Type    string `json:"type"`

@@ -78,7 +78,7 @@ func TestSlashCommands(t *testing.T) {
 		r.w.Command(general, ann, "/cairn", "remember only once")
 		r.told(general, ann, 8)
 		r.again("slash_commands")
-		r.w.Command(general, ann, "/cairn", "context") // behind it in the lane
+		r.w.Command(general, ann, "/cairn", "context") // behind it in the queue
 		if got := r.told(general, ann, 9).Shown(); !strings.Contains(got, "tokens") {
 			t.Errorf("got %q", got)
 		}
@@ -359,7 +359,7 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 				own := r.own(general)
 				return len(own) > 1 && strings.Contains(own[len(own)-1].Text, "keep that in mind")
 			})
-			r.eventually("the lane is empty", func() bool { return len(r.own(general)) == 2 })
+			r.eventually("the queue is empty", func() bool { return len(r.own(general)) == 2 })
 		})
 	}
 }

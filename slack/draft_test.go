@@ -76,7 +76,7 @@ func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 	})
 }
 
-func TestAFailureWhileItIsShownIsMended(t *testing.T) {
+func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, inThread bool) {
 		first := map[bool]string{false: "chat.postMessage", true: "chat.startStream"}[inThread]

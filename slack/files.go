@@ -38,7 +38,7 @@ func isText(a channel.Attachment) bool {
 
 func isPicture(a channel.Attachment) bool { return slices.Contains(pictureTypes, a.Type) }
 
-// wanted tells whether the contents of a file are to be fetched.
+// wanted reports whether the contents of a file are to be fetched.
 func (s *Slack) wanted(a channel.Attachment) bool {
 	if a.URL == "" || a.Text != "" || a.Data != nil || a.File != 0 {
 		return false
@@ -46,7 +46,7 @@ func (s *Slack) wanted(a channel.Attachment) bool {
 	return isText(a) && s.o.AttachmentTokens > 0 || isPicture(a) && s.o.Pictures && a.Size <= mostPicture
 }
 
-// unread tells whether there are contents to be fetched.
+// unread reports whether there are contents to be fetched.
 func (s *Slack) unread(all []channel.Attachment) bool { return slices.ContainsFunc(all, s.wanted) }
 
 // contents fetches text and pictures. What cannot be had stays described.

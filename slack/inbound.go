@@ -70,12 +70,12 @@ func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
 	return s.place(channelID, thread)
 }
 
-// own tells whether the bot itself said it.
+// own reports whether the bot itself said it.
 func (s *Slack) own(m slackgo.Msg) bool {
 	return m.User == s.self.user || m.BotID != "" && m.BotID == s.self.bot
 }
 
-// repliesToBot tells whether a message begins to talk in a thread that hangs on a
+// repliesToBot reports whether a message begins to talk in a thread that hangs on a
 // message of the bot, or on one that the bot answers there. From there on the hub knows
 // that the bot was addressed there; else nobody could tell it to stop.
 func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
@@ -94,7 +94,7 @@ func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 	return first == m.Timestamp
 }
 
-// answersThere tells whether a thread hangs on a message that asked the bot, which
+// answersThere reports whether a thread hangs on a message that asked the bot, which
 // answers in the thread then. What cannot be read is taken for no.
 func (s *Slack) answersThere(place channel.Place) bool {
 	above := s.place(place.Channel, "")
@@ -110,7 +110,7 @@ func (s *Slack) answersThere(place channel.Place) bool {
 // beginning is the key of the first reply to the bot in a thread.
 func beginning(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
 
-// said notes that the bot wrote a message.
+// noteOwnMessage notes that the bot wrote a message.
 func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
 	if ts != "" {
 		s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
@@ -207,7 +207,7 @@ func padded(us int64) string {
 	return strings.Repeat("0", 6-len(s)) + s
 }
 
-// isTS tells whether an id is one of Slack's: what was imported has others.
+// isTS reports whether an id is one of Slack's: what was imported has others.
 func isTS(id string) bool {
 	seconds, fraction, _ := strings.Cut(id, ".")
 	_, err := strconv.ParseUint(seconds, 10, 62)

@@ -99,7 +99,7 @@ func TestPeopleHearOfADiskThatTakesNothingForLong(t *testing.T) {
 	}
 }
 
-func TestALaneThatIsHeldUp(t *testing.T) {
+func TestAQueueThatIsHeldUp(t *testing.T) {
 	t.Parallel()
 	o := quick()
 	o.AckWithin = 100 * time.Millisecond

@@ -10,7 +10,7 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// A door that lives for months connects again and again. This runs alone: goroutines of
+// A connector that lives for months connects again and again. This runs alone: goroutines of
 // other tests would be counted too.
 func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	r := newRig(t, quick(), answerN)

@@ -13,7 +13,7 @@ var token = regexp.MustCompile(`<([^<>\n]*)>`)
 
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// mentioned tells whether a text as Slack sends it names the bot.
+// mentioned reports whether a text as Slack sends it names the bot.
 func (s *Slack) mentioned(raw string) bool {
 	return strings.Contains(raw, "<@"+s.self.user+">") || strings.Contains(raw, "<@"+s.self.user+"|")
 }
@@ -111,7 +111,7 @@ var (
 // joiner has no width. It parts a call to everybody so that Slack does not see one.
 const joiner = "\u2060"
 
-// quiet takes the power out of calls that a model wrote: whoever talks to it may have
+// defuseMentions takes the power out of calls that a model wrote: who talks to it may have
 // asked for them.
 func defuseMentions(text string) string {
 	if !strings.ContainsAny(text, "!@") {

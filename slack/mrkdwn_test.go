@@ -11,7 +11,7 @@ import (
 	"cairn/words/wordstest"
 )
 
-// known is a door that knows ann, bob and general, and itself as cairn.
+// knowing is a connector that knows ann, bob and general, and itself as cairn.
 func knowing(t testing.TB) *Slack {
 	t.Helper()
 	s, err := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", Log: slog.New(slog.DiscardHandler)})

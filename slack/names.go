@@ -19,9 +19,9 @@ const nameAge = time.Hour
 
 // names knows how people and channels are called.
 type names struct {
-	api    *api
-	log    *slog.Logger
-	cache  *platform.Cache
+	api            *api
+	log            *slog.Logger
+	cache          *platform.Cache
 	deniedIncident platform.Incident // while a scope is missing
 }
 
@@ -35,7 +35,7 @@ func (n *names) find(id string) (name string, ok bool) { return n.cache.Find(id)
 // lookTime is how long one look-up may take.
 const lookTime = 5 * time.Second
 
-// look returns the name of a person or a channel, asking Slack if need be; the id
+// lookUp returns the name of a person or a channel, asking Slack if need be; the id
 // itself if that cannot be had.
 func (n *names) lookUp(ctx context.Context, id string) string {
 	if name, ok := n.find(id); ok {
@@ -103,7 +103,7 @@ func (s *Slack) label(place channel.Place, author string) string {
 	return channel.Label(thread, name, s.self.workspace)
 }
 
-// trusted tells whether Slack trusts a person with the workspace.
+// trusted reports whether Slack trusts a person with the workspace.
 func (n *names) trusted(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

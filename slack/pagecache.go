@@ -1,4 +1,4 @@
-// What was read of a long history waits here until it is asked for.
+// The part of a long history that was read ahead.
 
 package slack
 
@@ -11,7 +11,7 @@ import (
 	"cairn/channel"
 )
 
-// reading is what was read of a history and not yet asked for, oldest first.
+// historyPages is the part of a history that was read and not yet requested, oldest first.
 type historyPages struct {
 	messages []slackgo.Message
 	cursor   string // of the next page
@@ -27,9 +27,9 @@ func (r *historyPages) sort() {
 	}
 }
 
-// readings keeps the newest few readings, each for the message it goes on from.
+// pageCache keeps the newest few, each by the message after which it begins.
 type pageCache struct {
-	mu   sync.Mutex // guards kept
+	mu      sync.Mutex // guards kept
 	entries []cachedPages
 }
 
@@ -52,7 +52,7 @@ func (r *pageCache) put(place channel.Place, after string, read historyPages) {
 	}
 }
 
-// take returns what was kept, once.
+// take removes and returns an entry.
 func (r *pageCache) take(place channel.Place, after string) (read historyPages, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -68,7 +68,7 @@ var takesNoMarkdown = []string{
 // errCutAgain is a text that was cut for Markdown and is too long without.
 var errCutAgain = errors.New("too long for plain text")
 
-// manner says what is done about a rate limit: patient waits, once does not.
+// retryPolicy says what is done about a rate limit: waitForLimits waits, once does not.
 type retryPolicy func(ctx context.Context, do func() error) error
 
 func once(_ context.Context, do func() error) error { return withoutURL(do()) }
@@ -167,7 +167,7 @@ func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, 
 // lookPages is how much of a history is searched for a message of the bot.
 const lookPages = 10
 
-// bears tells whether a message of the bot is the one with that mark and text. A
+// carries reports whether a message of the bot is the one with that mark and text. A
 // compatible server may tell of no marks.
 func (s *Slack) carries(m slackgo.Message, wanted mark, text string) bool {
 	if was, marked := markOf(m); marked {
@@ -177,14 +177,14 @@ func (s *Slack) carries(m slackgo.Message, wanted mark, text string) bool {
 	return !other && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escaped(text)}, m.Text)
 }
 
-// tooLong tells whether a text took more than Slack had room for: it counts what it
+// tooLong reports whether a text took more than Slack had room for: it counts what it
 // makes of a text, too.
 func tooLong(err error) bool {
 	code := codeOf(err)
 	return code == "msg_too_long" || code == "msg_blocks_too_long"
 }
 
-// wasCut tells whether a piece was sent in several messages, as far as it was.
+// wasCut reports whether a piece was sent in several messages, as far as it was.
 func wasCut(own []slackgo.Message, piece channel.Piece) bool {
 	return slices.ContainsFunc(own, func(o slackgo.Message) bool {
 		was, _ := markOf(o)

@@ -14,7 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// needed is what the door cannot do without in a message.
+// needed is what the connector cannot do without in a message.
 var needed = []string{
 	"type", "subtype", "channel", "user", "text", "ts", "thread_ts", "parent_user_id", "bot_id", "username", "deleted_ts", "event_ts", "edited",
 }
@@ -94,7 +94,7 @@ func (p plainer) RoundTrip(r *http.Request) (*http.Response, error) {
 // posted or edited says nothing.
 type blankKey struct{}
 
-// isBlank tells whether an answer has a message, and that says nothing.
+// isBlank reports whether an answer has a message, and that says nothing.
 func isBlank(body []byte) bool {
 	var answer struct {
 		OK      bool `json:"ok"`

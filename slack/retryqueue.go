@@ -1,4 +1,4 @@
-// What the disk would not take is owed, and read again later.
+// Messages that could not be stored are read from history later.
 
 package slack
 
@@ -11,15 +11,15 @@ import (
 	"cairn/internal/platform"
 )
 
-// owed are the conversations of messages that were told of and could not be kept:
-// they are read from the history later, in case Slack gives up sending them again.
+// retryQueue is the conversations with messages that could not be stored: they are read from history
+// later, in case Slack stops repeating them.
 type retryQueue struct {
 	mu      sync.Mutex        // guards everything below
 	after   map[string]string // by conversation: a ts before the first of them
 	running bool
 }
 
-// owe notes a message that could not be kept.
+// retryLater queues the conversation of a message that could not be stored.
 func (s *Slack) retryLater(m slackgo.Message) {
 	if m.SubType == slackgo.MsgSubTypeMessageChanged || m.SubType == slackgo.MsgSubTypeMessageDeleted {
 		return
@@ -38,7 +38,7 @@ func (s *Slack) retryLater(m slackgo.Message) {
 	}
 }
 
-// settle has the owed messages read, as soon as the disk takes that.
+// drain backfills the queued conversations, until all succeed.
 func (s *Slack) drain(ctx context.Context) {
 	for {
 		if platform.Sleep(ctx, s.times.retry) != nil {
@@ -74,7 +74,7 @@ func (o *retryQueue) remove(name, after string) {
 	}
 }
 
-// done ends the settling if nothing is owed.
+// finish reports whether the queue is empty; then drain ends.
 func (o *retryQueue) finish() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -46,11 +46,11 @@ type rig struct {
 	tune  func(*Slack) // before Run
 	logs  *logs
 
-	store *memory.Store
-	connector  *Slack
-	hub   *channel.Hub
-	stop  func() error  // ends Run and returns what it returned
-	gone  chan struct{} // closed when Run has ended
+	store     *memory.Store
+	connector *Slack
+	hub       *channel.Hub
+	stop      func() error  // ends Run and returns what it returned
+	gone      chan struct{} // closed when Run has ended
 }
 
 // logs keeps the lines of a log.
@@ -225,7 +225,7 @@ func (r *rig) stored(name string, want ...string) {
 	}
 }
 
-// breakDisk has the database take no message until it is mended.
+// breakDisk has the database take no message until it is repaired.
 func (r *rig) breakDisk() (mend func()) {
 	r.t.Helper()
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.db"))
@@ -247,7 +247,7 @@ func (r *rig) breakDisk() (mend func()) {
 	return func() { exec("DROP TRIGGER broken") }
 }
 
-// acknowledged tells whether all that came over a socket was acknowledged.
+// acknowledged reports whether all that came over a socket was acknowledged.
 func (r *rig) acknowledged() bool {
 	for _, d := range r.w.Deliveries() {
 		if d.Socket > 0 && d.Acked.IsZero() {

@@ -1,5 +1,4 @@
-// Package slack is Slack's door: Socket Mode brings what people say, the Web API
-// carries what the bot answers.
+// Package slack connects Cairn to Slack: events come over Socket Mode, replies go to the Web API.
 package slack
 
 import (
@@ -19,7 +18,7 @@ const Name = "slack"
 
 const prefix = Name + ":"
 
-// Slack is the door. Its methods are safe for concurrent use.
+// Slack is the connector. Its methods are safe for concurrent use.
 type Slack struct {
 	o     Options
 	log   *slog.Logger
@@ -27,22 +26,22 @@ type Slack struct {
 	api   *api
 	names *names
 
-	queue    platform.KeyedQueue[*event] // what people say, by channel
-	commands platform.KeyedQueue[func()] // what they command, likewise
-	pendingAcks  pendingAcks                     // what is in the queue
-	tasks    *platform.Group             // everything that runs
-	handledCommands    *platform.Cache             // commands and presses that were taken, by id
-	authors  *platform.Cache             // who wrote a message, by channel and ts
-	replies  *platform.Cache             // the thread of a message, by channel and ts
-	finished *platform.Cache             // messages of the bot that are as they stay, by channel and ts
-	threads  *platform.Cache             // the first reply that was seen in a thread, by channel and thread
-	newest   *platform.Cache             // how far a channel was known when its last gap began, by conversation
-	refusals *platform.Cache             // what Slack refuses where, see learn
-	pageCache    *pageCache                   // of histories that are longer than a page
-	retryQueue     retryQueue                        // messages that the disk would not take
-	storeIncident     platform.Incident           // while it takes nothing
-	plain    atomic.Bool                 // the server takes no Markdown
-	socketed atomic.Bool                 // a socket stands, and Slack said hello
+	queue           platform.KeyedQueue[*event] // message events, by channel
+	commands        platform.KeyedQueue[func()] // commands, by channel
+	pendingAcks     pendingAcks                 // of queued events
+	tasks           *platform.Group             // all goroutines
+	handledCommands *platform.Cache             // commands and button presses already handled, by id
+	authors         *platform.Cache             // who wrote a message, by channel and ts
+	replies         *platform.Cache             // the thread of a message, by channel and ts
+	finished        *platform.Cache             // final messages of the bot, by channel and ts
+	threads         *platform.Cache             // the first reply that was seen in a thread, by channel and thread
+	newest          *platform.Cache             // how far a channel was known when its last gap began, by conversation
+	refusals        *platform.Cache             // what Slack refuses where, see learn
+	pageCache       *pageCache                  // of histories that are longer than a page
+	retryQueue      retryQueue                  // of messages that could not be stored
+	storeIncident   platform.Incident           // messages cannot be stored
+	plain           atomic.Bool                 // the server takes no Markdown
+	socketed        atomic.Bool                 // Slack said hello on the newest socket
 
 	ended atomic.Bool // Run has returned; replies may still be sent
 
@@ -51,9 +50,9 @@ type Slack struct {
 	hub   *channel.Hub
 	stop  context.CancelCauseFunc // ends Run
 
-	// Of the goroutine that is in Run.
-	recovered bool      // what an earlier process left behind was taken up
-	lastRead     time.Time // when the last socket brought something
+	// Used only by the goroutine in Run.
+	recovered bool      // conversations with unanswered messages have been started
+	lastRead  time.Time // when the last socket brought something
 }
 
 // self is who the bot is.
@@ -63,7 +62,7 @@ type self struct {
 	since                 time.Time // when this process began to listen
 }
 
-// times are the paces of the door; tests are in a hurry.
+// times are the waits and timeouts of the connector; tests set shorter ones.
 type times struct {
 	edit     time.Duration // between two edits of a message: chat.update allows 50 a minute
 	status   time.Duration // after which a status is renewed: Slack takes it away after 2 minutes
@@ -85,7 +84,7 @@ var (
 	_ channel.Speller   = (*Slack)(nil)
 )
 
-// New returns the door that o describes. It starts nothing.
+// New returns a connector. It starts nothing.
 func New(o Options) (*Slack, error) {
 	o, err := o.check()
 	if err != nil {
@@ -100,7 +99,7 @@ func New(o Options) (*Slack, error) {
 			hello: 45 * time.Second, complete: 10 * time.Second,
 		},
 		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
-		storeIncident:  platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
+		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
 		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), newest: platform.NewCache(0), refusals: platform.NewCache(0), pageCache: newPageCache(),
 		ready: make(chan struct{}),
 	}
@@ -112,12 +111,11 @@ func New(o Options) (*Slack, error) {
 // Name is "slack".
 func (s *Slack) Name() string { return Name }
 
-// Connected tells whether what people say is heard just now.
+// Connected reports whether a socket is up.
 func (s *Slack) Connected() bool { return s.socketed.Load() }
 
-// Run listens until ctx is done, and returns nil when all that the door started has
-// ended; or it returns, in words that say what to do, what cannot heal without a
-// person. It is called once.
+// Run serves Slack until ctx is done and returns nil then. An error is one that only a person can
+// fix, and says how. All goroutines have ended when it returns. It is called once.
 func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	inner, stop := context.WithCancelCause(ctx)
 	s.tasks.Open(inner)
@@ -143,7 +141,7 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	return err
 }
 
-// await returns when the door knows who the bot is.
+// await returns when the connector knows who the bot is.
 func (s *Slack) await(ctx context.Context) error {
 	select {
 	case <-s.ready:

@@ -29,12 +29,12 @@ type socket struct {
 	s       *Slack
 	silence time.Duration // after which it counts as dead
 
-	door    context.Context // what the socket brought outlives it
-	client  *socketmode.Client
-	lose    context.CancelCauseFunc
-	begun   time.Time
-	lastRead   atomic.Int64 // when something was last read, in nanoseconds since begun
-	silent  bool         // it ended because nothing was heard
+	outer         context.Context // what the socket brought outlives it
+	client        *socketmode.Client
+	lose          context.CancelCauseFunc
+	begun         time.Time
+	lastRead      atomic.Int64 // when something was last read, in nanoseconds since begun
+	silent        bool         // it ended because nothing was heard
 	helloReceived atomic.Bool  // Slack said hello
 }
 
@@ -56,7 +56,7 @@ func (s *Slack) newSocket(silence time.Duration) *socket {
 	return k
 }
 
-// heardConn tells its socket of what is read, and of its end.
+// watchedConn tells its socket of what is read, and of its end.
 type watchedConn struct {
 	net.Conn
 	socket *socket
@@ -93,7 +93,7 @@ func (k *socket) ended() {
 // run holds the socket until it ends, and returns why. connected is called when it
 // has held for a while.
 func (k *socket) run(ctx context.Context, connected func()) error {
-	k.door = ctx
+	k.outer = ctx
 	ctx, k.lose = context.WithCancelCause(ctx)
 	defer k.lose(nil)
 	ended := make(chan struct{})
@@ -164,7 +164,7 @@ func (k *socket) event(ctx context.Context, e socketmode.Event) {
 	}
 }
 
-// socketTrouble says what to click where that is known.
+// explainSocketError says what to click where that is known.
 func explainSocketError(err error) error {
 	if err == nil {
 		return errLost
@@ -175,7 +175,7 @@ func explainSocketError(err error) error {
 	return err
 }
 
-// request hands an envelope on. The door reads the payload itself, so that it makes
+// request hands an envelope on. The connector reads the payload itself, so that it makes
 // no difference what slack-go makes of it.
 func (k *socket) request(ctx context.Context, r socketmode.Request) {
 	ack := func() {
@@ -190,13 +190,13 @@ func (k *socket) request(ctx context.Context, r socketmode.Request) {
 	}
 	switch r.Type {
 	case socketmode.RequestTypeEventsAPI:
-		k.s.takeEvent(k.door, r.Payload, ack)
+		k.s.takeEvent(k.outer, r.Payload, ack)
 	case socketmode.RequestTypeSlashCommands:
 		ack()
-		k.s.takeCommand(k.door, r.Payload)
+		k.s.takeCommand(k.outer, r.Payload)
 	case socketmode.RequestTypeInteractive:
 		ack()
-		k.s.takePress(k.door, r.Payload)
+		k.s.takePress(k.outer, r.Payload)
 	default:
 		ack() // or it would come again
 	}

@@ -107,7 +107,7 @@ func TestUnknownEnvelopesAreAcknowledgedOnce(t *testing.T) {
 	r.uncomplaining()
 }
 
-func TestWhatOnlyAPersonCanMend(t *testing.T) {
+func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	t.Parallel()
 	bad := func(o *Options, bot, app string) { o.BotToken, o.AppToken = bot, app }
 	for claim, c := range map[string]struct {
@@ -146,7 +146,7 @@ func (r *rig) ended() error {
 	select {
 	case <-r.gone:
 	case <-time.After(soon):
-		r.t.Fatalf("the door goes on\n%s", r.logs)
+		r.t.Fatalf("Run goes on\n%s", r.logs)
 	}
 	err := r.stop()
 	r.stop = func() error { return nil }

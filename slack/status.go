@@ -96,7 +96,7 @@ func (w *writer) unreact(ctx context.Context) {
 	}
 }
 
-// clear takes away what shows work. It does not wait, unless the door has been closed.
+// clear takes away what shows work. It does not wait, unless the connector has been closed.
 func (w *writer) clear() {
 	reacted := w.reacted
 	w.reacted = false
@@ -111,7 +111,7 @@ func (w *writer) clear() {
 	w.unreact(ctx)
 }
 
-// unset takes status and reaction away.
+// clearStatus takes status and reaction away.
 func (w *writer) clearStatus(ctx context.Context, reacted bool) {
 	if w.hasStatus() {
 		w.setStatus(ctx, "")
@@ -140,7 +140,7 @@ func (s *Slack) learn(method, channelID string, err error) bool {
 	return false
 }
 
-// refused tells whether a method is known to be refused in a channel.
+// refused reports whether a method is known to be refused in a channel.
 func (s *Slack) refused(method, channelID string) bool {
 	if _, everywhere := s.refusals.Find(method + "/"); everywhere {
 		return true

@@ -5,20 +5,18 @@ package slack
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"cairn/internal/platform"
 )
 
-// supervise keeps a socket open until ctx is done or something is wrong that only a
-// person can mend. slack-go's client would connect again by itself, at once and
-// unseen; so each socket gets a client of its own, and this loop alone decides when
-// there is another.
+// supervise keeps a socket open until ctx is done or an error that only a person can fix.
+// slack-go's client would reconnect by itself, at once; so each socket gets a client of its own,
+// and this loop alone decides when to reconnect.
 func (s *Slack) supervise(ctx context.Context) error {
 	down := platform.Incident{Log: s.log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}
 	silence := s.times.silence
-	delay := s.times.backoff
+	pause := s.newBackoff()
 	for {
 		begun := time.Now()
 		socket := s.newSocket(silence)
@@ -37,19 +35,14 @@ func (s *Slack) supervise(ctx context.Context) error {
 		silence = socket.patience(silence, s.times.silence)
 		if socket.helloReceived.Load() && time.Since(begun) >= s.times.steady {
 			s.log.Debug("connection_lost", "error", err)
-			delay = s.times.backoff
+			pause.Reset()
 			continue
 		}
-		if !socket.helloReceived.Load() || delay > s.times.backoff { // a socket may be lost once
+		if !socket.helloReceived.Load() || pause.Grown() { // a socket may be lost once
 			down.Begin(err)
 		}
-		wait := delay/2 + rand.N(delay/2+1)
-		if asked, limited := rateLimit(err); limited {
-			wait = max(wait, asked)
-		}
-		if err := platform.Sleep(ctx, wait); err != nil {
+		if err := sleepAfter(ctx, err, pause.Next()); err != nil {
 			return err
 		}
-		delay = min(2*delay, time.Minute)
 	}
 }

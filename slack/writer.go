@@ -56,13 +56,13 @@ func (s *Slack) Reply(conversation string, to []string) channel.Writer {
 	return w
 }
 
-// repliesInThreads tells whether what is said in a channel is answered in a thread.
+// repliesInThreads reports whether what is said in a channel is answered in a thread.
 // The answer belongs to the channel's conversation all the same.
 func (s *Slack) repliesInThreads(p channel.Place) bool {
 	return s.o.ReplyIn == replyThread || s.o.ReplyIn == replyAuto && !p.Direct()
 }
 
-// start runs one of the writer's goroutines, if the door is open.
+// start runs one of the writer's goroutines, if the connector is open.
 func (w *writer) start(do func(ctx context.Context)) {
 	select {
 	case <-w.s.ready:
@@ -125,7 +125,7 @@ func (w *writer) show(ctx context.Context) {
 	}
 }
 
-// unfold brings the draft up to text, as far as it fits one message. It returns
+// showDraft brings the draft up to text, as far as it fits one message. It returns
 // false when there is no use in going on.
 func (w *writer) showDraft(ctx context.Context, text string) bool {
 	text = wholeWords(w.s.Split(text)[0])
@@ -185,7 +185,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	return id, nil
 }
 
-// takesNoReplies tells whether no thread can hang on a message.
+// takesNoReplies reports whether no thread can hang on a message.
 func takesNoReplies(err error) bool {
 	switch codeOf(err) {
 	case "thread_not_found", "invalid_thread_ts", "cannot_reply_to_message", "restricted_action_non_threadable_channel":
@@ -241,7 +241,7 @@ func (w *writer) putAll(ctx context.Context, texts []string, piece channel.Piece
 	return done[0], nil
 }
 
-// left finds what the bot said since the answered message. Where the history is closed
+// findSent finds what the bot said since the answered message. Where the history is closed
 // there is nothing to be found; but what may have been sent has to be looked for.
 func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, error) {
 	own, err := w.s.sent(ctx, w.place, w.answers)
@@ -279,7 +279,7 @@ func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Mes
 	return w.s.post(ctx, waitForLimits, w.place, text, m)
 }
 
-// early tells whether the answered message is older than this process, so that an
+// mayBeBegun reports whether the answered message is older than this process, so that an
 // earlier one may have begun to answer it. The clocks may differ a little.
 func (w *writer) mayBeBegun() bool {
 	return w.answers != "" && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
@@ -297,7 +297,7 @@ func (w *writer) Cancel() {
 	})
 }
 
-// unsay deletes the draft, as well as it can be done.
+// deleteDraft deletes the draft, as well as it can be done.
 func (w *writer) deleteDraft(ctx context.Context) {
 	if w.draft.ts == "" {
 		return
@@ -308,7 +308,7 @@ func (w *writer) deleteDraft(ctx context.Context) {
 	w.s.remove(ctx, w.place.Channel, w.draft.ts)
 }
 
-// gone tells whether a message cannot be edited, so that another is needed.
+// gone reports whether a message cannot be edited, so that another is needed.
 func gone(err error) bool {
 	switch codeOf(err) {
 	case "message_not_found", "cant_update_message", "edit_window_closed", "unknown_method":

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// mostCached is how many entries a cache keeps at least, if it is told of as many.
-const mostCached = 5000
+// generation is the most entries of one generation.
+const generation = 5000
 
-// Cache keeps at least the newest thousands of what it was told, but what is older than its age
-// for at most twice that long.
+// Cache maps strings to strings and forgets the oldest entries. It keeps two generations: when the
+// young one is full, or older than the cache's age, it becomes the old one, and the old one goes. So
+// an entry is one of the newest 10 000, and lives for at most twice the age.
 type Cache struct {
 	age time.Duration
 
@@ -18,13 +19,13 @@ type Cache struct {
 	since      time.Time // of young
 }
 
-// NewCache returns an empty cache. Age 0: entries stay as long as there is room.
+// NewCache returns an empty cache. Age 0: entries do not expire.
 func NewCache(age time.Duration) *Cache {
 	return &Cache{age: age, young: make(map[string]string), since: time.Now()}
 }
 
-// First notes value for key, unless there is one, and returns the one that holds and whether
-// it was there before.
+// First stores value for key unless key has one. It returns the value of key, and whether key had it
+// before.
 func (c *Cache) First(key, value string) (held string, before bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,20 +37,20 @@ func (c *Cache) First(key, value string) (held string, before bool) {
 	return held, before
 }
 
-// Seen notes key and tells whether it was there before.
+// Seen stores key and reports whether it was stored before.
 func (c *Cache) Seen(key string) bool {
 	_, before := c.First(key, "")
 	return before
 }
 
-// Set notes value for key.
+// Set stores value for key.
 func (c *Cache) Set(key, value string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.setLocked(key, value)
 }
 
-// Find returns what was noted for key.
+// Find returns the value of key.
 func (c *Cache) Find(key string) (value string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,10 +64,8 @@ func (c *Cache) findLocked(key string) (value string, ok bool) {
 	return value, ok
 }
 
-// setLocked keeps two generations: when the young one is full, or old, it takes the place of
-// the old one.
 func (c *Cache) setLocked(key, value string) {
-	if len(c.young) >= mostCached || c.age > 0 && time.Since(c.since) > c.age {
+	if len(c.young) >= generation || c.age > 0 && time.Since(c.since) > c.age {
 		c.old, c.young, c.since = c.young, make(map[string]string), time.Now()
 	}
 	c.young[key] = value

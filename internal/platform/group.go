@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Group is the goroutines that a connector owns while it runs.
+// Group owns the goroutines of a connector while it runs.
 type Group struct {
 	running sync.WaitGroup
 
@@ -14,7 +14,7 @@ type Group struct {
 	closed bool
 }
 
-// Open allows work, which ends with ctx. It does so once.
+// Open lets goroutines start, with ctx. It returns false if the group was opened before.
 func (g *Group) Open(ctx context.Context) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -25,7 +25,7 @@ func (g *Group) Open(ctx context.Context) bool {
 	return true
 }
 
-// Start runs f, unless the group is not open; then it returns false.
+// Start runs f in a goroutine; it returns false if the group is not open.
 func (g *Group) Start(f func(ctx context.Context)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -37,7 +37,7 @@ func (g *Group) Start(f func(ctx context.Context)) bool {
 	return true
 }
 
-// Context is that of the work; it has ended if the group was never opened.
+// Context is the context of the goroutines; a canceled one if the group was never opened.
 func (g *Group) Context() context.Context {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,7 +49,7 @@ func (g *Group) Context() context.Context {
 	return g.ctx
 }
 
-// Close waits for all that was started; nothing starts any more.
+// Close lets no goroutine start any more, and waits for those that run.
 func (g *Group) Close() {
 	g.mu.Lock()
 	g.closed = true

@@ -5,20 +5,19 @@ import (
 	"sync"
 )
 
-// Incident is something that fails again and again: it is logged once when it begins, and once
-// when it is over.
+// Incident logs a failure that repeats once when it begins, and once when it is over.
 type Incident struct {
 	Log               *slog.Logger
 	Failed, Recovered string                 // names of the two events
-	Attrs             []any                  // of Failed, beside the error
-	Reason            func(err error) string // a new reason is logged too; nil: all are one
+	Attrs             []any                  // of Failed, after the error
+	Reason            func(err error) string // an error with a new reason is logged, too; nil: all errors are one
 
 	mu     sync.Mutex // guards everything below
 	open   bool
 	reason string
 }
 
-// Begin logs the begin.
+// Begin logs Failed, unless the incident has begun for the same reason.
 func (i *Incident) Begin(err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -32,7 +31,7 @@ func (i *Incident) Begin(err error) {
 	i.open, i.reason = true, reason
 }
 
-// End logs the end, if there was a begin.
+// End logs Recovered if the incident has begun.
 func (i *Incident) End() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

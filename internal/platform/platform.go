@@ -1,5 +1,6 @@
-// Package platform is what connectors to chat platforms share: work in order by key, their
-// goroutines, retries, incidents, a small cache, and cutting replies. It imports nothing of ours.
+// Package platform is what connectors to chat platforms share: a queue by key, a group of
+// goroutines, retries with backoff, incidents for the log, a small cache, and the splitting of
+// replies into messages.
 package platform
 
 import (
@@ -8,7 +9,7 @@ import (
 	"time"
 )
 
-// Sleep waits for d. The error is ctx's, if that ends first.
+// Sleep waits for d. It returns ctx's error if that ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -23,8 +24,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Backoff is the pauses between tries: they double from First to Most, and each is shortened at
-// random by up to half, so that not all who wait try again together.
+// Backoff computes the pauses between tries: they double from First to Most, and each is shortened
+// at random by up to half, so that clients do not retry together.
 type Backoff struct {
 	First, Most time.Duration
 
@@ -38,10 +39,10 @@ func (b *Backoff) Next() time.Duration {
 	return pause/2 + rand.N(pause/2+1)
 }
 
-// Reset begins with the first pause again.
+// Reset begins again with First.
 func (b *Backoff) Reset() { b.next = 0 }
 
-// Grown tells whether a pause was taken since the begin.
+// Grown reports whether Next was called since the last Reset.
 func (b *Backoff) Grown() bool { return b.next > 0 }
 
 // Retry calls try until it returns true or ctx ends.

@@ -6,36 +6,35 @@ import (
 )
 
 const (
-	maxWaiting = 10_000 // of one key; a burst is far smaller: more wait only while the disk takes nothing
-	maxBatch   = 200    // is done together
+	maxWaiting = 10_000 // of one key; a burst is far smaller: more wait only while nothing can be stored
+	maxBatch   = 200
 )
 
-// KeyedQueue does work in order within a key, and side by side between keys. A key has a
+// KeyedQueue does work in order for each key, and in parallel for different keys. A key has a
 // goroutine only while it has work.
 type KeyedQueue[T any] struct {
 	Group *Group
-	Do    func(batch []T) // gets what waits for a key, in order, at least one
+	Do    func(batch []T) // called with the oldest work of a key, at least one
 
 	mu      sync.Mutex // guards waiting
 	waiting map[string][]T
 }
 
-// CallEach is what a queue of functions does.
+// CallEach is the Do of a queue of functions.
 func CallEach(batch []func()) {
 	for _, call := range batch {
 		call()
 	}
 }
 
-// Add queues work behind what waits for its key. It never waits, and returns false if the
-// group is closed.
+// Add appends work to the queue of key. It never blocks, and returns false if the group is closed.
 func (q *KeyedQueue[T]) Add(key string, work T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.addLocked(key, work)
 }
 
-// Offer is Add, but returns false too if too much waits for the key already.
+// Offer is Add, but also returns false if the queue of key is full.
 func (q *KeyedQueue[T]) Offer(key string, work T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -60,7 +59,7 @@ func (q *KeyedQueue[T]) run(key string) {
 	}
 }
 
-// next takes the oldest work of a key, or forgets the key.
+// next removes and returns the oldest work of a key; it removes a key without work.
 func (q *KeyedQueue[T]) next(key string) []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -57,7 +57,7 @@ func cutEmptyLines(text string) string {
 	}
 }
 
-// holds tells whether a text that begins in the code block fence has anything to show
+// holds reports whether a text that begins in the code block fence has anything to show
 // beside the begins and ends of code blocks.
 func holds(text, fence string) bool {
 	for line := range strings.Lines(text) {
