@@ -1,5 +1,4 @@
-// How commands are answered: slash commands by the interaction, written ones by a
-// reply.
+// Answers to commands: over the interaction, or as a reply to a written command.
 
 package discord
 
@@ -22,7 +21,7 @@ const (
 	unfinished = "That takes longer than Discord lets me wait. It goes on; see /context."
 )
 
-// shown is an answer to an interaction as it stands for people.
+// shown is an answer to an interaction.
 type shown struct {
 	Content    string          `json:"content"`
 	Flags      int             `json:"flags,omitempty"`
@@ -34,8 +33,8 @@ func plain(text string) shown {
 	return shown{Content: or(text, done), Mentions: nobody(), Components: []row{}}
 }
 
-// runSlash runs a command and answers it: only who asked sees it, unless the
-// command is for all to see.
+// runSlash runs a slash command and answers it. Only the sender sees the answer, unless the command
+// is public.
 func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 	command, _ := declared(i.Data.Name)
 	flags := int(discordgo.MessageFlagsEphemeral)
@@ -71,8 +70,8 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 	return d.showAnswer(context.WithoutCancel(ctx), i, line, channel.Answer{Text: text})
 }
 
-// privately answers who asked, and nobody else. A deferral that all can see has to
-// go first: what follows it would be seen like it.
+// privately answers the sender only. A public deferral must be deleted first, or the follow-up
+// would be public, too.
 func (d *Discord) privately(ctx context.Context, i interaction, public bool, text string) error {
 	if !public {
 		return d.editAnswer(ctx, i, plain(text))
@@ -83,7 +82,7 @@ func (d *Discord) privately(ctx context.Context, i interaction, public bool, tex
 	return d.followUp(ctx, i, text, int(discordgo.MessageFlagsEphemeral))
 }
 
-// showAnswer shows an answer: a list by pages, else in as many messages as it takes.
+// showAnswer sends an answer: a list page by page, other text in as many messages as needed.
 func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, answer channel.Answer) error {
 	answer = answer.Fenced()
 	if answer.Pages() > 1 {
@@ -106,12 +105,12 @@ func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, an
 	return nil
 }
 
-// editAnswer puts the answer where the deferral, or the message of the button, stands.
+// editAnswer replaces the deferral, or the message with the button.
 func (d *Discord) editAnswer(ctx context.Context, i interaction, s shown) error {
 	return d.rest.do(ctx, call{method: http.MethodPatch, path: d.original(i), body: s, ownToken: true})
 }
 
-// followUp says more about an interaction. A POST here has no nonce.
+// followUp sends another message about an interaction. Discord takes no nonce here.
 func (d *Discord) followUp(ctx context.Context, i interaction, text string, flags int) error {
 	s := plain(text)
 	s.Flags = flags
@@ -125,8 +124,7 @@ func (d *Discord) webhook(i interaction) string {
 
 func (d *Discord) original(i interaction) string { return d.webhook(i) + "/messages/@original" }
 
-// runText runs a command that somebody wrote as a message to the bot, and answers by a
-// reply to it.
+// runText runs a command that was written as a message, and replies to it.
 func (d *Discord) runText(ctx context.Context, name string, m message, in channel.Inbound) {
 	if err := d.answerText(ctx, name, m, in); err != nil && ctx.Err() == nil {
 		d.log.Warn("command_answer_failed", "conversation", name, "error", err)
@@ -169,7 +167,7 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	return nil
 }
 
-// reply answers a message in as many messages as it takes, and returns the first's id.
+// reply answers a message in as many messages as needed, and returns the id of the first.
 func (d *Discord) reply(ctx context.Context, name, to, text string) (first string, err error) {
 	for n, piece := range d.Split(text) {
 		made, err := d.create(ctx, channelID(name), newPost(channelID(name), piece, to, nonce("command", name, first, to, n)), false)

@@ -8,7 +8,7 @@ import (
 	"cairn/channel"
 )
 
-// audience is who may read a place; empty if that is not known.
+// audience returns who may read a place; empty if unknown.
 func (a *stateCache) audience(id string) channel.Audience {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -27,8 +27,8 @@ func (a *stateCache) audience(id string) channel.Audience {
 	return a.openLocked(id)
 }
 
-// openLocked reports whether everyone on the server may read a channel (Discord,
-// Permissions: Permission Overwrites); empty if that is not known.
+// openLocked returns whether everyone on the server may read a channel (Discord, Permissions:
+// Permission Overwrites); empty if unknown.
 func (a *stateCache) openLocked(id string) channel.Audience {
 	p := a.places[id]
 	everyone, known := a.guilds[p.Guild].Roles[p.Guild]

@@ -1,4 +1,4 @@
-// Servers, channels and roles as the gateway describes them.
+// Servers, channels and roles, as the gateway describes them.
 
 package discord
 
@@ -44,10 +44,10 @@ type roleData struct {
 	} `json:"tags"`
 }
 
-// bitset is a set of permissions: a number in quotes, or without, or nothing.
+// bitset is a set of permissions: a number, quoted or not, or null.
 type bitset int64
 
-// UnmarshalJSON takes what is no number for no permission.
+// UnmarshalJSON reads anything but a number as no permissions.
 func (b *bitset) UnmarshalJSON(data []byte) error {
 	n, err := strconv.ParseInt(strings.Trim(string(data), `"`), 10, 64)
 	if err != nil {

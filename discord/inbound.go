@@ -1,4 +1,4 @@
-// A message of Discord's becomes one that the hub takes.
+// Messages: from Discord's form to the hub's.
 
 package discord
 
@@ -10,11 +10,11 @@ import (
 	"cairn/channel"
 )
 
-// maxQuote is how much of a message a reply to it quotes, in characters.
+// maxQuote is the most characters that a reply quotes of a message.
 const maxQuote = 100
 
-// inbound is a message as the hub takes it. ok is false for what nobody said, what
-// the bot said itself, and what it may not read.
+// inbound converts a message. ok is false for system messages, the bot's own, and what it may not
+// read.
 func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	me, _ := d.state.self()
 	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.said() {
@@ -42,7 +42,7 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	return in, true
 }
 
-// addresses reports whether a message in a server is meant for the bot.
+// addresses reports whether a message in a server is addressed to the bot.
 func (d *Discord) addresses(m message, p place, me user) bool {
 	if slices.ContainsFunc(m.Mentions, func(u mentioned) bool { return u.ID == me.ID }) || mentions(m.text(), me.ID) {
 		return true
@@ -63,9 +63,8 @@ func (d *Discord) isOwn(id string) bool {
 	return own
 }
 
-// nameIn is how people see somebody in a server, or, where that is empty, in direct
-// messages. Only the gateway tells the name they have in a server, m: what it told last
-// holds for history too.
+// nameIn is the display name of a user in a server, or, if that is empty, in direct messages. Only
+// gateway events contain nicknames (m); the last one also serves for history.
 func (d *Discord) nameIn(guild string, u user, m *member) string {
 	switch {
 	case guild == "":
@@ -79,7 +78,7 @@ func (d *Discord) nameIn(guild string, u user, m *member) string {
 	return u.name(m)
 }
 
-// quote is how a message begins and who said it: `Ada: "shall we…"`.
+// quote is the author and the beginning of a message: `Ada: "shall we…"`.
 func (d *Discord) quote(m message, guild string, me user) string {
 	name := d.nameIn(guild, *m.Author, m.Member)
 	text := strings.Join(strings.Fields(d.textOf(m, guild, me, m.Author.Bot)), " ")
@@ -95,7 +94,7 @@ func (d *Discord) quote(m message, guild string, me user) string {
 	return fmt.Sprintf("%s: %q", name, text)
 }
 
-// attach describes a message's files, those of a message it forwards too.
+// attach describes the files of a message, and of a message that it forwards.
 func (d *Discord) attach(in *channel.Inbound, m message) {
 	files := slices.Clone(m.files())
 	for _, s := range m.Snapshots {

@@ -1,4 +1,4 @@
-// Long lists, shown page by page with buttons.
+// Lists, page by page, with buttons.
 
 package discord
 
@@ -14,10 +14,10 @@ import (
 	"cairn/channel"
 )
 
-// maxCustomID is how long a button's id may be (Discord, Components: Custom ID).
+// maxCustomID is the longest id of a button (Discord, Components: Custom ID).
 const maxCustomID = 100
 
-// row is a line of buttons.
+// row is a row of buttons.
 type row struct {
 	Type       int      `json:"type"`
 	Components []button `json:"components"`
@@ -31,8 +31,8 @@ type button struct {
 	Disabled bool   `json:"disabled,omitempty"`
 }
 
-// customID says, in a button, which page of which command's answer it leads to. A line that
-// does not fit is kept here.
+// customID is the id of a button that shows a page of a command's answer. A command line that does
+// not fit is cached.
 func (d *Discord) customID(line string, page int) string {
 	if id := fmt.Sprintf("page %d %s", page, line); len(id) <= maxCustomID {
 		return id
@@ -42,7 +42,8 @@ func (d *Discord) customID(line string, page int) string {
 	return fmt.Sprintf("page %d %s", page, key)
 }
 
-// readCustomID takes a button's id apart. ok is false if it is none of ours, or forgotten.
+// readCustomID decodes the id of a button. ok is false if it is not ours, or the cached command
+// line is gone.
 func (d *Discord) readCustomID(id string) (line string, page int, ok bool) {
 	rest, ours := strings.CutPrefix(id, "page ")
 	n, line, more := strings.Cut(rest, " ")
@@ -57,7 +58,7 @@ func (d *Discord) readCustomID(id string) (line string, page int, ok bool) {
 	return line, page, ok
 }
 
-// page shows one page of a list, with buttons to its neighbours.
+// page renders one page of a list, with buttons for the pages beside it.
 func (d *Discord) page(line string, answer channel.Answer, n int) shown {
 	n = min(max(n, 0), answer.Pages()-1)
 	s := plain(d.shortenLines(answer.Page(n)))
@@ -89,8 +90,8 @@ func (d *Discord) shortenLines(text string) string {
 	return d.Split(text)[0]
 }
 
-// turnPage runs the command of a list once more, as who pressed, and shows another
-// page.
+// turnPage runs the command of a list again, for the person who pressed the button, and shows
+// another page.
 func (d *Discord) turnPage(ctx context.Context, i interaction) error {
 	line, page, ok := d.readCustomID(i.Data.CustomID)
 	if !ok {

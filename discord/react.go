@@ -1,4 +1,4 @@
-// The mark on a message that tells people that older ones were summed up.
+// The reaction that marks where older messages were summarized.
 
 package discord
 
@@ -8,11 +8,11 @@ import (
 	"net/url"
 )
 
-// summedUp is the mark.
+// summedUp is the reaction.
 const summedUp = "📚"
 
-// React puts the mark on a message. Where the bot may not, the log is told once which
-// permission it lacks, and nothing else happens.
+// React adds the reaction to a message. If the bot may not, it logs once per channel which
+// permission is missing, and returns nil.
 func (d *Discord) React(ctx context.Context, conversation, id string) error {
 	place := channelID(conversation)
 	err := d.rest.do(ctx, call{

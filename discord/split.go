@@ -1,4 +1,4 @@
-// A reply is cut into messages that Discord takes.
+// Replies are split into messages.
 
 package discord
 
@@ -9,11 +9,11 @@ import (
 	"cairn/internal/platform"
 )
 
-// messages cuts at the length of a message in UTF-16 units, the strictest reading of
-// Discord's "2000 characters" (Message: Create Message).
+// messages splits at the length of a message in UTF-16 units, the strictest reading of Discord's
+// "2000 characters" (Message: Create Message).
 var messages = platform.Splitter{Limit: 2000}
 
-// Split cuts a reply into messages.
+// Split splits a reply into messages.
 func (d *Discord) Split(text string) []string {
 	var pieces []string
 	for _, p := range messages.Split(text) {

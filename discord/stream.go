@@ -1,4 +1,4 @@
-// A reply while it is written: first the bot types, then the text grows by edits.
+// Streams: typing, then a reply that grows by edits.
 
 package discord
 
@@ -18,8 +18,8 @@ const (
 	streamRetry = 2 * time.Second // after a failure
 )
 
-// stream shows a reply while it is made: first that the bot types, then the text, which
-// grows by edits. It is best effort: the writer sends what counts.
+// stream shows a reply while it is written: first that the bot is typing, then the text, by edits.
+// It is best effort: the writer sends the final text.
 type stream struct {
 	d            *Discord
 	conversation string
@@ -41,7 +41,7 @@ type stream struct {
 	given  bool         // up: nothing can be shown here
 }
 
-// shownPiece is the message in which a piece of the reply grows.
+// shownPiece is the message that shows a piece of the reply.
 type shownPiece struct {
 	id     string   // empty: there is none
 	text   string   // the content of the message
@@ -49,7 +49,7 @@ type shownPiece struct {
 	tried  []string // what it may say
 }
 
-// piece is that of a part of the reply.
+// piece returns the state of a part of the reply.
 func (s *stream) piece(part int) *shownPiece {
 	for len(s.pieces) <= part {
 		s.pieces = append(s.pieces, shownPiece{})
@@ -95,14 +95,13 @@ func (s *stream) show(text string) {
 	}
 }
 
-// skip is for a stream that never runs.
+// skip ends a stream that never runs.
 func (s *stream) skip() {
 	s.halt()
 	close(s.done)
 }
 
-// stop ends the stream and waits for its last request, which must not arrive after
-// what comes next.
+// stop ends the stream and waits for its last request, which must not arrive after the next one.
 func (s *stream) stop(ctx context.Context) error {
 	s.halt()
 	select {
@@ -154,8 +153,8 @@ func (s *stream) typed() bool {
 	return !errors.Is(err, channel.ErrGone)
 }
 
-// put brings the newest text to where people see it, one message at a time. It returns
-// how long to wait until there is more to do; 0: it stands there.
+// put shows the newest text, with one request at a time. It returns how long to wait before the
+// next; 0: all is shown.
 func (s *stream) put(ctx context.Context) time.Duration {
 	s.mu.Lock()
 	text := s.text

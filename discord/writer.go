@@ -1,4 +1,4 @@
-// The writer carries one reply: it sends what was streamed for good, piece by piece.
+// Writers: a reply is streamed, then sent piece by piece.
 
 package discord
 
@@ -13,7 +13,7 @@ import (
 	"cairn/channel"
 )
 
-// takeBack bounds the deletion of what was shown and will not be sent.
+// takeBack bounds the deletion of streamed messages that will not be sent.
 const takeBack = 10 * time.Second
 
 // writer sends one reply.
@@ -25,7 +25,7 @@ type writer struct {
 	stream       *stream // what is shown of it
 }
 
-// Reply opens the writer of one reply. People see the bot type from now on.
+// Reply returns the writer of one reply, and shows that the bot is typing.
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{d: d, conversation: conversation, channel: channelID(conversation), to: to}
 	w.stream = newStream(d, conversation, to)
@@ -35,12 +35,12 @@ func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 	return w
 }
 
-// Show shows the text so far, as soon as Discord's limits allow.
+// Show shows the text so far, as soon as the limits allow.
 func (w *writer) Show(text string) {
 	w.stream.show(text)
 }
 
-// Send delivers one piece.
+// Send sends one piece.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	id, err := w.deliver(ctx, piece)
 	if err == nil && piece.Part == piece.Parts-1 && len(w.stream.pieces) > piece.Parts {
@@ -106,13 +106,13 @@ func (w *writer) unsurely(m message, part int) bool {
 	return m.Reference == nil && slices.Contains(w.stream.piece(part).tried, strings.TrimSpace(m.text()))
 }
 
-// Cancel takes back what was shown.
+// Cancel deletes what was shown.
 func (w *writer) Cancel() {
 	w.takeBackSoon(w.stream, 0)
 	w.stream.halt() // also if the connector is closing
 }
 
-// takeBackSoon deletes what was shown of a reply from a part on.
+// takeBackSoon deletes the streamed messages of a reply from a part on.
 func (w *writer) takeBackSoon(s *stream, from int) {
 	w.d.work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBack)
@@ -144,14 +144,14 @@ func (w *writer) takeBack(ctx context.Context, s *stream, from int) error {
 	return errors.Join(errs...)
 }
 
-// mayBeBegun reports whether messages are older than this process: an answer to them may
-// have been begun before it.
+// mayBeBegun reports whether messages are older than this process, so that an earlier process may
+// have begun the reply.
 func (d *Discord) mayBeBegun(to []string) bool {
 	newest := last(to)
 	return newest != "" && timeOf(newest).Before(d.started)
 }
 
-// last is the newest of a burst's messages, which the reply refers to.
+// last is the newest message of a burst; the reply references it.
 func last(to []string) (newest string) {
 	for _, id := range to {
 		if newest == "" || newer(id, newest) {

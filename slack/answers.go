@@ -1,4 +1,4 @@
-// Answers of commands: to who asked alone, or for all to read.
+// Answers to commands: private or public.
 
 package slack
 
@@ -13,7 +13,7 @@ import (
 	"cairn/internal/platform"
 )
 
-// answerer is where the answer of a command goes.
+// answerer sends the answer of a command.
 type answerer interface {
 	answer(ctx context.Context, c command, a channel.Answer) error
 	// replace puts another answer in the place of the first.
@@ -21,7 +21,7 @@ type answerer interface {
 	refuse(ctx context.Context, text string)
 }
 
-// privately answers by a response_url: to who asked alone, unless it is public.
+// privately answers over a response_url: only the sender sees it, unless the answer is public.
 type privately struct {
 	s      *Slack
 	url    string
@@ -40,7 +40,7 @@ func (p *privately) replace(ctx context.Context, c command, a channel.Answer) er
 	return p.respond(ctx, &slackgo.WebhookMessage{Text: text, Blocks: &slackgo.Blocks{BlockSet: all}, ReplaceOriginal: true})
 }
 
-// refuse tells who asked alone.
+// refuse sends a refusal that only the sender sees.
 func (p *privately) refuse(ctx context.Context, text string) {
 	p.public = false
 	if err := p.respond(ctx, &slackgo.WebhookMessage{Text: text}); err != nil && ctx.Err() == nil {
@@ -48,8 +48,8 @@ func (p *privately) refuse(ctx context.Context, text string) {
 	}
 }
 
-// respond uses the response_url, which works a few times. After a failure it may have
-// been used all the same: what is said again takes the place of what was said.
+// respond uses the response_url, which works a few times. After a failure the message may have
+// arrived all the same, so the next one replaces it.
 func (p *privately) respond(ctx context.Context, m *slackgo.WebhookMessage) error {
 	m.ResponseType = slackgo.ResponseTypeEphemeral
 	if p.public {
@@ -72,7 +72,7 @@ func (p *privately) respond(ctx context.Context, m *slackgo.WebhookMessage) erro
 	}
 }
 
-// openly answers by a message.
+// openly answers with a message.
 type openly struct {
 	s       *Slack
 	place   channel.Place
@@ -82,8 +82,8 @@ type openly struct {
 
 const answerType = "cairn_answer"
 
-// answer posts the answer. After a failure it may have been posted all the same, and is
-// looked for.
+// answer posts the answer. After a failure it looks for the message, which may have arrived all the
+// same.
 func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err error) {
 	if a.Private && !o.place.Direct() {
 		return o.whisper(ctx, c, a)
@@ -119,7 +119,7 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 	}
 }
 
-// whisper posts what who gave the command alone sees. It has no ts and is not edited.
+// whisper posts an answer that only the sender sees. It has no ts and cannot be edited.
 func (o *openly) whisper(ctx context.Context, c command, a channel.Answer) error {
 	options := o.say(c, a)
 	if o.place.Thread != "" {
@@ -143,7 +143,7 @@ func (o *openly) replace(ctx context.Context, c command, a channel.Answer) error
 	}
 }
 
-// refuse says nothing: everybody would read it.
+// refuse does nothing: everybody would read it.
 func (o *openly) refuse(context.Context, string) {}
 
 func (o *openly) say(c command, a channel.Answer) []slackgo.MsgOption {
@@ -162,8 +162,8 @@ const (
 	pageAction = "cairn_page"
 )
 
-// blocks show one page of an answer, with buttons to the pages beside it. What does
-// not fit a message is left out; text is what notifications show.
+// blocks renders one page of an answer, with buttons for the pages beside it; text is what
+// notifications show. It drops what does not fit a message.
 func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	a = a.Fenced()
 	shown := a.Page(c.page)

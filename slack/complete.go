@@ -1,4 +1,4 @@
-// Completing a message: what its event leaves out is looked up.
+// Completion: names, quotes and files that an event leaves out.
 
 package slack
 
@@ -14,11 +14,11 @@ import (
 	"cairn/channel"
 )
 
-// unnamed is a name that was not known when a message came.
+// unnamed matches a name that was unknown when the message arrived.
 var unnamed = regexp.MustCompile(`<([@#])([A-Z0-9]+)>`)
 
-// Complete looks up what an event leaves out: names, what a thread hangs on, the
-// contents of files.
+// Complete adds to a message what its event leaves out: names, the quote of a thread's first
+// message, the contents of files.
 func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inbound) (channel.Inbound, error) {
 	if err := s.await(ctx); err != nil {
 		return m, err
@@ -41,7 +41,7 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	return m, ctx.Err()
 }
 
-// named puts in the names that were not known.
+// named inserts names that were unknown.
 func (s *Slack) named(ctx context.Context, text string) string {
 	return unnamed.ReplaceAllStringFunc(text, func(found string) string {
 		parts := unnamed.FindStringSubmatch(found)
@@ -49,10 +49,10 @@ func (s *Slack) named(ctx context.Context, text string) string {
 	})
 }
 
-// quoteLength is how much of a quoted message is shown, in characters.
+// quoteLength is the most characters of a quoted message.
 const quoteLength = 200
 
-// quote is how the message begins that a thread hangs on; empty if it cannot be had.
+// quote returns the beginning of a thread's first message; empty if it cannot be read.
 func (s *Slack) quote(ctx context.Context, place channel.Place) string {
 	found, _, err := s.page(ctx, place, span{limit: 1})
 	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread {

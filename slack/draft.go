@@ -1,4 +1,4 @@
-// The draft: the message in which a reply grows.
+// Drafts: the message in which a reply grows.
 
 package slack
 
@@ -10,9 +10,9 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// draft is the message in which a reply is shown while it is written: a stream of
-// Slack's where that is taken, else a message that is edited. A stream only takes
-// more text at its end; when the text is another, the last edit sets it right.
+// draft is the message that shows a reply while it is written: a stream of Slack's where possible,
+// else a message that is edited. A stream can only be appended to; if the final text differs, the
+// last edit corrects it.
 type draft struct {
 	ts        string // empty: nothing was shown yet
 	text      string // what stands there, as it was sent
@@ -24,7 +24,7 @@ type draft struct {
 // errStuck is a stream that can neither be ended nor edited.
 var errStuck = errors.New("the stream does not end")
 
-// show makes the draft say text.
+// show makes the draft show text.
 func (d *draft) show(ctx context.Context, w *writer, text string) error {
 	if d.ts == "" {
 		return d.begin(ctx, w, text)
@@ -59,8 +59,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 	return err
 }
 
-// begin shows the first text: in what an earlier process left behind, in a stream, or
-// in a message.
+// begin shows the first text: in the draft of an earlier process, in a stream, or in a new message.
 func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
 	if w.mayBeBegun() {
 		own, err := w.findSent(ctx, false)
@@ -83,8 +82,8 @@ func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
 	return nil
 }
 
-// stream begins a stream where Slack takes one: in threads, for the person it answers.
-// began is false where it does not.
+// stream begins a stream where Slack allows it: in threads, for the author of the answered message.
+// began is false elsewhere.
 func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool, err error) {
 	author, known := w.s.authors.Find(w.place.Channel + "/" + w.answers)
 	person, team, _ := strings.Cut(author, "/")
@@ -106,8 +105,8 @@ func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool,
 	return false, withoutURL(err)
 }
 
-// adopt takes over what an earlier process showed of its answer to the same message
-// and did not finish. A stream has no mark before it ends.
+// adopt takes over the unfinished draft that an earlier process left for the same message. A stream
+// has no mark before it ends.
 func (d *draft) adopt(own []slackgo.Message, w *writer) {
 	for _, o := range own {
 		was, marked := markOf(o)
@@ -122,7 +121,7 @@ func (d *draft) adopt(own []slackgo.Message, w *writer) {
 	}
 }
 
-// finish makes the draft the first message of a reply: the final text wins.
+// finish turns the draft into the first message of the reply.
 func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) error {
 	if d.streaming {
 		more, grows := strings.CutPrefix(defuseMentions(text), d.text)
@@ -157,7 +156,7 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 	return err
 }
 
-// end ends a stream as it stands.
+// end ends a stream without more text.
 func (d *draft) end(ctx context.Context, w *writer) error {
 	err := waitForLimits(ctx, func() error {
 		_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)

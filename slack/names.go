@@ -1,4 +1,4 @@
-// The names behind ids.
+// Names of people and channels, by id.
 
 package slack
 
@@ -14,10 +14,10 @@ import (
 	"cairn/internal/platform"
 )
 
-// nameAge is how long a name is believed.
+// nameAge is how long a name is cached.
 const nameAge = time.Hour
 
-// names knows how people and channels are called.
+// names looks up and caches the names of people and channels.
 type names struct {
 	api            *api
 	log            *slog.Logger
@@ -29,14 +29,14 @@ func newNames(a *api, log *slog.Logger) *names {
 	return &names{api: a, log: log, cache: platform.NewCache(nameAge), deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
 }
 
-// find returns what is known without asking.
+// find returns a cached name.
 func (n *names) find(id string) (name string, ok bool) { return n.cache.Find(id) }
 
 // lookTime is how long one look-up may take.
 const lookTime = 5 * time.Second
 
-// lookUp returns the name of a person or a channel, asking Slack if need be; the id
-// itself if that cannot be had.
+// lookUp returns the name of a person or a channel, from the cache or from Slack; the id itself if
+// it cannot be found.
 func (n *names) lookUp(ctx context.Context, id string) string {
 	if name, ok := n.find(id); ok {
 		return name
@@ -87,7 +87,7 @@ func nameOf(u *slackgo.User) string {
 	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name)
 }
 
-// label is what people call a place, as far as that is known without asking.
+// label returns the name of a place, from the cache only.
 func (s *Slack) label(place channel.Place, author string) string {
 	if place.Direct() {
 		return author
@@ -103,7 +103,7 @@ func (s *Slack) label(place channel.Place, author string) string {
 	return channel.Label(thread, name, s.self.workspace)
 }
 
-// trusted reports whether Slack trusts a person with the workspace.
+// trusted reports whether a person is an admin or owner of the workspace.
 func (n *names) trusted(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Options is what Slack's connector works with.
+// Options are the settings of the connector.
 type Options struct {
 	BotToken         string        // xoxb-…; never logged
 	AppToken         string        // xapp-…, with connections:write; never logged

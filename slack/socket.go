@@ -21,7 +21,7 @@ import (
 	"cairn/channel"
 )
 
-// errLost is why a socket ended that Slack, the network or silence ended.
+// errLost is the end of a socket by Slack, the network or silence.
 var errLost = errors.New("the socket was lost")
 
 // socket is one connection of Socket Mode, from dialing to its end.
@@ -56,7 +56,7 @@ func (s *Slack) newSocket(silence time.Duration) *socket {
 	return k
 }
 
-// watchedConn tells its socket of what is read, and of its end.
+// watchedConn tells its socket about each read, and about the end of the connection.
 type watchedConn struct {
 	net.Conn
 	socket *socket
@@ -75,23 +75,22 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the socket before slack-go's client opens another, which is the
-// supervisor's to do.
+// Close ends the socket before slack-go's client reconnects, which is up to supervise.
 func (c *watchedConn) Close() error {
 	c.socket.ended()
 	return c.Conn.Close()
 }
 
-// ended ends a socket whose connection has ended. Why one that never was a socket did,
-// slack-go tells.
+// ended ends a socket whose connection has ended. If Slack never said hello, slack-go reports the
+// reason.
 func (k *socket) ended() {
 	if k.helloReceived.Load() {
 		k.lose(errLost)
 	}
 }
 
-// run holds the socket until it ends, and returns why. connected is called when it
-// has held for a while.
+// run serves the socket until it ends, and returns the reason. connected is called once it has been
+// up for a while.
 func (k *socket) run(ctx context.Context, connected func()) error {
 	k.outer = ctx
 	ctx, k.lose = context.WithCancelCause(ctx)
@@ -132,7 +131,7 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 	}
 }
 
-// event takes one step of slack-go's client.
+// event handles an event of slack-go's client.
 func (k *socket) event(ctx context.Context, e socketmode.Event) {
 	switch e.Type {
 	case socketmode.EventTypeConnecting:
@@ -164,7 +163,7 @@ func (k *socket) event(ctx context.Context, e socketmode.Event) {
 	}
 }
 
-// explainSocketError says what to click where that is known.
+// explainSocketError adds what to do about an error of Socket Mode, if that is known.
 func explainSocketError(err error) error {
 	if err == nil {
 		return errLost
@@ -175,8 +174,8 @@ func explainSocketError(err error) error {
 	return err
 }
 
-// request hands an envelope on. The connector reads the payload itself, so that it makes
-// no difference what slack-go makes of it.
+// request handles an envelope. It reads the payload itself, because slack-go's types reject
+// messages in an unknown form.
 func (k *socket) request(ctx context.Context, r socketmode.Request) {
 	ack := func() {
 		if r.EnvelopeID == "" {
@@ -202,8 +201,8 @@ func (k *socket) request(ctx context.Context, r socketmode.Request) {
 	}
 }
 
-// patience is how long the next socket may be silent. Slack sends a PING every few
-// seconds; a compatible server may send none, and is given more time each time.
+// patience returns how long the next socket may be silent. Slack sends a PING every few seconds; a
+// compatible server may send none, so the limit doubles after each silent socket.
 func (k *socket) patience(now, least time.Duration) time.Duration {
 	switch {
 	case k.silent:
@@ -214,5 +213,5 @@ func (k *socket) patience(now, least time.Duration) time.Duration {
 	return now
 }
 
-// lastHeard is when something was last read.
+// lastHeard returns when something was last read.
 func (k *socket) lastHeard() time.Time { return k.begun.Add(time.Duration(k.lastRead.Load())) }

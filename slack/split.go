@@ -1,4 +1,4 @@
-// Cutting a reply into messages.
+// Replies are split into messages.
 
 package slack
 
@@ -10,7 +10,7 @@ const (
 	maxPlain    = 4_000  // of text, as Slack advises, and of an edit
 )
 
-// Split cuts a reply into pieces that Slack takes.
+// Split splits a reply into messages that Slack accepts.
 func (s *Slack) Split(text string) []string {
 	if s.plain.Load() {
 		return split(text, maxPlain, plainCost)
@@ -18,7 +18,7 @@ func (s *Slack) Split(text string) []string {
 	return split(text, maxMarkdown, markdownCost)
 }
 
-// markdownCost is how many units a character may take when it is sent: see quiet.
+// markdownCost is the most units that a character takes when it is sent: see defuseMentions.
 func markdownCost(r rune) int {
 	switch {
 	case r == '@' || r == '!':
@@ -29,7 +29,7 @@ func markdownCost(r rune) int {
 	return 1
 }
 
-// plainCost is that of a text that is escaped.
+// plainCost is the cost of a character in escaped text.
 func plainCost(r rune) int {
 	switch r {
 	case '&':
@@ -42,7 +42,7 @@ func plainCost(r rune) int {
 
 func costOf(text string, cost func(rune) int) int { return platform.Splitter{Cost: cost}.CostOf(text) }
 
-// split cuts a text into messages that cost at most limit each, at least one.
+// split splits a text into messages that cost at most limit each, at least one.
 func split(text string, limit int, cost func(rune) int) (pieces []string) {
 	for _, p := range (platform.Splitter{Limit: limit, Cost: cost}).Split(text) {
 		pieces = append(pieces, p.String())
