@@ -27,8 +27,8 @@ func (a *stateCache) audience(id string) channel.Audience {
 	return a.openLocked(id)
 }
 
-// openLocked returns whether everyone on the server may read a channel (Discord, Permissions:
-// Permission Overwrites); empty if unknown.
+// openLocked returns ServerWide if everyone on the server may read a channel (Discord, Permissions:
+// Permission Overwrites), else Members; empty if unknown.
 func (a *stateCache) openLocked(id string) channel.Audience {
 	p := a.places[id]
 	everyone, known := a.guilds[p.Guild].Roles[p.Guild]

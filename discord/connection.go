@@ -25,8 +25,10 @@ const (
 	opHeartbeatAck   = 11
 )
 
-// grace is for what is late because this process was, and for the goodbye.
-const grace = time.Second
+const (
+	grace        = time.Second // for messages that are late because this process was, and for the goodbye
+	writeTimeout = 10 * time.Second
+)
 
 // connection is one WebSocket to the gateway. One goroutine reads, which also sends IDENTIFY or
 // RESUME; after that, another one writes.
@@ -181,6 +183,6 @@ func (c *connection) write(ctx context.Context) {
 }
 
 func (c *connection) send(op int, data any) error {
-	_ = c.ws.SetWriteDeadline(time.Now().Add(c.interval)) // reports nothing
+	_ = c.ws.SetWriteDeadline(time.Now().Add(writeTimeout)) // never fails
 	return c.ws.WriteJSON(map[string]any{"op": op, "d": data})
 }

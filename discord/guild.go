@@ -5,6 +5,8 @@ package discord
 import (
 	"strconv"
 	"strings"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 type channelData struct {
@@ -55,4 +57,9 @@ func (b *bitset) UnmarshalJSON(data []byte) error {
 	}
 	*b = bitset(n)
 	return nil
+}
+
+// manages reports whether permissions allow to manage a place.
+func manages(permissions bitset) bool {
+	return permissions&(discordgo.PermissionManageMessages|discordgo.PermissionManageGuild|discordgo.PermissionAdministrator) != 0
 }

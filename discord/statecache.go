@@ -284,11 +284,6 @@ func (a *stateCache) trusts(guild, user string, roles []string) bool {
 	return g.Owner != "" && g.Owner == user || manages(permissions)
 }
 
-// manages reports whether permissions allow to manage a place.
-func manages(permissions bitset) bool {
-	return permissions&(discordgo.PermissionManageMessages|discordgo.PermissionManageGuild|discordgo.PermissionAdministrator) != 0
-}
-
 // conversation is the name of the conversation that a place is.
 func (p place) conversation(id string) string {
 	name := channel.Place{Door: Name, Server: p.Guild, Channel: id}

@@ -156,3 +156,21 @@ func (s *Slack) stopIfSetupError(err error) {
 		s.stop(t)
 	}
 }
+
+// takesNoReplies reports whether an error says that a message cannot have a thread.
+func takesNoReplies(err error) bool {
+	switch codeOf(err) {
+	case "thread_not_found", "invalid_thread_ts", "cannot_reply_to_message", "restricted_action_non_threadable_channel":
+		return true
+	}
+	return false
+}
+
+// gone reports whether a message cannot be edited, so that a new one is needed.
+func gone(err error) bool {
+	switch codeOf(err) {
+	case "message_not_found", "cant_update_message", "edit_window_closed", "unknown_method":
+		return true
+	}
+	return tooLong(err) || errors.Is(err, errStuck)
+}

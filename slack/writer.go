@@ -185,15 +185,6 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	return id, nil
 }
 
-// takesNoReplies reports whether an error says that a message cannot have a thread.
-func takesNoReplies(err error) bool {
-	switch codeOf(err) {
-	case "thread_not_found", "invalid_thread_ts", "cannot_reply_to_message", "restricted_action_non_threadable_channel":
-		return true
-	}
-	return false
-}
-
 // refused converts an error for the outbox, which retries unless it is channel.ErrGone.
 func (w *writer) refused(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -305,13 +296,4 @@ func (w *writer) deleteDraft(ctx context.Context) {
 		_ = w.draft.end(ctx, w) // or it could not be deleted
 	}
 	w.s.remove(ctx, w.place.Channel, w.draft.ts)
-}
-
-// gone reports whether a message cannot be edited, so that a new one is needed.
-func gone(err error) bool {
-	switch codeOf(err) {
-	case "message_not_found", "cant_update_message", "edit_window_closed", "unknown_method":
-		return true
-	}
-	return tooLong(err) || errors.Is(err, errStuck)
 }
