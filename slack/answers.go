@@ -132,15 +132,12 @@ func (o *openly) whisper(ctx context.Context, c command, a channel.Answer) error
 }
 
 func (o *openly) replace(ctx context.Context, c command, a channel.Answer) error {
-	for try := 1; ; try++ {
-		err := waitForLimits(ctx, func() error {
+	return o.s.repeatEdit(ctx, func() error {
+		return waitForLimits(ctx, func() error {
 			_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.say(c, a)...)
 			return err
 		})
-		if err == nil || try == editTries || !mayHaveHappened(err) || platform.Sleep(ctx, o.s.times.backoff) != nil {
-			return err
-		}
-	}
+	})
 }
 
 // refuse does nothing: everybody would read it.

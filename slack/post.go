@@ -148,20 +148,25 @@ func (s *Slack) post(ctx context.Context, try retryPolicy, place channel.Place, 
 	return ts, err
 }
 
-// editTries is how often an edit is tried: it may be done twice without harm.
 const editTries = 3
 
-// edit replaces what one of the bot's messages says.
-func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, m mark) error {
+// repeatEdit calls edit again after an error with which it may have taken effect: to edit twice does
+// no harm.
+func (s *Slack) repeatEdit(ctx context.Context, edit func() error) error {
 	for try := 1; ; try++ {
-		_, err := s.write(ctx, waitForLimits, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
-		if err == nil || try == editTries || !mayHaveHappened(err) || ctx.Err() != nil {
-			return err
-		}
-		if err := platform.Sleep(ctx, s.times.backoff); err != nil {
+		err := edit()
+		if err == nil || try == editTries || !mayHaveHappened(err) || platform.Sleep(ctx, s.times.backoff) != nil {
 			return err
 		}
 	}
+}
+
+// edit replaces what one of the bot's messages says.
+func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, m mark) error {
+	return s.repeatEdit(ctx, func() error {
+		_, err := s.write(ctx, waitForLimits, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
+		return err
+	})
 }
 
 // lookPages is how much of a history is searched for a message of the bot.

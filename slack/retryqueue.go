@@ -4,6 +4,7 @@ package slack
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	slackgo "github.com/slack-go/slack"
@@ -56,28 +57,24 @@ func (s *Slack) drain(ctx context.Context) {
 	}
 }
 
-func (o *retryQueue) snapshot() map[string]string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	all := make(map[string]string, len(o.after))
-	for name, after := range o.after {
-		all[name] = after
-	}
-	return all
+func (q *retryQueue) snapshot() map[string]string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return maps.Clone(q.after)
 }
 
-func (o *retryQueue) remove(name, after string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.after[name] == after {
-		delete(o.after, name)
+func (q *retryQueue) remove(name, after string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.after[name] == after {
+		delete(q.after, name)
 	}
 }
 
 // finish reports whether the queue is empty; then drain ends.
-func (o *retryQueue) finish() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.running = len(o.after) > 0
-	return !o.running
+func (q *retryQueue) finish() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running = len(q.after) > 0
+	return !q.running
 }
