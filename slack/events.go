@@ -144,7 +144,9 @@ func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 func (s *Slack) handled(e *event, err error) bool {
 	switch {
 	case err == nil:
-		s.storeIncident.End()
+		if e.heard && !isCommand(e.said) { // a message was stored
+			s.storeIncident.End()
+		}
 		return true
 	case errors.Is(err, channel.ErrRefused):
 		return true

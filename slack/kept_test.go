@@ -92,6 +92,14 @@ func TestPeopleHearOfADiskThatTakesNothingForLong(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
 	const told = "I cannot store your message at the moment. I keep trying, and answer when I have it."
 	r.eventually("people are told", func() bool { return slices.Contains(r.said(general), told) })
+	r.eventually("the event of that message is acknowledged", func() bool {
+		return slices.ContainsFunc(r.w.Deliveries(), func(d slacktest.Delivery) bool {
+			return strings.Contains(string(d.Payload), told) && !d.Acked.IsZero()
+		})
+	})
+	if strings.Contains(r.logs.String(), "store_message_recovered") {
+		t.Error("an event with nothing to store ends the incident")
+	}
 	mend()
 	r.eventually("it is answered", func() bool { return slices.Contains(r.said(general), "answer 2") })
 	if n := strings.Count(strings.Join(r.said(general), "\n"), told); n != 1 {
