@@ -12,7 +12,7 @@ import (
 	"cairn/channel"
 )
 
-// What people are told where there is nothing else to tell.
+// Answers for people where there is no other.
 const (
 	notHere    = "I do not answer here."
 	notNow     = "That did not work just now. Please try again in a moment."

@@ -183,7 +183,7 @@ func TestADiskThatFailsIsToldOfOnceAndTriedAgain(t *testing.T) {
 		}
 		return nil
 	})
-	if warned, mended := strings.Count(r.log.String(), "level=WARN"), strings.Count(r.log.String(), "store_message_recovered"); tries != 3 || warned != 1 || mended != 1 {
+	if warned, recovered := strings.Count(r.log.String(), "level=WARN"), strings.Count(r.log.String(), "store_message_recovered"); tries != 3 || warned != 1 || recovered != 1 {
 		t.Errorf("%d tries, %d warnings:\n%s", tries, warned, r.log)
 	}
 	for _, final := range []error{channel.ErrRefused, channel.ErrClosed} {

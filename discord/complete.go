@@ -120,7 +120,7 @@ func (d *Discord) tokensEach(m channel.Inbound) int {
 }
 
 // fetch downloads a file. Its URL is signed, so the token is not sent. Nil without an error: it
-// cannot be had.
+// cannot be fetched.
 func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
 	q, err := http.NewRequestWithContext(channel.AtMost(ctx, limit), http.MethodGet, address, nil)
 	if err != nil {

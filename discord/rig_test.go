@@ -114,7 +114,7 @@ func lastSaid(req llm.Request) string {
 	return ""
 }
 
-// start opens the connector, and waits until it stands open.
+// start opens the connector, and waits until it is connected.
 func (r *rig) start() *rig {
 	r.t.Helper()
 	r.open()

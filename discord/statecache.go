@@ -122,7 +122,7 @@ func (a *stateCache) addLocked(c channelData) place {
 		p.Last = old.Last
 	}
 	p.Secret = discordgo.ChannelType(c.Type) == discordgo.ChannelTypeGuildPrivateThread
-	p.Told = c.Overwrites != nil // an interaction tells of a channel without them
+	p.Told = c.Overwrites != nil // the channel of an interaction has none
 	for _, o := range c.Overwrites {
 		if o.ID == c.GuildID {
 			p.Deny, p.Allow = o.Deny, o.Allow

@@ -72,7 +72,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	return w.d.ensureText(ctx, w.channel, made, piece.Text)
 }
 
-// begun is the message that stands already for a piece, without id if there is none:
+// begun returns the message that already exists for a piece; its id is empty if there is none:
 // what was shown of it, what an earlier process showed of it, or the piece itself, if
 // it may have arrived.
 func (w *writer) begun(ctx context.Context, piece channel.Piece) (message, error) {

@@ -67,13 +67,13 @@ func TestADiskThatTakesNothing(t *testing.T) {
 			general, ann := r.place()
 			r.begin()
 			r.ask(general, ann, 1)
-			mend := r.breakDisk()
+			repair := r.breakDisk()
 			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
 			r.eventually("it is told", func() bool { return strings.Contains(r.logs.String(), "store_message_failed") })
 			if r.acknowledged() {
 				t.Error("what is not on disk was acknowledged")
 			}
-			mend()
+			repair()
 			r.awaitAnswers(general, 2)
 			if n := strings.Count(r.logs.String(), "store_message_failed"); n != 1 {
 				t.Errorf("%d warnings for one incident", n)
@@ -88,7 +88,7 @@ func TestPeopleHearOfADiskThatTakesNothingForLong(t *testing.T) {
 	general, ann := r.place()
 	r.begin()
 	r.ask(general, ann, 1)
-	mend := r.breakDisk()
+	repair := r.breakDisk()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
 	const told = "I cannot store your message at the moment. I keep trying, and answer when I have it."
 	r.eventually("people are told", func() bool { return slices.Contains(r.said(general), told) })
@@ -100,7 +100,7 @@ func TestPeopleHearOfADiskThatTakesNothingForLong(t *testing.T) {
 	if strings.Contains(r.logs.String(), "store_message_recovered") {
 		t.Error("an event with nothing to store ends the incident")
 	}
-	mend()
+	repair()
 	r.eventually("it is answered", func() bool { return slices.Contains(r.said(general), "answer 2") })
 	if n := strings.Count(strings.Join(r.said(general), "\n"), told); n != 1 {
 		t.Errorf("they are told %d times", n)

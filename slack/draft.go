@@ -15,9 +15,9 @@ import (
 // last edit corrects it.
 type draft struct {
 	ts        string // empty: nothing was shown yet
-	text      string // what stands there, as it was sent
+	text      string // of the message, as it was sent
 	streaming bool   // Slack takes more text
-	unsure    bool   // text may not be what stands there
+	unsure    bool   // the message may have another text
 	lost      bool   // it may have been posted, but its ts is not known
 }
 

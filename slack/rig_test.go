@@ -226,7 +226,7 @@ func (r *rig) stored(name string, want ...string) {
 }
 
 // breakDisk has the database take no message until it is repaired.
-func (r *rig) breakDisk() (mend func()) {
+func (r *rig) breakDisk() (repair func()) {
 	r.t.Helper()
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.db"))
 	if err != nil || len(files) != 1 {
