@@ -28,8 +28,9 @@ type engine struct {
 	turn int64
 	rows []compactor.Message // of the running turn, by the bot
 
-	mu      sync.Mutex // guards failure
+	mu      sync.Mutex // guards failure and landed
 	failure error
+	landed  int // compactions that changed the view
 }
 
 var _ strategy = (*engine)(nil)
@@ -60,14 +61,22 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 	return err
 }
 
-// notify looks for a compaction that fails: it would spoil the numbers.
+// notify counts the compactions that land, and notes one that fails: it would spoil the numbers.
 func (e *engine) notify(event compactor.Event) {
-	if event.State != compactor.EventFailed {
-		return
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.failure = fmt.Errorf("a compaction of messages %d to %d failed: %s", event.From, event.To, event.Error)
+	switch event.State {
+	case compactor.EventLanded:
+		e.landed++
+	case compactor.EventFailed:
+		e.failure = fmt.Errorf("a compaction of messages %d to %d failed: %s", event.From, event.To, event.Error)
+	}
+}
+
+func (e *engine) landings() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.landed
 }
 
 // take has messages delivered and taken up.
