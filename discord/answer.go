@@ -1,5 +1,4 @@
-// How commands are answered: slash commands by the interaction, written ones by a
-// reply.
+// Answers to commands: over the interaction, or as a reply to a written command.
 
 package discord
 
@@ -13,7 +12,7 @@ import (
 	"cairn/channel"
 )
 
-// What people are told where there is nothing else to tell.
+// Answers for people where there is no other.
 const (
 	notHere    = "I do not answer here."
 	notNow     = "That did not work just now. Please try again in a moment."
@@ -22,7 +21,7 @@ const (
 	unfinished = "That takes longer than Discord lets me wait. It goes on; see /context."
 )
 
-// shown is an answer to an interaction as it stands for people.
+// shown is an answer to an interaction.
 type shown struct {
 	Content    string          `json:"content"`
 	Flags      int             `json:"flags,omitempty"`
@@ -34,8 +33,8 @@ func plain(text string) shown {
 	return shown{Content: or(text, done), Mentions: nobody(), Components: []row{}}
 }
 
-// runSlash runs a command and answers it: only whoever asked sees it, unless the
-// command is for all to see.
+// runSlash runs a slash command and answers it. Only the sender sees the answer, unless the command
+// is public.
 func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 	command, _ := declared(i.Data.Name)
 	flags := int(discordgo.MessageFlagsEphemeral)
@@ -52,13 +51,13 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 	case errors.Is(err, channel.ErrRefused):
 		return d.privately(ctx, i, command.Public, notHere)
 	case err != nil:
-		return errors.Join(err, d.amend(ctx, i, plain(notNow)))
+		return errors.Join(err, d.editAnswer(ctx, i, plain(notNow)))
 	case !handled:
-		return d.amend(ctx, i, plain(notNow))
+		return d.editAnswer(ctx, i, plain(notNow))
 	case answer.Private:
 		return d.privately(ctx, i, command.Public, answer.String())
 	}
-	if err := d.tell(ctx, i, line, answer); err != nil || answer.Then == nil {
+	if err := d.showAnswer(ctx, i, line, answer); err != nil || answer.Then == nil {
 		return err
 	}
 	text := answer.Then(ctx)
@@ -68,29 +67,29 @@ func (d *Discord) runSlash(ctx context.Context, i interaction) error {
 		}
 		text = unfinished
 	}
-	return d.tell(context.WithoutCancel(ctx), i, line, channel.Answer{Text: text})
+	return d.showAnswer(context.WithoutCancel(ctx), i, line, channel.Answer{Text: text})
 }
 
-// privately answers whoever asked, and nobody else. A deferral that all can see has to
-// go first: what follows it would be seen like it.
+// privately answers the sender only. A public deferral must be deleted first, or the follow-up
+// would be public, too.
 func (d *Discord) privately(ctx context.Context, i interaction, public bool, text string) error {
 	if !public {
-		return d.amend(ctx, i, plain(text))
+		return d.editAnswer(ctx, i, plain(text))
 	}
-	if err := d.rest.do(ctx, call{method: http.MethodDelete, path: d.original(i), free: true}); err != nil {
+	if err := d.rest.do(ctx, call{method: http.MethodDelete, path: d.original(i), ownToken: true}); err != nil {
 		return err
 	}
-	return d.follow(ctx, i, text, int(discordgo.MessageFlagsEphemeral))
+	return d.followUp(ctx, i, text, int(discordgo.MessageFlagsEphemeral))
 }
 
-// tell shows an answer: a list by pages, else in as many messages as it takes.
-func (d *Discord) tell(ctx context.Context, i interaction, line string, answer channel.Answer) error {
+// showAnswer sends an answer: a list page by page, other text in as many messages as needed.
+func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, answer channel.Answer) error {
 	answer = answer.Fenced()
 	if answer.Pages() > 1 {
-		return d.amend(ctx, i, d.page(line, answer, 0))
+		return d.editAnswer(ctx, i, d.page(line, answer, 0))
 	}
 	pieces := d.Split(or(answer.String(), done))
-	if err := d.amend(ctx, i, plain(pieces[0])); err != nil {
+	if err := d.editAnswer(ctx, i, plain(pieces[0])); err != nil {
 		return err
 	}
 	command, _ := declared(i.Data.Name)
@@ -99,37 +98,36 @@ func (d *Discord) tell(ctx context.Context, i interaction, line string, answer c
 		flags = 0
 	}
 	for _, piece := range pieces[1:] {
-		if err := d.follow(ctx, i, piece, flags); err != nil {
+		if err := d.followUp(ctx, i, piece, flags); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// amend puts the answer where the deferral, or the message of the button, stands.
-func (d *Discord) amend(ctx context.Context, i interaction, s shown) error {
-	return d.rest.do(ctx, call{method: http.MethodPatch, path: d.original(i), body: s, free: true})
+// editAnswer replaces the deferral, or the message with the button.
+func (d *Discord) editAnswer(ctx context.Context, i interaction, s shown) error {
+	return d.rest.do(ctx, call{method: http.MethodPatch, path: d.original(i), body: s, ownToken: true})
 }
 
-// follow says more about an interaction. A POST here has no nonce.
-func (d *Discord) follow(ctx context.Context, i interaction, text string, flags int) error {
+// followUp sends another message about an interaction. Discord takes no nonce here.
+func (d *Discord) followUp(ctx context.Context, i interaction, text string, flags int) error {
 	s := plain(text)
 	s.Flags = flags
-	return d.rest.do(ctx, call{method: http.MethodPost, path: d.webhook(i), body: s, free: true, careful: true})
+	return d.rest.do(ctx, call{method: http.MethodPost, path: d.webhook(i), body: s, ownToken: true, careful: true})
 }
 
 func (d *Discord) webhook(i interaction) string {
-	_, app := d.atlas.self()
+	_, app := d.state.self()
 	return "/webhooks/" + or(i.AppID, app) + "/" + i.Token
 }
 
 func (d *Discord) original(i interaction) string { return d.webhook(i) + "/messages/@original" }
 
-// runText runs a command that somebody wrote as a message to the bot, and answers by a
-// reply to it.
+// runText runs a command that was written as a message, and replies to it.
 func (d *Discord) runText(ctx context.Context, name string, m message, in channel.Inbound) {
 	if err := d.answerText(ctx, name, m, in); err != nil && ctx.Err() == nil {
-		d.log.Warn("a command could not be answered", "conversation", name, "error", err)
+		d.log.Warn("command_answer_failed", "conversation", name, "error", err)
 	}
 }
 
@@ -139,7 +137,7 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	if m.Member != nil {
 		who.Roles = m.Member.Roles
 	}
-	who.Manager = who.Manager || d.atlas.trusts(p.Server, in.AuthorID, who.Roles)
+	who.Manager = who.Manager || d.state.trusts(p.Server, in.AuthorID, who.Roles)
 	answer, handled, err := d.hub.Run(ctx, name, who, in.Text)
 	switch {
 	case errors.Is(err, channel.ErrRefused), errors.Is(err, channel.ErrClosed):
@@ -158,21 +156,21 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 		return nil
 	}
 	pieces := d.Split(text)
-	if err := d.change(ctx, target(name), first, pieces[0], false); err != nil {
+	if err := d.editMessage(ctx, channelID(name), first, pieces[0], false); err != nil {
 		return err
 	}
 	for n, piece := range pieces[1:] {
-		if _, err := d.create(ctx, target(name), newPost(target(name), piece, "", nonce("command", name, first, "then", n)), false); err != nil {
+		if _, err := d.create(ctx, channelID(name), newPost(channelID(name), piece, "", nonce("command", name, first, "then", n)), false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reply answers a message in as many messages as it takes, and returns the first's id.
+// reply answers a message in as many messages as needed, and returns the id of the first.
 func (d *Discord) reply(ctx context.Context, name, to, text string) (first string, err error) {
 	for n, piece := range d.Split(text) {
-		made, err := d.create(ctx, target(name), newPost(target(name), piece, to, nonce("command", name, first, to, n)), false)
+		made, err := d.create(ctx, channelID(name), newPost(channelID(name), piece, to, nonce("command", name, first, to, n)), false)
 		if err != nil {
 			return first, err
 		}

@@ -8,8 +8,8 @@ import (
 	"cairn/channel"
 )
 
-// audience is who may read a place; empty if that is not known.
-func (a *atlas) audience(id string) channel.Audience {
+// audience returns who may read a place; empty if unknown.
+func (a *stateCache) audience(id string) channel.Audience {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p, known := a.places[id]
@@ -27,9 +27,9 @@ func (a *atlas) audience(id string) channel.Audience {
 	return a.openLocked(id)
 }
 
-// openLocked tells whether everyone on the server may read a channel (Discord,
-// Permissions: Permission Overwrites); empty if that is not known.
-func (a *atlas) openLocked(id string) channel.Audience {
+// openLocked returns ServerWide if everyone on the server may read a channel (Discord, Permissions:
+// Permission Overwrites), else Members; empty if unknown.
+func (a *stateCache) openLocked(id string) channel.Audience {
 	p := a.places[id]
 	everyone, known := a.guilds[p.Guild].Roles[p.Guild]
 	if !known || !p.Told {

@@ -13,7 +13,7 @@ func TestWhoMayReadAPlace(t *testing.T) {
 	t.Parallel()
 	const seen = 1<<10 | 1<<16 // View Channel, Read Message History
 	d := bot(t)
-	d.drawn("GUILD_CREATE", json.RawMessage(fmt.Sprintf(`{"id":"9",
+	d.updateState("GUILD_CREATE", json.RawMessage(fmt.Sprintf(`{"id":"9",
 		"roles":[{"id":"9","name":"@everyone","permissions":"%d"},{"id":"5","name":"helpers","permissions":"8"}],
 		"channels":[
 			{"id":"20","type":0,"name":"open","permission_overwrites":[]},
@@ -24,7 +24,7 @@ func TestWhoMayReadAPlace(t *testing.T) {
 		"threads":[
 			{"id":"30","type":11,"parent_id":"20"},{"id":"31","type":12,"parent_id":"20"},{"id":"32","type":11,"parent_id":"21"},
 			{"id":"33","type":11,"parent_id":"23"},{"id":"34","type":11,"parent_id":"99"}]}`, seen)))
-	d.drawn("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"8","name":"@everyone","permissions":"0"}],
+	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"8","name":"@everyone","permissions":"0"}],
 		"channels":[{"id":"40","type":0,"name":"for nobody","permission_overwrites":[]},
 			{"id":"41","type":0,"name":"for everyone","permission_overwrites":[{"id":"8","type":0,"allow":"66560","deny":"0"}]}]}`))
 	for _, c := range []struct {
@@ -46,21 +46,21 @@ func TestWhoMayReadAPlace(t *testing.T) {
 		{"a place of which nothing was told is nobody's", "77", ""},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
-			if got := d.atlas.audience(c.id); got != c.want {
+			if got := d.state.audience(c.id); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
 	t.Run("an edit of a role or a channel counts", func(t *testing.T) {
-		d.drawn("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"guild_id":"9","name":"open","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"1024"}]}`))
-		if got := d.atlas.audience("20"); got != channel.Members {
+		d.updateState("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"guild_id":"9","name":"open","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"1024"}]}`))
+		if got := d.state.audience("20"); got != channel.Members {
 			t.Errorf("got %q", got)
 		}
-		if got := d.atlas.audience("30"); got != channel.ChannelWide {
+		if got := d.state.audience("30"); got != channel.ChannelWide {
 			t.Errorf("its thread: %q", got)
 		}
-		d.drawn("GUILD_ROLE_UPDATE", json.RawMessage(`{"guild_id":"9","role":{"id":"9","name":"@everyone","permissions":"0"}}`))
-		if got := d.atlas.audience("22"); got != channel.Members {
+		d.updateState("GUILD_ROLE_UPDATE", json.RawMessage(`{"guild_id":"9","role":{"id":"9","name":"@everyone","permissions":"0"}}`))
+		if got := d.state.audience("22"); got != channel.Members {
 			t.Errorf("got %q", got)
 		}
 	})

@@ -1,4 +1,4 @@
-// What the door costs: messages a second, time to the first request, memory of a
+// What the connector costs: messages a second, time to the first request, memory of a
 // channel.
 
 package discord
@@ -73,7 +73,7 @@ func BenchmarkFirstCall(b *testing.B) {
 	b.ReportMetric(float64(sum.Microseconds())/float64(b.N), "µs/first-call")
 }
 
-// BenchmarkMemory is what a channel costs the door while nothing is said there.
+// BenchmarkMemory is what a channel costs the connector while nothing is said there.
 func BenchmarkMemory(b *testing.B) {
 	const channels = 1000
 	type c = map[string]any
@@ -86,20 +86,20 @@ func BenchmarkMemory(b *testing.B) {
 		b.Fatal(err)
 	}
 	all = nil
-	doors := make([]*Discord, b.N)
-	for i := range doors {
-		if doors[i], err = New(Options{Token: "token"}); err != nil {
+	connectors := make([]*Discord, b.N)
+	for i := range connectors {
+		if connectors[i], err = New(Options{Token: "token"}); err != nil {
 			b.Fatal(err)
 		}
 	}
 	before := heap()
-	for _, d := range doors {
+	for _, d := range connectors {
 		if err := d.event("GUILD_CREATE", data); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ReportMetric(float64(heap()-before)/float64(channels*b.N), "B/channel")
-	runtime.KeepAlive(doors)
+	runtime.KeepAlive(connectors)
 }
 
 func heap() int64 {

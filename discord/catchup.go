@@ -1,4 +1,4 @@
-// What was missed between two sessions is found here, and read by the conversations.
+// Gaps: which conversations missed messages between two sessions.
 
 package discord
 
@@ -11,12 +11,12 @@ import (
 	"cairn/channel"
 )
 
-// gaps are the conversations that may have missed messages since the last session
-// ended, until it is known whether they did.
+// gaps are the conversations that may have missed messages since the last session, until that is
+// checked.
 type gaps struct {
-	mu   sync.Mutex        // guards everything below
-	open map[string]string // the id after which the gap begins, by conversation; empty: not known
-	been bool              // the bot was here before, in this process or an earlier one
+	mu         sync.Mutex        // guards everything below
+	open       map[string]string // the id after which the gap begins, by conversation; empty: not known
+	hereBefore bool              // the bot was here before, in this process or an earlier one
 }
 
 func newGaps() *gaps { return &gaps{open: make(map[string]string)} }
@@ -28,7 +28,7 @@ func (g *gaps) set(all []channel.Gap) {
 	for _, gap := range all {
 		g.open[gap.Conversation] = gap.After
 	}
-	g.been = g.been || len(all) > 0
+	g.hereBefore = g.hereBefore || len(all) > 0
 }
 
 // take removes a gap.
@@ -44,58 +44,58 @@ func (g *gaps) has(conversation string) (open, been bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, open = g.open[conversation]
-	return open, g.been
+	return open, g.hereBefore
 }
 
-// ready begins a new session: whatever was said since the last one has to be read from
-// history. That is on disk before any event is handed on.
+// ready handles the beginning of a session: it stores which conversations may have a gap before any
+// event is delivered.
 func (d *Discord) ready(r readyData) error {
-	d.atlas.greet(r.User, or(r.Application.ID, r.User.ID))
-	ctx := d.work.context()
+	d.state.setSelf(r.User, or(r.Application.ID, r.User.ID))
+	ctx := d.work.Context()
 	limited, cancel := context.WithTimeout(ctx, d.pauses.open)
 	defer cancel()
 	var all []channel.Gap
 	stored := false
-	d.insist(limited, func() (err error) {
+	d.retry(limited, func() (err error) {
 		all, err = d.hub.Away(limited, Name, nil) // events come in order
 		stored = err == nil
 		return err
 	})
 	if !stored {
-		return errors.New("the absence could not be noted")
+		return errors.New("store the gaps of a new session: not possible in time")
 	}
 	d.gaps.set(all)
-	d.link.over()
+	d.linkIncident.End()
 	d.connected.Store(true)
-	d.log.Info("connected to Discord", "as", r.User.Username)
-	for _, gap := range all { // the gateway does not tell of them before somebody writes
+	d.log.Info("connected", "as", r.User.Username)
+	for _, gap := range all { // the gateway announces none before its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
-			d.lanes.add(p.Channel, d.work.lane, func() { d.fillGap(ctx, gap.Conversation) })
+			d.queue.Add(p.Channel, func() { d.fillGap(ctx, gap.Conversation) })
 		}
 	}
 	if d.registered.CompareAndSwap(false, true) {
-		d.work.start(d.register)
+		d.work.Start(d.register)
 	}
 	return nil
 }
 
-// arrived takes a server with its channels and threads, at the begin of a session or
+// guildCreated takes a server with its channels and threads, at the beginning of a session or
 // after an outage.
-func (d *Discord) arrived(g guildData) {
+func (d *Discord) guildCreated(g guildData) {
 	if g.Unavailable {
 		return
 	}
-	drawn, before := d.atlas.addGuild(g)
+	drawn, before := d.state.addGuild(g)
 	joined, _ := time.Parse(time.RFC3339, g.Joined) // if it is not told, long ago
 	for _, c := range drawn {
 		d.compare(c, before[c.ID], joined)
 	}
 }
 
-// compare finds out whether a place missed messages. known is the newest that this
-// process saw there. What was said before the bot joined was not missed.
+// compare queues a backfill if a place missed messages. known is the newest message that this process
+// saw there. Messages from before the bot joined are not missed.
 func (d *Discord) compare(c channelData, known string, joined time.Time) {
-	p, _ := d.atlas.place(c.ID)
+	p, _ := d.state.place(c.ID)
 	if p.Hidden || p.Silent || p.Guild == "" {
 		return
 	}
@@ -107,15 +107,15 @@ func (d *Discord) compare(c channelData, known string, joined time.Time) {
 	}
 	switch {
 	case open:
-		d.lanes.add(c.ID, d.work.lane, func() { d.fillOrClose(d.work.context(), name, c.LastID) })
+		d.queue.Add(c.ID, func() { d.fillOrClose(d.work.Context(), name, c.LastID) })
 	case known != "" && newer(c.LastID, known):
-		d.lanes.add(c.ID, d.work.lane, func() { d.catchUp(d.work.context(), name, known) })
+		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, known) })
 	case known == "" && been && newer(c.LastID, horizon):
-		d.lanes.add(c.ID, d.work.lane, func() { d.catchUp(d.work.context(), name, horizon) })
+		d.queue.Add(c.ID, func() { d.catchUp(d.work.Context(), name, horizon) })
 	}
 }
 
-// fillGap has a conversation read its gap, if it has one.
+// fillGap backfills a conversation that has a gap.
 func (d *Discord) fillGap(ctx context.Context, name string) {
 	if after, open := d.gaps.take(name); open {
 		d.catchUp(ctx, name, after)
@@ -129,7 +129,7 @@ func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 	switch {
 	case !open:
 	case after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review:
-		d.insist(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
+		d.retry(ctx, func() error { return d.hub.NothingMissed(ctx, name) })
 	default:
 		d.catchUp(ctx, name, after)
 	}
@@ -137,5 +137,5 @@ func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 
 func (d *Discord) catchUp(ctx context.Context, name, after string) {
 	after = or(after, idAt(time.Now().Add(-d.o.CatchUp)))
-	d.insist(ctx, func() error { return d.hub.CatchUp(ctx, name, after) })
+	d.retry(ctx, func() error { return d.hub.CatchUp(ctx, name, after) })
 }

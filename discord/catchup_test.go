@@ -115,26 +115,6 @@ func TestAnOutageOfAServerIsReadUp(t *testing.T) {
 	}
 }
 
-func TestALaneThatIsFullReadsTheRestFromHistory(t *testing.T) {
-	ran := make(chan string, 10)
-	l := newLanes()
-	begin := func(run func()) bool { go run(); return true }
-	gate := make(chan struct{})
-	l.add("a", begin, func() { <-gate })
-	for range maxLane + 5 { // one may have been taken off already
-		l.offer("a", begin, func() {}, func() { ran <- "from history" })
-	}
-	l.add("a", begin, func() { ran <- "a deletion" })
-	close(gate)
-	if first, second := <-ran, <-ran; first != "from history" || second != "a deletion" {
-		t.Errorf("it ran %q, then %q", first, second)
-	}
-	l.offer("a", begin, func() { ran <- "a message" }, nil)
-	if got := <-ran; got != "a message" {
-		t.Errorf("then it ran %q", got)
-	}
-}
-
 func TestHistoryGivesPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
@@ -163,22 +143,27 @@ func TestHistoryGivesPages(t *testing.T) {
 		{before: ids[2], limit: 5, want: "0 1", last: ids[0]},
 		{after: before(ids[5]), limit: 1, want: "5", last: ids[5], more: true},
 	} {
-		page, err := r.door.History(r.ctx, r.place(r.square), channel.Look{After: c.after, Before: c.before, Limit: c.limit})
+		page, err := r.connector.History(r.ctx, r.place(r.square), channel.Look{After: c.after, Before: c.before, Limit: c.limit})
 		if got := strings.Join(texts(page.Said), " "); err != nil || got != c.want || page.More != c.more || c.last != "" && page.Last != c.last {
 			t.Errorf("after %q before %q: %q, last %s, more %v, %v; want %+v", c.after, c.before, got, page.Last, page.More, err, c)
 		}
 	}
 }
 
-func TestWhatALaneHadNoRoomForIsReadFromHistory(t *testing.T) {
+func TestWhatTheQueueHadNoRoomForIsReadFromHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start()
 	r.ask(r.square, "first")
 	r.answers(r.square, 1)
-	r.Drop(2)
-	m := r.ask(r.square, "no room")
+	begun, gate := make(chan struct{}), make(chan struct{})
+	r.connector.queue.Add(r.square, func() { close(begun); <-gate })
+	<-begun
+	for r.connector.queue.Offer(r.square, func() {}) {
+	}
+	r.ask(r.square, "no room")
 	r.Say(r.square, r.ann.ID, "nor here")
-	r.door.recall(message{ID: m.ID, ChannelID: r.square, GuildID: r.guild.ID})
+	r.until("the queue to be full", func() bool { _, full := r.connector.overran.Load(r.square); return full })
+	close(gate)
 	if got := r.answers(r.square, 2); got[1] != "echo: nor here" {
 		t.Errorf("it answered %q", got)
 	}
@@ -190,20 +175,20 @@ func TestWhatALaneHadNoRoomForIsReadFromHistory(t *testing.T) {
 func TestADiskThatFailsIsToldOfOnceAndTriedAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
-	d := r.newDoor()
+	d := r.newConnector()
 	tries := 0
-	d.insist(r.ctx, func() error {
+	d.retry(r.ctx, func() error {
 		if tries++; tries < 3 {
 			return errors.New("the disk is full")
 		}
 		return nil
 	})
-	if warned, mended := strings.Count(r.log.String(), "level=WARN"), strings.Count(r.log.String(), "stored again"); tries != 3 || warned != 1 || mended != 1 {
+	if warned, recovered := strings.Count(r.log.String(), "level=WARN"), strings.Count(r.log.String(), "store_message_recovered"); tries != 3 || warned != 1 || recovered != 1 {
 		t.Errorf("%d tries, %d warnings:\n%s", tries, warned, r.log)
 	}
 	for _, final := range []error{channel.ErrRefused, channel.ErrClosed} {
 		tries = 0
-		d.insist(r.ctx, func() error { tries++; return final })
+		d.retry(r.ctx, func() error { tries++; return final })
 		if tries != 1 {
 			t.Errorf("%v was tried %d times", final, tries)
 		}

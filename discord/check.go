@@ -16,9 +16,9 @@ const (
 	flagMessageContentLimited = 1 << 19
 )
 
-// Check asks Discord whether the token is good and what it may do, without opening the
-// door. It returns what it found, a sentence each; the error says what a person has to
-// do, or that Discord cannot be reached.
+// Check asks Discord whether the token is valid and what it allows, without connecting. It returns
+// its findings, one sentence each; the error says what a person has to do, or that Discord cannot
+// be reached.
 func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	defer d.rest.client.CloseIdleConnections()
 	ask := func(path string, into any) error {
@@ -45,7 +45,7 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	case d.o.MentionOnly:
 		facts = append(facts, "it answers what is addressed to it: Message Content Intent is not needed")
 	case app.Flags&(flagMessageContent|flagMessageContentLimited) == 0:
-		return facts, errors.New(sentences[4014])
+		return facts, errors.New(fatalMessages[4014])
 	default:
 		facts = append(facts, "Message Content Intent is on")
 	}

@@ -11,28 +11,29 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // register makes the commands known to Discord, all of them, in place of what was known
 // before: what is declared in channel is what people see.
 func (d *Discord) register(ctx context.Context) {
-	_, app := d.atlas.self()
-	trouble := incident{log: d.log, failed: "the slash commands cannot be registered; retrying", mends: "the slash commands are registered"}
-	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, 10*time.Minute) {
+	_, app := d.state.self()
+	trouble := platform.Incident{Log: d.log, Failed: "command_registration_failed", Recovered: "command_registration_recovered"}
+	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: 10 * time.Minute}, func() (done bool) {
 		err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
 		switch {
 		case err == nil:
-			trouble.over()
-			return
+			trouble.End()
+			return true
 		case errors.Is(err, channel.ErrGone): // it would be refused again
 			d.registered.Store(false)
-			d.log.Warn("Discord refused the slash commands; they are registered again with the next session or start", "error", err)
-			return
+			d.log.Warn("command_registration_refused", "error", err)
+			return true
 		case ctx.Err() == nil:
-			trouble.is(err)
+			trouble.Begin(err)
 		}
-		_ = sleep(ctx, pause) // its error ends the loop
-	}
+		return false
+	})
 }
 
 func slashCommands() []*discordgo.ApplicationCommand {

@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/platform"
 	"cairn/llm"
 )
 
@@ -68,9 +69,9 @@ func TestRefusedCommandsAreRegisteredWithTheNextSession(t *testing.T) {
 	r.Fail(discordtest.Fault{Route: route, Status: 403, Code: 20012, Times: 1})
 	r.start()
 	r.until("the refusal is logged", func() bool {
-		return strings.Contains(r.log.String(), "Discord refused the slash commands; they are registered again with the next session or start")
+		return strings.Contains(r.log.String(), "command_registration_refused")
 	})
-	if log := r.log.String(); strings.Contains(log, "retrying") {
+	if log := r.log.String(); strings.Contains(log, "command_registration_failed") {
 		t.Errorf("it says that it retries:\n%s", log)
 	}
 	if n := len(r.Requests(route)); n != 1 {
@@ -178,11 +179,11 @@ func TestWhoIsNotHeardIsToldSoAndNobodyElse(t *testing.T) {
 	}
 }
 
-func TestACommandIsAnsweredWhileItsLaneIsBusy(t *testing.T) {
+func TestACommandIsAnsweredWhileItsQueueIsBusy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{AnswerWithin: 3 * time.Second}).start().registered()
 	gate := make(chan struct{})
-	r.door.lanes.add(r.square, r.door.work.lane, func() { <-gate })
+	r.connector.queue.Add(r.square, func() { <-gate })
 	i := r.answered(r.Slash(r.square, r.ann.ID, "help"))
 	close(gate)
 	if !strings.Contains(i.Answer.Content, "/compact") {
@@ -228,18 +229,18 @@ func TestAListThatIsForgottenIsSaidToBe(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}).start().registered()
 	long := "/memories " + strings.Repeat("a long query ", 20)
-	id := r.door.pages.customID(long, 1)
-	if line, page, ok := r.door.pages.read(id); !ok || line != long || page != 1 || len(id) > maxCustomID {
+	id := r.connector.customID(long, 1)
+	if line, page, ok := r.connector.readCustomID(id); !ok || line != long || page != 1 || len(id) > maxCustomID {
 		t.Errorf("the button %q leads to %q, %d, %v", id, line, page, ok)
 	}
 	s := plain("a list")
-	s.Components = []row{{Type: 1, Components: []button{r.door.leaf("Next", long, 1, false)}}}
+	s.Components = []row{{Type: 1, Components: []button{r.connector.pageButton("Next", long, 1, false)}}}
 	var made message
-	err := r.door.rest.do(r.ctx, call{method: "POST", path: "/channels/" + r.square + "/messages", body: s, into: &made})
+	err := r.connector.rest.do(r.ctx, call{method: "POST", path: "/channels/" + r.square + "/messages", body: s, into: &made})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.door.pages = newPages() // as after a restart
+	r.connector.commandLines = platform.NewCache(0) // as after a restart
 	i := r.answered(r.Click(r.square, r.ann.ID, made.ID, id))
 	if i.Answer.Content != forgotten || !i.Ephemeral {
 		t.Errorf("it answered %+v", i.Answer)

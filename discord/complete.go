@@ -1,5 +1,4 @@
-// The contents of files that come with messages: text and pictures are fetched, the
-// rest is described.
+// Files: text and pictures are fetched, others described.
 
 package discord
 
@@ -29,19 +28,19 @@ const (
 // pictures are the kinds that models can see.
 var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// texts are kinds of files that hold text, beside text/… .
+// texts are media types of text, beside text/*.
 var texts = []string{
 	"application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml",
 	"application/javascript", "application/x-sh", "application/sql", "application/x-ndjson",
 }
 
-// textNames are how such files end, whatever their kind is said to be.
+// textNames are file extensions of text, whatever the media type.
 var textNames = []string{
 	".txt", ".md", ".log", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".conf", ".xml", ".html", ".css",
 	".go", ".py", ".js", ".ts", ".tsx", ".java", ".kt", ".c", ".h", ".cpp", ".hpp", ".cs", ".rs", ".rb", ".php", ".sh", ".sql", ".diff", ".patch", ".tex",
 }
 
-// mediaType is a file's kind without parameters.
+// mediaType is the media type without parameters.
 func mediaType(f attachment) string {
 	kind, _, err := mime.ParseMediaType(f.ContentType)
 	if err != nil {
@@ -50,7 +49,7 @@ func mediaType(f attachment) string {
 	return kind
 }
 
-// kindOf is what a file is to people.
+// kindOf is what people call a kind of file.
 func kindOf(f attachment) string {
 	switch kind, _, _ := strings.Cut(mediaType(f), "/"); kind {
 	case "image", "video", "audio":
@@ -61,21 +60,21 @@ func kindOf(f attachment) string {
 
 func isPicture(kind string) bool { return slices.Contains(pictures, kind) }
 
-// isText goes by the name too: Discord takes TypeScript for a video.
+// isText also looks at the name: Discord takes TypeScript for a video.
 func isText(kind, name string) bool {
 	return strings.HasPrefix(kind, "text/") || slices.Contains(texts, kind) ||
 		!strings.HasPrefix(kind, "image/") && slices.Contains(textNames, strings.ToLower(path.Ext(name)))
 }
 
-// fetchable tells whether Complete would get a file's contents.
+// fetchable reports whether Complete would fetch a file.
 func (d *Discord) fetchable(f attachment) bool {
 	kind := mediaType(f)
 	return f.URL != "" && (d.o.Pictures && isPicture(kind) && f.Size <= maxPicture ||
 		d.o.AttachmentTokens > 0 && isText(kind, f.Filename) && f.Size <= maxTextFile)
 }
 
-// Complete fetches what a message's files hold: text within the budget of one message,
-// and pictures. What cannot be had stays described.
+// Complete fetches the files of a message: text, within the message's token budget, and pictures. A
+// file that cannot be fetched stays described.
 func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (channel.Inbound, error) {
 	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
 	defer cancel()
@@ -109,7 +108,7 @@ func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (ch
 	return m, failed
 }
 
-// tokensEach shares a message's budget among its text files.
+// tokensEach divides a message's token budget among its text files.
 func (d *Discord) tokensEach(m channel.Inbound) int {
 	files := 0
 	for _, a := range m.Attachments {
@@ -120,17 +119,17 @@ func (d *Discord) tokensEach(m channel.Inbound) int {
 	return d.o.AttachmentTokens / max(files, 1)
 }
 
-// fetch gets a file. Its address bears what allows to, so no token goes there. Nil
-// without error: it cannot be had.
+// fetch downloads a file. Its URL is signed, so the token is not sent. Nil without an error: it
+// cannot be fetched.
 func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
 	q, err := http.NewRequestWithContext(channel.AtMost(ctx, limit), http.MethodGet, address, nil)
 	if err != nil {
-		return nil, bare(err)
+		return nil, withoutURL(err)
 	}
 	q.Header.Set("User-Agent", userAgent)
 	resp, err := d.rest.client.Do(q)
 	if err != nil {
-		return nil, bare(err)
+		return nil, withoutURL(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {
@@ -144,7 +143,7 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 	case errors.Is(err, channel.ErrTooLong):
 		return nil, nil
 	case err != nil:
-		return nil, bare(err)
+		return nil, withoutURL(err)
 	}
 	return data, nil
 }

@@ -1,5 +1,5 @@
-// Package discord is the door to Discord: its gateway brings what people say, its
-// REST API takes what the bot answers.
+// Package discord connects Cairn to Discord: events come from the gateway, replies go to the REST
+// API.
 package discord
 
 import (
@@ -10,36 +10,44 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // Name is the first part of the names of Discord's conversations.
 const Name = "discord"
 
-// DefaultCatchUp is how far back the door looks in channels nothing is known of.
+const (
+	seenFor = 15 * time.Minute // at least: Discord repeats an event within minutes, if at all
+	ownFor  = 24 * time.Hour   // at least: people reply to what was said lately
+)
+
+// DefaultCatchUp is how far back an unknown channel is read after an absence.
 const DefaultCatchUp = time.Hour
 
-// Discord is the door. Its methods are safe for concurrent use.
+// Discord is the connector. Its methods are safe for concurrent use.
 type Discord struct {
-	o       Options
-	log     *slog.Logger
-	rest    *rest
-	atlas   *atlas
-	lanes   *lanes
-	work    *group
-	gaps    *gaps
-	pace    *pace
-	pages   *pages
-	seen    *once     // interactions and commands that were taken
-	own     *once     // messages of the bot's own
-	barred  *once     // channels in which the bot may not react
-	started time.Time // replies to older messages may have been begun by an earlier process
+	o               Options
+	log             *slog.Logger
+	rest            *rest
+	state           *stateCache
+	queue           platform.KeyedQueue[func()] // work on events, by channel
+	overran         sync.Map                    // channels whose queue was full, so that messages are read from history
+	work            *platform.Group
+	gaps            *gaps
+	throttle        *editThrottle
+	commandLines    *platform.Cache // command lines too long for a button
+	seen            *platform.Cache // interactions and commands already handled
+	own             *platform.Cache // the bot's own messages
+	reactionRefused *platform.Cache // channels in which Discord refuses reactions
+	started         time.Time       // an earlier process may have begun to answer older messages
 
-	link incident // the connection to the gateway
-	disk incident // messages that could not be stored
+	linkIncident  platform.Incident // the connection to the gateway
+	storeIncident platform.Incident // messages that could not be stored
 
 	registered atomic.Bool // the commands are, or are being
 	connected  atomic.Bool // to the gateway, and its events are taken
@@ -55,24 +63,23 @@ var (
 	_ channel.Reactor   = (*Discord)(nil)
 )
 
-// pauses are how long the door waits for what. Tests wait less.
+// pauses are the waits of the connector. Tests set shorter ones.
 type pauses struct {
 	identify time.Duration // between two new sessions: Discord's 5 s (Gateway: Rate Limiting) and a little
 	connect  time.Duration // before the first new attempt to connect
-	resume   time.Duration // before a session is resumed that stood, at most: that is not counted
+	resume   time.Duration // at most, before an established session is resumed: Discord does not count those
 	open     time.Duration // from the dial to READY
 	shown    time.Duration // from a reply's first words to its first message: a short one is posted whole
-	typing   time.Duration // until Discord is told again that the bot types; people see it for 10 s
-	review   time.Duration // after which nobody looks whether what was said in a quiet channel was changed while the bot was away
+	typing   time.Duration // between two typing requests: Discord shows one for 10 s
+	review   time.Duration // how far back messages of a quiet channel are checked for edits and deletions made during an absence
 }
 
-var usual = pauses{
+var defaultPauses = pauses{
 	identify: 5500 * time.Millisecond, connect: time.Second, resume: 3 * time.Second, open: 20 * time.Second,
 	shown: 700 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 }
 
-// New returns the door that o describes. It starts nothing. The error says what
-// cannot be right.
+// New returns a connector. It starts nothing. The error says which option is invalid.
 func New(o Options) (*Discord, error) {
 	o.Token = strings.TrimPrefix(strings.TrimSpace(o.Token), "Bot ")
 	if o.Token == "" || strings.ContainsAny(o.Token, " \t\r\n") {
@@ -88,16 +95,18 @@ func New(o Options) (*Discord, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	log := o.Log.With("door", Name)
+	log := o.Log.With("connector", Name)
+	work := new(platform.Group)
 	return &Discord{
-		o: o, log: log, rest: newREST(base, o.Token), atlas: newAtlas(), lanes: newLanes(), work: new(group), gaps: newGaps(),
-		pace: newPace(), pages: newPages(), seen: newOnce(onceFor), own: newOnce(ownFor), barred: newOnce(ownFor), started: time.Now(), pauses: usual,
-		link: incident{log: log, failed: "Discord cannot be reached; it is tried again and again", mends: "Discord is reached again"},
-		disk: incident{log: log, failed: "messages cannot be stored; they wait", mends: "messages are stored again"},
+		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work, gaps: newGaps(),
+		queue:    platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
+		throttle: newEditThrottle(), commandLines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), reactionRefused: platform.NewCache(ownFor), started: time.Now(), pauses: defaultPauses,
+		linkIncident:  platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"},
+		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered"},
 	}, nil
 }
 
-// version is the end of an API's root as some people write it.
+// version is a suffix that some people give the API root.
 var version = regexp.MustCompile(`/api(/v\d+)?$`)
 
 // root checks the root of the API and returns it without what follows the host.
@@ -115,21 +124,21 @@ func root(base string) (string, error) {
 // Name is "discord".
 func (d *Discord) Name() string { return Name }
 
-// Connected tells whether what people say is heard just now.
+// Connected reports whether the gateway connection is up.
 func (d *Discord) Connected() bool { return d.connected.Load() }
 
-// Run talks until ctx is done, and returns nil then, or an error in words about
-// what only a person can mend. Everything it started has ended when it returns.
+// Run serves Discord until ctx is done and returns nil then. An error is one that only a person can
+// fix, and says how. All goroutines have ended when it returns.
 func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	d.hub = hub
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if !d.work.open(ctx) {
-		return errors.New("the door to Discord was opened before")
+	if !d.work.Open(ctx) {
+		return errors.New("discord: Run was called before")
 	}
 	err := d.supervise(ctx)
 	cancel()
-	d.work.close()
+	d.work.Close()
 	d.rest.client.CloseIdleConnections()
 	if err != nil {
 		return fmt.Errorf("discord: %w", err)
@@ -137,8 +146,8 @@ func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	return nil
 }
 
-// target is the id of the channel or thread that a conversation is.
-func target(conversation string) string {
+// channelID is the id of the channel or thread that a conversation is.
+func channelID(conversation string) string {
 	p := channel.ParsePlace(conversation)
 	if p.Thread != "" {
 		return p.Thread

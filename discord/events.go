@@ -1,5 +1,4 @@
-// Events of the gateway, each handed on to the lane of its channel, and what the lane
-// does with it.
+// Gateway events: each is queued by channel and handled there.
 
 package discord
 
@@ -11,21 +10,22 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
-// event takes one event of the gateway. Events come one after the other, and the next
-// waits for this: it only hands on. With an error the connection is of no use.
+// event handles one gateway event. The next event waits for it, so it only queues work. After an
+// error the connection must be closed.
 func (d *Discord) event(name string, data json.RawMessage) error {
 	defer func() {
-		if p := recover(); p != nil { // in the library's goroutine it would end the program
-			d.log.Error("an event could not be handled", "event", name, "panic", p, "stack", string(debug.Stack()))
+		if p := recover(); p != nil { // it would end the program
+			d.log.Error("handle_event_failed", "event", name, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	switch name {
 	case "READY":
 		return d.ready(read[readyData](data))
 	case "RESUMED":
-		d.link.over()
+		d.linkIncident.End()
 		d.connected.Store(true)
 	case "MESSAGE_CREATE":
 		d.created(read[message](data))
@@ -36,28 +36,28 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 	case "INTERACTION_CREATE":
 		d.interacted(read[interaction](data))
 	default:
-		d.drawn(name, data)
+		d.updateState(name, data)
 	}
 	return nil
 }
 
-// drawn takes an event that tells where things are.
-func (d *Discord) drawn(name string, data json.RawMessage) {
+// updateState updates the state cache from an event about servers, channels or roles.
+func (d *Discord) updateState(name string, data json.RawMessage) {
 	switch name {
 	case "GUILD_CREATE":
-		d.arrived(read[guildData](data))
+		d.guildCreated(read[guildData](data))
 	case "GUILD_DELETE":
 		if g := read[guildData](data); !g.Unavailable { // else it comes back
-			d.atlas.removeGuild(g.ID)
+			d.state.removeGuild(g.ID)
 		}
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_UPDATE":
-		d.atlas.add(read[channelData](data))
+		d.state.add(read[channelData](data))
 	case "THREAD_CREATE":
 		c := read[channelData](data)
-		d.atlas.add(c)
+		d.state.add(c)
 		d.compare(c, "", time.Time{})
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		d.atlas.remove(read[channelData](data).ID)
+		d.state.remove(read[channelData](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
 		sync := read[guildData](data)
 		var of struct {
@@ -66,16 +66,16 @@ func (d *Discord) drawn(name string, data json.RawMessage) {
 		_ = decode(data, &of)
 		for _, c := range sync.Threads {
 			c.GuildID = or(c.GuildID, of.GuildID)
-			d.atlas.add(c)
+			d.state.add(c)
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
 		r := read[roleEvent](data)
 		r.Role.ID = or(r.Role.ID, r.RoleID)
-		d.atlas.setRole(r.GuildID, r.Role)
+		d.state.setRole(r.GuildID, r.Role)
 	case "GUILD_MEMBER_UPDATE":
 		m := read[memberEvent](data)
-		if me, _ := d.atlas.self(); m.User != nil && m.User.ID == me.ID {
-			d.atlas.setMine(m.GuildID, m.Roles)
+		if me, _ := d.state.self(); m.User != nil && m.User.ID == me.ID {
+			d.state.setMine(m.GuildID, m.Roles)
 		}
 	}
 }
@@ -106,29 +106,37 @@ type deletion struct {
 	IDs       []string `json:"ids"`
 }
 
-// read decodes what an event brings, as far as it is what it should be.
+// read decodes the data of an event; fields of an unexpected type stay empty.
 func read[T any](data json.RawMessage) (v T) {
 	_ = decode(data, &v) // what is missing is empty
 	return v
 }
 
-// created takes a new message.
+// created queues a new message.
 func (d *Discord) created(m message) {
-	d.atlas.spoken(m.ChannelID, m.ID)
-	me, _ := d.atlas.self()
+	d.state.setLastMessage(m.ChannelID, m.ID)
+	me, _ := d.state.self()
 	if m.Author == nil || !m.said() {
 		return
 	}
 	if m.Author.ID == me.ID {
-		d.own.first(m.ID)
+		d.own.Set(m.ID, "")
 		return
 	}
-	d.lanes.offer(m.ChannelID, d.work.lane, func() { d.take(m) }, func() { d.recall(m) })
+	if d.queue.Offer(m.ChannelID, func() { d.deliver(m) }) {
+		return
+	}
+	if _, again := d.overran.LoadOrStore(m.ChannelID, true); !again {
+		d.queue.Add(m.ChannelID, func() {
+			d.overran.Delete(m.ChannelID)
+			d.backfill(m)
+		})
+	}
 }
 
-// take delivers a message, in the lane of its channel.
-func (d *Discord) take(m message) {
-	ctx := d.work.context()
+// deliver hands a message to the hub; it runs in the queue of its channel.
+func (d *Discord) deliver(m message) {
+	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
 	name := p.conversation(m.ChannelID)
 	d.fillGap(ctx, name)
@@ -136,17 +144,17 @@ func (d *Discord) take(m message) {
 	if !ok {
 		return
 	}
-	in.Audience, in.Label = d.atlas.audience(m.ChannelID), d.atlas.label(m.ChannelID)
+	in.Audience, in.Label = d.state.audience(m.ChannelID), d.state.label(m.ChannelID)
 	if p.Guild == "" {
 		in.Label = in.Author
 	}
 	if command(in) {
-		if d.seen.first(in.ID) {
-			d.work.start(func(ctx context.Context) { d.runText(ctx, name, m, in) })
+		if !d.seen.Seen(in.ID) {
+			d.work.Start(func(ctx context.Context) { d.runText(ctx, name, m, in) })
 		}
 		return
 	}
-	d.insist(ctx, func() error {
+	d.retry(ctx, func() error {
 		_, err := d.hub.Deliver(ctx, name, in)
 		if err != nil {
 			d.hub.Undelivered(ctx, name, in, err)
@@ -155,42 +163,42 @@ func (d *Discord) take(m message) {
 	})
 }
 
-// command tells whether a message is one that the bot itself answers, not the model.
+// command reports whether a message is one that the bot itself answers, not the model.
 func command(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
 }
 
-// recall has messages read from history that a lane had no room for.
-func (d *Discord) recall(m message) {
-	ctx := d.work.context()
+// backfill reads the messages for which the queue had no room from history, beginning with m.
+func (d *Discord) backfill(m message) {
+	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
-	d.insist(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
+	d.retry(ctx, func() error { return d.hub.CatchUp(ctx, p.conversation(m.ChannelID), before(m.ID)) })
 }
 
-// updated takes an edit. Updates come for previews of links too, and from some servers
-// without what did not change.
+// updated queues an edit. Discord also sends updates for link previews, and some servers omit the
+// fields that did not change.
 func (d *Discord) updated(m message) {
-	me, _ := d.atlas.self()
+	me, _ := d.state.self()
 	if m.ID == "" || m.Edited == "" || m.Content == nil || m.Author != nil && m.Author.ID == me.ID {
 		return
 	}
 	if m.Author != nil && m.Attachments != nil {
-		d.lanes.add(m.ChannelID, d.work.lane, func() { d.edit(m) })
+		d.queue.Add(m.ChannelID, func() { d.edit(m) })
 		return
 	}
-	d.work.start(func(ctx context.Context) { // new messages must not wait for this
+	d.work.Start(func(ctx context.Context) { // new messages must not wait for this
 		whole, err := d.messageBy(ctx, m.ChannelID, m.ID)
 		if err != nil || whole.Author == nil {
-			d.log.Debug("an edit could not be read", "message", m.ID, "error", err)
+			d.log.Debug("read_edit_failed", "message", m.ID, "error", err)
 			return
 		}
 		whole.ChannelID, whole.GuildID, whole.Edited = m.ChannelID, m.GuildID, or(whole.Edited, m.Edited)
-		d.lanes.add(m.ChannelID, d.work.lane, func() { d.edit(whole) })
+		d.queue.Add(m.ChannelID, func() { d.edit(whole) })
 	})
 }
 
 func (d *Discord) edit(m message) {
-	ctx := d.work.context()
+	ctx := d.work.Context()
 	p := d.locate(ctx, m.ChannelID, m.GuildID)
 	in, ok := d.inbound(m, p)
 	if !ok {
@@ -200,18 +208,18 @@ func (d *Discord) edit(m message) {
 		in.Time = t
 	}
 	name := p.conversation(m.ChannelID)
-	store := func() { d.insist(ctx, func() error { return d.hub.Edit(ctx, name, in) }) }
+	store := func() { d.retry(ctx, func() error { return d.hub.Edit(ctx, name, in) }) }
 	if !in.Incomplete {
 		store()
 		return
 	}
-	d.work.start(func(ctx context.Context) {
-		in, _ = d.Complete(ctx, name, in) // what cannot be had stays described
-		d.lanes.add(m.ChannelID, d.work.lane, store)
+	d.work.Start(func(ctx context.Context) {
+		in, _ = d.Complete(ctx, name, in) // a file that cannot be fetched stays described
+		d.queue.Add(m.ChannelID, store)
 	})
 }
 
-// deleted takes deletions.
+// deleted queues deletions.
 func (d *Discord) deleted(e deletion) {
 	if e.ID != "" {
 		e.IDs = append(e.IDs, e.ID)
@@ -219,33 +227,32 @@ func (d *Discord) deleted(e deletion) {
 	if len(e.IDs) == 0 {
 		return
 	}
-	d.lanes.add(e.ChannelID, d.work.lane, func() {
-		ctx := d.work.context()
+	d.queue.Add(e.ChannelID, func() {
+		ctx := d.work.Context()
 		name := d.locate(ctx, e.ChannelID, e.GuildID).conversation(e.ChannelID)
-		d.insist(ctx, func() error { return d.hub.Delete(ctx, name, e.IDs...) })
+		d.retry(ctx, func() error { return d.hub.Delete(ctx, name, e.IDs...) })
 	})
 }
 
-// insist does what the hub has to store until it is stored. Only this channel waits.
-func (d *Discord) insist(ctx context.Context, do func() error) {
-	for pause := time.Second; ctx.Err() == nil; pause = min(2*pause, time.Minute) {
+// retry repeats a write of the hub until it succeeds. Only this channel waits.
+func (d *Discord) retry(ctx context.Context, do func() error) {
+	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
 		err := do()
 		switch {
 		case err == nil:
-			d.disk.over()
-			return
+			d.storeIncident.End()
+			return true
 		case errors.Is(err, channel.ErrRefused), errors.Is(err, channel.ErrClosed), ctx.Err() != nil:
-			return
+			return true
 		}
-		d.disk.is(err)
-		_ = sleep(ctx, pause) // its error ends the loop
-	}
+		d.storeIncident.Begin(err)
+		return false
+	})
 }
 
-// locate finds a place, if need be by asking. A thread that is not known may have been
-// asleep when the bot came.
+// locate looks a place up, in the state cache or over REST: an archived thread is not in the cache.
 func (d *Discord) locate(ctx context.Context, id, guild string) place {
-	p, known := d.atlas.place(id)
+	p, known := d.state.place(id)
 	if known {
 		p.Guild = or(p.Guild, guild) // an event about the channel may have left it out
 		return p
@@ -253,16 +260,15 @@ func (d *Discord) locate(ctx context.Context, id, guild string) place {
 	if guild == "" {
 		return place{}
 	}
-	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+	p = place{Guild: guild}
+	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
 		var c channelData
 		err := d.rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &c})
-		switch {
-		case err == nil && c.ID == id:
+		if err == nil && c.ID == id {
 			c.GuildID = guild
-			return d.atlas.add(c)
-		case err == nil, errors.Is(err, channel.ErrGone), ctx.Err() != nil:
-			return place{Guild: guild}
+			p = d.state.add(c)
 		}
-		_ = sleep(ctx, pause) // its error ends the loop
-	}
+		return err == nil || errors.Is(err, channel.ErrGone)
+	})
+	return p
 }

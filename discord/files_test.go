@@ -56,12 +56,12 @@ func TestThePicturesAndTextsOfOneMessageAreBounded(t *testing.T) {
 	}
 	m := r.Post(r.square, r.ann.ID, discordtest.Post{Content: "x", Files: files})
 	var in channel.Inbound
-	page, err := r.door.History(r.ctx, r.place(r.square), channel.Look{After: before(m.ID), Limit: 1})
+	page, err := r.connector.History(r.ctx, r.place(r.square), channel.Look{After: before(m.ID), Limit: 1})
 	said := page.Said
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err = r.door.Complete(r.ctx, r.place(r.square), said[0])
+	in, err = r.connector.Complete(r.ctx, r.place(r.square), said[0])
 	if err != nil || in.Incomplete || !said[0].Incomplete {
 		t.Fatalf("%+v, %v", in, err)
 	}

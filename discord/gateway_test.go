@@ -1,4 +1,4 @@
-// Every way in which the gateway is known to fail, and how the door gets over it.
+// Every way in which the gateway is known to fail, and how the connector gets over it.
 
 package discord
 
@@ -43,7 +43,7 @@ func TestABadBeginIsOvercome(t *testing.T) {
 			if n := strings.Count(r.log.String(), "level=WARN"); n != 1 {
 				t.Errorf("%d warnings of one incident:\n%s", n, r.log)
 			}
-			if !strings.Contains(r.log.String(), "Discord is reached again") {
+			if !strings.Contains(r.log.String(), "connection_recovered") {
 				t.Errorf("nothing tells that it is over:\n%s", r.log)
 			}
 		})
@@ -130,7 +130,7 @@ func TestASessionThatIsGoneIsBegunAnewAndTheGapIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyAPersonCanMendEndsTheDoorWithWords(t *testing.T) {
+func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(r *rig)
@@ -149,7 +149,7 @@ func TestWhatOnlyAPersonCanMendEndsTheDoorWithWords(t *testing.T) {
 			r := newRig(t, discordtest.Options{})
 			c.spoil(r)
 			r.open()
-			if err := r.door.Run(r.ctx, r.hub); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), token) {
+			if err := r.connector.Run(r.ctx, r.hub); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), token) {
 				t.Errorf("Run: %v", err)
 			}
 		})
@@ -159,8 +159,8 @@ func TestWhatOnlyAPersonCanMendEndsTheDoorWithWords(t *testing.T) {
 		r := newRig(t, discordtest.Options{})
 		r.open()
 		done := make(chan error, 1)
-		go func() { done <- r.door.Run(r.ctx, r.hub) }()
-		r.until("the door to be open", func() bool { all := r.Connections(); return len(all) == 1 && all[0].Heartbeats > 0 })
+		go func() { done <- r.connector.Run(r.ctx, r.hub) }()
+		r.until("the connector to be connected", func() bool { all := r.Connections(); return len(all) == 1 && all[0].Heartbeats > 0 })
 		r.ResetToken()
 		select {
 		case err := <-done:
@@ -193,7 +193,7 @@ func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, discordtest.Options{IdentifyLimit: 1}).start()
 		r.Invalidate(false)
-		r.until("the wait to be told", func() bool { return strings.Contains(r.log.String(), "no new session is left for today") })
+		r.until("the wait to be told", func() bool { return strings.Contains(r.log.String(), "session_limit_reached") })
 		if n := len(r.Connections()); n != 1 {
 			t.Errorf("%d connections; another IDENTIFY would cost the token", n)
 		}
@@ -219,7 +219,7 @@ func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 			r.open()
 			ctx, cancel := context.WithCancel(r.ctx)
 			done := make(chan error, 1)
-			go func() { done <- r.door.Run(ctx, r.hub) }()
+			go func() { done <- r.connector.Run(ctx, r.hub) }()
 			r.until("something to happen", func() bool { return len(r.Connections()) > 0 || len(r.Requests("")) > 1 })
 			if name == "half open" {
 				r.HalfOpen()
@@ -244,7 +244,7 @@ func TestAPanicInAHandlerEndsNothing(t *testing.T) {
 	r.Dispatch("INTERACTION_CREATE", map[string]any{"id": "1", "token": "x", "type": 99})
 	r.Dispatch("TOMORROWS_EVENT", map[string]any{"x": 1})
 	if err := (func() (err error) {
-		d := &Discord{log: r.door.log} // knows nothing: whatever it touches panics
+		d := &Discord{log: r.connector.log} // knows nothing: whatever it touches panics
 		return d.event("MESSAGE_CREATE", []byte(`{"id":"1"}`))
 	})(); err != nil {
 		t.Error(err)
@@ -253,7 +253,7 @@ func TestAPanicInAHandlerEndsNothing(t *testing.T) {
 	r.answers(r.square, 1)
 }
 
-func TestTheSameDoorServesTwoServersAtOnce(t *testing.T) {
+func TestTwoServersAtOnce(t *testing.T) {
 	t.Parallel()
 	var both sync.WaitGroup
 	for i := range 2 {

@@ -1,10 +1,12 @@
-// Servers, channels and roles as the gateway describes them.
+// Servers, channels and roles, as the gateway describes them.
 
 package discord
 
 import (
 	"strconv"
 	"strings"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 type channelData struct {
@@ -44,10 +46,10 @@ type roleData struct {
 	} `json:"tags"`
 }
 
-// bitset is a set of permissions: a number in quotes, or without, or nothing.
+// bitset is a set of permissions: a number, quoted or not, or null.
 type bitset int64
 
-// UnmarshalJSON takes what is no number for no permission.
+// UnmarshalJSON reads anything but a number as no permissions.
 func (b *bitset) UnmarshalJSON(data []byte) error {
 	n, err := strconv.ParseInt(strings.Trim(string(data), `"`), 10, 64)
 	if err != nil {
@@ -55,4 +57,9 @@ func (b *bitset) UnmarshalJSON(data []byte) error {
 	}
 	*b = bitset(n)
 	return nil
+}
+
+// manages reports whether permissions allow to manage a place.
+func manages(permissions bitset) bool {
+	return permissions&(discordgo.PermissionManageMessages|discordgo.PermissionManageGuild|discordgo.PermissionAdministrator) != 0
 }

@@ -1,4 +1,4 @@
-// What was said, read from Discord page by page.
+// History, page by page.
 
 package discord
 
@@ -13,12 +13,12 @@ import (
 	"cairn/channel"
 )
 
-// maxPage is how many messages Discord gives at once.
+// maxPage is the most messages of one page.
 const maxPage = 100
 
-// History returns what was said after a message, or before one.
+// History returns messages after one, or before one.
 func (d *Discord) History(ctx context.Context, conversation string, look channel.Look) (page channel.Page, err error) {
-	id := target(conversation)
+	id := channelID(conversation)
 	limit := min(max(look.Limit, 1), maxPage)
 	found, err := d.messages(ctx, id, look.After, look.Before, limit, look.After != "") // nobody waits for what was missed
 	if err != nil {
@@ -48,12 +48,12 @@ func (d *Discord) History(ctx context.Context, conversation string, look channel
 	return page, nil
 }
 
-// readable tells whether the history of a channel, which is empty, can be read at all: where
-// the bot lacks the permission Discord gives an empty list (Message: Get Channel Messages),
-// but refuses a single message otherwise than if it did not exist.
+// readable reports whether the history of a channel, which is empty, can be read at all. Without
+// the permission Discord returns an empty list (Message: Get Channel Messages), but another error
+// for a single message than if it did not exist.
 func (d *Discord) readable(ctx context.Context, id string) bool {
-	p, _ := d.atlas.place(id)
-	if above, _ := d.atlas.place(p.Parent); p.Hidden || above.Hidden {
+	p, _ := d.state.place(id)
+	if above, _ := d.state.place(p.Parent); p.Hidden || above.Hidden {
 		return false
 	}
 	_, err := d.messageBy(ctx, id, idAt(time.Now()))
@@ -69,7 +69,7 @@ func (d *Discord) messages(ctx context.Context, id, after, before string, limit 
 		return nil, err
 	}
 	err = d.rest.do(ctx, call{
-		method: http.MethodGet, path: "/channels/" + id + "/messages", into: &found, last: last,
+		method: http.MethodGet, path: "/channels/" + id + "/messages", into: &found, background: last,
 		query: query("after", after, "before", before, "limit", strconv.Itoa(limit)),
 	})
 	slices.SortFunc(found, func(a, b message) int {
@@ -89,20 +89,20 @@ func (d *Discord) messageBy(ctx context.Context, channel, id string) (m message,
 	return m, err
 }
 
-// self returns who the bot is, which the gateway tells, but maybe not yet.
+// self returns who the bot is, over REST if READY has not come yet.
 func (d *Discord) self(ctx context.Context) (user, error) {
-	if me, _ := d.atlas.self(); me.ID != "" {
+	if me, _ := d.state.self(); me.ID != "" {
 		return me, nil
 	}
 	var me user
 	if err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me}); err != nil {
 		return user{}, err
 	}
-	d.atlas.meet(me)
+	d.state.setSelfIfUnknown(me)
 	return me, nil
 }
 
-// placeOf is what a conversation's name says of its place.
+// placeOf returns the place in a conversation's name.
 func placeOf(conversation string) place {
 	p := channel.ParsePlace(conversation)
 	at := place{Guild: p.Server}

@@ -1,4 +1,4 @@
-// A message of Discord's becomes one that the hub takes.
+// Messages: from Discord's form to the hub's.
 
 package discord
 
@@ -10,13 +10,13 @@ import (
 	"cairn/channel"
 )
 
-// maxQuote is how much of a message a reply to it quotes, in characters.
+// maxQuote is the most characters that a reply quotes of a message.
 const maxQuote = 100
 
-// inbound is a message as the hub takes it. ok is false for what nobody said, what
-// the bot said itself, and what it may not read.
+// inbound converts a message. ok is false for system messages, the bot's own, and what it may not
+// read.
 func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
-	me, _ := d.atlas.self()
+	me, _ := d.state.self()
 	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.said() {
 		return in, false
 	}
@@ -42,7 +42,7 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	return in, true
 }
 
-// addresses tells whether a message in a server is meant for the bot.
+// addresses reports whether a message in a server is addressed to the bot.
 func (d *Discord) addresses(m message, p place, me user) bool {
 	if slices.ContainsFunc(m.Mentions, func(u mentioned) bool { return u.ID == me.ID }) || mentions(m.text(), me.ID) {
 		return true
@@ -51,29 +51,34 @@ func (d *Discord) addresses(m message, p place, me user) bool {
 		return true
 	}
 	// Discord may leave out what a reply answers (Message: Message Structure).
-	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil && d.own.has(to.MessageID) {
+	if to := m.Reference; to != nil && to.Type == 0 && m.Referenced == nil && d.isOwn(to.MessageID) {
 		return true
 	}
-	return d.atlas.hasRole(p.Guild, m.Roles)
+	return d.state.hasRole(p.Guild, m.Roles)
 }
 
-// nameIn is how people see somebody in a server, or, where that is empty, in direct
-// messages. Only the gateway tells the name they have in a server, m: what it told last
-// holds for history too.
+// isOwn reports whether a message is known to be the bot's.
+func (d *Discord) isOwn(id string) bool {
+	_, own := d.own.Find(id)
+	return own
+}
+
+// nameIn is the display name of a user in a server, or, if that is empty, in direct messages. Only
+// gateway events contain nicknames (m); the last one also serves for history.
 func (d *Discord) nameIn(guild string, u user, m *member) string {
 	switch {
 	case guild == "":
 	case m != nil:
-		d.atlas.setNick(guild, u.ID, m.Nick)
+		d.state.setNick(guild, u.ID, m.Nick)
 	default:
-		if nick := d.atlas.nick(guild, u.ID); nick != "" {
+		if nick := d.state.nick(guild, u.ID); nick != "" {
 			return nick
 		}
 	}
 	return u.name(m)
 }
 
-// quote is how a message begins and who said it: `Ada: "shall we…"`.
+// quote is the author and the beginning of a message: `Ada: "shall we…"`.
 func (d *Discord) quote(m message, guild string, me user) string {
 	name := d.nameIn(guild, *m.Author, m.Member)
 	text := strings.Join(strings.Fields(d.textOf(m, guild, me, m.Author.Bot)), " ")
@@ -89,7 +94,7 @@ func (d *Discord) quote(m message, guild string, me user) string {
 	return fmt.Sprintf("%s: %q", name, text)
 }
 
-// attach describes a message's files, those of a message it forwards too.
+// attach describes the files of a message, and of a message that it forwards.
 func (d *Discord) attach(in *channel.Inbound, m message) {
 	files := slices.Clone(m.files())
 	for _, s := range m.Snapshots {

@@ -10,15 +10,15 @@ import (
 	"cairn/channel"
 )
 
-// bot is a door that knows a server, and was never opened.
+// bot is a connector that knows a server, and was never opened.
 func bot(t testing.TB) *Discord {
 	t.Helper()
 	d, err := New(Options{Token: "token"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.atlas.greet(user{ID: "1", Username: "cairn"}, "1")
-	d.atlas.addGuild(guildData{
+	d.state.setSelf(user{ID: "1", Username: "cairn"}, "1")
+	d.state.addGuild(guildData{
 		ID: "9", Roles: []roleData{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
 		Channels: []channelData{{ID: "20", Name: "general"}}, Members: []member{{User: &user{ID: "1"}, Roles: []string{"5"}}},
 	})
@@ -121,8 +121,8 @@ func TestPlacesAndNames(t *testing.T) {
 		if p.Parent != "" {
 			id = "30"
 		}
-		if got := p.conversation(id); got != want || target(got) != id || placeOf(got).Guild != p.Guild || placeOf(got).Parent != p.Parent {
-			t.Errorf("%+v is called %s, and means %s", p, got, target(got))
+		if got := p.conversation(id); got != want || channelID(got) != id || placeOf(got).Guild != p.Guild || placeOf(got).Parent != p.Parent {
+			t.Errorf("%+v is called %s, and means %s", p, got, channelID(got))
 		}
 	}
 	now := time.Now().Truncate(time.Millisecond)
@@ -148,11 +148,11 @@ func TestHiddenChannels(t *testing.T) {
 		"only writing is closed":     {[]overwrite{{ID: "9", Deny: 1 << 11}}, false},
 		"without history for anyone": {[]overwrite{{ID: "9", Deny: 1 << 16}}, true},
 	} {
-		if got := d.atlas.add(channelData{ID: "40", GuildID: "9", Overwrites: c.overwrites}).Hidden; got != c.want {
+		if got := d.state.add(channelData{ID: "40", GuildID: "9", Overwrites: c.overwrites}).Hidden; got != c.want {
 			t.Errorf("%s: hidden %v, want %v", name, got, c.want)
 		}
 	}
-	if !d.atlas.add(channelData{ID: "41", GuildID: "9", Type: 4}).Silent || d.atlas.add(channelData{ID: "42", GuildID: "9", Type: 5}).Silent {
+	if !d.state.add(channelData{ID: "41", GuildID: "9", Type: 4}).Silent || d.state.add(channelData{ID: "42", GuildID: "9", Type: 5}).Silent {
 		t.Error("a category holds no messages, an announcement channel does")
 	}
 }

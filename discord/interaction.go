@@ -1,5 +1,4 @@
-// Interactions: slash commands, buttons and suggestions, which Discord waits 3 seconds
-// for.
+// Interactions: slash commands, buttons and suggestions. Discord waits 3 seconds for each.
 
 package discord
 
@@ -21,8 +20,8 @@ const (
 	suggestWait = 2 * time.Second  // of the 3 in which suggestions are taken
 )
 
-// interaction is the use of a slash command or a button, or a look for suggestions.
-// The library's own type gives all of it up for one field in another form.
+// interaction is the use of a slash command or a button, or a request for suggestions. discordgo's
+// type rejects all of it if one field has an unknown form.
 type interaction struct {
 	ID        string       `json:"id"`
 	AppID     string       `json:"application_id"`
@@ -55,16 +54,16 @@ func (o option) text() string {
 	return string(o.Value)
 }
 
-// interacted takes an interaction. It waits behind nothing: Discord does not wait long.
+// interacted handles an interaction, in a goroutine of its own: Discord waits only 3 seconds.
 func (d *Discord) interacted(i interaction) {
-	if i.ID == "" || i.Token == "" || !d.seen.first(i.ID) {
+	if i.ID == "" || i.Token == "" || d.seen.Seen(i.ID) {
 		return
 	}
-	d.work.start(func(ctx context.Context) {
+	d.work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, tokenLife)
 		defer cancel()
 		if err := d.handle(ctx, i); err != nil && ctx.Err() == nil {
-			d.log.Warn("an interaction could not be answered", "command", i.Data.Name, "error", err)
+			d.log.Warn("interaction_answer_failed", "command", i.Data.Name, "error", err)
 		}
 	})
 }
@@ -81,12 +80,12 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	return nil
 }
 
-// conversationOf finds where an interaction took place, which Discord mostly tells along.
+// conversationOf returns the conversation of an interaction, which usually describes its channel.
 func (d *Discord) conversationOf(ctx context.Context, i interaction) string {
-	if _, known := d.atlas.place(i.ChannelID); !known && i.Channel != nil && i.Channel.ID == i.ChannelID {
+	if _, known := d.state.place(i.ChannelID); !known && i.Channel != nil && i.Channel.ID == i.ChannelID {
 		c := *i.Channel
 		c.GuildID = i.GuildID
-		return d.atlas.add(c).conversation(c.ID)
+		return d.state.add(c).conversation(c.ID)
 	}
 	return d.locate(ctx, i.ChannelID, i.GuildID).conversation(i.ChannelID)
 }
@@ -104,7 +103,7 @@ func (i interaction) person() channel.Person {
 	return channel.Person{}
 }
 
-// line is the command as it would be typed.
+// line is the command as people would type it.
 func (i interaction) line() string {
 	words := []string{"/" + i.Data.Name}
 	command, _ := declared(i.Data.Name)
@@ -118,7 +117,7 @@ func (i interaction) line() string {
 	return strings.Join(words, " ")
 }
 
-// suggest completes what somebody types. Without an answer Discord says that it failed.
+// suggest completes an argument of a command. Without a response Discord shows an error.
 func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	typed, number := "", false
 	command, _ := declared(i.Data.Name)
@@ -153,13 +152,13 @@ type choice struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// callback gives the first answer to an interaction, within its 3 seconds.
+// callback sends the first response to an interaction, within 3 seconds.
 func (d *Discord) callback(ctx context.Context, i interaction, kind discordgo.InteractionResponseType, data any) error {
 	body := map[string]any{"type": kind}
 	if data != nil {
 		body["data"] = data
 	}
-	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, free: true})
+	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, ownToken: true})
 	if refusedWith(err, codeAnswered) { // by the first of two tries
 		return nil
 	}

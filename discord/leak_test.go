@@ -1,4 +1,4 @@
-// A door that lives for months connects again and again.
+// A connector that lives for months connects again and again.
 
 package discord
 

@@ -1,4 +1,4 @@
-// The rate limits, obeyed before Discord has to refuse.
+// Rate limits, obeyed before Discord refuses a request.
 
 package discord
 
@@ -18,7 +18,7 @@ const (
 	rounding = time.Millisecond // of X-RateLimit-Reset-After, which has three decimals
 )
 
-// limits keep the door below Discord's rate limits.
+// limits delay requests so that Discord's rate limits are not reached.
 type limits struct {
 	mu        sync.Mutex // guards everything below
 	perSecond int
@@ -28,7 +28,7 @@ type limits struct {
 	invalid   [10]struct{ minute, n int64 } // answers 401, 403 and 429, by minute
 }
 
-// bucket is what is left of one route's limit.
+// bucket is the rest of a route's limit.
 type bucket struct {
 	left  int
 	reset time.Time
@@ -36,8 +36,8 @@ type bucket struct {
 
 func newLimits() *limits { return &limits{perSecond: perSecond, buckets: make(map[string]bucket)} }
 
-// take returns how long a request has to wait. 0: it was counted and may go out. A
-// request is free if the global limit is not for it, as for interactions.
+// take returns how long a request has to wait; 0: it was counted and may be sent. A free request is
+// not subject to the global limit, such as one about an interaction.
 func (l *limits) take(route string, free bool, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,8 +62,7 @@ func (l *limits) take(route string, free bool, now time.Time) time.Duration {
 	return 0
 }
 
-// room returns how long what nobody waits for has to wait, so that what people wait for
-// finds room.
+// room returns how long a background request has to wait, so that there is room for the others.
 func (l *limits) room(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,8 +85,7 @@ func (l *limits) globalLocked(now time.Time, allowed int) time.Duration {
 	return time.Second - now.Sub(l.recent[len(l.recent)-allowed])
 }
 
-// learn takes what an answer says about the limits. after is how long a 429 asks to
-// wait.
+// learn reads the limits from a response. after is how long a 429 asks to wait.
 func (l *limits) learn(route string, status int, header http.Header, after time.Duration, global bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,4 +1,4 @@
-// Messages as Discord sends them, read with patience for what is missing or unknown.
+// Messages as Discord sends them.
 
 package discord
 
@@ -9,9 +9,9 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// message is what the door reads of a message. The library's own type gives the whole
-// message up where one component is of a kind it does not know, and cannot tell what
-// is missing in an update from what is empty.
+// message is the part of a message that the connector reads. discordgo's type rejects the whole
+// message if one component is of an unknown kind, and cannot distinguish missing fields of an
+// update from empty ones.
 type message struct {
 	ID          string            `json:"id"`
 	ChannelID   string            `json:"channel_id"`
@@ -98,7 +98,7 @@ type snapshot struct {
 	Message message `json:"message"`
 }
 
-// text is the content, empty if it was not told.
+// text is the content; empty if it is missing.
 func (m message) text() string {
 	if m.Content == nil {
 		return ""
@@ -121,8 +121,7 @@ func (m message) at() time.Time {
 	return timeOf(m.ID)
 }
 
-// said tells whether a person or program said it; all other types are notices of
-// Discord's own.
+// said reports whether a person or an app wrote the message; other types are system messages.
 func (m message) said() bool {
 	return m.Type == int(discordgo.MessageTypeDefault) || m.Type == int(discordgo.MessageTypeReply)
 }

@@ -1,4 +1,4 @@
-// The settings of the door.
+// The settings of the connector.
 
 package discord
 
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Options is what Discord's door works with.
+// Options are the settings of the connector.
 type Options struct {
 	Token            string        // of the bot, without "Bot " before it; never logged
 	APIBase          string        // root of a compatible server, as "http://localhost:8080"; empty: Discord itself

@@ -1,4 +1,4 @@
-// Long lists, shown page by page with buttons.
+// Lists, page by page, with buttons.
 
 package discord
 
@@ -8,19 +8,16 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
 )
 
-const (
-	maxCustomID = 100  // characters of a button's id (Discord, Components: Custom ID)
-	maxLines    = 1000 // of commands that do not fit a button's id
-)
+// maxCustomID is the longest id of a button (Discord, Components: Custom ID).
+const maxCustomID = 100
 
-// row is a line of buttons.
+// row is a row of buttons.
 type row struct {
 	Type       int      `json:"type"`
 	Components []button `json:"components"`
@@ -34,36 +31,20 @@ type button struct {
 	Disabled bool   `json:"disabled,omitempty"`
 }
 
-// pages remembers the command lines that do not fit a button.
-type pages struct {
-	mu    sync.Mutex // guards everything below
-	lines map[string]string
-	order []string // oldest first
-}
-
-func newPages() *pages { return &pages{lines: make(map[string]string)} }
-
-// customID says, in a button, which page of which command's answer it leads to.
-func (p *pages) customID(line string, page int) string {
-	if id := fmt.Sprintf("page %d %s", page, line); len([]rune(id)) <= maxCustomID && len(id) <= maxCustomID {
+// customID is the id of a button that shows a page of a command's answer. A command line that does
+// not fit is cached.
+func (d *Discord) customID(line string, page int) string {
+	if id := fmt.Sprintf("page %d %s", page, line); len(id) <= maxCustomID {
 		return id
 	}
 	key := "#" + nonce(line)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, known := p.lines[key]; !known {
-		if len(p.order) == maxLines {
-			delete(p.lines, p.order[0])
-			p.order = p.order[1:]
-		}
-		p.lines[key] = line
-		p.order = append(p.order, key)
-	}
+	d.commandLines.Set(key, line)
 	return fmt.Sprintf("page %d %s", page, key)
 }
 
-// read takes a button's id apart. ok is false if it is none of ours, or forgotten.
-func (p *pages) read(id string) (line string, page int, ok bool) {
+// readCustomID decodes the id of a button. ok is false if it is not ours, or the cached command
+// line is gone.
+func (d *Discord) readCustomID(id string) (line string, page int, ok bool) {
 	rest, ours := strings.CutPrefix(id, "page ")
 	n, line, more := strings.Cut(rest, " ")
 	page, err := strconv.Atoi(n)
@@ -73,35 +54,33 @@ func (p *pages) read(id string) (line string, page int, ok bool) {
 	if !strings.HasPrefix(line, "#") {
 		return line, page, true
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	line, ok = p.lines[line]
+	line, ok = d.commandLines.Find(line)
 	return line, page, ok
 }
 
-// page shows one page of a list, with buttons to its neighbours.
+// page renders one page of a list, with buttons for the pages beside it.
 func (d *Discord) page(line string, answer channel.Answer, n int) shown {
 	n = min(max(n, 0), answer.Pages()-1)
-	s := plain(d.fitted(answer.Page(n)))
+	s := plain(d.shortenLines(answer.Page(n)))
 	if answer.Pages() > 1 {
 		s.Components = []row{{Type: int(discordgo.ActionsRowComponent), Components: []button{
-			d.leaf("Previous", line, n-1, n == 0),
-			d.leaf("Next", line, n+1, n == answer.Pages()-1),
+			d.pageButton("Previous", line, n-1, n == 0),
+			d.pageButton("Next", line, n+1, n == answer.Pages()-1),
 		}}}
 	}
 	return s
 }
 
-func (d *Discord) leaf(label, line string, page int, disabled bool) button {
+func (d *Discord) pageButton(label, line string, page int, disabled bool) button {
 	return button{
 		Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton), Label: label,
-		CustomID: d.pages.customID(line, page), Disabled: disabled,
+		CustomID: d.customID(line, page), Disabled: disabled,
 	}
 }
 
-// fitted shortens the longest lines of a page until it fits a message.
-func (d *Discord) fitted(text string) string {
-	for most := maxContent; units(text) > maxContent && most > 20; most = most * 3 / 4 {
+// shortenLines shortens the longest lines of a page until it fits a message.
+func (d *Discord) shortenLines(text string) string {
+	for most := messages.Limit; messages.CostOf(text) > messages.Limit && most > 20; most = most * 3 / 4 {
 		lines := strings.Split(text, "\n")
 		for i, line := range lines {
 			lines[i] = short(line, most)
@@ -111,10 +90,10 @@ func (d *Discord) fitted(text string) string {
 	return d.Split(text)[0]
 }
 
-// turnPage runs the command of a list once more, as whoever pressed, and shows another
-// page.
+// turnPage runs the command of a list again, for the person who pressed the button, and shows
+// another page.
 func (d *Discord) turnPage(ctx context.Context, i interaction) error {
-	line, page, ok := d.pages.read(i.Data.CustomID)
+	line, page, ok := d.readCustomID(i.Data.CustomID)
 	if !ok {
 		s := plain(forgotten)
 		s.Flags = int(discordgo.MessageFlagsEphemeral)
@@ -126,9 +105,9 @@ func (d *Discord) turnPage(ctx context.Context, i interaction) error {
 	answer, handled, err := d.hub.Run(ctx, d.conversationOf(ctx, i), i.person(), line)
 	switch {
 	case errors.Is(err, channel.ErrRefused):
-		return d.follow(ctx, i, notHere, int(discordgo.MessageFlagsEphemeral))
+		return d.followUp(ctx, i, notHere, int(discordgo.MessageFlagsEphemeral))
 	case err != nil || !handled:
-		return errors.Join(err, d.follow(ctx, i, notNow, int(discordgo.MessageFlagsEphemeral)))
+		return errors.Join(err, d.followUp(ctx, i, notNow, int(discordgo.MessageFlagsEphemeral)))
 	}
-	return d.amend(ctx, i, d.page(line, answer, page))
+	return d.editAnswer(ctx, i, d.page(line, answer, page))
 }

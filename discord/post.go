@@ -1,4 +1,4 @@
-// Messages on their way to Discord, each posted once, and how they are found again.
+// Posting: each message once, and how a posted one is found again.
 
 package discord
 
@@ -14,9 +14,10 @@ import (
 	"strings"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
-// post is a message on its way to Discord.
+// post is a new message.
 type post struct {
 	Content   string          `json:"content"`
 	Nonce     string          `json:"nonce,omitempty"`
@@ -25,8 +26,8 @@ type post struct {
 	Reference *replyTo        `json:"message_reference,omitempty"`
 }
 
-// allowedMentions notifies nobody: by default Discord would notify whomever the model
-// names, everyone included.
+// allowedMentions suppresses all notifications: by default Discord would notify everybody whom the
+// model mentions.
 type allowedMentions struct {
 	Parse       []string `json:"parse"` // never null
 	RepliedUser bool     `json:"replied_user"`
@@ -40,14 +41,14 @@ type replyTo struct {
 	Fail      bool   `json:"fail_if_not_exists"`
 }
 
-// nonce names a message by what it is, in the 25 characters Discord takes, so that
-// the same message is not posted twice within minutes.
+// nonce identifies a message in the 25 characters that Discord allows, so that it is not posted
+// twice within minutes.
 func nonce(parts ...any) string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q", parts)))
 	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])[:25]
 }
 
-// newPost is a message that answers to, if that is not empty.
+// newPost is a message that replies to another, if to is not empty.
 func newPost(channel, text, to, nonce string) post {
 	p := post{Content: text, Nonce: nonce, Enforce: true, Mentions: nobody()}
 	if to != "" {
@@ -56,8 +57,7 @@ func newPost(channel, text, to, nonce string) post {
 	return p
 }
 
-// create posts a message and returns it as it stands, which may be what was posted
-// before under the same nonce.
+// create posts a message and returns it; it may be one posted before with the same nonce.
 func (d *Discord) create(ctx context.Context, channel string, p post, once bool) (made message, err error) {
 	c := call{method: http.MethodPost, path: "/channels/" + channel + "/messages", body: p, into: &made, once: once}
 	err = d.rest.do(ctx, c)
@@ -72,37 +72,37 @@ func (d *Discord) create(ctx context.Context, channel string, p post, once bool)
 	return made, err
 }
 
-// change edits one of the bot's own messages.
-func (d *Discord) change(ctx context.Context, channel, id, text string, once bool) error {
+// editMessage edits one of the bot's messages.
+func (d *Discord) editMessage(ctx context.Context, channel, id, text string, once bool) error {
 	body := struct {
 		Content  string          `json:"content"`
 		Mentions allowedMentions `json:"allowed_mentions"`
 	}{text, nobody()}
-	defer d.pace.mark(channel)
+	defer d.throttle.edited(channel)
 	return d.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: body, once: once})
 }
 
-// settle sees to it that a message that was found, or posted before, has this text.
-func (d *Discord) settle(ctx context.Context, channel string, m message, text string) (string, error) {
+// ensureText edits a message that was found, or posted before, unless it has this text.
+func (d *Discord) ensureText(ctx context.Context, channel string, m message, text string) (string, error) {
 	if m.Content != nil && same(*m.Content, text) {
 		return m.ID, nil
 	}
-	if err := sleep(ctx, d.pace.left(channel)); err != nil {
+	if err := platform.Sleep(ctx, d.throttle.wait(channel)); err != nil {
 		return "", err
 	}
-	return m.ID, d.change(ctx, channel, m.ID, text, false)
+	return m.ID, d.editMessage(ctx, channel, m.ID, text, false)
 }
 
-// same compares as Discord does, which cuts off space at both ends.
+// same compares as Discord does, which trims space at both ends.
 func same(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
 // maxSearch is how many pages of history are searched for a message.
 const maxSearch = 5
 
-// sent finds the message in which a piece arrived, if it did; the id is empty if not.
+// sent finds the message in which a piece arrived; the id is empty if there is none.
 func (d *Discord) sent(ctx context.Context, conversation string, piece channel.Piece) (message, error) {
 	key, _ := json.Marshal(nonceOf(conversation, piece)) // a string always can be
-	return d.find(ctx, target(conversation), piece.To, func(m message) bool {
+	return d.find(ctx, channelID(conversation), piece.To, func(m message) bool {
 		if len(m.Nonce) > 0 && string(m.Nonce) != "null" {
 			return string(m.Nonce) == string(key) || piece.Part == 0 && m.answers(piece.To)
 		}
@@ -113,12 +113,12 @@ func (d *Discord) sent(ctx context.Context, conversation string, piece channel.P
 	})
 }
 
-// begun finds the messages in which an earlier process began to answer these: the one that
-// refers to them, and those that go on from there, which refer to nothing. A notice that was
-// posted between them refers to nothing either, but the hub knows it.
-func (d *Discord) begun(ctx context.Context, conversation string, to []string) (pieces []message, err error) {
+// findBegun finds the messages in which an earlier process began the reply to these: the one that
+// references them, and those that follow, which have no reference. A notice posted in between has
+// no reference either, but the hub knows its id.
+func (d *Discord) findBegun(ctx context.Context, conversation string, to []string) (pieces []message, err error) {
 	var failed error
-	_, err = d.find(ctx, target(conversation), to, func(m message) bool {
+	_, err = d.find(ctx, channelID(conversation), to, func(m message) bool {
 		switch {
 		case len(pieces) == 0:
 			if m.answers(to) {
@@ -142,8 +142,7 @@ func (m message) answers(to []string) bool {
 	return m.Reference != nil && slices.Contains(to, m.Reference.MessageID)
 }
 
-// find looks for a message of the bot's own, said after the oldest of those in to, or
-// among the newest.
+// find searches for a message of the bot, after the oldest message in to, or among the newest.
 func (d *Discord) find(ctx context.Context, channel string, to []string, is func(message) bool) (message, error) {
 	after := ""
 	for _, id := range to {

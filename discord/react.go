@@ -1,4 +1,4 @@
-// The mark on a message that tells people that older ones were summed up.
+// The reaction that marks where older messages were summarized.
 
 package discord
 
@@ -8,22 +8,22 @@ import (
 	"net/url"
 )
 
-// summedUp is the mark.
+// summedUp is the reaction.
 const summedUp = "📚"
 
-// React puts the mark on a message. Where the bot may not, the log is told once which
-// permission it lacks, and nothing else happens.
+// React adds the reaction to a message. If the bot may not, it logs once per channel which
+// permission is missing, and returns nil.
 func (d *Discord) React(ctx context.Context, conversation, id string) error {
-	place := target(conversation)
+	place := channelID(conversation)
 	err := d.rest.do(ctx, call{
-		method: http.MethodPut, path: "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(summedUp) + "/@me", last: true,
+		method: http.MethodPut, path: "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(summedUp) + "/@me", background: true,
 	})
 	if !refusedWith(err, codeNotPermitted) {
 		return err
 	}
-	if d.barred.first(place) {
-		d.log.Warn(`a compaction cannot be shown with notify = "reaction": the bot lacks a permission in this channel`,
-			"permissions", "Add Reactions, Read Message History", "channel", place)
+	if !d.reactionRefused.Seen(place) {
+		d.log.Warn("reaction_refused",
+			"missing_permissions", "Add Reactions, Read Message History", "channel", place)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Answers of the REST API that say no, and whether it is worth asking again.
+// Errors of the REST API, and whether a retry may help.
 
 package discord
 
@@ -12,7 +12,7 @@ import (
 	"cairn/channel"
 )
 
-// refusal is an answer of the REST API that is not what was asked for.
+// refusal is an error response of the REST API.
 type refusal struct {
 	what    string // was asked
 	status  int    // HTTP's
@@ -20,8 +20,8 @@ type refusal struct {
 	message string
 	after   time.Duration // of a 429: how long to wait
 	global  bool          // the 429 is for all routes
-	said    bool          // Discord itself answered, not something on the way
-	held    bool          // back by the door itself; Discord was not asked
+	said    bool          // Discord answered, not a proxy
+	held    bool          // back by limits; the request was not sent
 }
 
 // Codes of refusals (Discord, Opcodes and Status Codes: JSON Error Codes).
@@ -79,7 +79,7 @@ func (no *refusal) Is(target error) bool {
 	return target == channel.ErrGone && final
 }
 
-// refusedWith tells whether err is Discord's refusal of that code.
+// refusedWith reports whether err is Discord's refusal of that code.
 func refusedWith(err error, code int) bool {
 	var no *refusal
 	return errors.As(err, &no) && no.code == code
@@ -94,7 +94,7 @@ func limitedFor(err error) time.Duration {
 	return 0
 }
 
-// isRefusal tells whether it is certain that the request had no effect.
+// isRefusal reports whether it is certain that the request had no effect.
 func isRefusal(err error) bool {
 	var no *refusal
 	return errors.As(err, &no) && no.status < 500

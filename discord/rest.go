@@ -1,4 +1,4 @@
-// The one way to Discord's REST API.
+// The client of the REST API.
 
 package discord
 
@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-	"github.com/cenkalti/backoff/v5"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 const (
@@ -27,8 +27,8 @@ const (
 	maxWaits        = 6                // of a request for a rate limit
 )
 
-// rest is the one way to Discord's REST API. The library's own waits for rate limits
-// without heed of contexts, and repeats what may have been done.
+// rest is the client of Discord's REST API. discordgo's ignores contexts while it waits for rate
+// limits, and repeats requests that may have taken effect.
 type rest struct {
 	base   string // of the server, without path
 	token  string
@@ -44,36 +44,34 @@ func newREST(base, token string) *rest {
 	return &rest{base: base, token: token, client: client, limits: newLimits()}
 }
 
-// call is one request. It may be repeated after a server's fault, so a POST has to
-// bring what keeps it from taking effect twice, or be done once.
+// call is one request. It may be repeated after a server error, so a POST needs a nonce, or once.
 type call struct {
-	method string
-	path   string // below /api/v9
-	query  url.Values
-	body   any  // sent as JSON; nil: nothing
-	into   any  // takes the JSON of the answer; nil: nobody asks for it
-	once   bool // one try, without waiting: the caller knows better what to do next
-	last   bool // behind all others, where there are many
-	free   bool // with a token of its own in its path, and no global rate limit
+	method     string
+	path       string // below /api/v9
+	query      url.Values
+	body       any  // sent as JSON; nil: nothing
+	into       any  // takes the JSON of the answer; nil: ignored
+	once       bool // one try, without waiting for rate limits
+	background bool // leaves room for other requests
+	ownToken   bool // its path holds a token; the global rate limit does not apply
 
-	careful bool // not repeated unless it is certain that it had no effect
+	careful bool // repeated only if it certainly had no effect
 }
 
-// do makes a request, waits for rate limits and repeats what failed, within bounds.
+// do makes a request; it waits for rate limits and retries failures, within bounds.
 func (r *rest) do(ctx context.Context, c call) error {
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval = 300 * time.Millisecond
+	pause := platform.Backoff{First: 300 * time.Millisecond, Most: time.Minute}
 	for tries, waits := 1, 0; ; {
 		err := r.try(ctx, c)
 		var no *refusal
 		limited := errors.As(err, &no) && no.status == http.StatusTooManyRequests
-		wait := pause.NextBackOff()
+		wait := pause.Next()
 		switch {
 		case err == nil || c.once || ctx.Err() != nil:
 			return err
 		case limited:
 			wait = no.after
-			if !no.held { // else it is a matter of time, and many may wait
+			if !no.held { // requests held back here get their turn
 				waits++
 			}
 		case no != nil && no.status < 500, c.careful:
@@ -84,7 +82,7 @@ func (r *rest) do(ctx context.Context, c call) error {
 		if tries > maxTries || waits > maxWaits {
 			return err
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := platform.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -94,11 +92,11 @@ func (r *rest) do(ctx context.Context, c call) error {
 func (r *rest) try(ctx context.Context, c call) error {
 	route := c.route()
 	wait := time.Duration(0)
-	if c.last {
+	if c.background {
 		wait = r.limits.room(time.Now())
 	}
 	if wait == 0 {
-		wait = r.limits.take(route, c.free, time.Now())
+		wait = r.limits.take(route, c.ownToken, time.Now())
 	}
 	if wait > 0 {
 		return &refusal{status: http.StatusTooManyRequests, what: c.what(), message: "held back", after: wait, held: true}
@@ -111,12 +109,12 @@ func (r *rest) try(ctx context.Context, c call) error {
 	}
 	resp, err := r.client.Do(q)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.what(), bare(err))
+		return fmt.Errorf("%s: %w", c.what(), withoutURL(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return fmt.Errorf("%s: read the answer: %w", c.what(), bare(err))
+		return fmt.Errorf("%s: read the answer: %w", c.what(), withoutURL(err))
 	}
 	no := refusalOf(c, resp, body)
 	r.limits.learn(route, resp.StatusCode, resp.Header, no.after, no.global, time.Now())
@@ -147,12 +145,12 @@ func (r *rest) request(ctx context.Context, c call) (*http.Request, error) {
 	}
 	q, err := http.NewRequestWithContext(ctx, c.method, address, body)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.what(), bare(err))
+		return nil, fmt.Errorf("%s: %w", c.what(), withoutURL(err))
 	}
 	if c.body != nil {
 		q.Header.Set("Content-Type", "application/json")
 	}
-	if !c.free {
+	if !c.ownToken {
 		q.Header.Set("Authorization", "Bot "+r.token)
 	}
 	q.Header.Set("User-Agent", userAgent)
@@ -176,14 +174,14 @@ func (c call) route() string {
 
 // what names a request in errors: without the tokens that some paths hold.
 func (c call) what() string {
-	if c.free {
+	if c.ownToken {
 		return c.method + " an answer to an interaction"
 	}
 	return c.method + " " + c.path
 }
 
-// bare takes the address out of an error of net/http: it may hold a token.
-func bare(err error) error {
+// withoutURL takes the address out of an error of net/http: it may hold a token.
+func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err
@@ -199,21 +197,6 @@ func decode(data []byte, into any) error {
 		return nil
 	}
 	return err
-}
-
-// sleep waits, and returns the context's error if that ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func query(pairs ...string) url.Values {

@@ -19,7 +19,7 @@ import (
 func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
-	d := r.newDoor()
+	d := r.newConnector()
 	t.Cleanup(d.rest.client.CloseIdleConnections)
 	r.Fail(discordtest.Fault{Route: "POST /channels/*/messages", Status: 429, RetryAfter: time.Hour})
 	ctx, cancel := context.WithCancel(r.ctx)
@@ -51,10 +51,10 @@ func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
 	}
 }
 
-func TestTheDoorStaysBelowTheLimits(t *testing.T) {
+func TestRequestsStayBelowTheLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{})
-	d := r.newDoor()
+	d := r.newConnector()
 	t.Cleanup(d.rest.client.CloseIdleConnections)
 	const burst = 120
 	r.Limit(discordtest.RouteLimit{Route: "POST /channels/*/messages", Requests: 40, Per: 700 * time.Millisecond})
@@ -157,7 +157,7 @@ func TestErrorsNameNoSecrets(t *testing.T) {
 	address := "http://" + nobody.Addr().String()
 	_ = nobody.Close()
 	rest := newREST(address, token)
-	err = rest.do(t.Context(), call{method: "PATCH", path: "/webhooks/1/SECRET/messages/@original", free: true, once: true})
+	err = rest.do(t.Context(), call{method: "PATCH", path: "/webhooks/1/SECRET/messages/@original", ownToken: true, once: true})
 	if err == nil || strings.Contains(err.Error(), "SECRET") || strings.Contains(err.Error(), token) {
 		t.Errorf("the error is %v", err)
 	}

@@ -1,4 +1,4 @@
-// The rig of this package's tests: the door between a double of Discord and a real hub.
+// The rig of this package's tests: the connector between a double of Discord and a real hub.
 
 package discord
 
@@ -20,6 +20,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/discord/discordtest"
+	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -28,7 +29,7 @@ import (
 func TestMain(m *testing.M) {
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	flag.Parse()
-	// The library's Close sleeps for a second: the tests mostly wait, side by side.
+	// The tests mostly wait, side by side.
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}
@@ -40,7 +41,7 @@ const patience = time.Minute
 
 const token = "MTA4.secret.of-the-bot"
 
-// rig is the door between a double of Discord and a real hub with a scripted model.
+// rig is the connector between a double of Discord and a real hub with a scripted model.
 type rig struct {
 	*discordtest.Server
 	t      testing.TB
@@ -49,17 +50,17 @@ type rig struct {
 	guild  discordtest.Guild
 	square string // a channel
 
-	dir   string
-	model *llmtest.Model
-	rules channel.Rules
-	door  *Discord
-	store *memory.Store
-	hub   *channel.Hub
-	log   *logged
-	tune  []func(*Discord)
-	opts  Options
-	leave context.CancelFunc
-	ended chan error
+	dir       string
+	model     *llmtest.Model
+	rules     channel.Rules
+	connector *Discord
+	store     *memory.Store
+	hub       *channel.Hub
+	log       *logged
+	tune      []func(*Discord)
+	opts      Options
+	leave     context.CancelFunc
+	ended     chan error
 }
 
 // logged is what was logged.
@@ -113,31 +114,31 @@ func lastSaid(req llm.Request) string {
 	return ""
 }
 
-// start opens the door, and waits until it stands open.
+// start opens the connector, and waits until it is connected.
 func (r *rig) start() *rig {
 	r.t.Helper()
 	r.open()
 	done := make(chan error, 1)
-	go func() { done <- r.door.Run(r.runCtx(), r.hub) }()
+	go func() { done <- r.connector.Run(r.runCtx(), r.hub) }()
 	r.ended = done
-	r.until("the door to be open", func() bool {
+	r.until("the connector to be connected", func() bool {
 		all := r.Connections()
 		return len(all) > 0 && all[len(all)-1].Heartbeats > 0
 	})
 	return r
 }
 
-// open makes hub and door.
+// open makes hub and connector.
 func (r *rig) open() {
 	r.t.Helper()
 	var err error
 	if r.store, err = memory.Open(context.Background(), memory.Options{Dir: r.dir}); err != nil {
 		r.t.Fatal(err)
 	}
-	r.door = r.newDoor()
+	r.connector = r.newConnector()
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r.hub = channel.New(channel.Options{
-		Store: r.store, Doors: []channel.Door{r.door}, Log: log, Rules: r.rules,
+		Store: r.store, Doors: []channel.Door{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent {
 			return channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 		},
@@ -145,7 +146,7 @@ func (r *rig) open() {
 	r.t.Cleanup(r.stop)
 }
 
-func (r *rig) newDoor() *Discord {
+func (r *rig) newConnector() *Discord {
 	r.t.Helper()
 	o := r.opts
 	o.Token, o.APIBase = token, r.URL
@@ -189,7 +190,7 @@ func (r *rig) stop() {
 		r.t.Error(err)
 	}
 	r.hub = nil
-	r.door.rest.client.CloseIdleConnections()
+	r.connector.rest.client.CloseIdleConnections()
 	if strings.Contains(r.log.String(), token) {
 		r.t.Error("the token was logged")
 	}
@@ -304,7 +305,7 @@ func (r *rig) heard(name string, n int) (all []compactor.Message) {
 		if len(all) >= n {
 			return all
 		}
-		if err := sleep(r.ctx, 20*time.Millisecond); err != nil {
+		if err := platform.Sleep(r.ctx, 20*time.Millisecond); err != nil {
 			r.t.Fatalf("%d messages were heard, want %d", len(all), n)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // send has one piece sent by a fresh writer, as after a restart.
 func (r *rig) send(place string, p channel.Piece) (string, error) {
-	return r.door.Reply(place, p.To).Send(r.ctx, p)
+	return r.connector.Reply(place, p.To).Send(r.ctx, p)
 }
 
 func TestAPieceIsPostedOnceWhateverFails(t *testing.T) {
@@ -90,12 +90,12 @@ func TestWhatAnEarlierProcessBeganIsFinished(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			to := []string{m.ID}
-			_, err := r.door.create(r.ctx, r.square, newPost(r.square, "half an ans", m.ID, "of-the-dead"), false)
+			_, err := r.connector.create(r.ctx, r.square, newPost(r.square, "half an ans", m.ID, "of-the-dead"), false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.door.started = time.Now().Add(time.Second) // a new process
-			w := r.door.Reply(r.place(r.square), to)
+			r.connector.started = time.Now().Add(time.Second) // a new process
+			w := r.connector.Reply(r.place(r.square), to)
 			if streamed {
 				w.Show("half an answer")
 				r.until("the edit", func() bool { return r.Sent(r.square)[0].Content == "half an answer" })

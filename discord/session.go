@@ -1,205 +1,137 @@
-// A session with the gateway, on top of the library, which knows the protocol, and a
-// wire of our own.
+// A session with the gateway: where it is, and what is kept from one connection to the next.
 
 package discord
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 )
 
-// session is one session with the gateway: begun by IDENTIFY, and resumed on one
-// connection after the other, for as long as the gateway knows it.
+// session is one session with the gateway: begun by IDENTIFY, and resumed on one connection
+// after the other, for as long as the gateway knows it. discordgo's own session is not used: it
+// answers op 9 with one IDENTIFY after the other, deadlocks on op 7 while it opens, keeps close
+// codes to itself, waits for HELLO and READY without end, and gives a session up when a
+// connection falls silent. All methods are for one goroutine.
 type session struct {
-	lib      *discordgo.Session
-	gateway  string        // the address where it begins
-	patience time.Duration // until READY
-	handle   func(name string, data json.RawMessage) error
-	lost     chan struct{} // has one when the library has let go of a connection
+	token   string
+	gateway string // the address where it begins
+	intents discordgo.Intent
+	timeout time.Duration // from the dial to READY or RESUMED
+	handle  func(name string, data json.RawMessage) error
 
-	mu      sync.Mutex      // guards everything below
-	ctx     context.Context // of the connection that is being made
-	wire    *wire           // the newest
-	known   bool            // the gateway knows it, from READY until it says otherwise
-	stands  bool            // READY or RESUMED came on the newest connection
-	refused int             // connections in a row that came as far as HELLO only
-	back    string          // the address where it is resumed; empty: where it began
-	slash   bool            // ends the path of the address
-	told    string          // the address that the library knows
-	stray   bool            // the next dial fails, so that the library asks for the address again
+	id        string       // empty: the gateway does not know the session, or not any more
+	sequence  atomic.Int64 // of the last event that was handled
+	resumeURL string       // the address where it is resumed; empty: where it began
+	slash     bool         // ends the path of the address
+	refused   int          // connections in a row that came as far as HELLO only
+
+	established bool      // READY or RESUMED came on the newest connection
+	identified  time.Time // when the newest connection sent IDENTIFY or RESUME; zero: it did not
 }
 
-// maxRefused is how often a session is resumed in vain, by a gateway that speaks.
+// maxRefused is how often a session is resumed in vain, by a gateway that answers.
 const maxRefused = 3
 
-// newSession returns a session that is not yet begun. handle is given each event, one
-// after the other, and must not block; its error ends the connection.
-func newSession(token, gateway string, intents discordgo.Intent, patience time.Duration, handle func(string, json.RawMessage) error) (*session, error) {
-	lib, err := discordgo.New("Bot " + token)
-	if err != nil {
-		return nil, err
-	}
-	s := &session{lib: lib, gateway: gateway, patience: patience, handle: handle, lost: make(chan struct{}, 1)}
-	lib.Identify.Intents = intents
-	lib.Compress, lib.Identify.Compress = false, false // the wire reads along
-	lib.ShouldReconnectOnError = false                 // the library's loop cannot be stopped
-	lib.SyncEvents = true                              // else events overtake each other
-	lib.StateEnabled = false                           // the atlas is smaller
-	lib.LogLevel = -1                                  // its lines may hold the token
-	lib.Client = &http.Client{Transport: signpost{s}}
-	way := dialer{proxy: http.ProxyFromEnvironment}
-	lib.Dialer = &websocket.Dialer{HandshakeTimeout: patience, NetDialContext: s.strung(way.plain), NetDialTLSContext: s.strung(way.secure)}
-	lib.AddHandler(func(_ *discordgo.Session, e *discordgo.Event) { s.event(e) })
-	lib.AddHandler(func(*discordgo.Session, *discordgo.Disconnect) {
-		select {
-		case s.lost <- struct{}{}:
-		default:
-		}
-	})
-	return s, nil
+// maxMessage is the most bytes of one message of the gateway.
+const maxMessage = 64 << 20
+
+// newSession returns a session that is not yet begun. handle gets each event, one after the
+// other, and must not block; its error ends the connection.
+func newSession(token, gateway string, intents discordgo.Intent, timeout time.Duration, handle func(string, json.RawMessage) error) *session {
+	return &session{token: token, gateway: gateway, intents: intents, timeout: timeout, handle: handle}
 }
 
-// resumeData is what READY says about resuming.
-type resumeData struct {
-	URL string `json:"resume_gateway_url"`
-}
+// resumable reports whether another connection may go on where this one ended.
+func (s *session) resumable() bool { return s.id != "" }
 
-// signpost answers the one question the library asks by HTTP, where the gateway is,
-// with what the door found out: so its addresses, which are variables of the whole
-// program, need not be changed.
-type signpost struct{ s *session }
-
-func (p signpost) RoundTrip(q *http.Request) (*http.Response, error) {
-	p.s.mu.Lock()
-	p.s.told = p.s.addressLocked()
-	body, err := json.Marshal(map[string]string{"url": p.s.told + "#"}) // what the library adds counts for nothing then
-	p.s.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	return &http.Response{
-		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: q,
-	}, nil
-}
-
-// strung is a way to make a connection with a wire on it.
-func (s *session) strung(dial func(ctx context.Context, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
-	return func(ctx context.Context, _, address string) (net.Conn, error) {
-		s.mu.Lock()
-		own, stray := s.ctx, s.stray
-		s.stray = false
-		s.mu.Unlock()
-		if stray {
-			return nil, errors.New("the gateway has another address")
-		}
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(own, cancel)()
-		conn, err := dial(ctx, address)
-		if err != nil {
-			return nil, err
-		}
-		w := newWire(conn, s.patience)
-		s.mu.Lock()
-		s.wire = w
-		s.mu.Unlock()
-		if own.Err() != nil {
-			w.cut(ending{err: own.Err()})
-		}
-		return w, nil
-	}
-}
-
-// event passes an event on. A session is not to be resumed unless its READY was taken.
-func (s *session) event(e *discordgo.Event) {
-	if err := s.handle(e.Type, e.RawData); err != nil {
-		s.cut(ending{err: err})
-		return
-	}
-	if e.Type == "READY" || e.Type == "RESUMED" {
-		s.mu.Lock()
-		s.known, s.stands, s.refused = true, true, 0
-		if e.Type == "READY" {
-			s.back = read[resumeData](e.RawData).URL
-			if !akin(s.back, s.gateway) { // the token is not for others
-				s.back = ""
-			}
-		}
-		w := s.wire
-		s.mu.Unlock()
-		w.welcome()
-	}
-}
-
-// connect begins or resumes the session and returns when its connection has ended,
-// with the reason; or when ctx has.
+// connect begins or resumes the session and returns when its connection has ended, with the
+// reason; or when ctx has.
 func (s *session) connect(ctx context.Context) ending {
-	s.mu.Lock()
-	s.ctx, s.stands = ctx, false
-	s.mu.Unlock()
-	defer context.AfterFunc(ctx, func() {
-		if !s.established() {
-			s.cut(ending{err: context.Canceled})
-		}
-	})()
-	select {
-	case <-s.lost: // of a connection before
-	default:
+	s.established, s.identified = false, time.Time{}
+	deadline := time.Now().Add(s.timeout)
+	ws, e := s.dial(ctx)
+	if !s.slash && e.status >= 300 && e.status < 500 { // some servers have their gateway behind a slash
+		s.slash = true
+		ws, e = s.dial(ctx)
 	}
-	err := s.open()
-	if s.misplaced() {
-		err = s.open()
+	if ws != nil {
+		e = newConnection(s, ws, deadline).run(ctx)
 	}
-	if err != nil {
-		return s.why(err)
-	}
-	s.mu.Lock()
-	w := s.wire
-	s.mu.Unlock()
-	select {
-	case <-w.gone:
-	case <-ctx.Done():
-		s.leave(w)
+	if ctx.Err() != nil {
 		return ending{err: ctx.Err()}
 	}
-	select {
-	case <-s.lost: // it may be of an earlier connection: then the next attempt waits for the library
-	case <-ctx.Done():
-	}
-	return s.why(nil)
+	s.note(e)
+	return e
 }
 
-// open has the library connect to the address of now. It keeps the one it knows until
-// a dial fails.
-func (s *session) open() error {
-	s.mu.Lock()
-	s.wire = nil
-	s.stray = s.told != "" && s.told != s.addressLocked()
-	stray := s.stray
-	s.mu.Unlock()
-	if stray {
-		_ = s.lib.Open()
+func (s *session) dial(ctx context.Context) (*websocket.Conn, ending) {
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: s.timeout}
+	ws, resp, err := dialer.DialContext(ctx, s.address(), nil)
+	switch {
+	case resp != nil && err != nil:
+		return nil, ending{status: resp.StatusCode, err: fmt.Errorf("the gateway answered HTTP %d", resp.StatusCode)}
+	case err != nil:
+		return nil, ending{err: fmt.Errorf("connect to the gateway: %w", err)}
 	}
-	return s.lib.Open()
+	ws.SetReadLimit(maxMessage)
+	return ws, ending{}
 }
 
-// addressLocked is where the next connection goes, with what Discord wants there
-// (Discord, Gateway: Connecting).
-func (s *session) addressLocked() string {
-	u, err := url.Parse(or(s.back, s.gateway))
+// note keeps what the end of a connection says about the session.
+func (s *session) note(e ending) {
+	switch {
+	case s.established:
+	case !s.identified.IsZero():
+		s.refused++
+	default: // the address of READY may be of use to others only
+		s.resumeURL = ""
+	}
+	if e.gone || e.code == 4007 || e.code == 4009 || s.refused >= maxRefused {
+		s.id = ""
+	}
+}
+
+// event passes an event on. A session is not to be resumed unless its READY was handled.
+func (s *session) event(name string, sequence int64, data json.RawMessage) error {
+	if err := s.handle(name, data); err != nil {
+		return err
+	}
+	s.sequence.Store(sequence)
+	switch name {
+	case "READY":
+		ready := read[sessionData](data)
+		s.id, s.resumeURL = ready.ID, ready.ResumeURL
+		if !sameSite(s.resumeURL, s.gateway) { // the token is not for others
+			s.resumeURL = ""
+		}
+		s.established, s.refused = true, 0
+	case "RESUMED":
+		s.established, s.refused = true, 0
+	}
+	return nil
+}
+
+// sessionData is what READY says about the session.
+type sessionData struct {
+	ID        string `json:"session_id"`
+	ResumeURL string `json:"resume_gateway_url"`
+}
+
+// address is where the next connection goes, with what Discord wants there (Discord, Gateway:
+// Connecting).
+func (s *session) address() string {
+	u, err := url.Parse(or(s.resumeURL, s.gateway))
 	if err != nil {
 		return s.gateway
 	}
@@ -213,8 +145,8 @@ func (s *session) addressLocked() string {
 	return u.String()
 }
 
-// akin tells whether two addresses are those of one host or domain, and of one kind.
-func akin(a, b string) bool {
+// sameSite reports whether two addresses have one scheme, and one host or domain.
+func sameSite(a, b string) bool {
 	u, err := url.Parse(a)
 	v, err2 := url.Parse(b)
 	if err != nil || err2 != nil || u.Scheme != v.Scheme {
@@ -232,83 +164,35 @@ func domain(host string) string {
 	return strings.Join(names[len(names)-2:], ".")
 }
 
-// misplaced tells whether there is no gateway at the address, but one may be behind a
-// slash: there the next dial goes. That is the library's form, which some servers may
-// be made for.
-func (s *session) misplaced() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.slash || s.wire == nil {
-		return false
-	}
-	status := s.wire.ended().status
-	s.slash = status >= 300 && status < 500
-	return s.slash
+// ending is why a connection to the gateway ended.
+type ending struct {
+	code   int  // of the close frame; 0: there was none
+	status int  // HTTP's, in place of a WebSocket; 0: there was none
+	gone   bool // op 9: the session cannot be resumed
+	err    error
 }
 
-// leave says goodbye, so that people see the bot go offline at once.
-func (s *session) leave(w *wire) {
-	_ = w.SetWriteDeadline(time.Now().Add(grace)) // a dead connection takes nothing
-	_ = s.lib.Close()                             // reports nothing
-}
-
-func (s *session) cut(e ending) {
-	s.mu.Lock()
-	w := s.wire
-	s.mu.Unlock()
-	if w != nil {
-		w.cut(e)
-	}
-}
-
-// why finds the reason for the end of a connection, of which the library said err, and
-// whether it was the end of the session too.
-func (s *session) why(err error) ending {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var e ending
-	if s.wire != nil {
-		e = s.wire.ended()
-	}
-	if e == (ending{}) {
-		e.err = err
-	}
-	spoke := s.wire != nil && !s.wire.greeted().IsZero()
+func (e ending) Error() string {
 	switch {
-	case s.stands:
-	case spoke:
-		s.refused++
-	default: // the address of READY may be of use to others only
-		s.back = ""
+	case e.code != 0:
+		return fmt.Sprintf("the gateway closed the connection with code %d", e.code)
+	case e.err != nil:
+		return e.err.Error()
 	}
-	if e.anew || e.code == 4007 || e.code == 4009 || s.refused >= maxRefused {
-		s.known = false
-	}
-	return e
+	return "the connection ended"
 }
 
-// identified returns when the newest connection sent its IDENTIFY or RESUME; zero: it
-// did not come to that.
-func (s *session) identified() time.Time {
-	s.mu.Lock()
-	w := s.wire
-	s.mu.Unlock()
-	if w == nil {
-		return time.Time{}
+// endingOf is the reason for which nothing more can be read.
+func endingOf(err error) ending {
+	var closed *websocket.CloseError
+	var network net.Error
+	switch {
+	case errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure: // which no frame has
+		return ending{code: closed.Code}
+	case errors.As(err, &network) && network.Timeout():
+		return ending{err: errSilent}
 	}
-	return w.greeted()
+	return ending{err: err}
 }
 
-// resumable tells whether another connection may go on where this one ended.
-func (s *session) resumable() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.known
-}
-
-// established tells whether the newest connection got as far as READY or RESUMED.
-func (s *session) established() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stands
-}
+var errSilent = errors.New("the gateway fell silent")

@@ -3,7 +3,9 @@
 package discord
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -27,15 +29,6 @@ type gate struct {
 // newGate answers each first packet with what answer returns, or, if that is empty,
 // with a close code; then the connection ends.
 func newGate(t *testing.T, answer func(g *gate, op int) (say string, code int)) *gate {
-	return gateThat(t, true, answer)
-}
-
-// newHastyGate does so too, and does not wait for a heartbeat.
-func newHastyGate(t *testing.T, answer func(g *gate, op int) (say string, code int)) *gate {
-	return gateThat(t, false, answer)
-}
-
-func gateThat(t *testing.T, waits bool, answer func(g *gate, op int) (say string, code int)) *gate {
 	g := new(gate)
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if q.URL.Path == "/behind" {
@@ -61,7 +54,7 @@ func gateThat(t *testing.T, waits bool, answer func(g *gate, op int) (say string
 		if say != "" {
 			_ = ws.WriteMessage(websocket.TextMessage, []byte(say))
 		}
-		if say != "" && waits {
+		if say != "" {
 			_, _, _ = ws.ReadMessage() // the first heartbeat
 		}
 		_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
@@ -87,11 +80,7 @@ const resumed = `{"op":0,"s":2,"t":"RESUMED","d":{}}`
 
 func sessionWith(t *testing.T, gateway string) *session {
 	t.Helper()
-	s, err := newSession(token, gateway, discordgo.IntentGuilds, 5*time.Second, func(string, json.RawMessage) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return newSession(token, gateway, discordgo.IntentGuilds, 5*time.Second, func(string, json.RawMessage) error { return nil })
 }
 
 func TestTheGatewaysAddressesAreTakenAsTheyAre(t *testing.T) {
@@ -172,7 +161,7 @@ func TestASessionThatIsRefusedAgainAndAgainIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestAkinAddresses(t *testing.T) {
+func TestSameSite(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		a, b string
@@ -185,26 +174,64 @@ func TestAkinAddresses(t *testing.T) {
 		{"ws://localhost:4001/resume", "ws://localhost:4000", true},
 		{"", "ws://localhost:4000", false},
 	} {
-		if got := akin(c.a, c.b); got != c.want {
+		if got := sameSite(c.a, c.b); got != c.want {
 			t.Errorf("%s and %s: %v", c.a, c.b, got)
 		}
 	}
 }
 
-func TestAnAcknowledgementBeforeAnythingElseBlocksNothing(t *testing.T) {
+func TestAGatewayThatSpeaksOutOfTurnHarmsNothing(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, func(_ *gate, op int) (string, int) {
-		if op == 2 {
-			return `{"op":11}`, 4000 // the library would wait for itself
+	const hello = `{"op":10,"d":{"heartbeat_interval":60}}`
+	heartbeats := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		ws, err := (&websocket.Upgrader{}).Upgrade(w, q, nil)
+		if err != nil {
+			return
 		}
-		return "", 4000
-	})
-	s := sessionWith(t, g.address(""))
+		defer func() { _ = ws.Close() }()
+		for _, say := range []string{`{"op":11}`, `{"op":1}`, `{"op":1}`, "no JSON", `{"op":"x"}`, hello, hello, `{"op":1}`, ready(""), hello, `{"op":1}`, `{"op":99}`} {
+			_ = ws.WriteMessage(websocket.TextMessage, []byte(say))
+		}
+		for {
+			_, data, err := ws.ReadMessage()
+			if err != nil {
+				close(heartbeats)
+				return
+			}
+			if strings.Contains(string(data), `"op":1}`) {
+				_ = ws.WriteMessage(websocket.TextMessage, []byte(`{"op":11}`))
+			}
+			heartbeats <- string(data)
+		}
+	}))
+	defer server.Close()
+	s := sessionWith(t, "ws"+strings.TrimPrefix(server.URL, "http"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	ended := make(chan ending, 1)
-	go func() { ended <- s.connect(t.Context()) }()
-	select {
-	case <-ended:
-	case <-time.After(30 * time.Second):
-		t.Fatal("it never ends")
+	go func() { ended <- s.connect(ctx) }()
+	first := <-heartbeats
+	for range 5 {
+		if got := <-heartbeats; !strings.Contains(got, `"op":1}`) {
+			t.Errorf("after IDENTIFY it sent %s", got)
+		}
+	}
+	cancel()
+	if e := <-ended; !strings.Contains(first, `"op":2}`) || !errors.Is(e.err, context.Canceled) || !s.resumable() {
+		t.Errorf("it began with %s and ended with %v", first, e)
+	}
+	for range heartbeats {
+		continue
+	}
+}
+
+func TestAHelloWithoutAnIntervalIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, d := range []string{"null", `{"heartbeat_interval":0}`, `{"heartbeat_interval":-5}`, `{"heartbeat_interval":"x"}`, "7"} {
+		c := newConnection(&session{}, nil, time.Now())
+		if e := c.receive(packet{Op: opHello, Data: json.RawMessage(d)}); e.err == nil {
+			t.Errorf("%s is taken", d)
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 const epoch = 1420070400000 // ms
 
-// number is 0 for what is no snowflake.
+// number parses a snowflake; 0 if it is none.
 func number(id string) uint64 {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -19,10 +19,10 @@ func number(id string) uint64 {
 	return n
 }
 
-// newer tells whether a was made after b. What is no snowflake is older than all.
+// newer reports whether a was created after b. An invalid snowflake is older than all.
 func newer(a, b string) bool { return number(a) > number(b) }
 
-// timeOf returns when an id was made.
+// timeOf returns the creation time of an id.
 func timeOf(id string) time.Time { return time.UnixMilli(int64(number(id)>>22) + epoch).UTC() }
 
 // idAt returns the first id of a time.
@@ -30,5 +30,5 @@ func idAt(t time.Time) string {
 	return strconv.FormatInt(max(t.UnixMilli()-epoch, 0)<<22, 10)
 }
 
-// before returns the id that stands right before another.
+// before returns the id just before another.
 func before(id string) string { return strconv.FormatUint(max(number(id), 1)-1, 10) }

@@ -1,4 +1,4 @@
-// A reply while it is written: first the bot types, then the text grows by edits.
+// Streams: typing, then a reply that grows by edits.
 
 package discord
 
@@ -18,8 +18,8 @@ const (
 	streamRetry = 2 * time.Second // after a failure
 )
 
-// stream shows a reply while it is made: first that the bot types, then the text, which
-// grows by edits. It is best effort: the writer sends what counts.
+// stream shows a reply while it is written: first that the bot is typing, then the text, by edits.
+// It is best effort: the writer sends the final text.
 type stream struct {
 	d            *Discord
 	conversation string
@@ -41,15 +41,15 @@ type stream struct {
 	given  bool         // up: nothing can be shown here
 }
 
-// shownPiece is the message in which a piece of the reply grows.
+// shownPiece is the message that shows a piece of the reply.
 type shownPiece struct {
 	id     string   // empty: there is none
-	text   string   // what stands there
-	unsure bool     // a message may stand there, but which is not known
+	text   string   // the content of the message
+	unsure bool     // a message may have been posted, with an unknown id
 	tried  []string // what it may say
 }
 
-// piece is that of a part of the reply.
+// piece returns the state of a part of the reply.
 func (s *stream) piece(part int) *shownPiece {
 	for len(s.pieces) <= part {
 		s.pieces = append(s.pieces, shownPiece{})
@@ -57,12 +57,12 @@ func (s *stream) piece(part int) *shownPiece {
 	return &s.pieces[part]
 }
 
-// adopt takes over, once, what an earlier process showed of the reply.
+// adopt takes over, once, the messages in which an earlier process showed the reply.
 func (s *stream) adopt(ctx context.Context) error {
-	if s.looked || !s.d.earlier(s.to) {
+	if s.looked || !s.d.mayBeBegun(s.to) {
 		return nil
 	}
-	left, err := s.d.begun(ctx, s.conversation, s.to)
+	left, err := s.d.findBegun(ctx, s.conversation, s.to)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *stream) adopt(ctx context.Context) error {
 }
 
 func newStream(d *Discord, conversation string, to []string) *stream {
-	channel := target(conversation)
+	channel := channelID(conversation)
 	s := &stream{
 		d: d, conversation: conversation, channel: channel, to: to, key: nonce("stream", channel, to, time.Now().UnixNano()),
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
@@ -95,14 +95,13 @@ func (s *stream) show(text string) {
 	}
 }
 
-// skip is for a stream that never runs.
+// skip ends a stream that never runs.
 func (s *stream) skip() {
 	s.halt()
 	close(s.done)
 }
 
-// stop ends the stream and waits for its last request, which must not arrive after
-// what comes next.
+// stop ends the stream and waits for its last request, which must not arrive after the next one.
 func (s *stream) stop(ctx context.Context) error {
 	s.halt()
 	select {
@@ -131,7 +130,7 @@ func (s *stream) run(ctx context.Context) {
 			}
 		case <-wake:
 			wake = nil
-			pause := s.d.pace.left(s.channel)
+			pause := s.d.throttle.wait(s.channel)
 			if first {
 				first, pause = false, max(pause, s.d.pauses.shown)
 			}
@@ -146,7 +145,7 @@ func (s *stream) run(ctx context.Context) {
 	}
 }
 
-// typed shows that the bot types; false: that is not possible here.
+// typed sends a typing request; false: it is not possible here.
 func (s *stream) typed() bool {
 	ctx, cancel := context.WithTimeout(s.live, typingWait)
 	defer cancel()
@@ -154,8 +153,8 @@ func (s *stream) typed() bool {
 	return !errors.Is(err, channel.ErrGone)
 }
 
-// put brings the newest text to where people see it, one message at a time. It returns
-// how long to wait until there is more to do; 0: it stands there.
+// put shows the newest text, with one request at a time. It returns how long to wait before the
+// next; 0: all is shown.
 func (s *stream) put(ctx context.Context) time.Duration {
 	s.mu.Lock()
 	text := s.text
@@ -178,7 +177,7 @@ func (s *stream) put(ctx context.Context) time.Duration {
 		case err != nil:
 			return streamRetry
 		case part < len(pieces)-1:
-			return max(s.d.pace.left(s.channel), time.Millisecond)
+			return max(s.d.throttle.wait(s.channel), time.Millisecond)
 		}
 	}
 	return 0
@@ -207,20 +206,20 @@ func (s *stream) write(ctx context.Context, part int, text string) error {
 		if made.Content != nil { // it may be what was posted before
 			p.text = *made.Content
 		}
-		s.d.pace.mark(s.channel)
+		s.d.throttle.edited(s.channel)
 		return nil
 	}
 	if same(text, p.text) { // it was adopted
 		return nil
 	}
-	err := s.d.change(ctx, s.channel, p.id, text, true)
+	err := s.d.editMessage(ctx, s.channel, p.id, text, true)
 	switch {
 	case err == nil:
 		p.text = text
 	case refusedWith(err, codeUnknownMessage): // somebody deleted it: so be it until the reply is whole
 		p.id, s.given = "", true
 	case !isRefusal(err):
-		p.text = "" // nobody knows
+		p.text = "" // unknown
 	}
 	return err
 }

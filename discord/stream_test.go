@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/internal/platform"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -25,7 +26,7 @@ func slowly(r *rig, words int, delay time.Duration) (text string) {
 }
 
 func quick(d *Discord) {
-	d.pauses.shown, d.pace.every = 10*time.Millisecond, 50*time.Millisecond
+	d.pauses.shown, d.throttle.interval = 10*time.Millisecond, 50*time.Millisecond
 }
 
 func TestAReplyGrowsByEditsThatKeepTheirDistance(t *testing.T) {
@@ -118,13 +119,13 @@ func (r *rig) contents(place string) (all []string) {
 // shows waits until the bot's messages say just the pieces of a text.
 func (r *rig) shows(place, text string) {
 	r.t.Helper()
-	r.until("all pieces", func() bool { return slices.Equal(r.contents(place), r.door.Split(text)) })
+	r.until("all pieces", func() bool { return slices.Equal(r.contents(place), r.connector.Split(text)) })
 }
 
 // sendAll has a writer send all pieces of a text.
 func (r *rig) sendAll(w channel.Writer, text string, to ...string) {
 	r.t.Helper()
-	pieces := r.door.Split(text)
+	pieces := r.connector.Split(text)
 	for i, piece := range pieces {
 		if _, err := w.Send(r.ctx, channel.Piece{Reply: "r", Part: i, Parts: len(pieces), Text: piece, To: to}); err != nil {
 			r.t.Fatal(err)
@@ -142,7 +143,7 @@ func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, discordtest.Options{}, quick).start()
-			w := r.door.Reply(r.place(r.square), nil)
+			w := r.connector.Reply(r.place(r.square), nil)
 			for _, n := range []int{10, 350, 400, 700} { // one piece, two, two, three
 				w.Show(wordsOf(n))
 				r.shows(r.square, wordsOf(n))
@@ -172,7 +173,7 @@ func TestAStreamedPieceThatMeetsAFaultStandsOnceAtLast(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			r.Fail(fault)
-			w := r.door.Reply(r.place(r.square), []string{m.ID})
+			w := r.connector.Reply(r.place(r.square), []string{m.ID})
 			w.Show(wordsOf(400))
 			r.until("the second piece is tried", func() bool { return len(r.Requests("POST /channels/"+r.square+"/messages")) > 1 })
 			r.sendAll(w, wordsOf(500), m.ID)
@@ -199,7 +200,7 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			create := func(text, to string) string {
-				made, err := r.door.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false)
+				made, err := r.connector.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -212,17 +213,17 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			create("the second ha", "")
 			other := r.Say(r.square, r.ann.ID, "another question")
 			create("another answer", other.ID)
-			if err := sleep(r.ctx, 5*time.Millisecond); err != nil {
+			if err := platform.Sleep(r.ctx, 5*time.Millisecond); err != nil {
 				t.Fatal(err)
 			}
-			r.door.started = time.Now() // a new process
-			w := r.door.Reply(r.place(r.square), []string{m.ID})
+			r.connector.started = time.Now() // a new process
+			w := r.connector.Reply(r.place(r.square), []string{m.ID})
 			if c.streamed {
 				w.Show("Well,")
 				r.until("the edit", func() bool { return r.contents(r.square)[0] == "Well," })
 			}
 			r.sendAll(w, c.final, m.ID)
-			want := r.door.Split(c.final)
+			want := r.connector.Split(c.final)
 			r.until("the reply, and what is not of it", func() bool {
 				got := r.contents(r.square)
 				n := slices.Index(got, "older messages were summarized")
@@ -249,7 +250,7 @@ func TestALongReplyThatAModelWritesStandsInPieces(t *testing.T) {
 func TestWhatIsNotSentIsTakenBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}, quick).start()
-	w := r.door.Reply(r.place(r.square), nil)
+	w := r.connector.Reply(r.place(r.square), nil)
 	w.Show(wordsOf(400))
 	r.until("both pieces", func() bool { return len(r.sent(r.square)) == 2 })
 	w.Cancel()
@@ -282,13 +283,13 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 			<-s.done
 		}},
 	} {
-		w := r.door.Reply(r.place(r.square), nil)
+		w := r.connector.Reply(r.place(r.square), nil)
 		s := w.(*writer).stream
 		before := typing()
 		r.until("typing, again and again", func() bool { return typing() >= before+4 })
 		c.end(w, s)
 		n := typing()
-		if err := sleep(r.ctx, 200*time.Millisecond); err != nil || typing() > n+1 { // one may have been on its way
+		if err := platform.Sleep(r.ctx, 200*time.Millisecond); err != nil || typing() > n+1 { // one may have been on its way
 			t.Errorf("after %s it types on", c.name)
 		}
 	}
@@ -322,14 +323,14 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	m := r.Say(r.square, r.ann.ID, "a question")
 	const posts = "POST /channels/*/messages"
 	r.Fail(discordtest.Fault{Route: posts, Cut: true}) // it did not arrive, but nobody knows
-	broken := r.door.Reply(r.place(r.square), []string{m.ID})
+	broken := r.connector.Reply(r.place(r.square), []string{m.ID})
 	broken.Show("half a thought")
 	r.until("the first words to be lost", func() bool { return len(r.Requests(posts)) == 1 })
 	s := broken.(*writer).stream
 	if err := s.stop(r.ctx); err != nil {
 		t.Fatal(err)
 	}
-	whole := r.door.Reply(r.place(r.square), []string{m.ID})
+	whole := r.connector.Reply(r.place(r.square), []string{m.ID})
 	if _, err := whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,4 @@
-// The supervisor keeps the door connected, and tells a person what only a person can
-// mend.
+// The supervisor: it reconnects, and ends with an error that only a person can fix.
 
 package discord
 
@@ -10,17 +9,18 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-	"github.com/cenkalti/backoff/v5"
+
+	"cairn/internal/platform"
 )
 
 const (
 	maxPause = 2 * time.Minute // between two connections, so that 1000 sessions a day last
-	soundFor = time.Minute     // a connection that held so long was sound
+	soundFor = time.Minute     // after a connection that lasted so long the backoff begins anew
 )
 
-// sentences are for those who run the bot, about what does not heal by itself, by the
+// fatalMessages say what to do about errors that do not go away by themselves, by the
 // gateway's close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
-var sentences = map[int]string{
+var fatalMessages = map[int]string{
 	4004: "the token is refused; check DISCORD_TOKEN: https://discord.com/developers/applications → your application → Bot → Reset Token",
 	4010: "Discord refuses the shard of the bot (code 4010); this version uses none, so the server behind api_base may be at fault",
 	4011: "the bot is in more servers than one connection may serve (code 4011); remove it from some: it cannot be split over several connections yet",
@@ -29,31 +29,30 @@ var sentences = map[int]string{
 	4014: "the bot may not read messages: switch on Message Content Intent at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents, or set message_content = false under [discord] to answer only what is addressed to it",
 }
 
-// fatal returns what a person has to do about err, or nil if it may heal by itself.
+// fatal returns an error that says what to do about err, or nil if a retry may help.
 func fatal(err error) error {
 	var no *refusal
 	if errors.As(err, &no) && no.status == http.StatusUnauthorized {
-		return errors.New(sentences[4004])
+		return errors.New(fatalMessages[4004])
 	}
 	var end ending
-	if errors.As(err, &end) && sentences[end.code] != "" {
-		return errors.New(sentences[end.code])
+	if errors.As(err, &end) && fatalMessages[end.code] != "" {
+		return errors.New(fatalMessages[end.code])
 	}
 	return nil
 }
 
-// supervisor keeps the door connected, by one session after the other.
+// supervisor keeps the connector connected, by one session after the other.
 type supervisor struct {
-	d       *Discord
-	session *session  // the newest; nil: there is none
-	began   time.Time // the newest session
+	d            *Discord
+	session      *session  // the newest; nil: there is none
+	lastIdentify time.Time // of the newest session
 }
 
-// supervise keeps the door connected until ctx is done. It returns an error only for
-// what cannot heal without a person.
+// supervise keeps the connector connected until ctx is done. It returns only errors that a person has
+// to fix.
 func (d *Discord) supervise(ctx context.Context) error {
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.Multiplier, pause.MaxInterval = d.pauses.connect, 2, maxPause
+	pause := platform.Backoff{First: d.pauses.connect, Most: maxPause}
 	for s := (&supervisor{d: d}); ctx.Err() == nil; {
 		since := time.Now()
 		err := s.connect(ctx)
@@ -64,19 +63,19 @@ func (d *Discord) supervise(ctx context.Context) error {
 		if no := fatal(err); no != nil {
 			return no
 		}
-		if s.session != nil && s.session.established() { // as happens every few hours
-			d.log.Debug("the connection was lost; it is made again", "error", err)
+		if s.session != nil && s.session.established { // as happens every few hours
+			d.log.Debug("connection_lost", "error", err)
 		} else {
-			d.link.is(err)
+			d.linkIncident.Begin(err)
 		}
 		if time.Since(since) > soundFor {
 			pause.Reset()
 		}
-		wait := pause.NextBackOff()
-		if s.session != nil && s.session.established() && s.session.resumable() {
+		wait := pause.Next()
+		if s.session != nil && s.session.established && s.session.resumable() {
 			wait = min(wait, d.pauses.resume) // people wait, and Discord counts new sessions only
 		}
-		_ = sleep(ctx, wait) // its error ends the loop
+		_ = platform.Sleep(ctx, wait) // its error ends the loop
 	}
 	return nil
 }
@@ -91,8 +90,8 @@ func (s *supervisor) connect(ctx context.Context) (err error) {
 		return err
 	}
 	err = s.session.connect(ctx)
-	if at := s.session.identified(); !at.IsZero() {
-		s.began = at
+	if at := s.session.identified; !at.IsZero() {
+		s.lastIdentify = at
 	}
 	return err
 }
@@ -106,16 +105,16 @@ func (s *supervisor) begin(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	if wait > 0 {
-		d.log.Warn("no new session is left for today; the door waits for Discord's next day", "wait", wait.Round(time.Second))
+		d.log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
 	}
-	if err := sleep(ctx, max(wait, time.Until(s.began.Add(d.pauses.identify)))); err != nil {
+	if err := platform.Sleep(ctx, max(wait, time.Until(s.lastIdentify.Add(d.pauses.identify)))); err != nil {
 		return nil, err
 	}
 	intents := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
 	if !d.o.MentionOnly {
 		intents |= discordgo.IntentMessageContent
 	}
-	return newSession(d.o.Token, gateway, intents, d.pauses.open, d.event)
+	return newSession(d.o.Token, gateway, intents, d.pauses.open, d.event), nil
 }
 
 // findGateway asks for the gateway's address, and for how long no session may begin.

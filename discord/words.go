@@ -1,4 +1,4 @@
-// Words in place of markup and ids, as people see them.
+// Markup and ids, converted to plain text.
 
 package discord
 
@@ -13,8 +13,8 @@ import (
 // What people see where Discord sends markup (Discord, Reference: Message Formatting).
 var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::[a-zA-Z])?>|<(/[^:<>]+):\d+>`)
 
-// textOf is what a message says, in words: its content with names for ids, and in
-// brackets what else it shows.
+// textOf is a message as plain text: its content with names for ids, and in brackets what else it
+// shows.
 func (d *Discord) textOf(m message, guild string, me user, program bool) string {
 	said := []string{d.named(strip(m.text(), me.ID), m, guild, me)}
 	for _, s := range m.Snapshots {
@@ -59,7 +59,7 @@ func (e embed) words() string {
 	return "[embed: " + strings.Join(said, "\n") + "]"
 }
 
-// strip takes the mention of the bot off the begin of a text.
+// strip cuts the mention of the bot off the beginning of a text.
 func strip(text, me string) string {
 	text = strings.TrimSpace(text)
 	for _, mention := range []string{"<@" + me + ">", "<@!" + me + ">"} {
@@ -74,7 +74,7 @@ func mentions(text, id string) bool {
 	return id != "" && (strings.Contains(text, "<@"+id+">") || strings.Contains(text, "<@!"+id+">"))
 }
 
-// named puts names where a text has ids.
+// named replaces ids in a text by names.
 func (d *Discord) named(text string, m message, guild string, me user) string {
 	return markup.ReplaceAllStringFunc(text, func(found string) string {
 		part := markup.FindStringSubmatch(found)
@@ -82,9 +82,9 @@ func (d *Discord) named(text string, m message, guild string, me user) string {
 		case kind == "@" || kind == "@!":
 			return "@" + d.userName(id, m, guild, me)
 		case kind == "@&":
-			return "@" + or(d.atlas.roleName(guild, id), "unknown role")
+			return "@" + or(d.state.roleName(guild, id), "unknown role")
 		case kind == "#":
-			p, _ := d.atlas.place(id)
+			p, _ := d.state.place(id)
 			return "#" + or(p.Name, "unknown channel")
 		case part[3] != "":
 			return part[3]
@@ -105,10 +105,10 @@ func (d *Discord) userName(id string, m message, guild string, me user) string {
 	if id == me.ID {
 		return me.name(nil)
 	}
-	return or(d.atlas.nick(guild, id), "unknown")
+	return or(d.state.nick(guild, id), "unknown")
 }
 
-// moment is a time as people see it, but absolute.
+// moment formats a timestamp as an absolute time.
 func moment(unix string) string {
 	n, err := strconv.ParseInt(unix, 10, 64)
 	if err != nil {

@@ -1,4 +1,4 @@
-// The writer carries one reply: it sends what was streamed for good, piece by piece.
+// Writers: a reply is streamed, then sent piece by piece.
 
 package discord
 
@@ -13,10 +13,10 @@ import (
 	"cairn/channel"
 )
 
-// takeBack bounds the deletion of what was shown and will not be sent.
+// takeBack bounds the deletion of streamed messages that will not be sent.
 const takeBack = 10 * time.Second
 
-// writer carries one reply.
+// writer sends one reply.
 type writer struct {
 	d            *Discord
 	conversation string
@@ -25,22 +25,22 @@ type writer struct {
 	stream       *stream // what is shown of it
 }
 
-// Reply opens the writer of one reply. People see the bot type from now on.
+// Reply returns the writer of one reply, and shows that the bot is typing.
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{d: d, conversation: conversation, channel: target(conversation), to: to}
+	w := &writer{d: d, conversation: conversation, channel: channelID(conversation), to: to}
 	w.stream = newStream(d, conversation, to)
-	if !d.work.start(w.stream.run) {
+	if !d.work.Start(w.stream.run) {
 		w.stream.skip()
 	}
 	return w
 }
 
-// Show shows the text so far, as soon as Discord's limits allow.
+// Show shows the text so far, as soon as the limits allow.
 func (w *writer) Show(text string) {
 	w.stream.show(text)
 }
 
-// Send delivers one piece.
+// Send sends one piece.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	id, err := w.deliver(ctx, piece)
 	if err == nil && piece.Part == piece.Parts-1 && len(w.stream.pieces) > piece.Parts {
@@ -55,7 +55,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		return "", err
 	}
 	if begun.ID != "" {
-		id, err := w.d.settle(ctx, w.channel, begun, piece.Text)
+		id, err := w.d.ensureText(ctx, w.channel, begun, piece.Text)
 		if !errors.Is(err, channel.ErrGone) {
 			return id, err
 		}
@@ -69,10 +69,10 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return w.d.settle(ctx, w.channel, made, piece.Text)
+	return w.d.ensureText(ctx, w.channel, made, piece.Text)
 }
 
-// begun is the message that stands already for a piece, without id if there is none:
+// begun returns the message that already exists for a piece; its id is empty if there is none:
 // what was shown of it, what an earlier process showed of it, or the piece itself, if
 // it may have arrived.
 func (w *writer) begun(ctx context.Context, piece channel.Piece) (message, error) {
@@ -98,7 +98,7 @@ func (w *writer) begun(ctx context.Context, piece channel.Piece) (message, error
 	return message{ID: p.id, Content: &p.text}, nil
 }
 
-// unsurely tells whether a message may be the one of a part that was posted without an answer.
+// unsurely reports whether a message may be the one of a part that was posted without an answer.
 func (w *writer) unsurely(m message, part int) bool {
 	if part == 0 && len(w.to) > 0 {
 		return m.answers(w.to)
@@ -106,19 +106,19 @@ func (w *writer) unsurely(m message, part int) bool {
 	return m.Reference == nil && slices.Contains(w.stream.piece(part).tried, strings.TrimSpace(m.text()))
 }
 
-// Cancel takes back what was shown.
+// Cancel deletes what was shown.
 func (w *writer) Cancel() {
 	w.takeBackSoon(w.stream, 0)
-	w.stream.halt() // also if the door is closing
+	w.stream.halt() // also if the connector is closing
 }
 
-// takeBackSoon deletes what was shown of a reply from a part on.
+// takeBackSoon deletes the streamed messages of a reply from a part on.
 func (w *writer) takeBackSoon(s *stream, from int) {
-	w.d.work.start(func(ctx context.Context) {
+	w.d.work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBack)
 		defer cancel()
 		if err := w.takeBack(ctx, s, from); err != nil && !errors.Is(err, channel.ErrGone) {
-			w.d.log.Debug("what was shown of a reply could not be taken back", "error", err)
+			w.d.log.Debug("delete_draft_failed", "error", err)
 		}
 	})
 }
@@ -144,14 +144,14 @@ func (w *writer) takeBack(ctx context.Context, s *stream, from int) error {
 	return errors.Join(errs...)
 }
 
-// earlier tells whether messages are older than this process: an answer to them may
-// have been begun before it.
-func (d *Discord) earlier(to []string) bool {
+// mayBeBegun reports whether messages are older than this process, so that an earlier process may
+// have begun the reply.
+func (d *Discord) mayBeBegun(to []string) bool {
 	newest := last(to)
 	return newest != "" && timeOf(newest).Before(d.started)
 }
 
-// last is the newest of a burst's messages, which the reply refers to.
+// last is the newest message of a burst; the reply references it.
 func last(to []string) (newest string) {
 	for _, id := range to {
 		if newest == "" || newer(id, newest) {

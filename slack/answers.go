@@ -1,4 +1,4 @@
-// Answers of commands: to whoever asked alone, or for all to read.
+// Answers to commands: private or public.
 
 package slack
 
@@ -10,9 +10,10 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
-// answerer is where the answer of a command goes.
+// answerer sends the answer of a command.
 type answerer interface {
 	answer(ctx context.Context, c command, a channel.Answer) error
 	// replace puts another answer in the place of the first.
@@ -20,7 +21,7 @@ type answerer interface {
 	refuse(ctx context.Context, text string)
 }
 
-// privately answers by a response_url: to whoever asked alone, unless it is public.
+// privately answers over a response_url: only the sender sees it, unless the answer is public.
 type privately struct {
 	s      *Slack
 	url    string
@@ -39,16 +40,16 @@ func (p *privately) replace(ctx context.Context, c command, a channel.Answer) er
 	return p.respond(ctx, &slackgo.WebhookMessage{Text: text, Blocks: &slackgo.Blocks{BlockSet: all}, ReplaceOriginal: true})
 }
 
-// refuse tells whoever asked alone.
+// refuse sends a refusal that only the sender sees.
 func (p *privately) refuse(ctx context.Context, text string) {
 	p.public = false
 	if err := p.respond(ctx, &slackgo.WebhookMessage{Text: text}); err != nil && ctx.Err() == nil {
-		p.s.log.Debug("a refusal could not be told", "error", err)
+		p.s.log.Debug("refusal_answer_failed", "error", err)
 	}
 }
 
-// respond uses the response_url, which works a few times. After a failure it may have
-// been used all the same: what is said again takes the place of what was said.
+// respond uses the response_url, which works a few times. After a failure the message may have
+// arrived all the same, so the next one replaces it.
 func (p *privately) respond(ctx context.Context, m *slackgo.WebhookMessage) error {
 	m.ResponseType = slackgo.ResponseTypeEphemeral
 	if p.public {
@@ -58,20 +59,20 @@ func (p *privately) respond(ctx context.Context, m *slackgo.WebhookMessage) erro
 		m.Blocks = nil
 	}
 	for try := 1; ; try++ {
-		err := patient(ctx, func() error {
+		err := waitForLimits(ctx, func() error {
 			return slackgo.PostWebhookCustomHTTPContext(ctx, p.url, p.s.api.http, m)
 		})
 		if err == nil || try == editTries || ctx.Err() != nil || codeOf(err) != "" {
 			return err
 		}
 		m.ReplaceOriginal = m.ReplaceOriginal || mayHaveHappened(err)
-		if err := sleep(ctx, p.s.times.backoff); err != nil {
+		if err := platform.Sleep(ctx, p.s.times.backoff); err != nil {
 			return err
 		}
 	}
 }
 
-// openly answers by a message.
+// openly answers with a message.
 type openly struct {
 	s       *Slack
 	place   channel.Place
@@ -81,8 +82,8 @@ type openly struct {
 
 const answerType = "cairn_answer"
 
-// answer posts the answer. After a failure it may have been posted all the same, and is
-// looked for.
+// answer posts the answer. After a failure it looks for the message, which may have arrived all the
+// same.
 func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err error) {
 	if a.Private && !o.place.Direct() {
 		return o.whisper(ctx, c, a)
@@ -94,15 +95,15 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
 	for try := 1; ; try++ {
-		err = patient(ctx, func() error {
+		err = waitForLimits(ctx, func() error {
 			_, o.ts, err = o.s.api.write.PostMessageContext(ctx, o.place.Channel, options...)
 			return err
 		})
 		if err == nil {
-			o.s.finished.set(o.place.Channel+"/"+o.ts, "")
+			o.s.finished.Set(o.place.Channel+"/"+o.ts, "")
 			return nil
 		}
-		if try == editTries || !mayHaveHappened(err) || sleep(ctx, o.s.times.backoff) != nil {
+		if try == editTries || !mayHaveHappened(err) || platform.Sleep(ctx, o.s.times.backoff) != nil {
 			return err
 		}
 		own, unknown := o.s.sent(ctx, o.place, o.answers)
@@ -118,31 +119,28 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 	}
 }
 
-// whisper posts what whoever gave the command alone sees. It has no ts and is not edited.
+// whisper posts an answer that only the sender sees. It has no ts and cannot be edited.
 func (o *openly) whisper(ctx context.Context, c command, a channel.Answer) error {
 	options := o.say(c, a)
 	if o.place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))
 	}
-	return patient(ctx, func() error {
+	return waitForLimits(ctx, func() error {
 		_, err := o.s.api.write.PostEphemeralContext(ctx, o.place.Channel, c.who.ID, options...)
 		return err
 	})
 }
 
 func (o *openly) replace(ctx context.Context, c command, a channel.Answer) error {
-	for try := 1; ; try++ {
-		err := patient(ctx, func() error {
+	return o.s.repeatEdit(ctx, func() error {
+		return waitForLimits(ctx, func() error {
 			_, _, _, err := o.s.api.write.UpdateMessageContext(ctx, o.place.Channel, o.ts, o.say(c, a)...)
 			return err
 		})
-		if err == nil || try == editTries || !mayHaveHappened(err) || sleep(ctx, o.s.times.backoff) != nil {
-			return err
-		}
-	}
+	})
 }
 
-// refuse says nothing: everybody would read it.
+// refuse does nothing: everybody would read it.
 func (o *openly) refuse(context.Context, string) {}
 
 func (o *openly) say(c command, a channel.Answer) []slackgo.MsgOption {
@@ -161,8 +159,8 @@ const (
 	pageAction = "cairn_page"
 )
 
-// blocks show one page of an answer, with buttons to the pages beside it. What does
-// not fit a message is left out; text is what notifications show.
+// blocks renders one page of an answer, with buttons for the pages beside it; text is what
+// notifications show. It drops what does not fit a message.
 func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	a = a.Fenced()
 	shown := a.Page(c.page)

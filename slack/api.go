@@ -15,9 +15,10 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
-// scopes are the methods of the Web API that the door calls, and the scope each
+// scopes are the methods of the Web API that the connector calls, and the scope each
 // needs; empty: none. The manifest asks for these and no others.
 var scopes = map[string]string{
 	"auth.test":                   "",
@@ -44,8 +45,8 @@ var scopes = map[string]string{
 // callTime is how long one request may take.
 const callTime = 15 * time.Second
 
-// api is the Web API. What only reads is asked again by itself when a server or a
-// connection fails; what writes is not: it may have been done.
+// api is the clients of the Web API. Reads are retried after a failure of the server or the
+// connection; writes are not: they may have taken effect.
 type api struct {
 	read, write *slackgo.Client
 	http        *http.Client
@@ -59,7 +60,7 @@ func newAPI(o Options) *api {
 	if base == "" {
 		base = slackgo.APIURL
 	}
-	client := &http.Client{Transport: plainer{channel.Bounded{RoundTripper: transport}}, Timeout: callTime, CheckRedirect: stay}
+	client := &http.Client{Transport: plainer{channel.Bounded{RoundTripper: transport}}, Timeout: callTime, CheckRedirect: sameHost}
 	options := []slackgo.Option{
 		slackgo.OptionHTTPClient(client), slackgo.OptionAPIURL(base), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),
@@ -74,8 +75,8 @@ func newAPI(o Options) *api {
 	}
 }
 
-// stay follows no redirect to another host: requests carry a token.
-func stay(r *http.Request, via []*http.Request) error {
+// sameHost follows no redirect to another host: requests carry a token.
+func sameHost(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if !strings.EqualFold(r.URL.Host, first.Host) || r.URL.Scheme != first.Scheme {
 		return errors.New("redirected to another host")
@@ -88,38 +89,47 @@ func stay(r *http.Request, via []*http.Request) error {
 
 func (a *api) close() { a.transport.CloseIdleConnections() }
 
-// introduce finds out who the bot is and whether the tokens are good. It tries until
-// Slack answers; the error is ctx's, or trouble.
-func (s *Slack) introduce(ctx context.Context) error {
-	var down incident
-	for delay := s.times.backoff; ; delay = min(2*delay, time.Minute) {
+// authenticate finds out who the bot is and whether the tokens are valid. It retries until Slack
+// answers; the error is ctx's, or a setupError.
+func (s *Slack) authenticate(ctx context.Context) error {
+	down := platform.Incident{Log: s.log, Failed: "authentication_failed", Recovered: "authentication_recovered", Reason: codeOf}
+	pause := s.newBackoff()
+	for {
 		err := s.probe(ctx)
-		var trouble trouble
+		var broken setupError
 		switch {
 		case err == nil:
-			down.over(s.log, "slack answers")
+			down.End()
 			return nil
-		case errors.As(err, &trouble):
+		case errors.As(err, &broken):
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		down.begin(s.log, "slack cannot be reached; it will be tried again", err)
-		if wait, limited := rateLimit(err); limited {
-			delay = max(delay, wait)
-		}
-		if err := sleep(ctx, delay); err != nil {
+		down.Begin(err)
+		if err := sleepAfter(ctx, err, pause.Next()); err != nil {
 			return err
 		}
 	}
 }
 
-// probe asks with each token once. A wrong kind of token slack-go itself would try
-// for ever.
+func (s *Slack) newBackoff() platform.Backoff {
+	return platform.Backoff{First: s.times.backoff, Most: time.Minute}
+}
+
+// sleepAfter waits for pause, or for as long as Slack asks if err is a rate limit and that is longer.
+func sleepAfter(ctx context.Context, err error, pause time.Duration) error {
+	if asked, limited := rateLimit(err); limited {
+		pause = max(pause, asked)
+	}
+	return platform.Sleep(ctx, pause)
+}
+
+// probe makes one request with each token: slack-go would retry with an invalid one for ever.
 func (s *Slack) probe(ctx context.Context) error {
 	who, err := s.api.write.AuthTestContext(ctx)
 	if err != nil {
-		return botTrouble("auth.test", plainly(err))
+		return explainBotError("auth.test", withoutURL(err))
 	}
 	if who.UserID == "" {
 		return errors.New("auth.test: the answer says nothing")
@@ -128,14 +138,14 @@ func (s *Slack) probe(ctx context.Context) error {
 		return err
 	}
 	if _, _, err := s.api.write.StartSocketModeContext(ctx); err != nil {
-		return socketTrouble(err)
+		return explainSocketError(err)
 	}
 	s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: time.Now()}
 	return nil
 }
 
-// checkScopes looks at the scopes that Slack says the token has, if it says so. There
-// is no use in starting without chat:write; of the others people are told.
+// checkScopes compares the scopes of the token, if Slack lists them, with those needed. A missing
+// chat:write is an error, other missing scopes are logged.
 func (s *Slack) checkScopes(header http.Header) error {
 	given := strings.FieldsFunc(header.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
 	if len(given) == 0 {
@@ -151,10 +161,10 @@ func (s *Slack) checkScopes(header http.Header) error {
 	}
 	slices.Sort(missing)
 	if slices.Contains(missing, "chat:write") {
-		return trouble("the app lacks the scope chat:write: " + clickScope)
+		return setupError("the app lacks the scope chat:write: " + clickScope)
 	}
 	if len(missing) > 0 {
-		s.log.Warn("the app lacks scopes; what needs them is done without", "scopes", strings.Join(missing, ","), "remedy", clickScope)
+		s.log.Warn("scopes_missing", "scopes", strings.Join(missing, ","), "remedy", clickScope)
 	}
 	return nil
 }

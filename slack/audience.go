@@ -8,7 +8,7 @@ import (
 	"cairn/channel"
 )
 
-// members are who is in a channel, as an event tells it.
+// members are the members of a channel, as far as an event says.
 type members struct {
 	kind   string // channel, group, im, mpim; empty: it is not told, as with app_mention
 	shared bool   // with another organisation
@@ -27,9 +27,8 @@ func membersOf(payload json.RawMessage) members {
 	return members{outer.Event.Kind, outer.Shared}
 }
 
-// audience is who may read a place of the channel; empty if that is not known. A
-// thread is read by all who read its channel. What another organisation reads too is
-// no public channel of this one.
+// audience returns who may read a place; empty if unknown. A thread has the readers of its channel.
+// A channel shared with another organisation is not public.
 func (m members) audience(p channel.Place) channel.Audience {
 	switch {
 	case m.kind == "":

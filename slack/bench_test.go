@@ -1,4 +1,4 @@
-// How fast and how large the door is.
+// How fast and how large the connector is.
 
 package slack
 
@@ -24,8 +24,8 @@ func crowd(b *testing.B, channels int) (r *rig, ids []string, ann string) {
 		ids = append(ids, r.w.AddChannel(fmt.Sprint("channel-", i), ann))
 	}
 	r.begin()
-	<-r.door.ready
-	r.door.self.since = time.Time{} // nothing is looked up that an earlier process may have begun
+	<-r.connector.ready
+	r.connector.self.since = time.Time{} // nothing is looked up that an earlier process may have begun
 	return r, ids, ann
 }
 

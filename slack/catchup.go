@@ -1,4 +1,4 @@
-// Catching up: what was said while no socket was open is read from the history.
+// Backfill: messages from while no socket was open are read from history.
 
 package slack
 
@@ -14,6 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // overlap is read again before the newest message that came: Slack sends events in any
@@ -37,9 +38,9 @@ func overlapped(newest, first string) string {
 	return tsOf(begins)
 }
 
-// arrive is called when a socket begins, before its first event is taken: what was
-// said since the last one is noted as missed, on disk, and then read.
-func (s *Slack) arrive(ctx context.Context) error {
+// handleHello handles the beginning of a socket, before its first event: it stores which
+// conversations may have a gap, then backfills them.
+func (s *Slack) handleHello(ctx context.Context) error {
 	gaps, err := s.hub.Away(ctx, Name, overlapped)
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
@@ -49,40 +50,39 @@ func (s *Slack) arrive(ctx context.Context) error {
 			return err
 		}
 		s.recovered = true
-		s.log.Info("connected to Slack", "as", s.self.name)
+		s.log.Info("connected", "as", s.self.name)
 	}
-	s.recognize(gaps)
+	s.noteKnownThreads(gaps)
 	since := time.Now().Add(-s.o.CatchUp)
-	if heard := s.heard.Add(-time.Minute); heard.After(since) {
+	if heard := s.lastRead.Add(-time.Minute); heard.After(since) {
 		since = heard
 	}
-	s.tasks.start(func(ctx context.Context) { s.catchUp(ctx, gaps, tsOf(since)) })
+	s.tasks.Start(func(ctx context.Context) { s.backfillAll(ctx, gaps, tsOf(since)) })
 	return nil
 }
 
-// recognize notes the threads that are known from before: nobody begins to talk there,
-// and somebody may have told the bot to stop. Of channels it notes how far they are known.
-func (s *Slack) recognize(gaps []channel.Gap) {
+// noteKnownThreads fills two caches: threads that have begun, in which the bot may have been told to
+// stop, and the newest known message of channels.
+func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
 	for _, gap := range gaps {
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
-			s.threads.first(beginning(place), "")
+			s.threads.First(beginning(place), "")
 		} else if gap.Newest != "" {
-			s.newest.set(gap.Conversation, gap.Newest)
+			s.newest.Set(gap.Conversation, gap.Newest)
 		}
 	}
 }
 
-// atOnce is how many conversations are woken to catch up at once. Slack lets an app
-// read some 50 pages a minute, so the others follow at that pace, unless somebody
-// speaks there: then the conversation reads its gap first, without being told.
+// atOnce is how many conversations are backfilled at once. Slack lets an app read some 50 pages a
+// minute, so the others follow at that rate; one with a new message reads its gap before it.
 const atOnce = 50
 
 // listTime is how long the list of channels may take, waiting for rate limits included.
 const listTime = 2 * time.Minute
 
-// catchUp has every conversation read what it missed, the liveliest first, also the
-// channels that nothing is known of: the bot was there, if it ever ran.
-func (s *Slack) catchUp(ctx context.Context, gaps []channel.Gap, since string) {
+// backfillAll backfills all conversations, the most recently active first, and channels that are not
+// known yet.
+func (s *Slack) backfillAll(ctx context.Context, gaps []channel.Gap, since string) {
 	if len(gaps) == 0 {
 		return
 	}
@@ -98,13 +98,13 @@ func (s *Slack) catchUp(ctx context.Context, gaps []channel.Gap, since string) {
 	}
 	first := min(len(gaps), atOnce)
 	for _, gap := range gaps[:first] {
-		s.wake(ctx, gap.Conversation, gap.After)
+		s.backfill(ctx, gap.Conversation, gap.After)
 	}
 	brief, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	channels, err := s.memberships(brief)
 	if err != nil && ctx.Err() == nil {
-		s.log.Warn("the channels of the bot cannot be listed", "error", err)
+		s.log.Warn("list_channels_failed", "error", err)
 	}
 	var unknown []channel.Gap
 	for _, id := range channels {
@@ -113,17 +113,17 @@ func (s *Slack) catchUp(ctx context.Context, gaps []channel.Gap, since string) {
 		}
 	}
 	for i, gap := range slices.Concat(unknown, gaps[first:]) {
-		if first+i >= atOnce && sleep(ctx, s.times.pages) != nil {
+		if first+i >= atOnce && platform.Sleep(ctx, s.times.pages) != nil {
 			return
 		}
-		s.wake(ctx, gap.Conversation, gap.After)
+		s.backfill(ctx, gap.Conversation, gap.After)
 	}
 }
 
-// wake has a conversation read what it missed.
-func (s *Slack) wake(ctx context.Context, name, after string) {
+// backfill reads the gap of a conversation from history.
+func (s *Slack) backfill(ctx context.Context, name, after string) {
 	if err := s.hub.CatchUp(ctx, name, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
-		s.log.Warn("missed messages cannot be read now", "conversation", name, "error", err)
+		s.log.Warn("backfill_failed", "conversation", name, "error", err)
 	}
 }
 
@@ -152,7 +152,7 @@ func (s *Slack) memberships(ctx context.Context) ([]string, error) {
 }
 
 func (s *Slack) ownChannels(ctx context.Context, cursor string) (ids []string, next string, err error) {
-	err = patient(ctx, func() error {
+	err = waitForLimits(ctx, func() error {
 		channels, more, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
 			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
 		})
@@ -167,7 +167,7 @@ func (s *Slack) ownChannels(ctx context.Context, cursor string) (ids []string, n
 
 // allChannels is for servers that have no users.conversations.
 func (s *Slack) allChannels(ctx context.Context, cursor string) (ids []string, next string, err error) {
-	err = patient(ctx, func() error {
+	err = waitForLimits(ctx, func() error {
 		channels, more, err := s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
 			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
 		})

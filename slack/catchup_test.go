@@ -227,7 +227,7 @@ func TestHistoryOfAThread(t *testing.T) {
 	r.begin()
 	name := conversation(general, root)
 	t.Run("before a message, the newest", func(t *testing.T) {
-		page, err := r.door.History(t.Context(), name, channel.Look{Before: replies[250], Limit: 100})
+		page, err := r.connector.History(t.Context(), name, channel.Look{Before: replies[250], Limit: 100})
 		said := page.Said
 		if err != nil || len(said) != 100 || said[0].Text != "reply 150" || said[99].Text != "reply 249" {
 			t.Errorf("%d messages, %v", len(said), err)
@@ -237,7 +237,7 @@ func TestHistoryOfAThread(t *testing.T) {
 		after, more := replies[0], true
 		var all []channel.Inbound
 		for more {
-			page, err := r.door.History(t.Context(), name, channel.Look{After: after, Limit: 100})
+			page, err := r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 100})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -259,7 +259,7 @@ func TestHistoryThatCannotBeRead(t *testing.T) {
 	general, _ := r.place()
 	r.begin()
 	for _, name := range []string{conversation("C404"), conversation(general, "1700000000.000001")} {
-		if _, err := r.door.History(t.Context(), name, channel.Look{After: "1700000000.000000", Limit: 10}); !errors.Is(err, channel.ErrGone) {
+		if _, err := r.connector.History(t.Context(), name, channel.Look{After: "1700000000.000000", Limit: 10}); !errors.Is(err, channel.ErrGone) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -267,13 +267,13 @@ func TestHistoryThatCannotBeRead(t *testing.T) {
 		r.w.Fail(slacktest.Fault{Method: "conversations.history", RetryAfter: time.Hour, Times: -1})
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		if _, err := r.door.History(ctx, conversation(general), channel.Look{After: "1700000000.000000", Limit: 10}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := r.connector.History(ctx, conversation(general), channel.Look{After: "1700000000.000000", Limit: 10}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("where the server has no list of the bot's channels", func(t *testing.T) {
 		r.w.Fail(slacktest.Fault{Method: "users.conversations", Error: "unknown_method", Times: -1})
-		if ids, err := r.door.memberships(t.Context()); err != nil || len(ids) != 1 || ids[0] != general {
+		if ids, err := r.connector.memberships(t.Context()); err != nil || len(ids) != 1 || ids[0] != general {
 			t.Errorf("%v, %v", ids, err)
 		}
 	})

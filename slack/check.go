@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Check asks Slack whether the tokens are good and what they may do, without opening
-// the door. It returns what it found, a sentence each; the error says what a person
-// has to do, or that Slack cannot be reached.
+// Check asks Slack whether the tokens are valid and what they allow, without connecting. It returns
+// its findings, one sentence each; the error says what a person has to do, or that Slack cannot be
+// reached.
 func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	defer s.api.close()
 	if err := s.probe(ctx); err != nil {

@@ -1,4 +1,4 @@
-// Commands: /cairn, the same words as a message, and the buttons below a list.
+// Commands: /cairn, the same line as a message, and the buttons below a list.
 
 package slack
 
@@ -12,8 +12,7 @@ import (
 	"cairn/channel"
 )
 
-// isCommand tells whether a message is a command: somebody addressed the bot, and
-// said nothing else.
+// isCommand reports whether a message is a command to the bot and nothing else.
 func isCommand(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
 }
@@ -25,7 +24,7 @@ const (
 	sayUnknown = "I know no such command. These are the ones I know:"
 )
 
-// command is one command, and whoever gave it.
+// command is one command, and the person who sent it.
 type command struct {
 	place channel.Place
 	line  string // "/compact prices"
@@ -33,8 +32,8 @@ type command struct {
 	page  int
 }
 
-// takeCommand runs a slash command: "/cairn compact prices" is "/compact prices".
-// Slack does not send one twice, but it may arrive twice.
+// takeCommand queues a slash command: "/cairn compact prices" is "/compact prices". Slack does not
+// repeat commands, but one may arrive twice.
 func (s *Slack) takeCommand(ctx context.Context, payload json.RawMessage) {
 	var p struct {
 		Channel  string `json:"channel_id"`
@@ -45,29 +44,27 @@ func (s *Slack) takeCommand(ctx context.Context, payload json.RawMessage) {
 		Trigger  string `json:"trigger_id"`
 	}
 	if err := json.Unmarshal(payload, &p); err != nil || p.Channel == "" {
-		s.log.Debug("a command cannot be read", "error", err)
+		s.log.Debug("read_command_failed", "error", err)
 		return
 	}
-	if _, again := s.asked.first("command/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
+	if _, again := s.handledCommands.First("command/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
 		return
 	}
 	c := command{place: s.place(p.Channel, ""), line: lineOf(p.Text), who: channel.Person{ID: p.User, Name: p.UserName}}
-	s.commands.add(laneOf(c), func() {
+	s.commands.Add(queueKey(c), func() {
 		s.run(ctx, c, &privately{s: s, url: p.URL, public: isPublic(c.line)})
 	})
 }
 
-// laneOf is where a command waits for those before it: its channel. /stop waits for
-// none.
-func laneOf(c command) string {
+// queueKey is the queue of a command: its channel. /stop has a queue of its own.
+func queueKey(c command) string {
 	if strings.EqualFold(strings.TrimSpace(c.line), "/stop") {
 		return c.place.Channel + "/stop"
 	}
 	return c.place.Channel
 }
 
-// lineOf is what somebody typed behind the slash command, as a line. Without anything
-// it asks for help.
+// lineOf returns the command line in the text after the slash command; "/help" if it is empty.
 func lineOf(text string) string {
 	text = strings.TrimLeft(strings.TrimSpace(text), "/")
 	if text == "" {
@@ -76,8 +73,8 @@ func lineOf(text string) string {
 	return "/" + text
 }
 
-// Spell is how a command is written here: behind the one slash command that the app has,
-// or in a thread, where Slack has none, behind the bot's name.
+// Spell returns how people write a command here: after the app's one slash command, or in a thread,
+// where Slack has no slash commands, after the bot's name.
 func (s *Slack) Spell(conversation, line string) string {
 	if channel.ParsePlace(conversation).Thread == "" {
 		return "/cairn " + strings.TrimPrefix(line, "/")
@@ -101,24 +98,24 @@ func isPublic(line string) bool {
 	return false
 }
 
-// takeLine runs a command that was written as a message: in threads Slack has no
-// slash commands. It comes twice, as message and as mention.
+// takeLine queues a command that was written as a message: Slack has no slash commands in threads.
+// It arrives twice, as a message and as a mention.
 func (s *Slack) takeLine(ctx context.Context, place channel.Place, in channel.Inbound) {
-	if _, again := s.asked.first("line/"+place.Channel+"/"+in.ID, ""); again {
+	if _, again := s.handledCommands.First("line/"+place.Channel+"/"+in.ID, ""); again {
 		return
 	}
 	c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}}
-	s.commands.add(laneOf(c), func() { s.run(ctx, c, &openly{s: s, place: place, answers: in.ID}) })
+	s.commands.Add(queueKey(c), func() { s.run(ctx, c, &openly{s: s, place: place, answers: in.ID}) })
 }
 
-// pressed is what a button carries.
+// pressed is the value of a button.
 type pressed struct {
 	Line   string `json:"line"`
 	Page   int    `json:"page"`
 	Thread string `json:"thread,omitempty"`
 }
 
-// takePress turns a page: the line is run again, for whoever pressed.
+// takePress turns a page: it runs the command again, for the person who pressed the button.
 func (s *Slack) takePress(ctx context.Context, payload json.RawMessage) {
 	var p struct {
 		Type    string `json:"type"`
@@ -139,23 +136,23 @@ func (s *Slack) takePress(ctx context.Context, payload json.RawMessage) {
 	if !strings.HasPrefix(action.ActionID, pageAction) || json.Unmarshal([]byte(action.Value), &value) != nil {
 		return
 	}
-	if _, again := s.asked.first("press/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
+	if _, again := s.handledCommands.First("press/"+p.Trigger+"/"+p.URL, ""); again && p.Trigger+p.URL != "" {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
 	who := channel.Person{ID: p.User.ID, Name: orElse(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
-	s.commands.add(laneOf(c), func() {
+	s.commands.Add(queueKey(c), func() {
 		s.run(ctx, c, &privately{s: s, url: p.URL, turned: true})
 	})
 }
 
-// runTime is how long a command may take until its answer is there. What it began may
-// go on longer: see Answer.Then.
+// runTime is how long a command may take to answer. Work that it started may take longer: see
+// Answer.Then.
 const runTime = time.Minute
 
-// thenTime is how long the end of what a command began is waited for: a response_url
-// works for 30 minutes.
+// thenTime is how long to wait for the work that a command started: a response_url works for 30
+// minutes.
 const thenTime = 25 * time.Minute
 
 // run runs a command and answers it.
@@ -184,14 +181,14 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 	}
 	if err := to.answer(brief, c, answer); err != nil {
 		if ctx.Err() == nil {
-			s.log.Warn("a command could not be answered", "conversation", c.place.String(), "error", err)
+			s.log.Warn("command_answer_failed", "conversation", c.place.String(), "error", err)
 		}
 		return
 	}
 	if answer.Then == nil {
 		return
 	}
-	s.tasks.start(func(ctx context.Context) {
+	s.tasks.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, thenTime)
 		defer cancel()
 		text := answer.Then(ctx)
@@ -199,13 +196,13 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 			return
 		}
 		if err := to.replace(ctx, c, channel.Answer{Text: text}); err != nil && ctx.Err() == nil {
-			s.log.Warn("a command could not be answered", "conversation", c.place.String(), "error", err)
+			s.log.Warn("command_answer_failed", "conversation", c.place.String(), "error", err)
 		}
 	})
 }
 
-// person completes who gave a command: Slack trusts its administrators, and everybody
-// with what is said to the bot alone.
+// person adds what Slack knows about the sender of a command: admins may manage everything, and
+// everybody their direct messages with the bot.
 func (s *Slack) person(ctx context.Context, c command) channel.Person {
 	who := c.who
 	who.Manager = s.names.trusted(ctx, who.ID) || c.place.Direct()

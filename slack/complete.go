@@ -1,4 +1,4 @@
-// Completing a message: what its event leaves out is looked up.
+// Completion: names, quotes and files that an event leaves out.
 
 package slack
 
@@ -14,11 +14,11 @@ import (
 	"cairn/channel"
 )
 
-// unnamed is a name that was not known when a message came.
+// unnamed matches a name that was unknown when the message arrived.
 var unnamed = regexp.MustCompile(`<([@#])([A-Z0-9]+)>`)
 
-// Complete looks up what an event leaves out: names, what a thread hangs on, the
-// contents of files.
+// Complete adds to a message what its event leaves out: names, the quote of a thread's first
+// message, the contents of files.
 func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inbound) (channel.Inbound, error) {
 	if err := s.await(ctx); err != nil {
 		return m, err
@@ -27,11 +27,11 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	defer cancel()
 	place := channel.ParsePlace(conversation)
 	if m.Author == "" || m.Author == m.AuthorID && !strings.HasPrefix(m.AuthorID, "B") {
-		m.Author = s.names.look(brief, m.AuthorID)
+		m.Author = s.names.lookUp(brief, m.AuthorID)
 	}
 	m.Text = s.named(brief, m.Text)
 	if !place.Direct() {
-		s.names.look(brief, place.Channel) // for the label of the next message
+		s.names.lookUp(brief, place.Channel) // for the label of the next message
 	}
 	if m.Quote == "" && m.ReplyTo != "" && m.ReplyTo == place.Thread {
 		m.Quote = s.quote(brief, place)
@@ -41,18 +41,18 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	return m, ctx.Err()
 }
 
-// named puts in the names that were not known.
+// named inserts names that were unknown.
 func (s *Slack) named(ctx context.Context, text string) string {
 	return unnamed.ReplaceAllStringFunc(text, func(found string) string {
 		parts := unnamed.FindStringSubmatch(found)
-		return parts[1] + s.names.look(ctx, parts[2])
+		return parts[1] + s.names.lookUp(ctx, parts[2])
 	})
 }
 
-// quoteLength is how much of a quoted message is shown, in characters.
+// quoteLength is the most characters of a quoted message.
 const quoteLength = 200
 
-// quote is how the message begins that a thread hangs on; empty if it cannot be had.
+// quote returns the beginning of a thread's first message; empty if it cannot be read.
 func (s *Slack) quote(ctx context.Context, place channel.Place) string {
 	found, _, err := s.page(ctx, place, span{limit: 1})
 	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread {
@@ -76,7 +76,7 @@ func (s *Slack) speaker(ctx context.Context, m slackgo.Msg) string {
 	}
 	name, known := s.authorName(m)
 	if !known {
-		name = s.names.look(ctx, m.User)
+		name = s.names.lookUp(ctx, m.User)
 	}
 	return name
 }

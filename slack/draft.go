@@ -1,4 +1,4 @@
-// The draft: the message in which a reply grows.
+// Drafts: the message in which a reply grows.
 
 package slack
 
@@ -10,26 +10,26 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// draft is the message in which a reply is shown while it is written: a stream of
-// Slack's where that is taken, else a message that is edited. A stream only takes
-// more text at its end; when the text is another, the last edit sets it right.
+// draft is the message that shows a reply while it is written: a stream of Slack's where possible,
+// else a message that is edited. A stream can only be appended to; if the final text differs, the
+// last edit corrects it.
 type draft struct {
 	ts        string // empty: nothing was shown yet
-	text      string // what stands there, as it was sent
+	text      string // of the message, as it was sent
 	streaming bool   // Slack takes more text
-	unsure    bool   // text may not be what stands there
+	unsure    bool   // the message may have another text
 	lost      bool   // it may have been posted, but its ts is not known
 }
 
 // errStuck is a stream that can neither be ended nor edited.
 var errStuck = errors.New("the stream does not end")
 
-// show makes the draft say text.
+// show makes the draft show text.
 func (d *draft) show(ctx context.Context, w *writer, text string) error {
 	if d.ts == "" {
 		return d.begin(ctx, w, text)
 	}
-	sent := quiet(text)
+	sent := defuseMentions(text)
 	if sent == d.text {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 		}
 		d.unsure = mayHaveHappened(err)
 		if !refusedForGood(err) {
-			return plainly(err)
+			return withoutURL(err)
 		}
 		d.streaming = false
 		if codeOf(err) == "stopped_by_user" {
@@ -59,11 +59,10 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 	return err
 }
 
-// begin shows the first text: in what an earlier process left behind, in a stream, or
-// in a message.
+// begin shows the first text: in the draft of an earlier process, in a stream, or in a new message.
 func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
-	if w.early() {
-		own, err := w.left(ctx, false)
+	if w.mayBeBegun() {
+		own, err := w.findSent(ctx, false)
 		if err != nil {
 			return err
 		}
@@ -79,14 +78,14 @@ func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
 		d.lost = mayHaveHappened(err)
 		return err
 	}
-	d.text = quiet(text)
+	d.text = defuseMentions(text)
 	return nil
 }
 
-// stream begins a stream where Slack takes one: in threads, for the person it answers.
-// began is false where it does not.
+// stream begins a stream where Slack allows it: in threads, for the author of the answered message.
+// began is false elsewhere.
 func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool, err error) {
-	author, known := w.s.authors.find(w.place.Channel + "/" + w.answers)
+	author, known := w.s.authors.Find(w.place.Channel + "/" + w.answers)
 	person, team, _ := strings.Cut(author, "/")
 	const method = "chat.startStream"
 	if w.place.Thread == "" || text == placeholder || !known || w.s.plain.Load() || w.s.refused(method, w.place.Channel) {
@@ -94,24 +93,24 @@ func (d *draft) stream(ctx context.Context, w *writer, text string) (began bool,
 	}
 	_, d.ts, err = w.s.api.write.StartStreamContext(ctx, w.place.Channel,
 		slackgo.MsgOptionTS(w.place.Thread), slackgo.MsgOptionRecipientUserID(person), slackgo.MsgOptionRecipientTeamID(team),
-		slackgo.MsgOptionMarkdownText(quiet(text)))
+		slackgo.MsgOptionMarkdownText(defuseMentions(text)))
 	switch {
 	case err == nil:
 		d.streaming = d.ts != ""
-		w.s.said(w.place, d.ts)
+		w.s.noteOwnMessage(w.place, d.ts)
 		return d.streaming, nil
 	case w.s.learn(method, w.place.Channel, err):
 		return false, nil
 	}
-	return false, plainly(err)
+	return false, withoutURL(err)
 }
 
-// adopt takes over what an earlier process showed of its answer to the same message
-// and did not finish. A stream has no mark before it ends.
+// adopt takes over the unfinished draft that an earlier process left for the same message. A stream
+// has no mark before it ends.
 func (d *draft) adopt(own []slackgo.Message, w *writer) {
 	for _, o := range own {
 		was, marked := markOf(o)
-		if _, finished := w.s.finished.find(w.place.Channel + "/" + o.Timestamp); finished {
+		if _, finished := w.s.finished.Find(w.place.Channel + "/" + o.Timestamp); finished {
 			continue
 		}
 		unfinished := marked && was.reply == "" && was.answers == w.answers
@@ -122,16 +121,16 @@ func (d *draft) adopt(own []slackgo.Message, w *writer) {
 	}
 }
 
-// finish makes the draft the first message of a reply: the final text wins.
+// finish turns the draft into the first message of the reply.
 func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) error {
 	if d.streaming {
-		more, grows := strings.CutPrefix(quiet(text), d.text)
+		more, grows := strings.CutPrefix(defuseMentions(text), d.text)
 		if grows && !d.unsure {
 			options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
 			if more != "" {
 				options = append(options, slackgo.MsgOptionMarkdownText(more))
 			}
-			err := patient(ctx, func() error {
+			err := waitForLimits(ctx, func() error {
 				_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts, options...)
 				return err
 			})
@@ -139,7 +138,7 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 			if err == nil {
 				return nil
 			}
-			w.s.log.Debug("a stream did not end as it should; it is edited", "error", err)
+			w.s.log.Debug("stop_stream_failed", "error", err)
 		} else if err := d.end(ctx, w); err != nil {
 			return err
 		}
@@ -157,9 +156,9 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 	return err
 }
 
-// end ends a stream as it stands.
+// end ends a stream without more text.
 func (d *draft) end(ctx context.Context, w *writer) error {
-	err := patient(ctx, func() error {
+	err := waitForLimits(ctx, func() error {
 		_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
 		return err
 	})

@@ -26,15 +26,15 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 				r := idle(t)
 				q := r.question(inThread)
 				r.begin()
-				r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
-				w := r.door.Reply(q.name, q.to)
+				r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+				w := r.connector.Reply(q.name, q.to)
 				w.Show("One ")
 				r.shows(q.channel, "One")
 				w.Show("One two thr")
 				r.shows(q.channel, "One two")
 				id := r.send(w, piece(final))
 				own := r.own(q.channel)
-				if len(own) != 1 || own[0].Shown() != quiet(final) || own[0].TS != id || own[0].Streaming || own[0].Thread != q.thread {
+				if len(own) != 1 || own[0].Shown() != defuseMentions(final) || own[0].TS != id || own[0].Streaming || own[0].Thread != q.thread {
 					t.Errorf("there stands %+v", own)
 				}
 				if own[0].Streamed != inThread {
@@ -55,8 +55,8 @@ func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 		r := idle(t)
 		q := r.question(inThread)
 		r.begin()
-		r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
-		w := r.door.Reply(q.name, q.to)
+		r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+		w := r.connector.Reply(q.name, q.to)
 		w.Show("One ")
 		r.shows(q.channel, "One")
 		method := map[bool]string{false: "chat.update", true: "chat.appendStream"}[inThread]
@@ -76,7 +76,7 @@ func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 	})
 }
 
-func TestAFailureWhileItIsShownIsMended(t *testing.T) {
+func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, inThread bool) {
 		first := map[bool]string{false: "chat.postMessage", true: "chat.startStream"}[inThread]
@@ -88,10 +88,10 @@ func TestAFailureWhileItIsShownIsMended(t *testing.T) {
 					r := idle(t)
 					q := r.question(inThread)
 					r.begin()
-					r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+					r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
 					fault := fault
 					fault.Method = method
-					w := r.door.Reply(q.name, q.to)
+					w := r.connector.Reply(q.name, q.to)
 					if method == first {
 						r.w.Fail(fault)
 					}
@@ -132,12 +132,12 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 				r := idle(t)
 				q := r.question(inThread)
 				r.begin()
-				r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
-				r.door.Reply(q.name, q.to).Show("One two ")
+				r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+				r.connector.Reply(q.name, q.to).Show("One two ")
 				r.shows(q.channel, "One two")
 				r.end()
 				r.begin()
-				w := r.door.Reply(q.name, q.to)
+				w := r.connector.Reply(q.name, q.to)
 				if shown {
 					w.Show("Quite another ")
 					if !inThread {
@@ -160,8 +160,8 @@ func TestCancelTakesBackWhatWasShown(t *testing.T) {
 		r := idle(t)
 		q := r.question(inThread)
 		r.begin()
-		r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
-		w := r.door.Reply(q.name, q.to)
+		r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+		w := r.connector.Reply(q.name, q.to)
 		w.Show("One ")
 		r.shows(q.channel, "One")
 		w.Cancel()
@@ -180,9 +180,9 @@ func TestWhereStreamsAreRefused(t *testing.T) {
 			q := r.question(true)
 			r.w.Fail(slacktest.Fault{Method: "chat.startStream", Error: code, Times: -1})
 			r.begin()
-			r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
+			r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
 			for _, text := range []string{"First answer.", "Second answer."} {
-				w := r.door.Reply(q.name, q.to)
+				w := r.connector.Reply(q.name, q.to)
 				w.Show(text[:7])
 				r.shows(q.channel, strings.TrimSpace(wholeWords(text[:7])))
 				r.send(w, channel.Piece{Reply: text, Parts: 1, Text: text})
@@ -205,8 +205,8 @@ func TestAStreamThatEndsBeforeTheReply(t *testing.T) {
 			r := idle(t)
 			q := r.question(true)
 			r.begin()
-			r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
-			w := r.door.Reply(q.name, q.to)
+			r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+			w := r.connector.Reply(q.name, q.to)
 			w.Show("One ")
 			r.shows(q.channel, "One")
 			end(r, q.channel, r.own(q.channel)[0].TS)
@@ -224,8 +224,8 @@ func TestAShownReplyThatSomebodyDeletes(t *testing.T) {
 		r := idle(t)
 		q := r.question(inThread)
 		r.begin()
-		r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
-		w := r.door.Reply(q.name, q.to)
+		r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+		w := r.connector.Reply(q.name, q.to)
 		w.Show("One ")
 		r.shows(q.channel, "One")
 		r.w.Delete(q.channel, r.own(q.channel)[0].TS)
@@ -239,7 +239,7 @@ func TestAMessageThatCannotBeEdited(t *testing.T) {
 	r := idle(t)
 	q := r.question(false)
 	r.begin()
-	w := r.door.Reply(q.name, q.to)
+	w := r.connector.Reply(q.name, q.to)
 	w.Show("One ")
 	r.shows(q.channel, "One")
 	r.w.Fail(slacktest.Fault{Method: "chat.update", Error: "edit_window_closed", Times: -1})

@@ -1,4 +1,4 @@
-// Events: each goes to the lane of its channel, and is acknowledged when it is kept.
+// Events: each is queued by channel, and acknowledged when it is stored.
 
 package slack
 
@@ -14,8 +14,8 @@ import (
 	"cairn/channel"
 )
 
-// takeEvent hands an event to the lane of its channel. ack is called when it is on
-// disk, or is nothing to keep. One that comes again while it waits is not taken twice.
+// takeEvent queues an event. ack is called when it is on disk, or there is nothing to store. An event
+// that is repeated while it is queued is not queued twice.
 func (s *Slack) takeEvent(ctx context.Context, payload json.RawMessage, ack func()) {
 	m, id, ok := readEvent(payload)
 	if !ok || m.Type != slackgo.TYPE_MESSAGE && m.Type != "app_mention" {
@@ -25,23 +25,23 @@ func (s *Slack) takeEvent(ctx context.Context, payload json.RawMessage, ack func
 	if id == "" { // a compatible server may leave it out
 		id = string(payload)
 	}
-	if !s.waiting.first(id, ack) {
+	if !s.pendingAcks.add(id, ack) {
 		return
 	}
-	if !s.lanes.add(m.Channel, &event{ctx: ctx, id: id, Message: m, members: membersOf(payload)}) {
-		s.waiting.take(id)
-		s.owe(m) // not acknowledged: it comes again, or is read from the history
+	if !s.queue.Offer(m.Channel, &event{ctx: ctx, id: id, Message: m, members: membersOf(payload)}) {
+		s.pendingAcks.take(id)
+		s.retryLater(m) // not acknowledged: Slack repeats it, or it is read from history
 	}
 }
 
-// waiting holds the acknowledgements of events that are in a lane, by event id.
-type waiting struct {
+// pendingAcks holds the acknowledgements of events that are in a queue, by event id.
+type pendingAcks struct {
 	mu   sync.Mutex // guards acks
 	acks map[string][]func()
 }
 
-// first adds an acknowledgement and tells whether it is the first of its event.
-func (w *waiting) first(id string, ack func()) bool {
+// add adds an acknowledgement and reports whether it is the first of its event.
+func (w *pendingAcks) add(id string, ack func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.acks == nil {
@@ -52,7 +52,7 @@ func (w *waiting) first(id string, ack func()) bool {
 }
 
 // take returns the acknowledgements of an event, once.
-func (w *waiting) take(id string) []func() {
+func (w *pendingAcks) take(id string) []func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	acks := w.acks[id]
@@ -60,8 +60,7 @@ func (w *waiting) take(id string) []func() {
 	return acks
 }
 
-// readEvent reads the message of an event, and the event's id. What of it is not
-// understood, and is not needed, is left out.
+// readEvent reads the message of an event, and the event's id. It ignores fields in an unknown form.
 func readEvent(payload json.RawMessage) (m slackgo.Message, id string, ok bool) {
 	var outer struct {
 		ID    string          `json:"event_id"`
@@ -74,9 +73,9 @@ func readEvent(payload json.RawMessage) (m slackgo.Message, id string, ok bool) 
 	return m, outer.ID, ok && m.Channel != ""
 }
 
-// event is what Slack told about a message.
+// event is a queued event about a message.
 type event struct {
-	ctx context.Context // of the door
+	ctx context.Context // of the connector
 	id  string
 	slackgo.Message
 
@@ -88,13 +87,13 @@ type event struct {
 	heard bool
 }
 
-// handle does what events of one lane tell, in order.
+// handle handles events of one channel, in order.
 func (s *Slack) handle(batch []*event) {
 	for len(batch) > 0 {
-		n, err := s.some(batch)
+		n, err := s.handleFirst(batch)
 		for _, e := range batch[:n] {
-			done := s.kept(e, err)
-			for _, ack := range s.waiting.take(e.id) {
+			done := s.handled(e, err)
+			for _, ack := range s.pendingAcks.take(e.id) {
 				if done {
 					ack()
 				}
@@ -104,10 +103,9 @@ func (s *Slack) handle(batch []*event) {
 	}
 }
 
-// some does what the first event tells, and how many it did: messages of one
-// conversation that follow each other go to the disk together, or a burst would be
-// acknowledged too late.
-func (s *Slack) some(batch []*event) (n int, err error) {
+// handleFirst handles the first event and returns how many it handled: consecutive messages of one
+// conversation are stored together, or a burst would be acknowledged too late.
+func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 	first := batch[0]
 	switch first.SubType {
 	case slackgo.MsgSubTypeMessageChanged:
@@ -142,24 +140,26 @@ func (s *Slack) some(batch []*event) (n int, err error) {
 	return n, s.hub.DeliverAll(first.ctx, first.place.String(), said)
 }
 
-// kept tells whether what an event told is done for good.
-func (s *Slack) kept(e *event, err error) bool {
+// handled reports whether an event is done and may be acknowledged.
+func (s *Slack) handled(e *event, err error) bool {
 	switch {
 	case err == nil:
-		s.disk.over(s.log, "messages can be kept again")
+		if e.heard && !isCommand(e.said) { // a message was stored
+			s.storeIncident.End()
+		}
 		return true
 	case errors.Is(err, channel.ErrRefused):
 		return true
 	case e.ctx.Err() == nil && !errors.Is(err, channel.ErrClosed):
-		s.disk.begin(s.log, "a message could not be kept; it will be tried again", err)
-		s.owe(e.Message)
+		s.storeIncident.Begin(err)
+		s.retryLater(e.Message)
 		s.hub.Undelivered(e.ctx, e.place.String(), e.said, err)
 	}
 	return false
 }
 
-// changed tells of an edit. A change in which nobody changed the text, as when a
-// link gets a preview, is none; and the bot edits its own messages.
+// changed stores an edit. It ignores changes that leave the text alone, such as link previews, and
+// the bot's own edits.
 func (s *Slack) changed(ctx context.Context, m slackgo.Message) error {
 	now, before := m.SubMessage, m.PreviousMessage
 	if now == nil || now.Timestamp == "" {
@@ -189,7 +189,7 @@ func (s *Slack) changed(ctx context.Context, m slackgo.Message) error {
 	return s.hub.Edit(ctx, place.String(), in)
 }
 
-// deleted tells of a deletion.
+// deleted stores a deletion.
 func (s *Slack) deleted(ctx context.Context, m slackgo.Message) error {
 	gone := slackgo.Msg{Timestamp: m.DeletedTimestamp}
 	if m.PreviousMessage != nil {

@@ -1,4 +1,4 @@
-// Files that people share: text and pictures are fetched, the others described.
+// Files: text and pictures are fetched, others described.
 
 package slack
 
@@ -20,7 +20,7 @@ const (
 	mostText     = 1 << 20 // bytes of a text file that are read; the budget is smaller
 )
 
-// textTypes are media types and endings of files that are text, beside text/*.
+// textTypes are media types and file extensions of text, beside text/*.
 var textTypes = []string{
 	"application/json", "application/xml", "application/javascript", "application/x-yaml", "application/yaml", "application/toml",
 	"application/x-sh", "application/sql", "application/x-httpd-php", "application/typescript", "application/x-ndjson",
@@ -38,7 +38,7 @@ func isText(a channel.Attachment) bool {
 
 func isPicture(a channel.Attachment) bool { return slices.Contains(pictureTypes, a.Type) }
 
-// wanted tells whether the contents of a file are to be fetched.
+// wanted reports whether the contents of a file should be fetched.
 func (s *Slack) wanted(a channel.Attachment) bool {
 	if a.URL == "" || a.Text != "" || a.Data != nil || a.File != 0 {
 		return false
@@ -46,10 +46,10 @@ func (s *Slack) wanted(a channel.Attachment) bool {
 	return isText(a) && s.o.AttachmentTokens > 0 || isPicture(a) && s.o.Pictures && a.Size <= mostPicture
 }
 
-// unread tells whether there are contents to be fetched.
+// unread reports whether any contents should be fetched.
 func (s *Slack) unread(all []channel.Attachment) bool { return slices.ContainsFunc(all, s.wanted) }
 
-// contents fetches text and pictures. What cannot be had stays described.
+// contents fetches text and pictures. A file that cannot be fetched stays described.
 func (s *Slack) contents(ctx context.Context, all []channel.Attachment) []channel.Attachment {
 	all = slices.Clone(all)
 	texts, pictures := 0, 0
@@ -65,7 +65,7 @@ func (s *Slack) contents(ctx context.Context, all []channel.Attachment) []channe
 		case isText(*a):
 			data, err := s.fetch(ctx, a.URL, mostText)
 			if err != nil {
-				s.log.Debug("a file cannot be read", "error", err)
+				s.log.Debug("read_file_failed", "error", err)
 			} else if text := strings.ToValidUTF8(string(data), ""); !strings.ContainsRune(text, 0) {
 				a.Text = channel.Clip(text, s.o.AttachmentTokens/texts)
 			}
@@ -80,13 +80,13 @@ func (s *Slack) contents(ctx context.Context, all []channel.Attachment) []channe
 	return all
 }
 
-// fetch reads at most so many bytes of a file. slack-go shows the token to Slack and
-// to the Web API's own host alone, and the client follows no redirect elsewhere.
+// fetch reads at most so many bytes of a file. slack-go sends the token only to Slack and to the
+// Web API's own host, and the client follows no redirect to another host.
 func (s *Slack) fetch(ctx context.Context, address string, most int) ([]byte, error) {
 	var into bytes.Buffer
 	err := s.api.read.GetFileContext(channel.AtMost(ctx, most), address, &into)
 	if err != nil && !errors.Is(err, channel.ErrTooLong) {
-		return nil, plainly(err)
+		return nil, withoutURL(err)
 	}
 	return into.Bytes(), nil
 }

@@ -19,7 +19,7 @@ const (
 	mostKept  = 2000 // messages of a reading
 )
 
-// History returns what was said in a conversation, see channel.Historian.
+// History returns a page of a conversation, see channel.Historian.
 func (s *Slack) History(ctx context.Context, conversation string, look channel.Look) (p channel.Page, err error) {
 	if err := s.await(ctx); err != nil {
 		return p, err
@@ -58,24 +58,24 @@ func (s *Slack) History(ctx context.Context, conversation string, look channel.L
 	return p, nil
 }
 
-// unreadable tells what cannot be read for good from what cannot be read now.
+// unreadable marks an error of a history that can never be read with channel.ErrGone.
 func (s *Slack) unreadable(err error) error {
 	if code := codeOf(err); refusedForGood(err) && code != "invalid_cursor" || code == "missing_scope" {
 		return fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
 	}
-	s.fail(botTrouble("conversations.history", err))
+	s.stopIfSetupError(explainBotError("conversations.history", err))
 	return fmt.Errorf("read the history: %w", err)
 }
 
-// following are the first messages after one, oldest first. Slack gives a channel's
-// newest messages first, so a long gap is read whole, and what is not asked for yet
-// is kept for the next call.
+// following returns the first messages after one, oldest first. Slack returns a channel's newest
+// messages first, so a long gap is read to its end, and pageCache keeps the part that was not
+// requested yet.
 func (s *Slack) following(ctx context.Context, place channel.Place, look channel.Look) (found []slackgo.Message, more bool, err error) {
 	after := look.After
-	r, ok := s.reads.take(place, after)
+	r, ok := s.pageCache.take(place, after)
 	if !ok || !r.whole {
 		if err = s.read(ctx, place, after, &r); err != nil {
-			s.reads.keep(place, after, r) // what was read need not be read again
+			s.pageCache.put(place, after, r) // what was read need not be read again
 			return nil, false, err
 		}
 		s.threadsOf(place, r.messages, cmp.Or(look.Missed, after))
@@ -84,19 +84,18 @@ func (s *Slack) following(ctx context.Context, place channel.Place, look channel
 	found, r.messages = r.messages[:n], r.messages[n:]
 	more = len(r.messages) > 0 || r.cut
 	if len(r.messages) > 0 {
-		s.reads.keep(place, found[n-1].Timestamp, r)
+		s.pageCache.put(place, found[n-1].Timestamp, r)
 	}
 	return found, more, nil
 }
 
-// read goes on with a reading of all messages after one, to the end. When it fails it
-// can be gone on with.
-func (s *Slack) read(ctx context.Context, place channel.Place, after string, r *reading) error {
+// read reads all messages after one into r. After an error it can go on where it stopped.
+func (s *Slack) read(ctx context.Context, place channel.Place, after string, r *historyPages) error {
 	for !r.whole {
 		found, next, err := s.page(ctx, place, span{oldest: after, cursor: r.cursor})
 		if err != nil {
 			if codeOf(err) == "invalid_cursor" {
-				*r = reading{}
+				*r = historyPages{}
 			}
 			return err
 		}
@@ -117,7 +116,7 @@ func (s *Slack) read(ctx context.Context, place channel.Place, after string, r *
 	return nil
 }
 
-// preceding are the newest messages before one, oldest first.
+// preceding returns the newest messages before one, oldest first.
 func (s *Slack) preceding(ctx context.Context, place channel.Place, before string, limit int) ([]slackgo.Message, error) {
 	newestFirst := place.Thread == ""
 	size := pageSize
@@ -147,15 +146,14 @@ func (s *Slack) preceding(ctx context.Context, place channel.Place, before strin
 
 func byTime(a, b slackgo.Message) int { return timeOf(a.Timestamp).Compare(timeOf(b.Timestamp)) }
 
-// threadsOf has the threads caught up with that hang on messages of a channel's gap:
-// nothing else would tell of replies in a thread that nothing is known of. Those of messages
-// that the overlap reads again are left alone: the bot was told of the replies, or the
-// thread has a gap of its own.
+// threadsOf backfills the threads below messages of a channel's gap: Slack sends no event about
+// replies that were missed there. It skips threads of messages that the overlap reads again: they
+// have a gap of their own, if any.
 func (s *Slack) threadsOf(place channel.Place, found []slackgo.Message, after string) {
 	if place.Thread != "" {
 		return
 	}
-	if newest, _ := s.newest.find(place.String()); isTS(newest) && timeOf(newest).After(timeOf(after)) {
+	if newest, _ := s.newest.Find(place.String()); isTS(newest) && timeOf(newest).After(timeOf(after)) {
 		after = newest
 	}
 	var names []string
@@ -168,14 +166,14 @@ func (s *Slack) threadsOf(place channel.Place, found []slackgo.Message, after st
 	if len(names) == 0 {
 		return
 	}
-	s.tasks.start(func(ctx context.Context) {
+	s.tasks.Start(func(ctx context.Context) {
 		for _, name := range names {
-			s.wake(ctx, name, after)
+			s.backfill(ctx, name, after)
 		}
 	})
 }
 
-// span is a part of a history: between two messages, without them.
+// span is the part of a history between two messages, exclusive.
 type span struct {
 	oldest, latest, cursor string
 	limit                  int  // 0: pageSize
@@ -187,7 +185,7 @@ func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []
 	if p.limit == 0 {
 		p.limit = pageSize
 	}
-	err = patient(ctx, func() error {
+	err = waitForLimits(ctx, func() error {
 		if place.Thread != "" {
 			found, _, next, err = s.api.read.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
 				ChannelID: place.Channel, Timestamp: place.Thread, Oldest: p.oldest, Latest: p.latest,

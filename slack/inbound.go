@@ -1,4 +1,4 @@
-// A message of Slack becomes one of the hub.
+// Messages: from Slack's form to the hub's.
 
 package slack
 
@@ -14,9 +14,8 @@ import (
 	"cairn/channel"
 )
 
-// inbound reads a message as it was said. heard is false for what is no message of
-// anybody else: joins, topics, the bot's own words. It asks nobody but the database: what
-// it does not know is left to Complete.
+// inbound converts a message. heard is false for what the bot ignores: joins, topics, its own
+// messages. It makes no requests; Complete looks up what it does not know.
 func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Place, in channel.Inbound, heard bool) {
 	place = s.placeOf(channelID, m.Msg)
 	switch m.SubType {
@@ -26,7 +25,7 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		return place, in, false
 	}
 	if s.own(m.Msg) {
-		s.said(place, m.Timestamp)
+		s.noteOwnMessage(place, m.Timestamp)
 		return place, in, false
 	}
 	if m.Timestamp == "" || m.User == "" && m.BotID == "" {
@@ -37,10 +36,10 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		Bot: m.BotID != "" || m.SubType == slackgo.MsgSubTypeBotMessage, Thread: place.Thread != "",
 	}
 	if place.Thread != "" {
-		s.replies.set(channelID+"/"+in.ID, place.Thread)
+		s.replies.Set(channelID+"/"+in.ID, place.Thread)
 	}
 	if m.User != "" {
-		s.authors.set(channelID+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
+		s.authors.Set(channelID+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
 	}
 	text := withQuotes(m.Msg)
 	// What is passed on addresses nobody.
@@ -57,12 +56,12 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 	return place, in, true
 }
 
-// placeOf is where a message belongs: a reply to its thread, and the message that a
-// thread hangs on to the channel. A deletion need not say which thread it was.
+// placeOf returns the place of a message: the thread of a reply, the channel of the message at the
+// top of a thread. A deletion may leave the thread out.
 func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
 	thread := m.ThreadTimestamp
 	if thread == "" {
-		thread, _ = s.replies.find(channelID + "/" + m.Timestamp)
+		thread, _ = s.replies.Find(channelID + "/" + m.Timestamp)
 	}
 	if thread == m.Timestamp {
 		thread = ""
@@ -70,35 +69,35 @@ func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
 	return s.place(channelID, thread)
 }
 
-// own tells whether the bot itself said it.
+// own reports whether the bot wrote a message.
 func (s *Slack) own(m slackgo.Msg) bool {
 	return m.User == s.self.user || m.BotID != "" && m.BotID == s.self.bot
 }
 
-// repliesToBot tells whether a message begins to talk in a thread that hangs on a
-// message of the bot, or on one that the bot answers there. From there on the hub knows
-// that the bot was addressed there; else nobody could tell it to stop.
+// repliesToBot reports whether a message is the first reply in a thread below a message of the bot,
+// or below one that the bot answers there. After it the hub knows that the bot was addressed in the
+// thread, so that people can tell it to stop.
 func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 	if place.Thread == "" {
 		return false
 	}
 	parent := m.ParentUserId
 	if parent == "" { // it need not be told
-		author, _ := s.authors.find(place.Channel + "/" + place.Thread)
+		author, _ := s.authors.Find(place.Channel + "/" + place.Thread)
 		parent, _, _ = strings.Cut(author, "/")
 	}
 	if parent != s.self.user && !s.answersThere(place) {
 		return false
 	}
-	first, _ := s.threads.first(beginning(place), m.Timestamp)
+	first, _ := s.threads.First(beginning(place), m.Timestamp)
 	return first == m.Timestamp
 }
 
-// answersThere tells whether a thread hangs on a message that asked the bot, which
-// answers in the thread then. What cannot be read is taken for no.
+// answersThere reports whether a thread is below a message that addressed the bot, which answers in
+// the thread then. If that message cannot be read, the answer is no.
 func (s *Slack) answersThere(place channel.Place) bool {
 	above := s.place(place.Channel, "")
-	if _, begun := s.threads.find(beginning(place)); begun || !s.repliesInThreads(above) {
+	if _, begun := s.threads.Find(beginning(place)); begun || !s.repliesInThreads(above) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -110,25 +109,25 @@ func (s *Slack) answersThere(place channel.Place) bool {
 // beginning is the key of the first reply to the bot in a thread.
 func beginning(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
 
-// said notes that the bot wrote a message.
-func (s *Slack) said(place channel.Place, ts string) {
+// noteOwnMessage records that the bot wrote a message.
+func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
 	if ts != "" {
-		s.authors.set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
+		s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
 	}
 }
 
-// quoteRoot has the first message that is seen of a thread show what the thread
-// hangs on, which stands in the channel's conversation.
+// quoteRoot makes the first message seen in a thread quote the message at the top of the thread,
+// which is in the channel's conversation.
 func (s *Slack) quoteRoot(place channel.Place, in *channel.Inbound) {
 	if place.Thread == "" {
 		return
 	}
-	if first, _ := s.threads.first(place.Channel+"/"+place.Thread, in.ID); first == in.ID {
+	if first, _ := s.threads.First(place.Channel+"/"+place.Thread, in.ID); first == in.ID {
 		in.ReplyTo = place.Thread
 	}
 }
 
-// authorName is the name of who said it, and whether that is all there is to know.
+// authorName returns the name of the author; known is false if Slack has to be asked for it.
 func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
 	if m.Username != "" {
 		return m.Username, true
@@ -147,7 +146,7 @@ func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
 	return m.User, false
 }
 
-// withQuotes is a message's text with what it passes on of other messages.
+// withQuotes returns the text of a message, with the text of the messages it forwards.
 func withQuotes(m slackgo.Msg) string {
 	text := m.Text
 	for _, a := range m.Attachments {
@@ -161,7 +160,7 @@ func withQuotes(m slackgo.Msg) string {
 	return text
 }
 
-// attachments are the files of a message, as far as an event tells of them.
+// attachments describes the files of a message, from the fields of its event.
 func attachments(files []slackgo.File) []channel.Attachment {
 	var all []channel.Attachment
 	for _, f := range files {
@@ -181,7 +180,7 @@ func attachments(files []slackgo.File) []channel.Attachment {
 	return all
 }
 
-// timeOf is the time that a ts tells: seconds and microseconds.
+// timeOf returns the time of a ts: seconds and microseconds.
 func timeOf(ts string) time.Time {
 	seconds, fraction, _ := strings.Cut(ts, ".")
 	s, err := strconv.ParseInt(seconds, 10, 64)
@@ -196,7 +195,7 @@ func timeOf(ts string) time.Time {
 	return time.Unix(s, us*1000)
 }
 
-// tsOf is a ts at that time. No message need stand there.
+// tsOf returns the ts of a time; there may be no such message.
 func tsOf(t time.Time) string {
 	us := t.UnixMicro()
 	return strconv.FormatInt(us/1e6, 10) + "." + padded(us%1e6)
@@ -207,7 +206,7 @@ func padded(us int64) string {
 	return strings.Repeat("0", 6-len(s)) + s
 }
 
-// isTS tells whether an id is one of Slack's: what was imported has others.
+// isTS reports whether an id is a ts; imported messages have other ids.
 func isTS(id string) bool {
 	seconds, fraction, _ := strings.Cut(id, ".")
 	_, err := strconv.ParseUint(seconds, 10, 62)
@@ -215,5 +214,5 @@ func isTS(id string) bool {
 	return err == nil && also == nil
 }
 
-// before is a ts just before another.
+// before returns the ts just before another.
 func before(ts string) string { return tsOf(timeOf(ts).Add(-time.Microsecond)) }

@@ -10,7 +10,7 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// A door that lives for months connects again and again. This runs alone: goroutines of
+// A connector that lives for months connects again and again. This runs alone: goroutines of
 // other tests would be counted too.
 func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	r := newRig(t, quick(), answerN)
@@ -34,7 +34,7 @@ func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	// A burst of requests leaves idle connections, however many it took.
 	count := func() (goroutines, sockets int) {
 		r.settled(conversation(general))
-		r.door.api.close()
+		r.connector.api.close()
 		return runtime.NumGoroutine(), openSockets()
 	}
 	lose(2) // what is made once is there then

@@ -15,7 +15,7 @@ import (
 // withoutMethod are the scopes that events and commands need.
 var withoutMethod = []string{"app_mentions:read", "commands"}
 
-// manifestFile is what of an app manifest the door depends on.
+// manifestFile is what of an app manifest the connector depends on.
 type manifestFile struct {
 	Display struct {
 		Name, Description string

@@ -1,4 +1,4 @@
-// Slack's own markup: made plain where it comes in, taken out where it goes out.
+// Slack's markup: converted to plain text on the way in, made harmless on the way out.
 
 package slack
 
@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// token is what stands between angle brackets. What people type is escaped, so each
+// token matches a control sequence in angle brackets. Slack escapes what people type, so each one
 // is Slack's own.
 var token = regexp.MustCompile(`<([^<>\n]*)>`)
 
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// mentioned tells whether a text as Slack sends it names the bot.
+// mentioned reports whether a raw text mentions the bot.
 func (s *Slack) mentioned(raw string) bool {
 	return strings.Contains(raw, "<@"+s.self.user+">") || strings.Contains(raw, "<@"+s.self.user+"|")
 }
 
-// withoutMention takes the bot's name from the beginning.
+// withoutMention cuts the mention of the bot off the beginning.
 func (s *Slack) withoutMention(raw string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(raw), "<@"+s.self.user)
 	if !ok {
@@ -34,8 +34,8 @@ func (s *Slack) withoutMention(raw string) string {
 	return rest
 }
 
-// plainWords makes a text as Slack sends it plain. Names that are not known yet stay
-// as <@U1> and <#C1>, for Complete; known is false then.
+// plainWords converts a raw text to plain text. known is false if a name is not cached: it stays
+// <@U1> or <#C1>, for Complete.
 func (s *Slack) plainWords(raw string) (text string, known bool) {
 	known = true
 	var b strings.Builder
@@ -51,7 +51,7 @@ func (s *Slack) plainWords(raw string) (text string, known bool) {
 	return b.String(), known
 }
 
-// word is what a token says to people.
+// word returns the text that people see for a token.
 func (s *Slack) word(inside string) (words string, known bool) {
 	target, label, _ := strings.Cut(inside, "|")
 	label = entities.Replace(label)
@@ -79,7 +79,7 @@ func (s *Slack) word(inside string) (words string, known bool) {
 	return label + " (" + address + ")", true
 }
 
-// nameFor is how a person (@) or a channel (#) is called.
+// nameFor returns the name of a person (@) or a channel (#).
 func (s *Slack) nameFor(sign, id, label string) (words string, known bool) {
 	if id == s.self.user {
 		return "@" + s.self.name, true
@@ -108,12 +108,11 @@ var (
 	everybodyWord = regexp.MustCompile(`(?i)@(channel|here|everyone)`)
 )
 
-// joiner has no width. It parts a call to everybody so that Slack does not see one.
+// joiner has no width. Inserted into a mention, it keeps Slack from recognizing it.
 const joiner = "\u2060"
 
-// quiet takes the power out of calls that a model wrote: whoever talks to it may have
-// asked for them.
-func quiet(text string) string {
+// defuseMentions makes mentions in a text of the model harmless: people may have asked it for them.
+func defuseMentions(text string) string {
 	if !strings.ContainsAny(text, "!@") {
 		return text
 	}
@@ -124,5 +123,5 @@ func quiet(text string) string {
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// escaped is a text that Slack shows as it is.
-func escaped(text string) string { return escapes.Replace(quiet(text)) }
+// escaped escapes a text so that Slack shows it literally.
+func escaped(text string) string { return escapes.Replace(defuseMentions(text)) }

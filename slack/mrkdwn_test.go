@@ -11,7 +11,7 @@ import (
 	"cairn/words/wordstest"
 )
 
-// known is a door that knows ann, bob and general, and itself as cairn.
+// knowing is a connector that knows ann, bob and general, and itself as cairn.
 func knowing(t testing.TB) *Slack {
 	t.Helper()
 	s, err := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", Log: slog.New(slog.DiscardHandler)})
@@ -19,8 +19,8 @@ func knowing(t testing.TB) *Slack {
 		t.Fatal(err)
 	}
 	s.self = self{team: "T1", user: "UBOT", bot: "BBOT", name: "cairn"}
-	s.names.known.set("U1", "Ann")
-	s.names.known.set("C1", "general")
+	s.names.cache.Set("U1", "Ann")
+	s.names.cache.Set("C1", "general")
 	return s
 }
 
@@ -59,18 +59,18 @@ func TestNobodyCanBeMadeToCallEverybody(t *testing.T) {
 	for _, call := range []string{
 		"<!channel>", "<!here|here>", "<!EVERYONE>", "&lt;!here&gt;", "@channel", "@Here", "x@everyone", "<!subteam^S1|@ops>", "<<!here>>", "@@channel", "<@U1>", "<@W12AB|ann>", "&lt;@U1&gt;",
 	} {
-		got := quiet("so " + call + " there")
+		got := defuseMentions("so " + call + " there")
 		if everybody.MatchString(got) || everybodyWord.MatchString(got) || somebody.MatchString(got) {
 			t.Errorf("%q is %q", call, got)
 		}
-		if quiet(got) != got {
+		if defuseMentions(got) != got {
 			t.Errorf("%q changes again", got)
 		}
 		if strings.ReplaceAll(got, joiner, "") != "so "+call+" there" {
 			t.Errorf("%q reads %q", call, got)
 		}
 	}
-	if got := quiet("mail a@b.dev, !important, @ann stays"); got != "mail a@b.dev, !important, @ann stays" {
+	if got := defuseMentions("mail a@b.dev, !important, @ann stays"); got != "mail a@b.dev, !important, @ann stays" {
 		t.Errorf("got %q", got)
 	}
 	if got := escaped("a < b & c > <!here>"); got != "a &lt; b &amp; c &gt; &lt;!"+joiner+"here&gt;" {
@@ -100,8 +100,8 @@ func FuzzMarkup(f *testing.F) {
 		if s.withoutMention(raw) != raw && !s.mentioned(raw) {
 			t.Errorf("a mention is taken from %q, which has none", raw)
 		}
-		out := quiet(raw)
-		if everybody.MatchString(out) || everybodyWord.MatchString(out) || somebody.MatchString(out) || quiet(out) != out {
+		out := defuseMentions(raw)
+		if everybody.MatchString(out) || everybodyWord.MatchString(out) || somebody.MatchString(out) || defuseMentions(out) != out {
 			t.Errorf("%q calls: %q", raw, out)
 		}
 	})

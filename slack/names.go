@@ -1,4 +1,4 @@
-// The names behind ids.
+// Names of people and channels, by id.
 
 package slack
 
@@ -11,32 +11,33 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
-// nameAge is how long a name is believed.
+// nameAge is how long a name is cached.
 const nameAge = time.Hour
 
-// names knows how people and channels are called.
+// names looks up and caches the names of people and channels.
 type names struct {
-	api    *api
-	log    *slog.Logger
-	known  *known
-	denied incident // while a scope is missing
+	api            *api
+	log            *slog.Logger
+	cache          *platform.Cache
+	deniedIncident platform.Incident // while a scope is missing
 }
 
 func newNames(a *api, log *slog.Logger) *names {
-	return &names{api: a, log: log, known: newKnown(nameAge)}
+	return &names{api: a, log: log, cache: platform.NewCache(nameAge), deniedIncident: platform.Incident{Log: log, Failed: "look_up_names_denied", Attrs: []any{"remedy", clickScope}, Reason: codeOf}}
 }
 
-// find returns what is known without asking.
-func (n *names) find(id string) (name string, ok bool) { return n.known.find(id) }
+// find returns a cached name.
+func (n *names) find(id string) (name string, ok bool) { return n.cache.Find(id) }
 
 // lookTime is how long one look-up may take.
 const lookTime = 5 * time.Second
 
-// look returns the name of a person or a channel, asking Slack if need be; the id
-// itself if that cannot be had.
-func (n *names) look(ctx context.Context, id string) string {
+// lookUp returns the name of a person or a channel, from the cache or from Slack; the id itself if
+// it cannot be found.
+func (n *names) lookUp(ctx context.Context, id string) string {
 	if name, ok := n.find(id); ok {
 		return name
 	}
@@ -54,17 +55,17 @@ func (n *names) look(ctx context.Context, id string) string {
 	}
 	if err != nil && !refusedForGood(err) {
 		if codeOf(err) == "missing_scope" {
-			n.denied.begin(n.log, "names cannot be looked up; "+clickScope, err)
+			n.deniedIncident.Begin(err)
 		}
 		return id
 	}
 	name = cmp.Or(name, id)
-	n.known.set(id, name)
+	n.cache.Set(id, name)
 	return name
 }
 
 func (n *names) channel(ctx context.Context, id string) (name string, err error) {
-	err = patient(ctx, func() error {
+	err = waitForLimits(ctx, func() error {
 		c, err := n.api.read.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id})
 		if err == nil {
 			name = c.Name
@@ -75,7 +76,7 @@ func (n *names) channel(ctx context.Context, id string) (name string, err error)
 }
 
 func (n *names) person(ctx context.Context, id string) (u *slackgo.User, err error) {
-	err = patient(ctx, func() error {
+	err = waitForLimits(ctx, func() error {
 		u, err = n.api.read.GetUserInfoContext(ctx, id)
 		return err
 	})
@@ -86,7 +87,7 @@ func nameOf(u *slackgo.User) string {
 	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name)
 }
 
-// label is what people call a place, as far as that is known without asking.
+// label returns the name of a place, from the cache only.
 func (s *Slack) label(place channel.Place, author string) string {
 	if place.Direct() {
 		return author
@@ -102,15 +103,15 @@ func (s *Slack) label(place channel.Place, author string) string {
 	return channel.Label(thread, name, s.self.workspace)
 }
 
-// trusted tells whether Slack trusts a person with the workspace.
+// trusted reports whether a person is an admin or owner of the workspace.
 func (n *names) trusted(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	u, err := n.person(ctx, id)
 	if err != nil {
-		n.log.Debug("a person could not be looked up", "error", err)
+		n.log.Debug("look_up_person_failed", "error", err)
 		return false
 	}
-	n.known.set(id, nameOf(u))
+	n.cache.Set(id, nameOf(u))
 	return u.IsAdmin || u.IsOwner || u.IsPrimaryOwner
 }

@@ -1,4 +1,4 @@
-// The settings of the door.
+// The settings of the connector.
 
 package slack
 
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Options is what Slack's door works with.
+// Options are the settings of the connector.
 type Options struct {
 	BotToken         string        // xoxb-…; never logged
 	AppToken         string        // xapp-…, with connections:write; never logged

@@ -12,6 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // mark is what a message of the bot carries, unseen by people, so that it can be
@@ -67,17 +68,17 @@ var takesNoMarkdown = []string{
 // errCutAgain is a text that was cut for Markdown and is too long without.
 var errCutAgain = errors.New("too long for plain text")
 
-// manner says what is done about a rate limit: patient waits, once does not.
-type manner func(ctx context.Context, do func() error) error
+// retryPolicy says what is done about a rate limit: waitForLimits waits, once does not.
+type retryPolicy func(ctx context.Context, do func() error) error
 
-func once(_ context.Context, do func() error) error { return plainly(do()) }
+func once(_ context.Context, do func() error) error { return withoutURL(do()) }
 
 // errBlank is a message that says nothing though it was given a text in Markdown.
 var errBlank = errors.New("the server shows nothing of markdown_text")
 
 // write posts a text, or edits a message: as Markdown, or, where a server refuses that or
 // does not show it, as plain text.
-func (s *Slack) write(ctx context.Context, try manner, channelID, edits, text string, options ...slackgo.MsgOption) (ts string, err error) {
+func (s *Slack) write(ctx context.Context, try retryPolicy, channelID, edits, text string, options ...slackgo.MsgOption) (ts string, err error) {
 	if edits != "" {
 		options = append(options, slackgo.MsgOptionUpdate(edits))
 	}
@@ -91,7 +92,7 @@ func (s *Slack) write(ctx context.Context, try manner, channelID, edits, text st
 	}
 	refused := false
 	if !s.plain.Load() {
-		ts, err = call(slackgo.MsgOptionMarkdownText(quiet(text)))
+		ts, err = call(slackgo.MsgOptionMarkdownText(defuseMentions(text)))
 		if err == nil && blank && s.o.APIBase != "" { // Slack itself knows Markdown
 			err = errBlank
 			if edits == "" {
@@ -119,71 +120,76 @@ func (s *Slack) write(ctx context.Context, try manner, channelID, edits, text st
 
 // remove deletes a message of the bot, as well as it can be done.
 func (s *Slack) remove(ctx context.Context, channelID, ts string) {
-	err := patient(ctx, func() error {
+	err := waitForLimits(ctx, func() error {
 		_, _, err := s.api.write.DeleteMessageContext(ctx, channelID, ts)
 		return err
 	})
 	if err != nil && codeOf(err) != "message_not_found" {
-		s.log.Debug("a message could not be taken back", "error", err)
+		s.log.Debug("delete_message_failed", "error", err)
 	}
 }
 
 // learnPlain notes that the server takes no Markdown.
 func (s *Slack) learnPlain(err error) {
 	if !s.plain.Swap(true) {
-		s.log.Info("the server takes no markdown; answers are plain text from here on", "error", err)
+		s.log.Info("markdown_refused", "error", err)
 	}
 }
 
 // post says a text in a place, as a new message.
-func (s *Slack) post(ctx context.Context, try manner, place channel.Place, text string, m mark) (ts string, err error) {
+func (s *Slack) post(ctx context.Context, try retryPolicy, place channel.Place, text string, m mark) (ts string, err error) {
 	options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
 	}
 	if ts, err = s.write(ctx, try, place.Channel, "", text, options...); err == nil {
-		s.said(place, ts)
+		s.noteOwnMessage(place, ts)
 	}
 	return ts, err
 }
 
-// editTries is how often an edit is tried: it may be done twice without harm.
 const editTries = 3
 
-// edit replaces what one of the bot's messages says.
-func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, m mark) error {
+// repeatEdit calls edit again after an error with which it may have taken effect: to edit twice does
+// no harm.
+func (s *Slack) repeatEdit(ctx context.Context, edit func() error) error {
 	for try := 1; ; try++ {
-		_, err := s.write(ctx, patient, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
-		if err == nil || try == editTries || !mayHaveHappened(err) || ctx.Err() != nil {
-			return err
-		}
-		if err := sleep(ctx, s.times.backoff); err != nil {
+		err := edit()
+		if err == nil || try == editTries || !mayHaveHappened(err) || platform.Sleep(ctx, s.times.backoff) != nil {
 			return err
 		}
 	}
+}
+
+// edit replaces what one of the bot's messages says.
+func (s *Slack) edit(ctx context.Context, place channel.Place, ts, text string, m mark) error {
+	return s.repeatEdit(ctx, func() error {
+		_, err := s.write(ctx, waitForLimits, place.Channel, ts, text, slackgo.MsgOptionMetadata(m.metadata()))
+		return err
+	})
 }
 
 // lookPages is how much of a history is searched for a message of the bot.
 const lookPages = 10
 
-// bears tells whether a message of the bot is the one with that mark and text. A
+// carries reports whether a message of the bot is the one with that mark and text. A
 // compatible server may tell of no marks.
-func (s *Slack) bears(m slackgo.Message, wanted mark, text string) bool {
+func (s *Slack) carries(m slackgo.Message, wanted mark, text string) bool {
 	if was, marked := markOf(m); marked {
 		return was.reply == wanted.reply && was.part == wanted.part && was.sub == wanted.sub
 	}
-	_, other := s.finished.find(m.Channel + "/" + m.Timestamp)
-	return !other && m.Metadata.EventType == "" && slices.Contains([]string{text, quiet(text), escaped(text)}, m.Text)
+	_, other := s.finished.Find(m.Channel + "/" + m.Timestamp)
+	return !other && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escaped(text)}, m.Text)
 }
 
-// tooLong tells whether a text took more than Slack had room for: it counts what it
+// tooLong reports whether a text took more than Slack had room for: it counts what it
 // makes of a text, too.
 func tooLong(err error) bool {
 	code := codeOf(err)
 	return code == "msg_too_long" || code == "msg_blocks_too_long"
 }
 
-// wasCut tells whether a piece was sent in several messages, as far as it was.
+// wasCut reports whether a piece was sent in several messages, as far as it was.
 func wasCut(own []slackgo.Message, piece channel.Piece) bool {
 	return slices.ContainsFunc(own, func(o slackgo.Message) bool {
 		was, _ := markOf(o)

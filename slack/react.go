@@ -1,4 +1,4 @@
-// The mark on a message that tells people that older ones were summed up.
+// The reaction that marks where older messages were summarized.
 
 package slack
 
@@ -10,27 +10,27 @@ import (
 	"cairn/channel"
 )
 
-// summedUp is the mark.
+// summedUp is the reaction.
 const summedUp = "books"
 
 const reactMethod = "reactions.add"
 
-// React puts the mark on a message; one that bears it is left alone. Where the app
-// may not, the log is told once which scope it lacks, and nothing else happens.
+// React adds the reaction to a message, unless it is there. If the app may not, it logs once which
+// scope is missing, and returns nil.
 func (s *Slack) React(ctx context.Context, conversation, id string) error {
 	place := channel.ParsePlace(conversation)
 	if s.refused(reactMethod, "") {
 		return nil
 	}
-	err := patient(ctx, func() error {
+	err := waitForLimits(ctx, func() error {
 		return s.api.write.AddReactionContext(ctx, summedUp, slackgo.NewRefToMessage(place.Channel, id))
 	})
 	switch codeOf(err) {
 	case "already_reacted":
 		return nil
 	case "missing_scope":
-		if _, told := s.refusals.first(reactMethod+"/", "missing_scope"); !told {
-			s.log.Warn(`compactions cannot be shown with notify = "reaction"`, "problem", botTrouble(reactMethod, err))
+		if _, told := s.refusals.First(reactMethod+"/", "missing_scope"); !told {
+			s.log.Warn("reaction_refused", "problem", explainBotError(reactMethod, err))
 		}
 		return nil
 	}

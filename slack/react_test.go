@@ -23,7 +23,7 @@ func (r *rig) compacted() (channelID, newest string) {
 	}
 	newest = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
 	r.awaitAnswers(general, 1)
-	name := r.door.place(general, "").String()
+	name := r.connector.place(general, "").String()
 	for _, line := range []string{"/settings compaction.notify reaction", "/compact"} {
 		answer, handled, err := r.hub.Run(r.t.Context(), name, channel.Person{ID: ann, Name: "ann", Manager: true}, line)
 		if err != nil || !handled || strings.HasPrefix(answer.Text, "Nothing") {
@@ -82,15 +82,15 @@ func TestAMissingScopeToReactIsToldOnce(t *testing.T) {
 	r.opts.Working = workingOff
 	r.begin()
 	channelID, ts := r.compacted()
-	r.eventually("the warning", func() bool { return strings.Contains(r.logs.String(), "cannot be shown") })
+	r.eventually("the warning", func() bool { return strings.Contains(r.logs.String(), "reaction_refused") })
 	for range 2 {
-		if err := r.door.React(t.Context(), r.door.place(channelID, "").String(), ts); err != nil {
+		if err := r.connector.React(t.Context(), r.connector.place(channelID, "").String(), ts); err != nil {
 			t.Error(err)
 		}
 	}
 	r.end()
 	log := r.logs.String()
-	if n := strings.Count(log, "cannot be shown"); n != 1 || !strings.Contains(log, "lacks the scope reactions:write: add it at") {
+	if n := strings.Count(log, "reaction_refused"); n != 1 || !strings.Contains(log, "lacks the scope reactions:write: add it at") {
 		t.Errorf("it is told %d times:\n%s", n, log)
 	}
 	if n := len(r.w.Calls(reactMethod)); n != 1 {

@@ -1,4 +1,4 @@
-// Messages in a form that slack-go does not know: what is needed of them is read.
+// Messages in a form that slack-go cannot decode are reduced to the fields that are needed.
 
 package slack
 
@@ -14,12 +14,13 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// needed is what the door cannot do without in a message.
+// needed are the fields of a message that the connector requires.
 var needed = []string{
 	"type", "subtype", "channel", "user", "text", "ts", "thread_ts", "parent_user_id", "bot_id", "username", "deleted_ts", "event_ts", "edited",
 }
 
-// useful is what it uses besides; the fewer the list names, the surer it can be read.
+// useful are optional fields, in lists that get shorter: the fewer a list has, the more likely the
+// message can be decoded.
 var useful = [][]string{
 	{"files", "attachments", "metadata", "team", "bot_profile", "reply_count", "latest_reply"},
 	{"files", "metadata", "reply_count", "latest_reply"},
@@ -28,9 +29,8 @@ var useful = [][]string{
 	{},
 }
 
-// readable returns a message in a form that slack-go reads: as it is, or with as much
-// left out as need be. One message in a new form would cost the whole page of a
-// history, and every page after it.
+// readable reduces a message until slack-go can decode it. Without that, one message in a new form
+// would make its whole history page unreadable.
 func readable(raw json.RawMessage) (form json.RawMessage, m slackgo.Message, ok bool) {
 	if json.Unmarshal(raw, &m) == nil {
 		return raw, m, true
@@ -44,7 +44,7 @@ func readable(raw json.RawMessage) (form json.RawMessage, m slackgo.Message, ok 
 	return nil, slackgo.Message{}, false
 }
 
-// bare is a message with what is needed of it, and with more.
+// bare is a message with the needed fields and some more.
 func bare(raw json.RawMessage, more []string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
@@ -66,10 +66,10 @@ func bare(raw json.RawMessage, more []string) json.RawMessage {
 	return form
 }
 
-// withMessages are the methods whose answers hold messages, which may be anybody's.
+// withMessages are the methods whose responses contain messages.
 var withMessages = []string{"conversations.history", "conversations.replies", "chat.postMessage", "chat.update"}
 
-// plainer makes the messages in answers of the Web API readable.
+// plainer makes the messages in responses of the Web API readable.
 type plainer struct{ http.RoundTripper }
 
 func (p plainer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -90,11 +90,11 @@ func (p plainer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a, nil
 }
 
-// blankKey is the context's key of a *bool, which is set if the message that a request
-// posted or edited says nothing.
+// blankKey is the context key of a *bool that is set if the message which a request posted or
+// edited is blank.
 type blankKey struct{}
 
-// isBlank tells whether an answer has a message, and that says nothing.
+// isBlank reports whether a response has a message, and it is blank.
 func isBlank(body []byte) bool {
 	var answer struct {
 		OK      bool `json:"ok"`
@@ -111,8 +111,8 @@ func isBlank(body []byte) bool {
 	return m.Text != nil && strings.TrimSpace(*m.Text) == "" && len(m.Blocks)+len(m.Attachments) == 0
 }
 
-// readableBody is an answer in which every message can be read. Of what cannot be
-// nothing is left.
+// readableBody returns a response in which every message can be decoded; it drops the content of
+// those that cannot.
 func readableBody(body []byte) []byte {
 	var messages struct {
 		One  *slackgo.Message  `json:"message"`

@@ -46,11 +46,11 @@ type rig struct {
 	tune  func(*Slack) // before Run
 	logs  *logs
 
-	store *memory.Store
-	door  *Slack
-	hub   *channel.Hub
-	stop  func() error  // ends Run and returns what it returned
-	gone  chan struct{} // closed when Run has ended
+	store     *memory.Store
+	connector *Slack
+	hub       *channel.Hub
+	stop      func() error  // ends Run and returns what it returned
+	gone      chan struct{} // closed when Run has ended
 }
 
 // logs keeps the lines of a log.
@@ -112,20 +112,20 @@ func (r *rig) launch() {
 	}
 	log := slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r.opts.Log = log
-	if r.door, err = New(r.opts); err != nil {
+	if r.connector, err = New(r.opts); err != nil {
 		r.t.Fatal(err)
 	}
-	r.door.times.backoff, r.door.times.edit, r.door.times.retry = 50*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond
-	r.door.times.steady = 300 * time.Millisecond
+	r.connector.times.backoff, r.connector.times.edit, r.connector.times.retry = 50*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond
+	r.connector.times.steady = 300 * time.Millisecond
 	if r.hurry != nil {
-		r.hurry(&r.door.times)
+		r.hurry(&r.connector.times)
 	}
 	if r.tune != nil {
-		r.tune(r.door)
+		r.tune(r.connector)
 	}
 	agent := channel.Agent{Model: r.model, MaxOutput: 8000, Policy: compactor.DefaultPolicy}
 	r.hub = channel.New(channel.Options{
-		Store: r.store, Doors: []channel.Door{r.door}, Log: log, Rules: r.rules,
+		Store: r.store, Doors: []channel.Door{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent { return agent },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -133,7 +133,7 @@ func (r *rig) launch() {
 	var ran error
 	go func() {
 		defer close(gone)
-		ran = r.door.Run(ctx, r.hub)
+		ran = r.connector.Run(ctx, r.hub)
 	}()
 	r.gone = gone
 	r.stop = func() error {
@@ -152,7 +152,7 @@ func (r *rig) end() {
 	if err := errors.Join(err, r.hub.Close(), r.store.Close()); err != nil {
 		r.t.Error(err)
 	}
-	r.door.api.close()
+	r.connector.api.close()
 	r.hub = nil
 }
 
@@ -225,8 +225,8 @@ func (r *rig) stored(name string, want ...string) {
 	}
 }
 
-// breakDisk has the database take no message until it is mended.
-func (r *rig) breakDisk() (mend func()) {
+// breakDisk has the database take no message until it is repaired.
+func (r *rig) breakDisk() (repair func()) {
 	r.t.Helper()
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.db"))
 	if err != nil || len(files) != 1 {
@@ -247,7 +247,7 @@ func (r *rig) breakDisk() (mend func()) {
 	return func() { exec("DROP TRIGGER broken") }
 }
 
-// acknowledged tells whether all that came over a socket was acknowledged.
+// acknowledged reports whether all that came over a socket was acknowledged.
 func (r *rig) acknowledged() bool {
 	for _, d := range r.w.Deliveries() {
 		if d.Socket > 0 && d.Acked.IsZero() {

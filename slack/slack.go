@@ -1,5 +1,4 @@
-// Package slack is Slack's door: Socket Mode brings what people say, the Web API
-// carries what the bot answers.
+// Package slack connects Cairn to Slack: events come over Socket Mode, replies go to the Web API.
 package slack
 
 import (
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // Name is the first part of the names of Slack's conversations.
@@ -18,7 +18,7 @@ const Name = "slack"
 
 const prefix = Name + ":"
 
-// Slack is the door. Its methods are safe for concurrent use.
+// Slack is the connector. Its methods are safe for concurrent use.
 type Slack struct {
 	o     Options
 	log   *slog.Logger
@@ -26,22 +26,22 @@ type Slack struct {
 	api   *api
 	names *names
 
-	lanes    *lanes[*event] // what people say, a lane for each channel
-	commands *lanes[func()] // what they command, likewise
-	waiting  waiting        // what is in lanes
-	tasks    tasks          // everything else that runs
-	asked    *known         // commands and presses that were taken, by id
-	authors  *known         // who wrote a message, by channel and ts
-	replies  *known         // the thread of a message, by channel and ts
-	finished *known         // messages of the bot that are as they stay, by channel and ts
-	threads  *known         // the first reply that was seen in a thread, by channel and thread
-	newest   *known         // how far a channel was known when its last gap began, by conversation
-	refusals *known         // what Slack refuses where, see learn
-	reads    *readings      // of histories that are longer than a page
-	owed     owed           // messages that the disk would not take
-	disk     incident       // while it takes nothing
-	plain    atomic.Bool    // the server takes no Markdown
-	socketed atomic.Bool    // a socket stands, and Slack said hello
+	queue           platform.KeyedQueue[*event] // message events, by channel
+	commands        platform.KeyedQueue[func()] // commands, by channel
+	pendingAcks     pendingAcks                 // of queued events
+	tasks           *platform.Group             // all goroutines
+	handledCommands *platform.Cache             // commands and button presses already handled, by id
+	authors         *platform.Cache             // who wrote a message, by channel and ts
+	replies         *platform.Cache             // the thread of a message, by channel and ts
+	finished        *platform.Cache             // final messages of the bot, by channel and ts
+	threads         *platform.Cache             // the first reply that was seen in a thread, by channel and thread
+	newest          *platform.Cache             // how far a channel was known when its last gap began, by conversation
+	refusals        *platform.Cache             // what Slack refuses where, see learn
+	pageCache       *pageCache                  // of histories that are longer than a page
+	retryQueue      retryQueue                  // of messages that could not be stored
+	storeIncident   platform.Incident           // messages cannot be stored
+	plain           atomic.Bool                 // the server takes no Markdown
+	socketed        atomic.Bool                 // Slack said hello on the newest socket
 
 	ended atomic.Bool // Run has returned; replies may still be sent
 
@@ -50,9 +50,9 @@ type Slack struct {
 	hub   *channel.Hub
 	stop  context.CancelCauseFunc // ends Run
 
-	// Of the goroutine that is in Run.
-	recovered bool      // what an earlier process left behind was taken up
-	heard     time.Time // when the last socket brought something
+	// Used only by the goroutine in Run.
+	recovered bool      // conversations with unanswered messages have been started
+	lastRead  time.Time // when the last socket brought something
 }
 
 // self is who the bot is.
@@ -62,7 +62,7 @@ type self struct {
 	since                 time.Time // when this process began to listen
 }
 
-// times are the paces of the door; tests are in a hurry.
+// times are the waits and timeouts of the connector; tests set shorter ones.
 type times struct {
 	edit     time.Duration // between two edits of a message: chat.update allows 50 a minute
 	status   time.Duration // after which a status is renewed: Slack takes it away after 2 minutes
@@ -84,24 +84,26 @@ var (
 	_ channel.Speller   = (*Slack)(nil)
 )
 
-// New returns the door that o describes. It starts nothing.
+// New returns a connector. It starts nothing.
 func New(o Options) (*Slack, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, fmt.Errorf("slack: %w", err)
 	}
+	log, tasks := o.Log.With("connector", Name), new(platform.Group)
 	s := &Slack{
-		o: o, log: o.Log.With("door", Name),
+		o: o, log: log,
 		times: times{
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, steady: 5 * time.Second, silence: 30 * time.Second, ack: 2 * time.Second,
 			backoff: time.Second, pages: 1200 * time.Millisecond, retry: 5 * time.Second,
 			hello: 45 * time.Second, complete: 10 * time.Second,
 		},
-		api: newAPI(o), commands: newLanes(doAll),
-		asked: newKnown(0), authors: newKnown(0), replies: newKnown(0), finished: newKnown(0), threads: newKnown(0), newest: newKnown(0), refusals: newKnown(0), reads: newReadings(),
+		api: newAPI(o), tasks: tasks, commands: platform.KeyedQueue[func()]{Group: tasks, Do: platform.CallEach},
+		storeIncident:   platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: codeOf},
+		handledCommands: platform.NewCache(0), authors: platform.NewCache(0), replies: platform.NewCache(0), finished: platform.NewCache(0), threads: platform.NewCache(0), newest: platform.NewCache(0), refusals: platform.NewCache(0), pageCache: newPageCache(),
 		ready: make(chan struct{}),
 	}
-	s.lanes = newLanes(s.handle)
+	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
 	s.names = newNames(s.api, s.log)
 	return s, nil
 }
@@ -109,32 +111,29 @@ func New(o Options) (*Slack, error) {
 // Name is "slack".
 func (s *Slack) Name() string { return Name }
 
-// Connected tells whether what people say is heard just now.
+// Connected reports whether a socket is up.
 func (s *Slack) Connected() bool { return s.socketed.Load() }
 
-// Run listens until ctx is done, and returns nil when all that the door started has
-// ended; or it returns, in words that say what to do, what cannot heal without a
-// person. It is called once.
+// Run serves Slack until ctx is done and returns nil then. An error is one that only a person can
+// fix, and says how. All goroutines have ended when it returns. It is called once.
 func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	inner, stop := context.WithCancelCause(ctx)
-	s.tasks.open(inner)
+	s.tasks.Open(inner)
 	defer func() {
 		stop(nil)
-		s.lanes.wait()
-		s.commands.wait()
-		s.tasks.wait()
+		s.tasks.Close()
 		s.ended.Store(true)
 		s.api.close()
 	}()
-	err := s.introduce(inner)
+	err := s.authenticate(inner)
 	if err == nil {
 		s.hub, s.stop = hub, stop
 		close(s.ready)
 		err = s.supervise(inner)
 	}
-	var trouble trouble
-	if errors.As(err, &trouble) || errors.As(context.Cause(inner), &trouble) {
-		return fmt.Errorf("slack: %w", trouble)
+	var broken setupError
+	if errors.As(err, &broken) || errors.As(context.Cause(inner), &broken) {
+		return fmt.Errorf("slack: %w", broken)
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -142,7 +141,7 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	return err
 }
 
-// await returns when the door knows who the bot is.
+// await returns when the connector knows who the bot is.
 func (s *Slack) await(ctx context.Context) error {
 	select {
 	case <-s.ready:

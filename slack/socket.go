@@ -21,7 +21,7 @@ import (
 	"cairn/channel"
 )
 
-// errLost is why a socket ended that Slack, the network or silence ended.
+// errLost is the end of a socket by Slack, the network or silence.
 var errLost = errors.New("the socket was lost")
 
 // socket is one connection of Socket Mode, from dialing to its end.
@@ -29,13 +29,13 @@ type socket struct {
 	s       *Slack
 	silence time.Duration // after which it counts as dead
 
-	door    context.Context // what the socket brought outlives it
-	client  *socketmode.Client
-	lose    context.CancelCauseFunc
-	begun   time.Time
-	heard   atomic.Int64 // when something was last read, in nanoseconds since begun
-	silent  bool         // it ended because nothing was heard
-	greeted atomic.Bool  // Slack said hello
+	outer         context.Context // what the socket brought outlives it
+	client        *socketmode.Client
+	lose          context.CancelCauseFunc
+	begun         time.Time
+	lastRead      atomic.Int64 // when something was last read, in nanoseconds since begun
+	silent        bool         // it ended because nothing was heard
+	helloReceived atomic.Bool  // Slack said hello
 }
 
 func (s *Slack) newSocket(silence time.Duration) *socket {
@@ -48,7 +48,7 @@ func (s *Slack) newSocket(silence time.Duration) *socket {
 			if err != nil {
 				return nil, err
 			}
-			return &heardConn{Conn: conn, socket: k}, nil
+			return &watchedConn{Conn: conn, socket: k}, nil
 		},
 	}
 	k.client = socketmode.New(s.api.write, socketmode.OptionDialer(dialer), socketmode.OptionLog(log.New(io.Discard, "", 0)),
@@ -56,16 +56,16 @@ func (s *Slack) newSocket(silence time.Duration) *socket {
 	return k
 }
 
-// heardConn tells its socket of what is read, and of its end.
-type heardConn struct {
+// watchedConn tells its socket about each read, and about the end of the connection.
+type watchedConn struct {
 	net.Conn
 	socket *socket
 }
 
-func (c *heardConn) Read(p []byte) (int, error) {
+func (c *watchedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
-		c.socket.heard.Store(int64(time.Since(c.socket.begun)))
+		c.socket.lastRead.Store(int64(time.Since(c.socket.begun)))
 	}
 	if err != nil {
 		// Before slack-go hears of it: from then on it may drop an event and hand on the
@@ -75,31 +75,30 @@ func (c *heardConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the socket before slack-go's client opens another, which is the
-// supervisor's to do.
-func (c *heardConn) Close() error {
+// Close ends the socket before slack-go's client reconnects, which is up to supervise.
+func (c *watchedConn) Close() error {
 	c.socket.ended()
 	return c.Conn.Close()
 }
 
-// ended ends a socket whose connection has ended. Why one that never was a socket did,
-// slack-go tells.
+// ended ends a socket whose connection has ended. If Slack never said hello, slack-go reports the
+// reason.
 func (k *socket) ended() {
-	if k.greeted.Load() {
+	if k.helloReceived.Load() {
 		k.lose(errLost)
 	}
 }
 
-// run holds the socket until it ends, and returns why. connected is called when it
-// has held for a while.
+// run serves the socket until it ends, and returns the reason. connected is called once it has been
+// up for a while.
 func (k *socket) run(ctx context.Context, connected func()) error {
-	k.door = ctx
+	k.outer = ctx
 	ctx, k.lose = context.WithCancelCause(ctx)
 	defer k.lose(nil)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		k.lose(socketTrouble(k.client.RunContext(ctx)))
+		k.lose(explainSocketError(k.client.RunContext(ctx)))
 	}()
 	watch := time.NewTicker(k.silence / 4)
 	defer watch.Stop()
@@ -112,16 +111,16 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 		case <-ended:
 			return context.Cause(ctx)
 		case <-watch.C:
-			if k.greeted.Load() && time.Since(k.begun)-time.Duration(k.heard.Load()) > k.silence {
+			if k.helloReceived.Load() && time.Since(k.begun)-time.Duration(k.lastRead.Load()) > k.silence {
 				k.silent = true
 				k.lose(fmt.Errorf("%w: nothing was heard for %v", errLost, k.silence))
 			}
 		case <-hello.C:
-			if !k.greeted.Load() { // slack-go would wait for ever
+			if !k.helloReceived.Load() { // slack-go would wait for ever
 				k.lose(fmt.Errorf("%w: no hello came within %v", errLost, k.s.times.hello))
 			}
 		case <-steady.C:
-			if k.greeted.Load() {
+			if k.helloReceived.Load() {
 				connected()
 			}
 		case e := <-k.client.Events:
@@ -132,7 +131,7 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 	}
 }
 
-// event takes one step of slack-go's client.
+// event handles an event of slack-go's client.
 func (k *socket) event(ctx context.Context, e socketmode.Event) {
 	switch e.Type {
 	case socketmode.EventTypeConnecting:
@@ -141,14 +140,14 @@ func (k *socket) event(ctx context.Context, e socketmode.Event) {
 		}
 	case socketmode.EventTypeConnectionError:
 		if c, ok := e.Data.(*slackgo.ConnectionErrorEvent); ok {
-			k.lose(socketTrouble(c.ErrorObj))
+			k.lose(explainSocketError(c.ErrorObj))
 		}
 	case socketmode.EventTypeHello:
-		if err := k.s.arrive(ctx); err != nil {
+		if err := k.s.handleHello(ctx); err != nil {
 			k.lose(err)
 			return
 		}
-		k.greeted.Store(true)
+		k.helloReceived.Store(true)
 		k.s.socketed.Store(true)
 	case socketmode.EventTypeErrorBadMessage:
 		if bad, ok := e.Data.(*socketmode.ErrorBadMessage); ok {
@@ -164,19 +163,19 @@ func (k *socket) event(ctx context.Context, e socketmode.Event) {
 	}
 }
 
-// socketTrouble says what to click where that is known.
-func socketTrouble(err error) error {
+// explainSocketError adds what to do about an error of Socket Mode, if that is known.
+func explainSocketError(err error) error {
 	if err == nil {
 		return errLost
 	}
-	if err = appTrouble(plainly(err)); refusedForGood(err) {
+	if err = explainAppError(withoutURL(err)); refusedForGood(err) {
 		return fmt.Errorf("socket mode is refused (%w): %s", err, clickSocketMode)
 	}
 	return err
 }
 
-// request hands an envelope on. The door reads the payload itself, so that it makes
-// no difference what slack-go makes of it.
+// request handles an envelope. It reads the payload itself, because slack-go's types reject
+// messages in an unknown form.
 func (k *socket) request(ctx context.Context, r socketmode.Request) {
 	ack := func() {
 		if r.EnvelopeID == "" {
@@ -185,34 +184,34 @@ func (k *socket) request(ctx context.Context, r socketmode.Request) {
 		ctx, cancel := context.WithTimeout(ctx, k.s.times.ack)
 		defer cancel()
 		if err := k.client.AckCtx(ctx, r.EnvelopeID, nil); err != nil {
-			k.s.log.Debug("an envelope was not acknowledged; it will come again", "error", err)
+			k.s.log.Debug("acknowledge_failed", "error", err)
 		}
 	}
 	switch r.Type {
 	case socketmode.RequestTypeEventsAPI:
-		k.s.takeEvent(k.door, r.Payload, ack)
+		k.s.takeEvent(k.outer, r.Payload, ack)
 	case socketmode.RequestTypeSlashCommands:
 		ack()
-		k.s.takeCommand(k.door, r.Payload)
+		k.s.takeCommand(k.outer, r.Payload)
 	case socketmode.RequestTypeInteractive:
 		ack()
-		k.s.takePress(k.door, r.Payload)
+		k.s.takePress(k.outer, r.Payload)
 	default:
 		ack() // or it would come again
 	}
 }
 
-// patience is how long the next socket may be silent. Slack sends a PING every few
-// seconds; a compatible server may send none, and is given more time each time.
+// patience returns how long the next socket may be silent. Slack sends a PING every few seconds; a
+// compatible server may send none, so the limit doubles after each silent socket.
 func (k *socket) patience(now, least time.Duration) time.Duration {
 	switch {
 	case k.silent:
 		return min(2*now, 20*least)
-	case time.Duration(k.heard.Load()) > now:
+	case time.Duration(k.lastRead.Load()) > now:
 		return least
 	}
 	return now
 }
 
-// lastHeard is when something was last read.
-func (k *socket) lastHeard() time.Time { return k.begun.Add(time.Duration(k.heard.Load())) }
+// lastHeard returns when something was last read.
+func (k *socket) lastHeard() time.Time { return k.begun.Add(time.Duration(k.lastRead.Load())) }

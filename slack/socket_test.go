@@ -107,7 +107,7 @@ func TestUnknownEnvelopesAreAcknowledgedOnce(t *testing.T) {
 	r.uncomplaining()
 }
 
-func TestWhatOnlyAPersonCanMend(t *testing.T) {
+func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	t.Parallel()
 	bad := func(o *Options, bot, app string) { o.BotToken, o.AppToken = bot, app }
 	for claim, c := range map[string]struct {
@@ -146,7 +146,7 @@ func (r *rig) ended() error {
 	select {
 	case <-r.gone:
 	case <-time.After(soon):
-		r.t.Fatalf("the door goes on\n%s", r.logs)
+		r.t.Fatalf("Run goes on\n%s", r.logs)
 	}
 	err := r.stop()
 	r.stop = func() error { return nil }
@@ -243,7 +243,7 @@ func TestSocketModeSwitchedOffAndOn(t *testing.T) {
 	r.w.SocketModeOff()
 	r.eventually("people are told what to click", func() bool { return strings.Contains(r.logs.String(), "your app → Socket Mode") })
 	r.w.SocketModeOn()
-	r.eventually("they are told when it works", func() bool { return strings.Contains(r.logs.String(), "slack is connected again") })
+	r.eventually("they are told when it works", func() bool { return strings.Contains(r.logs.String(), "connection_recovered") })
 	r.ask(general, ann, 1)
 }
 
@@ -256,7 +256,7 @@ func TestTheFirstConnectionIsTold(t *testing.T) {
 	r.w.Sockets()[0].Cut()
 	r.eventually("it is connected again", func() bool { return len(r.w.Calls("apps.connections.open")) == 3 && len(r.w.Sockets()) == 1 })
 	r.ask(general, ann, 2)
-	if n := strings.Count(r.logs.String(), `level=INFO msg="connected to Slack" door=slack as=app`); n != 1 {
+	if n := strings.Count(r.logs.String(), `level=INFO msg=connected connector=slack as=app`); n != 1 {
 		t.Errorf("it is told %d times\n%s", n, r.logs)
 	}
 }
@@ -268,10 +268,10 @@ func TestASocketEndsBeforeSlackGoHearsThatItsConnectionHas(t *testing.T) {
 	for _, greeted := range []bool{true, false} {
 		ctx, lose := context.WithCancelCause(t.Context())
 		k := &socket{begun: time.Now(), lose: lose}
-		k.greeted.Store(greeted)
+		k.helloReceived.Store(greeted)
 		theirs, ours := net.Pipe()
 		_ = theirs.Close()
-		if _, err := (&heardConn{Conn: ours, socket: k}).Read(make([]byte, 1)); err == nil {
+		if _, err := (&watchedConn{Conn: ours, socket: k}).Read(make([]byte, 1)); err == nil {
 			t.Fatal("something was read")
 		}
 		var want error

@@ -1,4 +1,4 @@
-// How people see that the bot is at work; and what Slack refuses is learnt.
+// Signs that the bot is working on a reply, and what Slack refuses.
 
 package slack
 
@@ -16,8 +16,8 @@ const (
 	placeholder   = "Thinking…"
 )
 
-// working shows that the bot works on an answer until the writer stops: by a status, or
-// by a reaction where there is none.
+// working shows that the bot is working on a reply until the writer stops: by a status, or by a
+// reaction where Slack shows no status.
 func (w *writer) working(ctx context.Context) {
 	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status(ctx) {
 		return
@@ -25,9 +25,9 @@ func (w *writer) working(ctx context.Context) {
 	w.react()
 }
 
-// status shows the status and returns false where Slack shows none. Slack shows it in
-// threads and direct messages, and takes it away when the bot posts there. A thread that
-// only begins with the answer shows nobody anything.
+// status sets the status and returns false where Slack shows none. Slack shows it in threads and
+// direct messages, and clears it when the bot posts there. In a thread that begins with the reply
+// nobody would see it.
 func (w *writer) status(ctx context.Context) bool {
 	if !w.hasStatus() {
 		return false
@@ -48,7 +48,7 @@ func (w *writer) status(ctx context.Context) bool {
 	}
 }
 
-// statusThread is the thread in which the status stands.
+// statusThread returns the thread in which the status is set.
 func (w *writer) statusThread() string {
 	if w.asked.Thread != "" {
 		return w.asked.Thread
@@ -61,7 +61,7 @@ func (w *writer) hasStatus() bool {
 		w.statusThread() != "" && !w.s.refused(statusMethod, w.place.Channel)
 }
 
-// setStatus shows a status; empty: none. It returns false where Slack shows none.
+// setStatus sets the status; empty clears it. It returns false where Slack shows none.
 func (w *writer) setStatus(ctx context.Context, text string) bool {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -71,7 +71,7 @@ func (w *writer) setStatus(ctx context.Context, text string) bool {
 	return !w.s.learn(statusMethod, w.place.Channel, err)
 }
 
-// react puts a reaction on the message that is answered. It is not worth waiting for.
+// react adds a reaction to the message that is answered, without waiting for it.
 func (w *writer) react() {
 	if !isTS(w.answers) || w.s.refused(workingMethod, w.place.Channel) {
 		return
@@ -86,24 +86,24 @@ func (w *writer) react() {
 	w.s.learn(workingMethod, w.place.Channel, err)
 }
 
-// unreact takes the reaction away.
+// unreact removes the reaction.
 func (w *writer) unreact(ctx context.Context) {
-	err := patient(ctx, func() error {
+	err := waitForLimits(ctx, func() error {
 		return w.s.api.write.RemoveReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
 	})
 	if err != nil && !refusedForGood(err) { // else it is gone, or the message is
-		w.s.log.Debug("the reaction that shows work could not be removed", "error", err)
+		w.s.log.Debug("remove_reaction_failed", "error", err)
 	}
 }
 
-// clear takes away what shows work. It does not wait, unless the door has been closed.
+// clear removes status and reaction. It does not wait, unless the connector has been closed.
 func (w *writer) clear() {
 	reacted := w.reacted
 	w.reacted = false
 	if !reacted && (w.asked.Thread != "" || !w.hasStatus()) { // Slack itself takes the status away
 		return
 	}
-	if w.s.tasks.start(func(ctx context.Context) { w.unset(ctx, reacted) }) || !reacted {
+	if w.s.tasks.Start(func(ctx context.Context) { w.clearStatus(ctx, reacted) }) || !reacted {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTime/3)
@@ -111,8 +111,8 @@ func (w *writer) clear() {
 	w.unreact(ctx)
 }
 
-// unset takes status and reaction away.
-func (w *writer) unset(ctx context.Context, reacted bool) {
+// clearStatus removes status and reaction.
+func (w *writer) clearStatus(ctx context.Context, reacted bool) {
 	if w.hasStatus() {
 		w.setStatus(ctx, "")
 	}
@@ -121,30 +121,30 @@ func (w *writer) unset(ctx context.Context, reacted bool) {
 	}
 }
 
-// learn notes that a method is refused for good: in one channel, or everywhere. It
-// returns whether it is.
+// learn records that a method is refused for good, in one channel or everywhere, and reports
+// whether it is.
 func (s *Slack) learn(method, channelID string, err error) bool {
 	switch code := codeOf(err); {
 	case unknownMethod(err), code == "missing_scope", code == "not_allowed_token_type", code == "method_deprecated":
 		if !s.refused(method, "") {
-			s.log.Info("slack does not offer this to the app; it is done without", "method", method, "error", err)
+			s.log.Info("method_not_offered", "method", method, "error", err)
 		}
-		s.refusals.set(method+"/", code)
+		s.refusals.Set(method+"/", code)
 		return true
 	case code == "invalid_thread_ts", code == "thread_not_found", code == "message_not_found", code == "user_not_found", code == "too_many_reactions", code == "too_many_emoji":
 		return true // the message is gone, or the person; that says nothing of the next
 	case refusedForGood(err):
-		s.refusals.set(method+"/"+channelID, code)
+		s.refusals.Set(method+"/"+channelID, code)
 		return true
 	}
 	return false
 }
 
-// refused tells whether a method is known to be refused in a channel.
+// refused reports whether a method is known to be refused in a channel.
 func (s *Slack) refused(method, channelID string) bool {
-	if _, everywhere := s.refusals.find(method + "/"); everywhere {
+	if _, everywhere := s.refusals.Find(method + "/"); everywhere {
 		return true
 	}
-	_, here := s.refusals.find(method + "/" + channelID)
+	_, here := s.refusals.Find(method + "/" + channelID)
 	return here
 }

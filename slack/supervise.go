@@ -5,49 +5,44 @@ package slack
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
+
+	"cairn/internal/platform"
 )
 
-// supervise keeps a socket open until ctx is done or something is wrong that only a
-// person can mend. slack-go's client would connect again by itself, at once and
-// unseen; so each socket gets a client of its own, and this loop alone decides when
-// there is another.
+// supervise keeps a socket open until ctx is done or an error that only a person can fix.
+// slack-go's client would reconnect by itself, at once; so each socket gets a client of its own,
+// and this loop alone decides when to reconnect.
 func (s *Slack) supervise(ctx context.Context) error {
-	var down incident
+	down := platform.Incident{Log: s.log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}
 	silence := s.times.silence
-	delay := s.times.backoff
+	pause := s.newBackoff()
 	for {
 		begun := time.Now()
 		socket := s.newSocket(silence)
-		err := socket.run(ctx, func() { down.over(s.log, "slack is connected again") })
+		err := socket.run(ctx, down.End)
 		s.socketed.Store(false)
-		var trouble trouble
-		if errors.As(err, &trouble) {
+		var broken setupError
+		if errors.As(err, &broken) {
 			return err
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if socket.greeted.Load() {
-			s.heard = socket.lastHeard()
+		if socket.helloReceived.Load() {
+			s.lastRead = socket.lastHeard()
 		}
 		silence = socket.patience(silence, s.times.silence)
-		if socket.greeted.Load() && time.Since(begun) >= s.times.steady {
-			s.log.Debug("the socket ended; connecting again", "error", err)
-			delay = s.times.backoff
+		if socket.helloReceived.Load() && time.Since(begun) >= s.times.steady {
+			s.log.Debug("connection_lost", "error", err)
+			pause.Reset()
 			continue
 		}
-		if !socket.greeted.Load() || delay > s.times.backoff { // a socket may be lost once
-			down.begin(s.log, "slack cannot be connected; it will be tried again", err)
+		if !socket.helloReceived.Load() || pause.Grown() { // a socket may be lost once
+			down.Begin(err)
 		}
-		wait := delay/2 + rand.N(delay/2+1)
-		if asked, limited := rateLimit(err); limited {
-			wait = max(wait, asked)
-		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := sleepAfter(ctx, err, pause.Next()); err != nil {
 			return err
 		}
-		delay = min(2*delay, time.Minute)
 	}
 }

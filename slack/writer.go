@@ -1,4 +1,4 @@
-// Writing a reply: shown while the model writes, then sent for good.
+// Writers: a reply is shown while the model writes it, then sent.
 
 package slack
 
@@ -14,10 +14,11 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
-// writer carries one reply: it shows that the bot works, and the text while it is
-// written, and sends the pieces. Its methods are called by one goroutine.
+// writer sends one reply: it shows that the bot is working, then the text so far, and sends the
+// pieces. Only one goroutine calls its methods.
 type writer struct {
 	s       *Slack
 	asked   channel.Place // the conversation
@@ -36,7 +37,7 @@ type writer struct {
 	text string     // the newest
 }
 
-// Reply opens the writer of one reply.
+// Reply returns the writer of one reply.
 func (s *Slack) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{s: s, asked: channel.ParsePlace(conversation), news: make(chan struct{}, 1)}
 	if len(to) > 0 {
@@ -55,13 +56,13 @@ func (s *Slack) Reply(conversation string, to []string) channel.Writer {
 	return w
 }
 
-// repliesInThreads tells whether what is said in a channel is answered in a thread.
-// The answer belongs to the channel's conversation all the same.
+// repliesInThreads reports whether messages in a channel are answered in threads. The answer still
+// belongs to the channel's conversation.
 func (s *Slack) repliesInThreads(p channel.Place) bool {
 	return s.o.ReplyIn == replyThread || s.o.ReplyIn == replyAuto && !p.Direct()
 }
 
-// start runs one of the writer's goroutines, if the door is open.
+// start starts a goroutine of the writer, if Run is active.
 func (w *writer) start(do func(ctx context.Context)) {
 	select {
 	case <-w.s.ready:
@@ -69,7 +70,7 @@ func (w *writer) start(do func(ctx context.Context)) {
 		return
 	}
 	w.running.Add(1)
-	if !w.s.tasks.start(func(ctx context.Context) {
+	if !w.s.tasks.Start(func(ctx context.Context) {
 		defer w.running.Done()
 		do(ctx)
 	}) {
@@ -83,7 +84,7 @@ func (w *writer) stop() {
 	w.running.Wait()
 }
 
-// Show notes the newest text; a goroutine shows it.
+// Show sets the newest text; a goroutine shows it.
 func (w *writer) Show(text string) {
 	w.mu.Lock()
 	w.text = text
@@ -102,7 +103,7 @@ func (w *writer) wake() {
 	}
 }
 
-// show shows the newest text, not too often, until the writer stops.
+// show shows the newest text, with pauses between edits, until the writer stops.
 func (w *writer) show(ctx context.Context) {
 	for {
 		select {
@@ -115,18 +116,18 @@ func (w *writer) show(ctx context.Context) {
 		w.mu.Lock()
 		text := w.text
 		w.mu.Unlock()
-		if !w.unfold(ctx, text) {
+		if !w.showDraft(ctx, text) {
 			return
 		}
-		if sleep(w.halted, w.s.times.edit) != nil {
+		if platform.Sleep(w.halted, w.s.times.edit) != nil {
 			return
 		}
 	}
 }
 
-// unfold brings the draft up to text, as far as it fits one message. It returns
-// false when there is no use in going on.
-func (w *writer) unfold(ctx context.Context, text string) bool {
+// showDraft edits the draft so that it shows text, as far as it fits one message. It returns false
+// if further edits are pointless.
+func (w *writer) showDraft(ctx context.Context, text string) bool {
 	text = wholeWords(w.s.Split(text)[0])
 	if text == "" {
 		return true
@@ -143,22 +144,22 @@ func (w *writer) unfold(ctx context.Context, text string) bool {
 	}
 	if wait, limited := rateLimit(err); limited {
 		w.wake() // to show it later, or what is newer by then
-		return sleep(w.halted, wait) == nil
+		return platform.Sleep(w.halted, wait) == nil
 	}
 	if !refusedForGood(err) && w.halted.Err() == nil {
-		w.s.log.Debug("a reply cannot be shown while it is written", "error", err)
+		w.s.log.Debug("show_draft_failed", "error", err)
 	}
 	return false
 }
 
-// wholeWords leaves out the end of a text that may still become a call to everybody:
-// the letters after the last space, as far as such a call is made of them.
+// wholeWords cuts off the end of a text that may still become a mention of everybody: the ASCII
+// characters after the last space.
 func wholeWords(text string) string {
 	text = strings.TrimRightFunc(text, func(r rune) bool { return r > ' ' && r <= unicode.MaxASCII })
 	return strings.TrimRight(text, " \n\t")
 }
 
-// Send delivers one piece for good.
+// Send sends one piece.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	w.stop()
 	if w.s.ended.Load() {
@@ -184,16 +185,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	return id, nil
 }
 
-// takesNoReplies tells whether no thread can hang on a message.
-func takesNoReplies(err error) bool {
-	switch codeOf(err) {
-	case "thread_not_found", "invalid_thread_ts", "cannot_reply_to_message", "restricted_action_non_threadable_channel":
-		return true
-	}
-	return false
-}
-
-// refused says what an error means for the outbox: worth another try, or not.
+// refused converts an error for the outbox, which retries unless it is channel.ErrGone.
 func (w *writer) refused(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -201,17 +193,16 @@ func (w *writer) refused(ctx context.Context, err error) error {
 	if refusedForGood(err) {
 		return fmt.Errorf("post to Slack: %w: %w", channel.ErrGone, err)
 	}
-	err = botTrouble("chat.postMessage", err)
-	w.s.fail(err)
+	err = explainBotError("chat.postMessage", err)
+	w.s.stopIfSetupError(err)
 	return fmt.Errorf("post to Slack: %w", err)
 }
 
-// deliver sends a piece: the first one takes the place of what was shown, and none is
-// posted if it was before.
+// deliver sends a piece: the first one replaces the draft, and none is posted twice.
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, err error) {
 	var own []slackgo.Message
-	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.early() {
-		if own, err = w.left(ctx, unsure); err != nil {
+	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayBeBegun() {
+		if own, err = w.findSent(ctx, unsure); err != nil {
 			return "", err
 		}
 	}
@@ -225,7 +216,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 	return id, err
 }
 
-// putAll says the messages of a piece, and returns the ts of the first.
+// putAll sends the messages of a piece, and returns the ts of the first.
 func (w *writer) putAll(ctx context.Context, texts []string, piece channel.Piece, own []slackgo.Message) (id string, err error) {
 	done := make([]string, len(texts))
 	for sub, text := range texts {
@@ -235,33 +226,33 @@ func (w *writer) putAll(ctx context.Context, texts []string, piece channel.Piece
 		}
 	}
 	for _, ts := range done {
-		w.s.finished.set(w.place.Channel+"/"+ts, "")
+		w.s.finished.Set(w.place.Channel+"/"+ts, "")
 	}
 	return done[0], nil
 }
 
-// left finds what the bot said since the answered message. Where the history is closed
-// there is nothing to be found; but what may have been sent has to be looked for.
-func (w *writer) left(ctx context.Context, unsure bool) ([]slackgo.Message, error) {
+// findSent returns the bot's messages since the answered one, or none where the history cannot be
+// read. A missing scope is an error only if the piece may have been sent before.
+func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, error) {
 	own, err := w.s.sent(ctx, w.place, w.answers)
 	if refusedForGood(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, botTrouble("conversations.history", err)
+		return nil, explainBotError("conversations.history", err)
 	}
 	return own, nil
 }
 
-// put says one message of a reply, unless it stands among the bot's own already.
+// put sends one message of a reply, unless the bot has sent it before.
 func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Message) (ts string, err error) {
 	for _, o := range own {
-		if w.s.bears(o, m, text) {
+		if w.s.carries(o, m, text) {
 			return o.Timestamp, nil
 		}
 	}
 	if m.part > 0 || m.sub > 0 {
-		return w.s.post(ctx, patient, w.place, text, m)
+		return w.s.post(ctx, waitForLimits, w.place, text, m)
 	}
 	if w.draft.ts == "" {
 		w.draft.adopt(own, w)
@@ -272,32 +263,32 @@ func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Mes
 		if err == nil || !gone(err) {
 			return ts, err
 		}
-		w.unsay(ctx)
+		w.deleteDraft(ctx)
 		w.draft = draft{}
 	}
-	return w.s.post(ctx, patient, w.place, text, m)
+	return w.s.post(ctx, waitForLimits, w.place, text, m)
 }
 
-// early tells whether the answered message is older than this process, so that an
-// earlier one may have begun to answer it. The clocks may differ a little.
-func (w *writer) early() bool {
+// mayBeBegun reports whether the answered message is older than this process, so that an earlier
+// process may have begun the reply. The clocks may differ a little.
+func (w *writer) mayBeBegun() bool {
 	return w.answers != "" && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
 }
 
-// Cancel takes back what was shown.
+// Cancel deletes the draft.
 func (w *writer) Cancel() {
 	w.halt()
-	w.s.tasks.start(func(ctx context.Context) {
+	w.s.tasks.Start(func(ctx context.Context) {
 		w.running.Wait()
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
-		w.unsay(ctx)
-		w.unset(ctx, w.reacted)
+		w.deleteDraft(ctx)
+		w.clearStatus(ctx, w.reacted)
 	})
 }
 
-// unsay deletes the draft, as well as it can be done.
-func (w *writer) unsay(ctx context.Context) {
+// deleteDraft deletes the draft; it only logs errors.
+func (w *writer) deleteDraft(ctx context.Context) {
 	if w.draft.ts == "" {
 		return
 	}
@@ -305,13 +296,4 @@ func (w *writer) unsay(ctx context.Context) {
 		_ = w.draft.end(ctx, w) // or it could not be deleted
 	}
 	w.s.remove(ctx, w.place.Channel, w.draft.ts)
-}
-
-// gone tells whether a message cannot be edited, so that another is needed.
-func gone(err error) bool {
-	switch codeOf(err) {
-	case "message_not_found", "cant_update_message", "edit_window_closed", "unknown_method":
-		return true
-	}
-	return tooLong(err) || errors.Is(err, errStuck)
 }

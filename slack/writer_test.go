@@ -93,7 +93,7 @@ func TestWaitingForARateLimitEndsWithTheContext(t *testing.T) {
 		r.w.Wait(soon, func() bool { return len(r.w.Calls("chat.postMessage")) > 0 })
 		cancel()
 	}()
-	if _, err := r.door.Reply(q.name, q.to).Send(ctx, piece("late")); !errors.Is(err, context.Canceled) {
+	if _, err := r.connector.Reply(q.name, q.to).Send(ctx, piece("late")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -131,12 +131,12 @@ func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 		q := r.question(inThread)
 		r.begin()
 		sent := []channel.Piece{{Reply: "r1", Part: 0, Parts: 2, Text: "First part."}, {Reply: "r1", Part: 1, Parts: 2, Text: "Second part."}}
-		w := r.door.Reply(q.name, q.to)
+		w := r.connector.Reply(q.name, q.to)
 		first, second := r.send(w, sent[0]), r.send(w, sent[1])
 		r.end() // and the note that they were sent is lost
 		r.begin()
 		sent[0].Sending, sent[1].Sending = true, true
-		w = r.door.Reply(q.name, q.to)
+		w = r.connector.Reply(q.name, q.to)
 		if again := r.send(w, sent[0]); again != first {
 			t.Errorf("the first part is %s and was %s", again, first)
 		}
@@ -145,7 +145,7 @@ func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 		}
 		other := piece("Another reply to the same.")
 		other.Reply, other.Sending = "r2", true
-		r.send(r.door.Reply(q.name, q.to), other)
+		r.send(r.connector.Reply(q.name, q.to), other)
 		r.answered(q.channel, "First part.", "Second part.", "Another reply to the same.")
 	})
 }
@@ -157,7 +157,7 @@ func TestAPieceThatCanNeverBeSent(t *testing.T) {
 	r.begin()
 	r.w.Leave(general, slacktest.BotUserID)
 	q := target{name: conversation(general), to: []string{"1700000000.000100"}}
-	if _, err := r.door.Reply(q.name, q.to).Send(context.Background(), piece("lost")); !errors.Is(err, channel.ErrGone) {
+	if _, err := r.connector.Reply(q.name, q.to).Send(context.Background(), piece("lost")); !errors.Is(err, channel.ErrGone) {
 		t.Errorf("got %v", err)
 	}
 	r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "still there?"})
@@ -172,11 +172,11 @@ func TestALongReplyIsSentInPieces(t *testing.T) {
 	q := r.question(false)
 	r.begin()
 	text := strings.Repeat("All work and no play. ", 1500)
-	pieces := r.door.Split(text)
+	pieces := r.connector.Split(text)
 	if len(pieces) != 3 {
 		t.Fatalf("%d pieces", len(pieces))
 	}
-	w := r.door.Reply(q.name, q.to)
+	w := r.connector.Reply(q.name, q.to)
 	w.Show(text)
 	r.eventually("the first piece is shown", func() bool { return len(r.own(q.channel)) == 1 })
 	for i, p := range pieces {
@@ -195,15 +195,15 @@ func TestWhereMarkdownIsRefused(t *testing.T) {
 	r.begin()
 	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "no_text"})
 	text := strings.Repeat("a < b & <!here>. ", 600) // 10 200 characters
-	r.send(r.door.Reply(q.name, q.to), piece(text))
+	r.send(r.connector.Reply(q.name, q.to), piece(text))
 	if got := strings.Join(r.said(q.channel), ""); got != escaped(text) {
 		t.Errorf("got %d characters, want %d: %.100q", len(got), len(escaped(text)), got)
 	}
-	if n := len(r.door.Split(text)); n < 4 {
+	if n := len(r.connector.Split(text)); n < 4 {
 		t.Errorf("from here on it is cut into %d pieces", n)
 	}
 	first := r.own(q.channel)[0].TS
-	if again := r.send(r.door.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: text, Sending: true}); again != first {
+	if again := r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r1", Parts: 1, Text: text, Sending: true}); again != first {
 		t.Errorf("a piece of several messages is found as %s, not %s", again, first)
 	}
 	r.uncomplaining()
@@ -215,7 +215,7 @@ func TestStatus(t *testing.T) {
 		r := idle(t)
 		q := r.question(true)
 		r.begin()
-		w := r.door.Reply(q.name, q.to)
+		w := r.connector.Reply(q.name, q.to)
 		r.eventually("it is shown", func() bool { return r.w.Status(q.channel, q.thread) != "" })
 		r.send(w, piece("done"))
 		if got := r.w.Status(q.channel, q.thread); got != "" {
@@ -228,7 +228,7 @@ func TestStatus(t *testing.T) {
 		dm := r.w.DM(ann)
 		ts := r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: "hello"})
 		r.begin()
-		w := r.door.Reply(conversation(dm), []string{ts})
+		w := r.connector.Reply(conversation(dm), []string{ts})
 		r.eventually("it is shown", func() bool { return r.w.Status(dm, ts) != "" })
 		r.send(w, piece("done"))
 		r.eventually("it is gone", func() bool { return r.w.Status(dm, ts) == "" })
@@ -238,7 +238,7 @@ func TestStatus(t *testing.T) {
 		r.hurry = func(c *times) { c.status = 20 * time.Millisecond }
 		q := r.question(true)
 		r.begin()
-		w := r.door.Reply(q.name, q.to)
+		w := r.connector.Reply(q.name, q.to)
 		r.eventually("it is renewed", func() bool { return len(r.w.Calls(statusMethod)) > 3 })
 		w.Cancel()
 	})
@@ -248,8 +248,8 @@ func TestStatus(t *testing.T) {
 		q := r.question(true)
 		r.begin()
 		for _, reply := range []string{"r1", "r2"} {
-			w := r.door.Reply(q.name, q.to)
-			r.eventually("it is known", func() bool { return r.door.refused(statusMethod, q.channel) }) // a reply would cut the call short
+			w := r.connector.Reply(q.name, q.to)
+			r.eventually("it is known", func() bool { return r.connector.refused(statusMethod, q.channel) }) // a reply would cut the call short
 			r.send(w, channel.Piece{Reply: reply, Parts: 1, Text: reply})
 		}
 		r.answered(q.channel, "r1", "r2")
@@ -261,7 +261,7 @@ func TestStatus(t *testing.T) {
 		r := idle(t)
 		q := r.question(false)
 		r.begin()
-		r.send(r.door.Reply(q.name, q.to), piece("done"))
+		r.send(r.connector.Reply(q.name, q.to), piece("done"))
 		if n := len(r.w.Calls(statusMethod)); n != 0 {
 			t.Errorf("it was tried %d times", n)
 		}

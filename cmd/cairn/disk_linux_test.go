@@ -194,7 +194,7 @@ func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
 	p.sayOnSlack("two")
 	p.until(r, "both doors tell", func() bool {
 		said := r.errs.String()
-		return strings.Contains(said, "messages cannot be stored; they wait") && strings.Contains(said, "a message could not be kept")
+		return strings.Contains(said, `"store_message_failed","connector":"discord"`) && strings.Contains(said, `"store_message_failed","connector":"slack"`)
 	})
 	p.sayOnDiscord("three")
 	p.sayOnSlack("three")
@@ -212,7 +212,7 @@ func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	said := r.errs.String()
-	for _, warning := range []string{"messages cannot be stored; they wait", "a message could not be kept"} {
+	for _, warning := range []string{`"store_message_failed","connector":"discord"`, `"store_message_failed","connector":"slack"`} {
 		if n := strings.Count(said, warning); n != 1 {
 			t.Errorf("%q is told %d times in\n%s", warning, n, said)
 		}

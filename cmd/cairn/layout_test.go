@@ -18,8 +18,8 @@ var arrows = map[string][]string{
 	"cmd/cairn":  {"config", "discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/anthropic", "llm/prices", "prompts", "internal/secrets"},
 	"config":     {"channel", "compactor", "llm", "llm/prices"},
 	"bench":      {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/anthropic", "llm/llmtest", "prompts", "words"},
-	"discord":    {"channel"},
-	"slack":      {"channel"},
+	"discord":    {"channel", "internal/platform"},
+	"slack":      {"channel", "internal/platform"},
 	"terminal":   {"channel"},
 	"channel":    {"compactor", "memory", "llm", "llm/prices", "prompts", "internal/secrets"},
 	"memory":     {"compactor", "llm", "words", "internal/secrets"},
@@ -36,6 +36,7 @@ var arrows = map[string][]string{
 
 	"discord/discordtest": {}, // doubles of the platforms know nothing of this house
 	"slack/slacktest":     {},
+	"internal/platform":   {},
 	"internal/secrets":    {},
 	"words":               {},
 	"words/wordstest":     {},

@@ -87,7 +87,7 @@ func (w *world) createMessage(q query) (any, error) {
 	return w.shown(m), nil
 }
 
-// answerable tells whether a message is not the system's (Discord, Message:
+// answerable reports whether a message is not the system's (Discord, Message:
 // Create Message, Limitations).
 func (m *Message) answerable() bool {
 	return m.Type == MessageDefault || m.Type == MessageReply || m.Type == MessageCommand

@@ -87,7 +87,7 @@ func (w *world) check(p *payload, edit bool, otherwise allowed) error {
 	return w.checkMentions(p, edit, otherwise)
 }
 
-// empty tells whether there is nothing to show.
+// empty reports whether there is nothing to show.
 func (p *payload) empty() bool {
 	text := p.Content != nil && *p.Content != ""
 	return !text && len(p.Embeds)+len(p.files)+len(p.Components) == 0

@@ -72,7 +72,7 @@ func (w *world) permissionsIn(c *Channel) int64 {
 	return usualPermissions
 }
 
-// may tells whether the bot has a permission. Without VIEW_CHANNEL it has none
+// may reports whether the bot has a permission. Without VIEW_CHANNEL it has none
 // (Discord, Permissions: Implicit Permissions). In direct conversations nothing
 // is denied.
 func (w *world) may(c *Channel, permission int64) bool {

@@ -24,7 +24,7 @@ var scopes = map[string]string{
 // families are the beginnings of scopes for the kinds of conversation.
 var families = map[string]string{"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
 
-// grantedLocked tells whether the token has a scope.
+// grantedLocked reports whether the token has a scope.
 func (s *Server) grantedLocked(scope string) bool {
 	return s.opt.Scopes == nil || slices.Contains(s.opt.Scopes, scope)
 }
@@ -66,7 +66,7 @@ func (s *Server) wantLocked(needed ...string) error {
 	return nil
 }
 
-// hearsLocked tells whether the app gets an event of a conversation. Without the event's scope
+// hearsLocked reports whether the app gets an event of a conversation. Without the event's scope
 // Slack sends none (the Facts of each event's page).
 func (s *Server) hearsLocked(c *channel, event string) bool {
 	switch event {

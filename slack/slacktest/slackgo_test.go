@@ -1,4 +1,4 @@
-// What slack-go v0.34.0 does by itself, shown on the workspace: a door has to know it.
+// What slack-go v0.34.0 does by itself, shown on the workspace: a connector has to know it.
 package slacktest_test
 
 import (

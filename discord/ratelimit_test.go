@@ -1,4 +1,4 @@
-// Requests that the door itself holds back.
+// Requests that the connector itself holds back.
 
 package discord
 
@@ -61,7 +61,7 @@ func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.rest.client.CloseIdleConnections()
-	d.atlas.greet(user{ID: "1"}, "1")
+	d.state.setSelf(user{ID: "1"}, "1")
 	d.rest.limits.perSecond = 12
 	var all sync.WaitGroup
 	var read atomic.Int32

@@ -1,6 +1,6 @@
 // Cut replies: where, how long, and that nothing is lost.
 
-package discord
+package platform
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func TestSplit(t *testing.T) {
 		want []string // how the pieces begin and end, with … between
 	}{
 		"a short text stays whole":             {"hello\n\n  world", []string{"hello…world"}},
-		"nothing becomes something":            {" \n\t", []string{"……"}},
+		"nothing is no piece":                  {" \n\t", nil},
 		"between paragraphs":                   {"A" + para + "\n\nB" + para + "\n\nC" + para, []string{"A…word", "C…word"}},
 		"else between lines":                   {"A" + para + "\nB" + para + "\nC" + para, []string{"A…word", "C…word"}},
 		"else between words":                   {"A" + strings.Repeat("word ", 500) + "Z", []string{"A…word", "w…Z"}},
@@ -33,10 +33,12 @@ func TestSplit(t *testing.T) {
 		"letters of two units are not parted":  {strings.Repeat("😀", 1500), []string{"😀…😀", "😀…😀"}},
 		"marks within a line open nothing":     {"```inline``` " + strings.Repeat("z ", 1200), []string{"```inline```…z", "z…z"}},
 		"space without end is no piece":        {"a" + strings.Repeat("\n", 5000) + "b", []string{"a…a", "b…b"}},
+		"a long line of marks opens nothing":   {strings.Repeat("`", 2500), []string{"```…```", "```…```"}},
+		"a long line after marks is text":      {"```" + strings.Repeat("y ", 1200), []string{"```y…y", "y…y"}},
 		"a code block that is never closed is": {"```py\n" + strings.Repeat("pass\n", 500), []string{"```py…```", "```py…pass"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := new(Discord).Split(c.text)
+			got := pieces(c.text)
 			if len(got) != len(c.want) {
 				t.Fatalf("%d pieces, want %d: %q", len(got), len(c.want), got)
 			}
@@ -46,7 +48,7 @@ func TestSplit(t *testing.T) {
 					t.Errorf("piece %d is %q, want %s", i, p, c.want[i])
 				}
 			}
-			if err := lawful(c.text); err != nil {
+			if err := checkPieces(discord, c.text); err != nil {
 				t.Error(err)
 			}
 		})
@@ -59,7 +61,7 @@ func TestWhatIsCutInACodeBlockLosesNoSpace(t *testing.T) {
 		lines = append(lines, strings.Repeat(" ", i%9)+fmt.Sprint("line ", i))
 	}
 	var got []string
-	for i, p := range new(Discord).Split("```\n" + strings.Join(lines, "\n") + "\n```") {
+	for i, p := range pieces("```\n" + strings.Join(lines, "\n") + "\n```") {
 		all := strings.Split(p, "\n")
 		if all[0] != "```" || all[len(all)-1] != "```" {
 			t.Errorf("piece %d is no code block: %q", i, p)
@@ -71,26 +73,47 @@ func TestWhatIsCutInACodeBlockLosesNoSpace(t *testing.T) {
 	}
 }
 
-// lawful tells what is wrong with the pieces of a text.
-func lawful(text string) error {
+var discord = Splitter{Limit: 2000}
+
+// pieces are those of a text as people see them.
+func pieces(text string) (all []string) {
+	for _, p := range discord.Split(text) {
+		all = append(all, strings.TrimRightFunc(p.String(), unicode.IsSpace))
+	}
+	return all
+}
+
+// checkPieces returns what is wrong with the pieces of a text.
+func checkPieces(s Splitter, text string) error {
 	var all strings.Builder
-	for i, p := range parts(text) {
-		piece := p.opening + p.text + p.closing
+	for i, p := range s.Split(text) {
+		piece := p.String()
 		switch {
-		case units(piece) > maxContent:
-			return fmt.Errorf("piece %d has %d units", i, units(piece))
+		case s.CostOf(piece) > s.Limit:
+			return fmt.Errorf("piece %d costs %d of %d", i, s.CostOf(piece), s.Limit)
 		case strings.TrimSpace(piece) == "":
 			return fmt.Errorf("piece %d is empty", i)
-		case p.opening != "" && !strings.HasPrefix(p.opening, "```"), p.closing != "" && strings.Trim(p.closing, "`\n") != "":
-			return fmt.Errorf("piece %d is put between %q and %q", i, p.opening, p.closing)
+		case p.Opening != "" && marks(p.Opening) == "", p.Closing != "" && strings.Trim(p.Closing, "~`\n") != "":
+			return fmt.Errorf("piece %d is put between %q and %q", i, p.Opening, p.Closing)
 		}
-		all.WriteString(p.text)
+		all.WriteString(p.Text)
 	}
 	want := strings.ToValidUTF8(text, "\uFFFD")
-	if a, b := visible(all.String()), visible(want); a != b && holds(want, "") {
+	if a, b := visible(all.String()), visible(want); a != b && holds(want, "") && !s.cutsMarks(want) {
 		return fmt.Errorf("the pieces are not the text: %q, not %q", a, b)
 	}
 	return nil
+}
+
+// cutsMarks reports whether a line with the marks of a code block is so long that it may be cut:
+// what remains of it may then be nothing but such marks, and be left out.
+func (s Splitter) cutsMarks(text string) bool {
+	for line := range strings.Lines(text) {
+		if s.CostOf(line) > s.Limit/4 && (strings.Contains(line, "```") || strings.Contains(line, "~~~")) {
+			return true
+		}
+	}
+	return false
 }
 
 // visible is a text without space, and without the begins and ends of code blocks, of
@@ -114,19 +137,39 @@ func visible(text string) string {
 	return kept.String()
 }
 
+// escapedCost is what a character takes where & and < are escaped.
+func escapedCost(r rune) int {
+	switch {
+	case r == '&':
+		return 5
+	case r == '<' || r == '>':
+		return 4
+	case r > 0xffff:
+		return 2
+	}
+	return 1
+}
+
 func FuzzSplit(f *testing.F) {
 	for _, text := range []string{
 		"", " ", "a", "```", strings.Repeat("word ", 900), strings.Repeat("x", 5000), "```go\n" + strings.Repeat("line()\n", 600) + "```\nafter",
 		strings.Repeat("😀", 2500), "\xff" + strings.Repeat("é\n", 1500), strings.Repeat("```\n", 900), strings.Repeat(" ", 3000) + "x",
+		"~~~~\na\n~~~\nb\n~~~~ \n" + strings.Repeat("<!here> ", 40), "````\n```\n" + strings.Repeat("y", 400),
+		"``````````&&&&&&&&&&&&&&&\n" + strings.Repeat("&", 500),
 	} {
-		f.Add(text, 1)
+		f.Add(text, 1, 2000)
+		f.Add(text, 2, 300)
 	}
 	for _, text := range wordstest.Texts() {
-		f.Add(text, 400)
+		f.Add(text, 400, 300)
 	}
-	f.Fuzz(func(t *testing.T, text string, times int) {
-		if err := lawful(strings.Repeat(text, min(max(times, 1), 1+20_000/(len(text)+1)))); err != nil {
-			t.Error(err)
+	f.Fuzz(func(t *testing.T, text string, times, limit int) {
+		text = strings.Repeat(text, min(max(times, 1), 1+20_000/(len(text)+1)))
+		limit = max(300, limit%5000)
+		for _, s := range []Splitter{{Limit: limit}, {Limit: limit, Cost: escapedCost}} {
+			if err := checkPieces(s, text); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

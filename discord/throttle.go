@@ -1,4 +1,4 @@
-// The pace of edits: one after the other, with a distance, in each channel.
+// The least time between two edits in a channel.
 
 package discord
 
@@ -11,25 +11,27 @@ import (
 // number; below this it begins to refuse them.
 const editEvery = 1200 * time.Millisecond
 
-// pace keeps edits apart.
-type pace struct {
-	every time.Duration
+// editThrottle spaces edits, by channel.
+type editThrottle struct {
+	interval time.Duration
 
 	mu   sync.Mutex           // guards next
 	next map[string]time.Time // when a channel may be edited again
 }
 
-func newPace() *pace { return &pace{every: editEvery, next: make(map[string]time.Time)} }
+func newEditThrottle() *editThrottle {
+	return &editThrottle{interval: editEvery, next: make(map[string]time.Time)}
+}
 
-// left is how long to wait until a channel may be edited.
-func (p *pace) left(channel string) time.Duration {
+// wait returns how long to wait before the next edit in a channel.
+func (p *editThrottle) wait(channel string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return time.Until(p.next[channel])
 }
 
-// mark notes that a streamed message was posted or edited.
-func (p *pace) mark(channel string) {
+// edited records that a streamed message was posted or edited.
+func (p *editThrottle) edited(channel string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -40,5 +42,5 @@ func (p *pace) mark(channel string) {
 			}
 		}
 	}
-	p.next[channel] = now.Add(p.every)
+	p.next[channel] = now.Add(p.interval)
 }

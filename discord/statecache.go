@@ -1,5 +1,4 @@
-// The atlas knows where things are and what they are called, from what the gateway
-// told.
+// The state cache: servers, channels, threads and roles, from gateway events.
 
 package discord
 
@@ -15,9 +14,9 @@ import (
 // maxNicks bounds the nicknames that are remembered.
 const maxNicks = 10_000
 
-// atlas knows where things are and what they are called, from what the gateway told.
+// stateCache knows where things are and what they are called, from what the gateway told.
 // It holds no messages and no members.
-type atlas struct {
+type stateCache struct {
 	mu     sync.Mutex // guards everything below
 	me     user
 	app    string // id of the application, for its commands
@@ -55,18 +54,18 @@ type role struct {
 	Permissions bitset
 }
 
-func newAtlas() *atlas {
-	return &atlas{places: make(map[string]place), guilds: make(map[string]guild), nicks: make(map[nickOf]string)}
+func newStateCache() *stateCache {
+	return &stateCache{places: make(map[string]place), guilds: make(map[string]guild), nicks: make(map[nickOf]string)}
 }
 
-func (a *atlas) greet(me user, app string) {
+func (a *stateCache) setSelf(me user, app string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.me, a.app = me, app
 }
 
-// meet notes who the bot is, if the gateway did not tell yet.
-func (a *atlas) meet(me user) {
+// setSelfIfUnknown sets who the bot is, unless READY said it.
+func (a *stateCache) setSelfIfUnknown(me user) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.me.ID == "" {
@@ -74,15 +73,15 @@ func (a *atlas) meet(me user) {
 	}
 }
 
-func (a *atlas) self() (me user, app string) {
+func (a *stateCache) self() (me user, app string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.me, a.app
 }
 
-// addGuild draws a server anew, and returns its channels and threads, with what was
-// the newest message known of each before.
-func (a *atlas) addGuild(g guildData) (drawn []channelData, before map[string]string) {
+// addGuild replaces a server, and returns its channels and threads, and the newest message known
+// of each before.
+func (a *stateCache) addGuild(g guildData) (drawn []channelData, before map[string]string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]role)}
@@ -108,13 +107,13 @@ func (a *atlas) addGuild(g guildData) (drawn []channelData, before map[string]st
 	return drawn, before
 }
 
-func (a *atlas) add(c channelData) place {
+func (a *stateCache) add(c channelData) place {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.addLocked(c)
 }
 
-func (a *atlas) addLocked(c channelData) place {
+func (a *stateCache) addLocked(c channelData) place {
 	old := a.places[c.ID]
 	// Events may leave the server out (Discord, Channel: Channel Structure).
 	c.GuildID = or(c.GuildID, or(old.Guild, a.places[c.ParentID].Guild))
@@ -123,7 +122,7 @@ func (a *atlas) addLocked(c channelData) place {
 		p.Last = old.Last
 	}
 	p.Secret = discordgo.ChannelType(c.Type) == discordgo.ChannelTypeGuildPrivateThread
-	p.Told = c.Overwrites != nil // an interaction tells of a channel without them
+	p.Told = c.Overwrites != nil // the channel of an interaction has none
 	for _, o := range c.Overwrites {
 		if o.ID == c.GuildID {
 			p.Deny, p.Allow = o.Deny, o.Allow
@@ -141,10 +140,10 @@ func (a *atlas) addLocked(c channelData) place {
 	return p
 }
 
-// hiddenLocked tells whether a channel's own overwrites keep the bot from reading it
+// hiddenLocked reports whether a channel's own overwrites keep the bot from reading it
 // (Discord, Permissions: Permission Overwrites). What servers grant to begin with is
 // taken for granted: a wrong guess costs one refused request.
-func (a *atlas) hiddenLocked(c channelData) bool {
+func (a *stateCache) hiddenLocked(c channelData) bool {
 	g := a.guilds[c.GuildID]
 	for _, id := range g.Mine {
 		if g.Roles[id].Permissions&discordgo.PermissionAdministrator != 0 {
@@ -169,14 +168,14 @@ func (a *atlas) hiddenLocked(c channelData) bool {
 	return can != needed
 }
 
-func (a *atlas) remove(id string) {
+func (a *stateCache) remove(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.places, id)
 }
 
-// removeGuild forgets a server that the bot was taken out of.
-func (a *atlas) removeGuild(id string) {
+// removeGuild removes a server that the bot was removed from.
+func (a *stateCache) removeGuild(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.guilds, id)
@@ -187,8 +186,8 @@ func (a *atlas) removeGuild(id string) {
 	}
 }
 
-// setRole draws a role anew; without a name it is gone.
-func (a *atlas) setRole(guild string, r roleData) {
+// setRole replaces a role; one without a name was deleted.
+func (a *stateCache) setRole(guild string, r roleData) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	g, known := a.guilds[guild]
@@ -201,8 +200,8 @@ func (a *atlas) setRole(guild string, r roleData) {
 	}
 }
 
-// setMine notes which roles the bot has.
-func (a *atlas) setMine(guild string, roles []string) {
+// setMine sets the roles of the bot.
+func (a *stateCache) setMine(guild string, roles []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if g, known := a.guilds[guild]; known {
@@ -211,15 +210,15 @@ func (a *atlas) setMine(guild string, roles []string) {
 	}
 }
 
-func (a *atlas) place(id string) (p place, known bool) {
+func (a *stateCache) place(id string) (p place, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p, known = a.places[id]
 	return p, known
 }
 
-// spoken notes that a message was said in a place.
-func (a *atlas) spoken(id, message string) {
+// setLastMessage sets the newest message of a place.
+func (a *stateCache) setLastMessage(id, message string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if p, known := a.places[id]; known && newer(message, p.Last) {
@@ -228,8 +227,8 @@ func (a *atlas) spoken(id, message string) {
 	}
 }
 
-// setNick remembers what somebody is called in a server; empty: by no other name.
-func (a *atlas) setNick(guild, user, name string) {
+// setNick sets the nickname of a user in a server; empty: none.
+func (a *stateCache) setNick(guild, user, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.nicks) >= maxNicks {
@@ -240,15 +239,15 @@ func (a *atlas) setNick(guild, user, name string) {
 	}
 }
 
-// nick is what somebody was last called in a server; empty: that is not known.
-func (a *atlas) nick(guild, user string) string {
+// nick is the last nickname of a user in a server; empty: unknown.
+func (a *stateCache) nick(guild, user string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.nicks[nickOf{guild, user}]
 }
 
-// label is what people call a place; empty if that is not known.
-func (a *atlas) label(id string) string {
+// label is the display name of a place; empty if unknown.
+func (a *stateCache) label(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.places[id]
@@ -260,21 +259,21 @@ func (a *atlas) label(id string) string {
 }
 
 // roleName is empty for a role that is not known.
-func (a *atlas) roleName(guild, id string) string {
+func (a *stateCache) roleName(guild, id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.guilds[guild].Roles[id].Name
 }
 
-// hasRole tells whether the bot itself has one of these roles.
-func (a *atlas) hasRole(guild string, roles []string) bool {
+// hasRole reports whether the bot itself has one of these roles.
+func (a *stateCache) hasRole(guild string, roles []string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.ContainsFunc(a.guilds[guild].Mine, func(id string) bool { return slices.Contains(roles, id) })
 }
 
-// trusts tells whether a server trusts somebody with these roles to manage it.
-func (a *atlas) trusts(guild, user string, roles []string) bool {
+// trusts reports whether a server trusts somebody with these roles to manage it.
+func (a *stateCache) trusts(guild, user string, roles []string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	g := a.guilds[guild]
@@ -283,11 +282,6 @@ func (a *atlas) trusts(guild, user string, roles []string) bool {
 		permissions |= g.Roles[id].Permissions
 	}
 	return g.Owner != "" && g.Owner == user || manages(permissions)
-}
-
-// manages tells whether permissions are those of somebody to be trusted with a place.
-func manages(permissions bitset) bool {
-	return permissions&(discordgo.PermissionManageMessages|discordgo.PermissionManageGuild|discordgo.PermissionAdministrator) != 0
 }
 
 // conversation is the name of the conversation that a place is.

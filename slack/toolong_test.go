@@ -17,8 +17,8 @@ func TestAPieceThatIsTooLongAfterAllIsCut(t *testing.T) {
 				r := idle(t)
 				q := r.question(inThread)
 				r.begin()
-				r.eventually("the question is known", func() bool { _, ok := r.door.authors.find(q.channel + "/" + q.to[0]); return ok })
-				w := r.door.Reply(q.name, q.to)
+				r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+				w := r.connector.Reply(q.name, q.to)
 				if shown {
 					w.Show("Many ")
 					r.shows(q.channel, "Many")
@@ -45,13 +45,13 @@ func TestAPieceThatWasCutIsGoneOnWith(t *testing.T) {
 	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Error: "msg_too_long"})
 	r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Skip: 1})
 	p := piece(strings.Repeat("Many words. ", 900))
-	if _, err := r.door.Reply(q.name, q.to).Send(t.Context(), p); err == nil {
+	if _, err := r.connector.Reply(q.name, q.to).Send(t.Context(), p); err == nil {
 		t.Fatal("the fault did not strike")
 	}
 	r.end()
 	r.begin()
 	p.Sending = true
-	r.send(r.door.Reply(q.name, q.to), p)
+	r.send(r.connector.Reply(q.name, q.to), p)
 	if got := r.said(q.channel); strings.Join(got, "") != p.Text || len(got) != 3 {
 		t.Errorf("%d characters of %d arrived, in %d messages", len(strings.Join(got, "")), len(p.Text), len(got))
 	}

@@ -1,4 +1,4 @@
-// What goes wrong with Slack, and what it means.
+// Errors of Slack, and what to do about them.
 
 package slack
 
@@ -13,12 +13,14 @@ import (
 	"time"
 
 	slackgo "github.com/slack-go/slack"
+
+	"cairn/internal/platform"
 )
 
-// trouble is what cannot heal without a person, in words that say what to do.
-type trouble string
+// setupError is an error that only a person can fix; its text says how.
+type setupError string
 
-func (t trouble) Error() string { return string(t) }
+func (t setupError) Error() string { return string(t) }
 
 // Where to click.
 const (
@@ -28,21 +30,21 @@ const (
 	clickSocketMode = "see that it is switched on at api.slack.com/apps → your app → Socket Mode"
 )
 
-// wrongToken are Slack's names for a token that is good for nothing.
+// wrongToken are the error codes for an invalid token.
 var wrongToken = []string{
 	"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type", "user_removed_from_team",
 }
 
-// temporary are refusals that may be none a moment later.
+// temporary are error codes for which a retry may help.
 var temporary = []string{
 	"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org", "org_login_required",
 	"ratelimited", "rate_limited", "message_limit_exceeded", "accesslimited", "external_channel_migrating", "streaming_state_conflict",
 }
 
-// unsettled are refusals after which it may have been done all the same.
+// unsettled are error codes of requests that may have taken effect.
 var unsettled = []string{"internal_error", "fatal_error", "service_unavailable", "request_timeout"}
 
-// codeOf is Slack's name of an error; empty: Slack did not answer in its own words.
+// codeOf is Slack's error code; empty: err has none.
 func codeOf(err error) string {
 	var answer slackgo.SlackErrorResponse
 	if errors.As(err, &answer) {
@@ -51,20 +53,20 @@ func codeOf(err error) string {
 	return ""
 }
 
-// refusedForGood tells whether Slack will give the same answer again.
+// refusedForGood reports whether a retry cannot help.
 func refusedForGood(err error) bool {
 	code := codeOf(err)
 	return code != "" && code != "missing_scope" && !slices.Contains(temporary, code) && !slices.Contains(wrongToken, code)
 }
 
-// unknownMethod tells whether the server does not have a method. Slack says so in its
+// unknownMethod reports whether the server does not have a method. Slack says so in its
 // own words, a compatible server perhaps in those of HTTP.
 func unknownMethod(err error) bool {
 	var status slackgo.StatusCodeError
 	return codeOf(err) == "unknown_method" || errors.As(err, &status) && status.Code == http.StatusNotFound
 }
 
-// mayHaveHappened tells whether a request that failed may have been carried out.
+// mayHaveHappened reports whether a failed request may have taken effect.
 func mayHaveHappened(err error) bool {
 	if err == nil {
 		return false
@@ -96,40 +98,27 @@ func rateLimit(err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// patient does what may be limited, and waits as long as Slack asks, but no longer
-// than ctx.
-func patient(ctx context.Context, do func() error) error {
+// waitForLimits calls do, and again after each rate limit, until ctx ends.
+func waitForLimits(ctx context.Context, do func() error) error {
 	for {
 		err := do()
 		wait, limited := rateLimit(err)
 		if !limited {
-			return plainly(err)
+			return withoutURL(err)
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := platform.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
 
-// plainly takes addresses out of an error: some of Slack's are secrets.
-func plainly(err error) error {
+// withoutURL removes URLs from an error: some hold secrets.
+func withoutURL(err error) error {
 	var withURL *url.Error
 	if errors.As(err, &withURL) {
 		return fmt.Errorf("ask Slack: %w", withURL.Err)
 	}
 	return err
-}
-
-// sleep waits for d; the error is ctx's.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // scopeNeeded says which scope is missing for a method.
@@ -141,29 +130,47 @@ func scopeNeeded(method string, err error) string {
 	return scopes[method]
 }
 
-// botTrouble says what is wrong with the bot token, if that is what err says.
-func botTrouble(method string, err error) error {
+// explainBotError returns a setupError if err is about the bot token.
+func explainBotError(method string, err error) error {
 	switch code := codeOf(err); {
 	case code == "missing_scope":
-		return trouble(fmt.Sprintf("the app lacks the scope %s: %s", scopeNeeded(method, err), clickScope))
+		return setupError(fmt.Sprintf("the app lacks the scope %s: %s", scopeNeeded(method, err), clickScope))
 	case slices.Contains(wrongToken, code):
-		return trouble(fmt.Sprintf("Slack does not take the bot token (%s): %s", code, clickBotToken))
+		return setupError(fmt.Sprintf("Slack does not take the bot token (%s): %s", code, clickBotToken))
 	}
 	return err
 }
 
-// appTrouble says what is wrong with the app-level token, if that is what err says.
-func appTrouble(err error) error {
+// explainAppError returns a setupError if err is about the app-level token.
+func explainAppError(err error) error {
 	if code := codeOf(err); code == "missing_scope" || slices.Contains(wrongToken, code) {
-		return trouble(fmt.Sprintf("Slack does not take the app-level token (%s): %s", code, clickAppToken))
+		return setupError(fmt.Sprintf("Slack does not take the app-level token (%s): %s", code, clickAppToken))
 	}
 	return err
 }
 
-// fail ends Run if err is trouble.
-func (s *Slack) fail(err error) {
-	var t trouble
+// stopIfSetupError ends Run if err is a setupError.
+func (s *Slack) stopIfSetupError(err error) {
+	var t setupError
 	if errors.As(err, &t) {
 		s.stop(t)
 	}
+}
+
+// takesNoReplies reports whether an error says that a message cannot have a thread.
+func takesNoReplies(err error) bool {
+	switch codeOf(err) {
+	case "thread_not_found", "invalid_thread_ts", "cannot_reply_to_message", "restricted_action_non_threadable_channel":
+		return true
+	}
+	return false
+}
+
+// gone reports whether a message cannot be edited, so that a new one is needed.
+func gone(err error) bool {
+	switch codeOf(err) {
+	case "message_not_found", "cant_update_message", "edit_window_closed", "unknown_method":
+		return true
+	}
+	return tooLong(err) || errors.Is(err, errStuck)
 }

@@ -126,7 +126,7 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 	t.Run("no more when there will be no answer", func(t *testing.T) {
 		r, _ := thinking(t, nil, Options{})
 		q := r.question(false)
-		w := r.door.Reply(q.name, q.to)
+		w := r.connector.Reply(q.name, q.to)
 		r.eventually("the reaction", func() bool { return len(r.reactions(q.channel, q.to[0])) == 1 })
 		w.Cancel()
 		r.eventually("it is gone", func() bool { return len(r.reactions(q.channel, q.to[0])) == 0 })
@@ -171,7 +171,7 @@ func TestWhereAnAnswerStands(t *testing.T) {
 		letGo()
 		q := r.question(false)
 		r.w.Delete(q.channel, q.to[0])
-		r.send(r.door.Reply(q.name, q.to), piece("An answer."))
+		r.send(r.connector.Reply(q.name, q.to), piece("An answer."))
 		r.answered(q.channel, "An answer.")
 	})
 	t.Run("what may have been sent is found in the thread", func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestWhereAnAnswerStands(t *testing.T) {
 		letGo()
 		q := r.question(false)
 		r.w.Fail(slacktest.Fault{Method: "chat.postMessage", Status: 502, Body: "<html>", TakesEffect: true})
-		w := r.door.Reply(q.name, q.to)
+		w := r.connector.Reply(q.name, q.to)
 		p := piece("An answer.")
 		if _, err := w.Send(t.Context(), p); err == nil {
 			t.Fatal("the fault did not strike")

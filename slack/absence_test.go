@@ -106,7 +106,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "meanwhile"})
 		r.begin()
 		r.stored(conversation(general), "user: first", "user: strange", "user: last", "user: meanwhile")
-		page, err := r.door.History(t.Context(), conversation(general), channel.Look{After: "1.000000", Limit: 10})
+		page, err := r.connector.History(t.Context(), conversation(general), channel.Look{After: "1.000000", Limit: 10})
 		if err != nil || page.There != nil || len(page.Said) != 3 {
 			t.Errorf("the page says %q of %d messages, %v", page.There, len(page.Said), err)
 		}

@@ -21,7 +21,7 @@ func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
 		{"THREAD_CREATE", `{"id":"30","type":11,"name":"plans","parent_id":"20"}`},
 		{"THREAD_CREATE", `{"id":"31","type":11,"name":"plans","parent_id":"21"}`}, // of which nothing is known
 	} {
-		d.drawn(e.name, json.RawMessage(e.data))
+		d.updateState(e.name, json.RawMessage(e.data))
 	}
 	for id, want := range map[string]string{"20": "discord:9/20", "30": "discord:9/20/30", "31": "discord:9/21/31"} {
 		if got := d.locate(t.Context(), id, "9").conversation(id); got != want {

@@ -67,15 +67,15 @@ func TestADiskThatTakesNothing(t *testing.T) {
 			general, ann := r.place()
 			r.begin()
 			r.ask(general, ann, 1)
-			mend := r.breakDisk()
+			repair := r.breakDisk()
 			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
-			r.eventually("it is told", func() bool { return strings.Contains(r.logs.String(), "a message could not be kept") })
+			r.eventually("it is told", func() bool { return strings.Contains(r.logs.String(), "store_message_failed") })
 			if r.acknowledged() {
 				t.Error("what is not on disk was acknowledged")
 			}
-			mend()
+			repair()
 			r.awaitAnswers(general, 2)
-			if n := strings.Count(r.logs.String(), "a message could not be kept"); n != 1 {
+			if n := strings.Count(r.logs.String(), "store_message_failed"); n != 1 {
 				t.Errorf("%d warnings for one incident", n)
 			}
 		})
@@ -88,18 +88,26 @@ func TestPeopleHearOfADiskThatTakesNothingForLong(t *testing.T) {
 	general, ann := r.place()
 	r.begin()
 	r.ask(general, ann, 1)
-	mend := r.breakDisk()
+	repair := r.breakDisk()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
 	const told = "I cannot store your message at the moment. I keep trying, and answer when I have it."
 	r.eventually("people are told", func() bool { return slices.Contains(r.said(general), told) })
-	mend()
+	r.eventually("the event of that message is acknowledged", func() bool {
+		return slices.ContainsFunc(r.w.Deliveries(), func(d slacktest.Delivery) bool {
+			return strings.Contains(string(d.Payload), told) && !d.Acked.IsZero()
+		})
+	})
+	if strings.Contains(r.logs.String(), "store_message_recovered") {
+		t.Error("an event with nothing to store ends the incident")
+	}
+	repair()
 	r.eventually("it is answered", func() bool { return slices.Contains(r.said(general), "answer 2") })
 	if n := strings.Count(strings.Join(r.said(general), "\n"), told); n != 1 {
 		t.Errorf("they are told %d times", n)
 	}
 }
 
-func TestALaneThatIsHeldUp(t *testing.T) {
+func TestAQueueThatIsHeldUp(t *testing.T) {
 	t.Parallel()
 	o := quick()
 	o.AckWithin = 100 * time.Millisecond
@@ -108,8 +116,8 @@ func TestALaneThatIsHeldUp(t *testing.T) {
 	other := r.w.AddChannel("other", ann)
 	r.begin()
 	hold, held := make(chan struct{}), make(chan struct{})
-	do := r.door.lanes.do
-	r.door.lanes.do = func(batch []*event) {
+	do := r.connector.queue.Do
+	r.connector.queue.Do = func(batch []*event) {
 		if batch[0].Channel == general {
 			close(held)
 			<-hold

@@ -113,7 +113,7 @@ func TestAThreadThatIsNotKnownIsLookedUp(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	thread := r.Thread(r.square, r.ann.ID, "asleep").ID
 	r.start()
-	r.door.atlas.remove(thread) // as one that was archived when the bot came
+	r.connector.state.remove(thread) // as one that was archived when the bot came
 	r.Fail(discordtest.Fault{Route: "GET /channels/*", Status: 503})
 	r.ask(thread, "still here?")
 	r.answers(thread, 1)
@@ -275,9 +275,9 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 	r.Dispatch("CHANNEL_DELETE", map[string]any{"id": r.square, "guild_id": r.guild.ID, "type": 0})
 	r.Dispatch("GUILD_DELETE", map[string]any{"id": r.guild.ID})
 	r.until("the server to be forgotten", func() bool {
-		r.door.atlas.mu.Lock()
-		defer r.door.atlas.mu.Unlock()
-		return len(r.door.atlas.places) == 0 && len(r.door.atlas.guilds) == 0
+		r.connector.state.mu.Lock()
+		defer r.connector.state.mu.Unlock()
+		return len(r.connector.state.places) == 0 && len(r.connector.state.guilds) == 0
 	})
 }
 

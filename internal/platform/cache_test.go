@@ -1,0 +1,64 @@
+package platform
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestCacheKeepsTheFirstValue(t *testing.T) {
+	c := NewCache(0)
+	if v, before := c.First("a", "1"); v != "1" || before {
+		t.Errorf("First returned %q, %v", v, before)
+	}
+	if v, before := c.First("a", "2"); v != "1" || !before {
+		t.Errorf("First again returned %q, %v", v, before)
+	}
+	c.Set("a", "3")
+	if v, ok := c.Find("a"); v != "3" || !ok {
+		t.Errorf("Find returned %q, %v", v, ok)
+	}
+	if _, ok := c.Find("b"); ok {
+		t.Error("Find found what was never set")
+	}
+	if c.Seen("b") || !c.Seen("b") {
+		t.Error("Seen is wrong")
+	}
+}
+
+func TestCacheForgetsTheOldest(t *testing.T) {
+	c := NewCache(0)
+	const n = 3 * generation
+	for i := range n {
+		c.Set(strconv.Itoa(i), "")
+		if _, ok := c.Find(strconv.Itoa(max(0, i-generation+1))); !ok {
+			t.Fatalf("after %d entries one of the newest %d is gone", i+1, generation)
+		}
+	}
+	if _, ok := c.Find("0"); ok {
+		t.Error("the oldest entry is kept")
+	}
+	if kept := len(c.young) + len(c.old); kept > 2*generation {
+		t.Errorf("%d entries are kept", kept)
+	}
+}
+
+func TestCacheForgetsOldEntries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCache(time.Hour)
+		c.Set("a", "")
+		time.Sleep(time.Hour)
+		c.Set("b", "")
+		if _, ok := c.Find("a"); !ok {
+			t.Error("an entry is gone before its age")
+		}
+		for range 2 {
+			time.Sleep(time.Hour + time.Second)
+			c.Set("c", "")
+		}
+		if _, ok := c.Find("a"); ok {
+			t.Error("an entry is kept for more than twice its age")
+		}
+	})
+}

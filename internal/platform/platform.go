@@ -1,0 +1,53 @@
+// Package platform is what connectors to chat platforms share: a queue by key, a group of
+// goroutines, retries with backoff, incidents for the log, a small cache, and the splitting of
+// replies into messages.
+package platform
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// Sleep waits for d. It returns ctx's error if that ends first.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Backoff computes the pauses between tries: they double from First to Most, and each is shortened
+// at random by up to half, so that clients do not retry together.
+type Backoff struct {
+	First, Most time.Duration
+
+	next time.Duration
+}
+
+// Next returns the next pause.
+func (b *Backoff) Next() time.Duration {
+	pause := min(max(b.next, b.First), b.Most)
+	b.next = 2 * pause
+	return pause/2 + rand.N(pause/2+1)
+}
+
+// Reset begins again with First.
+func (b *Backoff) Reset() { b.next = 0 }
+
+// Grown reports whether Next was called since the last Reset.
+func (b *Backoff) Grown() bool { return b.next > 0 }
+
+// Retry calls try until it returns true or ctx ends.
+func Retry(ctx context.Context, b Backoff, try func() (done bool)) {
+	for ctx.Err() == nil && !try() {
+		_ = Sleep(ctx, b.Next()) // its error ends the loop
+	}
+}

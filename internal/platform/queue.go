@@ -1,0 +1,74 @@
+package platform
+
+import (
+	"context"
+	"sync"
+)
+
+const (
+	maxWaiting = 10_000 // of one key; a burst is far smaller: more wait only while nothing can be stored
+	maxBatch   = 200
+)
+
+// KeyedQueue does work in order for each key, and in parallel for different keys. A key has a
+// goroutine only while it has work.
+type KeyedQueue[T any] struct {
+	Group *Group
+	Do    func(batch []T) // called with the oldest work of a key, at least one
+
+	mu      sync.Mutex // guards waiting
+	waiting map[string][]T
+}
+
+// CallEach is the Do of a queue of functions.
+func CallEach(batch []func()) {
+	for _, call := range batch {
+		call()
+	}
+}
+
+// Add appends work to the queue of key. It never blocks, and returns false if the group is closed.
+func (q *KeyedQueue[T]) Add(key string, work T) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.addLocked(key, work)
+}
+
+// Offer is Add, but also returns false if the queue of key is full.
+func (q *KeyedQueue[T]) Offer(key string, work T) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting[key]) < maxWaiting && q.addLocked(key, work)
+}
+
+func (q *KeyedQueue[T]) addLocked(key string, work T) bool {
+	queue, busy := q.waiting[key]
+	if !busy && !q.Group.Start(func(context.Context) { q.run(key) }) {
+		return false
+	}
+	if q.waiting == nil {
+		q.waiting = make(map[string][]T)
+	}
+	q.waiting[key] = append(queue, work)
+	return true
+}
+
+func (q *KeyedQueue[T]) run(key string) {
+	for batch := q.next(key); len(batch) > 0; batch = q.next(key) {
+		q.Do(batch)
+	}
+}
+
+// next removes and returns the oldest work of a key; it removes a key without work.
+func (q *KeyedQueue[T]) next(key string) []T {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue := q.waiting[key]
+	if len(queue) == 0 {
+		delete(q.waiting, key)
+		return nil
+	}
+	n := min(len(queue), maxBatch)
+	q.waiting[key] = queue[n:]
+	return queue[:n:n]
+}
