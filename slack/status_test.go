@@ -90,13 +90,15 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 	t.Run("not without the scope, of which the log has one line", func(t *testing.T) {
 		r, letGo := thinking(t, without(t, "reactions:write"), Options{})
 		general, ann := r.place()
-		letGo()
-		for n := range 3 {
-			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + fmt.Sprint("question ", n)})
-			r.awaitAnswers(general, n+1)
-		}
 		lines := func() int { return strings.Count(r.logs.String(), "while an answer is written") }
-		r.eventually("the line", func() bool { return lines() > 0 }) // the reaction is tried beside the answer
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 0"})
+		r.eventually("the line", func() bool { return lines() > 0 })
+		letGo()
+		for n := range 2 {
+			r.awaitAnswers(general, n+1)
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + fmt.Sprint("question ", n+1)})
+		}
+		r.awaitAnswers(general, 3)
 		if n := lines(); n != 1 {
 			t.Errorf("%d lines in\n%s", n, r.logs)
 		}
