@@ -23,6 +23,7 @@ var arrows = map[string][]string{
 	"channel":    {"compactor", "memory", "llm", "llm/prices", "prompts", "internal/secrets"},
 	"memory":     {"compactor", "llm", "words", "internal/secrets"},
 	"compactor":  {"llm", "prompts", "words", "internal/secrets"},
+	"transcript": {},
 	"llm":        {"words"},
 	"llm/openai": {"llm", "llm/internal/provider"},
 
