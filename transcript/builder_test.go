@@ -154,7 +154,6 @@ type job struct {
 	by       transcript.By
 	trigger  transcript.Trigger
 	children []int64 // then it is a rollup
-	messages int     // that were read; 0: the number is not known
 	reads    transcript.Span
 }
 
@@ -162,7 +161,7 @@ type job struct {
 func (c *conversation) begin(j job) transcript.Summary {
 	c.t.Helper()
 	sum := transcript.Summary{
-		Kind: transcript.Leaf, By: transcript.Worker, Trigger: j.trigger, Children: j.children, Messages: j.messages, Reads: j.reads,
+		Kind: transcript.Leaf, By: transcript.Worker, Trigger: j.trigger, Children: j.children, Reads: j.reads,
 		Span: transcript.Span{From: j.from, To: j.to},
 	}
 	if j.by != "" {
@@ -187,9 +186,34 @@ func (c *conversation) prepare(j job) int64 {
 // cover applies what is prepared, and returns what became stale and what waits.
 func (c *conversation) cover(ids ...int64) (stale, wait []int64) {
 	c.t.Helper()
-	change, stale, wait := c.s.Cover(ids, 0)
+	change, stale, wait := c.s.Cover(ids, 0, c.count(c.s.CoverNeeds(ids)))
 	c.apply(change)
 	return stale, wait
+}
+
+// count counts what lies in parts of summaries, as the store does.
+func (c *conversation) count(parts []transcript.Span) (behind []transcript.Stretch) {
+	for _, sp := range parts {
+		stretch := transcript.Stretch{Span: sp}
+		for _, seq := range c.between(sp) {
+			if stretch.Messages == 0 {
+				stretch.First = c.messages[seq].Time
+			}
+			stretch.Messages, stretch.Last = stretch.Messages+1, c.messages[seq].Time
+		}
+		behind = append(behind, stretch)
+	}
+	return behind
+}
+
+// truncate hides the verbatim messages up to seq to.
+func (c *conversation) truncate(to int64) {
+	c.t.Helper()
+	span := transcript.Span{To: to}
+	if first, ok := c.s.Messages.First(); ok {
+		span.From = first.Seq
+	}
+	c.apply(c.s.Truncate([]transcript.Summary{{Span: span, Trigger: transcript.OnEmergency, Owed: true}}, 0))
 }
 
 // summarize prepares and applies one summary, and returns its id.

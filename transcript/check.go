@@ -70,7 +70,7 @@ func (s *State) checkSummaries() error {
 			return fmt.Errorf("summary %d over %d to %d stands behind %d", row.ID, row.From, row.To, last)
 		case row.Status != Applied:
 			return fmt.Errorf("summary %d is %s and applied", row.ID, row.Status)
-		case row.Messages < 1:
+		case row.Messages < 0 || row.Messages == 0 && row.Kind != Placeholder:
 			return fmt.Errorf("summary %d has %d messages", row.ID, row.Messages)
 		case row.Level < 0 || row.Level > MaxLevel:
 			return fmt.Errorf("summary %d is of level %d", row.ID, row.Level)

@@ -1,27 +1,58 @@
 package transcript
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
+
+// Stretch is what lies in a part of a summary.
+type Stretch struct {
+	Span
+	Messages    int       // deleted ones not counted
+	First, Last time.Time // when the first and the last of them were said
+}
+
+// CoverNeeds returns the parts of applied summaries that Cover may have to leave behind
+// placeholders, for the caller to count: a State does not hold what is behind a summary.
+func (s *State) CoverNeeds(ids []int64) (parts []Span) {
+	cuts := make(map[int64][]int64) // by summary: the seqs at which a part begins
+	for _, row := range s.inOrder(ids) {
+		for _, old := range s.covering(row.Span) {
+			if row.Kind != Leaf || old.Within(row.Span) {
+				continue
+			}
+			cuts[old.ID] = append(cuts[old.ID], row.From, row.To+1)
+		}
+	}
+	for _, old := range s.Summaries {
+		if len(cuts[old.ID]) > 0 {
+			parts = append(parts, old.cut(cuts[old.ID])...)
+		}
+	}
+	return parts
+}
 
 // Cover applies prepared summaries: each takes the place of its span. Leaves come first, the
 // oldest span first, then rollups in the order given.
 //
 // A leaf is applied if its messages are covered by nothing, or only by summaries that need
-// repair: those are replaced, and what of them reaches beyond the span stays behind a
-// placeholder. A rollup is applied if the summaries below it are its children, or
+// repair: those are replaced, and what of them reaches beyond the span stays behind
+// placeholders. A rollup is applied if the summaries below it are its children, or
 // placeholders, which it has read from their messages; they are rolled up. A repair of a
 // rollup takes its place and its children. What cannot be applied any more becomes stale. A
-// summary of messages that have an older verbatim message before them waits, and so do
-// rollups of it: the prompt is in order.
+// summary that would hide messages while older ones are verbatim waits, and so do rollups of
+// it: the prompt is in order.
 //
-// clearTo, if it is more than ClearedTo, becomes that along with the rest.
-func (s *State) Cover(ids []int64, clearTo int64) (c Change, stale, wait []int64) {
-	d := &cover{draft: s.draft()}
+// clearTo, if it is more than ClearedTo, becomes that along with the rest. behind are the
+// parts that CoverNeeds asked for.
+func (s *State) Cover(ids []int64, clearTo int64, behind []Stretch) (c Change, stale, wait []int64) {
+	d := &cover{draft: s.draft(), behind: behind}
 	d.set.ClearedBefore = s.ClearedTo
 	for _, row := range s.inOrder(ids) {
 		id := row.ID
 		waits := slices.ContainsFunc(row.Children, func(child int64) bool { return slices.Contains(wait, child) })
 		switch {
-		case waits || row.hides() && d.oldest() < row.From:
+		case waits || d.outOfOrder(row):
 			wait = append(wait, id)
 		case !d.apply(row):
 			d.put(row.ended(Stale))
@@ -63,16 +94,19 @@ func (s *State) inOrder(ids []int64) (rows []Summary) {
 // cover is a draft in which summaries are applied.
 type cover struct {
 	*draft
+	behind  []Stretch
 	set     Set
 	applied bool // something was
 }
 
-// oldest is the seq of the oldest verbatim message; NextSeq if there is none.
-func (d *cover) oldest() int64 {
-	if m, ok := d.Messages.First(); ok {
-		return m.Seq
+// outOfOrder reports whether a leaf would hide messages while an older one is verbatim.
+func (d *cover) outOfOrder(row Summary) bool {
+	oldest, ok := d.Messages.First()
+	if !ok || row.Kind != Leaf || oldest.Seq >= row.From {
+		return false
 	}
-	return d.NextSeq
+	hidden, _ := d.Messages.Count(row.Span)
+	return hidden > 0
 }
 
 // apply puts a summary in the place of its span, and reports whether it could.
@@ -91,7 +125,7 @@ func (d *cover) apply(row Summary) bool {
 		}
 		row = rollUp(row, below)
 	} else {
-		r, ok := row.replaces(below, verbatim)
+		r, ok := row.replaces(below, verbatim, d.behind)
 		if !ok {
 			return false
 		}
@@ -156,15 +190,10 @@ type replacement struct {
 }
 
 // replaces returns what becomes of a summary, and of those below it, if it takes their place
-// and hides so many verbatim messages. How many messages lie on each side of it is only
-// known if nothing is left on one side.
-func (sum Summary) replaces(below []Summary, verbatim int) (r replacement, ok bool) {
-	total := verbatim
-	for _, old := range below {
-		if !old.NeedsRepair() {
-			return r, false
-		}
-		total += old.Messages
+// and hides so many verbatim messages.
+func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (r replacement, ok bool) {
+	if slices.ContainsFunc(below, func(old Summary) bool { return !old.NeedsRepair() }) {
+		return r, false
 	}
 	if sum.Kind == Rollup {
 		if len(below) != 1 || !below[0].IsRollup() || below[0].Span != sum.Span {
@@ -172,31 +201,45 @@ func (sum Summary) replaces(below []Summary, verbatim int) (r replacement, ok bo
 		}
 		sum.Children = below[0].Children
 	}
+	sum.Messages = verbatim
 	for _, old := range below {
+		sum.Messages += old.Messages
 		for _, gap := range old.gaps([]Summary{sum}) {
-			r.parts = append(r.parts, old.part(gap))
+			part, ok := old.part(gap, behind)
+			if !ok {
+				return r, false
+			}
+			sum.Messages -= part.Messages
+			r.parts = append(r.parts, part)
 		}
-	}
-	switch left := total - sum.Messages; {
-	case len(r.parts) == 0:
-		sum.Messages = total
-	case len(r.parts) > 1 || sum.Messages <= 0 || left < 0:
-		return r, false
-	case left == 0: // all messages on the other side were deleted
-		r.parts = nil
-	default:
-		r.parts[0].Messages = left
 	}
 	r.row = sum
 	return r, true
 }
 
-// part is a placeholder over a part of a summary.
-func (sum Summary) part(sp Span) Summary {
-	return Summary{
+// part is a placeholder over a part of a summary, with the messages and dates of the
+// stretches that make it up; ok is false if one of them is missing. If all its messages were
+// deleted it keeps the summary's dates, so that the summaries beside it stay neighbours.
+func (sum Summary) part(sp Span, behind []Stretch) (part Summary, ok bool) {
+	part = Summary{
 		Kind: Placeholder, Status: Applied, Trigger: OnRepair, Span: sp, First: sum.First, Last: sum.Last,
 		Tokens: placeholderTokens, Owed: sum.Owed, Declined: sum.Declined,
 	}
+	next := sp.From
+	for _, stretch := range behind {
+		if !stretch.Within(sp) || stretch.From != next {
+			continue
+		}
+		next = stretch.To + 1
+		if stretch.Messages == 0 {
+			continue
+		}
+		if part.Messages == 0 {
+			part.First = stretch.First
+		}
+		part.Messages, part.Last = part.Messages+stretch.Messages, stretch.Last
+	}
+	return part, next == sp.To+1
 }
 
 // join adds to a set what was applied together with it.

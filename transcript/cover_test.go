@@ -41,7 +41,7 @@ func TestCover(t *testing.T) {
 	})
 	t.Run("old tool results are cleared with it", func(t *testing.T) {
 		c := said(t, 4)
-		change, _, _ := c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4)
+		change, _, _ := c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4, nil)
 		c.apply(change)
 		if c.s.ClearedTo != 4 {
 			t.Errorf("cleared to %d", c.s.ClearedTo)
@@ -49,7 +49,7 @@ func TestCover(t *testing.T) {
 	})
 	t.Run("but not if nothing is applied", func(t *testing.T) {
 		c := said(t, 4)
-		if change, _, _ := c.s.Cover(nil, 4); !change.Empty() {
+		if change, _, _ := c.s.Cover(nil, 4, nil); !change.Empty() {
 			t.Errorf("%+v", change)
 		}
 	})
@@ -76,7 +76,7 @@ func TestCover(t *testing.T) {
 func TestCoverRepairs(t *testing.T) {
 	truncated := func(t *testing.T) *conversation {
 		c := said(t, 8)
-		c.apply(c.s.Truncate(6, transcript.OnEmergency, true))
+		c.truncate(6)
 		c.wants("placeholder 1-6", "7", "8")
 		return c
 	}
@@ -87,22 +87,31 @@ func TestCoverRepairs(t *testing.T) {
 	})
 	t.Run("a repair of its newest messages leaves a placeholder for the rest", func(t *testing.T) {
 		c := truncated(t)
-		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair, messages: 3})
+		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair})
 		c.wants("placeholder 1-3", "leaf 4-6", "7", "8")
 	})
-	t.Run("no placeholder is left where all messages were deleted", func(t *testing.T) {
+	t.Run("a placeholder is left where all messages were deleted: the others stay neighbours", func(t *testing.T) {
 		c := truncated(t)
 		c.apply(c.s.Delete([]int64{1, 2, 3}, nil))
-		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair, messages: 3})
-		c.wants("leaf 4-6", "7", "8")
+		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair})
+		c.wants("placeholder 1-3", "leaf 4-6", "7", "8")
 	})
-	t.Run("a repair of its middle is stale: nobody knows how many messages each rest has", func(t *testing.T) {
+	t.Run("a repair of its middle leaves one on each side", func(t *testing.T) {
 		c := truncated(t)
-		id := c.prepare(job{from: 3, to: 4, trigger: transcript.OnRepair, messages: 2})
-		if stale, _ := c.cover(id); !slices.Equal(stale, []int64{id}) {
+		c.summarize(job{from: 3, to: 4, trigger: transcript.OnRepair})
+		c.wants("placeholder 1-2", "leaf 3-4", "placeholder 5-6", "7", "8")
+	})
+	t.Run("two repairs divide it at once", func(t *testing.T) {
+		c := truncated(t)
+		c.cover(c.prepare(job{from: 2, to: 3, trigger: transcript.OnRepair}), c.prepare(job{from: 4, to: 5, trigger: transcript.OnRepair}))
+		c.wants("placeholder 1-1", "leaf 2-3", "leaf 4-5", "placeholder 6-6", "7", "8")
+	})
+	t.Run("a repair of a part is stale if nobody counted the rest", func(t *testing.T) {
+		c := truncated(t)
+		id := c.prepare(job{from: 3, to: 4, trigger: transcript.OnRepair})
+		if _, stale, _ := c.s.Cover([]int64{id}, 0, nil); !slices.Equal(stale, []int64{id}) {
 			t.Errorf("%v are stale", stale)
 		}
-		c.wants("placeholder 1-6", "7", "8")
 	})
 	t.Run("a worker replaces what the extractive summarizer wrote, not the reverse", func(t *testing.T) {
 		c := truncated(t)
@@ -125,8 +134,8 @@ func TestCoverRepairs(t *testing.T) {
 	t.Run("the summary of a span that was truncated meanwhile repairs it", func(t *testing.T) {
 		c := said(t, 8)
 		id := c.prepare(job{from: 1, to: 3})
-		c.apply(c.s.Truncate(6, transcript.OnEmergency, true))
-		c.wants("placeholder 1-3", "placeholder 4-6", "7", "8")
+		c.truncate(6)
+		c.wants("placeholder 1-6", "7", "8")
 		c.cover(id)
 		c.wants("leaf 1-3", "placeholder 4-6", "7", "8")
 	})
@@ -153,7 +162,7 @@ func TestCoverRollups(t *testing.T) {
 	t.Run("it absorbs a placeholder that it did not know", func(t *testing.T) {
 		c := said(t, 8)
 		a := c.summarize(job{from: 1, to: 2})
-		c.apply(c.s.Truncate(4, transcript.OnEmergency, true))
+		c.truncate(4)
 		b := c.summarize(job{from: 5, to: 6})
 		c.summarize(job{from: 1, to: 6, children: []int64{a, b}})
 		c.wants("rollup 1-6", "7", "8")

@@ -7,7 +7,7 @@
 // same. The store writes the same Change. So a conversation's owner computes a change,
 // commits it, and then publishes the new State:
 //
-//	change, stale, wait := state.Cover(ids, 0)
+//	change, stale, wait := state.Cover(ids, 0, nil)
 //	err := store.Commit(ctx, change) // the caller's
 //	state = state.With(change)
 //
@@ -18,7 +18,7 @@
 //
 // A State holds only what the prompt can show: the messages of the session that no summary
 // covers, the applied summaries, and what is being prepared. What else an operation needs
-// is an argument: see UndoNeeds.
+// is an argument: see CoverNeeds and UndoNeeds.
 //
 // The package has no I/O, locks, goroutines, globals or clock, and imports nothing of this
 // module.

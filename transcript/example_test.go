@@ -18,7 +18,7 @@ func Example() {
 	summary.Text = "Ada and Bob meet at nine." // what a worker made of messages 1 to 3
 	change, _ = state.Prepare(summary)
 	state = state.With(change)
-	change, _, _ = state.Cover([]int64{summary.ID}, 0)
+	change, _, _ = state.Cover([]int64{summary.ID}, 0, nil)
 	state = state.With(change)
 	fmt.Printf("%q and %d messages\n", state.Summaries[0].Text, state.Messages.Len())
 

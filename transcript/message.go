@@ -1,6 +1,9 @@
 package transcript
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Role says who a message is from.
 type Role string
@@ -72,4 +75,17 @@ func (sp Span) gaps(rows []Summary) (free []Span) {
 		free = append(free, Span{from, sp.To})
 	}
 	return free
+}
+
+// cut divides the span where one of the seqs begins a part.
+func (sp Span) cut(seqs []int64) (parts []Span) {
+	slices.Sort(seqs)
+	from := sp.From
+	for _, seq := range seqs {
+		if seq > from && seq <= sp.To {
+			parts = append(parts, Span{from, seq - 1})
+			from = seq
+		}
+	}
+	return append(parts, Span{from, sp.To})
 }

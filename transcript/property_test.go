@@ -16,7 +16,7 @@ func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := &history{conversation: newConversation(t), rt: rt}
 		h.t = failing{t, rt}
-		steps := []func(){h.hear, h.hear, h.talk, h.prepareNext, h.prepareNext, h.coverSome, h.coverSome, h.rollUp, h.repair, h.undoOne, h.editOne, h.deleteSome, h.truncate, h.clear, h.newSession, h.pin}
+		steps := []func(){h.hear, h.hear, h.talk, h.prepareNext, h.prepareNext, h.coverSome, h.coverSome, h.rollUp, h.repair, h.undoOne, h.editOne, h.deleteSome, h.truncateSome, h.clear, h.newSession, h.pin}
 		for range rapid.IntRange(10, 60).Draw(rt, "steps") {
 			frozen, was := h.s, h.shown()
 			rapid.SampledFrom(steps).Draw(rt, "step")()
@@ -115,7 +115,7 @@ func (h *history) coverSome() {
 		}
 	}
 	before, sets := h.s, len(h.s.Sets)
-	change, stale, wait := h.s.Cover(ids, int64(h.number(0, 3, "clear")))
+	change, stale, wait := h.s.Cover(ids, int64(h.number(0, 3, "clear")), h.count(h.s.CoverNeeds(ids)))
 	h.apply(change)
 	for _, id := range stale {
 		h.status(id, transcript.Stale)
@@ -177,7 +177,10 @@ func (h *history) repair() {
 		seqs := h.between(row.Span)
 		j.from = h.messages[seqs[h.number(0, len(seqs)-1, "from")]].Turn
 		j.from = max(j.from, row.From)
-		j.messages = len(h.between(transcript.Span{From: j.from, To: j.to}))
+		to := h.messages[seqs[h.number(0, len(seqs)-1, "to")]].Turn - 1
+		if to > j.from {
+			j.to = to
+		}
 	}
 	h.prepare(j)
 }
@@ -212,8 +215,21 @@ func (h *history) deleteSome() {
 	h.apply(h.s.Delete(seqs, nil))
 }
 
-func (h *history) truncate() {
-	h.apply(h.s.Truncate(int64(h.number(1, int(h.s.NextSeq), "to")), transcript.OnEmergency, true))
+// truncateSome hides the oldest turns.
+func (h *history) truncateSome() {
+	var turns []transcript.Span
+	for m := range h.s.Messages.All() {
+		switch n := len(turns); {
+		case m.Turn == h.s.Open:
+		case n > 0 && turns[n-1].From == m.Turn:
+			turns[n-1].To = m.Seq
+		default:
+			turns = append(turns, transcript.Span{From: m.Turn, To: m.Seq})
+		}
+	}
+	if len(turns) > 0 {
+		h.truncate(turns[h.number(0, len(turns)-1, "turns")].To)
+	}
 }
 
 func (h *history) clear() { h.apply(h.s.Clear(int64(h.number(0, int(h.s.NextSeq), "to")))) }

@@ -106,9 +106,6 @@ func (sum Summary) NeedsRepair() bool { return sum.By != Worker || sum.Owed }
 // IsRollup reports whether the summary is one of summaries, with or without its text.
 func (sum Summary) IsRollup() bool { return sum.Kind == Rollup || len(sum.Children) > 0 }
 
-// hides reports whether applying the summary hides messages that are verbatim.
-func (sum Summary) hides() bool { return sum.Kind == Leaf && sum.Trigger != OnRepair }
-
 // reads is all that a running summary's worker reads.
 func (sum Summary) reads() Span { return sum.Span.hull(sum.Reads) }
 

@@ -2,75 +2,56 @@ package transcript
 
 import "slices"
 
-// Truncate hides the verbatim messages up to seq to, as whole turns and never the open one,
-// behind placeholders. A placeholder ends where the span of a summary that runs or is
-// prepared begins or ends, so that this replaces whole ones. owed: a model is to repair
-// them. The change is empty if nothing can be hidden. It cannot be undone.
-func (s *State) Truncate(to int64, why Trigger, owed bool) Change {
+// Truncate hides the verbatim messages of spans behind placeholders, at once and without a
+// summary. Each of rows gives a span of whole turns of the session, a trigger, and whether a
+// model is to repair it. A placeholder takes in those that lie in its span or next to it.
+// clearTo is like that of Cover. A truncation cannot be undone.
+func (s *State) Truncate(rows []Summary, clearTo int64) Change {
 	d := s.draft()
-	d.hide(s.turnEnd(to), why, owed)
-	if len(d.rows) == 0 {
-		return s.none()
+	for _, row := range rows {
+		d.hide(row)
 	}
-	d.Spared = Span{}
+	d.Spared, d.ClearedTo = Span{}, max(d.ClearedTo, clearTo)
 	return d.headChange()
 }
 
-// turnEnd is the seq of the last message up to seq to that ends a turn, before the open one.
-func (s *State) turnEnd(to int64) (end int64) {
-	if s.Open != 0 {
-		to = min(to, s.Open-1)
+// hide puts what is verbatim of a span behind placeholders, one between each two summaries.
+func (d *draft) hide(like Summary) {
+	walls := slices.DeleteFunc(slices.Clone(d.covering(like.Span)), func(row Summary) bool { return row.Kind == Placeholder })
+	for _, gap := range like.gaps(walls) {
+		like.Span = gap
+		d.putPlaceholder(like)
 	}
-	last := Message{Turn: -1}
-	for m := range s.Messages.All() {
-		if m.Turn != last.Turn {
-			end = last.Seq
-		}
-		if m.Seq > to {
-			return end
-		}
-		last = m
-	}
-	return last.Seq
 }
 
-// hide puts placeholders over the verbatim messages up to seq to.
-func (d *draft) hide(to int64, why Trigger, owed bool) {
-	first, ok := d.Messages.First()
-	if !ok || to < first.Seq {
+// putPlaceholder puts a span with verbatim messages and without summaries behind one
+// placeholder.
+func (d *draft) putPlaceholder(like Summary) {
+	row := Summary{Kind: Placeholder, Status: Applied, Trigger: like.Trigger, Span: like.Span, Tokens: placeholderTokens, Owed: like.Owed}
+	for m := range d.Messages.In(row.Span) {
+		if row.Messages == 0 {
+			row.First = m.Time
+		}
+		row.Messages, row.Last = row.Messages+1, m.Time
+	}
+	if row.Messages == 0 {
 		return
 	}
-	for _, piece := range d.pieces(Span{first.Seq, to}) {
-		row := Summary{Kind: Placeholder, Status: Applied, Trigger: why, Tokens: placeholderTokens, Owed: owed}
-		for m := range d.Messages.In(piece) {
-			if row.Messages == 0 {
-				row.From, row.First = m.Seq, m.Time
-			}
-			row.To, row.Last = m.Seq, m.Time
-			row.Messages++
+	for _, old := range slices.Clone(d.covering(Span{row.From - 1, row.To + 1})) {
+		if old.Kind != Placeholder || old.From < d.SessionStart {
+			continue
 		}
-		if row.Messages > 0 {
-			d.add(row)
+		if old.From < row.From {
+			row.From, row.First = old.From, old.First
 		}
-	}
-}
-
-// pieces cuts a span where what is prepared or running begins or ends, and where a summary
-// is applied.
-func (d *draft) pieces(sp Span) (pieces []Span) {
-	var cuts []int64 // the seqs at which a piece begins
-	for _, row := range slices.Concat(d.Prepared, d.Running, d.covering(sp)) {
-		cuts = append(cuts, row.From, row.To+1)
-	}
-	slices.Sort(cuts)
-	from := sp.From
-	for _, cut := range cuts {
-		if cut > from && cut <= sp.To {
-			pieces = append(pieces, Span{from, cut - 1})
-			from = cut
+		if old.To > row.To {
+			row.To, row.Last = old.To, old.Last
 		}
+		row.Messages, row.Owed = row.Messages+old.Messages, row.Owed || old.Owed
+		old.Status = Replaced
+		d.put(old)
 	}
-	return append(pieces, Span{from, sp.To})
+	d.add(row)
 }
 
 // Clear shows the tool results up to seq to cleared.
@@ -83,6 +64,9 @@ func (s *State) Clear(to int64) Change {
 	return d.headChange()
 }
 
+// EndContexts shows no turn context any more but that of the open turn.
+func (s *State) EndContexts() Change { return s.draft().headChange() }
+
 // NewSession ends the session: what of it is verbatim is hidden behind placeholders, and the
 // next message begins the next session. owed: a model is to repair them. ErrOpen: a turn
 // waits for its answer. ErrEmpty: there is nothing to leave behind.
@@ -94,7 +78,7 @@ func (s *State) NewSession(owed bool) (Change, error) {
 		return s.none(), ErrEmpty
 	}
 	d := s.draft()
-	d.hide(s.NextSeq-1, OnNew, owed)
+	d.hide(Summary{Span: Span{s.SessionStart, s.NextSeq - 1}, Trigger: OnNew, Owed: owed})
 	d.Sessions = append(slices.Clip(d.Sessions), Span{s.SessionStart, s.NextSeq - 1})
 	d.SessionStart, d.InSession, d.Spared, d.Sets = s.NextSeq, 0, Span{}, nil
 	return d.headChange(), nil

@@ -10,33 +10,34 @@ import (
 func TestTruncate(t *testing.T) {
 	t.Run("the oldest messages leave behind a placeholder", func(t *testing.T) {
 		c := said(t, 5)
-		c.apply(c.s.Truncate(3, transcript.OnEmergency, true))
+		c.truncate(3)
 		c.wants("placeholder 1-3", "4", "5")
 	})
-	t.Run("no turn is cut", func(t *testing.T) {
-		c := said(t, 1)
-		c.ask()
-		c.answer(2) // messages 2 to 7
-		c.say(1)
-		c.apply(c.s.Truncate(6, transcript.OnEmergency, true))
-		c.wants("placeholder 1-1", "2", "3", "4", "5", "6", "7", "8")
+	t.Run("one placeholder stands for what is hidden one after the other", func(t *testing.T) {
+		c := said(t, 6)
+		c.truncate(2)
+		c.truncate(4)
+		c.wants("placeholder 1-4", "5", "6")
 	})
-	t.Run("the open turn stays", func(t *testing.T) {
-		c := said(t, 2)
-		c.ask()
-		c.apply(c.s.Truncate(9, transcript.OnEmergency, true))
-		c.wants("placeholder 1-2", "3")
+	t.Run("but not for another session, nor over a summary", func(t *testing.T) {
+		c := said(t, 6)
+		c.truncate(2)
+		c.must(c.s.NewSession(true))
+		c.say(4)
+		c.summarize(job{from: 7, to: 8})
+		c.truncate(9)
+		c.wants("placeholder 1-6", "leaf 7-8", "placeholder 9-9", "10")
 	})
-	t.Run("nothing changes where nothing can leave", func(t *testing.T) {
-		c := newConversation(t)
-		c.ask()
-		if !c.s.Truncate(9, transcript.OnEmergency, true).Empty() {
-			t.Error("something is hidden")
+	t.Run("old tool results are cleared with it", func(t *testing.T) {
+		c := said(t, 3)
+		c.apply(c.s.Truncate(nil, 2))
+		if c.s.ClearedTo != 2 {
+			t.Errorf("cleared to %d", c.s.ClearedTo)
 		}
 	})
 	t.Run("it cannot be undone", func(t *testing.T) {
 		c := said(t, 3)
-		c.apply(c.s.Truncate(2, transcript.OnEmergency, true))
+		c.truncate(2)
 		if err := c.undo(); !errors.Is(err, transcript.ErrNothingApplied) {
 			t.Error(err)
 		}

@@ -9,7 +9,7 @@ import (
 // Why nothing can be undone.
 var (
 	ErrNothingApplied = errors.New("nothing was summarized that could be undone")
-	ErrChangedSince   = errors.New("what was summarized last has changed since: messages in it were edited or deleted")
+	ErrChangedSince   = errors.New("what was summarized last has changed since: messages in it were edited or deleted, or it was hidden or replaced")
 	ErrHiddenSince    = errors.New("messages behind what was summarized last were hidden since")
 )
 
@@ -34,7 +34,8 @@ func (s *State) UndoNeeds() (Needs, error) {
 		return Needs{}, ErrNothingApplied
 	}
 	set := s.Sets[len(s.Sets)-1]
-	if set.Changed {
+	gone := func(id int64) bool { return indexOf(s.Summaries, id) < 0 && !slices.Contains(set.Ended, id) }
+	if set.Changed || slices.ContainsFunc(set.Made, gone) {
 		return Needs{}, ErrChangedSince
 	}
 	for _, row := range s.Summaries {

@@ -53,14 +53,14 @@ func TestUndo(t *testing.T) {
 	})
 	t.Run("a repair gives back what it replaced, whole", func(t *testing.T) {
 		c := said(t, 8)
-		c.apply(c.s.Truncate(6, transcript.OnEmergency, true))
-		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair, messages: 3})
+		c.truncate(6)
+		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair})
 		undone(t, c)
 		c.wants("placeholder 1-6", "7", "8")
 	})
 	t.Run("cleared results are as they were", func(t *testing.T) {
 		c := said(t, 4)
-		change, _, _ := c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4)
+		change, _, _ := c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4, nil)
 		c.apply(change)
 		undone(t, c)
 		if c.s.ClearedTo != 0 {
@@ -93,8 +93,19 @@ func TestUndo(t *testing.T) {
 	t.Run("not after what follows was hidden", func(t *testing.T) {
 		c := said(t, 6)
 		c.summarize(job{from: 1, to: 2})
-		c.apply(c.s.Truncate(4, transcript.OnEmergency, true))
+		c.truncate(4)
 		if err := c.undo(); !errors.Is(err, transcript.ErrHiddenSince) {
+			t.Error(err)
+		}
+	})
+	t.Run("not after a placeholder that it left was hidden with what follows", func(t *testing.T) {
+		c := said(t, 8)
+		c.truncate(6)
+		c.summarize(job{from: 1, to: 3, trigger: transcript.OnRepair})
+		c.wants("leaf 1-3", "placeholder 4-6", "7", "8")
+		c.truncate(7)
+		c.wants("leaf 1-3", "placeholder 4-7", "8")
+		if err := c.undo(); !errors.Is(err, transcript.ErrChangedSince) {
 			t.Error(err)
 		}
 	})
