@@ -162,7 +162,7 @@ func (h *history) rollUp() {
 func (h *history) repair() {
 	var rows []transcript.Summary
 	for _, row := range h.s.Summaries {
-		if row.NeedsRepair() {
+		if row.NeedsRepair() && row.Messages > 0 {
 			rows = append(rows, row)
 		}
 	}
