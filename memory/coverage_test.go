@@ -266,6 +266,9 @@ func TestCoverage(t *testing.T) {
 				for _, w := range slices.Concat(jobs, staged) {
 					w.undone = true
 				}
+				for _, j := range jobs { // it would hide again what people want to see
+					j.touched = j.touched || slices.ContainsFunc(l.Rows, func(row compactor.Compaction) bool { return row.From <= j.to && j.from <= row.To })
+				}
 				if !reflect.DeepEqual(head, l.Head) {
 					rt.Fatalf("the head is\n%+v\nannounced was\n%+v", head, l.Head)
 				}

@@ -129,8 +129,8 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 // worker saved from before, the built-in summarizer only from those nobody did:
 // other drafts are dropped without a word. The built-in's memories of messages
 // that a worker has read now give way to the worker's. If a message of the span was
-// edited or deleted since the job was begun, or what the worker read beside it was
-// deleted, nothing is stored and the row is stale.
+// edited or deleted since the job was begun, what stood over it was undone, or what the
+// worker read beside it was deleted, nothing is stored and the row is stale.
 func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []compactor.MemoryDraft, err error) {
 	c := j.conversation
 	err = c.store.update(ctx, func(tx *transaction) error {
@@ -184,12 +184,12 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 }
 
 // touched tells whether a message of the span was edited or deleted since the job
-// was begun, or what it folds has left the view: then it cannot land, and may repeat
-// what was deleted.
+// was begun, somebody undid what stood over it, or what it folds has left the view: then it
+// cannot land, and may repeat what was deleted.
 func (j *job) touched(tx *transaction) (touched bool, err error) {
 	low, high := j.conversation.rows(j.row.From, j.row.To)
-	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
-		WHERE id BETWEEN ? AND ? AND changed_with > (SELECT begun_with FROM compactions WHERE id = ?))`, low, high, j.row.ID).Scan(&touched)
+	err = tx.QueryRow(`SELECT state = 'stale' OR EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
+		WHERE id BETWEEN ? AND ? AND changed_with > begun_with) FROM compactions WHERE id = ?`, low, high, j.row.ID).Scan(&touched)
 	for _, id := range j.row.Children { // which may have been read when they were stale already
 		if err != nil || touched {
 			break

@@ -69,7 +69,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			if _, landed := land(t, c, over, beside); landed[0].State != compactor.Stale || landed[1].State != compactor.Staged {
 				t.Errorf("messages 7 to 9 are hidden, and older ones stand below: landed %+v", landed)
 			}
-			if head, landed := land(t, c, beside); shape(head.Stack) != "leaf worker 7-9" {
+			if head, landed := land(t, c, beside, sumUp(t, c, leaf, worker, 1, 6, "More.")); shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
 				t.Errorf("landed %+v", landed)
 			}
 		})
@@ -209,9 +209,10 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 	})
 	t.Run("one of which nothing remains says so", func(t *testing.T) {
 		c := told(t)
+		hide(t, c, 1, 3)
 		land(t, c, sumUp(t, c, leaf, worker, 4, 5, "The "+secret+"."))
 		remove(t, c, 4, 5)
-		if row := load(t, c).Head.Stack[0]; row.Messages != 0 || row.Text == "" {
+		if row := load(t, c).Head.Stack[1]; row.Messages != 0 || row.Text == "" {
 			t.Errorf("the row is %+v", row)
 		}
 		checkCoverage(t, c)
@@ -257,13 +258,14 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 	})
 	t.Run("a built-in one is made anew", func(t *testing.T) {
 		c := told(t)
+		hide(t, c, 1, 4)
 		j := begin(t, c, leaf, builtIn, 5, 6)
 		if _, err := j.Store(ctx, compactor.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{5}}); err != nil {
 			t.Fatal(err)
 		}
 		land(t, c, j.ID())
 		edit(t, c, 5, "I bought something in Milan.")
-		if row := load(t, c).Head.Stack[0]; !strings.Contains(row.Text, "Milan") || strings.Contains(row.Text, secret) {
+		if row := load(t, c).Head.Stack[1]; !strings.Contains(row.Text, "Milan") || strings.Contains(row.Text, secret) {
 			t.Errorf("the row is %+v", row)
 		}
 	})

@@ -1,0 +1,240 @@
+// The state that package transcript decides on, read from rows, and the changes it makes,
+// written to them.
+
+package memory
+
+import (
+	"cmp"
+	"database/sql"
+	"slices"
+
+	"cairn/compactor"
+	"cairn/transcript"
+)
+
+// newRow is the least id of summaries that a change adds. The database gives them their own.
+const newRow = 1 << 62
+
+// state reads what an operation on the head looks at: the active rows of the segment and of
+// the earlier segments in which jobs lie, the verbatim messages up to seq upTo, and jobs,
+// as far as they are running or staged. The State has neither texts of messages nor what can
+// be undone. The cost grows with the head and not with the conversation.
+func (c *Conversation) state(tx *transaction, upTo int64, jobs []compactor.Compaction) (*transcript.State, error) {
+	s := transcript.New()
+	s.NextSummary = newRow
+	err := tx.QueryRow("SELECT generation, next_seq, segment_start, cleared_to, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
+		Scan(&s.Version, &s.NextSeq, &s.SessionStart, &s.ClearedTo, &s.Spared.From, &s.Spared.To)
+	if err != nil {
+		return nil, err
+	}
+	s.HeadVersion = s.Version
+	for _, row := range jobs {
+		switch row.State {
+		case compactor.Staged:
+			s.Prepared = append(s.Prepared, summaryOf(row))
+		case compactor.Running:
+			s.Running = append(s.Running, summaryOf(row))
+		}
+	}
+	if err := c.readEarlier(tx, s, jobs); err != nil {
+		return nil, err
+	}
+	stack, err := c.activeIn(tx, span{s.SessionStart, maxSeq})
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range stack {
+		s.Summaries = append(s.Summaries, summaryOf(row))
+		s.InSession += row.Messages
+	}
+	for _, gap := range gaps(stack, s.SessionStart, upTo) {
+		if err := c.readVerbatim(tx, s, gap); err != nil {
+			return nil, err
+		}
+	}
+	s.InSession += s.Messages.Len()
+	return s, nil
+}
+
+// readEarlier reads the earlier segments in which jobs lie, with their active rows.
+func (c *Conversation) readEarlier(tx *transaction, s *transcript.State, jobs []compactor.Compaction) error {
+	var found []compactor.Segment
+	for _, row := range jobs {
+		if row.From >= s.SessionStart {
+			continue
+		}
+		segments, err := c.segments(tx, "AND from_seq <= ? AND to_seq >= ?", row.To, row.From)
+		if err != nil {
+			return err
+		}
+		found = append(found, segments...)
+	}
+	slices.SortFunc(found, func(a, b compactor.Segment) int { return cmp.Compare(a.From, b.From) })
+	for i, segment := range found {
+		if i > 0 && segment.From == found[i-1].From {
+			continue
+		}
+		s.Sessions = append(s.Sessions, transcript.Span{From: segment.From, To: segment.To})
+		rows, err := c.activeIn(tx, span{segment.From, segment.To})
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			s.Summaries = append(s.Summaries, summaryOf(row))
+		}
+	}
+	return nil
+}
+
+func (c *Conversation) readVerbatim(tx *transaction, s *transcript.State, gap span) error {
+	low, high := c.rows(gap.from, gap.to)
+	var found []transcript.Message
+	err := each(tx, func(rows *sql.Rows) error {
+		var m transcript.Message
+		var saidAt int64
+		err := rows.Scan(&m.Seq, &m.Turn, &saidAt, &m.Tokens)
+		m.Time = at(saidAt)
+		found = append(found, m)
+		return err
+	}, "SELECT seq, turn, said_at, tokens FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id", low, high)
+	s.Messages = s.Messages.Append(found...)
+	return err
+}
+
+// write writes a change of s, and returns the head after it.
+func (c *Conversation) write(tx *transaction, s *transcript.State, change transcript.Change) (compactor.Head, error) {
+	if change.Empty() {
+		return c.head(tx)
+	}
+	given := make(map[int64]int64) // ids, by those of the change
+	for _, sum := range change.Summaries {
+		if err := c.writeRow(tx, s, sum, change.Marks.HeadVersion, given); err != nil {
+			return compactor.Head{}, err
+		}
+	}
+	for _, ended := range change.Sessions[len(s.Sessions):] {
+		_, err := tx.Exec(`INSERT INTO segments (conversation, from_seq, to_seq, settled)
+			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'marker' OR made_by = 'built-in'), 0)
+			FROM compactions WHERE conversation = ?1 AND state = 'active' AND from_seq BETWEEN ?2 AND ?3`, c.id, ended.From, ended.To)
+		if err != nil {
+			return compactor.Head{}, err
+		}
+	}
+	if m := change.Marks; m.HeadVersion != s.HeadVersion {
+		_, err := tx.Exec("UPDATE conversations SET generation = ?, cleared_to = ?, segment_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
+			m.HeadVersion, m.ClearedTo, m.SessionStart, m.Spared.From, m.Spared.To, c.id)
+		if err != nil {
+			return compactor.Head{}, err
+		}
+	}
+	return c.head(tx)
+}
+
+// writeRow writes what a change of s with a generation makes of one summary.
+func (c *Conversation) writeRow(tx *transaction, s *transcript.State, sum transcript.Summary, generation int64, given map[int64]int64) error {
+	row := compactionOf(sum)
+	if sum.ID >= newRow {
+		fresh := row
+		fresh.State = compactor.Active
+		fresh, err := c.insert(tx, fresh, generation)
+		if given[row.ID] = fresh.ID; err != nil || row.State == compactor.Active {
+			return err
+		}
+		row.ID = fresh.ID // a rollup of the same change has it already
+	}
+	row.Children = slices.Clone(row.Children)
+	for i, child := range row.Children {
+		row.Children[i] = cmp.Or(given[child], child)
+	}
+	if row.State == compactor.Stale {
+		return c.makeStale(tx, row.ID)
+	}
+	var ended any
+	if row.State != compactor.Active {
+		ended = generation
+	}
+	err := changed(tx, "UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
+		row.State, row.Kind, row.By, row.Owed, row.Tokens, ended, row.ID, c.id)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(s.Prepared, func(prepared transcript.Summary) bool { return prepared.ID == row.ID }) {
+		if err := c.writeLanded(tx, row, generation); err != nil {
+			return err
+		}
+	}
+	if row.State != compactor.Active && row.State != compactor.Folded {
+		return nil
+	}
+	for _, child := range row.Children {
+		if _, err := tx.Exec("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'folded'", row.ID, child, c.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeLanded notes when and over what a staged row landed.
+func (c *Conversation) writeLanded(tx *transaction, row compactor.Compaction, generation int64) error {
+	children, err := toJSON(row.Children)
+	if err != nil {
+		return err
+	}
+	return changed(tx, `UPDATE compactions SET messages = ?, children = ?, landed_at = ?, generation = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
+		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, children, now(), generation, row.ID)
+}
+
+var (
+	statuses = map[compactor.RowState]transcript.Status{
+		compactor.Running: transcript.Running, compactor.Staged: transcript.Prepared, compactor.Active: transcript.Applied,
+		compactor.Folded: transcript.RolledUp, compactor.Replaced: transcript.Replaced, compactor.Undone: transcript.Undone,
+		compactor.Failed: transcript.Failed, compactor.Stale: transcript.Stale,
+	}
+	states = inverse(statuses)
+	kinds  = map[compactor.Kind]transcript.Kind{compactor.Leaf: transcript.Leaf, compactor.Rollup: transcript.Rollup, compactor.Marker: transcript.Placeholder}
+	names  = inverse(kinds)
+	makers = map[compactor.By]transcript.By{compactor.ByWorker: transcript.Worker, compactor.ByBuiltIn: transcript.Extractive, compactor.ByEmergency: transcript.Nobody}
+	bys    = inverse(makers)
+)
+
+func inverse[A, B comparable](m map[A]B) map[B]A {
+	back := make(map[B]A, len(m))
+	for a, b := range m {
+		back[b] = a
+	}
+	return back
+}
+
+// summaryOf and compactionOf turn a row into what transcript calls it, and back.
+
+func summaryOf(row compactor.Compaction) transcript.Summary {
+	trigger := transcript.Trigger(row.Trigger)
+	if row.Trigger == compactor.OnHeal {
+		trigger = transcript.OnRepair
+	}
+	return transcript.Summary{
+		ID: row.ID, Kind: kinds[row.Kind], By: makers[row.By], Status: statuses[row.State], Trigger: trigger, Level: row.Level,
+		Span: transcript.Span{From: row.From, To: row.To}, First: row.FromTime, Last: row.ToTime, Messages: row.Messages,
+		Children: row.Children, Text: row.Text, Tokens: row.Tokens, Sources: row.Sources,
+		Owed: row.Owed, Declined: transcript.Declined(row.Declined),
+		Job: transcript.Job{Model: row.Model, Focus: row.Focus, Policy: row.PolicyHash, Error: row.Error},
+	}
+}
+
+func compactionOf(sum transcript.Summary) compactor.Compaction {
+	trigger := compactor.Trigger(sum.Trigger)
+	if sum.Trigger == transcript.OnRepair {
+		trigger = compactor.OnHeal
+	}
+	row := compactor.Compaction{
+		ID: sum.ID, Kind: names[sum.Kind], By: bys[sum.By], State: states[sum.Status], Trigger: trigger, Level: sum.Level,
+		From: sum.From, To: sum.To, FromTime: sum.First, ToTime: sum.Last, Messages: sum.Messages,
+		Children: sum.Children, Text: sum.Text, Tokens: sum.Tokens, Sources: sum.Sources,
+		Owed: sum.Owed, Declined: compactor.Declined(sum.Declined),
+		Model: sum.Job.Model, Focus: sum.Job.Focus, PolicyHash: sum.Job.Policy, Error: sum.Job.Error,
+	}
+	if row.Kind == compactor.Marker {
+		row.Tokens = compactor.TokensOfCompaction(row)
+	}
+	return row
+}
