@@ -131,7 +131,7 @@ func markerOver(lines []line) Compaction {
 	first, last := lines[0], lines[len(lines)-1]
 	m := Compaction{
 		Kind: Marker, By: ByEmergency, State: Active, Trigger: OnEmergency,
-		From: first.Seq, To: last.Seq, FromTime: first.Time, ToTime: last.Time,
+		Span: Span{From: first.Seq, To: last.Seq}, FromTime: first.Time, ToTime: last.Time,
 	}
 	for _, l := range lines {
 		if l.Role != "" { // else it was deleted, and its place is left

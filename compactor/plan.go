@@ -244,7 +244,7 @@ func stackCost(stack []Compaction) (tokens int) {
 func planFold(s snapshot, fanIn int, builtIn bool) []Compaction {
 	stack, adjacent := s.head.Stack, s.adjacent
 	if builtIn {
-		own := func(a, b Compaction) bool { return adjacent(a, b) && a.NeedsHealing() && b.NeedsHealing() }
+		own := func(a, b Compaction) bool { return adjacent(a, b) && a.NeedsRepair() && b.NeedsRepair() }
 		if pair := lightest(stack, own); pair != nil {
 			return pair
 		}
@@ -280,7 +280,7 @@ func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compac
 // is not on disk yet and has no neighbours, and one that is being worked on, or of which a part is left, is not folded: its text tells of
 // messages beyond the fold, which nobody would find when they are deleted.
 func (s snapshot) adjacent(a, b Compaction) bool {
-	if a.cut || b.cut || overlaps(s.inWork, a) || overlaps(s.inWork, b) {
+	if a.Cut || b.Cut || overlaps(s.inWork, a) || overlaps(s.inWork, b) {
 		return false
 	}
 	i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq > a.To })
@@ -297,11 +297,11 @@ func insert(stack []Compaction, row Compaction) []Compaction {
 			continue
 		}
 		if left := c; c.From < row.From {
-			left.To, left.cut = row.From-1, true
+			left.To, left.Cut = row.From-1, true
 			out = append(out, left)
 		}
 		if right := c; c.To > row.To {
-			right.From, right.cut = row.To+1, true
+			right.From, right.Cut = row.To+1, true
 			out = append(out, right)
 		}
 	}

@@ -271,9 +271,8 @@ func (c *Conversation) Begin(ctx context.Context, row compactor.Compaction) (com
 func (c *Conversation) Apply(ctx context.Context, generation int64, change compactor.Change) (head compactor.Head, applied bool, err error) {
 	err = c.store.update(ctx, func(tx *transaction) error {
 		var upTo int64
-		var hidden []transcript.Summary
 		for _, marker := range change.Markers {
-			upTo, hidden = max(upTo, marker.To), append(hidden, summaryOf(marker))
+			upTo = max(upTo, marker.To)
 		}
 		s, err := c.state(tx, upTo, nil)
 		if err != nil {
@@ -286,8 +285,8 @@ func (c *Conversation) Apply(ctx context.Context, generation int64, change compa
 		applied = true
 		var decided transcript.Change
 		switch {
-		case len(hidden) > 0:
-			decided = s.Truncate(hidden, change.ClearedTo)
+		case len(change.Markers) > 0:
+			decided = s.Truncate(change.Markers, change.ClearedTo)
 		case change.EndContexts:
 			decided = s.EndContexts()
 		default:

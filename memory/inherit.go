@@ -222,7 +222,7 @@ func (c *Conversation) redoInherited(tx *transaction, seqs []int64, repeating []
 	}
 	for one := range over {
 		row, err := c.remaining(tx, compactor.Compaction{
-			Kind: one.kind, From: one.from, To: one.to, FromTime: at(one.fromAt), ToTime: at(one.toAt), Text: one.text,
+			Kind: one.kind, Span: compactor.Span{From: one.from, To: one.to}, FromTime: at(one.fromAt), ToTime: at(one.toAt), Text: one.text,
 		})
 		if err != nil {
 			return fmt.Errorf("redo what threads inherited: %w", err)
@@ -278,7 +278,7 @@ func (c *Conversation) materialOf(tx *transaction, s span) (found []compactor.Me
 			return nil, err
 		}
 		from = row.To + 1
-		if !row.NeedsHealing() {
+		if !row.NeedsRepair() {
 			found = append(found, compactor.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime})
 			continue
 		}

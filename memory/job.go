@@ -288,7 +288,7 @@ func (j *job) read(tx *transaction) ([]span, error) {
 		if err != nil {
 			return nil, err
 		}
-		if child.NeedsHealing() {
+		if child.NeedsRepair() {
 			spans = append(spans, span{max(child.From, j.row.From), min(child.To, j.row.To)})
 		}
 	}

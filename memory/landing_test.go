@@ -157,7 +157,7 @@ func TestAHealedRollupTakesPlaceAndChildren(t *testing.T) {
 	a, b := stage(t, c, leaf, worker, 1, 5), stage(t, c, leaf, worker, 6, 10)
 	old := stage(t, c, rollup, builtIn, 1, 10, a, b)
 	land(t, c, a, b, old)
-	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, From: 1, To: 10, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}})
+	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, Span: compactor.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestAMarkerLeftOverDeletedMessagesHasDates(t *testing.T) {
 
 func TestApply(t *testing.T) {
 	marker := func(from, to int64) compactor.Change {
-		return compactor.Change{Markers: []compactor.Compaction{{By: compactor.ByEmergency, Trigger: compactor.OnEmergency, From: from, To: to, FromTime: day, ToTime: day}}, ClearedTo: to}
+		return compactor.Change{Markers: []compactor.Compaction{{By: compactor.ByEmergency, Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day}}, ClearedTo: to}
 	}
 	t.Run("it is refused when the head has changed meanwhile", func(t *testing.T) {
 		c := imported(t, 6)
@@ -301,7 +301,7 @@ func TestJobLife(t *testing.T) {
 	t.Run("what is known of a row reads back", func(t *testing.T) {
 		c := imported(t, 4)
 		row := compactor.Compaction{
-			Kind: leaf, By: worker, Trigger: compactor.OnManual, Level: 2, From: 1, To: 4, FromTime: day, ToTime: day.AddDate(0, 0, 1),
+			Kind: leaf, By: worker, Trigger: compactor.OnManual, Level: 2, Span: compactor.Span{From: 1, To: 4}, FromTime: day, ToTime: day.AddDate(0, 0, 1),
 			Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
 		}
 		j, err := c.Begin(ctx, row)
@@ -354,7 +354,7 @@ func TestWhatWaitsInOrder(t *testing.T) {
 	t.Run("behind what would have healed a row that was taken back", func(t *testing.T) {
 		c := imported(t, 20)
 		land(t, c, stage(t, c, leaf, builtIn, 1, 5))
-		heal, err := c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnHeal, From: 1, To: 5, FromTime: day, ToTime: day, Messages: 5})
+		heal, err := c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnHeal, Span: compactor.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -178,7 +178,7 @@ func (c *Conversation) material(tx *transaction, row compactor.Compaction) ([]co
 	}
 	for _, child := range children {
 		part := []compactor.Message{{Role: llm.RoleAssistant, Text: child.Text, Time: child.FromTime}}
-		if child.NeedsHealing() {
+		if child.NeedsRepair() {
 			if part, err = c.material(tx, child); err != nil {
 				return nil, err
 			}

@@ -129,7 +129,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			t.Fatalf("stack %s, generation %d after %d", shape(head.Stack), head.Generation, before.Generation)
 		}
 		row := head.Stack[0]
-		if row.ID == before.Stack[0].ID || !row.NeedsHealing() || row.Messages != 5 || row.Tokens != compactor.TokensOfCompaction(row) ||
+		if row.ID == before.Stack[0].ID || !row.NeedsRepair() || row.Messages != 5 || row.Tokens != compactor.TokensOfCompaction(row) ||
 			compactor.Estimate(row.Text) > max(compactor.Estimate(text), minStandIn) || !strings.Contains(row.Text, "bicycles") || slices.Contains(row.Sources, 5) || len(row.Sources) == 0 {
 			t.Errorf("the row is %+v", row)
 		}
@@ -172,7 +172,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			t.Errorf("the stack is %+v", head.Stack)
 		}
 		for _, folded := range rowsOf(t, c, compactor.Folded) {
-			if over := folded.Covers(5); over != folded.NeedsHealing() || over != (folded.Text == "") {
+			if over := folded.Covers(5); over != folded.NeedsRepair() || over != (folded.Text == "") {
 				t.Errorf("the child over %d to %d by %s has the text %q", folded.From, folded.To, folded.By, folded.Text)
 			}
 			if folded.Tokens != compactor.TokensOfCompaction(folded) && folded.Covers(5) {
@@ -249,7 +249,7 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		was := load(t, c).Head.Stack[0]
 		edit(t, c, 5, "I bought something in Milan.")
 		row := load(t, c).Head.Stack[0]
-		if row.Text != was.Text || row.Tokens != compactor.TokensOfCompaction(was) || row.Messages != 6 || !row.NeedsHealing() || row.ID == was.ID {
+		if row.Text != was.Text || row.Tokens != compactor.TokensOfCompaction(was) || row.Messages != 6 || !row.NeedsRepair() || row.ID == was.ID {
 			t.Errorf("the row is %+v, was %+v", row, was)
 		}
 		if len(row.Sources) == 0 {

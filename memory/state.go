@@ -31,9 +31,9 @@ func (c *Conversation) state(tx *transaction, upTo int64, jobs []compactor.Compa
 	for _, row := range jobs {
 		switch row.State {
 		case compactor.Staged:
-			s.Prepared = append(s.Prepared, summaryOf(row))
+			s.Prepared = append(s.Prepared, row)
 		case compactor.Running:
-			s.Running = append(s.Running, summaryOf(row))
+			s.Running = append(s.Running, row)
 		}
 	}
 	if err := c.readEarlier(tx, s, jobs); err != nil {
@@ -43,8 +43,8 @@ func (c *Conversation) state(tx *transaction, upTo int64, jobs []compactor.Compa
 	if err != nil {
 		return nil, err
 	}
+	s.Summaries = append(s.Summaries, stack...)
 	for _, row := range stack {
-		s.Summaries = append(s.Summaries, summaryOf(row))
 		s.InSession += row.Messages
 	}
 	for _, gap := range gaps(stack, s.SessionStart, upTo) {
@@ -79,9 +79,7 @@ func (c *Conversation) readEarlier(tx *transaction, s *transcript.State, jobs []
 		if err != nil {
 			return err
 		}
-		for _, row := range rows {
-			s.Summaries = append(s.Summaries, summaryOf(row))
-		}
+		s.Summaries = append(s.Summaries, rows...)
 	}
 	return nil
 }
@@ -107,8 +105,8 @@ func (c *Conversation) write(tx *transaction, s *transcript.State, change transc
 		return c.head(tx)
 	}
 	given := make(map[int64]int64) // ids, by those of the change
-	for _, sum := range change.Summaries {
-		if err := c.writeRow(tx, s, sum, change.Marks.HeadVersion, given); err != nil {
+	for _, row := range change.Summaries {
+		if err := c.writeRow(tx, s, row, change.Marks.HeadVersion, given); err != nil {
 			return compactor.Head{}, err
 		}
 	}
@@ -131,9 +129,9 @@ func (c *Conversation) write(tx *transaction, s *transcript.State, change transc
 }
 
 // writeRow writes what a change of s with a generation makes of one summary.
-func (c *Conversation) writeRow(tx *transaction, s *transcript.State, sum transcript.Summary, generation int64, given map[int64]int64) error {
-	row := compactionOf(sum)
-	if sum.ID >= newRow {
+func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compactor.Compaction, generation int64, given map[int64]int64) error {
+	row = priced(row)
+	if row.ID >= newRow {
 		fresh := row
 		fresh.State = compactor.Active
 		fresh, err := c.insert(tx, fresh, generation)
@@ -184,55 +182,9 @@ func (c *Conversation) writeLanded(tx *transaction, row compactor.Compaction, ge
 		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, children, now(), generation, row.ID)
 }
 
-var (
-	statuses = map[compactor.RowState]transcript.Status{
-		compactor.Running: transcript.Running, compactor.Staged: transcript.Prepared, compactor.Active: transcript.Applied,
-		compactor.Folded: transcript.RolledUp, compactor.Replaced: transcript.Replaced, compactor.Undone: transcript.Undone,
-		compactor.Failed: transcript.Failed, compactor.Stale: transcript.Stale,
-	}
-	states = inverse(statuses)
-	kinds  = map[compactor.Kind]transcript.Kind{compactor.Leaf: transcript.Leaf, compactor.Rollup: transcript.Rollup, compactor.Marker: transcript.Placeholder}
-	names  = inverse(kinds)
-	makers = map[compactor.By]transcript.By{compactor.ByWorker: transcript.Worker, compactor.ByBuiltIn: transcript.Extractive, compactor.ByEmergency: transcript.Nobody}
-	bys    = inverse(makers)
-)
-
-func inverse[A, B comparable](m map[A]B) map[B]A {
-	back := make(map[B]A, len(m))
-	for a, b := range m {
-		back[b] = a
-	}
-	return back
-}
-
-// summaryOf and compactionOf turn a row into what transcript calls it, and back.
-
-func summaryOf(row compactor.Compaction) transcript.Summary {
-	trigger := transcript.Trigger(row.Trigger)
-	if row.Trigger == compactor.OnHeal {
-		trigger = transcript.OnRepair
-	}
-	return transcript.Summary{
-		ID: row.ID, Kind: kinds[row.Kind], By: makers[row.By], Status: statuses[row.State], Trigger: trigger, Level: row.Level,
-		Span: transcript.Span{From: row.From, To: row.To}, First: row.FromTime, Last: row.ToTime, Messages: row.Messages,
-		Children: row.Children, Text: row.Text, Tokens: row.Tokens, Sources: row.Sources,
-		Owed: row.Owed, Declined: transcript.Declined(row.Declined),
-		Job: transcript.Job{Model: row.Model, Focus: row.Focus, Policy: row.PolicyHash, Error: row.Error},
-	}
-}
-
-func compactionOf(sum transcript.Summary) compactor.Compaction {
-	trigger := compactor.Trigger(sum.Trigger)
-	if sum.Trigger == transcript.OnRepair {
-		trigger = compactor.OnHeal
-	}
-	row := compactor.Compaction{
-		ID: sum.ID, Kind: names[sum.Kind], By: bys[sum.By], State: states[sum.Status], Trigger: trigger, Level: sum.Level,
-		From: sum.From, To: sum.To, FromTime: sum.First, ToTime: sum.Last, Messages: sum.Messages,
-		Children: sum.Children, Text: sum.Text, Tokens: sum.Tokens, Sources: sum.Sources,
-		Owed: sum.Owed, Declined: compactor.Declined(sum.Declined),
-		Model: sum.Job.Model, Focus: sum.Job.Focus, PolicyHash: sum.Job.Policy, Error: sum.Job.Error,
-	}
+// priced returns a row with the tokens that it costs in the view if it is a marker:
+// transcript does not know what one looks like.
+func priced(row compactor.Compaction) compactor.Compaction {
 	if row.Kind == compactor.Marker {
 		row.Tokens = compactor.TokensOfCompaction(row)
 	}

@@ -66,7 +66,7 @@ func (c *Conversation) latest(tx *transaction) (u undoing, err error) {
 		u.Why = err.Error()
 		return u, nil
 	}
-	loaded := transcript.Loaded{Needs: needs}
+	loaded := transcript.Loaded{Needs: needs, Rows: ended}
 	for _, sp := range needs.Messages {
 		freed, err := c.messages(tx, sp.From, sp.To, "ORDER BY id")
 		if err != nil {
@@ -76,9 +76,6 @@ func (c *Conversation) latest(tx *transaction) (u undoing, err error) {
 	}
 	for _, m := range u.Freed {
 		loaded.Read = append(loaded.Read, transcript.Message{Seq: m.Seq})
-	}
-	for _, row := range ended {
-		loaded.Rows = append(loaded.Rows, summaryOf(row))
 	}
 	if u.change, err = u.state.Undo(loaded); err != nil {
 		return u, err
@@ -166,11 +163,10 @@ func (u *undoing) announce() {
 	u.Head.Generation, u.Head.ClearedTo = then.HeadVersion, then.ClearedTo
 	u.Head.SparedFrom, u.Head.SparedTo = then.Spared.From, then.Spared.To
 	u.Head.Stack = nil
-	for _, sum := range then.Summaries {
-		if sum.From < u.Head.Start {
+	for _, row := range then.Summaries {
+		if row = priced(row); row.From < u.Head.Start {
 			continue
 		}
-		row := compactionOf(sum)
 		u.Head.Stack = append(u.Head.Stack, row)
 		if !slices.ContainsFunc(u.state.Summaries, func(now transcript.Summary) bool { return now.ID == row.ID }) {
 			u.Back = append(u.Back, row)

@@ -60,7 +60,7 @@ func TestUndoTakesALandingBack(t *testing.T) {
 			land(t, c, stage(t, c, rollup, builtIn, 1, 6, a, b))
 		}, func(t *testing.T, c *Conversation) []int64 {
 			old := load(t, c).Head.Stack[0]
-			j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, From: 1, To: 6, FromTime: day, ToTime: day, Children: old.Children})
+			j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +200,7 @@ func TestARollupIsMadeAnewInItsPlaceAlone(t *testing.T) {
 	land(t, c, a, b)
 	land(t, c, stage(t, c, rollup, builtIn, 1, 6, a, b))
 	before := shape(undo(t, c).Stack)
-	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, From: 1, To: 6, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}})
+	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	}
 	by := func(t *testing.T, c *Conversation, trigger compactor.Trigger, from, to int64) {
 		t.Helper()
-		j, err := c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, From: from, To: to, FromTime: day, ToTime: day})
+		j, err := c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day})
 		if err != nil {
 			t.Fatal(err)
 		}

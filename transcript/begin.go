@@ -17,7 +17,7 @@ func (s *State) Begin(sum Summary) (Change, error) {
 			sum.From, sum.To, s.NextSeq-1, s.SessionStart, s.Open, ErrSpan)
 	}
 	d := s.draft()
-	sum.Status = Running
+	sum.State = Running
 	d.add(sum)
 	return d.change(), nil
 }
@@ -33,7 +33,7 @@ func (s *State) Prepare(sum Summary) (Change, error) {
 	}
 	begun := s.Running[i]
 	sum.Kind, sum.Trigger, sum.Level, sum.Span, sum.Children, sum.Reads = begun.Kind, begun.Trigger, begun.Level, begun.Span, begun.Children, Span{}
-	sum.Status = Prepared
+	sum.State = Prepared
 	d := s.draft()
 	d.put(sum)
 	return d.change(), nil
@@ -47,7 +47,7 @@ func (s *State) Fail(id int64, cause string) Change {
 	}
 	d := s.draft()
 	row := s.Running[i].ended(Failed)
-	row.Job.Error = cause
+	row.Error = cause
 	d.put(row)
 	return d.change()
 }
@@ -55,7 +55,7 @@ func (s *State) Fail(id int64, cause string) Change {
 // Discard ends what was prepared and is not wanted any more.
 func (s *State) Discard(ids []int64) Change {
 	d := s.draft()
-	d.endJobs(func(row Summary) bool { return slices.Contains(ids, row.ID) && row.Status == Prepared })
+	d.endJobs(func(row Summary) bool { return slices.Contains(ids, row.ID) && row.State == Prepared })
 	if len(d.rows) == 0 {
 		return s.none()
 	}

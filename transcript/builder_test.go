@@ -49,7 +49,7 @@ func (c *conversation) apply(change transcript.Change) {
 			row = row.Without(change.Deleted)
 		}
 		for _, m := range change.Edited {
-			if row.Covers(m.Seq) && row.Status != transcript.Prepared && row.Status != transcript.Running {
+			if row.Covers(m.Seq) && row.State != transcript.Prepared && row.State != transcript.Running {
 				row = row.Edited()
 			}
 		}
@@ -273,7 +273,7 @@ func (c *conversation) wants(shown ...string) {
 // status fails the test unless a summary has this status in the store.
 func (c *conversation) status(id int64, want transcript.Status) {
 	c.t.Helper()
-	if got := c.summaries[id].Status; got != want {
+	if got := c.summaries[id].State; got != want {
 		c.t.Errorf("summary %d is %s, should be %s", id, got, want)
 	}
 }

@@ -68,8 +68,8 @@ func (s *State) checkSummaries() error {
 		switch {
 		case row.From <= last || row.To < row.From:
 			return fmt.Errorf("summary %d over %d to %d stands behind %d", row.ID, row.From, row.To, last)
-		case row.Status != Applied:
-			return fmt.Errorf("summary %d is %s and applied", row.ID, row.Status)
+		case row.State != Applied:
+			return fmt.Errorf("summary %d is %s and applied", row.ID, row.State)
 		case row.Messages < 0 || row.Messages == 0 && row.Kind != Placeholder:
 			return fmt.Errorf("summary %d has %d messages", row.ID, row.Messages)
 		case row.Level < 0 || row.Level > MaxLevel:

@@ -31,7 +31,7 @@ func TestCheck(t *testing.T) {
 			s.Messages = s.Messages.Replace(transcript.Message{Seq: 6, Turn: 4})
 		}, "cuts turn"},
 		{"summaries overlap", func(s *transcript.State) { s.Summaries[1].From = 2 }, "stands behind"},
-		{"an undone summary is shown", func(s *transcript.State) { s.Summaries[0].Status = transcript.Undone }, "is undone"},
+		{"an undone summary is shown", func(s *transcript.State) { s.Summaries[0].State = transcript.Undone }, "is undone"},
 		{"a summary is of no message", func(s *transcript.State) { s.Summaries[0].Messages = 0 }, "has 0 messages"},
 		{"a summary is of too high a level", func(s *transcript.State) { s.Summaries[0].Level = 13 }, "level"},
 		{"a rollup has no children", func(s *transcript.State) { s.Summaries[0].Kind = transcript.Rollup }, "children"},

@@ -133,14 +133,14 @@ func (d *cover) apply(row Summary) bool {
 	}
 	for _, old := range below {
 		done.Ended = append(done.Ended, old.ID)
-		old.Status = as
+		old.State = as
 		d.put(old)
 	}
 	for _, part := range parts {
 		done.Made = append(done.Made, d.add(part).ID)
 		done.Over = append(done.Over, part.Span)
 	}
-	row.Status = Applied
+	row.State = Applied
 	d.put(row)
 	d.applied = true
 	if session.From == d.SessionStart { // nobody undoes what was applied in an earlier one
@@ -222,7 +222,7 @@ func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (r 
 // deleted it keeps the summary's dates, so that the summaries beside it stay neighbours.
 func (sum Summary) part(sp Span, behind []Stretch) (part Summary, ok bool) {
 	part = Summary{
-		Kind: Placeholder, Status: Applied, Trigger: OnRepair, Span: sp, First: sum.First, Last: sum.Last,
+		Kind: Placeholder, By: Nobody, State: Applied, Trigger: OnRepair, Span: sp, FromTime: sum.FromTime, ToTime: sum.ToTime,
 		Tokens: placeholderTokens, Owed: sum.Owed, Declined: sum.Declined,
 	}
 	next := sp.From
@@ -235,9 +235,9 @@ func (sum Summary) part(sp Span, behind []Stretch) (part Summary, ok bool) {
 			continue
 		}
 		if part.Messages == 0 {
-			part.First = stretch.First
+			part.FromTime = stretch.First
 		}
-		part.Messages, part.Last = part.Messages+stretch.Messages, stretch.Last
+		part.Messages, part.ToTime = part.Messages+stretch.Messages, stretch.Last
 	}
 	return part, next == sp.To+1
 }

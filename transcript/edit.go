@@ -43,7 +43,7 @@ func (s *State) Delete(seqs, repeating []int64) Change {
 			continue
 		}
 		if row = row.Without(seqs); row.Messages == 0 {
-			row.Status = Replaced
+			row.State = Replaced
 		}
 		d.put(row)
 	}

@@ -87,10 +87,10 @@ func (s *State) session(sp Span) (session Span, ok bool) {
 // put enters a summary where its status belongs, and takes the messages that it covers out
 // of the log. It belongs to With and draft, which own s.
 func (s *State) put(row Summary) {
-	s.Running = withRow(s.Running, row, row.Status == Running)
-	s.Prepared = withRow(s.Prepared, row, row.Status == Prepared)
-	s.Summaries = withRow(s.Summaries, row, row.Status == Applied)
-	if row.Status == Applied {
+	s.Running = withRow(s.Running, row, row.State == Running)
+	s.Prepared = withRow(s.Prepared, row, row.State == Prepared)
+	s.Summaries = withRow(s.Summaries, row, row.State == Applied)
+	if row.State == Applied {
 		slices.SortFunc(s.Summaries, func(a, b Summary) int { return compareTo(a.From, b.From) })
 		s.Messages = s.Messages.Without(row.Span)
 	}

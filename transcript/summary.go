@@ -2,14 +2,15 @@ package transcript
 
 import "time"
 
-// Kind says what a summary is.
+// Kind says what a summary is. The values of this type and the next three are those of the
+// database and of what is printed.
 type Kind string
 
 // The kinds of summaries.
 const (
-	Leaf        Kind = "leaf"        // a summary of messages
-	Rollup      Kind = "rollup"      // a summary of summaries
-	Placeholder Kind = "placeholder" // says only that something is hidden; with children: a rollup that lost its text
+	Leaf        Kind = "leaf"   // a summary of messages
+	Rollup      Kind = "rollup" // a summary of summaries
+	Placeholder Kind = "marker" // says only that something is hidden; with children: a rollup that lost its text
 )
 
 // By says who made a summary.
@@ -17,9 +18,9 @@ type By string
 
 // The makers of summaries.
 const (
-	Nobody     By = ""           // a placeholder
-	Worker     By = "worker"     // a model
-	Extractive By = "extractive" // the summarizer that needs no model
+	Worker     By = "worker"    // a model
+	Extractive By = "built-in"  // the summarizer that needs no model
+	Nobody     By = "emergency" // a placeholder
 )
 
 // Status is where a summary stands in its life:
@@ -30,10 +31,10 @@ type Status string
 // The states of a summary.
 const (
 	Running  Status = "running"
-	Prepared Status = "prepared"  // finished and stored, not shown
-	Applied  Status = "applied"   // shown in place of its span
-	RolledUp Status = "rolled up" // shown through the rollup that has it as a child
-	Replaced Status = "replaced"  // a better summary, or the parts of it, took its place
+	Prepared Status = "staged"   // finished and stored, not shown
+	Applied  Status = "active"   // shown in place of its span
+	RolledUp Status = "folded"   // shown through the rollup that has it as a child
+	Replaced Status = "replaced" // a better summary, or the parts of it, took its place
 	Undone   Status = "undone"
 	Failed   Status = "failed"
 	Stale    Status = "stale" // what it read has changed
@@ -50,10 +51,10 @@ const (
 	OnManual     Trigger = "manual"
 	OnSelf       Trigger = "self"
 	OnReactive   Trigger = "reactive"
-	OnRepair     Trigger = "repair"
+	OnRepair     Trigger = "heal"
 	OnRollup     Trigger = "rollup"
-	OnPrepare    Trigger = "prepare"
-	OnNew        Trigger = "new"
+	OnPrepare    Trigger = "prepare" // ahead of the level that will need it
+	OnNew        Trigger = "new"     // somebody began a new session
 )
 
 // MaxLevel bounds how often a text is summarized again: a leaf or a placeholder is of level
@@ -62,24 +63,31 @@ const MaxLevel = 12
 
 // Summary is a row that stands for a span in the prompt.
 type Summary struct {
-	ID       int64
-	Kind     Kind
-	By       By
-	Status   Status
-	Trigger  Trigger
-	Level    int
-	Span               // whole turns
-	First    time.Time // when the first message of the span was said
-	Last     time.Time // when the last one was
-	Messages int       // in the span, deleted ones not counted
-	Children []int64   // of a rollup, oldest first
-	Reads    Span      // while it runs: all that its worker reads, for reference too; zero: only the span
-	Text     string    // empty for a placeholder
-	Tokens   int       // what it costs in the prompt
-	Sources  []int64   // of the extractive summarizer: the messages a rollup chooses among
-	Owed     bool      // a model is still to summarize it
-	Declined Declined
-	Job      Job
+	ID      int64
+	Kind    Kind
+	By      By
+	State   Status
+	Trigger Trigger
+	Level   int
+
+	Span                       // whole turns
+	FromTime, ToTime time.Time // when the first and the last message of the span were said
+	Messages         int       // in the span, deleted ones not counted
+	Children         []int64   // of a rollup, oldest first
+	Reads            Span      // while it runs: all that its worker reads, for reference too; zero: only the span
+	Sources          []int64   // of the extractive summarizer: the messages a rollup of it chooses among; 0 is what workers wrote below it
+
+	Text   string // empty for a placeholder, whose words are made when it is rendered
+	Tokens int    // what it costs in the prompt
+
+	Model      string // the worker's model; empty for the others
+	Focus      string // what whoever asked wants kept, in their words
+	PolicyHash string // of the policy the job started with
+	Error      string // why it failed, in words for people
+
+	Owed     bool     // a model is still to summarize it
+	Declined Declined // by a model, while it was owed
+	Cut      bool     // only a part of a summary, as a plan sees it; its text may tell of the rest
 }
 
 // Declined says how often in a row, when last, and which model declined to summarize a span.
@@ -87,14 +95,6 @@ type Declined struct {
 	Times int
 	At    time.Time
 	By    string
-}
-
-// Job is what a summary was made with.
-type Job struct {
-	Model  string // empty without a model
-	Focus  string // what whoever asked wants kept, in their words
-	Policy string // hash of the policy
-	Error  string // why it failed, in words for people
 }
 
 // placeholderTokens is what a placeholder costs in the prompt.
@@ -134,7 +134,7 @@ func (sum Summary) Without(deleted []int64) Summary {
 // emptied is the summary without its text: a placeholder, if it is or was shown.
 func (sum Summary) emptied() Summary {
 	sum.Text, sum.Sources = "", nil
-	switch sum.Status {
+	switch sum.State {
 	case Applied, RolledUp:
 		sum.Owed = sum.Owed || sum.By == Worker
 		sum.Kind, sum.By, sum.Tokens = Placeholder, Nobody, placeholderTokens
@@ -144,7 +144,7 @@ func (sum Summary) emptied() Summary {
 
 // ended is the summary in a state in which it is not shown and never will be.
 func (sum Summary) ended(as Status) Summary {
-	sum.Status = as
+	sum.State = as
 	if as == Stale || as == Failed {
 		sum.Text, sum.Sources = "", nil
 	}

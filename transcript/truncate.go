@@ -27,12 +27,15 @@ func (d *draft) hide(like Summary) {
 // putPlaceholder puts a span with verbatim messages and without summaries behind one
 // placeholder.
 func (d *draft) putPlaceholder(like Summary) {
-	row := Summary{Kind: Placeholder, Status: Applied, Trigger: like.Trigger, Span: like.Span, Tokens: placeholderTokens, Owed: like.Owed}
+	row := Summary{
+		Kind: Placeholder, By: Nobody, State: Applied, Trigger: like.Trigger, Span: like.Span,
+		Tokens: placeholderTokens, Owed: like.Owed,
+	}
 	for m := range d.Messages.In(row.Span) {
 		if row.Messages == 0 {
-			row.First = m.Time
+			row.FromTime = m.Time
 		}
-		row.Messages, row.Last = row.Messages+1, m.Time
+		row.Messages, row.ToTime = row.Messages+1, m.Time
 	}
 	if row.Messages == 0 {
 		return
@@ -42,13 +45,13 @@ func (d *draft) putPlaceholder(like Summary) {
 			continue
 		}
 		if old.From < row.From {
-			row.From, row.First = old.From, old.First
+			row.From, row.FromTime = old.From, old.FromTime
 		}
 		if old.To > row.To {
-			row.To, row.Last = old.To, old.Last
+			row.To, row.ToTime = old.To, old.ToTime
 		}
 		row.Messages, row.Owed = row.Messages+old.Messages, row.Owed || old.Owed
-		old.Status = Replaced
+		old.State = Replaced
 		d.put(old)
 	}
 	d.add(row)

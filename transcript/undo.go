@@ -74,10 +74,10 @@ func (s *State) Undo(l Loaded) (Change, error) {
 			d.put(row.ended(Undone))
 			continue
 		}
-		if row.Status == Replaced {
+		if row.State == Replaced {
 			d.Spared = d.Spared.hull(row.Span)
 		}
-		if row.Status = Applied; row.Text == "" { // it repeated what was deleted elsewhere
+		if row.State = Applied; row.Text == "" { // it repeated what was deleted elsewhere
 			row = row.emptied()
 		}
 		d.put(row)
