@@ -69,7 +69,7 @@ func (r *rig) view() string {
 
 func TestUndoTakesTheLastCompactionBack(t *testing.T) {
 	r := withWorker(t, echo, 10)
-	r.says("/undo", "Nothing is taken back: nothing was summed up")
+	r.says("/undo", "Nothing is taken back: nothing was summarized")
 	r.compact()
 	if view := r.view(); strings.Contains(view, "message-1 ") || !strings.Contains(view, "says summary 1") {
 		t.Fatalf("the view is\n%s", view)
@@ -79,7 +79,7 @@ func TestUndoTakesTheLastCompactionBack(t *testing.T) {
 	if view := r.view(); !strings.Contains(view, "message-1 ") || strings.Contains(view, "says summary") {
 		t.Errorf("the view is\n%s", view)
 	}
-	r.says("/undo", "nothing was summed up")
+	r.says("/undo", "nothing was summarized")
 	r.door.until(t, "the event", func() bool {
 		for _, e := range r.door.events {
 			if e.State == compactor.EventUndone {

@@ -231,6 +231,7 @@ func (c *Compactor) flush(ctx context.Context) {
 	var markers []Compaction
 	for _, m := range s.head.Stack {
 		if m.ID == 0 {
+			m.Owed = s.spoken && c.o.Worker != nil
 			markers = append(markers, m)
 		}
 	}

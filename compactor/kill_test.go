@@ -151,7 +151,7 @@ var acts = map[string]act{
 	},
 	"a heal": {
 		before: func(l *life) { notes(12, 60)(l); hides(l, 2, 7) }, steps: []func(*life){heals}, changes: 1, kind: compactor.Leaf,
-		between: "messages #2 to #7, 1 January 0001\n1 January 2026:\n", // of the built-in summarizer
+		between: "messages #2 to #7, 1 January 2026\n1 January 2026:\n", // of the built-in summarizer
 	},
 	"an emergency": {window: 1500, before: notes(12, 120), steps: []func(*life){settles}, changes: 1, kind: compactor.Marker},
 	"a new segment": {

@@ -92,7 +92,7 @@ func TestUndoRestoresExactlyTheEarlierView(t *testing.T) {
 				}
 				r.asRestarted()
 			}
-			r.refused("nothing was summed up")
+			r.refused("nothing was summarized")
 		})
 	}
 }
