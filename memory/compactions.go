@@ -75,8 +75,8 @@ func (c *Conversation) compaction(tx *transaction, id int64) (compactor.Compacti
 const childrenOf = "AND parent = ? AND +state = 'folded' ORDER BY from_seq"
 
 // activeIn reads the active rows of a segment, by the begin of their spans.
-func (c *Conversation) activeIn(tx *transaction, s span) ([]compactor.Compaction, error) {
-	return c.compactions(tx, "AND state = 'active' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.from, s.to)
+func (c *Conversation) activeIn(tx *transaction, s transcript.Span) ([]compactor.Compaction, error) {
+	return c.compactions(tx, "AND state = 'active' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
 }
 
 // insert writes a new row and returns it with its id and as it reads back. A row
@@ -126,7 +126,7 @@ func (c *Conversation) head(tx *transaction) (head compactor.Head, err error) {
 	if head.Pins, err = c.pins(tx); err != nil {
 		return head, err
 	}
-	if head.Stack, err = c.activeIn(tx, span{head.Start, maxSeq}); err != nil {
+	if head.Stack, err = c.activeIn(tx, transcript.Span{From: head.Start, To: maxSeq}); err != nil {
 		return head, err
 	}
 	if head.Earlier, err = c.earlier(tx); err != nil {
@@ -190,8 +190,8 @@ func (c *Conversation) load(tx *transaction) (state compactor.State, err error) 
 	if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&state.Next); err != nil {
 		return state, err
 	}
-	for _, gap := range gaps(state.Head.Stack, state.Head.Start, maxSeq) {
-		verbatim, err := c.messages(tx, gap.from, gap.to, "ORDER BY id")
+	for _, gap := range (transcript.Span{From: state.Head.Start, To: maxSeq}).Gaps(state.Head.Stack) {
+		verbatim, err := c.messages(tx, gap.From, gap.To, "ORDER BY id")
 		if err != nil {
 			return state, err
 		}
@@ -229,27 +229,6 @@ func (c *Conversation) spoken(tx *transaction) (spoken bool, err error) {
 			ORDER BY to_seq DESC LIMIT 1), 0)`,
 		low, high, c.id).Scan(&spoken)
 	return spoken, err
-}
-
-// span is a range of seqs, both ends included.
-type span struct{ from, to int64 }
-
-// gaps returns what of [from, to] no row covers. The rows are in order and do not overlap.
-func gaps(rows []compactor.Compaction, from, to int64) []span {
-	var open []span
-	for _, row := range rows {
-		if row.To < from || row.From > to {
-			continue
-		}
-		if row.From > from {
-			open = append(open, span{from, row.From - 1})
-		}
-		from = row.To + 1
-	}
-	if from <= to {
-		open = append(open, span{from, to})
-	}
-	return open
 }
 
 // Begin writes row in state running and returns the job that works on it.

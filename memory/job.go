@@ -14,6 +14,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // job belongs to one goroutine.
@@ -259,7 +260,7 @@ func (j *job) relieve(tx *transaction) error {
 	}
 	c := j.conversation
 	for _, s := range read {
-		low, high := c.rows(s.from, s.to)
+		low, high := c.rows(s.From, s.To)
 		_, err := tx.Exec(retire, c.id, low, high)
 		if err != nil {
 			return err
@@ -278,18 +279,18 @@ const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 
 
 // read returns the spans whose messages were read: of a rollup those of the
 // children that it heals, for of the others it read the text alone.
-func (j *job) read(tx *transaction) ([]span, error) {
+func (j *job) read(tx *transaction) ([]transcript.Span, error) {
 	if j.row.Kind != compactor.Rollup {
-		return []span{{j.row.From, j.row.To}}, nil
+		return []transcript.Span{j.row.Span}, nil
 	}
-	var spans []span
+	var spans []transcript.Span
 	for _, id := range j.row.Children {
 		child, err := j.conversation.compaction(tx, id)
 		if err != nil {
 			return nil, err
 		}
 		if child.NeedsRepair() {
-			spans = append(spans, span{max(child.From, j.row.From), min(child.To, j.row.To)})
+			spans = append(spans, transcript.Span{From: max(child.From, j.row.From), To: min(child.To, j.row.To)})
 		}
 	}
 	return spans, nil

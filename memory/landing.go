@@ -60,11 +60,11 @@ func (c *Conversation) landAll(tx *transaction, ids []int64, clearedTo int64) (h
 	}
 	var behind []transcript.Stretch
 	for _, part := range s.CoverNeeds(ids) {
-		n, err := c.between(tx, span{part.From, part.To})
+		n, err := c.between(tx, part)
 		if err != nil {
 			return head, nil, err
 		}
-		behind = append(behind, transcript.Stretch{Span: part, Messages: n.messages, First: at(n.first), Last: at(n.last)})
+		behind = append(behind, n)
 	}
 	change, _, _ := s.Cover(ids, clearedTo, behind)
 	if head, err = c.write(tx, s, change); err != nil {
@@ -86,18 +86,15 @@ func (c *Conversation) withIDs(tx *transaction, ids []int64) (rows []compactor.C
 	return rows, nil
 }
 
-// stretch is what lies in a span: how many messages, and when the first and the
-// last of them were said.
-type stretch struct {
-	messages    int
-	first, last int64
-}
-
-func (c *Conversation) between(tx *transaction, s span) (n stretch, err error) {
-	low, high := c.rows(s.from, s.to)
-	err = tx.QueryRow(`SELECT count(*),
+// between counts the messages of a span.
+func (c *Conversation) between(tx *transaction, sp transcript.Span) (transcript.Stretch, error) {
+	low, high := c.rows(sp.From, sp.To)
+	n := transcript.Stretch{Span: sp}
+	var first, last int64
+	err := tx.QueryRow(`SELECT count(*),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)
-		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.messages, &n.first, &n.last)
+		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, &first, &last)
+	n.First, n.Last = at(first), at(last)
 	return n, err
 }

@@ -127,14 +127,14 @@ func (c *Conversation) earlier(tx *transaction) ([]compactor.Segment, error) {
 	slices.Reverse(segments)
 	newest := segments[max(len(segments)-segmentsShown, 0):]
 	for i, s := range segments[:len(segments)-len(newest)] {
-		if segments[i].Rows, err = c.activeIn(tx, span{s.From, s.To}); err != nil {
+		if segments[i].Rows, err = c.activeIn(tx, transcript.Span{From: s.From, To: s.To}); err != nil {
 			return nil, err
 		}
 	}
 	if len(newest) == 0 {
 		return nil, nil
 	}
-	rows, err := c.activeIn(tx, span{newest[0].From, newest[len(newest)-1].To})
+	rows, err := c.activeIn(tx, transcript.Span{From: newest[0].From, To: newest[len(newest)-1].To})
 	for _, row := range rows {
 		i := slices.IndexFunc(newest, func(s compactor.Segment) bool { return row.From <= s.To })
 		newest[i].Rows = append(newest[i].Rows, row)

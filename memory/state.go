@@ -39,7 +39,7 @@ func (c *Conversation) state(tx *transaction, upTo int64, jobs []compactor.Compa
 	if err := c.readEarlier(tx, s, jobs); err != nil {
 		return nil, err
 	}
-	stack, err := c.activeIn(tx, span{s.SessionStart, maxSeq})
+	stack, err := c.activeIn(tx, transcript.Span{From: s.SessionStart, To: maxSeq})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (c *Conversation) state(tx *transaction, upTo int64, jobs []compactor.Compa
 	for _, row := range stack {
 		s.InSession += row.Messages
 	}
-	for _, gap := range gaps(stack, s.SessionStart, upTo) {
+	for _, gap := range (transcript.Span{From: s.SessionStart, To: upTo}).Gaps(stack) {
 		if err := c.readVerbatim(tx, s, gap); err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (c *Conversation) readEarlier(tx *transaction, s *transcript.State, jobs []
 			continue
 		}
 		s.Sessions = append(s.Sessions, transcript.Span{From: segment.From, To: segment.To})
-		rows, err := c.activeIn(tx, span{segment.From, segment.To})
+		rows, err := c.activeIn(tx, transcript.Span{From: segment.From, To: segment.To})
 		if err != nil {
 			return err
 		}
@@ -84,8 +84,8 @@ func (c *Conversation) readEarlier(tx *transaction, s *transcript.State, jobs []
 	return nil
 }
 
-func (c *Conversation) readVerbatim(tx *transaction, s *transcript.State, gap span) error {
-	low, high := c.rows(gap.from, gap.to)
+func (c *Conversation) readVerbatim(tx *transaction, s *transcript.State, gap transcript.Span) error {
+	low, high := c.rows(gap.From, gap.To)
 	var found []transcript.Message
 	err := each(tx, func(rows *sql.Rows) error {
 		var m transcript.Message

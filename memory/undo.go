@@ -110,7 +110,7 @@ func (c *Conversation) readSet(tx *transaction, u *undoing) (ended []compactor.C
 	}
 	set.Made, set.Ended = ids(u.Rows), ids(ended)
 	for _, row := range u.Rows {
-		set.Over = append(set.Over, transcript.Span{From: row.From, To: row.To})
+		set.Over = append(set.Over, row.Span)
 	}
 	if set.Hid, set.Messages, err = c.hidden(tx, u.Rows, ended); err != nil {
 		return nil, err
@@ -131,13 +131,13 @@ func (c *Conversation) hidden(tx *transaction, made, ended []compactor.Compactio
 		if ends(row) {
 			continue // it was folded by another row of the landing, which covers it
 		}
-		for _, gap := range gaps(before, row.From, row.To) {
+		for _, gap := range row.Gaps(before) {
 			n, err := c.between(tx, gap)
 			if err != nil {
 				return nil, 0, err
 			}
-			if n.messages > 0 {
-				hid, messages = append(hid, transcript.Span{From: gap.from, To: gap.to}), messages+n.messages
+			if n.Messages > 0 {
+				hid, messages = append(hid, gap), messages+n.Messages
 			}
 		}
 	}

@@ -67,10 +67,10 @@ func (s *State) checkSummaries() error {
 	for _, row := range s.Summaries {
 		switch {
 		case row.From <= last || row.To < row.From:
-			return fmt.Errorf("summary %d over %d to %d stands behind %d", row.ID, row.From, row.To, last)
+			return fmt.Errorf("summary %d of messages %d to %d and the one before it, up to %d, overlap", row.ID, row.From, row.To, last)
 		case row.State != Applied:
 			return fmt.Errorf("summary %d is %s and applied", row.ID, row.State)
-		case row.Messages < 0 || row.Messages == 0 && row.Kind != Placeholder:
+		case row.Messages < 0:
 			return fmt.Errorf("summary %d has %d messages", row.ID, row.Messages)
 		case row.Level < 0 || row.Level > MaxLevel:
 			return fmt.Errorf("summary %d is of level %d", row.ID, row.Level)

@@ -30,9 +30,9 @@ func TestCheck(t *testing.T) {
 		{"a summary cuts a turn", func(s *transcript.State) {
 			s.Messages = s.Messages.Replace(transcript.Message{Seq: 6, Turn: 4})
 		}, "cuts turn"},
-		{"summaries overlap", func(s *transcript.State) { s.Summaries[1].From = 2 }, "stands behind"},
+		{"summaries overlap", func(s *transcript.State) { s.Summaries[1].From = 2 }, "overlap"},
 		{"an undone summary is shown", func(s *transcript.State) { s.Summaries[0].State = transcript.Undone }, "is undone"},
-		{"a summary is of no message", func(s *transcript.State) { s.Summaries[0].Messages = 0 }, "has 0 messages"},
+		{"a summary is of fewer than no messages", func(s *transcript.State) { s.Summaries[0].Messages = -1 }, "has -1 messages"},
 		{"a summary is of too high a level", func(s *transcript.State) { s.Summaries[0].Level = 13 }, "level"},
 		{"a rollup has no children", func(s *transcript.State) { s.Summaries[0].Kind = transcript.Rollup }, "children"},
 		{"a placeholder has a text", func(s *transcript.State) { s.Summaries[0].Kind = transcript.Placeholder }, "with the text"},

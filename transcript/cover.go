@@ -154,7 +154,7 @@ func (d *cover) apply(row Summary) bool {
 
 // hidden are the parts of a span in which messages are verbatim.
 func (d *cover) hidden(sp Span, below []Summary) (hid []Span) {
-	for _, gap := range sp.gaps(below) {
+	for _, gap := range sp.Gaps(below) {
 		if n, _ := d.Messages.Count(gap); n > 0 {
 			hid = append(hid, gap)
 		}
@@ -204,7 +204,7 @@ func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (r 
 	sum.Messages = verbatim
 	for _, old := range below {
 		sum.Messages += old.Messages
-		for _, gap := range old.gaps([]Summary{sum}) {
+		for _, gap := range old.Gaps([]Summary{sum}) {
 			part, ok := old.part(gap, behind)
 			if !ok {
 				return r, false

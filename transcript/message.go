@@ -59,8 +59,8 @@ func (sp Span) hull(other Span) Span {
 	return Span{min(sp.From, other.From), max(sp.To, other.To)}
 }
 
-// gaps returns what of the span no row covers. The rows are in order and do not overlap.
-func (sp Span) gaps(rows []Summary) (free []Span) {
+// Gaps returns what of the span no row covers. The rows are in order and do not overlap.
+func (sp Span) Gaps(rows []Summary) (free []Span) {
 	from := sp.From
 	for _, row := range rows {
 		if row.To < from || row.From > sp.To {

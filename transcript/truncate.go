@@ -18,7 +18,7 @@ func (s *State) Truncate(rows []Summary, clearTo int64) Change {
 // hide puts what is verbatim of a span behind placeholders, one between each two summaries.
 func (d *draft) hide(like Summary) {
 	walls := slices.DeleteFunc(slices.Clone(d.covering(like.Span)), func(row Summary) bool { return row.Kind == Placeholder })
-	for _, gap := range like.gaps(walls) {
+	for _, gap := range like.Gaps(walls) {
 		like.Span = gap
 		d.putPlaceholder(like)
 	}
