@@ -290,22 +290,14 @@ func (s snapshot) adjacent(a, b Compaction) bool {
 // insert returns stack with row in it, in place of what it covers. Rows it
 // overlaps in part lose that part: they are markers, which the store splits.
 func insert(stack []Compaction, row Compaction) []Compaction {
-	out := make([]Compaction, 0, len(stack)+2)
+	out := append(make([]Compaction, 0, len(stack)+2), row)
 	for _, c := range stack {
-		if c.To < row.From || c.From > row.To {
-			out = append(out, c)
-			continue
-		}
-		if left := c; c.From < row.From {
-			left.To, left.Cut = row.From-1, true
-			out = append(out, left)
-		}
-		if right := c; c.To > row.To {
-			right.From, right.Cut = row.To+1, true
-			out = append(out, right)
+		for _, rest := range c.Gaps([]Compaction{row}) {
+			part := c
+			part.Span, part.Cut = rest, c.Cut || rest != c.Span
+			out = append(out, part)
 		}
 	}
-	out = append(out, row)
 	slices.SortFunc(out, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
 	return out
 }

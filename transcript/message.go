@@ -48,6 +48,9 @@ func (sp Span) Overlaps(other Span) bool {
 // Within reports whether the span lies in other.
 func (sp Span) Within(other Span) bool { return other.From <= sp.From && sp.To <= other.To }
 
+// beside is the span with the seqs next to it.
+func (sp Span) beside() Span { return Span{sp.From - 1, sp.To + 1} }
+
 // hull is the shortest span over two.
 func (sp Span) hull(other Span) Span {
 	switch {

@@ -40,21 +40,33 @@ func (d *draft) putPlaceholder(like Summary) {
 	if row.Messages == 0 {
 		return
 	}
-	for _, old := range slices.Clone(d.covering(Span{row.From - 1, row.To + 1})) {
-		if old.Kind != Placeholder || old.From < d.SessionStart {
-			continue
-		}
-		if old.From < row.From {
-			row.From, row.FromTime = old.From, old.FromTime
-		}
-		if old.To > row.To {
-			row.To, row.ToTime = old.To, old.ToTime
-		}
-		row.Messages, row.Owed = row.Messages+old.Messages, row.Owed || old.Owed
+	taken := slices.DeleteFunc(slices.Clone(d.covering(row.beside())), func(old Summary) bool { return old.From < d.SessionStart })
+	row, taken = row.TakeIn(taken)
+	for _, old := range taken {
 		old.State = Replaced
 		d.put(old)
 	}
 	d.add(row)
+}
+
+// TakeIn returns a placeholder that stands for those of rows in its span and next to it too,
+// and these.
+func (sum Summary) TakeIn(rows []Summary) (grown Summary, taken []Summary) {
+	grown = sum
+	for _, old := range rows {
+		if old.Kind != Placeholder || !old.Overlaps(sum.beside()) {
+			continue
+		}
+		if old.From < grown.From {
+			grown.From, grown.FromTime = old.From, old.FromTime
+		}
+		if old.To > grown.To {
+			grown.To, grown.ToTime = old.To, old.ToTime
+		}
+		grown.Messages, grown.Owed = grown.Messages+old.Messages, grown.Owed || old.Owed
+		taken = append(taken, old)
+	}
+	return grown, taken
 }
 
 // Clear shows the tool results up to seq to cleared.
