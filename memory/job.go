@@ -299,7 +299,7 @@ func (j *job) read(tx *transaction) ([]transcript.Span, error) {
 // Fail makes the row failed, with the cause in words for people.
 func (j *job) Fail(ctx context.Context, cause string) error {
 	err := j.conversation.store.update(ctx, func(tx *transaction) error {
-		return changed(tx, "UPDATE compactions SET state = 'failed', error = ?, refused = ? WHERE id = ? AND state IN ('running', 'failed')",
+		return changed(tx, "UPDATE compactions SET state = 'failed', error = ?, refused = ? WHERE id = ? AND state IN ('running', 'failed', 'stale')",
 			cause, j.refused, j.row.ID)
 	})
 	if err != nil {
