@@ -279,7 +279,7 @@ func TestUsageOfAnAnswerThatIsHeldBack(t *testing.T) {
 		r.say("hello", true)
 		r.door.until(t, "the answer", func() bool { return len(r.door.sent) == 2 })
 		r.idle()
-		if sent := r.door.texts(); !strings.Contains(sent[0], "I cannot write my answer") || sent[1] != "yes" {
+		if sent := r.door.texts(); !strings.Contains(sent[0], "I cannot save my answer") || sent[1] != "yes" {
 			t.Errorf("sent %q", sent)
 		}
 		equal(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 2 200 0 0 2"})
