@@ -71,7 +71,7 @@ func init() { // a literal would refer to itself through /help
 			Name: "expand", Help: "show the messages or summaries behind a summary", run: runExpand,
 			Args: []Arg{
 				{Name: "number", Help: "the summary's number, as /summaries shows it", Required: true, Number: true},
-				{Name: "from", Help: "the message to begin with", Number: true},
+				{Name: "from", Help: "number of the first message to show", Number: true},
 			},
 		},
 		{
@@ -96,11 +96,11 @@ func init() { // a literal would refer to itself through /help
 			Args: []Arg{{Name: "question", Help: "as you would ask it, or words to look for", Required: true}},
 		},
 		{
-			Name: "remember", Help: "keep something in mind", run: runRemember,
-			Args: []Arg{{Name: "text", Help: `what to keep in mind; where channels share memories, "server: …" is for all of them`, Required: true}},
+			Name: "remember", Help: "save a memory", run: runRemember,
+			Args: []Arg{{Name: "text", Help: `what to remember; where channels share memories, "server: …" is for all of them`, Required: true}},
 		},
 		{
-			Name: "forget", Help: "delete a memory of yours (managers: any); /forget me deletes everything you said", own: aboutMe, run: runForget,
+			Name: "forget", Help: "forget a memory of yours (managers: any); /forget me deletes everything you said", own: aboutMe, run: runForget,
 			Args:    []Arg{{Name: "which", Help: `a memory's number, or words of it; or "me" for all you said and what I keep of you`, Required: true, Suggests: true}},
 			suggest: suggestMemories,
 		},
@@ -121,7 +121,7 @@ func init() { // a literal would refer to itself through /help
 			Name: "settings", Help: "show or change this conversation's compaction settings", Restricted: true, run: runSettings,
 			Args: []Arg{
 				{Name: "setting", Help: "compaction.KEY, as in the settings file", Suggests: true},
-				{Name: "value", Help: `what it shall be here; "default" takes that back`},
+				{Name: "value", Help: `the new value here; "default" removes it`},
 			},
 			suggest: suggestSettings,
 		},

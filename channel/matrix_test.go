@@ -121,7 +121,7 @@ func numbers() (all []string) {
 }
 
 // TestNothingOfOnePlaceIsToldInAnother: whatever somebody, or a model that obeys them,
-// asks for in one place, it has nothing of another but what README says is shared: by every
+// asks for in one place, it has nothing of another but what docs/memories.md says is shared: by every
 // command there is, every tool, every suggestion, and every request of a model.
 func TestNothingOfOnePlaceIsToldInAnother(t *testing.T) {
 	mallory := channel.Person{ID: "u66", Name: "Mallory"}

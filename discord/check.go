@@ -54,7 +54,7 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 		return facts, err
 	}
 	if len(guilds) == 0 {
-		return facts, errors.New("the bot is in no server: invite it, as README.md tells under Discord")
+		return facts, errors.New("the bot is in no server: invite it with the link in docs/discord.md")
 	}
 	return append(facts, fmt.Sprintf("it is in %d servers", len(guilds))), nil
 }

@@ -47,7 +47,7 @@ type manifestFile struct {
 
 func manifest(t testing.TB) (m manifestFile) {
 	t.Helper()
-	data, err := os.ReadFile("manifest.json")
+	data, err := os.ReadFile("../deploy/slack-manifest.json")
 	if err == nil {
 		err = json.Unmarshal(data, &m)
 	}

@@ -19,11 +19,11 @@ func newHealth(a *app) *cobra.Command {
 	var ready bool
 	cmd := &cobra.Command{
 		Use:   "health [--ready] [--health ADDRESS]",
-		Short: "Check a running bot's health",
-		Long: `Ask the bot that runs, over HTTP at the ADDRESS where it tells, whether it lives; with
---ready, whether somebody who writes to it now would be answered: its doors are
-connected, its database takes messages, and the model answered lately. Exit code 1: no,
-and what it said stands on standard output; or nobody is there.`,
+		Short: "Check the health of the running bot",
+		Long: `Ask the running bot, over HTTP at its health ADDRESS, whether it is alive; with --ready,
+whether it would answer a message now: its connectors are connected, its database can be
+written, and the model answered lately. Exit code 1: it is not, as standard output shows, or
+nothing answers there.`,
 		Example: `  cairn health
   cairn health --ready`,
 		Args: noArgs,
@@ -35,7 +35,7 @@ and what it said stands on standard output; or nobody is there.`,
 		},
 	}
 	a.addHealthFlag(cmd)
-	cmd.Flags().BoolVar(&ready, "ready", false, "whether it would answer, not only whether it lives")
+	cmd.Flags().BoolVar(&ready, "ready", false, "check whether it would answer, not only whether it is alive")
 	return cmd
 }
 

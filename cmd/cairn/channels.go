@@ -19,9 +19,8 @@ func newChannels(a *app) *cobra.Command {
 		Use:   "channels [--json]",
 		Short: "List the conversations",
 		Long: `List the conversations, the one with the newest message first: the name that --channel
-takes, the number of messages, when the newest one was said, and what people call the place
-(as Discord or Slack told with the newest message). It reads the database and may run beside
-the bot.`,
+takes, the number of messages, the time of the newest one, and the place's name on Discord or
+Slack. It works while the bot runs.`,
 		Example: `  cairn channels
   cairn channels --json | jq -r .channel`,
 		Args: noArgs,

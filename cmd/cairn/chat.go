@@ -24,26 +24,25 @@ func newChat(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat [--channel NAME] [--user NAME] [--json]",
 		Short: "Talk with the bot",
-		Long: `Talk with the bot in one of the terminal's channels. The conversation goes on where
-it stopped, and never ends.
+		Long: `Talk with the bot in one of the terminal's channels. The conversation continues where
+it stopped.
 
-On a terminal / shows the commands, and Tab completes them. Alt-Enter begins a new line,
-the arrow keys bring back what you typed, Ctrl-R searches it, Ctrl-C stops an answer,
-Ctrl-D leaves.
+At a terminal / shows the commands, and Tab completes them. Alt-Enter starts a new line, the
+arrow keys and Ctrl-R go through the history, Ctrl-C stops an answer, Ctrl-D leaves.
 
-A command that does not exist is refused; //word sends the text /word, /quit leaves.
+An unknown command is refused; //word sends the text /word, /quit leaves.
 
-Through a pipe every line is a message, answered before the next is read. Answers
-stand alone on standard output, everything else goes to standard error.
+Through a pipe each line is a message, answered before the next is read. Answers go to
+standard output, everything else to standard error.
 
-With --json a line is an object, of which only text is needed:
+With --json a line of input is an object, of which only text is required:
   {"channel":"general","user":"Ada","text":"hello","id":"1","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}
-and so is a line of output, its type one of accepted, reply, compaction, memory, notice
-and error. Channels run side by side. A message whose id was seen before is not taken twice.
+A line of output is an object of the type accepted, reply, compaction, memory, notice or
+error. Channels run in parallel. A message with a known id is not processed twice.
 
-Edits of the settings file count from the next turn on.
+Edits of the settings file apply from the next turn on.
 
-At the end of input the bot finishes what it is doing, and exits with 0.`,
+At the end of the input the bot completes its work and exits with 0.`,
 		Example: `  cairn chat --channel garden --user Ada
   printf 'I prefer tea.\nWhat do I prefer?\n' | cairn chat
   echo '{"text":"hello","id":"42"}' | cairn chat --json`,
@@ -51,7 +50,7 @@ At the end of input the bot finishes what it is doing, and exits with 0.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.chat(cmd, o) },
 	}
 	cmd.Flags().StringVar(&o.Channel, "channel", defaultChannel, "`NAME` of the channel")
-	cmd.Flags().StringVar(&o.User, "user", cmp.Or(os.Getenv("USER"), "you"), "`NAME` of who speaks")
+	cmd.Flags().StringVar(&o.User, "user", cmp.Or(os.Getenv("USER"), "you"), "`NAME` of the person who talks")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "speak JSON Lines")
 	return cmd
 }

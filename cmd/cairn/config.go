@@ -18,10 +18,9 @@ func newConfigCheck(a *app) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Tell what is wrong with a settings file, or what it changes",
-		Long: `Check a settings file, config.toml if none is named. Everything that is wrong is told
-at once, with the line it stands in. If nothing is, the settings that differ from their
-defaults are shown as they take effect, inherited ones included.`,
+		Short: "Show the mistakes in a settings file, or what it changes",
+		Long: `Check a settings file, config.toml by default. It prints all mistakes with their lines. If there
+are none, it prints the settings that differ from the defaults, inherited ones included.`,
 		Example: `  cairn config check
   cairn config check /etc/cairn/config.toml --json`,
 		Args: needs(0, 1, ""),

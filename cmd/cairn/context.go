@@ -18,12 +18,11 @@ func newContext(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "context [--channel NAME] [--json]",
 		Short: "Show how full a channel's context window is",
-		Long: `Show what the next request of a channel costs, of how large a window, what its models
-were used for and what that cost, and the summaries it stands on, oldest first. It reads
-the database and may run beside the bot.
+		Long: `Show the tokens of a channel's next request, the window, what its models were used for and
+what it cost, and its summaries, oldest first. It works while the bot runs.
 
-What summaries saved is an estimate: for each request made while a summary was shown, the
-tokens of the messages behind it less its own, at the price of cached input.`,
+What summaries saved is an estimate: for each request with a summary, the tokens of the
+messages behind it minus its own, at the price of cached input.`,
 		Example: `  cairn context
   cairn context --channel garden --json | jq .used_pct`,
 		Args: noArgs,

@@ -25,7 +25,7 @@ var (
 )
 
 // errNoDoor says what is missing.
-var errNoDoor = errors.New(`no door to open: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack, or name files that hold them in the settings; README.md tells where the tokens are from. Without any, ` + "`cairn chat`" + ` talks here and now`)
+var errNoDoor = errors.New(`no door to open: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack, or name files that hold them in the settings; docs/discord.md and docs/slack.md say where to get the tokens. Without any, ` + "`cairn chat`" + ` talks here and now`)
 
 // openDoors makes the doors that have a token; none is an error.
 func (a *app) openDoors(log *slog.Logger) (doors []outerDoor, err error) {

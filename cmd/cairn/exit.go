@@ -25,15 +25,15 @@ const (
 
 const exitHelp = `Exit codes:
   0  done
-  1  the command failed; why stands on standard error. A turn that fails is told in
-     the conversation and does not change the exit code
-  2  the program crashed: this is a defect; what was accepted is answered at the next start
-  3  in use: another cairn works on the data folder, or people talk in the channel
-  4  not found: there is no such channel, memory or data folder
+  1  the command failed; standard error says why. A turn that fails is reported in the
+     conversation and does not change the exit code
+  2  the program crashed, which is a bug; the next start answers the accepted messages
+  3  in use: another cairn uses the data folder, or people talk in the channel
+  4  not found: no such channel, memory or data folder
   5  the database cannot be used: it is damaged, or a newer cairn wrote it
   64 the command line or the settings are wrong
-  130, 143  stopped by SIGINT or SIGTERM; what was accepted is answered at the next start
-  141  whoever read the output closed it`
+  130, 143  stopped by SIGINT or SIGTERM; the next start answers the accepted messages
+  141  the reader of the output closed the pipe`
 
 // usageError is a mistake in the command line or the settings.
 type usageError struct{ error }

@@ -23,7 +23,7 @@ import (
 )
 
 func (a *app) addHealthFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.health, "health", "", "tell over HTTP at `ADDRESS` how the bot is (health in the settings)")
+	cmd.Flags().StringVar(&a.health, "health", "", "serve or ask for health at `ADDRESS` (health in the settings)")
 }
 
 // probeTime bounds what is looked at for one answer.

@@ -26,17 +26,17 @@ func newImport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [--channel NAME] [--format jsonl] FILE…",
 		Short: "Import recorded messages into a channel",
-		Long: `Teach an empty channel, or one that was imported before, what was said elsewhere. The
-messages are not answered, but summarized and searched like any others. The files go into
-one channel, in the order given.
+		Long: `Import messages into an empty channel, or into one with earlier imports. The bot does not
+answer them, but summarizes and searches them like any others. All files go into one channel,
+in the order given.
 
-A file holds one JSON object a line, oldest first; keys not named here are ignored:
+A file has one JSON object a line, oldest first; other keys are ignored:
   {"id":"D1:1","time":"2023-05-08T13:56:00Z","author":"Ada","text":"Hello!",
    "attachments":[{"kind":"image","caption":"a dog in the snow"}]}
 
-All files are checked before anything is imported. Importing the same again is harmless:
-messages the channel has already, by their id, are left alone. A channel people have
-talked in is refused, and so is a data folder a bot is working on.`,
+All files are checked first. Importing a file again is harmless: messages with a known id
+are skipped. A channel in which people have talked is refused, and so is a data folder that
+a bot uses.`,
 		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl`,
 		Args:    needs(1, math.MaxInt, "name a FILE"),
 		RunE: func(cmd *cobra.Command, files []string) error {

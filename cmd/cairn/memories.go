@@ -17,15 +17,14 @@ func newMemories(a *app) *cobra.Command {
 	cmd := group("memories", "List, search, show, forget, restore, purge, pin, export and import memories",
 		newMemoriesList(a), newMemoriesSearch(a), newMemoriesShow(a), newMemoriesForget(a), newMemoriesRestore(a), newMemoriesPurge(a),
 		newMemoriesPin(a), newMemoriesUnpin(a), newMemoriesExport(a), newMemoriesImport(a))
-	cmd.Long = `What the bot remembers: facts, preferences, decisions and the like that it took from
-what people said. Every memory leads to the messages it came from. All of these commands
-but import work beside a running bot.
+	cmd.Long = `Memories are facts, preferences, decisions and the like from what people said. Each leads to
+the messages it came from. All of these commands except import work while the bot runs.
 
 Kinds: identity, goal, decision, todo, preference, fact, event, observation.
 
-States: active ones are recalled; expired ones have come to their end; both are current.
-Superseded ones were replaced by a newer fact, replaced ones by what a better summary
-saved, and forgotten ones by somebody's wish. They stay until they are purged.`
+States: active ones are recalled; expired ones have reached their end; both are current.
+Superseded ones were replaced by a newer fact, replaced ones by those of a better summary;
+forgotten ones were forgotten by request. They stay until they are purged.`
 	cmd.Example = `  cairn memories list --kind preference --since 30d
   cairn memories search "green tea" --channel garden --json
   cairn memories show 12
@@ -45,7 +44,7 @@ func (s *selection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	s.filterFlags(cmd, "current")
 	f.IntVar(&s.limit, "limit", 20, "at most `N` of them")
-	f.IntVar(&s.offset, "offset", 0, "leave out the first `N`")
+	f.IntVar(&s.offset, "offset", 0, "skip the first `N`")
 	s.jsonFlag(cmd)
 }
 
@@ -54,7 +53,7 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f.StringVar(&s.channel, "channel", "", "only those of this channel, by `NAME` (all)")
 	f.StringVar(&s.kind, "kind", "", "only those of this `KIND` (all)")
 	f.StringVar(&s.state, "state", state, "only those in this `STATE`: "+strings.Join(memory.States, ", "))
-	f.StringVar(&s.since, "since", "", "only those that were said since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (whenever)")
+	f.StringVar(&s.since, "since", "", "only those said since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)")
 }
 
 func (s *selection) jsonFlag(cmd *cobra.Command) {

@@ -15,7 +15,7 @@ import (
 
 func newMemoriesForget(a *app) *cobra.Command {
 	return newFate(a, fate{
-		use: "forget", short: "Forget a memory; the messages it came from stay, and restore undoes it",
+		use: "forget", short: "Forget a memory; its messages stay, and restore undoes it",
 		done: "Forgotten (restore undoes it, the messages it came from stay)", state: "forgotten",
 		do: (*memory.Store).Forget,
 		not: func(m memory.Memory) error {
@@ -26,7 +26,7 @@ func newMemoriesForget(a *app) *cobra.Command {
 
 func newMemoriesRestore(a *app) *cobra.Command {
 	return newFate(a, fate{
-		use: "restore", short: "Take back that a memory was forgotten",
+		use: "restore", short: "Restore a forgotten memory",
 		done: "Restored", do: (*memory.Store).Restore,
 		not: func(m memory.Memory) error { return fmt.Errorf("memory %d is not forgotten: it is %s", m.ID, m.State) },
 	})
@@ -34,14 +34,14 @@ func newMemoriesRestore(a *app) *cobra.Command {
 
 func newMemoriesPin(a *app) *cobra.Command {
 	return newFate(a, fate{
-		use: "pin", short: "Have a memory neither end nor fade",
+		use: "pin", short: "Keep a memory from expiring and fading",
 		done: "Pinned", do: pinned(true), not: notCurrent,
 	})
 }
 
 func newMemoriesUnpin(a *app) *cobra.Command {
 	return newFate(a, fate{
-		use: "unpin", short: "Have a memory end and fade again",
+		use: "unpin", short: "Let a memory expire and fade again",
 		done: "Unpinned", do: pinned(false), not: notCurrent,
 	})
 }
@@ -57,7 +57,7 @@ func notCurrent(m memory.Memory) error {
 func newMemoriesPurge(a *app) *cobra.Command {
 	var yes bool
 	cmd := newFate(a, fate{
-		use: "purge", short: "Delete a memory for good; the messages it came from stay",
+		use: "purge", short: "Delete a memory for good; its messages stay",
 		done: "Purged (the messages it came from stay)", state: "purged",
 		do: (*memory.Store).Purge,
 		sure: func(m memory.Memory) error {

@@ -24,9 +24,8 @@ func newMemoriesExport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
 		Short: "Write memories to a file, or to standard output, as JSON Lines or Markdown",
-		Long: `Write memories to FILE, which must not be there yet, or to standard output: as JSON Lines,
-which import brings back, one memory a line in the order in which they were saved; or as
-Markdown, to be read.`,
+		Long: `Write memories to FILE, which must not exist yet, or to standard output: as JSON Lines, which
+import reads, one memory a line in the order they were saved; or as Markdown for people.`,
 		Example: `  cairn memories export memories.jsonl
   cairn memories export --channel garden --state current --format markdown | less`,
 		Args: needs(0, 1, ""),

@@ -25,14 +25,13 @@ func newModels(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "models [--json]",
 		Short: "List the models that the configured servers offer",
-		Long: `List the models of all servers that the settings and the environment name, as far as
-each describes them: the wire it is spoken to with, the context window in tokens, whether
-the model takes tools and pictures. A name that holds "/" and begins with the id of one of
-[[providers]] can be used as it is wherever the settings want a model.
+		Long: `List the models of all servers in the settings and the environment: the protocol (wire), the
+context window in tokens, whether the model takes tools and pictures. A name that begins with
+the id of one of [[providers]] and "/" can be used as it is wherever the settings name a model.
 
-The last column tells which are used, by which agents or for their summaries, and which
-would be chosen where the settings name none ("default"). An empty cell: the server does
-not say. Exit code 1: no server answered.`,
+The last column shows which models are used, by which agents or for their summaries, and
+which is chosen where the settings name none ("default"). In an empty cell the server does not
+say. Exit code 1: no server answered.`,
 		Example: `  cairn models
   cairn models --json | jq -r 'select(.tools == "yes") | .model'`,
 		Args: noArgs,

@@ -16,16 +16,14 @@ func newRecall(a *app) *cobra.Command {
 	var l looking
 	cmd := &cobra.Command{
 		Use:   "recall QUESTION…",
-		Short: "Search a channel's messages and memories",
-		Long: `Look up what answers a question: first what the bot remembers, then the messages,
-word for word, each the best first. No model is asked. Questions and plain words do;
-names of people favour what they said, dates what was said then, and with --as, "I"
-and "my" are the one who asks. Captions of pictures and contents of text files are
-searched too. Of a long message, or file, the part that matches is printed. It reads
-the database and may run beside the bot.
+		Short: "Search the messages and memories of a channel",
+		Long: `Search memories first, then messages, best first, without a model. Write a question or plain
+words. Names of people favour what they said, dates what was said then; with --as, "I" and
+"my" mean that person. Captions of pictures and contents of text files are searched too. Of a
+long message or file it prints the part that matches. It works while the bot runs.
 
-With --json, each memory is an object with the key "memory", each message one with
-the keys "message", which has its whole text, and "match", the part that matches.`,
+With --json, a memory is an object with the key "memory", a message one with the keys
+"message", which has the whole text, and "match", the part that matches.`,
 		Example: `  cairn recall "What did Ada say about the hotel?"
   cairn recall hotel --since 2026-05-01 --limit 3 --explain
   cairn recall "when is my flight?" --as Ada --channel discord:81384788765712384/81384788862181376 --json`,
@@ -35,10 +33,10 @@ the keys "message", which has its whole text, and "match", the part that matches
 	f := cmd.Flags()
 	f.StringVar(&l.channel, "channel", "", defaultTo)
 	f.StringVar(&l.kind, "kind", "", "only memories of this `KIND`, and no messages")
-	f.StringVar(&l.since, "since", "", "only what was said since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (whenever)")
+	f.StringVar(&l.since, "since", "", "only what was said since `TIME`: 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)")
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
 	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and as many messages")
-	f.BoolVar(&l.explain, "explain", false, "show what each score is the sum of")
+	f.BoolVar(&l.explain, "explain", false, "show the parts of each score")
 	f.BoolVar(&l.json, "json", false, "print one JSON object a line")
 	return cmd
 }

@@ -41,19 +41,18 @@ func newRoot(a *app) *cobra.Command {
 		Use:   "cairn",
 		Short: "A chat bot whose conversations never end",
 		Long: `Cairn is a chat bot whose conversations never end. When a conversation fills the
-model's context window, its oldest part is summarized in the background and what
-should be remembered goes into a database; nothing is ever lost.
+model's context window, it summarizes the oldest part in the background and saves
+memories. The database keeps every message.
 
-It answers through OpenAI, Anthropic, or any server that speaks the protocol of one of
-them. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or for another server OPENAI_BASE_URL and
-OPENAI_MODEL, or name it under [llm] in config.toml. Without one it still keeps, summarizes, and finds again
-what it was told.
+It uses OpenAI, Anthropic, or any server with the API of one of them. Set OPENAI_API_KEY or
+ANTHROPIC_API_KEY, or for another server OPENAI_BASE_URL and OPENAI_MODEL, or name it under
+[llm] in config.toml. Without a model it stores, summarizes and quotes messages.
 
 ` + exitHelp,
-		Example: `  cairn chat                                  talk, here and now
+		Example: `  cairn chat                                  talk in this terminal
   echo "What do I drink?" | cairn chat        one question, the answer on standard output
-  cairn memories search tea                   what it remembers about tea
-  cairn recall "when did we choose the hotel?"  what was said about it, word for word
+  cairn memories search tea                   memories about tea
+  cairn recall "when did we choose the hotel?"  messages and memories about it
   cairn context                               how full the model's window is`,
 		Args:          args(noSuchCommand),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -65,9 +64,9 @@ what it was told.
 	root.SetFlagErrorFunc(wrongFlag)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it is there)")
+	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it exists)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
-	flags.StringVar(&a.logLevel, "log-level", "", "log on standard error from this `LEVEL` on: debug, info, warn, error (warn; of run: info)")
+	flags.StringVar(&a.logLevel, "log-level", "", "lowest `LEVEL` of the log on standard error: debug, info, warn, error (warn; for run: info)")
 	root.AddCommand(newChat(a), newImport(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newDoctor(a), newRun(a), newHealth(a), newConfig(a), newVersion(a))
 	return root
 }

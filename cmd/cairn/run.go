@@ -22,27 +22,27 @@ const grace = 30 * time.Second
 func newRun(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [--health ADDRESS]",
-		Short: "Connect to every platform that has a token",
-		Long: `Connect to every platform that has a token, and answer there until stopped:
+		Short: "Connect to Discord and Slack, and answer there",
+		Long: `Connect to each platform that has a token, and answer there until stopped:
 
   Discord  DISCORD_TOKEN, or token under [discord]
   Slack    SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or bot_token and app_token under [slack]
 
-Each door mends itself: it connects again, reads what was said meanwhile, and waits
-where it is told to. What only a person can mend, as a token that is not taken, closes
-that door and is told on standard error; the other stays open. When the last one is
-closed the command ends with exit code 1.
+A connection that breaks is restored, and missed messages are read. For what only a person
+can fix, e.g. a wrong token, the connector closes and standard error says why; the other one
+stays open. When the last one closes the command ends with exit code 1.
 
-Edits of the settings file count from the next turn on, without a restart; an edit with
-a mistake, or one that leaves it empty, is told in the log and changes nothing. SIGHUP has the file read again, and the
-keys it names. The log says which settings need a restart.
+Edits of the settings file apply from the next turn on, without a restart. After an edit with
+a mistake, or one that leaves the file empty, the log says so and the old settings stay. SIGHUP
+makes it read the file again, with the key files it names. The log says which settings need a
+restart.
 
-With an ADDRESS, or health in the settings, it tells there over HTTP how it is: /healthz,
-/readyz, and /metrics for Prometheus.
+With --health, or health in the settings, it serves /healthz, /readyz and /metrics (for
+Prometheus) over HTTP.
 
-SIGINT or SIGTERM stops it: no new messages are taken, and answers that are being
-written are finished, for at most 30 seconds. A second one stops it at once. Nothing is
-lost either way: what was left is taken up at the next start.`,
+SIGINT or SIGTERM stops it: it reads no more messages and completes current answers, for at
+most 30 seconds. A second one stops it at once. Nothing is lost either way: the next start
+continues.`,
 		Example: `  DISCORD_TOKEN=… cairn run
   cairn run --config /etc/cairn/config.toml --data /var/lib/cairn`,
 		Args: noArgs,

@@ -21,14 +21,14 @@ func newUsage(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "usage [--since TIME] [--by day|conversation|model] [--json]",
-		Short: "Show the models' usage and cost",
-		Long: `Show how many tokens models were used for, and what that cost. INPUT includes what was
-read from the provider's cache (CACHED) and written to it (WRITTEN); COST includes what
-summaries took (SUMMARIES). Days end in time_zone.
+		Short: "Show what models were used for, and what it cost",
+		Long: `Show the tokens that models used, and what they cost. INPUT includes what was read from
+the provider's cache (CACHED) and written to it (WRITTEN); COST includes summaries
+(SUMMARIES). Days end in time_zone.
 
 Tokens are as the provider counts them. Prices are the built-in ones and those of [prices]
-in the settings; a model without a price counts as 0 and is named. It reads the database
-and may run beside the bot.`,
+in the settings; a model without a price counts as 0 and is named. It works while the bot
+runs.`,
 		Example: `  cairn usage --since 7d
   cairn usage --since 2026-11-01 --by model
   cairn usage --by conversation --json | jq '.rows[0].cost'`,

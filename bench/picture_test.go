@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestPicture(t *testing.T) {
+	d := drawing{turns: 60, window: 16_000}
+	points, err := d.points(t.Context(), screenOf(io.Discard, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg := d.svg(points)
+	t.Run("it is well-formed", func(t *testing.T) {
+		decoder := xml.NewDecoder(strings.NewReader(svg))
+		for {
+			_, err := decoder.Token()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	t.Run("the conversation outgrows the window, and no request does", func(t *testing.T) {
+		if last := points[len(points)-1]; last.said < 2*d.window {
+			t.Errorf("only %d tokens were said", last.said)
+		}
+		for _, p := range points {
+			if p.used > d.window || p.head > p.used {
+				t.Errorf("the next request is %+v", p)
+			}
+		}
+	})
+	t.Run("it shows each level, and each time that summaries replaced messages", func(t *testing.T) {
+		applied := 0
+		for _, p := range points {
+			if p.applied {
+				applied++
+			}
+		}
+		if marks := strings.Count(svg, "▲") - 1; applied == 0 || marks != applied { // one is in the legend
+			t.Errorf("%d marks, %d compactions", marks, applied)
+		}
+		for _, l := range levels() {
+			if !strings.Contains(svg, ">"+l.name+"<") {
+				t.Errorf("no line %q", l.name)
+			}
+		}
+	})
+	t.Run("a flag that cannot be is refused", func(t *testing.T) {
+		root := newRoot(new(bytes.Buffer), new(bytes.Buffer))
+		root.SetArgs([]string{"picture", "--turns", "1"})
+		if err := root.ExecuteContext(t.Context()); exitCode(err) != exitUsage {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -1,0 +1,262 @@
+// The documentation, compared with what the program has.
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/channel"
+	"cairn/compactor"
+)
+
+// pages are all pages for people, by their path from the root.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"} {
+		all[name] = read(t, "../../"+name)
+	}
+	for _, file := range files {
+		all["docs/"+filepath.Base(file)] = read(t, file)
+	}
+	return all
+}
+
+// lengths are the most lines of a page that is to stay short.
+var lengths = map[string]int{"README.md": 160, "ARCHITECTURE.md": 200}
+
+func TestPagesStayShort(t *testing.T) {
+	for name, most := range lengths {
+		if n := strings.Count(read(t, "../../"+name), "\n"); n > most {
+			t.Errorf("%s has %d lines, at most %d are allowed", name, n, most)
+		}
+	}
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	all := pages(t)
+	for name, text := range all {
+		for _, found := range link.FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(found[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			file := name
+			if target != "" {
+				file = filepath.Join(filepath.Dir(name), target)
+			}
+			if _, err := os.Stat("../../" + file); err != nil {
+				t.Errorf("%s links to %s: %v", name, found[1], err)
+			} else if anchor != "" && !slices.Contains(anchors(all[file]), anchor) {
+				t.Errorf("%s links to %s, %s has %q", name, found[1], file, anchors(all[file]))
+			}
+		}
+	}
+	for name := range all {
+		if strings.HasPrefix(name, "docs/") && !strings.Contains(all["README.md"], name) {
+			t.Errorf("README.md does not link to %s", name)
+		}
+	}
+}
+
+// anchors are the names that GitHub gives to the headings of a page.
+func anchors(text string) (all []string) {
+	dropped := regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
+	for line := range strings.Lines(text) {
+		if heading := strings.TrimLeft(line, "#"); heading != line && strings.HasPrefix(heading, " ") {
+			all = append(all, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(strings.TrimSpace(heading)), ""), " ", "-"))
+		}
+	}
+	return all
+}
+
+func TestCommandsPage(t *testing.T) {
+	var want []string
+	for _, c := range channel.Commands {
+		who, seen := "all", "you"
+		if c.Restricted {
+			who = "managers"
+		}
+		if c.Public {
+			seen = "all"
+		}
+		want = append(want, fmt.Sprintf("| `/%s` | %s | %s | %s |", c.Usage(), c.Help, who, seen))
+	}
+	table, _, _ := strings.Cut(read(t, "../../docs/commands.md"), "\n## ")
+	var got []string
+	for line := range strings.Lines(table) {
+		if strings.HasPrefix(line, "| `/") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/commands.md shows\n%s\nthere are\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestShellCommandsPage(t *testing.T) {
+	page := read(t, "../../docs/cli.md")
+	for _, cmd := range newRoot(&app{}).Commands() {
+		if name := cmd.Name(); !cmd.Hidden && name != "help" && name != "completion" && !strings.Contains(page, "`cairn "+name) {
+			t.Errorf("docs/cli.md does not show cairn %s", name)
+		}
+	}
+}
+
+// TestPagesNameRealCommands looks at `cairn NAME` and "$ cairn NAME" in every page, and at
+// `/name` in README and docs/commands.md.
+func TestPagesNameRealCommands(t *testing.T) {
+	shell := regexp.MustCompile("(?m)(?:`|^\\$ |^(?:\\./)?|\\./)cairn ([a-z]+)")
+	slash := regexp.MustCompile("`/([a-z]+)[ `]")
+	root := newRoot(&app{})
+	for name, text := range pages(t) {
+		for _, found := range shell.FindAllStringSubmatch(text, -1) {
+			if cmd, _, err := root.Find([]string{found[1]}); err != nil || cmd == root {
+				t.Errorf("%s names cairn %s, which does not exist", name, found[1])
+			}
+		}
+		if name != "README.md" && name != "docs/commands.md" {
+			continue
+		}
+		for _, found := range slash.FindAllStringSubmatch(text, -1) {
+			known := slices.ContainsFunc(channel.Commands, func(c channel.Command) bool { return c.Name == found[1] })
+			if typed := []string{"word", "quit", "exit", "cairn"}; !known && !slices.Contains(typed, found[1]) {
+				t.Errorf("%s names /%s, which does not exist", name, found[1])
+			}
+		}
+	}
+}
+
+func TestTheInvitationToDiscordAsksForThePermissionsItNames(t *testing.T) {
+	text := read(t, "../../docs/discord.md")
+	named := map[string]int64{
+		"View Channels": discordgo.PermissionViewChannel, "Send Messages": discordgo.PermissionSendMessages,
+		"Send Messages in Threads": discordgo.PermissionSendMessagesInThreads, "Read Message History": discordgo.PermissionReadMessageHistory,
+		"Add Reactions": discordgo.PermissionAddReactions,
+	}
+	var want int64
+	for name, bit := range named {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), name) {
+			t.Errorf("it does not name %s", name)
+		}
+		want |= bit
+	}
+	number := regexp.MustCompile(`scope=bot%20applications\.commands&permissions=(\d+)\n`).FindStringSubmatch(text)
+	if number == nil || number[1] != strconv.FormatInt(want, 10) {
+		t.Errorf("it asks for %q, want %d", number, want)
+	}
+}
+
+func TestTheSlackLinkHasTheManifest(t *testing.T) {
+	manifest := read(t, "../../deploy/slack-manifest.json")
+	var want, got any
+	if err := json.Unmarshal([]byte(manifest), &want); err != nil {
+		t.Fatal(err)
+	}
+	compact, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := read(t, "../../docs/slack.md")
+	link := regexp.MustCompile(`https://api\.slack\.com/apps\?\S+`).FindString(page)
+	address, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := address.Query()
+	err = json.Unmarshal([]byte(query.Get("manifest_json")), &got)
+	if err != nil || query.Get("new_app") != "1" || !reflect.DeepEqual(got, want) {
+		t.Errorf("the link in docs/slack.md is not that of deploy/slack-manifest.json (%v); it should be\nhttps://api.slack.com/apps?new_app=1&manifest_json=%s",
+			err, strings.ReplaceAll(url.QueryEscape(string(compact)), "+", "%20"))
+	}
+}
+
+// TestTroubleshootingQuotesTheProgram looks for each quoted message in the sources.
+func TestTroubleshootingQuotesTheProgram(t *testing.T) {
+	source := productSource(t)
+	text, _, _ := strings.Cut(read(t, "../../docs/troubleshooting.md"), "\n## What you notice")
+	quoted := 0
+	for line := range strings.Lines(text) {
+		cell, _, row := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+		if !row || !strings.HasPrefix(line, "| ") || cell == "message" || strings.HasPrefix(cell, "exit code") {
+			continue
+		}
+		for part := range strings.FieldsFuncSeq(strings.ReplaceAll(cell, " / ", "…"), func(r rune) bool { return r == '…' }) {
+			if quoted++; !strings.Contains(source, strings.TrimSpace(part)) {
+				t.Errorf("the program never says %q", part)
+			}
+		}
+	}
+	if quoted < 20 {
+		t.Errorf("only %d messages were found", quoted)
+	}
+}
+
+// productSource is the text of all Go files but tests.
+func productSource(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(name string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			all.WriteString(read(t, "../../"+name))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+func TestStatesAreDocumented(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, "../../ARCHITECTURE.md"), "## States of a summary")
+	for _, state := range []compactor.RowState{
+		compactor.Running, compactor.Staged, compactor.Active, compactor.Folded, compactor.Replaced, compactor.Undone, compactor.Failed, compactor.Stale,
+	} {
+		if diagram, _, _ := strings.Cut(section, "\n## "); !strings.Contains(diagram, string(state)) {
+			t.Errorf("ARCHITECTURE.md does not show the state %s of a summary", state)
+		}
+	}
+	page := read(t, "../../docs/json-lines.md")
+	for _, state := range []compactor.EventState{
+		compactor.EventScheduled, compactor.EventStarted, compactor.EventStaged, compactor.EventLanded, compactor.EventFailed, compactor.EventNoop, compactor.EventUndone,
+	} {
+		if !strings.Contains(page, string(state)) {
+			t.Errorf("docs/json-lines.md does not name the state %s of a compaction", state)
+		}
+	}
+}
+
+func TestOperationsPageListsEveryMetric(t *testing.T) {
+	var want []string
+	for _, found := range regexp.MustCompile(`tell\("(\w+)"|# TYPE cairn_(\w+) `).FindAllStringSubmatch(read(t, "metrics.go"), -1) {
+		want = append(want, found[1]+found[2])
+	}
+	var got []string
+	for _, found := range regexp.MustCompile("(?m)^\\| `cairn_(\\w+)` \\|").FindAllStringSubmatch(read(t, "../../docs/operations.md"), -1) {
+		got = append(got, found[1])
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if want = slices.DeleteFunc(want, func(name string) bool { return name == "" }); !slices.Equal(got, want) {
+		t.Errorf("docs/operations.md lists %q, there are %q", got, want)
+	}
+}

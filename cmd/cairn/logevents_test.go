@@ -1,0 +1,138 @@
+// docs/log-events.md: its table is generated from the calls of the loggers.
+
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write docs/log-events.md anew")
+
+const (
+	logEventsPage = "../../docs/log-events.md"
+	logEventsMark = "<!-- Generated from the source. Renew it: go test ./cmd/cairn -run TestLogEventsPage -update -->\n"
+)
+
+func TestLogEventsPage(t *testing.T) {
+	intro, table, _ := strings.Cut(read(t, logEventsPage), logEventsMark)
+	want := "\n| event | level | attributes | package |\n|---|---|---|---|\n" + strings.Join(logEvents(t), "")
+	if *update {
+		if err := os.WriteFile(logEventsPage, []byte(intro+logEventsMark+want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if table != want {
+		t.Error("docs/log-events.md differs from the source: run `go test ./cmd/cairn -run TestLogEventsPage -update`")
+	}
+}
+
+// logEvents are the rows of the table, for the events from info on.
+func logEvents(t *testing.T) (rows []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (name == "bench" || strings.HasSuffix(name, "test") || name != "." && strings.HasPrefix(name, ".")):
+			return fs.SkipDir
+		case !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), "../../"+name, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if row := logEvent(call, path.Dir(name)); row != "" {
+					rows = append(rows, row)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(rows, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
+	})
+	return slices.Compact(rows)
+}
+
+// logEvent is the row of a call of a logger; empty for any other call, and for debug.
+func logEvent(call *ast.CallExpr, room string) string {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !isLogger(method.X) {
+		return ""
+	}
+	level := strings.ToLower(method.Sel.Name)
+	args := call.Args
+	switch level {
+	case "info", "warn", "error":
+	case "log": // an incident: a warning, and debug while it lasts
+		level, args = "warn, then debug", args[min(2, len(args)):]
+	default:
+		return ""
+	}
+	if len(args) == 0 {
+		return ""
+	}
+	event, ok := stringOf(args[0])
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", event, level, strings.Join(attributesOf(args[1:]), ", "), room)
+}
+
+// attributesOf are the names of a call's attributes: each is a key with a value behind it, or a slog.Attr.
+func attributesOf(args []ast.Expr) (names []string) {
+	for i := 0; i < len(args); i++ {
+		key, ok := stringOf(args[i])
+		if ok {
+			i++ // its value
+		} else if attr, call := args[i].(*ast.CallExpr); call && len(attr.Args) > 0 {
+			key, ok = stringOf(attr.Args[0])
+		}
+		if ok {
+			names = append(names, "`"+key+"`")
+		}
+	}
+	return names
+}
+
+// isLogger reports whether an expression is named like a logger: log, o.Log, c.log().
+func isLogger(x ast.Expr) bool {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return strings.HasSuffix(strings.ToLower(x.Name), "log")
+	case *ast.SelectorExpr:
+		return isLogger(x.Sel)
+	case *ast.CallExpr:
+		return isLogger(x.Fun)
+	}
+	return false
+}
+
+func stringOf(x ast.Expr) (string, bool) {
+	literal, ok := x.(*ast.BasicLit)
+	if !ok || literal.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(literal.Value)
+	return text, err == nil
+}

@@ -1,0 +1,123 @@
+// docs/configuration.md: its tables are generated from config.toml and from Validate.
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+)
+
+var update = flag.Bool("update", false, "write docs/configuration.md anew")
+
+const (
+	configurationPage = "../docs/configuration.md"
+	generatedBelow    = "<!-- Generated from config/config.toml. Renew it: go test ./config -run TestConfigurationPage -update -->\n"
+)
+
+func TestConfigurationPage(t *testing.T) {
+	page, err := os.ReadFile(configurationPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intro, tables, found := strings.Cut(string(page), generatedBelow)
+	if !found {
+		t.Fatalf("%s has lost the line %q", configurationPage, generatedBelow)
+	}
+	want := settingsTables()
+	if *update {
+		err = os.WriteFile(configurationPage, []byte(intro+generatedBelow+want), 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if tables != want {
+		t.Errorf("%s differs from config.toml: run `go test ./config -run TestConfigurationPage -update`", configurationPage)
+	}
+}
+
+// settingsTables describes all settings, one table of Markdown for each table of TOML.
+func settingsTables() string {
+	var b strings.Builder
+	table, previous := "none yet", ""
+	for _, s := range Reference() {
+		if parent(s.Key) != table {
+			table, previous = parent(s.Key), ""
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n", titleOf(table), columnsOf(table))
+		}
+		text := s.Description
+		switch {
+		case text == "":
+			text = "as in `[discord]`"
+		case text == previous:
+			text = "as above"
+		default:
+			previous = text
+		}
+		cells := []string{"`" + base(s.Key) + "`", defaultOf(s)}
+		if table == policyTable {
+			cells = append(cells, validValues(base(s.Key)))
+			text = statedRange.ReplaceAllString(text, "")
+		}
+		if s.Restart {
+			text += ". *Restart.*"
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", strings.Join(cells, " | "), text)
+	}
+	return b.String()
+}
+
+const policyTable = "defaults.compaction"
+
+func columnsOf(table string) string {
+	if table == policyTable {
+		return "| setting | default | valid | meaning |\n|---|---|---|---|"
+	}
+	return "| setting | default | meaning |\n|---|---|---|"
+}
+
+// statedRange is a range at the end of a description: the column of valid values has it.
+var statedRange = regexp.MustCompile(`[;.]? (?:0 is off, else at least \d+|(?:or )?\d\S* to [0-9.]+[hm]?)\.?$`)
+
+func titleOf(table string) string {
+	switch table {
+	case "":
+		return "Top level"
+	case "prices":
+		return "`[prices.\"MODEL\"]`"
+	case "providers", "agents", "bindings":
+		return "`[[" + table + "]]`"
+	}
+	return "`[" + table + "]`"
+}
+
+func defaultOf(s Setting) string {
+	switch {
+	case slices.Contains([]string{"providers", "prices", "bindings"}, parent(s.Key)):
+		return "e.g. `" + s.Default + "`"
+	case s.Key == policyTable+".prepare_threshold":
+		return "`0.60`, or ¾ of `background_threshold` if that is less"
+	}
+	return "`" + s.Default + "`"
+}
+
+// validValues says in Validate's words what values a setting of the policy may have.
+func validValues(key string) string {
+	for _, impossible := range []string{"-3", "-1s", "nonsense"} {
+		p, unread := compactor.Patch{key: impossible}.Over(compactor.DefaultPolicy())
+		if faults := p.Validate(); len(unread) == 0 && len(faults) > 0 {
+			return strings.ReplaceAll(faults[0].Want, " (0.8)", "")
+		}
+	}
+	switch compactor.DefaultPolicy().Value(key) {
+	case "true", "false":
+		return "true or false"
+	}
+	return "a text"
+}
