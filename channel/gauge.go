@@ -140,7 +140,7 @@ func runningWords(g compactor.Gauge) string {
 func stoneOf(s compactor.Compaction) Stone {
 	text := s.Text
 	if s.Kind == compactor.Marker {
-		text = s.Render()
+		text = compactor.Render(s)
 	}
 	return Stone{
 		ID: s.ID, Level: s.Level, Kind: s.Kind, By: s.By, From: s.From, To: s.To,

@@ -54,7 +54,7 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question
 		}
 	}
 	if len(items) > 0 {
-		b.WriteString(transcript(items) + "\n\n")
+		b.WriteString(plainText(items) + "\n\n")
 	}
 	b.WriteString("<question>\n")
 	for _, it := range asked {

@@ -1,107 +1,54 @@
 package compactor
 
-import "time"
+import (
+	"time"
 
-// Kind says what a compaction's text is.
-type Kind string
-
-// The kinds of compaction.
-const (
-	Leaf   Kind = "leaf"   // a summary of messages
-	Rollup Kind = "rollup" // a summary of summaries
-	Marker Kind = "marker" // truncated: says only that something is hidden
+	"cairn/transcript"
 )
 
-// By says who made a compaction.
-type By string
-
-// The makers of compactions.
-const (
-	ByWorker    By = "worker"    // a model
-	ByBuiltIn   By = "built-in"  // the summarizer that needs no model
-	ByEmergency By = "emergency" // nobody: the messages were hidden
+// What package transcript knows, in the words of this package.
+type (
+	Compaction = transcript.Summary
+	Kind       = transcript.Kind
+	By         = transcript.By
+	RowState   = transcript.Status
+	Trigger    = transcript.Trigger
+	Declined   = transcript.Declined
+	Span       = transcript.Span
 )
 
-// RowState is where a compaction's row stands in its life:
-// running -> staged -> active -> folded | replaced | undone; running -> failed;
-// running or staged -> stale.
-type RowState string
-
-// The states of a row.
+// Kinds, makers, states and triggers of compactions, see transcript.
 const (
-	Running  RowState = "running"
-	Staged   RowState = "staged"   // stored, not yet in the view
-	Active   RowState = "active"   // stands in the view in place of its span
-	Folded   RowState = "folded"   // stands in the view through its parent
-	Replaced RowState = "replaced" // a better row, or the parts of it, took its place
-	Undone   RowState = "undone"
-	Failed   RowState = "failed"
-	Stale    RowState = "stale" // what it read is no longer what stands there
+	Leaf   = transcript.Leaf
+	Rollup = transcript.Rollup
+	Marker = transcript.Placeholder
+
+	ByWorker    = transcript.Worker
+	ByBuiltIn   = transcript.Extractive
+	ByEmergency = transcript.Nobody
+
+	Running  = transcript.Running
+	Staged   = transcript.Prepared
+	Active   = transcript.Applied
+	Folded   = transcript.RolledUp
+	Replaced = transcript.Replaced
+	Undone   = transcript.Undone
+	Failed   = transcript.Failed
+	Stale    = transcript.Stale
+
+	OnBackground = transcript.OnBackground
+	OnAggressive = transcript.OnAggressive
+	OnEmergency  = transcript.OnEmergency
+	OnManual     = transcript.OnManual
+	OnSelf       = transcript.OnSelf
+	OnReactive   = transcript.OnReactive
+	OnHeal       = transcript.OnRepair
+	OnRollup     = transcript.OnRollup
+	OnPrepare    = transcript.OnPrepare
+	OnNew        = transcript.OnNew
+
+	MaxLevel = transcript.MaxLevel
 )
-
-// Trigger says why a compaction was begun.
-type Trigger string
-
-// The triggers.
-const (
-	OnBackground Trigger = "background"
-	OnAggressive Trigger = "aggressive"
-	OnEmergency  Trigger = "emergency"
-	OnManual     Trigger = "manual"
-	OnSelf       Trigger = "self"
-	OnReactive   Trigger = "reactive"
-	OnHeal       Trigger = "heal"
-	OnRollup     Trigger = "rollup"
-	OnPrepare    Trigger = "prepare" // ahead of the level that will need it
-	OnNew        Trigger = "new"     // somebody began a new segment
-)
-
-// MaxLevel bounds how often a text is summed up again: 0 is a leaf or a marker,
-// a rollup stands one above its highest child.
-const MaxLevel = 12
-
-// Compaction is a row that hides a span of whole turns from the view behind a text.
-type Compaction struct {
-	ID      int64
-	Kind    Kind
-	By      By
-	State   RowState
-	Trigger Trigger
-	Level   int
-
-	From, To         int64 // the span, both ends included
-	FromTime, ToTime time.Time
-	Messages         int     // how many messages the span holds, deleted ones not counted
-	Children         []int64 // of a rollup: the rows it folds, oldest first
-	Sources          []int64 // of the built-in summarizer: the messages a fold of it chooses among; 0 is what workers wrote below it
-
-	Text   string // the summary; empty for a marker, whose words are made when rendered
-	Tokens int    // what it costs in the view, see TokensOfCompaction
-
-	Model      string // the worker's model; empty for the others
-	Focus      string // what the one who asked wants kept, in their words
-	PolicyHash string // of the policy the job started with
-	Error      string // why it failed, in words for people
-
-	cut      bool     // only a part of the row, as a plan sees it; its text may tell of the rest
-	Owed     bool     // a model is still to summarize it
-	Declined Declined // by a model, while it was owed
-}
-
-// Declined says how often in a row, when last, and which model declined to summarize a span.
-type Declined struct {
-	Times int
-	At    time.Time
-	By    string
-}
-
-// Covers reports whether seq lies in the compaction's span.
-func (c Compaction) Covers(seq int64) bool { return c.From <= seq && seq <= c.To }
-
-// NeedsHealing reports whether the row stands in for a better summary: a marker,
-// or a text the built-in summarizer made. There is no queue of such rows: what is
-// active and needs healing is to be healed.
-func (c Compaction) NeedsHealing() bool { return c.Kind == Marker || c.By == ByBuiltIn }
 
 // Head is what stands above the verbatim messages, as the store last committed it.
 type Head struct {

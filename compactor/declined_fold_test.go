@@ -37,7 +37,7 @@ func TestAFoldIsRepairedAlthoughAPartIsDeclined(t *testing.T) {
 		}
 		folds := 0
 		for _, row := range r.c.Gauge().Stack {
-			if row.NeedsHealing() && row.Kind == compactor.Rollup {
+			if row.NeedsRepair() && row.Kind == compactor.Rollup {
 				folds++
 			}
 		}
@@ -53,7 +53,7 @@ func TestAFoldIsRepairedAlthoughAPartIsDeclined(t *testing.T) {
 		left, all := 0, 0
 		for _, row := range r.c.Gauge().Stack {
 			all += row.Messages
-			if row.NeedsHealing() {
+			if row.NeedsRepair() {
 				left += row.Messages
 			}
 		}

@@ -1,6 +1,9 @@
 package compactor
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Emergency makes room at once and without a model. Each step stops as soon as
 // used is below goal. What it hides stays on disk, and is summed up later.
@@ -131,7 +134,7 @@ func markerOver(lines []line) Compaction {
 	first, last := lines[0], lines[len(lines)-1]
 	m := Compaction{
 		Kind: Marker, By: ByEmergency, State: Active, Trigger: OnEmergency,
-		From: first.Seq, To: last.Seq, FromTime: first.Time, ToTime: last.Time,
+		Span: Span{From: first.Seq, To: last.Seq}, FromTime: first.Time, ToTime: last.Time,
 	}
 	for _, l := range lines {
 		if l.Role != "" { // else it was deleted, and its place is left
@@ -146,23 +149,7 @@ func markerOver(lines []line) Compaction {
 func (c *Compactor) marker(s snapshot, sp span) Compaction {
 	m := markerOver(sp.lines)
 	m.From, m.To, m.Owed = sp.from, sp.to, s.spoken && c.o.Worker != nil
-	for range 2 {
-		for _, other := range s.head.Stack {
-			if other.Kind != Marker || other.ID == 0 {
-				continue
-			}
-			switch {
-			case other.To+1 == m.From:
-				m.From, m.FromTime = other.From, other.FromTime
-			case other.From == m.To+1:
-				m.To, m.ToTime = other.To, other.ToTime
-			default:
-				continue
-			}
-			m.Messages += other.Messages
-			m.Owed = m.Owed || other.Owed
-		}
-	}
+	m, _ = m.TakeIn(slices.DeleteFunc(slices.Clone(s.head.Stack), func(row Compaction) bool { return row.ID == 0 }))
 	m.Tokens = TokensOfCompaction(m)
 	return m
 }
@@ -231,6 +218,7 @@ func (c *Compactor) flush(ctx context.Context) {
 	var markers []Compaction
 	for _, m := range s.head.Stack {
 		if m.ID == 0 {
+			m.Owed = s.spoken && c.o.Worker != nil
 			markers = append(markers, m)
 		}
 	}

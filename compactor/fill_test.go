@@ -55,7 +55,7 @@ func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
 		close(open)
 		r.settle()
 		for _, row := range r.c.Gauge().Stack {
-			if row.NeedsHealing() {
+			if row.NeedsRepair() {
 				t.Errorf("the model is back, and a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
 			}
 		}
@@ -130,14 +130,14 @@ func TestRepairGoesOnInSilence(t *testing.T) {
 					r.settle()
 					time.Sleep(10 * time.Second)
 				}
-				if !slices.ContainsFunc(r.c.Gauge().Stack, compactor.Compaction.NeedsHealing) {
+				if !slices.ContainsFunc(r.c.Gauge().Stack, compactor.Compaction.NeedsRepair) {
 					t.Fatal("nothing is to be repaired")
 				}
 				back.Store(true)
 				wait(r)
 				synctest.Wait()
 				for _, row := range r.c.Gauge().Stack {
-					if row.NeedsHealing() {
+					if row.NeedsRepair() {
 						t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
 					}
 				}

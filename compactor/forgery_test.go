@@ -79,7 +79,7 @@ func hostileView(text string) (messages []llm.Message, marks int) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	head, _ := renderHead(
 		[]duplicate{{line: linesOf(user(1, text))[0], earlier: true}}, past{},
-		[]Compaction{{Kind: Leaf, From: 2, To: 3, FromTime: at, ToTime: at, Text: text}, {Kind: Marker, From: 4, To: 4, Messages: 1}})
+		[]Compaction{{Kind: Leaf, Span: Span{From: 2, To: 3}, FromTime: at, ToTime: at, Text: text}, {Kind: Marker, Span: Span{From: 4, To: 4}, Messages: 1}})
 	return rendered("system", head, linesOf(
 		said,
 		Message{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text, Calls: []llm.Call{{ID: "1", Name: "recall", Arguments: string(arguments)}, {ID: "2", Name: "x", Arguments: text}}},
@@ -142,8 +142,8 @@ func TestNobodyForgesMaterialOfTheWorker(t *testing.T) {
 				said,
 				{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text},
 				{Seq: 7, Turn: 5, Role: llm.RoleTool, Tool: text, Text: text},
-			}, 3_000), itemsOfRow(Compaction{Kind: Leaf, From: 1, To: 4, Text: text}, 3_000)...)
-			material := transcript(items)
+			}, 3_000), itemsOfRow(Compaction{Kind: Leaf, Span: Span{From: 1, To: 4}, Text: text}, 3_000)...)
+			material := plainText(items)
 			holdsNoRole(t, material)
 			want := []string{"transcript"}
 			for _, it := range items {

@@ -8,7 +8,7 @@ import (
 // The head: what stands above the verbatim messages.
 
 // Render returns one compaction as it stands in the view.
-func (c Compaction) Render() string {
+func Render(c Compaction) string {
 	if c.Kind == Marker {
 		return fmt.Sprintf("[System: %d older messages were truncated due to context limits]", c.Messages)
 	}
@@ -24,7 +24,7 @@ func days(c Compaction) string {
 }
 
 // TokensOfCompaction returns what c costs in a view, in tokens.
-func TokensOfCompaction(c Compaction) int { return perMessage + Estimate(c.Render()) }
+func TokensOfCompaction(c Compaction) int { return perMessage + Estimate(Render(c)) }
 
 // headFrame is what the head costs around what stands in it, in tokens.
 var headFrame = perMessage + Estimate(headOpen) + Estimate(headClose)
@@ -52,7 +52,7 @@ func renderHead(copies []duplicate, past past, stack []Compaction) (text string,
 		add(e.text, e.tokens)
 	}
 	for _, c := range stack {
-		add(c.Render(), c.Tokens)
+		add(Render(c), c.Tokens)
 	}
 	if b.Len() == 0 {
 		return "", 0

@@ -106,7 +106,7 @@ func heals(l *life) {
 func hides(l *life, from, to int64) {
 	head, _, err := l.conv.Head(context.Background())
 	if err == nil {
-		_, _, err = l.conv.Apply(context.Background(), head.Generation, compactor.Change{Markers: []compactor.Compaction{{By: compactor.ByEmergency, Trigger: compactor.OnEmergency, From: from, To: to}}})
+		_, _, err = l.conv.Apply(context.Background(), head.Generation, compactor.Change{Markers: []compactor.Compaction{{By: compactor.ByEmergency, Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}}}})
 	}
 	if err != nil {
 		l.t.Fatal(err)
@@ -138,7 +138,7 @@ var acts = map[string]act{
 	"a summary that splits the marker over it": {
 		before: func(l *life) {
 			notes(12, 60)(l)
-			j, err := l.conv.Begin(context.Background(), compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, From: 4, To: 6, Messages: 3})
+			j, err := l.conv.Begin(context.Background(), compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, Span: compactor.Span{From: 4, To: 6}, Messages: 3})
 			if err == nil {
 				_, err = j.Store(context.Background(), compactor.Summary{Text: "Four to six.", Tokens: 20})
 			}
@@ -151,7 +151,7 @@ var acts = map[string]act{
 	},
 	"a heal": {
 		before: func(l *life) { notes(12, 60)(l); hides(l, 2, 7) }, steps: []func(*life){heals}, changes: 1, kind: compactor.Leaf,
-		between: "messages #2 to #7, 1 January 0001\n1 January 2026:\n", // of the built-in summarizer
+		between: "messages #2 to #7, 1 January 2026\n1 January 2026:\n", // of the built-in summarizer
 	},
 	"an emergency": {window: 1500, before: notes(12, 120), steps: []func(*life){settles}, changes: 1, kind: compactor.Marker},
 	"a new segment": {
@@ -578,7 +578,7 @@ func (a act) found(t *testing.T, dir string, step int, whole story) error {
 	notes(2, 20)(l)
 	heals(l)
 	g := l.c.Gauge()
-	if len(g.Staged) > 0 || slices.ContainsFunc(slices.Concat(rowsOf(g.Past.Earlier), g.Stack), compactor.Compaction.NeedsHealing) {
+	if len(g.Staged) > 0 || slices.ContainsFunc(slices.Concat(rowsOf(g.Past.Earlier), g.Stack), compactor.Compaction.NeedsRepair) {
 		return fmt.Errorf("after all work was done %d rows are staged; the stack is %+v, behind %+v", len(g.Staged), g.Stack, g.Past.Earlier)
 	}
 	return l.check()

@@ -30,16 +30,10 @@ var mutants = map[string]mutant{
 `, "./compactor", "TestInvariants",
 	},
 	"a landing does not look again at what stands there": {
-		"memory/landing.go", `
-	if err != nil {
-		return false, err
-	}
-	back, err := c.takenBack(tx, row)
+		"transcript/cover.go", `
+	below := slices.Clone(d.covering(row.Span))
 `, `
-	if below = nil; err != nil {
-		return false, err
-	}
-	back, err := c.takenBack(tx, row)
+	var below []Summary
 `, "./memory", "TestCoverage",
 	},
 	"a cut ignores that calls and results belong together": {
@@ -86,10 +80,10 @@ var mutants = map[string]mutant{
 `, "./compactor", "TestNothingIsBoughtTwice",
 	},
 	"a rollup cannot take a marker in": {
-		"memory/landing.go", `
-		read := child.Kind == compactor.Marker || slices.Contains(row.Children, child.ID)
+		"transcript/cover.go", `
+		read := child.Kind == Placeholder || slices.Contains(row.Children, child.ID)
 `, `
-		read := child.Kind != compactor.Marker && slices.Contains(row.Children, child.ID)
+		read := child.Kind != Placeholder && slices.Contains(row.Children, child.ID)
 `, "./memory", "TestCoverage",
 	},
 }

@@ -9,7 +9,7 @@ import (
 
 // stone is a summary over [from, to] that costs so many tokens.
 func stone(id, from, to int64, tokens int) Compaction {
-	return Compaction{ID: id, Kind: Leaf, By: ByWorker, State: Active, From: from, To: to, Text: "text", Tokens: tokens}
+	return Compaction{ID: id, Kind: Leaf, By: ByWorker, State: Active, Span: Span{From: from, To: to}, Text: "text", Tokens: tokens}
 }
 
 // pastHead has two earlier segments, of two rows and of one, and inherits two rows

@@ -144,7 +144,7 @@ func TestCopiesOfFirstMessagesShareTheirBudget(t *testing.T) {
 	long := strings.Repeat("word ", 400)
 	h := newHistory(State{
 		First: []Message{picture(1, 1000, 1000), user(2, long), user(3, long)}, Next: 5,
-		Head: Head{Stack: []Compaction{{From: 1, To: 4, Tokens: 10}}},
+		Head: Head{Stack: []Compaction{{Span: Span{From: 1, To: 4}, Tokens: 10}}},
 	}, sh)
 	cost := func(wanted string) {
 		t.Helper()

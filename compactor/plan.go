@@ -244,7 +244,7 @@ func stackCost(stack []Compaction) (tokens int) {
 func planFold(s snapshot, fanIn int, builtIn bool) []Compaction {
 	stack, adjacent := s.head.Stack, s.adjacent
 	if builtIn {
-		own := func(a, b Compaction) bool { return adjacent(a, b) && a.NeedsHealing() && b.NeedsHealing() }
+		own := func(a, b Compaction) bool { return adjacent(a, b) && a.NeedsRepair() && b.NeedsRepair() }
 		if pair := lightest(stack, own); pair != nil {
 			return pair
 		}
@@ -280,7 +280,7 @@ func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compac
 // is not on disk yet and has no neighbours, and one that is being worked on, or of which a part is left, is not folded: its text tells of
 // messages beyond the fold, which nobody would find when they are deleted.
 func (s snapshot) adjacent(a, b Compaction) bool {
-	if a.cut || b.cut || overlaps(s.inWork, a) || overlaps(s.inWork, b) {
+	if a.Cut || b.Cut || overlaps(s.inWork, a) || overlaps(s.inWork, b) {
 		return false
 	}
 	i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq > a.To })
@@ -290,22 +290,14 @@ func (s snapshot) adjacent(a, b Compaction) bool {
 // insert returns stack with row in it, in place of what it covers. Rows it
 // overlaps in part lose that part: they are markers, which the store splits.
 func insert(stack []Compaction, row Compaction) []Compaction {
-	out := make([]Compaction, 0, len(stack)+2)
+	out := append(make([]Compaction, 0, len(stack)+2), row)
 	for _, c := range stack {
-		if c.To < row.From || c.From > row.To {
-			out = append(out, c)
-			continue
-		}
-		if left := c; c.From < row.From {
-			left.To, left.cut = row.From-1, true
-			out = append(out, left)
-		}
-		if right := c; c.To > row.To {
-			right.From, right.cut = row.To+1, true
-			out = append(out, right)
+		for _, rest := range c.Gaps([]Compaction{row}) {
+			part := c
+			part.Span, part.Cut = rest, c.Cut || rest != c.Span
+			out = append(out, part)
 		}
 	}
-	out = append(out, row)
 	slices.SortFunc(out, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
 	return out
 }

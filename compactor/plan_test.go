@@ -95,7 +95,7 @@ func TestPlan(t *testing.T) {
 func TestASpanEndsWhereAnotherCompactionBegins(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
 	s.lines = append(s.lines[:2:2], s.lines[4:]...) // 3 and 4 are summed up, 1 and 2 were taken back
-	s.head.Stack = []Compaction{{ID: 1, From: 3, To: 4}}
+	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 3, To: 4}}}
 	if sp := planSpan(s, 1000, 0, 0); sp.from != 1 || sp.to != 2 {
 		t.Errorf("span %d to %d, want 1 to 2", sp.from, sp.to)
 	}
@@ -104,7 +104,7 @@ func TestASpanEndsWhereAnotherCompactionBegins(t *testing.T) {
 func TestASpanReachesBackToItsNeighbour(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
 	s.lines = s.lines[4:] // 5 and 6; 4 was deleted
-	s.head.Stack = []Compaction{{ID: 1, From: 1, To: 2}, {ID: 2, From: 3, To: 3}}
+	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 1, To: 2}}, {ID: 2, Span: Span{From: 3, To: 3}}}
 	if sp := planSpan(s, 1000, 0, 0); sp.from != 4 || sp.to != 6 {
 		t.Errorf("span %d to %d, want 4 to 6", sp.from, sp.to)
 	}
@@ -113,7 +113,7 @@ func TestASpanReachesBackToItsNeighbour(t *testing.T) {
 func stackOf(levels ...int) []Compaction {
 	var stack []Compaction
 	for i, l := range levels {
-		stack = append(stack, Compaction{ID: int64(i + 1), From: int64(10*i + 1), To: int64(10*i + 10), Level: l, Kind: Leaf, Tokens: 10, Messages: 100 - i})
+		stack = append(stack, Compaction{ID: int64(i + 1), Span: Span{From: int64(10*i + 1), To: int64(10*i + 10)}, Level: l, Kind: Leaf, Tokens: 10, Messages: 100 - i})
 	}
 	return stack
 }
@@ -167,7 +167,7 @@ func TestFold(t *testing.T) {
 		want    []int64
 	}{
 		{"takes the two over the fewest messages, whatever their levels", built(stackOf(2, 2, 1, 0)), nil, []int64{3, 4}},
-		{"takes the older of two pairs over as many", built(append(stackOf(0, 0), Compaction{ID: 3, From: 21, To: 30, Messages: 100})), nil, []int64{1, 2}},
+		{"takes the older of two pairs over as many", built(append(stackOf(0, 0), Compaction{ID: 3, Span: Span{From: 21, To: 30}, Messages: 100})), nil, []int64{1, 2}},
 		{"spares what a model wrote", built(stackOf(0, 0, 0, 0), 3), nil, []int64{2, 3}},
 		{"folds what a model wrote if there is nothing else", built(stackOf(0, 0), 0, 1), nil, []int64{1, 2}},
 		{"never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
@@ -190,8 +190,8 @@ func TestFold(t *testing.T) {
 }
 
 func TestInsertSplitsWhatItOverlaps(t *testing.T) {
-	stack := []Compaction{{ID: 1, From: 1, To: 100, Kind: Marker}}
-	got := insert(stack, Compaction{ID: 2, From: 30, To: 60})
+	stack := []Compaction{{ID: 1, Span: Span{From: 1, To: 100}, Kind: Marker}}
+	got := insert(stack, Compaction{ID: 2, Span: Span{From: 30, To: 60}})
 	if len(got) != 3 || got[0].To != 29 || got[1].ID != 2 || got[2].From != 61 || got[2].To != 100 {
 		t.Errorf("insert gave %+v", got)
 	}

@@ -311,7 +311,7 @@ func (m *machine) above(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	for _, from := range []int64{1, 4} {
-		j, err := c.Begin(ctx, compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, From: from, To: from + 2, Messages: 3})
+		j, err := c.Begin(ctx, compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Span: compactor.Span{From: from, To: from + 2}, Messages: 3})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -324,7 +324,7 @@ func (m *machine) above(rt *rapid.T) {
 			rt.Fatal(err)
 		}
 		if from == 4 {
-			hidden := []compactor.Compaction{{By: compactor.ByEmergency, From: 7, To: 7}}
+			hidden := []compactor.Compaction{{By: compactor.ByEmergency, Span: compactor.Span{From: 7, To: 7}}}
 			if _, applied, err := c.Apply(ctx, head.Generation, compactor.Change{Markers: hidden}); err != nil || !applied {
 				rt.Fatal(applied, err)
 			}

@@ -19,16 +19,11 @@ type Records interface {
 	// Begin writes row in state running and returns the job that works on it.
 	Begin(ctx context.Context, row Compaction) (Job, error)
 
-	// Land makes staged rows active, in the order given, re-reading the cover in
-	// the same transaction. A row is staged only as long as every message of its span
-	// is unedited and undeleted since it was read. A leaf lands if these are covered
-	// by nothing, or only by markers and built-in summaries: those are replaced, and
-	// what of them reaches beyond the span stays hidden behind a new marker. A rollup
-	// lands if its children are active and tile its span; they become folded. What
-	// cannot land becomes stale, and a leaf behind it that hides messages stays staged:
-	// the view is in order. A rollup that heals a rollup takes its place and its children.
-	// clearedTo, if larger than the stored one, is stored with it.
-	// It returns the head as committed and the rows as they stand now.
+	// Land makes staged rows active as transcript.State.Cover says. A row is staged only as
+	// long as every message of its span is unedited and undeleted since it was read. What
+	// cannot land becomes stale, and what has to wait stays staged. clearedTo, if larger than
+	// the stored one, is stored with it, unless nothing landed. It returns the head as
+	// committed and the rows as they stand now.
 	Land(ctx context.Context, rows []int64, clearedTo int64) (Head, []Compaction, error)
 
 	// Stale returns which of these rows, staged when they were stored, are stale by now.
@@ -42,17 +37,14 @@ type Records interface {
 	// without what landed with it in earlier ones. Emergencies are none.
 	Latest(ctx context.Context) (Landing, error)
 
-	// Undo takes the latest landing back if generation is still the stored one and
-	// nothing has changed the landing since; applied tells. Its rows become undone,
-	// those it folded, replaced or split active again, what is staged over them stale,
-	// and memories stay. Whether or not, the committed head is returned.
+	// Undo takes the latest landing back as transcript.State.Undo says, if generation is
+	// still the stored one and Latest.Why is empty; applied tells. Whether or not, the
+	// committed head is returned.
 	Undo(ctx context.Context, generation int64) (head Head, applied bool, err error)
 
-	// StartSegment ends the segment in one transaction: a marker becomes active over
-	// what of it nothing covers, merged with the markers next to it, and the next
-	// segment begins with the next message. It returns the head as committed. started
-	// is false, and nothing has changed, if the segment holds no message. A turn that
-	// waits for its answer is an error.
+	// StartSegment ends the segment as transcript.State.NewSession says, and returns the head
+	// as committed. started is false, and nothing has changed, if the segment holds no
+	// message. A turn that waits for its answer is an error.
 	StartSegment(ctx context.Context) (head Head, started bool, err error)
 
 	// Span returns the messages of [from, to], deleted ones left out, oldest first.
@@ -69,9 +61,7 @@ type Records interface {
 
 // Change is a change of the head without a job.
 type Change struct {
-	// Markers become active. Active markers inside or adjacent to one are merged
-	// into it by whoever makes the change, so their rows become replaced if they lie
-	// inside its span.
+	// Markers hide the verbatim messages of their spans, see transcript.State.Truncate.
 	Markers   []Compaction
 	ClearedTo int64 // 0: unchanged
 

@@ -80,14 +80,14 @@ func TestRenderingIsPure(t *testing.T) {
 				generation++
 				last := rapid.SampledFrom(s.lines).Draw(t, "last")
 				h.swap(Head{Generation: generation, Stack: []Compaction{{
-					ID: generation, Kind: Leaf, From: 1, To: last.Seq, Text: fmt.Sprint("summary ", rapid.IntRange(1, 3).Draw(t, "text")),
+					ID: generation, Kind: Leaf, Span: Span{From: 1, To: last.Seq}, Text: fmt.Sprint("summary ", rapid.IntRange(1, 3).Draw(t, "text")),
 				}}, ClearedTo: rapid.Int64Range(0, h.Next()).Draw(t, "cleared")})
 			},
 			"heal": func(t *rapid.T) { // no line leaves
 				if s := h.snapshot(); len(s.lines) > 0 && s.lines[0].Seq > 1 {
 					generation++
 					h.swap(Head{Generation: generation, Stack: []Compaction{{
-						ID: generation, Kind: Leaf, From: 1, To: s.lines[0].Seq - 1, Text: fmt.Sprint("healed ", generation),
+						ID: generation, Kind: Leaf, Span: Span{From: 1, To: s.lines[0].Seq - 1}, Text: fmt.Sprint("healed ", generation),
 					}}, ClearedTo: s.clearedTo})
 				}
 			},

@@ -14,7 +14,7 @@ const nearQuestion = 2
 
 // ready tells whether no model is going to make row better before it is folded.
 func (c *Compactor) ready(row Compaction) bool {
-	return !row.NeedsHealing() || row.Kind != Marker && (!row.Owed || c.o.Worker == nil || c.givenUp(row))
+	return !row.NeedsRepair() || row.Kind != Marker && (!row.Owed || c.o.Worker == nil || c.givenUp(row))
 }
 
 // repairable are the rows in s that a model is to summarize, the newest first.
@@ -33,7 +33,7 @@ func (c *Compactor) repairable(s snapshot) (rows []Compaction) {
 		}
 	}
 	for i, row := range all {
-		if row.ID == 0 || row.Kind == Marker || !row.NeedsHealing() || c.givenUp(row) {
+		if row.ID == 0 || row.Kind == Marker || !row.NeedsRepair() || c.givenUp(row) {
 			continue
 		}
 		written := asked && row.Kind == Rollup && slices.Contains(row.Sources, 0) // its children's texts suffice

@@ -48,7 +48,7 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 				stack := r.c.Gauge().Stack
 				row := compactor.Compaction{
 					Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual,
-					From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4), Text: filler(650),
+					Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)}, Text: filler(650),
 				}
 				row.Messages = int(row.To - row.From + 1)
 				j, err := r.conv.Begin(context.Background(), row)

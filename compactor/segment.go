@@ -70,7 +70,7 @@ func (h Head) past(sh shape) (p past) {
 				}
 				add(line)
 			}
-			if !add(entry{row.ID, row.Render(), row.Tokens}) {
+			if !add(entry{row.ID, Render(row), row.Tokens}) {
 				return p
 			}
 		}

@@ -101,7 +101,7 @@ func TestASummaryThatIsLateLandsInItsSegment(t *testing.T) {
 	if len(g.Stack) != 0 || g.Lines != 3 {
 		t.Errorf("something landed in the new segment: %+v, %d messages", g.Stack, g.Lines)
 	}
-	if len(g.Past.Earlier) != 1 || len(g.Past.Earlier[0].Rows) != 1 || g.Past.Earlier[0].Rows[0].NeedsHealing() {
+	if len(g.Past.Earlier) != 1 || len(g.Past.Earlier[0].Rows) != 1 || g.Past.Earlier[0].Rows[0].NeedsRepair() {
 		t.Errorf("of the old segment stands %+v", g.Past.Earlier)
 	}
 	r.verify()
@@ -181,7 +181,7 @@ func TestWhatIsShownOfEarlierSegments(t *testing.T) {
 		r.anew()
 		r.settle()
 		for _, s := range r.c.Gauge().Past.Earlier {
-			if len(s.Rows) != 1 || s.Rows[0].NeedsHealing() {
+			if len(s.Rows) != 1 || s.Rows[0].NeedsRepair() {
 				t.Errorf("of messages %d to %d stands %+v", s.From, s.To, s.Rows)
 			}
 		}

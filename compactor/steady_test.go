@@ -271,7 +271,7 @@ func TestWhatWasDeletedIsHealedWithoutAModel(t *testing.T) {
 	r.remove(hidden...)
 	r.resize(100_000)
 	r.settle()
-	if stack := r.c.Gauge().Stack; len(stack) != 1 || stack[0].NeedsHealing() || stack[0].Messages != 0 || len(r.worker.Requests()) != 0 {
+	if stack := r.c.Gauge().Stack; len(stack) != 1 || stack[0].NeedsRepair() || stack[0].Messages != 0 || len(r.worker.Requests()) != 0 {
 		t.Errorf("the stack is %+v, the model was asked %d times", stack, len(r.worker.Requests()))
 	}
 	r.verify()

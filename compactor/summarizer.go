@@ -116,7 +116,7 @@ func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int)
 	for _, child := range j.children {
 		var part []Message
 		switch {
-		case !child.NeedsHealing():
+		case !child.NeedsRepair():
 			part = []Message{writtenOf(child)}
 		case child.Kind != Marker:
 			part, err = choice(ctx, record, child)
@@ -155,7 +155,7 @@ func choice(ctx context.Context, record Job, row Compaction) ([]Message, error) 
 		var children []Compaction
 		children, err = record.Children(ctx, next.ID)
 		for _, child := range children {
-			if child.NeedsHealing() {
+			if child.NeedsRepair() {
 				below = append(below, child)
 				continue
 			}
@@ -216,7 +216,7 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]i
 	rows := j.children
 	switch {
 	case j.row.Kind != Rollup:
-		rows = []Compaction{{Kind: Marker, From: j.row.From, To: j.row.To}}
+		rows = []Compaction{{Kind: Marker, Span: Span{From: j.row.From, To: j.row.To}}}
 	case j.heals != 0: // of the rollup itself nothing is read
 		children, err := record.Children(ctx, j.heals)
 		if err != nil {
@@ -243,7 +243,7 @@ func (c *Compactor) materials(ctx context.Context, record Job, rows []Compaction
 // material is what stands for a row: its text if nobody is to write a better one, else what
 // its children stand for, and in the end the messages. So no good summary is read twice.
 func (c *Compactor) material(ctx context.Context, record Job, row Compaction, most int) ([]item, error) {
-	if row.NeedsHealing() && c.givenUp(row) {
+	if row.NeedsRepair() && c.givenUp(row) {
 		return []item{omitted(row)}, nil
 	}
 	if c.ready(row) {

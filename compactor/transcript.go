@@ -236,8 +236,8 @@ func chunks(items []item, most int) [][]item {
 	return out
 }
 
-// transcript is the material of one request.
-func transcript(items []item) string {
+// plainText is the material of one request.
+func plainText(items []item) string {
 	var b strings.Builder
 	b.WriteString("<transcript>\n")
 	for _, it := range items {

@@ -92,7 +92,7 @@ func TestUndoRestoresExactlyTheEarlierView(t *testing.T) {
 				}
 				r.asRestarted()
 			}
-			r.refused("nothing was summed up")
+			r.refused("nothing was summarized")
 		})
 	}
 }
@@ -179,7 +179,7 @@ func TestWhatWasTakenBackIsLeftAloneUntilAggressive(t *testing.T) {
 			if n := len(r.c.Gauge().Stack); n != 0 {
 				t.Fatalf("%d rows stand in the view at %d tokens", n, r.c.Gauge().Used)
 			}
-			if why := r.c.Gauge().Paused; !strings.Contains(why, "taken back") {
+			if why := r.c.Gauge().Paused; !strings.Contains(why, "was undone") {
 				t.Errorf("paused: %q", why)
 			}
 			r.restart()
@@ -202,7 +202,7 @@ func TestWhatWasTakenBackIsLeftAloneUntilAggressive(t *testing.T) {
 	})
 	t.Run("nor does the model's own wish", func(t *testing.T) {
 		r := start(t)
-		if e := r.c.Compact(compactor.OnSelf, ""); e.State != compactor.EventNoop || !strings.Contains(e.Error, "taken back") {
+		if e := r.c.Compact(compactor.OnSelf, ""); e.State != compactor.EventNoop || !strings.Contains(e.Error, "was undone") {
 			t.Errorf("%+v", e)
 		}
 	})

@@ -113,7 +113,7 @@ func TestEveryResultStandsBehindItsCall(t *testing.T) {
 	t.Run("and no summarizer reads it", func(t *testing.T) {
 		m := answer("so")
 		m.Native = json.RawMessage(`{"reasoning":"I think"}`)
-		if text := transcript(itemsOf([]Message{m}, 1000)); strings.Contains(text, "I think") || !strings.Contains(text, "so") {
+		if text := plainText(itemsOf([]Message{m}, 1000)); strings.Contains(text, "I think") || !strings.Contains(text, "so") {
 			t.Errorf("it reads %s", text)
 		}
 	})

@@ -319,7 +319,7 @@ func TestWhatWasTakenBackBeforeANewBeginningPausesNothing(t *testing.T) {
 	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventUndone {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	if paused := r.c.Gauge().Paused; !strings.Contains(paused, "taken back") {
+	if paused := r.c.Gauge().Paused; !strings.Contains(paused, "was undone") {
 		t.Fatalf("after /undo it says %q", paused)
 	}
 	r.anew()

@@ -146,7 +146,7 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 	}
 	var joined []item
 	for i, t := range texts {
-		row := Compaction{From: parts[i][0].from, To: parts[i][len(parts[i])-1].to, Text: t}
+		row := Compaction{Span: Span{From: parts[i][0].from, To: parts[i][len(parts[i])-1].to}, Text: t}
 		if absent[i] {
 			row.FromTime, row.ToTime = parts[i][0].said.Time, parts[i][len(parts[i])-1].said.Time
 			joined = append(joined, omitted(row))

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"cairn/compactor"
+	"cairn/transcript"
 )
 
 var _ compactor.Records = (*Conversation)(nil)
@@ -74,8 +75,8 @@ func (c *Conversation) compaction(tx *transaction, id int64) (compactor.Compacti
 const childrenOf = "AND parent = ? AND +state = 'folded' ORDER BY from_seq"
 
 // activeIn reads the active rows of a segment, by the begin of their spans.
-func (c *Conversation) activeIn(tx *transaction, s span) ([]compactor.Compaction, error) {
-	return c.compactions(tx, "AND state = 'active' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.from, s.to)
+func (c *Conversation) activeIn(tx *transaction, s transcript.Span) ([]compactor.Compaction, error) {
+	return c.compactions(tx, "AND state = 'active' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
 }
 
 // insert writes a new row and returns it with its id and as it reads back. A row
@@ -125,7 +126,7 @@ func (c *Conversation) head(tx *transaction) (head compactor.Head, err error) {
 	if head.Pins, err = c.pins(tx); err != nil {
 		return head, err
 	}
-	if head.Stack, err = c.activeIn(tx, span{head.Start, maxSeq}); err != nil {
+	if head.Stack, err = c.activeIn(tx, transcript.Span{From: head.Start, To: maxSeq}); err != nil {
 		return head, err
 	}
 	if head.Earlier, err = c.earlier(tx); err != nil {
@@ -189,8 +190,8 @@ func (c *Conversation) load(tx *transaction) (state compactor.State, err error) 
 	if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&state.Next); err != nil {
 		return state, err
 	}
-	for _, gap := range gaps(state.Head.Stack, state.Head.Start, maxSeq) {
-		verbatim, err := c.messages(tx, gap.from, gap.to, "ORDER BY id")
+	for _, gap := range (transcript.Span{From: state.Head.Start, To: maxSeq}).Gaps(state.Head.Stack) {
+		verbatim, err := c.messages(tx, gap.From, gap.To, "ORDER BY id")
 		if err != nil {
 			return state, err
 		}
@@ -230,27 +231,6 @@ func (c *Conversation) spoken(tx *transaction) (spoken bool, err error) {
 	return spoken, err
 }
 
-// span is a range of seqs, both ends included.
-type span struct{ from, to int64 }
-
-// gaps returns what of [from, to] no row covers. The rows are in order and do not overlap.
-func gaps(rows []compactor.Compaction, from, to int64) []span {
-	var open []span
-	for _, row := range rows {
-		if row.To < from || row.From > to {
-			continue
-		}
-		if row.From > from {
-			open = append(open, span{from, row.From - 1})
-		}
-		from = row.To + 1
-	}
-	if from <= to {
-		open = append(open, span{from, to})
-	}
-	return open
-}
-
 // Begin writes row in state running and returns the job that works on it.
 func (c *Conversation) Begin(ctx context.Context, row compactor.Compaction) (compactor.Job, error) {
 	j := &job{conversation: c}
@@ -265,75 +245,39 @@ func (c *Conversation) Begin(ctx context.Context, row compactor.Compaction) (com
 	return j, nil
 }
 
-// Apply makes a change of the head if generation is still the stored one. A marker
-// takes the place of the markers inside its span; one that would overlap anything
-// else is an error, and nothing is changed.
+// Apply makes a change of the head if generation is still the stored one. A marker takes in
+// the markers inside its span and next to it, see transcript.State.Truncate.
 func (c *Conversation) Apply(ctx context.Context, generation int64, change compactor.Change) (head compactor.Head, applied bool, err error) {
 	err = c.store.update(ctx, func(tx *transaction) error {
-		head, err = c.head(tx)
-		if err != nil || head.Generation != generation {
+		var upTo int64
+		for _, marker := range change.Markers {
+			upTo = max(upTo, marker.To)
+		}
+		s, err := c.state(tx, upTo, nil)
+		if err != nil {
 			return err
 		}
-		for _, marker := range change.Markers {
-			if err := c.hide(tx, marker, generation+1); err != nil {
-				return err
-			}
-		}
-		if len(change.Markers) > 0 {
-			if err := c.spare(tx, 0, 0); err != nil {
-				return err
-			}
+		if s.Version != generation {
+			head, err = c.head(tx)
+			return err
 		}
 		applied = true
-		head, err = c.raise(tx, len(change.Markers) > 0 || change.EndContexts, change.ClearedTo)
+		var decided transcript.Change
+		switch {
+		case len(change.Markers) > 0:
+			decided = s.Truncate(change.Markers, change.ClearedTo)
+		case change.EndContexts:
+			decided = s.EndContexts()
+		default:
+			decided = s.Clear(change.ClearedTo)
+		}
+		head, err = c.write(tx, s, decided)
 		return err
 	})
 	if err != nil {
 		return compactor.Head{}, false, c.fail("change the head", err)
 	}
 	return head, applied, nil
-}
-
-// hide makes one marker active.
-func (c *Conversation) hide(tx *transaction, marker compactor.Compaction, generation int64) error {
-	inside, err := c.covering(tx, marker.From, marker.To)
-	if err != nil {
-		return err
-	}
-	for _, row := range inside {
-		if row.Kind != compactor.Marker || row.From < marker.From || row.To > marker.To {
-			return fmt.Errorf("a marker over %d to %d would overlap compaction %d", marker.From, marker.To, row.ID)
-		}
-		if err := c.end(tx, row.ID, compactor.Replaced, generation); err != nil {
-			return err
-		}
-	}
-	marker.Kind, marker.State = compactor.Marker, compactor.Active
-	if marker.Messages, err = c.held(tx, marker); err != nil { // whoever planned it may not know yet of a deletion
-		return err
-	}
-	marker.Tokens = compactor.TokensOfCompaction(marker)
-	_, err = c.insert(tx, marker, generation)
-	return err
-}
-
-// covering returns the active rows that cover some of [from, to]. They do not
-// overlap, so that the first may be the one that begins last before from, and none
-// before that.
-func (c *Conversation) covering(tx *transaction, from, to int64) ([]compactor.Compaction, error) {
-	return c.compactions(tx, `AND state = 'active' AND from_seq <= ? AND to_seq >= ? AND from_seq >= coalesce(
-		(SELECT max(from_seq) FROM compactions WHERE conversation = ? AND state = 'active' AND from_seq <= ?), 0) ORDER BY from_seq`, to, from, c.id, from)
-}
-
-// raise ends a change of the head: if anything has changed or more is to be
-// cleared, the generation goes up. It returns the head as it is now.
-func (c *Conversation) raise(tx *transaction, headChanged bool, clearedTo int64) (compactor.Head, error) {
-	_, err := tx.Exec(`UPDATE conversations SET generation = generation + 1, cleared_to = max(cleared_to, ?)
-		WHERE id = ? AND (? OR cleared_to < ?)`, clearedTo, c.id, headChanged, clearedTo)
-	if err != nil {
-		return compactor.Head{}, err
-	}
-	return c.head(tx)
 }
 
 // Measured notes the tokens used before and after a row landed.

@@ -55,12 +55,46 @@ func (s *Store) Examine(ctx context.Context, mend bool) (found []Finding, err er
 		}
 		unfound, err := s.unfound(tx, mend)
 		found = append(found, unfound...)
+		if err != nil {
+			return err
+		}
+		broken, err := s.broken(tx)
+		found = append(found, broken...)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("examine the database: %w", err)
 	}
 	return found, nil
+}
+
+// broken looks for conversations whose head breaks a rule.
+func (s *Store) broken(tx *transaction) (found []Finding, err error) {
+	all, err := s.all(tx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		state, err := c.state(tx, maxSeq, nil)
+		if err != nil {
+			return nil, err
+		}
+		if wrong := state.Check(); wrong != nil {
+			found = append(found, Finding{Conversation: c.name, What: wrong.Error()})
+		}
+	}
+	return found, nil
+}
+
+// all returns every conversation.
+func (s *Store) all(tx *transaction) (all []*Conversation, err error) {
+	err = each(tx, func(rows *sql.Rows) error {
+		c := &Conversation{store: s}
+		err := rows.Scan(&c.id, &c.name)
+		all = append(all, c)
+		return err
+	}, "SELECT id, name FROM conversations ORDER BY id")
+	return all, err
 }
 
 // unfound looks for memories that are not found by all words that stand in them.
@@ -113,9 +147,6 @@ var examinations = []examination{
 			WHERE EXISTS (SELECT 1 FROM messages WHERE id BETWEEN c.id << 32 | c.next_seq AND c.id << 32 | 4294967295)`,
 		mend: `UPDATE conversations SET next_seq = 1 + (SELECT max(id & 4294967295) FROM messages WHERE id BETWEEN conversations.id << 32 AND conversations.id << 32 | 4294967295)
 			WHERE EXISTS (SELECT 1 FROM messages WHERE id BETWEEN conversations.id << 32 | next_seq AND conversations.id << 32 | 4294967295)`,
-	},
-	{
-		find: `SELECT name, printf('the segment begins at #%d, beyond the end', segment_start) FROM conversations WHERE segment_start > next_seq`,
 	},
 	{find: missing},
 	{ // turns
@@ -181,11 +212,6 @@ var examinations = []examination{
 		mend: `DELETE FROM members WHERE conversation NOT IN (SELECT conversation FROM erasures) AND (conversation, name) NOT IN (SELECT conversation, author FROM messages)`,
 	},
 	{ // the stack
-		find: `SELECT ` + name + `a.conversation), printf('the summaries %d and %d are both shown for #%d', a.id, b.id, max(a.from_seq, b.from_seq)) FROM compactions a
-			JOIN compactions b ON b.conversation = a.conversation AND b.state = 'active' AND b.id > a.id AND b.from_seq <= a.to_seq AND b.to_seq >= a.from_seq
-			WHERE a.state = 'active'`,
-	},
-	{
 		find: `SELECT ` + name + `c.conversation), printf('summary %d, #%d to #%d, cuts a turn', c.id, c.from_seq, c.to_seq) FROM compactions c
 			WHERE c.state = 'active' AND (
 				EXISTS (SELECT 1 FROM messages m JOIN messages f ON f.id = c.conversation << 32 | c.from_seq

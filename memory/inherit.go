@@ -11,6 +11,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // hangsOn takes the name of a thread apart: the name of its channel, and the
@@ -194,45 +195,45 @@ func (c *Conversation) touchThreads(tx *transaction, where string, args ...any) 
 // the built-in summarizer makes of it: what is healed here later does not reach them.
 func (c *Conversation) redoInherited(tx *transaction, seqs []int64, repeating []compactor.Compaction) error {
 	type copied struct {
-		span
+		transcript.Span
 		fromAt, toAt int64
 		kind         compactor.Kind
 		text         string
 	}
 	over := make(map[copied]bool)
-	spans := make([]span, 0, len(seqs)+len(repeating))
+	spans := make([]transcript.Span, 0, len(seqs)+len(repeating))
 	for _, seq := range seqs {
-		spans = append(spans, span{seq, seq})
+		spans = append(spans, transcript.Span{From: seq, To: seq})
 	}
 	for _, row := range repeating {
-		spans = append(spans, span{row.From, row.To})
+		spans = append(spans, row.Span)
 	}
 	for i, sp := range spans {
 		err := each(tx, func(rows *sql.Rows) error {
 			var one copied
-			err := rows.Scan(&one.from, &one.to, &one.fromAt, &one.toAt, &one.kind, &one.text)
-			if i < len(seqs) || one.span == sp {
+			err := rows.Scan(&one.From, &one.To, &one.fromAt, &one.toAt, &one.kind, &one.text)
+			if i < len(seqs) || one.Span == sp {
 				over[one] = true
 			}
 			return err
-		}, "SELECT DISTINCT from_seq, to_seq, from_at, to_at, kind, text FROM inherited WHERE parent = ? AND to_seq >= ? AND from_seq <= ? AND kind <> ''", c.id, sp.to, sp.from)
+		}, "SELECT DISTINCT from_seq, to_seq, from_at, to_at, kind, text FROM inherited WHERE parent = ? AND to_seq >= ? AND from_seq <= ? AND kind <> ''", c.id, sp.To, sp.From)
 		if err != nil {
 			return err
 		}
 	}
 	for one := range over {
 		row, err := c.remaining(tx, compactor.Compaction{
-			Kind: one.kind, From: one.from, To: one.to, FromTime: at(one.fromAt), ToTime: at(one.toAt), Text: one.text,
+			Kind: one.kind, Span: compactor.Span{From: one.From, To: one.To}, FromTime: at(one.fromAt), ToTime: at(one.toAt), Text: one.text,
 		})
 		if err != nil {
 			return fmt.Errorf("redo what threads inherited: %w", err)
 		}
 		const these = "from_seq = ? AND to_seq = ? AND kind = ? AND text = ?"
-		if err := c.touchThreads(tx, these, one.from, one.to, one.kind, one.text); err != nil {
+		if err := c.touchThreads(tx, these, one.From, one.To, one.kind, one.text); err != nil {
 			return err
 		}
 		_, err = tx.Exec("UPDATE inherited SET text = ?, messages = ?, tokens = ? WHERE parent = ? AND "+these,
-			row.Text, row.Messages, compactor.TokensOfInherited(row), c.id, one.from, one.to, one.kind, one.text)
+			row.Text, row.Messages, compactor.TokensOfInherited(row), c.id, one.From, one.To, one.kind, one.text)
 		if err != nil {
 			return err
 		}
@@ -242,11 +243,11 @@ func (c *Conversation) redoInherited(tx *transaction, seqs []int64, repeating []
 
 // remaining is a copy of a row, made of what is left of its span.
 func (c *Conversation) remaining(tx *transaction, row compactor.Compaction) (compactor.Compaction, error) {
-	there, err := c.between(tx, span{row.From, row.To})
-	if row.Messages = there.messages; err != nil || row.Kind == compactor.Marker {
+	there, err := c.between(tx, row.Span)
+	if row.Messages = there.Messages; err != nil || row.Kind == compactor.Marker {
 		return row, err
 	}
-	left, err := c.materialOf(tx, span{row.From, row.To})
+	left, err := c.materialOf(tx, row.Span)
 	if err != nil {
 		return row, err
 	}
@@ -259,12 +260,12 @@ func (c *Conversation) remaining(tx *transaction, row compactor.Compaction) (com
 
 // materialOf is what a span is summed up from: the largest rows that lie in it, as
 // far as their texts are good, and messages.
-func (c *Conversation) materialOf(tx *transaction, s span) (found []compactor.Message, err error) {
-	rows, err := c.compactions(tx, "AND state IN ('active', 'folded') AND from_seq BETWEEN ? AND ? AND to_seq <= ? ORDER BY from_seq, to_seq DESC, level DESC", s.from, s.to, s.to)
+func (c *Conversation) materialOf(tx *transaction, s transcript.Span) (found []compactor.Message, err error) {
+	rows, err := c.compactions(tx, "AND state IN ('active', 'folded') AND from_seq BETWEEN ? AND ? AND to_seq <= ? ORDER BY from_seq, to_seq DESC, level DESC", s.From, s.To, s.To)
 	if err != nil {
 		return nil, err
 	}
-	from := s.from
+	from := s.From
 	upTo := func(seq int64) error {
 		between, err := c.messages(tx, from, seq, "ORDER BY id")
 		found = append(found, between...)
@@ -278,7 +279,7 @@ func (c *Conversation) materialOf(tx *transaction, s span) (found []compactor.Me
 			return nil, err
 		}
 		from = row.To + 1
-		if !row.NeedsHealing() {
+		if !row.NeedsRepair() {
 			found = append(found, compactor.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime})
 			continue
 		}
@@ -288,6 +289,6 @@ func (c *Conversation) materialOf(tx *transaction, s span) (found []compactor.Me
 		}
 		found = append(found, part...)
 	}
-	err = upTo(s.to)
+	err = upTo(s.To)
 	return found, err
 }

@@ -14,6 +14,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // job belongs to one goroutine.
@@ -129,8 +130,8 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 // worker saved from before, the built-in summarizer only from those nobody did:
 // other drafts are dropped without a word. The built-in's memories of messages
 // that a worker has read now give way to the worker's. If a message of the span was
-// edited or deleted since the job was begun, or what the worker read beside it was
-// deleted, nothing is stored and the row is stale.
+// edited or deleted since the job was begun, what stood over it was undone, or what the
+// worker read beside it was deleted, nothing is stored and the row is stale.
 func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []compactor.MemoryDraft, err error) {
 	c := j.conversation
 	err = c.store.update(ctx, func(tx *transaction) error {
@@ -184,12 +185,12 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 }
 
 // touched tells whether a message of the span was edited or deleted since the job
-// was begun, or what it folds has left the view: then it cannot land, and may repeat
-// what was deleted.
+// was begun, somebody undid what stood over it, or what it folds has left the view: then it
+// cannot land, and may repeat what was deleted.
 func (j *job) touched(tx *transaction) (touched bool, err error) {
 	low, high := j.conversation.rows(j.row.From, j.row.To)
-	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
-		WHERE id BETWEEN ? AND ? AND changed_with > (SELECT begun_with FROM compactions WHERE id = ?))`, low, high, j.row.ID).Scan(&touched)
+	err = tx.QueryRow(`SELECT state = 'stale' OR EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
+		WHERE id BETWEEN ? AND ? AND changed_with > begun_with) FROM compactions WHERE id = ?`, low, high, j.row.ID).Scan(&touched)
 	for _, id := range j.row.Children { // which may have been read when they were stale already
 		if err != nil || touched {
 			break
@@ -259,7 +260,7 @@ func (j *job) relieve(tx *transaction) error {
 	}
 	c := j.conversation
 	for _, s := range read {
-		low, high := c.rows(s.from, s.to)
+		low, high := c.rows(s.From, s.To)
 		_, err := tx.Exec(retire, c.id, low, high)
 		if err != nil {
 			return err
@@ -278,18 +279,18 @@ const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 
 
 // read returns the spans whose messages were read: of a rollup those of the
 // children that it heals, for of the others it read the text alone.
-func (j *job) read(tx *transaction) ([]span, error) {
+func (j *job) read(tx *transaction) ([]transcript.Span, error) {
 	if j.row.Kind != compactor.Rollup {
-		return []span{{j.row.From, j.row.To}}, nil
+		return []transcript.Span{j.row.Span}, nil
 	}
-	var spans []span
+	var spans []transcript.Span
 	for _, id := range j.row.Children {
 		child, err := j.conversation.compaction(tx, id)
 		if err != nil {
 			return nil, err
 		}
-		if child.NeedsHealing() {
-			spans = append(spans, span{max(child.From, j.row.From), min(child.To, j.row.To)})
+		if child.NeedsRepair() {
+			spans = append(spans, transcript.Span{From: max(child.From, j.row.From), To: min(child.To, j.row.To)})
 		}
 	}
 	return spans, nil
@@ -298,7 +299,7 @@ func (j *job) read(tx *transaction) ([]span, error) {
 // Fail makes the row failed, with the cause in words for people.
 func (j *job) Fail(ctx context.Context, cause string) error {
 	err := j.conversation.store.update(ctx, func(tx *transaction) error {
-		return changed(tx, "UPDATE compactions SET state = 'failed', error = ?, refused = ? WHERE id = ? AND state IN ('running', 'failed')",
+		return changed(tx, "UPDATE compactions SET state = 'failed', error = ?, refused = ? WHERE id = ? AND state IN ('running', 'failed', 'stale')",
 			cause, j.refused, j.row.ID)
 	})
 	if err != nil {

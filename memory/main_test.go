@@ -157,7 +157,7 @@ func remove(t tester, c *Conversation, numbers ...int) []int64 {
 func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) compactor.Job {
 	t.Helper()
 	j, err := c.Begin(ctx, compactor.Compaction{
-		Kind: kind, By: by, Trigger: compactor.OnBackground, From: from, To: to,
+		Kind: kind, By: by, Trigger: compactor.OnBackground, Span: compactor.Span{From: from, To: to},
 		FromTime: day, ToTime: day, Messages: int(to - from + 1), Children: children,
 	})
 	if err != nil {
@@ -189,7 +189,7 @@ func land(t testing.TB, c *Conversation, rows ...int64) (compactor.Head, []compa
 func hide(t testing.TB, c *Conversation, from, to int64) compactor.Head {
 	t.Helper()
 	head, applied, err := c.Apply(ctx, load(t, c).Head.Generation, compactor.Change{Markers: []compactor.Compaction{{
-		By: compactor.ByEmergency, Trigger: compactor.OnEmergency, From: from, To: to, FromTime: day, ToTime: day, Messages: int(to - from + 1),
+		By: compactor.ByEmergency, Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day, Messages: int(to - from + 1),
 	}}})
 	if err != nil || !applied {
 		t.Fatalf("Apply: applied %v, %v", applied, err)

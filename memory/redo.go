@@ -133,8 +133,8 @@ func (c *Conversation) held(tx *transaction, row compactor.Compaction) (n int, e
 		err = tx.QueryRow("SELECT coalesce(sum(messages), 0) FROM compactions WHERE parent = ? AND state = 'folded'", row.ID).Scan(&n)
 		return n, err
 	}
-	there, err := c.between(tx, span{row.From, row.To})
-	return there.messages, err
+	there, err := c.between(tx, row.Span)
+	return there.Messages, err
 }
 
 // standIn sums up what remains of a row, in at most so many tokens if they are
@@ -178,7 +178,7 @@ func (c *Conversation) material(tx *transaction, row compactor.Compaction) ([]co
 	}
 	for _, child := range children {
 		part := []compactor.Message{{Role: llm.RoleAssistant, Text: child.Text, Time: child.FromTime}}
-		if child.NeedsHealing() {
+		if child.NeedsRepair() {
 			if part, err = c.material(tx, child); err != nil {
 				return nil, err
 			}

@@ -69,7 +69,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			if _, landed := land(t, c, over, beside); landed[0].State != compactor.Stale || landed[1].State != compactor.Staged {
 				t.Errorf("messages 7 to 9 are hidden, and older ones stand below: landed %+v", landed)
 			}
-			if head, landed := land(t, c, beside); shape(head.Stack) != "leaf worker 7-9" {
+			if head, landed := land(t, c, beside, sumUp(t, c, leaf, worker, 1, 6, "More.")); shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
 				t.Errorf("landed %+v", landed)
 			}
 		})
@@ -129,7 +129,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			t.Fatalf("stack %s, generation %d after %d", shape(head.Stack), head.Generation, before.Generation)
 		}
 		row := head.Stack[0]
-		if row.ID == before.Stack[0].ID || !row.NeedsHealing() || row.Messages != 5 || row.Tokens != compactor.TokensOfCompaction(row) ||
+		if row.ID == before.Stack[0].ID || !row.NeedsRepair() || row.Messages != 5 || row.Tokens != compactor.TokensOfCompaction(row) ||
 			compactor.Estimate(row.Text) > max(compactor.Estimate(text), minStandIn) || !strings.Contains(row.Text, "bicycles") || slices.Contains(row.Sources, 5) || len(row.Sources) == 0 {
 			t.Errorf("the row is %+v", row)
 		}
@@ -172,7 +172,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			t.Errorf("the stack is %+v", head.Stack)
 		}
 		for _, folded := range rowsOf(t, c, compactor.Folded) {
-			if over := folded.Covers(5); over != folded.NeedsHealing() || over != (folded.Text == "") {
+			if over := folded.Covers(5); over != folded.NeedsRepair() || over != (folded.Text == "") {
 				t.Errorf("the child over %d to %d by %s has the text %q", folded.From, folded.To, folded.By, folded.Text)
 			}
 			if folded.Tokens != compactor.TokensOfCompaction(folded) && folded.Covers(5) {
@@ -209,9 +209,10 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 	})
 	t.Run("one of which nothing remains says so", func(t *testing.T) {
 		c := told(t)
+		hide(t, c, 1, 3)
 		land(t, c, sumUp(t, c, leaf, worker, 4, 5, "The "+secret+"."))
 		remove(t, c, 4, 5)
-		if row := load(t, c).Head.Stack[0]; row.Messages != 0 || row.Text == "" {
+		if row := load(t, c).Head.Stack[1]; row.Messages != 0 || row.Text == "" {
 			t.Errorf("the row is %+v", row)
 		}
 		checkCoverage(t, c)
@@ -248,7 +249,7 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		was := load(t, c).Head.Stack[0]
 		edit(t, c, 5, "I bought something in Milan.")
 		row := load(t, c).Head.Stack[0]
-		if row.Text != was.Text || row.Tokens != compactor.TokensOfCompaction(was) || row.Messages != 6 || !row.NeedsHealing() || row.ID == was.ID {
+		if row.Text != was.Text || row.Tokens != compactor.TokensOfCompaction(was) || row.Messages != 6 || !row.NeedsRepair() || row.ID == was.ID {
 			t.Errorf("the row is %+v, was %+v", row, was)
 		}
 		if len(row.Sources) == 0 {
@@ -257,13 +258,14 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 	})
 	t.Run("a built-in one is made anew", func(t *testing.T) {
 		c := told(t)
+		hide(t, c, 1, 4)
 		j := begin(t, c, leaf, builtIn, 5, 6)
 		if _, err := j.Store(ctx, compactor.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{5}}); err != nil {
 			t.Fatal(err)
 		}
 		land(t, c, j.ID())
 		edit(t, c, 5, "I bought something in Milan.")
-		if row := load(t, c).Head.Stack[0]; !strings.Contains(row.Text, "Milan") || strings.Contains(row.Text, secret) {
+		if row := load(t, c).Head.Stack[1]; !strings.Contains(row.Text, "Milan") || strings.Contains(row.Text, secret) {
 			t.Errorf("the row is %+v", row)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"cairn/compactor"
+	"cairn/transcript"
 )
 
 const (
@@ -82,92 +83,32 @@ func (c *Conversation) StartSegment(ctx context.Context) (head compactor.Head, s
 }
 
 func (c *Conversation) startSegment(tx *transaction) (head compactor.Head, started bool, err error) {
-	open, err := c.open(tx)
-	if err == nil && open != 0 {
-		err = errors.New("a turn waits for its answer")
-	}
-	if err != nil {
-		return head, false, err
-	}
 	_, err = tx.Exec("DELETE FROM wanted_segments WHERE id = (SELECT id FROM wanted_segments WHERE conversation = ? ORDER BY after, id LIMIT 1)", c.id)
 	if err != nil {
 		return head, false, err
 	}
-	if head, err = c.head(tx); err != nil {
-		return head, false, err
-	}
-	var next int64
-	if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
-		return head, false, err
-	}
-	ended := span{head.Start, next - 1}
-	if any, err := c.any(tx, ended); err != nil || !any {
-		return head, false, err
-	}
-	generation, err := c.nextGeneration(tx)
+	s, err := c.state(tx, maxSeq, nil)
 	if err != nil {
 		return head, false, err
 	}
-	if err := c.endSegment(tx, ended, head.Stack, generation); err != nil {
+	if s.Open, err = c.open(tx); err != nil {
 		return head, false, err
 	}
-	if _, err := tx.Exec("UPDATE conversations SET segment_start = ?, spared_from = 0, spared_to = 0 WHERE id = ?", next, c.id); err != nil {
-		return head, false, err
-	}
-	head, err = c.head(tx)
-	return head, true, err
-}
-
-// endSegment hides what of a segment no row of its stack covers.
-func (c *Conversation) endSegment(tx *transaction, ended span, stack []compactor.Compaction, generation int64) error {
 	var addressed bool // nobody pays for talk in which the bot had no part
-	low, high := c.rows(ended.from, ended.to)
-	err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_addressed WHERE id BETWEEN ? AND ? AND addressed = 1)", low, high).Scan(&addressed)
+	low, high := c.rows(s.SessionStart, maxSeq)
+	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_addressed WHERE id BETWEEN ? AND ? AND addressed = 1)", low, high).Scan(&addressed)
 	if err != nil {
-		return err
+		return head, false, err
 	}
-	for _, gap := range gaps(stack, ended.from, ended.to) {
-		there, err := c.between(tx, gap)
-		if err != nil {
-			return err
-		}
-		if there.messages == 0 {
-			continue
-		}
-		marker := compactor.Compaction{
-			Owed: addressed,
-			By:   compactor.ByEmergency, Trigger: compactor.OnNew,
-			From: gap.from, To: gap.to, FromTime: at(there.first), ToTime: at(there.last),
-		}
-		for _, other := range stack {
-			switch {
-			case other.Kind != compactor.Marker:
-			case other.To+1 == gap.from:
-				marker.From, marker.FromTime = other.From, other.FromTime
-			case other.From == gap.to+1:
-				marker.To, marker.ToTime = other.To, other.ToTime
-			}
-		}
-		if err := c.hide(tx, marker, generation); err != nil {
-			return err
-		}
-		stack, err = c.activeIn(tx, ended) // a marker between two gaps is merged into the first
-		if err != nil {
-			return err
-		}
+	change, err := s.NewSession(addressed)
+	if started = err == nil; errors.Is(err, transcript.ErrEmpty) {
+		head, err = c.head(tx)
 	}
-	_, err = tx.Exec(`INSERT INTO segments (conversation, from_seq, to_seq, settled)
-		SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'marker' OR made_by = 'built-in'), 0)
-		FROM compactions WHERE conversation = ?1 AND state = 'active' AND from_seq BETWEEN ?2 AND ?3`, c.id, ended.from, ended.to)
-	return err
-}
-
-// crosses tells whether a segment begins inside a span: nothing ever joins what
-// somebody parted.
-func (c *Conversation) crosses(tx *transaction, s span) (crosses bool, err error) {
-	err = tx.QueryRow(`SELECT (SELECT segment_start FROM conversations WHERE id = ?1) BETWEEN ?2 + 1 AND ?3
-		OR EXISTS (SELECT 1 FROM segments WHERE conversation = ?1 AND from_seq BETWEEN ?2 + 1 AND ?3)`, c.id, s.from, s.to).Scan(&crosses)
-	return crosses, err
+	if !started || err != nil {
+		return head, false, err
+	}
+	head, err = c.write(tx, s, change)
+	return head, started, err
 }
 
 // earlier reads the earlier segments, oldest first: the newest, and of those before
@@ -186,14 +127,14 @@ func (c *Conversation) earlier(tx *transaction) ([]compactor.Segment, error) {
 	slices.Reverse(segments)
 	newest := segments[max(len(segments)-segmentsShown, 0):]
 	for i, s := range segments[:len(segments)-len(newest)] {
-		if segments[i].Rows, err = c.activeIn(tx, span{s.From, s.To}); err != nil {
+		if segments[i].Rows, err = c.activeIn(tx, transcript.Span{From: s.From, To: s.To}); err != nil {
 			return nil, err
 		}
 	}
 	if len(newest) == 0 {
 		return nil, nil
 	}
-	rows, err := c.activeIn(tx, span{newest[0].From, newest[len(newest)-1].To})
+	rows, err := c.activeIn(tx, transcript.Span{From: newest[0].From, To: newest[len(newest)-1].To})
 	for _, row := range rows {
 		i := slices.IndexFunc(newest, func(s compactor.Segment) bool { return row.From <= s.To })
 		newest[i].Rows = append(newest[i].Rows, row)

@@ -43,14 +43,14 @@ func wantSegments(t *testing.T, c *Conversation, want string) {
 func TestANewSegment(t *testing.T) {
 	t.Run("what was verbatim is behind markers, and nothing of it in the segment", func(t *testing.T) {
 		c := imported(t, 9)
-		land(t, c, stage(t, c, leaf, worker, 3, 5))
+		land(t, c, stage(t, c, leaf, worker, 1, 3))
 		before := load(t, c).Head.Generation
 		head, started := startSegment(t, c)
 		state := load(t, c)
 		if !started || head.Generation <= before || head.Start != 10 || len(head.Stack)+len(state.Messages)+len(state.First) > 0 || state.Next != 10 {
 			t.Errorf("began %v with %+v, %d messages", started, head, len(state.Messages))
 		}
-		wantSegments(t, c, "1-9 [marker emergency 1-2, leaf worker 3-5, marker emergency 6-9] unsettled")
+		wantSegments(t, c, "1-9 [leaf worker 1-3, marker emergency 4-9] unsettled")
 		deliver(t, c, said(10, "anew"))
 		if state := load(t, c); !slices.Equal(seqs(state.Messages), []int64{10}) {
 			t.Errorf("verbatim are %v", seqs(state.Messages))

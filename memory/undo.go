@@ -4,22 +4,17 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"slices"
 
 	"cairn/compactor"
+	"cairn/transcript"
 )
 
-// Why a landing cannot be taken back, in words for people.
-const (
-	nothingLanded  = "nothing was summed up that could be taken back"
-	changedSince   = "what was summed up last has been changed since: messages in it were edited or deleted, or it was hidden or replaced"
-	hiddenSince    = "messages that follow what was summed up last were hidden since"
-	beforeTheStart = "what was summed up last lies before the beginning of this conversation"
-)
+// beforeTheStart says why a landing cannot be taken back, in words for people.
+const beforeTheStart = "what was summarized last lies before the beginning of this conversation"
 
 // The rows of a landing, of which none begins before a seq.
 const (
@@ -33,7 +28,8 @@ const (
 // what stands in the view without it. Latest.Why says why it cannot be taken back.
 func (c *Conversation) Latest(ctx context.Context) (l compactor.Landing, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
-		l, err = c.latest(tx)
+		u, err := c.latest(tx)
+		l = u.Landing
 		return err
 	})
 	if err != nil {
@@ -42,118 +38,140 @@ func (c *Conversation) Latest(ctx context.Context) (l compactor.Landing, err err
 	return l, nil
 }
 
-func (c *Conversation) latest(tx *transaction) (l compactor.Landing, err error) {
-	if l.Head, err = c.head(tx); err != nil {
-		return l, err
+// undoing is the latest landing, with what takes it back.
+type undoing struct {
+	compactor.Landing
+	state  *transcript.State
+	change transcript.Change // only if Why is empty
+}
+
+func (c *Conversation) latest(tx *transaction) (u undoing, err error) {
+	if u.Head, err = c.head(tx); err != nil {
+		return u, err
 	}
-	l.Generation = l.Head.Generation
-	// What lands in earlier segments is no business of those who take something back,
-	// and stays, also where it landed together with what they take back.
-	err = tx.QueryRow(latestLanded, c.id, l.Head.Start).Scan(&l.Landed, &l.Head.ClearedTo)
+	u.Generation = u.Head.Generation
+	jobs, err := c.compactions(tx, "AND state IN ('staged', 'running') ORDER BY id")
+	if err != nil {
+		return u, err
+	}
+	if u.state, err = c.state(tx, 0, jobs); err != nil {
+		return u, err
+	}
+	ended, err := c.readSet(tx, &u)
+	if err != nil || u.Why != "" {
+		return u, err
+	}
+	needs, err := u.state.UndoNeeds()
+	if err != nil {
+		u.Why = err.Error()
+		return u, nil
+	}
+	loaded := transcript.Loaded{Needs: needs, Rows: ended}
+	for _, sp := range needs.Messages {
+		freed, err := c.messages(tx, sp.From, sp.To, "ORDER BY id")
+		if err != nil {
+			return u, err
+		}
+		u.Freed = append(u.Freed, freed...)
+	}
+	for _, m := range u.Freed {
+		loaded.Read = append(loaded.Read, transcript.Message{Seq: m.Seq})
+	}
+	if u.change, err = u.state.Undo(loaded); err != nil {
+		return u, err
+	}
+	u.announce()
+	return u, nil
+}
+
+// readSet enters the latest landing of the segment into the state, and returns the rows that
+// ended with it. What landed in earlier segments is no business of those who take something
+// back, and stays, also where it landed together with what they take back.
+func (c *Conversation) readSet(tx *transaction, u *undoing) (ended []compactor.Compaction, err error) {
+	set := transcript.Set{}
+	err = tx.QueryRow(latestLanded, c.id, u.Head.Start).Scan(&set.Version, &set.ClearedBefore)
 	if errors.Is(err, sql.ErrNoRows) {
 		var before bool
 		err := tx.QueryRow("SELECT EXISTS ("+latestLanded+")", c.id, 1).Scan(&before)
-		if l.Why = nothingLanded; before {
-			l.Why = beforeTheStart
+		if u.Why = transcript.ErrNothingApplied.Error(); before {
+			u.Why = beforeTheStart
 		}
-		return l, err
+		return nil, err
 	}
 	if err != nil {
-		return l, err
+		return nil, err
 	}
-	if l.Rows, err = c.compactions(tx, madeWith, l.Landed, l.Head.Start); err != nil {
-		return l, err
+	u.Landed = set.Version
+	if u.Rows, err = c.compactions(tx, madeWith, u.Landed, u.Head.Start); err != nil {
+		return nil, err
 	}
-	ended, err := c.compactions(tx, endedWith, l.Landed, l.Head.Start)
-	if err != nil {
-		return l, err
+	if ended, err = c.compactions(tx, endedWith, u.Landed, u.Head.Start); err != nil {
+		return nil, err
 	}
-	if l.Why, err = c.whyNot(tx, l.Landed, l.Rows, ended); err != nil || l.Why != "" {
-		return l, err
+	set.Made, set.Ended = ids(u.Rows), ids(ended)
+	for _, row := range u.Rows {
+		set.Over = append(set.Over, row.Span)
 	}
-	l.Back = slices.DeleteFunc(ended, func(r compactor.Compaction) bool { return holds(l.Rows, r.ID) })
-	if err := c.without(tx, &l); err != nil {
-		return l, err
+	if set.Hid, set.Messages, err = c.hidden(tx, u.Rows, ended); err != nil {
+		return nil, err
 	}
-	if len(l.Freed) == 0 {
-		return l, nil
-	}
-	later, err := c.compactions(tx, "AND state = 'active' AND generation > ? AND from_seq > ? LIMIT 1", l.Landed, l.Freed[0].Seq)
-	if len(later) > 0 {
-		l.Why = hiddenSince // the view is in order: what is older does not stand below it
-	}
-	return l, err
+	set.Changed, err = c.changedSince(tx, u.Landed, slices.Concat(u.Rows, ended))
+	u.state.Sets = []transcript.Set{set}
+	return ended, err
 }
 
-func holds(rows []compactor.Compaction, id int64) bool {
-	return slices.ContainsFunc(rows, func(r compactor.Compaction) bool { return r.ID == id })
-}
-
-// whyNot tells what has happened since to a landing that made rows and ended others.
-func (c *Conversation) whyNot(tx *transaction, landed int64, rows, ended []compactor.Compaction) (string, error) {
-	for _, row := range rows {
-		if row.State != compactor.Active && !holds(ended, row.ID) {
-			return changedSince, nil
-		}
+// hidden returns where messages were verbatim before a landing that made rows and ended
+// others, and how many.
+func (c *Conversation) hidden(tx *transaction, made, ended []compactor.Compaction) (hid []transcript.Span, messages int, err error) {
+	ends := func(row compactor.Compaction) bool {
+		return slices.ContainsFunc(ended, func(old compactor.Compaction) bool { return old.ID == row.ID })
 	}
-	for _, row := range slices.Concat(rows, ended) {
-		low, high := c.rows(row.From, row.To)
-		var touched bool
-		err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
-			WHERE id BETWEEN ? AND ? AND changed_with > ?)`, low, high, landed).Scan(&touched)
-		if err != nil {
-			return "", err
-		}
-		if touched {
-			return changedSince, nil
-		}
-	}
-	return "", nil
-}
-
-// without makes l.Head what the head is when the landing is taken back, and l.Freed
-// the messages that no row covers then. They and what comes back to be healed are
-// spared from now on, beside what is spared already.
-func (c *Conversation) without(tx *transaction, l *compactor.Landing) error {
-	l.Head.Generation++
-	stack := slices.DeleteFunc(l.Head.Stack, func(r compactor.Compaction) bool { return holds(l.Rows, r.ID) })
-	for i, row := range l.Back {
-		if row.State == compactor.Replaced {
-			spare(&l.Head, row.From, row.To)
-		}
-		l.Back[i].State = compactor.Active
-		stack = append(stack, l.Back[i])
-	}
-	slices.SortFunc(stack, func(a, b compactor.Compaction) int { return cmp.Compare(a.From, b.From) })
-	if l.Head.Stack = stack; len(stack) == 0 {
-		l.Head.Stack = nil // as it reads back
-	}
-	for _, row := range l.Rows {
-		if row.State != compactor.Active {
+	before := slices.DeleteFunc(slices.Clone(ended), func(row compactor.Compaction) bool { return slices.Contains(ids(made), row.ID) })
+	for _, row := range made {
+		if ends(row) {
 			continue // it was folded by another row of the landing, which covers it
 		}
-		for _, gap := range gaps(stack, row.From, row.To) {
-			freed, err := c.messages(tx, gap.from, gap.to, "ORDER BY id")
+		for _, gap := range row.Gaps(before) {
+			n, err := c.between(tx, gap)
 			if err != nil {
-				return err
+				return nil, 0, err
 			}
-			l.Freed = append(l.Freed, freed...)
-			spare(&l.Head, gap.from, gap.to)
+			if n.Messages > 0 {
+				hid, messages = append(hid, gap), messages+n.Messages
+			}
 		}
 	}
-	return nil
+	return hid, messages, nil
 }
 
-// spare widens what a head leaves alone.
-func spare(head *compactor.Head, from, to int64) {
-	if head.SparedTo == 0 {
-		head.SparedFrom, head.SparedTo = from, to
+// changedSince tells whether a message of one of the rows was edited or deleted since a landing.
+func (c *Conversation) changedSince(tx *transaction, landed int64, rows []compactor.Compaction) (touched bool, err error) {
+	for _, row := range rows {
+		low, high := c.rows(row.From, row.To)
+		err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
+			WHERE id BETWEEN ? AND ? AND changed_with > ?)`, low, high, landed).Scan(&touched)
+		if err != nil || touched {
+			return touched, err
+		}
 	}
-	head.SparedFrom, head.SparedTo = min(head.SparedFrom, from), max(head.SparedTo, to)
+	return false, nil
 }
 
-func (c *Conversation) spare(tx *transaction, from, to int64) error {
-	return changed(tx, "UPDATE conversations SET spared_from = ?, spared_to = ? WHERE id = ?", from, to, c.id)
+// announce fills in what comes back, and the head as it will be.
+func (u *undoing) announce() {
+	then := u.state.With(u.change)
+	u.Head.Generation, u.Head.ClearedTo = then.HeadVersion, then.ClearedTo
+	u.Head.SparedFrom, u.Head.SparedTo = then.Spared.From, then.Spared.To
+	u.Head.Stack = nil
+	for _, row := range then.Summaries {
+		if row = priced(row); row.From < u.Head.Start {
+			continue
+		}
+		u.Head.Stack = append(u.Head.Stack, row)
+		if !slices.ContainsFunc(u.state.Summaries, func(now transcript.Summary) bool { return now.ID == row.ID }) {
+			u.Back = append(u.Back, row)
+		}
+	}
 }
 
 // Undo takes the latest landing back if generation is still the stored one; applied
@@ -161,66 +179,20 @@ func (c *Conversation) spare(tx *transaction, from, to int64) error {
 // active again. The memories that were saved with it stay.
 func (c *Conversation) Undo(ctx context.Context, generation int64) (head compactor.Head, applied bool, err error) {
 	err = c.store.update(ctx, func(tx *transaction) error {
-		l, err := c.latest(tx)
+		u, err := c.latest(tx)
 		if err != nil {
 			return err
 		}
-		if l.Generation != generation || l.Why != "" {
+		if u.Generation != generation || u.Why != "" {
 			head, err = c.head(tx)
 			return err
 		}
 		applied = true
-		head, err = c.takeBack(tx, l)
+		head, err = c.write(tx, u.state, u.change)
 		return err
 	})
 	if err != nil {
 		return compactor.Head{}, false, c.fail("take the latest landing back", err)
 	}
 	return head, applied, nil
-}
-
-func (c *Conversation) takeBack(tx *transaction, l compactor.Landing) (head compactor.Head, err error) {
-	for _, row := range l.Back {
-		if _, err := tx.Exec("UPDATE compactions SET state = 'active', ended_with = NULL, parent = NULL WHERE id = ?", row.ID); err != nil {
-			return head, err
-		}
-		if row.Kind != compactor.Rollup {
-			continue
-		}
-		for _, child := range row.Children { // a rollup that healed it has taken them
-			if _, err := tx.Exec("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'folded'", row.ID, child, c.id); err != nil {
-				return head, err
-			}
-		}
-	}
-	staged, err := c.compactions(tx, "AND state = 'staged'")
-	if err != nil {
-		return head, err
-	}
-	for _, row := range l.Rows {
-		if err := c.end(tx, row.ID, compactor.Undone, l.Head.Generation); err != nil {
-			return head, err
-		}
-		for _, late := range staged { // they would hide again what people want to see
-			if late.From <= row.To && row.From <= late.To {
-				if err := c.makeStale(tx, late.ID); err != nil {
-					return head, err
-				}
-			}
-		}
-	}
-	_, err = tx.Exec("UPDATE conversations SET generation = ?, cleared_to = ?, spared_from = ?, spared_to = ? WHERE id = ?",
-		l.Head.Generation, l.Head.ClearedTo, l.Head.SparedFrom, l.Head.SparedTo, c.id)
-	if err != nil {
-		return head, err
-	}
-	return c.head(tx)
-}
-
-// takenBack tells whether somebody took back, since a row was begun, what stood
-// over messages of its span: it would hide again what people want to see.
-func (c *Conversation) takenBack(tx *transaction, row compactor.Compaction) (back bool, err error) {
-	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ?1 AND state = 'undone' AND from_seq <= ?2 AND to_seq >= ?3
-		AND ended_with > (SELECT begun_with FROM compactions WHERE id = ?4))`, c.id, row.To, row.From, row.ID).Scan(&back)
-	return back, err
 }

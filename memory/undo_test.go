@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/transcript"
 )
 
 // undo takes the latest landing back, and fails if that is refused.
@@ -59,7 +60,7 @@ func TestUndoTakesALandingBack(t *testing.T) {
 			land(t, c, stage(t, c, rollup, builtIn, 1, 6, a, b))
 		}, func(t *testing.T, c *Conversation) []int64 {
 			old := load(t, c).Head.Stack[0]
-			j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, From: 1, To: 6, FromTime: day, ToTime: day, Children: old.Children})
+			j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +107,7 @@ func TestUndoGoesBackOneLandingAtATime(t *testing.T) {
 		}
 	}
 	l, err := c.Latest(ctx)
-	if err != nil || l.Why != nothingLanded {
+	if err != nil || l.Why != transcript.ErrNothingApplied.Error() {
 		t.Errorf("then %q, %v", l.Why, err)
 	}
 }
@@ -118,21 +119,21 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 		since func(t *testing.T, c *Conversation)
 		want  string
 	}{
-		{"where nothing landed", func(*testing.T, *Conversation) {}, nothingLanded},
-		{"an emergency is no landing", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, nothingLanded},
-		{"after an edit", func(t *testing.T, c *Conversation) { land15(t, c); edit(t, c, 2, "other words") }, changedSince},
-		{"after a deletion", func(t *testing.T, c *Conversation) { land15(t, c); remove(t, c, 2) }, changedSince},
+		{"where nothing landed", func(*testing.T, *Conversation) {}, transcript.ErrNothingApplied.Error()},
+		{"an emergency is no landing", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, transcript.ErrNothingApplied.Error()},
+		{"after an edit", func(t *testing.T, c *Conversation) { land15(t, c); edit(t, c, 2, "other words") }, transcript.ErrChangedSince.Error()},
+		{"after a deletion", func(t *testing.T, c *Conversation) { land15(t, c); remove(t, c, 2) }, transcript.ErrChangedSince.Error()},
 		{"after an edit of what a marker of it hides", func(t *testing.T, c *Conversation) {
 			hide(t, c, 1, 8)
 			land(t, c, stage(t, c, leaf, worker, 1, 3))
 			edit(t, c, 7, "other words")
-		}, changedSince},
+		}, transcript.ErrChangedSince.Error()},
 		{"after an emergency that merged a marker of it", func(t *testing.T, c *Conversation) {
 			hide(t, c, 1, 5)
 			land(t, c, stage(t, c, leaf, worker, 1, 3))
 			hide(t, c, 4, 8)
-		}, changedSince},
-		{"where what follows was hidden since", func(t *testing.T, c *Conversation) { land15(t, c); hide(t, c, 6, 8) }, hiddenSince},
+		}, transcript.ErrChangedSince.Error()},
+		{"where what follows was hidden since", func(t *testing.T, c *Conversation) { land15(t, c); hide(t, c, 6, 8) }, transcript.ErrHiddenSince.Error()},
 		{"where a new conversation has begun since", func(t *testing.T, c *Conversation) {
 			land15(t, c)
 			run(t, c.store, "UPDATE conversations SET segment_start = 6")
@@ -199,7 +200,7 @@ func TestARollupIsMadeAnewInItsPlaceAlone(t *testing.T) {
 	land(t, c, a, b)
 	land(t, c, stage(t, c, rollup, builtIn, 1, 6, a, b))
 	before := shape(undo(t, c).Stack)
-	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, From: 1, To: 6, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}})
+	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +246,7 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	}
 	by := func(t *testing.T, c *Conversation, trigger compactor.Trigger, from, to int64) {
 		t.Helper()
-		j, err := c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, From: from, To: to, FromTime: day, ToTime: day})
+		j, err := c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: trigger, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day})
 		if err != nil {
 			t.Fatal(err)
 		}

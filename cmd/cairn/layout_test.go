@@ -22,8 +22,9 @@ var arrows = map[string][]string{
 	"slack":      {"channel", "internal/platform"},
 	"terminal":   {"channel"},
 	"channel":    {"compactor", "memory", "llm", "llm/prices", "prompts", "internal/secrets"},
-	"memory":     {"compactor", "llm", "words", "internal/secrets"},
-	"compactor":  {"llm", "prompts", "words", "internal/secrets"},
+	"memory":     {"compactor", "transcript", "llm", "words", "internal/secrets"},
+	"compactor":  {"transcript", "llm", "prompts", "words", "internal/secrets"},
+	"transcript": {},
 	"llm":        {"words"},
 	"llm/openai": {"llm", "llm/internal/provider"},
 

@@ -1,0 +1,192 @@
+// The state that package transcript decides on, read from rows, and the changes it makes,
+// written to them.
+
+package memory
+
+import (
+	"cmp"
+	"database/sql"
+	"slices"
+
+	"cairn/compactor"
+	"cairn/transcript"
+)
+
+// newRow is the least id of summaries that a change adds. The database gives them their own.
+const newRow = 1 << 62
+
+// state reads what an operation on the head looks at: the active rows of the segment and of
+// the earlier segments in which jobs lie, the verbatim messages up to seq upTo, and jobs,
+// as far as they are running or staged. The State has neither texts of messages nor what can
+// be undone. The cost grows with the head and not with the conversation.
+func (c *Conversation) state(tx *transaction, upTo int64, jobs []compactor.Compaction) (*transcript.State, error) {
+	s := transcript.New()
+	s.NextSummary = newRow
+	err := tx.QueryRow("SELECT generation, next_seq, segment_start, cleared_to, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
+		Scan(&s.Version, &s.NextSeq, &s.SessionStart, &s.ClearedTo, &s.Spared.From, &s.Spared.To)
+	if err != nil {
+		return nil, err
+	}
+	s.HeadVersion = s.Version
+	for _, row := range jobs {
+		switch row.State {
+		case compactor.Staged:
+			s.Prepared = append(s.Prepared, row)
+		case compactor.Running:
+			s.Running = append(s.Running, row)
+		}
+	}
+	if err := c.readEarlier(tx, s, jobs); err != nil {
+		return nil, err
+	}
+	stack, err := c.activeIn(tx, transcript.Span{From: s.SessionStart, To: maxSeq})
+	if err != nil {
+		return nil, err
+	}
+	s.Summaries = append(s.Summaries, stack...)
+	for _, row := range stack {
+		s.InSession += row.Messages
+	}
+	for _, gap := range (transcript.Span{From: s.SessionStart, To: upTo}).Gaps(stack) {
+		if err := c.readVerbatim(tx, s, gap); err != nil {
+			return nil, err
+		}
+	}
+	s.InSession += s.Messages.Len()
+	return s, nil
+}
+
+// readEarlier reads the earlier segments in which jobs lie, with their active rows.
+func (c *Conversation) readEarlier(tx *transaction, s *transcript.State, jobs []compactor.Compaction) error {
+	var found []compactor.Segment
+	for _, row := range jobs {
+		if row.From >= s.SessionStart {
+			continue
+		}
+		segments, err := c.segments(tx, "AND from_seq <= ? AND to_seq >= ?", row.To, row.From)
+		if err != nil {
+			return err
+		}
+		found = append(found, segments...)
+	}
+	slices.SortFunc(found, func(a, b compactor.Segment) int { return cmp.Compare(a.From, b.From) })
+	for i, segment := range found {
+		if i > 0 && segment.From == found[i-1].From {
+			continue
+		}
+		s.Sessions = append(s.Sessions, transcript.Span{From: segment.From, To: segment.To})
+		rows, err := c.activeIn(tx, transcript.Span{From: segment.From, To: segment.To})
+		if err != nil {
+			return err
+		}
+		s.Summaries = append(s.Summaries, rows...)
+	}
+	return nil
+}
+
+func (c *Conversation) readVerbatim(tx *transaction, s *transcript.State, gap transcript.Span) error {
+	low, high := c.rows(gap.From, gap.To)
+	var found []transcript.Message
+	err := each(tx, func(rows *sql.Rows) error {
+		var m transcript.Message
+		var saidAt int64
+		err := rows.Scan(&m.Seq, &m.Turn, &saidAt, &m.Tokens)
+		m.Time = at(saidAt)
+		found = append(found, m)
+		return err
+	}, "SELECT seq, turn, said_at, tokens FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id", low, high)
+	s.Messages = s.Messages.Append(found...)
+	return err
+}
+
+// write writes a change of s, and returns the head after it.
+func (c *Conversation) write(tx *transaction, s *transcript.State, change transcript.Change) (compactor.Head, error) {
+	if change.Empty() {
+		return c.head(tx)
+	}
+	given := make(map[int64]int64) // ids, by those of the change
+	for _, row := range change.Summaries {
+		if err := c.writeRow(tx, s, row, change.Marks.HeadVersion, given); err != nil {
+			return compactor.Head{}, err
+		}
+	}
+	for _, ended := range change.Sessions[len(s.Sessions):] {
+		_, err := tx.Exec(`INSERT INTO segments (conversation, from_seq, to_seq, settled)
+			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'marker' OR made_by = 'built-in'), 0)
+			FROM compactions WHERE conversation = ?1 AND state = 'active' AND from_seq BETWEEN ?2 AND ?3`, c.id, ended.From, ended.To)
+		if err != nil {
+			return compactor.Head{}, err
+		}
+	}
+	if m := change.Marks; m.HeadVersion != s.HeadVersion {
+		_, err := tx.Exec("UPDATE conversations SET generation = ?, cleared_to = ?, segment_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
+			m.HeadVersion, m.ClearedTo, m.SessionStart, m.Spared.From, m.Spared.To, c.id)
+		if err != nil {
+			return compactor.Head{}, err
+		}
+	}
+	return c.head(tx)
+}
+
+// writeRow writes what a change of s with a generation makes of one summary.
+func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compactor.Compaction, generation int64, given map[int64]int64) error {
+	row = priced(row)
+	if row.ID >= newRow {
+		fresh := row
+		fresh.State = compactor.Active
+		fresh, err := c.insert(tx, fresh, generation)
+		if given[row.ID] = fresh.ID; err != nil || row.State == compactor.Active {
+			return err
+		}
+		row.ID = fresh.ID // a rollup of the same change has it already
+	}
+	row.Children = slices.Clone(row.Children)
+	for i, child := range row.Children {
+		row.Children[i] = cmp.Or(given[child], child)
+	}
+	if row.State == compactor.Stale {
+		return c.makeStale(tx, row.ID)
+	}
+	var ended any
+	if row.State != compactor.Active {
+		ended = generation
+	}
+	err := changed(tx, "UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
+		row.State, row.Kind, row.By, row.Owed, row.Tokens, ended, row.ID, c.id)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(s.Prepared, func(prepared transcript.Summary) bool { return prepared.ID == row.ID }) {
+		if err := c.writeLanded(tx, row, generation); err != nil {
+			return err
+		}
+	}
+	if row.State != compactor.Active && row.State != compactor.Folded {
+		return nil
+	}
+	for _, child := range row.Children {
+		if _, err := tx.Exec("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'folded'", row.ID, child, c.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeLanded notes when and over what a staged row landed.
+func (c *Conversation) writeLanded(tx *transaction, row compactor.Compaction, generation int64) error {
+	children, err := toJSON(row.Children)
+	if err != nil {
+		return err
+	}
+	return changed(tx, `UPDATE compactions SET messages = ?, children = ?, landed_at = ?, generation = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
+		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, children, now(), generation, row.ID)
+}
+
+// priced returns a row with the tokens that it costs in the view if it is a marker:
+// transcript does not know what one looks like.
+func priced(row compactor.Compaction) compactor.Compaction {
+	if row.Kind == compactor.Marker {
+		row.Tokens = compactor.TokensOfCompaction(row)
+	}
+	return row
+}

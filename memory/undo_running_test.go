@@ -1,0 +1,51 @@
+package memory
+
+import (
+	"reflect"
+	"testing"
+
+	"cairn/compactor"
+)
+
+// What runs when somebody takes back what stood over its messages would hide them again.
+func TestUndoEndsWhatRunsOverIt(t *testing.T) {
+	c := imported(t, 12)
+	land(t, c, stage(t, c, leaf, builtIn, 1, 5))
+	over, failing, beside := begin(t, c, leaf, worker, 1, 5), begin(t, c, leaf, worker, 3, 5), begin(t, c, leaf, worker, 6, 8)
+	undo(t, c)
+	if _, err := over.Store(ctx, compactor.Summary{Text: "late", Tokens: 7}); err != nil {
+		t.Error(err)
+	}
+	if err := failing.Fail(ctx, "too slow"); err != nil {
+		t.Error(err)
+	}
+	if _, err := beside.Store(ctx, compactor.Summary{Text: "beside", Tokens: 7}); err != nil {
+		t.Error(err)
+	}
+	_, rows := land(t, c, over.ID(), failing.ID(), beside.ID())
+	for i, want := range []compactor.RowState{compactor.Stale, compactor.Failed, compactor.Staged} {
+		if rows[i].State != want || want == compactor.Stale && rows[i].Text != "" {
+			t.Errorf("row %d is %s, should be %s: %+v", i, rows[i].State, want, rows[i])
+		}
+	}
+}
+
+// A text that repeated what was deleted elsewhere is gone: its row comes back as a marker.
+func TestUndoBringsARowWithoutItsTextBackAsAMarker(t *testing.T) {
+	c := imported(t, 12)
+	old := stage(t, c, leaf, builtIn, 1, 5)
+	land(t, c, old)
+	land(t, c, stage(t, c, leaf, worker, 1, 5))
+	run(t, c.store, "UPDATE compactions SET text = '', sources = '' WHERE id = ?", old)
+	l, err := c.Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := undo(t, c)
+	if shape(head.Stack) != "marker emergency 1-5" || head.Stack[0].Tokens != compactor.TokensOfCompaction(head.Stack[0]) {
+		t.Errorf("the stack is %+v", head.Stack)
+	}
+	if !reflect.DeepEqual(l.Head, head) {
+		t.Errorf("announced\n%+v\nis\n%+v", l.Head, head)
+	}
+}

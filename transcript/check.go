@@ -1,0 +1,125 @@
+package transcript
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Check returns what of the invariants the state breaks; nil: nothing. Each message of the
+// session is verbatim or behind exactly one applied summary; summaries are ordered, do not
+// overlap, and cut neither a turn nor a session; verbatim messages are newer than every
+// summary. What Provenance needs beside that, the messages and children behind summaries, is
+// in the store.
+func (s *State) Check() error {
+	for _, check := range []func() error{s.Messages.check, s.checkMarks, s.checkMessages, s.checkSummaries, s.checkCoverage, s.checkSets} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *State) checkMarks() error {
+	m := s.Marks
+	switch {
+	case m.HeadVersion > m.Version:
+		return fmt.Errorf("the head is of version %d, the state of version %d", m.HeadVersion, m.Version)
+	case m.SessionStart < 1 || m.SessionStart > m.NextSeq:
+		return fmt.Errorf("the session begins at %d, and the next message is %d", m.SessionStart, m.NextSeq)
+	case m.Open != 0 && (m.Open < m.SessionStart || m.Open >= m.NextSeq):
+		return fmt.Errorf("turn %d is open, in the session from %d, before %d", m.Open, m.SessionStart, m.NextSeq)
+	case m.ContextFrom > m.NextSeq || m.Open != 0 && m.ContextFrom > m.Open:
+		return fmt.Errorf("contexts are shown from %d on, the open turn is %d, the next message %d", m.ContextFrom, m.Open, m.NextSeq)
+	}
+	last := int64(0)
+	for _, session := range s.Sessions {
+		if session.From <= last || session.To < session.From || session.To >= s.SessionStart {
+			return fmt.Errorf("a session from %d to %d stands behind %d, and the current one begins at %d", session.From, session.To, last, s.SessionStart)
+		}
+		last = session.To
+	}
+	return nil
+}
+
+// checkMessages holds the verbatim messages to their session and turns.
+func (s *State) checkMessages() error {
+	turn := int64(0)
+	for m := range s.Messages.All() {
+		switch {
+		case m.Seq < s.SessionStart || m.Seq >= s.NextSeq:
+			return fmt.Errorf("message %d is verbatim, and the session has %d to %d", m.Seq, s.SessionStart, s.NextSeq-1)
+		case m.Turn > m.Seq || m.Turn < turn:
+			return fmt.Errorf("message %d is of turn %d, behind turn %d", m.Seq, m.Turn, turn)
+		case s.Covered(m.Seq):
+			return fmt.Errorf("message %d is verbatim and behind a summary", m.Seq)
+		case s.Covered(m.Turn):
+			return fmt.Errorf("a summary cuts turn %d before message %d", m.Turn, m.Seq)
+		}
+		turn = m.Turn
+	}
+	return nil
+}
+
+// checkSummaries holds the applied summaries to order and form, and jobs to their sessions.
+func (s *State) checkSummaries() error {
+	last := int64(0)
+	ids := make(map[int64]bool)
+	for _, row := range s.Summaries {
+		switch {
+		case row.From <= last || row.To < row.From:
+			return fmt.Errorf("summary %d of messages %d to %d and the one before it, up to %d, overlap", row.ID, row.From, row.To, last)
+		case row.State != Applied:
+			return fmt.Errorf("summary %d is %s and applied", row.ID, row.State)
+		case row.Messages < 0:
+			return fmt.Errorf("summary %d has %d messages", row.ID, row.Messages)
+		case row.Level < 0 || row.Level > MaxLevel:
+			return fmt.Errorf("summary %d is of level %d", row.ID, row.Level)
+		case row.Kind == Rollup && len(row.Children) == 0 || row.Kind == Leaf && len(row.Children) > 0:
+			return fmt.Errorf("summary %d, a %s, has %d children", row.ID, row.Kind, len(row.Children))
+		case (row.Kind == Placeholder) != (row.By == Nobody) || row.Kind == Placeholder && row.Text != "":
+			return fmt.Errorf("summary %d is a %s by %q with the text %q", row.ID, row.Kind, row.By, row.Text)
+		case s.Open != 0 && row.To >= s.Open:
+			return fmt.Errorf("summary %d covers the open turn %d", row.ID, s.Open)
+		}
+		last = row.To
+	}
+	for _, row := range slices.Concat(s.Summaries, s.Prepared, s.Running) {
+		if _, ok := s.session(row.Span); !ok {
+			return fmt.Errorf("summary %d over %d to %d reaches over the end of a session", row.ID, row.From, row.To)
+		}
+		if ids[row.ID] || row.ID < 1 || row.ID >= s.NextSummary {
+			return fmt.Errorf("summary %d is there twice, or the next one is %d", row.ID, s.NextSummary)
+		}
+		ids[row.ID] = true
+	}
+	return nil
+}
+
+// checkCoverage holds the session's messages to be in one place each.
+func (s *State) checkCoverage() error {
+	behind, last := 0, int64(0)
+	for _, row := range s.Summaries {
+		if row.From >= s.SessionStart {
+			behind, last = behind+row.Messages, row.To
+		}
+	}
+	if n := s.Messages.Len() + behind; n != s.InSession {
+		return fmt.Errorf("%d messages are verbatim and %d behind summaries, of %d", s.Messages.Len(), behind, s.InSession)
+	}
+	if m, ok := s.Messages.First(); ok && m.Seq < last {
+		return fmt.Errorf("message %d is verbatim, and newer ones up to %d are behind a summary", m.Seq, last)
+	}
+	return nil
+}
+
+// checkSets holds what can be undone to what is there.
+func (s *State) checkSets() error {
+	last := int64(0)
+	for _, set := range s.Sets {
+		if set.Version <= last || set.Version > s.Version || len(set.Made) == 0 {
+			return fmt.Errorf("a set of version %d with %d summaries stands behind version %d", set.Version, len(set.Made), last)
+		}
+		last = set.Version
+	}
+	return nil
+}

@@ -1,0 +1,262 @@
+package transcript
+
+import (
+	"slices"
+	"time"
+)
+
+// Stretch is what lies in a part of a summary.
+type Stretch struct {
+	Span
+	Messages    int       // deleted ones not counted
+	First, Last time.Time // when the first and the last of them were said
+}
+
+// CoverNeeds returns the parts of applied summaries that Cover may have to leave behind
+// placeholders, for the caller to count: a State does not hold what is behind a summary.
+func (s *State) CoverNeeds(ids []int64) (parts []Span) {
+	cuts := make(map[int64][]int64) // by summary: the seqs at which a part begins
+	for _, row := range s.inOrder(ids) {
+		for _, old := range s.covering(row.Span) {
+			if row.Kind != Leaf || old.Within(row.Span) {
+				continue
+			}
+			cuts[old.ID] = append(cuts[old.ID], row.From, row.To+1)
+		}
+	}
+	for _, old := range s.Summaries {
+		if len(cuts[old.ID]) > 0 {
+			parts = append(parts, old.cut(cuts[old.ID])...)
+		}
+	}
+	return parts
+}
+
+// Cover applies prepared summaries: each takes the place of its span. Leaves come first, the
+// oldest span first, then rollups in the order given.
+//
+// A leaf is applied if its messages are covered by nothing, or only by summaries that need
+// repair: those are replaced, and what of them reaches beyond the span stays behind
+// placeholders. A rollup is applied if the summaries below it are its children, or
+// placeholders, which it has read from their messages; they are rolled up. A repair of a
+// rollup takes its place and its children. What cannot be applied any more becomes stale. A
+// summary that would hide messages while older ones are verbatim waits, and so do rollups of
+// it: the prompt is in order.
+//
+// clearTo, if it is more than ClearedTo, becomes that along with the rest. behind are the
+// parts that CoverNeeds asked for.
+func (s *State) Cover(ids []int64, clearTo int64, behind []Stretch) (c Change, stale, wait []int64) {
+	d := &cover{draft: s.draft(), behind: behind}
+	d.set.ClearedBefore = s.ClearedTo
+	for _, row := range s.inOrder(ids) {
+		id := row.ID
+		waits := slices.ContainsFunc(row.Children, func(child int64) bool { return slices.Contains(wait, child) })
+		switch {
+		case waits || d.outOfOrder(row):
+			wait = append(wait, id)
+		case !d.apply(row):
+			d.put(row.ended(Stale))
+			stale = append(stale, id)
+		}
+	}
+	if len(d.rows) == 0 {
+		return s.none(), stale, wait
+	}
+	if !d.applied {
+		return d.change(), stale, wait
+	}
+	d.ClearedTo = max(d.ClearedTo, clearTo)
+	d.keepSet()
+	return d.headChange(), stale, wait
+}
+
+// inOrder are the prepared summaries with ids, as they are to be applied.
+func (s *State) inOrder(ids []int64) (rows []Summary) {
+	for _, id := range ids {
+		if i := indexOf(s.Prepared, id); i >= 0 {
+			rows = append(rows, s.Prepared[i])
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b Summary) int {
+		switch {
+		case a.Kind == Leaf && b.Kind == Leaf:
+			return compareTo(a.From, b.From)
+		case a.Kind == Leaf:
+			return -1
+		case b.Kind == Leaf:
+			return 1
+		}
+		return 0
+	})
+	return rows
+}
+
+// cover is a draft in which summaries are applied.
+type cover struct {
+	*draft
+	behind  []Stretch
+	set     Set
+	applied bool // something was
+}
+
+// outOfOrder reports whether a leaf would hide messages while an older one is verbatim.
+func (d *cover) outOfOrder(row Summary) bool {
+	oldest, ok := d.Messages.First()
+	if !ok || row.Kind != Leaf || oldest.Seq >= row.From {
+		return false
+	}
+	hidden, _ := d.Messages.Count(row.Span)
+	return hidden > 0
+}
+
+// apply puts a summary in the place of its span, and reports whether it could.
+func (d *cover) apply(row Summary) bool {
+	session, inOne := d.session(row.Span)
+	below := slices.Clone(d.covering(row.Span))
+	if !inOne || row.Trigger == OnRepair && len(below) == 0 {
+		return false
+	}
+	verbatim, _ := d.Messages.Count(row.Span)
+	done := Set{Made: []int64{row.ID}, Over: []Span{row.Span}, Messages: verbatim, Hid: d.hidden(row.Span, below)}
+	as, parts := Replaced, []Summary(nil)
+	if row.Kind == Rollup && row.Trigger != OnRepair {
+		if as = RolledUp; verbatim > 0 || !d.canRollUp(row, below) {
+			return false
+		}
+		row = rollUp(row, below)
+	} else {
+		r, ok := row.replaces(below, verbatim, d.behind)
+		if !ok {
+			return false
+		}
+		row, parts = r.row, r.parts
+	}
+	for _, old := range below {
+		done.Ended = append(done.Ended, old.ID)
+		old.State = as
+		d.put(old)
+	}
+	for _, part := range parts {
+		done.Made = append(done.Made, d.add(part).ID)
+		done.Over = append(done.Over, part.Span)
+	}
+	row.State = Applied
+	d.put(row)
+	d.applied = true
+	if session.From == d.SessionStart { // nobody undoes what was applied in an earlier one
+		d.set.join(done)
+	}
+	if row.Trigger == OnAggressive || row.Trigger == OnManual {
+		d.Spared = Span{}
+	}
+	return true
+}
+
+// hidden are the parts of a span in which messages are verbatim.
+func (d *cover) hidden(sp Span, below []Summary) (hid []Span) {
+	for _, gap := range sp.Gaps(below) {
+		if n, _ := d.Messages.Count(gap); n > 0 {
+			hid = append(hid, gap)
+		}
+	}
+	return hid
+}
+
+// canRollUp reports whether a rollup has read all that is applied in its span.
+func (d *cover) canRollUp(row Summary, below []Summary) bool {
+	for _, child := range below {
+		read := child.Kind == Placeholder || slices.Contains(row.Children, child.ID)
+		if !read || !child.Within(row.Span) {
+			return false
+		}
+	}
+	return len(below) > 0
+}
+
+// rollUp is a rollup of what is below it.
+func rollUp(row Summary, below []Summary) Summary {
+	row.Children, row.Messages = nil, 0
+	for _, child := range below {
+		row.Children = append(row.Children, child.ID)
+		row.Messages += child.Messages
+	}
+	return row
+}
+
+// replacement is a summary that takes the place of others, and what is left of those.
+type replacement struct {
+	row   Summary
+	parts []Summary // placeholders
+}
+
+// replaces returns what becomes of a summary, and of those below it, if it takes their place
+// and hides so many verbatim messages.
+func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (r replacement, ok bool) {
+	if slices.ContainsFunc(below, func(old Summary) bool { return !old.NeedsRepair() }) {
+		return r, false
+	}
+	if sum.Kind == Rollup {
+		if len(below) != 1 || !below[0].IsRollup() || below[0].Span != sum.Span {
+			return r, false
+		}
+		sum.Children = below[0].Children
+	}
+	sum.Messages = verbatim
+	for _, old := range below {
+		sum.Messages += old.Messages
+		for _, gap := range old.Gaps([]Summary{sum}) {
+			part, ok := old.part(gap, behind)
+			if !ok {
+				return r, false
+			}
+			sum.Messages -= part.Messages
+			r.parts = append(r.parts, part)
+		}
+	}
+	r.row = sum
+	return r, true
+}
+
+// part is a placeholder over a part of a summary, with the messages and dates of the
+// stretches that make it up; ok is false if one of them is missing. If all its messages were
+// deleted it keeps the summary's dates, so that the summaries beside it stay neighbours.
+func (sum Summary) part(sp Span, behind []Stretch) (part Summary, ok bool) {
+	part = Summary{
+		Kind: Placeholder, By: Nobody, State: Applied, Trigger: OnRepair, Span: sp, FromTime: sum.FromTime, ToTime: sum.ToTime,
+		Tokens: placeholderTokens, Owed: sum.Owed, Declined: sum.Declined,
+	}
+	next := sp.From
+	for _, stretch := range behind {
+		if !stretch.Within(sp) || stretch.From != next {
+			continue
+		}
+		next = stretch.To + 1
+		if stretch.Messages == 0 {
+			continue
+		}
+		if part.Messages == 0 {
+			part.FromTime = stretch.First
+		}
+		part.Messages, part.ToTime = part.Messages+stretch.Messages, stretch.Last
+	}
+	return part, next == sp.To+1
+}
+
+// join adds to a set what was applied together with it.
+func (set *Set) join(other Set) {
+	set.Made = append(set.Made, other.Made...)
+	set.Ended = append(set.Ended, other.Ended...)
+	set.Over = append(set.Over, other.Over...)
+	set.Hid = append(set.Hid, other.Hid...)
+	set.Messages += other.Messages
+}
+
+// keepSet enters the set into the state.
+func (d *cover) keepSet() {
+	if len(d.set.Made) == 0 {
+		return
+	}
+	d.set.Version = d.Version + 1
+	sets := append(slices.Clip(d.Sets), d.set)
+	d.Sets = sets[max(len(sets)-setsKept, 0):]
+}

@@ -1,0 +1,196 @@
+package transcript_test
+
+import (
+	"slices"
+	"testing"
+
+	"cairn/transcript"
+)
+
+func TestCover(t *testing.T) {
+	t.Run("a summary takes the place of its span", func(t *testing.T) {
+		c := said(t, 5)
+		c.summarize(job{from: 1, to: 3})
+		c.wants("leaf 1-3", "4", "5")
+	})
+	t.Run("several are one set, in the order of their spans", func(t *testing.T) {
+		c := said(t, 6)
+		first, second := c.prepare(job{from: 1, to: 2}), c.prepare(job{from: 3, to: 4})
+		c.cover(second, first)
+		c.wants("leaf 1-2", "leaf 3-4", "5", "6")
+		if len(c.s.Sets) != 1 {
+			t.Errorf("the sets are %+v", c.s.Sets)
+		}
+	})
+	t.Run("a summary behind a verbatim message waits", func(t *testing.T) {
+		c := said(t, 6)
+		second := c.prepare(job{from: 3, to: 4})
+		if _, wait := c.cover(second); !slices.Equal(wait, []int64{second}) {
+			t.Errorf("%v wait", wait)
+		}
+		c.wants("1", "2", "3", "4", "5", "6")
+		c.status(second, transcript.Prepared)
+	})
+	t.Run("so does a rollup of it", func(t *testing.T) {
+		c := said(t, 6)
+		second := c.prepare(job{from: 3, to: 4})
+		rollup := c.prepare(job{from: 3, to: 4, children: []int64{second}})
+		if _, wait := c.cover(second, rollup); !slices.Equal(wait, []int64{second, rollup}) {
+			t.Errorf("%v wait", wait)
+		}
+	})
+	t.Run("old tool results are cleared with it", func(t *testing.T) {
+		c := said(t, 4)
+		change, _, _ := c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4, nil)
+		c.apply(change)
+		if c.s.ClearedTo != 4 {
+			t.Errorf("cleared to %d", c.s.ClearedTo)
+		}
+	})
+	t.Run("but not if nothing is applied", func(t *testing.T) {
+		c := said(t, 4)
+		if change, _, _ := c.s.Cover(nil, 4, nil); !change.Empty() {
+			t.Errorf("%+v", change)
+		}
+	})
+	t.Run("two over the same messages: the second is stale", func(t *testing.T) {
+		c := said(t, 4)
+		first, second := c.prepare(job{from: 1, to: 2}), c.prepare(job{from: 1, to: 2})
+		if stale, _ := c.cover(first, second); !slices.Equal(stale, []int64{second}) {
+			t.Errorf("%v are stale", stale)
+		}
+	})
+	t.Run("a late summary is applied in the session that it was read from", func(t *testing.T) {
+		c := said(t, 4)
+		id := c.prepare(job{from: 1, to: 2})
+		c.must(c.s.NewSession(true))
+		c.say(1)
+		c.cover(id)
+		c.wants("leaf 1-2", "marker 3-4", "5")
+		if len(c.s.Sets) > 0 {
+			t.Error("what was applied in an earlier session can be undone")
+		}
+	})
+}
+
+func TestCoverRepairs(t *testing.T) {
+	truncated := func(t *testing.T) *conversation {
+		c := said(t, 8)
+		c.truncate(6)
+		c.wants("marker 1-6", "7", "8")
+		return c
+	}
+	t.Run("a repair takes the place of a placeholder", func(t *testing.T) {
+		c := truncated(t)
+		c.summarize(job{from: 1, to: 6, trigger: transcript.OnRepair})
+		c.wants("leaf 1-6", "7", "8")
+	})
+	t.Run("a repair of its newest messages leaves a placeholder for the rest", func(t *testing.T) {
+		c := truncated(t)
+		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair})
+		c.wants("marker 1-3", "leaf 4-6", "7", "8")
+	})
+	t.Run("a placeholder is left where all messages were deleted: the others stay neighbours", func(t *testing.T) {
+		c := truncated(t)
+		c.apply(c.s.Delete([]int64{1, 2, 3}, nil))
+		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair})
+		c.wants("marker 1-3", "leaf 4-6", "7", "8")
+	})
+	t.Run("a repair of its middle leaves one on each side", func(t *testing.T) {
+		c := truncated(t)
+		c.summarize(job{from: 3, to: 4, trigger: transcript.OnRepair})
+		c.wants("marker 1-2", "leaf 3-4", "marker 5-6", "7", "8")
+	})
+	t.Run("two repairs divide it at once", func(t *testing.T) {
+		c := truncated(t)
+		c.cover(c.prepare(job{from: 2, to: 3, trigger: transcript.OnRepair}), c.prepare(job{from: 4, to: 5, trigger: transcript.OnRepair}))
+		c.wants("marker 1-1", "leaf 2-3", "leaf 4-5", "marker 6-6", "7", "8")
+	})
+	t.Run("a repair of a part is stale if nobody counted the rest", func(t *testing.T) {
+		c := truncated(t)
+		id := c.prepare(job{from: 3, to: 4, trigger: transcript.OnRepair})
+		if _, stale, _ := c.s.Cover([]int64{id}, 0, nil); !slices.Equal(stale, []int64{id}) {
+			t.Errorf("%v are stale", stale)
+		}
+	})
+	t.Run("a worker replaces what the extractive summarizer wrote, not the reverse", func(t *testing.T) {
+		c := truncated(t)
+		c.summarize(job{from: 1, to: 6, by: transcript.Extractive, trigger: transcript.OnRepair})
+		c.summarize(job{from: 1, to: 6, trigger: transcript.OnRepair})
+		late := c.prepare(job{from: 1, to: 6, by: transcript.Extractive, trigger: transcript.OnRepair})
+		if stale, _ := c.cover(late); !slices.Equal(stale, []int64{late}) {
+			t.Errorf("%v are stale", stale)
+		}
+	})
+	t.Run("a repair of what was undone is stale", func(t *testing.T) {
+		c := said(t, 4)
+		c.summarize(job{from: 1, to: 2, by: transcript.Extractive})
+		id := c.prepare(job{from: 1, to: 2, trigger: transcript.OnRepair})
+		if err := c.undo(); err != nil {
+			t.Fatal(err)
+		}
+		c.status(id, transcript.Stale)
+	})
+	t.Run("the summary of a span that was truncated meanwhile repairs it", func(t *testing.T) {
+		c := said(t, 8)
+		id := c.prepare(job{from: 1, to: 3})
+		c.truncate(6)
+		c.wants("marker 1-6", "7", "8")
+		c.cover(id)
+		c.wants("leaf 1-3", "marker 4-6", "7", "8")
+	})
+}
+
+func TestCoverRollups(t *testing.T) {
+	two := func(t *testing.T) (c *conversation, children []int64) {
+		c = said(t, 6)
+		return c, []int64{c.summarize(job{from: 1, to: 2}), c.summarize(job{from: 3, to: 4})}
+	}
+	t.Run("a rollup takes the place of its children", func(t *testing.T) {
+		c, children := two(t)
+		c.summarize(job{from: 1, to: 4, children: children})
+		c.wants("rollup 1-4", "5", "6")
+		c.status(children[0], transcript.RolledUp)
+	})
+	t.Run("summaries and their rollup are applied together", func(t *testing.T) {
+		c := said(t, 6)
+		a, b := c.prepare(job{from: 1, to: 2}), c.prepare(job{from: 3, to: 4})
+		rollup := c.prepare(job{from: 1, to: 4, children: []int64{a, b}})
+		c.cover(rollup, a, b)
+		c.wants("rollup 1-4", "5", "6")
+	})
+	t.Run("it absorbs a placeholder that it did not know", func(t *testing.T) {
+		c := said(t, 8)
+		a := c.summarize(job{from: 1, to: 2})
+		c.truncate(4)
+		b := c.summarize(job{from: 5, to: 6})
+		c.summarize(job{from: 1, to: 6, children: []int64{a, b}})
+		c.wants("rollup 1-6", "7", "8")
+	})
+	t.Run("it is stale if one of its children was repaired meanwhile", func(t *testing.T) {
+		c := said(t, 6)
+		a, b := c.summarize(job{from: 1, to: 2, by: transcript.Extractive}), c.summarize(job{from: 3, to: 4})
+		rollup := c.prepare(job{from: 1, to: 4, children: []int64{a, b}})
+		c.summarize(job{from: 1, to: 2, trigger: transcript.OnRepair})
+		if stale, _ := c.cover(rollup); !slices.Equal(stale, []int64{rollup}) {
+			t.Errorf("%v are stale", stale)
+		}
+	})
+	t.Run("it is stale if a message of its span is verbatim", func(t *testing.T) {
+		c := said(t, 6)
+		a := c.summarize(job{from: 1, to: 2})
+		rollup := c.prepare(job{from: 1, to: 4, children: []int64{a}})
+		if stale, _ := c.cover(rollup); !slices.Equal(stale, []int64{rollup}) {
+			t.Errorf("%v are stale", stale)
+		}
+	})
+	t.Run("a repair of a rollup takes its place and its children", func(t *testing.T) {
+		c, children := two(t)
+		c.summarize(job{from: 1, to: 4, by: transcript.Extractive, children: children})
+		id := c.summarize(job{from: 1, to: 4, trigger: transcript.OnRepair, children: children})
+		c.wants("rollup 1-4", "5", "6")
+		if got := c.summaries[id].Children; !slices.Equal(got, children) {
+			t.Errorf("the children are %v", got)
+		}
+	})
+}

@@ -1,0 +1,35 @@
+package transcript_test
+
+import (
+	"fmt"
+
+	"cairn/transcript"
+)
+
+// A conversation's oldest messages leave behind a summary, and an undo brings them back.
+func Example() {
+	state := transcript.New()
+	change, _ := state.Append(make([]transcript.Message, 5)...)
+	state = state.With(change) // the store has written the change before
+
+	change, _ = state.Begin(transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Span: transcript.Span{From: 1, To: 3}})
+	state = state.With(change)
+	summary := state.Running[0]
+	summary.Text = "Ada and Bob meet at nine." // what a worker made of messages 1 to 3
+	change, _ = state.Prepare(summary)
+	state = state.With(change)
+	change, _, _ = state.Cover([]int64{summary.ID}, 0, nil)
+	state = state.With(change)
+	fmt.Printf("%q and %d messages\n", state.Summaries[0].Text, state.Messages.Len())
+
+	needs, _ := state.UndoNeeds()
+	fmt.Println("to read:", needs.Messages)
+	read := []transcript.Message{{Seq: 1, Turn: 1}, {Seq: 2, Turn: 2}, {Seq: 3, Turn: 3}}
+	change, _ = state.Undo(transcript.Loaded{Needs: needs, Read: read})
+	state = state.With(change)
+	fmt.Printf("%d summaries and %d messages\n", len(state.Summaries), state.Messages.Len())
+	// Output:
+	// "Ada and Bob meet at nine." and 2 messages
+	// to read: [{1 3}]
+	// 0 summaries and 5 messages
+}

@@ -1,0 +1,87 @@
+package transcript_test
+
+import (
+	"slices"
+	"testing"
+
+	"cairn/transcript"
+
+	"pgregory.net/rapid"
+)
+
+// TestLog holds a Log to a plain slice through any changes.
+func TestLog(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var l transcript.Log
+		var plain, out []transcript.Message
+		next := int64(1)
+		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+			from := rapid.Int64Range(1, next).Draw(rt, "from")
+			sp := transcript.Span{From: from, To: rapid.Int64Range(from, next+3).Draw(rt, "to")}
+			switch rapid.IntRange(0, 4).Draw(rt, "step") {
+			case 0, 1:
+				var more []transcript.Message
+				for range rapid.IntRange(0, 150).Draw(rt, "appended") {
+					more = append(more, transcript.Message{Seq: next, Tokens: int(next % 7)})
+					next++
+				}
+				l, plain = l.Append(more...), append(plain, more...)
+			case 2:
+				l = l.Without(sp)
+				out = append(out, slices.DeleteFunc(slices.Clone(plain), func(m transcript.Message) bool { return !sp.Covers(m.Seq) })...)
+				plain = slices.DeleteFunc(slices.Clone(plain), func(m transcript.Message) bool { return sp.Covers(m.Seq) })
+			case 3:
+				m := transcript.Message{Seq: from, Tokens: 99}
+				l = l.Replace(m)
+				if i := slices.IndexFunc(plain, func(p transcript.Message) bool { return p.Seq == from }); i >= 0 {
+					plain[i] = m
+				}
+			case 4:
+				slices.SortFunc(out, bySeq)
+				l = l.Insert(out)
+				plain = append(plain, out...)
+				slices.SortFunc(plain, bySeq)
+				out = nil
+			}
+			holds(rt, l, plain, sp)
+		}
+	})
+}
+
+func bySeq(a, b transcript.Message) int { return int(a.Seq - b.Seq) }
+
+func holds(rt *rapid.T, l transcript.Log, plain []transcript.Message, sp transcript.Span) {
+	if got := slices.Collect(l.All()); !slices.Equal(got, plain) || l.Len() != len(plain) {
+		rt.Fatalf("the log has %d messages\n%v\nand should have\n%v", l.Len(), got, plain)
+	}
+	count, tokens, all := 0, 0, 0
+	for _, m := range plain {
+		all += m.Tokens
+		if sp.Covers(m.Seq) {
+			count, tokens = count+1, tokens+m.Tokens
+		}
+	}
+	if gotCount, gotTokens := l.Count(sp); gotCount != count || gotTokens != tokens || l.Tokens() != all {
+		rt.Fatalf("%d messages of %d tokens in %v, should be %d of %d; %d of %d in all", gotCount, gotTokens, sp, count, tokens, l.Tokens(), all)
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	const long = 40_000
+	s := transcript.New()
+	for range long / 100 {
+		c, err := s.Append(make([]transcript.Message, 100)...)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s = s.With(c)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		c, err := s.Append(transcript.Message{Tokens: 10})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.With(c)
+	}
+}

@@ -1,0 +1,94 @@
+package transcript
+
+import (
+	"slices"
+	"time"
+)
+
+// Role says who a message is from.
+type Role string
+
+// The roles.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+	Tool      Role = "tool"
+)
+
+// Message is one row of the transcript.
+type Message struct {
+	Seq       int64 // place in the conversation, from 1
+	Turn      int64 // seq of the first message of its turn; its own for a message nobody answers
+	Role      Role
+	Time      time.Time
+	Addressed bool     // somebody wants an answer to it
+	Tokens    int      // what it costs in the prompt
+	Content   *Content // shared by all states that hold the message: never written to
+}
+
+// Content is what a message says. The algebra never looks at it.
+type Content struct {
+	ID       string // the platform's
+	AuthorID string
+	Author   string
+	Text     string
+}
+
+// Span is a range of seqs, both ends included. The zero value is no span.
+type Span struct{ From, To int64 }
+
+// Covers reports whether seq lies in the span.
+func (sp Span) Covers(seq int64) bool { return sp.From <= seq && seq <= sp.To }
+
+// Overlaps reports whether two spans have a seq in common.
+func (sp Span) Overlaps(other Span) bool {
+	return sp.To != 0 && other.To != 0 && sp.From <= other.To && other.From <= sp.To
+}
+
+// Within reports whether the span lies in other.
+func (sp Span) Within(other Span) bool { return other.From <= sp.From && sp.To <= other.To }
+
+// beside is the span with the seqs next to it.
+func (sp Span) beside() Span { return Span{sp.From - 1, sp.To + 1} }
+
+// hull is the shortest span over two.
+func (sp Span) hull(other Span) Span {
+	switch {
+	case sp.To == 0:
+		return other
+	case other.To == 0:
+		return sp
+	}
+	return Span{min(sp.From, other.From), max(sp.To, other.To)}
+}
+
+// Gaps returns what of the span no row covers. The rows are in order and do not overlap.
+func (sp Span) Gaps(rows []Summary) (free []Span) {
+	from := sp.From
+	for _, row := range rows {
+		if row.To < from || row.From > sp.To {
+			continue
+		}
+		if row.From > from {
+			free = append(free, Span{from, row.From - 1})
+		}
+		from = row.To + 1
+	}
+	if from <= sp.To {
+		free = append(free, Span{from, sp.To})
+	}
+	return free
+}
+
+// cut divides the span where one of the seqs begins a part.
+func (sp Span) cut(seqs []int64) (parts []Span) {
+	slices.Sort(seqs)
+	from := sp.From
+	for _, seq := range seqs {
+		if seq > from && seq <= sp.To {
+			parts = append(parts, Span{from, seq - 1})
+			from = seq
+		}
+	}
+	return append(parts, Span{from, sp.To})
+}

@@ -1,0 +1,250 @@
+package transcript_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"cairn/transcript"
+
+	"pgregory.net/rapid"
+)
+
+// TestAnyHistory makes random histories, and after each change holds the state to its
+// invariants, every summary to its messages, and every older state to what it was.
+func TestAnyHistory(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		h := &history{conversation: newConversation(t), rt: rt}
+		h.t = failing{t, rt}
+		steps := []func(){h.hear, h.hear, h.talk, h.prepareNext, h.prepareNext, h.coverSome, h.coverSome, h.rollUp, h.repair, h.undoOne, h.editOne, h.deleteSome, h.truncateSome, h.clear, h.newSession, h.pin}
+		for range rapid.IntRange(10, 60).Draw(rt, "steps") {
+			frozen, was := h.s, h.shown()
+			rapid.SampledFrom(steps).Draw(rt, "step")()
+			after := h.s
+			if h.s = frozen; !slices.Equal(h.shown(), was) {
+				rt.Fatalf("a step changed the state before it: %q became %q", was, h.shown())
+			}
+			h.s = after
+		}
+	})
+}
+
+// failing lets what a conversation finds end the history, so that rapid shrinks it.
+type failing struct {
+	testing.TB
+	rt *rapid.T
+}
+
+func (f failing) Fatal(args ...any)                 { f.rt.Fatal(args...) }
+func (f failing) Fatalf(format string, args ...any) { f.rt.Fatalf(format, args...) }
+
+type history struct {
+	*conversation
+	rt *rapid.T
+}
+
+func (h *history) number(low, high int, what string) int {
+	return rapid.IntRange(low, high).Draw(h.rt, what)
+}
+
+func (h *history) hear() {
+	if h.s.Open == 0 {
+		h.say(h.number(1, 12, "messages"))
+	}
+}
+
+func (h *history) talk() {
+	if h.s.Open == 0 {
+		h.ask()
+	}
+	if h.number(0, 3, "it stays open") > 0 {
+		h.answer(h.number(0, 3, "results"))
+	}
+}
+
+// turns are the spans of the turns that a job may take, oldest first, that no prepared
+// summary is made of.
+func (h *history) turns() (turns []transcript.Span) {
+	for m := range h.s.Messages.All() {
+		taken := slices.ContainsFunc(slices.Concat(h.s.Prepared, h.s.Running), func(row transcript.Summary) bool { return row.Covers(m.Seq) })
+		if m.Turn == h.s.Open || taken {
+			continue
+		}
+		if n := len(turns); n > 0 && turns[n-1].From == m.Turn {
+			turns[n-1].To = m.Seq
+			continue
+		}
+		turns = append(turns, transcript.Span{From: m.Turn, To: m.Seq})
+	}
+	return turns
+}
+
+func (h *history) prepareNext() {
+	turns := h.turns()
+	if len(turns) == 0 {
+		return
+	}
+	n := h.number(0, len(turns)-1, "turns")
+	for i := 1; i <= n; i++ { // of neighbours
+		if turns[i].From != turns[i-1].To+1 {
+			n = i - 1
+		}
+	}
+	j := job{from: turns[0].From, to: turns[n].To, trigger: h.trigger(), by: h.by()}
+	if h.number(0, 4, "it fails") == 0 {
+		h.apply(h.s.Fail(h.begin(j).ID, "the model is down"))
+		return
+	}
+	h.prepare(j)
+}
+
+func (h *history) trigger() transcript.Trigger {
+	return rapid.SampledFrom([]transcript.Trigger{transcript.OnPrepare, transcript.OnBackground, transcript.OnManual}).Draw(h.rt, "trigger")
+}
+
+func (h *history) by() transcript.By {
+	return rapid.SampledFrom([]transcript.By{transcript.Worker, transcript.Extractive}).Draw(h.rt, "by")
+}
+
+// coverSome applies some of what is prepared; undoing that gives what was before.
+func (h *history) coverSome() {
+	var ids []int64
+	for _, row := range h.s.Prepared {
+		if h.number(0, 3, "left out") > 0 {
+			ids = append(ids, row.ID)
+		}
+	}
+	before, sets := h.s, len(h.s.Sets)
+	change, stale, wait := h.s.Cover(ids, int64(h.number(0, 3, "clear")), h.count(h.s.CoverNeeds(ids)))
+	h.apply(change)
+	for _, id := range stale {
+		h.status(id, transcript.Stale)
+	}
+	for _, id := range wait {
+		h.status(id, transcript.Prepared)
+	}
+	if len(h.s.Sets) == sets || h.number(0, 2, "it stays") > 0 {
+		return
+	}
+	if err := h.undo(); err != nil {
+		h.rt.Fatalf("what was just applied cannot be undone: %v", err)
+	}
+	start := func(row transcript.Summary) bool { return row.From < before.SessionStart }
+	then, now := slices.DeleteFunc(slices.Clone(before.Summaries), start), slices.DeleteFunc(slices.Clone(h.s.Summaries), start)
+	if !reflect.DeepEqual(then, now) && len(then)+len(now) > 0 || before.ClearedTo != h.s.ClearedTo || before.Messages.Tokens() != h.s.Messages.Tokens() {
+		h.rt.Fatalf("an undo gives\n%+v\nbefore it was applied there was\n%+v", now, then)
+	}
+	if !slices.Equal(slices.Collect(before.Messages.All()), slices.Collect(h.s.Messages.All())) {
+		h.rt.Fatal("an undo gives other messages than were verbatim before")
+	}
+}
+
+// rollUp begins a rollup of neighbours.
+func (h *history) rollUp() {
+	rows := h.s.Summaries
+	if len(rows) < 2 {
+		return
+	}
+	i := h.number(0, len(rows)-2, "first child")
+	j := min(i+h.number(1, 3, "more children"), len(rows)-1)
+	children := rows[i : j+1]
+	span := transcript.Span{From: rows[i].From, To: rows[j].To}
+	if slices.ContainsFunc(append([]transcript.Span{{From: h.s.SessionStart, To: h.s.NextSeq}}, h.s.Sessions...), func(session transcript.Span) bool { return span.Within(session) }) {
+		var ids []int64
+		for _, child := range children {
+			ids = append(ids, child.ID)
+		}
+		h.prepare(job{from: span.From, to: span.To, trigger: transcript.OnRollup, children: ids, by: h.by()})
+	}
+}
+
+// repair begins a repair of a summary, or of its newest messages.
+func (h *history) repair() {
+	var rows []transcript.Summary
+	for _, row := range h.s.Summaries {
+		if row.NeedsRepair() && row.Messages > 0 {
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	row := rapid.SampledFrom(rows).Draw(h.rt, "repaired")
+	j := job{from: row.From, to: row.To, trigger: transcript.OnRepair, by: h.by()}
+	if row.IsRollup() {
+		j.children = row.Children
+	} else if h.number(0, 2, "a part") == 0 {
+		seqs := h.between(row.Span)
+		j.from = h.messages[seqs[h.number(0, len(seqs)-1, "from")]].Turn
+		j.from = max(j.from, row.From)
+		to := h.messages[seqs[h.number(0, len(seqs)-1, "to")]].Turn - 1
+		if to > j.from {
+			j.to = to
+		}
+	}
+	h.prepare(j)
+}
+
+func (h *history) undoOne() {
+	_ = h.undo() // there may be nothing to undo
+}
+
+// any is a message, wherever it is.
+func (h *history) any() (m transcript.Message, ok bool) {
+	seqs := h.between(transcript.Span{From: 1, To: h.s.NextSeq})
+	if len(seqs) == 0 {
+		return m, false
+	}
+	return h.messages[rapid.SampledFrom(seqs).Draw(h.rt, "message")], true
+}
+
+func (h *history) editOne() {
+	if m, ok := h.any(); ok {
+		m.Tokens = h.number(1, 50, "tokens")
+		h.apply(h.s.Edit(m))
+	}
+}
+
+func (h *history) deleteSome() {
+	var seqs []int64
+	for range h.number(1, 6, "deleted") {
+		if m, ok := h.any(); ok && !slices.Contains(seqs, m.Seq) {
+			seqs = append(seqs, m.Seq)
+		}
+	}
+	h.apply(h.s.Delete(seqs, nil))
+}
+
+// truncateSome hides the oldest turns.
+func (h *history) truncateSome() {
+	var turns []transcript.Span
+	for m := range h.s.Messages.All() {
+		switch n := len(turns); {
+		case m.Turn == h.s.Open:
+		case n > 0 && turns[n-1].From == m.Turn:
+			turns[n-1].To = m.Seq
+		default:
+			turns = append(turns, transcript.Span{From: m.Turn, To: m.Seq})
+		}
+	}
+	if len(turns) > 0 {
+		h.truncate(turns[h.number(0, len(turns)-1, "turns")].To)
+	}
+}
+
+func (h *history) clear() { h.apply(h.s.Clear(int64(h.number(0, int(h.s.NextSeq), "to")))) }
+
+func (h *history) newSession() {
+	if h.number(0, 2, "not now") > 0 {
+		return
+	}
+	if change, err := h.s.NewSession(true); err == nil {
+		h.apply(change)
+	}
+}
+
+func (h *history) pin() {
+	if m, ok := h.any(); ok {
+		h.apply(h.s.Pin(transcript.Pin{Message: m, By: "Ada"}))
+	}
+}

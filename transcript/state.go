@@ -1,0 +1,127 @@
+package transcript
+
+import (
+	"slices"
+	"time"
+)
+
+// State is what a conversation's prompt is made of. It is immutable: With returns the next
+// one, which shares all that stayed the same. The zero value is not a State; see New.
+type State struct {
+	Marks
+	Messages  Log       // verbatim: those of the session that no applied summary covers
+	Summaries []Summary // applied, ordered by seq, those of earlier sessions included
+	Prepared  []Summary // finished and not applied, oldest first
+	Running   []Summary // jobs at work
+	Sessions  []Span    // the earlier sessions whose summaries may be shown, oldest first
+	Sets      []Set     // applied in this session and not undone, oldest first
+	Pins      []Pin     // in the order in which they were made
+}
+
+// Marks are the versions and places of a conversation: one row of the store.
+type Marks struct {
+	Version      int64 // raised by each change
+	HeadVersion  int64 // the version in which what stands above the verbatim messages last changed
+	NextSeq      int64 // of the next message
+	NextSummary  int64 // id of the next summary
+	SessionStart int64 // the first seq of the session
+	InSession    int   // messages of the session that were not deleted
+	Open         int64 // the turn that waits for its answer; 0: none
+	ContextFrom  int64 // turn contexts are shown from this seq on
+	ClearedTo    int64 // tool results up to this seq are shown cleared
+	Spared       Span  // what an undo brought back: left alone until the aggressive level
+}
+
+// Set is what was applied together, as far as it lies in the session, for Undo.
+type Set struct {
+	Version       int64   // in which it was applied
+	Made          []int64 // summaries that became applied
+	Ended         []int64 // summaries that ended with that; some of Made, where one was rolled up at once
+	Over          []Span  // of the summaries made
+	Hid           []Span  // of messages that were verbatim before
+	Messages      int     // in Hid
+	ClearedBefore int64   // ClearedTo before it was applied
+	Changed       bool    // a message of it was edited or deleted since
+}
+
+// setsKept is how many sets can be undone, one after the other.
+const setsKept = 64
+
+// Pin is a message that somebody wants in the prompt for good.
+type Pin struct {
+	Message
+	By string
+	At time.Time
+}
+
+// New returns the state of a conversation in which nothing was said.
+func New() *State {
+	return &State{Marks: Marks{NextSeq: 1, NextSummary: 1, SessionStart: 1, ContextFrom: 1}}
+}
+
+// Covered reports whether an applied summary covers seq.
+func (s *State) Covered(seq int64) bool { return len(s.covering(Span{seq, seq})) > 0 }
+
+// covering returns the applied summaries that overlap a span.
+func (s *State) covering(sp Span) []Summary {
+	from, _ := slices.BinarySearchFunc(s.Summaries, sp.From, func(row Summary, seq int64) int { return compareTo(row.To, seq) })
+	to := from
+	for to < len(s.Summaries) && s.Summaries[to].From <= sp.To {
+		to++
+	}
+	return s.Summaries[from:to]
+}
+
+// session returns the session in which a span lies; ok is false if it lies in none, or
+// reaches over the end of one.
+func (s *State) session(sp Span) (session Span, ok bool) {
+	for _, session := range s.Sessions {
+		if sp.Within(session) {
+			return session, true
+		}
+	}
+	current := Span{s.SessionStart, s.NextSeq - 1}
+	return current, sp.Within(current)
+}
+
+// put enters a summary where its status belongs, and takes the messages that it covers out
+// of the log. It belongs to With and draft, which own s.
+func (s *State) put(row Summary) {
+	s.Running = withRow(s.Running, row, row.State == Running)
+	s.Prepared = withRow(s.Prepared, row, row.State == Prepared)
+	s.Summaries = withRow(s.Summaries, row, row.State == Applied)
+	if row.State == Applied {
+		slices.SortFunc(s.Summaries, func(a, b Summary) int { return compareTo(a.From, b.From) })
+		s.Messages = s.Messages.Without(row.Span)
+	}
+}
+
+// withRow returns rows with row in place of the one with its id, or without that one.
+func withRow(rows []Summary, row Summary, in bool) []Summary {
+	i := indexOf(rows, row.ID)
+	switch {
+	case i < 0 && !in:
+		return rows
+	case i < 0:
+		return append(slices.Clip(rows), row)
+	case !in:
+		return slices.Delete(slices.Clone(rows), i, i+1)
+	}
+	rows = slices.Clone(rows)
+	rows[i] = row
+	return rows
+}
+
+func indexOf(rows []Summary, id int64) int {
+	return slices.IndexFunc(rows, func(row Summary) bool { return row.ID == id })
+}
+
+func compareTo(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,152 @@
+package transcript
+
+import "time"
+
+// Kind says what a summary is. The values of this type and the next three are those of the
+// database and of what is printed.
+type Kind string
+
+// The kinds of summaries.
+const (
+	Leaf        Kind = "leaf"   // a summary of messages
+	Rollup      Kind = "rollup" // a summary of summaries
+	Placeholder Kind = "marker" // says only that something is hidden; with children: a rollup that lost its text
+)
+
+// By says who made a summary.
+type By string
+
+// The makers of summaries.
+const (
+	Worker     By = "worker"    // a model
+	Extractive By = "built-in"  // the summarizer that needs no model
+	Nobody     By = "emergency" // a placeholder
+)
+
+// Status is where a summary stands in its life:
+// running -> prepared -> applied -> rolled up | replaced | undone; running -> failed;
+// running or prepared -> stale.
+type Status string
+
+// The states of a summary.
+const (
+	Running  Status = "running"
+	Prepared Status = "staged"   // finished and stored, not shown
+	Applied  Status = "active"   // shown in place of its span
+	RolledUp Status = "folded"   // shown through the rollup that has it as a child
+	Replaced Status = "replaced" // a better summary, or the parts of it, took its place
+	Undone   Status = "undone"
+	Failed   Status = "failed"
+	Stale    Status = "stale" // what it read has changed
+)
+
+// Trigger says why a summary was begun.
+type Trigger string
+
+// The triggers of compactions.
+const (
+	OnBackground Trigger = "background"
+	OnAggressive Trigger = "aggressive"
+	OnEmergency  Trigger = "emergency"
+	OnManual     Trigger = "manual"
+	OnSelf       Trigger = "self"
+	OnReactive   Trigger = "reactive"
+	OnRepair     Trigger = "heal"
+	OnRollup     Trigger = "rollup"
+	OnPrepare    Trigger = "prepare" // ahead of the level that will need it
+	OnNew        Trigger = "new"     // somebody began a new session
+)
+
+// MaxLevel bounds how often a text is summarized again: a leaf or a placeholder is of level
+// 0, a rollup one above its highest child.
+const MaxLevel = 12
+
+// Summary is a row that stands for a span in the prompt.
+type Summary struct {
+	ID      int64
+	Kind    Kind
+	By      By
+	State   Status
+	Trigger Trigger
+	Level   int
+
+	Span                       // whole turns
+	FromTime, ToTime time.Time // when the first and the last message of the span were said
+	Messages         int       // in the span, deleted ones not counted
+	Children         []int64   // of a rollup, oldest first
+	Reads            Span      // while it runs: all that its worker reads, for reference too; zero: only the span
+	Sources          []int64   // of the extractive summarizer: the messages a rollup of it chooses among; 0 is what workers wrote below it
+
+	Text   string // empty for a placeholder, whose words are made when it is rendered
+	Tokens int    // what it costs in the prompt
+
+	Model      string // the worker's model; empty for the others
+	Focus      string // what whoever asked wants kept, in their words
+	PolicyHash string // of the policy the job started with
+	Error      string // why it failed, in words for people
+
+	Owed     bool     // a model is still to summarize it
+	Declined Declined // by a model, while it was owed
+	Cut      bool     // only a part of a summary, as a plan sees it; its text may tell of the rest
+}
+
+// Declined says how often in a row, when last, and which model declined to summarize a span.
+type Declined struct {
+	Times int
+	At    time.Time
+	By    string
+}
+
+// placeholderTokens is what a placeholder costs in the prompt.
+const placeholderTokens = 24
+
+// NeedsRepair reports whether a model may still replace the summary by a better one.
+func (sum Summary) NeedsRepair() bool { return sum.By != Worker || sum.Owed }
+
+// IsRollup reports whether the summary is one of summaries, with or without its text.
+func (sum Summary) IsRollup() bool { return sum.Kind == Rollup || len(sum.Children) > 0 }
+
+// reads is all that a running summary's worker reads.
+func (sum Summary) reads() Span { return sum.Span.hull(sum.Reads) }
+
+// Edited returns the summary after a message of its span was edited. A text by a worker
+// stays until it is repaired; the extractive summarizer writes another one.
+func (sum Summary) Edited() Summary {
+	if sum.By == Worker {
+		sum.Owed = true
+		return sum
+	}
+	return sum.emptied()
+}
+
+// Without returns the summary after messages of its span were deleted: a placeholder, for
+// its text may repeat them. A rollup keeps its children. The store does this to rows that
+// the State does not hold; deleted are the messages that were there until now.
+func (sum Summary) Without(deleted []int64) Summary {
+	for _, seq := range deleted {
+		if sum.Covers(seq) {
+			sum.Messages--
+		}
+	}
+	return sum.emptied()
+}
+
+// emptied is the summary without its text: a placeholder, if it is or was shown.
+func (sum Summary) emptied() Summary {
+	sum.Text, sum.Sources = "", nil
+	switch sum.State {
+	case Applied, RolledUp:
+		sum.Owed = sum.Owed || sum.By == Worker
+		sum.Kind, sum.By, sum.Tokens = Placeholder, Nobody, placeholderTokens
+	}
+	return sum
+}
+
+// ended is the summary in a state in which it is not shown and never will be.
+func (sum Summary) ended(as Status) Summary {
+	sum.State = as
+	if as == Stale || as == Failed {
+		sum.Text, sum.Sources = "", nil
+	}
+	return sum
+}

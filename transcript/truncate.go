@@ -1,0 +1,100 @@
+package transcript
+
+import "slices"
+
+// Truncate hides the verbatim messages of spans behind placeholders, at once and without a
+// summary. Each of rows gives a span of whole turns of the session, a trigger, and whether a
+// model is to repair it. A placeholder takes in those that lie in its span or next to it.
+// clearTo is like that of Cover. A truncation cannot be undone.
+func (s *State) Truncate(rows []Summary, clearTo int64) Change {
+	d := s.draft()
+	for _, row := range rows {
+		d.hide(row)
+	}
+	d.Spared, d.ClearedTo = Span{}, max(d.ClearedTo, clearTo)
+	return d.headChange()
+}
+
+// hide puts what is verbatim of a span behind placeholders, one between each two summaries.
+func (d *draft) hide(like Summary) {
+	walls := slices.DeleteFunc(slices.Clone(d.covering(like.Span)), func(row Summary) bool { return row.Kind == Placeholder })
+	for _, gap := range like.Gaps(walls) {
+		like.Span = gap
+		d.putPlaceholder(like)
+	}
+}
+
+// putPlaceholder puts a span with verbatim messages and without summaries behind one
+// placeholder.
+func (d *draft) putPlaceholder(like Summary) {
+	row := Summary{
+		Kind: Placeholder, By: Nobody, State: Applied, Trigger: like.Trigger, Span: like.Span,
+		Tokens: placeholderTokens, Owed: like.Owed,
+	}
+	for m := range d.Messages.In(row.Span) {
+		if row.Messages == 0 {
+			row.FromTime = m.Time
+		}
+		row.Messages, row.ToTime = row.Messages+1, m.Time
+	}
+	if row.Messages == 0 {
+		return
+	}
+	taken := slices.DeleteFunc(slices.Clone(d.covering(row.beside())), func(old Summary) bool { return old.From < d.SessionStart })
+	row, taken = row.TakeIn(taken)
+	for _, old := range taken {
+		old.State = Replaced
+		d.put(old)
+	}
+	d.add(row)
+}
+
+// TakeIn returns a placeholder that stands for those of rows in its span and next to it too,
+// and these.
+func (sum Summary) TakeIn(rows []Summary) (grown Summary, taken []Summary) {
+	grown = sum
+	for _, old := range rows {
+		if old.Kind != Placeholder || !old.Overlaps(sum.beside()) {
+			continue
+		}
+		if old.From < grown.From {
+			grown.From, grown.FromTime = old.From, old.FromTime
+		}
+		if old.To > grown.To {
+			grown.To, grown.ToTime = old.To, old.ToTime
+		}
+		grown.Messages, grown.Owed = grown.Messages+old.Messages, grown.Owed || old.Owed
+		taken = append(taken, old)
+	}
+	return grown, taken
+}
+
+// Clear shows the tool results up to seq to cleared.
+func (s *State) Clear(to int64) Change {
+	if to <= s.ClearedTo {
+		return s.none()
+	}
+	d := s.draft()
+	d.ClearedTo = to
+	return d.headChange()
+}
+
+// EndContexts shows no turn context any more but that of the open turn.
+func (s *State) EndContexts() Change { return s.draft().headChange() }
+
+// NewSession ends the session: what of it is verbatim is hidden behind placeholders, and the
+// next message begins the next session. owed: a model is to repair them. ErrOpen: a turn
+// waits for its answer. ErrEmpty: there is nothing to leave behind.
+func (s *State) NewSession(owed bool) (Change, error) {
+	switch {
+	case s.Open != 0:
+		return s.none(), ErrOpen
+	case s.InSession == 0:
+		return s.none(), ErrEmpty
+	}
+	d := s.draft()
+	d.hide(Summary{Span: Span{s.SessionStart, s.NextSeq - 1}, Trigger: OnNew, Owed: owed})
+	d.Sessions = append(slices.Clip(d.Sessions), Span{s.SessionStart, s.NextSeq - 1})
+	d.SessionStart, d.InSession, d.Spared, d.Sets = s.NextSeq, 0, Span{}, nil
+	return d.headChange(), nil
+}

@@ -1,0 +1,124 @@
+package transcript_test
+
+import (
+	"errors"
+	"testing"
+
+	"cairn/transcript"
+)
+
+func TestUndo(t *testing.T) {
+	undone := func(t *testing.T, c *conversation) {
+		t.Helper()
+		if err := c.undo(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("what a summary hid is verbatim again, and spared", func(t *testing.T) {
+		c := said(t, 4)
+		id := c.summarize(job{from: 1, to: 2})
+		undone(t, c)
+		c.wants("1", "2", "3", "4")
+		c.status(id, transcript.Undone)
+		if c.s.Spared != (transcript.Span{From: 1, To: 2}) {
+			t.Errorf("spared are %+v", c.s.Spared)
+		}
+	})
+	t.Run("one after the other, the latest first", func(t *testing.T) {
+		c := said(t, 6)
+		c.summarize(job{from: 1, to: 2})
+		c.summarize(job{from: 3, to: 4})
+		undone(t, c)
+		c.wants("leaf 1-2", "3", "4", "5", "6")
+		undone(t, c)
+		c.wants("1", "2", "3", "4", "5", "6")
+		if err := c.undo(); !errors.Is(err, transcript.ErrNothingApplied) {
+			t.Error(err)
+		}
+	})
+	t.Run("a rollup gives its children back", func(t *testing.T) {
+		c := said(t, 6)
+		a, b := c.summarize(job{from: 1, to: 2}), c.summarize(job{from: 3, to: 4})
+		c.summarize(job{from: 1, to: 4, children: []int64{a, b}})
+		undone(t, c)
+		c.wants("leaf 1-2", "leaf 3-4", "5", "6")
+	})
+	t.Run("a set with its own rollup is taken back whole", func(t *testing.T) {
+		c := said(t, 6)
+		a, b := c.prepare(job{from: 1, to: 2}), c.prepare(job{from: 3, to: 4})
+		c.cover(a, b, c.prepare(job{from: 1, to: 4, children: []int64{a, b}}))
+		undone(t, c)
+		c.wants("1", "2", "3", "4", "5", "6")
+		c.status(a, transcript.Undone)
+	})
+	t.Run("a repair gives back what it replaced, whole", func(t *testing.T) {
+		c := said(t, 8)
+		c.truncate(6)
+		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair})
+		undone(t, c)
+		c.wants("marker 1-6", "7", "8")
+	})
+	t.Run("cleared results are as they were", func(t *testing.T) {
+		c := said(t, 4)
+		change, _, _ := c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4, nil)
+		c.apply(change)
+		undone(t, c)
+		if c.s.ClearedTo != 0 {
+			t.Errorf("cleared to %d", c.s.ClearedTo)
+		}
+	})
+	t.Run("what is prepared of its messages is stale, and newer ones wait", func(t *testing.T) {
+		c := said(t, 8)
+		c.summarize(job{from: 1, to: 2, by: transcript.Extractive})
+		repair, next := c.prepare(job{from: 1, to: 2, trigger: transcript.OnRepair}), c.prepare(job{from: 3, to: 4})
+		undone(t, c)
+		c.status(repair, transcript.Stale)
+		if _, wait := c.cover(next); len(wait) != 1 {
+			t.Errorf("%v wait", wait)
+		}
+	})
+	t.Run("not after a message of it was changed", func(t *testing.T) {
+		for _, change := range []func(c *conversation) transcript.Change{
+			func(c *conversation) transcript.Change { return c.s.Edit(c.messages[2]) },
+			func(c *conversation) transcript.Change { return c.s.Delete([]int64{2}, nil) },
+		} {
+			c := said(t, 4)
+			c.summarize(job{from: 1, to: 2})
+			c.apply(change(c))
+			if err := c.undo(); !errors.Is(err, transcript.ErrChangedSince) {
+				t.Error(err)
+			}
+		}
+	})
+	t.Run("not after what follows was hidden", func(t *testing.T) {
+		c := said(t, 6)
+		c.summarize(job{from: 1, to: 2})
+		c.truncate(4)
+		if err := c.undo(); !errors.Is(err, transcript.ErrHiddenSince) {
+			t.Error(err)
+		}
+	})
+	t.Run("not after a placeholder that it left was hidden with what follows", func(t *testing.T) {
+		c := said(t, 8)
+		c.truncate(6)
+		c.summarize(job{from: 1, to: 3, trigger: transcript.OnRepair})
+		c.wants("leaf 1-3", "marker 4-6", "7", "8")
+		c.truncate(7)
+		c.wants("leaf 1-3", "marker 4-7", "8")
+		if err := c.undo(); !errors.Is(err, transcript.ErrChangedSince) {
+			t.Error(err)
+		}
+	})
+	t.Run("not with what was read for another set", func(t *testing.T) {
+		c := said(t, 6)
+		c.summarize(job{from: 1, to: 2})
+		needs, err := c.s.UndoNeeds()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.summarize(job{from: 3, to: 4})
+		if _, err := c.s.Undo(c.load(needs)); !errors.Is(err, transcript.ErrStale) {
+			t.Error(err)
+		}
+	})
+}
