@@ -93,6 +93,7 @@ func New(o Options) *Hub {
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	if o.Store != nil {
 		o.Store.WatchCopies(h.copiesGone)
+		o.Store.WatchHeld(h.deliverHeld)
 	}
 	return h
 }
@@ -119,19 +120,11 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Recei
 		h.refuse(name, m)
 		return memory.Receipt{}, ErrRefused
 	}
-	c, err := h.use(ctx, name)
+	receipts, err := h.holdOrDeliver(ctx, name, []Inbound{m})
 	if err != nil {
 		return memory.Receipt{}, err
 	}
-	defer h.release(c)
-	h.admit(c, &m)
-	receipt, err := c.records.Deliver(ctx, m)
-	if err != nil {
-		return receipt, err
-	}
-	c.noteAwaited(m)
-	c.delivered(m.ID, receipt)
-	return receipt, nil
+	return receipts[0], nil
 }
 
 // DeliverAll takes several messages of a conversation at once, in order; those of
@@ -149,28 +142,63 @@ func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) e
 	if len(heard) == 0 {
 		return nil
 	}
+	_, err := h.holdOrDeliver(ctx, name, heard)
+	return err
+}
+
+// holdOrDeliver holds messages while the database is rewritten; they are delivered then.
+func (h *Hub) holdOrDeliver(ctx context.Context, name string, messages []Inbound) ([]memory.Receipt, error) {
+	kept, done, err := h.o.Store.Hold(ctx, name, messages)
+	defer done()
+	if err != nil {
+		return nil, err
+	}
+	if kept {
+		return make([]memory.Receipt, len(messages)), nil
+	}
+	return h.deliver(ctx, name, messages)
+}
+
+func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]memory.Receipt, error) {
 	c, err := h.use(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer h.release(c)
-	for i := range heard {
-		h.admit(c, &heard[i])
+	for i := range messages {
+		h.admit(c, &messages[i])
 	}
-	receipts, err := c.records.DeliverAll(ctx, heard)
+	receipts, err := c.records.DeliverAll(ctx, messages)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i, m := range heard {
+	for i, m := range messages {
 		c.noteAwaited(m)
 		c.delivered(m.ID, receipts[i])
 	}
-	return nil
+	return receipts, nil
+}
+
+// deliverHeld takes messages that were held. Those of a door that is closed now wait in
+// the inbox for a start with it.
+func (h *Hub) deliverHeld(ctx context.Context, name string, messages []Inbound) error {
+	if _, known := h.doors[doorOf(name)]; known {
+		_, err := h.deliver(ctx, name, messages)
+		return err
+	}
+	records, err := h.o.Store.Conversation(ctx, name)
+	if err == nil {
+		_, err = records.DeliverAll(ctx, messages)
+	}
+	return err
 }
 
 // Recover takes up what an earlier process left behind in the conversations that
 // match: messages in the inbox, unanswered turns, unsent replies.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
+	if err := h.o.Store.DeliverHeld(ctx); err != nil {
+		return err
+	}
 	names, err := h.o.Store.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("look for unfinished conversations: %w", err)

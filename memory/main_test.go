@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("CAIRN_TEST_BOT"); dir != "" {
 		busyBot(dir)
 	}
+	if dir := os.Getenv("CAIRN_TEST_ERASE"); dir != "" {
+		eraseAgainAndAgain(dir)
+	}
 	if dir := os.Getenv("CAIRN_TEST_LOOK"); dir != "" {
 		lookOn(dir)
 		return
