@@ -26,7 +26,7 @@ var benchmarks = []benchmark{
 	{newOverhead, scaled("overhead", "--turns", "10000", "2000"), tell(func(o overhead) []figure {
 		return []figure{{What: "processor's time of a turn, its writes left out", Value: fmt.Sprintf("%.0f µs, of %.0f µs", o.Overhead, o.Turn)}}
 	})},
-	{newTurn, scaled("turn", "--turns", "100", "20"), tell(func(t turned) []figure {
+	{newTurn, scaled("turn", "--turns", "50", "20"), tell(func(t turned) []figure {
 		return []figure{{What: "processor's time of a whole turn in the shipped program", Value: fmt.Sprintf("%.1f ms", t.CPU)}}
 	})},
 	{newIdle, scaled("idle", "--channels", "10000", "2000"), tell(func(i idle) []figure {

@@ -45,10 +45,10 @@ data: [DONE]
 }
 
 // largestResident is the most of a process that has ended that was in the machine's
-// memory, in megabytes; 0 where the system does not say.
+// memory, in MiB; 0 where the system does not say.
 func largestResident(state *os.ProcessState) float64 {
 	if u, ok := state.SysUsage().(*syscall.Rusage); ok {
-		return float64(u.Maxrss) / 1000 // kilobytes on Linux
+		return float64(u.Maxrss) / 1024 // KiB on Linux
 	}
 	return 0
 }

@@ -8,21 +8,16 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"cairn/channel"
 )
 
 func main() {
 	time.Local = time.UTC // the same numbers wherever it runs
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	ballast := channel.Ballast() // as the bot has
 	err := newRoot(os.Stdout, os.Stderr).ExecuteContext(ctx)
-	runtime.KeepAlive(ballast)
 	stopped := ctx.Err() != nil
 	stop()
 	code := exitCode(err)

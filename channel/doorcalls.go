@@ -89,6 +89,19 @@ func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 	return records.Asked(ctx, id)
 }
 
+// SentAs returns the piece that was sent as a message of the platform, also by an earlier
+// process; ok is false if none was.
+func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, err error) {
+	records, err := h.o.Store.Find(ctx, name)
+	if err == nil {
+		p, err = records.SentAs(ctx, id)
+	}
+	if errors.Is(err, memory.ErrNotFound) {
+		return p, false, nil
+	}
+	return p, err == nil, err
+}
+
 // known is use for a conversation in which something was said before; nil if
 // nothing was.
 func (h *Hub) known(ctx context.Context, name string) (*conversation, error) {

@@ -51,9 +51,11 @@ func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
 	return due, err
 }
 
-// fillGap reads what was said while the bot was away, and with the first page what was
-// changed of what was said before.
+// fillGap reads what was said while the bot was away, and before that what may have been
+// changed of what is known.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
+	var known []memory.Known // what is still to be compared
+	from := ""               // where that is read on
 	for first := true; ; first = false {
 		after, open, err := c.records.Gap(ctx) // anew for each page: the bot may have been away once more
 		if err != nil || !open || time.Now().Before(c.gapRest) {
@@ -62,12 +64,14 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		if after == "" { // nothing was ever said here: there is no place to read on from
 			return c.records.CloseGap(ctx, after)
 		}
-		look := Look{After: after, Missed: after, Limit: historyPage}
-		var known []memory.Known
 		if first {
-			if known, look.After, err = c.reviewable(ctx, after); err != nil {
+			if known, from, err = c.reviewable(ctx, after); err != nil {
 				return err
 			}
+		}
+		look := Look{After: after, Missed: after, Limit: historyPage}
+		if len(known) > 0 && newer(after, from) {
+			look.After = from
 		}
 		page, err := c.history(ctx, h, look)
 		if err == nil && page.More && (page.Last == "" || page.Last == look.After) {
@@ -84,24 +88,25 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 			return nil
 		}
 		c.toldGap = false
-		if err := c.fill(ctx, h, after, known, page); err != nil {
+		if err := c.fill(ctx, h, known, look, page); err != nil {
 			return err
 		}
+		known = slices.DeleteFunc(known, func(m memory.Known) bool { return !newer(m.ID, page.Last) })
+		from = page.Last
 	}
 }
 
-// fill stores what a page has of what was missed after a message, and what is changed of
-// what is known.
-func (c *conversation) fill(ctx context.Context, h Historian, after string, known []memory.Known, page Page) error {
-	if err := c.review(ctx, h, known, page); err != nil {
+// fill stores what a page has of what was missed, and what is changed of what is known.
+func (c *conversation) fill(ctx context.Context, h Historian, known []memory.Known, look Look, page Page) error {
+	if err := c.review(ctx, h, known, look, page); err != nil {
 		return err
 	}
 	last, missed := page.Last, page.Said
-	if len(known) > 0 { // it begins before what was missed
-		missed = slices.DeleteFunc(slices.Clone(missed), func(m Inbound) bool { return !newer(m.ID, after) })
+	if look.After != look.Missed { // it begins before what was missed
+		missed = slices.DeleteFunc(slices.Clone(missed), func(m Inbound) bool { return !newer(m.ID, look.Missed) })
 	}
-	if last == "" || len(known) > 0 && !newer(last, after) {
-		last = after
+	if last == "" || look.After != look.Missed && !newer(last, look.Missed) {
+		last = look.Missed
 	}
 	if _, err := c.records.FillGap(ctx, c.admitted(missed), last, !page.More); err != nil {
 		return err

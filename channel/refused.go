@@ -38,6 +38,9 @@ func (e *refusedError) pause() time.Duration {
 // refused, and the piece waits.
 func (s *sender) failed(ctx context.Context, piece memory.Piece, failed error) error {
 	if errors.Is(failed, ErrGone) {
+		if err := s.tellUnsent(ctx, piece, "unsent-"+piece.Reply, "this platform refuses it"); err != nil {
+			return err
+		}
 		return s.dropPiece(ctx, piece, failed)
 	}
 	if d, ok := s.c.door.(interface{ Connected() bool }); ctx.Err() != nil || ok && !d.Connected() {
@@ -50,18 +53,28 @@ func (s *sender) failed(ctx context.Context, piece memory.Piece, failed error) e
 	if times < mostRefusals {
 		return &refusedError{times, failed}
 	}
-	if !piece.Failure { // of a notice nothing is said
-		text := "I could not send an answer here: it was refused again and again. It is kept in my history; ask again, perhaps in other words."
-		if piece.Parts > 1 {
-			text = fmt.Sprintf("I could not send part %d of %d of my answer: it was refused again and again. It is kept in my history; ask again, perhaps in other words.", piece.Part+1, piece.Parts)
-		}
-		notice := memory.Outcome{Reply: fmt.Sprintf("unsent-%d", piece.Row), Pieces: []string{text}, Failure: true}
-		if err := s.c.records.Post(context.WithoutCancel(ctx), notice); err != nil { // before the drop: a crash between them says it once all the same
-			return err
-		}
-		s.start(s.c.hub.ctx)
+	if err := s.tellUnsent(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), "it was refused again and again"); err != nil {
+		return err
 	}
 	return s.dropPiece(ctx, piece, failed)
+}
+
+// tellUnsent posts one sentence about a piece that is about to be dropped; of a sentence
+// about a failure none. It is posted before the drop: a crash between them changes nothing.
+func (s *sender) tellUnsent(ctx context.Context, piece memory.Piece, id, why string) error {
+	if piece.Failure {
+		return nil
+	}
+	what := "an answer here"
+	if piece.Parts > 1 {
+		what = fmt.Sprintf("part %d of %d of my answer", piece.Part+1, piece.Parts)
+	}
+	text := fmt.Sprintf("I could not send %s: %s. It is kept in my history; ask again, perhaps in other words.", what, why)
+	if err := s.c.records.Post(context.WithoutCancel(ctx), memory.Outcome{Reply: id, Pieces: []string{text}, Failure: true}); err != nil {
+		return err
+	}
+	s.start(s.c.hub.ctx)
+	return nil
 }
 
 func (s *sender) dropPiece(ctx context.Context, piece memory.Piece, why error) error {

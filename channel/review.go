@@ -28,8 +28,25 @@ func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cm
 // have others, which no history has.
 func isPlatformID(id string) bool { return id != "" && strings.Trim(id, "0123456789.") == "" }
 
-// reviewable returns the messages to compare with a history, and the id from which on to
-// read it, which is not after the begin of the gap.
+// idBefore is the id right before another one, as the platforms count them: what is read
+// after it begins with the other.
+func idBefore(id string) string {
+	digits := []byte(id)
+	for i := len(digits) - 1; i >= 0; i-- {
+		switch {
+		case digits[i] == '.':
+		case digits[i] > '0':
+			digits[i]--
+			return strings.TrimLeft(string(digits[:1]), "0") + string(digits[1:])
+		default:
+			digits[i] = '9'
+		}
+	}
+	return id // nothing is before it
+}
+
+// reviewable returns the messages to compare with a history, and the id after which they
+// are read.
 func (c *conversation) reviewable(ctx context.Context, after string) (known []memory.Known, from string, err error) {
 	now := time.Now()
 	recent, err := c.records.Recent(ctx, now.Add(-reviewBack), now.Add(-reviewAge), reviewMessages)
@@ -40,8 +57,8 @@ func (c *conversation) reviewable(ctx context.Context, after string) (known []me
 	for _, m := range recent {
 		if isPlatformID(m.ID) {
 			known = append(known, m)
-			if newer(from, m.ID) {
-				from = m.ID
+			if !newer(m.ID, from) {
+				from = idBefore(m.ID)
 			}
 		}
 	}
@@ -49,7 +66,7 @@ func (c *conversation) reviewable(ctx context.Context, after string) (known []me
 }
 
 // review brings into the conversation what a page of its history has otherwise.
-func (c *conversation) review(ctx context.Context, h Historian, known []memory.Known, page Page) error {
+func (c *conversation) review(ctx context.Context, h Historian, known []memory.Known, look Look, page Page) error {
 	var edited []Inbound
 	for _, m := range page.Said {
 		i := slices.IndexFunc(known, func(k memory.Known) bool { return k.ID == m.ID })
@@ -63,7 +80,7 @@ func (c *conversation) review(ctx context.Context, h Historian, known []memory.K
 			return err
 		}
 	}
-	gone := c.missing(ctx, h, known, page)
+	gone := c.missing(ctx, h, known, look, page)
 	if len(gone) == 0 {
 		return nil
 	}
@@ -72,23 +89,26 @@ func (c *conversation) review(ctx context.Context, h Historian, known []memory.K
 }
 
 // missing returns the ids of those messages that the page would have if they were there:
-// those between two of its messages, and those behind its last one if a second look finds
-// nothing there. A server may give fewer messages than it is asked for.
-func (c *conversation) missing(ctx context.Context, h Historian, known []memory.Known, page Page) (gone []string) {
-	if len(page.There) == 0 {
+// those up to its last one, and those behind that if a second look finds nothing there. A
+// server may give fewer messages than it is asked for.
+func (c *conversation) missing(ctx context.Context, h Historian, known []memory.Known, look Look, page Page) (gone []string) {
+	if page.There == nil {
 		return nil
 	}
 	there, toTheEnd := page.There, false
-	behind := func(m memory.Known) bool { return newer(m.ID, page.Last) }
-	if !page.More && slices.ContainsFunc(known, behind) {
-		rest, err := c.page(ctx, h, Look{After: page.Last, Missed: page.Last, Limit: historyPage})
-		toTheEnd = err == nil && !rest.More && len(rest.There) == 0 && len(rest.Said) == 0 && rest.Last == ""
+	if !page.More && slices.ContainsFunc(known, func(m memory.Known) bool { return newer(m.ID, page.Last) }) {
+		look.After = cmp.Or(page.Last, look.After)
+		rest, err := c.page(ctx, h, look)
+		toTheEnd = err == nil && !rest.More && rest.There != nil && len(rest.There) == 0 && len(rest.Said) == 0 && rest.Last == ""
 		there = slices.Concat(there, rest.There)
 	}
-	oldest, newest := slices.MinFunc(there, compareIDs), slices.MaxFunc(there, compareIDs)
+	newest := page.Last
+	if len(there) > 0 {
+		newest = slices.MaxFunc(there, compareIDs)
+	}
 	for _, m := range known {
-		between := newer(m.ID, oldest) && (toTheEnd || newer(newest, m.ID))
-		if between && !slices.Contains(there, m.ID) || slices.Contains(page.Gone, m.ID) {
+		covered := toTheEnd || newer(newest, m.ID)
+		if covered && !slices.Contains(there, m.ID) || slices.Contains(page.Gone, m.ID) {
 			gone = append(gone, m.ID)
 		}
 	}

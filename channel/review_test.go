@@ -24,6 +24,7 @@ func (a *archive) History(_ context.Context, _ string, look channel.Look) (p cha
 	if look.After == "" || a.wrong {
 		return p, nil
 	}
+	p.There = []string{}
 	limit := look.Limit
 	if a.most > 0 {
 		limit = min(limit, a.most)
@@ -34,7 +35,10 @@ func (a *archive) History(_ context.Context, _ string, look channel.Look) (p cha
 		case len(p.There) == limit:
 			p.More = limit == look.Limit
 		default:
-			p.Said, p.There, p.Last = append(p.Said, m), append(p.There, m.ID), m.ID
+			p.There, p.Last = append(p.There, m.ID), m.ID
+			if m.AuthorID != "bot" {
+				p.Said = append(p.Said, m)
+			}
 		}
 	}
 	if a.blind {
@@ -104,6 +108,32 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 		"the last message": {
 			3, func(_ *rig, a *archive) { a.remove("1003") },
 			[]string{"user: message 1", "user: message 2"},
+		},
+		"the oldest message": {
+			3, func(_ *rig, a *archive) { a.remove("1001") },
+			[]string{"user: message 2", "user: message 3"},
+		},
+		"the only message": {
+			1, func(_ *rig, a *archive) { a.remove("1001") },
+			nil,
+		},
+		"what is behind more of the bot's own messages than a page has": {
+			1, func(r *rig, a *archive) {
+				for i := range 250 {
+					a.said = append(a.said, channel.Inbound{ID: fmt.Sprint(2000 + i), AuthorID: "bot"})
+				}
+				for _, id := range []string{"3001", "3002", "3003"} {
+					m := past(id, "message "+id, 0, false)
+					a.said = append(a.said, m)
+					r.hand(m)
+				}
+				r.idle()
+				time.Sleep(time.Hour)
+				a.remove("3001", "3003")
+				a.edit("3002", "corrected")
+				a.said = append(a.said, past("3009", "missed", 0, false))
+			},
+			[]string{"user: message 1", "user: corrected", "user: missed"},
 		},
 		"nothing, where nothing was changed": {
 			3, func(*rig, *archive) {},

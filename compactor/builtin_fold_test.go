@@ -17,10 +17,11 @@ import (
 // nearly full at every instant, and no part of the conversation gets much more of it
 // than another.
 func TestWithoutAModelTheStackIsFullAndEven(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 8000, nil)
 	budget := 8000 * 15 / 100
 	said, full, looks := 0, 0, 0
-	for i := range 1500 {
+	for i := range 900 {
 		r.hear(fmt.Sprintf("On day %d Ada saw %d birds near River%d, and Paul sold boat %d to Marta%d.", i, i*7, i, i%97, i))
 		r.settle()
 		said++

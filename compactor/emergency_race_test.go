@@ -15,6 +15,7 @@ import (
 // not: what is behind the summary is not hidden once more, in its place. The moments are
 // those at which the emergency asks for the window.
 func TestASummaryMayLandAtAnyMomentOfAnEmergency(t *testing.T) {
+	t.Parallel()
 	for _, wish := range []bool{false, true} {
 		for _, refuses := range []bool{false, true} {
 			t.Run(fmt.Sprintf("a wish: %v, the disk refuses: %v", wish, refuses), func(t *testing.T) {

@@ -63,6 +63,7 @@ type act struct {
 	before  func(l *life)
 	steps   []func(l *life)
 	changes int            // how many of the steps change the view
+	between string         // stands in the view while a step is half done; empty: there is no such view
 	kind    compactor.Kind // of a row that stands in the stack at the end; empty: any
 }
 
@@ -148,7 +149,10 @@ var acts = map[string]act{
 		},
 		steps: []func(*life){settles}, changes: 1, kind: compactor.Leaf,
 	},
-	"a heal":       {before: func(l *life) { notes(12, 60)(l); hides(l, 2, 7) }, steps: []func(*life){heals}, changes: 1, kind: compactor.Leaf},
+	"a heal": {
+		before: func(l *life) { notes(12, 60)(l); hides(l, 2, 7) }, steps: []func(*life){heals}, changes: 1, kind: compactor.Leaf,
+		between: "messages #2 to #7, 1 January 0001\n1 January 2026:\n", // of the built-in summarizer
+	},
 	"an emergency": {window: 1500, before: notes(12, 120), steps: []func(*life){settles}, changes: 1, kind: compactor.Marker},
 	"a new segment": {
 		before:  func(l *life) { summedUp(l); notes(3, 20)(l) },
@@ -544,7 +548,7 @@ func (a act) found(t *testing.T, dir string, step int, whole story) error {
 		return err
 	}
 	is, was, becomes := a.glance(t, dir), whole.Glances[step], whole.Glances[step+1]
-	if is != was && is != becomes {
+	if is != was && is != becomes && (a.between == "" || !strings.Contains(is, a.between)) {
 		return fmt.Errorf("the view is\n%s\n--- was\n%s\n--- and was to be\n%s", is, was, becomes)
 	}
 	l := a.begin(t, dir, cmp.Or(a.window, spacious))

@@ -1,21 +1,41 @@
 package compactor_test
 
 import (
+	"flag"
+	"os"
 	"runtime/debug"
 	"testing"
 )
+
+// TestMain makes fewer random cases under the race detector, which makes each of them ten
+// times as slow; .ci/run makes more without it.
+func TestMain(m *testing.M) {
+	if underRace() {
+		if err := flag.Set("rapid.checks", "25"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func underRace() bool {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return false
+	}
+	for _, s := range info.Settings {
+		if s.Key == "-race" {
+			return s.Value == "true"
+		}
+	}
+	return false
+}
 
 // skipUnderRace skips a test that starts many processes: the race detector makes each of
 // them start slowly, and sees nothing in them. .ci/run runs these tests without it.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return
-	}
-	for _, s := range info.Settings {
-		if s.Key == "-race" && s.Value == "true" {
-			t.Skip("it starts many processes; run it without the race detector")
-		}
+	if underRace() {
+		t.Skip("it starts many processes; run it without the race detector")
 	}
 }

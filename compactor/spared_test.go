@@ -61,6 +61,7 @@ func (r *rig) work(question string, steps ...step) {
 }
 
 func TestTheCeilingHoldsWhateverATurnBrings(t *testing.T) {
+	t.Parallel()
 	arguments := func(size int) string {
 		text, err := json.Marshal(map[string]string{"text": filler(size), "path": `C:\tea "pot"`})
 		if err != nil {

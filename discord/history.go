@@ -25,7 +25,8 @@ func (d *Discord) History(ctx context.Context, conversation string, look channel
 		return page, fmt.Errorf("read the history: %w", err)
 	}
 	p := placeOf(conversation)
-	whole := true
+	whole := len(found) > 0 || look.After == look.Missed || d.readable(ctx, id)
+	page.There = []string{}
 	for _, m := range found {
 		if in, ok := d.inbound(m, p); ok && !command(in) {
 			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // if it is not told, never
@@ -45,6 +46,18 @@ func (d *Discord) History(ctx context.Context, conversation string, look channel
 	}
 	page.More = len(found) == limit
 	return page, nil
+}
+
+// readable tells whether the history of a channel, which is empty, can be read at all: where
+// the bot lacks the permission Discord gives an empty list (Message: Get Channel Messages),
+// but refuses a single message otherwise than if it did not exist.
+func (d *Discord) readable(ctx context.Context, id string) bool {
+	p, _ := d.atlas.place(id)
+	if above, _ := d.atlas.place(p.Parent); p.Hidden || above.Hidden {
+		return false
+	}
+	_, err := d.messageBy(ctx, id, idAt(time.Now()))
+	return err == nil || refusedWith(err, codeUnknownMessage)
 }
 
 // messages returns messages of a channel, oldest first.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -113,19 +114,28 @@ func (d *Discord) sent(ctx context.Context, conversation string, piece channel.P
 }
 
 // begun finds the messages in which an earlier process began to answer these: the one that
-// refers to them, and those that go on from there, which refer to nothing.
-func (d *Discord) begun(ctx context.Context, channel string, to []string) (pieces []message, err error) {
-	_, err = d.find(ctx, channel, to, func(m message) bool {
+// refers to them, and those that go on from there, which refer to nothing. A notice that was
+// posted between them refers to nothing either, but the hub knows it.
+func (d *Discord) begun(ctx context.Context, conversation string, to []string) (pieces []message, err error) {
+	var failed error
+	_, err = d.find(ctx, target(conversation), to, func(m message) bool {
 		switch {
-		case len(pieces) == 0 && m.answers(to),
-			len(pieces) > 0 && m.Reference == nil && m.Type == 0 && timeOf(m.ID).Before(d.started):
-			pieces = append(pieces, m)
-		case len(pieces) > 0: // another reply
+		case len(pieces) == 0:
+			if m.answers(to) {
+				pieces = append(pieces, m)
+			}
+			return false
+		case m.Reference != nil || m.Type != 0 || !timeOf(m.ID).Before(d.started): // another reply
 			return true
 		}
-		return false
+		sent, known, err := d.hub.SentAs(ctx, conversation, m.ID)
+		if !known || slices.Equal(sent.To, to) {
+			pieces = append(pieces, m)
+		}
+		failed = err
+		return err != nil
 	})
-	return pieces, err
+	return pieces, errors.Join(err, failed)
 }
 
 func (m message) answers(to []string) bool {

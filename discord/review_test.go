@@ -57,6 +57,20 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the only message of a channel", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, discordtest.Options{}).start()
+		gone := r.Say(r.square, r.ann.ID, "a secret")
+		r.heard(r.place(r.square), 1)
+		r.stop()
+		r.age()
+		r.Delete(r.square, gone.ID)
+		r.start()
+		r.until("it is deleted", func() bool {
+			all := r.transcript(r.place(r.square))
+			return len(all) == 0 || len(all) == 1 && all[0].Text == ""
+		})
+	})
 	t.Run("nothing is taken for deleted where the history is hidden", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, discordtest.Options{}).start()

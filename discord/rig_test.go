@@ -243,6 +243,20 @@ func (r *rig) answers(place string, n int) (texts []string) {
 	return texts
 }
 
+// notice restarts the bot, and has a conversation say a line that is no answer.
+func (r *rig) notice(place, text string) {
+	r.t.Helper()
+	conv, err := r.store.Conversation(r.ctx, r.place(place))
+	if err == nil {
+		err = conv.Post(r.ctx, memory.Outcome{Reply: "a notice", Pieces: []string{text}, Failure: true})
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.restart()
+	r.idle(r.place(place))
+}
+
 // sent is what the bot posted and did not take back.
 func (r *rig) sent(place string) (kept []discordtest.Message) {
 	for _, m := range r.Sent(place) {

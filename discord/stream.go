@@ -21,10 +21,11 @@ const (
 // stream shows a reply while it is made: first that the bot types, then the text, which
 // grows by edits. It is best effort: the writer sends what counts.
 type stream struct {
-	d       *Discord
-	channel string
-	to      []string
-	key     string // of the nonces of its messages
+	d            *Discord
+	conversation string
+	channel      string
+	to           []string
+	key          string // of the nonces of its messages
 
 	live context.Context // of what need not be finished
 	halt context.CancelFunc
@@ -61,7 +62,7 @@ func (s *stream) adopt(ctx context.Context) error {
 	if s.looked || !s.d.earlier(s.to) {
 		return nil
 	}
-	left, err := s.d.begun(ctx, s.channel, s.to)
+	left, err := s.d.begun(ctx, s.conversation, s.to)
 	if err != nil {
 		return err
 	}
@@ -74,9 +75,10 @@ func (s *stream) adopt(ctx context.Context) error {
 	return nil
 }
 
-func newStream(d *Discord, channel string, to []string) *stream {
+func newStream(d *Discord, conversation string, to []string) *stream {
+	channel := target(conversation)
 	s := &stream{
-		d: d, channel: channel, to: to, key: nonce("stream", channel, to, time.Now().UnixNano()),
+		d: d, conversation: conversation, channel: channel, to: to, key: nonce("stream", channel, to, time.Now().UnixNano()),
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	s.live, s.halt = context.WithCancel(context.Background())

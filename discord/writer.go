@@ -28,7 +28,7 @@ type writer struct {
 // Reply opens the writer of one reply. People see the bot type from now on.
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{d: d, conversation: conversation, channel: target(conversation), to: to}
-	w.stream = newStream(d, w.channel, to)
+	w.stream = newStream(d, conversation, to)
 	if !d.work.start(w.stream.run) {
 		w.stream.skip()
 	}

@@ -82,6 +82,23 @@ func (c *Conversation) Sent(ctx context.Context, row int64, platformID string) e
 		platformID, now(), row, c.id)
 }
 
+// SentAs returns the piece that was sent as a message of the platform. ErrNotFound: none was.
+func (c *Conversation) SentAs(ctx context.Context, platformID string) (p Piece, err error) {
+	err = c.store.view(ctx, func(tx *transaction) error {
+		var to string
+		err := tx.QueryRow("SELECT id, reply, part, parts, answers, text, failure FROM outbox INDEXED BY outbox_platform WHERE conversation = ? AND platform_id = ? AND platform_id <> ''",
+			c.id, platformID).Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, &to, &p.Text, &p.Failure)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		return fromJSON(to, &p.To)
+	})
+	return p, err
+}
+
 // Refused counts a refusal of a piece and returns how many there were, over restarts.
 // ErrNotFound: there is no such piece, or it was sent or dropped.
 func (c *Conversation) Refused(ctx context.Context, row int64) (times int, err error) {

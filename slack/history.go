@@ -35,6 +35,7 @@ func (s *Slack) History(ctx context.Context, conversation string, look channel.L
 		return channel.Page{}, s.unreadable(err)
 	}
 	whole := true
+	p.There = []string{}
 	for _, m := range found {
 		if whole = whole && isTS(m.Timestamp); !isTS(m.Timestamp) {
 			continue // nobody can read it

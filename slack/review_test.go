@@ -57,6 +57,18 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the only message of a channel", func(t *testing.T) {
+		r := newRig(t, unhelpful(), ok)
+		general, ann := r.place()
+		r.begin()
+		gone := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a secret"})
+		r.stored(conversation(general), "user: a secret")
+		r.end()
+		r.age()
+		r.w.Delete(general, gone)
+		r.begin()
+		r.stored(conversation(general))
+	})
 	t.Run("a message that a thread hangs on", func(t *testing.T) {
 		r := newRig(t, unhelpful(), ok)
 		general, ann := r.place()

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"cairn/config"
 )
 
 func newHealth(a *app) *cobra.Command {
@@ -42,7 +44,7 @@ func (a *app) askHealth(ctx context.Context, ready bool) error {
 	if address == "" {
 		return usage(errors.New("no address is known: set health in the settings, or name one with --health"))
 	}
-	if err := checkHealth(address); err != nil {
+	if err := config.CheckHealth(address); err != nil {
 		return usage(err)
 	}
 	host, port, _ := net.SplitHostPort(address)

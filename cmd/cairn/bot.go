@@ -4,15 +4,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/config"
 	"cairn/memory"
 )
 
@@ -22,41 +21,34 @@ type bot struct {
 	log   *slog.Logger
 	hub   *channel.Hub
 	store *memory.Store
-	rules func(*settings) channel.Rules
-	begun *settings                // as they were at the start
-	live  atomic.Pointer[standing] // swapped when the settings file is edited
+	rules func(*config.Settings) channel.Rules
+	begun *config.Settings // as they were at the start
+
+	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
 	compactions compactions // so far
 
 	models *modelSet
 	check  func()          // whether the models answer, see checkModels; nil: nobody wants to know
-	seen   []byte          // the settings file as it was last read
-	unread bool            // it could not be read the last time
 	ctx    context.Context // of the tasks
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 }
 
-// standing is what a bot works with until its settings change. Nothing in it changes.
-type standing struct {
-	settings settings
-	agents   map[string]channel.Agent // by id
-}
-
 // start opens the store, for this process alone, and a hub on it. rules makes those of
 // the hub out of the settings, now and after each edit.
-func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings) channel.Rules, doors ...channel.Door) (*bot, error) {
-	b := &bot{app: a, log: log, rules: rules, begun: &a.settings, seen: a.settings.text, models: newModelSet(log)}
-	first := &standing{settings: a.settings}
+func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) channel.Rules, doors ...channel.Door) (*bot, error) {
+	b := &bot{app: a, log: log, rules: rules, begun: &a.settings, models: newModelSet(log)}
+	first := &runtimeConfig{settings: a.settings}
 	var err error
 	if first.agents, err = b.agents(&first.settings); err != nil {
 		return nil, err
 	}
-	b.live.Store(first)
+	b.current.Store(first)
 	if b.store, err = memory.Open(ctx, memory.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
 		return nil, err
 	}
-	b.store.ShareMemories(a.settings.ShareMemories == shareServer)
+	b.store.ShareMemories(a.settings.ShareMemories == config.ShareServer)
 	known, err := b.store.Models(ctx)
 	if err != nil {
 		return nil, errors.Join(err, b.store.Close())
@@ -69,11 +61,11 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings)
 	b.hub = channel.New(channel.Options{
 		Store: b.store,
 		Agent: func(conversation string) channel.Agent {
-			now := b.live.Load()
-			return now.agents[now.settings.agentID(conversation)]
+			now := b.current.Load()
+			return now.agents[now.settings.AgentFor(conversation)]
 		},
 		Agents: func(id string) (channel.Agent, bool) {
-			agent, known := b.live.Load().agents[id]
+			agent, known := b.current.Load().agents[id]
 			return agent, known
 		},
 		Doors:   doors,
@@ -86,10 +78,10 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings)
 	})
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
-	if first.settings.ambiguous() {
+	if first.settings.Ambiguous() {
 		log.Warn(bothProviders)
 	}
-	b.weigh()
+	b.warnSmallWindows()
 	return b, nil
 }
 
@@ -97,9 +89,9 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*settings)
 const bothProviders = `OPENAI_… and ANTHROPIC_… are both in the environment: OpenAI is used; for Anthropic set wire = "messages" under [llm]`
 
 // warn logs what works in the settings and should be otherwise.
-func (b *bot) warn(s *settings) {
-	for _, w := range s.warnings {
-		b.log.Warn("a setting works and should be changed", "setting", w.in(s.file))
+func (b *bot) warn(s *config.Settings) {
+	for _, w := range s.Warnings {
+		b.log.Warn("setting_should_change", "setting", w.In(s.File))
 	}
 }
 
@@ -112,16 +104,16 @@ func (b *bot) close() error {
 
 // agents makes all that may answer by these settings. Their policy is asked for at each
 // check, and is that of the settings that stand then.
-func (b *bot) agents(s *settings) (map[string]channel.Agent, error) {
+func (b *bot) agents(s *config.Settings) (map[string]channel.Agent, error) {
 	made := map[string]channel.Agent{}
-	for _, chosen := range s.agents() {
+	for _, chosen := range s.Agents {
 		agent, err := b.models.agent(s, chosen)
 		if err != nil {
 			return nil, err
 		}
-		latest := func() (*settings, agentSettings) {
-			if now := b.live.Load(); now != nil {
-				for _, other := range now.settings.agents() {
+		latest := func() (*config.Settings, config.Agent) {
+			if now := b.current.Load(); now != nil {
+				for _, other := range now.settings.Agents {
 					if other.ID == chosen.ID {
 						return &now.settings, other
 					}
@@ -134,12 +126,12 @@ func (b *bot) agents(s *settings) (map[string]channel.Agent, error) {
 			return now.Compaction
 		}
 		agent.Origin = func(key string) string {
-			standing, now := latest()
-			return standing.origin(now.ID, key)
+			settings, now := latest()
+			return settings.Origin(now.ID, key)
 		}
 		agent.WorkerPrompt = promptFile(func() string {
-			standing, now := latest()
-			return standing.path(now.Compaction.PromptFile)
+			settings, now := latest()
+			return settings.Path(now.Compaction.PromptFile)
 		}, b.log)
 		made[chosen.ID] = agent
 	}
@@ -157,30 +149,13 @@ func promptFile(path func() string, log *slog.Logger) func() string {
 		if file == "" {
 			return ""
 		}
-		text, err := readPrompt(file)
+		text, err := config.ReadPrompt(file)
 		switch {
 		case err == nil:
 			told.Store(false)
 		case !told.Swap(true):
-			log.Warn("cannot use prompt_file; the built-in prompt does", "error", err)
+			log.Warn("read_prompt_file_failed", "error", err, "effect", "the built-in prompt is used")
 		}
 		return text
 	}
 }
-
-// readPrompt reads a prompt_file.
-func readPrompt(path string) (string, error) {
-	text, err := readFile(path)
-	switch {
-	case err != nil:
-		return "", err
-	case len(text) > maxPrompt:
-		return "", fmt.Errorf("it has %d bytes, and at most %d are sent with each request", len(text), maxPrompt)
-	case strings.TrimSpace(string(text)) == "":
-		return "", errors.New("it is empty")
-	}
-	return string(text), nil
-}
-
-// maxPrompt bounds a prompt_file, in bytes: about 4 000 tokens.
-const maxPrompt = 16 << 10

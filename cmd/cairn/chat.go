@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
+	"cairn/config"
 	"cairn/terminal"
 )
 
@@ -73,8 +74,8 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	rules := func(s *settings) channel.Rules {
-		rules := s.rules()
+	rules := func(s *config.Settings) channel.Rules {
+		rules := s.Rules()
 		rules.TurnsPerMinute = 0 // who can start the program can do worse, and lines from a pipe come fast
 		return rules
 	}
@@ -97,8 +98,8 @@ func (b *bot) checkInChat(door *terminal.Terminal, name string) {
 		return // door.Run tells
 	}
 	check := modelCheck{failed: b.warnOf, agents: func() map[string]channel.Agent {
-		now := b.live.Load()
-		id := now.settings.agentID(conversation)
+		now := b.current.Load()
+		id := now.settings.AgentFor(conversation)
 		return map[string]channel.Agent{id: now.agents[id]}
 	}}
 	if isTerminal(b.app.err) {

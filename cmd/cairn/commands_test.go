@@ -14,7 +14,7 @@ import (
 func TestUsage(t *testing.T) {
 	p := newFolder(t)
 	p.write("broken.toml", "[llm]\nmodle = 1")
-	p.write("large.toml", strings.Repeat("#\n", maxFile/2+1))
+	p.write("large.toml", strings.Repeat("#\n", (1<<20)/2+1))
 	p.write("deep.toml", "\n"+strings.Repeat("a.", 100_000)+"a = 1")
 	if err := syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		agent := agents[a.settings.agentID(conversation.Name())]
+		agent := agents[a.settings.AgentFor(conversation.Name())]
 		gauge, err := channel.Gauge(cmd.Context(), conversation, agent)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (a *app) context(cmd *cobra.Command, name string, asJSON bool) error {
 
 // spending is what a channel's models were used for, and the budgets of the whole bot.
 func (a *app) spending(ctx context.Context, store *memory.Store, conversation *memory.Conversation, model string) (*channel.Spending, error) {
-	money, now := a.settings.money(), time.Now()
+	money, now := a.settings.Money(), time.Now()
 	s, err := channel.ReadSpending(ctx, conversation, model, money)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
+	"cairn/config"
 	"cairn/memory"
 )
 
@@ -86,7 +87,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		if err := d.tell("settings", err); err != nil {
 			return err
 		}
-		d.app.settings = d.app.flagged(defaultSettings()) // of where the data are
+		d.app.settings = d.app.withFlags(config.Default()) // of where the data are
 	} else if err := d.tell("settings", nil, d.settingsFacts()...); err != nil {
 		return err
 	}
@@ -104,11 +105,11 @@ func (d *doctor) examine(ctx context.Context) error {
 // settingsFacts are the name of the file, and what in it should be changed.
 func (d *doctor) settingsFacts() []string {
 	s := &d.app.settings
-	facts := []string{cmp.Or(s.file, "no file, the defaults")}
-	for _, w := range s.warnings {
-		facts = append(facts, "warning: "+w.in(s.file))
+	facts := []string{cmp.Or(s.File, "no file, the defaults")}
+	for _, w := range s.Warnings {
+		facts = append(facts, "warning: "+w.In(s.File))
 	}
-	if s.ambiguous() {
+	if s.Ambiguous() {
 		facts = append(facts, "warning: "+bothProviders)
 	}
 	return facts

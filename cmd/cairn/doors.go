@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -48,7 +47,7 @@ func (a *app) openDoors(log *slog.Logger) (doors []outerDoor, err error) {
 // openDiscord returns nil without a token.
 func (a *app) openDiscord(log *slog.Logger) (outerDoor, error) {
 	s := a.settings
-	token, err := s.secret(s.Discord.Token, discordTokenVariable)
+	token, err := s.DiscordToken()
 	if err != nil || token == "" {
 		return nil, err
 	}
@@ -66,18 +65,9 @@ func (a *app) openDiscord(log *slog.Logger) (outerDoor, error) {
 // openSlack returns nil without a token. One of the two is an error.
 func (a *app) openSlack(log *slog.Logger) (outerDoor, error) {
 	s := a.settings
-	bot, errBot := s.secret(s.Slack.BotToken, slackBotVariable)
-	app, errApp := s.secret(s.Slack.AppToken, slackAppVariable)
-	if err := errors.Join(errBot, errApp); err != nil || bot == "" && app == "" {
+	bot, app, err := s.SlackTokens()
+	if err != nil || bot == "" {
 		return nil, err
-	}
-	for _, token := range []struct{ value, variable, key, prefix string }{
-		{bot, slackBotVariable, "bot_token", slackBotPrefix},
-		{app, slackAppVariable, "app_token", slackAppPrefix},
-	} {
-		if token.value == "" {
-			return nil, fmt.Errorf("slack needs two tokens and has one: set %s too, or %s under [slack]; it is %s", token.variable, token.key, slackPlaces[token.prefix])
-		}
 	}
 	return slack.New(slack.Options{
 		BotToken:         bot,

@@ -45,13 +45,12 @@ func usage(err error) error { return usageError{err} }
 func exitCode(err error) int {
 	var stopped signalled
 	var wrong usageError
-	var wrongSettings *settingsError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &stopped):
 		return exitSignal + int(stopped.signal)
-	case errors.As(err, &wrong), errors.As(err, &wrongSettings):
+	case errors.As(err, &wrong):
 		return exitUsage
 	case errors.Is(err, memory.ErrInUse), errors.Is(err, memory.ErrLive):
 		return exitInUse

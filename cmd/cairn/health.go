@@ -17,28 +17,10 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"cairn/channel"
+	"cairn/config"
 	"cairn/llm"
 	"cairn/memory"
 )
-
-// checkHealth returns what is wrong with an address. One without a host would be open to
-// everybody who reaches the machine: that must be said.
-func checkHealth(address string) error {
-	if address == "" {
-		return nil
-	}
-	host, port, err := net.SplitHostPort(address)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf(`health = %q: must look like "127.0.0.1:8090"`, address)
-	case host == "":
-		return fmt.Errorf(`health = %q: write "127.0.0.1:%s"; or "0.0.0.0:%s", if all who reach this machine may read it`, address, port, port)
-	}
-	return nil
-}
 
 func (a *app) addHealthFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.health, "health", "", "tell over HTTP at `ADDRESS` how the bot is (health in the settings)")
@@ -79,7 +61,7 @@ func (b *bot) tellHealth(ctx context.Context, doors []outerDoor) (*health, error
 	if address == "" {
 		return h, nil
 	}
-	if err := checkHealth(address); err != nil { // a flag's
+	if err := config.CheckHealth(address); err != nil { // a flag's
 		return nil, usage(err)
 	}
 	listener, err := net.Listen("tcp", address)

@@ -11,12 +11,12 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/lmittmann/tint"
+
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/words/wordstest"
-
-	"github.com/lmittmann/tint"
 )
 
 // TestNothingOfASecretIsLogged: a server's error may repeat what people said to it.

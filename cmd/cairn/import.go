@@ -16,6 +16,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/config"
 	"cairn/memory"
 	"cairn/terminal"
 )
@@ -70,7 +71,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	bot, err := a.start(ctx, log, (*settings).rules, door)
+	bot, err := a.start(ctx, log, (*config.Settings).Rules, door)
 	if err != nil {
 		return err
 	}

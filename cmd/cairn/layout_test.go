@@ -15,7 +15,8 @@ import (
 
 // arrows says which rooms of the house a room may import. They all run down.
 var arrows = map[string][]string{
-	"cmd/cairn":  {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/anthropic", "llm/prices", "prompts", "internal/secrets"},
+	"cmd/cairn":  {"config", "discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/anthropic", "llm/prices", "prompts", "internal/secrets"},
+	"config":     {"channel", "compactor", "llm", "llm/prices"},
 	"bench":      {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/anthropic", "llm/llmtest", "prompts", "words"},
 	"discord":    {"channel"},
 	"slack":      {"channel"},

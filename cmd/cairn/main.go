@@ -7,19 +7,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
-
-	"cairn/channel"
 )
 
 func main() {
 	ctx, stop := untilSignal()
 	defer stop()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
-	ballast := channel.Ballast()
 	err := newRoot(a).ExecuteContext(ctx)
-	runtime.KeepAlive(ballast)
 	if errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/config"
 )
 
 // asProgram makes the test binary be the program itself.
@@ -25,8 +27,8 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	for _, v := range []variables{openAIVariables, anthropicVariables} { // no test asks a real server
-		for _, name := range []string{v.key, v.url, v.model} {
+	for _, v := range []config.Variables{config.OpenAI, config.Anthropic} { // no test asks a real server
+		for _, name := range []string{v.Key, v.URL, v.Model} {
 			if err := os.Unsetenv(name); err != nil {
 				panic(err)
 			}

@@ -49,7 +49,7 @@ func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
 	tell("replies_dropped_total", "counter", "Pieces of replies that were given up.", s.Dropped)
 	tell("turns_total", "counter", "Turns that were answered.", s.Turns)
 	tell("turns_failed_total", "counter", "Turns that ended in words on why there is no answer.", s.Failed)
-	usageMetrics(w, s.Usage, h.bot.live.Load().settings.money().Prices)
+	usageMetrics(w, s.Usage, h.bot.current.Load().settings.Money().Prices)
 	fmt.Fprint(w, "# HELP cairn_compactions_total Steps of compactions, by state.\n# TYPE cairn_compactions_total counter\n")
 	counts := h.bot.compactions.all()
 	for _, state := range slices.Sorted(maps.Keys(counts)) {

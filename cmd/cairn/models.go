@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/compactor"
+	"cairn/config"
 	"cairn/llm"
 )
 
@@ -65,73 +66,11 @@ func (m offeredModel) String() string { // a row of the table
 	return strings.Join([]string{m.Model, m.Wire, window, m.Tools, m.Images, m.Server, strings.Join(used, ", ")}, "\t")
 }
 
-// configured is a server that the settings or the environment name, and who uses which
-// of its models.
-type configured struct {
-	server
-	used map[string][]string // by the model's name; empty: one that is chosen
-}
-
-// configuredServers lists all servers, those that are used first.
-func (s *settings) configuredServers() (all []configured, err error) {
-	add := func(at server, model, user string) {
-		i := slices.IndexFunc(all, func(c configured) bool {
-			return c.baseURL == at.baseURL && c.key == at.key && c.wire == at.wire && c.provider == at.provider
-		})
-		if i < 0 {
-			i = len(all)
-			all = append(all, configured{at, map[string][]string{}})
-		}
-		if user != "" && !slices.Contains(all[i].used[model], user) {
-			all[i].used[model] = append(all[i].used[model], user)
-		}
-	}
-	for _, agent := range s.agents() {
-		t, ok, err := s.target(agent)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			continue
-		}
-		add(t.server, t.model, "agent "+agent.ID)
-		if agent.Compaction.Model != "" {
-			if t, err = s.worker(t, agent.Compaction.Model); err != nil {
-				return nil, err
-			}
-			add(t.server, t.model, "summaries of "+agent.ID)
-		}
-	}
-	for _, p := range s.Providers {
-		at, err := s.provider(p, "")
-		if err != nil {
-			return nil, err
-		}
-		add(at, "", "")
-	}
-	for _, v := range []variables{openAIVariables, anthropicVariables} {
-		if at, ok := v.server(); ok && !slices.ContainsFunc(all, func(c configured) bool { return c.baseURL == at.baseURL && c.key == at.key }) {
-			add(at, "", "")
-		}
-	}
-	return all, nil
-}
-
-// server is the one that the environment selects.
-func (v variables) server() (at server, ok bool) {
-	at = server{baseURL: cmp.Or(fromEnvironment(v.url), openAIURL), key: fromEnvironment(v.key), keyName: v.key}
-	if v == anthropicVariables {
-		at.baseURL, at.wire = cmp.Or(fromEnvironment(v.url), anthropicURL), llm.WireMessages
-	}
-	at.wire = wireFor(at.baseURL, at.wire)
-	return at, v.selects()
-}
-
 func (a *app) models(ctx context.Context, asJSON bool) error {
 	if err := a.load(); err != nil {
 		return err
 	}
-	servers, err := a.settings.configuredServers()
+	servers, err := a.settings.Servers()
 	if err != nil {
 		return usage(err)
 	}
@@ -143,7 +82,7 @@ func (a *app) models(ctx context.Context, asJSON bool) error {
 	for _, at := range servers {
 		found, err := a.offered(ctx, at)
 		if err != nil {
-			fmt.Fprintln(a.err, a.secrets.mask(explained(cmp.Or(at.provider, shownAddress(at.baseURL)), err).Error()))
+			fmt.Fprintln(a.err, a.secrets.mask(explained(cmp.Or(at.Provider, config.ShownAddress(at.BaseURL)), err).Error()))
 			continue
 		}
 		answered++
@@ -160,10 +99,10 @@ const listPatience = 30 * time.Second
 
 // offered asks a server for its models. What is used and not listed is added: a server may
 // answer for models that it does not list.
-func (a *app) offered(ctx context.Context, at configured) ([]offeredModel, error) {
+func (a *app) offered(ctx context.Context, at config.UsedServer) ([]offeredModel, error) {
 	ctx, cancel := context.WithTimeout(ctx, listPatience)
 	defer cancel()
-	model, err := newModelSet(slog.New(slog.DiscardHandler)).model(target{server: at.server}, 0, compactor.AutoTTL)
+	model, err := newModelSet(slog.New(slog.DiscardHandler)).model(config.Target{Server: at.Server}, 0, compactor.AutoTTL)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +112,7 @@ func (a *app) offered(ctx context.Context, at configured) ([]offeredModel, error
 	}
 	model.Window(ctx) // which has it choose
 	chosen := model.Name()
-	for name := range at.used {
+	for name := range at.Used {
 		if name != "" && !slices.ContainsFunc(listed, func(o llm.Offered) bool { return o.ID == name }) {
 			listed = append(listed, llm.Offered{ID: name})
 		}
@@ -181,11 +120,11 @@ func (a *app) offered(ctx context.Context, at configured) ([]offeredModel, error
 	var rows []offeredModel
 	for _, o := range listed {
 		row := offeredModel{
-			Model: model.prefix + o.ID, Server: shownAddress(at.baseURL), Wire: model.Wire(),
-			Window: o.Window, Tools: o.Tools, Images: o.Images, Used: at.used[o.ID], Default: o.ID == chosen,
+			Model: model.prefix + o.ID, Server: config.ShownAddress(at.BaseURL), Wire: model.Wire(),
+			Window: o.Window, Tools: o.Tools, Images: o.Images, Used: at.Used[o.ID], Default: o.ID == chosen,
 		}
 		if row.Default {
-			row.Used = append(slices.Clone(row.Used), at.used[""]...)
+			row.Used = append(slices.Clone(row.Used), at.Used[""]...)
 		}
 		rows = append(rows, row)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/config"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/openai"
@@ -36,15 +37,15 @@ func newModelSet(log *slog.Logger) *modelSet {
 
 // agent makes one that answers. Without a server it is the offline model, which needs
 // no worker. Its policy is for the caller to set.
-func (m *modelSet) agent(s *settings, chosen agentSettings) (channel.Agent, error) {
+func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent, error) {
 	agent := channel.Agent{ID: chosen.ID, Instructions: chosen.Instructions, MaxOutput: chosen.MaxOutputTokens, Recall: s.RecallTokens, Reasoning: chosen.Reasoning}
-	t, ok, err := s.target(chosen)
+	t, ok, err := s.Target(chosen)
 	if err != nil {
 		return agent, usage(err)
 	}
 	if !ok {
-		if t.model != "" {
-			m.log.Warn("a model is named but no server: set OPENAI_API_KEY, ANTHROPIC_API_KEY or base_url; answering offline", "model", t.model)
+		if t.Model != "" {
+			m.log.Warn("no_model_server", "model", t.Model, "effect", "answers offline", "hint", "set OPENAI_API_KEY, ANTHROPIC_API_KEY or base_url")
 		}
 		agent.Model = llm.NewOffline(chosen.ContextWindow)
 		return agent, nil
@@ -56,7 +57,7 @@ func (m *modelSet) agent(s *settings, chosen agentSettings) (channel.Agent, erro
 	}
 	agent.Model, agent.Worker = model, model
 	if other := chosen.Compaction.Model; other != "" {
-		if t, err = s.worker(t, other); err != nil {
+		if t, err = s.Worker(t, other); err != nil {
 			return agent, usage(err)
 		}
 		worker, err := m.model(t, 0, ttl)
@@ -70,8 +71,8 @@ func (m *modelSet) agent(s *settings, chosen agentSettings) (channel.Agent, erro
 
 // model is the one that t describes. A ttl that is set makes the provider keep its
 // cache so long, where it lets people choose.
-func (m *modelSet) model(t target, window int, ttl compactor.TTL) (*located, error) {
-	key := modelKey{provider: t.provider, wire: t.wire, url: t.baseURL, model: t.model, key: t.key, window: window}
+func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*located, error) {
+	key := modelKey{provider: t.Provider, wire: t.Wire, url: t.BaseURL, model: t.Model, key: t.Key, window: window}
 	if ttl != compactor.AutoTTL {
 		key.cacheTTL = time.Duration(ttl)
 	}
@@ -82,9 +83,9 @@ func (m *modelSet) model(t target, window int, ttl compactor.TTL) (*located, err
 	if err != nil {
 		return nil, usage(err)
 	}
-	made := &located{provider: model, unnamed: t.model == "", where: llm.Where{Address: shownAddress(t.baseURL), Key: t.keyName, NoKey: t.key == "", Wire: t.wire}}
-	if t.provider != "" {
-		made.prefix = t.provider + "/"
+	made := &located{provider: model, unnamed: t.Model == "", where: llm.Where{Address: config.ShownAddress(t.BaseURL), Key: t.KeyName, NoKey: t.Key == "", Wire: t.Wire}}
+	if t.Provider != "" {
+		made.prefix = t.Provider + "/"
 	}
 	m.made[key] = made
 	return made, nil

@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cairn/config"
 )
 
 func TestPromptFile(t *testing.T) {
-	large := strings.Repeat("word ", maxPrompt)
+	large := strings.Repeat("word ", config.MaxPrompt)
 	for name, c := range map[string]struct {
 		text  string // empty: there is no file
 		want  string // of the error; empty: there is none
@@ -30,7 +32,7 @@ func TestPromptFile(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, err := loadSettings(file)
+			_, err := config.Load(file)
 			switch {
 			case c.want == "" && err != nil:
 				t.Errorf("the settings say %v", err)
@@ -71,8 +73,8 @@ func TestPromptFile(t *testing.T) {
 }
 
 func TestTheAgentsModelStandsInForANamedWorker(t *testing.T) {
-	t.Setenv(openAIVariables.key, "sk-1")
-	s, err := loadSettings(writeSettings(t, "[llm]\nmodel = \"large\"\n[[agents]]\nid = \"a\"\n[[agents]]\nid = \"b\"\n[agents.compaction]\nmodel = \"small\""))
+	t.Setenv(config.OpenAI.Key, "sk-1")
+	s, err := config.Load(writeSettings(t, "[llm]\nmodel = \"large\"\n[[agents]]\nid = \"a\"\n[[agents]]\nid = \"b\"\n[agents.compaction]\nmodel = \"small\""))
 	if err != nil {
 		t.Fatal(err)
 	}

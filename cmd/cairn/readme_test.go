@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -123,28 +122,5 @@ func TestReadmeShowsThePolicy(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("it shows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-// TestConfigCheckShowsThePolicy changes each field and looks for it in what
-// `cairn config check` shows.
-func TestConfigCheckShowsThePolicy(t *testing.T) {
-	for i, key := range compactor.Keys() {
-		s := defaultSettings()
-		field := reflect.ValueOf(&s.Defaults.Compaction).Elem().Field(i)
-		switch field.Kind() {
-		case reflect.Bool:
-			field.SetBool(!field.Bool())
-		case reflect.String:
-			field.SetString("other")
-		case reflect.Float64:
-			field.SetFloat(0.123)
-		default:
-			field.SetInt(field.Int() + 1)
-		}
-		changed := s.changed()
-		if len(changed) != 1 || changed[0].Key != key || changed[0].Table != "[defaults.compaction]" {
-			t.Errorf("%s changed, it shows %v", key, changed)
-		}
 	}
 }

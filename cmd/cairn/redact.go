@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,38 +76,6 @@ func (r *redactor) mask(text string) string {
 	r.mu.RUnlock()
 	text = credentials.ReplaceAllString(text, "$1[masked]")
 	return secrets.Mask(schemes.ReplaceAllStringFunc(text, maskScheme))
-}
-
-// secrets are all that the settings and the environment hold, as far as they can be read.
-func (s *settings) secrets() (all []string) {
-	for _, named := range [][2]string{
-		{s.Discord.Token, discordTokenVariable},
-		{s.Slack.BotToken, slackBotVariable},
-		{s.Slack.AppToken, slackAppVariable},
-	} {
-		text, _ := s.secret(named[0], named[1]) // who needs it says what is wrong with it
-		all = append(all, text)
-	}
-	keys := []string{s.LLM.APIKey}
-	addresses := []string{os.Getenv(openAIVariables.url), os.Getenv(anthropicVariables.url), s.LLM.BaseURL, s.Discord.APIBase, s.Slack.APIBase}
-	for _, p := range s.Providers {
-		keys, addresses = append(keys, p.APIKey), append(addresses, p.BaseURL)
-	}
-	for _, setting := range keys {
-		key, _, _ := s.modelKey(setting) // likewise
-		all = append(all, key)
-	}
-	all = append(all, fromEnvironment(openAIVariables.key), fromEnvironment(anthropicVariables.key))
-	for _, agent := range s.Agents {
-		addresses = append(addresses, agent.BaseURL)
-	}
-	for _, address := range addresses {
-		if u, err := url.Parse(address); err == nil && u.User != nil {
-			password, _ := u.User.Password()
-			all = append(all, password)
-		}
-	}
-	return all
 }
 
 // redacted is a handler of log records that masks them first.

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/config"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -43,7 +43,7 @@ func startBot(t *testing.T, text string) *standingBot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.bot, err = a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*settings).rules, door)
+	s.bot, err = a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, door)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,15 +79,18 @@ func (s *standingBot) told(what string, n int) {
 }
 
 func (s *standingBot) policy(conversation string) compactor.Policy {
-	now := s.live.Load()
-	return now.agents[now.settings.agentID(conversation)].Policy()
+	now := s.current.Load()
+	return now.agents[now.settings.AgentFor(conversation)].Policy()
 }
 
-const taken = "the settings are taken up"
+// settle is how long a watcher waits for the end of an edit.
+const settle = 150 * time.Millisecond
+
+const taken = "settings_applied"
 
 func TestEditsAreTakenUp(t *testing.T) {
 	s := startBot(t, "[defaults.compaction]\nkeep_last_n = 5\n")
-	before := s.live.Load()
+	before := s.current.Load()
 	policy := before.agents["cairn"].Policy // as an open conversation holds it
 
 	s.edit("[defaults.compaction]\nkeep_last_n = 6\nkeep_first = 0\n[discord]\ndeny = [\"7\"]\n")
@@ -98,35 +101,35 @@ func TestEditsAreTakenUp(t *testing.T) {
 	if !strings.Contains(s.log.String(), "defaults.compaction.keep_last_n") || !strings.Contains(s.log.String(), "discord.deny") {
 		t.Errorf("the log does not name them:\n%s", s.log.String())
 	}
-	if o := s.live.Load().agents["cairn"].Origin; o("keep_first") != "[defaults.compaction]" || o("pin_budget") != "" {
+	if o := s.current.Load().agents["cairn"].Origin; o("keep_first") != "[defaults.compaction]" || o("pin_budget") != "" {
 		t.Errorf("their origins: %q, %q", o("keep_first"), o("pin_budget"))
 	}
 
 	t.Run("a mistake is told once, whole, and changes nothing", func(t *testing.T) {
-		standing := s.live.Load()
+		standing := s.current.Load()
 		bad := "[defaults.compaction]\nkeep_last_n = 7\nkeep_first = 99\nbackground_threshold = 80\n"
 		s.edit(bad)
-		s.told("the settings file has mistakes", 1)
+		s.told("settings_have_mistakes", 1)
 		text := s.log.String()
 		if !strings.Contains(text, "config.toml:3: [defaults.compaction]: keep_first = 99: must be from 0 to 20") || !strings.Contains(text, "write 0.80 for 80 %") {
 			t.Errorf("the log says\n%s", text)
 		}
 		s.edit(bad) // the same once more
 		time.Sleep(3 * settle)
-		if n := strings.Count(s.log.String(), "the settings file has mistakes"); n != 1 {
+		if n := strings.Count(s.log.String(), "settings_have_mistakes"); n != 1 {
 			t.Errorf("it is told %d times", n)
 		}
-		if s.live.Load() != standing || policy().KeepLastN != 6 {
+		if s.current.Load() != standing || policy().KeepLastN != 6 {
 			t.Error("something changed")
 		}
 		s.edit(bad + "max_turns = 0\n")
-		s.told("the settings file has mistakes", 2)
+		s.told("settings_have_mistakes", 2)
 	})
 	t.Run("a file that goes away changes nothing, and one that comes back counts", func(t *testing.T) {
 		if err := os.Remove(s.file); err != nil {
 			t.Fatal(err)
 		}
-		s.told("the settings file cannot be read", 1)
+		s.told("read_settings_failed", 1)
 		if policy().KeepLastN != 6 {
 			t.Error("something changed")
 		}
@@ -171,7 +174,7 @@ func TestEditsAreTakenUp(t *testing.T) {
 	})
 	t.Run("what needs a restart is named, and the rest counts", func(t *testing.T) {
 		s.edit("workers = 2\ndata_dir = \"other\"\n[defaults.compaction]\nkeep_last_n = 11\n")
-		s.told("some settings count only after a restart", 1)
+		s.told("settings_need_restart", 1)
 		if !strings.Contains(s.log.String(), `settings="[data_dir workers]"`) || policy().KeepLastN != 11 {
 			t.Errorf("keep_last_n is %d, the log says\n%s", policy().KeepLastN, s.log.String())
 		}
@@ -199,7 +202,7 @@ func TestAFileThatComesLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &lines{}
-	b, err := a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*settings).rules, door)
+	b, err := a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*config.Settings).Rules, door)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,48 +216,25 @@ func TestAFileThatComesLater(t *testing.T) {
 	}
 }
 
-// Each setting either counts while the bot runs or is named as one that does not.
-func TestEverySettingCountsOrNeedsARestart(t *testing.T) {
-	live := map[string]string{ // key: what holds it in the standing settings
-		"respond": "rules", "turns_per_minute": "rules", "calls_per_hour": "rules", "budget_per_day": "rules", "budget_per_month": "rules", "prices": "rules", "restricted": "rules", "recall_tokens": "agents", "share_memories": "store",
-		"llm.wire": "agents", "llm.base_url": "agents", "llm.model": "agents", "llm.api_key": "agents",
-	}
-	for _, door := range []string{"discord", "slack"} {
-		for _, key := range []string{"allow", "deny", "bots", "owners", "managers"} {
-			live[door+"."+key] = "rules"
-		}
+// Each setting either applies while the bot runs or is marked as one that needs a restart.
+func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
+	live := map[string]bool{}
+	for _, key := range []string{"respond", "turns_per_minute", "calls_per_hour", "budget_per_day", "budget_per_month", "restricted", "recall_tokens", "share_memories"} {
+		live[key] = true
 	}
 	for _, key := range compactor.Keys() {
-		live["defaults.compaction."+key] = "agents"
+		live["defaults.compaction."+key] = true
 	}
-	for _, key := range keysOf("", reflect.TypeFor[settings]()) {
-		if _, counts := live[key]; counts == slices.Contains(needRestart, key) {
-			t.Errorf("%s: counts while the bot runs %v, needs a restart %v", key, counts, !counts)
+	for _, list := range []string{"allow", "deny", "bots", "owners", "managers"} {
+		live["discord."+list], live["slack."+list] = true, true
+	}
+	for _, setting := range config.Reference() {
+		table, _, _ := strings.Cut(setting.Key, ".")
+		applies := live[setting.Key] || slices.Contains([]string{"llm", "providers", "prices", "agents", "bindings"}, table)
+		if applies == setting.Restart {
+			t.Errorf("%s: applies while the bot runs: %v, config.toml says that it needs a restart: %v", setting.Key, applies, setting.Restart)
 		}
 	}
-	text, err := os.ReadFile("../../config.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, key := range needRestart {
-		table, name, nested := strings.Cut(key, ".")
-		if !nested && !regexpLine(string(text), table, "(restart)") {
-			t.Errorf("config.toml does not say that %s needs a restart", key)
-		}
-		if nested && !strings.Contains(string(text), name) {
-			t.Errorf("config.toml does not know %s", key)
-		}
-	}
-}
-
-// regexpLine tells whether a line begins with key and holds what.
-func regexpLine(text, key, what string) bool {
-	for line := range strings.Lines(text) {
-		if name, _, _ := strings.Cut(line, "="); strings.TrimSpace(name) == key && strings.Contains(line, what) {
-			return true
-		}
-	}
-	return false
 }
 
 func TestAgentsAreMadeAnew(t *testing.T) {
@@ -265,15 +245,15 @@ func TestAgentsAreMadeAnew(t *testing.T) {
 	}
 	agent := "[[agents]]\nid = %q\ncontext_window = %d\ninstructions = %q\n"
 	s := startBot(t, with(fmt.Sprintf(agent, "a", 8000, "old")+fmt.Sprintf(agent, "b", 9000, "")))
-	old := s.live.Load()
+	old := s.current.Load()
 	s.edit(with(fmt.Sprintf(agent, "b", 9000, "") + fmt.Sprintf(agent, "a", 12_000, "new") + "[agents.compaction]\nmodel = \"small\"\n" +
 		"[[bindings]]\ndoor = \"terminal\"\nchannel = \"garden\"\nagent = \"a\"\nrespond = \"all\"\n"))
 	s.told(taken, 1)
-	now := s.live.Load()
-	if id := now.settings.agentID("terminal:x"); id != "b" {
+	now := s.current.Load()
+	if id := now.settings.AgentFor("terminal:x"); id != "b" {
 		t.Errorf("%s answers first", id)
 	}
-	if id := now.settings.agentID("terminal:garden"); id != "a" || s.rules(&now.settings).Respond("terminal:garden") != channel.RespondAll {
+	if id := now.settings.AgentFor("terminal:garden"); id != "a" || s.rules(&now.settings).Respond("terminal:garden") != channel.RespondAll {
 		t.Errorf("%s is bound", id)
 	}
 	if a := now.agents["a"]; a.Instructions != "new" || a.Model.Window(t.Context()).Tokens != 12_000 || a.Worker.Name() != "small" {
@@ -289,7 +269,7 @@ func TestAgentsAreMadeAnew(t *testing.T) {
 	}
 	s.edit("recall_tokens = 50\n" + with(fmt.Sprintf(agent, "b", 9000, "")))
 	s.told(taken, 2)
-	if a := s.live.Load().agents["b"]; now.agents["b"].Recall != 600 || a.Recall != 50 {
+	if a := s.current.Load().agents["b"]; now.agents["b"].Recall != 600 || a.Recall != 50 {
 		t.Errorf("%d tokens are recalled after the edit, %d before", a.Recall, now.agents["b"].Recall)
 	}
 	if p := old.agents["a"].Policy(); len(p.Validate()) > 0 {
@@ -299,21 +279,21 @@ func TestAgentsAreMadeAnew(t *testing.T) {
 
 func TestProvidersAreTakenUp(t *testing.T) {
 	s := startBot(t, "[llm]\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n")
-	at := func() llm.Where { return s.live.Load().agents["cairn"].Model.(*located).where }
+	at := func() llm.Where { return s.current.Load().agents["cairn"].Model.(*located).where }
 	if at().Address != "http://127.0.0.1:9/v1" {
 		t.Fatalf("it begins at %+v", at())
 	}
 	provider := "[[providers]]\nid = \"p\"\nwire = \"messages\"\nbase_url = \"http://127.0.0.1:9\"\napi_key = \"hush-hush\"\n"
 	s.edit(provider + "[llm]\nmodel = \"p/other\"\n[defaults.compaction]\nworker_reasoning = \"high\"\n")
 	s.told(taken, 1)
-	now := s.live.Load().agents["cairn"]
+	now := s.current.Load().agents["cairn"]
 	if at().Key != `api_key of provider "p"` || now.Model.Name() != "other" || now.Model.(*located).Wire() != llm.WireMessages || now.Policy().Reasoning != "high" {
 		t.Errorf("after the edit it is %s at %+v", now.Model.Name(), at())
 	}
-	s.told("a setting works and should be changed", 1)
+	s.told("setting_should_change", 1)
 	s.edit(strings.Replace(provider, "messages", "mesages", 1) + "[llm]\nmodel = \"p/third\"\n")
 	s.told("did you mean messages?", 1)
-	if s.live.Load().agents["cairn"].Model != now.Model {
+	if s.current.Load().agents["cairn"].Model != now.Model {
 		t.Error("a mistake changed the model")
 	}
 	if strings.Contains(s.log.String(), "hush") {
@@ -326,7 +306,7 @@ func TestTooSmallAWindowIsToldAtTheStart(t *testing.T) {
 	s.told("background_threshold = 0.2 (400 tokens): reached before anything is said. Of a window of 2000 tokens", 1)
 	roomy := startBot(t, "")
 	time.Sleep(50 * time.Millisecond)
-	if strings.Count(roomy.log.String(), "too small") > 0 {
+	if strings.Count(roomy.log.String(), "window_too_small") > 0 {
 		t.Errorf("the defaults are too tight:\n%s", roomy.log.String())
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"cairn/compactor"
+	"cairn/config"
 	"cairn/memory"
 	"cairn/terminal"
 )
@@ -30,7 +32,7 @@ type app struct {
 
 	config, data, logLevel, health string
 
-	settings settings
+	settings config.Settings
 	secrets  redactor // what no log and no error shows
 }
 
@@ -78,7 +80,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return fmt.Errorf("there is no command %q%s", args[0], meant(args[0], names))
+	return fmt.Errorf("there is no command %q%s", args[0], compactor.Meant(args[0], names))
 }
 
 // group is a command that only holds others.
@@ -94,12 +96,12 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 
 // load reads the settings; what the command line says goes before them.
 func (a *app) load() error {
-	s, err := loadSettings(a.config)
-	a.secrets.learn(s.secrets()...)
+	s, err := config.Load(a.config)
+	a.secrets.learn(s.Secrets()...)
 	if err != nil {
-		return err
+		return usage(err)
 	}
-	a.settings = a.flagged(s)
+	a.settings = a.withFlags(s)
 	return keepTimeIn(s.TimeZone)
 }
 
@@ -116,15 +118,12 @@ func keepTimeIn(zone string) error {
 	return err
 }
 
-// flagged is s with what the command line says.
-func (a *app) flagged(s settings) settings {
+// withFlags returns s with what the command line says.
+func (a *app) withFlags(s config.Settings) config.Settings {
 	s.DataDir = cmp.Or(a.data, s.DataDir)
 	s.Health = cmp.Or(a.health, s.Health)
 	return s
 }
-
-// settingsFile is the file that holds the settings, if there is one.
-func (a *app) settingsFile() string { return cmp.Or(a.config, defaultFile) }
 
 // look opens the store beside a running bot, if there is one, for as long as do runs.
 func (a *app) look(ctx context.Context, do func(*memory.Store) error) (err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
+	"cairn/config"
 )
 
 // grace is how long answers that are being written may take when the bot is stopped.
@@ -67,7 +68,7 @@ func (a *app) run(ctx context.Context) (err error) {
 	for _, door := range doors {
 		known, names = append(known, door), append(names, door.Name())
 	}
-	bot, err := a.start(ctx, log, (*settings).rules, known...)
+	bot, err := a.start(ctx, log, (*config.Settings).Rules, known...)
 	if err != nil {
 		return err
 	}
@@ -77,9 +78,9 @@ func (a *app) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer health.close()
-	bot.checkModels(modelCheck{agents: func() map[string]channel.Agent { return bot.live.Load().agents }, failed: bot.warnOf})
+	bot.checkModels(modelCheck{agents: func() map[string]channel.Agent { return bot.current.Load().agents }, failed: bot.warnOf})
 	bot.follow(true)
-	if open := a.settings.unrestricted(); len(open) > 0 {
+	if open := a.settings.Unrestricted(); len(open) > 0 {
 		log.Warn("commands that change things are for everybody, for the list restricted leaves them out", "commands", open)
 	}
 	log.Info("starting", "version", version(), "doors", names, "agents", bot.who(), "data", a.settings.DataDir)
@@ -91,7 +92,7 @@ func (a *app) run(ctx context.Context) (err error) {
 
 // who lists the agents, each with its model.
 func (b *bot) who() (list []string) {
-	agents := b.live.Load().agents
+	agents := b.current.Load().agents
 	for _, id := range slices.Sorted(maps.Keys(agents)) {
 		list = append(list, fmt.Sprintf("%s (%s)", id, agents[id].Model.Name()))
 	}

@@ -50,7 +50,7 @@ and may run beside the bot.`,
 				if err != nil {
 					return err
 				}
-				return a.show(a.out, usageReport(used, day, by, a.settings.money().Prices), asJSON)
+				return a.show(a.out, usageReport(used, day, by, a.settings.Money().Prices), asJSON)
 			})
 		},
 	}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -158,51 +156,6 @@ func TestABudgetOutlastsTheProgram(t *testing.T) {
 	}
 }
 
-func TestPricesAndBudgetsInTheSettings(t *testing.T) {
-	t.Run("what is left out follows input", func(t *testing.T) {
-		s, err := loadSettings(writeSettings(t, "budget_per_day = 3\n[prices.\"gpt-4.1\"]\ninput = 2\noutput = 8.5\n[prices.m]\ninput = 1\ncached = 0\nwrite = 4\noutput = 5\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := s.money()
-		if p := m.Prices["gpt-4.1"]; p.Input != 2 || p.Cached != 2 || p.Write != 2 || p.Output != 8.5 {
-			t.Errorf("gpt-4.1: %+v", p)
-		}
-		if p := m.Prices["m"]; p.Input != 1 || p.Cached != 0 || p.Write != 4 || p.Output != 5 {
-			t.Errorf("m: %+v", p)
-		}
-		if m.PerDay != 3 || m.PerMonth != 0 {
-			t.Errorf("budgets %v and %v", m.PerDay, m.PerMonth)
-		}
-	})
-	for text, want := range map[string]string{
-		"\nbudget_per_day = -1":                                 ":2: budget_per_day = -1: must be from 0 to 1000000000",
-		"budget_per_month = nan":                                ":1: budget_per_month = NaN: must be from 0 to 1000000000",
-		"budget_per_day = \"2\"":                                ":1: budget_per_day: must be a number, not a text",
-		"[prices.\"gpt-4.1\"]\ninput = inf\noutput = 1":         `:2: [prices."gpt-4.1"]: input = +Inf: must be from 0 to 100000`,
-		"[prices.\"gpt-4.1\"]\ninput = 1\noutput = 100001":      `:3: [prices."gpt-4.1"]: output = 100001: must be from 0 to 100000`,
-		"[prices.\"gpt-4.1\"]\ninput = 1\noutput = 1\ncache= 2": `:4: [prices."gpt-4.1"]: cache: there is no such setting, did you mean cached?`,
-		"\n[prices.m]\ninput = 1":                               `:2: [prices."m"]: output: is missing; a price has input and output`,
-		"\n[prices]\nm = { input = 1, output = -1 }":            `:3: [prices."m"]: output = -1: must be from 0`,
-		"[prices]\ninput = 1":                                   `:2: [prices]: input: must be a table, under [prices."input"]`,
-		"prices = 3":                                            ":1: prices: must be a table, not 3",
-	} {
-		t.Run(text, func(t *testing.T) {
-			_, err := loadSettings(writeSettings(t, text))
-			if err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want %s", err, want)
-			}
-		})
-	}
-	t.Run("config check shows them", func(t *testing.T) {
-		p := newFolder(t)
-		out := p.must("", "config", "check", p.write("good.toml", "budget_per_day = 2.5\n[prices.\"gpt-4.1\"]\ninput = 2\noutput = 8.5\n"))
-		if out != "ok: good.toml\n  budget_per_day = 2.5\n  [prices.\"gpt-4.1\"] input = 2\n  [prices.\"gpt-4.1\"] output = 8.5\n" {
-			t.Errorf("got %q", out)
-		}
-	})
-}
-
 func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 	server := counting(t)
 	head := fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL)
@@ -232,22 +185,8 @@ func TestAnEditOfPricesCountsAtOnce(t *testing.T) {
 		t.Errorf("with a price: %s", said)
 	}
 	s.edit(head + "[prices.m]\ninput = -3\noutput = 1\n")
-	s.told("the settings file has mistakes", 1)
+	s.told("settings_have_mistakes", 1)
 	if said := context(); !strings.Contains(said, "0 out: 3.00\n") {
 		t.Errorf("after a mistake: %s", said)
-	}
-}
-
-// TestTheExampleOfAPrice is what config.toml shows in comments.
-func TestTheExampleOfAPrice(t *testing.T) {
-	text, err := os.ReadFile("../../config.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, example, found := strings.Cut(string(text), "\n# [prices.")
-	example, _, _ = strings.Cut("# [prices."+example, "\n\n")
-	s, err := loadSettings(writeSettings(t, strings.ReplaceAll("\n"+example, "\n# ", "\n")))
-	if err != nil || !found || len(s.Prices) != 1 {
-		t.Errorf("%v, %d prices in %s", err, len(s.Prices), filepath.Base(example))
 	}
 }

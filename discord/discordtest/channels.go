@@ -186,12 +186,12 @@ func (w *world) deleteMessage(q query) (any, error) {
 // getMessage needs more than to see the channel (Discord, Message: Get Channel
 // Message).
 func (w *world) getMessage(q query) (any, error) {
+	if c, err := w.channelOf(q); err == nil && !w.may(c, PermissionReadMessageHistory) {
+		return nil, errPermission
+	}
 	m, err := w.messageOf(q)
 	if err != nil {
 		return nil, err
-	}
-	if !w.may(w.channel(m.ChannelID), PermissionReadMessageHistory) {
-		return nil, errPermission
 	}
 	return w.shown(m), nil
 }

@@ -29,9 +29,13 @@ func Mask(text string) string {
 const mostPasses = 8
 
 func maskOnce(text string) string {
+	folded := strings.ToLower(text)
 	for _, s := range secrets {
-		if strings.Contains(text, s.mark) {
-			text = s.mask(text)
+		if !strings.Contains(folded, strings.ToLower(s.mark)) {
+			continue
+		}
+		if masked := s.mask(text); masked != text {
+			text, folded = masked, strings.ToLower(masked)
 		}
 	}
 	return maskKnown(maskPrivateKeys(text))
@@ -40,7 +44,7 @@ func maskOnce(text string) string {
 // secret is one kind, told by its form.
 type secret struct {
 	name string
-	mark string         // stands in every secret of the kind: most texts have none
+	mark string         // part of every secret of the kind, in either case: most texts have none
 	form *regexp.Regexp // its last group is the secret, without groups all of it is
 	real func(match string) bool
 }
@@ -56,7 +60,7 @@ var secrets = []secret{
 	{"Discord token", ".", botToken, nil},
 	{"Discord token", "mfa.", regexp.MustCompile(`mfa\.[A-Za-z0-9_-]{60,}`), nil},
 	{"Telegram token", ":A", regexp.MustCompile(`[0-9]{8,10}:A[A-Za-z0-9_-]{34}\b`), nil},
-	{"AWS key", "", regexp.MustCompile(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
+	{"AWS key", "secret", regexp.MustCompile(`(?i:aws_?secret_?(?:access_?)?key|secret_?access_?key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9/+]{40})`), nil},
 	{"Google token", "ya29.", regexp.MustCompile(`ya29\.[A-Za-z0-9_-]{20,}`), nil},
 	{"Google secret", "GOCSPX-", regexp.MustCompile(`GOCSPX-[A-Za-z0-9_-]{20,}`), nil},
 	{"Hugging Face token", "hf_", regexp.MustCompile(`hf_[A-Za-z0-9]{30,}`), nil},
@@ -72,7 +76,7 @@ var secrets = []secret{
 	{"New Relic key", "NRAK-", regexp.MustCompile(`NRAK-[A-Z0-9]{27}`), nil},
 	{"web token", "eyJ", regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`), nil},
 	{"password", "://", regexp.MustCompile(`://[^\s/:@?<>"'` + "`" + `]*:([^\s/?<>"'` + "`" + `]+)@`), nil},
-	{"bearer token", "", regexp.MustCompile(`\b(?i:bearer)\s{1,3}([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_-]=*)`), hasDigitAndLetter},
+	{"bearer token", "bearer", regexp.MustCompile(`\b(?i:bearer)\s{1,3}([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_-]=*)`), hasDigitAndLetter},
 	{"password", "=", regexp.MustCompile(`[A-Z0-9]_(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|PRIVATE|ACCESS)_?KEY)=(?:"([^"\s$]{6,})"|'([^'\s$]{6,})'|([^\s"'$<{*%\[][^\s"'` + "`" + `]{4,}[^\s"'` + "`" + `.,;:)>\]}。]))`), isNoPlaceholder},
 }
 

@@ -1,7 +1,6 @@
-// Decodes a settings table over the values it overrides, and notes everything that
-// is wrong instead of stopping at the first fault. The TOML library parses; but it
-// tells neither of two faults nor in which of several [[agents]] one stands.
-package main
+// Decodes a table over the values it overrides, and collects everything that is wrong instead
+// of stopping at the first problem.
+package config
 
 import (
 	"cmp"
@@ -15,14 +14,13 @@ import (
 	"cairn/compactor"
 )
 
-// decoder collects the faults of one file.
+// decoder collects the problems of one file.
 type decoder struct {
-	lines  map[string]int  // see keyLines
-	set    map[string]bool // what the file sets, by its place
-	agents []string        // ids, as far as they are known
-	faults []fault
-
-	warnings []fault // what works and should be otherwise
+	lines    map[string]int  // see keyLines
+	set      map[string]bool // what the file sets, by its path
+	agents   []string        // ids, as far as they are known
+	problems []Problem
+	warnings []Problem // what works and should be changed
 }
 
 // table sets the fields of *into that src names. path is src's place in the file,
@@ -42,7 +40,7 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 			d.value(field, src[key], at)
 			continue
 		}
-		d.fault(at, fmt.Sprintf("%s: there is no such setting%s", key, meant(key, slices.Sorted(maps.Keys(fields)))))
+		d.problem(at, fmt.Sprintf("%s: there is no such setting%s", key, compactor.Meant(key, slices.Sorted(maps.Keys(fields)))))
 	}
 }
 
@@ -55,7 +53,7 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 	switch {
 	case isText && src.Kind() == reflect.String:
 		if err := text.UnmarshalText([]byte(src.String())); err != nil {
-			d.fault(path, fmt.Sprintf("%s: %v", base(path), err))
+			d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
 		}
 	case isText:
 		d.wrong(path, `a duration like "90s" or "5m"`, v)
@@ -83,7 +81,7 @@ func (d *decoder) tables(dst reflect.Value, src map[string]any, path string) {
 		table, isTable := src[name].(map[string]any)
 		at := path + "." + name
 		if !isTable {
-			d.fault(at, fmt.Sprintf("%s: must be a table, under [%s.%q]", name, path, name))
+			d.problem(at, fmt.Sprintf("%s: must be a table, under [%s.%q]", name, path, name))
 			continue
 		}
 		one := reflect.New(dst.Type().Elem())
@@ -110,7 +108,7 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 			list = reflect.Append(list, one)
 		}
 	case one.Kind() == reflect.Struct:
-		d.fault(path, fmt.Sprintf("%s: must be tables, each under [[%s]]", base(path), path))
+		d.problem(path, fmt.Sprintf("%s: must be tables, each under [[%s]]", base(path), path))
 	case isList:
 		for _, text := range texts {
 			if _, isText := text.(string); !isText {
@@ -130,7 +128,7 @@ var kindWords = map[reflect.Kind]string{
 	reflect.Float64: "a number", reflect.Int: "a whole number", reflect.Map: "a table",
 }
 
-// wrong notes a value of the wrong type. It shows numbers only: a text might be a secret.
+// wrong reports a value of the wrong type. It shows numbers only: a text might be a secret.
 func (d *decoder) wrong(path, want string, v any) {
 	got := "something else"
 	switch v.(type) {
@@ -148,15 +146,12 @@ func (d *decoder) wrong(path, want string, v any) {
 	case []any:
 		got = "a list"
 	}
-	d.fault(path, fmt.Sprintf("%s: must be %s, not %s", base(path), want, got))
+	d.problem(path, fmt.Sprintf("%s: must be %s, not %s", base(path), want, got))
 }
 
-// between notes a value that is not from low to high.
+// between reports a value that is not from low to high.
 func between[T cmp.Ordered](d *decoder, path string, v, low, high T) {
 	if v < low || v > high {
-		d.fault(path, fmt.Sprintf("%s = %v: must be from %v to %v", base(path), v, low, high))
+		d.problem(path, fmt.Sprintf("%s = %v: must be from %v to %v", base(path), v, low, high))
 	}
 }
-
-// meant is what a stray word was probably meant to be, as words to put behind it.
-func meant(word string, known []string) string { return compactor.Meant(word, known) }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"os"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/slack"
+	"cairn/terminal"
 )
 
 func TestDoorSettingsMistakes(t *testing.T) {
@@ -94,7 +96,7 @@ func TestSlackTokensOfTheWrongKind(t *testing.T) {
 	}
 	t.Run("a compatible server has tokens as it likes", func(t *testing.T) {
 		file := writeSettings(t, "[slack]\napi_base = \"http://localhost:8080/api/\"\nbot_token = \"file:config.toml\"")
-		if _, err := loadSettings(file); err != nil {
+		if _, err := Load(file); err != nil {
 			t.Error(err)
 		}
 	})
@@ -106,7 +108,7 @@ func TestTokensInFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv(discordTokenVariable, "of the environment")
-	s, err := loadSettings(file)
+	s, err := Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,14 +118,14 @@ func TestTokensInFiles(t *testing.T) {
 		}
 	})
 	t.Run("what it holds is never shown", func(t *testing.T) {
-		if got := (verdict{Changed: s.changed()}).String(); strings.Contains(got, "hush") || !strings.Contains(got, `[discord] token = "file:token"`) {
+		if got := shown(s.Changed()); strings.Contains(got, "hush") || !strings.Contains(got, `[discord] token = "file:token"`) {
 			t.Errorf("got %s", got)
 		}
 	})
 }
 
 func TestDoorSettings(t *testing.T) {
-	s, err := loadSettings(writeSettings(t, `
+	s, err := Load(writeSettings(t, `
 respond = "all"
 restricted = []
 [discord]
@@ -138,7 +140,7 @@ allow = [
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules := s.rules()
+	rules := s.Rules()
 	t.Run("who is named is named at that door alone", func(t *testing.T) {
 		discord, slack := rules.Access["discord"], rules.Access["slack"]
 		if !slices.Equal(discord.Owners, []string{"81384788765712384"}) || !slices.Equal(slack.Allow, []string{"C0123ABCD", "U0123ABCD"}) {
@@ -154,16 +156,16 @@ allow = [
 		}
 	})
 	t.Run("without a list, those restricted by declaration are", func(t *testing.T) {
-		defaults := defaultSettings()
+		defaults := Default()
 		for _, c := range channel.Commands {
-			if slices.Contains(defaults.rules().Restricted, c.Name) != c.Restricted {
+			if slices.Contains(defaults.Rules().Restricted, c.Name) != c.Restricted {
 				t.Errorf("%s is not as it is declared", c.Name)
 			}
 		}
 	})
 	t.Run("what differs is shown as it is written", func(t *testing.T) {
-		got := verdict{File: "f", Changed: s.changed()}.String()
-		want := `ok: f
+		got := shown(s.Changed())
+		want := `
   respond = "all"
   restricted = []
   [discord] message_content = false
@@ -176,7 +178,7 @@ allow = [
 }
 
 func TestBindings(t *testing.T) {
-	s, err := loadSettings(writeSettings(t, `
+	s, err := Load(writeSettings(t, `
 respond = "never"
 [[agents]]
 id = "first"
@@ -233,13 +235,13 @@ agent = "librarian"
 		{"a name with a stroke is one name", "terminal:garden/shed", "first", channel.RespondNever},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if agent, respond := s.agentID(test.conversation), s.respond(test.conversation); agent != test.agent || respond != test.respond {
+			if agent, respond := s.AgentFor(test.conversation), s.respondIn(test.conversation); agent != test.agent || respond != test.respond {
 				t.Errorf("%s: %s answers %q, want %s and %q", test.conversation, agent, respond, test.agent, test.respond)
 			}
 		})
 	}
 	t.Run("bindings are shown one by one", func(t *testing.T) {
-		got := verdict{File: "f", Changed: s.changed()}.String()
+		got := shown(s.Changed())
 		for _, want := range []string{
 			"\n  [bindings] number 1 door = \"discord\"\n  [bindings] number 1 channel = \"22\"\n  [bindings] number 1 respond = \"all\"\n",
 			"\n  [bindings] number 6 direct = false\n",
@@ -250,9 +252,18 @@ agent = "librarian"
 		}
 	})
 	t.Run("without agents, the built-in one can be bound", func(t *testing.T) {
-		s, err := loadSettings(writeSettings(t, "[[bindings]]\nagent = \"cairn\""))
-		if err != nil || s.agentID("slack:T1/C1") != "cairn" {
+		s, err := Load(writeSettings(t, "[[bindings]]\nagent = \"cairn\""))
+		if err != nil || s.AgentFor("slack:T1/C1") != "cairn" {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestSlackChoicesAreTheConnectors(t *testing.T) {
+	if !slices.Equal(SlackWorking, slack.Workings) || !slices.Equal(SlackReplyIn, slack.ReplyPlaces) {
+		t.Errorf("the connector knows %q and %q", slack.Workings, slack.ReplyPlaces)
+	}
+	if terminalName != terminal.Name {
+		t.Errorf("the terminal is called %q", terminal.Name)
+	}
 }

@@ -1,6 +1,9 @@
-package main
+package config
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -22,50 +25,85 @@ func writeSettings(t *testing.T, text string) string {
 }
 
 func TestShippedSettings(t *testing.T) {
-	const shipped = "../../config.toml"
-	s, err := loadSettings(shipped)
+	const file = "../config.toml"
+	s, err := Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := defaultSettings()
-	want.file = shipped
-	want.DataDir = "../../data" // of the file's folder
-	want.Agents = append(want.Agents, want.newAgent())
+	want := Default()
+	want.File = file
+	want.DataDir = "../data" // of the file's folder
 
 	s.text, s.set = nil, nil
+	t.Run("the file in the root is the one that is built in", func(t *testing.T) {
+		if text, err := os.ReadFile(file); err != nil || string(text) != shipped {
+			t.Errorf("run `go generate ./config`: %v", err)
+		}
+	})
 	t.Run("they are the defaults", func(t *testing.T) {
 		if !reflect.DeepEqual(s, want) {
 			t.Errorf("config.toml says\n%+v\nthe defaults are\n%+v", s, want)
 		}
 	})
-	t.Run("every setting stands in them", func(t *testing.T) {
-		text, err := os.ReadFile(shipped)
-		if err != nil {
-			t.Fatal(err)
+}
+
+func TestReference(t *testing.T) {
+	known := map[string]Setting{}
+	for _, setting := range Reference() {
+		if setting.Description == "" && !strings.HasPrefix(setting.Key, "slack.") { // explained under [discord]
+			t.Errorf("config.toml does not explain %s", setting.Key)
 		}
-		shown := func(path string) bool { return keyLines(string(text))[path] > 0 }
-		for _, path := range slices.Concat(
-			keysOf("", reflect.TypeFor[settings]()),
-			keysOf("agents.0", reflect.TypeFor[agentSettings]()),
-		) {
-			switch {
-			case strings.HasPrefix(path, "agents.0.compaction."): // shown once, as the defaults
-			case path == "defaults.compaction.prepare_threshold": // its default follows another's value
-				if !strings.Contains(string(text), "\n# prepare_threshold = ") {
-					t.Error("config.toml does not explain prepare_threshold")
-				}
-			case !shown(path):
-				t.Errorf("config.toml does not show %s", path)
+		if _, twice := known[setting.Key]; twice {
+			t.Errorf("config.toml shows %s twice", setting.Key)
+		}
+		known[setting.Key] = setting
+	}
+	t.Run("config.toml shows every setting and no other", func(t *testing.T) {
+		keys := slices.Concat(
+			keysOf("", reflect.TypeFor[Settings]()), keysOf("agents", reflect.TypeFor[Agent]()), keysOf("prices", reflect.TypeFor[Price]()),
+			keysOf("bindings", reflect.TypeFor[Binding]()), keysOf("providers", reflect.TypeFor[Provider]()),
+		)
+		keys = slices.DeleteFunc(keys, func(key string) bool { return key == "prices" || strings.HasPrefix(key, "agents.compaction.") })
+		for _, key := range keys {
+			if _, shown := known[key]; !shown {
+				t.Errorf("config.toml does not show %s", key)
 			}
 		}
-		for table, of := range map[string]reflect.Type{"bindings": reflect.TypeFor[binding](), "providers": reflect.TypeFor[providerSettings]()} { // there are none to begin with
-			_, shown, _ := strings.Cut(string(text), "\n# [["+table+"]]\n")
-			shown, _, _ = strings.Cut(shown, "\n\n")
-			for _, key := range keysOf("", of) {
-				if !regexp.MustCompile(`(?m)^# ` + key + ` +=`).MatchString(shown) {
-					t.Errorf("config.toml does not explain %s of [[%s]]", key, table)
-				}
+		if len(known) != len(keys) {
+			t.Errorf("config.toml shows %d settings, there are %d", len(known), len(keys))
+		}
+	})
+	t.Run("a range in a description is the one that is checked", func(t *testing.T) {
+		bounds := regexp.MustCompile(`(?:^|[;,] |else )(?:at most 1/20 of the window; |0: none; |0 is no limit, else |)(?:([0-9]+) )?to ([0-9]+)$`)
+		checked := 0
+		for _, setting := range Reference() {
+			found := bounds.FindStringSubmatch(setting.Description)
+			if found == nil || strings.HasPrefix(setting.Key, "prices.") {
+				continue
 			}
+			table := parent(setting.Key)
+			text := fmt.Sprintf("%s = %s1\n", base(setting.Key), found[2])
+			if table == "agents" {
+				text = "[[agents]]\nid = \"a\"\n" + text
+			} else if table != "" {
+				text = "[" + table + "]\n" + text
+			}
+			_, err := Parse("f", []byte(text))
+			if err == nil || !strings.Contains(err.Error(), " to "+found[2]) || found[1] != "" && !strings.Contains(err.Error(), "from "+found[1]+" to") {
+				t.Errorf("%s is described as %q, and %s gives %v", setting.Key, setting.Description, text, err)
+			}
+			checked++
+		}
+		if checked < 20 {
+			t.Errorf("only %d ranges were found", checked)
+		}
+	})
+	t.Run("what needs a restart says so", func(t *testing.T) {
+		if s := known["discord.token"]; !s.Restart || strings.Contains(s.Description, "restart") {
+			t.Errorf("got %+v", s)
+		}
+		if known["respond"].Restart || known["agents.model"].Restart {
+			t.Error("so does what needs none")
 		}
 	})
 }
@@ -94,7 +132,7 @@ func TestEveryPolicyFieldHasAKey(t *testing.T) {
 }
 
 func TestInheritance(t *testing.T) {
-	s, err := loadSettings(writeSettings(t, `
+	s, err := Load(writeSettings(t, `
 [defaults.compaction]
 background_threshold = 0.75
 keep_last_n = 9
@@ -138,7 +176,7 @@ extract_memories = true
 		}
 	})
 	t.Run("the first agent answers", func(t *testing.T) {
-		if id := s.agentID("discord:1/2"); id != "small" {
+		if id := s.AgentFor("discord:1/2"); id != "small" {
 			t.Errorf("%s does", id)
 		}
 	})
@@ -227,12 +265,13 @@ func TestSettingsMistakes(t *testing.T) {
 func refused(t *testing.T, text string, want ...string) {
 	t.Helper()
 	file := writeSettings(t, text)
-	_, err := loadSettings(file)
+	_, err := Load(file)
 	if err == nil {
 		t.Fatal("the settings were taken")
 	}
-	if exitCode(err) != exitUsage {
-		t.Errorf("exit code %d", exitCode(err))
+	var wrong *Error
+	if !errors.As(err, &wrong) {
+		t.Errorf("it is a %T", err)
 	}
 	got := strings.Split(err.Error(), "\n")
 	if len(got) != len(want) {
@@ -250,21 +289,21 @@ func refused(t *testing.T, text string, want ...string) {
 
 func TestSettingsFiles(t *testing.T) {
 	t.Run("a file that is named must be there", func(t *testing.T) {
-		_, err := loadSettings(filepath.Join(t.TempDir(), "none.toml"))
-		if err == nil || exitCode(err) != exitUsage {
+		_, err := Load(filepath.Join(t.TempDir(), "none.toml"))
+		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("without a file the defaults hold", func(t *testing.T) {
 		t.Chdir(t.TempDir())
-		s, err := loadSettings("")
-		if err != nil || !reflect.DeepEqual(s, defaultSettings()) {
+		s, err := Load("")
+		if err != nil || !reflect.DeepEqual(s, Default()) {
 			t.Errorf("got %+v, %v", s, err)
 		}
 	})
 	t.Run("config.toml is read unasked", func(t *testing.T) {
 		t.Chdir(filepath.Dir(writeSettings(t, "workers = 7")))
-		if s, err := loadSettings(""); err != nil || s.Workers != 7 {
+		if s, err := Load(""); err != nil || s.Workers != 7 {
 			t.Errorf("got %d workers, %v", s.Workers, err)
 		}
 	})
@@ -276,26 +315,26 @@ func TestSettingsFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s, err := loadSettings(file)
+		s, err := Load(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if key, plain, err := s.modelKey(s.LLM.APIKey); key != "sk-1" || plain || err != nil {
 			t.Errorf("the key is %q, %v", key, err)
 		}
-		if got := promptFile(func() string { return s.path(s.Defaults.Compaction.PromptFile) }, nil)(); got != "Be brief." {
+		if got, _ := ReadPrompt(s.Path(s.Defaults.Compaction.PromptFile)); got != "Be brief." {
 			t.Errorf("the prompt is %q", got)
 		}
 	})
 }
 
 func TestChangedSettings(t *testing.T) {
-	s, err := loadSettings(writeSettings(t, "catch_up = \"2h\"\n[defaults.compaction]\nkeep_first = 2\n[[agents]]\nid = \"a\"\ninstructions = \"Be kind.\""))
+	s, err := Load(writeSettings(t, "catch_up = \"2h\"\n[defaults.compaction]\nkeep_first = 2\n[[agents]]\nid = \"a\"\ninstructions = \"Be kind.\""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := verdict{File: "f", Changed: s.changed()}.String()
-	want := `ok: f
+	got := shown(s.Changed())
+	want := `
   catch_up = "2h0m0s"
   [defaults.compaction] keep_first = 2
   [agents] of agent "a" id = "a"
@@ -303,5 +342,35 @@ func TestChangedSettings(t *testing.T) {
   [agents.compaction] of agent "a" keep_first = 2`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// shown is what `cairn config check` shows of changes.
+func shown(changes []Change) string {
+	text := ""
+	for _, c := range changes {
+		text += "\n  " + c.String()
+	}
+	return text
+}
+
+func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
+	for i, key := range compactor.Keys() {
+		s := Default()
+		field := reflect.ValueOf(&s.Defaults.Compaction).Elem().Field(i)
+		switch field.Kind() {
+		case reflect.Bool:
+			field.SetBool(!field.Bool())
+		case reflect.String:
+			field.SetString("other")
+		case reflect.Float64:
+			field.SetFloat(0.123)
+		default:
+			field.SetInt(field.Int() + 1)
+		}
+		changed := s.Changed()
+		if len(changed) != 1 || changed[0].Key != key || changed[0].Table != "[defaults.compaction]" {
+			t.Errorf("%s changed, it shows %v", key, changed)
+		}
 	}
 }

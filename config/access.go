@@ -1,5 +1,5 @@
-// The settings of the doors: how to get in, and who may do what.
-package main
+// [discord] and [slack]: the tokens, and who may do what.
+package config
 
 import (
 	"fmt"
@@ -8,29 +8,29 @@ import (
 	"strings"
 
 	"cairn/channel"
-	"cairn/slack"
+	"cairn/compactor"
 )
 
-// discordSettings are [discord].
-type discordSettings struct {
+// Discord is [discord].
+type Discord struct {
 	Token          string `toml:"token"`    // "file:PATH" only; empty: DISCORD_TOKEN
 	APIBase        string `toml:"api_base"` // empty: Discord itself
 	MessageContent bool   `toml:"message_content"`
-	accessSettings
+	Access
 }
 
-// slackSettings are [slack].
-type slackSettings struct {
+// Slack is [slack].
+type Slack struct {
 	BotToken string `toml:"bot_token"` // "file:PATH" only; empty: SLACK_BOT_TOKEN
 	AppToken string `toml:"app_token"` // "file:PATH" only; empty: SLACK_APP_TOKEN
 	APIBase  string `toml:"api_base"`  // empty: Slack itself
-	Working  string `toml:"working"`   // one of slack.Workings
-	ReplyIn  string `toml:"reply_in"`  // one of slack.ReplyPlaces
-	accessSettings
+	Working  string `toml:"working"`   // one of SlackWorking
+	ReplyIn  string `toml:"reply_in"`  // one of SlackReplyIn
+	Access
 }
 
-// accessSettings are a door's channel.Access, field by field.
-type accessSettings struct {
+// Access is a connector's channel.Access, field by field.
+type Access struct {
 	Allow    []string `toml:"allow"`
 	Deny     []string `toml:"deny"`
 	Bots     []string `toml:"bots"`
@@ -38,62 +38,70 @@ type accessSettings struct {
 	Managers []string `toml:"managers"`
 }
 
-// doorNames are the doors a binding may name.
-var doorNames = []string{"discord", "slack", "terminal"}
+// The values of working and reply_in under [slack], the default first; a test compares them
+// with the connector's.
+var (
+	SlackWorking = []string{"status", "reaction", "placeholder", "off"}
+	SlackReplyIn = []string{"auto", "thread", "channel"}
+)
 
-// rules are who may do what.
-func (s *settings) rules() channel.Rules {
+const terminalName = "terminal"
+
+// connectors are the names a binding's door may have.
+var connectors = []string{"discord", "slack", terminalName}
+
+// Rules returns who may do what.
+func (s *Settings) Rules() channel.Rules {
 	return channel.Rules{
-		Respond: s.respond,
+		Respond: s.respondIn,
 		Access: map[string]channel.Access{
-			"discord": channel.Access(s.Discord.accessSettings),
-			"slack":   channel.Access(s.Slack.accessSettings),
+			"discord": channel.Access(s.Discord.Access),
+			"slack":   channel.Access(s.Slack.Access),
 		},
 		TurnsPerMinute: s.TurnsPerMinute,
 		CallsPerHour:   s.CallsPerHour,
-		Money:          s.money(),
+		Money:          s.Money(),
 		Restricted:     append([]string{}, s.Restricted...), // an empty list restricts nothing, nil would
 	}
 }
 
-// declaredRestricted are the commands that only managers run unless the settings say
-// otherwise.
+// declaredRestricted returns the commands that only managers run by default.
 func declaredRestricted() []string {
 	return commandNames(func(c channel.Command) bool { return c.Restricted })
 }
 
-// unrestricted are those of them that the settings leave out: on purpose, or because
-// there was no such command when somebody wrote the list down.
-func (s *settings) unrestricted() []string {
+// Unrestricted returns those of them that the settings leave out: on purpose, or because
+// the command is newer than the list.
+func (s *Settings) Unrestricted() []string {
 	return slices.DeleteFunc(declaredRestricted(), func(name string) bool { return slices.Contains(s.Restricted, name) })
 }
 
-func (d *decoder) checkDoors(s *settings) {
+func (d *decoder) checkDoors(s *Settings) {
 	d.checkURL("discord.api_base", s.Discord.APIBase, "http://localhost:8080")
 	d.checkURL("slack.api_base", s.Slack.APIBase, "http://localhost:8080/api/")
 	d.checkSecret(s, "discord.token", s.Discord.Token, discordTokenVariable)
 	bot := d.checkSecret(s, "slack.bot_token", s.Slack.BotToken, slackBotVariable)
 	app := d.checkSecret(s, "slack.app_token", s.Slack.AppToken, slackAppVariable)
 	if err := checkSlackToken(bot, slackBotPrefix, s.Slack.APIBase != ""); err != nil {
-		d.fault("slack.bot_token", "bot_token: "+err.Error())
+		d.problem("slack.bot_token", "bot_token: "+err.Error())
 	}
 	if err := checkSlackToken(app, slackAppPrefix, s.Slack.APIBase != ""); err != nil {
-		d.fault("slack.app_token", "app_token: "+err.Error())
+		d.problem("slack.app_token", "app_token: "+err.Error())
 	}
-	d.checkChoice("slack.working", s.Slack.Working, slack.Workings)
-	d.checkChoice("slack.reply_in", s.Slack.ReplyIn, slack.ReplyPlaces)
-	d.checkAccess("discord", s.Discord.accessSettings)
-	d.checkAccess("slack", s.Slack.accessSettings)
+	d.checkChoice("slack.working", s.Slack.Working, SlackWorking)
+	d.checkChoice("slack.reply_in", s.Slack.ReplyIn, SlackReplyIn)
+	d.checkAccess("discord", s.Discord.Access)
+	d.checkAccess("slack", s.Slack.Access)
 }
 
-// checkChoice notes a value that is none of those there are.
+// checkChoice reports a value that is none of those there are.
 func (d *decoder) checkChoice(path, value string, known []string) {
 	if !slices.Contains(known, value) {
-		d.fault(path, fmt.Sprintf(`%s = %q: must be one of "%s"%s`, base(path), value, strings.Join(known, `", "`), meant(value, known)))
+		d.problem(path, fmt.Sprintf(`%s = %q: must be one of "%s"%s`, base(path), value, strings.Join(known, `", "`), compactor.Meant(value, known)))
 	}
 }
 
-func (d *decoder) checkAccess(door string, a accessSettings) {
+func (d *decoder) checkAccess(door string, a Access) {
 	for key, list := range map[string][]string{
 		"allow": a.Allow, "deny": a.Deny, "bots": a.Bots, "owners": a.Owners, "managers": a.Managers,
 	} {
@@ -115,9 +123,9 @@ var idForms = map[string]idForm{
 	"slack":   {regexp.MustCompile(`^[A-Z][A-Z0-9]+$`), `an id of Slack, as "U0123ABCD" (it stands in a profile's or a channel's details)`},
 }
 
-// checkID notes an id that is none of the door's platform.
+// checkID reports an id that is none of the door's platform.
 func (d *decoder) checkID(path, door, id string) {
 	if form, known := idForms[door]; known && !form.MatchString(id) {
-		d.fault(path, fmt.Sprintf("%s: %q must be %s", base(path), id, form.words))
+		d.problem(path, fmt.Sprintf("%s: %q must be %s", base(path), id, form.words))
 	}
 }

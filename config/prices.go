@@ -1,5 +1,5 @@
 // What models cost: [prices] of the settings.
-package main
+package config
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 )
 
 // price is [prices."MODEL"], per million tokens. It takes the place of a built-in price.
-type price struct {
+type Price struct {
 	Input  *float64 `toml:"input"`
 	Cached *float64 `toml:"cached"` // nil: as input
 	Write  *float64 `toml:"write"`  // nil: as input
@@ -23,8 +23,8 @@ const (
 	mostBudget = 1_000_000_000.0
 )
 
-// checkMoney notes which prices and budgets cannot be.
-func (d *decoder) checkMoney(s *settings) {
+// checkMoney reports which prices and budgets cannot be.
+func (d *decoder) checkMoney(s *Settings) {
 	d.checkAmount("budget_per_day", s.BudgetPerDay, mostBudget)
 	d.checkAmount("budget_per_month", s.BudgetPerMonth, mostBudget)
 	for _, model := range slices.Sorted(maps.Keys(s.Prices)) {
@@ -38,21 +38,21 @@ func (d *decoder) checkMoney(s *settings) {
 			case one.value != nil:
 				d.checkAmount(path+"."+one.key, *one.value, mostPrice)
 			case one.must && !d.set[path+"."+one.key]:
-				d.fault(path+"."+one.key, one.key+": is missing; a price has input and output, and may have cached and write, per million tokens")
+				d.problem(path+"."+one.key, one.key+": is missing; a price has input and output, and may have cached and write, per million tokens")
 			}
 		}
 	}
 }
 
-// checkAmount notes an amount that is none, or not from 0 to most.
+// checkAmount reports an amount that is none, or not from 0 to most.
 func (d *decoder) checkAmount(path string, v, most float64) {
 	if !(v >= 0 && v <= most) { // nan is neither
-		d.fault(path, fmt.Sprintf("%s = %v: must be from 0 to %.0f", base(path), v, most))
+		d.problem(path, fmt.Sprintf("%s = %v: must be from 0 to %.0f", base(path), v, most))
 	}
 }
 
 // money says what tokens cost and how much may be spent.
-func (s *settings) money() channel.Money {
+func (s *Settings) Money() channel.Money {
 	m := channel.Money{PerDay: s.BudgetPerDay, PerMonth: s.BudgetPerMonth, Prices: prices.List{}}
 	for model, p := range s.Prices {
 		input := amount(p.Input, 0)

@@ -1,22 +1,18 @@
-package main
+package config
 
 import (
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"cairn/compactor"
-	"cairn/llm"
 )
 
 // environment sets the variables that select a model, and empties the others.
 func environment(t *testing.T, set map[string]string) {
 	t.Helper()
-	for _, v := range []variables{openAIVariables, anthropicVariables} {
-		for _, name := range []string{v.key, v.url, v.model} {
+	for _, v := range []Variables{OpenAI, Anthropic} {
+		for _, name := range []string{v.Key, v.URL, v.Model} {
 			t.Setenv(name, set[name])
 		}
 	}
@@ -26,15 +22,15 @@ func environment(t *testing.T, set map[string]string) {
 }
 
 // aim is where a model is asked, in one line.
-func aim(t target, ok bool) string {
+func aim(t Target, ok bool) string {
 	if !ok {
 		return "offline"
 	}
-	wire := t.wire
+	wire := t.Wire
 	if wire == "" {
 		wire = wireAuto
 	}
-	return fmt.Sprintf("%s %s %q key %q of %s", wire, t.baseURL, t.model, t.key, t.keyName)
+	return fmt.Sprintf("%s %s %q key %q of %s", wire, t.BaseURL, t.Model, t.Key, t.KeyName)
 }
 
 func TestTheEnvironmentSelectsTheProvider(t *testing.T) {
@@ -63,13 +59,13 @@ func TestTheEnvironmentSelectsTheProvider(t *testing.T) {
 		}
 		t.Run("with "+strings.Join(names, " "), func(t *testing.T) {
 			environment(t, set)
-			s := defaultSettings()
-			at, ok, err := s.target(s.newAgent())
+			s := Default()
+			at, ok, err := s.Target(s.newAgent())
 			if got := aim(at, ok); got != want || err != nil {
 				t.Errorf("got  %s, %v\nwant %s", got, err, want)
 			}
-			if ambiguous := i&3 != 0 && i&12 != 0; s.ambiguous() != ambiguous {
-				t.Errorf("that both are there is told: %t", s.ambiguous())
+			if ambiguous := i&3 != 0 && i&12 != 0; s.Ambiguous() != ambiguous {
+				t.Errorf("that both are there is told: %t", s.Ambiguous())
 			}
 		})
 	}
@@ -120,19 +116,19 @@ func TestSettingsGoBeforeTheEnvironment(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			environment(t, test.env)
 			t.Setenv("CAIRN_P_KEY", "p-key")
-			s, err := loadSettings(writeSettings(t, test.text))
+			s, err := Load(writeSettings(t, test.text))
 			if err != nil {
 				t.Fatal(err)
 			}
-			agent := s.agents()[0]
-			at, ok, err := s.target(agent)
+			agent := s.Agents[0]
+			at, ok, err := s.Target(agent)
 			if got := aim(at, ok); got != test.want || err != nil {
 				t.Errorf("got  %s, %v\nwant %s", got, err, test.want)
 			}
 			if test.worker == "" {
 				return
 			}
-			at, err = s.worker(at, agent.Compaction.Model)
+			at, err = s.Worker(at, agent.Compaction.Model)
 			if got := aim(at, true); got != test.worker || err != nil {
 				t.Errorf("the worker: got %s, %v\nwant %s", got, err, test.worker)
 			}
@@ -169,91 +165,25 @@ func TestMistakesAboutModels(t *testing.T) {
 func TestWhatIsProbablyAProviderIsWarnedOf(t *testing.T) {
 	environment(t, map[string]string{"OPENAI_API_KEY": "o-key"})
 	text := "[[providers]]\nid = \"openrouter\"\nbase_url = \"http://p.test/v1\"\n[llm]\nmodel = %q\n"
-	s, err := loadSettings(writeSettings(t, fmt.Sprintf(text, "openruoter/m")))
-	if err != nil || len(s.warnings) != 1 || !strings.Contains(s.warnings[0].in("f"), `f:5: [llm]: model = "openruoter/m": there is no provider "openruoter", did you mean openrouter?`) {
-		t.Errorf("warnings %v, %v", s.warnings, err)
+	s, err := Load(writeSettings(t, fmt.Sprintf(text, "openruoter/m")))
+	if err != nil || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0].In("f"), `f:5: [llm]: model = "openruoter/m": there is no provider "openruoter", did you mean openrouter?`) {
+		t.Errorf("warnings %v, %v", s.Warnings, err)
 	}
-	if s, err := loadSettings(writeSettings(t, fmt.Sprintf(text, "acme/m"))); err != nil || len(s.warnings) != 0 {
-		t.Errorf("a model's name: warnings %v, %v", s.warnings, err)
-	}
-}
-
-func TestTwoProvidersInTheEnvironmentAreTold(t *testing.T) {
-	both := []string{"OPENAI_BASE_URL=http://127.0.0.1:9/v1", "ANTHROPIC_API_KEY=a-key-a-key"}
-	if r := newFolder(t, both...).run("", "chat"); strings.Count(r.err, "OpenAI is used") != 1 {
-		t.Errorf("the log says %s", r.err)
-	}
-	if r := newFolder(t, both[1]).run("", "chat"); strings.Contains(r.err, "OpenAI is used") {
-		t.Errorf("with one, the log says %s", r.err)
-	}
-	if r := newFolder(t, both...).run("", "doctor"); !strings.Contains(r.out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment") {
-		t.Errorf("doctor says %s", r.out)
+	if s, err := Load(writeSettings(t, fmt.Sprintf(text, "acme/m"))); err != nil || len(s.Warnings) != 0 {
+		t.Errorf("a model's name: warnings %v, %v", s.Warnings, err)
 	}
 }
 
-func TestKeysInTheFile(t *testing.T) {
+func TestKeysElsewhereAreNotWarnedOf(t *testing.T) {
 	environment(t, nil)
-	t.Run("one in plain text works, is warned of and never shown", func(t *testing.T) {
-		p := newFolder(t)
-		p.write("config.toml", "[llm]\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key = \"hush-hush-2\"\n")
-		s, err := loadSettings(filepath.Join(p.dir, "config.toml"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if at, _, err := s.target(s.newAgent()); at.key != "hush-hush-1" || err != nil {
-			t.Errorf("the key is %q, %v", at.key, err)
-		}
-		for _, command := range [][]string{{"config", "check"}, {"config", "check", "--json"}, {"chat"}, {"doctor"}} {
-			r := p.run("", command...)
-			all := r.out + r.err
-			for _, want := range []string{"file:PATH", "env:NAME", "OPENAI_API_KEY", "[llm]", "[providers] number 1"} {
-				if !strings.Contains(strings.ReplaceAll(all, `\"`, `"`), want) {
-					t.Errorf("cairn %s does not tell %q: %s", strings.Join(command, " "), want, all)
-				}
-			}
-			if strings.Contains(all, "hush") {
-				t.Errorf("cairn %s shows the key: %s", strings.Join(command, " "), all)
-			}
-		}
-	})
 	t.Run("one in a file or a variable is warned of nowhere", func(t *testing.T) {
 		t.Setenv("CAIRN_TEST_KEY", "k")
 		file := writeSettings(t, "[llm]\napi_key = \"file:key\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_TEST_KEY\"\n")
 		if err := os.WriteFile(filepath.Join(filepath.Dir(file), "key"), []byte("k"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := loadSettings(file); err != nil || len(s.warnings) != 0 {
-			t.Errorf("%v, %v", s.warnings, err)
+		if s, err := Load(file); err != nil || len(s.Warnings) != 0 {
+			t.Errorf("%v, %v", s.Warnings, err)
 		}
 	})
-}
-
-func TestModelsAreMadeOnce(t *testing.T) {
-	environment(t, map[string]string{"OPENAI_BASE_URL": "http://o.test/v1"})
-	t.Setenv("CAIRN_P_KEY", "p-key")
-	text := "[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\napi_key = \"env:CAIRN_P_KEY\"\n[[agents]]\nid = \"a\"\nmodel = \"p/m\"\nreasoning = \"high\"\n[agents.compaction]\nmodel = \"small\"\n[[agents]]\nid = \"b\"\nmodel = \"p/m\"\n"
-	s, err := loadSettings(writeSettings(t, text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := newModelSet(slog.New(slog.DiscardHandler))
-	a, errA := set.agent(&s, s.Agents[0])
-	b, errB := set.agent(&s, s.Agents[1])
-	if errA != nil || errB != nil {
-		t.Fatal(errA, errB)
-	}
-	if a.Model != b.Model || b.Worker != b.Model || b.Fallback != nil {
-		t.Error("two agents of one model do not share it")
-	}
-	if a.Worker == a.Model || a.Fallback != a.Model || a.Worker.Name() != "small" {
-		t.Errorf("the worker is %s", a.Worker.Name())
-	}
-	if a.Reasoning != "high" || b.Reasoning != "" {
-		t.Errorf("they think as hard as %q and %q", a.Reasoning, b.Reasoning)
-	}
-	s.Agents[1].Compaction.CacheTTL = compactor.TTL(3600e9)
-	if c, err := set.agent(&s, s.Agents[1]); err != nil || c.Model == b.Model {
-		t.Errorf("a model with another cache_ttl is the same: %v", err)
-	}
-	var _ llm.Lister = a.Model.(*located)
 }

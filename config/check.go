@@ -1,9 +1,10 @@
-// Which values of the settings cannot be.
-package main
+// Which values are allowed.
+package config
 
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,11 +14,11 @@ import (
 	"cairn/compactor"
 )
 
-// check notes which values cannot be.
-func (d *decoder) check(s *settings) {
+// check reports every value that is not allowed.
+func (d *decoder) check(s *Settings) {
 	between(d, "catch_up", time.Duration(s.CatchUp), time.Second, 7*24*time.Hour)
 	if _, err := time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "" {
-		d.fault("time_zone", fmt.Sprintf(`time_zone = %q: must be a place as "Europe/Berlin", "UTC", or "Local", which is the machine's`, s.TimeZone))
+		d.problem("time_zone", fmt.Sprintf(`time_zone = %q: must be a place as "Europe/Berlin", "UTC", or "Local", which is the machine's`, s.TimeZone))
 	}
 	between(d, "workers", s.Workers, 1, 64)
 	between(d, "turns_per_minute", s.TurnsPerMinute, 0, 600)
@@ -26,15 +27,15 @@ func (d *decoder) check(s *settings) {
 	between(d, "attachment_tokens", s.AttachmentTokens, 0, 100_000)
 	between(d, "recall_tokens", s.RecallTokens, 0, 20_000)
 	if s.DataDir == "" {
-		d.fault("data_dir", `data_dir = "": must name a folder`)
+		d.problem("data_dir", `data_dir = "": must name a folder`)
 	}
 	d.checkRespond("respond", s.Respond)
 	d.checkCommands("restricted", s.Restricted)
-	if s.ShareMemories != shareChannel && s.ShareMemories != shareServer {
-		d.fault("share_memories", fmt.Sprintf(`share_memories = %q: must be "channel" or "server"`, s.ShareMemories))
+	if s.ShareMemories != ShareChannel && s.ShareMemories != ShareServer {
+		d.problem("share_memories", fmt.Sprintf(`share_memories = %q: must be "channel" or "server"`, s.ShareMemories))
 	}
-	if err := checkHealth(s.Health); err != nil {
-		d.fault("health", err.Error())
+	if err := CheckHealth(s.Health); err != nil {
+		d.problem("health", err.Error())
 	}
 	d.checkModels(s)
 	d.checkAgents(s)
@@ -44,16 +45,16 @@ func (d *decoder) check(s *settings) {
 	}
 }
 
-func (d *decoder) checkAgents(s *settings) {
+func (d *decoder) checkAgents(s *Settings) {
 	inherited := d.checkPolicy("defaults.compaction", s, s.Defaults.Compaction, nil)
 	ids := map[string]bool{}
 	for i, agent := range s.Agents {
 		path := agentPath(i)
 		switch {
 		case agent.ID == "":
-			d.fault(path+".id", "id: is missing; every agent has a name of its own")
+			d.problem(path+".id", "id: is missing; every agent has a name of its own")
 		case ids[agent.ID]:
-			d.fault(path+".id", fmt.Sprintf("id = %q: another agent has this name", agent.ID))
+			d.problem(path+".id", fmt.Sprintf("id = %q: another agent has this name", agent.ID))
 		}
 		ids[agent.ID] = true
 		d.checkAgentModel(path, s, agent)
@@ -65,34 +66,38 @@ func (d *decoder) checkAgents(s *settings) {
 	}
 }
 
-// checkAgentModel notes what is wrong with the model an agent names.
-func (d *decoder) checkAgentModel(path string, s *settings, agent agentSettings) {
+// checkAgentModel reports what is wrong with the model an agent names.
+func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
 	d.checkURL(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
 	d.checkWire(path+".wire", agent.Wire)
 	if err := compactor.CheckReasoning("reasoning", agent.Reasoning); err != nil {
-		d.fault(path+".reasoning", err.Error())
+		d.problem(path+".reasoning", err.Error())
 	}
 	model := cmp.Or(agent.Model, s.LLM.Model)
 	p, _, named := s.providerOf(model)
 	if named && agent.BaseURL != "" {
-		d.fault(path+".base_url", fmt.Sprintf("base_url: model = %q is one of provider %q, which has an address of its own; leave one of the two out", model, p.ID))
+		d.problem(path+".base_url", fmt.Sprintf("base_url: model = %q is one of provider %q, which has an address of its own; leave one of the two out", model, p.ID))
 	}
 	if agent.Model != "" {
 		d.checkModel(path+".model", s, agent.Model, cmp.Or(agent.BaseURL, s.LLM.BaseURL))
 	}
 	if !named { // else what is no provider's is a name that this one knows
-		d.checkModel(path+".compaction.model", s, agent.Compaction.Model, cmp.Or(agent.BaseURL, s.LLM.BaseURL))
+		worker := path + ".compaction.model"
+		if !d.set[worker] {
+			worker = "defaults.compaction.model"
+		}
+		d.checkModel(worker, s, agent.Compaction.Model, cmp.Or(agent.BaseURL, s.LLM.BaseURL))
 	}
 }
 
-// checkPolicy notes what is wrong with a policy and returns it. What an agent
+// checkPolicy reports what is wrong with a policy and returns it. What an agent
 // merely inherited was noted where it stands.
-func (d *decoder) checkPolicy(path string, s *settings, p compactor.Policy, inherited map[string]bool) map[string]bool {
+func (d *decoder) checkPolicy(path string, s *Settings, p compactor.Policy, inherited map[string]bool) map[string]bool {
 	wrong := map[string]bool{}
 	note := func(key, text string) {
 		wrong[text] = true
 		if !inherited[text] {
-			d.fault(path+"."+key, text)
+			d.problem(path+"."+key, text)
 		}
 	}
 	for _, e := range p.Validate() {
@@ -102,7 +107,7 @@ func (d *decoder) checkPolicy(path string, s *settings, p compactor.Policy, inhe
 		note("prepare_threshold", compactor.PrepareUnset().Error())
 	}
 	if p.PromptFile != "" {
-		if _, err := readPrompt(s.path(p.PromptFile)); err != nil {
+		if _, err := ReadPrompt(s.Path(p.PromptFile)); err != nil {
 			note("prompt_file", fmt.Sprintf("prompt_file = %q: must be a file that can be read (%v)", p.PromptFile, err))
 		}
 	}
@@ -112,15 +117,15 @@ func (d *decoder) checkPolicy(path string, s *settings, p compactor.Policy, inhe
 func (d *decoder) checkURL(path, value, example string) {
 	u, err := url.Parse(value)
 	if value != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		d.fault(path, fmt.Sprintf("%s = %q: must look like %q", base(path), value, example))
+		d.problem(path, fmt.Sprintf("%s = %q: must look like %q", base(path), value, example))
 	}
 }
 
-// checkSecret notes a secret that cannot be had, and returns the others.
-func (d *decoder) checkSecret(s *settings, path, setting, variable string) string {
+// checkSecret reports a secret that cannot be had, and returns the others.
+func (d *decoder) checkSecret(s *Settings, path, setting, variable string) string {
 	secret, err := s.secretFile(setting, variable)
 	if err != nil {
-		d.fault(path, fmt.Sprintf("%s: %v", base(path), err))
+		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
 	}
 	return secret
 }
@@ -129,7 +134,7 @@ var responds = []channel.Respond{channel.RespondMention, channel.RespondAll, cha
 
 func (d *decoder) checkRespond(path string, r channel.Respond) {
 	if !slices.Contains(responds, r) {
-		d.fault(path, fmt.Sprintf(`%s = %q: must be "mention", "all" or "never"`, base(path), r))
+		d.problem(path, fmt.Sprintf(`%s = %q: must be "mention", "all" or "never"`, base(path), r))
 	}
 }
 
@@ -137,7 +142,7 @@ func (d *decoder) checkCommands(path string, names []string) {
 	known := commandNames(func(channel.Command) bool { return true })
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			d.fault(path, fmt.Sprintf("%s: there is no command %q%s; there are %s", base(path), name, meant(name, known), strings.Join(known, ", ")))
+			d.problem(path, fmt.Sprintf("%s: there is no command %q%s; there are %s", base(path), name, compactor.Meant(name, known), strings.Join(known, ", ")))
 		}
 	}
 }
@@ -151,4 +156,23 @@ func commandNames(holds func(channel.Command) bool) (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// CheckHealth returns what is wrong with an address. One without a host would be open to
+// everybody who reaches the machine: that must be said.
+func CheckHealth(address string) error {
+	if address == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf(`health = %q: must look like "127.0.0.1:8090"`, address)
+	case host == "":
+		return fmt.Errorf(`health = %q: write "127.0.0.1:%s"; or "0.0.0.0:%s", if all who reach this machine may read it`, address, port, port)
+	}
+	return nil
 }

@@ -1,0 +1,89 @@
+// Which models, servers and keys are allowed.
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cairn/compactor"
+)
+
+// providerID is how the id of a provider looks.
+var providerID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// checkModels reports what is wrong with [llm] and [[providers]].
+func (d *decoder) checkModels(s *Settings) {
+	d.checkURL("llm.base_url", s.LLM.BaseURL, "http://localhost:11434/v1")
+	d.checkKey(s, "llm.api_key", s.LLM.APIKey, OpenAI.Key)
+	d.checkWire("llm.wire", s.LLM.Wire)
+	ids := map[string]bool{}
+	for i, p := range s.Providers {
+		path := fmt.Sprintf("providers.%d", i)
+		switch {
+		case p.ID == "":
+			d.problem(path+".id", `id: is missing; models are named with it, as in model = "id/model"`)
+		case !providerID.MatchString(p.ID):
+			d.problem(path+".id", fmt.Sprintf(`id = %q: must be of letters, digits, "-", "_" and "."`, p.ID))
+		case ids[p.ID]:
+			d.problem(path+".id", fmt.Sprintf("id = %q: another provider has this id", p.ID))
+		}
+		ids[p.ID] = true
+		if p.BaseURL == "" {
+			d.problem(path+".base_url", fmt.Sprintf("base_url: is missing; as %q, %q or %q", openAIURL, anthropicURL, "http://localhost:11434/v1"))
+		}
+		d.checkURL(path+".base_url", p.BaseURL, "http://localhost:11434/v1")
+		d.checkKey(s, path+".api_key", p.APIKey, "")
+		d.checkWire(path+".wire", p.Wire)
+	}
+	d.checkModel("llm.model", s, s.LLM.Model, s.LLM.BaseURL)
+}
+
+// checkModel reports a model whose provider there is not. baseURL is the address it would
+// be asked at if it is only a name.
+func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
+	id, _, cut := strings.Cut(model, "/")
+	if !cut || len(s.Providers) == 0 {
+		return
+	}
+	if _, name, found := s.providerOf(model); found {
+		if name == "" {
+			d.problem(path, fmt.Sprintf("%s = %q: names no model behind the provider; leave the setting out, or write %q", base(path), model, id+"/MODEL"))
+		}
+		return
+	}
+	var ids []string
+	for _, p := range s.Providers {
+		ids = append(ids, p.ID)
+	}
+	text := fmt.Sprintf("%s = %q: there is no provider %q%s; there are %s", base(path), model, id, compactor.Meant(id, ids), strings.Join(ids, ", "))
+	_, elsewhere, _ := s.server(baseURL, s.LLM.Wire) // a key that cannot be read is a fault of its own
+	switch {
+	case !elsewhere:
+		d.problem(path, text+fmt.Sprintf(`; for a model of this name write %q, or set base_url under [llm]`, ids[0]+"/"+model))
+	case compactor.Meant(id, ids) != "":
+		d.warn(path, text+"; it is used as a model's name")
+	}
+}
+
+func (d *decoder) checkWire(path, wire string) {
+	if wire != "" && !slices.Contains(wires, wire) {
+		d.problem(path, fmt.Sprintf(`%s = %q: must be one of "%s"%s`, base(path), wire, strings.Join(wires, `", "`), compactor.Meant(wire, wires)))
+	}
+}
+
+// checkKey reports a key that cannot be had, and warns of one that is in the file itself.
+func (d *decoder) checkKey(s *Settings, path, setting, variable string) {
+	_, plain, err := s.modelKey(setting)
+	switch {
+	case err != nil:
+		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
+	case plain:
+		text := `the key is in the file in plain text; put it into a file of its own and write "file:PATH", or into the environment and write "env:NAME"`
+		if variable != "" {
+			text += ", or leave it out and set " + variable
+		}
+		d.warn(path, base(path)+": "+text)
+	}
+}

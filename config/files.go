@@ -1,0 +1,52 @@
+// The files that settings name, and the settings file itself.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// maxFile bounds such a file, in bytes.
+const maxFile = 1 << 20
+
+// MaxPrompt bounds a prompt_file, in bytes: about 4 000 tokens.
+const MaxPrompt = 16 << 10
+
+// ReadFile reads a regular file of at most 1 MB. Anything else is refused before it is
+// opened, because reading a pipe would block and a device might never end.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s is larger than 1 MB", path)
+	}
+	return text, err
+}
+
+// ReadPrompt reads a prompt_file.
+func ReadPrompt(path string) (string, error) {
+	text, err := ReadFile(path)
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > MaxPrompt:
+		return "", fmt.Errorf("it has %d bytes, and at most %d are sent with each request", len(text), MaxPrompt)
+	case strings.TrimSpace(string(text)) == "":
+		return "", errors.New("it is empty")
+	}
+	return string(text), nil
+}

@@ -1,0 +1,54 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"cairn/words/wordstest"
+)
+
+// FuzzSettings reads any settings: they are refused, each fault with words and a line
+// that is there, or they are as valid as the defaults.
+func FuzzSettings(f *testing.F) {
+	whole, err := os.ReadFile("../config.toml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(whole))
+	f.Add(strings.NewReplacer("# ", "", "#", "").Replace(string(whole)))
+	for _, text := range []string{
+		"a = 1", "[defaults.compaction]\nbackground_threshold = 80", "[[agents]]\nid = \"x\"\n[[agents]]\nid = \"x\"", "[[agents]]\n[agents.compaction]\nkeep_last_n = -1",
+		"x = [[[[[[[[", "\xff", "defaults = 1", "agents = 5", "[llm]\napi_key = \"file:/dev/null\"", "a.b.c.d = {e = {f = [1, {g = 2}]}}", "[discord]\nowners = [1]", "\"\" = 1",
+	} {
+		f.Add(text)
+	}
+	for _, text := range wordstest.Texts() {
+		f.Add("[[agents]]\nid = \"" + text + "\"\ninstructions = '''" + text + "'''")
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "file:") || strings.Contains(text, "_file") { // what it names is read
+			return
+		}
+		s, err := Parse("config.toml", []byte(text))
+		var wrong *Error
+		switch {
+		case err == nil:
+			for _, a := range s.Agents {
+				if faults := a.Compaction.Validate(); len(faults) > 0 {
+					t.Fatalf("%q is taken, and %v", text, faults[0])
+				}
+			}
+			_ = s.Changed()
+		case !errors.As(err, &wrong) || len(wrong.Problems) == 0:
+			t.Fatalf("%q: %v", text, err)
+		default:
+			for _, fault := range wrong.Problems {
+				if fault.Text == "" || fault.Line < 0 || fault.Line > strings.Count(text, "\n")+1 {
+					t.Fatalf("%q: %+v", text, fault)
+				}
+			}
+		}
+	})
+}

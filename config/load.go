@@ -1,0 +1,98 @@
+// Load and Parse: from a file to settings.
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Load reads file. An empty name means DefaultFile if it exists, otherwise the defaults. An
+// error is an *Error if the file can be read but has mistakes.
+func Load(file string) (Settings, error) {
+	text, err := ReadFile(cmp.Or(file, DefaultFile))
+	if errors.Is(err, fs.ErrNotExist) && file == "" {
+		return Default(), nil
+	}
+	if err != nil {
+		return Default(), fmt.Errorf("read the settings: %w", err)
+	}
+	return Parse(cmp.Or(file, DefaultFile), text)
+}
+
+// Parse reads text, the content of file.
+func Parse(file string, text []byte) (Settings, error) {
+	s := Default()
+	s.File, s.text = file, text
+	if line := deepLine(string(text)); line > 0 {
+		return s, newError(file, []Problem{{Line: line, Text: fmt.Sprintf("this nests deeper than %d levels, which no setting does", maxDepth)}})
+	}
+	var raw map[string]any
+	if _, err := toml.Decode(string(text), &raw); err != nil {
+		wrong := Problem{Text: err.Error()}
+		var at toml.ParseError
+		if errors.As(err, &at) {
+			wrong = Problem{Line: at.Position.Line, Text: at.Message}
+		}
+		return s, newError(file, []Problem{wrong})
+	}
+	d := decoder{lines: keyLines(string(text)), set: map[string]bool{}}
+	d.settings(&s, raw)
+	d.check(&s)
+	s.set, s.Warnings = d.set, d.warnings
+	return s, newError(file, d.problems)
+}
+
+// settings decodes the file over the defaults, and then each agent over the defaults that
+// the file sets for all agents.
+func (d *decoder) settings(s *Settings, raw map[string]any) {
+	agents := raw["agents"]
+	delete(raw, "agents")
+	d.table(s, raw, "")
+	if raw["data_dir"] != nil {
+		s.DataDir = s.Path(s.DataDir)
+	}
+	tables, ok := agents.([]map[string]any)
+	if agents != nil && !ok {
+		d.problem("agents", "agents: must be tables, each under [[agents]]")
+	}
+	d.set["agents"] = agents != nil
+	s.Agents = nil
+	for i, table := range tables {
+		agent := s.newAgent()
+		agent.ID, _ = table["id"].(string)
+		d.agents = append(d.agents, agent.ID)
+		d.table(&agent, table, agentPath(i))
+		s.Agents = append(s.Agents, agent)
+	}
+	if len(s.Agents) == 0 {
+		s.Agents = []Agent{s.newAgent()}
+	}
+}
+
+// Path resolves a path of the settings file, relative to that file.
+func (s *Settings) Path(p string) string {
+	if p == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(filepath.Dir(s.File), p)
+}
+
+// Origin returns the table that sets a key of an agent's policy; "" if none does.
+func (s *Settings) Origin(agent, key string) string {
+	for i, a := range s.Agents {
+		if a.ID == agent && s.set[agentPath(i)+".compaction."+key] {
+			return fmt.Sprintf("[agents.compaction] of agent %q", agent)
+		}
+	}
+	if s.set["defaults.compaction."+key] {
+		return "[defaults.compaction]"
+	}
+	return ""
+}
+
+func agentPath(i int) string { return fmt.Sprintf("agents.%d", i) }
