@@ -93,7 +93,7 @@ func New(o Options) *Hub {
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	if o.Store != nil {
 		o.Store.WatchCopies(h.copiesGone)
-		o.Store.WatchHeld(h.deliverHeld)
+		o.Store.WatchHeld(h.applyHeld)
 	}
 	return h
 }
@@ -120,11 +120,15 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Recei
 		h.refuse(name, m)
 		return memory.Receipt{}, ErrRefused
 	}
-	receipts, err := h.holdOrDeliver(ctx, name, []Inbound{m})
-	if err != nil {
-		return memory.Receipt{}, err
-	}
-	return receipts[0], nil
+	receipt := memory.Receipt{}
+	err := h.holdOr(ctx, memory.Delivery{Conversation: name, Messages: []Inbound{m}}, func() error {
+		receipts, err := h.deliver(ctx, name, []Inbound{m})
+		if err == nil {
+			receipt = receipts[0]
+		}
+		return err
+	})
+	return receipt, err
 }
 
 // DeliverAll takes several messages of a conversation at once, in order; those of
@@ -142,21 +146,10 @@ func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) e
 	if len(heard) == 0 {
 		return nil
 	}
-	_, err := h.holdOrDeliver(ctx, name, heard)
-	return err
-}
-
-// holdOrDeliver holds messages while the database is rewritten; they are delivered then.
-func (h *Hub) holdOrDeliver(ctx context.Context, name string, messages []Inbound) ([]memory.Receipt, error) {
-	kept, done, err := h.o.Store.Hold(ctx, name, messages)
-	defer done()
-	if err != nil {
-		return nil, err
-	}
-	if kept {
-		return make([]memory.Receipt, len(messages)), nil
-	}
-	return h.deliver(ctx, name, messages)
+	return h.holdOr(ctx, memory.Delivery{Conversation: name, Messages: heard}, func() error {
+		_, err := h.deliver(ctx, name, heard)
+		return err
+	})
 }
 
 func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]memory.Receipt, error) {
@@ -177,20 +170,6 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]m
 		c.delivered(m.ID, receipts[i])
 	}
 	return receipts, nil
-}
-
-// deliverHeld takes messages that were held. Those of a door that is closed now wait in
-// the inbox for a start with it.
-func (h *Hub) deliverHeld(ctx context.Context, name string, messages []Inbound) error {
-	if _, known := h.doors[doorOf(name)]; known {
-		_, err := h.deliver(ctx, name, messages)
-		return err
-	}
-	records, err := h.o.Store.Conversation(ctx, name)
-	if err == nil {
-		_, err = records.DeliverAll(ctx, messages)
-	}
-	return err
 }
 
 // Recover takes up what an earlier process left behind in the conversations that

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,10 @@ func TestMain(m *testing.M) {
 	}
 	if dir := os.Getenv("CAIRN_TEST_ERASE"); dir != "" {
 		eraseAgainAndAgain(dir)
+	}
+	if dir := os.Getenv("CAIRN_TEST_HOLD"); dir != "" {
+		from, _ := strconv.Atoi(os.Getenv("CAIRN_TEST_FROM"))
+		holdAgainAndAgain(dir, from)
 	}
 	if dir := os.Getenv("CAIRN_TEST_LOOK"); dir != "" {
 		lookOn(dir)

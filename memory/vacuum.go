@@ -171,7 +171,7 @@ func (s *Store) Vacuum(ctx context.Context) (through int64, err error) {
 	if err := s.checkRoom(); err != nil {
 		return 0, err
 	}
-	if err := s.held.open(ctx, s.path); err != nil {
+	if err := s.held.open(ctx, s.heldPath()); err != nil {
 		return 0, fmt.Errorf("rewrite the database: %w", err)
 	}
 	through, err = s.rewrite(ctx)

@@ -300,49 +300,6 @@ func TestTheQuietestHour(t *testing.T) {
 	})
 }
 
-func TestHeldDeliveries(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	picture := said(2, "look")
-	picture.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Data: []byte("cat")}}
-	if kept, done, err := s.Hold(ctx, "terminal:general", []Inbound{picture}); kept || err != nil {
-		t.Fatal(kept, err)
-	} else {
-		done()
-	}
-	if err := s.held.open(ctx, s.path); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range []Inbound{said(1, "hello"), picture} {
-		kept, done, err := s.Hold(ctx, "terminal:new", []Inbound{m})
-		if done(); !kept || err != nil {
-			t.Fatal(kept, err)
-		}
-	}
-	if info, err := os.Stat(filepath.Join(dir, heldName)); err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info, err)
-	}
-	s.Close() // a process that was killed leaves the file too
-	s = openStore(t, dir)
-	if err := s.DeliverHeld(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if n := number(t, s, "SELECT count(*) FROM inbox JOIN conversations c ON c.id = conversation WHERE c.name = 'terminal:new'"); n != 2 {
-		t.Errorf("%d messages wait", n)
-	}
-	if n := number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"); n != 1 {
-		t.Errorf("%d pictures are stored", n)
-	}
-	if _, err := os.Stat(filepath.Join(dir, heldName)); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("the file is still there", err)
-	}
-	if kept, done, err := s.Hold(ctx, "terminal:new", []Inbound{said(3, "more")}); kept || err != nil {
-		t.Error(kept, err)
-	} else {
-		done()
-	}
-}
-
 // scatteredMemories has a conversation remember much, every fourth time something
 // secret, in pages that are split; it returns the numbers of those.
 func scatteredMemories(t *testing.T, c *Conversation, seed int64, n int) (secrets []int64) {
