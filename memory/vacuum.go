@@ -51,8 +51,10 @@ func (s *Store) deleting(ctx context.Context, f func(tx *transaction) error) err
 	return err
 }
 
+// noteErasure notes a deletion: its number is the time in milliseconds, or the next one that
+// is free. Files of earlier versions have small numbers there, which are due at once.
 func noteErasure(tx *transaction) error {
-	_, err := tx.Exec("INSERT INTO unscrubbed (asked_at) VALUES (?)", now())
+	_, err := tx.Exec("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", now())
 	return err
 }
 
@@ -71,7 +73,7 @@ func (s *Store) report(elsewhere []copies) {
 func (s *Store) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		var oldest sql.NullInt64
-		if err := tx.QueryRow("SELECT min(asked_at) FROM unscrubbed").Scan(&oldest); err != nil || !oldest.Valid {
+		if err := tx.QueryRow("SELECT min(id) FROM unscrubbed").Scan(&oldest); err != nil || !oldest.Valid {
 			return err
 		}
 		due = true

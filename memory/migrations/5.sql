@@ -67,6 +67,3 @@ UPDATE compactions SET owed = 1
     AND EXISTS (SELECT 1 FROM messages m WHERE m.addressed = 1
       AND m.id BETWEEN (compactions.conversation << 32) + compactions.from_seq AND (compactions.conversation << 32) + compactions.to_seq);
 CREATE INDEX compactions_owed ON compactions (conversation) WHERE state = 'active' AND (owed = 1 OR kind = 'marker');
-
--- When text was deleted that the files may still hold, see vacuum.go.
-ALTER TABLE unscrubbed ADD COLUMN asked_at INTEGER NOT NULL DEFAULT 0;
