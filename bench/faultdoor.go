@@ -104,7 +104,7 @@ func (l faultLog) Handle(_ context.Context, line slog.Record) error {
 			return true
 		})
 		l.d.warned[l.conversation] = append(l.d.warned[l.conversation], text)
-	case strings.HasSuffix(line.Message, " again"):
+	case strings.HasSuffix(line.Message, "_recovered"):
 		l.d.ended[l.conversation]++
 	}
 	return nil

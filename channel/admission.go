@@ -114,9 +114,9 @@ func (h *Hub) refuse(name string, m Inbound) {
 	h.owners.Go(func() {
 		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
 		defer cancel()
-		piece := Piece{Reply: "hint-" + m.ID, Parts: 1, To: []string{m.ID}, Text: "I am not set up to talk with you here. Ask whoever runs me.", Failure: true}
+		piece := Piece{Reply: "hint-" + m.ID, Parts: 1, To: []string{m.ID}, Text: "I am not set up to answer you here. Ask the bot's operator.", Failure: true}
 		if _, err := door.Reply(name, piece.To).Send(ctx, piece); err != nil {
-			h.o.Log.Debug("a hint could not be sent", "conversation", name, "error", err)
+			h.o.Log.Debug("send_hint_failed", "conversation", name, "error", err)
 		}
 	})
 }

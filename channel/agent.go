@@ -16,8 +16,8 @@ type Agent struct {
 	ID           string
 	Instructions string                  // persona, above the system prompt
 	Model        llm.Model               // answers
-	Worker       llm.Model               // sums up; nil: the built-in summarizer does all the work
-	Fallback     llm.Model               // sums up where Worker cannot; nil: nobody does
+	Worker       llm.Model               // summarizes; nil: the built-in summarizer does all the work
+	Fallback     llm.Model               // summarizes where Worker cannot; nil: nobody does
 	Reasoning    string                  // how hard Model thinks, one of llm.ReasoningEfforts; empty: the server's own
 	MaxOutput    int                     // tokens of a reply; the window may allow less
 	Recall       int                     // tokens of memories and messages that are recalled unasked; 0: none are
@@ -85,7 +85,7 @@ func (c *conversation) keepLearnt() {
 	}
 	for _, l := range pages {
 		if err := l.Keep(c.hub.ctx); err != nil && c.hub.ctx.Err() == nil {
-			c.log.Warn("it will be learnt anew at the next start", "error", err)
+			c.log.Warn("save_learned_limits_failed", "error", err)
 		}
 	}
 }

@@ -209,14 +209,15 @@ func (h *Hub) checkBudgets(now time.Time) (spent Budget, ok bool) {
 	all := h.budget.state(h.rules.Load().Money, now)
 	news, open := h.budget.mark(all)
 	for _, b := range news {
-		message := "a budget is nearly spent"
+		attrs := []any{"setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends}
 		if b.level() == levelSpent {
-			message = "a budget is spent; nobody is answered and summaries are made without a model until it is raised or its period ends"
+			h.o.Log.Warn("budget_spent", append(attrs, "effect", "answers stop, and summaries are made without a model")...)
+			continue
 		}
-		h.o.Log.Warn(message, "setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends)
+		h.o.Log.Warn("budget_nearly_spent", attrs...)
 	}
 	if open {
-		h.o.Log.Info("the budget is available again")
+		h.o.Log.Info("budget_available")
 	}
 	all = slices.DeleteFunc(all, func(b Budget) bool { return b.level() != levelSpent })
 	if len(all) == 0 {
@@ -233,7 +234,7 @@ func (h *Hub) checkPrice(model string) {
 		return
 	}
 	if _, known := m.Prices.Of(model); !known && h.unpriced.first(model) {
-		h.o.Log.Warn("a model has no price, so it counts as 0 for the budget; set it under [prices]", "model", model)
+		h.o.Log.Warn("model_without_price", "effect", "it counts as 0 for the budget", "hint", "set it under [prices]", "model", model)
 	}
 }
 
@@ -260,5 +261,5 @@ func (e *budgetError) sentence() string {
 	if e.budget.Setting == budgetPerMonth {
 		what, when = "for this month", "from "+e.budget.ends.Format("2 January")+" on"
 	}
-	return fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is kept; ask again %s, or ask whoever runs me to raise %s.", what, when, e.budget.Setting)
+	return fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, e.budget.Setting)
 }

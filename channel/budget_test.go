@@ -74,7 +74,7 @@ func TestABudgetStopsAnswersUntilTheNextDay(t *testing.T) {
 		if said := r.ask("hello"); said != "yes" {
 			t.Errorf("the next day: %q", said)
 		}
-		if log.lines(slog.LevelInfo, "the budget is available again") != 1 {
+		if log.lines(slog.LevelInfo, "budget_available") != 1 {
 			t.Errorf("its end is not in %s", log.text.String())
 		}
 		r.stop()

@@ -29,7 +29,7 @@ func (c *conversation) warnOwner(ctx context.Context, turn memory.Turn) {
 		}
 		if err != nil {
 			c.hub.budget.unclaim(b)
-			c.log.Warn("an owner was not warned of a budget", "setting", b.Setting, "error", err)
+			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
 		}
 	}
 }

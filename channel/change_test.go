@@ -52,7 +52,7 @@ func TestAMessageDeletedWhileItsTurnIsTriedAgain(t *testing.T) {
 	r.say("hello", true)
 	r.settles(time.Second)
 	r.stop()
-	if strings.Contains(log.String(), "could not go on") {
+	if strings.Contains(log.String(), "conversation_stalled") {
 		t.Error(log.String())
 	}
 }

@@ -593,7 +593,7 @@ func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
 	}
 	r.say("hello", true)
 	r.door.until(t, "words", func() bool { return len(r.door.sent) == 1 })
-	if p := r.door.sent[0]; !p.Failure || !strings.Contains(p.Text, "hold it back") {
+	if p := r.door.sent[0]; !p.Failure || !strings.Contains(p.Text, "holding it back") {
 		t.Errorf("told %+v", p)
 	}
 	rename("ALTER TABLE elsewhere RENAME TO outbox")
@@ -631,7 +631,7 @@ func TestCommands(t *testing.T) {
 		"/help":              "/compact [focus]",
 		"/context":           "of 128000 tokens",
 		"/compact":           "Nothing was begun",
-		"/memories":          "nothing in mind",
+		"/memories":          "No memories from this conversation yet",
 		"/memories x":        `about "x"`,
 		"/remember":          "Say what to remember",
 		"/forget":            "by its number",

@@ -58,41 +58,41 @@ var Commands []Command
 func init() { // a literal would refer to itself through /help
 	Commands = []Command{
 		{
-			Name: "compact", Help: "sum up the older messages now", Restricted: true, run: runCompact,
+			Name: "compact", Help: "summarize the older messages now", Restricted: true, run: runCompact,
 			Args: []Arg{{Name: "focus", Help: "what to keep in detail"}},
 		},
-		{Name: "undo", Help: "take back what was summed up last; memories stay", Restricted: true, run: runUndo},
+		{Name: "undo", Help: "undo the latest summary; memories stay", Restricted: true, run: runUndo},
 		{
-			Name: "new", Help: "begin anew; what was said is summed up, and nothing is lost", Public: true, Restricted: true, run: runNew,
+			Name: "new", Help: "start a new session; the old one is summarized, nothing is lost", Public: true, Restricted: true, run: runNew,
 		},
-		{Name: "context", Help: "show how full the context window is, and what stands in it", run: runContext},
-		{Name: "summaries", Help: "show what was summed up, oldest first, and by whom", run: runSummaries},
+		{Name: "context", Help: "show how full the context window is and what fills it", run: runContext},
+		{Name: "summaries", Help: "list the summaries, oldest first", run: runSummaries},
 		{
-			Name: "expand", Help: "show the messages behind a summary, or the summaries behind a summary of them", run: runExpand,
+			Name: "expand", Help: "show the messages or summaries behind a summary", run: runExpand,
 			Args: []Arg{
 				{Name: "number", Help: "the summary's number, as /summaries shows it", Required: true, Number: true},
 				{Name: "from", Help: "the message to begin with", Number: true},
 			},
 		},
 		{
-			Name: "pin", Help: "keep a message in sight, whatever is summed up", Restricted: true, run: runPin,
+			Name: "pin", Help: "keep a message in the prompt, whatever is summarized", Restricted: true, run: runPin,
 			Args: []Arg{{Name: "number", Help: "the message's number; without it the newest one", Number: true}},
 		},
 		{
-			Name: "unpin", Help: "keep a message in sight no longer", Restricted: true, run: runUnpin,
+			Name: "unpin", Help: "unpin a message", Restricted: true, run: runUnpin,
 			Args: []Arg{{Name: "number", Help: "the message's number, as /pins shows it", Required: true, Number: true}},
 		},
-		{Name: "pins", Help: "show what is pinned", run: runPins},
+		{Name: "pins", Help: "list the pinned messages", run: runPins},
 		{
-			Name: "recap", Help: "sum up for you where things stand; nothing is compacted", run: runRecap,
+			Name: "recap", Help: "summarize the conversation for you, without compacting it", run: runRecap,
 			Args: []Arg{{Name: "focus", Help: "what to dwell on"}},
 		},
 		{
-			Name: "memories", Help: "show what I keep in mind here, the newest or best first; pin, unpin or restore one", run: runMemories,
+			Name: "memories", Help: "list or search my memories; pin, unpin or restore one", run: runMemories,
 			Args: []Arg{{Name: "query", Help: "words to look for, kind:decision, page:2; or pin, unpin or restore and a number"}},
 		},
 		{
-			Name: "recall", Help: "look up what was said here, and what I keep in mind of it", run: runRecall,
+			Name: "recall", Help: "search the messages and memories of this conversation", run: runRecall,
 			Args: []Arg{{Name: "question", Help: "as you would ask it, or words to look for", Required: true}},
 		},
 		{
@@ -100,17 +100,17 @@ func init() { // a literal would refer to itself through /help
 			Args: []Arg{{Name: "text", Help: `what to keep in mind; where channels share memories, "server: …" is for all of them`, Required: true}},
 		},
 		{
-			Name: "forget", Help: "forget a memory of yours, managers any; /forget me deletes all you said", own: aboutMe, run: runForget,
+			Name: "forget", Help: "delete a memory of yours (managers: any); /forget me deletes everything you said", own: aboutMe, run: runForget,
 			Args:    []Arg{{Name: "which", Help: `a memory's number, or words of it; or "me" for all you said and what I keep of you`, Required: true, Suggests: true}},
 			suggest: suggestMemories,
 		},
 		{
-			Name: "optout", Help: "keep nothing of you in my memories from now on", run: runOptOut,
+			Name: "optout", Help: "keep nothing about you in my memories from now on", run: runOptOut,
 			Args: []Arg{{Name: "off", Help: `"off" takes it back`}},
 		},
-		{Name: "stop", Help: "stop the answer that is being written; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
+		{Name: "stop", Help: "stop the current answer; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
 		{
-			Name: "pause", Help: "be silent until /resume; I go on listening", Public: true, Restricted: true, Urgent: true, run: runPause,
+			Name: "pause", Help: "stop answering until /resume; messages are still saved", Public: true, Restricted: true, Urgent: true, run: runPause,
 			Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations, for my owners`}},
 		},
 		{
@@ -118,7 +118,7 @@ func init() { // a literal would refer to itself through /help
 			Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations, for my owners`}},
 		},
 		{
-			Name: "settings", Help: "show how this conversation is compacted, or change a value of it", Restricted: true, run: runSettings,
+			Name: "settings", Help: "show or change this conversation's compaction settings", Restricted: true, run: runSettings,
 			Args: []Arg{
 				{Name: "setting", Help: "compaction.KEY, as in the settings file", Suggests: true},
 				{Name: "value", Help: `what it shall be here; "default" takes that back`},

@@ -20,7 +20,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 		case e := <-outcome:
 			return c.outcomeWords(began, e, focus)
 		case <-ctx.Done():
-			return c.sayf("The summary is still being written; /context shows when it has landed. Nothing is lost.")
+			return c.sayf("The summary is still being written; /context shows when it is applied. Nothing is lost.")
 		}
 	}}
 	switch began.State {

@@ -82,7 +82,7 @@ func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbo
 func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
 	var err error
 	if m.Tries >= completeStarts {
-		c.log.Warn("a message is given up: each start that fetched what belongs to it was killed", "message", m.ID, "starts", m.Tries)
+		c.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
 		m.Incomplete = false
 		return m
 	}
@@ -106,7 +106,7 @@ func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		c.log.Warn("a message is taken up without all that belongs to it", "message", m.ID, "error", err)
+		c.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)
 	}
 	m.Incomplete = false
 	return c.blindfolded(m)

@@ -20,7 +20,7 @@ import (
 func toolset(records *memory.Conversation, o memory.ToolOptions, look func(ctx context.Context, op, focus string) (any, error)) []llm.Tool {
 	return append(records.Tools(o), llm.Tool{
 		Name:        "context",
-		Description: "Your context window. status: how full it is, and the rules for compacting. compact: have the older messages summed up in the background, keeping focus.",
+		Description: "Your context window. status: how full it is, and the rules for compacting. compact: have the older messages summarized in the background, keeping focus.",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["status","compact"]},"focus":{"type":"string"}},"required":["op"]}`),
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			var args struct {

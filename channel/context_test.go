@@ -218,8 +218,8 @@ func TestRecap(t *testing.T) {
 		}
 		return answer.Then(t.Context())
 	}
-	if got := recap(); !strings.Contains(got, "nothing to sum up") {
-		t.Errorf("an empty conversation is summed up as %q", got)
+	if got := recap(); !strings.Contains(got, "nothing to summarize") {
+		t.Errorf("an empty conversation is summarized as %q", got)
 	}
 	r.chat(10)
 	state := func() string { // without what models cost, which is written in the background

@@ -19,7 +19,7 @@ func TestWhatWasSummedUpBeforeNewIsListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := r.run("/summaries")
-	if !strings.HasPrefix(list, "Nothing has been summed up since the last /new. From before, oldest first:\n(2) leaf, level 0: #1 to #20, ") {
+	if !strings.HasPrefix(list, "Nothing has been summarized since the last /new. From before, oldest first:\n(2) leaf, level 0: #1 to #20, ") {
 		t.Errorf("/summaries says %q", list)
 	}
 	if got := r.run("/expand 2"); strings.Count(got, "\n#") != 20 {

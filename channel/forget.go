@@ -49,8 +49,8 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 		return Answer{Text: fmt.Sprintf("I keep nothing of yours %s.", where)}, nil
 	case !yes:
 		return Answer{Text: c.sayf("That deletes %s of yours %s, for good: the text, what came with it, quotes of it, and the memories that you said or that are about you. "+
-			"Summaries are made anew without it. What others said stays, and so do my own answers, which may repeat you. "+
-			"What you say from now on is kept as before; /optout keeps it out of my memories.\nSay %s to do it.",
+			"Summaries are rewritten without it. What others said stays, and so do my own answers, which may repeat you. "+
+			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to do it.",
 			tracesWords(traces.Messages, traces.Memories), where, again)}, nil
 	}
 	waiting, err := c.hub.o.Store.Erase(ctx, who.ID, in...)
@@ -73,7 +73,7 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 		if end.messages+waiting+end.memories == 0 {
 			return fmt.Sprintf("I keep nothing of yours %s.", where)
 		}
-		return fmt.Sprintf("Deleted: %s of yours %s. Summaries over it are made anew of what others said. My own answers stay.",
+		return fmt.Sprintf("Deleted: %s of yours %s. Summaries that contained it are rewritten from what others said. My own answers stay.",
 			tracesWords(end.messages+waiting, end.memories), where)
 	}
 	soon, err := c.await(ctx, end.done, ownerPatience)
@@ -81,7 +81,7 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 		return Answer{Text: words()}, err
 	}
 	return Answer{
-		Text: "I am deleting it. That takes a while; nobody has to wait.", Awaited: true,
+		Text: "I am deleting it. That takes a while; you need not wait.", Awaited: true,
 		Then: func(ctx context.Context) string {
 			if soon, err := c.await(ctx, end.done, math.MaxInt64); !soon || err != nil {
 				return "It is not all deleted yet; I go on with it by myself."
@@ -128,7 +128,7 @@ func (h *Hub) eraseAll(author string, names []string) *erasure {
 			if err := h.erase(author, name, e); err != nil {
 				e.err = errors.Join(e.err, err)
 				if h.ctx.Err() == nil {
-					h.o.Log.Warn("what somebody wants gone is not all gone yet; the next start goes on", "conversation", name, "error", err)
+					h.o.Log.Warn("delete_messages_failed", "effect", "the next start continues", "conversation", name, "error", err)
 				}
 			}
 		}
@@ -205,7 +205,7 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	if err != nil {
 		return Answer{}, err
 	}
-	first := "From now on nothing you say becomes a memory, and nothing is kept about you under your name, wherever we meet."
+	first := "From now on nothing you say becomes a memory, and no memory about you is kept, in any conversation."
 	if !changed {
 		first = "You have opted out already: nothing you say becomes a memory."
 	}
@@ -213,5 +213,5 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	if traces.Memories > 0 {
 		kept = c.sayf(" The %s of yours that I keep here stay until /forget me.", counted(traces.Memories, "memory", "memories"))
 	}
-	return Answer{Text: first + kept + c.sayf(" The conversation itself is kept as before, and summaries of it still tell what you said. /optout off takes it back.")}, nil
+	return Answer{Text: first + kept + c.sayf(" The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this.")}, nil
 }

@@ -195,7 +195,7 @@ func TestOptOut(t *testing.T) {
 	r := newRig(t, saves)
 	r.runAs("u1", "Ada", place, "/remember I like tea")
 	got := r.runAs("u1", "Ada", place, "/optout")
-	for _, want := range []string{"From now on nothing you say becomes a memory", "1 memory of yours that I keep here stay until /forget me", "summaries of it still tell", "/optout off"} {
+	for _, want := range []string{"From now on nothing you say becomes a memory", "1 memory of yours that I keep here stay until /forget me", "its summaries still contain what you said", "/optout off"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it says %q, and not %q", got, want)
 		}

@@ -79,7 +79,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		}
 		switch {
 		case errors.Is(err, ErrGone):
-			c.log.Info("messages missed here cannot be read", "error", err)
+			c.log.Info("backfill_refused", "error", err)
 			return c.records.CloseGap(ctx, after)
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
@@ -121,7 +121,7 @@ func (c *conversation) rest(err error) {
 		level = slog.LevelDebug
 	}
 	c.toldGap = true
-	c.log.Log(c.hub.ctx, level, "messages missed while away could not be read yet; it is tried again", "again in", historyRetry, "error", err)
+	c.log.Log(c.hub.ctx, level, "backfill_failed", "again_in", historyRetry, "error", err)
 	c.gapRest = time.Now().Add(historyRetry)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +174,7 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		return ctx.Err()
 	}
 	if err != nil && !errors.Is(err, ErrGone) {
-		c.log.Warn("what was said before could not be read", "error", err)
+		c.log.Warn("read_earlier_history_failed", "error", err)
 		c.pastRest = time.Now().Add(historyRetry) // then at the next message somebody addresses to the bot
 		return nil
 	}

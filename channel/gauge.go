@@ -134,7 +134,7 @@ func runningWords(g compactor.Gauge) string {
 	if g.Scheduled {
 		next = "; a /compact is scheduled behind it"
 	}
-	return fmt.Sprintf("summing up %d messages, #%d to #%d (%s)%s", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger, next)
+	return fmt.Sprintf("summarizing %d messages, #%d to #%d (%s)%s", g.Running.Messages, g.Running.From, g.Running.To, g.Running.Trigger, next)
 }
 
 func stoneOf(s compactor.Compaction) Stone {

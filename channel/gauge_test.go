@@ -30,7 +30,7 @@ func TestContextSaysHowThingsStand(t *testing.T) {
 	if err != nil || answer.Then == nil {
 		t.Fatalf("/compact: %+v, %v", answer, err)
 	}
-	r.says("/context", "running   summing up 16 messages, #1 to #16 (manual)", "stack     empty")
+	r.says("/context", "running   summarizing 16 messages, #1 to #16 (manual)", "stack     empty")
 	close(release)
 	answer.Then(t.Context())
 	if err := r.hub.Drain(t.Context()); err != nil { // it has landed, and may not be over

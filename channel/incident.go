@@ -29,6 +29,6 @@ func (c *conversation) calm(server *llm.Learnt) {
 	c.covered = false
 	here, there := c.failing.End(), server.Down.End()
 	if here || there {
-		c.log.Info("turns are answered again")
+		c.log.Info("turns_recovered")
 	}
 }

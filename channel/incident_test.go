@@ -81,7 +81,7 @@ func TestAnOutageIsOneIncidentOfAllConversations(t *testing.T) {
 			for _, conversation := range []string{"b", "a", "c"} {
 				ask(conversation)
 			}
-			if n := log.lines(slog.LevelInfo, "answered again"); n != 1 || log.lines(slog.LevelWarn, "") != 1 {
+			if n := log.lines(slog.LevelInfo, "turns_recovered"); n != 1 || log.lines(slog.LevelWarn, "") != 1 {
 				t.Errorf("its end is told %d times", n)
 			}
 			down.Store(true)
@@ -119,7 +119,7 @@ func TestAConversationThatAloneFailsIsAnIncidentOfItsOwn(t *testing.T) {
 			}
 			mended.Store(true)
 			ask("a")
-			if n := log.lines(slog.LevelInfo, "answered again"); n != c.warnings {
+			if n := log.lines(slog.LevelInfo, "turns_recovered"); n != c.warnings {
 				t.Errorf("%d ends of incidents", n)
 			}
 		})

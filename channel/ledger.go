@@ -123,7 +123,7 @@ func (e *spentError) Unwrap() error { return compactor.ErrSpent }
 
 // sentence is for people.
 func (e *spentError) sentence() string {
-	return fmt.Sprintf("I have asked the model as often as I may in an hour here, so I cannot answer now. Your message is kept; ask again in %s.", llm.InMinutes(e.wait))
+	return fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(e.wait))
 }
 
 // callsLimit is how many calls there may be in an hour, and how many of them for
@@ -150,7 +150,7 @@ func (c *conversation) spendOn(turn bool) error {
 	now := time.Now()
 	if c.hub.calls.spend(c.name, most, now) {
 		if c.hub.calls.calls(c.name, now) < max(summaries/2, 2) && c.hub.calls.mark(c.name, false, now) { // not as soon as one call has expired
-			c.log.Info("calls_per_hour is no longer reached")
+			c.log.Info("calls_available")
 		}
 		return nil
 	}
@@ -161,7 +161,7 @@ func (c *conversation) spendOn(turn bool) error {
 // reached tells the log, once per incident.
 func (c *conversation) reached(now time.Time) {
 	if c.hub.calls.mark(c.name, true, now) {
-		c.log.Warn("calls_per_hour is reached; summaries are made without the model, and when all is spent nobody is answered",
+		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop",
 			"limit", c.hub.rules.Load().CallsPerHour, "calls", c.hub.calls.calls(c.name, now))
 	}
 }

@@ -101,7 +101,7 @@ func TestCallsPerHour(t *testing.T) {
 		time.Sleep(time.Hour)
 		r.say("at last", true)
 		r.idle()
-		if n := log.lines(slog.LevelInfo, "no longer reached"); n != 1 {
+		if n := log.lines(slog.LevelInfo, "calls_available"); n != 1 {
 			t.Errorf("its end is told %d times", n)
 		}
 		if n := len(r.transcript()); n != 15+len(r.model.Requests()) {
@@ -154,7 +154,7 @@ func TestSummariesLeaveCallsForTurns(t *testing.T) {
 			return strings.Count(answer, "by "+string(compactor.ByBuiltIn)) + strings.Count(answer, "by "+string(compactor.ByEmergency))
 		}
 		if builtIn() == 0 {
-			t.Errorf("nothing was summed up without the model:\n%s", r.run("/context"))
+			t.Errorf("nothing was summarized without the model:\n%s", r.run("/context"))
 		}
 		if n := log.lines(slog.LevelWarn, ""); n != 1 {
 			t.Errorf("%d warnings", n)

@@ -57,7 +57,7 @@ func mayKnow(shared bool) map[string][]string {
 	return know
 }
 
-// newMatrix is a rig in which something was said, summed up, remembered and pinned in
+// newMatrix is a rig in which something was said, summarized, remembered and pinned in
 // every place.
 func newMatrix(t *testing.T, shared bool) *rig {
 	r := newRig(t, nil)

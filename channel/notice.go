@@ -14,7 +14,7 @@ import (
 // Reactor is what a door implements that can put a mark on a message.
 type Reactor interface {
 	// React marks a message, by its platform id, so that people see that older ones
-	// were summed up. It may ask the platform, and ends when ctx does.
+	// were summarized. It may ask the platform, and ends when ctx does.
 	React(ctx context.Context, conversation, id string) error
 }
 
@@ -59,7 +59,7 @@ func (c *conversation) announce(ctx context.Context) {
 		// Marked as no words of the assistant; the id keeps it from being said twice.
 		notice := memory.Outcome{Reply: fmt.Sprintf("landing-%d", e.ID), Pieces: []string{landingLine(*e)}, Failure: true}
 		if err := c.records.Post(ctx, notice); err != nil {
-			c.log.Warn("nobody was told of a compaction", "error", err)
+			c.log.Warn("notify_compaction_failed", "error", err)
 			return
 		}
 		c.sender.start(c.hub.ctx)
@@ -79,7 +79,7 @@ func (c *conversation) react(reactor Reactor, id string) {
 		return reactor.React(ctx, c.name, id)
 	}()
 	if err != nil && c.hub.ctx.Err() == nil {
-		c.log.Debug("a compaction was not marked", "error", err)
+		c.log.Debug("mark_compaction_failed", "error", err)
 	}
 }
 
@@ -92,5 +92,5 @@ func landingLine(e compactor.Event) string {
 	if n, all := count(e.Set); n > 1 {
 		messages = all
 	}
-	return fmt.Sprintf("(I summed up %d older messages. Nothing is lost.)", messages)
+	return fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messages)
 }

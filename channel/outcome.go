@@ -156,16 +156,16 @@ func (c *conversation) unwritten(to []string, err error) {
 		return
 	}
 	c.toldUnwritten = true
-	text := "I cannot write my answer to disk, so I hold it back and try again. Your message is kept."
+	text := "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved."
 	switch {
 	case errors.Is(err, memory.ErrReplaced):
-		text = "My database was deleted or moved, so I cannot write my answer and hold it back. Ask whoever runs me to put it back."
+		text = "My database was deleted or moved, so I cannot save my answer and am holding it back. Ask the bot's operator to put it back."
 	case errors.Is(err, memory.ErrFull):
-		text = "The disk is full, so I cannot write my answer and hold it back. Your message is kept; make room, and I answer."
+		text = "The disk is full, so I cannot save my answer and am holding it back. Your message is saved; make room, and I answer."
 	}
 	piece := Piece{Reply: "unwritten", Parts: 1, To: to, Text: text, Failure: true}
 	if _, err := c.door.Reply(c.name, to).Send(c.hub.ctx, piece); err != nil {
-		c.log.Warn("nobody could be told that an answer is held back", "error", err)
+		c.log.Warn("notify_held_answer_failed", "error", err)
 	}
 }
 
@@ -185,14 +185,14 @@ func sentence(err error) string {
 	case errors.As(err, &spent):
 		return spent.sentence()
 	case errors.Is(err, compactor.ErrTooLarge):
-		return "I cannot fit this into the model's context window. Your message is kept; try /compact or /new, or ask whoever runs me for a larger context_window."
+		return "I cannot fit this into the model's context window. Your message is saved; try /compact or /new, or ask the bot's operator for a larger context_window."
 	case errors.Is(err, errInterrupted):
-		return "I was interrupted twice while I was answering this. Your message is kept; ask again if it still matters."
+		return "I was interrupted twice while I was answering this. Your message is saved; ask again if it still matters."
 	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, llm.ErrTooLong), errors.Is(err, errEmpty):
-		return "The model came to no answer. Your message is kept; ask again, perhaps in other words."
+		return "The model came to no answer. Your message is saved; ask again, perhaps in other words."
 	}
 	if remedy, ok := llm.RemedyOf(err); ok {
 		return remedy.Person
 	}
-	return "Something went wrong while I was answering. Your message is kept; ask again."
+	return "Something went wrong while I was answering. Your message is saved; ask again."
 }

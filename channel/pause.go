@@ -17,7 +17,7 @@ const everywhere = ""
 func (c *conversation) paused(ctx context.Context) bool {
 	scopes, err := c.hub.o.Store.Pauses(ctx)
 	if err != nil {
-		c.log.Warn("cannot tell whether the bot is paused", "error", err)
+		c.log.Warn("read_pause_failed", "error", err)
 		return false
 	}
 	return slices.Contains(scopes, everywhere) || slices.Contains(scopes, c.name)

@@ -22,7 +22,7 @@ func (c *conversation) illustrated(messages []llm.Message) (shown map[int64]bool
 			}
 			kind, data, err := c.records.File(c.hub.ctx, image.File)
 			if err != nil {
-				c.log.Warn("a picture cannot be shown to the model", "error", err)
+				c.log.Warn("load_image_failed", "error", err)
 				continue
 			}
 			image.Type, image.Data = kind, data
@@ -38,11 +38,11 @@ func (c *conversation) illustrated(messages []llm.Message) (shown map[int64]bool
 // or those it was shown, if it could not take these.
 func (c *conversation) refused(shown map[int64]bool, err error) {
 	if llm.TakesNoImages(err) {
-		c.log.Info("the model takes no pictures; they are described to it", "model", c.agent.Model.Name())
+		c.log.Info("model_without_images", "effect", "images are described in words", "model", c.agent.Model.Name())
 		c.window.learnt().NoImages()
 		return
 	}
-	c.log.Info("the model refuses these pictures; they are described to it", "model", c.agent.Model.Name(), "error", err)
+	c.log.Info("images_refused", "effect", "images are described in words", "model", c.agent.Model.Name(), "error", err)
 	if c.unfit == nil {
 		c.unfit = make(map[int64]bool)
 	}

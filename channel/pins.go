@@ -55,7 +55,7 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 		return Answer{}, err
 	}
 	c.repinned()
-	answer := fmt.Sprintf("Message #%d is pinned, and stays in sight when older messages are summed up: %s", m.Seq, excerpt(m))
+	answer := fmt.Sprintf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, excerpt(m))
 	if cost.Shown < cost.Whole {
 		answer += fmt.Sprintf("\nIt is clipped: %d of its %d tokens fit, for pins may take %d together.", cost.Shown, cost.Whole, budget)
 	}
@@ -80,7 +80,7 @@ func (c *conversation) pinnable(ctx context.Context, which string) (m compactor.
 	case errors.Is(err, memory.ErrNotFound):
 		return m, missing
 	case err == nil && (m.Role == llm.RoleTool || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
-		return m, errPeople(fmt.Sprintf("#%d cannot be pinned: it is a step of mine, and nobody said anything in it.", m.Seq))
+		return m, errPeople(fmt.Sprintf("#%d cannot be pinned: it is a tool step of mine, not a message.", m.Seq))
 	}
 	return m, err
 }

@@ -34,7 +34,7 @@ func (p *policy) get() compactor.Policy {
 	now := p.now
 	p.mu.Unlock()
 	for _, e := range left { // once for each edit of either
-		p.log.Warn("a value of /settings does not go with the settings file and is left out", "problem", e.Error())
+		p.log.Warn("channel_setting_ignored", "problem", e.Error())
 	}
 	return now
 }

@@ -147,7 +147,7 @@ func TestAGapThatCannotBeReadIsOneWarning(t *testing.T) {
 		r.idle()
 		time.Sleep(10 * time.Minute)
 		r.stop()
-		if n := strings.Count(log.String(), "missed while away"); n != 1 {
+		if n := strings.Count(log.String(), "backfill_failed"); n != 1 {
 			t.Errorf("%d warnings in ten minutes", n)
 		}
 	})

@@ -162,7 +162,7 @@ func fitting(title string, lines []recalledLine, budget int) (fit []recalledLine
 
 func (c *conversation) notRecalled(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil { // else the turn is being stopped
-		c.log.Warn("nothing was recalled for a turn", "error", err)
+		c.log.Warn("recall_failed", "error", err)
 	}
 }
 

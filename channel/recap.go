@@ -8,7 +8,7 @@ import (
 	"cairn/compactor"
 )
 
-// runRecap sums up for one person. It costs what a turn costs, so it counts as one.
+// runRecap summarizes for one person. It costs what a turn costs, so it counts as one.
 func runRecap(ctx context.Context, c *conversation, who Person, focus string) (Answer, error) {
 	_, engine, err := c.current(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func runRecap(ctx context.Context, c *conversation, who Person, focus string) (A
 
 func recapWords(r compactor.Recap) string {
 	if r.To == 0 {
-		return "There is nothing to sum up yet."
+		return "There is nothing to summarize yet."
 	}
 	text := r.Text
 	if text == "" {
@@ -48,7 +48,7 @@ func recapWords(r compactor.Recap) string {
 		text += fmt.Sprintf("\n\n(Made without a model, for %s: these are sentences as they were said.)", why)
 	}
 	if r.Hidden > 0 {
-		text += fmt.Sprintf("\n\n(%d older messages are not in it: they are hidden until they are summed up.)", r.Hidden)
+		text += fmt.Sprintf("\n\n(%d older messages are not in it: they are hidden until they are summarized.)", r.Hidden)
 	}
 	return text
 }

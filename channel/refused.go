@@ -78,7 +78,7 @@ func (s *sender) tellUnsent(ctx context.Context, piece memory.Piece, id, why str
 }
 
 func (s *sender) dropPiece(ctx context.Context, piece memory.Piece, why error) error {
-	s.c.log.Warn("a reply can never be sent", "reply", piece.Reply, "part", piece.Part, "error", why)
+	s.c.log.Warn("reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", why)
 	err := s.c.records.Drop(context.WithoutCancel(ctx), piece.Row, why.Error())
 	if err == nil {
 		s.c.hub.tally.dropped.Add(1)

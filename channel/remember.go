@@ -45,7 +45,7 @@ func runMemories(ctx context.Context, c *conversation, who Person, query string)
 	}
 	switch {
 	case total == 0 && f.Query == "" && f.Kind == "":
-		return Answer{Text: c.sayf("I keep nothing in mind from this conversation yet. Memories are made when older messages are summed up, or with /remember.")}, nil
+		return Answer{Text: c.sayf("No memories from this conversation yet. They are made when older messages are summarized, or with /remember.")}, nil
 	case total == 0:
 		about := ""
 		if f.Query != "" {
@@ -245,7 +245,7 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 	case err != nil:
 		return Answer{}, err
 	}
-	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d takes this back; whoever runs me can delete it for good: cairn memories purge %d",
+	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it for good: cairn memories purge %d",
 		id, m.Content, id, id)}, nil
 }
 

@@ -84,7 +84,7 @@ func (c *conversation) review(ctx context.Context, h Historian, known []memory.K
 	if len(gone) == 0 {
 		return nil
 	}
-	c.log.Info("messages deleted while away were deleted", "messages", len(gone))
+	c.log.Info("missed_deletions_applied", "messages", len(gone))
 	return c.delete(ctx, gone)
 }
 

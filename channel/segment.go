@@ -19,9 +19,9 @@ func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, e
 	}
 	c.wake()
 	if later {
-		return Answer{Text: "A new beginning, as soon as what was said before is answered. It is summed up in the background; nothing is lost."}, nil
+		return Answer{Text: "A new session starts as soon as the earlier messages are answered. They are summarized in the background; nothing is lost."}, nil
 	}
-	return Answer{Text: "A new beginning. What was said before is summed up in the background; nothing is lost, and I can still look it up."}, nil
+	return Answer{Text: "A new session. The earlier messages are summarized in the background; nothing is lost, and I can still look them up."}, nil
 }
 
 // begin begins a new segment if somebody wants one and all that was said before is
@@ -49,7 +49,7 @@ func (h *Hub) threadsChanged(channel string) {
 		c.byOwner(func(ctx context.Context) {
 			c.engine.Reread()
 			if err := c.refresh(ctx, c.engine.History().Quoting()); err != nil {
-				c.log.Warn("what the channel above has changed is shown later", "error", err)
+				c.log.Warn("read_parent_changes_failed", "error", err)
 			}
 		})
 	})

@@ -39,7 +39,7 @@ func TestNew(t *testing.T) {
 	}
 	r.say("my parrot is called Coco", true)
 	r.idle()
-	if answer := r.run("/new"); !strings.HasPrefix(answer, "A new beginning. ") {
+	if answer := r.run("/new"); !strings.HasPrefix(answer, "A new session. ") {
 		t.Errorf("/new says %q", answer)
 	}
 	r.idle()

@@ -86,7 +86,7 @@ func (s *sender) run(ctx context.Context) {
 			if level == slog.LevelWarn {
 				s.c.hub.tally.refused.Add(1)
 			}
-			s.c.log.Log(ctx, level, "a reply could not be sent; it will be tried again", "error", err)
+			s.c.log.Log(ctx, level, "send_reply_failed", "error", err)
 			level = slog.LevelDebug
 			pause := delay
 			var no *refusedError

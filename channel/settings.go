@@ -73,7 +73,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 // then makes a valid policy; else nothing is changed.
 func (c *conversation) override(ctx context.Context, agent Agent, who Person, key, value string) error {
 	if slices.Contains(fileOnly, key) {
-		return errPeople(fmt.Sprintf("%s is for whoever runs me to set, in the settings file.", key))
+		return errPeople(fmt.Sprintf("%s is for the bot's operator to set, in the settings file.", key))
 	}
 	if len([]rune(value)) > maxValue {
 		return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))

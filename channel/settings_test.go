@@ -440,7 +440,7 @@ func TestWhatPeopleSeeOfALanding(t *testing.T) {
 	}{
 		{notify: "off"},
 		{notify: "off", tokens: 3000}, // an emergency, as silent
-		{notify: "message", notice: "(I summed up 16 older messages. Nothing is lost.)"},
+		{notify: "message", notice: "(I summarized 16 older messages. Nothing is lost.)"},
 		{notify: "message", tokens: 3000, notice: "older messages aside to make room"},
 		{notify: "reaction", marks: 1},
 		{notify: "message", fails: true},

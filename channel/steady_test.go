@@ -37,7 +37,7 @@ func paired(t *testing.T, messages []llm.Message) {
 }
 
 // The last words of a turn may reach a level: they are sent once, the turn is over,
-// and what is summed up is no message to anybody.
+// and what is summarized is no message to anybody.
 func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Tokens = 8000
@@ -67,7 +67,7 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 		landed = landed || e.State == compactor.EventLanded
 	}
 	if !landed {
-		t.Fatal("nothing was summed up: the test shows nothing")
+		t.Fatal("nothing was summarized: the test shows nothing")
 	}
 	if n := len(r.model.Requests()); n != 12 {
 		t.Errorf("12 questions made %d requests", n)
@@ -148,7 +148,7 @@ func TestWordsOfAnOverflowAreNoOverflow(t *testing.T) {
 	r.says("/context", "of 128000 tokens")
 }
 
-// A turn that was stopped with a call open is summed up like any other.
+// A turn that was stopped with a call open is summarized like any other.
 func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
 	r := newRig(t, nil)
 	r.agent.Worker = &llmtest.Model{Func: summing}

@@ -30,9 +30,9 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 	}
 	switch {
 	case len(answer.Items) == 0:
-		answer.Text = "Nothing has been summed up here: I see every message as it was said."
+		answer.Text = "Nothing has been summarized here: I see every message word for word."
 	case len(g.Stack) == 0:
-		answer.Text = c.sayf("Nothing has been summed up since the last /new. From before, oldest first:")
+		answer.Text = c.sayf("Nothing has been summarized since the last /new. From before, oldest first:")
 	default:
 		answer.Text = fmt.Sprintf("%d on the stack, oldest first:", len(g.Stack))
 	}

@@ -8,11 +8,11 @@ import (
 
 func TestSummariesAfterANewBeginning(t *testing.T) {
 	r := newRig(t, echo)
-	r.says("/summaries", "Nothing has been summed up here")
+	r.says("/summaries", "Nothing has been summarized here")
 	r.chat(30)
 	r.run("/new")
 	r.idle()
-	got := r.says("/summaries", "Nothing has been summed up since the last /new", "(from before a /new)", ": /expand 1")
+	got := r.says("/summaries", "Nothing has been summarized since the last /new", "(from before a /new)", ": /expand 1")
 	if strings.Contains(got, "every message as it was said") {
 		t.Errorf("it says\n%s", got)
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // TestTricksGoThroughAConversation: everything that is hard to store, count, cut or show
-// is said by somebody of that name, answered, found, kept in mind, summed up without a
+// is said by somebody of that name, answered, found, kept in mind, summarized without a
 // model and with one, and is the same after a restart.
 func TestTricksGoThroughAConversation(t *testing.T) {
 	var log bytes.Buffer
@@ -53,7 +53,7 @@ func TestTricksGoThroughAConversation(t *testing.T) {
 	said := slices.DeleteFunc(r.transcript(), func(line string) bool { return !strings.HasPrefix(line, "user: ") })
 	equal(t, "the transcript", said, want)
 	if landed := r.run("/summaries"); !strings.Contains(landed, "on the stack") {
-		t.Errorf("nothing was summed up: %s", landed)
+		t.Errorf("nothing was summarized: %s", landed)
 	}
 	for i, trick := range corpus {
 		who := channel.Person{ID: fmt.Sprint("h", i), Name: trick.Text}

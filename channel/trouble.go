@@ -30,7 +30,7 @@ func (t *trouble) is(ctx context.Context, log *slog.Logger, conversation string,
 	if known {
 		level = slog.LevelDebug
 	}
-	log.Log(ctx, level, "the conversation could not go on; it will be tried again", "error", err)
+	log.Log(ctx, level, "conversation_stalled", "error", err)
 }
 
 func (t *trouble) over(log *slog.Logger, conversation string) {
@@ -40,7 +40,7 @@ func (t *trouble) over(log *slog.Logger, conversation string) {
 	left := len(t.stuck)
 	t.mu.Unlock()
 	if was && left == 0 {
-		log.Info("the conversations go on")
+		log.Info("conversations_recovered")
 	}
 }
 

@@ -44,7 +44,7 @@ func TestOneCauseThatKeepsManyConversationsIsOneWarning(t *testing.T) {
 		}
 		r.settled(where(i))
 	}
-	if warned, over := log.count("level=WARN"), log.count("the conversations go on"); warned != 1 || over != 1 || r.hub.Stats().Stuck != 0 {
+	if warned, over := log.count("level=WARN"), log.count("conversations_recovered"); warned != 1 || over != 1 || r.hub.Stats().Stuck != 0 {
 		t.Errorf("%d warnings, %d times told to be over, %d are stuck in\n%s", warned, over, r.hub.Stats().Stuck, log.text.String())
 	}
 }
@@ -60,7 +60,7 @@ func TestAReplyThatCannotBeSentForAWhileIsOneWarning(t *testing.T) {
 		r.say("hello", true)
 		r.idle()
 		equal(t, "sent", r.door.texts(), []string{"answer 1"})
-		if warned, tried := log.count("level=WARN"), log.count("a reply could not be sent"); warned != 1 || tried != 3 {
+		if warned, tried := log.count("level=WARN"), log.count("send_reply_failed"); warned != 1 || tried != 3 {
 			t.Errorf("%d warnings for %d tries", warned, tried)
 		}
 		r.stop()

@@ -88,7 +88,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 		}
 		var provider *llm.Error
 		if errors.As(err, &provider) && provider.Passes() && turn.Attempts < maxAttempts {
-			c.log.Debug("a turn failed and is tried once more", "turn", turn.Seq, "error", err)
+			c.log.Debug("turn_retry", "turn", turn.Seq, "error", err)
 			r.writer.Cancel()
 			history.Truncate(r.first)
 			if turn.Attempts, err = c.records.Retry(c.hub.ctx, turn.Seq); errors.Is(err, memory.ErrNotFound) { // deleted meanwhile
@@ -100,7 +100,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			continue
 		}
 		c.hub.tally.failure()
-		c.log.Log(ctx, c.loud(err, server), "a turn failed", append(llm.LogAttrs(err), "turn", turn.Seq)...)
+		c.log.Log(ctx, c.loud(err, server), "turn_failed", append(llm.LogAttrs(err), "turn", turn.Seq)...)
 		if turn.Optional && c.toldFailed { // nobody asked for an answer, and people know already
 			history.Truncate(r.first)
 			r.writer.Cancel()
@@ -130,7 +130,7 @@ func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) 
 	}
 	r := &reply{turn: turn, first: c.engine.History().Next(), writer: c.door.Reply(c.name, turn.To)}
 	return c.finish(ctx, r, r.outcome(fmt.Sprintf("notice-%d", turn.Seq), fmt.Sprintf(
-		"One moment, please: I answer a person %d times a minute at most. Your message is kept; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
+		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
 
 // respond lets the agent answer, or the other one that is asked.
@@ -144,7 +144,7 @@ func (c *conversation) respond(ctx context.Context, r *reply, other *handover) (
 // unbroken makes an error of a panic.
 func (c *conversation) unbroken(r *reply, err *error) {
 	if p := recover(); p != nil {
-		c.log.Error("a turn panicked", "turn", r.turn.Seq, "panic", p, "stack", string(debug.Stack()))
+		c.log.Error("turn_panicked", "turn", r.turn.Seq, "panic", p, "stack", string(debug.Stack()))
 		*err = fmt.Errorf("the turn broke: %v", p)
 	}
 }
@@ -231,7 +231,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 func (t *talk) retry(_ context.Context, err error) bool {
 	if llm.RefusesTools(err) && t.tooled { // a worker may have learnt it meanwhile
 		if learnt := t.window.learnt(); !learnt.Facts().RefusesTools {
-			t.log.Warn("the model takes no tools; it answers without memory_search and recall", "model", t.agent.Model.Name())
+			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", t.agent.Model.Name())
 			learnt.NoTools()
 		}
 		return true
@@ -273,7 +273,7 @@ func (c *conversation) tellInWords(r *reply, sent []llm.Message, err error) bool
 	_, tooled := llm.InWords(sent)
 	if c.inWords = tooled; tooled {
 		r.current.Reset()
-		c.log.Info("the model refuses a request; it is made once more with the use of tools in words", "model", c.agent.Model.Name(), "error", err)
+		c.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", c.agent.Model.Name(), "error", err)
 	}
 	return tooled
 }

@@ -24,7 +24,7 @@ func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 		return Answer{Text: c.undoneWords(event)}, nil
 	}
 	return Answer{
-		Text: "I am answering just now. The latest summary is taken back as soon as the model has spoken.",
+		Text: "I am answering right now. The latest summary will be undone as soon as the model has answered.",
 		Then: func(ctx context.Context) string {
 			if soon, err := c.await(ctx, done, math.MaxInt64); !soon || err != nil || failed != nil {
 				return c.sayf("The latest summary could not be taken back yet; /summaries shows how things stand. Nothing is lost.")
@@ -36,7 +36,7 @@ func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 
 func (c *conversation) undoneWords(e compactor.Event) string {
 	if e.State == compactor.EventNoop {
-		return "Nothing is taken back: " + c.spell(e.Error) + "."
+		return "Nothing was undone: " + c.spell(e.Error) + "."
 	}
 	what := "the " + kindWords(e.Kind)
 	if n, _ := count(e.Set); n > 1 {

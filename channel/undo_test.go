@@ -17,7 +17,7 @@ func summing(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 	return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": fmt.Sprintf("They talked word by word, says summary %d.", n)})), nil
 }
 
-// withWorker is a rig in which the worker sums up well, and so much was said.
+// withWorker is a rig in which the worker summarizes well, and so much was said.
 func withWorker(t *testing.T, f func(context.Context, int, llm.Request) (llm.Response, error), turns int) *rig {
 	r := newRig(t, f)
 	r.agent.Worker = &llmtest.Model{Func: summing}
@@ -69,7 +69,7 @@ func (r *rig) view() string {
 
 func TestUndoTakesTheLastCompactionBack(t *testing.T) {
 	r := withWorker(t, echo, 10)
-	r.says("/undo", "Nothing is taken back: nothing was summed up")
+	r.says("/undo", "Nothing was undone: nothing was summarized")
 	r.compact()
 	if view := r.view(); strings.Contains(view, "message-1 ") || !strings.Contains(view, "says summary 1") {
 		t.Fatalf("the view is\n%s", view)
@@ -79,7 +79,7 @@ func TestUndoTakesTheLastCompactionBack(t *testing.T) {
 	if view := r.view(); !strings.Contains(view, "message-1 ") || strings.Contains(view, "says summary") {
 		t.Errorf("the view is\n%s", view)
 	}
-	r.says("/undo", "nothing was summed up")
+	r.says("/undo", "nothing was summarized")
 	r.door.until(t, "the event", func() bool {
 		for _, e := range r.door.events {
 			if e.State == compactor.EventUndone {
@@ -109,7 +109,7 @@ func TestUndoInTheMiddleOfAnAnswer(t *testing.T) {
 	<-asked
 	start := time.Now()
 	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, "/undo")
-	if err != nil || answer.Then == nil || !strings.Contains(answer.Text, "answering just now") || time.Since(start) > 10*time.Second {
+	if err != nil || answer.Then == nil || !strings.Contains(answer.Text, "answering right now") || time.Since(start) > 10*time.Second {
 		t.Fatalf("/undo: %+v, %v after %v", answer, err, time.Since(start))
 	}
 	close(release)
@@ -188,7 +188,7 @@ func TestThereIsAnEndToPins(t *testing.T) {
 
 func TestSummariesAndWhatStandsBehindThem(t *testing.T) {
 	r := withWorker(t, echo, 120)
-	r.says("/summaries", "Nothing has been summed up here")
+	r.says("/summaries", "Nothing has been summarized here")
 	r.compact()
 	list := r.says("/summaries", "1 on the stack", "\n(1) leaf, level 0: #1 to #236, ", " 236 messages in ", "by worker (", ": /expand 1")
 	if strings.Contains(list, "They talked") {

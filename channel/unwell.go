@@ -59,16 +59,16 @@ func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, e
 	text := "I cannot store your message at the moment. I keep trying, and answer when I have it."
 	switch {
 	case errors.Is(err, memory.ErrReplaced):
-		text = "My database was deleted or moved, so I cannot store your message. Ask whoever runs me to put it back; I keep trying until then."
+		text = "My database was deleted or moved, so I cannot store your message. Ask the bot's operator to put it back; I keep trying until then."
 	case errors.Is(err, memory.ErrFull):
-		text = "My disk is full, so I cannot store your message. Ask whoever runs me to make room; I keep trying until then."
+		text = "My disk is full, so I cannot store your message. Ask the bot's operator to make room; I keep trying until then."
 	case errors.Is(err, memory.ErrDamaged):
 		text = damagedWords
 	}
 	h.say(ctx, conversation, m.ID, text)
 }
 
-const damagedWords = "My database is damaged, so I cannot answer. Ask whoever runs me to run `cairn doctor`; I keep trying until then."
+const damagedWords = "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`; I keep trying until then."
 
 // stalled tells the person who waits for an answer, once per incident, that the
 // conversation cannot be read or written.
@@ -91,7 +91,7 @@ func (h *Hub) say(ctx context.Context, conversation, to, text string) {
 	}
 	ids := []string{to}
 	if _, err := door.Reply(conversation, ids).Send(ctx, Piece{Reply: "unwell", Parts: 1, To: ids, Text: text, Failure: true}); err != nil {
-		h.o.Log.Warn("a notice was not sent", "conversation", conversation, "error", err)
+		h.o.Log.Warn("send_notice_failed", "conversation", conversation, "error", err)
 	}
 }
 

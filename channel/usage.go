@@ -71,7 +71,7 @@ func (c *conversation) flushUsage(ctx context.Context) {
 	}
 	if err := c.records.AddUsage(ctx, all); err != nil {
 		c.usage.putBack(all) // the next answer takes it
-		c.log.Debug("usage was not written", "error", err)
+		c.log.Debug("save_usage_failed", "error", err)
 	}
 }
 

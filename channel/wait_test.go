@@ -60,11 +60,11 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 		for _, row := range state.Head.Stack {
 			covered += row.Messages
 			if row.Kind == compactor.Marker {
-				t.Errorf("messages %d to %d are neither verbatim nor summed up", row.From, row.To)
+				t.Errorf("messages %d to %d are neither verbatim nor summarized", row.From, row.To)
 			}
 		}
 		if covered != 120 {
-			t.Errorf("%d messages are verbatim or summed up, want 120", covered)
+			t.Errorf("%d messages are verbatim or summarized, want 120", covered)
 		}
 		r.stop()
 	})

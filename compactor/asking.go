@@ -27,7 +27,7 @@ func (w worker) attempt(ctx context.Context, items []item) (text string, err err
 			return text, err
 		}
 		*w.calls = max(*w.calls-1, 0) // it costs nothing, and happens once
-		w.c.o.Log.Info("the worker's server takes no tools", "model", w.model.Name())
+		w.c.o.Log.Info("worker_without_tools", "model", w.model.Name())
 		w.c.mu.Lock()
 		w.c.noTools[w.model.Name()] = true
 		w.c.mu.Unlock()

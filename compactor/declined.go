@@ -73,7 +73,7 @@ func (c *Compactor) declined(j *job) {
 		c.mu.Unlock()
 	case j.heals != 0 && j.row.From == j.healed.From && j.row.To == j.healed.To:
 		if err := c.o.Records.Declined(c.ctx, j.heals, d); err != nil && c.ctx.Err() == nil {
-			c.o.Log.Warn("a refusal of the worker's model was not written", "error", err)
+			c.o.Log.Warn("save_refusal_failed", "error", err)
 		}
 		c.noteDeclined(j.heals, d)
 	default: // a fold, or a part of a row
@@ -215,7 +215,7 @@ func (c *Compactor) forgive() {
 		return
 	}
 	if err := c.o.Records.Forgive(c.ctx); err != nil && c.ctx.Err() == nil {
-		c.o.Log.Warn("what was declined is not tried again", "error", err)
+		c.o.Log.Warn("reset_refusals_failed", "error", err)
 		return
 	}
 	c.noteDeclined(0, Declined{})

@@ -48,7 +48,7 @@ func (c *Compactor) reread(ctx context.Context) {
 	}
 	head, first, err := c.o.Records.Head(ctx)
 	if err != nil {
-		c.o.Log.Warn("edits and deletions could not be read yet", "error", err)
+		c.o.Log.Warn("read_edits_failed", "error", err)
 		return
 	}
 	c.h.setFirst(first)

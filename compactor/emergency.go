@@ -115,7 +115,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 			if !c.h.hide(sp.lines, s.head.Generation) {
 				continue
 			}
-			c.o.Log.Warn("a truncation holds in memory until the disk takes it", "error", err)
+			c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
 			c.told(ctx, marker, before)
 			return
 		}
@@ -212,7 +212,7 @@ func (c *Compactor) told(ctx context.Context, marker Compaction, before int) {
 	e.BeforeTokens, e.AfterTokens = before, c.used(s)
 	if marker.ID != 0 {
 		if err := c.o.Records.Measured(ctx, marker.ID, e.BeforeTokens, e.AfterTokens); err != nil {
-			c.o.Log.Warn("the numbers of a truncation were not written", "error", err)
+			c.o.Log.Warn("save_truncation_numbers_failed", "error", err)
 		}
 	}
 	c.notify(e)
@@ -287,7 +287,7 @@ func (c *Compactor) warnOnce(used, window int) {
 	c.warned = used >= window
 	c.mu.Unlock()
 	if !warned && used > window {
-		c.o.Log.Warn("what must be sent does not fit the context window",
+		c.o.Log.Warn("request_too_large",
 			"used", used, "window", window, "system_and_tools", c.real(c.frame()), "reserve", Reserve(c.o.MaxOutput, window))
 	}
 }

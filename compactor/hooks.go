@@ -66,6 +66,6 @@ func (c *Compactor) vetoedLocked(now time.Time) string {
 // contain keeps a panic of a callback from anything but itself.
 func (c *Compactor) contain(hook string) {
 	if p := recover(); p != nil {
-		c.o.Log.Error("a callback panicked; the compaction goes on", "callback", hook, "panic", p, "stack", string(debug.Stack()))
+		c.o.Log.Error("callback_panicked", "callback", hook, "panic", p, "stack", string(debug.Stack()))
 	}
 }

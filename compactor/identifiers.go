@@ -48,6 +48,6 @@ func (w worker) compare(items []item, text string) {
 		return
 	}
 	if left := len(missing(items, text)); left > 0 {
-		w.c.o.Log.Debug("identifiers that a summary leaves out", "from", w.j.row.From, "to", w.j.row.To, "count", left)
+		w.c.o.Log.Debug("summary_omits_identifiers", "from", w.j.row.From, "to", w.j.row.To, "count", left)
 	}
 }

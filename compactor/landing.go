@@ -35,9 +35,9 @@ func (c *Compactor) land(ctx context.Context, rows []Compaction) (done []int64, 
 		e.Set = set
 		e.BeforeTokens, e.AfterTokens = before, after
 		if row.State == Stale {
-			e.State, e.Error = EventNoop, "what it summed up was summed up otherwise or changed meanwhile"
+			e.State, e.Error = EventNoop, "its messages were summarized otherwise or changed meanwhile"
 		} else if err := c.o.Records.Measured(ctx, row.ID, before, after); err != nil {
-			c.o.Log.Warn("the numbers of a landing were not written", "error", err)
+			c.o.Log.Warn("save_compaction_numbers_failed", "error", err)
 		}
 		c.notify(e)
 	}
@@ -241,7 +241,7 @@ func (c *Compactor) sweep(ctx context.Context) {
 	}
 	stale, err := c.o.Records.Stale(ctx, ids)
 	if err != nil && ctx.Err() == nil {
-		c.o.Log.Warn("it is not known yet which summaries are stale", "error", err)
+		c.o.Log.Warn("find_stale_summaries_failed", "error", err)
 	}
 	if len(stale) == 0 {
 		return
@@ -256,7 +256,7 @@ func (c *Compactor) sweep(ctx context.Context) {
 	c.mu.Unlock()
 	done, err := c.land(ctx, rows) // none of them lands: they are told of and gone
 	if err != nil && ctx.Err() == nil {
-		c.o.Log.Warn("stale summaries are given up later", "error", err)
+		c.o.Log.Warn("drop_stale_summaries_failed", "error", err)
 	}
 	c.mu.Lock()
 	c.staged = slices.DeleteFunc(slices.Clone(c.staged), func(r Compaction) bool { return slices.Contains(done, r.ID) })
@@ -281,7 +281,7 @@ func (c *Compactor) landThese(ctx context.Context, rows []Compaction) (done []in
 	}
 	done, err := c.land(ctx, rows)
 	if err != nil && ctx.Err() == nil {
-		c.o.Log.Warn("a stored summary could not land yet", "error", err)
+		c.o.Log.Warn("apply_summary_failed", "error", err)
 	}
 	return done
 }

@@ -60,14 +60,14 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (Recap, error) {
 		if err == nil {
 			r.Text, r.By = text, ByWorker
 			if c.withModel.End() {
-				c.o.Log.Info("compactions work again", "by", r.By)
+				c.o.Log.Info("compactions_recovered", "by", r.By)
 			}
 			return r, nil
 		}
 		if ctx.Err() != nil || c.ctx.Err() != nil {
 			return r, errors.Join(ctx.Err(), c.ctx.Err())
 		}
-		c.o.Log.Log(ctx, c.loud(err, true), "no model made a recap; the built-in summarizer does", "error", err)
+		c.o.Log.Log(ctx, c.loud(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = whyNoModel(err)
 	}
 	r.Text = secrets.Mask(Extract(withoutSecrets(messages), mostOfRecap, 0, focus).Text)
@@ -91,7 +91,7 @@ func (r *Recap) cover(from, to int64) {
 func (c *Compactor) recapByModel(ctx context.Context, s snapshot, p Policy, window int, focus string) (text string, err error) {
 	defer func() {
 		if broke := recover(); broke != nil {
-			c.o.Log.Error("a recap panicked", "panic", broke, "stack", string(debug.Stack()))
+			c.o.Log.Error("recap_panicked", "panic", broke, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the recap broke: %v", broke)
 		}
 	}()

@@ -20,12 +20,12 @@ func (r refusal) Error() string { return string(r) }
 const (
 	refusedEmpty    refusal = "the model's summary was empty"
 	refusedCutOff   refusal = "the model's summary was cut off"
-	refusedLarge    refusal = "the model's summary was hardly shorter than what it sums up"
+	refusedLarge    refusal = "the model's summary was hardly shorter than the messages"
 	refusedTools    refusal = "the model wrote tool syntax instead of a summary"
-	refusedDeclined refusal = "the model declined to sum up"
+	refusedDeclined refusal = "the model declined to summarize"
 	refusedEcho     refusal = "the model repeated what it was given instead of a summary"
 	refusedFiltered refusal = "the model's provider filtered the summary"
-	refusedNothing  refusal = "the model's summary told nothing, or too little, of what it sums up"
+	refusedNothing  refusal = "the model's summary says nothing, or too little, about the messages"
 	refusedCalls    refusal = "the model kept calling tools and wrote no summary"
 )
 

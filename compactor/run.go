@@ -66,6 +66,9 @@ func (c *Compactor) run(j *job) {
 	c.staged = append(c.staged, rows...)
 	c.mu.Unlock()
 	c.sweep(c.ctx)
+	if err == nil {
+		c.worked(j) // before the summary is applied, which ends the wait of whoever asked for it
+	}
 	c.landDue(c.ctx, c.o.Policy(), c.o.Window())
 	now := c.o.Now()
 	if err != nil {
@@ -75,7 +78,6 @@ func (c *Compactor) run(j *job) {
 		}
 		return
 	}
-	c.worked(j)
 	c.unshown(j, rows[0])
 	full := levelOf(c.used(c.h.snapshot()), c.o.Window(), c.o.Policy()) != calm
 	c.mu.Lock()
@@ -114,7 +116,7 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 	}
 	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), before, c.used(c.h.snapshot())
 	if !stopped {
-		c.o.Log.Log(c.ctx, c.loud(err, !j.builtIn), "compaction failed; nothing was lost", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
+		c.o.Log.Log(c.ctx, c.loud(err, !j.builtIn), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	c.notify(e)
 	c.over(j, e)
@@ -150,7 +152,7 @@ func (c *Compactor) worked(j *job) {
 		ended = c.learntOf(c.o.Worker).Down.End() || ended
 	}
 	if ended {
-		c.o.Log.Info("compactions work again", "by", j.row.By)
+		c.o.Log.Info("compactions_recovered", "by", j.row.By)
 	}
 }
 
@@ -231,7 +233,7 @@ func (c *Compactor) fold(ctx context.Context, of *job, children []Compaction, by
 		return row, err
 	}
 	of.degraded = !wontSummarize(err) // what was folded so is healed later, but not at once
-	c.o.Log.Log(c.ctx, c.loud(err, true), "a fold failed; the built-in summarizer folds", "error", err)
+	c.o.Log.Log(c.ctx, c.loud(err, true), "rollup_failed", "effect", "the extractive summarizer makes it", "error", err)
 	return c.make(ctx, plan(true))
 }
 
@@ -246,7 +248,7 @@ func (c *Compactor) report(row Compaction, state EventState, window int) {
 func (c *Compactor) guarded(ctx context.Context, j *job, record Job) (s Summary, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.o.Log.Error("the worker panicked", "panic", p, "stack", string(debug.Stack()))
+			c.o.Log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the worker broke: %v", p)
 		}
 	}()
@@ -305,7 +307,7 @@ func inWords(err error) string {
 	case errors.Is(err, ErrSpent):
 		return ErrSpent.Error() + "; nothing was lost"
 	case errors.Is(err, errSilent):
-		return "the model that sums up sent nothing for too long; nothing was lost"
+		return "the summarizing model sent nothing for too long; nothing was lost"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the summary took too long; nothing was lost"
 	case errors.Is(err, context.Canceled):

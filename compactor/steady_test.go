@@ -80,7 +80,7 @@ func TestAnEmergencyThatCanHideNothingIsToldOnce(t *testing.T) {
 	if len(r.events) != 0 || len(r.worker.Requests()) != 0 {
 		t.Errorf("%d calls of the model, events %+v", len(r.worker.Requests()), r.events)
 	}
-	if n := strings.Count(log.String(), "does not fit the context window"); n != 1 {
+	if n := strings.Count(log.String(), "request_too_large"); n != 1 {
 		t.Errorf("the log has it %d times", n)
 	}
 }

@@ -90,7 +90,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	failed := llm.KindOf(err) != "" || errors.Is(err, context.DeadlineExceeded)
 	if c.o.Fallback == nil || !failed || ctx.Err() != nil {
 		if err == nil && c.standingIn.End() {
-			c.o.Log.Info("the worker's model is back", "model", c.o.Worker.Name())
+			c.o.Log.Info("worker_model_recovered", "model", c.o.Worker.Name())
 		}
 		return s, err
 	}
@@ -100,7 +100,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 		return s, err // which is told, as a compaction that failed
 	}
 	s.Model = c.o.Fallback.Name()
-	c.o.Log.Log(ctx, c.standingIn.Begin(), "the worker's model cannot be used; the agent's own model sums up",
+	c.o.Log.Log(ctx, c.standingIn.Begin(), "worker_model_failed",
 		append([]any{"worker", c.o.Worker.Name(), "instead", s.Model}, llm.LogAttrs(why)...)...)
 	return s, nil
 }

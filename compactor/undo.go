@@ -57,7 +57,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 			return c.undone(l, before), nil
 		}
 	}
-	return Event{}, errors.New("summaries land faster than the latest can be taken back: try again")
+	return Event{}, errors.New("summaries are applied faster than the latest can be undone: try again")
 }
 
 // undone reports a landing that was taken back.

@@ -130,7 +130,7 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 			t, err = share.sumUp(ctx, part, max(costOfItems(part)/2, minChunk))
 		}
 		if made = t; err != nil && w.doesWithout(err, len(parts)) && ctx.Err() == nil {
-			w.c.o.Log.Info("a part of a fold was declined; the built-in summarizer stands in", "from", part[0].from, "to", part[len(part)-1].to)
+			w.c.o.Log.Info("rollup_part_declined", "effect", "the extractive summarizer summarizes it", "from", part[0].from, "to", part[len(part)-1].to)
 			takeBack()
 			t, made = standIn(part, share.target), "" // what is declined is not shown again
 			absent[i], err = true, nil
@@ -210,7 +210,7 @@ func (w worker) patient(ctx context.Context, items []item) (text string, err err
 	text, err = w.attempt(ctx, items)
 	var why refusal
 	if errors.As(err, &why) && why.again(*w.calls) && w.left() > 0 {
-		w.c.o.Log.Debug("a summary was refused and is asked for once more", "reason", err)
+		w.c.o.Log.Debug("summary_refused", "reason", err)
 		takeBack()
 		w.again = why
 		text, err = w.attempt(ctx, items)

@@ -122,7 +122,7 @@ func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
 				if err != nil || len(found) != 1 || found[0].Content != "Ada takes notes." {
 					t.Errorf("memories %+v, %v", found, err)
 				}
-				if n := strings.Count(log.String(), "level=WARN msg=\"the worker's model cannot be used"); n != 1 {
+				if n := strings.Count(log.String(), "level=WARN msg=worker_model_failed"); n != 1 {
 					t.Errorf("the log has it %d times", n)
 				}
 				r.verify()
@@ -177,7 +177,7 @@ func TestAWorkerThatIsBackIsUsedAgain(t *testing.T) {
 			t.Errorf("row %d is by %q, want %q", i, row.Model, want)
 		}
 	}
-	if !strings.Contains(log.String(), "is back") {
+	if !strings.Contains(log.String(), "worker_model_recovered") {
 		t.Error("the log does not know that it is back")
 	}
 }

@@ -84,7 +84,7 @@ func (s *Settings) Target(agent Agent) (t Target, ok bool, err error) {
 	return Target{at, cmp.Or(model, at.model)}, ok, err
 }
 
-// worker returns which model sums up for an agent that talks to t.
+// worker returns which model summarizes for an agent that talks to t.
 func (s *Settings) Worker(t Target, model string) (Target, error) {
 	if p, name, found := s.providerOf(model); found {
 		at, err := s.provider(p, "")

@@ -68,7 +68,7 @@ func (d *Discovery) ChooseFrom(offered []Offered) error {
 		return &Error{Kind: KindBadRequest, Message: "no model is set, and the server lists no chat model: set model"}
 	}
 	d.model = chosen.ID
-	d.log.Info("model chosen from the server's list: set model to use another", "model", chosen.ID, "listed", len(offered))
+	d.log.Info("model_chosen", "hint", "set model to use another", "model", chosen.ID, "listed", len(offered))
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (d *Discovery) Window(ctx context.Context, limit int, ask func(context.Cont
 		return ctx.Err()
 	})
 	if err != nil {
-		d.log.Debug("window not requested", "error", err)
+		d.log.Debug("request_window_failed", "error", err)
 	}
 	window := d.knownWindow()
 	if window.Tokens == 0 {
@@ -131,10 +131,10 @@ func (d *Discovery) keep(told Window) {
 	d.mu.Unlock()
 	switch {
 	case told.Tokens > 0 && window.Tokens > told.Tokens:
-		d.log.Warn("context_window is larger than the server's: it may cut prompts silently",
+		d.log.Warn("window_too_large", "effect", "the server may cut prompts silently",
 			"model", model, "window", window.Tokens, "server", told.Tokens, "source", told.Source)
 	case window.Source == sourceDefault && first:
-		d.log.Warn("the context window is a guess: set context_window", "model", model, "window", window.Tokens)
+		d.log.Warn("window_guessed", "hint", "set context_window", "model", model, "window", window.Tokens)
 	}
 }
 

@@ -28,12 +28,12 @@ func TestTheOfflineModelSaysWhatCame(t *testing.T) {
 		},
 		"a file, which is no question": {
 			llm.Message{Text: "[#7 2026-01-01 10:00 Ada] my notes\n[file: notes.txt, 2 kB]\nWhat is love?\n[end of file]"},
-			[]string{"It is kept, as message #7.", "what came with it: file: notes.txt, 2 kB."},
+			[]string{"Saved as message #7.", "what came with it: file: notes.txt, 2 kB."},
 			[]string{"found nothing"},
 		},
 		"nothing": {
 			llm.Message{Text: "[#7 2026-01-01 10:00 Ada] my [brackets: here]"},
-			[]string{"It is kept"},
+			[]string{"Saved"},
 			[]string{"came with it"},
 		},
 	} {

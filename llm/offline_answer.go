@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	howToSet  = "No language model is set, so I can only look up and quote what was said here. To get real answers, set OPENAI_API_KEY or ANTHROPIC_API_KEY, or base_url in config.toml for a model of your own."
+	howToSet  = "No language model is set, so I can only search and quote this conversation. To get real answers, set OPENAI_API_KEY or ANTHROPIC_API_KEY, or base_url in config.toml for a model of your own."
 	stillNone = "(No language model is set: I only quote.)"
 	itsFinds  = "This is what I found:"
 	goesWith  = " It goes with this:"
@@ -74,20 +74,20 @@ func reply(asked lastLine, results []Message, hinted bool) string {
 
 func greeting(asked lastLine) string {
 	if asked.who == "" {
-		return "Hello! What is said here is kept; ask me about any of it."
+		return "Hello! Everything said here is saved; ask me about any of it."
 	}
-	return fmt.Sprintf("Hello, %s! What is said here is kept; ask me about any of it.", asked.who)
+	return fmt.Sprintf("Hello, %s! Everything said here is saved; ask me about any of it.", asked.who)
 }
 
 func kept(asked lastLine) string {
 	if asked.seq == "" {
-		return "It is kept."
+		return "Saved."
 	}
-	return fmt.Sprintf("It is kept, as message #%s.", asked.seq)
+	return fmt.Sprintf("Saved as message #%s.", asked.seq)
 }
 
-// isKept finds what kept says, with nothing else behind it or with quotations.
-var isKept = regexp.MustCompile(`^It is kept(?:, as message #\d+)?\.(?:$|` + goesWith + `)`)
+// isKept finds what kept says, today and in older databases, with nothing else behind it or with quotations.
+var isKept = regexp.MustCompile(`^(?:It is kept|Saved)(?:,? as message #\d+)?\.(?:$|` + goesWith + `)`)
 
 // finding is a memory or a message that a tool found.
 type finding struct {

@@ -149,12 +149,12 @@ func TestOffline(t *testing.T) {
 	})
 	t.Run("a statement is kept, and only what is close to it quoted", func(t *testing.T) {
 		answer, _ := talk(t, "[#41 2023-07-01 10:00 Eve] When I was young I had a sailing boat with Ada", memories, transcript)
-		holds(t, answer, "kept, as message #41")
+		holds(t, answer, "Saved as message #41.")
 		lacks(t, answer, "Pixel", "found nothing")
 		answer, _ = talk(t, "[#41 2023-07-01 10:00 Eve] Ada's voice", memories, transcript)
 		lacks(t, answer, "Pixel")
 		answer, _ = talk(t, "[#41 2023-07-01 10:00 Eve] We adopted a cat too", memories, transcript)
-		holds(t, answer, "kept, as message #41", "(#12)")
+		holds(t, answer, "Saved as message #41.", "(#12)")
 	})
 	t.Run("a question without a mark is one, in any script", func(t *testing.T) {
 		for _, said := range []string{"hey what did Ada adopt", "tell me about the cat", "阿达的猫叫什么？"} {

@@ -26,13 +26,13 @@ type cause struct {
 	operator func(e *Error) string
 }
 
-const messageKept = "Your message is kept; "
+const messageKept = "Your message is saved; "
 
 // causes is the table; the first row that applies explains a failure.
 var causes = []cause{
 	{
 		ofKind(KindQuota), "the account of the model's server has no credit",
-		always("The account of the model's server has no credit, so I cannot answer. " + messageKept + "whoever runs me must add credit or raise the account's limit."),
+		always("The account of the model's server has no credit, so I cannot answer. " + messageKept + "the bot's operator must add credit or raise the account's limit."),
 		func(e *Error) string {
 			return "add credit to the account, or raise its spending limit" + behindKey(e) + "; retries do not help"
 		},
@@ -86,9 +86,9 @@ var causes = []cause{
 		func(e *Error) string {
 			key := cmp.Or(e.Where.Key, "the API key")
 			if e.Where.NoKey {
-				return "The model's server wants a key and I have none, so I cannot answer. " + messageKept + "whoever runs me must set " + key + "."
+				return "The model's server wants a key and I have none, so I cannot answer. " + messageKept + "the bot's operator must set " + key + "."
 			}
-			return "The model's server refuses my key, so I cannot answer. " + messageKept + "whoever runs me must check " + key + "."
+			return "The model's server refuses my key, so I cannot answer. " + messageKept + "the bot's operator must check " + key + "."
 		},
 		func(e *Error) string {
 			key := cmp.Or(e.Where.Key, "the API key")
@@ -100,7 +100,7 @@ var causes = []cause{
 	},
 	{
 		ofKind(KindUnknownModel), "the model's server does not have the model",
-		always("The model's server does not have the model I am set to use. " + messageKept + "whoever runs me must choose another."),
+		always("The model's server does not have the model I am set to use. " + messageKept + "the bot's operator must choose another."),
 		func(e *Error) string {
 			if len(e.Where.Offered) == 0 {
 				return "set model to one that the server has: `cairn models` lists them"
@@ -111,7 +111,7 @@ var causes = []cause{
 	{
 		func(e *Error) bool { return e.Kind == KindWrongAddress || e.Status >= 300 && e.Status < 400 },
 		"there is no model's server at the address",
-		always("There is no model at the address I am set to use. " + messageKept + "whoever runs me must correct base_url."),
+		always("There is no model at the address I am set to use. " + messageKept + "the bot's operator must correct base_url."),
 		func(e *Error) string {
 			hint := "most servers have their API under /v1, as http://localhost:11434/v1"
 			if e.Where.Wire == WireMessages {
@@ -122,7 +122,7 @@ var causes = []cause{
 	},
 	{
 		func(e *Error) bool { return takesNoTools(e.Message) }, "the model's server takes no tools",
-		always("The model's server does not let the model use tools. " + messageKept + "whoever runs me finds the reason in the log."),
+		always("The model's server does not let the model use tools. " + messageKept + "the bot's operator finds the reason in the log."),
 		always("choose a model that can call tools, or start the server so that it allows them (vLLM: --enable-auto-tool-choice; llama.cpp: --jinja)"),
 	},
 	{
@@ -132,7 +132,7 @@ var causes = []cause{
 	},
 	{
 		ofKind(KindBadRequest), "the model's server refused the request",
-		always("The model's server refused my request. " + messageKept + "whoever runs me finds the reason in the log."),
+		always("The model's server refused my request. " + messageKept + "the bot's operator finds the reason in the log."),
 		always("the server's words say what it does not take; try another wire, or `cairn doctor`"),
 	},
 }

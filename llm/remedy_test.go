@@ -32,8 +32,8 @@ var failures = []struct {
 	{"too late", &Error{Kind: KindUnreachable, Message: "no whole answer", Err: errLate}, KindUnreachable, "took too long", "smaller model"},
 	{"nothing listens", &Error{Kind: KindUnreachable, Message: "dial tcp: connection refused"}, KindUnreachable, "cannot reach the model", "start the server at http://there.test/v1"},
 	{"half an answer", &Error{Kind: KindTruncated, Message: "EOF"}, KindTruncated, "cannot reach the model", "closed the connection"},
-	{"a wrong key", refusedBy(401, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`), KindAuth, "refuses my key, so I cannot answer. Your message is kept; whoever runs me must check TEST_KEY.", "check TEST_KEY"},
-	{"no key", Located(refusedBy(401, `{"error":{"message":"You didn't provide an API key."}}`), Where{Model: "test-model", Address: "http://there.test/v1", Key: "TEST_KEY", NoKey: true}), KindAuth, "wants a key and I have none, so I cannot answer. Your message is kept; whoever runs me must set TEST_KEY.", "set TEST_KEY"},
+	{"a wrong key", refusedBy(401, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`), KindAuth, "refuses my key, so I cannot answer. Your message is saved; the bot's operator must check TEST_KEY.", "check TEST_KEY"},
+	{"no key", Located(refusedBy(401, `{"error":{"message":"You didn't provide an API key."}}`), Where{Model: "test-model", Address: "http://there.test/v1", Key: "TEST_KEY", NoKey: true}), KindAuth, "wants a key and I have none, so I cannot answer. Your message is saved; the bot's operator must set TEST_KEY.", "set TEST_KEY"},
 	{"a wrong address of Messages", Located(refusedBy(404, `404 page not found`), Where{Model: "test-model", Address: "http://there.test/v1", Wire: WireMessages}), KindWrongAddress, "no model at the address", "named without /v1"},
 	{"OpenAI: unknown model", refusedBy(404, "{\"error\":{\"message\":\"The model `gpt-9` does not exist or you do not have access to it.\",\"code\":\"model_not_found\"}}"), KindUnknownModel, "does not have the model", "set model to one that the server has: near, far"},
 	{"Anthropic: unknown model", refusedBy(404, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}`), KindUnknownModel, "does not have the model", "near, far"},
@@ -77,7 +77,7 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 				}
 			}
 			var line bytes.Buffer
-			slog.New(slog.NewTextHandler(&line, nil)).Warn("a turn failed", LogAttrs(err)...)
+			slog.New(slog.NewTextHandler(&line, nil)).Warn("turn_failed", LogAttrs(err)...)
 			for _, want := range []string{"model=test-model", "address=http://there.test/v1", f.todo, string(f.kind)} {
 				if !strings.Contains(strings.ReplaceAll(line.String(), `\"`, `"`), want) {
 					t.Errorf("the log line is without %q: %s", want, line.String())

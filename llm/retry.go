@@ -71,7 +71,7 @@ func (r Retry) Do(ctx context.Context, req Request, show func(string), try func(
 		backoff.WithBackOff(pause),
 		backoff.WithMaxTries(uint(1+max(r.Max, 0))),
 		backoff.WithNotify(func(_ error, wait time.Duration) {
-			r.Log.Debug("model failed, retrying", "wait", wait, "error", failure)
+			r.Log.Debug("model_retry", "wait", wait, "error", failure)
 		}))
 	switch {
 	case err == nil:

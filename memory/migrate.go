@@ -65,14 +65,14 @@ func (s *Store) upgrade(ctx context.Context) error {
 		case errors.As(err, &unread) && errors.Is(err, ErrDamaged):
 			return err // nor could an upgrade read those pages
 		case err == nil:
-			s.log.Info("the database is upgraded; what it was is kept beside it", "copy", copied)
+			s.log.Info("database_upgraded", "copy", copied)
 		default:
-			s.log.Warn("the database is upgraded without a copy of what it was", "error", err)
+			s.log.Warn("copy_before_upgrade_failed", "error", err)
 		}
 	}
 	from, to, err := migrate(ctx, s.write)
 	if err == nil && from != to {
-		s.log.Debug("database migrated", "from", from, "to", to)
+		s.log.Debug("database_migrated", "from", from, "to", to)
 	}
 	return err
 }
@@ -103,7 +103,7 @@ func (s *Store) sweepUpgrades() {
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path), upgradeFolder+"*"))
 	for _, folder := range left {
 		if err := os.RemoveAll(folder); err != nil {
-			s.log.Warn("a copy of an upgrade that was broken off cannot be removed", "error", err)
+			s.log.Warn("remove_unfinished_copy_failed", "error", err)
 		}
 	}
 }

@@ -170,7 +170,7 @@ func (s *Slack) run(ctx context.Context, c command, to answerer) {
 		return
 	case err != nil:
 		if ctx.Err() == nil {
-			s.log.Warn("a command failed", "conversation", c.place.String(), "error", err)
+			s.log.Warn("command_failed", "conversation", c.place.String(), "error", err)
 		}
 		answer = channel.Answer{Text: sayFailed}
 	case !handled:

@@ -108,7 +108,7 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 	tell("remember the note says /stop and /cairn")
 	for text, want := range map[string]string{
 		"help": "/cairn compact [focus]", "expand": "/cairn expand 12", "forget": "/cairn forget me is", "forget me": "/cairn forget me yes",
-		"pins": "/cairn pin #12", "optout": "/cairn optout off takes it back", "remember": "/cairn remember the", "settings": "/cairn settings is for those",
+		"pins": "/cairn pin #12", "optout": "/cairn optout off reverts this", "remember": "/cairn remember the", "settings": "/cairn settings is for those",
 		"unpin": "/cairn unpin is for those", "recall": "/cairn recall when", "memories": "the note says /stop and /cairn",
 	} {
 		got := tell(text)
@@ -116,7 +116,7 @@ func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
 			t.Errorf("/cairn %s says %q, want %q and no bare command", text, got, want)
 		}
 	}
-	if got := tell("forget 1"); !strings.Contains(got, "says /stop and") || !strings.Contains(got, "/cairn memories restore 1 takes") {
+	if got := tell("forget 1"); !strings.Contains(got, "says /stop and") || !strings.Contains(got, "/cairn memories restore 1 brings it back") {
 		t.Errorf("got %q", got)
 	}
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/expand"})

@@ -139,7 +139,7 @@ func (e *editor) stop(ended chan error) {
 	e.mu.Unlock()
 	program.Send(leaveMsg{})
 	if err := <-ended; err != nil {
-		e.log.Error("the terminal's screen ended", "error", err)
+		e.log.Error("terminal_ended", "error", err)
 	}
 	e.settle(nil)
 }

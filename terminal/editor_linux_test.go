@@ -220,7 +220,7 @@ func TestEditor(t *testing.T) {
 		k = sit(t, Options{NoColor: true}, model)
 		k.typed(t, "count\r")
 		k.screen.wait(t, "nine ten")
-		inOrder(t, k.screen.String(), "One two", "nine ten", "· summing up messages 1 to 9", "a log line")
+		inOrder(t, k.screen.String(), "One two", "nine ten", "· summarizing messages 1 to 9", "a log line")
 	})
 	t.Run("Stopped. comes after the last row of what it stopped", func(t *testing.T) {
 		var k *keyboard
@@ -362,7 +362,7 @@ func TestEditor(t *testing.T) {
 		k := sit(t, Options{NoColor: true}, scripted(echo))
 		k.lose(t)
 		k.typed(t, "hello\r")
-		k.screen.wait(t, "was not taken. Send it again later.")
+		k.screen.wait(t, "was not accepted. Send it again later.")
 		k.typed(t, "/context\r")
 		k.screen.wait(t, "That could not be done just now.")
 		k.typed(t, "\x03") // leaves: nothing waits for an answer
@@ -379,8 +379,8 @@ func TestEditor(t *testing.T) {
 		k.typed(t, "half a li")
 		k.screen.wait(t, "> half a li")
 		k.door.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
-		k.screen.wait(t, "· summing up messages 1 to 9\n> half a li")
-		if !strings.Contains(k.raw.String(), "\x1b[2m· summing up messages 1 to 9\x1b[22m") {
+		k.screen.wait(t, "· summarizing messages 1 to 9\n> half a li")
+		if !strings.Contains(k.raw.String(), "\x1b[2m· summarizing messages 1 to 9\x1b[22m") {
 			t.Errorf("it is not dim: %q", k.raw)
 		}
 		k.typed(t, "ne\r")

@@ -173,11 +173,11 @@ func TestStatus(t *testing.T) {
 		kind    compactor.Kind
 		want    string
 	}{
-		{"a start", compactor.EventStarted, compactor.OnBackground, compactor.Leaf, "· summing up messages 1 to 9"},
-		{"a landing", compactor.EventLanded, compactor.OnBackground, compactor.Leaf, "· summed up messages 1 to 9: 3400 → 1200 tokens of 4000"},
+		{"a start", compactor.EventStarted, compactor.OnBackground, compactor.Leaf, "· summarizing messages 1 to 9"},
+		{"a landing", compactor.EventLanded, compactor.OnBackground, compactor.Leaf, "· summarized messages 1 to 9: 3400 → 1200 tokens of 4000"},
 		{"a fold", compactor.EventLanded, compactor.OnRollup, compactor.Rollup, "· folded the summaries of messages 1 to 9: 3400 → 1200 tokens of 4000"},
-		{"an emergency", compactor.EventLanded, compactor.OnEmergency, compactor.Marker, "· hid, to be summed up later, messages 1 to 9: 3400 → 1200 tokens of 4000"},
-		{"a failure", compactor.EventFailed, compactor.OnBackground, compactor.Leaf, "· could not sum up messages 1 to 9: the model is away; nothing was lost"},
+		{"an emergency", compactor.EventLanded, compactor.OnEmergency, compactor.Marker, "· hid, to be summarized later, messages 1 to 9: 3400 → 1200 tokens of 4000"},
+		{"a failure", compactor.EventFailed, compactor.OnBackground, compactor.Leaf, "· could not summarize messages 1 to 9: the model is away; nothing was lost"},
 		{"nothing to do", compactor.EventNoop, compactor.OnBackground, compactor.Leaf, ""},
 		{"an intermediate step", compactor.EventStaged, compactor.OnBackground, compactor.Leaf, ""},
 	} {

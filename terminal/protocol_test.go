@@ -182,7 +182,7 @@ func TestProtocol(t *testing.T) {
 			}
 			p.handle(t.Context(), s.hub, r)
 		}
-		want := `{"type":"error","channel":"general","to":["1"],"text":"Your message could not be written, so it was not taken. Send it again later."}
+		want := `{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}
 {"type":"error","channel":"general","to":["1"],"text":"That could not be done just now. Try it again later."}
 `
 		if s.out.String() != want {

@@ -18,8 +18,8 @@ func (s sentence) Error() string { return string(s) }
 
 const (
 	diskFull = sentence("The disk is full. Your message was not taken; make room and send it again.")
-	replaced = sentence("My database was deleted or moved, so your message was not taken. Ask whoever runs me to put it back, and send it again.")
-	notTaken = sentence("Your message could not be written, so it was not taken. Send it again later.")
+	replaced = sentence("My database was deleted or moved, so your message was not accepted. Ask the bot's operator to put it back, and send it again.")
+	notTaken = sentence("Your message could not be saved, so it was not accepted. Send it again later.")
 	notDone  = sentence("That could not be done just now. Try it again later.")
 )
 
@@ -34,7 +34,7 @@ func (d *disk) deliver(ctx context.Context, hub *channel.Hub, log *slog.Logger, 
 		return d.untaken(ctx, log, err)
 	}
 	if d.refuses.CompareAndSwap(true, false) {
-		log.Info("messages can be written again")
+		log.Info("writes_recovered")
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func (d *disk) untaken(ctx context.Context, log *slog.Logger, err error) error {
 		return err
 	}
 	if d.refuses.CompareAndSwap(false, true) {
-		log.Error("a message could not be written", "error", err)
+		log.Error("save_message_failed", "error", err)
 	}
 	if errors.Is(err, channel.ErrReplaced) {
 		return replaced
@@ -64,6 +64,6 @@ func undone(ctx context.Context, log *slog.Logger, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	log.Error("a command failed", "error", err)
+	log.Error("command_failed", "error", err)
 	return notDone
 }

@@ -17,20 +17,20 @@ func status(event channel.Event) string {
 		case "rollup":
 			return "· folding the summaries of " + span
 		case "heal":
-			return "· summing up again " + span
+			return "· summarizing again " + span
 		}
-		return "· summing up " + span
+		return "· summarizing " + span
 	case "landed":
-		verb := "summed up"
+		verb := "summarized"
 		switch event.Kind {
 		case "marker":
-			verb = "hid, to be summed up later,"
+			verb = "hid, to be summarized later,"
 		case "rollup":
 			verb = "folded the summaries of"
 		}
 		return fmt.Sprintf("· %s %s: %d → %d tokens of %d", verb, span, event.BeforeTokens, event.AfterTokens, event.Window)
 	case "failed": // the reason ends with the comfort that nothing was lost
-		return "· could not sum up " + span + ": " + event.Error
+		return "· could not summarize " + span + ": " + event.Error
 	case "undone":
 		return "· took back the summary of " + span
 	}

@@ -19,7 +19,7 @@ func newHealth(a *app) *cobra.Command {
 	var ready bool
 	cmd := &cobra.Command{
 		Use:   "health [--ready] [--health ADDRESS]",
-		Short: "Ask a running bot how it is",
+		Short: "Check a running bot's health",
 		Long: `Ask the bot that runs, over HTTP at the ADDRESS where it tells, whether it lives; with
 --ready, whether somebody who writes to it now would be answered: its doors are
 connected, its database takes messages, and the model answered lately. Exit code 1: no,
@@ -65,7 +65,7 @@ func (a *app) askHealth(ctx context.Context, ready bool) error {
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("no bot tells how it is at %s: %w", address, err)
+		return fmt.Errorf("nothing answers at %s: %w; is the bot running with --health?", address, err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))

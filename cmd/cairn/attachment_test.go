@@ -35,7 +35,7 @@ func TestAFileThatKillsTheProgram(t *testing.T) {
 	if n := len(p.discord.Requests(files)); n != 2 {
 		t.Errorf("the file was asked for %d times", n)
 	}
-	if !strings.Contains(r.errs.String(), "given up") {
+	if !strings.Contains(r.errs.String(), "message_given_up") {
 		t.Errorf("the log does not say that it is given up:\n%s", r.errs)
 	}
 	r.signal(syscall.SIGTERM)

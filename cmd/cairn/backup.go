@@ -15,7 +15,7 @@ func newBackup(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write a copy of everything to FILE, and check it",
+		Short: "Write a verified copy of the database to FILE",
 		Long: `Write a copy of the database, as it is at one moment, to a new file that only you can
 read, and read it from end to end. It may run beside the bot, which does not wait for it.
 The file appears whole or not at all. It holds everything that was said, also what is
@@ -43,7 +43,7 @@ func newRestore(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Put a backup in the place of the database",
+		Short: "Replace the database by a backup",
 		Long: `Read a backup from end to end, and put a copy of it in the place of the database. What
 was there is kept beside it, under the name that is printed. The bot must be stopped. A
 backup of an older cairn is brought up to date when the bot starts.`,

@@ -79,7 +79,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
 	if first.settings.Ambiguous() {
-		log.Warn(bothProviders)
+		log.Warn("two_providers", "hint", bothProviders)
 	}
 	b.warnSmallWindows()
 	return b, nil

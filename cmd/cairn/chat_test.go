@@ -49,7 +49,7 @@ func TestAnotherAgentIsAsked(t *testing.T) {
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\n")
 	out := p.must("My parrot is called Coco.\n@critic what is the parrot called?\n/new\n@nobody what is the parrot called?\n", "chat")
-	for _, want := range []string{"critic: This is what I found", "Coco", "A new beginning."} {
+	for _, want := range []string{"critic: This is what I found", "Coco", "A new session."} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
@@ -158,7 +158,7 @@ max_output_tokens = 200
 `, server.URL, strings.Join(more, "\n")))
 }
 
-// isWorker reports whether a request comes from the one that sums up.
+// isWorker reports whether a request comes from the one that summarizes.
 func isWorker(x *llmtest.Exchange) bool {
 	for _, tool := range x.Request.Tools {
 		if tool.Function.Name == "summarize" {
@@ -259,7 +259,7 @@ func TestKill(t *testing.T) {
 	})
 	defer server.Close()
 	p := newFolder(t)
-	settingsFor(p, server, "[agents.compaction]", "prepare_threshold = 0") // what is summed up is shown at once
+	settingsFor(p, server, "[agents.compaction]", "prepare_threshold = 0") // what is summarized is shown at once
 	message := func(n int) string {
 		return fmt.Sprintf(`{"text":"Story %d of the garden: %s","id":"m%d"}`, n, strings.Repeat("the roses grew and the gate was painted green. ", 12), n)
 	}

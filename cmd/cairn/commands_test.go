@@ -153,7 +153,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("got %q", text)
 		}
 	})
-	t.Run("the transcript tells where messages were summed up", func(t *testing.T) {
+	t.Run("the transcript tells where messages were summarized", func(t *testing.T) {
 		said, lines := int64(0), 0
 		out := p.must("", "transcript", "--channel", "past", "--json")
 		rows := parse[row](t, out)

@@ -88,7 +88,7 @@ func TestADiskThatRefuses(t *testing.T) {
 			mend := breaks(p, l)
 			for i, where := range []string{"a", "b"} {
 				ok, words := l.saidTo(fmt.Sprint("refused", i), where)
-				if want := "Your message could not be written, so it was not taken. Send it again later."; ok || words != want {
+				if want := "Your message could not be saved, so it was not accepted. Send it again later."; ok || words != want {
 					t.Errorf("%s: accepted %v, %q", where, ok, words)
 				}
 			}
@@ -102,7 +102,7 @@ func TestADiskThatRefuses(t *testing.T) {
 			if _, code := l.rest(); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
-			if said := l.errs.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "a message could not be written") {
+			if said := l.errs.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "save_message_failed") {
 				t.Errorf("the log says\n%s", said)
 			}
 			for where, want := range map[string]string{"a": "message 1|message 2a", "b": "message 2b"} {
@@ -159,7 +159,7 @@ func TestAnAnswerThatTheDiskRefusesComesLater(t *testing.T) {
 	<-asked
 	mend := breakDisk(t, l.cmd.Process.Pid)
 	close(goOn)
-	l.until("I cannot write my answer to disk, so I hold it back and try again. Your message is kept.")
+	l.until("I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.")
 	mend()
 	if line := l.until(`"reply"`); !strings.Contains(line[len(line)-1], "Here I am.") {
 		t.Errorf("got %q", line)

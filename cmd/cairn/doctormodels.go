@@ -142,13 +142,13 @@ func greySquare() []byte {
 	return file.Bytes()
 }
 
-// worker has the model that sums up for an agent sum up two messages.
+// worker has the model that summarizes for an agent summarize two messages.
 func (d *doctor) worker(ctx context.Context, agent channel.Agent) error {
 	ctx, cancel := context.WithTimeout(ctx, modelPatience)
 	defer cancel()
 	begun := time.Now()
 	how, err := compactor.Probe(ctx, agent.Worker, agent.Policy())
-	name := fmt.Sprintf("%s, which sums up for agent %s", agent.Worker.Name(), agent.ID)
+	name := fmt.Sprintf("%s, which summarizes for agent %s", agent.Worker.Name(), agent.ID)
 	if err != nil {
 		return d.tell("worker", explained(name, err))
 	}

@@ -76,7 +76,7 @@ func (b *bot) tellHealth(ctx context.Context, doors []outerDoor) (*health, error
 		Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTime, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
 		ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug),
 	}
-	b.log.Info("telling how the bot is", "health", listener.Addr().String())
+	b.log.Info("health_listening", "health", listener.Addr().String())
 	h.done.Go(func() { _ = h.server.Serve(listener) }) // ends with close
 	return h, nil
 }
@@ -188,9 +188,9 @@ func replies(s channel.Stats) aspect {
 // refusal is refusalOf, and the log is told of each incident once.
 func (h *health) refusal(ctx context.Context, i *llm.Incident, err error, what string) string {
 	if err != nil {
-		h.bot.log.Log(ctx, i.Begin(), "the database fails when it is looked at", "what", what, "error", err)
+		h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)
 	} else if i.End() {
-		h.bot.log.Info("the database is well again")
+		h.bot.log.Info("database_recovered")
 	}
 	return refusalOf(err, what)
 }

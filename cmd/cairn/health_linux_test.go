@@ -135,7 +135,7 @@ func TestHealth(t *testing.T) {
 	})
 	r.signal(syscall.SIGTERM)
 	r.code()
-	if res := f.run("", "health", "--health", address); res.code != exitFailed || !strings.Contains(res.err, "no bot tells how it is at "+address) {
+	if res := f.run("", "health", "--health", address); res.code != exitFailed || !strings.Contains(res.err, "nothing answers at "+address) {
 		t.Errorf("exit code %d, %s", res.code, res.err)
 	}
 }

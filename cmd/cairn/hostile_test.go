@@ -37,7 +37,7 @@ func TestNothingOfASecretIsLogged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var w bytes.Buffer
 			l := log(&w).With("conversation", "terminal:general")
-			l.Warn("a turn failed", "error", fmt.Errorf("wrapped: %w", &llm.Error{Message: "incorrect key " + secret + " in \x1b[2J prompt"}))
+			l.Warn("turn_failed", "error", fmt.Errorf("wrapped: %w", &llm.Error{Message: "incorrect key " + secret + " in \x1b[2J prompt"}))
 			l.Debug("a text", "text", "my key is "+secret, "error", errors.Join(errors.New(secret), nil))
 			if strings.Contains(w.String(), secret[:20]) || strings.Count(w.String(), "[masked: OpenAI key]") != 3 {
 				t.Errorf("the log says %s", w.String())

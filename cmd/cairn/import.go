@@ -25,9 +25,9 @@ func newImport(a *app) *cobra.Command {
 	var name, format string
 	cmd := &cobra.Command{
 		Use:   "import [--channel NAME] [--format jsonl] FILE…",
-		Short: "Teach a channel its past from recorded messages",
+		Short: "Import recorded messages into a channel",
 		Long: `Teach an empty channel, or one that was imported before, what was said elsewhere. The
-messages are not answered, but summed up and searched like any others. The files go into
+messages are not answered, but summarized and searched like any others. The files go into
 one channel, in the order given.
 
 A file holds one JSON object a line, oldest first; keys not named here are ignored:

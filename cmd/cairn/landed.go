@@ -1,4 +1,4 @@
-// Where messages were summed up, as the transcript shows it.
+// Where messages were summarized, as the transcript shows it.
 package main
 
 import (

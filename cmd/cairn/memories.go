@@ -14,7 +14,7 @@ import (
 )
 
 func newMemories(a *app) *cobra.Command {
-	cmd := group("memories", "List, search, show, forget, restore, purge, pin, export and import what the bot remembers",
+	cmd := group("memories", "List, search, show, forget, restore, purge, pin, export and import memories",
 		newMemoriesList(a), newMemoriesSearch(a), newMemoriesShow(a), newMemoriesForget(a), newMemoriesRestore(a), newMemoriesPurge(a),
 		newMemoriesPin(a), newMemoriesUnpin(a), newMemoriesExport(a), newMemoriesImport(a))
 	cmd.Long = `What the bot remembers: facts, preferences, decisions and the like that it took from

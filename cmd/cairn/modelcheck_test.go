@@ -60,7 +60,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 			server := modelServer(t, f.do)
 			p := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 			l := p.start("chat", "--json")
-			awaited(t, l.errs.String, append(f.want, "the model does not answer", `"model":"m"`, server.URL)...)
+			awaited(t, l.errs.String, append(f.want, "model_check_failed", `"model":"m"`, server.URL)...)
 			if len(server.Requests()) != 1 || len(server.Requests()[0].Tools) == 0 || server.Requests()[0].MaxTokens > 16 {
 				t.Errorf("it asked %d times, with tools and for at most 16 tokens was to be once", len(server.Requests()))
 			}
@@ -81,7 +81,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		p := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "DISCORD_TOKEN=token")
 		p.write("config.toml", "[discord]\napi_base = \""+d.URL+"\"\n")
 		l := p.start("run")
-		awaited(t, l.errs.String, "the model does not answer", "check OPENAI_API_KEY", `"level":"WARN"`)
+		awaited(t, l.errs.String, "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
 		if err := l.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		l.say(`{"text":"/help"}`)
 		l.until(`"reply"`)
 		p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\nmodel = \"m\"\n", server.URL))
-		awaited(t, l.errs.String, "the model does not answer", "set OPENAI_API_KEY")
+		awaited(t, l.errs.String, "model_check_failed", "set OPENAI_API_KEY")
 		l.in.Close()
 		l.rest()
 	})
@@ -155,7 +155,7 @@ func TestTurnsTellTheRemedyInTheLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := modelServer(t, f.do)
 			r := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m").run("hello\n", "chat")
-			for _, want := range append(f.want, "a turn failed", `"model":"m"`, `"address":"`+server.URL) {
+			for _, want := range append(f.want, "turn_failed", `"model":"m"`, `"address":"`+server.URL) {
 				if !strings.Contains(r.err, want) {
 					t.Errorf("the log is without %q: %s", want, r.err)
 				}
@@ -189,7 +189,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 			"ok     model     m, of agent cairn: answered in ", ", with tools; window of 128000 tokens (default); wire chat, at " + server.URL,
 			"ok     model     m, of agent cairn: cache not seen: of a second identical request's ", "a prompt stays cached for 5m0s",
 			"ok     model     m, of agent cairn: takes pictures",
-			"ok     worker    m, which sums up for agent cairn: answered in ", "with a forced tool call",
+			"ok     worker    m, which summarizes for agent cairn: answered in ", "with a forced tool call",
 		} {
 			if r.code != 0 || strings.Count(r.out, want) != 1 {
 				t.Errorf("exit code %d; %q is not once in %s", r.code, want, r.out)
@@ -254,7 +254,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		other := modelServer(t, failing["a wrong key"].do)
 		r := look(t, []string{"ANTHROPIC_BASE_URL=" + strings.TrimSuffix(claude.URL, "/v1"), "ANTHROPIC_MODEL=claude-sonnet-4-6", "CAIRN_P_KEY=p-key-p-key"},
 			"[[providers]]\nid = \"p\"\nbase_url = \""+other.URL+"\"\napi_key = \"env:CAIRN_P_KEY\"\n[defaults.compaction]\nmodel = \"p/small\"\n")
-		for _, want := range []string{"wire messages", "WRONG  worker    small, which sums up for agent cairn: model: auth (HTTP 401): no, from " + other.URL, `what to do: check api_key of provider "p"`} {
+		for _, want := range []string{"wire messages", "WRONG  worker    small, which summarizes for agent cairn: model: auth (HTTP 401): no, from " + other.URL, `what to do: check api_key of provider "p"`} {
 			if r.code != exitFailed || !strings.Contains(r.out, want) {
 				t.Errorf("exit code %d; %q is not in %s", r.code, want, r.out)
 			}

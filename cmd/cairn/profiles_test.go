@@ -30,7 +30,7 @@ func TestEveryModelOfTodayIsWell(t *testing.T) {
 				t.Errorf("a turn: %q", out)
 			}
 			r := p.run("", "doctor")
-			for _, want := range []string{name + ", of agent cairn: answered in ", "(GET /", "cache works", "which sums up for agent cairn: answered in "} {
+			for _, want := range []string{name + ", of agent cairn: answered in ", "(GET /", "cache works", "which summarizes for agent cairn: answered in "} {
 				if r.code != 0 || !strings.Contains(r.out, want) {
 					t.Errorf("doctor: exit code %d; %q is not in %s%s", r.code, want, r.out, r.err)
 				}

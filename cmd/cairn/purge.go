@@ -26,7 +26,7 @@ func newPurge(a *app) *cobra.Command {
 	var p purge
 	cmd := &cobra.Command{
 		Use:   "purge --user ID|NAME | --channel NAME | --server NAME",
-		Short: "Delete for good what somebody said, or a channel or server whole",
+		Short: "Delete for good a person's messages, a channel or a server",
 		Long: `Delete for good, from transcript, search, summaries, memories and files.
 
 --user takes somebody's messages away, from all channels of their platform, and the

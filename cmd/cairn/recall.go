@@ -16,7 +16,7 @@ func newRecall(a *app) *cobra.Command {
 	var l looking
 	cmd := &cobra.Command{
 		Use:   "recall QUESTION…",
-		Short: "Look up what was said in a channel, and what is remembered of it",
+		Short: "Search a channel's messages and memories",
 		Long: `Look up what answers a question: first what the bot remembers, then the messages,
 word for word, each the best first. No model is asked. Questions and plain words do;
 names of people favour what they said, dates what was said then, and with --as, "I"

@@ -80,7 +80,7 @@ func TestNoSecretAndNoMessageReachesTheLog(t *testing.T) {
 	p.sayOnDiscord("/remember the eagle's token is " + pasted[0])
 	p.sayOnSlack("now break")
 	p.wait(r, p.onSlack, "refuses my key")
-	p.until(r, "the failure is logged", func() bool { return strings.Contains(r.errs.String(), "a turn failed") })
+	p.until(r, "the failure is logged", func() bool { return strings.Contains(r.errs.String(), "turn_failed") })
 	r.signal(syscall.SIGTERM)
 	r.code()
 	said := r.errs.String()

@@ -22,7 +22,7 @@ func TestADatabaseThatIsMovedAway(t *testing.T) {
 	}
 	for _, channel := range []string{"a", "b"} {
 		ok, words := l.saidTo("2"+channel, channel)
-		if want := "My database was deleted or moved, so your message was not taken. Ask whoever runs me to put it back, and send it again."; ok || words != want {
+		if want := "My database was deleted or moved, so your message was not accepted. Ask the bot's operator to put it back, and send it again."; ok || words != want {
 			t.Errorf("%s: accepted %v, %q", channel, ok, words)
 		}
 	}

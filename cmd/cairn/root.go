@@ -41,12 +41,12 @@ func newRoot(a *app) *cobra.Command {
 		Use:   "cairn",
 		Short: "A chat bot whose conversations never end",
 		Long: `Cairn is a chat bot whose conversations never end. When a conversation fills the
-model's context window, its oldest part is summed up in the background and what
+model's context window, its oldest part is summarized in the background and what
 should be remembered goes into a database; nothing is ever lost.
 
 It answers through OpenAI, Anthropic, or any server that speaks the protocol of one of
 them. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or for another server OPENAI_BASE_URL and
-OPENAI_MODEL, or name it under [llm] in config.toml. Without one it still keeps, sums up, and finds again
+OPENAI_MODEL, or name it under [llm] in config.toml. Without one it still keeps, summarizes, and finds again
 what it was told.
 
 ` + exitHelp,

@@ -22,8 +22,8 @@ const grace = 30 * time.Second
 func newRun(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [--health ADDRESS]",
-		Short: "Open every door that has a token",
-		Long: `Open every door that has a token, and answer there until stopped:
+		Short: "Connect to every platform that has a token",
+		Long: `Connect to every platform that has a token, and answer there until stopped:
 
   Discord  DISCORD_TOKEN, or token under [discord]
   Slack    SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or bot_token and app_token under [slack]
@@ -81,7 +81,7 @@ func (a *app) run(ctx context.Context) (err error) {
 	bot.checkModels(modelCheck{agents: func() map[string]channel.Agent { return bot.current.Load().agents }, failed: bot.warnOf})
 	bot.follow(true)
 	if open := a.settings.Unrestricted(); len(open) > 0 {
-		log.Warn("commands that change things are for everybody, for the list restricted leaves them out", "commands", open)
+		log.Warn("commands_unrestricted", "hint", "add them to restricted", "commands", open)
 	}
 	log.Info("starting", "version", version(), "doors", names, "agents", bot.who(), "data", a.settings.DataDir)
 	if err := bot.hub.Recover(ctx, func(string) bool { return true }); err != nil {
@@ -118,11 +118,11 @@ func serve(ctx context.Context, hub *channel.Hub, doors []outerDoor, grace time.
 			case left == 0:
 				return err
 			default:
-				log.Error("a door is closed for good; the others stay open", "error", err)
+				log.Error("connector_closed", "error", err)
 			}
 		}
 	}
-	log.Info("stopping; answers that are being written are finished", "within", grace.String())
+	log.Info("stopping", "within", grace.String())
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	for left > 0 && leave.Err() == nil {
@@ -134,7 +134,7 @@ func serve(ctx context.Context, hub *channel.Hub, doors []outerDoor, grace time.
 	}
 	err := hub.Drain(leave)
 	if errors.Is(err, context.DeadlineExceeded) {
-		log.Warn("not everything could be finished; the next start takes it up")
+		log.Warn("stopped_unfinished", "effect", "the next start continues")
 		err = nil
 	}
 	err = errors.Join(context.Cause(ctx), err, hub.Close())

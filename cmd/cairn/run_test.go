@@ -114,7 +114,7 @@ func TestRunWithTokensThatAreNotTaken(t *testing.T) {
 	t.Run("one door's do not keep the other shut", func(t *testing.T) {
 		p := newPlatforms(t)
 		r := p.folder("", "DISCORD_TOKEN=hush").background("run")
-		p.until(r, "the door is told to be closed", func() bool { return strings.Contains(r.errs.String(), "a door is closed for good") })
+		p.until(r, "the door is told to be closed", func() bool { return strings.Contains(r.errs.String(), "connector_closed") })
 		p.until(r, "the other door is open", func() bool { return len(p.slack.Sockets()) > 0 })
 		p.sayOnSlack("I prefer coffee.")
 		p.wait(r, p.onSlack, "#1")

@@ -72,7 +72,7 @@ func (b *bot) checkModel(c modelCheck, agent channel.Agent, m *located) {
 
 // warnOf logs that a model does not answer.
 func (b *bot) warnOf(_ *located, err error) {
-	b.log.Warn("the model does not answer", llm.LogAttrs(err)...)
+	b.log.Warn("model_check_failed", llm.LogAttrs(err)...)
 }
 
 // trouble is a failure in one line for a person who runs the program.

@@ -170,6 +170,6 @@ func (s step) die(t *testing.T, prepared string) {
 		t.Errorf("%d compactions are unfinished", n)
 	}
 	if s.scene != "" && w.count("SELECT count(*) FROM compactions WHERE state = 'active'") == 0 {
-		t.Error("nothing is summed up")
+		t.Error("nothing is summarized")
 	}
 }

@@ -124,7 +124,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 	}
 }
 
-// talkedIn is a conversation in which there is something to be summed up.
+// talkedIn is a conversation in which there is something to be summarized.
 func talkedIn(t *testing.T, store *memory.Store) *memory.Conversation {
 	t.Helper()
 	conv, err := store.Conversation(t.Context(), "test:server/general")

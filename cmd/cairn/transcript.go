@@ -96,9 +96,9 @@ func newTranscript(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "transcript [--channel NAME] [--json]",
 		Short: "Print every message of a channel",
-		Long: `Print every message of a channel, oldest first, as it was said: what was summed up
+		Long: `Print every message of a channel, oldest first, as it was said: what was summarized
 is here word for word, and a tool call is one short line. A line tells where messages
-were summed up, and from how many tokens to how many the window came; with --json it is
+were summarized, and from how many tokens to how many the window came; with --json it is
 an object with the key "compacted". It reads the database and may run beside the bot.`,
 		Example: `  cairn transcript --channel garden | less
   cairn transcript --json | jq -r 'select(.author == "Ada").text'`,

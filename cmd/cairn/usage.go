@@ -21,7 +21,7 @@ func newUsage(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "usage [--since TIME] [--by day|conversation|model] [--json]",
-		Short: "Show what models were used for, and what that cost",
+		Short: "Show the models' usage and cost",
 		Long: `Show how many tokens models were used for, and what that cost. INPUT includes what was
 read from the provider's cache (CACHED) and written to it (WRITTEN); COST includes what
 summaries took (SUMMARIES). Days end in time_zone.

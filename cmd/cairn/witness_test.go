@@ -38,7 +38,7 @@ func newWitness(t *testing.T, p folder, settings ...string) *witness {
 	return w
 }
 
-// model answers, calls a tool if it is asked to, and sums up.
+// model answers, calls a tool if it is asked to, and summarizes.
 func (w *witness) model(x *llmtest.Exchange) {
 	at := func(point string) {
 		if kill := w.kill.Load(); kill != nil && (*kill)(point) {

@@ -92,7 +92,7 @@ func (m *Model) adapt(err error, c composed, only *exceptions) bool {
 }
 
 func (m *Model) refused(field string, e *llm.Error) {
-	m.Options.Log.Info("model refuses a field of the request, sending it without from now on",
+	m.Options.Log.Info("field_refused",
 		"model", m.Name(), "field", field, "error", e.Message)
 }
 

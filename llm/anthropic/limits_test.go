@@ -45,7 +45,7 @@ func TestRefusedFieldsAreLeftOut(t *testing.T) {
 			if got := server.Refusals(); len(got) != c.refusals {
 				t.Errorf("refused %v", got)
 			}
-			if got := strings.Count(log.String(), "refuses a field"); got != c.refusals {
+			if got := strings.Count(log.String(), "field_refused"); got != c.refusals {
 				t.Errorf("logged %d times:\n%s", got, log.String())
 			}
 			for _, r := range server.Requests() {

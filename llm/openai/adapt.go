@@ -58,7 +58,7 @@ func (o *Model) adapt(a *adaptation, p plan, req llm.Request, err error) bool {
 		return false // the caller has the reasoning
 	case req.ForceTool != "" && p.forced && llm.RefusesForced(e):
 		o.Learnt().NoForced()
-		o.Options.Log.Info("the model cannot be forced to call a tool: asking in words", "model", p.model, "error", e)
+		o.Options.Log.Info("forced_tool_refused", "model", p.model, "error", e)
 		return true
 	case p.effort(req.Reasoning) != "" && aboutEffort.MatchString(e.Message):
 		return o.learnEfforts(p, req.Reasoning, e.Message)
@@ -93,7 +93,7 @@ func (o *Model) tryV1(a *adaptation, p plan) bool {
 // confirm keeps the address that was tried.
 func (o *Model) confirm(a *adaptation) {
 	if a.base != "" {
-		o.Options.Log.Warn("base_url has no /v1 at its end: set it", "base_url", o.Options.BaseURL, "works", a.base)
+		o.Options.Log.Warn("base_url_without_v1", "base_url", o.Options.BaseURL, "works", a.base)
 		a.base = ""
 	}
 }
@@ -109,7 +109,7 @@ func (o *Model) switchWire(a *adaptation, p plan, from, to string) bool {
 	}
 	a.wires++
 	o.Learnt().Demand(to)
-	o.Options.Log.Info("the server demands another wire", "model", p.model, "wire", to)
+	o.Options.Log.Info("wire_changed", "model", p.model, "wire", to)
 	return true
 }
 
@@ -131,7 +131,7 @@ func (o *Model) learnEfforts(p plan, wanted, message string) bool {
 	}
 	o.demand(func(d *demands) { d.efforts = efforts })
 	p.efforts = efforts
-	o.Options.Log.Info("the model does not accept this value of reasoning", "model", p.model, "reasoning", wanted, "sent", p.effort(wanted))
+	o.Options.Log.Info("reasoning_refused", "model", p.model, "reasoning", wanted, "sent", p.effort(wanted))
 	return true
 }
 
@@ -146,7 +146,7 @@ func (o *Model) dropField(p plan, req llm.Request, message string) bool {
 				}
 				d.refused[name] = true
 			})
-			o.Options.Log.Debug("the server refuses a field", "model", p.model, "field", name)
+			o.Options.Log.Debug("field_refused", "model", p.model, "field", name)
 			return true
 		}
 	}

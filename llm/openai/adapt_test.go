@@ -46,7 +46,7 @@ func TestTheWireIsLearntFromTheRefusal(t *testing.T) {
 	if got := wiresOf(server); got != "chat responses responses" || model.Wire() != llm.WireResponses {
 		t.Errorf("asked on %s, then on %s", got, model.Wire())
 	}
-	if n := strings.Count(log.String(), "another wire"); n != 1 {
+	if n := strings.Count(log.String(), "wire_changed"); n != 1 {
 		t.Errorf("%d lines: %s", n, log)
 	}
 	if again := connect(t, server, options); again.Wire() != llm.WireResponses {
@@ -195,7 +195,7 @@ func TestAValueOfReasoningThatIsRefusedBecomesTheNearest(t *testing.T) {
 				if got := string(last["reasoning_effort"]) + string(last["reasoning"]); got != want {
 					t.Errorf("%s: sent %s, want %s", wire, got, want)
 				}
-				if n := len(server.Requests()); n != 3 || strings.Count(log.String(), "value of reasoning") != 1 {
+				if n := len(server.Requests()); n != 3 || strings.Count(log.String(), "reasoning_refused") != 1 {
 					t.Errorf("%s: %d requests: %s", wire, n, log)
 				}
 			}

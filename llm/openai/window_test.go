@@ -146,8 +146,8 @@ func TestTheWindowIsWarnedAboutOnce(t *testing.T) {
 		list    string
 		want    string // of the one warning; empty: none
 	}{
-		"when it is a guess":                {0, `{"data":[{"id":"test-model"}]}`, "a guess"},
-		"when the setting is above it":      {9000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, "larger than the server's"},
+		"when it is a guess":                {0, `{"data":[{"id":"test-model"}]}`, "window_guessed"},
+		"when the setting is above it":      {9000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, "window_too_large"},
 		"not when the setting is below it":  {2000, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
 		"not when the setting stands alone": {2000, `{"data":[{"id":"test-model"}]}`, ""},
 		"not when the server told":          {0, `{"data":[{"id":"test-model","max_model_len":4096}]}`, ""},
