@@ -132,7 +132,7 @@ func open(path, pragmas string) *sql.DB {
 }
 
 // remedy is what to do about a damaged database.
-const remedy = "`cairn doctor` tells more, `cairn doctor --fix` mends what can be, `cairn restore FILE` puts a backup in its place"
+const remedy = "`cairn doctor` tells more, `cairn restore FILE` puts a backup in its place"
 
 // address is a file as SQLite's URIs name it.
 func address(path, query string) string {

@@ -40,7 +40,7 @@ func (s *Store) Upkeep(ctx context.Context, b Backups, now time.Time) error {
 	if err == nil && due && !when.After(now) {
 		begun := time.Now()
 		if err = s.EraseFiles(ctx, b); err == nil {
-			s.log.Info("deleted text was removed from the files", "took", time.Since(begun).Round(time.Millisecond).String())
+			s.log.Info("deleted_text_erased", "took", time.Since(begun).Round(time.Millisecond).String())
 		}
 	}
 	if b.Every == 0 {
@@ -99,7 +99,7 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 	if _, err := s.Backup(ctx, file); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	s.log.Debug("backup made", "file", file)
+	s.log.Debug("backup_made", "file", file)
 	return b.remove(b.Keep)
 }
 

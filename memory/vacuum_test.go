@@ -125,7 +125,7 @@ func TestErasureFromTheFiles(t *testing.T) {
 		if found := recalled(t, c, "kangaroo"); len(found) != 1 {
 			t.Errorf("found %v", found)
 		}
-		if found, err := s.Examine(ctx, false); err != nil || len(found) > 0 {
+		if found, err := s.Check(ctx); err != nil || len(found) > 0 {
 			t.Errorf("found %v, %v", found, err)
 		}
 	})
@@ -210,7 +210,7 @@ func TestAKillInARewrite(t *testing.T) {
 		}
 		_ = bot.Wait() // it was killed
 		s := openStore(t, dir)
-		if found, err := s.Examine(ctx, false); err != nil || len(found) > 0 {
+		if found, err := s.Check(ctx); err != nil || len(found) > 0 {
 			t.Fatalf("found %v, %v", found, err)
 		}
 		if now := dump(t, s); now != was {
