@@ -3,11 +3,17 @@ package main
 import (
 	"bytes"
 	"database/sql"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"cairn/compactor"
+	"cairn/config"
+	"cairn/memory"
 )
 
 // backups are the files of the backups that bots made by themselves.
@@ -58,5 +64,34 @@ func TestUpkeep(t *testing.T) {
 		if bytes.Contains(text, []byte("kangaroo")) {
 			t.Errorf("%s holds what was deleted", file)
 		}
+	}
+}
+
+// TestUpkeepThatFails is logged once, and told to whoever watches, until it works again.
+func TestUpkeepThatFails(t *testing.T) {
+	dir := t.TempDir()
+	store, err := memory.Open(t.Context(), memory.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	var log bytes.Buffer
+	b := &bot{log: slog.New(slog.NewTextHandler(&log, nil)), store: store, ctx: t.Context()}
+	b.current.Store(&runtimeConfig{settings: config.Settings{DataDir: dir, Backup: config.Backup{Every: compactor.Duration(time.Hour), Keep: 1}}})
+	blocked := filepath.Join(dir, memory.BackupsName)
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.upkeepOnce()
+	b.upkeepOnce()
+	if n := strings.Count(log.String(), "upkeep_failed"); n != 1 || !b.upkeep.On() {
+		t.Errorf("it was logged %d times: %s", n, &log)
+	}
+	if err := os.Remove(blocked); err != nil {
+		t.Fatal(err)
+	}
+	b.upkeepOnce()
+	if made, err := filepath.Glob(filepath.Join(blocked, "cairn-*.db")); err != nil || len(made) != 1 || b.upkeep.On() || !strings.Contains(log.String(), "upkeep_works_again") {
+		t.Errorf("%v, %v: %s", made, err, &log)
 	}
 }
