@@ -18,6 +18,7 @@ type actor struct {
 	lines  []string                       // what it says, one drawn for each answer
 
 	incurious bool // it looks nothing up
+	brief     bool // it sums up in a few words, and saves nothing
 
 	mu    sync.Mutex // guards everything below
 	dice  *rand.Rand
@@ -83,6 +84,8 @@ func (a *actor) answer(req llm.Request) (llm.Response, error) {
 	}
 	last := req.Messages[len(req.Messages)-1]
 	switch {
+	case offered["summarize"] && a.brief:
+		return summarized(shortSummary(req.Messages[1].Text), a.asked), nil
 	case offered["summarize"]:
 		want, err := wantedOf(req)
 		if err != nil {

@@ -45,50 +45,45 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// Each benchmark has a place in the table, with or without its result.
-func TestEveryBenchmarkHasFigures(t *testing.T) {
-	for _, b := range benchmarks {
-		name := b.command(screenOf(new(bytes.Buffer), new(bytes.Buffer))).Name()
-		for _, a := range []whole{{dir: "testdata"}, {dir: "testdata", quick: true}} {
-			if args := b.inAll(a); len(args) == 0 || args[0] != name {
-				t.Errorf("%s is run as %q", name, args)
+// Each benchmark has a place in the table, those with recordings if there are any.
+func TestEveryBenchmarkIsInAll(t *testing.T) {
+	for _, b := range benchmarks() {
+		for _, quick := range []bool{true, false} {
+			if args := b.inAll("testdata", quick); len(args) == 0 || args[0] != b.Name() {
+				t.Errorf("%s is run as %q", b.Name(), args)
+			} else if err := b.ParseFlags(args[1:]); err != nil {
+				t.Errorf("%q: %v", args, err)
 			}
 		}
-		if _, err := b.figures([]byte("{}")); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if args := b.inAll("", false); b.recorded != (args == nil) {
+			t.Errorf("without recordings %s runs as %q", b.Name(), args)
 		}
-		if _, err := b.figures([]byte("no JSON")); err == nil {
-			t.Errorf("%s makes something of what is no JSON", name)
-		}
-	}
-	if args := benchmarks[len(benchmarks)-1].inAll(whole{}); args != nil {
-		t.Errorf("without recordings it runs %q", args)
 	}
 }
 
 func TestAllIsOneTable(t *testing.T) {
 	t.Setenv(asBench, "1")
-	before := benchmarks
-	defer func() { benchmarks = before }()
-	benchmarks = nil
-	for _, b := range before {
-		args := map[string][]string{"idle": {"idle", "--channels", "3"}, "cost": {"cost", "--turns", "3"}}[b.command(screenOf(new(bytes.Buffer), new(bytes.Buffer))).Name()]
-		if args != nil {
-			b.inAll = func(whole) []string { return args }
-			benchmarks = append(benchmarks, b)
-		}
+	run := func(flags string) (string, error) {
+		idle, cost := newIdle(), newCost()
+		idle.full, cost.full = flags, "--turns 3"
+		var out, progress bytes.Buffer
+		all := newAll([]*benchmark{idle, cost})
+		all.SetOut(&out)
+		all.SetErr(&progress)
+		all.SetArgs(nil)
+		err := all.ExecuteContext(t.Context())
+		return out.String(), err
 	}
-	r := ranAs[summary](t, "all")
-	text := r.table()
-	for _, want := range []string{"| memory of a silent channel |", "KB", "`go run ./bench idle --channels 3`", "`go run ./bench cost --turns 3`"} {
+	text, err := run("--channels 3")
+	if err != nil && !errors.As(err, new(missed)) {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| KB of a silent channel |", "| 30", "`go run ./bench idle --channels 3`", "In "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
 	}
-	benchmarks[0].inAll = func(whole) []string { return []string{"idle", "--channels", "none"} }
-	root := newRoot(new(bytes.Buffer), new(bytes.Buffer))
-	root.SetArgs([]string{"all"})
-	if err := root.ExecuteContext(t.Context()); exitCode(err) != exitFailed || !strings.Contains(err.Error(), "invalid argument") {
+	if _, err := run("--channels none"); exitCode(err) != exitFailed || !strings.Contains(err.Error(), "invalid argument") {
 		t.Errorf("one that cannot be run: %v", err)
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"time"
 
@@ -18,8 +16,7 @@ import (
 
 // engine is Cairn: the real engine over a real database in a temporary folder.
 type engine struct {
-	dir    string
-	store  *memory.Store
+	store  *tempStore
 	conv   *memory.Conversation
 	c      *compactor.Compactor
 	tools  []llm.Tool
@@ -37,25 +34,20 @@ type engine struct {
 
 var _ strategy = (*engine)(nil)
 
-const maxOutput = 4096 // as config.toml has it
-
 func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule cacheRule) (e *engine, err error) {
 	e = &engine{clock: c}
 	e.scribe = &scribe{gate: &e.gate, till: *newTill(c, rule), words: rand.New(rand.NewPCG(0, 0))}
-	if e.dir, err = os.MkdirTemp("", "cairn-bench-"); err != nil {
+	if e.store, err = openStore(ctx, ""); err != nil {
 		return nil, err
 	}
 	if err = e.open(ctx, window, policy); err != nil {
-		return nil, errors.Join(err, e.close())
+		return nil, errors.Join(err, e.store.close())
 	}
 	e.gate.Lock()
 	return e, nil
 }
 
 func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) (err error) {
-	if e.store, err = memory.Open(ctx, memory.Options{Dir: e.dir}); err != nil {
-		return err
-	}
 	if e.conv, err = e.store.Conversation(ctx, "terminal:bench"); err != nil {
 		return err
 	}
@@ -63,7 +55,7 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 	e.c, err = compactor.Open(ctx, compactor.Options{
 		Records: e.conv, Policy: func() compactor.Policy { return policy }, Window: func() int { return window },
 		System: prompts.System, Tools: e.tools, MaxOutput: maxOutput, Worker: e.scribe,
-		After: e.notify, Log: slog.New(slog.DiscardHandler), Now: e.clock.now,
+		After: e.notify, Log: silence, Now: e.clock.now,
 	})
 	return err
 }
@@ -164,13 +156,7 @@ func (e *engine) answer(ctx context.Context, text string) error {
 func (e *engine) worker() bill { return e.scribe.bill() }
 
 func (e *engine) close() error {
-	if e.c != nil {
-		e.gate.Unlock()
-		e.c.Close()
-	}
-	var err error
-	if e.store != nil {
-		err = e.store.Close()
-	}
-	return errors.Join(err, os.RemoveAll(e.dir))
+	e.gate.Unlock()
+	e.c.Close()
+	return e.store.close()
 }

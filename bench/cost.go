@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"cairn/compactor"
@@ -24,56 +23,45 @@ type pricing struct {
 	seed  uint64
 	scale float64
 	cache cacheRule
-	json  bool
 }
 
-func newCost(s *screen) *cobra.Command {
-	var p pricing
-	cmd := &cobra.Command{
-		Use:   "cost",
-		Short: "What a long conversation costs, by strategy",
-		Long: `Cost has one long conversation with each strategy, over virtual time, and adds up what
-its requests would cost where prompts are cached: in a busy channel, and in one where a
-quarter of the turns follow a pause.
+const costHelp = `Cost holds one long conversation with each strategy, over virtual time, and adds up what its requests
+would cost where prompts are cached: in a busy channel, and in one where a quarter of the turns
+follow a pause.
 
 ` + priceHelp + `
 
 ` + talkHelp + `
 
-The other strategies are given their cheapest form. A sliding window drops as many of the
-oldest messages as must go. "Everything at 100k" asks for one summary of 2000 words
-behind the conversation as it stands, which is in the cache then. Cairn's worker saves
-6 memories of each span and writes summaries as long as it is asked for. Where the rule is
-not prefix, the block beside the last message stays in the others' conversations.
+The other strategies get their cheapest form. A sliding window drops as many of the oldest messages
+as it must. "Everything at 100k" asks for one summary of 2000 words behind the conversation as it
+is, which is in the cache then. Cairn's worker saves 6 memories of each span and writes summaries
+as long as it is asked for.
 
-With the conversation that is made by default the input of "Cairn, economy" has a target: with
-prefix at most 24 million tokens in the busy channel and 44 in the other, with breakpoints 26
-and 52; a run that misses it ends with 3.
+With the default conversation the input of "Cairn, economy" has a target: with prefix at most 24
+million tokens in the busy channel and 44 in the other, with breakpoints 26 and 52; a run that
+misses it ends with 3.
 
-` + setHelp,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case p.turns < 1 || p.turns > 100_000:
-				return wrongFlag(cmd, "turns", p.turns, "from 1 to 100000")
-			case !slices.Contains(caches, p.cache.kind):
-				return wrongFlag(cmd, "cache", p.cache.kind, "one of "+strings.Join(caches, ", "))
-			case p.cache.ttl < time.Minute || p.cache.ttl > 24*time.Hour:
-				return wrongFlag(cmd, "ttl", p.cache.ttl, "from 1m to 24h")
-			case !(p.scale >= 0.1 && p.scale <= 10):
-				return wrongFlag(cmd, "scale", p.scale, "from 0.1 to 10")
-			}
-			return p.run(cmd.Context(), s)
-		},
-	}
-	flags := cmd.Flags()
-	flags.IntVar(&p.turns, "turns", 2000, "`N` turns")
-	flags.Uint64Var(&p.seed, "seed", 1, "`N` that the conversation is made of")
-	flags.Float64Var(&p.scale, "scale", 1, "`FACTOR` by which all texts are longer")
-	flags.StringVar(&p.cache.kind, "cache", cachePrefix, "`RULE` by which prompts are cached: "+strings.Join(caches, ", "))
-	flags.DurationVar(&p.cache.ttl, "ttl", cacheTTL, "`TIME` that the cache lives, which Cairn knows")
-	flags.BoolVar(&p.json, "json", false, "write JSON")
-	return cmd
+` + setHelp
+
+func newCost() *benchmark {
+	var p pricing
+	var b *benchmark
+	b = newBenchmark("cost", "What a long conversation costs, by strategy", costHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
+		if !slices.Contains(caches, p.cache.kind) {
+			return nil, wrongFlag(b.Command, "cache", p.cache.kind, "one of "+strings.Join(caches, ", "))
+		}
+		return p.measure(ctx, s)
+	})
+	b.integer(&p.turns, "turns", 2000, 1, 100_000, "`N` turns")
+	b.Flags().Uint64Var(&p.seed, "seed", 1, "`N` that the conversation is made of")
+	b.Flags().Float64Var(&p.scale, "scale", 1, "`FACTOR` by which all texts are longer")
+	within(b, "scale", &p.scale, 0.1, 10)
+	b.Flags().StringVar(&p.cache.kind, "cache", cachePrefix, "`RULE` by which prompts are cached: "+strings.Join(caches, ", "))
+	b.Flags().DurationVar(&p.cache.ttl, "ttl", cacheTTL, "`TIME` that the cache lives, which Cairn knows")
+	within(b, "ttl", &p.cache.ttl, time.Minute, 24*time.Hour)
+	b.quick = "--turns 300"
+	return b
 }
 
 // contender is a strategy by its name.
@@ -140,11 +128,11 @@ func forMost(p *compactor.Policy) {
 	p.PrepareThreshold, p.StackBudget, p.KeepFirst, p.PinBudget = 0, 0.02, 0, 0
 }
 
-const setHelp = `Cairn "economy" has economy = true: all summaries made ahead are applied at once. "Set for
-cost" has prepare_threshold = 0.40 and stack_budget = 0.05 too. "Set to sum up all", beside "everything at 100k", it has prepare_threshold = 0, background_threshold = 0.74,
-background_fraction = 0.90, tail_tokens = 500 and stack_budget = 0.02. "Set to keep most",
-beside the sliding window, it has prepare_threshold = 0, the levels at 0.98, 0.985 and 0.99,
-each with a fraction of 0.10, stack_budget = 0.02, keep_first = 0 and pin_budget = 0.`
+const setHelp = `Cairn "economy" has economy = true: all prepared summaries are applied at once. "Set for cost" adds
+prepare_threshold = 0.40 and stack_budget = 0.05. "Set to sum up all" has prepare_threshold = 0,
+background_threshold = 0.74, background_fraction = 0.90, tail_tokens = 500 and stack_budget = 0.02.
+"Set to keep most" has prepare_threshold = 0, levels at 0.98, 0.985 and 0.99, each with a fraction of
+0.10, stack_budget = 0.02, keep_first = 0 and pin_budget = 0.`
 
 // channelCost is what all strategies cost in one kind of channel.
 type channelCost struct {
@@ -162,26 +150,25 @@ type costs struct {
 	Cache    string        `json:"cache"`
 	TTL      float64       `json:"cache_ttl_minutes"`
 	Channels []channelCost `json:"channels"`
-	Targets  []goal        `json:"targets,omitempty"` // of economy
+	targets                // of economy
 }
 
-func (p pricing) run(ctx context.Context, s *screen) error {
-	defer s.done()
+func (p pricing) measure(ctx context.Context, s *screen) (r costs, err error) {
 	tools, err := toolsOf(ctx)
 	if err != nil {
-		return err
+		return r, err
 	}
 	all := contenders(tools, p.seed, p.cache)
-	result := costs{Turns: p.turns, Seed: p.seed, Scale: p.scale, Cache: p.cache.kind, TTL: p.cache.ttl.Minutes(), Channels: []channelCost{
+	r = costs{Turns: p.turns, Seed: p.seed, Scale: p.scale, Cache: p.cache.kind, TTL: p.cache.ttl.Minutes(), Channels: []channelCost{
 		{Name: "a busy channel"},
 		{Name: "a quarter of the turns follow a pause of 30 minutes"},
 	}}
 	var done atomic.Int64
-	work := len(result.Channels) * len(all) * p.turns
+	work := len(r.Channels) * len(all) * p.turns
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range result.Channels {
-		channel := &result.Channels[i]
+	for i := range r.Channels {
+		channel := &r.Channels[i]
 		turns := talk(p.turns, p.seed, p.scale, i == 1)
 		channel.Requests, channel.Said = measure(turns)
 		channel.Rows = make([]row, len(all))
@@ -195,16 +182,26 @@ func (p pricing) run(ctx context.Context, s *screen) error {
 		}
 	}
 	if err := group.Wait(); err != nil {
-		return err
+		return r, err
 	}
-	s.done()
-	p.judge(&result)
-	if p.json {
-		err = s.json(result)
-	} else {
-		_, err = fmt.Fprint(s.out, result.table(s))
+	p.judge(&r)
+	return r, nil
+}
+
+// costGoals are what the input may cost with economy, in millions of tokens, in each
+// kind of channel, for the conversation that is made if no flag but --cache is given.
+var costGoals = map[string][2]float64{cachePrefix: {24, 44}, cacheBreakpoints: {26, 52}}
+
+func (p pricing) judge(r *costs) {
+	goals, ok := costGoals[p.cache.kind]
+	if !ok || p.turns != 2000 || p.seed != 1 || p.scale != 1 || p.cache.ttl != cacheTTL {
+		return
 	}
-	return errors.Join(err, unmet(result.Targets))
+	for i, channel := range r.Channels {
+		at := slices.IndexFunc(channel.Rows, func(r row) bool { return r.Strategy == economical })
+		name := economical + ": millions of tokens, " + []string{"busy", "pauses"}[i]
+		r.Targets = append(r.Targets, atMost(name, channel.Rows[at].Input/1e6, goals[i]))
+	}
 }
 
 // price has one conversation with one strategy.
@@ -248,15 +245,11 @@ func measure(turns []turn) (requests, tokens int) {
 	return requests, tokens
 }
 
-const (
-	nameWidth = 29
-	barWidth  = 24
-)
-
 // table is the result as people read it.
 func (c costs) table(s *screen) string {
 	var b strings.Builder
 	millions := func(v float64) string { return fmt.Sprintf("%.1f", v/1e6) }
+	thousand := func(v float64) string { return fmt.Sprintf("%.0fk", v/1000) }
 	most := 0.0
 	for _, channel := range c.Channels {
 		for _, r := range channel.Rows {
@@ -267,32 +260,22 @@ func (c costs) table(s *screen) string {
 	for _, channel := range c.Channels {
 		fmt.Fprintf(&b, "%s  %s turns, %s requests, %s million tokens said\n\n", s.paint(bold, channel.Name),
 			thousands(c.Turns), thousands(channel.Requests), millions(float64(channel.Said)))
-		heading := left("", nameWidth) + right("window", 8) + right("turns", 8) + right("worker", 8) + right("input", 8) +
-			"  " + left("", barWidth) + right("output", 8) + right("total", 8) + right("head", 7) + right("verbatim", 10) + right("least", 7) + right("rewrites", 10)
-		b.WriteString(s.paint(dim, heading) + "\n")
+		rows := newGrid("", "window", "turns", "worker", "input", "", "output", "total", "head", "verbatim", "least", "rewrites")
 		for _, r := range channel.Rows {
-			name := left(r.Strategy, nameWidth)
-			if strings.HasPrefix(name, "Cairn") {
-				name = s.paint(bold, name)
+			rows.add(r.Strategy, thousand(float64(r.Window)), millions(r.Turns.input()), millions(r.Worker.input()), millions(r.Input),
+				left(bar(r.Input, most, 24), 24), millions(r.Output), millions(r.Total), thousand(r.Head), thousand(r.Verbatim), thousand(float64(r.Least)), fmt.Sprint(r.Turns.Rewrites))
+			if strings.HasPrefix(r.Strategy, "Cairn") {
+				rows.paint(bold)
 			}
-			b.WriteString(name + right(fmt.Sprintf("%dk", r.Window/1000), 8) + right(millions(r.Turns.input()), 8) + right(millions(r.Worker.input()), 8) +
-				s.paint(bold, right(millions(r.Input), 8)) + "  " + s.paint(cyan, left(bar(r.Input, most, barWidth), barWidth)) +
-				right(millions(r.Output), 8) + right(millions(r.Total), 8) +
-				right(fmt.Sprintf("%.0fk", r.Head/1000), 7) + right(fmt.Sprintf("%.0fk", r.Verbatim/1000), 10) + right(fmt.Sprintf("%.0fk", float64(r.Least)/1000), 7) + right(fmt.Sprint(r.Turns.Rewrites), 10) + "\n")
 		}
-		b.WriteString("\n")
+		b.WriteString(rows.text(s) + "\n")
 	}
 	b.WriteString(`turns, worker, input, output, total: millions of tokens of uncached input; one read from the cache counts 0.1, one
   written to it 1.25 where the rule is breakpoints, one of an answer 4
 head, verbatim: tokens of a request that are summaries, and messages word for word, in the mean
 least: the fewest verbatim, once a request was rewritten
 rewrites: requests that share less than half with the one before
-`)
-	for i, g := range c.Targets {
-		if i == 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(verdict(s, g) + "\n")
-	}
+
+` + c.verdicts(s))
 	return b.String()
 }

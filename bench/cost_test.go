@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -178,9 +177,11 @@ func TestTalk(t *testing.T) {
 func TestCostShows(t *testing.T) {
 	var out, progress bytes.Buffer
 	s := screenOf(&out, &progress)
-	if err := (pricing{turns: 3, seed: 1, scale: 1, cache: byPrefix}).run(t.Context(), s); err != nil {
+	c, err := pricing{turns: 3, seed: 1, scale: 1, cache: byPrefix}.measure(t.Context(), s)
+	if err != nil {
 		t.Fatal(err)
 	}
+	out.WriteString(c.table(s))
 	t.Run("aligned rows", func(t *testing.T) {
 		width := 0
 		for line := range strings.Lines(out.String()) {
@@ -198,13 +199,9 @@ func TestCostShows(t *testing.T) {
 		}
 	})
 	t.Run("JSON", func(t *testing.T) {
-		out.Reset()
-		if err := (pricing{turns: 3, seed: 1, scale: 1, cache: byPrefix, json: true}).run(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
-		var c costs
-		if err := json.Unmarshal(out.Bytes(), &c); err != nil || len(c.Channels) != 2 || len(c.Channels[1].Rows) != 9 || c.Channels[1].Rows[8].Input == 0 {
-			t.Errorf("%v: %s", err, out.String())
+		c := ranAs[costs](t, "cost", "--turns", "3")
+		if len(c.Channels) != 2 || len(c.Channels[1].Rows) != 9 || c.Channels[1].Rows[8].Input == 0 {
+			t.Errorf("%+v", c)
 		}
 	})
 }

@@ -8,59 +8,46 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 )
 
-func newCrash(s *screen) *cobra.Command {
+const crashHelp = `Crash builds cairn and has people talk to it in several channels, over a scripted model server: in a
+small window, so that it compacts all the time, with tools, commands, failures of the server, and a
+person who has her messages deleted. It kills the program at random moments, from its start to
+seconds later, and starts it again on the same folder; what was not accepted is sent again.
+After each kill the files are checked, and at the end everything is:
+
+  every accepted message is in the transcript, once
+  every message to the bot has one answer
+  the database is sound (as cairn doctor checks it)
+
+Anything else ends the run with 3, and its folder is kept.`
+
+func newCrash() *benchmark {
 	var kills int
 	var seed uint64
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "crash",
-		Short: "Whether anything is lost when the program is killed",
-		Long: `Crash builds cairn and has people talk to it in several channels, over a scripted
-model server: in a window so small that it is compacted all the time, with tools,
-commands, failures of the server, and somebody who has deleted what she said. It kills the
-program at random moments, from right after its start to seconds later, and starts it
-again on the same folder; what was not accepted is said again. After each kill the
-files are examined, and at the end, when all is answered, everything is:
-
-  every message that was accepted stands in the transcript, once
-  every message that asked for an answer was given one, and one only
-  nothing in the database is what it cannot be (as cairn doctor sees it)
-
-Anything else ends the run with 3, and its folder is kept.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if kills < 1 || kills > 1_000_000 {
-				return wrongFlag(cmd, "kills", kills, "from 1 to 1000000")
-			}
-			return measureCrash(cmd.Context(), s, kills, seed, asJSON)
-		},
-	}
-	cmd.Flags().IntVar(&kills, "kills", 500, "kill it `N` times")
-	cmd.Flags().Uint64Var(&seed, "seed", 1, "`N` from which moments and messages are drawn")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	return cmd
+	b := newBenchmark("crash", "Whether anything is lost when the program is killed", crashHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
+		return measureCrash(ctx, s, kills, seed)
+	})
+	b.integer(&kills, "kills", 500, 1, 1_000_000, "kill it `N` times")
+	b.Flags().Uint64Var(&seed, "seed", 1, "`N` from which moments and messages are drawn")
+	b.quick = "--kills 40"
+	return b
 }
 
-func measureCrash(ctx context.Context, s *screen, kills int, seed uint64, asJSON bool) (err error) {
-	defer s.done()
+func measureCrash(ctx context.Context, s *screen, kills int, seed uint64) (r crashes, err error) {
 	h, err := newHavoc(ctx, seed)
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
 	begun := time.Now()
 	for n := range kills {
 		s.progress("kill %d of %d, %d messages so far, %d things wrong", n+1, kills, len(h.clients.said), len(h.clients.wrong))
 		if err := h.kill(ctx); err != nil {
-			return err
+			return r, err
 		}
 		if len(h.clients.wrong) > 0 {
 			break
@@ -69,34 +56,21 @@ func measureCrash(ctx context.Context, s *screen, kills int, seed uint64, asJSON
 	if len(h.clients.wrong) == 0 {
 		s.progress("the last process comes to rest")
 		if err := h.rest(ctx); err != nil {
-			return err
+			return r, err
 		}
 	}
-	s.done()
-	r, err := h.result(time.Since(begun))
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		err = s.json(r)
-	} else {
-		_, err = fmt.Fprint(s.out, r.table(s))
-	}
-	if err == nil && len(r.Wrong) > 0 {
-		return missed(fmt.Sprintf("something is wrong after %d kills: %s; see %s", r.Kills, r.Wrong[0], h.dir))
-	}
-	return err
+	return h.result(time.Since(begun)), nil
 }
 
 // havoc is a program that is killed again and again, and those who talk to it.
 type havoc struct {
-	dir, program string
-	random       *rand.Rand
-	clients      *clients
-	oracle       *oracle
-	lookout      lookout
-	kills        int
-	at           map[string]int // kills, by what was going on
+	program
+	random  *rand.Rand
+	clients *clients
+	oracle  *oracle
+	lookout lookout
+	kills   int
+	at      map[string]int // kills, by what was going on
 }
 
 const crashSettings = `
@@ -134,12 +108,7 @@ func newHavoc(ctx context.Context, seed uint64) (h *havoc, err error) {
 	if h.dir, err = os.MkdirTemp("", "cairn-crash-"); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
-	h.program = filepath.Join(h.dir, "cairn")
-	if said, err := exec.CommandContext(ctx, "go", "build", "-o", h.program, "cairn/cmd/cairn").CombinedOutput(); err != nil {
-		return nil, errors.Join(fmt.Errorf("build cairn: %w\n%s", err, said), h.close())
-	}
-	err = os.WriteFile(filepath.Join(h.dir, "config.toml"), fmt.Appendf(nil, crashSettings, h.oracle.server.URL), 0o600)
-	if err != nil {
+	if h.program, err = buildCairn(ctx, h.dir, fmt.Sprintf(crashSettings, h.oracle.server.URL)); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	return h, nil
@@ -174,11 +143,11 @@ func (h *havoc) kill(ctx context.Context) error {
 	select {
 	case <-time.After(h.moment()):
 	case <-p.ended:
-		h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("it ended by itself: %s", p.said()))
+		h.clients.note("it ended by itself: %s", p.said())
 	case <-ctx.Done():
 	}
 	answering, atWork := h.oracle.answering.Load(), h.oracle.atWork.Load()
-	p.kill()
+	p.die()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -224,7 +193,7 @@ func (h *havoc) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer p.kill()
+	defer p.die()
 	p.talk(append(h.clients.again(), h.clients.last()...), nil)
 	for {
 		settled, changed := h.clients.settled()
@@ -242,16 +211,16 @@ func (h *havoc) rest(ctx context.Context) error {
 			return nil
 		}
 	}
-	if code := p.leave(); code != 0 {
-		h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("the last process ended with %d: %s", code, p.said()))
+	if code := p.finish(); code != 0 {
+		h.clients.note("the last process ended with %d: %s", code, p.said())
 	}
 	said, err := h.command(ctx, "doctor").CombinedOutput()
 	if err != nil {
-		h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("cairn doctor says %s", said))
+		h.clients.note("cairn doctor says %s", said)
 	}
 	for _, channel := range squares {
 		if said, err := h.command(ctx, "context", "--channel", channel).CombinedOutput(); err != nil && h.clients.spokenIn(channel) {
-			h.clients.wrong = append(h.clients.wrong, fmt.Sprintf("cairn context says %s", said))
+			h.clients.note("cairn context says %s", said)
 		}
 	}
 	h.clients.mu.Lock()

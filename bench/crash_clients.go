@@ -50,25 +50,8 @@ const (
 	forgetMe    = "/forget me yes"
 )
 
-// request is a line as the bot reads it.
-type request struct {
-	Channel string `json:"channel"`
-	User    string `json:"user"`
-	Text    string `json:"text"`
-	ID      string `json:"id"`
-	Mention bool   `json:"mention"`
-}
-
-func (r request) line() string {
-	text, err := json.Marshal(r)
-	if err != nil { // texts and a truth value always have a JSON form
-		panic(err)
-	}
-	return string(text) + "\n"
-}
-
 func (u *remark) line() string {
-	return request{u.channel, u.author, u.text, u.id, u.addressed}.line()
+	return line{u.channel, u.author, u.text, u.id, u.addressed}.String()
 }
 
 // again are the lines that nobody has accepted, in order.
@@ -137,7 +120,7 @@ func (u *remark) open() bool {
 // command is one that people give.
 func (c *clients) command(channel string) string {
 	c.commands++
-	r := request{Channel: channel, User: "Ann", ID: fmt.Sprint("c", c.commands)}
+	r := line{Channel: channel, User: "Ann", ID: fmt.Sprint("c", c.commands)}
 	all := []string{
 		"/compact", "/compact the harbour", "/undo", "/undo", "/undo", "/undo", "/new", "/new", "/pin", "/unpin 1", "/remember lanterns are lit at seven",
 		"/forget lanterns", "/context", "/recap", "/summaries", forgetMe,
@@ -151,17 +134,12 @@ func (c *clients) command(channel string) string {
 			}
 		}
 	}
-	return r.line()
+	return r.String()
 }
 
 // hear takes a line of the bot.
-func (c *clients) hear(line []byte) {
-	var in struct {
-		Type, Channel, Text string
-		ID                  any // a number in some
-		Seq                 int64
-		To                  []string
-	}
+func (c *clients) hear(text []byte) {
+	var in heard
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer func() {
@@ -169,8 +147,8 @@ func (c *clients) hear(line []byte) {
 		c.changed = make(chan struct{})
 	}()
 	c.heard++
-	if err := json.Unmarshal(line, &in); err != nil {
-		c.wrongLocked("a line is no JSON: %.80q", line)
+	if err := json.Unmarshal(text, &in); err != nil {
+		c.wrongLocked("a line is no JSON: %.80q", text)
 		return
 	}
 	switch in.Type {
@@ -185,13 +163,9 @@ func (c *clients) hear(line []byte) {
 			u.accepted, u.seq = true, max(u.seq, in.Seq)
 		}
 	case "reply", "error":
-		c.answeredLocked(in.Channel, cmp.Or(idOf(in.ID), in.Text), in.Text, in.To)
+		id, _ := in.ID.(string)
+		c.answeredLocked(in.Channel, cmp.Or(id, in.Text), in.Text, in.To)
 	}
-}
-
-func idOf(id any) string {
-	text, _ := id.(string)
-	return text
 }
 
 // answeredLocked notes a reply, or a notice, which has no id but its words.
@@ -220,6 +194,13 @@ func (c *clients) answeredLocked(channel, id, text string, to []string) {
 			u.answers = append(u.answers, id)
 		}
 	}
+}
+
+// note keeps what must not be.
+func (c *clients) note(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrongLocked(format, args...)
 }
 
 func (c *clients) wrongLocked(format string, args ...any) {

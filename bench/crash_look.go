@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"cairn/memory"
@@ -190,35 +189,4 @@ func (l *lookout) each(query string, do func(string)) error {
 		do(one)
 	}
 	return rows.Err()
-}
-
-// deeds counts what was done in all, by its name.
-func deeds(dir string) (map[string]int, error) {
-	db, err := sql.Open("sqlite3", filepath.Clean(memory.File(dir)))
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	done := map[string]int{}
-	for name, query := range map[string]string{
-		"summaries":          "SELECT count(*) FROM compactions WHERE kind = 'leaf' AND landed_at IS NOT NULL AND trigger <> 'heal'",
-		"made ahead":         "SELECT count(*) FROM compactions WHERE landed_at IS NOT NULL AND trigger = 'prepare'",
-		"heals":              "SELECT count(*) FROM compactions WHERE landed_at IS NOT NULL AND trigger = 'heal'",
-		"rollups":            "SELECT count(*) FROM compactions WHERE kind = 'rollup' AND landed_at IS NOT NULL",
-		"emergencies":        "SELECT count(*) FROM compactions WHERE trigger IN ('emergency', 'reactive') AND made_by = 'emergency'",
-		"segments":           "SELECT count(*) FROM compactions WHERE trigger = 'new'",
-		"landings undone":    "SELECT count(*) FROM compactions WHERE state = 'undone'",
-		"compactions failed": "SELECT count(*) FROM compactions WHERE state = 'failed'",
-		"memories":           "SELECT count(*) FROM memories",
-		"tool results":       "SELECT count(*) FROM messages WHERE role = 'tool'",
-		"messages":           "SELECT count(*) FROM messages",
-		"deleted":            "SELECT count(*) FROM messages WHERE deleted_at IS NOT NULL",
-	} {
-		var n int
-		if err := db.QueryRow(query).Scan(&n); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		done[name] = n
-	}
-	return done, nil
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,17 +23,16 @@ type crashes struct {
 	Repeated     int            `json:"replies_repeated_under_their_id"`
 	Forgotten    int            `json:"said_by_somebody_who_had_it_deleted"`
 	Examinations int            `json:"examinations"`
-	Requests     int64          `json:"requests"`
-	Summaries    int64          `json:"requests_for_summaries"`
-	Done         map[string]int `json:"done"`
 	Wrong        []string       `json:"wrong"`
+	Folder       string         `json:"folder,omitempty"` // that is kept
 	Seconds      float64        `json:"seconds"`
+	targets
 }
 
-func (h *havoc) result(took time.Duration) (r crashes, err error) {
+func (h *havoc) result(took time.Duration) (r crashes) {
 	r = crashes{
 		Kills: h.kills, At: h.at, Said: len(h.clients.said), Repeated: h.clients.repeated, Examinations: h.lookout.examinations,
-		Requests: h.oracle.answers.Load(), Summaries: h.oracle.works.Load(), Seconds: took.Seconds(),
+		Seconds: took.Seconds(),
 	}
 	for _, u := range h.clients.said {
 		if u.accepted {
@@ -62,56 +61,50 @@ func (h *havoc) result(took time.Duration) (r crashes, err error) {
 			r.Lost++
 		}
 	}
-	r.Wrong = append([]string{}, h.clients.wrong...)
-	r.Done, err = deeds(filepath.Join(h.dir, "copy"))
-	return r, err
+	if r.Wrong = append([]string{}, h.clients.wrong...); len(r.Wrong) > 0 {
+		r.Folder = h.dir
+	}
+	r.Targets = []goal{
+		none("messages lost", r.Lost), none("questions without an answer", r.Unanswered), none("questions answered twice", r.Twice),
+		none("things found wrong", len(r.Wrong)),
+	}
+	return r
 }
 
 // table is the result as people read it.
 func (r crashes) table(s *screen) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  the program was killed %s times in %.0f s, and %s messages were said to it\n\n",
+	fmt.Fprintf(&b, "%s  the program was killed %s times in %.0f s, and %s messages were said to it\n",
 		s.paint(bold, "crashes"), thousands(r.Kills), r.Seconds, thousands(r.Said))
+	rows := newGrid("", "")
 	for _, row := range []struct {
 		name string
 		n    int
-		bad  bool
 	}{
-		{"messages accepted", r.Accepted, false},
-		{"  of them lost", r.Lost, true},
-		{"messages that asked for an answer", r.Addressed, false},
-		{"  answered by words on a failure", r.Notices, false},
-		{"  answered twice", r.Twice, true},
-		{"  never answered", r.Unanswered, true},
-		{"replies repeated under their id", r.Repeated, false},
-		{"examinations of the database", r.Examinations, false},
-		{"  things found wrong", len(r.Wrong), true},
+		{"messages accepted", r.Accepted},
+		{"messages that asked for an answer", r.Addressed},
+		{"  answered by words on a failure", r.Notices},
+		{"replies repeated under their id", r.Repeated},
+		{"examinations of the database", r.Examinations},
 	} {
-		color := bold
-		if row.bad {
-			color = green
-			if row.n > 0 {
-				color = red
-			}
-		}
-		fmt.Fprintf(&b, "%s%s\n", left(row.name, 46), s.paint(color, right(thousands(row.n), 8)))
+		rows.add(row.name, thousands(row.n))
 	}
-	list := func(title string, counts map[string]int) {
-		fmt.Fprintf(&b, "\n%s\n", s.paint(dim, title))
-		var names []string
-		most := 0
-		for name, n := range counts {
-			names, most = append(names, name), max(most, n)
-		}
-		slices.SortFunc(names, func(x, y string) int { return cmp.Or(counts[y]-counts[x], strings.Compare(x, y)) })
-		for _, name := range names {
-			fmt.Fprintf(&b, "%s%s  %s\n", left(name, 46), right(thousands(counts[name]), 8), s.paint(cyan, bar(float64(counts[name]), float64(most), 20)))
-		}
+	b.WriteString(rows.text(s))
+	at, most := newGrid("kills when … (several may be true)"), 0
+	for _, n := range r.At {
+		most = max(most, n)
 	}
-	list("kills when … (several may be true)", r.At)
-	list("what was done meanwhile", r.Done)
+	byCount := func(x, y string) int { return cmp.Or(r.At[y]-r.At[x], strings.Compare(x, y)) }
+	for _, name := range slices.SortedFunc(maps.Keys(r.At), byCount) {
+		at.add(name, thousands(r.At[name]), bar(float64(r.At[name]), float64(most), 20))
+	}
+	b.WriteString("\n" + at.text(s))
 	for _, what := range r.Wrong {
 		fmt.Fprintln(&b, s.paint(red, "wrong: "+what))
 	}
+	if r.Folder != "" {
+		fmt.Fprintf(&b, "The files are kept: %s\n", r.Folder)
+	}
+	b.WriteString("\n" + r.verdicts(s))
 	return b.String()
 }

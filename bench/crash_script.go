@@ -19,7 +19,6 @@ type oracle struct {
 	server            *llmtest.Server
 	calm              atomic.Bool  // it does not fail any more
 	answering, atWork atomic.Int64 // requests it is at: for replies, and for summaries
-	answers, works    atomic.Int64 // so many so far
 
 	mu     sync.Mutex // guards random
 	random *rand.Rand
@@ -52,21 +51,15 @@ func (o *oracle) wait(x *llmtest.Exchange, most int) bool {
 }
 
 func (o *oracle) serve(x *llmtest.Exchange) {
-	tools := map[string]bool{}
-	for _, tool := range x.Request.Tools {
-		tools[tool.Function.Name] = true
-	}
-	if tools["summarize"] {
-		o.works.Add(1)
+	if offers(x.Request, "summarize") {
 		o.atWork.Add(1)
 		defer o.atWork.Add(-1)
-		o.sumUp(x, tools["memory_save"])
+		o.sumUp(x, offers(x.Request, "memory_save"))
 		return
 	}
-	o.answers.Add(1)
 	o.answering.Add(1)
 	defer o.answering.Add(-1)
-	o.answer(x, tools)
+	o.answer(x)
 }
 
 // sumUp saves a memory first, if it may, and then sums up.
@@ -96,7 +89,7 @@ func (o *oracle) sumUp(x *llmtest.Exchange, saves bool) {
 }
 
 // answer calls a tool where a message asks for one, and then replies, piece by piece.
-func (o *oracle) answer(x *llmtest.Exchange, tools map[string]bool) {
+func (o *oracle) answer(x *llmtest.Exchange) {
 	if !o.wait(x, 60) {
 		return
 	}
@@ -109,7 +102,7 @@ func (o *oracle) answer(x *llmtest.Exchange, tools map[string]bool) {
 			"memory_save": fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.4}`, o.words(8)),
 			"recall":      `{"query":"lantern harbour"}`, "context": `{"op":"compact"}`,
 		} {
-			if tools[name] && strings.Contains(last.Text(), "use "+name) {
+			if offers(x.Request, name) && strings.Contains(last.Text(), "use "+name) {
 				x.Use(fmt.Sprint("c", x.N), name, arguments)
 				return
 			}

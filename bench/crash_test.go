@@ -1,9 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"database/sql"
-	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,13 +18,9 @@ func TestCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and kills it")
 	}
-	var out, progress bytes.Buffer
-	if err := measureCrash(t.Context(), screenOf(&out, &progress), 10, uint64(time.Now().UnixNano()), true); err != nil {
-		t.Errorf("%v\n%s", err, out.String())
-	}
-	var r crashes
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		t.Fatal(err)
+	r := ranAs[crashes](t, "crash", "--kills", "10", "--seed", fmt.Sprint(time.Now().UnixNano()))
+	if len(r.Wrong) > 0 {
+		t.Errorf("%q", r.Wrong)
 	}
 	if r.Kills != 10 || r.Accepted < len(squares) || r.Accepted != r.Said || r.Addressed == 0 || r.Examinations == 0 {
 		t.Errorf("%+v", r)
@@ -55,7 +50,7 @@ func TestCrashIsFoundOut(t *testing.T) {
 		"a message that nobody has said": {sql: "UPDATE messages SET platform_id = 'm7' WHERE seq = 1", want: "m7 stands in terminal:general, where nobody said it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := &havoc{dir: t.TempDir(), clients: newClients(1), oracle: newOracle(1)}
+			h := &havoc{program: program{t.TempDir()}, clients: newClients(1), oracle: newOracle(1)}
 			defer h.oracle.server.Close()
 			h.lookout.clients = h.clients
 			data := filepath.Join(h.dir, "data")
@@ -71,10 +66,7 @@ func TestCrashIsFoundOut(t *testing.T) {
 			if _, err := h.lookout.look(t.Context(), data, filepath.Join(h.dir, "copy")); err != nil {
 				t.Fatal(err)
 			}
-			r, err := h.result(0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := h.result(0)
 			if got := strings.Join(r.Wrong, "; "); !strings.Contains(got, test.want) || test.want == "" && got != "" {
 				t.Errorf("found %q, want %q", got, test.want)
 			}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,108 +15,130 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/llm"
 	"cairn/memory"
 )
 
 const (
-	quickest      = 200 * time.Millisecond
-	slowest       = 1500 * time.Millisecond
-	crowdWindow   = 6000 // tokens
-	slowDoorTakes = 2 * time.Second
-	crowdWorkers  = 32 // compactions at once: four, the default, are too few for so many small windows
-	deliverers    = 8
-	storeReaders  = 4 // connections on which the store reads
+	quickest     = 200 * time.Millisecond
+	slowest      = 1500 * time.Millisecond
+	crowdWindow  = 6000 // tokens
+	crowdWorkers = 32   // compactions at once: four, the default, are too few for so many small windows
+	deliverers   = 8
+	storeReaders = 4 // connections on which the store reads
 )
 
-// crowd is a bot with many channels, and the people in them.
+// crowd is a bot with many channels, the people in them, and what they asked, until it is answered.
 type crowd struct {
-	dir     string
-	store   *memory.Store
-	hub     *channel.Hub
+	*bot
 	idle    time.Duration // after which a channel leaves memory
 	members []*member
 	known   map[string]*member // by name
-	book    *book
-	past    int           // messages that were there before
-	lines   []string      // what people say
-	said    int           // messages so far
-	sick    atomic.Bool   // the sick are talked to
-	cured   chan struct{} // closed when the silent models answer again
+	past    int                // messages that were there before
+	lines   []string           // what people say
+	said    int                // messages so far
+
+	mu     sync.Mutex // guards everything below
+	asked  map[string]time.Time
+	doings doings
+	took   []time.Duration // beyond the model's own time
 }
 
 // member is a channel.
 type member struct {
-	name  string
-	ill   ailment
-	actor *actor
+	name    string
+	actor   *actor
+	pending int // questions that are not answered; crowd.mu guards it
 }
 
-type ailment int
-
-const (
-	well    ailment = iota
-	slow            // its door is
-	silent          // its model never answers
-	failing         // its model always fails
-)
-
-// ailmentOf spreads what ails channels: of a hundred two are slow, one is silent and
-// one fails.
-func ailmentOf(n int) ailment {
-	switch n % 100 {
-	case 6, 16:
-		return slow
-	case 11:
-		return silent
-	case 21:
-		return failing
-	}
-	return well
+// doings is what has happened so far.
+type doings struct {
+	Answered    int    `json:"answered"`
+	Twice       int    `json:"answered_twice"` // or never asked
+	Failed      int    `json:"failed"`         // answers that told of a failure
+	Compactions int    `json:"compactions"`    // that landed
+	Rollups     int    `json:"rollups"`        // of which summaries of summaries
+	Broken      int    `json:"failed_compactions"`
+	Memories    int    `json:"memories"`
+	Why         string `json:"failure,omitempty"` // of the last that failed
 }
 
 // openCrowd makes so many channels with a past of different lengths. Each says
 // something rate/channels times a second later on.
 func openCrowd(ctx context.Context, channels int, rate float64, s *screen) (c *crowd, err error) {
-	c = &crowd{known: map[string]*member{}, book: newBook(), lines: linesOf(256, chatScale), cured: make(chan struct{})}
+	c = &crowd{known: map[string]*member{}, asked: map[string]time.Time{}, lines: linesOf(256, chatScale)}
 	c.idle = max(time.Duration(3*float64(channels)/rate*float64(time.Second)), 2*time.Second)
-	if c.dir, err = os.MkdirTemp("", "cairn-bench-"); err != nil {
-		return nil, err
-	}
-	if c.store, err = memory.Open(ctx, memory.Options{Dir: c.dir}); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(c.dir))
-	}
 	for n := range channels {
-		m := &member{ill: ailmentOf(n), name: fmt.Sprintf("bench:server/c%d", n)}
-		if m.ill == slow {
-			m.name = fmt.Sprintf("slow:server/c%d", n)
-		}
+		m := &member{name: fmt.Sprintf("bench:server/c%d", n)}
 		m.actor = &actor{window: crowdWindow, lines: c.lines, dice: rand.New(rand.NewPCG(uint64(n), 1)), takes: func(r *rand.Rand) time.Duration {
 			return quickest + time.Duration(r.Int64N(int64(slowest-quickest)))
 		}}
-		c.members = append(c.members, m)
-		c.known[m.name] = m
+		c.members, c.known[m.name] = append(c.members, m), m
 	}
-	c.hub = channel.New(channel.Options{
-		Store: c.store, Idle: c.idle, Agent: c.agent, Workers: crowdWorkers, Log: silence,
-		Doors: []channel.Door{&crowdDoor{name: "bench", c: c}, &crowdDoor{name: "slow", c: c, takes: slowDoorTakes}},
-	})
+	c.bot, err = openBot(ctx, "", channel.Options{Idle: c.idle, Workers: crowdWorkers, Agent: func(name string) channel.Agent {
+		return agentOf(c.known[name].actor, c.known[name].actor)
+	}})
+	if err != nil {
+		return nil, err
+	}
+	c.door.replied, c.door.compacted, c.door.saved = c.answered, c.compacted, func() { c.count(func(d *doings) { d.Memories++ }) }
 	if err := c.remember(ctx, s); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
 
-func (c *crowd) agent(name string) channel.Agent {
-	m := c.known[name]
-	model := llm.Model(m.actor)
-	switch m.ill {
-	case silent:
-		model = silentModel{m.actor, c.cured}
-	case failing:
-		model = failingModel{m.actor}
+func (c *crowd) count(f func(*doings)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.doings)
+}
+
+// compacted counts the ends of compactions, except those that the end of the run stops.
+func (c *crowd) compacted(conversation string, e channel.Event) {
+	c.count(func(d *doings) {
+		switch {
+		case e.State == compactor.EventLanded:
+			d.Compactions++
+			if e.Kind == compactor.Rollup {
+				d.Rollups++
+			}
+		case e.State == compactor.EventFailed && !strings.HasPrefix(e.Error, "stopped before"):
+			d.Broken++
+			d.Why = fmt.Sprintf("a compaction in %s: %s", conversation, e.Error)
+		}
+	})
+}
+
+// answered counts a reply, and how long it took if nothing else was going on in its channel.
+func (c *crowd) answered(conversation string, piece channel.Piece) {
+	now, m := time.Now(), c.known[conversation]
+	thought := m.actor.thought()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if piece.Failure {
+		c.doings.Failed++
+		c.doings.Why = piece.Text
 	}
-	return channel.Agent{Model: model, Worker: model, MaxOutput: maxOutput, Policy: compactor.DefaultPolicy}
+	for _, id := range piece.To {
+		at, there := c.asked[id]
+		if !there {
+			c.doings.Twice++
+			continue
+		}
+		delete(c.asked, id)
+		m.pending--
+		c.doings.Answered++
+		if !at.IsZero() && len(piece.To) == 1 {
+			c.took = append(c.took, max(now.Sub(at)-thought, 0))
+		}
+	}
+}
+
+// look returns what has happened so far, and how long the answers behind the first n took.
+func (c *crowd) look(n int) (doings, []time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.doings, slices.Clone(c.took[min(n, len(c.took)):])
 }
 
 // remember gives each channel a past, and has the store open all its connections to the
@@ -154,48 +178,35 @@ func (c *crowd) remember(ctx context.Context, s *screen) error {
 	return group.Wait()
 }
 
-// talk says so many things a second for some time, in the channels by turns, and
-// returns how many.
-func (c *crowd) talk(ctx context.Context, rate float64, lasts time.Duration) (said int, err error) {
-	group, ctx := errgroup.WithContext(ctx)
-	queue := make(chan func() error, deliverers)
-	for range deliverers {
-		group.Go(func() error {
-			for deliver := range queue {
-				if err := deliver(); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	begun, dice, total := time.Now(), rand.New(rand.NewPCG(uint64(c.said), 3)), int(rate*lasts.Seconds())
-	for at := 0; said < total && ctx.Err() == nil; at++ {
-		m := c.members[at%len(c.members)]
-		if m.ill != well && !c.sick.Load() {
-			continue
-		}
+// talk says so many things a second for some time, in the channels by turns.
+func (c *crowd) talk(ctx context.Context, rate float64, lasts time.Duration) error {
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(deliverers)
+	begun, dice := time.Now(), rand.New(rand.NewPCG(uint64(c.said), 3))
+	for n := range int(rate * lasts.Seconds()) {
+		m := c.members[n%len(c.members)]
 		c.said++
-		said++
-		due := begun.Add(time.Duration(float64(said) / rate * float64(time.Second)))
-		in := channel.Inbound{ID: fmt.Sprint("m", c.said), AuthorID: "1", Author: "Ada", Text: c.lines[dice.IntN(len(c.lines))], Addressed: dice.IntN(2) == 0}
+		in := askedNow(fmt.Sprint("m", c.said), c.lines[dice.IntN(len(c.lines))])
+		in.Addressed = dice.IntN(2) == 0
 		select {
-		case <-time.After(time.Until(due)):
-		case <-ctx.Done():
+		case <-time.After(time.Until(begun.Add(time.Duration(float64(n+1) / rate * float64(time.Second))))):
+		case <-within.Done():
+			return group.Wait()
 		}
-		select {
-		case queue <- func() error { return c.deliver(ctx, m, in) }:
-		case <-ctx.Done():
-		}
+		group.Go(func() error { return c.deliver(within, m, in) }) // it waits for one of the others, if it must
 	}
-	close(queue)
-	return said, group.Wait()
+	return group.Wait()
 }
 
 func (c *crowd) deliver(ctx context.Context, m *member, in channel.Inbound) error {
 	in.Time = time.Now()
 	if in.Addressed {
-		c.book.asked(m, in.ID)
+		c.mu.Lock()
+		if c.asked[in.ID] = in.Time; m.pending > 0 {
+			c.asked[in.ID] = time.Time{} // it waits for others
+		}
+		m.pending++
+		c.mu.Unlock()
 	}
 	_, err := c.hub.Deliver(ctx, m.name, in)
 	return err
@@ -204,7 +215,6 @@ func (c *crowd) deliver(ctx context.Context, m *member, in channel.Inbound) erro
 // drain lets all be answered, and waits for the channels to leave memory, as long as
 // something of them is there that was not at the start.
 func (c *crowd) drain(ctx context.Context, s *screen, start usage) error {
-	close(c.cured)
 	s.progress("what is left is answered and summed up")
 	if err := c.hub.Drain(ctx); err != nil {
 		return err
@@ -222,80 +232,4 @@ func (c *crowd) drain(ctx context.Context, s *screen, start usage) error {
 		}
 	}
 	return nil
-}
-
-func (c *crowd) close() error {
-	return errors.Join(c.hub.Close(), c.store.Close(), os.RemoveAll(c.dir))
-}
-
-// silentModel answers nothing until it is cured.
-type silentModel struct {
-	*actor
-	cured chan struct{}
-}
-
-func (m silentModel) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
-	select {
-	case <-m.cured:
-		return m.actor.Generate(ctx, req, show)
-	case <-ctx.Done():
-		return llm.Response{}, ctx.Err()
-	}
-}
-
-// failingModel is overloaded whenever it is asked.
-type failingModel struct{ *actor }
-
-func (failingModel) Generate(context.Context, llm.Request, func(string)) (llm.Response, error) {
-	return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "scripted"}
-}
-
-// crowdDoor is where the answers arrive.
-type crowdDoor struct {
-	name  string
-	c     *crowd
-	takes time.Duration // for each reply
-	sent  atomic.Int64
-}
-
-var (
-	_ channel.Door     = (*crowdDoor)(nil)
-	_ channel.Observer = (*crowdDoor)(nil)
-)
-
-func (d *crowdDoor) Name() string               { return d.name }
-func (d *crowdDoor) Split(text string) []string { return []string{text} }
-
-func (d *crowdDoor) Reply(conversation string, _ []string) channel.Writer {
-	return crowdWriter{d, d.c.known[conversation]}
-}
-
-func (d *crowdDoor) Accepted(string, string, int64) {}
-func (d *crowdDoor) Remembered(string, int64, string, string) {
-	d.c.book.count(func(t *doings) { t.Memories++ })
-}
-
-func (d *crowdDoor) Compaction(conversation string, e channel.Event) {
-	d.c.book.compaction(d.c.known[conversation], e)
-}
-
-// crowdWriter carries a reply to the people of a channel.
-type crowdWriter struct {
-	d *crowdDoor
-	m *member
-}
-
-func (crowdWriter) Show(string) {}
-func (crowdWriter) Cancel()     {}
-
-func (w crowdWriter) Send(ctx context.Context, piece channel.Piece) (string, error) {
-	if w.d.takes > 0 {
-		select {
-		case <-time.After(w.d.takes):
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}
-	w.d.c.book.answered(w.m, piece)
-	return fmt.Sprint("p", w.d.sent.Add(1)), nil
 }

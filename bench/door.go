@@ -8,19 +8,30 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/llm"
 )
 
 // door is a place where replies arrive and are timed.
 type door struct {
-	name string
+	name     string
+	tolerant bool // failures are what is measured
 
-	mu      sync.Mutex           // guards everything below
-	sent    map[string]time.Time // by the id of the message that was answered
-	open    map[string]bool      // conversations in which a compaction runs
-	ended   map[string]int       // how many compactions have ended, or had nothing to do
+	// What is done with what arrives, in place of noting it; nil: it is noted.
+	replied   func(conversation string, piece channel.Piece)
+	compacted func(conversation string, e channel.Event)
+	saved     func() // a memory
+
+	mu      sync.Mutex       // guards everything below
+	replies map[string]reply // by the id of the message that was answered
+	open    map[string]bool  // conversations in which a compaction runs
+	ended   map[string]int   // how many compactions have ended, or had nothing to do
 	failure error
 	changed chan struct{}
+}
+
+// reply is a piece, and when it was sent.
+type reply struct {
+	channel.Piece
+	at time.Time
 }
 
 var (
@@ -29,18 +40,29 @@ var (
 )
 
 func newDoor() *door {
-	return &door{name: "bench", sent: map[string]time.Time{}, open: map[string]bool{}, ended: map[string]int{}, changed: make(chan struct{})}
+	return &door{name: "bench", replies: map[string]reply{}, open: map[string]bool{}, ended: map[string]int{}, changed: make(chan struct{})}
 }
 
-func (d *door) Name() string                          { return d.name }
-func (d *door) Split(text string) []string            { return []string{text} }
-func (d *door) Reply(string, []string) channel.Writer { return writer{d} }
+func (d *door) Name() string                   { return d.name }
+func (d *door) Split(text string) []string     { return []string{text} }
+func (d *door) Accepted(string, string, int64) {}
 
-func (d *door) Accepted(string, string, int64)           {}
-func (d *door) Remembered(string, int64, string, string) {}
+func (d *door) Reply(conversation string, _ []string) channel.Writer {
+	return writer{d, conversation}
+}
+
+func (d *door) Remembered(string, int64, string, string) {
+	if d.saved != nil {
+		d.saved()
+	}
+}
 
 // Compaction notes whether one runs. One that fails spoils the numbers.
 func (d *door) Compaction(conversation string, e channel.Event) {
+	if d.compacted != nil {
+		d.compacted(conversation, e)
+		return
+	}
 	d.note(func() {
 		switch e.State {
 		case compactor.EventStarted:
@@ -52,9 +74,15 @@ func (d *door) Compaction(conversation string, e channel.Event) {
 			d.ended[conversation]++
 		case compactor.EventFailed:
 			d.open[conversation] = false
-			d.failure = fmt.Errorf("a compaction failed: %s", e.Error)
+			d.failLocked(fmt.Errorf("a compaction failed: %s", e.Error))
 		}
 	})
+}
+
+func (d *door) failLocked(err error) {
+	if !d.tolerant {
+		d.failure = err
+	}
 }
 
 func (d *door) note(f func()) {
@@ -82,6 +110,18 @@ func (d *door) until(ctx context.Context, ok func() bool) error {
 	}
 }
 
+// await returns the reply to a message.
+func (d *door) await(ctx context.Context, id string) (r reply, err error) {
+	err = d.until(ctx, func() (there bool) {
+		r, there = d.replies[id]
+		return there
+	})
+	if err != nil {
+		err = fmt.Errorf("wait for the reply to %s: %w", id, err)
+	}
+	return r, err
+}
+
 func (d *door) running(conversation string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,54 +134,28 @@ func (d *door) endings(conversation string) int {
 	return d.ended[conversation]
 }
 
-type writer struct{ d *door }
+// writer carries a reply to the people of a conversation.
+type writer struct {
+	d            *door
+	conversation string
+}
 
 func (writer) Show(string) {}
 func (writer) Cancel()     {}
 
-// Send notes when the reply went out.
 func (w writer) Send(_ context.Context, piece channel.Piece) (string, error) {
 	now := time.Now()
+	if w.d.replied != nil {
+		w.d.replied(w.conversation, piece)
+		return fmt.Sprint("p", piece.Row), nil
+	}
 	w.d.note(func() {
 		if piece.Failure {
-			w.d.failure = fmt.Errorf("a turn failed: %s", piece.Text)
+			w.d.failLocked(fmt.Errorf("a turn failed: %s", piece.Text))
 		}
 		for _, id := range piece.To {
-			w.d.sent[id] = now
+			w.d.replies[id] = reply{piece, now}
 		}
 	})
 	return fmt.Sprint("p", piece.Row), nil
-}
-
-// parrot is a model that says the same after a while: a reply, or a summary if one
-// is asked for.
-type parrot struct{ takes time.Duration }
-
-var _ llm.Model = parrot{}
-
-func (parrot) Name() string { return "scripted" }
-
-func (parrot) Window(context.Context) llm.Window {
-	return llm.Window{Tokens: llm.DefaultWindow, Source: "script"}
-}
-
-func (p parrot) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
-	timer := time.NewTimer(p.takes)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return llm.Response{}, ctx.Err()
-	}
-	const reply = "It will rain, I think."
-	for _, tool := range req.Tools {
-		if tool.Name == "summarize" {
-			call := llm.Call{ID: "call", Name: tool.Name, Arguments: fmt.Sprintf(`{"summary":%q}`, shortSummary(req.Messages[1].Text))}
-			return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, FinishReason: llm.FinishToolCalls}, nil
-		}
-	}
-	if show != nil {
-		show(reply)
-	}
-	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: reply}, FinishReason: llm.FinishStop}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -22,25 +21,17 @@ import (
 
 // faultField is a bot with many conversations, each on a provider of its own.
 type faultField struct {
-	dir   string
-	store *memory.Store
-	hub   *channel.Hub
-	door  *faultDoor
+	*bot
+	log *logged
 
 	mu        sync.Mutex // guards providers
 	providers map[string]*provider
 }
 
 func openFaultField(ctx context.Context) (f *faultField, err error) {
-	f = &faultField{door: newFaultDoor(), providers: map[string]*provider{}}
-	if f.dir, err = os.MkdirTemp("", "cairn-bench-"); err != nil {
-		return nil, err
-	}
-	if f.store, err = memory.Open(ctx, memory.Options{Dir: f.dir}); err != nil {
-		return nil, errors.Join(err, f.close())
-	}
-	f.hub = channel.New(channel.Options{
-		Store: f.store, Doors: []channel.Door{f.door}, Log: slog.New(faultLog{d: f.door}), Workers: 16,
+	f = &faultField{providers: map[string]*provider{}, log: &logged{warned: map[string][]string{}, ended: map[string]int{}}}
+	f.bot, err = openBot(ctx, "", channel.Options{
+		Log: slog.New(faultLog{logged: f.log}), Workers: 16,
 		Agent: func(conversation string) channel.Agent {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -48,17 +39,10 @@ func openFaultField(ctx context.Context) (f *faultField, err error) {
 			return channel.Agent{Model: p, Worker: p, MaxOutput: 1000, Policy: compactor.DefaultPolicy}
 		},
 	})
-	return f, nil
-}
-
-func (f *faultField) close() (err error) {
-	if f.hub != nil {
-		err = f.hub.Close()
+	if err == nil {
+		f.door.tolerant = true
 	}
-	if f.store != nil {
-		err = errors.Join(err, f.store.Close())
-	}
-	return errors.Join(err, os.RemoveAll(f.dir))
+	return f, err
 }
 
 // trial is one fault, met once.
@@ -110,11 +94,10 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	if _, err := conv.Import(ctx, past); err != nil {
 		return err
 	}
-	ask := func(n int) (channel.Piece, error) {
+	ask := func(n int) (reply, error) {
 		id := fmt.Sprint(name, "-", n)
-		m := channel.Inbound{ID: id, AuthorID: "1", Author: "Ada", Text: "How is the tea, number " + id + "?", Time: time.Now(), Addressed: true}
-		if _, err := f.hub.Deliver(ctx, name, m); err != nil {
-			return channel.Piece{}, err
+		if _, err := f.hub.Deliver(ctx, name, askedNow(id, "How is the tea, number "+id+"?")); err != nil {
+			return reply{}, err
 		}
 		piece, err := f.door.await(ctx, id)
 		return piece, errors.Join(err, f.hub.Idle(ctx, name))
@@ -129,7 +112,7 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	if t.position == inSummary {
 		meet = f.summary
 	}
-	n, err := meet(ctx, name, p, t, func() (channel.Piece, error) { asked++; return ask(asked - 1) })
+	n, err := meet(ctx, name, p, t, func() (reply, error) { asked++; return ask(asked - 1) })
 	if err != nil {
 		return err
 	}
@@ -141,7 +124,7 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 var pastWords = strings.Fields("the tea at the north pier is warm again and all is well there")
 
 // turn has a turn meet the fault; then all is well, and it goes on.
-func (f *faultField) turn(ctx context.Context, name string, p *provider, t *trial, ask func() (channel.Piece, error)) (requests int, err error) {
+func (f *faultField) turn(ctx context.Context, name string, p *provider, t *trial, ask func() (reply, error)) (requests int, err error) {
 	p.on(t.position)
 	piece, err := ask()
 	if err != nil {
@@ -174,7 +157,7 @@ func (f *faultField) turn(ctx context.Context, name string, p *provider, t *tria
 }
 
 // summary has a summary meet the fault, while people are answered; then it is made.
-func (f *faultField) summary(ctx context.Context, name string, p *provider, t *trial, ask func() (channel.Piece, error)) (requests int, err error) {
+func (f *faultField) summary(ctx context.Context, name string, p *provider, t *trial, ask func() (reply, error)) (requests int, err error) {
 	if _, err := ask(); err != nil {
 		return 0, err
 	}
@@ -208,7 +191,7 @@ func (f *faultField) summary(ctx context.Context, name string, p *provider, t *t
 // compaction that a full window began is waited for first.
 func (f *faultField) compact(ctx context.Context, name string) (landed bool, err error) {
 	for {
-		answer, _, err := f.hub.Run(ctx, name, channel.Person{ID: "1", Name: "Ada", Manager: true}, "/compact")
+		answer, err := f.command(ctx, name, "/compact")
 		if err != nil {
 			return false, err
 		}
@@ -217,7 +200,7 @@ func (f *faultField) compact(ctx context.Context, name string) (landed bool, err
 			text = answer.Then(ctx)
 		}
 		if !strings.Contains(text, "is running already") {
-			landed = strings.HasPrefix(text, "Summed up ") || strings.Contains(text, "it was just compacted")
+			landed = strings.HasPrefix(text, "Summed up ") || strings.HasPrefix(text, "Applied ") || strings.Contains(text, "it was just compacted")
 			return landed, f.hub.Idle(ctx, name)
 		}
 		select {
@@ -255,7 +238,7 @@ func (f *faultField) check(ctx context.Context, conv *memory.Conversation, t *tr
 			t.fail("the stack has %.80q", row.Text)
 		}
 	}
-	warned, ended := f.door.log(name)
+	warned, ended := f.log.take(name)
 	if t.warnings = len(warned); t.told && len(warned) != 1 || !t.told && len(warned) != 0 {
 		t.fail("warnings: %q", warned)
 	}

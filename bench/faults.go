@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/metrics"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"cairn/llm/llmtest"
 )
@@ -19,31 +17,23 @@ const (
 	mostHeap     = 128 // MiB that the whole may hold meanwhile, providers and all
 )
 
-func newFaults(s *screen) *cobra.Command {
-	var seeds int
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "faults",
-		Short: "What becomes of a conversation whose provider fails, lies or never ends",
-		Long: fmt.Sprintf(`Faults has conversations meet what a provider can do wrong, %d at a time: in the turn
-itself, after a tool, and in a summary. The provider is a real server on loopback, asked by the
-real client; the bot is the real one on a real database.
+const faultsHelp = `Faults runs conversations whose provider fails in every way we know, %d at a time: in the turn, after
+a tool call, and in a summary. The provider is a real server on loopback, asked by the real client.
 
-Promised is, for each of them: people get an answer or one plain sentence, no message is
-lost, what is asked next is answered, what was to be summed up is, nothing of half an answer
-is kept, the number of requests is bounded, the log has one warning and its end, and all of
-it together holds less than %d MiB. A run that sees a promise broken ends with 3.`, faultsAtOnce, mostHeap),
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if seeds < 1 || seeds > 1000 {
-				return wrongFlag(cmd, "seeds", seeds, "from 1 to 1000")
-			}
-			return measureFaults(cmd.Context(), s, seeds, asJSON)
-		},
-	}
-	cmd.Flags().IntVar(&seeds, "seeds", 3, "`N` conversations for each fault and position")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	return cmd
+Promised for each: people get an answer or one plain sentence; no message is lost; the next question
+is answered and the next summary written; half an answer is never stored; the number of requests is
+bounded; the log has one warning and its end; and all together use less than %d MiB of heap. A run that sees
+a promise broken ends with 3.`
+
+func newFaults() *benchmark {
+	var seeds int
+	help := fmt.Sprintf(faultsHelp, faultsAtOnce, mostHeap)
+	b := newBenchmark("faults", "What becomes of a conversation whose provider fails, lies or never ends", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+		return injectFaults(ctx, s, llmtest.Faults(), seeds, func(int) []string { return positions })
+	})
+	b.integer(&seeds, "seeds", 3, 1, 1000, "`N` conversations for each fault and position")
+	b.quick = "--seeds 1"
+	return b
 }
 
 // faultTally is what became of one fault.
@@ -65,22 +55,7 @@ type faultTallies struct {
 	Total   faultTally   `json:"total"`
 	Seconds float64      `json:"seconds"`
 	HeapMiB int          `json:"most_heap_mib"`
-	Goals   []goal       `json:"goals"`
-}
-
-func measureFaults(ctx context.Context, s *screen, seeds int, asJSON bool) (err error) {
-	defer s.done()
-	result, err := injectFaults(ctx, s, llmtest.Faults(), seeds, func(int) []string { return positions })
-	if err != nil {
-		return err
-	}
-	s.done()
-	if asJSON {
-		err = s.json(result)
-	} else {
-		_, err = fmt.Fprint(s.out, result.table(s))
-	}
-	return errors.Join(err, unmet(result.Goals))
+	targets
 }
 
 // injectFaults has each fault met by so many conversations at each of its positions,
@@ -91,8 +66,8 @@ func injectFaults(ctx context.Context, s *screen, faults []llmtest.Fault, seeds 
 		return result, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	heap := watchHeap()
-	defer heap.stop()
+	peak := watchHeap()
+	defer peak()
 	start := time.Now()
 	var trials []*trial
 	for i, fault := range faults {
@@ -102,28 +77,22 @@ func injectFaults(ctx context.Context, s *screen, faults []llmtest.Fault, seeds 
 			}
 		}
 	}
-	failed := make([]error, len(trials))
-	slots := make(chan struct{}, faultsAtOnce)
-	var all sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(faultsAtOnce)
 	for i, t := range trials {
-		slots <- struct{}{}
 		s.progress("fault %d of %d", i+1, len(trials))
-		all.Go(func() {
-			failed[i] = f.run(ctx, fmt.Sprintf("bench:faults/%d", i), t)
-			<-slots
+		group.Go(func() error {
+			if err := f.run(ctx, fmt.Sprintf("bench:faults/%d", i), t); err != nil {
+				t.fail("%v", err)
+			}
+			return ctx.Err()
 		})
 	}
-	all.Wait()
-	for i, t := range trials {
-		if failed[i] != nil {
-			t.fail("%v", failed[i])
-		}
-	}
-	if ctx.Err() != nil {
-		return result, ctx.Err()
+	if err := group.Wait(); err != nil {
+		return result, err
 	}
 	result.count(faults, trials)
-	result.Seconds, result.HeapMiB = time.Since(start).Seconds(), heap.stop()
+	result.Seconds, result.HeapMiB = time.Since(start).Seconds(), peak()
 	result.judge()
 	return result, nil
 }
@@ -160,72 +129,58 @@ func (f *faultTally) add(t *trial) {
 
 // judge says which promises were kept.
 func (r *faultTallies) judge() {
-	atMost := func(name string, value, must int) {
-		r.Goals = append(r.Goals, goal{Name: name, Value: float64(value), Must: float64(must), Aim: float64(must), Met: value <= must, Hit: value <= must})
+	r.Targets = []goal{
+		none("messages lost", r.Total.Lost),
+		none("conversations that did not go on", r.Total.Injected-r.Total.WentOn),
+		none("faults nobody was told of", r.Total.Injected-r.Total.Answered-r.Total.Told),
+		atMost("warnings per incident", float64(r.Total.Warnings), 1),
+		none("broken promises", len(r.Total.Broken)),
+		atMost("MiB of heap", float64(r.HeapMiB), mostHeap),
 	}
-	atMost("messages lost", r.Total.Lost, 0)
-	atMost("conversations that did not go on", r.Total.Injected-r.Total.WentOn, 0)
-	atMost("faults nobody was told of", r.Total.Injected-r.Total.Answered-r.Total.Told, 0)
-	atMost("warnings per incident", r.Total.Warnings, 1)
-	atMost("broken promises", len(r.Total.Broken), 0)
-	atMost("MiB of heap", r.HeapMiB, mostHeap)
 }
 
 // table is the result as people read it.
 func (r faultTallies) table(s *screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s faults injected in %.0f s, %d at a time\n\n", s.paint(bold, "faults"), thousands(r.Total.Injected), r.Seconds, faultsAtOnce)
-	b.WriteString(s.paint(dim, left("", 34)+right("injected", 9)+right("answered", 9)+right("told", 7)+right("went on", 8)+right("lost", 6)+right("requests", 9)+right("warnings", 9)) + "\n")
-	line := func(f faultTally) {
-		text := left(f.Name, 34) + right(fmt.Sprint(f.Injected), 9) + right(fmt.Sprint(f.Answered), 9) + right(fmt.Sprint(f.Told), 7) +
-			right(fmt.Sprint(f.WentOn), 8) + right(fmt.Sprint(f.Lost), 6) + right(fmt.Sprint(f.Requests), 9) + right(fmt.Sprint(f.Warnings), 9)
-		if len(f.Broken) > 0 {
-			text = s.paint(red, text)
+	rows := newGrid("", "injected", "answered", "told", "went on", "lost", "requests", "warnings")
+	broken := ""
+	for _, f := range append(r.Faults, r.Total) {
+		row := []string{f.Name}
+		for _, n := range []int{f.Injected, f.Answered, f.Told, f.WentOn, f.Lost, f.Requests, f.Warnings} {
+			row = append(row, fmt.Sprint(n))
 		}
-		b.WriteString(text + "\n")
+		if rows.add(row...); len(f.Broken) > 0 {
+			rows.paint(red)
+		}
 	}
 	for _, f := range r.Faults {
-		line(f)
 		for _, why := range f.Broken {
-			b.WriteString("    " + why + "\n")
+			broken += fmt.Sprintf("%s: %s\n", f.Name, why)
 		}
 	}
-	r.Total.Broken = nil
-	line(r.Total)
-	fmt.Fprintf(&b, "\nRequests and warnings are the most that one fault caused in one conversation.\nHeap at its highest: %d MiB, of %d promised.\n", r.HeapMiB, mostHeap)
-	return b.String()
+	return fmt.Sprintf("%s  %s faults injected in %.0f s, %d at a time\n\n%s\n%sRequests and warnings are the most that one fault caused in one conversation.\n\n%s",
+		s.paint(bold, "faults"), thousands(r.Total.Injected), r.Seconds, faultsAtOnce, rows.text(s), s.paint(red, broken), r.verdicts(s))
 }
 
-// heapWatch notes how much memory is in use at most, as each collection finds it.
-type heapWatch struct {
-	done chan struct{}
-	end  sync.Once
-	all  sync.WaitGroup
-	most uint64
-}
-
-func watchHeap() *heapWatch {
-	w := &heapWatch{done: make(chan struct{})}
-	w.all.Go(func() {
+// watchHeap notes how much memory is in use at most, as each collection finds it; peak ends that, and
+// returns the most in MiB.
+func watchHeap() (peak func() int) {
+	done, most := make(chan struct{}), make(chan uint64)
+	go func() {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
-		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		used := uint64(0)
 		for {
 			select {
 			case <-tick.C:
-				metrics.Read(sample)
-				w.most = max(w.most, sample[0].Value.Uint64())
-			case <-w.done:
+				used = max(used, metric("/gc/heap/live:bytes"))
+			case <-done:
+				most <- used
 				return
 			}
 		}
+	}()
+	return sync.OnceValue(func() int {
+		close(done)
+		return int(<-most >> 20)
 	})
-	return w
-}
-
-// stop returns the most, in MiB.
-func (w *heapWatch) stop() int {
-	w.end.Do(func() { close(w.done) })
-	w.all.Wait()
-	return int(w.most >> 20)
 }

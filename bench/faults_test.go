@@ -47,7 +47,7 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
-	for _, g := range result.Goals {
+	for _, g := range result.Targets {
 		if !g.Met {
 			t.Errorf("%s: %v, not %v", g.Name, g.Value, g.Must)
 		}

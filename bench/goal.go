@@ -5,14 +5,12 @@ import (
 	"strings"
 )
 
-// goal is a target: what it must be, what it aims to be, and what it is.
+// goal is a target: what it must be, and what it is.
 type goal struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Must  float64 `json:"must"`
-	Aim   float64 `json:"aim"`
-	Met   bool    `json:"met"` // what it must be
-	Hit   bool    `json:"aim_met"`
+	Met   bool    `json:"met"`
 }
 
 // unmet tells which goals were missed; nil: none was.
@@ -29,11 +27,29 @@ func unmet(goals []goal) error {
 	return missed(strings.Join(short, "; "))
 }
 
-// verdict is one goal as people read it.
-func verdict(s *screen, g goal) string {
-	told := s.paint(green, "met")
-	if !g.Met {
-		told = s.paint(red, "missed")
+func atLeast(name string, value, must float64) goal { return goal{name, value, must, value >= must} }
+
+func atMost(name string, value, must float64) goal { return goal{name, value, must, value <= must} }
+
+// none is a goal that there is nothing of its kind.
+func none(name string, n int) goal { return atMost(name, float64(n), 0) }
+
+// targets are the goals of a result.
+type targets struct {
+	Targets []goal `json:"targets,omitempty"`
+}
+
+func (t targets) goals() []goal { return t.Targets }
+
+// verdicts are the goals as people read them, a line each.
+func (t targets) verdicts(s *screen) string {
+	var b strings.Builder
+	for _, g := range t.Targets {
+		told := s.paint(green, "met")
+		if !g.Met {
+			told = s.paint(red, "missed")
+		}
+		fmt.Fprintf(&b, "%s%s   must %g: %s\n", left(g.Name, 56), right(fmt.Sprintf("%.2f", g.Value), 8), g.Must, told)
 	}
-	return fmt.Sprintf("%s%s   must %g: %s", left(g.Name, 56), right(fmt.Sprintf("%.2f", g.Value), 8), g.Must, told)
+	return b.String()
 }

@@ -10,21 +10,18 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/spf13/cobra"
-
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/words"
 )
 
-const judgeHelp = `Judge cuts each recording of DIR into spans of 10, 40 and 160 messages and asks the judge of
-summaries about good and bad texts for each.
+const judgeHelp = `Judge cuts each recording of DIR into spans of 10, 40 and 160 messages and has good and bad summaries
+of each judged.
 
-Good texts have a fifth of the span's tokens: the extractive summary; a sentence of each
-message that has a name or a number, if there are three at least; and, in the words of others, the questions that the
-span alone answers, with their answers, where there are at least five. Bad texts are those of
-bench/testdata/judge/bad.txt, in 13 languages; the extractive summary of a span of another
-recording; the span's last message; and a piece of the span as it is.
+Good ones have a fifth of the span's tokens: the extractive summary; a sentence of each message that
+has a name or a number, if there are three; the questions that the span alone answers, with their
+answers, if there are five. Bad ones are the texts of bench/testdata/judge/bad.txt, in 13 languages;
+the extractive summary of another recording; the span's last message; and a part of the span itself.
 
 ` + recordingsHelp + `
 
@@ -34,28 +31,16 @@ misses that ends with 3.`
 //go:embed testdata/judge/bad.txt
 var badTexts string
 
-// judging is what "judge" is asked for.
-type judging struct{ json bool }
-
-func newJudge(s *screen) *cobra.Command {
-	var j judging
-	cmd := &cobra.Command{
-		Use:   "judge DIR",
-		Short: "Are good summaries told from bad ones?",
-		Long:  judgeHelp,
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return j.run(cmd.Context(), s, args[0])
-		},
-	}
-	cmd.Flags().BoolVar(&j.json, "json", false, "write JSON")
-	return cmd
+func newJudge() *benchmark {
+	return newBenchmark("judge DIR", "Are good summaries told from bad ones?", judgeHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
+		return measureJudge(ctx, s, dir)
+	})
 }
 
 // verdicts is the whole result.
 type verdicts struct {
-	Kinds   []verdictsOf `json:"kinds"`
-	Targets []goal       `json:"targets"`
+	Kinds []verdictsOf `json:"kinds"`
+	targets
 }
 
 // verdictsOf is the result for one kind of text.
@@ -69,12 +54,7 @@ type verdictsOf struct {
 }
 
 func (v *verdicts) judge(recording, kind string, good bool, text string, span []compactor.Message) {
-	at := -1
-	for i, k := range v.Kinds {
-		if k.Kind == kind {
-			at = i
-		}
-	}
+	at := slices.IndexFunc(v.Kinds, func(k verdictsOf) bool { return k.Kind == kind })
 	if at < 0 {
 		at = len(v.Kinds)
 		v.Kinds = append(v.Kinds, verdictsOf{Kind: kind, Good: good, Recordings: map[string]int{}})
@@ -99,20 +79,18 @@ func (v verdicts) share(good bool) float64 {
 	return 100 * float64(wrong) / float64(max(texts, 1))
 }
 
-func (j judging) run(ctx context.Context, s *screen, dir string) error {
-	defer s.done()
+func measureJudge(ctx context.Context, s *screen, dir string) (v verdicts, err error) {
 	all, err := readRecordings(dir)
 	if err != nil {
-		return err
+		return v, err
 	}
-	var result verdicts
 	for i, r := range all {
 		other := all[(i+1)%len(all)].messages()
 		said := r.messages()
 		for _, size := range []int{10, 40, 160} {
 			for from := 0; from+size <= len(said); from += size {
 				if ctx.Err() != nil {
-					return ctx.Err()
+					return v, ctx.Err()
 				}
 				s.progress("%s: %d of %d messages, in spans of %d", r.name, from, len(said), size)
 				var foreign []compactor.Message
@@ -120,17 +98,15 @@ func (j judging) run(ctx context.Context, s *screen, dir string) error {
 					begin := from % max(len(other)-size, 1)
 					foreign = other[begin:min(begin+size, len(other))]
 				}
-				result.judgeSpan(r, said[from:from+size], foreign)
+				v.judgeSpan(r, said[from:from+size], foreign)
 			}
 		}
 	}
-	for _, good := range []bool{true, false} {
-		name := map[bool]string{true: "good texts refused, percent", false: "bad texts accepted, percent"}[good]
-		share := result.share(good)
-		result.Targets = append(result.Targets, goal{Name: name, Value: share, Must: 1, Aim: 1, Met: share <= 1, Hit: share <= 1})
+	v.Targets = []goal{
+		atMost("good texts refused, percent", v.share(true), 1),
+		atMost("bad texts accepted, percent", v.share(false), 1),
 	}
-	s.done()
-	return s.conclude(j.json, result, result.Targets)
+	return v, nil
 }
 
 // judgeSpan makes the texts for a span and has them judged.
@@ -230,7 +206,8 @@ func (r recording) answered(from, to int64) string {
 // table is the result as people read it.
 func (v verdicts) table(s *screen) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  good texts refused, bad texts accepted\n\n%s\n", s.paint(bold, "judge"), s.paint(dim, left("", 40)+right("texts", 8)+right("wrong", 8)+right("%", 8)))
+	rows := newGrid("", "texts", "wrong", "%", "in")
+	examples := ""
 	for _, k := range v.Kinds {
 		kind := "bad: "
 		if k.Good {
@@ -240,16 +217,11 @@ func (v verdicts) table(s *screen) string {
 		for _, name := range slices.Sorted(maps.Keys(k.Recordings)) {
 			where = append(where, fmt.Sprintf("%s %d", name, k.Recordings[name]))
 		}
-		row := left(kind+k.Kind, 40) + right(thousands(k.Texts), 8) + right(thousands(k.Wrong), 8) +
-			right(fmt.Sprintf("%.2f", 100*float64(k.Wrong)/float64(k.Texts)), 8) + "   " + strings.Join(where, ", ")
-		b.WriteString(strings.TrimRight(row, " ") + "\n")
+		rows.add(kind+k.Kind, thousands(k.Texts), thousands(k.Wrong), fmt.Sprintf("%.2f", 100*float64(k.Wrong)/float64(k.Texts)), strings.Join(where, ", "))
 		if k.Example != "" {
-			fmt.Fprintf(&b, "  %s\n", k.Example)
+			examples += fmt.Sprintf("%s: %s\n", kind+k.Kind, k.Example)
 		}
 	}
-	b.WriteByte('\n')
-	for _, g := range v.Targets {
-		b.WriteString(verdict(s, g) + "\n")
-	}
+	fmt.Fprintf(&b, "%s  good texts refused, bad texts accepted\n\n%s\n%s\n%s", s.paint(bold, "judge"), rows.text(s), examples, v.verdicts(s))
 	return b.String()
 }

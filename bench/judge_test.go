@@ -1,20 +1,11 @@
 package main
 
-import (
-	"bytes"
-	"encoding/json"
-	"testing"
-)
+import "testing"
 
 // Sentences of a conversation, each behind its speaker's name, are close to an echo: two
 // more of them may be refused than the goal allows.
 func TestJudgeOfOurOwnConversations(t *testing.T) {
-	var out, progress bytes.Buffer
-	_ = (judging{json: true}).run(t.Context(), screenOf(&out, &progress), "testdata") // the goals are for more texts
-	var got verdicts
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	got := ranAs[verdicts](t, "judge", "testdata") // the goals are for more texts
 	texts := 0
 	for _, k := range got.Kinds {
 		if texts += k.Texts; k.Wrong > 2 {

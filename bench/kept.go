@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
-	"os"
 	"strings"
 
 	"cairn/channel"
@@ -23,18 +21,13 @@ const searched = 10
 
 // retain imports a recording and returns the sums over its questions.
 func retain(ctx context.Context, r recording, window int) (k keeping, err error) {
-	dir, err := os.MkdirTemp("", "cairn-bench-")
+	store, err := openStore(ctx, "")
 	if err != nil {
 		return k, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	store, err := memory.Open(ctx, memory.Options{Dir: dir})
-	if err != nil {
-		return k, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	agent := channel.Agent{Model: llm.NewOffline(window), MaxOutput: maxOutput, Policy: compactor.DefaultPolicy}
-	conv, err := importInto(ctx, store, agent, r)
+	defer func() { err = errors.Join(err, store.close()) }()
+	agent := agentOf(llm.NewOffline(window), nil)
+	conv, err := importInto(ctx, store.Store, agent, r)
 	if err != nil {
 		return k, err
 	}
@@ -62,19 +55,11 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 func importInto(ctx context.Context, store *memory.Store, agent channel.Agent, r recording) (conv *memory.Conversation, err error) {
 	door := newDoor()
 	hub := channel.New(channel.Options{
-		Store: store, Doors: []channel.Door{door}, Log: slog.New(slog.DiscardHandler),
-		Agent: func(string) channel.Agent { return agent },
+		Store: store, Doors: []channel.Door{door}, Log: silence, Agent: func(string) channel.Agent { return agent },
 	})
 	defer func() { err = errors.Join(err, hub.Close()) }()
 	name := "bench:retention/" + r.name
-	past := func(yield func(channel.Inbound, error) bool) {
-		for _, m := range r.past() {
-			if !yield(m, nil) {
-				return
-			}
-		}
-	}
-	if _, err := hub.Import(ctx, name, past, func(int) {}); err != nil {
+	if _, err := hub.Import(ctx, name, r.inOrder(), func(int) {}); err != nil {
 		return nil, err
 	}
 	if err := door.until(ctx, func() bool { return true }); err != nil {
@@ -89,15 +74,15 @@ type shown struct {
 	parts     channel.Parts
 	first     int64           // seq of the first message that stands word for word
 	said      map[string]bool // terms of all it shows
-	lines     []line          // of the summaries
+	lines     []summaryLine   // of the summaries
 	weight    map[string]float64
 
 	slidingFirst int64 // the same of a sliding window
 	slidingSaid  map[string]bool
 }
 
-// line is one of a summary.
-type line struct {
+// summaryLine is a line of a summary.
+type summaryLine struct {
 	author string
 	terms  map[string]bool
 }
@@ -124,7 +109,7 @@ func look(ctx context.Context, conv *memory.Conversation, agent channel.Agent, r
 func (v *shown) read(summary string) {
 	for text := range strings.Lines(summary) {
 		if author, said, found := strings.Cut(text, ": "); found {
-			v.lines = append(v.lines, line{author, setOf(words.Content(said))})
+			v.lines = append(v.lines, summaryLine{author, setOf(words.Content(said))})
 		}
 	}
 }
@@ -132,7 +117,7 @@ func (v *shown) read(summary string) {
 // requestOf is what the next request shows of a conversation.
 func requestOf(ctx context.Context, conv *memory.Conversation, window int) (string, error) {
 	c, err := compactor.Open(ctx, compactor.Options{
-		Records: conv, Policy: compactor.DefaultPolicy, Window: func() int { return window }, Log: slog.New(slog.DiscardHandler),
+		Records: conv, Policy: compactor.DefaultPolicy, Window: func() int { return window }, Log: silence,
 	})
 	if err != nil {
 		return "", err

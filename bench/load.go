@@ -6,119 +6,79 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/spf13/cobra"
 )
 
-const loadHelp = `Load has many channels at once in one process, over a real database, for some minutes: at a
-steady rate somebody says something in one channel after the other, half of it addressed to
-the bot. A scripted model answers after %v to %v, looks something up in one turn
-of %d, saves memories and sums up. The windows hold %s tokens, so that compactions and rollups
-run all the while; the channels have a past of different lengths when it begins, so that
-they do not fill at once; %d compactions may run at a time. What is said and answered is a quarter as long as in "bench cost".
+const loadHelp = `Load runs many channels in one process, over a real database: at a steady rate people write in one
+channel after the other, every second message to the bot. A scripted model answers after %v to %v,
+uses a tool in one turn of %d, saves memories and summarizes. Windows hold %s tokens and the channels
+start with pasts of different lengths, so compactions run all the time, at most %d at once. Texts are
+a quarter as long as in "bench cost". Afterwards everything is drained and idle channels leave memory.
 
-Four channels in a hundred are sick: in some the place where people talk takes %v for
-each reply, in others the model never answers, until somebody stops it, or always fails. They are
-talked in during every other stretch of time, so that the healthy ones can be compared with
-themselves. After the run all is drained, and the channels leave memory, as they do after some silence.
-
-Judged is: what of the process was in the machine's memory in the last third of the time,
-against the second; what a turn costs the processor and how long it takes beyond the model's
-own time, last third against second; goroutines and open files, against the start; that each message
-stands in the transcript once and has one answer; that the healthy channels do not feel
-the sick; and that doctor finds nothing in the database.
-
-The default of %d messages a second is meant for two cores that do nothing else; whether the
-rate was held is judged too. Until the windows have filled once, which takes ten minutes with
-the defaults, memory grows. A run that misses a target ends with 3.`
+Targets: every message is in the transcript once and has one answer; doctor finds nothing; no
+goroutine or file stays open; resident memory and processor time per turn do not grow from the second
+third of the time to the last; the rate was held. The default of %d messages a second is for two
+idle cores. Memory grows until the windows have filled once: ten minutes with the defaults.
+A run that misses a target ends with 3.`
 
 // defaultRate is how many messages a second are said.
 const defaultRate = 60
 
 // loading is what `load` is asked for.
 type loading struct {
-	channels int
-	minutes  float64
-	rate     float64
-	json     bool
+	channels      int
+	minutes, rate float64
 }
 
-func newLoad(s *screen) *cobra.Command {
+func newLoad() *benchmark {
 	var l loading
-	cmd := &cobra.Command{
-		Use:   "load",
-		Short: "Whether many channels at once are held, for how long, and at what price",
-		Long:  fmt.Sprintf(loadHelp, quickest, slowest, lookUpEvery, thousands(crowdWindow), crowdWorkers, slowDoorTakes, defaultRate),
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case l.channels < 25 || l.channels > 100_000:
-				return wrongFlag(cmd, "channels", l.channels, "from 25 to 100000")
-			case !(l.minutes >= 0.05 && l.minutes <= 10_000):
-				return wrongFlag(cmd, "minutes", l.minutes, "from 0.05 to 10000")
-			case !(l.rate > 0 && l.rate <= 10_000):
-				return wrongFlag(cmd, "rate", l.rate, "more than 0, and at most 10000")
-			}
-			return l.run(cmd.Context(), s)
-		},
-	}
-	flags := cmd.Flags()
-	flags.IntVar(&l.channels, "channels", 1000, "`N` channels")
-	flags.Float64Var(&l.minutes, "minutes", 30, "`N` minutes, warm-up and drain not counted")
-	flags.Float64Var(&l.rate, "rate", defaultRate, "`N` messages a second, in all channels together")
-	flags.BoolVar(&l.json, "json", false, "write JSON")
-	return cmd
-}
-
-func (l loading) run(ctx context.Context, s *screen) error {
-	defer s.done()
-	result, err := l.measure(ctx, s)
-	if err != nil {
-		return err
-	}
-	s.done()
-	if l.json {
-		err = s.json(result)
-	} else {
-		_, err = fmt.Fprint(s.out, result.table(s))
-	}
-	return errors.Join(err, unmet(result.Targets))
+	help := fmt.Sprintf(loadHelp, quickest, slowest, lookUpEvery, thousands(crowdWindow), crowdWorkers, defaultRate)
+	b := newBenchmark("load", "Whether many channels at once are held, for how long, and at what price", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+		return l.measure(ctx, s)
+	})
+	b.integer(&l.channels, "channels", 1000, 25, 100_000, "`N` channels")
+	b.Flags().Float64Var(&l.minutes, "minutes", 30, "`N` minutes, warm-up and drain not counted")
+	within(b, "minutes", &l.minutes, 0.05, 10_000)
+	b.Flags().Float64Var(&l.rate, "rate", defaultRate, "`N` messages a second, in all channels together")
+	within(b, "rate", &l.rate, 0.001, 10_000)
+	b.quick = "--minutes 2"
+	return b
 }
 
 // measure has the whole run.
-func (l loading) measure(ctx context.Context, s *screen) (result load, err error) {
+func (l loading) measure(ctx context.Context, s *screen) (r load, err error) {
 	c, err := openCrowd(ctx, l.channels, l.rate, s)
 	if err != nil {
-		return result, err
+		return r, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	result = load{Channels: l.channels, Minutes: l.minutes, Rate: l.rate, Start: usageNow()}
+	r = load{Channels: l.channels, Minutes: l.minutes, Rate: l.rate, Start: usageNow()}
 	lasts := time.Duration(l.minutes * float64(time.Minute))
 	s.progress("warming up")
-	if _, err := c.talk(ctx, l.rate, min(lasts/4, time.Duration(2*float64(l.channels)/l.rate*float64(time.Second)))); err != nil {
-		return result, err
+	if err := c.talk(ctx, l.rate, min(lasts/4, time.Duration(2*float64(l.channels)/l.rate*float64(time.Second)))); err != nil {
+		return r, err
 	}
-	c.book.stretch(false, true)
-	w := newWatch(c, lasts)
+	c.mu.Lock()
+	c.took = nil
+	c.mu.Unlock()
 	watching, stop := context.WithCancel(ctx)
 	var watched sync.WaitGroup
-	watched.Go(func() { w.run(watching, s) })
+	watched.Go(func() { r.Samples = watch(watching, s, c, lasts) })
 	begun := time.Now()
-	_, err = c.talk(ctx, l.rate, lasts)
-	result.Took = time.Since(begun).Minutes()
+	err = c.talk(ctx, l.rate, lasts)
+	r.Took = time.Since(begun).Minutes()
 	stop()
 	watched.Wait()
 	if err != nil {
-		return result, err
+		return r, err
 	}
-	if err := c.drain(ctx, s, result.Start); err != nil {
-		return result, err
+	if err := c.drain(ctx, s, r.Start); err != nil {
+		return r, err
 	}
-	result.Samples, result.End = w.samples, usageNow()
+	r.End = usageNow()
 	s.progress("every message is looked for")
-	if err := result.audit(ctx, c); err != nil {
-		return result, err
+	if err := r.audit(ctx, c); err != nil {
+		return r, err
 	}
-	result.judge()
-	return result, nil
+	r.judge()
+	return r, nil
 }

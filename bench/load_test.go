@@ -1,27 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"math"
+	"io"
 	"strings"
 	"testing"
-	"time"
 )
 
 // What a busy machine makes of speed and memory is nobody's business here: what must
 // hold is that nothing is lost and nothing left behind.
 func TestLoad(t *testing.T) {
-	var out, progress bytes.Buffer
-	l := loading{channels: 50, minutes: 0.05, rate: 60, json: true}
-	if err := l.run(t.Context(), screenOf(&out, &progress)); err != nil && !errors.As(err, new(missed)) {
-		t.Fatal(err)
-	}
-	var r load
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		t.Fatal(err)
-	}
+	r := ranAs[load](t, "load", "--channels", "50", "--minutes", "0.05")
 	if r.Lost != 0 || r.Unanswered != 0 || r.Twice != 0 || r.Failed != 0 || r.Broken != 0 || len(r.Findings) != 0 {
 		t.Errorf("%d lost, %d unanswered, %d answered twice, %d failed (%s), doctor finds %q", r.Lost, r.Unanswered, r.Twice, r.Failed+r.Broken, r.Why, r.Findings)
 	}
@@ -36,35 +24,15 @@ func TestLoad(t *testing.T) {
 			t.Errorf("a sample without numbers: %+v", s)
 		}
 	}
-	if text := r.table(screenOf(&out, &progress)); !strings.Contains(text, "resident memory") || !strings.Contains(text, "messages lost") {
+	if text := r.table(screenOf(io.Discard, io.Discard)); !strings.Contains(text, "resident memory") || !strings.Contains(text, "messages lost") {
 		t.Errorf("the table:\n%s", text)
-	}
-}
-
-func TestTimes(t *testing.T) {
-	var all times
-	if got := all.quantile(0.5); got != 0 {
-		t.Errorf("of nothing the median is %v", got)
-	}
-	for n := range 1000 {
-		all.add(time.Duration(n+1) * time.Millisecond)
-	}
-	for share, want := range map[float64]float64{0.01: 10, 0.5: 500, 0.99: 990, 1: 1000} {
-		if got := all.quantile(share); math.Abs(got-want) > want/50 {
-			t.Errorf("quantile %v: %v, want about %v", share, got, want)
-		}
-	}
-	all.add(-time.Second)
-	all.add(10 * time.Hour)
-	if all.n != 1002 || all.bins[0] != 1 || all.bins[len(all.bins)-1] != 1 {
-		t.Error("what is beyond the bins is not at their ends")
 	}
 }
 
 // What a run says is only worth something if one that goes wrong is told.
 func TestLoadIsJudged(t *testing.T) {
 	good := func() load {
-		l := load{Minutes: 1, Took: 1, P99: 10, Among: 10}
+		l := load{Minutes: 1, Took: 1, P99: 10}
 		for range 9 {
 			l.Samples = append(l.Samples, sample{usage: usage{Resident: 100}, CPU: 1000, Answered: 1})
 		}
@@ -84,7 +52,6 @@ func TestLoadIsJudged(t *testing.T) {
 		"files open more":          func(l *load) { l.End.Handles = 1 },
 		"resident memory":          func(l *load) { l.Samples[8].Resident = 120 },
 		"processor's time":         func(l *load) { l.Samples[8].CPU = 2000 },
-		"ms by which p99":          func(l *load) { l.Among = 16 },
 		"minutes that it took":     func(l *load) { l.Took = 1.2 },
 	} {
 		l := good()

@@ -96,10 +96,11 @@ otherwise, and are removed at the end.
 	root.SetErr(progress)
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	for _, b := range benchmarks {
-		root.AddCommand(b.command(screenOf(out, progress)))
+	all := benchmarks()
+	for _, b := range all {
+		root.AddCommand(b.Command)
 	}
-	root.AddCommand(newAll(screenOf(out, progress)))
+	root.AddCommand(newAll(all).Command)
 	each := append(root.Commands(), root)
 	for _, cmd := range each {
 		check := cmd.Args

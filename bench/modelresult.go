@@ -37,6 +37,13 @@ type gaugeError struct {
 	Worst    float64 `json:"worst"`
 }
 
+// add compares one request.
+func (g *gaugeError) add(percent float64) {
+	g.Mean = (g.Mean*float64(g.Compared) + percent) / float64(g.Compared+1)
+	g.Worst = max(g.Worst, percent)
+	g.Compared++
+}
+
 func (t *tried) fail(err error) {
 	if err != nil {
 		t.Failures = append(t.Failures, err.Error())

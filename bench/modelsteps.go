@@ -11,14 +11,18 @@ import (
 
 // step is one turn, and what people do beside it.
 func (b *bout) step(ctx context.Context, turn int) error {
+	model := func(turn int) string { return b.modelTrial.models[turn*len(b.modelTrial.models)/b.turns] }
 	if turn > 0 && (turn == b.turns/3 || turn == 2*b.turns/3) {
-		if err := b.restart(ctx); err != nil {
+		if err := b.restart(ctx, model(turn-1)); err != nil {
 			return err
 		}
 	}
-	if next := b.modelTrial.models[turn*len(b.modelTrial.models)/b.turns]; next != b.current {
-		b.current = next
-		b.witness.change(func() { b.hub.Renew(channel.Rules{}) }, b.agent())
+	if turn > 0 && model(turn) != model(turn-1) {
+		b.headChanged()
+		b.mu.Lock()
+		b.now = b.agent(model(turn))
+		b.mu.Unlock()
+		b.hub.Renew(channel.Rules{})
 	}
 	if turn%4 == 1 {
 		if _, err := b.hear(ctx, text(b.dice, 5+b.dice.IntN(40)), false); err != nil {
@@ -26,7 +30,9 @@ func (b *bout) step(ctx context.Context, turn int) error {
 		}
 	}
 	if turn%12 == 10 && !b.calm {
-		b.witness.soon(b.removals(ctx, turn))
+		b.mu.Lock()
+		b.due = append(b.due, b.removals(ctx, turn)...)
+		b.mu.Unlock()
 	}
 	if err := b.ask(ctx, turn); err != nil {
 		return err
@@ -36,7 +42,7 @@ func (b *bout) step(ctx context.Context, turn int) error {
 
 // restart closes the bot and starts it again, while no request runs: what a server counts
 // for one that is cut short, nobody learns.
-func (b *bout) restart(ctx context.Context) error {
+func (b *bout) restart(ctx context.Context, model string) error {
 	if err := b.rest(ctx); err != nil {
 		return err
 	}
@@ -47,7 +53,7 @@ func (b *bout) restart(ctx context.Context) error {
 	if err := b.closeStores(); err != nil {
 		return err
 	}
-	return b.open(ctx)
+	return b.open(ctx, model)
 }
 
 // rest returns when no summary is being written: whoever leaves cancels those that can wait.
@@ -96,11 +102,11 @@ func (b *bout) ask(ctx context.Context, turn int) error {
 		return ctx.Err()
 	}
 	b.door.note(func() {
-		if b.door.failure == nil && !b.door.sent[id].IsZero() {
-			b.result.Answered++
+		if b.door.failure == nil && !b.door.replies[id].at.IsZero() {
+			b.answered++
 			return
 		}
-		b.result.fail(fmt.Errorf("turn %d was not answered: %w", turn, b.door.failure))
+		b.failed = append(b.failed, fmt.Sprintf("turn %d was not answered: %v", turn, b.door.failure))
 		b.door.failure = nil
 	})
 	return nil
@@ -128,7 +134,8 @@ func (b *bout) meddle(ctx context.Context, turn int) error {
 		do = append(do, b.remove(ctx, &b.imported, 0)...)
 	}
 	for _, f := range do {
-		if err := b.witness.meddle(f); err != nil {
+		b.headChanged()
+		if err := f(); err != nil {
 			return err
 		}
 	}

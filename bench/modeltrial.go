@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
@@ -49,11 +49,9 @@ type bout struct {
 	calm      bool // nobody edits or deletes
 
 	dir     string
-	door    *modelDoor
-	witness *witness
+	door    *door
 	servers map[string]*llmtest.Server // by model
 	models  map[string]llm.Model
-	current string // the model that answers
 	store   *memory.Store
 	beside  *memory.Store // the same files as another process reads them
 	hub     *channel.Hub
@@ -62,16 +60,31 @@ type bout struct {
 	said     int      // messages delivered
 	asked    []string // ids of questions that are still there
 	imported []string // ids of imported messages that are still there
-	result   tried
+
+	heads    changes  // guarded by door.mu, as are the next two
+	failed   []string // why turns and summaries failed
+	answered int
+
+	mu   sync.Mutex // guards everything below
+	mind mind
+	// seen are the changes of the head, by model, before the last request of a turn but one,
+	// and before the last. A summary is applied at any time: the last request may have been
+	// written before and have come after it.
+	seen    map[string][2]changes
+	lessons map[string]int // by model: refusals that taught something
+	due     []func() error // to be done in the middle of the next turn
+	conv    *memory.Conversation
+	now     channel.Agent // who answers
+	result  tried
 }
 
 // have has the conversation and returns what came of it.
 func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int, calm bool) (result tried, err error) {
 	b := &bout{
-		modelTrial: t, recording: r, turns: turns, calm: calm, door: &modelDoor{door: newDoor()}, current: t.models[0],
-		servers: map[string]*llmtest.Server{}, dice: rand.New(rand.NewPCG(7, 1)), result: tried{Name: t.name, Turns: turns},
+		modelTrial: t, recording: r, turns: turns, calm: calm, door: newDoor(), servers: map[string]*llmtest.Server{}, dice: rand.New(rand.NewPCG(7, 1)),
+		mind: mind{words: rand.New(rand.NewPCG(5, 5))}, seen: map[string][2]changes{}, lessons: map[string]int{}, result: tried{Name: t.name, Turns: turns},
 	}
-	b.witness = newWitness(b)
+	b.door.compacted = b.compacted
 	if b.dir, err = os.MkdirTemp(inMemory(), "cairn-bench-"); err != nil {
 		return result, err
 	}
@@ -81,7 +94,7 @@ func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int,
 			b.servers[model] = b.serve(model)
 		}
 	}
-	if err := b.open(ctx); err != nil {
+	if err := b.open(ctx, t.models[0]); err != nil {
 		return result, err
 	}
 	if err := b.learnPast(ctx, s); err != nil {
@@ -101,13 +114,13 @@ func (b *bout) serve(model string) *llmtest.Server {
 	profile := llmtest.ProfileOf(model)
 	profile.Window = modelsWindow
 	profile.Thought = text(rand.New(rand.NewPCG(3, 3)), thoughtWords)
-	server := llmtest.NewServer(b.witness.play)
+	server := llmtest.NewServer(b.play)
 	server.Behave(profile)
 	return server
 }
 
-// open opens the store and the hub, with models that know what the store has kept.
-func (b *bout) open(ctx context.Context) (err error) {
+// open opens the store and the hub, with models that know what the store has kept. This one answers.
+func (b *bout) open(ctx context.Context, model string) (err error) {
 	if b.store, err = memory.Open(ctx, memory.Options{Dir: b.dir}); err != nil {
 		return err
 	}
@@ -134,9 +147,16 @@ func (b *bout) open(ctx context.Context) (err error) {
 		return err
 	}
 	b.hub = channel.New(channel.Options{
-		Store: b.store, Doors: []channel.Door{b.door}, Log: silence, Agent: func(string) channel.Agent { return b.witness.agent() },
+		Store: b.store, Doors: []channel.Door{b.door}, Log: silence,
+		Agent: func(string) channel.Agent {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return b.now
+		},
 	})
-	b.witness.look(b.hub, conv, b.agent())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.conv, b.now = conv, b.agent(model)
 	return nil
 }
 
@@ -151,11 +171,10 @@ func connect(server *llmtest.Server, model string, notebook *llm.Notebook) (llm.
 	return openai.New(openai.Options{BaseURL: server.URL, APIKey: "bench", Model: model, Wire: wire, Window: modelsWindow, Notebook: notebook})
 }
 
-// agent is who answers now.
-func (b *bout) agent() channel.Agent {
-	model := b.models[b.current]
-	a := channel.Agent{Model: model, Worker: model, MaxOutput: maxOutput, Recall: modelsRecall, Policy: compactor.DefaultPolicy}
-	if thinking(b.current) {
+func (b *bout) agent(model string) channel.Agent {
+	a := agentOf(b.models[model], b.models[model])
+	a.Recall = modelsRecall
+	if thinking(model) {
 		a.Reasoning = "low"
 	}
 	return a
@@ -186,15 +205,10 @@ func (b *bout) closeStores() (err error) {
 
 // learnPast imports the recording, which the model summarizes.
 func (b *bout) learnPast(ctx context.Context, s *screen) error {
-	past := func(yield func(channel.Inbound, error) bool) {
-		for _, m := range b.recording.past() {
-			b.imported = append(b.imported, m.ID)
-			if !yield(m, nil) {
-				return
-			}
-		}
+	for _, u := range b.recording.said {
+		b.imported = append(b.imported, u.ID)
 	}
-	n, err := b.hub.Import(ctx, modelsPlace, past, func(n int) { s.progress("%s: %d of %d messages imported", b.name, n, len(b.recording.said)) })
+	n, err := b.hub.Import(ctx, modelsPlace, b.recording.inOrder(), func(n int) { s.progress("%s: %d of %d messages imported", b.name, n, len(b.recording.said)) })
 	if err == nil && n != len(b.recording.said) {
 		err = fmt.Errorf("%d of %d messages were imported", n, len(b.recording.said))
 	}
@@ -217,11 +231,13 @@ func (b *bout) settle(ctx context.Context) (tried, error) {
 	if err != nil {
 		return b.result, err
 	}
-	for _, why := range b.door.failed() {
-		b.result.fail(fmt.Errorf("a summary failed: %s", why))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, why := range b.failed {
+		b.result.fail(errors.New(why))
 	}
+	b.result.Answered, b.result.Changes = b.answered, b.heads.applied+b.heads.others
 	b.result.count(usage, b.servers)
-	b.witness.tell(&b.result)
 	b.result.judge()
 	return b.result, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 const (
 	ordinaryTalk = 2_000   // messages of a conversation among many
 	largeTalk    = 100_000 // messages of a large one
-	invented     = 0.05    // share of words nobody used before, as names and numbers are
 )
 
 // pace is how long a question takes.
@@ -31,48 +29,49 @@ type pace struct {
 // measurePace fills a database with so many messages, asks the questions in it, and
 // returns how long they took: in conversations among many, and in a large one.
 func measurePace(ctx context.Context, s *screen, all []recording, rows int) (paces []pace, err error) {
-	dir, err := os.MkdirTemp("", "cairn-bench-")
+	store, err := openStore(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	store, err := memory.Open(ctx, memory.Options{Dir: dir})
-	if err != nil {
-		return nil, err
+	defer func() { err = errors.Join(err, store.close()) }()
+	f := filler{store: store.Store, random: rand.New(rand.NewPCG(1, 1))}
+	for _, r := range all {
+		for _, u := range r.said {
+			f.vocabulary = append(f.vocabulary, strings.Fields(u.Text)...)
+		}
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	f := filler{store: store, screen: s, rows: rows, vocabulary: vocabularyOf(all), random: rand.New(rand.NewPCG(1, 1))}
 	if len(f.vocabulary) == 0 {
 		return nil, errors.New("the recordings hold no words")
 	}
-	var many, large []*memory.Conversation
-	for f.done+ordinaryTalk <= rows-largeTalk || f.done+ordinaryTalk <= rows && rows < 2*largeTalk || f.done == 0 {
-		c, err := f.fill(ctx, min(ordinaryTalk, rows))
-		if err != nil {
-			return nil, err
-		}
-		many = append(many, c)
-	}
+	ordinary := min(ordinaryTalk, rows)
+	type shape struct{ conversations, messages int }
+	shapes := []shape{{rows / ordinary, ordinary}}
 	if rows >= largeTalk {
-		f.rows = f.done + largeTalk
-		c, err := f.fill(ctx, largeTalk)
-		if err != nil {
-			return nil, err
+		shapes = append(shapes, shape{1, largeTalk})
+		if rows >= 2*largeTalk { // the large one is among them
+			shapes[0].conversations -= largeTalk / ordinary
 		}
-		large = append(large, c)
 	}
-	for _, part := range []struct {
-		shape string
-		in    []*memory.Conversation
-	}{{fmt.Sprintf("in %s of %s", thousands(len(many)), thousands(min(ordinaryTalk, rows))), many}, {"in one of " + thousands(largeTalk), large}} {
-		if len(part.in) == 0 {
-			continue
+	filled := make([][]*memory.Conversation, len(shapes))
+	for i, shape := range shapes {
+		for n := range shape.conversations {
+			s.progress("conversation %d of %d, with %s messages each", n+1, shape.conversations, thousands(shape.messages))
+			c, err := f.fill(ctx, shape.messages)
+			if err != nil {
+				return nil, err
+			}
+			filled[i] = append(filled[i], c)
 		}
-		p, err := timed(ctx, s, all, part.in)
+	}
+	for i, shape := range shapes {
+		p, err := timed(ctx, s, all, filled[i])
 		if err != nil {
 			return nil, err
 		}
-		p.Rows, p.Shape = rows, part.shape
+		p.Rows, p.Shape = rows, fmt.Sprintf("in %s of %s", thousands(shape.conversations), thousands(shape.messages))
+		if shape.messages == largeTalk {
+			p.Shape = "in one of " + thousands(largeTalk)
+		}
 		paces = append(paces, p)
 	}
 	return paces, nil
@@ -81,21 +80,9 @@ func measurePace(ctx context.Context, s *screen, all []recording, rows int) (pac
 // filler fills a database with invented talk.
 type filler struct {
 	store      *memory.Store
-	screen     *screen
-	rows, done int
 	vocabulary []string // each word as often as it was said
 	random     *rand.Rand
 	made       int // conversations
-}
-
-// vocabularyOf is all words of the recordings in their order.
-func vocabularyOf(all []recording) (vocabulary []string) {
-	for _, r := range all {
-		for _, u := range r.said {
-			vocabulary = append(vocabulary, strings.Fields(u.Text)...)
-		}
-	}
-	return vocabulary
 }
 
 // fill makes a conversation of n messages, in stretches of talk as people have them.
@@ -105,37 +92,21 @@ func (f *filler) fill(ctx context.Context, n int) (*memory.Conversation, error) 
 	if err != nil {
 		return nil, err
 	}
+	all := make([]memory.Inbound, n)
 	when := time.Date(2024, 1, 1, 9, 0, 0, 0, time.UTC)
-	for begun := 0; begun < n; {
-		batch := make([]memory.Inbound, min(1000, n-begun))
-		for i := range batch {
-			if when = when.Add(time.Minute); f.random.IntN(25) == 0 {
-				when = when.Add(20 * time.Hour)
-			}
-			author := []string{"Ada", "Ben", "Cleo", "Dora"}[f.random.IntN(4)]
-			batch[i] = memory.Inbound{ID: fmt.Sprint(begun + i), AuthorID: author, Author: author, Text: f.text(), Time: when}
+	for i := range all {
+		if when = when.Add(time.Minute); f.random.IntN(25) == 0 {
+			when = when.Add(20 * time.Hour)
 		}
+		author := []string{"Ada", "Ben", "Cleo", "Dora"}[f.random.IntN(4)]
+		all[i] = memory.Inbound{ID: fmt.Sprint(i), AuthorID: author, Author: author, Text: freshWords(f.random, 4+f.random.IntN(36), f.vocabulary), Time: when}
+	}
+	for batch := range slices.Chunk(all, 1000) {
 		if _, err := c.Import(ctx, batch); err != nil {
 			return nil, err
 		}
-		begun += len(batch)
-		f.done += len(batch)
-		f.screen.progress("%s of %s messages are written", thousands(f.done), thousands(f.rows))
 	}
 	return c, nil
-}
-
-// text is a message of as many words as people use.
-func (f *filler) text() string {
-	var b strings.Builder
-	for range 4 + f.random.IntN(36) {
-		if f.random.Float64() < invented {
-			fmt.Fprintf(&b, "%c%x ", 'g'+rune(f.random.IntN(20)), f.random.IntN(1<<20))
-		} else {
-			b.WriteString(f.vocabulary[f.random.IntN(len(f.vocabulary))] + " ")
-		}
-	}
-	return b.String()
 }
 
 // timed asks the questions one after the other, in the conversations by turns, every

@@ -9,7 +9,7 @@ import (
 )
 
 // profile has the run watched, and returns what writes its profiles into dir, for
-// go tool pprof: cpu, heap, mutex and block.
+// go tool pprof: cpu and heap.
 func profile(dir string) (write func() error, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -21,19 +21,13 @@ func profile(dir string) (write func() error, err error) {
 	if err := pprof.StartCPUProfile(cpu); err != nil {
 		return nil, errors.Join(err, cpu.Close())
 	}
-	runtime.SetMutexProfileFraction(10)
-	runtime.SetBlockProfileRate(10_000) // one sample for each 10 µs
 	return func() error {
 		pprof.StopCPUProfile()
-		errs := []error{cpu.Close()}
 		runtime.GC() // so that the heap is as it is now
-		for _, name := range []string{"heap", "mutex", "block"} {
-			file, err := os.Create(filepath.Join(dir, name))
-			if err == nil {
-				err = errors.Join(pprof.Lookup(name).WriteTo(file, 0), file.Close())
-			}
-			errs = append(errs, err)
+		heap, err := os.Create(filepath.Join(dir, "heap"))
+		if err == nil {
+			err = errors.Join(pprof.WriteHeapProfile(heap), heap.Close())
 		}
-		return errors.Join(errs...)
+		return errors.Join(cpu.Close(), err)
 	}, nil
 }

@@ -4,59 +4,43 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"cairn/compactor"
 	"cairn/memory"
 )
 
-const recallHelp = `Recall imports the recordings of DIR into a database, asks each question in its own
-conversation, without any model, and looks where the messages stand that answer it.
+const recallHelp = `Recall imports the recordings of DIR, asks each question in its own conversation, without a model,
+and looks where the messages that answer it are among those found.
 
-@5, @10, @20 are the share of them among the first 5, 10, 20 that were found, the mean over
-the questions; all@10 is the share of the questions of which all are among the first 10; MRR
-is the mean of 1/place of the first one; tokens is what the first 10 cost in a prompt. In
-the row with typos each question has one, made of nothing but the question. Questions
-without an answer are left out.
+@5, @10, @20  share of them among the first 5, 10, 20; the mean over the questions
+all@10        share of the questions of which all are among the first 10
+MRR           mean of 1/place of the first one
+tokens        what the first 10 cost in a prompt
 
-For the latency, conversations of invented talk in the words of DIR are asked the same
-questions: many of 2000 messages each, and from 100000 rows on one of 100000 beside them.
-Each question is asked three times, and the fastest counts: what else the machine does is
-not measured.
+In the row with typos each question has one, derived from the question alone. Questions without an
+answer are left out. Latency is measured in conversations of invented talk in the words of DIR: many
+of 2000 messages, and from 100000 rows on one of 100000. The fastest of three tries counts.
 
 ` + recordingsHelp + `
 
 A run that misses a target ends with 3.`
 
-// recalling is what `recall` is asked for.
-type recalling struct {
-	rows []int
-	json bool
-}
-
-func newRecall(s *screen) *cobra.Command {
-	var r recalling
-	cmd := &cobra.Command{
-		Use:   "recall DIR",
-		Short: "How well and how fast what was said is found again",
-		Long:  recallHelp,
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, n := range r.rows {
-				if n < 1000 || n > 10_000_000 {
-					return wrongFlag(cmd, "rows", n, "from 1000 to 10000000")
-				}
+func newRecall() *benchmark {
+	var rows []int
+	var b *benchmark
+	b = newBenchmark("recall DIR", "How well and how fast what was said is found again", recallHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
+		for _, n := range rows {
+			if n < 1000 || n > 10_000_000 {
+				return nil, wrongFlag(b.Command, "rows", n, "from 1000 to 10000000")
 			}
-			return r.run(cmd.Context(), s, args[0])
-		},
-	}
-	cmd.Flags().IntSliceVar(&r.rows, "rows", []int{10_000, 100_000}, "`N,…` messages to measure the latency at; 1000000 takes minutes")
-	cmd.Flags().BoolVar(&r.json, "json", false, "write JSON")
-	return cmd
+		}
+		return measureRecall(ctx, s, dir, rows)
+	})
+	b.Flags().IntSliceVar(&rows, "rows", []int{10_000, 100_000}, "`N,…` messages to measure the latency at; 1000000 takes minutes")
+	b.quick = "--rows 10000"
+	return b
 }
 
 // quality is how well questions were answered.
@@ -113,37 +97,26 @@ type recalled struct {
 	All           quality   `json:"all"`
 	Typos         quality   `json:"typos"`
 	Latency       []pace    `json:"latency"`
-	Targets       []goal    `json:"targets"`
+	targets
 }
 
-func atLeast(name string, value, must, aim float64) goal {
-	return goal{name, value, must, aim, value >= must, value >= aim}
-}
-
-func atMost(name string, value, must, aim float64) goal {
-	return goal{name, value, must, aim, value <= must, value <= aim}
-}
-
-func (r recalling) run(ctx context.Context, s *screen, dir string) error {
-	defer s.done()
+func measureRecall(ctx context.Context, s *screen, dir string, rows []int) (r recalled, err error) {
 	all, err := readRecordings(dir)
 	if err != nil {
-		return err
+		return r, err
 	}
-	result, err := ask(ctx, s, all)
-	if err != nil {
-		return err
+	if r, err = ask(ctx, s, all); err != nil {
+		return r, err
 	}
-	for _, rows := range r.rows {
-		paces, err := measurePace(ctx, s, all, rows)
+	for _, n := range rows {
+		paces, err := measurePace(ctx, s, all, n)
 		if err != nil {
-			return err
+			return r, err
 		}
-		result.Latency = append(result.Latency, paces...)
+		r.Latency = append(r.Latency, paces...)
 	}
-	result.judge()
-	s.done()
-	return s.conclude(r.json, result, result.Targets)
+	r.judge()
+	return r, nil
 }
 
 // categoryNames are LoCoMo's.
@@ -151,16 +124,11 @@ var categoryNames = map[int]string{1: "several messages", 2: "time", 3: "general
 
 // ask asks all questions of all recordings, with and without a typo.
 func ask(ctx context.Context, s *screen, all []recording) (result recalled, err error) {
-	dir, err := os.MkdirTemp("", "cairn-bench-")
+	store, err := openStore(ctx, "")
 	if err != nil {
 		return result, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	store, err := memory.Open(ctx, memory.Options{Dir: dir})
-	if err != nil {
-		return result, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, store.close()) }()
 	categories := map[int]*quality{}
 	result.All.Name, result.Typos.Name = "all", "one typo each"
 	for _, recording := range all {
@@ -215,19 +183,19 @@ func (r recording) question(text string) memory.Question {
 // judge compares the result with the targets.
 func (r *recalled) judge() {
 	r.Targets = []goal{
-		atLeast("recall@10", 100*r.All.At10, 77, 81),
-		atLeast("recall@5", 100*r.All.At5, 70, 74),
-		atLeast("recall@20", 100*r.All.At20, 83, 86),
-		atLeast("MRR", r.All.MRR, 0.62, 0.66),
-		atLeast("recall@10 with a typo", 100*r.Typos.At10, 75, 78),
+		atLeast("recall@10", 100*r.All.At10, 77),
+		atLeast("recall@5", 100*r.All.At5, 70),
+		atLeast("recall@20", 100*r.All.At20, 83),
+		atLeast("MRR", r.All.MRR, 0.62),
+		atLeast("recall@10 with a typo", 100*r.Typos.At10, 75),
 	}
 	for _, p := range r.Latency {
 		what := fmt.Sprintf("at %s rows, %s, ", thousands(p.Rows), p.Shape)
-		if p.Rows <= 100_000 {
-			r.Targets = append(r.Targets, atMost(what+"p50 ms", p.P50, 5, 2), atMost(what+"p99 ms", p.P99, 15, 5))
-		} else {
-			r.Targets = append(r.Targets, atMost(what+"p50 ms", p.P50, 20, 4), atMost(what+"p99 ms", p.P99, 60, 15))
+		p50, p99 := atMost(what+"p50 ms", p.P50, 5), atMost(what+"p99 ms", p.P99, 15)
+		if p.Rows > 100_000 {
+			p50, p99 = atMost(what+"p50 ms", p.P50, 20), atMost(what+"p99 ms", p.P99, 60)
 		}
+		r.Targets = append(r.Targets, p50, p99)
 	}
 }
 
@@ -235,37 +203,25 @@ func (r *recalled) judge() {
 func (r recalled) table(s *screen) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %d questions, no model\n\n", s.paint(bold, "recall"), r.All.Questions)
-	b.WriteString(s.paint(dim, left("", 24)+right("questions", 10)+right("@5", 8)+right("@10", 8)+right("@20", 8)+right("MRR", 8)+right("all@10", 8)+right("tokens", 8)) + "\n")
-	line := func(q quality, color string) {
-		fmt.Fprintf(&b, "%s%s%s%s%s%s%s%s\n", left(q.Name, 24), right(thousands(q.Questions), 10),
-			right(fmt.Sprintf("%.1f", 100*q.At5), 8), s.paint(color, right(fmt.Sprintf("%.1f", 100*q.At10), 8)), right(fmt.Sprintf("%.1f", 100*q.At20), 8),
-			right(fmt.Sprintf("%.3f", q.MRR), 8), right(fmt.Sprintf("%.1f", 100*q.All10), 8), right(fmt.Sprintf("%.0f", q.Tokens), 8))
-	}
-	for _, rows := range [][]quality{r.Conversations, r.Categories} {
-		for _, q := range rows {
-			line(q, "")
+	rows := newGrid("", "questions", "@5", "@10", "@20", "MRR", "all@10", "tokens")
+	for _, q := range slices.Concat(r.Conversations, r.Categories, []quality{r.All, r.Typos}) {
+		row := []string{q.Name, thousands(q.Questions)}
+		for _, share := range []float64{q.At5, q.At10, q.At20} {
+			row = append(row, fmt.Sprintf("%.1f", 100*share))
 		}
-		b.WriteByte('\n')
+		rows.add(append(row, fmt.Sprintf("%.3f", q.MRR), fmt.Sprintf("%.1f", 100*q.All10), fmt.Sprintf("%.0f", q.Tokens))...)
+		if q.Name == r.All.Name {
+			rows.paint(bold)
+		}
 	}
-	line(r.All, bold)
-	line(r.Typos, bold)
+	b.WriteString(rows.text(s))
 	if len(r.Latency) > 0 {
-		b.WriteString("\n" + s.paint(dim, left("", 44)+right("p50", 10)+right("p99", 10)) + "\n")
+		times := newGrid("", "p50", "p99")
 		for _, p := range r.Latency {
-			fmt.Fprintf(&b, "%s%s%s\n", left(thousands(p.Rows)+" rows, "+p.Shape, 44),
-				right(fmt.Sprintf("%.2f ms", p.P50), 10), right(fmt.Sprintf("%.2f ms", p.P99), 10))
+			times.add(thousands(p.Rows)+" rows, "+p.Shape, fmt.Sprintf("%.2f ms", p.P50), fmt.Sprintf("%.2f ms", p.P99))
 		}
+		b.WriteString("\n" + times.text(s))
 	}
-	b.WriteByte('\n')
-	for _, g := range r.Targets {
-		verdict := s.paint(green, "met, and the aim too")
-		switch {
-		case !g.Met:
-			verdict = s.paint(red, "missed")
-		case !g.Hit:
-			verdict = "met"
-		}
-		fmt.Fprintf(&b, "%s%s   must %g, aim %g: %s\n", left(g.Name, 56), right(fmt.Sprintf("%.2f", g.Value), 8), g.Must, g.Aim, verdict)
-	}
+	b.WriteString("\n" + r.verdicts(s))
 	return b.String()
 }

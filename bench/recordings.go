@@ -1,14 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -62,21 +61,27 @@ func (q asked) answer() string {
 
 // readRecordings reads all recordings of a folder, by name.
 func readRecordings(dir string) ([]recording, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.qa.jsonl"))
+	all, err := recordingsIn(os.DirFS(dir))
+	if err != nil {
+		return nil, fmt.Errorf("read the recordings of %s: %w\n%s", dir, err, recordingsHelp)
+	}
+	return all, nil
+}
+
+func recordingsIn(dir fs.FS) (all []recording, err error) {
+	files, err := fs.Glob(dir, "*.qa.jsonl")
 	if err != nil {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: there is no NAME.qa.jsonl; %s", dir, strings.ReplaceAll(recordingsHelp, "\n", " "))
+		return nil, errors.New("there is no NAME.qa.jsonl")
 	}
-	var all []recording
 	for _, file := range files {
-		base := strings.TrimSuffix(file, ".qa.jsonl")
-		r := recording{name: filepath.Base(base)}
-		if r.said, err = readLines[utterance](base + ".jsonl"); err != nil {
+		r := recording{name: strings.TrimSuffix(file, ".qa.jsonl")}
+		if r.said, err = readLines[utterance](dir, r.name+".jsonl"); err != nil {
 			return nil, err
 		}
-		if r.asked, err = readLines[asked](file); err != nil {
+		if r.asked, err = readLines[asked](dir, file); err != nil {
 			return nil, err
 		}
 		r.resolve()
@@ -86,28 +91,18 @@ func readRecordings(dir string) ([]recording, error) {
 }
 
 // readLines reads a file of one JSON object a line.
-func readLines[T any](path string) (list []T, err error) {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is missing; %s", path, strings.ReplaceAll(recordingsHelp, "\n", " "))
-	}
+func readLines[T any](dir fs.FS, name string) (list []T, err error) {
+	file, err := dir.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return decodeLines[T](file, path)
-}
-
-// decodeLines reads one JSON object a line of what is called name.
-func decodeLines[T any](r io.Reader, name string) (list []T, err error) {
-	decoder := json.NewDecoder(bufio.NewReader(r))
-	for {
+	for decoder := json.NewDecoder(file); ; {
 		var v T
-		err := decoder.Decode(&v)
-		if errors.Is(err, io.EOF) {
+		switch err := decoder.Decode(&v); {
+		case errors.Is(err, io.EOF):
 			return list, nil
-		}
-		if err != nil {
+		case err != nil:
 			return nil, fmt.Errorf("%s, object %d: %w", name, len(list)+1, err)
 		}
 		list = append(list, v)
@@ -142,4 +137,15 @@ func (r recording) past() []memory.Inbound {
 		past[i] = memory.Inbound{ID: u.ID, AuthorID: u.Author, Author: u.Author, Text: u.Text, Attachments: u.Attachments, Time: u.Time}
 	}
 	return past
+}
+
+// inOrder is likewise, one message after the other.
+func (r recording) inOrder() iter.Seq2[memory.Inbound, error] {
+	return func(yield func(memory.Inbound, error) bool) {
+		for _, m := range r.past() {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
 }

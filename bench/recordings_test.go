@@ -53,7 +53,7 @@ func TestFoldersThatHoldNoRecordings(t *testing.T) {
 		want  string
 	}{
 		"nothing":         {nil, "NAME.qa.jsonl"},
-		"questions alone": {map[string]string{"a.qa.jsonl": ""}, "a.jsonl is missing"},
+		"questions alone": {map[string]string{"a.qa.jsonl": ""}, "open a.jsonl"},
 		"no JSON":         {map[string]string{"a.qa.jsonl": "", "a.jsonl": "{}\nhello"}, "object 2"},
 	} {
 		if _, err := readRecordings(leaveRecordings(t, test.files)); err == nil || !strings.Contains(err.Error(), test.want) {

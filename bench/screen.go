@@ -46,7 +46,7 @@ const (
 
 // paint colours text, on a terminal.
 func (s *screen) paint(color, text string) string {
-	if !s.color || text == "" {
+	if !s.color || color == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
@@ -59,21 +59,6 @@ func (s *screen) progress(format string, args ...any) {
 	if now := time.Now(); s.watched && now.Sub(s.last) > 100*time.Millisecond {
 		s.last, s.shown = now, true
 		fmt.Fprintf(s.err, "\r\x1b[K%s", fmt.Sprintf(format, args...))
-	}
-}
-
-// report writes a line on how far the work is once a minute, where nobody watches: for a
-// file that is looked into.
-func (s *screen) report(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	if s.last.IsZero() {
-		s.last = now
-	}
-	if !s.watched && now.Sub(s.last) > time.Minute {
-		s.last = now
-		fmt.Fprintf(s.err, "%s\n", fmt.Sprintf(format, args...))
 	}
 }
 
@@ -95,19 +80,16 @@ func (s *screen) json(v any) error {
 	return enc.Encode(v)
 }
 
-// tabled is a result that has a form for people.
-type tabled interface{ table(s *screen) string }
-
 // conclude writes a result, as JSON or as people read it, and returns an error for goals
 // that were missed.
-func (s *screen) conclude(asJSON bool, result tabled, goals []goal) error {
+func (s *screen) conclude(asJSON bool, r result) error {
 	var err error
 	if asJSON {
-		err = s.json(result)
+		err = s.json(r)
 	} else {
-		_, err = fmt.Fprint(s.out, result.table(s))
+		_, err = fmt.Fprint(s.out, r.table(s))
 	}
-	return errors.Join(err, unmet(goals))
+	return errors.Join(err, unmet(r.goals()))
 }
 
 // bar is as long as value is of most, width characters at most, in eighths.
@@ -121,6 +103,44 @@ func bar(value, most float64, width int) string {
 		text += string([]rune("▏▎▍▌▋▊▉")[rest-1])
 	}
 	return text
+}
+
+// grid is a table. Its first row is the heading; a column is as wide as its widest cell.
+type grid struct {
+	rows   [][]string
+	colors map[int]string // of rows, by their number
+}
+
+func newGrid(heading ...string) *grid {
+	return &grid{rows: [][]string{heading}, colors: map[int]string{0: dim}}
+}
+
+func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
+
+// paint colours the row that was added last.
+func (g *grid) paint(color string) { g.colors[len(g.rows)-1] = color }
+
+func (g *grid) text(s *screen) string {
+	width, number := map[int]int{}, map[int]bool{}
+	for n, row := range g.rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+			number[i] = number[i] || n > 0 && i > 0 && cell != "" && strings.ContainsRune("-0123456789", rune(cell[0]))
+		}
+	}
+	var b strings.Builder
+	for n, row := range g.rows {
+		line := ""
+		for i, cell := range row {
+			pad := left
+			if number[i] {
+				pad = right
+			}
+			line += pad(cell, width[i]) + "  "
+		}
+		b.WriteString(s.paint(g.colors[n], strings.TrimRight(line, " ")) + "\n")
+	}
+	return b.String()
 }
 
 // left and right pad text to width characters.

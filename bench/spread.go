@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -45,24 +44,4 @@ func sure(with, without []time.Duration) (low, high float64) {
 	}
 	slices.Sort(ratios)
 	return ratios[25], ratios[974]
-}
-
-// hills shows how often values between low and high are: the higher, the more.
-func hills(all []time.Duration, low, high float64) string {
-	counts := make([]int, 32)
-	for _, d := range all {
-		if at := int((ms(d) - low) / max(high-low, 1e-9) * float64(len(counts))); at >= 0 && at < len(counts) {
-			counts[at]++
-		}
-	}
-	most := slices.Max(counts)
-	var b strings.Builder
-	for _, n := range counts {
-		if n == 0 {
-			b.WriteByte(' ')
-			continue
-		}
-		b.WriteRune([]rune("▁▂▃▄▅▆▇█")[min(n*8/(most+1), 7)])
-	}
-	return b.String()
 }

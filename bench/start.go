@@ -1,33 +1,25 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/memory"
 )
 
-const startHelp = `Start builds cairn, fills a data folder with so many messages, in one channel, which
-is summed up meanwhile, and another folder with as many in channels of %d. Then it
-starts "cairn chat --json" on them again and again, each time with one message waiting on its
-standard input, and takes the time from the start of the process to the line that tells the
-message's place: then the database is open and checked for what was left behind, the channel
-is read, and the bot answers. The start after a kill has the write-ahead log to read, and
-a turn to take up.
+const startHelp = `Start builds cairn and fills one data folder with messages in one channel, which is summarized
+meanwhile, and another with as many in channels of %d. Then it starts "cairn chat --json" again and
+again, each time with one message on standard input, and measures the time from the start of the
+process until that message is accepted with its place. After a kill the start also reads the
+write-ahead log and resumes a turn.
 
 The median of %d starts counts. The target is less than %.0f ms; a run that misses it ends with 3.`
 
@@ -37,29 +29,17 @@ const (
 	perChannel = 100   // messages, where they are spread
 )
 
-// starting is what "start" is asked for.
-type starting struct {
-	messages int
-	json     bool
-}
-
-func newStart(s *screen) *cobra.Command {
-	var o starting
-	cmd := &cobra.Command{
-		Use:   "start",
-		Short: "How long cairn takes to be ready",
-		Long:  fmt.Sprintf(startHelp, perChannel, starts, startGoal),
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.messages < 2*perChannel || o.messages > 10_000_000 {
-				return wrongFlag(cmd, "messages", o.messages, fmt.Sprintf("from %d to 10000000", 2*perChannel))
-			}
-			return o.run(cmd.Context(), s)
-		},
-	}
-	cmd.Flags().IntVar(&o.messages, "messages", 100_000, "`N` messages in a data folder")
-	cmd.Flags().BoolVar(&o.json, "json", false, "write JSON")
-	return cmd
+func newStart() *benchmark {
+	var messages int
+	help := fmt.Sprintf(startHelp, perChannel, starts, startGoal)
+	b := newBenchmark("start", "How long cairn takes to be ready", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+		r := started{Messages: messages}
+		err := withCairn(ctx, s, "", func(p program) error { return r.measure(ctx, s, p) })
+		return r, err
+	})
+	b.integer(&messages, "messages", 100_000, 2*perChannel, 10_000_000, "`N` messages in a data folder")
+	b.quick = "--messages 20000"
+	return b
 }
 
 // started is the whole result.
@@ -67,7 +47,7 @@ type started struct {
 	Messages int     `json:"messages"`
 	Shapes   []onset `json:"shapes"`
 	Load     string  `json:"load,omitempty"` // of the machine
-	Targets  []goal  `json:"targets"`
+	targets
 }
 
 // onset is how long the start took in one shape of a data folder.
@@ -78,56 +58,36 @@ type onset struct {
 	CPU    float64 `json:"cpu_ms"` // of the whole run, the answer and the end included; the median
 }
 
-func (o starting) run(ctx context.Context, s *screen) (err error) {
-	defer s.done()
-	dir, err := os.MkdirTemp("", "cairn-bench-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s.progress("cairn is being built")
-	binary := filepath.Join(dir, "cairn")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "cairn/cmd/cairn").CombinedOutput(); err != nil {
-		return fmt.Errorf("build cairn: %w\n%s", err, out)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "config.toml"), nil, 0o600); err != nil { // else the one of the folder it is started in counts
-		return err
-	}
-	result := started{Messages: o.messages}
+func (r *started) measure(ctx context.Context, s *screen, program program) error {
+	messages := r.Messages
 	for _, shape := range []struct {
 		name     string
 		channels int
 		killed   bool
-	}{{"in one channel", 1, false}, {"the same after a kill", 1, true}, {"in " + thousands(o.messages/perChannel) + " channels", o.messages / perChannel, false}} {
-		data := filepath.Join(dir, fmt.Sprint(shape.channels))
+	}{{"in one channel", 1, false}, {"the same after a kill", 1, true}, {"in " + thousands(messages/perChannel) + " channels", messages / perChannel, false}} {
+		data := filepath.Join(program.dir, fmt.Sprint(shape.channels))
 		if _, err := os.Stat(data); err != nil {
-			if err := o.fill(ctx, s, data, shape.channels); err != nil {
+			if err := fillChannels(ctx, s, data, shape.channels, messages/shape.channels); err != nil {
 				return err
 			}
 		}
-		on, err := begin(ctx, s, binary, data, shape.killed)
+		on, err := begin(ctx, s, program, data, shape.killed)
 		if err != nil {
 			return err
 		}
 		on.Shape = shape.name
-		result.Shapes = append(result.Shapes, on)
-		result.Targets = append(result.Targets, atMost("ms to be ready, "+thousands(o.messages)+" messages "+shape.name, on.Median, startGoal, startGoal/2))
+		r.Shapes = append(r.Shapes, on)
+		r.Targets = append(r.Targets, atMost("ms to be ready, "+thousands(messages)+" messages "+shape.name, on.Median, startGoal))
 	}
-	result.Load = busyMachine()
-	s.done()
-	if o.json {
-		err = s.json(result)
-	} else {
-		_, err = fmt.Fprint(s.out, result.table(s))
-	}
-	return errors.Join(err, unmet(result.Targets))
+	r.Load = busyMachine()
+	return nil
 }
 
 // startChannel is the channel that is talked in.
 const startChannel = "c0"
 
-// fill imports the messages, in channels of the terminal's.
-func (o starting) fill(ctx context.Context, s *screen, dir string, channels int) (err error) {
+// fillChannels imports so many messages into each of the terminal's channels.
+func fillChannels(ctx context.Context, s *screen, dir string, channels, each int) (err error) {
 	store, err := memory.Open(ctx, memory.Options{Dir: dir})
 	if err != nil {
 		return err
@@ -137,17 +97,13 @@ func (o starting) fill(ctx context.Context, s *screen, dir string, channels int)
 	door := newDoor()
 	door.name = "terminal"
 	hub := channel.New(channel.Options{
-		Store: store, Log: silence, Doors: []channel.Door{door},
-		Agent: func(string) channel.Agent {
-			return channel.Agent{Model: a, MaxOutput: maxOutput, Policy: compactor.DefaultPolicy}
-		},
+		Store: store, Log: silence, Doors: []channel.Door{door}, Agent: func(string) channel.Agent { return agentOf(a, nil) },
 	})
 	defer func() { err = errors.Join(err, hub.Close()) }()
 	words := rand.New(rand.NewPCG(1, 2))
 	for n := range channels {
-		each := o.messages / channels
 		_, err := hub.Import(ctx, fmt.Sprintf("terminal:c%d", n), pastTalk(words, each), func(done int) {
-			s.progress("%s of %s messages are written", thousands(n*each+done), thousands(o.messages))
+			s.progress("%s of %s messages are written", thousands(n*each+done), thousands(channels*each))
 		})
 		if err != nil {
 			return err
@@ -172,16 +128,16 @@ func pastTalk(words *rand.Rand, n int) iter.Seq2[channel.Inbound, error] {
 
 // begin starts cairn again and again. With killed each start follows a run that was
 // killed when its message was accepted.
-func begin(ctx context.Context, s *screen, binary, data string, killed bool) (on onset, err error) {
+func begin(ctx context.Context, s *screen, program program, data string, killed bool) (on onset, err error) {
 	var took, cpu []time.Duration
 	for n := range starts {
 		s.progress("start %d of %d", n+1, starts)
 		if killed {
-			if _, _, err := oneStart(ctx, binary, data, fmt.Sprint("killed", n), true); err != nil {
+			if _, _, err := oneStart(ctx, program, data, fmt.Sprint("killed", n), true); err != nil {
 				return on, err
 			}
 		}
-		d, c, err := oneStart(ctx, binary, data, fmt.Sprint(killed, n), false)
+		d, c, err := oneStart(ctx, program, data, fmt.Sprint(killed, n), false)
 		if err != nil {
 			return on, err
 		}
@@ -191,48 +147,28 @@ func begin(ctx context.Context, s *screen, binary, data string, killed bool) (on
 }
 
 // oneStart starts cairn and says one thing; it returns when that was accepted and what
-// the run cost.
-func oneStart(ctx context.Context, binary, data, id string, kill bool) (took, cpu time.Duration, err error) {
-	cmd := exec.CommandContext(ctx, binary, "chat", "--json", "--data", data, "--channel", startChannel, "--config", filepath.Join(filepath.Dir(binary), "config.toml"))
-	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "OPENAI_MODEL=", "ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=") // the offline model answers
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return 0, 0, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return 0, 0, err
-	}
+// the run cost. The offline model answers.
+func oneStart(ctx context.Context, program program, data, id string, kill bool) (took, cpu time.Duration, err error) {
 	begun := time.Now()
-	if err := cmd.Start(); err != nil {
+	p, err := chat(program.command(ctx, "chat", "--json", "--data", data, "--channel", startChannel))
+	if err != nil {
 		return 0, 0, err
 	}
-	_, err = fmt.Fprintf(in, `{"text":"hello","id":%q}`+"\n", id)
-	lines := bufio.NewScanner(out)
-	for err == nil && took == 0 && lines.Scan() {
-		var line struct {
-			Type, ID string
-			Seq      int64
-		}
-		if err = json.Unmarshal(lines.Bytes(), &line); line.Type == "accepted" && line.ID == id && line.Seq > 0 {
+	err = p.say(line{Channel: startChannel, User: "Ada", Text: "hello", ID: id, Mention: true})
+	for err == nil && took == 0 {
+		var h heard
+		if h, err = p.hear(); h.Type == "accepted" && h.ID == id && h.Seq > 0 {
 			took = time.Since(begun)
 		}
 	}
+	end := p.leave
 	if kill {
-		err = errors.Join(err, cmd.Process.Kill())
+		end = p.kill
 	}
-	err = errors.Join(err, in.Close())
-	for lines.Scan() {
+	if err = errors.Join(err, end()); err != nil {
+		return 0, 0, fmt.Errorf("have a message accepted: %w", err)
 	}
-	end := cmd.Wait()
-	if kill {
-		end = nil
-	}
-	if err = errors.Join(err, end, lines.Err()); err == nil && took == 0 {
-		err = errors.New("cairn ended before it accepted the message")
-	}
-	return took, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), err
+	return took, p.ProcessState.UserTime() + p.ProcessState.SystemTime(), nil
 }
 
 // table is the result as people read it.
@@ -245,8 +181,5 @@ func (r started) table(s *screen) string {
 			right(fmt.Sprintf("%.0f ms", o.Most), 10), right(fmt.Sprintf("%.0f ms", o.CPU), 12))
 	}
 	b.WriteByte('\n')
-	for _, g := range r.Targets {
-		b.WriteString(verdict(s, g) + "\n")
-	}
-	return b.String()
+	return b.String() + r.verdicts(s)
 }

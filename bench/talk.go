@@ -94,5 +94,21 @@ func textOf(r *rand.Rand, n int, words []string) string {
 	return b.String()
 }
 
+// newWordEvery is one word in so many that nobody used before, as names and numbers are.
+const newWordEvery = 20
+
+// freshWords is so many of these words, with new ones among them.
+func freshWords(r *rand.Rand, n int, words []string) string {
+	var b strings.Builder
+	for range n {
+		if r.IntN(newWordEvery) == 0 {
+			fmt.Fprintf(&b, "%c%x ", 'g'+rune(r.IntN(20)), r.IntN(1<<24))
+			continue
+		}
+		b.WriteString(words[r.IntN(len(words))] + " ")
+	}
+	return b.String()
+}
+
 // fact is a made-up memory, another one for each n.
 func fact(r *rand.Rand, n int) string { return fmt.Sprintf("Fact %d: %s", n, text(r, 20)) }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"time"
 )
@@ -29,52 +28,29 @@ type sample struct {
 	P99      float64 `json:"p99_ms"`
 }
 
-// watch looks at a run every few seconds, and has the sick talked to in every other
-// stretch of it.
-type watch struct {
-	c       *crowd
-	lasts   time.Duration
-	every   time.Duration
-	stretch time.Duration
-	samples []sample
-}
-
-func newWatch(c *crowd, lasts time.Duration) *watch {
-	return &watch{
-		c: c, lasts: lasts,
-		every:   min(max(lasts/180, 250*time.Millisecond), 10*time.Second),
-		stretch: max(lasts/12, 250*time.Millisecond),
-	}
-}
-
-// run looks until ctx ends.
-func (w *watch) run(ctx context.Context, s *screen) {
-	tick := time.NewTicker(w.every)
+// watch looks at a run every few seconds, until ctx ends.
+func watch(ctx context.Context, s *screen, c *crowd, lasts time.Duration) (samples []sample) {
+	tick := time.NewTicker(min(max(lasts/180, 250*time.Millisecond), 10*time.Second))
 	defer tick.Stop()
 	begun, cpu := time.Now(), cpuTime()
-	answered := 0
-	if doings, _ := w.c.book.look(); true {
-		answered = doings.Answered
-	}
+	before, _ := c.look(0)
+	timed := 0
 	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return
+			return samples
 		}
-		at := time.Since(begun)
-		sick := int(at/w.stretch)%2 == 1
-		w.c.sick.Store(sick)
-		w.c.book.stretch(sick, false)
-		doings, recent := w.c.book.look()
+		done, recent := c.look(timed)
+		timed += len(recent)
 		spent := cpuTime()
-		x := sample{At: at.Seconds(), usage: usageNow(), Answered: doings.Answered - answered, P50: recent.quantile(0.5), P99: recent.quantile(0.99)}
+		x := sample{At: time.Since(begun).Seconds(), usage: usageNow(), Answered: done.Answered - before.Answered}
+		if len(recent) > 0 {
+			x.P50, x.P99 = quantile(recent, 0.5), quantile(recent, 0.99)
+		}
 		x.CPU = float64((spent - cpu).Microseconds()) / float64(max(x.Answered, 1))
-		cpu, answered = spent, doings.Answered
-		w.samples = append(w.samples, x)
-		told := fmt.Sprintf("%v of %v: %s turns, %s compactions, %.0f MB, %d goroutines, p50 %.1f ms, p99 %.1f ms", at.Round(time.Second), w.lasts,
-			thousands(doings.Answered), thousands(doings.Compactions), float64(x.Resident)/1e6, x.Goroutines, x.P50, x.P99)
-		s.progress("%s", told)
-		s.report("%s", told)
+		cpu, before, samples = spent, done, append(samples, x)
+		s.progress("%.0f s of %v: %s turns, %s compactions, %.0f MB, %d goroutines, p50 %.1f ms, p99 %.1f ms", x.At, lasts,
+			thousands(done.Answered), thousands(done.Compactions), float64(x.Resident)/1e6, x.Goroutines, x.P50, x.P99)
 	}
 }

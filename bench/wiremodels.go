@@ -6,18 +6,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
-	"cairn/memory"
 )
 
 // wiredModel is a model, and what its provider's servers refuse.
@@ -105,16 +102,13 @@ func (m wiredModel) answer(x *llmtest.Exchange, strict bool) {
 	if m.thinks {
 		x.Think("They want something.")
 	}
-	offered := func(name string) bool {
-		return slices.ContainsFunc(x.Request.Tools, func(t llmtest.Tool) bool { return t.Function.Name == name })
-	}
 	last := x.Request.Last()
 	switch {
-	case offered("summarize"):
+	case offers(x.Request, "summarize"):
 		x.Use("s1", "summarize", fmt.Sprintf(`{"summary":%q}`, shortSummary(x.Request.Messages[1].Text())))
 	case strings.Contains(last.Text(), "Sum up messages"):
 		x.Say(shortSummary(last.Text()))
-	case last.Role == llm.RoleUser && strings.Contains(last.Text(), wiresAsks) && offered("recall"):
+	case last.Role == llm.RoleUser && strings.Contains(last.Text(), wiresAsks) && offers(x.Request, "recall"):
 		x.Use("r1", "recall", `{"query":"harbour"}`)
 	default:
 		x.Say("The lanterns ", "are lit.")
@@ -131,28 +125,16 @@ func (m wiredModel) on(ctx context.Context, wire string) (cell wired, err error)
 	if err != nil {
 		return cell, err
 	}
-	dir, err := os.MkdirTemp(inMemory(), "cairn-bench-")
+	b, err := openBot(ctx, inMemory(), channel.Options{Agent: func(string) channel.Agent { return agentOf(model, model) }})
 	if err != nil {
 		return cell, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	f := &field{dir: dir, door: newDoor()}
-	if f.store, err = memory.Open(ctx, memory.Options{Dir: dir}); err != nil {
-		return cell, err
-	}
-	defer func() { err = errors.Join(err, f.store.Close()) }()
-	f.hub = channel.New(channel.Options{
-		Store: f.store, Doors: []channel.Door{f.door}, Log: silence,
-		Agent: func(string) channel.Agent {
-			return channel.Agent{Model: model, Worker: model, MaxOutput: maxOutput, Policy: compactor.DefaultPolicy}
-		},
-	})
-	defer func() { err = errors.Join(err, f.hub.Close()) }()
+	defer func() { err = errors.Join(err, b.close()) }()
 	cell = wired{Model: m.name, Wire: wire, Failed: map[string]string{}}
-	for i, part := range []func(context.Context, *llmtest.Server) error{f.chats, m.looksUp(f), f.compacts} {
-		if why := part(ctx, server); why != nil {
+	for i, part := range []func(context.Context, *bot, *llmtest.Server) error{chats, m.looksUp, compacts} {
+		if why := part(ctx, b, server); why != nil {
 			cell.Failed[wireParts[i]] = why.Error()
-			f.door.note(func() { f.door.failure = nil })
+			b.door.note(func() { b.door.failure = nil })
 		}
 	}
 	cell.Refused = server.Refusals()
@@ -162,47 +144,38 @@ func (m wiredModel) on(ctx context.Context, wire string) (cell wired, err error)
 	return cell, nil
 }
 
-// chats has a turn without tools that are used.
-func (f *field) chats(ctx context.Context, _ *llmtest.Server) error { return f.says(ctx, "Hello!") }
-
-func (f *field) says(ctx context.Context, text string) error {
-	f.n++
-	id := fmt.Sprint("m", f.n)
-	m := channel.Inbound{ID: id, AuthorID: "1", Author: "Ada", Text: text, Time: time.Now(), Addressed: true}
-	if _, err := f.hub.Deliver(ctx, wiresPlace, m); err != nil {
-		return err
-	}
-	return f.door.until(ctx, func() bool { return !f.door.sent[id].IsZero() })
+// chats has a turn in which no tool is used.
+func chats(ctx context.Context, b *bot, _ *llmtest.Server) error {
+	_, err := b.say(ctx, wiresPlace, "Hello!")
+	return err
 }
 
 // looksUp has a turn in which the model uses a tool, if its server takes any.
-func (m wiredModel) looksUp(f *field) func(context.Context, *llmtest.Server) error {
-	return func(ctx context.Context, server *llmtest.Server) error {
-		if err := f.says(ctx, wiresAsks); err != nil {
-			return err
-		}
-		used := slices.ContainsFunc(server.Requests(), func(r llmtest.Request) bool { return r.Last().Role == llm.RoleTool })
-		if !used && !m.noTools {
-			return errors.New("the model got no result of its tool")
-		}
-		return nil
+func (m wiredModel) looksUp(ctx context.Context, b *bot, server *llmtest.Server) error {
+	if _, err := b.say(ctx, wiresPlace, wiresAsks); err != nil {
+		return err
 	}
+	used := slices.ContainsFunc(server.Requests(), func(r llmtest.Request) bool { return r.Last().Role == llm.RoleTool })
+	if !used && !m.noTools {
+		return errors.New("the model got no result of its tool")
+	}
+	return nil
 }
 
 // compacts has a past summed up by the worker.
-func (f *field) compacts(ctx context.Context, server *llmtest.Server) error {
+func compacts(ctx context.Context, b *bot, server *llmtest.Server) error {
 	words := rand.New(rand.NewPCG(1, 1))
 	for range 6 {
-		if err := f.says(ctx, text(words, 120)); err != nil {
+		if _, err := b.say(ctx, wiresPlace, text(words, 120)); err != nil {
 			return err
 		}
 	}
 	before := len(server.Requests())
-	answer, _, err := f.hub.Run(ctx, wiresPlace, channel.Person{ID: "1", Name: "Ada", Manager: true}, "/compact")
+	answer, err := b.command(ctx, wiresPlace, "/compact")
 	if err != nil {
 		return err
 	}
-	if err := f.door.until(ctx, func() bool { return f.door.ended[wiresPlace] > 0 }); err != nil {
+	if err := b.door.until(ctx, func() bool { return b.door.ended[wiresPlace] > 0 }); err != nil {
 		return err
 	}
 	if len(server.Requests()) == before {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -44,10 +43,8 @@ func TestTurnMeasuresTheProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
 	}
-	var out, progress bytes.Buffer
-	err := (turning{channels: 2, turns: 3, json: true}).run(t.Context(), screenOf(&out, &progress))
-	var result turned
-	if jsonErr := json.Unmarshal(out.Bytes(), &result); jsonErr != nil || result.Turns != 6 || result.CPU <= 0 || result.Largest < turnChars*5 {
-		t.Errorf("%v, %v: %s", err, jsonErr, out.String())
+	r := ranAs[turned](t, "turn", "--channels", "2", "--turns", "3")
+	if r.Turns != 6 || r.CPU <= 0 || r.Largest < turnChars*5 {
+		t.Errorf("%+v", r)
 	}
 }

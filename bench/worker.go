@@ -94,21 +94,22 @@ func wantedOf(req llm.Request) (w wanted, err error) {
 // answer saves made-up memories, of which there were saved so far, or sums up. request
 // tells the ids of its calls from others'.
 func (w wanted) answer(words *rand.Rand, saved *int, request int) llm.Response {
-	resp := llm.Response{FinishReason: llm.FinishToolCalls}
-	call := func(tool, arguments string) {
-		id := fmt.Sprintf("call_%d_%d", request, len(resp.Message.Calls))
-		resp.Message.Calls = append(resp.Message.Calls, llm.Call{ID: id, Name: tool, Arguments: arguments})
-	}
-	resp.Message.Role = llm.RoleAssistant
 	if !w.memories {
-		call("summarize", fmt.Sprintf(`{"summary":%q}`, w.summary(words)))
-		return resp
+		return summarized(w.summary(words), request)
 	}
-	for range memoriesEach {
+	resp := llm.Response{FinishReason: llm.FinishToolCalls, Message: llm.Message{Role: llm.RoleAssistant}}
+	for n := range memoriesEach {
 		*saved++
-		call("memory_save", fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, fact(words, *saved), w.from))
+		arguments := fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, fact(words, *saved), w.from)
+		resp.Message.Calls = append(resp.Message.Calls, llm.Call{ID: fmt.Sprintf("call_%d_%d", request, n), Name: "memory_save", Arguments: arguments})
 	}
 	return resp
+}
+
+// summarized is the answer of a worker that sums up.
+func summarized(summary string, request int) llm.Response {
+	call := llm.Call{ID: fmt.Sprintf("call_%d_0", request), Name: "summarize", Arguments: fmt.Sprintf(`{"summary":%q}`, summary)}
+	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, FinishReason: llm.FinishToolCalls}
 }
 
 // summary is of the words of the material: the judge of summaries refuses others.

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory"
+)
+
+// bot is the real bot, over a real database in a temporary folder.
+type bot struct {
+	store *tempStore
+	hub   *channel.Hub
+	door  *door
+	n     int // questions so far
+}
+
+const maxOutput = 4096 // as config.toml has it
+
+// openBot opens a bot in a new folder below parent; "" is the one for temporary files. Without doors
+// it has the bench's.
+func openBot(ctx context.Context, parent string, o channel.Options) (b *bot, err error) {
+	b = &bot{door: newDoor()}
+	if b.store, err = openStore(ctx, parent); err != nil {
+		return nil, err
+	}
+	o.Store = b.store.Store
+	if o.Doors == nil {
+		o.Doors = []channel.Door{b.door}
+	}
+	if o.Log == nil {
+		o.Log = silence
+	}
+	b.hub = channel.New(o)
+	return b, nil
+}
+
+func (b *bot) close() error { return errors.Join(b.hub.Close(), b.store.close()) }
+
+// agentOf is an agent with the settings' defaults.
+func agentOf(model, worker llm.Model) channel.Agent {
+	return channel.Agent{Model: model, Worker: worker, MaxOutput: maxOutput, Policy: compactor.DefaultPolicy}
+}
+
+// askedNow is a message addressed to the bot.
+func askedNow(id, text string) channel.Inbound {
+	return channel.Inbound{ID: id, AuthorID: "1", Author: "Ada", Text: text, Time: time.Now(), Addressed: true}
+}
+
+// deliver asks the bot something, and returns the id of the question.
+func (b *bot) deliver(ctx context.Context, conversation, text string) (id string, err error) {
+	b.n++
+	id = fmt.Sprint("m", b.n)
+	_, err = b.hub.Deliver(ctx, conversation, askedNow(id, text))
+	return id, err
+}
+
+// say asks the bot something, and returns how it was answered.
+func (b *bot) say(ctx context.Context, conversation, text string) (reply, error) {
+	id, err := b.deliver(ctx, conversation, text)
+	if err != nil {
+		return reply{}, err
+	}
+	return b.door.await(ctx, id)
+}
+
+// command runs a command of somebody who may run all.
+func (b *bot) command(ctx context.Context, conversation, text string) (channel.Answer, error) {
+	answer, _, err := b.hub.Run(ctx, conversation, channel.Person{ID: "1", Name: "Ada", Manager: true}, text)
+	return answer, err
+}
+
+// tempStore is a database in a folder of its own, which close removes.
+type tempStore struct {
+	*memory.Store
+	dir string
+}
+
+// openStore opens a database in a new folder below parent.
+func openStore(ctx context.Context, parent string) (*tempStore, error) {
+	dir, err := os.MkdirTemp(parent, "cairn-bench-")
+	if err != nil {
+		return nil, err
+	}
+	store, err := memory.Open(ctx, memory.Options{Dir: dir})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &tempStore{store, dir}, nil
+}
+
+func (t *tempStore) close() error { return errors.Join(t.Close(), os.RemoveAll(t.dir)) }
+
+// inMemory is a folder that lies on no disk; "", the one for temporary files, where there
+// is none with room, as in most containers, or somebody wants another.
+func inMemory() string {
+	const folder, room = "/dev/shm", 1 << 30 // bytes
+	var fs syscall.Statfs_t
+	if os.Getenv("TMPDIR") != "" || syscall.Statfs(folder, &fs) != nil || uint64(fs.Bavail)*uint64(fs.Bsize) < room {
+		return ""
+	}
+	return folder
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// result is what a benchmark measures. It is written as JSON, or as a table.
+type result interface {
+	table(s *screen) string
+	goals() []goal
+}
+
+// benchmark is a command that measures something.
+type benchmark struct {
+	*cobra.Command
+	full, quick string // its flags in "all", and there with --quick
+	recorded    bool   // it cannot do without recordings
+	checks      []func() error
+}
+
+// benchmarks are all there are, in the order of the table of "all".
+func benchmarks() []*benchmark {
+	return []*benchmark{
+		newLoad(), newOverhead(), newTurn(), newIdle(), newStart(), newCrash(), newFaults(), newWires(), newModels(), newLatency(),
+		newCost(), newRecall(), newJudge(), newRetention(),
+	}
+}
+
+// newBenchmark makes a command of what measures. use is its name, and DIR if it needs recordings or
+// [DIR] if it can do without.
+func newBenchmark(use, short, help string, measure func(ctx context.Context, s *screen, dir string) (result, error)) *benchmark {
+	b := &benchmark{}
+	asJSON := false
+	b.Command = &cobra.Command{
+		Use: use, Short: short, Long: help, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, check := range b.checks {
+				if err := check(); err != nil {
+					return err
+				}
+			}
+			s := screenOf(cmd.OutOrStdout(), cmd.ErrOrStderr())
+			defer s.done()
+			r, err := measure(cmd.Context(), s, strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			s.done()
+			return s.conclude(asJSON, r)
+		},
+	}
+	switch {
+	case strings.HasSuffix(use, " [DIR]"):
+		b.Args = cobra.MaximumNArgs(1)
+	case strings.HasSuffix(use, " DIR"):
+		b.Args, b.recorded = cobra.ExactArgs(1), true
+	}
+	b.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	return b
+}
+
+// integer adds a flag whose value is from least to most.
+func (b *benchmark) integer(into *int, name string, value, least, most int, usage string) {
+	b.Flags().IntVar(into, name, value, usage)
+	within(b, name, into, least, most)
+}
+
+// within has the value of a flag checked: it is from least to most.
+func within[T cmp.Ordered](b *benchmark, name string, value *T, least, most T) {
+	b.checks = append(b.checks, func() error {
+		if *value >= least && *value <= most { // NaN is not
+			return nil
+		}
+		return wrongFlag(b.Command, name, *value, fmt.Sprintf("from %v to %v", least, most))
+	})
+}
+
+// inAll is the command line in "all"; nil: it is left out.
+func (b *benchmark) inAll(dir string, quick bool) []string {
+	if b.recorded && dir == "" {
+		return nil
+	}
+	args := []string{b.Name()}
+	if strings.Contains(b.Use, "DIR") && dir != "" {
+		args = append(args, dir)
+	}
+	if quick {
+		return append(args, strings.Fields(b.quick)...)
+	}
+	return append(args, strings.Fields(b.full)...)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// How a bout plays its servers, and checks the requests that come.
+
+// changes counts what changes the head.
+type changes struct {
+	applied int // summaries
+	others  int // edits, deletions, another model, what was learned of the model
+}
+
+// compacted notes what a compaction does. One that a restart cuts short is no failure.
+func (b *bout) compacted(_ string, e channel.Event) {
+	b.door.note(func() {
+		switch {
+		case e.State == compactor.EventLanded || e.State == compactor.EventUndone:
+			b.heads.applied++
+		case e.State == compactor.EventFailed && !strings.HasPrefix(e.Error, "stopped before"):
+			b.failed = append(b.failed, "a summary failed: "+e.Error)
+		}
+	})
+}
+
+func (b *bout) headChanged() { b.door.note(func() { b.heads.others++ }) }
+
+func (b *bout) changes() changes {
+	b.door.mu.Lock()
+	defer b.door.mu.Unlock()
+	return b.heads
+}
+
+// play answers a request once it is checked.
+func (b *bout) play(x *llmtest.Exchange) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if isWorker(x.Request) {
+		b.result.Summaries++
+		b.mind.play(x)
+		return
+	}
+	b.result.Requests++
+	b.compare(x)
+	if opensTurn(x.Request) {
+		b.weigh(x)
+	}
+	for _, f := range b.due {
+		b.headChanged()
+		if err := f(); err != nil {
+			b.result.fail(fmt.Errorf("in the middle of a turn: %w", err))
+		}
+	}
+	b.due = nil
+	b.mind.play(x)
+}
+
+// tellsTakes is how long the news of a change may take that a request shows already.
+const tellsTakes = time.Second
+
+// compare notes whether a request extends the one before, unless the head has changed.
+func (b *bout) compare(x *llmtest.Exchange) {
+	model := x.Request.Model
+	if learned := b.learned(model); learned > b.lessons[model] { // what it learned may be another form of all before
+		b.lessons[model] = learned
+		b.headChanged()
+	}
+	seen := b.seen[model]
+	explained := func(now changes) bool { return now.others > seen[1].others || now.applied > seen[0].applied }
+	why := x.Differs()
+	if why == "" {
+		b.result.Extended++
+	} else if !explained(b.changes()) {
+		ctx, cancel := context.WithTimeout(context.Background(), tellsTakes)
+		defer cancel()
+		if b.door.until(ctx, func() bool { return explained(b.heads) }) != nil {
+			b.result.Broken = append(b.result.Broken, fmt.Sprintf("request %d of %s: %s", x.N, model, why))
+		}
+	}
+	b.seen[model] = [2]changes{seen[1], b.changes()}
+}
+
+// learned returns how many lessons a model has taught.
+func (b *bout) learned(model string) (n int) {
+	for _, why := range b.servers[model].Refusals() {
+		if lesson(why) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// weigh compares the gauge with what the server counts.
+func (b *bout) weigh(x *llmtest.Exchange) {
+	shown, err := channel.Gauge(context.Background(), b.conv, b.now)
+	if err != nil {
+		b.result.fail(fmt.Errorf("read the gauge: %w", err))
+		return
+	}
+	if !showsStack(x.Request, shown.Stack) { // a summary was applied since the request was written
+		return
+	}
+	var own llm.Learnt
+	last := x.Request.Last().Text()
+	context := 0 // of the turn, which the gauge shows once it is stored
+	if at := strings.LastIndex(last, "<now>"); at >= 0 {
+		context = int(float64(compactor.Estimate(last[at:])) * llm.LearntOf(b.now.Model, &own).Factor())
+	}
+	counted := x.Usage().Prompt
+	b.result.Gauge.add(100 * math.Abs(float64(shown.Used-shown.Parts.Reserve+context-counted)) / float64(counted))
+}
+
+// showsStack reports whether a request shows these summaries.
+func showsStack(r llmtest.Request, stack []channel.Stone) bool {
+	var head strings.Builder
+	for _, m := range r.Messages[:min(3, len(r.Messages))] { // where the head is
+		head.WriteString(m.Text())
+	}
+	return !slices.ContainsFunc(stack, func(s channel.Stone) bool {
+		return !strings.Contains(head.String(), fmt.Sprintf("#%d to #%d", s.From, s.To))
+	})
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// program is cairn itself, built into a folder, where its settings lie too.
+type program struct{ dir string }
+
+func buildCairn(ctx context.Context, dir, settings string) (program, error) {
+	p := program{dir}
+	if said, err := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(dir, "cairn"), "cairn/cmd/cairn").CombinedOutput(); err != nil {
+		return p, fmt.Errorf("build cairn: %w\n%s", err, said)
+	}
+	return p, os.WriteFile(filepath.Join(dir, "config.toml"), []byte(settings), 0o600)
+}
+
+// withCairn calls do with a program in a new folder below parent, which is removed afterwards.
+func withCairn(ctx context.Context, s *screen, parent string, do func(program) error) error {
+	dir, err := os.MkdirTemp(parent, "cairn-bench-")
+	if err != nil {
+		return err
+	}
+	s.progress("cairn is being built")
+	p, err := buildCairn(ctx, dir, "")
+	if err == nil {
+		err = do(p)
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}
+
+// command runs in the program's folder, and without what the environment says of models and doors.
+func (p program) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(p.dir, "cairn"), args...)
+	cmd.Dir = p.dir
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "_")
+		return slices.Contains([]string{"OPENAI", "ANTHROPIC", "DISCORD", "SLACK"}, name)
+	})
+	return cmd
+}
+
+// process is one run of "cairn chat --json".
+type process struct {
+	*exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr bytes.Buffer // read when it has ended
+}
+
+// chat starts a command that speaks JSON Lines.
+func chat(cmd *exec.Cmd) (*process, error) {
+	p := &process{Cmd: cmd}
+	cmd.Stderr = &p.stderr
+	in, errIn := cmd.StdinPipe()
+	out, errOut := cmd.StdoutPipe()
+	if err := errors.Join(errIn, errOut, cmd.Start()); err != nil {
+		return nil, fmt.Errorf("start cairn: %w", err)
+	}
+	p.in, p.out = in, bufio.NewReaderSize(out, 1<<20)
+	return p, nil
+}
+
+// line is one that people say.
+type line struct {
+	Channel string `json:"channel"`
+	User    string `json:"user"`
+	Text    string `json:"text"`
+	ID      string `json:"id"`
+	Mention bool   `json:"mention"`
+}
+
+func (l line) String() string {
+	text, err := json.Marshal(l)
+	if err != nil { // texts and a truth value always have a JSON form
+		panic(err)
+	}
+	return string(text) + "\n"
+}
+
+// heard is a line that cairn says.
+type heard struct {
+	Type, Channel, Text string
+	ID                  any // a number in some
+	Seq                 int64
+	To                  []string
+}
+
+func (p *process) say(l line) error {
+	if _, err := io.WriteString(p.in, l.String()); err != nil {
+		return fmt.Errorf("speak to cairn: %w", err)
+	}
+	return nil
+}
+
+// hear returns the next line. Half a line was never said.
+func (p *process) hear() (h heard, err error) {
+	text, err := p.out.ReadBytes('\n')
+	if err != nil {
+		return h, err
+	}
+	if err := json.Unmarshal(text, &h); err != nil {
+		return h, fmt.Errorf("cairn says what is no JSON: %.80q: %w", text, err)
+	}
+	return h, nil
+}
+
+// leave ends the input, and waits until the process has ended.
+func (p *process) leave() error {
+	err := p.in.Close()
+	_, _ = io.Copy(io.Discard, p.out) // what it says while it ends
+	if err = errors.Join(err, p.Wait()); err != nil {
+		return fmt.Errorf("%w\n%s", err, p.stderr.String())
+	}
+	return nil
+}
+
+// kill ends the process as a power cut does, and waits for it.
+func (p *process) kill() error {
+	err := errors.Join(p.Process.Kill(), p.in.Close())
+	_, _ = io.Copy(io.Discard, p.out)
+	_ = p.Wait() // it was killed
+	return err
+}
