@@ -2,7 +2,7 @@
 //
 // SQLite overwrites what it deletes, but the write-ahead log keeps pages as they were, and
 // a page that was split keeps copies of the rows that moved. VACUUM writes every page anew.
-// It locks out writers for about 10 ms per megabyte, so the bot runs it once a day at most,
+// It locks out writers for 15 ms or more per megabyte, so the bot runs it once a day at most,
 // in the quietest hour, and keeps what people say meanwhile in a file beside the database.
 
 package memory
