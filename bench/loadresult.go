@@ -50,7 +50,7 @@ func (l *load) audit(ctx context.Context, c *crowd) (err error) {
 		return err
 	}
 	l.Lost = c.past + c.said - kept
-	found, err := c.store.Examine(ctx, false)
+	found, err := c.store.Check(ctx)
 	for _, f := range found {
 		l.Findings = append(l.Findings, f.String())
 	}

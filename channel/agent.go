@@ -129,6 +129,9 @@ type Store interface {
 	Erase(ctx context.Context, author string, in ...*memory.Conversation) (waiting int, err error)
 	Erasures(ctx context.Context) ([]memory.Erasure, error)
 	WatchCopies(f func(conversation string, seqs []int64))
+	WatchHeld(apply func(ctx context.Context, d memory.Delivery) error)
+	Hold(ctx context.Context, d memory.Delivery) (kept bool, done func(), err error)
+	DeliverHeld(ctx context.Context) error
 	Posted(ctx context.Context, reply string) (bool, error)
 }
 

@@ -22,6 +22,10 @@ type Gap = memory.Gap
 // answered in its new form. Of m the ID, Text, Attachments and Time, that of the
 // edit, count. What was never delivered is left alone.
 func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
+	return h.holdOr(ctx, memory.Delivery{Conversation: name, Edited: &m}, func() error { return h.edit(ctx, name, m) })
+}
+
+func (h *Hub) edit(ctx context.Context, name string, m Inbound) error {
 	c, err := h.known(ctx, name)
 	if c == nil {
 		return err
@@ -46,6 +50,10 @@ func (c *conversation) edit(ctx context.Context, m Inbound) error {
 
 // Delete takes messages away, by their platform ids, for good.
 func (h *Hub) Delete(ctx context.Context, name string, ids ...string) error {
+	return h.holdOr(ctx, memory.Delivery{Conversation: name, Deleted: ids}, func() error { return h.delete(ctx, name, ids) })
+}
+
+func (h *Hub) delete(ctx context.Context, name string, ids []string) error {
 	c, err := h.known(ctx, name)
 	if c == nil {
 		return err

@@ -49,7 +49,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 		return Answer{Text: fmt.Sprintf("I keep nothing of yours %s.", where)}, nil
 	case !yes:
 		return Answer{Text: c.sayf("That deletes %s of yours %s, for good: the text, what came with it, quotes of it, and the memories that you said or that are about you. "+
-			"Summaries are rewritten without it. What others said stays, and so do my own answers, which may repeat you. "+
+			"Summaries are rewritten without it. Within 24 hours it is gone from my files and their backups too. What others said stays, and so do my own answers, which may repeat you. "+
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to do it.",
 			tracesWords(traces.Messages, traces.Memories), where, again)}, nil
 	}
@@ -73,7 +73,7 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 		if end.messages+waiting+end.memories == 0 {
 			return fmt.Sprintf("I keep nothing of yours %s.", where)
 		}
-		return fmt.Sprintf("Deleted: %s of yours %s. Summaries that contained it are rewritten from what others said. My own answers stay.",
+		return fmt.Sprintf("Deleted: %s of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay.",
 			tracesWords(end.messages+waiting, end.memories), where)
 	}
 	soon, err := c.await(ctx, end.done, ownerPatience)

@@ -93,6 +93,7 @@ func New(o Options) *Hub {
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	if o.Store != nil {
 		o.Store.WatchCopies(h.copiesGone)
+		o.Store.WatchHeld(h.applyHeld)
 	}
 	return h
 }
@@ -119,19 +120,15 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (memory.Recei
 		h.refuse(name, m)
 		return memory.Receipt{}, ErrRefused
 	}
-	c, err := h.use(ctx, name)
-	if err != nil {
-		return memory.Receipt{}, err
-	}
-	defer h.release(c)
-	h.admit(c, &m)
-	receipt, err := c.records.Deliver(ctx, m)
-	if err != nil {
-		return receipt, err
-	}
-	c.noteAwaited(m)
-	c.delivered(m.ID, receipt)
-	return receipt, nil
+	receipt := memory.Receipt{}
+	err := h.holdOr(ctx, memory.Delivery{Conversation: name, Messages: []Inbound{m}}, func() error {
+		receipts, err := h.deliver(ctx, name, []Inbound{m})
+		if err == nil {
+			receipt = receipts[0]
+		}
+		return err
+	})
+	return receipt, err
 }
 
 // DeliverAll takes several messages of a conversation at once, in order; those of
@@ -149,28 +146,38 @@ func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) e
 	if len(heard) == 0 {
 		return nil
 	}
+	return h.holdOr(ctx, memory.Delivery{Conversation: name, Messages: heard}, func() error {
+		_, err := h.deliver(ctx, name, heard)
+		return err
+	})
+}
+
+func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]memory.Receipt, error) {
 	c, err := h.use(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer h.release(c)
-	for i := range heard {
-		h.admit(c, &heard[i])
+	for i := range messages {
+		h.admit(c, &messages[i])
 	}
-	receipts, err := c.records.DeliverAll(ctx, heard)
+	receipts, err := c.records.DeliverAll(ctx, messages)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i, m := range heard {
+	for i, m := range messages {
 		c.noteAwaited(m)
 		c.delivered(m.ID, receipts[i])
 	}
-	return nil
+	return receipts, nil
 }
 
 // Recover takes up what an earlier process left behind in the conversations that
 // match: messages in the inbox, unanswered turns, unsent replies.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
+	if err := h.o.Store.DeliverHeld(ctx); err != nil {
+		return err
+	}
 	names, err := h.o.Store.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("look for unfinished conversations: %w", err)

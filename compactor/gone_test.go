@@ -266,7 +266,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	if view := r.render(); strings.Contains(view, marker) {
 		t.Errorf("the view is\n%s", view)
 	}
-	if err := r.store.Scrub(ctx); err != nil {
+	if _, err := r.store.Vacuum(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if left := traces(t, r.dir); left != nil {

@@ -37,6 +37,10 @@ func (d *decoder) check(s *Settings) {
 	if err := CheckHealth(s.Health); err != nil {
 		d.problem("health", err.Error())
 	}
+	if s.Backup.Every != 0 {
+		between(d, "backup.every", time.Duration(s.Backup.Every), time.Hour, 30*24*time.Hour)
+	}
+	between(d, "backup.keep", s.Backup.Keep, 1, 1000)
 	d.checkModels(s)
 	d.checkAgents(s)
 	d.checkDoors(s)

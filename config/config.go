@@ -10,6 +10,8 @@
 package config
 
 import (
+	"time"
+
 	"cairn/channel"
 	"cairn/compactor"
 )
@@ -34,6 +36,7 @@ type Settings struct {
 	Restricted       []string           `toml:"restricted"`    // commands that only managers run
 	ShareMemories    string             `toml:"share_memories"`
 	Health           string             `toml:"health"` // where `cairn run` tells how it is; empty: nowhere
+	Backup           Backup             `toml:"backup"`
 	LLM              LLM                `toml:"llm"`
 	Providers        []Provider         `toml:"providers"`
 	Defaults         Defaults           `toml:"defaults"`
@@ -47,6 +50,13 @@ type Settings struct {
 	Warnings []Problem       // what works and should be changed
 	text     []byte          // the content of File
 	set      map[string]bool // which settings File sets: "agents.0.compaction.keep_first"
+}
+
+// Backup says which backups a bot makes by itself.
+type Backup struct {
+	Every compactor.Duration `toml:"every"` // 0: none
+	Keep  int                `toml:"keep"`
+	Dir   string             `toml:"dir"` // empty: "backups" in the data folder
 }
 
 // LLM say where the model is. What is empty comes from the environment, see
@@ -90,6 +100,7 @@ func Default() Settings {
 		RecallTokens:     600,
 		Restricted:       declaredRestricted(),
 		ShareMemories:    ShareChannel,
+		Backup:           Backup{Every: compactor.Duration(24 * time.Hour), Keep: 7},
 		LLM:              LLM{Wire: wireAuto},
 		Defaults:         Defaults{Compaction: compactor.DefaultPolicy()},
 		Discord:          Discord{MessageContent: true},

@@ -28,8 +28,11 @@ type Copied struct {
 // waits for nothing. The file appears whole or not at all. fs.ErrExist: there is a
 // file of that name, which is left alone.
 func (s *Store) Backup(ctx context.Context, path string) (c Copied, err error) {
-	return s.backup(ctx, path, ".cairn-backup-")
+	return s.backup(ctx, path, backupFolder)
 }
+
+// backupFolder is how the name of the folder begins in which SQLite writes a backup.
+const backupFolder = ".cairn-backup-"
 
 // backup makes the copy in a folder whose name begins with folder, beside path.
 func (s *Store) backup(ctx context.Context, path, folder string) (c Copied, err error) {

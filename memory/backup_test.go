@@ -201,7 +201,7 @@ func TestABackupWhileTheBotWrites(t *testing.T) {
 				t.Fatalf("message %d is %q", i+1, m.Text)
 			}
 		}
-		if found, err := restored.Examine(ctx, false); err != nil || len(found) > 0 {
+		if found, err := restored.Check(ctx); err != nil || len(found) > 0 {
 			t.Errorf("%v, %v", found, err)
 		}
 	}

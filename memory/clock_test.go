@@ -86,7 +86,7 @@ func TestSeqsFollowTheOrderOfArrivalWhateverTheClockSays(t *testing.T) {
 			t.Errorf("message %d scores %v", f.Seq, f.Score)
 		}
 	}
-	if found, err := s.Examine(ctx, false); err != nil || len(found) > 0 {
+	if found, err := s.Check(ctx); err != nil || len(found) > 0 {
 		t.Errorf("%v, %v", found, err)
 	}
 }

@@ -2,103 +2,177 @@ package memory
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
+
+	"cairn/compactor"
 )
 
-func TestWhatSQLiteGivesUpOnIsTold(t *testing.T) {
-	t.Run("damaged pages, to who reads it and to who writes there", func(t *testing.T) {
-		dir := t.TempDir()
-		s := openStore(t, dir)
-		find(t, s, "terminal:general")
-		damage(t, s, dir, "inbox")
-		s = openStore(t, dir)
-		c := find(t, s, "terminal:general")
-		_, counting := c.Counts(ctx)
-		_, listing := s.Unfinished(ctx)
-		_, delivering := c.Deliver(ctx, said(1, "hello"))
-		for _, err := range []error{counting, listing, delivering} {
-			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "`cairn restore FILE` puts a backup in its place") {
-				t.Errorf("got %v", err)
-			}
-		}
-	})
-	t.Run("a file that is no database", func(t *testing.T) {
-		dir := t.TempDir()
-		write(t, dir, databaseName, strings.Repeat("no database ", 1000))
-		for _, shared := range []bool{false, true} {
-			if _, err := Open(ctx, Options{Dir: dir, Shared: shared}); !errors.Is(err, ErrDamaged) {
-				t.Errorf("shared %v: got %v", shared, err)
-			}
-		}
-	})
-	t.Run("a disk without room", func(t *testing.T) {
-		c := newConversation(t)
-		run(t, c.store, "PRAGMA max_page_count = 1") // it cannot have fewer than it has
-		_, err := c.Deliver(ctx, said(1, strings.Repeat("long ", 20_000)))
-		if !errors.Is(err, ErrFull) || errors.Is(err, ErrDamaged) {
-			t.Errorf("got %v", err)
-		}
-		if _, err := c.Deliver(ctx, said(2, "short")); err != nil {
-			t.Errorf("what fits is refused too: %v", err)
-		}
-	})
-}
-
-// damage closes the store and overwrites the roots of a table and its indexes.
-func damage(t *testing.T, s *Store, dir, table string) {
+// stocked is a folder with a database that holds something of all kinds, closed.
+func stocked(t *testing.T, messages int) (dir, was string) {
 	t.Helper()
-	size := number(t, s, "PRAGMA page_size")
-	rows, err := s.read.Query("SELECT rootpage FROM sqlite_schema WHERE tbl_name = ?", table)
+	dir = t.TempDir()
+	s := openStore(t, dir)
+	for _, name := range []string{"terminal:general", "terminal:garden"} {
+		c := find(t, s, name)
+		var all []Inbound
+		for i := range messages {
+			all = append(all, said(i+1, fmt.Sprintf("message %d about tea, the garden and route %d", i, i*7)))
+		}
+		deliver(t, c, all...)
+		land(t, c, stage(t, c, leaf, worker, 1, 5))
+		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Content: "The garden is open on route 7.", Kind: "fact"}, "Ann"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, s, `INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (1, 2, 'Ann', 10)`)
+	run(t, s, `UPDATE sqlite_sequence SET seq = 77 WHERE name = 'memories'`)
+	was = dump(t, s)
+	s.Close()
+	return dir, was
+}
+
+// rootOf is where the first page of a table or index begins, and how large pages are.
+func rootOf(t *testing.T, dir, name string) (at, size int64) {
+	t.Helper()
+	db := open(File(dir), readerPragmas)
+	defer db.Close()
+	if err := db.QueryRow("SELECT (rootpage - 1) * page_size, page_size FROM sqlite_schema, pragma_page_size WHERE name = ?", name).Scan(&at, &size); err != nil {
+		t.Fatal(name, err)
+	}
+	return at, size
+}
+
+// leaves are the places of the pages that hold a table's rows, in order.
+func leaves(t *testing.T, dir, table string) (file []byte, places []int) {
+	t.Helper()
+	root, size := rootOf(t, dir, table)
+	file, err := os.ReadFile(File(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var pages []int
-	for rows.Next() {
-		var page int
-		if err := rows.Scan(&page); err != nil {
-			t.Fatal(err)
+	var under func(at int)
+	under = func(at int) {
+		if file[at] == 13 { // a leaf; of the others 5 is the kind, and the newest child stands in the header
+			places = append(places, at)
+			return
 		}
-		pages = append(pages, page)
+		child := func(from int) int { return (int(binary.BigEndian.Uint32(file[from:])) - 1) * int(size) }
+		for i := range int(binary.BigEndian.Uint16(file[at+3:])) {
+			under(child(at + int(binary.BigEndian.Uint16(file[at+12+2*i:]))))
+		}
+		under(child(at + 8))
 	}
-	if err := errors.Join(rows.Err(), rows.Close(), s.Close()); err != nil {
-		t.Fatal(err)
+	under(int(root))
+	return file, places
+}
+
+// shorten takes rows off a leaf: the last n, or the first -n.
+func shorten(t *testing.T, dir, table string, leaf func(all []int) int, n int) {
+	t.Helper()
+	file, all := leaves(t, dir, table)
+	at := leaf(all)
+	cells := int(binary.BigEndian.Uint16(file[at+3:]))
+	if n < 0 {
+		n = -n
+		copy(file[at+8:], file[at+8+2*n:at+8+2*cells])
 	}
-	file, err := os.OpenFile(filepath.Join(dir, databaseName), os.O_WRONLY, 0)
+	if cells < n {
+		t.Fatalf("a leaf of %s has %d rows", table, cells)
+	}
+	binary.BigEndian.PutUint16(file[at+3:], uint16(cells-n))
+	write(t, dir, databaseName, string(file))
+}
+
+// wantDamaged wants that the doctor notices what is wrong: integrity_check alone does not
+// notice rows that are missing where all indexes are partial.
+func wantDamaged(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := Inspect(ctx, File(dir)); errors.Is(err, ErrDamaged) {
+		return
+	}
+	s, err := Open(ctx, Options{Dir: dir, Shared: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	for _, page := range pages {
-		if _, err := file.WriteAt(bytes.Repeat([]byte{0xee}, size), int64(size*(page-1))); err != nil {
-			t.Fatal(err)
-		}
+	defer s.Close()
+	if found, err := s.Check(ctx); err == nil && len(found) == 0 {
+		t.Error("nobody notices")
 	}
 }
 
-func TestADamagedCompactionIsAMarkerUntilItIsHealed(t *testing.T) {
-	for claim, damage := range map[string]string{
-		"a kind there is none of":         "kind = 'poem'",
-		"a maker there is none of":        "made_by = 'nobody'",
-		"children that cannot be read":    "children = '[1,'",
-		"sources that are something else": `sources = '{"a":1}'`,
+func TestOverwrittenPagesAreNoticed(t *testing.T) {
+	for _, name := range []string{
+		"messages_platform", "memories_fact", "outbox_unsent", // indexes
+		"message_terms", "memory_terms", "members", // derived tables
+		"messages", "pins",
 	} {
-		t.Run(claim, func(t *testing.T) {
-			c := imported(t, 10)
-			land(t, c, stage(t, c, leaf, worker, 1, 5))
-			run(t, c.store, "PRAGMA ignore_check_constraints = on")
-			run(t, c.store, "UPDATE compactions SET "+damage)
-			state := load(t, c)
-			if shape(state.Head.Stack) != "marker emergency 1-5" || len(state.Messages) != 5 || state.Head.Stack[0].Text != "" {
-				t.Fatalf("the stack is %+v", state.Head.Stack)
+		t.Run(name, func(t *testing.T) {
+			dir, _ := stocked(t, 12)
+			at, size := rootOf(t, dir, name)
+			overwrite(t, File(dir), at, bytes.Repeat([]byte{0xee}, int(size)))
+			wantDamaged(t, dir)
+		})
+	}
+}
+
+func TestLostRowsAreNoticed(t *testing.T) {
+	first := func(all []int) int { return all[0] }
+	last := func(all []int) int { return all[len(all)-1] }
+	for _, test := range []struct {
+		lost, table string
+		leaf        func(all []int) int
+		rows        int
+	}{
+		{"messages between others", "messages", first, 2},
+		{"the first messages", "messages", first, -3},
+		{"the newest messages", "messages", last, 1},
+		{"a memory", "memories", last, 1},
+		{"a conversation", "conversations", last, 1},
+	} {
+		t.Run(test.lost, func(t *testing.T) {
+			dir, _ := stocked(t, 60)
+			shorten(t, dir, test.table, test.leaf, test.rows)
+			wantDamaged(t, dir)
+		})
+	}
+	t.Run("the newest messages, and that they were said", func(t *testing.T) {
+		dir, _ := stocked(t, 60)
+		shorten(t, dir, "messages", last, 1)
+		db := open(File(dir), writerPragmas)
+		defer db.Close()
+		if _, err := db.Exec("UPDATE conversations SET next_seq = next_seq - 1 WHERE name = 'terminal:garden'"); err != nil {
+			t.Fatal(err)
+		}
+		wantDamaged(t, dir)
+	})
+	for _, which := range []string{"leaf", "root"} {
+		t.Run("a "+which+" that is older than the rest", func(t *testing.T) {
+			dir, _ := stocked(t, 60)
+			before, places := leaves(t, dir, "messages")
+			at := last(places)
+			if which == "root" {
+				root, _ := rootOf(t, dir, "messages")
+				at = int(root)
 			}
-			land(t, c, stage(t, c, leaf, worker, 1, 5))
-			if got := shape(load(t, c).Head.Stack); got != "leaf worker 1-5" {
-				t.Errorf("healed it is %s", got)
+			s := openStore(t, dir)
+			for i := range 100 {
+				deliver(t, find(t, s, "terminal:garden"), said(1000+i, fmt.Sprintf("and the rose %d is open", i)))
 			}
+			s.Close()
+			now, err := os.ReadFile(File(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.Equal(now[at:at+4096], before[at:at+4096]) {
+				t.Fatal("it is the same")
+			}
+			overwrite(t, File(dir), int64(at), before[at:at+4096])
+			wantDamaged(t, dir)
 		})
 	}
 }

@@ -131,8 +131,8 @@ func TestForgettingIsUndoneUntilPurged(t *testing.T) {
 		if err := c.store.Purge(ctx, s.ID); err != nil {
 			t.Fatal(err)
 		}
-		if done, err := c.store.scrub.now(ctx); err != nil || !done {
-			t.Fatal(done, err)
+		if _, err := c.store.Vacuum(ctx); err != nil {
+			t.Fatal(err)
 		}
 		wantNoBytes(t, dir, word)
 	})

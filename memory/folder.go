@@ -92,7 +92,7 @@ func adopt(ctx context.Context, dir, path string, mode fs.FileMode) error {
 	}
 	entries, err := os.ReadDir(dir)
 	ours := err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return !strings.HasPrefix(e.Name(), "cairn.") && e.Name() != "history" // the terminal's
+		return !strings.HasPrefix(e.Name(), "cairn.") && e.Name() != BackupsName && e.Name() != "history" // the terminal's
 	})
 	if !ours || mode&fs.ModeSticky != 0 || mode.Perm()&0o077 == 0 {
 		return nil

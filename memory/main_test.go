@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,13 @@ func TestMain(m *testing.M) {
 	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
 	if dir := os.Getenv("CAIRN_TEST_BOT"); dir != "" {
 		busyBot(dir)
+	}
+	if dir := os.Getenv("CAIRN_TEST_ERASE"); dir != "" {
+		eraseAgainAndAgain(dir)
+	}
+	if dir := os.Getenv("CAIRN_TEST_HOLD"); dir != "" {
+		from, _ := strconv.Atoi(os.Getenv("CAIRN_TEST_FROM"))
+		holdAgainAndAgain(dir, from)
 	}
 	if dir := os.Getenv("CAIRN_TEST_LOOK"); dir != "" {
 		lookOn(dir)

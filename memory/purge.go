@@ -148,22 +148,3 @@ func (c *Conversation) purgeFromThreads(tx *transaction) error {
 	}
 	return nil
 }
-
-// Scrub has no byte left of what was deleted, and gives free space back to the disk if
-// there is much; see scrubber. ErrInUse: somebody reads the database.
-func (s *Store) Scrub(ctx context.Context) error {
-	var free, pages int
-	if err := s.read.QueryRowContext(ctx, "SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count").Scan(&free, &pages); err != nil {
-		return err
-	}
-	if free > pages/4 {
-		if _, err := s.write.ExecContext(ctx, "VACUUM"); err != nil {
-			return fmt.Errorf("give free space back: %w", explain(err))
-		}
-	}
-	done, err := s.scrub.now(ctx)
-	if err == nil && !done {
-		err = fmt.Errorf("%w: somebody reads it, so the files still hold bytes of what was deleted; the next start or stop of the bot takes them away", ErrInUse)
-	}
-	return err
-}

@@ -33,7 +33,7 @@ func dropReasoning(tx *transaction) error {
 		}
 	}
 	if len(of) > 0 {
-		_, err = tx.Exec("INSERT INTO unscrubbed (id) VALUES (NULL)")
+		err = noteErasure(tx)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/url"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -46,7 +47,7 @@ type Store struct {
 	read   *sql.DB     // a pool that cannot write
 	pooled atomic.Bool // see ShareMemories
 	pauses atomic.Pointer[pauses]
-	scrub  *scrubber
+	held   held
 	came   arrivals
 
 	watch     func(conversation string, seqs []int64) // see WatchCopies
@@ -88,6 +89,11 @@ func unopened(dir string, err error) error {
 }
 
 func (s *Store) connect(ctx context.Context, path string) error {
+	if !s.shared { // VACUUM's temporary file, where checkRoom looks; it is read when SQLite is used first
+		if file, err := filepath.EvalSymlinks(path); err == nil {
+			_ = os.Setenv("SQLITE_TMPDIR", filepath.Dir(file))
+		}
+	}
 	pragmas := readerPragmas
 	if s.shared && unchanging(path) {
 		pragmas += "&immutable=1" // else SQLite wants to make files beside it
@@ -97,7 +103,6 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	s.read = open(path, pragmas)
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
-	s.scrub = &scrubber{store: s, path: path}
 	if s.shared {
 		if err := checkVersion(ctx, s.read); err != nil {
 			return err
@@ -107,7 +112,7 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	if err := s.upgrade(ctx); err != nil {
 		return err
 	}
-	return errors.Join(s.identify(), s.lock.founded(), s.scrub.resume(ctx))
+	return errors.Join(s.identify(), s.lock.founded())
 }
 
 // FULL: what people said survives a power cut once Deliver returned. Secure delete:
@@ -127,7 +132,7 @@ func open(path, pragmas string) *sql.DB {
 }
 
 // remedy is what to do about a damaged database.
-const remedy = "`cairn doctor` tells more, `cairn doctor --fix` mends what can be, `cairn restore FILE` puts a backup in its place"
+const remedy = "`cairn doctor` tells more, `cairn restore FILE` puts a backup in its place"
 
 // address is a file as SQLite's URIs name it.
 func address(path, query string) string {
@@ -159,9 +164,8 @@ func explain(err error) error {
 // Close closes the store. Nothing may be called after it.
 func (s *Store) Close() error {
 	var errs []error
-	if s.scrub != nil {
-		s.scrub.stop()
-		errs = append(errs, s.read.Close(), s.write.Close(), s.scrub.close())
+	if s.write != nil {
+		errs = append(errs, s.read.Close(), s.write.Close())
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.release())

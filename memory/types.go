@@ -39,7 +39,7 @@ type Inbound struct {
 	Tries       int       // how often that was begun, see Try; the store's to set
 }
 
-// Receipt is what became of a delivered message.
+// Receipt is what became of a delivered message; the zero value: it is held, see Hold.
 type Receipt struct {
 	Fresh     bool  // false: it was here already
 	Seq       int64 // its place, if it has been taken up; 0: it waits in the inbox

@@ -131,7 +131,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 				}
 			}
 			s := openStore(t, dir)
-			if found, err := s.Examine(ctx, false); err != nil || len(found) > 0 {
+			if found, err := s.Check(ctx); err != nil || len(found) > 0 {
 				t.Errorf("Examine finds %v, %v", found, err)
 			}
 			s.Close()

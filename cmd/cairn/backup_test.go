@@ -2,7 +2,10 @@ package main
 
 import (
 	"strings"
+	"syscall"
 	"testing"
+
+	"cairn/llm/llmtest"
 )
 
 func TestBackupAndRestore(t *testing.T) {
@@ -31,4 +34,37 @@ func TestBackupAndRestore(t *testing.T) {
 			t.Errorf("exit code %d, %s", r.code, r.err)
 		}
 	}
+}
+
+// TestARestoredBotReadsWhatCameSince: what was said after the backup is on the platforms still.
+func TestARestoredBotReadsWhatCameSince(t *testing.T) {
+	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Understood.") })
+	t.Cleanup(server.Close)
+	p := newPlatforms(t)
+	f := p.folder("", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_API_KEY=k")
+	r := f.background("run")
+	p.open(r)
+	for i, text := range []string{"I like tea", "the garden is open"} {
+		if i == 1 {
+			f.must("", "backup", "b.db")
+		}
+		p.sayOnDiscord(text)
+		p.sayOnSlack(text)
+		p.until(r, text+" is answered", func() bool { return p.answers("Understood.") == [2]int{i + 1, i + 1} })
+	}
+	r.signal(syscall.SIGTERM)
+	r.code()
+	f.must("", "restore", "b.db")
+	channels := parse[struct{ Channel string }](t, f.must("", "channels", "--json"))
+	since := func() (n int) {
+		for _, c := range channels {
+			n += strings.Count(f.must("", "transcript", "--channel", c.Channel), "the garden is open")
+		}
+		return n
+	}
+	if n := since(); len(channels) != 2 || n != 0 {
+		t.Fatalf("%d of the channels %v have what came after the backup", n, channels)
+	}
+	again := f.background("run")
+	p.until(again, "both channels have what came since", func() bool { return since() == 2 })
 }

@@ -12,6 +12,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/llm"
 	"cairn/memory"
 )
 
@@ -26,7 +27,8 @@ type bot struct {
 
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
-	compactions compactions // so far
+	compactions compactions  // so far
+	upkeep      llm.Incident // backups and erasure fail
 
 	models *modelSet
 	check  func()          // whether the models answer, see checkModels; nil: nobody wants to know

@@ -85,6 +85,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	defer func() { err = errors.Join(err, bot.close()) }()
 	bot.checkInChat(door, o.Channel)
 	bot.follow(!isTerminal(a.in)) // a terminal that is closed sends SIGHUP, and means the end
+	bot.keepUp()
 	return door.Run(cmd.Context(), bot.hub, log)
 }
 

@@ -20,18 +20,16 @@ import (
 func newDoctor(a *app) *cobra.Command {
 	var d doctor
 	cmd := &cobra.Command{
-		Use:   "doctor [--fix] [--json]",
+		Use:   "doctor [--json]",
 		Short: "Check the settings, the data folder, the model servers and the tokens",
 		Long: `Check everything a running bot stands on: the settings; the data folder, whose
 database is read from end to end; the model of each agent, which is asked a turn with
 tools, the same once more, which shows the provider's cache, a picture, and a summary as a
 worker asks it; and what the tokens of Discord and Slack may do. It may run beside the bot.
 
-With --fix, what is wrong in the database and can be put right without losing anything
-is, after a backup of it; one with damaged pages is made anew, if nothing people said lies
-in them. The bot must be stopped for that. Exit code 1: something is wrong.`,
+If the database is damaged it says how to restore the newest backup. Exit code 1: something
+is wrong.`,
 		Example: `  cairn doctor
-  cairn doctor --fix
   cairn doctor --json | jq 'select(.ok | not)'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -39,7 +37,6 @@ in them. The bot must be stopped for that. Exit code 1: something is wrong.`,
 			return d.examine(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&d.fix, "fix", false, "put right what can be, after a backup")
 	cmd.Flags().BoolVar(&d.json, "json", false, "print one JSON object a line")
 	return cmd
 }
@@ -49,9 +46,9 @@ const patience = 30 * time.Second
 
 // doctor is one round of checks.
 type doctor struct {
-	app       *app
-	fix, json bool
-	wrong     int
+	app   *app
+	json  bool
+	wrong int
 }
 
 // check is what became of one check.
@@ -115,69 +112,72 @@ func (d *doctor) settingsFacts() []string {
 	return facts
 }
 
-// read reads the database from end to end and tells what it holds. With --fix one that is
-// damaged is made anew.
-func (d *doctor) read(ctx context.Context, dir string) (fact string, err error) {
-	file := memory.File(dir)
-	holds, err := memory.Inspect(ctx, file)
-	rebuilt := ""
-	switch damaged := errors.Is(err, memory.ErrDamaged); {
-	case damaged && d.fix:
-		if rebuilt, err = memory.Rebuild(ctx, dir); err == nil {
-			holds, err = memory.Inspect(ctx, file)
-		}
-	case damaged:
-		err = fmt.Errorf("%w\nwith the bot stopped, `cairn doctor --fix` makes it anew if nothing people said lies in what is damaged; else `cairn restore FILE` puts a backup in its place", err)
-	}
-	if err != nil {
-		return "", err
-	}
-	fact = fmt.Sprintf("%s: %s, every page can be read", file, held(holds))
-	if rebuilt != "" {
-		fact += "\nit was damaged and is made anew; what it was is kept as " + rebuilt
-	}
-	return fact, nil
-}
-
 func (d *doctor) data(ctx context.Context) error {
 	dir := d.app.settings.DataDir
 	file := memory.File(dir)
-	fact, err := d.read(ctx, dir)
+	holds, err := memory.Inspect(ctx, file)
 	if errors.Is(err, memory.ErrNotFound) {
 		return d.tell("data", nil, fmt.Sprintf("%s: there are none yet", dir))
 	}
 	if err != nil {
-		return d.tell("data", err)
+		return d.tell("data", d.withRemedy(err))
 	}
-	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: !d.fix})
+	fact := fmt.Sprintf("%s: %s, every page can be read", file, held(holds))
+	found, err := d.check(ctx, dir)
 	if err != nil {
-		return d.tell("data", err, fact)
+		return d.tell("data", d.withRemedy(err), fact)
 	}
-	found, err := store.Examine(ctx, false)
-	if d.fix && err == nil && len(found) > 0 {
-		copied := file + time.Now().UTC().Format(".before-20060102T150405.000")
-		if _, err = store.Backup(ctx, copied); err == nil {
-			fact += "\nbefore anything was mended it was copied to " + copied
-			found, err = store.Examine(ctx, true)
-		}
-	}
-	if err = errors.Join(err, store.Close()); err != nil {
-		return d.tell("data", err, fact)
-	}
-	if err := d.tell("data", memory.Writable(dir), fact); err != nil {
+	if err := d.tell("data", memory.Writable(dir), fact, d.backupFact()); err != nil {
 		return err
 	}
 	for _, f := range found {
-		said := d.tell("data", errors.New(f.String()))
-		if f.Mended {
-			d.wrong--
-			said = d.tell("data", nil, f.String())
-		}
-		if said != nil {
-			return said
+		if err := d.tell("data", errors.New(f.String())); err != nil {
+			return err
 		}
 	}
+	if len(found) > 0 {
+		return d.tell("data", errors.New(d.howToRestore()))
+	}
 	return nil
+}
+
+// check looks for what is wrong in a database whose pages can all be read.
+func (d *doctor) check(ctx context.Context, dir string) ([]memory.Finding, error) {
+	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true})
+	if err != nil {
+		return nil, err
+	}
+	found, err := store.Check(ctx)
+	return found, errors.Join(err, store.Close())
+}
+
+// withRemedy adds to damage how to restore a backup.
+func (d *doctor) withRemedy(err error) error {
+	if errors.Is(err, memory.ErrDamaged) {
+		return fmt.Errorf("%w\n%s", err, d.howToRestore())
+	}
+	return err
+}
+
+func (d *doctor) howToRestore() string {
+	file := "FILE` with a backup that `cairn backup` wrote; there is none in " + d.app.backups().Dir
+	if made, err := d.app.backups().List(); err == nil && len(made) > 0 {
+		file = made[0] + "`, the newest backup"
+	}
+	return "to restore: stop the bot, run `cairn restore " + file +
+		". What the database is now is kept beside it. What was said since the backup is read again from Discord and Slack."
+}
+
+// backupFact says when the bot made its newest backup.
+func (d *doctor) backupFact() string {
+	made, err := d.app.backups().List()
+	switch {
+	case err != nil:
+		return "warning: " + err.Error()
+	case len(made) == 0:
+		return "no backups in " + d.app.backups().Dir + " yet"
+	}
+	return counted(len(made), "backup", "backups") + ", the newest is " + made[0]
 }
 
 // checked is a door that can be asked whether it would open.

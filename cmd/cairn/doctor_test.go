@@ -51,7 +51,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
 	})
-	t.Run("a damaged database is mended after a backup", func(t *testing.T) {
+	t.Run("a database that cannot be so", func(t *testing.T) {
 		p := newFolder(t)
 		p.must("I like tea\n", "chat")
 		db, err := sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db"))
@@ -62,38 +62,37 @@ func TestDoctor(t *testing.T) {
 		if _, err := db.Exec("UPDATE conversations SET next_seq = 1"); err != nil {
 			t.Fatal(err)
 		}
-		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "terminal:general: the next message would get the number 1, which is taken") {
+		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "terminal:general: the next message would get the number 1, which is taken") || !strings.Contains(r.out, "to restore: stop the bot") {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
-		if out := p.must("", "doctor", "--fix"); !strings.Contains(out, "copied to ") || !strings.Contains(out, "(mended)") {
-			t.Errorf("got %s", out)
-		}
-		if copies, err := filepath.Glob(filepath.Join(p.dir, "data", "cairn.db.before-*")); err != nil || len(copies) != 1 {
-			t.Error(copies, err)
-		}
-		p.must("", "doctor")
 	})
-	t.Run("a database with damaged pages stops the bot with words, and is made anew", func(t *testing.T) {
+	t.Run("a database with damaged pages is restored from the newest backup, as it says", func(t *testing.T) {
 		p := newFolder(t)
+		p.write("config.toml", "[backup]\nevery = \"0s\"\n")
 		p.must("I like tea\n", "chat")
 		was := p.must("", "transcript", "--json")
+		newest := filepath.Join("data", "backups", "cairn-20260102T030405Z.db")
+		if err := os.Mkdir(filepath.Join(p.dir, "data", "backups"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		p.must("", "backup", newest)
 		p.damage("message_terms")
-		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "`cairn doctor --fix` makes it anew") || !strings.Contains(r.out, "`cairn restore FILE`") {
+		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "run `cairn restore "+newest+"`, the newest backup") {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
-		if r := p.run("", "doctor", "--fix"); r.code != 0 || !strings.Contains(r.out, "what it was is kept as data/cairn.db.before-") {
-			t.Errorf("exit code %d, %s", r.code, r.out)
+		p.must("", "restore", newest)
+		if out := p.must("", "doctor"); !strings.Contains(out, "1 backup, the newest is "+newest) {
+			t.Errorf("got %s", out)
 		}
-		p.must("", "doctor")
 		if now := p.must("", "transcript", "--json"); now != was {
 			t.Errorf("now there is %s", now)
 		}
-		if out := p.must("", "recall", "tea"); !strings.Contains(out, "I like tea") {
-			t.Errorf("recalled is %s", out)
+		if err := os.Remove(filepath.Join(p.dir, newest)); err != nil {
+			t.Fatal(err)
 		}
 		p.damage("messages")
-		if r := p.run("", "doctor", "--fix"); r.code != exitFailed || !strings.Contains(r.out, "messages cannot be read whole: `cairn restore FILE`") {
-			t.Errorf("exit code %d, %s", r.code, r.out)
+		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "there is none in data/backups") {
+			t.Errorf("without a backup: exit code %d, %s", r.code, r.out)
 		}
 	})
 	t.Run("a folder nobody may write into is no place for a bot", func(t *testing.T) {
@@ -115,18 +114,6 @@ func TestDoctor(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), "every page can be read") || !strings.Contains(string(out), "WRONG  data      data may not be written by whoever runs this: ") || !strings.Contains(string(out), "1 thing is wrong") {
 			t.Errorf("%v, %s", err, out)
 		}
-	})
-	t.Run("nothing is mended beneath a bot", func(t *testing.T) {
-		p := newFolder(t)
-		l := p.start("chat", "--json")
-		l.say(`{"text":"hello"}`)
-		l.until(`"reply"`)
-		if r := p.run("", "doctor", "--fix"); r.code != exitFailed || !strings.Contains(r.out, "in use") {
-			t.Errorf("exit code %d, %s", r.code, r.out)
-		}
-		p.must("", "doctor")
-		l.in.Close()
-		l.rest()
 	})
 }
 

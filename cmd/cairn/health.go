@@ -170,6 +170,9 @@ func (h *health) ready(ctx context.Context) state {
 		failing = fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing)
 	}
 	s.add("model", failing)
+	if h.bot.upkeep.On() {
+		s.Parts = append(s.Parts, aspect{"upkeep", true, "backups or the erasure of deleted text fail; the log says why"})
+	}
 	return s
 }
 

@@ -49,6 +49,7 @@ func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
 	tell("replies_dropped_total", "counter", "Pieces of replies that were given up.", s.Dropped)
 	tell("turns_total", "counter", "Turns that were answered.", s.Turns)
 	tell("turns_failed_total", "counter", "Turns that ended in words on why there is no answer.", s.Failed)
+	tell("upkeep_failing", "gauge", "Whether backups or the erasure of deleted text fail.", boolean(h.bot.upkeep.On()))
 	usageMetrics(w, s.Usage, h.bot.current.Load().settings.Money().Prices)
 	fmt.Fprint(w, "# HELP cairn_compactions_total Steps of compactions, by state.\n# TYPE cairn_compactions_total counter\n")
 	counts := h.bot.compactions.all()
@@ -58,11 +59,7 @@ func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "# HELP cairn_door_connected Whether what people say is heard.\n# TYPE cairn_door_connected gauge\n")
 	for _, door := range h.doors {
 		if d, ok := door.(interface{ Connected() bool }); ok {
-			up := 0
-			if d.Connected() {
-				up = 1
-			}
-			fmt.Fprintf(w, "cairn_door_connected{door=%q} %d\n", door.Name(), up)
+			fmt.Fprintf(w, "cairn_door_connected{door=%q} %d\n", door.Name(), boolean(d.Connected()))
 		}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), probeTime)
@@ -71,6 +68,13 @@ func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
 		tell("inbox_messages", "gauge", "Messages that wait to be taken up.", inbox)
 		tell("outbox_pieces", "gauge", "Pieces of replies that wait to be sent.", outbox)
 	}
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // usageMetrics tells what models were used for. No token is of two kinds: input is what no

@@ -123,6 +123,9 @@ func (a *app) purge(ctx context.Context, p purge) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := store.DeliverHeld(ctx); err != nil { // a bot that was killed left it
+		return err
+	}
 	plan, err := p.plan(ctx, store)
 	if err != nil {
 		return err
@@ -147,7 +150,7 @@ func (a *app) purge(ctx context.Context, p purge) (err error) {
 	if err := a.show(a.out, plan, p.json); err != nil {
 		return err
 	}
-	return store.Scrub(ctx)
+	return store.EraseFiles(ctx, a.backups())
 }
 
 // plan finds what is to go. memory.ErrNotFound: there is nothing.

@@ -87,6 +87,7 @@ func (a *app) run(ctx context.Context) (err error) {
 	if err := bot.hub.Recover(ctx, func(string) bool { return true }); err != nil {
 		return err
 	}
+	bot.keepUp()
 	return serve(ctx, bot.hub, doors, grace, log)
 }
 

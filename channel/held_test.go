@@ -1,0 +1,69 @@
+package channel_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	_ "github.com/mattn/go-sqlite3"
+
+	"cairn/memory"
+)
+
+// TestDeliveriesWhileTheDatabaseIsRewritten: somebody else holds the database's lock, so that
+// the rewriting goes on for as long as the test wants.
+func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
+	r := newRig(t, echo)
+	r.say("before", true)
+	r.idle()
+	other, err := sql.Open("sqlite3", memory.File(r.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	blocker, err := other.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blocker.Close()
+	if _, err := blocker.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	held, done := filepath.Join(r.dir, "cairn.held"), make(chan error)
+	go func() {
+		_, err := r.store.Vacuum(context.Background())
+		done <- err
+	}()
+	for {
+		if _, err := os.Stat(held); err == nil {
+			break
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	r.say("meanwhile", true)
+	m := r.inbound("from somewhere new", true)
+	if _, err := r.hub.Deliver(t.Context(), "test:new/place", m); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.store.Find(t.Context(), "test:new/place"); !errors.Is(err, memory.ErrNotFound) {
+		t.Fatalf("the database was not locked: %v", err)
+	}
+	if _, err := blocker.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	r.door.until(t, "all are answered", func() bool { return len(r.door.sent) == 3 })
+	r.say("afterwards", true)
+	r.idle()
+	if texts := r.door.texts(); len(texts) != 4 || !slices.ContainsFunc(r.transcript(), func(line string) bool { return line != "" }) {
+		t.Errorf("sent were %q", texts)
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/config"
+	"cairn/memory"
+)
+
+// backups are the files of the backups that bots made by themselves.
+func (p folder) backups() []string {
+	p.t.Helper()
+	made, err := filepath.Glob(filepath.Join(p.dir, "data", "backups", "cairn-*.db"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return made
+}
+
+// chatUntil keeps a bot running until something has happened.
+func (p folder) chatUntil(happened func() bool) {
+	p.t.Helper()
+	l := p.start("chat", "--json")
+	l.say(`{"text":"hello"}`)
+	l.until(`"reply"`)
+	for begun := time.Now(); !happened(); time.Sleep(20 * time.Millisecond) {
+		if time.Since(begun) > 20*time.Second {
+			p.t.Fatal("it did not happen")
+		}
+	}
+	l.in.Close()
+	l.rest()
+}
+
+func TestUpkeep(t *testing.T) {
+	p := newFolder(t)
+	p.must("the key is kangaroo\n", "chat")
+	p.chatUntil(func() bool { return len(p.backups()) == 1 })
+	first := p.backups()
+	p.must("/forget me yes\n", "chat")
+	db, err := sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("UPDATE unscrubbed SET id = 1 WHERE id = (SELECT min(id) FROM unscrubbed)"); err != nil { // that was long ago
+		t.Fatal(err)
+	}
+	p.chatUntil(func() bool { return len(p.backups()) == 1 && !slices.Equal(p.backups(), first) })
+	for _, file := range append(p.backups(), filepath.Join(p.dir, "data", "cairn.db"), filepath.Join(p.dir, "data", "cairn.db-wal")) {
+		text, err := os.ReadFile(file)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if bytes.Contains(text, []byte("kangaroo")) {
+			t.Errorf("%s holds what was deleted", file)
+		}
+	}
+}
+
+// TestUpkeepThatFails is logged once, and told to whoever watches, until it works again.
+func TestUpkeepThatFails(t *testing.T) {
+	dir := t.TempDir()
+	store, err := memory.Open(t.Context(), memory.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	var log bytes.Buffer
+	b := &bot{log: slog.New(slog.NewTextHandler(&log, nil)), store: store, ctx: t.Context()}
+	b.current.Store(&runtimeConfig{settings: config.Settings{DataDir: dir, Backup: config.Backup{Every: compactor.Duration(time.Hour), Keep: 1}}})
+	blocked := filepath.Join(dir, memory.BackupsName)
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.upkeepOnce()
+	b.upkeepOnce()
+	if n := strings.Count(log.String(), "upkeep_failed"); n != 1 || !b.upkeep.On() {
+		t.Errorf("it was logged %d times: %s", n, &log)
+	}
+	if err := os.Remove(blocked); err != nil {
+		t.Fatal(err)
+	}
+	b.upkeepOnce()
+	if made, err := filepath.Glob(filepath.Join(blocked, "cairn-*.db")); err != nil || len(made) != 1 || b.upkeep.On() || !strings.Contains(log.String(), "upkeep_works_again") {
+		t.Errorf("%v, %v: %s", made, err, &log)
+	}
+}

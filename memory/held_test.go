@@ -1,0 +1,171 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+)
+
+// hold reports a delivery as the hub does, and returns whether it was held.
+func hold(t *testing.T, s *Store, d Delivery) bool {
+	t.Helper()
+	kept, done, err := s.Hold(ctx, d)
+	defer done()
+	if err == nil && !kept {
+		err = s.applyHeld(ctx, d)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+func sent(name string, messages ...Inbound) Delivery {
+	return Delivery{Conversation: name, Messages: messages}
+}
+
+func texts(messages []compactor.Message) (list []string) {
+	for _, m := range messages {
+		list = append(list, m.Text)
+	}
+	return list
+}
+
+func TestHeldDeliveries(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	const name = "terminal:new"
+	if hold(t, s, sent(name, said(1, "first"), said(2, "second"))) {
+		t.Fatal("it is held, and nothing is being rewritten")
+	}
+	if err := s.held.open(ctx, s.heldPath()); err != nil {
+		t.Fatal(err)
+	}
+	picture := said(4, "look")
+	picture.Attachments = []compactor.Attachment{{Kind: "image", Name: "cat.png", Data: []byte("cat")}}
+	edited := said(5, "fifth, edited")
+	edited.Time = edited.Time.Add(time.Hour)
+	for _, d := range []Delivery{
+		sent(name, said(2, "second"), said(3, "third")), // the platform repeats the second
+		sent(name, picture),
+		sent(name, said(5, "fifth"), said(6, "sixth")),
+		{Conversation: name, Edited: &edited},
+		{Conversation: name, Deleted: []string{said(6, "").ID, said(1, "").ID}},
+		sent(name, said(6, "sixth")), // it is not taken again after it was deleted
+	} {
+		if !hold(t, s, d) {
+			t.Fatalf("%+v is not held", d)
+		}
+	}
+	if _, _, err := s.Hold(ctx, sent(name, Inbound{Text: "of nobody"})); err == nil {
+		t.Error("a message without an id is held, and can never be delivered")
+	}
+	if info, err := os.Stat(filepath.Join(dir, heldName)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	s.Close() // as a process leaves it that was killed
+	s = openStore(t, dir)
+	if err := s.DeliverHeld(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, heldName)); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the file is still there", err)
+	}
+	if hold(t, s, sent(name, said(7, "seventh"))) {
+		t.Error("it is held, and nothing is being rewritten any more")
+	}
+	taken := deliver(t, find(t, s, name))
+	if want := []string{"second", "third", "look", "fifth, edited", "seventh"}; !slices.Equal(texts(taken), want) {
+		t.Errorf("taken up is %q", texts(taken))
+	}
+	if n := number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"); n != 1 {
+		t.Errorf("%d pictures are stored", n)
+	}
+}
+
+// TestAKillWhileDeliveriesAreHeld kills processes that rewrite their database and take
+// messages. What was acknowledged is there afterwards, once and in order.
+func TestAKillWhileDeliveriesAreHeld(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	scattered(t, s, 1, 600)
+	s.Close()
+	acknowledged := 0
+	for i := range 8 {
+		bot := exec.Command(os.Args[0])
+		bot.Env = append(os.Environ(), "CAIRN_TEST_HOLD="+dir, fmt.Sprintf("CAIRN_TEST_FROM=%d", acknowledged))
+		out, err := bot.StdoutPipe()
+		if err == nil {
+			err = bot.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(time.Duration(150+i*37)*time.Millisecond, func() { _ = bot.Process.Kill() })
+		for n := 0; ; {
+			if _, err := fmt.Fscanln(out, &n); err != nil {
+				break // it was killed
+			}
+			acknowledged = n
+		}
+		timer.Stop()
+		_ = bot.Wait()
+		s := openStore(t, dir)
+		if err := s.DeliverHeld(ctx); err != nil {
+			t.Fatal(err)
+		}
+		taken := deliver(t, find(t, s, "terminal:held"))
+		all := number(t, s, "SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation WHERE c.name = 'terminal:held'")
+		if all < acknowledged || all > acknowledged+1 { // it may be on disk and not acknowledged yet
+			t.Fatalf("%d messages were acknowledged, and %d are there", acknowledged, all)
+		}
+		acknowledged = all
+		if !slices.IsSortedFunc(taken, func(a, b compactor.Message) int { return a.Time.Compare(b.Time) }) {
+			t.Fatalf("the order is another one: %q", texts(taken))
+		}
+		if _, err := Inspect(ctx, File(dir)); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+	}
+	if acknowledged < 20 {
+		t.Errorf("only %d messages were taken: nothing is tried", acknowledged)
+	}
+}
+
+// holdAgainAndAgain is a process that rewrites its database and takes messages until it is
+// killed. It prints the number of each once it is on disk.
+func holdAgainAndAgain(dir string, from int) {
+	s, err := Open(ctx, Options{Dir: dir})
+	if err != nil {
+		panic(err)
+	}
+	go func() {
+		for {
+			if _, err := s.Vacuum(context.Background()); err != nil {
+				panic(err)
+			}
+		}
+	}()
+	for n := from + 1; ; n++ {
+		d := sent("terminal:held", said(n, fmt.Sprintf("number %d", n)))
+		kept, done, err := s.Hold(ctx, d)
+		if err == nil && !kept {
+			err = s.applyHeld(ctx, d)
+		}
+		done()
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(n)
+	}
+}

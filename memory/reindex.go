@@ -1,0 +1,71 @@
+// Reindexing: the tables that are made of others are made anew.
+
+package memory
+
+import "database/sql"
+
+// derived are the tables that are made of others: the search index and who speaks where.
+var derived = []string{"message_terms", "memory_terms", "members"}
+
+// reindex makes the tables anew that are made of others, in a file of an earlier version,
+// which cut words in another way.
+func reindex(tx *transaction) error {
+	for _, table := range derived {
+		if _, err := tx.Exec("DELETE FROM " + table); err != nil {
+			return err
+		}
+	}
+	return derive(tx)
+}
+
+// derive makes the tables that are made of others.
+func derive(tx *transaction) error {
+	var conversations []int64
+	err := each(tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		conversations = append(conversations, id)
+		return err
+	}, "SELECT id FROM conversations")
+	if err != nil {
+		return err
+	}
+	for _, id := range conversations {
+		c := &Conversation{id: id}
+		p := &pen{tx: tx, c: c}
+		if err := p.indexAll(); err != nil {
+			return err
+		}
+	}
+	memories, err := readMemories(tx, "ORDER BY m.id")
+	if err != nil {
+		return err
+	}
+	for _, m := range memories {
+		c := &Conversation{name: m.Conversation}
+		if err := tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", m.ID).Scan(&c.id); err != nil {
+			return err
+		}
+		if err := c.indexMemory(tx, m.ID, m.Content, m.About); err != nil {
+			return err
+		}
+	}
+	return fillMembers(tx)
+}
+
+// indexAll indexes every message of a conversation, a page of them at a time.
+func (p *pen) indexAll() error {
+	const page = 1000
+	for from := int64(1); ; {
+		messages, err := p.c.messages(p.tx, from, 1<<32-1, "ORDER BY id LIMIT ?", page)
+		if err != nil || len(messages) == 0 {
+			return err
+		}
+		for _, m := range messages {
+			if err := p.index(m); err != nil {
+				return err
+			}
+		}
+		from = messages[len(messages)-1].Seq + 1
+	}
+}

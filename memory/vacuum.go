@@ -1,0 +1,259 @@
+// Erasure: what was deleted leaves the files.
+//
+// SQLite overwrites what it deletes, but the write-ahead log keeps pages as they were, and
+// a page that was split keeps copies of the rows that moved. VACUUM writes every page anew.
+// It locks out writers for 15 ms or more per megabyte, so the bot runs it once a day at most,
+// in the quietest hour, and keeps what people say meanwhile in a file beside the database.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+	"golang.org/x/sys/unix"
+)
+
+// EraseWithin is how long deleted text may stay in the files while the bot runs.
+const EraseWithin = 24 * time.Hour
+
+// ErrNoRoom is returned when the disk has no room to rewrite the database.
+var ErrNoRoom = errors.New("not enough room on the disk")
+
+// deleting is update for what deletes something; if it did, the transaction notes that the
+// files still hold it, see EraseAt.
+func (s *Store) deleting(ctx context.Context, f func(tx *transaction) error) error {
+	var elsewhere []copies
+	err := s.update(ctx, func(tx *transaction) error {
+		s.elsewhere = nil
+		var before, after int
+		if err := tx.QueryRow("SELECT total_changes()").Scan(&before); err != nil {
+			return err
+		}
+		if err := f(tx); err != nil {
+			return err
+		}
+		if err := tx.QueryRow("SELECT total_changes()").Scan(&after); err != nil || before == after {
+			return err
+		}
+		elsewhere = s.elsewhere
+		return noteErasure(tx)
+	})
+	if err == nil {
+		s.report(elsewhere)
+	}
+	return err
+}
+
+// noteErasure notes a deletion: its number is the time in milliseconds, or the next one that
+// is free. Files of earlier versions have small numbers there, which are due at once.
+func noteErasure(tx *transaction) error {
+	_, err := tx.Exec("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", now())
+	return err
+}
+
+// report calls the function of WatchCopies for each conversation that has changed.
+func (s *Store) report(elsewhere []copies) {
+	for _, c := range elsewhere {
+		if s.watch != nil {
+			s.watch(c.conversation, c.seqs)
+		}
+	}
+}
+
+// EraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, by the
+// messages of the last seven days, and at most EraseWithin after the oldest deletion.
+// due is false if the files hold nothing that was deleted.
+func (s *Store) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
+	err = s.view(ctx, func(tx *transaction) error {
+		var oldest sql.NullInt64
+		if err := tx.QueryRow("SELECT min(id) FROM unscrubbed").Scan(&oldest); err != nil || !oldest.Valid {
+			return err
+		}
+		due = true
+		hours, err := traffic(tx, now.Add(-7*24*time.Hour))
+		if err != nil {
+			return err
+		}
+		when = nextQuietHour(hours, now)
+		if latest := at(oldest.Int64).Add(EraseWithin); latest.Before(when) {
+			when = latest
+		}
+		return nil
+	})
+	if err != nil {
+		return time.Time{}, false, fmt.Errorf("look for deleted text in the files: %w", err)
+	}
+	return when, due, nil
+}
+
+// traffic counts the messages that were stored since a time, by the hour of the day in UTC.
+func traffic(tx *transaction, since time.Time) (hours [24]int, err error) {
+	var conversations []int64
+	err = each(tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		conversations = append(conversations, id)
+		return err
+	}, "SELECT id FROM conversations")
+	if err != nil {
+		return hours, err
+	}
+	for _, id := range conversations {
+		c := Conversation{id: id}
+		if err := c.traffic(tx, since, &hours); err != nil {
+			return hours, err
+		}
+	}
+	return hours, nil
+}
+
+// traffic reads the conversation from its end: there is no index of the times.
+func (c *Conversation) traffic(tx *transaction, since time.Time, hours *[24]int) error {
+	low, high := c.rows(1, maxSeq)
+	rows, err := tx.Query("SELECT saved_at FROM messages WHERE id BETWEEN ? AND ? ORDER BY id DESC", low, high)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var saved int64
+		if err := rows.Scan(&saved); err != nil {
+			return err
+		}
+		if saved < since.UnixMilli() {
+			break
+		}
+		hours[at(saved).Hour()]++
+	}
+	return rows.Err()
+}
+
+// nextQuietHour returns when the hour with the least traffic begins, now if it has begun;
+// of several the one that comes first.
+func nextQuietHour(hours [24]int, now time.Time) time.Time {
+	start := now.UTC().Truncate(time.Hour)
+	best := start
+	for i := 1; i < 24; i++ {
+		if next := start.Add(time.Duration(i) * time.Hour); hours[next.Hour()] < hours[best.Hour()] {
+			best = next
+		}
+	}
+	if best.Before(now) {
+		return now
+	}
+	return best
+}
+
+// EraseFiles removes deleted text from the files: it rewrites the database, makes a fresh backup
+// and removes the older ones. Writers wait while it rewrites, except deliveries, see Hold.
+// A process that is killed in it leaves the old state or the new one. Errors: ErrNoRoom;
+// ErrInUse when another program reads the database for too long. The deletion stays noted then.
+func (s *Store) EraseFiles(ctx context.Context, b Backups) error {
+	through, err := s.Vacuum(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.renewBackups(ctx, b); err != nil {
+		return fmt.Errorf("remove backups that hold deleted text: %w", err)
+	}
+	_, err = s.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", through)
+	return explain(err)
+}
+
+// Vacuum rewrites the database. It returns the number of the newest deletion that no file
+// of the database holds any more.
+func (s *Store) Vacuum(ctx context.Context) (through int64, err error) {
+	if err := s.checkRoom(); err != nil {
+		return 0, err
+	}
+	if err := s.held.open(ctx, s.heldPath()); err != nil {
+		return 0, fmt.Errorf("rewrite the database: %w", err)
+	}
+	through, err = s.rewrite(ctx)
+	err = errors.Join(err, s.DeliverHeld(context.WithoutCancel(ctx)))
+	if err == nil {
+		err = s.emptyLog(ctx)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("rewrite the database: %w", explain(err))
+	}
+	return through, nil
+}
+
+// rewrite returns the newest deletion that came before it.
+func (s *Store) rewrite(ctx context.Context) (through int64, err error) {
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close() // gives it back
+	if err := conn.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM unscrubbed").Scan(&through); err != nil {
+		return 0, err
+	}
+	_, err = conn.ExecContext(ctx, "VACUUM")
+	return through, err
+}
+
+// emptyLog moves the write-ahead log into the database and truncates it. A reader of an
+// older state is in the way; it is tried for a minute, without making writers wait.
+func (s *Store) emptyLog(ctx context.Context) error {
+	db := open(s.path, "_journal_mode=WAL&_busy_timeout=100&_synchronous=FULL")
+	defer db.Close()
+	for range 60 {
+		blocked, frames, moved := 0, 0, 0
+		err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&blocked, &frames, &moved)
+		if err == nil {
+			err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&blocked, &frames, &moved)
+		}
+		if busy(err) {
+			blocked, err = 1, nil
+		}
+		if err != nil || blocked == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+	return fmt.Errorf("%w: another program reads it", ErrInUse)
+}
+
+func busy(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked)
+}
+
+// checkRoom returns ErrNoRoom if the disk has less than VACUUM needs: it writes the database
+// to a temporary file and from there to the log, and both are beside the database.
+func (s *Store) checkRoom() error {
+	file, err := filepath.EvalSymlinks(s.path)
+	if err != nil {
+		return fmt.Errorf("look at the database: %w", err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return fmt.Errorf("look at the database: %w", err)
+	}
+	return checkRoom(filepath.Dir(file), info.Size()*21/10)
+}
+
+// checkRoom returns ErrNoRoom if the disk of a folder has less than so many bytes free.
+func checkRoom(dir string, need int64) error {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		return fmt.Errorf("look for room in %s: %w", dir, err)
+	}
+	if free := int64(disk.Bavail) * disk.Bsize; free < need {
+		return fmt.Errorf("%w: %s needs %d MB and has %d MB", ErrNoRoom, dir, need>>20+1, free>>20)
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package memory
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+)
+
+// countBytes counts a text, in whatever case, in each file of a folder. The files are read
+// by another process: to close one here would take the locks of SQLite away.
+func countBytes(t *testing.T, dir, text string) map[string]int {
+	t.Helper()
+	found := map[string]int{}
+	err := filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		raw, err := exec.Command("cat", file).Output()
+		if n := bytes.Count(bytes.ToLower(raw), []byte(text)); n > 0 {
+			found[filepath.Base(file)] = n
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func wantNoBytes(t *testing.T, dir string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if found := countBytes(t, dir, text); len(found) > 0 {
+			t.Errorf("%q is in %v", text, found)
+		}
+	}
+}
+
+// scattered fills two conversations in turn, so that pages are split, with many
+// messages; of every fourth one each word has a word of its number in it.
+func scattered(t *testing.T, s *Store, seed int64, n int) (c *Conversation, marked []int) {
+	t.Helper()
+	r := rand.New(rand.NewSource(seed))
+	c = find(t, s, "terminal:general")
+	other := find(t, s, "terminal:other")
+	for i := 1; i <= n; {
+		var page []Inbound
+		for ; len(page) < 30; i++ {
+			text := ""
+			for range 5 + r.Intn(30) {
+				text += fmt.Sprintf("w%x ", r.Intn(4000))
+			}
+			if i%4 == 0 {
+				for range 20 {
+					text += fmt.Sprintf("w%x%s%d ", r.Intn(4000), secret, i)
+				}
+				marked = append(marked, i)
+			}
+			page = append(page, said(i, text))
+		}
+		if _, err := c.Import(ctx, page); err != nil {
+			t.Fatal(err)
+		}
+		for j := range page {
+			page[j].Text = fmt.Sprintf("w%x is another one's", r.Intn(4000))
+		}
+		if _, err := other.Import(ctx, page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c, marked
+}
+
+// backups are those of a data folder, one a day.
+func backups(dir string) Backups {
+	return Backups{Every: 24 * time.Hour, Keep: 3, Dir: filepath.Join(dir, BackupsName)}
+}
+
+func TestErasureFromTheFiles(t *testing.T) {
+	t.Run("no file holds what was deleted, split pages, WITHOUT ROWID tables and backups included", func(t *testing.T) {
+		dir := t.TempDir()
+		s := openStore(t, dir)
+		c, marked := scattered(t, s, 1, 900)
+		secrets := scatteredMemories(t, c, 2, 400)
+		if err := s.Upkeep(ctx, backups(dir), day); err != nil {
+			t.Fatal(err)
+		}
+		remove(t, c, marked...)
+		for _, id := range secrets {
+			if err := s.Purge(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.emptyLog(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if found := countBytes(t, dir, "xylophon"); found[databaseName] == 0 || len(found) != 2 {
+			t.Fatalf("secure_delete and a checkpoint leave the text in %v: nothing is tried", found)
+		}
+		if err := s.EraseFiles(ctx, backups(dir)); err != nil {
+			t.Fatal(err)
+		}
+		wantNoBytes(t, dir, "xylophon")
+		if n := number(t, s, "SELECT count(*) FROM unscrubbed"); n != 0 {
+			t.Errorf("%d deletions are still noted", n)
+		}
+		made, err := backups(dir).List()
+		if err != nil || len(made) != 1 {
+			t.Fatal(made, err)
+		}
+		if holds, err := Inspect(ctx, made[0]); err != nil || holds.Messages < 900 {
+			t.Errorf("the fresh backup: %+v, %v", holds, err)
+		}
+		deliver(t, c, said(5000, "kangaroo"))
+		if found := recalled(t, c, "kangaroo"); len(found) != 1 {
+			t.Errorf("found %v", found)
+		}
+		if found, err := s.Check(ctx); err != nil || len(found) > 0 {
+			t.Errorf("found %v, %v", found, err)
+		}
+	})
+	t.Run("a database that is a link to another place is rewritten there", func(t *testing.T) {
+		dir, elsewhere := t.TempDir(), t.TempDir()
+		write(t, elsewhere, "real.db", "")
+		if err := os.Symlink(filepath.Join(elsewhere, "real.db"), File(dir)); err != nil {
+			t.Fatal(err)
+		}
+		s := openStore(t, dir)
+		c, marked := scattered(t, s, 1, 600)
+		remove(t, c, marked...)
+		if err := s.EraseFiles(ctx, Backups{}); err != nil {
+			t.Fatal(err)
+		}
+		wantNoBytes(t, elsewhere, "xylophon")
+	})
+	t.Run("a deletion of a shell beside the bot is noted for the bot", func(t *testing.T) {
+		dir := t.TempDir()
+		bot := openStore(t, dir)
+		secrets := scatteredMemories(t, find(t, bot, "terminal:general"), 2, 40)
+		shell, err := Open(ctx, Options{Dir: dir, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range secrets {
+			if err := shell.Purge(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := shell.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := bot.Upkeep(ctx, Backups{}, time.Now().Add(EraseWithin)); err != nil {
+			t.Fatal(err)
+		}
+		wantNoBytes(t, dir, "xylophon")
+	})
+	t.Run("a disk without room leaves the deletion noted", func(t *testing.T) {
+		if err := checkRoom(t.TempDir(), 1<<60); !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), " MB and has ") {
+			t.Errorf("got %v", err)
+		}
+		dir := t.TempDir()
+		s := openStore(t, dir)
+		c := find(t, s, "terminal:general")
+		deliver(t, c, said(1, secret))
+		remove(t, c, 1)
+		write(t, dir, BackupsName, "a file where the folder of backups must be")
+		if err := s.EraseFiles(ctx, backups(dir)); err == nil {
+			t.Fatal("it made a backup")
+		}
+		if n := number(t, s, "SELECT count(*) FROM unscrubbed"); n != 1 {
+			t.Errorf("%d deletions are noted", n)
+		}
+	})
+}
+
+// TestAKillInARewrite kills processes that rewrite their database at moments of all kinds.
+func TestAKillInARewrite(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	c, marked := scattered(t, s, 1, 600)
+	remove(t, c, marked...)
+	was := dump(t, s)
+	s.Close()
+	for i := range 8 {
+		bot := exec.Command(os.Args[0])
+		bot.Env = append(os.Environ(), "CAIRN_TEST_ERASE="+dir)
+		out, err := bot.StdoutPipe()
+		if err == nil {
+			err = bot.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 1)); err != nil { // it begins
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(i*7) * time.Millisecond)
+		if err := bot.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = bot.Wait() // it was killed
+		s := openStore(t, dir)
+		if found, err := s.Check(ctx); err != nil || len(found) > 0 {
+			t.Fatalf("found %v, %v", found, err)
+		}
+		if now := dump(t, s); now != was {
+			t.Fatalf("it holds\n%s\nand held\n%s", now, was)
+		}
+		s.Close()
+	}
+	s = openStore(t, dir)
+	if err := s.EraseFiles(ctx, Backups{}); err != nil {
+		t.Fatal(err)
+	}
+	wantNoBytes(t, dir, "xylophon")
+}
+
+// eraseAgainAndAgain is a process that rewrites its database until it is killed.
+func eraseAgainAndAgain(dir string) {
+	s, err := Open(ctx, Options{Dir: dir})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print("x")
+	for {
+		if _, err := s.Vacuum(ctx); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// scatteredMemories has a conversation remember much, every fourth time something
+// secret, in pages that are split; it returns the numbers of those.
+func scatteredMemories(t *testing.T, c *Conversation, seed int64, n int) (secrets []int64) {
+	t.Helper()
+	r := rand.New(rand.NewSource(seed))
+	for i := range n {
+		text := fmt.Sprintf("w%d", i)
+		for range 10 {
+			text += fmt.Sprintf(" w%x", r.Intn(1<<20))
+			if i%4 == 0 {
+				text += fmt.Sprintf(" w%x%s%d", r.Intn(4000), secret, i)
+			}
+		}
+		m, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: text}, "Ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%4 == 0 {
+			secrets = append(secrets, m.ID)
+		}
+	}
+	return secrets
+}
