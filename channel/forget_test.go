@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -44,6 +45,7 @@ func (r *rig) sayAs(id, name, where, text string) {
 func TestForgetMe(t *testing.T) {
 	const other = "test:server/other"
 	r := newRig(t, echo)
+	r.filed(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // no memories but those that are saved here
 	for i := range 60 {
 		r.sayAs("u1", "Ada", place, fmt.Sprintf("I like parrots, number %d", i))
 		r.sayAs("u2", "Ada", place, fmt.Sprintf("I like tea, number %d", i)) // of one name
