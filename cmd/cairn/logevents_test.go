@@ -56,10 +56,15 @@ func logEvents(t *testing.T) (rows []string) {
 			return err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok {
-				if row := logEvent(call, path.Dir(name)); row != "" {
-					rows = append(rows, row)
-				}
+			row := ""
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				row = logEvent(n, path.Dir(name))
+			case *ast.KeyValueExpr:
+				row = incidentEvent(n, path.Dir(name))
+			}
+			if row != "" {
+				rows = append(rows, row)
 			}
 			return true
 		})
@@ -97,6 +102,21 @@ func logEvent(call *ast.CallExpr, room string) string {
 		return ""
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", event, level, strings.Join(attributesOf(args[1:]), ", "), room)
+}
+
+// incidentEvent is the row of a field of a platform.Incident that names an event; empty for any other field.
+func incidentEvent(field *ast.KeyValueExpr, room string) string {
+	key, _ := field.Key.(*ast.Ident)
+	event, ok := stringOf(field.Value)
+	switch {
+	case key == nil || !ok:
+		return ""
+	case key.Name == "Failed":
+		return fmt.Sprintf("| %s | warn, then debug | `error` | %s |\n", event, room)
+	case key.Name == "Recovered":
+		return fmt.Sprintf("| %s | info |  | %s |\n", event, room)
+	}
+	return ""
 }
 
 // attributesOf are the names of a call's attributes: each is a key with a value behind it, or a slog.Attr.
