@@ -112,7 +112,7 @@ func incidentEvent(field *ast.KeyValueExpr, room string) string {
 	case key == nil || !ok:
 		return ""
 	case key.Name == "Failed":
-		return fmt.Sprintf("| %s | warn, then debug | `error` | %s |\n", event, room)
+		return fmt.Sprintf("| %s | warn | `error` | %s |\n", event, room)
 	case key.Name == "Recovered":
 		return fmt.Sprintf("| %s | info |  | %s |\n", event, room)
 	}
