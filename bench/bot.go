@@ -16,24 +16,24 @@ import (
 
 // bot is the real bot, over a real database in a temporary folder.
 type bot struct {
-	store *tempStore
-	hub   *channel.Hub
-	door  *door
-	n     int // questions so far
+	store     *tempStore
+	hub       *channel.Hub
+	connector *connector
+	n         int // questions so far
 }
 
 const maxOutput = 4096 // as config.toml has it
 
-// openBot opens a bot in a new folder below parent; "" is the one for temporary files. Without doors
+// openBot opens a bot in a new folder below parent; "" is the one for temporary files. Without connectors
 // it has the bench's.
 func openBot(ctx context.Context, parent string, o channel.Options) (b *bot, err error) {
-	b = &bot{door: newDoor()}
+	b = &bot{connector: newConnector()}
 	if b.store, err = openStore(ctx, parent); err != nil {
 		return nil, err
 	}
 	o.Store = b.store.Store
-	if o.Doors == nil {
-		o.Doors = []channel.Door{b.door}
+	if o.Connectors == nil {
+		o.Connectors = []channel.Connector{b.connector}
 	}
 	if o.Log == nil {
 		o.Log = silence
@@ -68,7 +68,7 @@ func (b *bot) say(ctx context.Context, conversation, text string) (reply, error)
 	if err != nil {
 		return reply{}, err
 	}
-	return b.door.await(ctx, id)
+	return b.connector.await(ctx, id)
 }
 
 // command runs a command of somebody who may run all.

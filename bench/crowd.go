@@ -80,7 +80,7 @@ func openCrowd(ctx context.Context, channels int, rate float64, s *screen) (c *c
 	if err != nil {
 		return nil, err
 	}
-	c.door.replied, c.door.compacted, c.door.saved = c.answered, c.compacted, func() { c.count(func(d *doings) { d.Memories++ }) }
+	c.connector.replied, c.connector.compacted, c.connector.saved = c.answered, c.compacted, func() { c.count(func(d *doings) { d.Memories++ }) }
 	if err := c.remember(ctx, s); err != nil {
 		return nil, errors.Join(err, c.close())
 	}

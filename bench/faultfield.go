@@ -41,7 +41,7 @@ func openFaultField(ctx context.Context) (f *faultField, err error) {
 		},
 	})
 	if err == nil {
-		f.door.tolerant = true
+		f.connector.tolerant = true
 	}
 	return f, err
 }
@@ -100,7 +100,7 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 		if _, err := f.hub.Deliver(ctx, name, askedNow(id, "How is the tea, number "+id+"?")); err != nil {
 			return reply{}, err
 		}
-		piece, err := f.door.await(ctx, id)
+		piece, err := f.connector.await(ctx, id)
 		return piece, errors.Join(err, f.hub.Idle(ctx, name))
 	}
 	asked := int(t.seed % 3) // healthy turns before

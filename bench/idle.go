@@ -56,10 +56,10 @@ func measureIdle(ctx context.Context, s *screen, channels int) (r idle, err erro
 	if err := greet(ctx, s, b.hub, "c", channels); err != nil {
 		return r, err
 	}
-	err = b.door.until(ctx, func() bool {
-		all := len(b.door.replies) == 100+channels
+	err = b.connector.until(ctx, func() bool {
+		all := len(b.connector.replies) == 100+channels
 		if all {
-			b.door.replies = map[string]reply{} // it is ours
+			b.connector.replies = map[string]reply{} // it is ours
 		}
 		return all
 	})

@@ -53,16 +53,16 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 
 // importInto imports a recording the way `cairn import` does.
 func importInto(ctx context.Context, store *memory.Store, agent channel.Agent, r recording) (conv *memory.Conversation, err error) {
-	door := newDoor()
+	connector := newConnector()
 	hub := channel.New(channel.Options{
-		Store: store, Doors: []channel.Door{door}, Log: silence, Agent: func(string) channel.Agent { return agent },
+		Store: store, Connectors: []channel.Connector{connector}, Log: silence, Agent: func(string) channel.Agent { return agent },
 	})
 	defer func() { err = errors.Join(err, hub.Close()) }()
 	name := "bench:retention/" + r.name
 	if _, err := hub.Import(ctx, name, r.inOrder(), func(int) {}); err != nil {
 		return nil, err
 	}
-	if err := door.until(ctx, func() bool { return true }); err != nil {
+	if err := connector.until(ctx, func() bool { return true }); err != nil {
 		return nil, err
 	}
 	return store.Conversation(ctx, name)

@@ -56,7 +56,7 @@ func measureLatency(ctx context.Context, s *screen, turns int) (r latencies, err
 		return r, err
 	}
 	r = latencies{
-		Turns: turns, Without: spreadOf(took[quiet]), With: spreadOf(took[busy]), Summaries: f.door.endings(busy) - 1,
+		Turns: turns, Without: spreadOf(took[quiet]), With: spreadOf(took[busy]), Summaries: f.connector.endings(busy) - 1,
 		ReplyMS: ms(replyTakes), SummaryMS: ms(summaryTakes),
 	}
 	r.Ratio = r.With.Median / r.Without.Median
@@ -108,7 +108,7 @@ func (f field) measure(ctx context.Context, turns int, s *screen) (map[string][]
 	if err := f.sumUp(ctx); err != nil {
 		return nil, err
 	}
-	if err := f.door.until(ctx, func() bool { return f.door.ended[busy] > 0 }); err != nil {
+	if err := f.connector.until(ctx, func() bool { return f.connector.ended[busy] > 0 }); err != nil {
 		return nil, err
 	}
 	took := map[string][]time.Duration{}
@@ -117,7 +117,7 @@ func (f field) measure(ctx context.Context, turns int, s *screen) (map[string][]
 		if round > 10*turns+100 {
 			return nil, errors.New("summaries end too soon for turns to meet one: is the machine very busy?")
 		}
-		s.progress("turn %d of %d, summaries so far: %d", len(took[busy]), turns, f.door.endings(busy))
+		s.progress("turn %d of %d, summaries so far: %d", len(took[busy]), turns, f.connector.endings(busy))
 		if err := f.sumUp(ctx); err != nil {
 			return nil, err
 		}
@@ -126,13 +126,13 @@ func (f field) measure(ctx context.Context, turns int, s *screen) (map[string][]
 			slices.Reverse(order)
 		}
 		for _, name := range order {
-			before := f.door.running(name)
+			before := f.connector.running(name)
 			d, err := f.turn(ctx, name)
 			if err != nil {
 				return nil, err
 			}
 			meant := name == busy
-			if round >= 0 && before == meant && f.door.running(name) == meant && len(took[name]) < turns {
+			if round >= 0 && before == meant && f.connector.running(name) == meant && len(took[name]) < turns {
 				took[name] = append(took[name], d)
 			}
 		}
@@ -143,16 +143,16 @@ func (f field) measure(ctx context.Context, turns int, s *screen) (map[string][]
 // sumUp begins a summary in both channels if none is being written in the busy one,
 // and waits for the other's, which takes no time.
 func (f field) sumUp(ctx context.Context) error {
-	if f.door.running(busy) {
+	if f.connector.running(busy) {
 		return nil
 	}
-	before := f.door.endings(quiet)
+	before := f.connector.endings(quiet)
 	for _, name := range []string{busy, quiet} {
 		if _, err := f.command(ctx, name, "/compact"); err != nil {
 			return err
 		}
 	}
-	return f.door.until(ctx, func() bool { return f.door.ended[quiet] > before })
+	return f.connector.until(ctx, func() bool { return f.connector.ended[quiet] > before })
 }
 
 // turn says something in a channel and returns how long the reply took.

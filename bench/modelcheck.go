@@ -24,7 +24,7 @@ type changes struct {
 
 // compacted notes what a compaction does. One that a restart cuts short is no failure.
 func (b *bout) compacted(_ string, e channel.Event) {
-	b.door.note(func() {
+	b.connector.note(func() {
 		switch {
 		case e.State == compactor.EventLanded || e.State == compactor.EventUndone:
 			b.heads.applied++
@@ -34,11 +34,11 @@ func (b *bout) compacted(_ string, e channel.Event) {
 	})
 }
 
-func (b *bout) headChanged() { b.door.note(func() { b.heads.others++ }) }
+func (b *bout) headChanged() { b.connector.note(func() { b.heads.others++ }) }
 
 func (b *bout) changes() changes {
-	b.door.mu.Lock()
-	defer b.door.mu.Unlock()
+	b.connector.mu.Lock()
+	defer b.connector.mu.Unlock()
 	return b.heads
 }
 
@@ -84,7 +84,7 @@ func (b *bout) compare(x *llmtest.Exchange) {
 	} else if !explained(b.changes()) {
 		ctx, cancel := context.WithTimeout(context.Background(), tellsTakes)
 		defer cancel()
-		if b.door.until(ctx, func() bool { return explained(b.heads) }) != nil {
+		if b.connector.until(ctx, func() bool { return explained(b.heads) }) != nil {
 			b.result.Broken = append(b.result.Broken, fmt.Sprintf("request %d of %s: %s", x.N, model, why))
 		}
 	}

@@ -101,13 +101,13 @@ func (b *bout) ask(ctx context.Context, turn int) error {
 	if err := b.hub.Idle(limit, modelsPlace); err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	b.door.note(func() {
-		if b.door.failure == nil && !b.door.replies[id].at.IsZero() {
+	b.connector.note(func() {
+		if b.connector.failure == nil && !b.connector.replies[id].at.IsZero() {
 			b.answered++
 			return
 		}
-		b.failed = append(b.failed, fmt.Sprintf("turn %d was not answered: %v", turn, b.door.failure))
-		b.door.failure = nil
+		b.failed = append(b.failed, fmt.Sprintf("turn %d was not answered: %v", turn, b.connector.failure))
+		b.connector.failure = nil
 	})
 	return nil
 }

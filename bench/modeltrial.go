@@ -48,20 +48,20 @@ type bout struct {
 	turns     int
 	calm      bool // nobody edits or deletes
 
-	dir     string
-	door    *door
-	servers map[string]*llmtest.Server // by model
-	models  map[string]llm.Model
-	store   *memory.Store
-	beside  *memory.Store // the same files as another process reads them
-	hub     *channel.Hub
+	dir       string
+	connector *connector
+	servers   map[string]*llmtest.Server // by model
+	models    map[string]llm.Model
+	store     *memory.Store
+	beside    *memory.Store // the same files as another process reads them
+	hub       *channel.Hub
 
 	dice     *rand.Rand
 	said     int      // messages delivered
 	asked    []string // ids of questions that are still there
 	imported []string // ids of imported messages that are still there
 
-	heads    changes  // guarded by door.mu, as are the next two
+	heads    changes  // guarded by connector.mu, as are the next two
 	failed   []string // why turns and summaries failed
 	answered int
 
@@ -81,10 +81,10 @@ type bout struct {
 // have has the conversation and returns what came of it.
 func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int, calm bool) (result tried, err error) {
 	b := &bout{
-		modelTrial: t, recording: r, turns: turns, calm: calm, door: newDoor(), servers: map[string]*llmtest.Server{}, dice: rand.New(rand.NewPCG(7, 1)),
+		modelTrial: t, recording: r, turns: turns, calm: calm, connector: newConnector(), servers: map[string]*llmtest.Server{}, dice: rand.New(rand.NewPCG(7, 1)),
 		mind: mind{words: rand.New(rand.NewPCG(5, 5))}, seen: map[string][2]changes{}, lessons: map[string]int{}, result: tried{Name: t.name, Turns: turns},
 	}
-	b.door.compacted = b.compacted
+	b.connector.compacted = b.compacted
 	if b.dir, err = os.MkdirTemp(inMemory(), "cairn-bench-"); err != nil {
 		return result, err
 	}
@@ -147,7 +147,7 @@ func (b *bout) open(ctx context.Context, model string) (err error) {
 		return err
 	}
 	b.hub = channel.New(channel.Options{
-		Store: b.store, Doors: []channel.Door{b.door}, Log: silence,
+		Store: b.store, Connectors: []channel.Connector{b.connector}, Log: silence,
 		Agent: func(string) channel.Agent {
 			b.mu.Lock()
 			defer b.mu.Unlock()

@@ -159,12 +159,12 @@ func (f *talkers) talk(ctx context.Context, n int) error {
 			return err
 		}
 	}
-	f.door.mu.Lock()
-	defer f.door.mu.Unlock()
-	if len(f.door.replies) != f.n && f.door.failure == nil {
-		return fmt.Errorf("%d of %d turns were answered", len(f.door.replies), f.n)
+	f.connector.mu.Lock()
+	defer f.connector.mu.Unlock()
+	if len(f.connector.replies) != f.n && f.connector.failure == nil {
+		return fmt.Errorf("%d of %d turns were answered", len(f.connector.replies), f.n)
 	}
-	return f.door.failure
+	return f.connector.failure
 }
 
 // table is the result as people read it.

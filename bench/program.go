@@ -40,7 +40,7 @@ func withCairn(ctx context.Context, s *screen, parent string, do func(program) e
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// command runs in the program's folder, and without what the environment says of models and doors.
+// command runs in the program's folder, and without what the environment says of models and connectors.
 func (p program) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(p.dir, "cairn"), args...)
 	cmd.Dir = p.dir

@@ -94,10 +94,10 @@ func fillChannels(ctx context.Context, s *screen, dir string, channels, each int
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	a := &actor{window: fullWindow, incurious: true, dice: rand.New(rand.NewPCG(1, 1))}
-	door := newDoor()
-	door.name = "terminal"
+	connector := newConnector()
+	connector.name = "terminal"
 	hub := channel.New(channel.Options{
-		Store: store, Log: silence, Doors: []channel.Door{door}, Agent: func(string) channel.Agent { return agentOf(a, nil) },
+		Store: store, Log: silence, Connectors: []channel.Connector{connector}, Agent: func(string) channel.Agent { return agentOf(a, nil) },
 	})
 	defer func() { err = errors.Join(err, hub.Close()) }()
 	words := rand.New(rand.NewPCG(1, 2))

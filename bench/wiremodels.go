@@ -134,7 +134,7 @@ func (m wiredModel) on(ctx context.Context, wire string) (cell wired, err error)
 	for i, part := range []func(context.Context, *bot, *llmtest.Server) error{chats, m.looksUp, compacts} {
 		if why := part(ctx, b, server); why != nil {
 			cell.Failed[wireParts[i]] = why.Error()
-			b.door.note(func() { b.door.failure = nil })
+			b.connector.note(func() { b.connector.failure = nil })
 		}
 	}
 	cell.Refused = server.Refusals()
@@ -175,7 +175,7 @@ func compacts(ctx context.Context, b *bot, server *llmtest.Server) error {
 	if err != nil {
 		return err
 	}
-	if err := b.door.until(ctx, func() bool { return b.door.ended[wiresPlace] > 0 }); err != nil {
+	if err := b.connector.until(ctx, func() bool { return b.connector.ended[wiresPlace] > 0 }); err != nil {
 		return err
 	}
 	if len(server.Requests()) == before {

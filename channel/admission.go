@@ -42,7 +42,7 @@ func (a Access) owns(who Person, p Place) bool {
 	return slices.Contains(a.Owners, who.ID) || len(a.Owners) == 0 && who.Manager && !p.Direct()
 }
 
-func (h *Hub) access(p Place) Access { return h.rules.Load().Access[p.Door] }
+func (h *Hub) access(p Place) Access { return h.rules.Load().Access[p.Connector] }
 
 func (h *Hub) respond(conversation string) Respond {
 	respond := h.rules.Load().Respond
@@ -56,7 +56,7 @@ func (h *Hub) respond(conversation string) Respond {
 // somebody gets an answer.
 func (h *Hub) admit(c *conversation, m *Inbound) {
 	if ParsePlace(c.name).Direct() {
-		m.Audience = Members // whatever a door may think
+		m.Audience = Members // whatever a connector may think
 	}
 	switch respond := h.respond(c.name); {
 	case respond == RespondNever:
@@ -99,10 +99,10 @@ func (c *conversation) personSpoke() {
 // nobody else can tell them.
 func (h *Hub) refuse(name string, m Inbound) {
 	place := ParsePlace(name)
-	if !place.Direct() || m.Bot || !h.hints.first(place.Door+":"+m.AuthorID) {
+	if !place.Direct() || m.Bot || !h.hints.first(place.Connector+":"+m.AuthorID) {
 		return
 	}
-	door, known := h.doors[place.Door]
+	connector, known := h.connectors[place.Connector]
 	if !known {
 		return
 	}
@@ -115,7 +115,7 @@ func (h *Hub) refuse(name string, m Inbound) {
 		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
 		defer cancel()
 		piece := Piece{Reply: "hint-" + m.ID, Parts: 1, To: []string{m.ID}, Text: "I am not set up to talk with you here. Ask the bot's operator.", Failure: true}
-		if _, err := door.Reply(name, piece.To).Send(ctx, piece); err != nil {
+		if _, err := connector.Reply(name, piece.To).Send(ctx, piece); err != nil {
 			h.o.Log.Debug("send_hint_failed", "conversation", name, "error", err)
 		}
 	})

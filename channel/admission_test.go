@@ -65,7 +65,7 @@ func TestRespond(t *testing.T) {
 		r := newRig(t, echo).with(responds(channel.RespondAll))
 		r.say("it rains", false)
 		r.idle()
-		equal(t, "sent", r.door.texts(), []string{"answer 1"})
+		equal(t, "sent", r.connector.texts(), []string{"answer 1"})
 		last := r.model.Requests()[0].Messages
 		if text := last[len(last)-1].Text; !strings.Contains(text, "NO_REPLY") {
 			t.Errorf("the model does not know that it may be silent:\n%s", text)
@@ -79,11 +79,11 @@ func TestRespond(t *testing.T) {
 		r.idle()
 		r.say("it still rains", false)
 		r.idle()
-		equal(t, "sent", r.door.texts(), nil)
-		equal(t, "shown", r.door.shown, nil)
+		equal(t, "sent", r.connector.texts(), nil)
+		equal(t, "shown", r.connector.shown, nil)
 		equal(t, "transcript", r.transcript(), []string{"user: it rains", "user: it still rains"})
-		if r.door.opened != r.door.canceled {
-			t.Errorf("%d writers were opened, %d canceled", r.door.opened, r.door.canceled)
+		if r.connector.opened != r.connector.canceled {
+			t.Errorf("%d writers were opened, %d canceled", r.connector.opened, r.connector.canceled)
 		}
 		if n := len(r.model.Requests()); n != 2 {
 			t.Errorf("the model was called %d times", n)
@@ -95,7 +95,7 @@ func TestRespond(t *testing.T) {
 		}).with(responds(channel.RespondAll))
 		r.say("are you there?", true)
 		r.idle()
-		if sent := r.door.texts(); len(sent) != 1 || strings.Contains(sent[0], "NO_REPLY") || !r.door.sent[0].Failure {
+		if sent := r.connector.texts(); len(sent) != 1 || strings.Contains(sent[0], "NO_REPLY") || !r.connector.sent[0].Failure {
 			t.Errorf("sent %q", sent)
 		}
 	})
@@ -105,9 +105,9 @@ func TestRespond(t *testing.T) {
 		})
 		r.say("tea?", true)
 		r.idle()
-		equal(t, "sent", r.door.texts(), []string{"Tea it is."})
-		if slices.ContainsFunc(r.door.shown, func(s string) bool { return strings.Contains(s, "NO_") }) {
-			t.Errorf("shown %q", r.door.shown)
+		equal(t, "sent", r.connector.texts(), []string{"Tea it is."})
+		if slices.ContainsFunc(r.connector.shown, func(s string) bool { return strings.Contains(s, "NO_") }) {
+			t.Errorf("shown %q", r.connector.shown)
 		}
 		equal(t, "transcript", r.transcript(), []string{"user: tea?", "assistant: Tea it is."})
 	})
@@ -126,21 +126,21 @@ func TestThreads(t *testing.T) {
 		r.settled(thread)
 	}
 	say("before", inThread)
-	equal(t, "sent before it was addressed", r.door.texts(), nil)
+	equal(t, "sent before it was addressed", r.connector.texts(), nil)
 	say("hello bot", addressedInThread)
 	say("and more", inThread)
-	equal(t, "sent once it was addressed", r.door.texts(), []string{"answer 1", "answer 2"})
+	equal(t, "sent once it was addressed", r.connector.texts(), []string{"answer 1", "answer 2"})
 	r.restart()
 	say("after a restart", inThread)
-	equal(t, "sent after a restart", r.door.texts(), []string{"answer 1", "answer 2", "answer 3"})
+	equal(t, "sent after a restart", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3"})
 	if _, _, err := r.hub.Run(t.Context(), thread, channel.Person{ID: "u1"}, "/stop"); err != nil {
 		t.Fatal(err)
 	}
 	say("after /stop", inThread)
-	equal(t, "sent after /stop", r.door.texts(), []string{"answer 1", "answer 2", "answer 3"})
+	equal(t, "sent after /stop", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3"})
 	say("bot?", addressedInThread)
 	say("go on", inThread)
-	equal(t, "sent when addressed again", r.door.texts(), []string{"answer 1", "answer 2", "answer 3", "answer 4", "answer 5"})
+	equal(t, "sent when addressed again", r.connector.texts(), []string{"answer 1", "answer 2", "answer 3", "answer 4", "answer 5"})
 }
 
 func TestAccess(t *testing.T) {
@@ -192,9 +192,9 @@ func TestAccess(t *testing.T) {
 		if err := r.deliver("test:s1/c1", "hello", by("u3")); !errors.Is(err, channel.ErrRefused) {
 			t.Fatal(err)
 		}
-		r.door.until(t, "the hint", func() bool { return len(r.door.sent) > 0 })
+		r.connector.until(t, "the hint", func() bool { return len(r.connector.sent) > 0 })
 		r.stop()
-		if sent := r.door.texts(); len(sent) != 1 || !strings.Contains(sent[0], "not set up") {
+		if sent := r.connector.texts(); len(sent) != 1 || !strings.Contains(sent[0], "not set up") {
 			t.Errorf("sent %q", sent)
 		}
 	})
@@ -218,7 +218,7 @@ func TestOtherPrograms(t *testing.T) {
 			}
 			r.idle()
 		}
-		if n := len(r.door.texts()); n != 3 {
+		if n := len(r.connector.texts()); n != 3 {
 			t.Errorf("%d answers to a program in a row", n)
 		}
 		r.say("hello", false) // a person
@@ -226,7 +226,7 @@ func TestOtherPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.idle()
-		if n := len(r.door.texts()); n != 4 {
+		if n := len(r.connector.texts()); n != 4 {
 			t.Errorf("%d answers after a person spoke", n)
 		}
 	})
@@ -238,7 +238,7 @@ func TestOtherPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.idle()
-		equal(t, "sent", r.door.texts(), nil)
+		equal(t, "sent", r.connector.texts(), nil)
 	})
 }
 
@@ -255,17 +255,17 @@ func TestTurnsPerMinute(t *testing.T) {
 		for range 5 {
 			ask("u1")
 		}
-		sent := r.door.texts()
-		if len(sent) != 3 || !strings.Contains(sent[2], "2 times a minute") || !r.door.sent[2].Failure {
+		sent := r.connector.texts()
+		if len(sent) != 3 || !strings.Contains(sent[2], "2 times a minute") || !r.connector.sent[2].Failure {
 			t.Fatalf("sent %q", sent)
 		}
 		ask("u2")
-		if sent := r.door.texts(); len(sent) != 4 || sent[3] != "answer 3" {
+		if sent := r.connector.texts(); len(sent) != 4 || sent[3] != "answer 3" {
 			t.Errorf("somebody else was not answered: %q", sent)
 		}
 		time.Sleep(61 * time.Second)
 		ask("u1")
-		if sent := r.door.texts(); len(sent) != 5 || sent[4] != "answer 4" {
+		if sent := r.connector.texts(); len(sent) != 5 || sent[4] != "answer 4" {
 			t.Errorf("after a minute: %q", sent)
 		}
 		if n := len(r.transcript()); n != 7+4 {
@@ -346,7 +346,7 @@ func TestPause(t *testing.T) {
 	r.run("/pause")
 	r.say("hello", true)
 	r.idle()
-	if n := len(r.model.Requests()); n != 0 || len(r.door.texts()) != 0 {
+	if n := len(r.model.Requests()); n != 0 || len(r.connector.texts()) != 0 {
 		t.Fatalf("%d calls of the model while paused", n)
 	}
 	r.restart()
@@ -359,12 +359,12 @@ func TestPause(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.settled("test:server/other")
-	equal(t, "sent elsewhere", r.door.texts(), []string{"answer 1"})
+	equal(t, "sent elsewhere", r.connector.texts(), []string{"answer 1"})
 
 	r.run("/resume")
 	r.say("now?", true)
 	r.idle()
-	equal(t, "sent after /resume", r.door.texts(), []string{"answer 1", "answer 2"})
+	equal(t, "sent after /resume", r.connector.texts(), []string{"answer 1", "answer 2"})
 
 	slow = true
 	r.say("a long answer", true)
@@ -376,14 +376,14 @@ func TestPause(t *testing.T) {
 	slow = false
 	r.say("and?", true)
 	r.idle()
-	equal(t, "sent after /pause everywhere", r.door.texts(), []string{"answer 1", "answer 2"})
+	equal(t, "sent after /pause everywhere", r.connector.texts(), []string{"answer 1", "answer 2"})
 	if got := r.run("/resume"); !strings.Contains(got, "still paused everywhere") {
 		t.Error(got)
 	}
 	r.run("/resume everywhere")
 	r.say("and now?", true)
 	r.idle()
-	if n := len(r.door.texts()); n != 3 {
+	if n := len(r.connector.texts()); n != 3 {
 		t.Errorf("%d answers", n)
 	}
 }
@@ -442,14 +442,14 @@ func TestPages(t *testing.T) {
 
 func TestAReplyThatCanNeverBeSentIsDropped(t *testing.T) {
 	r := newRig(t, echo)
-	r.door.note(func() { r.door.gone = 1 })
+	r.connector.note(func() { r.connector.gone = 1 })
 	want := []string{"I could not send an answer here: this platform refuses it. It is kept in my history; ask again, perhaps in other words.", "answer 2"}
 	r.say("one", true)
 	r.idle()
 	r.say("two", true)
 	r.idle()
-	equal(t, "sent", r.door.texts(), want)
+	equal(t, "sent", r.connector.texts(), want)
 	r.restart()
 	r.idle()
-	equal(t, "sent after a restart", r.door.texts(), want)
+	equal(t, "sent after a restart", r.connector.texts(), want)
 }

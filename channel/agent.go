@@ -121,11 +121,11 @@ type Store interface {
 	Conversation(ctx context.Context, name string) (*memory.Conversation, error)
 	Find(ctx context.Context, name string) (*memory.Conversation, error)
 	Unfinished(ctx context.Context) ([]string, error)
-	Away(ctx context.Context, door string, earlier func(newest, first string) string) ([]memory.Gap, error)
+	Away(ctx context.Context, connector string, earlier func(newest, first string) string) ([]memory.Gap, error)
 	Pause(ctx context.Context, scope, by string) error
 	Resume(ctx context.Context, scope string) error
 	Pauses(ctx context.Context) ([]string, error)
-	Everywhere(ctx context.Context, door, author string) ([]*memory.Conversation, memory.Traces, error)
+	Everywhere(ctx context.Context, connector, author string) ([]*memory.Conversation, memory.Traces, error)
 	Erase(ctx context.Context, author string, in ...*memory.Conversation) (waiting int, err error)
 	Erasures(ctx context.Context) ([]memory.Erasure, error)
 	WatchCopies(f func(conversation string, seqs []int64))

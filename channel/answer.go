@@ -9,7 +9,7 @@ import (
 // Answer is what a command has to say to whoever ran it.
 type Answer struct {
 	Text  string   // above the items, if there are any
-	Items []string // of a list, a line each; a door that can shows it in pages
+	Items []string // of a list, a line each; a connector that can shows it in pages
 
 	Private bool // only for whoever asked, also where the command is Public: a refusal
 	Aligned bool // Text is in columns, which need a font of fixed width: see Fenced
@@ -18,7 +18,7 @@ type Answer struct {
 	// returns the text that takes the place of Text. It ends when its context does.
 	Then func(ctx context.Context) string
 
-	// Awaited tells that the answer itself is what Then returns. Else a door that
+	// Awaited tells that the answer itself is what Then returns. Else a connector that
 	// shows compactions need not wait for it.
 	Awaited bool
 }
@@ -53,7 +53,7 @@ func (a Answer) lines(items []string) string {
 // backticks that would end a code block get a joiner, which has no width, between them.
 var backticks = strings.NewReplacer("```", "`\u2060`\u2060`")
 
-// Fenced is the answer for a door that shows Markdown: aligned text is in a code block.
+// Fenced is the answer for a connector that shows Markdown: aligned text is in a code block.
 func (a Answer) Fenced() Answer {
 	if a.Aligned && a.Text != "" {
 		a.Text, a.Aligned = "```\n"+backticks.Replace(a.Text)+"\n```", false

@@ -2,7 +2,7 @@ package channel
 
 import "cairn/memory"
 
-// Audience is who may read a place, beside those who are in it. A door that does not
+// Audience is who may read a place, beside those who are in it. A connector that does not
 // know leaves it empty.
 type Audience = memory.Audience
 

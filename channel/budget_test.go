@@ -26,7 +26,7 @@ func (r *rig) ask(text string) string {
 	r.t.Helper()
 	r.say(text, true)
 	r.idle()
-	for _, sent := range r.door.texts() {
+	for _, sent := range r.connector.texts() {
 		if !strings.HasPrefix(sent, "(") { // a notice
 			text = sent
 		}
@@ -180,7 +180,7 @@ func TestAnOwnerIsWarnedOnce(t *testing.T) {
 		rules := channel.Rules{Money: channel.Money{Prices: priced, PerDay: 100}, Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}}}
 		r := newRig(t, costs(30)).with(rules)
 		notices := func() (n []string) {
-			for _, sent := range r.door.texts() {
+			for _, sent := range r.connector.texts() {
 				if strings.HasPrefix(sent, "(") {
 					n = append(n, sent)
 				}

@@ -69,7 +69,7 @@ func (c *conversation) refresh(ctx context.Context, seqs []int64) error {
 }
 
 // reading begins or ends a time in which what people edit or delete may be missing
-// from what the door is reading; it returns what they did since it was called last.
+// from what the connector is reading; it returns what they did since it was called last.
 func (c *conversation) reading(on bool) (late []func(context.Context) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *conversation) reading(on bool) (late []func(context.Context) error) {
 	return late
 }
 
-// meanwhile has an edit or deletion made once more if the door is reading history:
+// meanwhile has an edit or deletion made once more if the connector is reading history:
 // what it read may be the message as it was.
 func (c *conversation) meanwhile(again func(context.Context) error) {
 	c.mu.Lock()

@@ -30,7 +30,7 @@ func TestAMessageDeletedWhileItIsAnswered(t *testing.T) {
 	if !r.settles(3 * time.Second) {
 		t.Error("the conversation could not go on")
 	}
-	if sent := strings.Join(r.door.texts(), "|"); strings.Contains(sent, "disk") {
+	if sent := strings.Join(r.connector.texts(), "|"); strings.Contains(sent, "disk") {
 		t.Errorf("people were told: %s", sent)
 	}
 }
@@ -40,7 +40,7 @@ func TestAMessageDeletedWhileItsTurnIsTriedAgain(t *testing.T) {
 	r := newRig(t, nil)
 	r.hub.Close()
 	r.hub = channel.New(channel.Options{
-		Store: r.store, Doors: []channel.Door{r.door}, Agent: func(string) channel.Agent { return r.agent },
+		Store: r.store, Connectors: []channel.Connector{r.connector}, Agent: func(string) channel.Agent { return r.agent },
 		Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {

@@ -22,11 +22,11 @@ func TestAMessageIsAnsweredOnce(t *testing.T) {
 	r := newRig(t, echo)
 	r.say("hello", true)
 	r.idle()
-	equal(t, "sent", r.door.texts(), []string{"answer 1"})
+	equal(t, "sent", r.connector.texts(), []string{"answer 1"})
 	equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1"})
-	equal(t, "accepted", r.door.accepted, []string{"m1=1"})
-	if to := r.door.sent[0].To; len(to) != 1 || to[0] != "m1" || r.door.sent[0].Reply == "" {
-		t.Errorf("the reply is %+v", r.door.sent[0])
+	equal(t, "accepted", r.connector.accepted, []string{"m1=1"})
+	if to := r.connector.sent[0].To; len(to) != 1 || to[0] != "m1" || r.connector.sent[0].Reply == "" {
+		t.Errorf("the reply is %+v", r.connector.sent[0])
 	}
 }
 
@@ -54,18 +54,18 @@ func TestABurstIsAnsweredTogether(t *testing.T) {
 		return echo(ctx, n, req)
 	})
 	r.say("one", true)
-	r.door.until(t, "the first turn", func() bool { return len(r.door.accepted) >= 1 })
+	r.connector.until(t, "the first turn", func() bool { return len(r.connector.accepted) >= 1 })
 	for i := range 5 {
 		r.say(fmt.Sprint("more ", i), i != 2)
 	}
 	close(release)
 	r.idle()
-	equal(t, "accepted", r.door.accepted, []string{"m1=1", "m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
-	equal(t, "sent", r.door.texts(), []string{"answer 1", "answer 2"})
+	equal(t, "accepted", r.connector.accepted, []string{"m1=1", "m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
+	equal(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
 	equal(t, "transcript", r.transcript(), []string{
 		"user: one", "assistant: answer 1", "user: more 0", "user: more 1", "user: more 2", "user: more 3", "user: more 4", "assistant: answer 2",
 	})
-	equal(t, "answered", r.door.sent[1].To, []string{"m2", "m3", "m5", "m6"})
+	equal(t, "answered", r.connector.sent[1].To, []string{"m2", "m3", "m5", "m6"})
 }
 
 func TestAMessageBehindALongTurnIsAcceptedBeforeItHasItsPlace(t *testing.T) {
@@ -78,12 +78,12 @@ func TestAMessageBehindALongTurnIsAcceptedBeforeItHasItsPlace(t *testing.T) {
 		synctest.Wait()
 		r.say("two", true)
 		time.Sleep(2 * time.Second)
-		r.door.mu.Lock()
-		equal(t, "accepted after two seconds", r.door.accepted, []string{"m1=1", "m2=0"})
-		r.door.mu.Unlock()
+		r.connector.mu.Lock()
+		equal(t, "accepted after two seconds", r.connector.accepted, []string{"m1=1", "m2=0"})
+		r.connector.mu.Unlock()
 		r.idle()
 		r.stop()
-		equal(t, "accepted in the end", r.door.accepted, []string{"m1=1", "m2=0", "m2=3"})
+		equal(t, "accepted in the end", r.connector.accepted, []string{"m1=1", "m2=0", "m2=3"})
 	})
 }
 
@@ -111,12 +111,12 @@ func TestTheFirstPieceIsShownBeforeTheLastIsSent(t *testing.T) {
 	})
 	r.model.Delay = 20 * time.Millisecond
 	r.say("hello", true)
-	r.door.until(t, "the first piece", func() bool { return len(r.door.shown) > 0 && len(r.door.sent) == 0 })
+	r.connector.until(t, "the first piece", func() bool { return len(r.connector.shown) > 0 && len(r.connector.sent) == 0 })
 	r.idle()
-	if first := r.door.shown[0]; first != "first" {
+	if first := r.connector.shown[0]; first != "first" {
 		t.Errorf("the first piece is %q", first)
 	}
-	equal(t, "sent", r.door.texts(), []string{"first and then a long long tail"})
+	equal(t, "sent", r.connector.texts(), []string{"first and then a long long tail"})
 }
 
 func TestDeliverNeverWaitsForATurn(t *testing.T) {
@@ -126,7 +126,7 @@ func TestDeliverNeverWaitsForATurn(t *testing.T) {
 		return echo(ctx, n, req)
 	})
 	r.say("one", true)
-	r.door.until(t, "the first turn", func() bool { return len(r.door.accepted) >= 1 })
+	r.connector.until(t, "the first turn", func() bool { return len(r.connector.accepted) >= 1 })
 	for i := range 200 { // a blocked Deliver would hang here
 		r.say(fmt.Sprint("more ", i), false)
 	}
@@ -156,8 +156,8 @@ func TestTools(t *testing.T) {
 	})
 	r.say("I like tea", true)
 	r.idle()
-	equal(t, "sent", r.door.texts(), []string{"Let me note that.\n\nNoted."})
-	equal(t, "memories", r.door.memories, []string{"Ada likes tea."})
+	equal(t, "sent", r.connector.texts(), []string{"Let me note that.\n\nNoted."})
+	equal(t, "memories", r.connector.memories, []string{"Ada likes tea."})
 	if n := len(r.transcript()); n != 5 {
 		t.Errorf("%d rows are stored, want 5: question, call, two results, answer", n)
 	}
@@ -175,7 +175,7 @@ func TestStop(t *testing.T) {
 		t.Errorf("without a turn /stop says %q", answer)
 	}
 	r.say("tell me everything", true)
-	r.door.until(t, "some words", func() bool { return len(r.door.shown) > 2 })
+	r.connector.until(t, "some words", func() bool { return len(r.connector.shown) > 2 })
 	if answer := r.run("/stop"); answer != "Stopped." {
 		t.Errorf("/stop says %q", answer)
 	}
@@ -187,7 +187,7 @@ func TestStop(t *testing.T) {
 	r.model.Func, r.model.Delay = echo, 0
 	r.say("and now?", true)
 	r.idle()
-	if texts := r.door.texts(); !strings.HasPrefix(texts[len(texts)-1], "answer") {
+	if texts := r.connector.texts(); !strings.HasPrefix(texts[len(texts)-1], "answer") {
 		t.Error("after /stop the conversation does not go on")
 	}
 }
@@ -210,13 +210,13 @@ func TestAProvidersFailureIsToldInOneSentence(t *testing.T) {
 			if n := len(r.model.Requests()); n != tt.calls {
 				t.Errorf("%d calls, want %d", n, tt.calls)
 			}
-			if len(r.door.sent) != 1 || !r.door.sent[0].Failure || !strings.Contains(r.door.sent[0].Text, tt.says) || strings.Contains(r.door.sent[0].Text, "secret") {
-				t.Errorf("sent %+v", r.door.sent)
+			if len(r.connector.sent) != 1 || !r.connector.sent[0].Failure || !strings.Contains(r.connector.sent[0].Text, tt.says) || strings.Contains(r.connector.sent[0].Text, "secret") {
+				t.Errorf("sent %+v", r.connector.sent)
 			}
 			equal(t, "transcript", r.transcript(), []string{"user: hello"})
 			r.restart()
 			r.idle()
-			if len(r.door.sent) != 1 {
+			if len(r.connector.sent) != 1 {
 				t.Error("a closed turn is answered again after a restart")
 			}
 		})
@@ -234,7 +234,7 @@ func TestAPanicInAToolOrModelEndsOnlyTheTurn(t *testing.T) {
 	r.idle()
 	r.say("again", true)
 	r.idle()
-	texts := r.door.texts()
+	texts := r.connector.texts()
 	if len(texts) != 2 || texts[1] != "answer 2" {
 		t.Errorf("sent %q", texts)
 	}
@@ -262,7 +262,7 @@ func TestAnOverflowMakesRoomAndAsksAgain(t *testing.T) {
 	if len(after) >= len(before) || after[len(after)-1].Text[:20] != before[len(before)-1].Text[:20] {
 		t.Errorf("the second request has %d messages, the first had %d", len(after), len(before))
 	}
-	if sent := r.door.sent[len(r.door.sent)-1]; sent.Failure {
+	if sent := r.connector.sent[len(r.connector.sent)-1]; sent.Failure {
 		t.Errorf("the person was told %q", sent.Text)
 	}
 	if n := len(r.transcript()); n != 62 {
@@ -281,7 +281,7 @@ func TestAModelWithoutToolsAnswersWithoutThem(t *testing.T) {
 		r.say("hello", true)
 		r.idle()
 	}
-	equal(t, "sent", r.door.texts(), []string{"answer 2", "answer 3"})
+	equal(t, "sent", r.connector.texts(), []string{"answer 2", "answer 3"})
 }
 
 func TestAnOverflowThatDoesNotEndIsToldInWords(t *testing.T) {
@@ -293,8 +293,8 @@ func TestAnOverflowThatDoesNotEndIsToldInWords(t *testing.T) {
 	if n := len(r.model.Requests()); n > 3 {
 		t.Errorf("%d requests, at most 3 are right", n)
 	}
-	if len(r.door.sent) != 1 || !strings.Contains(r.door.sent[0].Text, "/compact") {
-		t.Errorf("sent %+v", r.door.sent)
+	if len(r.connector.sent) != 1 || !strings.Contains(r.connector.sent[0].Text, "/compact") {
+		t.Errorf("sent %+v", r.connector.sent)
 	}
 }
 
@@ -340,7 +340,7 @@ func TestWhatIsTooOldIsLeftAsContext(t *testing.T) {
 		equal(t, "transcript", r.transcript(), []string{"user: are you there?", "user: anybody?"})
 		r.say("hello", true)
 		r.idle()
-		equal(t, "sent", r.door.texts(), []string{"answer 1"})
+		equal(t, "sent", r.connector.texts(), []string{"answer 1"})
 		r.stop()
 	})
 }
@@ -357,8 +357,8 @@ func TestATurnHasTwoAttempts(t *testing.T) {
 	}
 	r.restart()
 	r.idle()
-	if len(r.model.Requests()) != 0 || len(r.door.sent) != 1 || !r.door.sent[0].Failure {
-		t.Errorf("%d requests; sent %+v", len(r.model.Requests()), r.door.sent)
+	if len(r.model.Requests()) != 0 || len(r.connector.sent) != 1 || !r.connector.sent[0].Failure {
+		t.Errorf("%d requests; sent %+v", len(r.model.Requests()), r.connector.sent)
 	}
 }
 
@@ -380,22 +380,22 @@ func TestWhatWaitsInTheInboxIsTakenUpAtStart(t *testing.T) {
 
 func TestAnUnsentReplyIsSentAtStartUnderTheSameId(t *testing.T) {
 	r := newRig(t, echo)
-	r.door.fails = 1_000_000
+	r.connector.fails = 1_000_000
 	r.say("hello", true)
-	r.door.until(t, "a failed send", func() bool { return r.door.fails < 1_000_000 })
+	r.connector.until(t, "a failed send", func() bool { return r.connector.fails < 1_000_000 })
 	r.stop()
-	r.door.fails = 0
+	r.connector.fails = 0
 	r.start()
 	if err := r.hub.Recover(t.Context(), func(string) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 	r.idle()
-	if len(r.door.sent) != 1 || r.door.sent[0].Reply != "reply-2" || !r.door.sent[0].Sending {
-		t.Errorf("sent %+v", r.door.sent)
+	if len(r.connector.sent) != 1 || r.connector.sent[0].Reply != "reply-2" || !r.connector.sent[0].Sending {
+		t.Errorf("sent %+v", r.connector.sent)
 	}
 	r.restart()
 	r.idle()
-	if len(r.door.sent) != 1 {
+	if len(r.connector.sent) != 1 {
 		t.Error("a reply was sent twice")
 	}
 }
@@ -404,34 +404,34 @@ func TestAReplyIsNotShownBeforeTheOneAheadOfItWasSent(t *testing.T) {
 	r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return llmtest.Say(fmt.Sprintf("answer %d in many words", n)), nil
 	})
-	r.door.note(func() { r.door.slow = 300 * time.Millisecond })
+	r.connector.note(func() { r.connector.slow = 300 * time.Millisecond })
 	r.say("one", true)
-	r.door.until(t, "the first reply", func() bool { return len(r.transcript()) == 2 })
+	r.connector.until(t, "the first reply", func() bool { return len(r.transcript()) == 2 })
 	r.say("two", true)
 	r.idle()
-	equal(t, "sent", r.door.texts(), []string{"answer 1 in many words", "answer 2 in many words"})
-	r.door.mu.Lock()
-	defer r.door.mu.Unlock()
-	for _, shown := range r.door.shown {
+	equal(t, "sent", r.connector.texts(), []string{"answer 1 in many words", "answer 2 in many words"})
+	r.connector.mu.Lock()
+	defer r.connector.mu.Unlock()
+	for _, shown := range r.connector.shown {
 		if strings.Contains(shown, "answer 2") {
 			t.Fatalf("%q was shown while the first reply was being sent", shown)
 		}
 	}
 }
 
-func TestASlowDoorDelaysNoTurn(t *testing.T) {
+func TestASlowConnectorDelaysNoTurn(t *testing.T) {
 	r := newRig(t, echo)
-	r.door.slow = 600 * time.Millisecond
+	r.connector.slow = 600 * time.Millisecond
 	start := time.Now()
 	for i := range 5 {
 		r.say(fmt.Sprint("m", i), true)
-		r.door.until(t, "the message", func() bool { return r.door.taken() == i+1 })
+		r.connector.until(t, "the message", func() bool { return r.connector.taken() == i+1 })
 	}
 	if took := time.Since(start); took > 2500*time.Millisecond {
 		t.Errorf("five turns took %v while each send takes 0.6 s", took)
 	}
 	r.idle()
-	if n := len(r.door.texts()); n != len(r.model.Requests()) {
+	if n := len(r.connector.texts()); n != len(r.model.Requests()) {
 		t.Errorf("%d replies of %d were sent", n, len(r.model.Requests()))
 	}
 }
@@ -457,12 +457,12 @@ func TestSilenceDoesNotEndARunningWorker(t *testing.T) {
 		r.run("/compact")
 		time.Sleep(2 * time.Minute)
 		r.stop()
-		for _, e := range r.door.events {
+		for _, e := range r.connector.events {
 			if e.State == compactor.EventFailed {
 				t.Errorf("the worker was ended: %s", e.Error)
 			}
 		}
-		if n := len(r.door.events); n == 0 || r.door.events[n-1].State != compactor.EventLanded {
+		if n := len(r.connector.events); n == 0 || r.connector.events[n-1].State != compactor.EventLanded {
 			t.Error("nothing landed")
 		}
 	})
@@ -470,15 +470,15 @@ func TestSilenceDoesNotEndARunningWorker(t *testing.T) {
 
 func TestEveryWriterIsSentOrCanceled(t *testing.T) {
 	r := newRig(t, echo)
-	r.door.fails = 1 // the sender is at work, trying again, when the next reply is written
+	r.connector.fails = 1 // the sender is at work, trying again, when the next reply is written
 	for i := range 5 {
 		r.say(fmt.Sprint("message ", i), true)
-		r.door.until(t, "the answer", func() bool { return r.door.opened > i })
+		r.connector.until(t, "the answer", func() bool { return r.connector.opened > i })
 		time.Sleep(200 * time.Millisecond)
 	}
 	r.idle()
-	if r.door.opened != len(r.door.sent)+r.door.canceled {
-		t.Errorf("%d writers were opened, %d sent, %d canceled", r.door.opened, len(r.door.sent), r.door.canceled)
+	if r.connector.opened != len(r.connector.sent)+r.connector.canceled {
+		t.Errorf("%d writers were opened, %d sent, %d canceled", r.connector.opened, len(r.connector.sent), r.connector.canceled)
 	}
 }
 
@@ -495,14 +495,14 @@ func TestConversationsDoNotWaitForEachOther(t *testing.T) {
 	}
 	r.say("quick", true)
 	r.idle()
-	if len(r.door.sent) != 1 {
+	if len(r.connector.sent) != 1 {
 		t.Error("the quick one was not answered")
 	}
 	close(release)
 	if err := r.hub.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.door.sent) != 2 {
+	if len(r.connector.sent) != 2 {
 		t.Error("the slow one was not answered")
 	}
 }
@@ -528,7 +528,7 @@ func TestShutdownLosesNothing(t *testing.T) {
 		return llm.Response{}, ctx.Err()
 	})
 	r.say("hello", true)
-	r.door.until(t, "the turn", func() bool { return r.door.taken() == 1 })
+	r.connector.until(t, "the turn", func() bool { return r.connector.taken() == 1 })
 	r.say("and more", true)
 	r.stop()
 	r.model.Func = echo
@@ -592,15 +592,15 @@ func TestAnAnswerThatCannotBeWrittenIsHeldBackInWords(t *testing.T) {
 		return echo(ctx, n, req)
 	}
 	r.say("hello", true)
-	r.door.until(t, "words", func() bool { return len(r.door.sent) == 1 })
-	if p := r.door.sent[0]; !p.Failure || !strings.Contains(p.Text, "holding it back") {
+	r.connector.until(t, "words", func() bool { return len(r.connector.sent) == 1 })
+	if p := r.connector.sent[0]; !p.Failure || !strings.Contains(p.Text, "holding it back") {
 		t.Errorf("told %+v", p)
 	}
 	rename("ALTER TABLE elsewhere RENAME TO outbox")
 	r.say("and now?", true)
-	r.door.until(t, "the answers", func() bool { return len(r.door.sent) == 3 })
+	r.connector.until(t, "the answers", func() bool { return len(r.connector.sent) == 3 })
 	r.idle()
-	equal(t, "sent", r.door.texts()[1:], []string{"answer 2", "answer 3"})
+	equal(t, "sent", r.connector.texts()[1:], []string{"answer 2", "answer 3"})
 	equal(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 2", "user: and now?", "assistant: answer 3"})
 }
 
@@ -676,8 +676,8 @@ func TestCompactOnDemand(t *testing.T) {
 	if answer := r.run("/compact the prices"); !strings.Contains(answer, "Summing up") {
 		t.Fatalf("/compact says %q", answer)
 	}
-	r.door.until(t, "the landing", func() bool {
-		for _, e := range r.door.events {
+	r.connector.until(t, "the landing", func() bool {
+		for _, e := range r.connector.events {
 			if e.State == compactor.EventLanded {
 				return e.Trigger == compactor.OnManual && e.AfterTokens < e.BeforeTokens && e.Summary == "They talked word by word."
 			}
@@ -687,7 +687,7 @@ func TestCompactOnDemand(t *testing.T) {
 	if answer := r.run("/context"); !strings.Contains(answer, "stack     1") {
 		t.Errorf("/context says %q", answer)
 	}
-	if got := r.door.texts(); strings.Contains(strings.Join(got, " "), "They talked word by word.") {
+	if got := r.connector.texts(); strings.Contains(strings.Join(got, " "), "They talked word by word.") {
 		t.Error("a summary was posted")
 	}
 }
@@ -715,7 +715,7 @@ func TestImport(t *testing.T) {
 		t.Fatalf("imported %d, progress %d, %v", n, done, err)
 	}
 	landed := 0
-	for _, e := range r.door.events {
+	for _, e := range r.connector.events {
 		if e.State == compactor.EventLanded {
 			landed++
 		}

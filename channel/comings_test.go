@@ -144,9 +144,9 @@ func comeAndGo(t *testing.T, seed int64) {
 		delete(have, m.Text)
 	}
 	asked := map[string]bool{}
-	r.door.mu.Lock()
-	defer r.door.mu.Unlock()
-	for _, piece := range r.door.sent {
+	r.connector.mu.Lock()
+	defer r.connector.mu.Unlock()
+	for _, piece := range r.connector.sent {
 		for _, id := range piece.To {
 			if asked[id] {
 				t.Errorf("%s is answered twice", id)

@@ -15,7 +15,7 @@ import (
 	"cairn/memory"
 )
 
-// Command is something people tell the bot itself, not the model. Every door
+// Command is something people tell the bot itself, not the model. Every connector
 // shows the commands in its own way.
 type Command struct {
 	Name       string // without the slash: lower case letters

@@ -82,8 +82,8 @@ func TestACompactWhileALevelIsBeingServed(t *testing.T) {
 				t.Errorf("in the end it says %q", said)
 			}
 			var own compactor.Event
-			r.door.note(func() {
-				for _, e := range r.door.events {
+			r.connector.note(func() {
+				for _, e := range r.connector.events {
 					if e.Trigger == compactor.OnManual && (e.State == compactor.EventLanded || e.State == compactor.EventFailed) {
 						own = e
 					}
@@ -142,8 +142,8 @@ func withReady(t *testing.T, spared *atomic.Bool) *rig {
 
 // ready are the summaries in a list of /context that wait.
 func (r *rig) ready() (rows []compactor.Event) {
-	r.door.note(func() {
-		for _, e := range r.door.events {
+	r.connector.note(func() {
+		for _, e := range r.connector.events {
 			if e.State == compactor.EventStaged {
 				rows = append(rows, e)
 			}
@@ -201,8 +201,8 @@ func TestACompactOfWhatIsReadyAlone(t *testing.T) {
 }
 
 func (r *rig) landings() (n int) {
-	r.door.note(func() {
-		for _, e := range r.door.events {
+	r.connector.note(func() {
+		for _, e := range r.connector.events {
 			if e.State == compactor.EventLanded {
 				n++
 			}

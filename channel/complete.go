@@ -1,4 +1,4 @@
-// Completing: before messages are taken up their door looks up what the events left out.
+// Completing: before messages are taken up their connector looks up what the events left out.
 
 package channel
 
@@ -18,7 +18,7 @@ const (
 	completeStarts   = 2 // after which a message is given up: what it holds may kill the process
 )
 
-// complete has the door fill in what the waiting messages lack.
+// complete has the connector fill in what the waiting messages lack.
 func (c *conversation) complete(ctx context.Context) error {
 	for {
 		waiting, err := c.records.Incomplete(ctx)
@@ -59,7 +59,7 @@ func (c *conversation) completedWaiting(ctx context.Context, waiting []Inbound) 
 	return done, nil
 }
 
-// completed asks the door about each message, several at once.
+// completed asks the connector about each message, several at once.
 func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbound {
 	done := make([]Inbound, len(messages))
 	slots := make(chan struct{}, completeAtOnce)
@@ -113,7 +113,7 @@ func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
 }
 
 func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err error) {
-	completer, ok := c.door.(Completer)
+	completer, ok := c.connector.(Completer)
 	if !ok {
 		return m, nil // as it is: nobody knows more
 	}
@@ -121,9 +121,9 @@ func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err er
 	return completer.Complete(ctx, c.name, m)
 }
 
-// survive makes an error of a panic of the door.
+// survive makes an error of a panic of the connector.
 func survive(err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("the door broke: %v\n%s", p, debug.Stack())
+		*err = fmt.Errorf("the connector panicked: %v\n%s", p, debug.Stack())
 	}
 }

@@ -71,5 +71,5 @@ func TestWhatKilledTheProcessIsGivenUp(t *testing.T) {
 		}
 	}
 	equal(t, "asked for", log, []string{"innocent", "other"})
-	equal(t, "sent", r.door.texts(), []string{"answer 1"})
+	equal(t, "sent", r.connector.texts(), []string{"answer 1"})
 }

@@ -103,8 +103,8 @@ func TestTheModelMayCompactAndNothingElse(t *testing.T) {
 	before := r.agent.Policy().Hash()
 	r.say("go ahead", true)
 	r.idle()
-	r.door.until(t, "the landing", func() bool {
-		for _, e := range r.door.events {
+	r.connector.until(t, "the landing", func() bool {
+		for _, e := range r.connector.events {
 			if e.State == compactor.EventLanded && e.Trigger == compactor.OnSelf {
 				return true
 			}
@@ -150,8 +150,8 @@ func TestTheModelLearnsOfAFailure(t *testing.T) {
 	}
 	r.chat(20)
 	r.say("go ahead", true)
-	r.door.until(t, "the failure", func() bool {
-		for _, e := range r.door.events {
+	r.connector.until(t, "the failure", func() bool {
+		for _, e := range r.connector.events {
 			if e.State == compactor.EventFailed {
 				return true
 			}
@@ -233,14 +233,14 @@ func TestRecap(t *testing.T) {
 		}
 		return strings.Join(kept, "")
 	}
-	before, sent := state(), len(r.door.texts())
+	before, sent := state(), len(r.connector.texts())
 	if got := recap(); got != "You talked about notes word by word." {
 		t.Errorf("it says %q", got)
 	}
 	if text := worker.Requests()[0].Messages[1].Text; !strings.Contains(text, "note 9 ") || !strings.Contains(text, "in detail: the prices") {
 		t.Errorf("the request is %.500q", text)
 	}
-	if after := state(); after != before || len(r.door.texts()) != sent || len(r.door.events) != 0 || len(r.door.memories) != 0 {
+	if after := state(); after != before || len(r.connector.texts()) != sent || len(r.connector.events) != 0 || len(r.connector.memories) != 0 {
 		t.Errorf("something has changed, or others have seen it:\n%s\nbefore:\n%s", after, before)
 	}
 	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {

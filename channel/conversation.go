@@ -16,15 +16,15 @@ import (
 // runs own has it to itself: only that one takes up, answers and finishes. Others
 // wake it, and read what is safe to read.
 type conversation struct {
-	hub     *Hub
-	name    string
-	door    Door
-	records *memory.Conversation
-	log     *slog.Logger
-	signal  chan struct{} // room for one: "look again"
-	users   int           // guarded by hub.mu
-	sender  sender
-	usage   pendingUsage
+	hub       *Hub
+	name      string
+	connector Connector
+	records   *memory.Conversation
+	log       *slog.Logger
+	signal    chan struct{} // room for one: "look again"
+	users     int           // guarded by hub.mu
+	sender    sender
+	usage     pendingUsage
 
 	reactions sync.WaitGroup
 
@@ -58,7 +58,7 @@ type conversation struct {
 	settled int64                  // wakes that were dealt with
 	tried   int64                  // wakes the last try knew of; 0 while there is another
 	err     error                  // of the last try, which will be repeated; nil: it went well
-	unheard map[string]*time.Timer // of messages whose place the door does not know yet, by id
+	unheard map[string]*time.Timer // of messages whose place the connector does not know yet, by id
 	awaited string                 // the newest message that somebody wants an answer to; empty: none
 	left    bool                   // the owner has gone
 	changed chan struct{}          // closed, and made anew, when settled or err has changed
@@ -70,7 +70,7 @@ type conversation struct {
 	retired  bool             // the engine is done, and the next one is being opened
 	news     *compactor.Event // a landing nobody was told of
 
-	reads    bool                          // the door reads history
+	reads    bool                          // the connector reads history
 	late     []func(context.Context) error // edits and deletions since
 	bereft   bool                          // something was deleted since the running turn began
 	changes  []int64                       // messages that were edited or deleted, which the history does not know yet
@@ -79,9 +79,9 @@ type conversation struct {
 	retryGap *time.Timer                   // nil: no gap waits to be read again
 }
 
-func newConversation(h *Hub, name string, door Door, records *memory.Conversation) *conversation {
+func newConversation(h *Hub, name string, connector Connector, records *memory.Conversation) *conversation {
 	c := &conversation{
-		hub: h, name: name, door: door, records: records, cacheKey: cacheKey(name), log: h.o.Log.With("conversation", name),
+		hub: h, name: name, connector: connector, records: records, cacheKey: cacheKey(name), log: h.o.Log.With("conversation", name),
 		signal: make(chan struct{}, 1), opened: make(chan struct{}), changed: make(chan struct{}),
 		unheard: make(map[string]*time.Timer), unsettled: true,
 	}

@@ -74,7 +74,7 @@ func TestAFloodInOneChannel(t *testing.T) {
 	if most := people * perMinute * minutes; answers == 0 || answers > most {
 		t.Errorf("%d answers in %d minutes, %d may be", answers, minutes, most)
 	}
-	if sent := len(r.door.texts()); sent > answers+people*minutes { // and one notice a person and minute
+	if sent := len(r.connector.texts()); sent > answers+people*minutes { // and one notice a person and minute
 		t.Errorf("%d answers and notices", sent)
 	}
 	if largest > window {
@@ -197,7 +197,7 @@ func TestMegabytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			isNotice := func(text string) bool { return strings.Contains(text, "it sees the first") }
-			equal(t, "sent", slices.DeleteFunc(r.door.texts(), isNotice), []string{"answer 1", "answer 2"})
+			equal(t, "sent", slices.DeleteFunc(r.connector.texts(), isNotice), []string{"answer 1", "answer 2"})
 			if err := r.hub.Delete(ctx, place, m.ID); err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	traces, err := c.records.Traces(ctx, who.ID)
 	if everywhere {
 		where, again = "in all conversations that I have with you", c.sayf("/forget me everywhere yes")
-		in, traces, err = c.hub.o.Store.Everywhere(ctx, ParsePlace(c.name).Door, who.ID)
+		in, traces, err = c.hub.o.Store.Everywhere(ctx, ParsePlace(c.name).Connector, who.ID)
 	}
 	switch {
 	case err != nil:
@@ -176,14 +176,14 @@ func (h *Hub) goOnForgetting(ctx context.Context, match func(conversation string
 		return err
 	}
 	for _, one := range due {
-		if _, known := h.doors[doorOf(one.Conversation)]; known && match(one.Conversation) {
+		if _, known := h.connectors[connectorOf(one.Conversation)]; known && match(one.Conversation) {
 			h.eraseAll(one.Author, []string{one.Conversation})
 		}
 	}
 	return nil
 }
 
-// runOptOut keeps whoever asks out of memories, here and wherever their door leads.
+// runOptOut keeps whoever asks out of memories, here and wherever their connector leads.
 func runOptOut(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	off := strings.EqualFold(args, "off")
 	switch {

@@ -204,7 +204,7 @@ func TestOptOut(t *testing.T) {
 	}
 	r.say("remember that I like parrots", true)
 	r.idle()
-	if sent := strings.Join(r.door.texts(), "\n"); !strings.Contains(sent, "wants to be in no memory") {
+	if sent := strings.Join(r.connector.texts(), "\n"); !strings.Contains(sent, "wants to be in no memory") {
 		t.Errorf("the model was told %q", sent)
 	}
 	if got := r.runAs("u1", "Ada", "test:server/elsewhere", "/remember I like parrots"); got != "You have opted out of my memories, so I keep nothing of you in mind. /optout off takes that back." {
@@ -253,7 +253,7 @@ func TestWhatTheRunningTurnFoundIsForgotten(t *testing.T) {
 	r.idle()
 	r.say("what is its name?", true)
 	r.idle()
-	if sent := strings.Join(r.door.texts(), "|"); sent != "it has a name" {
+	if sent := strings.Join(r.connector.texts(), "|"); sent != "it has a name" {
 		t.Fatalf("it said %q", sent)
 	}
 	if all := strings.Join(r.transcript(), "\n"); strings.Contains(all, "Coco") {

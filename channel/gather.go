@@ -11,7 +11,7 @@ import (
 	"cairn/memory"
 )
 
-// What a conversation asks its door for before it takes messages up: what it
+// What a conversation asks its connector for before it takes messages up: what it
 // missed, what was said before it came, and what the events left out.
 
 const (
@@ -28,7 +28,7 @@ const (
 func (c *conversation) gather(ctx context.Context) (memory.Due, error) {
 	due, err := c.records.Due(ctx)
 	for err == nil {
-		historian, reads := c.door.(Historian)
+		historian, reads := c.connector.(Historian)
 		if reads = reads && (due.Gap || c.early()); !reads && !due.Incomplete {
 			return due, nil // nobody was asked, so that nothing has come meanwhile
 		}
@@ -75,7 +75,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		}
 		page, err := c.history(ctx, h, look)
 		if err == nil && page.More && (page.Last == "" || page.Last == look.After) {
-			err = errors.New("the door says that there is more, and not where") // and would say so for ever
+			err = errors.New("the connector says that there is more, and not where") // and would say so for ever
 		}
 		switch {
 		case errors.Is(err, ErrGone):

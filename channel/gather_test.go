@@ -16,9 +16,9 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// platform is a door that can look things up: what was said, and what came with it.
+// platform is a connector that can look things up: what was said, and what came with it.
 type platform struct {
-	*door
+	*connector
 	mu       sync.Mutex // guards everything below
 	said     []channel.Inbound
 	page     int   // messages of a page; 0: as many as are asked for
@@ -62,12 +62,12 @@ func (p *platform) Complete(_ context.Context, _ string, m channel.Inbound) (cha
 	return p.complete(m)
 }
 
-// on gives the rig a door that can look things up.
+// on gives the rig a connector that can look things up.
 func (r *rig) on(p *platform) *rig {
 	r.t.Helper()
 	r.stop()
-	p.door = r.door
-	r.opts.Doors = []channel.Door{p}
+	p.connector = r.connector
+	r.opts.Connectors = []channel.Connector{p}
 	r.start()
 	return r
 }
@@ -115,7 +115,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		if got != "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1" {
 			t.Errorf("the transcript is %s", got)
 		}
-		if to := fmt.Sprint(r.door.sent[0].To); to != "[2 4 9]" {
+		if to := fmt.Sprint(r.connector.sent[0].To); to != "[2 4 9]" {
 			t.Errorf("the answer is to %s", to)
 		}
 		if gaps, err := r.hub.Away(t.Context(), "test", nil); err != nil || gaps[0].After != "9" {
@@ -150,7 +150,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 		}
 		r.idle()
 		equal(t, "transcript", r.transcript(), []string{"user: one", "user: two", "user: three"})
-		equal(t, "sent", r.door.texts(), nil)
+		equal(t, "sent", r.connector.texts(), nil)
 	})
 	t.Run("a gap that cannot be read now holds nobody up, and stays", func(t *testing.T) {
 		p := &platform{said: missed, broken: errors.New("the platform is down")}
@@ -292,7 +292,7 @@ func TestEarlierMessagesAreContextWhenTheBotIsFirstAddressed(t *testing.T) {
 	if lines[0] != "user: earlier 149" || lines[1] != "user: earlier 50" || lines[99] != "user: earlier 148" || lines[100] != "user: what were we saying?" {
 		t.Errorf("%q … %q", lines[:3], lines[98:])
 	}
-	equal(t, "sent", r.door.texts(), []string{"answer 1", "answer 2"})
+	equal(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
 	equal(t, "asked", p.asked, []string{"after  before now"})
 }
 
@@ -376,7 +376,7 @@ func TestCompletion(t *testing.T) {
 			}
 			r.idle()
 		}
-		equal(t, "sent", r.door.texts(), []string{"a cat, I am told", "a cat, I am told"})
+		equal(t, "sent", r.connector.texts(), []string{"a cat, I am told", "a cat, I am told"})
 		if n := len(r.model.Requests()); n != 3 {
 			t.Errorf("%d requests: a refusal is learnt once", n)
 		}
@@ -427,7 +427,7 @@ func TestEditsAndDeletions(t *testing.T) {
 			return echo(ctx, n, req)
 		})
 		r.say("one", true)
-		r.door.until(t, "the first turn", func() bool { return r.door.taken() == 1 })
+		r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
 		r.say("tow", true)
 		if err := r.hub.Edit(t.Context(), place, channel.Inbound{ID: "m2", Text: "two", Time: time.Now()}); err != nil {
 			t.Fatal(err)
@@ -466,7 +466,7 @@ func TestEditsAndDeletions(t *testing.T) {
 			return echo(ctx, n, req)
 		})
 		r.say("one", true)
-		r.door.until(t, "the first turn", func() bool { return r.door.taken() == 1 })
+		r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
 		r.say("two", true)
 		if err := r.hub.Delete(t.Context(), place, "m2"); err != nil {
 			t.Fatal(err)

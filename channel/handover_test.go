@@ -43,7 +43,7 @@ func TestHandingOver(t *testing.T) {
 	r.say("and you?", true)
 	r.idle()
 
-	equal(t, "sent", r.door.texts(), []string{"answer 1", "critic: It will fall.", "answer 2"})
+	equal(t, "sent", r.connector.texts(), []string{"answer 1", "critic: It will fall.", "answer 2"})
 	equal(t, "the transcript", r.transcript(), []string{
 		"user: we build the bridge of wood", "assistant: answer 1",
 		"user: @critic, what do you think of it?", "assistant: critic: It will fall.",
@@ -88,7 +88,7 @@ func TestHandingOver(t *testing.T) {
 	if counts, err := conv.Counts(t.Context()); err != nil || counts.Memories != 0 || counts.Messages != 6 {
 		t.Errorf("%+v, %v", counts, err)
 	}
-	if shown := strings.Join(r.door.shown, "|"); !strings.Contains(shown, "critic: It") || strings.Contains(shown, "|It will") {
+	if shown := strings.Join(r.connector.shown, "|"); !strings.Contains(shown, "critic: It") || strings.Contains(shown, "|It will") {
 		t.Errorf("people saw %s", shown)
 	}
 }
@@ -105,7 +105,7 @@ func TestWhoIsAsked(t *testing.T) {
 	if n, m := len(critic.Requests()), len(r.model.Requests()); n != 0 || m != 7 {
 		t.Errorf("the critic was asked %d times, the conversation's agent %d times", n, m)
 	}
-	for i, text := range r.door.texts() {
+	for i, text := range r.connector.texts() {
 		if want := fmt.Sprintf("answer %d", i+1); text != want {
 			t.Errorf("people got %q, want %q", text, want)
 		}
@@ -175,7 +175,7 @@ func TestHandingOverFails(t *testing.T) {
 		fail = test.err
 		r.say("@critic what do you think?", true)
 		r.idle()
-		texts := r.door.texts()
+		texts := r.connector.texts()
 		if last := texts[len(texts)-1]; !strings.Contains(last, test.want) {
 			t.Errorf("%v: people are told %q", test.err, last)
 		}
@@ -187,7 +187,7 @@ func TestHandingOverFails(t *testing.T) {
 	}
 	r.say("and you?", true)
 	r.idle()
-	if texts := r.door.texts(); texts[len(texts)-1] != "answer 1" {
+	if texts := r.connector.texts(); texts[len(texts)-1] != "answer 1" {
 		t.Errorf("afterwards people are told %v", texts)
 	}
 }
@@ -198,10 +198,10 @@ func TestAnAnswerOfAnotherAgentIsStopped(t *testing.T) {
 		return llmtest.Say("one two three four five six seven"), nil
 	}).Delay = 100 * time.Millisecond
 	r.say("@critic what do you think?", true)
-	r.door.until(t, "the beginning", func() bool { return len(r.door.shown) > 1 })
+	r.connector.until(t, "the beginning", func() bool { return len(r.connector.shown) > 1 })
 	r.run("/stop")
 	r.idle()
-	if texts := r.door.texts(); len(texts) != 1 || !strings.HasPrefix(texts[0], "critic: one two") || strings.Contains(texts[0], "seven") {
+	if texts := r.connector.texts(); len(texts) != 1 || !strings.HasPrefix(texts[0], "critic: one two") || strings.Contains(texts[0], "seven") {
 		t.Errorf("people have %v", texts)
 	}
 }
@@ -246,7 +246,7 @@ func TestThatAnotherAgentTakesNoToolsIsLearntOnceAndKept(t *testing.T) {
 		r.say("@critic what do you think?", true)
 		r.idle()
 	}
-	equal(t, "sent", r.door.texts(), []string{"critic: No.", "critic: No.", "critic: No."})
+	equal(t, "sent", r.connector.texts(), []string{"critic: No.", "critic: No.", "critic: No."})
 	if n := len(model.Requests()); n != 4 {
 		t.Errorf("%d requests for three answers", n)
 	}

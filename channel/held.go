@@ -6,7 +6,7 @@ import (
 	"cairn/memory"
 )
 
-// While the database is rewritten, what doors report waits in a file, see memory.Store.Hold.
+// While the database is rewritten, what connectors report waits in a file, see memory.Store.Hold.
 
 // holdOr stores d in that file, or, if nothing is being rewritten, applies it.
 func (h *Hub) holdOr(ctx context.Context, d memory.Delivery, apply func() error) error {
@@ -18,10 +18,10 @@ func (h *Hub) holdOr(ctx context.Context, d memory.Delivery, apply func() error)
 	return apply()
 }
 
-// applyHeld applies what was held. Messages of a door that is closed now wait in the inbox
+// applyHeld applies what was held. Messages of a connector that is closed now wait in the inbox
 // for a start with it.
 func (h *Hub) applyHeld(ctx context.Context, d memory.Delivery) error {
-	if _, known := h.doors[doorOf(d.Conversation)]; !known {
+	if _, known := h.connectors[connectorOf(d.Conversation)]; !known {
 		records, err := h.o.Store.Conversation(ctx, d.Conversation)
 		if err == nil {
 			err = records.ApplyHeld(ctx, d)

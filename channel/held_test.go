@@ -60,10 +60,10 @@ func TestDeliveriesWhileTheDatabaseIsRewritten(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	r.door.until(t, "all are answered", func() bool { return len(r.door.sent) == 3 })
+	r.connector.until(t, "all are answered", func() bool { return len(r.connector.sent) == 3 })
 	r.say("afterwards", true)
 	r.idle()
-	if texts := r.door.texts(); len(texts) != 4 || !slices.ContainsFunc(r.transcript(), func(line string) bool { return line != "" }) {
+	if texts := r.connector.texts(); len(texts) != 4 || !slices.ContainsFunc(r.transcript(), func(line string) bool { return line != "" }) {
 		t.Errorf("sent were %q", texts)
 	}
 }

@@ -1,5 +1,5 @@
 // Package channel holds the conversations: one goroutine owns each of them, takes
-// up what the doors delivered, has the model answer, and sends the replies.
+// up what the connectors delivered, has the model answer, and sends the replies.
 package channel
 
 import (
@@ -17,15 +17,15 @@ import (
 
 // Options is what a hub works with.
 type Options struct {
-	Store   Store
-	Agent   func(conversation string) Agent // who answers in it
-	Agents  func(id string) (Agent, bool)   // who may be asked by "@id question"; nil: nobody
-	Doors   []Door
-	Rules   Rules         // who may do what; Renew changes them
-	CatchUp time.Duration // unanswered messages younger than this are answered after a start; 0: DefaultCatchUp
-	Workers int           // how many compactions may run at once; 0: DefaultWorkers
-	Idle    time.Duration // after so much silence a conversation leaves memory; 0: DefaultIdle
-	Log     *slog.Logger  // nil: slog.Default()
+	Store      Store
+	Agent      func(conversation string) Agent // who answers in it
+	Agents     func(id string) (Agent, bool)   // who may be asked by "@id question"; nil: nobody
+	Connectors []Connector
+	Rules      Rules         // who may do what; Renew changes them
+	CatchUp    time.Duration // unanswered messages younger than this are answered after a start; 0: DefaultCatchUp
+	Workers    int           // how many compactions may run at once; 0: DefaultWorkers
+	Idle       time.Duration // after so much silence a conversation leaves memory; 0: DefaultIdle
+	Log        *slog.Logger  // nil: slog.Default()
 
 	// Used is what models were used for since MonthStart, before this hub: budgets count it.
 	Used []memory.Usage
@@ -45,20 +45,20 @@ const (
 // Hub knows every conversation and wakes the one a message is for. It is safe for
 // concurrent use.
 type Hub struct {
-	o       Options
-	doors   map[string]Door
-	rules   atomic.Pointer[Rules]
-	slots   chan struct{}
-	ctx     context.Context // of everything the hub started
-	cancel  context.CancelFunc
-	owners  sync.WaitGroup
-	turns   limiter
-	calls   ledger
-	budget  *budgets
-	trouble trouble
-	unwell  unwell
-	tally   tally
-	hints   once // people who were told that they may not talk here
+	o          Options
+	connectors map[string]Connector
+	rules      atomic.Pointer[Rules]
+	slots      chan struct{}
+	ctx        context.Context // of everything the hub started
+	cancel     context.CancelFunc
+	owners     sync.WaitGroup
+	turns      limiter
+	calls      ledger
+	budget     *budgets
+	trouble    trouble
+	unwell     unwell
+	tally      tally
+	hints      once // people who were told that they may not talk here
 
 	unpriced once // models without a price, which the log knows
 
@@ -84,10 +84,10 @@ func New(o Options) *Hub {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	h := &Hub{o: o, doors: make(map[string]Door), slots: make(chan struct{}, o.Workers), open: make(map[string]*conversation)}
+	h := &Hub{o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers), open: make(map[string]*conversation)}
 	h.budget = newBudgets(o.Used)
-	for _, d := range o.Doors {
-		h.doors[d.Name()] = d
+	for _, d := range o.Connectors {
+		h.connectors[d.Name()] = d
 	}
 	h.rules.Store(&o.Rules)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
@@ -183,7 +183,7 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 		return fmt.Errorf("look for unfinished conversations: %w", err)
 	}
 	for _, name := range names {
-		if _, known := h.doors[doorOf(name)]; !known || !match(name) {
+		if _, known := h.connectors[connectorOf(name)]; !known || !match(name) {
 			continue
 		}
 		c, err := h.use(ctx, name)
@@ -238,15 +238,15 @@ func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	if c, err := h.find(name, nil); c != nil || err != nil {
 		return c, err
 	}
-	door, known := h.doors[doorOf(name)]
+	connector, known := h.connectors[connectorOf(name)]
 	if !known {
-		return nil, fmt.Errorf("no door is open for %q", name)
+		return nil, fmt.Errorf("no connector is open for %q", name)
 	}
 	records, err := h.o.Store.Conversation(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return h.find(name, newConversation(h, name, door, records))
+	return h.find(name, newConversation(h, name, connector, records))
 }
 
 // find returns the open conversation of that name. If there is none, fresh, when
@@ -305,7 +305,7 @@ func (h *Hub) forget(c *conversation) bool {
 	return true
 }
 
-func doorOf(conversation string) string {
-	door, _, _ := strings.Cut(conversation, ":")
-	return door
+func connectorOf(conversation string) string {
+	connector, _, _ := strings.Cut(conversation, ":")
+	return connector
 }

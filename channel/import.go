@@ -18,15 +18,15 @@ const importBatch = 200
 // truncated. Messages whose ids are known are skipped. It returns how many were
 // new; memory.ErrLive means that people have talked to the bot there.
 func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, error], progress func(done int)) (imported int, err error) {
-	door, known := h.doors[doorOf(name)]
+	connector, known := h.connectors[connectorOf(name)]
 	if !known {
-		return 0, fmt.Errorf("no door is open for %q", name)
+		return 0, fmt.Errorf("no connector is open for %q", name)
 	}
 	records, err := h.o.Store.Conversation(ctx, name)
 	if err != nil {
 		return 0, err
 	}
-	c := newConversation(h, name, door, records)
+	c := newConversation(h, name, connector, records)
 	if err := c.load(ctx); err != nil {
 		return 0, err
 	}

@@ -81,7 +81,7 @@ func TestARefusalOfToolsThatAWorkerHasLearntMeanwhileFailsNoTurn(t *testing.T) {
 	r.agent.Model = counting{r.model, page}
 	r.say("hello", true)
 	r.idle()
-	equal(t, "sent", r.door.texts(), []string{"answer 2"})
+	equal(t, "sent", r.connector.texts(), []string{"answer 2"})
 }
 
 func TestWhatAModelTaughtIsKeptOverRestarts(t *testing.T) {
@@ -178,7 +178,7 @@ func TestAnOverflowThatTellsBothNumbersTeachesBoth(t *testing.T) {
 		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)), true)
 		r.idle()
 	}
-	for _, sent := range r.door.sent {
+	for _, sent := range r.connector.sent {
 		if sent.Failure {
 			t.Fatalf("a person was told %q", sent.Text)
 		}
@@ -210,7 +210,7 @@ func TestAWindowThatIsFullInSilenceMakesRoom(t *testing.T) {
 	if len(reqs) != 12 || len(reqs[11].Messages) >= len(reqs[10].Messages) {
 		t.Errorf("%d requests; the last has %d messages, the one before %d", len(reqs), len(reqs[11].Messages), len(reqs[10].Messages))
 	}
-	if texts := r.door.texts(); len(texts) != 11 || texts[10] != "answer 12" {
+	if texts := r.connector.texts(); len(texts) != 11 || texts[10] != "answer 12" {
 		t.Errorf("sent %q", texts)
 	}
 	asked := 0

@@ -58,9 +58,9 @@ func (r *rig) logged() *journal {
 }
 
 func (r *rig) fails() (n int) {
-	r.door.mu.Lock()
-	defer r.door.mu.Unlock()
-	for _, p := range r.door.sent {
+	r.connector.mu.Lock()
+	defer r.connector.mu.Unlock()
+	for _, p := range r.connector.sent {
 		if p.Failure {
 			n++
 		}
@@ -77,7 +77,7 @@ func TestCallsPerHour(t *testing.T) {
 			r.idle()
 			time.Sleep(time.Minute)
 		}
-		sent := r.door.texts()
+		sent := r.connector.texts()
 		if n := len(r.model.Requests()); n != 8 || len(sent) != 12 || r.fails() != 4 {
 			t.Fatalf("%d calls, %d answers, %d of them sentences", n, len(sent), r.fails())
 		}
@@ -95,7 +95,7 @@ func TestCallsPerHour(t *testing.T) {
 		r.idle()
 		r.say("and then?", true)
 		r.idle()
-		if sent := r.door.texts(); sent[12] != "answer 9" || r.fails() != 4 && r.fails() != 5 {
+		if sent := r.connector.texts(); sent[12] != "answer 9" || r.fails() != 4 && r.fails() != 5 {
 			t.Errorf("after an hour: %q", sent[12:])
 		}
 		time.Sleep(time.Hour)
@@ -120,7 +120,7 @@ func TestTheLastCallOfAnHourAnswers(t *testing.T) {
 	}).with(channel.Rules{CallsPerHour: 5})
 	r.say("where is the tea?", true)
 	r.idle()
-	if sent := r.door.texts(); len(sent) != 1 || sent[0] != "without tools" || len(r.model.Requests()) != 5 {
+	if sent := r.connector.texts(); len(sent) != 1 || sent[0] != "without tools" || len(r.model.Requests()) != 5 {
 		t.Errorf("%q after %d calls", sent, len(r.model.Requests()))
 	}
 }
@@ -194,7 +194,7 @@ func TestATurnIsBoundedByRequests(t *testing.T) {
 	r.start()
 	r.say("where is the tea?", true)
 	r.idle()
-	if sent := r.door.texts(); len(sent) != 1 || len(server.Requests()) > 48 {
+	if sent := r.connector.texts(); len(sent) != 1 || len(server.Requests()) > 48 {
 		t.Errorf("%d requests, sent %q", len(server.Requests()), sent)
 	}
 }

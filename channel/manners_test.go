@@ -23,7 +23,7 @@ func TestTheLimitIsSilentWhilePaused(t *testing.T) {
 	r.idle()
 	r.say("three", true)
 	r.idle()
-	if sent := r.door.texts(); len(sent) != 0 {
+	if sent := r.connector.texts(); len(sent) != 0 {
 		t.Errorf("said while paused: %q", sent)
 	}
 }
@@ -37,13 +37,13 @@ func TestTheNoticeOfALimitIsNotATurn(t *testing.T) {
 			time.Sleep(50 * time.Second)
 		}
 		answers := 0
-		for _, text := range r.door.texts() {
+		for _, text := range r.connector.texts() {
 			if strings.HasPrefix(text, "answer") {
 				answers++
 			}
 		}
 		if answers < 3 {
-			t.Errorf("%d answers in six minutes, at one a minute: %q", answers, r.door.texts())
+			t.Errorf("%d answers in six minutes, at one a minute: %q", answers, r.connector.texts())
 		}
 		r.stop()
 	})
@@ -59,7 +59,7 @@ func TestWhoIsAddressedIsToldOfTheLimit(t *testing.T) {
 	r.idle()
 	r.say("bot, help me", true)
 	r.idle()
-	if sent := r.door.texts(); len(sent) != 2 {
+	if sent := r.connector.texts(); len(sent) != 2 {
 		t.Errorf("an addressed message got neither answer nor notice: %q", sent)
 	}
 }
@@ -75,14 +75,14 @@ func TestSuggestionsOfARestrictedCommand(t *testing.T) {
 
 func TestNobodyOwnsEverythingByADirectMessage(t *testing.T) {
 	r := newRig(t, echo)
-	// A door calls everybody a manager of their own direct messages.
+	// A connector calls everybody a manager of their own direct messages.
 	answer, _, err := r.hub.Run(t.Context(), "test:@me/7", channel.Person{ID: "stranger", Manager: true}, "/pause everywhere")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.say("hello", true)
 	r.idle()
-	if len(r.door.texts()) == 0 {
+	if len(r.connector.texts()) == 0 {
 		t.Errorf("a stranger silenced the bot everywhere: %s", answer)
 	}
 }
@@ -97,7 +97,7 @@ func TestABotsRepeatedMessageCountsOnce(t *testing.T) {
 	m.ID = "2"
 	r.hand(m)
 	r.idle()
-	if n := len(r.door.texts()); n != 2 {
+	if n := len(r.connector.texts()); n != 2 {
 		t.Errorf("%d answers to two messages", n)
 	}
 }
@@ -109,8 +109,8 @@ func TestNothingOfNoReplyIsShown(t *testing.T) {
 	r.start()
 	r.say("talk", false)
 	r.idle()
-	if len(r.door.shown) != 0 {
-		t.Errorf("people saw %q", r.door.shown)
+	if len(r.connector.shown) != 0 {
+		t.Errorf("people saw %q", r.connector.shown)
 	}
 }
 
@@ -132,8 +132,8 @@ func TestNobodyIsToldAgainAndAgainWhatNobodyAskedFor(t *testing.T) {
 	r.idle()
 	r.say("more talk", false)
 	r.idle()
-	if n := len(r.door.texts()); n != 1 {
-		t.Errorf("nobody asked, and is told %d times: %q", n, r.door.texts())
+	if n := len(r.connector.texts()); n != 1 {
+		t.Errorf("nobody asked, and is told %d times: %q", n, r.connector.texts())
 	}
 }
 
@@ -150,18 +150,18 @@ func TestADraftWaitsForRepliesOfAnEarlierProcess(t *testing.T) {
 		}
 		return llmtest.Say(fmt.Sprintf("answer %d in words", n)), nil
 	})
-	r.door.slow = time.Hour // nothing gets out
+	r.connector.slow = time.Hour // nothing gets out
 	r.say("one", true)
-	r.door.until(t, "the first turn", func() bool { return r.door.taken() == 1 })
+	r.connector.until(t, "the first turn", func() bool { return r.connector.taken() == 1 })
 	r.settles(200 * time.Millisecond)
 	block.Store(true)
 	r.say("two", true)
 	<-began
 	r.stop()
 	block.Store(false)
-	r.door.note(func() { r.door.shown, r.door.slow = nil, 0 })
+	r.connector.note(func() { r.connector.shown, r.connector.slow = nil, 0 })
 	order := make(chan string, 100)
-	r.opts.Doors = []channel.Door{&watcher{r.door, order}}
+	r.opts.Connectors = []channel.Connector{&watcher{r.connector, order}}
 	r.start()
 	if err := r.hub.Recover(t.Context(), func(string) bool { return true }); err != nil {
 		t.Fatal(err)
@@ -178,12 +178,12 @@ func TestADraftWaitsForRepliesOfAnEarlierProcess(t *testing.T) {
 }
 
 type watcher struct {
-	*door
+	*connector
 	order chan string
 }
 
 func (w *watcher) Reply(c string, to []string) channel.Writer {
-	return &watched{w.door.Reply(c, to), w.order}
+	return &watched{w.connector.Reply(c, to), w.order}
 }
 
 type watched struct {

@@ -11,7 +11,7 @@ import (
 
 // What people see of a compaction where nobody shows them every step.
 
-// Reactor is what a door implements that can put a mark on a message.
+// Reactor is what a connector implements that can put a mark on a message.
 type Reactor interface {
 	// React marks a message, by its platform id, so that people see that older ones
 	// were summarized. It may ask the platform, and ends when ctx does.
@@ -27,7 +27,7 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 	if e.State == compactor.EventStaged || e.State == compactor.EventFailed {
 		c.wake() // to write what it cost
 	}
-	if o, ok := c.door.(Observer); ok {
+	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)
 	} else if notify != compactor.NotifyOff && e.State == compactor.EventLanded && e.ID != 0 && e.Kind != compactor.Rollup && e.Trigger != compactor.OnHeal {
 		c.landed(e)
@@ -64,7 +64,7 @@ func (c *conversation) announce(ctx context.Context) {
 		}
 		c.sender.start(c.hub.ctx)
 	case compactor.NotifyReaction:
-		if reactor, ok := c.door.(Reactor); ok && c.newest != "" {
+		if reactor, ok := c.connector.(Reactor); ok && c.newest != "" {
 			newest := c.newest
 			c.reactions.Go(func() { c.react(reactor, newest) })
 		}

@@ -74,7 +74,7 @@ func (r *reply) outcome(id, text string, failure bool) memory.Outcome {
 // refuses, nothing is sent: the turn stays open and is begun again later.
 func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) error {
 	if o.Reply != "" {
-		o.Pieces = c.door.Split(o.Pieces[0])
+		o.Pieces = c.connector.Split(o.Pieces[0])
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -164,7 +164,7 @@ func (c *conversation) unwritten(to []string, err error) {
 		text = "The disk is full, so I cannot save my answer and am holding it back. Your message is saved; make room, and I answer."
 	}
 	piece := Piece{Reply: "unwritten", Parts: 1, To: to, Text: text, Failure: true}
-	if _, err := c.door.Reply(c.name, to).Send(c.hub.ctx, piece); err != nil {
+	if _, err := c.connector.Reply(c.name, to).Send(c.hub.ctx, piece); err != nil {
 		c.log.Warn("notify_held_answer_failed", "error", err)
 	}
 }

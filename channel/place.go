@@ -2,9 +2,9 @@ package channel
 
 import "strings"
 
-// Place is a conversation's name taken apart: door:server/channel[/thread].
+// Place is a conversation's name taken apart: connector:server/channel[/thread].
 type Place struct {
-	Door, Server, Channel, Thread string
+	Connector, Server, Channel, Thread string
 }
 
 // DirectServer stands for the server of direct messages that belong to none.
@@ -12,8 +12,8 @@ const DirectServer = "@me"
 
 // ParsePlace takes a conversation's name apart. What is missing is empty.
 func ParsePlace(conversation string) Place {
-	door, rest, _ := strings.Cut(conversation, ":")
-	p := Place{Door: door}
+	connector, rest, _ := strings.Cut(conversation, ":")
+	p := Place{Connector: connector}
 	p.Server, rest, _ = strings.Cut(rest, "/")
 	p.Channel, p.Thread, _ = strings.Cut(rest, "/")
 	return p
@@ -37,7 +37,7 @@ func Label(thread, channel, server string) string {
 
 // String puts the name together again.
 func (p Place) String() string {
-	name := p.Door + ":" + p.Server
+	name := p.Connector + ":" + p.Server
 	if p.Channel != "" {
 		name += "/" + p.Channel
 	}
@@ -50,5 +50,5 @@ func (p Place) String() string {
 // Direct tells whether it is a conversation with one person alone. Slack's direct
 // messages belong to a server; their channels are known by the letter D.
 func (p Place) Direct() bool {
-	return p.Server == DirectServer || p.Door == "slack" && strings.HasPrefix(p.Channel, "D")
+	return p.Server == DirectServer || p.Connector == "slack" && strings.HasPrefix(p.Channel, "D")
 }

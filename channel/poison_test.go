@@ -38,7 +38,7 @@ func TestToolsThatAServerTakesNoMoreAreToldInWords(t *testing.T) {
 	if refused != 1 {
 		t.Errorf("%d requests were refused, want the first", refused)
 	}
-	for i, p := range r.door.sent {
+	for i, p := range r.connector.sent {
 		if p.Failure {
 			t.Errorf("answer %d is %q", i, p.Text)
 		}
@@ -53,8 +53,8 @@ func TestToolsThatAServerTakesNoMoreAreToldInWords(t *testing.T) {
 	asked := len(r.model.Requests())
 	r.say("hello?", true)
 	r.idle()
-	if n := len(r.model.Requests()) - asked; n != 1 || !r.door.sent[len(r.door.sent)-1].Failure {
-		t.Errorf("%d requests, and then %+v", n, r.door.sent[len(r.door.sent)-1])
+	if n := len(r.model.Requests()) - asked; n != 1 || !r.connector.sent[len(r.connector.sent)-1].Failure {
+		t.Errorf("%d requests, and then %+v", n, r.connector.sent[len(r.connector.sent)-1])
 	}
 	down, moved = false, false
 	r.say("hello again", true)

@@ -16,9 +16,9 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// reader is a door whose history is a function.
+// reader is a connector whose history is a function.
 type reader struct {
-	*door
+	*connector
 	history  func(ctx context.Context, after, before string) ([]channel.Inbound, string, bool, error)
 	complete func(ctx context.Context, m channel.Inbound) (channel.Inbound, error)
 }
@@ -40,8 +40,8 @@ func (p *reader) Complete(ctx context.Context, _ string, m channel.Inbound) (cha
 func (r *rig) reads(p *reader) *rig {
 	r.t.Helper()
 	r.stop()
-	p.door = r.door
-	r.opts.Doors = []channel.Door{p}
+	p.connector = r.connector
+	r.opts.Connectors = []channel.Connector{p}
 	r.start()
 	return r
 }
@@ -95,7 +95,7 @@ func TestHistoryWithAMessageThatCannotBeStored(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	_ = r.hub.Idle(ctx, place)
-	if sent := r.door.texts(); len(sent) != 1 {
+	if sent := r.connector.texts(); len(sent) != 1 {
 		t.Errorf("one bad message of the past, and nobody is ever answered: %q", sent)
 	}
 }
@@ -135,7 +135,7 @@ func TestAGapThatCannotBeReadIsOneWarning(t *testing.T) {
 		var log strings.Builder
 		r.hub.Close()
 		r.hub = channel.New(channel.Options{
-			Store: r.store, Doors: []channel.Door{p}, Agent: func(string) channel.Agent { return r.agent },
+			Store: r.store, Connectors: []channel.Connector{p}, Agent: func(string) channel.Agent { return r.agent },
 			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		})
 		r.hand(past("1", "one", 0, false))
@@ -163,7 +163,7 @@ func TestAMessageReadBackAndThenDelivered(t *testing.T) {
 	r.idle()
 	r.hand(past("1", "bot, what is up?", time.Second, true))
 	r.idle()
-	equal(t, "answered", r.door.sent[0].To, []string{"1", "2"})
+	equal(t, "answered", r.connector.sent[0].To, []string{"1", "2"})
 	equal(t, "transcript", r.transcript()[:2], []string{"user: bot, what is up?", "user: bot, hello"})
 }
 
@@ -234,7 +234,7 @@ func TestAnEditMayMakeAWaitingMessageIncomplete(t *testing.T) {
 	r.idle()
 	armed.Store(true)
 	r.hand(past("2", "hello", 0, true))
-	r.door.until(t, "the second message", func() bool { return r.door.taken() == 2 })
+	r.connector.until(t, "the second message", func() bool { return r.connector.taken() == 2 })
 	r.idle()
 	if got := texts(r.transcript()); !strings.Contains(got, "@U7") {
 		t.Errorf("the message waits, and nobody looks again: %s", got)
@@ -249,7 +249,7 @@ func TestIncompleteWithoutACompleter(t *testing.T) {
 	r.idle()
 	r.hand(past("2", "two", 0, true))
 	r.idle()
-	if len(r.door.texts()) == 0 {
+	if len(r.connector.texts()) == 0 {
 		t.Error("the conversation is blocked for ever")
 	}
 }
@@ -310,7 +310,7 @@ func TestAHistorianThatPanics(t *testing.T) {
 	r := newRig(t, echo).reads(p)
 	r.hand(past("2", "two", 0, true))
 	r.settles(3 * time.Second)
-	if len(r.door.texts()) != 1 {
+	if len(r.connector.texts()) != 1 {
 		t.Error("nobody is answered")
 	}
 }
@@ -322,7 +322,7 @@ func TestACompleterThatPanics(t *testing.T) {
 	m.Incomplete = true
 	r.hand(m)
 	r.settles(3 * time.Second)
-	if len(r.door.texts()) != 1 {
+	if len(r.connector.texts()) != 1 {
 		t.Error("nobody is answered")
 	}
 }

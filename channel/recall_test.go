@@ -92,7 +92,7 @@ func TestWhatStandsInTheViewIsNotRecalled(t *testing.T) {
 	r.say("My sister Ophelia keeps bees behind the lighthouse.", true)
 	r.say("What does Ophelia keep?", true)
 	r.idle()
-	for _, text := range r.door.texts() {
+	for _, text := range r.connector.texts() {
 		if strings.Contains(text, "bees") || !strings.Contains(text, "time: ") {
 			t.Errorf("the block is %s", text)
 		}

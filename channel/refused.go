@@ -43,7 +43,7 @@ func (s *sender) failed(ctx context.Context, piece memory.Piece, failed error) e
 		}
 		return s.dropPiece(ctx, piece, failed)
 	}
-	if d, ok := s.c.door.(interface{ Connected() bool }); ctx.Err() != nil || ok && !d.Connected() {
+	if d, ok := s.c.connector.(interface{ Connected() bool }); ctx.Err() != nil || ok && !d.Connected() {
 		return failed
 	}
 	times, err := s.c.records.Refused(context.WithoutCancel(ctx), piece.Row)

@@ -11,9 +11,9 @@ import (
 	"cairn/channel"
 )
 
-// archive is a door with a history that people change.
+// archive is a connector with a history that people change.
 type archive struct {
-	*door
+	*connector
 	said  []channel.Inbound
 	most  int  // messages of a page, whatever is asked for; 0: no bound
 	blind bool // it says of no page what is there
@@ -67,8 +67,8 @@ func archived(t *testing.T, n int) (r *rig, a *archive) {
 	a = &archive{}
 	r = newRig(t, echo)
 	r.stop()
-	a.door = r.door
-	r.opts.Doors = []channel.Door{a}
+	a.connector = r.connector
+	r.opts.Connectors = []channel.Connector{a}
 	r.start()
 	for i := range n {
 		m := past(fmt.Sprint(1000+i+1), fmt.Sprint("message ", i+1), 0, false)
@@ -225,8 +225,8 @@ func TestWhatWasChangedWhileAwayIsChanged(t *testing.T) {
 			}
 			r.idle()
 			equal(t, "stored", r.transcript(), []string{"user: message 1", "user: message 2", "user: message 3", "user: hello"})
-			if len(r.door.texts()) != 0 {
-				t.Errorf("sent %q", r.door.texts())
+			if len(r.connector.texts()) != 0 {
+				t.Errorf("sent %q", r.connector.texts())
 			}
 			r.stop()
 		})

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// door is a door that writes down what reaches it.
-type door struct {
+// connector is a connector that writes down what reaches it.
+type connector struct {
 	mu       sync.Mutex // guards everything below
 	shown    []string
 	sent     []channel.Piece
@@ -42,11 +42,11 @@ type door struct {
 	changed  chan struct{}
 }
 
-func newDoor() *door { return &door{changed: make(chan struct{})} }
+func newConnector() *connector { return &connector{changed: make(chan struct{})} }
 
-func (d *door) Name() string { return "test" }
+func (d *connector) Name() string { return "test" }
 
-func (d *door) Split(text string) []string {
+func (d *connector) Split(text string) []string {
 	var pieces []string
 	for len(text) > 2000 {
 		pieces, text = append(pieces, text[:2000]), text[2000:]
@@ -54,12 +54,12 @@ func (d *door) Split(text string) []string {
 	return append(pieces, text)
 }
 
-func (d *door) Reply(conversation string, to []string) channel.Writer {
+func (d *connector) Reply(conversation string, to []string) channel.Writer {
 	d.note(func() { d.opened++ })
 	return &writer{d: d}
 }
 
-func (d *door) note(f func()) {
+func (d *connector) note(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f()
@@ -67,20 +67,20 @@ func (d *door) note(f func()) {
 	d.changed = make(chan struct{})
 }
 
-func (d *door) Accepted(_, id string, seq int64) {
+func (d *connector) Accepted(_, id string, seq int64) {
 	d.note(func() { d.accepted = append(d.accepted, fmt.Sprintf("%s=%d", id, seq)) })
 }
 
-func (d *door) Compaction(_ string, e compactor.Event) {
+func (d *connector) Compaction(_ string, e compactor.Event) {
 	d.note(func() { d.events = append(d.events, e) })
 }
 
-func (d *door) Remembered(_ string, _ int64, _, content string) {
+func (d *connector) Remembered(_ string, _ int64, _, content string) {
 	d.note(func() { d.memories = append(d.memories, content) })
 }
 
 // until waits until ok, asked under the lock, is true.
-func (d *door) until(t testing.TB, what string, ok func() bool) {
+func (d *connector) until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
 	for {
@@ -99,7 +99,7 @@ func (d *door) until(t testing.TB, what string, ok func() bool) {
 }
 
 // taken counts the messages that were taken up. It is asked under the lock.
-func (d *door) taken() (n int) {
+func (d *connector) taken() (n int) {
 	for _, a := range d.accepted {
 		if !strings.HasSuffix(a, "=0") {
 			n++
@@ -108,7 +108,7 @@ func (d *door) taken() (n int) {
 	return n
 }
 
-func (d *door) texts() (texts []string) {
+func (d *connector) texts() (texts []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, p := range d.sent {
@@ -117,7 +117,7 @@ func (d *door) texts() (texts []string) {
 	return texts
 }
 
-type writer struct{ d *door }
+type writer struct{ d *connector }
 
 func (w *writer) Show(text string) { w.d.note(func() { w.d.shown = append(w.d.shown, text) }) }
 func (w *writer) Cancel()          { w.d.note(func() { w.d.canceled++ }) }
@@ -153,22 +153,22 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	return fmt.Sprint("p", p.Row), nil
 }
 
-// rig is a hub with one door and a scripted model on a real store.
+// rig is a hub with one connector and a scripted model on a real store.
 type rig struct {
-	t     testing.TB
-	dir   string
-	door  *door
-	model *llmtest.Model
-	agent channel.Agent
-	store *memory.Store
-	hub   *channel.Hub
-	opts  channel.Options
-	n     int
-	wrap  func(channel.Store) channel.Store // nil: the hub has the store itself
+	t         testing.TB
+	dir       string
+	connector *connector
+	model     *llmtest.Model
+	agent     channel.Agent
+	store     *memory.Store
+	hub       *channel.Hub
+	opts      channel.Options
+	n         int
+	wrap      func(channel.Store) channel.Store // nil: the hub has the store itself
 }
 
 func newRig(t testing.TB, f func(ctx context.Context, n int, req llm.Request) (llm.Response, error)) *rig {
-	r := &rig{t: t, dir: t.TempDir(), door: newDoor(), model: &llmtest.Model{Func: f}}
+	r := &rig{t: t, dir: t.TempDir(), connector: newConnector(), model: &llmtest.Model{Func: f}}
 	r.agent = channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 	r.start()
 	t.Cleanup(r.stop)
@@ -189,8 +189,8 @@ func (r *rig) start() {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Doors == nil {
-		o.Doors = []channel.Door{r.door}
+	if o.Connectors == nil {
+		o.Connectors = []channel.Connector{r.connector}
 	}
 	if o.Agent == nil {
 		o.Agent = func(string) channel.Agent { return r.agent }

@@ -13,14 +13,14 @@ const (
 // Rules say who may do what.
 type Rules struct {
 	Respond        func(conversation string) Respond // nil: RespondMention everywhere
-	Access         map[string]Access                 // by the door's name
+	Access         map[string]Access                 // by the connector's name
 	TurnsPerMinute int                               // of one person, in all conversations together; 0: no limit
 	CallsPerHour   int                               // of models, for one conversation: a quarter is kept for turns; 0: no limit
 	Money          Money                             // what models cost and may cost
 	Restricted     []string                          // names of commands that only managers run; nil: those that are declared so
 }
 
-// Access says who may use one door. Ids are the platform's, of servers, channels,
+// Access says who may use one connector. Ids are the platform's, of servers, channels,
 // threads and people alike; no platform uses one twice.
 type Access struct {
 	Allow    []string // if not empty, only who is named here or speaks in a place named here is heard

@@ -57,7 +57,7 @@ func TestNew(t *testing.T) {
 	}
 	r.say("what is its name?", true)
 	r.idle()
-	if sent := strings.Join(r.door.texts(), "|"); !strings.Contains(sent, "found: ") || !strings.Contains(sent, "Coco") {
+	if sent := strings.Join(r.connector.texts(), "|"); !strings.Contains(sent, "found: ") || !strings.Contains(sent, "Coco") {
 		t.Errorf("what was left behind is not found: %s", sent)
 	}
 	if lines := r.transcript(); lines[0] != "user: my parrot is called Coco" {
@@ -150,8 +150,8 @@ func summedUp(t *testing.T) *rig {
 		r.idle()
 	}
 	r.run("/compact")
-	r.door.until(t, "the landing", func() bool {
-		for _, e := range r.door.events {
+	r.connector.until(t, "the landing", func() bool {
+		for _, e := range r.connector.events {
 			if e.State == compactor.EventLanded {
 				return true
 			}

@@ -11,7 +11,7 @@ import (
 )
 
 // sender is the one outbound goroutine of a conversation. It lives while the
-// outbox holds something, so that a slow door delays no turn.
+// outbox holds something, so that a slow connector delays no turn.
 type sender struct {
 	c    *conversation
 	wg   sync.WaitGroup
@@ -146,13 +146,13 @@ func (s *sender) next(ctx context.Context) ([]memory.Piece, error) {
 	return handed, nil
 }
 
-// sendOne marks a piece before it hands it to the door, so that after a crash it is
+// sendOne marks a piece before it hands it to the connector, so that after a crash it is
 // known that it may have arrived.
 func (s *sender) sendOne(ctx context.Context, piece memory.Piece) error {
 	s.mu.Lock()
 	w := s.writers[piece.Reply]
 	if w == nil {
-		w = s.c.door.Reply(s.c.name, piece.To)
+		w = s.c.connector.Reply(s.c.name, piece.To)
 		s.writers[piece.Reply] = w
 	}
 	s.mu.Unlock()

@@ -19,16 +19,16 @@ func TestRepliesBehindASlowOneGoOutOnceAndInOrder(t *testing.T) {
 			t.Parallel()
 			const turns = 50
 			r := newRig(t, echo)
-			r.door.note(func() { r.door.slow, r.door.fails = 2*time.Second, fails })
+			r.connector.note(func() { r.connector.slow, r.connector.fails = 2*time.Second, fails })
 			var want []string
 			for n := range turns {
 				want = append(want, fmt.Sprint("answer ", n+1))
 				r.say("hello", true)
-				r.door.until(t, "the message to be taken up", func() bool { return r.door.taken() == n+1 })
+				r.connector.until(t, "the message to be taken up", func() bool { return r.connector.taken() == n+1 })
 			}
-			r.door.note(func() { r.door.slow = 0 })
+			r.connector.note(func() { r.connector.slow = 0 })
 			r.idle()
-			if got := r.door.texts(); !slices.Equal(got, want) {
+			if got := r.connector.texts(); !slices.Equal(got, want) {
 				t.Errorf("got %d: %q", len(got), got)
 			}
 			if _, waiting, err := r.store.Waiting(t.Context()); err != nil || waiting != 0 {
@@ -45,7 +45,7 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 	t.Run("what waits behind it goes on, and people hear of it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
-			r.door.note(func() { r.door.refuses = refuses("answer 1") })
+			r.connector.note(func() { r.connector.refuses = refuses("answer 1") })
 			begun := time.Now()
 			r.say("hello", true)
 			time.Sleep(time.Second)
@@ -60,12 +60,12 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 			if took := time.Since(begun); took > time.Hour {
 				t.Errorf("it took %v", took)
 			}
-			got := r.door.texts()
+			got := r.connector.texts()
 			if len(got) != 2 || got[0] != "answer 2" || !strings.HasPrefix(got[1], "I could not send an answer here") {
 				t.Errorf("sent %q", got)
 			}
-			if s := r.hub.Stats(); len(r.door.tried) != 8 || s.Refused != 0 || s.Dropped != 1 {
-				t.Errorf("%d tries, %d refused, %d dropped", len(r.door.tried), s.Refused, s.Dropped)
+			if s := r.hub.Stats(); len(r.connector.tried) != 8 || s.Refused != 0 || s.Dropped != 1 {
+				t.Errorf("%d tries, %d refused, %d dropped", len(r.connector.tried), s.Refused, s.Dropped)
 			}
 			r.stop()
 		})
@@ -73,7 +73,7 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 	t.Run("tries count over restarts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
-			r.door.note(func() { r.door.refuses = refuses("answer 1") })
+			r.connector.note(func() { r.connector.refuses = refuses("answer 1") })
 			r.say("hello", true)
 			for range 6 { // two tries each
 				time.Sleep(2 * time.Second)
@@ -82,8 +82,8 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 			if err := r.hub.Idle(t.Context(), place); err != nil {
 				t.Fatal(err)
 			}
-			if len(r.door.tried) != 8 || len(r.door.texts()) != 1 {
-				t.Errorf("%d tries, sent %q", len(r.door.tried), r.door.texts())
+			if len(r.connector.tried) != 8 || len(r.connector.texts()) != 1 {
+				t.Errorf("%d tries, sent %q", len(r.connector.tried), r.connector.texts())
 			}
 			r.stop()
 		})
@@ -91,13 +91,13 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 	t.Run("nothing is said of the sentence that says so", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
-			r.door.note(func() { r.door.refuses = refuses("") })
+			r.connector.note(func() { r.connector.refuses = refuses("") })
 			r.say("hello", true)
 			if err := r.hub.Idle(t.Context(), place); err != nil {
 				t.Fatal(err)
 			}
-			if s := r.hub.Stats(); len(r.door.tried) != 16 || s.Dropped != 2 {
-				t.Errorf("%d tries, %d dropped", len(r.door.tried), s.Dropped)
+			if s := r.hub.Stats(); len(r.connector.tried) != 16 || s.Dropped != 2 {
+				t.Errorf("%d tries, %d dropped", len(r.connector.tried), s.Dropped)
 			}
 			r.stop()
 		})
@@ -106,20 +106,20 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
 			r.stop()
-			r.opts.Doors = []channel.Door{offline{r.door}}
+			r.opts.Connectors = []channel.Connector{offline{r.connector}}
 			r.start()
-			r.door.note(func() { r.door.fails = 100 })
+			r.connector.note(func() { r.connector.fails = 100 })
 			r.say("hello", true)
 			if err := r.hub.Idle(t.Context(), place); err != nil {
 				t.Fatal(err)
 			}
-			equal(t, "sent", r.door.texts(), []string{"answer 1"})
+			equal(t, "sent", r.connector.texts(), []string{"answer 1"})
 			r.stop()
 		})
 	})
 }
 
-// offline is a door that says it has no connection.
-type offline struct{ *door }
+// offline is a connector that says it has no connection.
+type offline struct{ *connector }
 
 func (offline) Connected() bool { return false }

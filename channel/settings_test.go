@@ -201,7 +201,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	}
 	r.idle()
 	landed := func() (n int) {
-		for _, e := range r.door.events {
+		for _, e := range r.connector.events {
 			if e.State == compactor.EventLanded {
 				n++
 			}
@@ -209,7 +209,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 		return n
 	}
 	r.run("/settings compaction.background_threshold 0.3")
-	r.door.until(t, "a landing without another message", func() bool { return landed() > 0 })
+	r.connector.until(t, "a landing without another message", func() bool { return landed() > 0 })
 	if shown := r.run("/context"); !strings.Contains(shown, "last      leaf by built-in") {
 		t.Errorf("/context says\n%s", shown)
 	}
@@ -237,10 +237,10 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 			if err != nil || beside.Next != "aggressive at 85 % (5100 tokens)" && beside.Next != "background at 30 % (1800 tokens)" {
 				t.Errorf("beside the bot: %s, %v", beside.Next, err)
 			}
-			said := len(r.door.texts())
+			said := len(r.connector.texts())
 			r.say("are you there?", true)
 			r.idle()
-			if len(r.door.texts()) != said {
+			if len(r.connector.texts()) != said {
 				t.Error("it speaks although it is paused")
 			}
 			r.restart()
@@ -283,7 +283,7 @@ func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
 		r.say("hello", true)
 		r.idle()
 	}
-	if answers := len(r.door.texts()); answers != 3 {
+	if answers := len(r.connector.texts()); answers != 3 {
 		t.Errorf("%d answers", answers)
 	}
 	shown := r.run("/settings")
@@ -345,7 +345,7 @@ func TestRenewal(t *testing.T) {
 	r.hub.Renew(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}, Restricted: []string{}})
 	r.say("what do I like?", true)
 	r.idle()
-	if texts := r.door.texts(); texts[len(texts)-1] != "tea, says the librarian" {
+	if texts := r.connector.texts(); texts[len(texts)-1] != "tea, says the librarian" {
 		t.Errorf("it said %q", texts)
 	}
 	if shown := r.run("/context"); !strings.Contains(shown, "of 16000 tokens") {
@@ -390,41 +390,41 @@ func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {
 	r.say("who is there?", true)
 	r.idle()
 	close(goOn)
-	r.door.until(t, "the summary", func() bool {
-		return len(r.door.events) > 0 && r.door.events[len(r.door.events)-1].State == compactor.EventLanded
+	r.connector.until(t, "the summary", func() bool {
+		return len(r.connector.events) > 0 && r.connector.events[len(r.connector.events)-1].State == compactor.EventLanded
 	})
 	if err := r.hub.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r.say("and now?", true)
 	r.idle()
-	equal(t, "said", r.door.texts(), []string{"answer 1", "the second"})
+	equal(t, "said", r.connector.texts(), []string{"answer 1", "the second"})
 }
 
-// silentDoor shows nothing of a compaction by itself, as a platform's door does.
-type silentDoor struct {
-	inner *door
+// silentConnector shows nothing of a compaction by itself, as a platform's connector does.
+type silentConnector struct {
+	inner *connector
 	mu    sync.Mutex // guards marked
 	marks []string
 }
 
-func (d *silentDoor) Name() string               { return "test" }
-func (d *silentDoor) Split(text string) []string { return d.inner.Split(text) }
-func (d *silentDoor) Reply(conversation string, to []string) channel.Writer {
+func (d *silentConnector) Name() string               { return "test" }
+func (d *silentConnector) Split(text string) []string { return d.inner.Split(text) }
+func (d *silentConnector) Reply(conversation string, to []string) channel.Writer {
 	return d.inner.Reply(conversation, to)
 }
 
-// reactingDoor can put marks on messages.
-type reactingDoor struct{ silentDoor }
+// reactingConnector can put marks on messages.
+type reactingConnector struct{ silentConnector }
 
-func (d *reactingDoor) React(_ context.Context, conversation, id string) error {
+func (d *reactingConnector) React(_ context.Context, conversation, id string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.marks = append(d.marks, conversation+" "+id)
 	return nil
 }
 
-func (d *reactingDoor) marked() []string {
+func (d *reactingConnector) marked() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return append([]string{}, d.marks...)
@@ -448,8 +448,8 @@ func TestWhatPeopleSeeOfALanding(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s, window %d", test.notify, test.tokens)+map[bool]string{true: ", it fails"}[test.fails], func(t *testing.T) {
 			r := newRig(t, echo)
-			door := &reactingDoor{silentDoor{inner: r.door}}
-			r.opts.Doors = []channel.Door{door}
+			connector := &reactingConnector{silentConnector{inner: r.connector}}
+			r.opts.Connectors = []channel.Connector{connector}
 			r.filed(func(p *compactor.Policy) { p.Notify, p.Enabled = test.notify, test.tokens == 0 })
 			r.model.Tokens = test.tokens
 			r.agent.Worker = &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -498,8 +498,8 @@ func TestWhatPeopleSeeOfALanding(t *testing.T) {
 			mu.Unlock()
 			r.say("and on it goes", false)
 			r.idle()
-			said := r.door.texts()
-			if len(said) > 0 && !r.door.sent[0].Failure {
+			said := r.connector.texts()
+			if len(said) > 0 && !r.connector.sent[0].Failure {
 				t.Error("the notice goes out as the assistant's words")
 			}
 			if test.notice == "" && len(said) > 0 || test.notice != "" && (len(said) != 1 || !strings.Contains(said[0], test.notice)) {
@@ -512,11 +512,11 @@ func TestWhatPeopleSeeOfALanding(t *testing.T) {
 			}
 			r.restart()
 			r.idle()
-			if again := r.door.texts(); len(again) != len(said) {
+			if again := r.connector.texts(); len(again) != len(said) {
 				t.Errorf("after a restart it said %q", again)
 			}
 			r.stop()
-			if marks := door.marked(); len(marks) != test.marks || test.marks > 0 && marks[0] != place+" "+last {
+			if marks := connector.marked(); len(marks) != test.marks || test.marks > 0 && marks[0] != place+" "+last {
 				t.Errorf("it marked %q", marks)
 			}
 		})

@@ -31,7 +31,7 @@ func TestAShortenedMessageIsToldToItsAuthor(t *testing.T) {
 	r.say("and now?", true)
 	r.idle()
 
-	sent := r.door.sent
+	sent := r.connector.sent
 	if len(sent) != 4 {
 		t.Fatalf("%d pieces were sent: %+v", len(sent), sent)
 	}
@@ -57,7 +57,7 @@ func TestAShortenedMessageIsToldToItsAuthor(t *testing.T) {
 	r.restart()
 	r.say("and after a restart?", true)
 	r.idle()
-	if texts := strings.Join(r.door.texts(), "\n"); strings.Count(texts, "sees the first") != 1 {
+	if texts := strings.Join(r.connector.texts(), "\n"); strings.Count(texts, "sees the first") != 1 {
 		t.Errorf("it was told more than once: %s", texts)
 	}
 }
@@ -66,7 +66,7 @@ func TestAShortMessageHasNoNotice(t *testing.T) {
 	r := newRig(t, echo)
 	r.say("hello", true)
 	r.idle()
-	equal(t, "sent", r.door.texts(), []string{"answer 1"})
+	equal(t, "sent", r.connector.texts(), []string{"answer 1"})
 	if shown := r.run("/context"); strings.Contains(shown, "in part") {
 		t.Errorf("/context says\n%s", shown)
 	}

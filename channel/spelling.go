@@ -9,7 +9,7 @@ import (
 
 // How hints name the commands: as people write them on their platform.
 
-// Speller is what a door implements whose commands are not written "/compact".
+// Speller is what a connector implements whose commands are not written "/compact".
 type Speller interface {
 	// Spell returns how a command is written in a conversation; line is "/compact".
 	Spell(conversation, line string) string
@@ -27,7 +27,7 @@ var hint = sync.OnceValue(func() *regexp.Regexp {
 // spell replaces the commands in a text by the form they have in a conversation. The
 // text must be ours: words of people and of models are repeated as they are.
 func (h *Hub) spell(name, text string) string {
-	speller, ok := h.doors[doorOf(name)].(Speller)
+	speller, ok := h.connectors[connectorOf(name)].(Speller)
 	if !ok {
 		return text
 	}

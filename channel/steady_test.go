@@ -54,7 +54,7 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 	for i := range 12 {
 		r.say(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 300)), true)
 		r.idle()
-		if len(r.door.events) > 0 && i < 11 {
+		if len(r.connector.events) > 0 && i < 11 {
 			t.Fatalf("a level is reached by question %d", i)
 		}
 	}
@@ -63,7 +63,7 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 	}
 	r.idle()
 	landed := false
-	for _, e := range r.door.events {
+	for _, e := range r.connector.events {
 		landed = landed || e.State == compactor.EventLanded
 	}
 	if !landed {
@@ -73,7 +73,7 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 		t.Errorf("12 questions made %d requests", n)
 	}
 	long := 0
-	for _, text := range r.door.texts() {
+	for _, text := range r.connector.texts() {
 		long += strings.Count(text, "the long answer")
 		if strings.Contains(text, "says summary") {
 			t.Errorf("a summary was posted: %q", text)
@@ -113,11 +113,11 @@ func TestAnOverflowInTheMiddleOfATurnRunsNoToolTwice(t *testing.T) {
 	}
 	r.say("I like tea", true)
 	r.idle()
-	if texts := r.door.texts(); texts[len(texts)-1] != "Noted." {
+	if texts := r.connector.texts(); texts[len(texts)-1] != "Noted." {
 		t.Fatalf("it says %q", texts[len(texts)-1])
 	}
 	for n := 1; n <= 2; n++ {
-		if all := strings.Join(r.door.memories, "\n"); strings.Count(all, fmt.Sprintf("Ada likes tea number %d.", n)) != 1 {
+		if all := strings.Join(r.connector.memories, "\n"); strings.Count(all, fmt.Sprintf("Ada likes tea number %d.", n)) != 1 {
 			t.Errorf("what the tool saved:\n%s", all)
 		}
 	}
@@ -141,10 +141,10 @@ func TestWordsOfAnOverflowAreNoOverflow(t *testing.T) {
 		r.say(words, true)
 		r.idle()
 	}
-	if n := len(r.model.Requests()); n != 3 || len(r.door.events) != 0 {
-		t.Errorf("%d requests, events %+v", n, r.door.events)
+	if n := len(r.model.Requests()); n != 3 || len(r.connector.events) != 0 {
+		t.Errorf("%d requests, events %+v", n, r.connector.events)
 	}
-	equal(t, "sent", r.door.texts(), []string{words, words, words})
+	equal(t, "sent", r.connector.texts(), []string{words, words, words})
 	r.says("/context", "of 128000 tokens")
 }
 
@@ -184,7 +184,7 @@ func TestAStoppedTurnWithAToolLeavesAValidView(t *testing.T) {
 	r.restart()
 	r.say("and after a restart?", true)
 	r.idle()
-	if texts := r.door.texts(); !strings.HasPrefix(texts[len(texts)-1], "answer ") {
+	if texts := r.connector.texts(); !strings.HasPrefix(texts[len(texts)-1], "answer ") {
 		t.Errorf("it says %q", texts)
 	}
 }
@@ -233,7 +233,7 @@ func TestWhatIsSaidDuringACompactionIsAnsweredMeanwhile(t *testing.T) {
 		}
 		at = next
 	}
-	if n := len(r.door.texts()); n != 31 {
+	if n := len(r.connector.texts()); n != 31 {
 		t.Errorf("%d answers to 31 messages", n)
 	}
 }

@@ -56,10 +56,10 @@ func TestAReplyThatCannotBeSentForAWhileIsOneWarning(t *testing.T) {
 		r.stop()
 		r.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		r.start()
-		r.door.note(func() { r.door.fails = 3 })
+		r.connector.note(func() { r.connector.fails = 3 })
 		r.say("hello", true)
 		r.idle()
-		equal(t, "sent", r.door.texts(), []string{"answer 1"})
+		equal(t, "sent", r.connector.texts(), []string{"answer 1"})
 		if warned, tried := log.count("level=WARN"), log.count("send_reply_failed"); warned != 1 || tried != 3 {
 			t.Errorf("%d warnings for %d tries", warned, tried)
 		}

@@ -64,7 +64,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 
 	made := 0
 	for {
-		r := &reply{turn: turn, first: history.Next(), writer: c.door.Reply(c.name, turn.To), spend: c.spending(&made)}
+		r := &reply{turn: turn, first: history.Next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&made)}
 		if turn.Attempts > maxAttempts {
 			return c.finish(ctx, r, r.failed(c.spell(sentence(errInterrupted))))
 		}
@@ -128,7 +128,7 @@ func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) 
 	if !tell || turn.Optional || c.paused(ctx) {
 		return c.pass(ctx, turn)
 	}
-	r := &reply{turn: turn, first: c.engine.History().Next(), writer: c.door.Reply(c.name, turn.To)}
+	r := &reply{turn: turn, first: c.engine.History().Next(), writer: c.connector.Reply(c.name, turn.To)}
 	return c.finish(ctx, r, r.outcome(fmt.Sprintf("notice-%d", turn.Seq), fmt.Sprintf(
 		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }

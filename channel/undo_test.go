@@ -80,8 +80,8 @@ func TestUndoTakesTheLastCompactionBack(t *testing.T) {
 		t.Errorf("the view is\n%s", view)
 	}
 	r.says("/undo", "nothing was summarized")
-	r.door.until(t, "the event", func() bool {
-		for _, e := range r.door.events {
+	r.connector.until(t, "the event", func() bool {
+		for _, e := range r.connector.events {
 			if e.State == compactor.EventUndone {
 				return e.From == 1 && e.AfterTokens > e.BeforeTokens
 			}

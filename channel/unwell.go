@@ -85,12 +85,12 @@ func (c *conversation) stalled(ctx context.Context, awaited string, err error) {
 
 // say posts a notice past the outbox, which cannot be written either.
 func (h *Hub) say(ctx context.Context, conversation, to, text string) {
-	door, ok := h.doors[doorOf(conversation)]
+	connector, ok := h.connectors[connectorOf(conversation)]
 	if !ok {
 		return
 	}
 	ids := []string{to}
-	if _, err := door.Reply(conversation, ids).Send(ctx, Piece{Reply: "unwell", Parts: 1, To: ids, Text: text, Failure: true}); err != nil {
+	if _, err := connector.Reply(conversation, ids).Send(ctx, Piece{Reply: "unwell", Parts: 1, To: ids, Text: text, Failure: true}); err != nil {
 		h.o.Log.Warn("send_notice_failed", "conversation", conversation, "error", err)
 	}
 }

@@ -208,7 +208,7 @@ func TestDaysEndInTheTimeZone(t *testing.T) {
 		say := func() string {
 			r.say("hello", true)
 			r.idle()
-			sent := r.door.texts()
+			sent := r.connector.texts()
 			return sent[len(sent)-1]
 		}
 		say()
@@ -277,9 +277,9 @@ func TestUsageOfAnAnswerThatIsHeldBack(t *testing.T) {
 			return billed(llmtest.Say("yes"), 100, 0, 0, 1), nil
 		})
 		r.say("hello", true)
-		r.door.until(t, "the answer", func() bool { return len(r.door.sent) == 2 })
+		r.connector.until(t, "the answer", func() bool { return len(r.connector.sent) == 2 })
 		r.idle()
-		if sent := r.door.texts(); !strings.Contains(sent[0], "I cannot save my answer") || sent[1] != "yes" {
+		if sent := r.connector.texts(); !strings.Contains(sent[0], "I cannot save my answer") || sent[1] != "yes" {
 			t.Errorf("sent %q", sent)
 		}
 		equal(t, "rows", r.usageRows(), []string{"2000-01-01 turn scripted 2 200 0 0 2"})

@@ -72,9 +72,9 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 
 // running tells whether the last thing heard of a worker is that it started.
 func (r *rig) running() (running bool) {
-	r.door.mu.Lock()
-	defer r.door.mu.Unlock()
-	for _, e := range r.door.events {
+	r.connector.mu.Lock()
+	defer r.connector.mu.Unlock()
+	for _, e := range r.connector.events {
 		if e.By == compactor.ByWorker {
 			running = e.State == compactor.EventStarted
 		}

@@ -17,7 +17,7 @@ const (
 )
 
 // Event tells of one step of a compaction. The same value goes to the log, to the
-// callbacks, to the doors, to --json and to /context.
+// callbacks, to the connectors, to --json and to /context.
 type Event struct {
 	ID           int64      `json:"id"` // the row; 0: there is none
 	State        EventState `json:"state"`

@@ -101,7 +101,7 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 	}
 }
 
-// tell delivers a message as a door does, and takes it up.
+// tell delivers a message as a connector does, and takes it up.
 func (r *rig) tell(in memory.Inbound) compactor.Message {
 	r.t.Helper()
 	ctx := context.Background()

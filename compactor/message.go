@@ -44,7 +44,7 @@ type Attachment struct {
 	Kind    string `json:"kind"`              // image, file, …
 	Name    string `json:"name,omitempty"`    // file name
 	Caption string `json:"caption,omitempty"` // what it shows, in words
-	URL     string `json:"url,omitempty"`     // where the door gets it
+	URL     string `json:"url,omitempty"`     // where the connector gets it
 	Type    string `json:"type,omitempty"`    // media type, as "image/png"
 	Size    int64  `json:"size,omitempty"`    // bytes; 0: not known
 	Text    string `json:"text,omitempty"`    // contents of a text file, as far as the budget goes

@@ -255,7 +255,7 @@ func (r *rig) answer(asked compactor.Message, results ...string) {
 	r.c.Check(context.Background())
 }
 
-// edit has a person change what they said, as a door's event does.
+// edit has a person change what they said, as a connector's event does.
 func (r *rig) edit(seq int64, text string) {
 	r.t.Helper()
 	m := r.said[seq-1]

@@ -47,7 +47,7 @@ var (
 
 const terminalName = "terminal"
 
-// connectors are the names a binding's door may have.
+// connectors are the names a binding's connector may have.
 var connectors = []string{"discord", "slack", terminalName}
 
 // Rules returns who may do what.
@@ -76,7 +76,7 @@ func (s *Settings) Unrestricted() []string {
 	return slices.DeleteFunc(declaredRestricted(), func(name string) bool { return slices.Contains(s.Restricted, name) })
 }
 
-func (d *decoder) checkDoors(s *Settings) {
+func (d *decoder) checkConnectors(s *Settings) {
 	d.checkURL("discord.api_base", s.Discord.APIBase, "http://localhost:8080")
 	d.checkURL("slack.api_base", s.Slack.APIBase, "http://localhost:8080/api/")
 	d.checkSecret(s, "discord.token", s.Discord.Token, discordTokenVariable)
@@ -101,12 +101,12 @@ func (d *decoder) checkChoice(path, value string, known []string) {
 	}
 }
 
-func (d *decoder) checkAccess(door string, a Access) {
+func (d *decoder) checkAccess(connector string, a Access) {
 	for key, list := range map[string][]string{
 		"allow": a.Allow, "deny": a.Deny, "bots": a.Bots, "owners": a.Owners, "managers": a.Managers,
 	} {
 		for _, id := range list {
-			d.checkID(door+"."+key, door, id)
+			d.checkID(connector+"."+key, connector, id)
 		}
 	}
 }
@@ -123,9 +123,9 @@ var idForms = map[string]idForm{
 	"slack":   {regexp.MustCompile(`^[A-Z][A-Z0-9]+$`), `an id of Slack, as "U0123ABCD" (it stands in a profile's or a channel's details)`},
 }
 
-// checkID reports an id that is none of the door's platform.
-func (d *decoder) checkID(path, door, id string) {
-	if form, known := idForms[door]; known && !form.MatchString(id) {
+// checkID reports an id that is none of the connector's platform.
+func (d *decoder) checkID(path, connector, id string) {
+	if form, known := idForms[connector]; known && !form.MatchString(id) {
 		d.problem(path, fmt.Sprintf("%s: %q must be %s", base(path), id, form.words))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"cairn/terminal"
 )
 
-func TestDoorSettingsMistakes(t *testing.T) {
+func TestConnectorSettingsMistakes(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
 		want       []string // as refused takes them
@@ -47,22 +47,22 @@ func TestDoorSettingsMistakes(t *testing.T) {
 		{"another door's key", "[slack]\nmessage_content = false", []string{`:2: [slack]: message_content: there is no such setting`}},
 		{"one binding without brackets enough", "[bindings]\nrespond = \"all\"", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
 		{"a list for bindings", "bindings = [\"a\"]", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
-		{"a binding that sets nothing", "[[bindings]]\ndoor = \"slack\"", []string{`:1: [bindings] number 1: sets nothing: give it an agent, or respond`}},
+		{"a binding that sets nothing", "[[bindings]]\nconnector = \"slack\"", []string{`:1: [bindings] number 1: sets nothing: give it an agent, or respond`}},
 		{
 			"a binding to an agent there is none of", "[[bindings]]\nrespond = \"all\"\n[[agents]]\nid = \"librarian\"\n[[bindings]]\nagent = \"libarian\"",
 			[]string{`:6: [bindings] number 2: agent = "libarian": there is no such agent, did you mean librarian?; there are librarian`},
 		},
-		{"a binding to a door there is none of", "[[bindings]]\nagent = \"cairn\"\ndoor = \"Discord\"", []string{`:3: [bindings] number 1: door = "Discord": must be discord, slack or terminal, did you mean discord?`}},
+		{"a binding to a door there is none of", "[[bindings]]\nagent = \"cairn\"\nconnector = \"Discord\"", []string{`:3: [bindings] number 1: connector = "Discord": must be discord, slack or terminal, did you mean discord?`}},
 		{"a binding that responds in no way", "[[bindings]]\nrespond = \"no\"", []string{`:2: [bindings] number 1: respond = "no": must be "mention", "all" or "never"`}},
 		{
-			"a binding of a channel's name", "[[bindings]]\nrespond = \"all\"\ndoor = \"slack\"\nchannel = \"general\"",
+			"a binding of a channel's name", "[[bindings]]\nrespond = \"all\"\nconnector = \"slack\"\nchannel = \"general\"",
 			[]string{`:4: [bindings] number 1: channel: "general" must be an id of Slack`},
 		},
 		{
 			"a binding of a name at no door", "[[bindings]]\nrespond = \"all\"\nserver = \"home\"",
-			[]string{`:3: [bindings] number 1: server: "home" must be an id of Discord or Slack; a terminal's channel needs door = "terminal" beside it`},
+			[]string{`:3: [bindings] number 1: server: "home" must be an id of Discord or Slack; a terminal's channel needs connector = "terminal" beside it`},
 		},
-		{"a server of the terminal", "[[bindings]]\nrespond = \"all\"\ndoor = \"terminal\"\nserver = \"home\"", []string{`:4: [bindings] number 1: server: the terminal has none`}},
+		{"a server of the terminal", "[[bindings]]\nrespond = \"all\"\nconnector = \"terminal\"\nserver = \"home\"", []string{`:4: [bindings] number 1: server: the terminal has none`}},
 		{"a binding's id without quotes", "[[bindings]]\nrespond = \"all\"\nserver = 5", []string{`:3: [bindings] number 1: server: must be a text in quotes, not 5: write "5"`}},
 		{"a text for a switch", "[[bindings]]\nrespond = \"all\"\ndirect = \"yes\"", []string{`:3: [bindings] number 1: direct: must be true or false, not a text`}},
 		{"a stray key of a binding", "[[bindings]]\nrespond = \"all\"\nchanel = \"1\"", []string{`:3: [bindings] number 1: chanel: there is no such setting, did you mean channel?`}},
@@ -124,7 +124,7 @@ func TestTokensInFiles(t *testing.T) {
 	})
 }
 
-func TestDoorSettings(t *testing.T) {
+func TestConnectorSettings(t *testing.T) {
 	s, err := Load(writeSettings(t, `
 respond = "all"
 restricted = []
@@ -243,7 +243,7 @@ agent = "librarian"
 	t.Run("bindings are shown one by one", func(t *testing.T) {
 		got := shown(s.Changed())
 		for _, want := range []string{
-			"\n  [bindings] number 1 door = \"discord\"\n  [bindings] number 1 channel = \"22\"\n  [bindings] number 1 respond = \"all\"\n",
+			"\n  [bindings] number 1 connector = \"discord\"\n  [bindings] number 1 channel = \"22\"\n  [bindings] number 1 respond = \"all\"\n",
 			"\n  [bindings] number 6 direct = false\n",
 		} {
 			if !strings.Contains(got, want) {

@@ -13,21 +13,21 @@ import (
 // Binding is one of [[bindings]]: the conversations it applies to, and what it sets there.
 // What it leaves out is up to the bindings after it.
 type Binding struct {
-	Door    string          `toml:"door"`    // empty: any
-	Server  string          `toml:"server"`  // empty: any
-	Channel string          `toml:"channel"` // a channel with its threads, or one thread; empty: any
-	Direct  *bool           `toml:"direct"`  // nil: in direct messages and elsewhere
-	Agent   string          `toml:"agent"`
-	Respond channel.Respond `toml:"respond"`
+	Connector string          `toml:"connector"` // empty: any
+	Server    string          `toml:"server"`  // empty: any
+	Channel   string          `toml:"channel"` // a channel with its threads, or one thread; empty: any
+	Direct    *bool           `toml:"direct"`  // nil: in direct messages and elsewhere
+	Agent     string          `toml:"agent"`
+	Respond   channel.Respond `toml:"respond"`
 }
 
 // matches reports whether the binding applies to a conversation.
 func (b Binding) matches(conversation string) bool {
 	p := channel.ParsePlace(conversation)
-	if p.Door == terminalName { // it has no servers, and any name is a channel's
-		p = channel.Place{Door: p.Door, Channel: strings.TrimPrefix(conversation, terminalName+":")}
+	if p.Connector == terminalName { // it has no servers, and any name is a channel's
+		p = channel.Place{Connector: p.Connector, Channel: strings.TrimPrefix(conversation, terminalName+":")}
 	}
-	return (b.Door == "" || b.Door == p.Door) &&
+	return (b.Connector == "" || b.Connector == p.Connector) &&
 		(b.Server == "" || b.Server == p.Server) &&
 		(b.Channel == "" || b.Channel == p.Channel || b.Channel == p.Thread) &&
 		(b.Direct == nil || *b.Direct == p.Direct())
@@ -68,19 +68,19 @@ func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
 	if b.Agent != "" && !slices.Contains(agents, b.Agent) {
 		d.problem(path+".agent", fmt.Sprintf("agent = %q: there is no such agent%s; there are %s", b.Agent, compactor.Meant(b.Agent, agents), strings.Join(agents, ", ")))
 	}
-	if b.Door != "" && !slices.Contains(connectors, b.Door) {
-		d.problem(path+".door", fmt.Sprintf("door = %q: must be discord, slack or terminal%s", b.Door, compactor.Meant(b.Door, connectors)))
+	if b.Connector != "" && !slices.Contains(connectors, b.Connector) {
+		d.problem(path+".connector", fmt.Sprintf("connector = %q: must be discord, slack or terminal%s", b.Connector, compactor.Meant(b.Connector, connectors)))
 		return
 	}
 	for key, id := range map[string]string{"server": b.Server, "channel": b.Channel} {
 		switch {
 		case id == "":
-		case b.Door == terminalName && key == "server":
+		case b.Connector == terminalName && key == "server":
 			d.problem(path+".server", "server: the terminal has none")
-		case b.Door != "":
-			d.checkID(path+"."+key, b.Door, id)
+		case b.Connector != "":
+			d.checkID(path+"."+key, b.Connector, id)
 		case !idForms["discord"].MatchString(id) && !idForms["slack"].MatchString(id):
-			d.problem(path+"."+key, fmt.Sprintf(`%s: %q must be an id of Discord or Slack; a terminal's channel needs door = "terminal" beside it`, key, id))
+			d.problem(path+"."+key, fmt.Sprintf(`%s: %q must be an id of Discord or Slack; a terminal's channel needs connector = "terminal" beside it`, key, id))
 		}
 	}
 }

@@ -23,6 +23,9 @@ type decoder struct {
 	warnings []Problem // what works and should be changed
 }
 
+// renamed are the new names of keys by their old ones, which the next version refuses.
+var renamed = map[string]string{"door": "connector"}
+
 // table sets the fields of *into that src names. path is src's place in the file,
 // "" for the file itself.
 func (d *decoder) table(into any, src map[string]any, path string) {
@@ -35,6 +38,17 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(src)) {
 		at := strings.TrimPrefix(path+"."+key, ".")
+		if name, old := renamed[key]; old && fields[key] == (reflect.Value{}) && fields[name] != (reflect.Value{}) {
+			if _, both := src[name]; both {
+				d.problem(at, fmt.Sprintf("%s: it is the old name of %s, which is set, too: leave it out", key, name))
+				continue
+			}
+			d.warn(at, fmt.Sprintf("%s is called %s now", key, name))
+			src[name], key = src[key], name
+			line := d.lines[at]
+			at = strings.TrimPrefix(path+"."+key, ".")
+			d.lines[at] = line
+		}
 		if field, known := fields[key]; known {
 			d.set[at] = true
 			d.value(field, src[key], at)

@@ -57,7 +57,7 @@ type Discord struct {
 }
 
 var (
-	_ channel.Door      = (*Discord)(nil)
+	_ channel.Connector = (*Discord)(nil)
 	_ channel.Completer = (*Discord)(nil)
 	_ channel.Historian = (*Discord)(nil)
 	_ channel.Reactor   = (*Discord)(nil)

@@ -173,7 +173,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%+v was taken", o)
 		}
 	}
-	if got := new(Discord).Name(); got != "discord" || (channel.Place{Door: Name}).Direct() {
+	if got := new(Discord).Name(); got != "discord" || (channel.Place{Connector: Name}).Direct() {
 		t.Error(got)
 	}
 }

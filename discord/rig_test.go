@@ -138,7 +138,7 @@ func (r *rig) open() {
 	r.connector = r.newConnector()
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r.hub = channel.New(channel.Options{
-		Store: r.store, Doors: []channel.Door{r.connector}, Log: log, Rules: r.rules,
+		Store: r.store, Connectors: []channel.Connector{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent {
 			return channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 		},

@@ -286,7 +286,7 @@ func (a *stateCache) trusts(guild, user string, roles []string) bool {
 
 // conversation is the name of the conversation that a place is.
 func (p place) conversation(id string) string {
-	name := channel.Place{Door: Name, Server: p.Guild, Channel: id}
+	name := channel.Place{Connector: Name, Server: p.Guild, Channel: id}
 	switch {
 	case p.Guild == "":
 		name.Server = channel.DirectServer

@@ -21,7 +21,7 @@ type Conversation struct {
 // maxName bounds a conversation's name, in bytes.
 const maxName = 500
 
-// Name returns the conversation's name: door:server/channel[/thread].
+// Name returns the conversation's name: connector:server/channel[/thread].
 func (c *Conversation) Name() string { return c.name }
 
 // Conversation returns the conversation with that name, a new one if there is none.

@@ -206,10 +206,10 @@ func (e *Exported) complete() error {
 	return nil
 }
 
-// conversationNamed tells whether a text can be the name of a conversation of a door.
+// conversationNamed tells whether a text can be the name of a conversation of a connector.
 func conversationNamed(name string) bool {
-	door, rest, there := strings.Cut(name, ":")
-	return there && slices.Contains([]string{"terminal", "discord", "slack"}, door) && rest != "" &&
+	connector, rest, there := strings.Cut(name, ":")
+	return there && slices.Contains([]string{"terminal", "discord", "slack"}, connector) && rest != "" &&
 		len(name) <= maxName && utf8.ValidString(name)
 }
 

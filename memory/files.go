@@ -1,4 +1,4 @@
-// Files: what came with messages, and messages whose door can find out more.
+// Files: what came with messages, and messages whose connector can find out more.
 
 package memory
 
@@ -79,7 +79,7 @@ func (c *Conversation) keepFiles(tx *transaction, message string, attachments []
 // incompleteAtOnce is how many incomplete messages are returned at once.
 const incompleteAtOnce = 50
 
-// Incomplete returns the oldest waiting messages of which the door can find out
+// Incomplete returns the oldest waiting messages of which the connector can find out
 // more, in order, at most 50.
 func (c *Conversation) Incomplete(ctx context.Context) (found []Inbound, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
@@ -92,7 +92,7 @@ func (c *Conversation) Incomplete(ctx context.Context) (found []Inbound, err err
 	return found, nil
 }
 
-// Try notes on disk that the door begins to complete waiting messages: if that kills the
+// Try notes on disk that the connector begins to complete waiting messages: if that kills the
 // process, they have their Tries at the next start. An edit sets them back.
 func (c *Conversation) Try(ctx context.Context, all []Inbound) error {
 	err := c.store.update(ctx, func(tx *transaction) error {

@@ -11,7 +11,7 @@ import (
 	"cairn/compactor"
 )
 
-// incomplete is message n, of which its door can find out more.
+// incomplete is message n, of which its connector can find out more.
 func incomplete(n int, text string) Inbound {
 	m := said(n, text)
 	m.Incomplete = true

@@ -36,7 +36,7 @@ type Erased struct {
 // wait that long.
 const erasedAtOnce = 40
 
-// errNobody: an empty id is nobody's, and everybody's whose door knows none.
+// errNobody: an empty id is nobody's, and everybody's whose connector knows none.
 var errNobody = errors.New("nobody has an empty id")
 
 // Traces counts what is kept of somebody in the conversation.
@@ -70,9 +70,9 @@ func (c *Conversation) traces(tx *transaction, author string) (t Traces, err err
 	return t, err
 }
 
-// Everywhere returns the conversations of a door in which something is kept of
+// Everywhere returns the conversations of a connector in which something is kept of
 // somebody, and how much in all.
-func (s *Store) Everywhere(ctx context.Context, door, author string) (in []*Conversation, all Traces, err error) {
+func (s *Store) Everywhere(ctx context.Context, connector, author string) (in []*Conversation, all Traces, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		var known []*Conversation
 		err := each(tx, func(rows *sql.Rows) error {
@@ -83,7 +83,7 @@ func (s *Store) Everywhere(ctx context.Context, door, author string) (in []*Conv
 		}, `SELECT id, name FROM conversations WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
 			SELECT conversation FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
 			UNION SELECT conversation FROM inbox WHERE author_id = ?2
-			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`, door, author)
+			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`, connector, author)
 		if err != nil {
 			return err
 		}
@@ -258,18 +258,18 @@ func (c *Conversation) eraseMemories(tx *transaction, author string, upto int64,
 }
 
 // People returns the ids under which people of that name, or with that id, have spoken
-// in the conversations of a door or, with an empty one, of any, with the door.
-func (s *Store) People(ctx context.Context, door, nameOrID string) (found []Who, err error) {
+// in the conversations of a connector or, with an empty one, of any, with the connector.
+func (s *Store) People(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		return each(tx, func(rows *sql.Rows) error {
 			var w Who
-			err := rows.Scan(&w.Door, &w.ID, &w.Name)
+			err := rows.Scan(&w.Connector, &w.ID, &w.Name)
 			found = append(found, w)
 			return err
 		}, `SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, max(said.author) FROM (
 			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> ''
 			UNION SELECT conversation, author_id, author FROM inbox WHERE (author_id = ?1 OR author = ?1 COLLATE NOCASE) AND author_id <> '') said
-			JOIN conversations c ON c.id = said.conversation WHERE ?2 = '' OR c.name >= ?2 || ':' AND c.name < ?2 || ';' GROUP BY 1, 2 ORDER BY 1, 2`, nameOrID, door)
+			JOIN conversations c ON c.id = said.conversation WHERE ?2 = '' OR c.name >= ?2 || ':' AND c.name < ?2 || ';' GROUP BY 1, 2 ORDER BY 1, 2`, nameOrID, connector)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for %q: %w", nameOrID, err)
@@ -277,11 +277,13 @@ func (s *Store) People(ctx context.Context, door, nameOrID string) (found []Who,
 	return found, nil
 }
 
-// Who is a person of a door.
+// Who is a person of a connector.
 type Who struct {
-	Door string `json:"door"`
-	ID   string `json:"id"` // the platform's
-	Name string `json:"name"`
+	Connector string `json:"connector"`
+	ID        string `json:"id"` // the platform's
+	Name      string `json:"name"`
 }
 
-func (w Who) String() string { return strings.TrimSpace(w.Name + " (" + w.Door + ":" + w.ID + ")") }
+func (w Who) String() string {
+	return strings.TrimSpace(w.Name + " (" + w.Connector + ":" + w.ID + ")")
+}

@@ -9,31 +9,31 @@ import (
 	"fmt"
 )
 
-// Away notes that every conversation of a door may miss messages from the newest
-// one on that was delivered, and returns all conversations of the door that have a
+// Away notes that every conversation of a connector may miss messages from the newest
+// one on that was delivered, and returns all conversations of the connector that have a
 // gap. A gap that is open already stays where it is, and is read to its new end.
 // Where messages can come without those before them, earlier names a place before the
 // newest from which on some may be missing, given the first that is known too; nil: they
 // come in order.
-func (s *Store) Away(ctx context.Context, door string, earlier func(newest, first string) string) (gaps []Gap, err error) {
+func (s *Store) Away(ctx context.Context, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
-		gaps, err = s.away(tx, door, earlier)
+		gaps, err = s.away(tx, connector, earlier)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("note that %s was away: %w", door, err)
+		return nil, fmt.Errorf("note that %s was away: %w", connector, err)
 	}
 	return gaps, nil
 }
 
-func (s *Store) away(tx *transaction, door string, earlier func(newest, first string) string) (gaps []Gap, err error) {
+func (s *Store) away(tx *transaction, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
 	var all []Conversation
 	err = each(tx, func(rows *sql.Rows) error {
 		c := Conversation{store: s}
 		err := rows.Scan(&c.id, &c.name)
 		all = append(all, c)
 		return err
-	}, "SELECT id, name FROM conversations WHERE name >= ? AND name < ? ORDER BY id", door+":", door+";") // ; comes right after :
+	}, "SELECT id, name FROM conversations WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") // ; comes right after :
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func away(t *testing.T, s *Store, door string) []Gap {
+func away(t *testing.T, s *Store, connector string) []Gap {
 	t.Helper()
-	gaps, err := s.Away(ctx, door, nil)
+	gaps, err := s.Away(ctx, connector, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,13 +74,13 @@ func TestAway(t *testing.T) {
 		for _, name := range names {
 			find(t, s, name)
 		}
-		for door, want := range map[string][]string{"discord": {"discord:1/2"}, "slack": {"slack:1/2"}, "*": {"*:1"}, "%": {"%:1"}, "disc": nil, "": nil, "_iscord": nil} {
+		for connector, want := range map[string][]string{"discord": {"discord:1/2"}, "slack": {"slack:1/2"}, "*": {"*:1"}, "%": {"%:1"}, "disc": nil, "": nil, "_iscord": nil} {
 			var got []string
-			for _, gap := range away(t, s, door) {
+			for _, gap := range away(t, s, connector) {
 				got = append(got, gap.Conversation)
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("door %q: %v", door, got)
+				t.Errorf("door %q: %v", connector, got)
 			}
 		}
 	})

@@ -117,7 +117,7 @@ func (c *Conversation) Asked(ctx context.Context, id string) (asked bool, err er
 	return asked, nil
 }
 
-// whereabouts is where a message is that a door tells of; the zero value: nowhere yet.
+// whereabouts is where a message is that a connector tells of; the zero value: nowhere yet.
 type whereabouts struct {
 	waits               bool  // in the inbox
 	left                bool  // the inbox: it was taken up, or deleted

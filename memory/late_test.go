@@ -16,7 +16,7 @@ func TestADeletedMessageIsNotQuotedByWhatIsBeingCompleted(t *testing.T) {
 	if _, err := c.Deliver(ctx, reply); err != nil {
 		t.Fatal(err)
 	}
-	was, err := c.Incomplete(ctx) // and the door is asked for more
+	was, err := c.Incomplete(ctx) // and the connector is asked for more
 	if err != nil || len(was) != 1 {
 		t.Fatal(was, err)
 	}
@@ -40,7 +40,7 @@ func TestAGapThatBeginsEarlierCounts(t *testing.T) {
 	if _, err := c.store.Away(ctx, "terminal", nil); err != nil {
 		t.Fatal(err)
 	}
-	// The disk did not take message 6 earlier; its door wants it read again.
+	// The disk did not take message 6 earlier; its connector wants it read again.
 	if err := c.SetGap(ctx, "5"); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestTheSecondOfTwoEditsInOneSecond(t *testing.T) {
 	}
 }
 
-func TestAGapFoundByTheDoorIsNotClosedByMistake(t *testing.T) {
+func TestAGapFoundByTheConnectorIsNotClosedByMistake(t *testing.T) {
 	c := newConversation(t)
 	if _, err := c.store.Away(ctx, "terminal", nil); err != nil { // nothing is known: ""
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func (c *Conversation) Outbox(ctx context.Context) (unsent []Piece, err error) {
 	return unsent, nil
 }
 
-// Sending notes that a piece is being handed to the door. ErrNotFound: there is no
+// Sending notes that a piece is being handed to the connector. ErrNotFound: there is no
 // such piece, or it was sent or dropped.
 func (c *Conversation) Sending(ctx context.Context, row int64) error {
 	return c.mark(ctx, row, "UPDATE outbox SET state = 'sending' WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')", row, c.id)

@@ -40,10 +40,10 @@ func (e *OptedOutError) Error() string { return e.Name + e.words }
 // errUnsaid is returned for a draft when all that it comes from was deleted.
 var errUnsaid = errors.New("what it comes from has been deleted: save nothing of it")
 
-// door is the first part of the conversation's name.
-func (c *Conversation) door() string {
-	door, _, _ := strings.Cut(c.name, ":")
-	return door
+// connector is the first part of the conversation's name.
+func (c *Conversation) connector() string {
+	connector, _, _ := strings.Cut(c.name, ":")
+	return connector
 }
 
 // speakerOf and aboutOf are who said memory m and whom it is about, by the platform's
@@ -132,7 +132,7 @@ func (c *Conversation) allowed(tx *transaction, d draft) error {
 		}
 		return err
 	}, `SELECT author_id, name FROM optouts o WHERE door = ? AND EXISTS (SELECT 1 FROM messages INDEXED BY messages_author
-		WHERE author_id = o.author_id AND role = 'user' AND id BETWEEN ? AND ?)`, c.door(), low, high)
+		WHERE author_id = o.author_id AND role = 'user' AND id BETWEEN ? AND ?)`, c.connector(), low, high)
 	if err == nil && named != nil {
 		return named
 	}
@@ -154,7 +154,7 @@ func (c *Conversation) optedOut(tx *transaction, author string) (out bool, err e
 	if author == "" {
 		return false, nil
 	}
-	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM optouts WHERE door = ? AND author_id = ?)", c.door(), author).Scan(&out)
+	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM optouts WHERE door = ? AND author_id = ?)", c.connector(), author).Scan(&out)
 	return out, err
 }
 
@@ -182,12 +182,12 @@ func (c *Conversation) stands(tx *transaction, d *draft) error {
 	return nil
 }
 
-// OptOut keeps somebody of this conversation's door, by the platform's id, out of all
+// OptOut keeps somebody of this conversation's connector, by the platform's id, out of all
 // memories from now on, or with out = false no longer; changed tells that it was not so
 // already. Memories that are there stay.
 func (c *Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
 	err = c.store.update(ctx, func(tx *transaction) error {
-		query, args := "DELETE FROM optouts WHERE door = ? AND author_id = ?", []any{c.door(), author}
+		query, args := "DELETE FROM optouts WHERE door = ? AND author_id = ?", []any{c.connector(), author}
 		if out {
 			query = "INSERT INTO optouts (door, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 			args = append(args, name, now())

@@ -1,5 +1,5 @@
 // Scopes: whose memories a conversation recalls. They are set by code, out of names and
-// of what doors tell of a place, and never by what somebody asks for.
+// of what connectors tell of a place, and never by what somebody asks for.
 
 package memory
 
@@ -13,7 +13,7 @@ import (
 // Audience is who may read a place, beside those who are in it.
 type Audience string
 
-// The audiences. A door that does not know leaves it empty, which changes nothing; a
+// The audiences. A connector that does not know leaves it empty, which changes nothing; a
 // place of which nothing was ever told is read by its members alone.
 const (
 	Members      Audience = "members" // a private channel, a private thread, a direct message
@@ -22,7 +22,7 @@ const (
 	unknownPlace Audience = ""
 )
 
-// notice stores what a door tells of a conversation's audience.
+// notice stores what a connector tells of a conversation's audience.
 func (c *Conversation) notice(tx *transaction, who Audience) error {
 	if who == unknownPlace {
 		return nil
@@ -35,7 +35,7 @@ func (c *Conversation) notice(tx *transaction, who Audience) error {
 }
 
 // ShareMemories sets whether the public channels of a server recall each other's
-// memories: with true all of one server, of one door; else each its own.
+// memories: with true all of one server, of one connector; else each its own.
 func (s *Store) ShareMemories(server bool) { s.pooled.Store(server) }
 
 // SharesMemories tells whether memories are shared at all, and whether the conversation
@@ -119,7 +119,7 @@ func (c *Conversation) scope(tx *transaction) (in scope, err error) {
 	return in, err
 }
 
-// server is the part of the name that says door and server; empty: there is none.
+// server is the part of the name that says connector and server; empty: there is none.
 func (c *Conversation) server() string {
 	server, _, there := strings.Cut(c.name, "/")
 	if !there {

@@ -28,7 +28,7 @@ var places = map[string]Audience{
 	"discord:1/12/121": Members,
 	"discord:10/10":    ServerWide, // a server whose name begins like the other's
 	"discord:2/10":     ServerWide,
-	"slack:1/10":       ServerWide, // another door
+	"slack:1/10":       ServerWide, // another connector
 	"discord:@me/7":    Members,
 	"discord:@me/8":    Members,
 	"slack:1/D7":       Members,

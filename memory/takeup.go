@@ -20,7 +20,7 @@ const All = math.MaxInt64
 type Due struct {
 	Waiting    int   // messages in the inbox
 	Last       int64 // row of the one that was delivered last: what comes later stands behind it; 0: none waits
-	Incomplete bool  // the door can find out more of one that waits
+	Incomplete bool  // the connector can find out more of one that waits
 	Gap        bool  // messages may have been missed
 	Segment    bool  // a new one is wanted
 }

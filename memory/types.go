@@ -18,7 +18,7 @@ var (
 	ErrReplaced = errors.New(databaseName + " was deleted, moved or replaced while the bot runs")
 )
 
-// Inbound is a message as a door hands it over.
+// Inbound is a message as a connector hands it over.
 type Inbound struct {
 	ID          string // the platform's id, unique in its conversation; never empty
 	AuthorID    string
@@ -35,7 +35,7 @@ type Inbound struct {
 	Bot         bool      // said by another program
 	Audience    Audience  // who may read the place where it was said
 	Label       string    // what people call that place: "#general · Cozy Corner"; empty: not known
-	Incomplete  bool      // the door can find out more: names, files; see channel.Completer
+	Incomplete  bool      // the connector can find out more: names, files; see channel.Completer
 	Tries       int       // how often that was begun, see Try; the store's to set
 }
 
@@ -61,7 +61,7 @@ type Outcome struct {
 	Messages []compactor.Message // what the bot and its tools said, seqs given, in order; may be empty
 	Reply    string              // id of the reply on its way to people; empty: nothing is sent
 	To       []string            // platform ids of the messages it answers
-	Pieces   []string            // the reply, cut for the door
+	Pieces   []string            // the reply, cut for the connector
 	Failure  bool                // Pieces are a plain sentence about a failure, not the assistant's words
 	Count    compactor.Count     // what the provider counted last; zero: nothing that holds
 	Usage    []Usage             // what models were used for since the last outcome
@@ -79,7 +79,7 @@ type Piece struct {
 	To      []string
 	Text    string
 	Failure bool
-	Sending bool // it was handed to the door before, and may have arrived
+	Sending bool // it was handed to the connector before, and may have arrived
 }
 
 // Memory is one fact, preference, decision, … worth keeping beyond the conversation.

@@ -9,7 +9,7 @@ import (
 
 func TestWhoMayReadAPlace(t *testing.T) {
 	t.Parallel()
-	channelPlace := channel.Place{Door: Name, Server: "T1", Channel: "C1"}
+	channelPlace := channel.Place{Connector: Name, Server: "T1", Channel: "C1"}
 	thread := channelPlace
 	thread.Thread = "1.2"
 	for _, c := range []struct {

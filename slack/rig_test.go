@@ -125,7 +125,7 @@ func (r *rig) launch() {
 	}
 	agent := channel.Agent{Model: r.model, MaxOutput: 8000, Policy: compactor.DefaultPolicy}
 	r.hub = channel.New(channel.Options{
-		Store: r.store, Doors: []channel.Door{r.connector}, Log: log, Rules: r.rules,
+		Store: r.store, Connectors: []channel.Connector{r.connector}, Log: log, Rules: r.rules,
 		Agent: func(string) channel.Agent { return agent },
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -77,7 +77,7 @@ type times struct {
 }
 
 var (
-	_ channel.Door      = (*Slack)(nil)
+	_ channel.Connector = (*Slack)(nil)
 	_ channel.Completer = (*Slack)(nil)
 	_ channel.Historian = (*Slack)(nil)
 	_ channel.Reactor   = (*Slack)(nil)
@@ -153,5 +153,5 @@ func (s *Slack) await(ctx context.Context) error {
 
 // place is where a message of a channel, and of a thread there, belongs.
 func (s *Slack) place(channelID, thread string) channel.Place {
-	return channel.Place{Door: Name, Server: s.self.team, Channel: channelID, Thread: thread}
+	return channel.Place{Connector: Name, Server: s.self.team, Channel: channelID, Thread: thread}
 }

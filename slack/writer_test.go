@@ -28,7 +28,7 @@ func (r *rig) question(inThread bool) target {
 	}
 	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "question", Thread: q.thread})
 	q.to = []string{ts}
-	q.name = channel.Place{Door: Name, Server: slacktest.TeamID, Channel: general, Thread: q.thread}.String()
+	q.name = channel.Place{Connector: Name, Server: slacktest.TeamID, Channel: general, Thread: q.thread}.String()
 	return q
 }
 

@@ -113,7 +113,7 @@ func sit(t *testing.T, o Options, model llm.Model) *keyboard {
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
-		k.ended <- k.door.Run(ctx, k.hub, k.log)
+		k.ended <- k.connector.Run(ctx, k.hub, k.log)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -206,8 +206,8 @@ func TestEditor(t *testing.T) {
 			x.Piece("One two three four five six seven eight ")
 			x.Piece("nine")
 			k.screen.wait(t, "One two three four five six seven eight")
-			k.door.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
-			_, _ = k.door.Notes().Write([]byte("a log line\n"))
+			k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
+			_, _ = k.connector.Notes().Write([]byte("a log line\n"))
 			k.screen.wait(t, "a log line") // it waits in sight
 			inOrder(t, k.screen.String(), "nine", "a log line")
 			x.Say(" ten")
@@ -345,7 +345,7 @@ func TestEditor(t *testing.T) {
 		}))
 		k.typed(t, "hello\r")
 		k.screen.wait(t, "Seventeen harbour lanterns illuminate\nwindswept promontories.")
-		k.door.Notes().Write([]byte("Seventeen harbour lanterns are extinguished\n"))
+		k.connector.Notes().Write([]byte("Seventeen harbour lanterns are extinguished\n"))
 		k.screen.wait(t, "Seventeen harbour lanterns are\nextinguished")
 		k.typed(t, "/context\r")
 		k.screen.wait(t, "0 head, 70 messages, 1000 kept free for\nthe reply")
@@ -378,7 +378,7 @@ func TestEditor(t *testing.T) {
 		k := sit(t, Options{}, scripted(echo))
 		k.typed(t, "half a li")
 		k.screen.wait(t, "> half a li")
-		k.door.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
+		k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
 		k.screen.wait(t, "· summarizing messages 1 to 9\n> half a li")
 		if !strings.Contains(k.raw.String(), "\x1b[2m· summarizing messages 1 to 9\x1b[22m") {
 			t.Errorf("it is not dim: %q", k.raw)
@@ -409,7 +409,7 @@ func TestEditor(t *testing.T) {
 	})
 	t.Run("without colour nothing is dim", func(t *testing.T) {
 		k := sit(t, Options{NoColor: true}, scripted(echo))
-		_, _ = k.door.Notes().Write([]byte("a log line\n"))
+		_, _ = k.connector.Notes().Write([]byte("a log line\n"))
 		k.screen.wait(t, "a log line")
 		if strings.Contains(k.raw.String(), "\x1b[2m") {
 			t.Errorf("got %q", k.raw)
@@ -440,7 +440,7 @@ func TestEditor(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		if err := s.door.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
+		if err := s.connector.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		after, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)

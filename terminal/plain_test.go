@@ -35,7 +35,7 @@ func TestPlain(t *testing.T) {
 			}
 			return echo(ctx, n, req)
 		})
-		if err := s.door.Run(t.Context(), s.hub, s.log); err != nil {
+		if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -111,7 +111,7 @@ func TestPlain(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.lose(t)
-		p := s.door.face.(*plain)
+		p := s.connector.face.(*plain)
 		p.log = s.log
 		if err := p.say(t.Context(), s.hub, typed{text: "hello"}); err != notTaken {
 			t.Errorf("got %v", err)
@@ -124,7 +124,7 @@ func TestPlain(t *testing.T) {
 		s := open(t, Options{In: in}, echo)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		if err := s.door.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
+		if err := s.connector.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -139,7 +139,7 @@ func TestPlain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.door.Run(t.Context(), s.hub, s.log); err != nil {
+		if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := s.out.String(), "you said left in terminal:general\nyou said now\n"; got != want {

@@ -49,11 +49,11 @@ func TestProtocol(t *testing.T) {
 	})
 	t.Run("compactions and memories are told as promised", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader(""), JSON: true}, echo)
-		s.door.Compaction("terminal:x", compactor.Event{
+		s.connector.Compaction("terminal:x", compactor.Event{
 			ID: 3, State: compactor.EventLanded, Trigger: compactor.OnManual, Kind: compactor.Leaf, By: compactor.ByWorker,
 			From: 1, To: 9, Messages: 9, BeforeTokens: 50, AfterTokens: 20, Window: 100, Summary: "s",
 		})
-		s.door.Remembered("terminal:x", 7, "fact", "tea")
+		s.connector.Remembered("terminal:x", 7, "fact", "tea")
 		want := `{"type":"compaction","channel":"x","id":3,"state":"landed","trigger":"manual","kind":"leaf","by":"worker","from_seq":1,"to_seq":9,"messages":9,"before_tokens":50,"after_tokens":20,"window":100,"summary":"s","error":""}
 {"type":"memory","channel":"x","id":7,"kind":"fact","content":"tea"}
 `
@@ -172,7 +172,7 @@ func TestProtocol(t *testing.T) {
 	})
 	t.Run("a message that could not be written is told in a sentence, and the run goes on", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader(""), JSON: true}, echo)
-		p := s.door.face.(*protocol)
+		p := s.connector.face.(*protocol)
 		p.log = s.log
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {
@@ -200,7 +200,7 @@ func TestProtocol(t *testing.T) {
 			return llm.Response{}, ctx.Err()
 		})
 		go func() { _, _ = io.WriteString(write, `{"text":"a"}`+"\n") }()
-		if err := s.door.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
+		if err := s.connector.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -218,7 +218,7 @@ func TestProtocolOrder(t *testing.T) {
 			}
 			return echo(ctx, n, req)
 		})
-		if err := s.door.Run(t.Context(), s.hub, s.log); err != nil {
+		if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.of(t, "reply"); len(got) != 3 {
@@ -271,7 +271,7 @@ func TestProtocolOrder(t *testing.T) {
 				return llm.Response{}, errors.Join(ctx.Err(), errors.New("nobody stopped it"))
 			})
 			go func() { _, _ = io.WriteString(write, `{"text":"a","id":"1"}`+"\n") }()
-			if err := s.door.Run(t.Context(), s.hub, s.log); err != nil {
+			if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
 				t.Fatal(err)
 			}
 			if got := s.of(t, "reply"); len(got) != 1 || !strings.Contains(got[0], `"to":["s"],"text":"`+want) {
@@ -286,10 +286,10 @@ func TestProtocolOrder(t *testing.T) {
 
 func TestPieces(t *testing.T) {
 	s := open(t, Options{In: strings.NewReader(""), JSON: true}, nil)
-	if got := s.door.Split("a\nb"); len(got) != 1 || got[0] != "a\nb" {
+	if got := s.connector.Split("a\nb"); len(got) != 1 || got[0] != "a\nb" {
 		t.Errorf("a reply was cut: %q", got)
 	}
-	w := s.door.Reply("terminal:x", nil)
+	w := s.connector.Reply("terminal:x", nil)
 	id, err := w.Send(t.Context(), channel.Piece{Reply: "r", Text: "t"})
 	if err != nil || id != "r" || s.out.String() != `{"type":"reply","channel":"x","id":"r","to":[],"text":"t"}`+"\n" {
 		t.Errorf("got %q, %v, %s", id, err, s.out)
@@ -298,7 +298,7 @@ func TestPieces(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader(""), Out: failing{}, Err: io.Discard, JSON: true}, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Millisecond, cancel) // as the bot does when the run has ended
-		if _, err := s.door.Reply("terminal:x", nil).Send(ctx, channel.Piece{}); err == nil {
+		if _, err := s.connector.Reply("terminal:x", nil).Send(ctx, channel.Piece{}); err == nil {
 			t.Error("it was")
 		}
 	})

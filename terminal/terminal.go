@@ -1,4 +1,4 @@
-// Package terminal is the local door: a person at a keyboard, a pipe, or a
+// Package terminal is the local connector: a person at a keyboard, a pipe, or a
 // program that speaks JSON Lines.
 package terminal
 
@@ -33,7 +33,7 @@ type Options struct {
 	NoColor  bool   // no dim text, even on a terminal
 }
 
-// Terminal is the door. It has three faces: a line editor where input and output
+// Terminal is the connector. It has three faces: a line editor where input and output
 // are terminals, plain lines where they are not, and JSON Lines.
 type Terminal struct {
 	face
@@ -48,11 +48,11 @@ type face interface {
 }
 
 var (
-	_ channel.Door     = (*Terminal)(nil)
-	_ channel.Observer = (*Terminal)(nil)
+	_ channel.Connector = (*Terminal)(nil)
+	_ channel.Observer  = (*Terminal)(nil)
 )
 
-// New returns the door that o describes. It starts nothing. The error says which
+// New returns the connector that o describes. It starts nothing. The error says which
 // name cannot be used.
 func New(o Options) (*Terminal, error) {
 	conversation, err := Conversation(o.Channel)

@@ -50,13 +50,13 @@ func (b *buffer) wait(t *testing.T, text string) {
 
 // session is a terminal on a hub of its own, with a real store and a scripted model.
 type session struct {
-	door     *Terminal
-	hub      *channel.Hub
-	store    *memory.Store
-	out, err *buffer
-	log      *slog.Logger // what the door logs
-	logged   *buffer
-	lost     bool // the store is closed already
+	connector *Terminal
+	hub       *channel.Hub
+	store     *memory.Store
+	out, err  *buffer
+	log       *slog.Logger // what the connector logs
+	logged    *buffer
+	lost      bool // the store is closed already
 }
 
 // lose makes the store refuse everything.
@@ -103,7 +103,7 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 		o.Channel, o.User = "general", "Ada"
 	}
 	var err error
-	if s.door, err = New(o); err != nil {
+	if s.connector, err = New(o); err != nil {
 		t.Fatal(err)
 	}
 	if s.store, err = memory.Open(t.Context(), memory.Options{Dir: t.TempDir()}); err != nil {
@@ -114,7 +114,7 @@ func openWith(t *testing.T, o Options, model llm.Model) *session {
 		Policy: compactor.DefaultPolicy,
 	}
 	s.hub = channel.New(channel.Options{
-		Store: s.store, Agent: func(string) channel.Agent { return agent }, Doors: []channel.Door{s.door},
+		Store: s.store, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{s.connector},
 		Log: slog.New(slog.DiscardHandler),
 	})
 	t.Cleanup(func() {
@@ -138,7 +138,7 @@ func talk(t *testing.T, o Options, input string, model answer, window ...int) *s
 		m.Tokens = window[0]
 	}
 	s := openWith(t, o, m)
-	if err := s.door.Run(t.Context(), s.hub, s.log); err != nil {
+	if err := s.connector.Run(t.Context(), s.hub, s.log); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -148,7 +148,7 @@ func talk(t *testing.T, o Options, input string, model answer, window ...int) *s
 func (s *session) ends(t *testing.T) error {
 	t.Helper()
 	ended := make(chan error, 1)
-	go func() { ended <- s.door.Run(t.Context(), s.hub, s.log) }()
+	go func() { ended <- s.connector.Run(t.Context(), s.hub, s.log) }()
 	select {
 	case err := <-ended:
 		return err

@@ -1,4 +1,4 @@
-// Puts a bot together: store, model, hub and the door it talks through.
+// Puts a bot together: store, model, hub and the connector it talks through.
 package main
 
 import (
@@ -39,7 +39,7 @@ type bot struct {
 
 // start opens the store, for this process alone, and a hub on it. rules makes those of
 // the hub out of the settings, now and after each edit.
-func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) channel.Rules, doors ...channel.Door) (*bot, error) {
+func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) channel.Rules, connectors ...channel.Connector) (*bot, error) {
 	b := &bot{app: a, log: log, rules: rules, begun: &a.settings, models: newModelSet(log)}
 	first := &runtimeConfig{settings: a.settings}
 	var err error
@@ -70,13 +70,13 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 			agent, known := b.current.Load().agents[id]
 			return agent, known
 		},
-		Doors:   doors,
-		Rules:   rules(&first.settings),
-		CatchUp: time.Duration(a.settings.CatchUp),
-		Workers: a.settings.Workers,
-		Log:     log,
-		Used:    used,
-		After:   b.compactions.happened,
+		Connectors: connectors,
+		Rules:      rules(&first.settings),
+		CatchUp:    time.Duration(a.settings.CatchUp),
+		Workers:    a.settings.Workers,
+		Log:        log,
+		Used:       used,
+		After:      b.compactions.happened,
 	})
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)

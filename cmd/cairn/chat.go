@@ -61,13 +61,13 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	}
 	o.In, o.Out, o.Err = a.in, a.out, a.err
 	o.History = filepath.Join(a.settings.DataDir, "history")
-	door, err := terminal.New(o)
+	connector, err := terminal.New(o)
 	if err != nil {
 		return usage(err)
 	}
 	logTo := a.err
 	if isTerminal(a.err) {
-		logTo = door.Notes() // past the line that is being typed
+		logTo = connector.Notes() // past the line that is being typed
 	}
 	log, err := a.logger(logTo, slog.LevelWarn)
 	if err != nil {
@@ -78,24 +78,24 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		rules.TurnsPerMinute = 0 // who can start the program can do worse, and lines from a pipe come fast
 		return rules
 	}
-	bot, err := a.start(cmd.Context(), log, rules, door)
+	bot, err := a.start(cmd.Context(), log, rules, connector)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
-	bot.checkInChat(door, o.Channel)
+	bot.checkInChat(connector, o.Channel)
 	bot.follow(!isTerminal(a.in)) // a terminal that is closed sends SIGHUP, and means the end
 	bot.keepUp()
-	return door.Run(cmd.Context(), bot.hub, log)
+	return connector.Run(cmd.Context(), bot.hub, log)
 }
 
 // checkInChat checks the models of the agent that answers in a channel. A person at the
 // terminal reads in one line what is wrong, and which model was chosen where none is
 // named; a program finds it in the log.
-func (b *bot) checkInChat(door *terminal.Terminal, name string) {
+func (b *bot) checkInChat(connector *terminal.Terminal, name string) {
 	conversation, err := terminal.Conversation(name)
 	if err != nil {
-		return // door.Run tells
+		return // connector.Run tells
 	}
 	check := modelCheck{failed: b.warnOf, agents: func() map[string]channel.Agent {
 		now := b.current.Load()
@@ -104,7 +104,7 @@ func (b *bot) checkInChat(door *terminal.Terminal, name string) {
 	}}
 	if isTerminal(b.app.err) {
 		say := func(line string) {
-			fmt.Fprintln(door.Notes(), terminal.Printable(b.app.secrets.mask(line)))
+			fmt.Fprintln(connector.Notes(), terminal.Printable(b.app.secrets.mask(line)))
 		}
 		check.failed = func(m *located, err error) { say(trouble(m, err)) }
 		check.chosen = func(m *located) {

@@ -39,7 +39,7 @@ func TestUsage(t *testing.T) {
 		{"settings nobody writes", []string{"chat", "--config", "pipe"}, exitUsage, "pipe is no regular file"},
 		{"settings that are very large", []string{"chat", "--config", "large.toml"}, exitUsage, "large.toml is larger than 1 MB"},
 		{"settings that nest without end", []string{"chat", "--config", "deep.toml"}, exitUsage, "deep.toml:2: this nests deeper than 16 levels"},
-		{"no door to open", []string{"run"}, exitUsage, "set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
+		{"no connector to start", []string{"run"}, exitUsage, "set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
 		{"nothing to read", []string{"transcript"}, exitNotFound, "talk to the bot first"},
 		{"no such format", []string{"import", "--format", "csv", "x"}, exitUsage, "there is only jsonl"},
 		{"a memory that is no number", []string{"memories", "show", "tea"}, exitUsage, `"tea" is no memory's number`},

@@ -176,7 +176,7 @@ func TestAnAnswerThatTheDiskRefusesComesLater(t *testing.T) {
 
 // On the platforms nothing is acknowledged that is not on disk, and what was said
 // meanwhile is answered when the disk is well again: without a restart, and with one
-// warning of each door.
+// warning of each connector.
 func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
 	t.Parallel()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Here I am.") })

@@ -88,7 +88,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	} else if err := d.tell("settings", nil, d.settingsFacts()...); err != nil {
 		return err
 	}
-	for _, look := range []func(context.Context) error{d.data, d.models, d.doors} {
+	for _, look := range []func(context.Context) error{d.data, d.models, d.connectors} {
 		if err := look(ctx); err != nil {
 			return err
 		}
@@ -180,22 +180,22 @@ func (d *doctor) backupFact() string {
 	return counted(len(made), "backup", "backups") + ", the newest is " + made[0]
 }
 
-// checked is a door that can be asked whether it would open.
+// checked is a connector that can be asked whether it would open.
 type checked interface {
-	channel.Door
+	channel.Connector
 	Check(ctx context.Context) (facts []string, err error)
 }
 
-func (d *doctor) doors(ctx context.Context) error {
-	doors, err := d.app.openDoors(slog.New(slog.DiscardHandler))
-	if errors.Is(err, errNoDoor) {
-		return d.tell("doors", nil, "no tokens are set: only the terminal's is open")
+func (d *doctor) connectors(ctx context.Context) error {
+	connectors, err := d.app.openConnectors(slog.New(slog.DiscardHandler))
+	if errors.Is(err, errNoConnector) {
+		return d.tell("platforms", nil, "no tokens are set: only the terminal is open")
 	}
 	if err != nil {
-		return d.tell("doors", err)
+		return d.tell("platforms", err)
 	}
-	for _, door := range doors {
-		c, ok := door.(checked)
+	for _, connector := range connectors {
+		c, ok := connector.(checked)
 		if !ok {
 			continue
 		}

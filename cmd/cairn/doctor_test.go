@@ -18,7 +18,7 @@ import (
 func TestDoctor(t *testing.T) {
 	t.Run("before anything was said", func(t *testing.T) {
 		out := newFolder(t).must("", "doctor")
-		for _, want := range []string{"ok     settings  no file, the defaults\n", "ok     data      data: there are none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     doors     no tokens are set"} {
+		for _, want := range []string{"ok     settings  no file, the defaults\n", "ok     data      data: there are none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     platforms no tokens are set"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%q is not in %s", want, out)
 			}

@@ -12,8 +12,8 @@ import (
 	"cairn/slack/slacktest"
 )
 
-// doorStep is where the program dies that talks on a platform.
-type doorStep struct {
+// connectorStep is where the program dies that talks on a platform.
+type connectorStep struct {
 	name  string
 	death death
 	half  bool // it is killed when people see half of the answer
@@ -48,7 +48,7 @@ var sides = []side{
 	},
 }
 
-var doorSteps = []doorStep{
+var connectorSteps = []connectorStep{
 	{name: "a message has come and is not in the inbox", death: death{On: "INSERT ON main.inbox", At: atRow}},
 	{name: "a message is in the inbox and not taken up", death: death{On: "INSERT ON main.inbox", At: after}},
 	{name: "half of the answer is shown", half: true},
@@ -56,14 +56,14 @@ var doorSteps = []doorStep{
 	{name: "a reply was posted, and that is not noted", death: death{On: "UPDATE ON main.outbox", When: "new.state = 'sent'", At: atRow}},
 }
 
-// TestKillAtEveryStepOfADoor has the program die while it talks on a platform. The next
+// TestKillAtEveryStepOfAConnector has the program die while it talks on a platform. The next
 // process looks up what may have been said, and says it once.
-func TestKillAtEveryStepOfADoor(t *testing.T) {
+func TestKillAtEveryStepOfAConnector(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts a program and two platforms for each step")
 	}
 	for _, on := range sides {
-		for _, s := range doorSteps {
+		for _, s := range connectorSteps {
 			t.Run(on.name+": "+s.name, func(t *testing.T) {
 				t.Parallel()
 				s.die(t, on)
@@ -74,7 +74,7 @@ func TestKillAtEveryStepOfADoor(t *testing.T) {
 
 const begin, end = "This is where we stand: ", "the gate is green."
 
-func (s doorStep) die(t *testing.T, on side) {
+func (s connectorStep) die(t *testing.T, on side) {
 	killed := make(chan struct{})
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		select {
@@ -132,7 +132,7 @@ func (s doorStep) die(t *testing.T, on side) {
 
 // killed has the program die at the step, while it answers a second message, and proves
 // that it did.
-func (s doorStep) killed(p *platforms, f folder, on side) {
+func (s connectorStep) killed(p *platforms, f folder, on side) {
 	p.t.Helper()
 	if s.death != (death{}) {
 		f.env = append(slices.Clone(f.env), s.death.env(p.t))
@@ -154,7 +154,7 @@ func (s doorStep) killed(p *platforms, f folder, on side) {
 	}
 }
 
-// again tells whether both doors have been opened a second time.
+// again tells whether both connectors have been opened a second time.
 func (p *platforms) again() bool {
 	identified := 0
 	for _, c := range p.discord.Connections() {

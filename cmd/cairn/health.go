@@ -31,12 +31,12 @@ const probeTime = 8 * time.Second
 
 // health is the server that tells how a bot is.
 type health struct {
-	bot    *bot
-	doors  []outerDoor
-	ctx    context.Context // ended: the bot is stopping
-	server *http.Server
-	done   sync.WaitGroup
-	probes singleflight.Group // many who ask at once cause one look
+	bot        *bot
+	connectors []outerConnector
+	ctx        context.Context // ended: the bot is stopping
+	server     *http.Server
+	done       sync.WaitGroup
+	probes     singleflight.Group // many who ask at once cause one look
 
 	unread, unwritten llm.Incident // of the database
 
@@ -55,8 +55,8 @@ type glance struct {
 const seenFor = time.Second
 
 // tellHealth begins to tell, where the settings say; nowhere, if they name no address.
-func (b *bot) tellHealth(ctx context.Context, doors []outerDoor) (*health, error) {
-	h := &health{bot: b, doors: doors, ctx: ctx, seen: map[string]glance{}}
+func (b *bot) tellHealth(ctx context.Context, connectors []outerConnector) (*health, error) {
+	h := &health{bot: b, connectors: connectors, ctx: ctx, seen: map[string]glance{}}
 	address := b.begun.Health
 	if address == "" {
 		return h, nil
@@ -151,12 +151,12 @@ func (h *health) ready(ctx context.Context) state {
 		stopping = "the bot is stopping"
 	}
 	s.add("process", stopping)
-	for _, door := range h.doors {
+	for _, connector := range h.connectors {
 		why := ""
-		if d, ok := door.(interface{ Connected() bool }); ok && !d.Connected() {
+		if d, ok := connector.(interface{ Connected() bool }); ok && !d.Connected() {
 			why = "not connected"
 		}
-		s.add(door.Name(), why)
+		s.add(connector.Name(), why)
 	}
 	s.add("database", h.refusal(ctx, &h.unwritten, h.bot.store.Takes(ctx), "cannot be written"))
 	stuck, failing := "", ""

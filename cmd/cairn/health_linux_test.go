@@ -120,7 +120,7 @@ func TestHealth(t *testing.T) {
 	})
 	t.Run("metrics", func(t *testing.T) {
 		code, said := get(t, url+"/metrics")
-		for _, want := range []string{"\ncairn_turns_total 2\n", "\ncairn_turns_failed_total 3\n", "\ncairn_inbox_messages 0\n", `cairn_door_connected{door="slack"} 1` + "\n", `cairn_model_requests_total{work="turn",model="m"} 2` + "\n", `cairn_model_tokens_total{work="turn",model="m",kind="input"} `, `cairn_model_cost{work="turn",model="m"} 0` + "\n"} {
+		for _, want := range []string{"\ncairn_turns_total 2\n", "\ncairn_turns_failed_total 3\n", "\ncairn_inbox_messages 0\n", `cairn_connector_connected{connector="slack"} 1` + "\n", `cairn_model_requests_total{work="turn",model="m"} 2` + "\n", `cairn_model_tokens_total{work="turn",model="m",kind="input"} `, `cairn_model_cost{work="turn",model="m"} 0` + "\n"} {
 			if code != 200 || !strings.Contains("\n"+said, want) {
 				t.Errorf("%d: %q is not in\n%s", code, want, said)
 			}

@@ -67,11 +67,11 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	door, err := newImportDoor()
+	connector, err := newImportConnector()
 	if err != nil {
 		return err
 	}
-	bot, err := a.start(ctx, log, (*config.Settings).Rules, door)
+	bot, err := a.start(ctx, log, (*config.Settings).Rules, connector)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 		return fmt.Errorf("import into %s (%d of %d messages are in, the same command goes on from there): %w", name, imported, total, err)
 	}
 	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s there already; %s landed\n", counted(imported, "message", "messages"), name,
-		counted(total-imported, "was", "were"), counted(int(door.landed.Load()), "compaction", "compactions"))
+		counted(total-imported, "was", "were"), counted(int(connector.landed.Load()), "compaction", "compactions"))
 	return err
 }
 
@@ -107,22 +107,22 @@ func records(files []string) iter.Seq2[channel.Inbound, error] {
 	}
 }
 
-// importDoor is the terminal's door while nobody sits there: it counts what landed
+// importConnector is the terminal's connector while nobody sits there: it counts what landed
 // instead of telling it.
-type importDoor struct {
+type importConnector struct {
 	*terminal.Terminal
 	landed atomic.Int64
 }
 
-func newImportDoor() (*importDoor, error) {
+func newImportConnector() (*importConnector, error) {
 	t, err := terminal.New(terminal.Options{
 		In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: defaultChannel, User: "import",
 	})
-	return &importDoor{Terminal: t}, err
+	return &importConnector{Terminal: t}, err
 }
 
 // Compaction counts.
-func (d *importDoor) Compaction(_ string, event compactor.Event) {
+func (d *importConnector) Compaction(_ string, event compactor.Event) {
 	if event.State == compactor.EventLanded {
 		d.landed.Add(1)
 	}

@@ -56,10 +56,10 @@ func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
 	for _, state := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(w, "cairn_compactions_total{state=%q} %d\n", state, counts[state])
 	}
-	fmt.Fprint(w, "# HELP cairn_door_connected Whether what people say is heard.\n# TYPE cairn_door_connected gauge\n")
-	for _, door := range h.doors {
-		if d, ok := door.(interface{ Connected() bool }); ok {
-			fmt.Fprintf(w, "cairn_door_connected{door=%q} %d\n", door.Name(), boolean(d.Connected()))
+	fmt.Fprint(w, "# HELP cairn_connector_connected Whether the connector is connected.\n# TYPE cairn_connector_connected gauge\n")
+	for _, connector := range h.connectors {
+		if d, ok := connector.(interface{ Connected() bool }); ok {
+			fmt.Fprintf(w, "cairn_connector_connected{connector=%q} %d\n", connector.Name(), boolean(d.Connected()))
 		}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), probeTime)

@@ -92,7 +92,7 @@ func (p *platforms) until(r *running, what string, holds func() bool) {
 	}
 }
 
-// open waits until the doors are open: what is said from now on is heard at once.
+// open waits until the connectors are open: what is said from now on is heard at once.
 func (p *platforms) open(r *running) {
 	p.t.Helper()
 	p.until(r, "both doors are open", func() bool {

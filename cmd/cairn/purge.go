@@ -59,7 +59,7 @@ must be stopped. On the platform nothing is deleted, and nothing is read from th
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&p.user, "user", "", "all of one person, by `ID` or name, with the door before it where two have it: discord:ID")
+	f.StringVar(&p.user, "user", "", "all of one person, by `ID` or name, with the connector before it where two have it: discord:ID")
 	f.StringVar(&p.channel, "channel", "", "everything of one channel, by `NAME`")
 	f.StringVar(&p.server, "server", "", "everything of one server, by `NAME`, as discord:ID; discord:@me is all direct messages")
 	f.BoolVar(&p.yes, "yes", false, "do not ask")
@@ -191,10 +191,10 @@ func (p purge) plan(ctx context.Context, store *memory.Store) (plan purged, err 
 // ofUser plans to delete what is of the one person who is meant.
 func (p *purged) ofUser(ctx context.Context, store *memory.Store, who string) error {
 	people, err := store.People(ctx, "", who)
-	if door, id, ok := strings.Cut(who, ":"); err == nil && ok && len(people) == 0 {
-		if people, err = store.People(ctx, door, id); err == nil && len(people) == 0 {
-			if in, _, looked := store.Everywhere(ctx, door, id); len(in) > 0 || looked != nil { // somebody who only had something remembered
-				people, err = []memory.Who{{Door: door, ID: id}}, looked
+	if connector, id, ok := strings.Cut(who, ":"); err == nil && ok && len(people) == 0 {
+		if people, err = store.People(ctx, connector, id); err == nil && len(people) == 0 {
+			if in, _, looked := store.Everywhere(ctx, connector, id); len(in) > 0 || looked != nil { // somebody who only had something remembered
+				people, err = []memory.Who{{Connector: connector, ID: id}}, looked
 			}
 		}
 	}
@@ -208,11 +208,11 @@ func (p *purged) ofUser(ctx context.Context, store *memory.Store, who string) er
 		for _, one := range people {
 			all = append(all, one.String())
 		}
-		return usage(fmt.Errorf("%q is one of several people, %s: name one by door and id, as --user %s:%s", who, strings.Join(all, ", "), people[0].Door, people[0].ID))
+		return usage(fmt.Errorf("%q is one of several people, %s: name one by connector and id, as --user %s:%s", who, strings.Join(all, ", "), people[0].Connector, people[0].ID))
 	}
 	p.User = &people[0]
 	var traces memory.Traces
-	if p.in, traces, err = store.Everywhere(ctx, p.User.Door, p.User.ID); err != nil {
+	if p.in, traces, err = store.Everywhere(ctx, p.User.Connector, p.User.ID); err != nil {
 		return err
 	}
 	p.Messages, p.Memories = traces.Messages, traces.Memories

@@ -65,8 +65,8 @@ func (a *app) recall(cmd *cobra.Command, l looking, question string) error {
 			return err
 		}
 		if l.asker != "" {
-			door, _, _ := strings.Cut(conversation.Name(), ":")
-			if people, err := store.People(cmd.Context(), door, l.asker); err != nil {
+			connector, _, _ := strings.Cut(conversation.Name(), ":")
+			if people, err := store.People(cmd.Context(), connector, l.asker); err != nil {
 				return err
 			} else if len(people) == 0 {
 				fmt.Fprintf(a.err, "nobody named %q has spoken, so \"I\" and \"my\" mean nobody\n", l.asker)

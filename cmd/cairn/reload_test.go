@@ -20,7 +20,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// standingBot is a bot in this process, with a terminal's door nobody sits at, that
+// standingBot is a bot in this process, with a terminal's connector nobody sits at, that
 // follows its settings file.
 type standingBot struct {
 	*bot
@@ -39,11 +39,11 @@ func startBot(t *testing.T, text string) *standingBot {
 	if err := a.load(); err != nil {
 		t.Fatal(err)
 	}
-	door, err := newImportDoor()
+	connector, err := newImportConnector()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.bot, err = a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, door)
+	s.bot, err = a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,12 +197,12 @@ func TestAFileThatComesLater(t *testing.T) {
 	if err := a.load(); err != nil {
 		t.Fatal(err)
 	}
-	door, err := newImportDoor()
+	connector, err := newImportConnector()
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := &lines{}
-	b, err := a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*config.Settings).Rules, door)
+	b, err := a.start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), (*config.Settings).Rules, connector)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestAgentsAreMadeAnew(t *testing.T) {
 	s := startBot(t, with(fmt.Sprintf(agent, "a", 8000, "old")+fmt.Sprintf(agent, "b", 9000, "")))
 	old := s.current.Load()
 	s.edit(with(fmt.Sprintf(agent, "b", 9000, "") + fmt.Sprintf(agent, "a", 12_000, "new") + "[agents.compaction]\nmodel = \"small\"\n" +
-		"[[bindings]]\ndoor = \"terminal\"\nchannel = \"garden\"\nagent = \"a\"\nrespond = \"all\"\n"))
+		"[[bindings]]\nconnector = \"terminal\"\nchannel = \"garden\"\nagent = \"a\"\nrespond = \"all\"\n"))
 	s.told(taken, 1)
 	now := s.current.Load()
 	if id := now.settings.AgentFor("terminal:x"); id != "b" {

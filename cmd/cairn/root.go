@@ -173,10 +173,10 @@ func thereAre(known []string) string {
 	return "there are " + strings.Join(known, ", ")
 }
 
-// conversationName is the full name of a channel: one without a door is the terminal's.
+// conversationName is the full name of a channel: one without a connector is the terminal's.
 func conversationName(name string) (string, error) {
-	for _, door := range []string{"discord:", "slack:"} {
-		if strings.HasPrefix(name, door) {
+	for _, connector := range []string{"discord:", "slack:"} {
+		if strings.HasPrefix(name, connector) {
 			return name, nil
 		}
 	}

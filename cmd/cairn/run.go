@@ -1,4 +1,4 @@
-// cairn run: open every door that has a token.
+// cairn run: open every connector that has a token.
 package main
 
 import (
@@ -60,20 +60,20 @@ func (a *app) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	doors, err := a.openDoors(log)
+	connectors, err := a.openConnectors(log)
 	if err != nil {
 		return usage(err)
 	}
-	known, names := []channel.Door{}, []string{}
-	for _, door := range doors {
-		known, names = append(known, door), append(names, door.Name())
+	known, names := []channel.Connector{}, []string{}
+	for _, connector := range connectors {
+		known, names = append(known, connector), append(names, connector.Name())
 	}
 	bot, err := a.start(ctx, log, (*config.Settings).Rules, known...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
-	health, err := bot.tellHealth(ctx, doors)
+	health, err := bot.tellHealth(ctx, connectors)
 	if err != nil {
 		return err
 	}
@@ -83,12 +83,12 @@ func (a *app) run(ctx context.Context) (err error) {
 	if open := a.settings.Unrestricted(); len(open) > 0 {
 		log.Warn("commands_unrestricted", "hint", "add them to restricted", "commands", open)
 	}
-	log.Info("starting", "version", version(), "doors", names, "agents", bot.who(), "data", a.settings.DataDir)
+	log.Info("starting", "version", version(), "connectors", names, "agents", bot.who(), "data", a.settings.DataDir)
 	if err := bot.hub.Recover(ctx, func(string) bool { return true }); err != nil {
 		return err
 	}
 	bot.keepUp()
-	return serve(ctx, bot.hub, doors, grace, log)
+	return serve(ctx, bot.hub, connectors, grace, log)
 }
 
 // who lists the agents, each with its model.
@@ -100,15 +100,15 @@ func (b *bot) who() (list []string) {
 	return list
 }
 
-// serve keeps the doors open until ctx ends, and returns why it did; or until the last
+// serve keeps the connectors open until ctx ends, and returns why it did; or until the last
 // of them has closed for good, and returns that one's reason. What is being answered when
 // ctx ends has so long to be finished.
-func serve(ctx context.Context, hub *channel.Hub, doors []outerDoor, grace time.Duration, log *slog.Logger) error {
-	closed := make(chan error, len(doors))
-	for _, door := range doors {
-		go func() { closed <- door.Run(ctx, hub) }()
+func serve(ctx context.Context, hub *channel.Hub, connectors []outerConnector, grace time.Duration, log *slog.Logger) error {
+	closed := make(chan error, len(connectors))
+	for _, connector := range connectors {
+		go func() { closed <- connector.Run(ctx, hub) }()
 	}
-	left := len(doors)
+	left := len(connectors)
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():

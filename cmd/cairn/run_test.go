@@ -38,7 +38,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("exit code %d", code)
 		}
 		said := r.errs.String()
-		if !strings.Contains(said, `"doors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`) {
+		if !strings.Contains(said, `"connectors":["discord","slack"],"agents":["cairn (offline)"],"data":"data"`) {
 			t.Errorf("it said\n%s", said)
 		}
 		if strings.Contains(said, slacktest.BotToken) || strings.Contains(said, slacktest.AppToken) {
@@ -73,7 +73,7 @@ func TestRunWithoutTokens(t *testing.T) {
 		env  []string
 		want string
 	}{
-		{"none at all", nil, "no door to open: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
+		{"none at all", nil, "no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
 		{"one of Slack's", []string{"SLACK_BOT_TOKEN=xoxb-hush"}, "slack needs two tokens and has one: set SLACK_APP_TOKEN too, or app_token under [slack]"},
 		{"the other of Slack's, though Discord's is there", []string{"SLACK_APP_TOKEN=xapp-hush", "DISCORD_TOKEN=hush"}, "set SLACK_BOT_TOKEN too, or bot_token under [slack]"},
 		{"Slack's two changed about", []string{"SLACK_BOT_TOKEN=xapp-hush", "SLACK_APP_TOKEN=xoxb-hush"}, "slack: the bot token is of another kind"},

@@ -18,13 +18,13 @@ import (
 	"cairn/memory"
 )
 
-// hatch is a door that is open until its context ends.
+// hatch is a connector that is open until its context ends.
 type hatch struct {
 	mu   sync.Mutex // guards sent
 	sent []string
 }
 
-var _ outerDoor = (*hatch)(nil)
+var _ outerConnector = (*hatch)(nil)
 
 func (h *hatch) Name() string                          { return "test" }
 func (h *hatch) Split(text string) []string            { return []string{text} }
@@ -81,9 +81,9 @@ func TestStopWithinTheGrace(t *testing.T) {
 			}
 			defer store.Close()
 			conv := talkedIn(t, store)
-			door, model := &hatch{}, &llmtest.Model{Func: slow}
+			connector, model := &hatch{}, &llmtest.Model{Func: slow}
 			hub := channel.New(channel.Options{
-				Store: store, Doors: []channel.Door{door}, Log: slog.New(slog.DiscardHandler),
+				Store: store, Connectors: []channel.Connector{connector}, Log: slog.New(slog.DiscardHandler),
 				Agent: func(string) channel.Agent {
 					return channel.Agent{Model: model, Worker: model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 				},
@@ -100,12 +100,12 @@ func TestStopWithinTheGrace(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			stop(signalled{syscall.SIGTERM})
 			time.AfterFunc(10*time.Millisecond, func() { close(stopped) })
-			err = serve(ctx, hub, []outerDoor{door}, test.grace, slog.New(slog.DiscardHandler))
+			err = serve(ctx, hub, []outerConnector{connector}, test.grace, slog.New(slog.DiscardHandler))
 			if code := exitCode(err); code != 143 {
 				t.Errorf("exit code %d, %v", code, err)
 			}
-			if len(door.sent) != test.sent {
-				t.Errorf("it said %q", door.sent)
+			if len(connector.sent) != test.sent {
+				t.Errorf("it said %q", connector.sent)
 			}
 			if _, waits, err := conv.Unanswered(t.Context()); err != nil || waits != test.hangs {
 				t.Errorf("the turn waits: %v, %v", waits, err)

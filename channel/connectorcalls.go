@@ -8,7 +8,7 @@ import (
 	"cairn/memory"
 )
 
-// What doors tell the hub beside new messages: edits, deletions, absences.
+// What connectors tell the hub beside new messages: edits, deletions, absences.
 
 // ErrRefused is returned for a message or command of somebody who is not heard
 // there. Nothing was stored.
@@ -122,14 +122,14 @@ func (h *Hub) known(ctx context.Context, name string) (*conversation, error) {
 	return h.use(ctx, name)
 }
 
-// Away notes on disk that every conversation of a door may have missed messages
-// from here on, and returns those that have a gap now. A door calls it before it
+// Away notes on disk that every conversation of a connector may have missed messages
+// from here on, and returns those that have a gap now. A connector calls it before it
 // delivers the first event of a new session, so that a crash cannot lose the gap.
-// earlier is for doors to which messages may come without those before them: it names a
+// earlier is for connectors to which messages may come without those before them: it names a
 // place before the newest one, where the gap begins then; before the first that is known
 // nothing was missed.
-func (h *Hub) Away(ctx context.Context, door string, earlier func(newest, first string) string) ([]Gap, error) {
-	return h.o.Store.Away(ctx, door, earlier)
+func (h *Hub) Away(ctx context.Context, connector string, earlier func(newest, first string) string) ([]Gap, error) {
+	return h.o.Store.Away(ctx, connector, earlier)
 }
 
 // CatchUp has a conversation read its gap, in the order of the platform, before it
@@ -172,7 +172,7 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 }
 
 // Suggest returns what may be meant by the beginning of a command's argument, for
-// doors that complete while people type; at most 25.
+// connectors that complete while people type; at most 25.
 func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typed string) ([]Choice, error) {
 	place := ParsePlace(name)
 	access := h.access(place)

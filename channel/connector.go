@@ -8,7 +8,7 @@ import (
 	"cairn/memory"
 )
 
-// Inbound is a message as a door hands it to the hub.
+// Inbound is a message as a connector hands it to the hub.
 type Inbound = memory.Inbound
 
 // ErrReplaced is why the hub takes no message while the database is not in its place.
@@ -23,8 +23,8 @@ type Piece = memory.Piece
 // Event tells of one step of a compaction.
 type Event = compactor.Event
 
-// Door is a place where people talk: Discord, Slack, the terminal.
-type Door interface {
+// Connector is a place where people talk: Discord, Slack, the terminal.
+type Connector interface {
 	// Name is the first part of its conversations' names: "terminal".
 	Name() string
 	// Split cuts a reply into pieces the platform takes, at least one.
@@ -48,7 +48,7 @@ type Writer interface {
 	Cancel()
 }
 
-// Observer is what a door implements to learn what happens in its conversations.
+// Observer is what a connector implements to learn what happens in its conversations.
 // The methods must not block.
 type Observer interface {
 	// Accepted is told that a message is on disk, and its place, when it is taken up.
@@ -60,7 +60,7 @@ type Observer interface {
 	Remembered(conversation string, id int64, kind, content string)
 }
 
-// Completer is what a door implements whose events lack something: names behind
+// Completer is what a connector implements whose events lack something: names behind
 // ids, contents of files. It is asked by the conversation's goroutine, before a
 // message that says it is Incomplete gets its place.
 type Completer interface {
@@ -71,7 +71,7 @@ type Completer interface {
 	Complete(ctx context.Context, conversation string, m Inbound) (Inbound, error)
 }
 
-// Historian is what a door implements that can read what was said while the bot
+// Historian is what a connector implements that can read what was said while the bot
 // was away, or before it came.
 type Historian interface {
 	// History returns messages of a conversation, oldest first. An error for which

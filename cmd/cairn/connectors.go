@@ -1,4 +1,4 @@
-// The doors that `cairn run` opens, made out of settings and environment.
+// The connectors that `cairn run` opens, made out of settings and environment.
 package main
 
 import (
@@ -12,40 +12,40 @@ import (
 	"cairn/slack"
 )
 
-// outerDoor is a door to a platform, which runs until its context ends, or until
+// outerConnector is a connector to a platform, which runs until its context ends, or until
 // something is wrong that only a person can mend.
-type outerDoor interface {
-	channel.Door
+type outerConnector interface {
+	channel.Connector
 	Run(ctx context.Context, hub *channel.Hub) error
 }
 
 var (
-	_ outerDoor = (*discord.Discord)(nil)
-	_ outerDoor = (*slack.Slack)(nil)
+	_ outerConnector = (*discord.Discord)(nil)
+	_ outerConnector = (*slack.Slack)(nil)
 )
 
-// errNoDoor says what is missing.
-var errNoDoor = errors.New(`no door to open: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack, or name files that hold them in the settings; docs/discord.md and docs/slack.md say where to get the tokens. Without any, ` + "`cairn chat`" + ` talks here and now`)
+// errNoConnector says what is missing.
+var errNoConnector = errors.New(`no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack, or name files that hold them in the settings; docs/discord.md and docs/slack.md say where to get the tokens. Without any, ` + "`cairn chat`" + ` talks here and now`)
 
-// openDoors makes the doors that have a token; none is an error.
-func (a *app) openDoors(log *slog.Logger) (doors []outerDoor, err error) {
-	for _, open := range []func(*slog.Logger) (outerDoor, error){a.openDiscord, a.openSlack} {
-		door, err := open(log)
+// openConnectors makes the connectors that have a token; none is an error.
+func (a *app) openConnectors(log *slog.Logger) (connectors []outerConnector, err error) {
+	for _, open := range []func(*slog.Logger) (outerConnector, error){a.openDiscord, a.openSlack} {
+		connector, err := open(log)
 		if err != nil {
 			return nil, err
 		}
-		if door != nil {
-			doors = append(doors, door)
+		if connector != nil {
+			connectors = append(connectors, connector)
 		}
 	}
-	if len(doors) == 0 {
-		return nil, errNoDoor
+	if len(connectors) == 0 {
+		return nil, errNoConnector
 	}
-	return doors, nil
+	return connectors, nil
 }
 
 // openDiscord returns nil without a token.
-func (a *app) openDiscord(log *slog.Logger) (outerDoor, error) {
+func (a *app) openDiscord(log *slog.Logger) (outerConnector, error) {
 	s := a.settings
 	token, err := s.DiscordToken()
 	if err != nil || token == "" {
@@ -63,7 +63,7 @@ func (a *app) openDiscord(log *slog.Logger) (outerDoor, error) {
 }
 
 // openSlack returns nil without a token. One of the two is an error.
-func (a *app) openSlack(log *slog.Logger) (outerDoor, error) {
+func (a *app) openSlack(log *slog.Logger) (outerConnector, error) {
 	s := a.settings
 	bot, app, err := s.SlackTokens()
 	if err != nil || bot == "" {

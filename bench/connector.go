@@ -10,8 +10,8 @@ import (
 	"cairn/compactor"
 )
 
-// door is a place where replies arrive and are timed.
-type door struct {
+// connector is a place where replies arrive and are timed.
+type connector struct {
 	name     string
 	tolerant bool // failures are what is measured
 
@@ -35,30 +35,30 @@ type reply struct {
 }
 
 var (
-	_ channel.Door     = (*door)(nil)
-	_ channel.Observer = (*door)(nil)
+	_ channel.Connector = (*connector)(nil)
+	_ channel.Observer  = (*connector)(nil)
 )
 
-func newDoor() *door {
-	return &door{name: "bench", replies: map[string]reply{}, open: map[string]bool{}, ended: map[string]int{}, changed: make(chan struct{})}
+func newConnector() *connector {
+	return &connector{name: "bench", replies: map[string]reply{}, open: map[string]bool{}, ended: map[string]int{}, changed: make(chan struct{})}
 }
 
-func (d *door) Name() string                   { return d.name }
-func (d *door) Split(text string) []string     { return []string{text} }
-func (d *door) Accepted(string, string, int64) {}
+func (d *connector) Name() string                   { return d.name }
+func (d *connector) Split(text string) []string     { return []string{text} }
+func (d *connector) Accepted(string, string, int64) {}
 
-func (d *door) Reply(conversation string, _ []string) channel.Writer {
+func (d *connector) Reply(conversation string, _ []string) channel.Writer {
 	return writer{d, conversation}
 }
 
-func (d *door) Remembered(string, int64, string, string) {
+func (d *connector) Remembered(string, int64, string, string) {
 	if d.saved != nil {
 		d.saved()
 	}
 }
 
 // Compaction notes whether one runs. One that fails spoils the numbers.
-func (d *door) Compaction(conversation string, e channel.Event) {
+func (d *connector) Compaction(conversation string, e channel.Event) {
 	if d.compacted != nil {
 		d.compacted(conversation, e)
 		return
@@ -79,13 +79,13 @@ func (d *door) Compaction(conversation string, e channel.Event) {
 	})
 }
 
-func (d *door) failLocked(err error) {
+func (d *connector) failLocked(err error) {
 	if !d.tolerant {
 		d.failure = err
 	}
 }
 
-func (d *door) note(f func()) {
+func (d *connector) note(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f()
@@ -94,7 +94,7 @@ func (d *door) note(f func()) {
 }
 
 // until waits until ok, asked under the lock, is true.
-func (d *door) until(ctx context.Context, ok func() bool) error {
+func (d *connector) until(ctx context.Context, ok func() bool) error {
 	for {
 		d.mu.Lock()
 		done, failure, changed := ok(), d.failure, d.changed
@@ -111,7 +111,7 @@ func (d *door) until(ctx context.Context, ok func() bool) error {
 }
 
 // await returns the reply to a message.
-func (d *door) await(ctx context.Context, id string) (r reply, err error) {
+func (d *connector) await(ctx context.Context, id string) (r reply, err error) {
 	err = d.until(ctx, func() (there bool) {
 		r, there = d.replies[id]
 		return there
@@ -122,13 +122,13 @@ func (d *door) await(ctx context.Context, id string) (r reply, err error) {
 	return r, err
 }
 
-func (d *door) running(conversation string) bool {
+func (d *connector) running(conversation string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.open[conversation]
 }
 
-func (d *door) endings(conversation string) int {
+func (d *connector) endings(conversation string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ended[conversation]
@@ -136,7 +136,7 @@ func (d *door) endings(conversation string) int {
 
 // writer carries a reply to the people of a conversation.
 type writer struct {
-	d            *door
+	d            *connector
 	conversation string
 }
 
