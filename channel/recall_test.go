@@ -47,6 +47,9 @@ func reminded(t *testing.T, f func(*rig)) (r *rig, blocks func() []string) {
 		r.say(fmt.Sprintf("day %d: the weather was as it is in this season, and nothing worth a word happened in our street.", i), false)
 	}
 	r.idle()
+	if err := r.hub.Drain(t.Context()); err != nil { // the compaction saves a memory
+		t.Fatal(err)
+	}
 	return r, func() []string { return all }
 }
 
