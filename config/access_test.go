@@ -267,3 +267,38 @@ func TestSlackChoicesAreTheConnectors(t *testing.T) {
 		t.Errorf("the terminal is called %q", terminal.Name)
 	}
 }
+
+func TestOldNamesOfKeys(t *testing.T) {
+	read := func(t *testing.T, text string) (Settings, error) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return Load(file)
+	}
+	t.Run("an old name is accepted, with a warning that names the new one", func(t *testing.T) {
+		s, err := read(t, "[[bindings]]\ndoor = \"slack\"\nrespond = \"all\"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Warnings) != 1 || s.Warnings[0].Line != 2 || s.Warnings[0].Text != "door is called connector now" {
+			t.Errorf("warnings: %+v", s.Warnings)
+		}
+		if s.respondIn("slack:T1/C1") != channel.RespondAll || s.respondIn("discord:1/2") == channel.RespondAll {
+			t.Error("the binding applies elsewhere")
+		}
+	})
+	t.Run("a mistake in its value is found in its line", func(t *testing.T) {
+		_, err := read(t, "[[bindings]]\nrespond = \"all\"\ndoor = \"slak\"\n")
+		if err == nil || !strings.Contains(err.Error(), `:3: [bindings] number 1: connector = "slak"`) {
+			t.Error(err)
+		}
+	})
+	t.Run("both names at once are a mistake", func(t *testing.T) {
+		_, err := read(t, "[[bindings]]\nrespond = \"all\"\ndoor = \"slack\"\nconnector = \"slack\"\n")
+		if err == nil || !strings.Contains(err.Error(), "door: it is the old name of connector") {
+			t.Error(err)
+		}
+	})
+}

@@ -14,9 +14,9 @@ import (
 // What it leaves out is up to the bindings after it.
 type Binding struct {
 	Connector string          `toml:"connector"` // empty: any
-	Server    string          `toml:"server"`  // empty: any
-	Channel   string          `toml:"channel"` // a channel with its threads, or one thread; empty: any
-	Direct    *bool           `toml:"direct"`  // nil: in direct messages and elsewhere
+	Server    string          `toml:"server"`    // empty: any
+	Channel   string          `toml:"channel"`   // a channel with its threads, or one thread; empty: any
+	Direct    *bool           `toml:"direct"`    // nil: in direct messages and elsewhere
 	Agent     string          `toml:"agent"`
 	Respond   channel.Respond `toml:"respond"`
 }
