@@ -97,7 +97,7 @@ max_output_tokens = 300
 [agents.compaction]
 prepare_threshold = 0
 [[bindings]]
-door = "terminal"
+connector = "terminal"
 channel = "garden"
 agent = "at-once"
 `
