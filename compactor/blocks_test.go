@@ -27,3 +27,11 @@ func joined(blocks []llm.Message) (messages []llm.Message) {
 	}
 	return messages
 }
+
+// renderMessages turns head, lines and contexts into the messages of a request: a
+// block for each, every result behind its call, every call answered. Neighbours in user
+// role stay blocks of their own, which a wire joins as its protocol demands.
+func renderMessages(system string, s snapshot) []llm.Message {
+	out := appendHead(make([]llm.Message, 0, len(s.lines)+len(s.contexts)+2), system, s.headText)
+	return appendLines(out, s.lines, s.contexts, shownPictures(s.lines))
+}

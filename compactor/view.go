@@ -90,14 +90,6 @@ func lineOf(m Message, sh shape) line {
 	return l
 }
 
-// renderMessages turns head, lines and contexts into the messages of a request: a
-// block for each, every result behind its call, every call answered. Neighbours in user
-// role stay blocks of their own, which a wire joins as its protocol demands.
-func renderMessages(system string, s snapshot) []llm.Message {
-	out := appendHead(make([]llm.Message, 0, len(s.lines)+len(s.contexts)+2), system, s.headText)
-	return appendLines(out, s.lines, s.contexts, shownPictures(s.lines))
-}
-
 func appendHead(out []llm.Message, system, head string) []llm.Message {
 	if system != "" {
 		out = append(out, llm.Message{Role: llm.RoleSystem, Text: system})

@@ -18,6 +18,7 @@ import (
 // held is the small database that takes deliveries meanwhile. A delivery holds the gate shared
 // for as long as it takes; who opens or closes the file holds it alone.
 type held struct {
+	only  sync.Mutex   // held by Vacuum and DeliverHeld, of which one runs at a time; taken before gate
 	gate  sync.RWMutex // guards db
 	db    *sql.DB      // nil: deliveries go to the store itself
 	apply func(ctx context.Context, d Delivery) error
@@ -93,8 +94,16 @@ func (d *Delivery) check() error {
 }
 
 // DeliverHeld applies what was held, also by a process that was killed, and removes the
-// file. New deliveries wait for the last of it, so that the order stays.
+// file. New deliveries wait for the last of it, so that the order stays. ErrDamaged: a row
+// cannot be read; it stays where it is.
 func (s *Store) DeliverHeld(ctx context.Context) error {
+	s.held.only.Lock()
+	defer s.held.only.Unlock()
+	return s.deliverHeld(ctx)
+}
+
+// deliverHeld is DeliverHeld for a caller that has only.
+func (s *Store) deliverHeld(ctx context.Context) error {
 	path := s.heldPath()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -111,7 +120,10 @@ func (s *Store) DeliverHeld(ctx context.Context) error {
 	err := s.drain(ctx)
 	s.held.gate.Lock()
 	defer s.held.gate.Unlock()
-	err = errors.Join(err, s.drain(ctx), s.held.db.Close())
+	if err == nil {
+		err = s.drain(ctx)
+	}
+	err = errors.Join(err, s.held.db.Close())
 	s.held.db = nil
 	if err != nil {
 		return fmt.Errorf("deliver what was held: %w", err)
@@ -129,12 +141,13 @@ func (s *Store) drain(ctx context.Context) error {
 			return nil
 		}
 		var d Delivery
-		if err == nil {
-			err = gob.NewDecoder(bytes.NewReader(row)).Decode(&d)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			err = s.applyHeld(ctx, d)
+		if err := gob.NewDecoder(bytes.NewReader(row)).Decode(&d); err != nil {
+			return fmt.Errorf("%w: row %d of %s cannot be read (%w); it is a message that arrived while the database was rewritten: keep a copy of the file, move it away, and start again", ErrDamaged, id, s.heldPath(), err)
 		}
+		err = s.applyHeld(ctx, d)
 		if err == nil {
 			_, err = s.held.db.ExecContext(ctx, "DELETE FROM held WHERE id = ?", id)
 		}

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,6 +91,63 @@ func TestHeldDeliveries(t *testing.T) {
 	}
 	if n := number(t, s, "SELECT count(*) FROM files WHERE CAST(data AS TEXT) = 'cat'"); n != 1 {
 		t.Errorf("%d pictures are stored", n)
+	}
+}
+
+// heldBy returns a store that found deliveries of an earlier process.
+func heldBy(t *testing.T, deliveries ...Delivery) *Store {
+	t.Helper()
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	if err := s.held.open(ctx, s.heldPath()); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range deliveries {
+		hold(t, s, d)
+	}
+	s.Close()
+	return openStore(t, dir)
+}
+
+// TestHeldDeliveriesAreAppliedByOne: the start and the upkeep may both find the file.
+func TestHeldDeliveriesAreAppliedByOne(t *testing.T) {
+	const name = "terminal:new"
+	var held []Delivery
+	var want []string
+	for i := range 20 {
+		m := said(i, fmt.Sprint("message ", i))
+		held, want = append(held, sent(name, m)), append(want, m.Text)
+	}
+	s := heldBy(t, held...)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if err := s.DeliverHeld(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := texts(deliver(t, find(t, s, name))); !slices.Equal(got, want) {
+		t.Errorf("taken up is %q", got)
+	}
+}
+
+func TestAHeldDeliveryThatCannotBeReadStays(t *testing.T) {
+	s := heldBy(t)
+	if err := s.held.open(ctx, s.heldPath()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.held.db.Exec("INSERT INTO held (delivery) VALUES (x'00')"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.DeliverHeld(ctx); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), s.heldPath()) {
+			t.Errorf("it says %v", err)
+		}
+		if _, err := os.Stat(s.heldPath()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

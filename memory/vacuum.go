@@ -173,11 +173,13 @@ func (s *Store) Vacuum(ctx context.Context) (through int64, err error) {
 	if err := s.checkRoom(); err != nil {
 		return 0, err
 	}
+	s.held.only.Lock()
+	defer s.held.only.Unlock()
 	if err := s.held.open(ctx, s.heldPath()); err != nil {
 		return 0, fmt.Errorf("rewrite the database: %w", err)
 	}
 	through, err = s.rewrite(ctx)
-	err = errors.Join(err, s.DeliverHeld(context.WithoutCancel(ctx)))
+	err = errors.Join(err, s.deliverHeld(context.WithoutCancel(ctx)))
 	if err == nil {
 		err = s.emptyLog(ctx)
 	}
