@@ -11,7 +11,6 @@ import (
 
 // result is what a benchmark measures. It is written as JSON, or as a table.
 type result interface {
-	table(s *screen) string
 	goals() []goal
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 const retentionHelp = `Retention imports each recording of DIR as "cairn import" does, without a model, into a window of so
@@ -153,24 +152,4 @@ func (r *retained) judge() {
 		r.Targets = append(r.Targets,
 			atLeast(t.name+", answer", 100*t.kept.Answer, t.answer), atLeast(t.name+", evidence", 100*t.kept.Evidence, t.evidence))
 	}
-}
-
-// table is the result as people read it.
-func (r retained) table(s *screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  of what left the window, answer words / evidence, in percent, no model\n", s.paint(bold, "retention"))
-	for _, w := range r.Windows {
-		rows := newGrid("window of "+thousands(w.Window), "questions", "summaries", "verbatim", "sliding", "context", "+ memories", "+ messages")
-		for _, k := range append(w.Conversations, w.All) {
-			row := []string{k.Name, thousands(k.Questions), thousands(int(k.Stack + 0.5)), thousands(int(k.Verbatim + 0.5))}
-			for _, part := range k.parts() {
-				row = append(row, fmt.Sprintf("%.1f / %.1f", 100*part.Answer, 100*part.Evidence))
-			}
-			rows.add(row...)
-		}
-		rows.paint(bold)
-		b.WriteString("\n" + rows.text(s))
-	}
-	b.WriteString("\n" + r.verdicts(s))
-	return b.String()
 }
