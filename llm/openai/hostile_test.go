@@ -87,25 +87,6 @@ func TestBracketsInWordsAreNoParts(t *testing.T) {
 	}
 }
 
-func TestTheSecondTryWithoutStreamOptionsIsSpentFor(t *testing.T) {
-	spent, req := 0, hello
-	req.Spend = func() error {
-		spent++
-		return nil
-	}
-	server := serve(t, func(x *llmtest.Exchange) {
-		if x.Request.StreamOptions.IncludeUsage {
-			x.Refuse(400, "", "unknown field stream_options")
-			return
-		}
-		x.Say("fine")
-	})
-	_, err := connect(t, server, openai.Options{MaxRetries: 5}).Generate(t.Context(), req, nil)
-	if made := len(server.Requests()); err != nil || spent != 2 || made != 2 {
-		t.Errorf("%v after %d of %d", err, made, spent)
-	}
-}
-
 // TestALongRefusalIsJudgedByItsBeginning: read whole by every pattern, a megabyte took
 // a second of work for each attempt.
 func TestALongRefusalIsJudgedByItsBeginning(t *testing.T) {

@@ -82,6 +82,10 @@ func TestAWholeAnswerIsTaken(t *testing.T) {
 			x.Chunk(`{"error":null,"choices":[{"delta":{"content":"whole"}}]}`)
 			x.Done()
 		},
+		"a refusal, which is what the model says": func(x *llmtest.Exchange) {
+			x.Chunk(`{"choices":[{"delta":{"refusal":"whole"},"finish_reason":"stop"}]}`)
+			x.Done()
+		},
 		"another choice beside the first": func(x *llmtest.Exchange) {
 			x.Chunk(`{"choices":[{"index":1,"delta":{"content":"other"}},{"index":0,"delta":{"content":"whole"}}]}`)
 			x.Done()
