@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"cairn/llm"
 )
@@ -228,17 +227,11 @@ func missingReasoning(r Request, at int) *rejection {
 }
 
 // reasoningText is the reasoning in a message, as the writers write it.
-func reasoningText(m Message) string {
-	var all strings.Builder
-	for _, raw := range m.Reasoning {
-		var block struct {
-			Thinking  string
-			Encrypted string `json:"encrypted_content"`
+func reasoningText(m Message) (all string) {
+	for _, p := range m.pieces {
+		if p.reasoning {
+			all += p.text
 		}
-		_ = json.Unmarshal(raw, &block) // the parser has checked it
-		all.WriteString(block.Thinking + strings.TrimPrefix(block.Encrypted, "encrypted: "))
 	}
-	var chat string
-	_ = json.Unmarshal(m.Body["reasoning_content"], &chat) // another wire has none
-	return all.String() + chat
+	return all
 }

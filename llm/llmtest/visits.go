@@ -185,15 +185,15 @@ func (v *visit) counted() llm.Usage {
 // answer is the answer as the parts of a later request.
 func (v *visit) answer() (parts []part) {
 	if v.thought.Len() > 0 {
-		parts = append(parts, newPart("assistant", v.thought.String(), true))
+		parts = append(parts, part{role: "assistant", text: v.thought.String(), reasoning: true})
 	}
 	if v.text.Len() > 0 {
-		parts = append(parts, newPart("assistant", v.text.String(), false))
+		parts = append(parts, part{role: "assistant", text: v.text.String()})
 	}
 	for _, call := range v.called {
-		parts = append(parts, callPart(call.ID, call.Name, call.Arguments))
+		parts = append(parts, callPart(call, false))
 	}
-	return parts
+	return count(parts)
 }
 
 // end notes an answer that was written to its end.

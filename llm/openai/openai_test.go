@@ -61,10 +61,10 @@ func TestARequestSaysWhatTheLibraryLeavesOut(t *testing.T) {
 	}
 	field(t, got.Messages[2].Body, "content", `""`)
 	field(t, got.Messages[3].Body, "content", `""`)
-	if a := *got.Messages[2].ToolCalls[0].Function.Arguments; a != "{}" {
+	if a := got.Messages[2].ToolCalls[0].Arguments; a != "{}" {
 		t.Errorf("missing arguments were sent as %q", a)
 	}
-	if a := *got.Messages[2].ToolCalls[1].Function.Arguments; a != `{"invalid":"{\"broken\":"}` {
+	if a := got.Messages[2].ToolCalls[1].Arguments; a != `{"invalid":"{\"broken\":"}` {
 		t.Errorf("broken arguments were sent as %q", a)
 	}
 	if string(got.Tools[1].Function.Parameters) != `{"type":"object","properties":{"x":{"type":"string"}}}` {
