@@ -187,21 +187,3 @@ func TestEachRequestExtendsTheOneBefore(t *testing.T) {
 		before = raw
 	}
 }
-
-func BenchmarkEncode(b *testing.B) {
-	var messages []llm.Message
-	for i := range 250 {
-		role := []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2]
-		messages = append(messages, llm.Message{Role: role, Text: fmt.Sprint(i, " ", strings.Repeat("some words \"q\" of \n a text ", 16))})
-	}
-	model, err := anthropic.New(anthropic.Options{Model: "m"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if n, err := model.Encode(llm.Request{Messages: messages, Head: 10}); err != nil || n < 100_000 {
-			b.Fatal(n, err)
-		}
-	}
-}
