@@ -29,15 +29,6 @@ func (s *Server) Counted() Totals {
 	return s.visits.totals
 }
 
-// Extends returns how many requests did not extend the one before them of the same model
-// and cache key, or system prompt where there is no key. Roles and parts are compared,
-// without reasoning.
-func (s *Server) Extends() int {
-	s.visits.mu.Lock()
-	defer s.visits.mu.Unlock()
-	return s.visits.broken
-}
-
 // visits are the requests so far.
 type visits struct {
 	mu       sync.Mutex // guards the fields below
@@ -45,7 +36,6 @@ type visits struct {
 	reasoned map[string]string // by model and id of a call: the reasoning before it
 	caches   map[string]*cache // by model
 	last     map[string][]part // by model and key: the last request
-	broken   int
 	totals   Totals
 }
 
@@ -142,9 +132,6 @@ func (v *visits) compare(r Request, parts []part) (differs string) {
 	}
 	if before, ok := v.last[key]; ok {
 		differs = difference(spoken, before, r.Wire == llm.WireChat)
-	}
-	if differs != "" {
-		v.broken++
 	}
 	if v.last == nil {
 		v.last = map[string][]part{}
