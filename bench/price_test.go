@@ -65,27 +65,4 @@ func TestPrice(t *testing.T) {
 			t.Errorf("input %v, output %v", b.input(), b.output())
 		}
 	})
-	t.Run("many requests that go on add up to what a fresh count gives", func(t *testing.T) {
-		till := newTill(c, byPrefix)
-		said := old
-		for range 200 {
-			said += fresh
-			till.charge(ask(said), "yes")
-		}
-		if want := compactor.Estimate(flat(ask(said))); till.tokens < want*98/100 || till.tokens > want*102/100 {
-			t.Errorf("%d tokens, a fresh count gives %d", till.tokens, want)
-		}
-	})
-}
-
-func TestCommonPrefix(t *testing.T) {
-	long := strings.Repeat("x", 10_000)
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"abc", "abd", 2}, {"abc", "abcdef", 3}, {long + "a", long + "b", 10_000}, {long, long, 10_000}, {"a" + long, "b" + long, 0}} {
-		if got := commonPrefix(c.a, c.b); got != c.want {
-			t.Errorf("commonPrefix of %d and %d bytes: %d, want %d", len(c.a), len(c.b), got, c.want)
-		}
-	}
 }
