@@ -21,7 +21,7 @@ type engine struct {
 	c      *compactor.Compactor
 	tools  []llm.Tool
 	clock  *clock
-	scribe *scribe
+	scribe *actor
 	gate   sync.RWMutex
 
 	n    int // messages of people so far
@@ -37,7 +37,7 @@ var _ strategy = (*engine)(nil)
 
 func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule cacheRule) (e *engine, err error) {
 	e = &engine{clock: c}
-	e.scribe = &scribe{gate: &e.gate, till: *newTill(c, rule), words: rand.New(rand.NewPCG(0, 0))}
+	e.scribe = &actor{window: llm.DefaultWindow, gate: &e.gate, till: newTill(c, rule), dice: rand.New(rand.NewPCG(0, 0))}
 	if e.store, err = openStore(ctx, ""); err != nil {
 		return nil, err
 	}
@@ -162,7 +162,11 @@ func (e *engine) answer(ctx context.Context, text string) error {
 	return errors.Join(err, e.failure)
 }
 
-func (e *engine) worker() bill { return e.scribe.bill() }
+func (e *engine) worker() bill {
+	e.scribe.mu.Lock()
+	defer e.scribe.mu.Unlock()
+	return e.scribe.till.bill
+}
 
 func (e *engine) close() error {
 	e.gate.Unlock()
