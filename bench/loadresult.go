@@ -55,8 +55,8 @@ func (l *load) audit(ctx context.Context, c *crowd) (err error) {
 	return err
 }
 
-// thirds are the means of something over the last third of the samples, and over the second.
-func (l load) thirds(of func(sample) float64) (second, last float64) {
+// growth is by how much more of something there is in the last third of the samples than in the second.
+func (l load) growth(of func(sample) float64) float64 {
 	n := len(l.Samples)
 	mean := func(part []sample) (sum float64) {
 		for _, x := range part {
@@ -64,12 +64,7 @@ func (l load) thirds(of func(sample) float64) (second, last float64) {
 		}
 		return sum
 	}
-	return mean(l.Samples[n/3 : 2*n/3]), mean(l.Samples[2*n/3:])
-}
-
-// growth is by how much more of something there is in the last third than in the second.
-func (l load) growth(of func(sample) float64) float64 {
-	second, last := l.thirds(of)
+	second, last := mean(l.Samples[n/3:2*n/3]), mean(l.Samples[2*n/3:])
 	if second == 0 {
 		return 1
 	}

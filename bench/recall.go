@@ -28,16 +28,10 @@ A run that misses a target ends with 3.`
 
 func newRecall() *benchmark {
 	var rows []int
-	var b *benchmark
-	b = newBenchmark("recall DIR", "How well and how fast what was said is found again", recallHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
-		for _, n := range rows {
-			if n < 1000 || n > 10_000_000 {
-				return nil, wrongFlag(b.Command, "rows", n, "from 1000 to 10000000")
-			}
-		}
+	b := newBenchmark("recall DIR", "How well and how fast what was said is found again", recallHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
 		return measureRecall(ctx, s, dir, rows)
 	})
-	b.Flags().IntSliceVar(&rows, "rows", []int{10_000, 100_000}, "`N,…` messages to measure the latency at; 1000000 takes minutes")
+	b.integers(&rows, "rows", []int{10_000, 100_000}, 1000, 10_000_000, "`N,…` messages to measure the latency at; 1000000 takes minutes")
 	b.quick = "--rows 10000"
 	return b
 }

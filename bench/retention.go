@@ -26,16 +26,10 @@ The targets are for a window of 8192. A run that misses one ends with 3.`
 
 func newRetention() *benchmark {
 	var windows []int
-	var b *benchmark
-	b = newBenchmark("retention DIR", "What of a long conversation is kept without a model", retentionHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
-		for _, n := range windows {
-			if n < 4096 || n > 1_000_000 {
-				return nil, wrongFlag(b.Command, "window", n, "from 4096 to 1000000")
-			}
-		}
+	b := newBenchmark("retention DIR", "What of a long conversation is kept without a model", retentionHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
 		return measureRetention(ctx, s, dir, windows)
 	})
-	b.Flags().IntSliceVar(&windows, "window", []int{4096, 8192, 16384}, "`N,…` tokens of the windows")
+	b.integers(&windows, "window", []int{4096, 8192, 16384}, 4096, 1_000_000, "`N,…` tokens of the windows")
 	return b
 }
 

@@ -3,7 +3,6 @@
 package openai_test
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 
@@ -46,35 +45,6 @@ func TestWhatIsNoUTF8GoesNowhere(t *testing.T) {
 	}
 	if native := string(resp.Message.Native); !strings.Contains(native, "\uFFFD") || strings.ToValidUTF8(native, "") != native {
 		t.Errorf("kept for the provider: %q", native)
-	}
-}
-
-// TestManySmallPartsTakeNoRoom holds what a few megabytes may take when they are read:
-// before, these took up to 1.6 GB.
-func TestManySmallPartsTakeNoRoom(t *testing.T) {
-	many := strings.Repeat("{},", 1_200_000) + "{}"
-	for name, body := range map[string]string{
-		"choices":           `{"choices":[` + many + `]}`,
-		"tool calls":        `{"choices":[{"index":0,"delta":{"tool_calls":[` + many + `]}}]}`,
-		"reasoning details": `{"choices":[{"index":0,"delta":{"content":"x","reasoning_details":[` + many + `]}}]}`,
-		"depth":             `{"choices":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`,
-	} {
-		for form, write := range map[string]func(*llmtest.Exchange){
-			"in a stream":  func(x *llmtest.Exchange) { x.Write("data: " + body + "\n\n"); x.Done() },
-			"in one piece": func(x *llmtest.Exchange) { x.Refuse(200, "", strings.ReplaceAll(body, `"delta"`, `"message"`)) },
-		} {
-			t.Run(name+" "+form, func(t *testing.T) {
-				server := serve(t, write)
-				model := connect(t, server, openai.Options{MaxRetries: -1})
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				_, err := model.Generate(t.Context(), hello, nil)
-				runtime.ReadMemStats(&after)
-				if took := (after.TotalAlloc - before.TotalAlloc) >> 20; err == nil || took > 150 {
-					t.Errorf("%v; it took %d MiB", err, took)
-				}
-			})
-		}
 	}
 }
 
