@@ -136,18 +136,16 @@ func (p Profile) judge(r Request, prompt int) *rejection {
 	if p.Window == 0 || prompt+r.MaxTokens <= p.Window {
 		return nil
 	}
-	switch r.Wire {
-	case llm.WireMessages:
-		if prompt > p.Window {
-			return refused("prompt is too long: %d tokens > %d maximum", prompt, p.Window)
-		}
+	switch {
+	case r.Wire == llm.WireMessages && prompt > p.Window:
+		return refused("prompt is too long: %d tokens > %d maximum", prompt, p.Window)
+	case r.Wire == llm.WireMessages:
 		return refused("input length and `max_tokens` exceed context limit: %d + %d > %d, decrease input length or `max_tokens` and try again",
 			prompt, r.MaxTokens, p.Window)
-	default:
-		return &rejection{http.StatusBadRequest, "context_length_exceeded", fmt.Sprintf(
-			"This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion).",
-			p.Window, prompt+r.MaxTokens, prompt, r.MaxTokens)}
 	}
+	return &rejection{http.StatusBadRequest, "context_length_exceeded", fmt.Sprintf(
+		"This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion).",
+		p.Window, prompt+r.MaxTokens, prompt, r.MaxTokens)}
 }
 
 // effort is how hard a request asks to think, empty if it does not say.
@@ -187,7 +185,7 @@ func chatWithoutTools(r Request) string {
 }
 
 func chatToolsUnthinking(r Request) string {
-	if r.Wire != llm.WireChat || len(r.Tools) == 0 || effort(r) == "none" {
+	if effort(r) == "none" || chatWithoutTools(r) == "" {
 		return ""
 	}
 	return "Function tools with reasoning_effort are not supported for " + r.Model +

@@ -34,9 +34,10 @@ type Server struct {
 // NewServer starts a server whose requests are answered by script, at the
 // same time if they come at the same time. It must be closed.
 func NewServer(script func(*Exchange)) *Server {
-	s := &Server{script: script, facts: map[string]string{
-		"/v1/models": `{"object":"list","data":[{"id":"test-model","object":"model"}]}`,
-	}}
+	s := &Server{
+		script: script, visits: visits{reasoned: map[string]string{}, caches: map[string]*cache{}, last: map[string][]part{}},
+		facts: map[string]string{"/v1/models": `{"object":"list","data":[{"id":"test-model","object":"model"}]}`},
+	}
 	s.http = httptest.NewServer(s)
 	s.URL = s.http.URL + "/v1"
 	return s

@@ -79,9 +79,6 @@ func (v *visits) begin(r Request) (*visit, *rejection) {
 }
 
 func (v *visits) cacheOf(model string) *cache {
-	if v.caches == nil {
-		v.caches = map[string]*cache{}
-	}
 	if v.caches[model] == nil {
 		v.caches[model] = &cache{entries: map[hash]bool{}}
 	}
@@ -132,9 +129,6 @@ func (v *visits) compare(r Request, parts []part) (differs string) {
 	}
 	if before, ok := v.last[key]; ok {
 		differs = difference(spoken, before, r.Wire == llm.WireChat)
-	}
-	if v.last == nil {
-		v.last = map[string][]part{}
 	}
 	v.last[key] = spoken
 	return differs
@@ -191,9 +185,6 @@ func (v *visit) end() {
 		return
 	}
 	v.ended = true
-	if v.all.reasoned == nil {
-		v.all.reasoned = map[string]string{}
-	}
 	for _, call := range v.called {
 		v.all.reasoned[v.request.Model+" "+call.ID] = v.thought.String()
 	}
