@@ -28,9 +28,9 @@ type engine struct {
 	turn int64
 	rows []compactor.Message // of the running turn, by the bot
 
-	mu      sync.Mutex // guards failure and landed
+	mu      sync.Mutex // guards failure and applied
 	failure error
-	landed  int // compactions that changed the view
+	applied int // compactions that changed the view
 }
 
 var _ strategy = (*engine)(nil)
@@ -61,22 +61,22 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 	return err
 }
 
-// notify counts the compactions that land, and notes one that fails: it would spoil the numbers.
+// notify counts the compactions that are applied, and notes one that fails: it would spoil the numbers.
 func (e *engine) notify(event compactor.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch event.State {
 	case compactor.EventLanded:
-		e.landed++
+		e.applied++
 	case compactor.EventFailed:
 		e.failure = fmt.Errorf("a compaction of messages %d to %d failed: %s", event.From, event.To, event.Error)
 	}
 }
 
-func (e *engine) landings() int {
+func (e *engine) applications() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.landed
+	return e.applied
 }
 
 // take has messages delivered and taken up.

@@ -99,7 +99,7 @@ func contenders(tools []llm.Tool, seed uint64, rule cacheRule) []contender {
 		cairn(economical, fullWindow, set(func(p *compactor.Policy) { p.Economy = true })),
 		cairn("Cairn, smaller window", smallWindow, compactor.DefaultPolicy()),
 		cairn("Cairn, set for cost", fullWindow, set(forCost)),
-		cairn("30 % at 80 %, landed at once", fullWindow, set(atOnce)),
+		cairn("30 % at 80 %, applied at once", fullWindow, set(atOnce)),
 		cairn("Cairn, set to sum up all", fullWindow, set(forAll)),
 		{"everything at 100k", fullWindow, func(_ context.Context, c *clock, turns *till) (strategy, error) {
 			return everything{newList(c, tools, stays), everythingAt, turns, rand.New(rand.NewPCG(seed, 3))}, nil

@@ -22,7 +22,7 @@ type Fault struct {
 	Reroute func(r *http.Request) error
 
 	Answered bool // a turn that meets it gets an answer all the same; else people are told in a sentence
-	Lands    bool // a summary of talk about the tea at the pier lands all the same
+	Applied  bool // a summary of talk about the tea at the pier is applied all the same
 	Most     int  // requests that a turn makes of it at most
 	Slow     bool // it takes as long as the client is patient
 }
