@@ -74,6 +74,18 @@ func TestCacheRules(t *testing.T) {
 			[]llm.Message{system, question, answer, next},
 			time.Minute, 2, 0, 2,
 		},
+		"prefix: nothing is read when the time is up": {
+			cachePrefix,
+			[]llm.Message{system, question},
+			[]llm.Message{system, question, answer, next},
+			cacheTTL, 0, 0, 4,
+		},
+		"prefix: nothing is read of a request that begins otherwise": {
+			cachePrefix,
+			[]llm.Message{system, question},
+			[]llm.Message{said(llm.RoleSystem, "other"), question, answer},
+			time.Minute, 0, 0, 3,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := &clock{t: time.Unix(0, 0).Add(24 * time.Hour)}
@@ -90,9 +102,18 @@ func TestCacheRules(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a token written to the cache counts one and a quarter", func(t *testing.T) {
-		if b := (bill{Uncached: 100, Cached: 1000, Written: 1000}); b.input() != 1450 {
-			t.Errorf("input %v", b.input())
+	t.Run("a token read counts a tenth, one written to the cache one and a quarter, one of an answer four", func(t *testing.T) {
+		if b := (bill{Uncached: 100, Cached: 1000, Written: 1000, Output: 10}); b.input() != 1450 || b.output() != 40 {
+			t.Errorf("input %v, output %v", b.input(), b.output())
+		}
+	})
+	t.Run("a request that begins otherwise is a rewrite, one that goes on is none", func(t *testing.T) {
+		till := newTill(&clock{t: time.Unix(0, 0).Add(24 * time.Hour)}, cacheRule{cachePrefix, cacheTTL})
+		for i, messages := range [][]llm.Message{{system, question}, {system, question, answer}, {next, system, question}} {
+			till.charge(llm.Request{Messages: messages}, "yes")
+			if want := []int{1, 1, 2}[i]; till.bill.Rewrites != want {
+				t.Errorf("%d rewrites in %d requests, want %d", till.bill.Rewrites, i+1, want)
+			}
 		}
 	})
 }
