@@ -14,8 +14,6 @@ func TestAnAnswerThatIsNotWholeIsNoAnswer(t *testing.T) {
 	start := `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
 	for name, script := range map[string]func(*llmtest.Exchange){
 		"with a reason but no end": func(x *llmtest.Exchange) { x.Piece("half"); x.Finish(llm.FinishStop) },
-		"words":                    func(x *llmtest.Exchange) { x.Refuse(200, "", "All is well.") },
-		"broken JSON":              func(x *llmtest.Exchange) { x.Write("data: {\"type\":\n\n"); x.Done() },
 		"JSON of another type":     func(x *llmtest.Exchange) { x.Write("data: [1]\n\n") },
 		"a text that is a number": func(x *llmtest.Exchange) {
 			x.Write("data: " + start + "\n\n")
@@ -29,18 +27,7 @@ func TestAnAnswerThatIsNotWholeIsNoAnswer(t *testing.T) {
 			x.Chunk(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a"}}`)
 		},
 		"an end alone":           func(x *llmtest.Exchange) { x.Write("data: {\"type\":\"message_stop\"}\n\n") },
-		"half of one JSON":       func(x *llmtest.Exchange) { x.Refuse(200, "", `{"type":"message","content":[{"type":"text"`) },
 		"JSON that is no answer": func(x *llmtest.Exchange) { x.Refuse(200, "", `{"ok":true}`) },
-		"an error with the status 200": func(x *llmtest.Exchange) {
-			x.Refuse(200, "", `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`)
-		},
-		"an error without an event": func(x *llmtest.Exchange) { x.Piece("half"); x.Write("{\"error\":{\"message\":\"x\"}}\n\n"); x.Done() },
-		"an error line":             func(x *llmtest.Exchange) { x.Piece("half"); x.Write("error: {\"message\":\"x\"}\n\n"); x.Done() },
-		"an error event of other shape": func(x *llmtest.Exchange) {
-			x.Piece("half")
-			x.Write("event: error\ndata: {\"detail\":\"x\"}\n\n")
-			x.Done()
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, err := connect(t, serve(t, script), anthropic.Options{MaxRetries: -1}).Generate(t.Context(), hello, nil)
