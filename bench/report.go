@@ -33,7 +33,7 @@ func (s *screen) describe(b *strings.Builder, v reflect.Value) {
 	var values [][]string
 	var lists []property
 	for _, p := range properties("", v) {
-		if p.value.Kind() == reflect.Slice {
+		if kind := p.value.Kind(); kind == reflect.Slice || kind == reflect.Map {
 			lists = append(lists, p)
 		} else if text := p.text(); text != "" {
 			values = append(values, []string{p.name, text})
@@ -46,6 +46,13 @@ func (s *screen) describe(b *strings.Builder, v reflect.Value) {
 			fmt.Fprintf(b, "\n%s\n", s.paint(bold, p.name))
 		}
 		switch {
+		case p.value.Kind() == reflect.Map:
+			var rows [][]string
+			for _, key := range p.value.MapKeys() {
+				rows = append(rows, []string{fmt.Sprint(key), fmt.Sprint(p.value.MapIndex(key))})
+			}
+			slices.SortFunc(rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
+			b.WriteString(s.grid(rows))
 		case n > mostRows:
 			fmt.Fprintf(b, "%d, which --json shows\n", n)
 		case p.value.Type().Elem().Kind() == reflect.Struct:
