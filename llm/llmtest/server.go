@@ -128,9 +128,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, d dialect) {
 	x := &Exchange{writer: w, http: r, dialect: d}
 	body, err := io.ReadAll(r.Body)
-	if err == nil {
-		x.Request, err = readRequest(d, body)
+	if err != nil {
+		return // the client left in the middle of its request, perhaps killed
 	}
+	x.Request, err = readRequest(d, body)
 	x.Request.Header = r.Header.Clone()
 	var rejected *rejection
 	if err == nil {
