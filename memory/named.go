@@ -4,7 +4,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,18 +43,13 @@ func (c *Conversation) Named(ctx context.Context, text string) (found []Memory, 
 		if err != nil || len(found) > 0 {
 			return err
 		}
-		ids, err := c.withAll(tx, Question{Text: text}.inquiry().words)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			m, err := readMemories(tx, "WHERE m.id = ? AND m.conversation = ? AND m.state = 'active'", id, c.id)
-			if err != nil {
-				return err
-			}
-			found = append(found, m...)
-		}
-		return nil
+		terms := words.Content(text)
+		slices.Sort(terms)
+		terms = slices.Compact(terms)
+		found, err = readMemories(tx, `WHERE m.state = 'active' AND m.id IN (SELECT memory FROM memory_terms
+			WHERE conversation = ? AND term IN (SELECT value FROM json_each(?)) GROUP BY memory HAVING count(*) = ?) ORDER BY m.id DESC`,
+			c.id, jsonList(terms), len(terms))
+		return err
 	})
 	if err != nil {
 		return nil, c.fail("look for a memory by its words", err)
@@ -84,31 +78,3 @@ func (c *Conversation) Completed(ctx context.Context, typed string, limit int) (
 
 // maxTyped is how many words Completed compares at most.
 const maxTyped = 20
-
-// withAll returns the memories in which all the words stand, the newest first.
-func (c *Conversation) withAll(tx *transaction, all []words.Word) (ids []int64, err error) {
-	for i, w := range all {
-		var having []int64
-		err := each(tx, func(rows *sql.Rows) error {
-			var id int64
-			err := rows.Scan(&id)
-			having = append(having, id)
-			return err
-		}, "SELECT memory FROM memory_terms WHERE term = ? AND conversation = ? ORDER BY memory DESC", w.Term, c.id)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			ids = having
-			continue
-		}
-		ids = slices.DeleteFunc(ids, func(id int64) bool {
-			_, there := slices.BinarySearchFunc(having, id, func(a, b int64) int { return int(b - a) })
-			return !there
-		})
-		if len(ids) == 0 {
-			break // none has this one too, however many words there are
-		}
-	}
-	return ids, nil
-}

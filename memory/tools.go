@@ -58,14 +58,14 @@ func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
 	}
 }
 
-// search is what a model asks of memory_search and recall.
-type search struct {
+// searchArguments are what a model asks of memory_search and recall.
+type searchArguments struct {
 	Query string `json:"query"`
 	Kind  string `json:"kind"`
 	Limit *int   `json:"limit"`
 }
 
-func readSearch(arguments json.RawMessage) (s search, limit int, err error) {
+func readSearch(arguments json.RawMessage) (s searchArguments, limit int, err error) {
 	if err := json.Unmarshal(arguments, &s); err != nil {
 		return s, 0, fmt.Errorf("the arguments cannot be read (%w): query and kind are texts, limit is an integer", err)
 	}
