@@ -124,10 +124,9 @@ func (c *Conversation) unindexMemory(tx *transaction, id int64, content, about s
 }
 
 // confirm notes that a known fact was said again. To read the same messages once
-// more is not to hear it again; a person who says it without any has said it. Of two
-// wordings the shorter stays, which is what both say. Said again with another end by whom
-// it is from, or by a person who wishes it, it ends then; said again after its end
-// without any, it has none.
+// more is not to hear it again; a person who says it without any has said it. Said again
+// with another end by whom it is from, or by a person who wishes it, it ends then; said
+// again after its end without any, it has none.
 func (c *Conversation) confirm(tx *transaction, id int64, d draft) error {
 	added, err := c.addSources(tx, id, d.sources)
 	if err != nil || added == 0 && len(d.sources) > 0 {
@@ -140,32 +139,12 @@ func (c *Conversation) confirm(tx *transaction, id int64, d draft) error {
 	if m.SpeakerID != d.speakerID && d.by != byPerson && m.State != "expired" { // what somebody says ends by nobody else's words
 		d.expires = 0
 	}
-	expires := any(d.expires)
-	if d.expires == 0 && m.State == "expired" {
-		expires = nil
-	} else if d.expires == 0 && !m.Expires.IsZero() {
+	expires := d.expires
+	if expires == 0 && m.State != "expired" && !m.Expires.IsZero() {
 		expires = m.Expires.UnixMilli()
-	} else if d.expires == 0 {
-		expires = nil
 	}
-	if err := changed(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = ? WHERE id = ?", expires, id); err != nil {
-		return err
-	}
-	if d.by == byPerson && !d.private { // who says it for the server means it
-		if err := changed(tx, "UPDATE memories SET reach = 'server' WHERE id = ?", id); err != nil {
-			return err
-		}
-	}
-	if len(tokens(d.Content)) >= len(tokens(m.Content)) {
-		return nil
-	}
-	if err := c.unindexMemory(tx, id, m.Content, m.About); err != nil {
-		return err
-	}
-	if err := changed(tx, "UPDATE memories SET content = ?, folded = ? WHERE id = ?", d.Content, d.folded, id); err != nil {
-		return err
-	}
-	return c.indexMemory(tx, id, d.Content, m.About)
+	return changed(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
+		expires, d.by == byPerson && !d.private, id) // who says it for the server means it
 }
 
 func (c *Conversation) addSources(tx *transaction, id int64, sources []source) (added int64, err error) {

@@ -60,7 +60,7 @@ type Score struct {
 }
 
 // Part is what one thing adds to a score, or takes away from it: words, neighbours,
-// speaker, session, date, …
+// speaker, date, …
 type Part struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
