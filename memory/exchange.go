@@ -241,18 +241,17 @@ func (s *Store) bringBack(tx *transaction, e Exported, taken map[int64]bool, n *
 	} else if err != nil {
 		return 0, false, err
 	}
-	was := ""
+	was, expires := "", int64(0)
 	if e.State == "forgotten" {
 		if was = "active"; e.SupersededBy != 0 {
 			was = "superseded"
 		}
 	}
-	var expires any
 	if !e.Expires.IsZero() {
 		expires = e.Expires.UnixMilli()
 	}
 	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
-		said_at, saved_at, expires_at, confirmed, state, forgotten_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+		said_at, saved_at, expires_at, confirmed, state, forgotten_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?) RETURNING id`,
 		c.id, e.Kind, e.Content, folded, e.Importance, e.Pinned, e.Speaker, e.About, e.Reach, e.By,
 		e.SaidAt.UnixMilli(), e.SavedAt.UnixMilli(), expires, e.Confirmed, e.State, was).Scan(&id)
 	if err != nil {
@@ -266,7 +265,7 @@ func (s *Store) bringBack(tx *transaction, e Exported, taken map[int64]bool, n *
 	if _, err := c.addSources(tx, id, sources); err != nil {
 		return 0, false, err
 	}
-	return id, true, c.indexMemory(tx, id, e.Content, e.About)
+	return id, true, indexMemory(tx, id, e.Content, e.About)
 }
 
 // there finds the row of a memory of a file: what was said at the same time in the same

@@ -85,13 +85,8 @@ func (x termIndex) Known(terms []string) ([]string, error) {
 }
 
 // among returns those of the terms for which there is a row, in their order.
-func (x termIndex) among(terms []string, condition string, args ...any) (found []string, err error) {
-	err = each(x.tx, func(rows *sql.Rows) error {
-		var term string
-		err := rows.Scan(&term)
-		found = append(found, term)
-		return err
-	}, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE "+condition+")", append([]any{jsonList(terms)}, args...)...)
+func (x termIndex) among(terms []string, condition string, args ...any) ([]string, error) {
+	found, err := column[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE "+condition+")", append([]any{jsonList(terms)}, args...)...)
 	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(slices.Index(terms, a), slices.Index(terms, b)) })
 	return found, err
 }

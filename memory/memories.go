@@ -99,13 +99,13 @@ func (c *Conversation) insertMemory(tx *transaction, d draft) (id int64, err err
 	if _, err := c.addSources(tx, id, d.sources); err != nil {
 		return 0, err
 	}
-	return id, c.indexMemory(tx, id, d.Content, d.About)
+	return id, indexMemory(tx, id, d.Content, d.About)
 }
 
-func (c *Conversation) indexMemory(tx *transaction, id int64, content, about string) error {
+func indexMemory(tx *transaction, id int64, content, about string) error {
 	counts, length := indexedMemory(content, about)
 	for term, tf := range counts {
-		_, err := tx.Exec("INSERT INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, ?, ?, ?, ?)", term, c.id, id, tf, length)
+		_, err := tx.Exec("INSERT INTO memory_terms (term, conversation, memory, tf, length) SELECT ?, conversation, id, ?, ? FROM memories WHERE id = ?", term, tf, length, id)
 		if err != nil {
 			return fmt.Errorf("index memory %d: %w", id, err)
 		}
@@ -218,12 +218,18 @@ func (s *Store) Memory(ctx context.Context, id int64) (m Memory, from []compacto
 	return m, from, nil
 }
 
-func (s *Store) memory(tx *transaction, id int64) (m Memory, from []compactor.Message, err error) {
+// readOwned reads a memory and whose it is.
+func (s *Store) readOwned(tx *transaction, id int64) (m Memory, c *Conversation, err error) {
 	if m, err = readMemory(tx, id); err != nil {
 		return m, nil, err
 	}
-	c := Conversation{store: s, name: m.Conversation}
-	if err := tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", id).Scan(&c.id); err != nil {
+	c = &Conversation{store: s, name: m.Conversation}
+	return m, c, tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", id).Scan(&c.id)
+}
+
+func (s *Store) memory(tx *transaction, id int64) (m Memory, from []compactor.Message, err error) {
+	m, c, err := s.readOwned(tx, id)
+	if err != nil {
 		return m, nil, err
 	}
 	for _, seq := range m.Sources {

@@ -5,7 +5,7 @@ package memory
 import (
 	"cmp"
 	"database/sql"
-	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -53,20 +53,13 @@ func ranked(tx *transaction, f Filter, in scope) ([]weighed, error) {
 		return nil, err
 	}
 	fitting, args = f.where(in)
-	look := "SELECT said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id = ? AND " + fitting
 	now := time.Now()
 	var chosen []weighed
-	for id, score := range scores {
-		m := weighed{id: id}
+	err = each(tx, func(rows *sql.Rows) error {
+		var m weighed
 		var is Memory
-		err := tx.QueryRow(look, append([]any{id}, args...)...).Scan(&m.saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
-		if errors.Is(err, sql.ErrNoRows) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		m.Add("words", score)
+		err := rows.Scan(&m.id, &m.saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
+		m.Add("words", scores[m.id])
 		if query.IsAbout(is.About, is.Speaker) {
 			m.Add("speaker", m.Total*(search.BySpeaker-1))
 		}
@@ -74,9 +67,11 @@ func ranked(tx *transaction, f Filter, in scope) ([]weighed, error) {
 		m.Add("importance", m.Total*byImportance*is.Importance)
 		m.Add("age", m.Total*byImportance*(is.Worth(now)-is.Importance)/(1+byImportance*is.Importance))
 		chosen = append(chosen, m)
-	}
+		return err
+	}, "SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND "+fitting,
+		append([]any{jsonList(slices.Collect(maps.Keys(scores)))}, args...)...)
 	slices.SortFunc(chosen, func(x, y weighed) int {
 		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(y.saidAt, x.saidAt), cmp.Compare(y.id, x.id))
 	})
-	return chosen, nil
+	return chosen, err
 }

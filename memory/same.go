@@ -96,18 +96,16 @@ func (c *Conversation) sharing(tx *transaction, d draft, share float64) (found [
 // having returns for each term of a draft, the rarest first, the newest memories that have it.
 func (c *Conversation) having(tx *transaction, d draft) (all [][]int64, err error) {
 	counts, _ := count(memoryTerms(d.Content, ""))
-	err = each(tx, func(rows *sql.Rows) error {
-		var list string
-		if err := rows.Scan(&list); err != nil {
-			return err
-		}
-		var ids []int64
-		err := fromJSON(list, &ids)
-		all = append(all, ids)
-		return err
-	}, `SELECT (SELECT json_group_array(memory) FROM
+	lists, err := column[string](tx, `SELECT (SELECT json_group_array(memory) FROM
 			(SELECT memory FROM memory_terms WHERE term = j.value AND conversation = ? ORDER BY memory DESC LIMIT ?))
 		FROM json_each(?) j`, c.id, mostAlike, jsonList(slices.Sorted(maps.Keys(counts)))) // one text for each term: handing over a row costs more than reading it
+	for _, list := range lists {
+		var ids []int64
+		if err := fromJSON(list, &ids); err != nil {
+			return nil, err
+		}
+		all = append(all, ids)
+	}
 	slices.SortStableFunc(all, func(a, b []int64) int { return cmp.Compare(len(a), len(b)) })
 	return all, err
 }
