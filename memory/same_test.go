@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
-
 	"pgregory.net/rapid"
+
+	"cairn/compactor"
 )
 
 func TestTheSameFactInOtherWords(t *testing.T) {
@@ -123,29 +123,6 @@ func TestTheSameFactTwiceIsOneRow(t *testing.T) {
 			t.Errorf("said once more it is not known: %+v", s)
 		}
 	})
-	t.Run("among ten thousand, few are looked at", func(t *testing.T) {
-		c := newConversation(t)
-		err := c.store.update(t.Context(), func(tx *transaction) error {
-			for n := range 10_000 {
-				d := draft{MemoryDraft: compactor.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, by: byPerson}
-				d.folded = d.Content
-				if _, err := c.insertMemory(tx, d); err != nil {
-					return err
-				}
-			}
-			ids, err := c.sharing(tx, draft{MemoryDraft: compactor.MemoryDraft{Content: "Ann keeps the box w77 in room r77"}}, 1)
-			if len(ids) > 150 {
-				t.Errorf("%d are", len(ids))
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s := keep(t, c, "Ann", "Ann keeps the box w77 in the room r77"); s.Fresh || s.ID != 78 {
-			t.Errorf("%+v", s)
-		}
-	})
 }
 
 func TestModelsLearnWhatIsKnown(t *testing.T) {
@@ -209,4 +186,28 @@ func TestModelsLearnWhatIsKnown(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
+}
+
+func TestFewMemoriesAreCompared(t *testing.T) {
+	c := newConversation(t)
+	err := c.store.update(t.Context(), func(tx *transaction) error {
+		for n := range 10_000 {
+			d := draft{MemoryDraft: compactor.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, by: byPerson}
+			d.folded = d.Content
+			if _, err := c.insertMemory(tx, d); err != nil {
+				return err
+			}
+		}
+		ids, err := c.sharing(tx, draft{MemoryDraft: compactor.MemoryDraft{Content: "Ann keeps the box w77 in room r77"}}, 1)
+		if len(ids) > 150 {
+			t.Errorf("%d are", len(ids))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := keep(t, c, "Ann", "Ann keeps the box w77 in the room r77"); s.Fresh || s.ID != 78 {
+		t.Errorf("%+v", s)
+	}
 }

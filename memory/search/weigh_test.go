@@ -25,6 +25,8 @@ func filling(n int, hours float64) (all talk) {
 }
 
 func TestMessagesAreWeighed(t *testing.T) {
+	lake := talk{spoken(0, "Ann", "I love sailing on the lake"), spoken(30, "Bob", "I love sailing on the lake")}
+	twice := talk{spoken(0, "Ann", "the meeting went well"), spoken(24*70, "Ann", "the meeting went well")}
 	for _, test := range []struct {
 		claim           string
 		said            talk
@@ -58,36 +60,16 @@ func TestMessagesAreWeighed(t *testing.T) {
 			"ferry island", "",
 			1, "own",
 		},
-		{
-			"who is named in the question has said it",
-			talk{spoken(0, "Ann", "I love sailing on the lake"), spoken(30, "Bob", "I love sailing on the lake")},
-			"Where does Ann go sailing?", "",
-			1, "speaker",
-		},
-		{
-			"I am who asks",
-			talk{spoken(0, "Ann", "I love sailing on the lake"), spoken(30, "Bob", "I love sailing on the lake")},
-			"where do I go sailing?", "ann",
-			1, "speaker",
-		},
+		{"who is named in the question has said it", lake, "Where does Ann go sailing?", "", 1, "speaker"},
+		{"I am who asks", lake, "where do I go sailing?", "ann", 1, "speaker"},
 		{
 			"a misspelt name is still the person's",
 			talk{spoken(0, "Caroline", "I love sailing on the lake"), spoken(30, "Bob", "I love sailing on the lake")},
 			"Where does Carolien go sailing?", "",
 			1, "speaker",
 		},
-		{
-			"what was said in the month that is asked for",
-			talk{spoken(0, "Ann", "the meeting went well"), spoken(24*70, "Ann", "the meeting went well")},
-			"How did the meeting go in March 2026?", "",
-			1, "date",
-		},
-		{
-			"last week is told from when it is asked",
-			talk{spoken(0, "Ann", "the meeting went well"), spoken(24*70, "Ann", "the meeting went well")},
-			"How did the meeting go last week?", "",
-			1, "date",
-		},
+		{"what was said in the month that is asked for", twice, "How did the meeting go in March 2026?", "", 1, "date"},
+		{"last week is told from when it is asked", twice, "How did the meeting go last week?", "", 1, "date"},
 		{
 			"who asks when wants a time",
 			talk{spoken(0, "Ann", "we visited the museum last weekend"), spoken(30, "Ann", "we visited the museum with lots of friends")},
