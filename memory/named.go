@@ -14,7 +14,7 @@ import (
 // Recalled returns a memory of the conversation, or of its scope, whatever its state.
 // ErrNotFound: there is none with that number.
 func (c *Conversation) Recalled(ctx context.Context, id int64) (m Memory, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, fmt.Sprintf("look for memory %d", id), func(tx *transaction) error {
 		in, err := c.scope(tx)
 		if err != nil {
 			return err
@@ -29,16 +29,13 @@ func (c *Conversation) Recalled(ctx context.Context, id int64) (m Memory, err er
 		}
 		return err
 	})
-	if err != nil {
-		return Memory{}, c.fail(fmt.Sprintf("look for memory %d", id), err)
-	}
-	return m, nil
+	return m, err
 }
 
 // Named returns the conversation's own current memories that have all the words of a
 // text, the newest first; only the one that says just that, if there is one.
 func (c *Conversation) Named(ctx context.Context, text string) (found []Memory, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, "look for a memory by its words", func(tx *transaction) error {
 		found, err = readMemories(tx, "WHERE m.conversation = ? AND m.folded = ? AND m.state = 'active'", c.id, words.Fold(text))
 		if err != nil || len(found) > 0 {
 			return err
@@ -51,10 +48,7 @@ func (c *Conversation) Named(ctx context.Context, text string) (found []Memory, 
 			c.id, jsonList(terms), len(terms))
 		return err
 	})
-	if err != nil {
-		return nil, c.fail("look for a memory by its words", err)
-	}
-	return found, nil
+	return found, err
 }
 
 // Completed returns the conversation's own current memories for what somebody is still
@@ -66,14 +60,11 @@ func (c *Conversation) Completed(ctx context.Context, typed string, limit int) (
 		where += " AND instr(' ' || m.folded, ?) > 0"
 		args = append(args, " "+word)
 	}
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, "complete a memory", func(tx *transaction) error {
 		found, err = readMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
 		return err
 	})
-	if err != nil {
-		return nil, c.fail("complete a memory", err)
-	}
-	return found, nil
+	return found, err
 }
 
 // maxTyped is how many words Completed compares at most.

@@ -54,14 +54,11 @@ func (c *Conversation) Recall(ctx context.Context, q Question) (found []Found, e
 		return nil, nil
 	}
 	q.Limit = min(q.Limit, maxFound)
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, "recall", func(tx *transaction) error {
 		found, err = c.recall(tx, q)
 		return err
 	})
-	if err != nil {
-		return nil, c.fail("recall", err)
-	}
-	return found, nil
+	return found, err
 }
 
 func (c *Conversation) recall(tx *transaction, q Question) (found []Found, err error) {
