@@ -19,7 +19,7 @@ import (
 // registered waits for the slash commands.
 func (r *rig) registered() *rig {
 	r.t.Helper()
-	r.until("the commands", func() bool { return len(r.Commands("")) > 0 })
+	r.until("the commands", func() bool { return len(r.Commands()) > 0 })
 	return r
 }
 
@@ -39,7 +39,7 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	r.Fail(discordtest.Fault{Route: "PUT /applications/*/commands", Status: 503, Times: 2})
 	r.start().registered()
-	known := r.Commands("")
+	known := r.Commands()
 	if len(known) != len(channel.Commands) {
 		t.Errorf("%d commands are known, %d declared", len(known), len(channel.Commands))
 	}

@@ -151,14 +151,9 @@ func tooMany(after time.Duration, global, shared bool) answer {
 	return answer{status: http.StatusTooManyRequests, header: header, body: body, shared: shared}
 }
 
-// limited enforces the global limit, to which interactions do not count, and
-// the ban of those who were refused too often (Discord, Rate Limits: Global
-// Rate Limit, Invalid Request Limit).
+// limited enforces the global limit, to which interactions do not count (Discord,
+// Rate Limits: Global Rate Limit).
 func (w *world) limited(authorized bool) (answer, bool) {
-	if w.invalid >= w.options.InvalidLimit {
-		header := http.Header{"Content-Type": {"text/plain"}, "Retry-After": {"600"}}
-		return answer{status: http.StatusTooManyRequests, header: header, body: []byte("error code: 1015")}, true
-	}
 	if !authorized {
 		return answer{}, false
 	}

@@ -13,7 +13,6 @@ const (
 	CloseUnknown           = 4000
 	CloseUnknownOpcode     = 4001
 	CloseDecodeError       = 4002
-	CloseNotAuthenticated  = 4003
 	CloseAuthFailed        = 4004
 	CloseAlreadyIdentified = 4005
 	CloseInvalidSeq        = 4007
@@ -30,7 +29,6 @@ var closeReasons = map[int]string{
 	CloseUnknown:           "Unknown error.",
 	CloseUnknownOpcode:     "Unknown opcode.",
 	CloseDecodeError:       "Error while decoding payload.",
-	CloseNotAuthenticated:  "Not authenticated.",
 	CloseAuthFailed:        "Authentication failed.",
 	CloseAlreadyIdentified: "Already authenticated.",
 	CloseInvalidSeq:        "Invalid seq.",
@@ -65,10 +63,6 @@ func (w *world) received(c *connection, data []byte) (code int) {
 		return w.identified(c, p.Data)
 	case opResume:
 		return w.resumed(c, p.Data)
-	case opPresence, opVoiceState, opMembers:
-		if c.session == nil {
-			return CloseNotAuthenticated
-		}
 	default:
 		return CloseUnknownOpcode
 	}
@@ -80,7 +74,6 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 	var id struct {
 		Token      string            `json:"token"`
 		Properties map[string]string `json:"properties"`
-		Compress   bool              `json:"compress"`
 		Shard      *[2]int           `json:"shard"`
 		Intents    *int              `json:"intents"`
 	}
@@ -109,7 +102,6 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 	case *id.Intents&privileged&w.options.Forbidden != 0:
 		return CloseDisallowedIntents
 	}
-	c.compress = id.Compress
 	if done, code := c.disturbed(); done {
 		return code
 	}
@@ -122,8 +114,7 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 }
 
 // resumed judges a RESUME (Discord, Gateway Events: Resume). A session that is
-// not known is answered with op 9, on which discordgo v0.29.0 was seen to
-// IDENTIFY on the same connection, which is therefore kept.
+// not known is answered with op 9.
 func (w *world) resumed(c *connection, data json.RawMessage) int {
 	var r struct {
 		Token   string `json:"token"`
@@ -159,8 +150,7 @@ func (w *world) resumed(c *connection, data json.RawMessage) int {
 	return 0
 }
 
-// tokenGood takes the token with and without "Bot ": discordgo v0.29.0 was seen
-// to send the former, and Discord takes it.
+// tokenGood takes the token with and without "Bot ", as Discord does.
 func (w *world) tokenGood(token string) bool {
 	return !w.tokenReset && strings.TrimPrefix(token, "Bot ") == w.options.Token
 }

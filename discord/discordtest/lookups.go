@@ -1,4 +1,4 @@
-// The endpoints that only look things up: the gateway's address, users, guilds.
+// The endpoints that only look things up: the gateway's address, the bot, its guilds.
 package discordtest
 
 func (w *world) getGateway(query) (any, error) {
@@ -22,53 +22,12 @@ func (w *world) getApplication(query) (any, error) {
 	return map[string]any{"id": w.app, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot}, nil
 }
 
-func (w *world) getUser(q query) (any, error) {
-	if q.PathValue("user") == "@me" {
-		return w.bot, nil
-	}
-	if u := w.users[q.PathValue("user")]; u != nil {
-		return *u, nil
-	}
-	return nil, unknown(10013, "User")
-}
-
-// openDirect returns the direct channel with a user, new or old (Discord, User:
-// Create DM).
-func (w *world) openDirect(q query) (any, error) {
-	var body struct {
-		Recipient string `json:"recipient_id"`
-	}
-	if err := q.decode(&body); err != nil {
-		return nil, err
-	}
-	u := w.users[body.Recipient]
-	if u == nil {
-		return nil, unknown(10013, "User")
-	}
-	return *w.direct(u), nil
-}
-
 func (w *world) getChannel(q query) (any, error) {
 	c, err := w.channelOf(q)
 	if err != nil {
 		return nil, err
 	}
 	return *c, nil
-}
-
-func (w *world) guildOf(q query) (*Guild, error) {
-	if g := w.guilds[q.PathValue("guild")]; g != nil {
-		return g, nil
-	}
-	return nil, unknown(10004, "Guild")
-}
-
-func (w *world) getGuild(q query) (any, error) {
-	g, err := w.guildOf(q)
-	if err != nil {
-		return nil, err
-	}
-	return *g, nil
 }
 
 func (w *world) getGuilds(query) (any, error) {
@@ -79,38 +38,4 @@ func (w *world) getGuilds(query) (any, error) {
 	return all, nil
 }
 
-func (w *world) getGuildRoles(q query) (any, error) {
-	g, err := w.guildOf(q)
-	if err != nil {
-		return nil, err
-	}
-	return g.Roles, nil
-}
-
-func (w *world) getMember(q query) (any, error) {
-	g, err := w.guildOf(q)
-	if err != nil {
-		return nil, err
-	}
-	if m := g.Members[q.PathValue("user")]; m != nil {
-		return *m, nil
-	}
-	return nil, unknown(10007, "Member")
-}
-
-// getGuildChannels has no threads (Discord, Guild: Get Guild Channels).
-func (w *world) getGuildChannels(q query) (any, error) {
-	g, err := w.guildOf(q)
-	if err != nil {
-		return nil, err
-	}
-	return w.guildCreate(g)["channels"], nil
-}
-
-func (w *world) getActiveThreads(q query) (any, error) {
-	g, err := w.guildOf(q)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"threads": w.guildCreate(g)["threads"], "members": []any{}, "has_more": false}, nil
-}
+func (w *world) getSelf(query) (any, error) { return w.bot, nil }

@@ -5,8 +5,7 @@
 // People are scripted (Say, Edit, Delete, Slash, Click …), faults are asked for
 // (Handshakes, Cut, HalfOpen, Fail …), and all that the client did can be read
 // (Sent, Requests, Connections, Interaction). Every rule names its source:
-// "Discord, X: Y" is page X, section Y of Discord's developer documentation;
-// "seen against discordgo v0.29.0" is what that client does or relies on.
+// "Discord, X: Y" is page X, section Y of Discord's developer documentation.
 //
 // Misuse by the script, such as an unknown channel, panics: it is a mistake in
 // the test, not in what is tested.
@@ -14,9 +13,7 @@ package discordtest
 
 import (
 	"context"
-	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"sync"
 	"time"
 )
@@ -61,10 +58,6 @@ type Options struct {
 
 	// GlobalPerSecond is the number of REST requests a second; 0: 50.
 	GlobalPerSecond int
-
-	// InvalidLimit is the number of invalid requests until the address is
-	// banned; 0: 10 000.
-	InvalidLimit int
 }
 
 func (o *Options) fill() {
@@ -76,7 +69,6 @@ func (o *Options) fill() {
 	set(&o.NonceLife, 5*time.Minute)
 	set(&o.IdentifyLimit, 1000)
 	set(&o.GlobalPerSecond, 50)
-	set(&o.InvalidLimit, 10_000)
 }
 
 func set[T comparable](to *T, value T) {
@@ -127,27 +119,6 @@ func (s *Server) Close() {
 	s.sockets.Wait()
 	s.http.CloseClientConnections()
 	s.http.Close()
-}
-
-// Client is an HTTP client that sends what is meant for any host to this
-// server, so that clients with fixed endpoints can run side by side.
-func (s *Server) Client() *http.Client {
-	to, err := url.Parse(s.URL)
-	if err != nil {
-		panic(err)
-	}
-	return &http.Client{Transport: redirect{to.Host, s.http.Client().Transport}}
-}
-
-type redirect struct {
-	host string
-	by   http.RoundTripper
-}
-
-func (r redirect) RoundTrip(q *http.Request) (*http.Response, error) {
-	q = q.Clone(q.Context())
-	q.URL.Scheme, q.URL.Host = "http", r.host
-	return r.by.RoundTrip(q)
 }
 
 // Wait returns nil as soon as holds is true, which is asked again whenever
