@@ -15,8 +15,7 @@ var scopes = map[string]string{
 	"conversations.info": ":read", "conversations.list": ":read", "conversations.members": ":read", "users.conversations": ":read",
 	"conversations.history": ":history", "conversations.replies": ":history",
 	"users.info": "users:read", "users.list": "users:read", "reactions.add": "reactions:write", "reactions.remove": "reactions:write",
-	"files.info": "files:read", "files.download": "files:read",
-	"files.getUploadURLExternal": "files:write", "files.completeUploadExternal": "files:write",
+	"files.download": "files:read",
 	// assistant:write is taken too "for the time being" (reference/methods/assistant.threads.setStatus).
 	"assistant.threads.setStatus": "chat:write",
 }

@@ -31,10 +31,6 @@ func TestWithoutAScopeACallIsRefused(t *testing.T) {
 		_, _, err := api.GetConversations(&slack.GetConversationsParameters{Types: types})
 		return err
 	}
-	open := func(users ...string) error {
-		_, _, _, err := api.OpenConversation(&slack.OpenConversationParameters{Users: users})
-		return err
-	}
 	user := func() error { _, err := api.GetUserInfo(ann); return err }
 	post := func() error {
 		_, _, err := api.PostMessage(general, slack.MsgOptionText("x", false))
@@ -55,8 +51,6 @@ func TestWithoutAScopeACallIsRefused(t *testing.T) {
 		"a DM without im:history":                      {history(s.DM(ann)), "im:history"},
 		"a list of public channels with channels:read": {list(), ""},
 		"a list of more kinds":                         {list("im", "public_channel"), "channels:read,im:read"},
-		"opening a DM without im:write":                {open(ann), "im:write"},
-		"opening a group without mpim:write":           {open(ann, s.AddUser("bob")), "mpim:write"},
 		"a person without users:read":                  {user(), "users:read"},
 	} {
 		t.Run(claim, func(t *testing.T) {
@@ -109,21 +103,5 @@ func TestWithoutAScopeAFileIsNotGivenOut(t *testing.T) {
 	}
 	if err := api.GetFile(page.Messages[0].Files[0].URLPrivateDownload, io.Discard); err == nil || !strings.Contains(err.Error(), "sign-in") {
 		t.Errorf("got %v, want the sign-in page", err)
-	}
-}
-
-func TestAnyPublicChannelTakesAPostWithTheScope(t *testing.T) {
-	o := calm()
-	o.Scopes = []string{"chat:write", "chat:write.public"}
-	s := start(t, o)
-	public, private := s.AddChannel("public"), s.AddPrivateChannel("private")
-	s.Leave(public, slacktest.BotUserID)
-	s.Leave(private, slacktest.BotUserID)
-	api := client(t, s)
-	if _, _, err := api.PostMessage(public, slack.MsgOptionText("x", false)); err != nil {
-		t.Errorf("public: %v", err)
-	}
-	if _, _, err := api.PostMessage(private, slack.MsgOptionText("x", false)); code(err) != "not_in_channel" {
-		t.Errorf("private: %v", err)
 	}
 }

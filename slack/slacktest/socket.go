@@ -10,9 +10,6 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// maxSockets is how many an app may have (apis/events-api/using-socket-mode#connections).
-const maxSockets = 10
-
 // Socket is one open connection of the client.
 type Socket struct {
 	ID int // from 1, in order of connecting
@@ -69,7 +66,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit says hello, or that there are too many sockets (github.com/slackapi/node-slack-sdk/issues/1654).
+// admit says hello.
 func (s *Server) admit(k *Socket) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,12 +76,6 @@ func (s *Server) admit(k *Socket) bool {
 	s.connected++
 	k.ID = s.connected
 	s.goLocked(k.write)
-	if len(s.sockets) >= maxSockets {
-		s.complainLocked("more than %d sockets", maxSockets)
-		k.disconnectLocked("too_many_websockets")
-		k.doLocked(k.close)
-		return true
-	}
 	s.sockets = append(s.sockets, k)
 	k.sendLocked(map[string]any{
 		"type": "hello", "num_connections": len(s.sockets),

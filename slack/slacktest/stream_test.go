@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slack-go/slack"
 
@@ -121,22 +120,6 @@ func TestFiles(t *testing.T) {
 			t.Errorf("without: %v", err)
 		}
 	})
-
-	t.Run("an upload in three steps becomes a message", func(t *testing.T) {
-		up, err := api.UploadFile(slack.UploadFileParameters{Filename: "b.txt", FileSize: 4, Content: "mine", Channel: general, InitialComment: "here"})
-		if err != nil || string(s.FileContent(up.ID)) != "mine" {
-			t.Fatalf("%v, %v", up, err)
-		}
-		if m := s.Posted(); len(m) != 1 || m[0].Text != "here" || m[0].Files[0] != up.ID {
-			t.Errorf("%+v", m)
-		}
-	})
-
-	t.Run("a length that was not announced is refused", func(t *testing.T) {
-		if _, err := api.UploadFile(slack.UploadFileParameters{Filename: "c.txt", FileSize: 5, Content: "mine", Channel: general}); err == nil {
-			t.Error("taken")
-		}
-	})
 }
 
 func TestFaults(t *testing.T) {
@@ -169,23 +152,6 @@ func TestFaults(t *testing.T) {
 		s.Heal()
 		if err := post(); err != nil {
 			t.Errorf("healed: %v", err)
-		}
-	})
-
-	t.Run("posts that follow each other too fast are refused per channel", func(t *testing.T) {
-		o := calm()
-		o.PostEvery = time.Minute
-		s := start(t, o)
-		one, two := s.AddChannel("one"), s.AddChannel("two")
-		api := client(t, s)
-		for _, channel := range []string{one, two} {
-			if _, _, err := api.PostMessage(channel, slack.MsgOptionText("x", false)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		_, _, err := api.PostMessage(one, slack.MsgOptionText("x", false))
-		if limited, ok := errors.AsType[*slack.RateLimitedError](err); !ok || limited.RetryAfter < 50*time.Second {
-			t.Errorf("got %v", err)
 		}
 	})
 }
