@@ -33,6 +33,7 @@ const DefaultCatchUp = time.Hour
 type Discord struct {
 	o               Options
 	log             *slog.Logger
+	files           platform.Files
 	rest            *rest
 	state           *stateCache
 	queue           platform.KeyedQueue[func()] // work on events, by channel
@@ -97,13 +98,15 @@ func New(o Options) (*Discord, error) {
 	}
 	log := o.Log.With("connector", Name)
 	work := new(platform.Group)
-	return &Discord{
+	d := &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work, gaps: newGaps(),
 		queue:    platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
 		throttle: newEditThrottle(), commandLines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), reactionRefused: platform.NewCache(ownFor), started: time.Now(), pauses: defaultPauses,
 		linkIncident:  platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"},
 		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered"},
-	}, nil
+	}
+	d.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.fetch}
+	return d, nil
 }
 
 // version is a suffix that some people give the API root.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // TestWhatComesIsReadUpToItsLimit: a small body that is large when it is decompressed.
@@ -34,7 +35,7 @@ func TestWhatComesIsReadUpToItsLimit(t *testing.T) {
 	d := &Discord{rest: newREST(server.URL, "token")}
 	defer d.rest.client.CloseIdleConnections()
 	t.Run("a file", func(t *testing.T) {
-		if data, err := d.fetch(t.Context(), server.URL+"/attachments/1/2/a.txt", maxTextFile); data != nil || err != nil {
+		if data, err := d.fetch(t.Context(), server.URL+"/attachments/1/2/a.txt", platform.MaxText); len(data) != platform.MaxText || err != nil {
 			t.Errorf("%d bytes, %v", len(data), err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // zeros never end by themselves.
@@ -37,9 +38,9 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 			defer server.Close()
 			s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"})}
 			defer s.api.close()
-			data, err := s.fetch(context.Background(), server.URL+"/files-pri/a.txt", mostText)
-			if err != nil || len(data) != mostText {
-				t.Errorf("%d bytes were read, want %d; %v", len(data), mostText, err)
+			data, err := s.fetch(context.Background(), server.URL+"/files-pri/a.txt", platform.MaxText)
+			if err != nil || len(data) != platform.MaxText {
+				t.Errorf("%d bytes were read, want %d; %v", len(data), platform.MaxText, err)
 			}
 			resp, err := s.api.http.Get(server.URL + "/api/conversations.history")
 			if err == nil {

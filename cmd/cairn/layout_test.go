@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 
 	"discord/discordtest": {}, // doubles of the platforms know nothing of this house
 	"slack/slacktest":     {},
-	"internal/platform":   {},
+	"internal/platform":   {"channel"},
 	"internal/secrets":    {},
 	"words":               {},
 	"words/wordstest":     {},

@@ -1,6 +1,6 @@
 // Package platform is what connectors to chat platforms share: a queue by key, a group of
-// goroutines, retries with backoff, incidents for the log, a small cache, and the splitting of
-// replies into messages.
+// goroutines, retries with backoff, incidents for the log, a small cache, files, and the splitting
+// of replies into messages.
 package platform
 
 import (
