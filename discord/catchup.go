@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -50,7 +51,7 @@ func (g *gaps) has(conversation string) (open, been bool) {
 // ready handles the beginning of a session: it stores which conversations may have a gap before any
 // event is delivered.
 func (d *Discord) ready(r readyData) error {
-	d.state.setSelf(r.User, or(r.Application.ID, r.User.ID))
+	d.state.setSelf(r.User, cmp.Or(r.Application.ID, r.User.ID))
 	ctx := d.work.Context()
 	limited, cancel := context.WithTimeout(ctx, d.pauses.open)
 	defer cancel()
@@ -136,6 +137,6 @@ func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 }
 
 func (d *Discord) catchUp(ctx context.Context, name, after string) {
-	after = or(after, idAt(time.Now().Add(-d.o.CatchUp)))
+	after = cmp.Or(after, idAt(time.Now().Add(-d.o.CatchUp)))
 	d.retry(ctx, func() error { return d.hub.CatchUp(ctx, name, after) })
 }

@@ -44,13 +44,6 @@ type connection struct {
 	finished chan struct{}      // closed when nothing more is read
 }
 
-func newConnection(s *session, ws *websocket.Conn, deadline time.Time) *connection {
-	return &connection{
-		session: s, ws: ws, deadline: deadline,
-		start: make(chan time.Duration, 1), asked: make(chan struct{}, 1), finished: make(chan struct{}),
-	}
-}
-
 // run reads until the connection ends, or ctx.
 func (c *connection) run(ctx context.Context) ending {
 	var writing sync.WaitGroup
@@ -79,15 +72,11 @@ func (c *connection) run(ctx context.Context) ending {
 // extend sets the time by which the next message must come. What has arrived while this process
 // was late is not taken for silence.
 func (c *connection) extend() error {
-	now := time.Now()
-	if now.After(c.deadline.Add(grace)) {
+	left := time.Until(c.deadline)
+	if left < -grace {
 		return errSilent
 	}
-	deadline := c.deadline
-	if soon := now.Add(grace); deadline.Before(soon) {
-		deadline = soon
-	}
-	return c.ws.SetReadDeadline(deadline)
+	return c.ws.SetReadDeadline(time.Now().Add(max(left, grace)))
 }
 
 // packet is a message of the gateway.
@@ -159,9 +148,8 @@ func (c *connection) hello(data json.RawMessage) error {
 // write sends heartbeats once the session is established. When ctx ends it says goodbye, so that
 // people see the bot go offline at once, and closes the connection.
 func (c *connection) write(ctx context.Context) {
-	ticker := time.NewTicker(time.Hour)
+	ticker := time.NewTicker(time.Hour) // reset before it fires
 	defer ticker.Stop()
-	ticker.Stop()
 	for {
 		select {
 		case <-c.finished:

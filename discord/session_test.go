@@ -80,7 +80,10 @@ const resumed = `{"op":0,"s":2,"t":"RESUMED","d":{}}`
 
 func sessionWith(t *testing.T, gateway string) *session {
 	t.Helper()
-	return newSession(token, gateway, discordgo.IntentGuilds, 5*time.Second, func(string, json.RawMessage) error { return nil })
+	return &session{
+		token: token, gateway: gateway, intents: discordgo.IntentGuilds, timeout: 5 * time.Second,
+		handle: func(string, json.RawMessage) error { return nil },
+	}
 }
 
 func TestTheGatewaysAddressesAreTakenAsTheyAre(t *testing.T) {
@@ -229,7 +232,7 @@ func TestAGatewayThatSpeaksOutOfTurnHarmsNothing(t *testing.T) {
 func TestAHelloWithoutAnIntervalIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, d := range []string{"null", `{"heartbeat_interval":0}`, `{"heartbeat_interval":-5}`, `{"heartbeat_interval":"x"}`, "7"} {
-		c := newConnection(&session{}, nil, time.Now())
+		c := &connection{session: &session{}, deadline: time.Now(), start: make(chan time.Duration, 1), asked: make(chan struct{}, 1)}
 		if e := c.receive(packet{Op: opHello, Data: json.RawMessage(d)}); e.err == nil {
 			t.Errorf("%s is taken", d)
 		}

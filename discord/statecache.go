@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -116,7 +117,7 @@ func (a *stateCache) add(c channelData) place {
 func (a *stateCache) addLocked(c channelData) place {
 	old := a.places[c.ID]
 	// Events may leave the server out (Discord, Channel: Channel Structure).
-	c.GuildID = or(c.GuildID, or(old.Guild, a.places[c.ParentID].Guild))
+	c.GuildID = cmp.Or(c.GuildID, cmp.Or(old.Guild, a.places[c.ParentID].Guild))
 	p := place{Guild: c.GuildID, Name: c.Name, Last: c.LastID}
 	if newer(old.Last, p.Last) {
 		p.Last = old.Last

@@ -114,7 +114,7 @@ func (s *supervisor) begin(ctx context.Context) (*session, error) {
 	if !d.o.MentionOnly {
 		intents |= discordgo.IntentMessageContent
 	}
-	return newSession(d.o.Token, gateway, intents, d.pauses.open, d.event), nil
+	return &session{token: d.o.Token, gateway: gateway, intents: intents, timeout: d.pauses.open, handle: d.event}, nil
 }
 
 // findGateway asks for the gateway's address, and for how long no session may begin.

@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,7 +83,7 @@ func (s *Slack) Spell(conversation, line string) string {
 	name := "Cairn"
 	select {
 	case <-s.ready:
-		name = orElse(s.self.name, name)
+		name = cmp.Or(s.self.name, name)
 	default: // the name is not known yet
 	}
 	return "@" + name + " " + line
@@ -140,10 +141,10 @@ func (s *Slack) takePress(ctx context.Context, payload json.RawMessage) {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
-	who := channel.Person{ID: p.User.ID, Name: orElse(p.User.Name, p.User.Username)}
+	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
 	s.commands.Add(queueKey(c), func() {
-		s.run(ctx, c, &privately{s: s, url: p.URL, turned: true})
+		s.run(ctx, c, &privately{s: s, url: p.URL, replaces: true})
 	})
 }
 

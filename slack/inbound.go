@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,12 +201,7 @@ func timeOf(ts string) time.Time {
 // tsOf returns the ts of a time; there may be no such message.
 func tsOf(t time.Time) string {
 	us := t.UnixMicro()
-	return strconv.FormatInt(us/1e6, 10) + "." + padded(us%1e6)
-}
-
-func padded(us int64) string {
-	s := strconv.FormatInt(us, 10)
-	return strings.Repeat("0", 6-len(s)) + s
+	return fmt.Sprintf("%d.%06d", us/1e6, us%1e6)
 }
 
 // isTS reports whether an id is a ts; imported messages have other ids.
