@@ -86,9 +86,9 @@ func (d *Discord) guildCreated(g guildData) {
 	if g.Unavailable {
 		return
 	}
-	drawn, before := d.state.addGuild(g)
-	joined, _ := time.Parse(time.RFC3339, g.Joined) // if it is not told, long ago
-	for _, c := range drawn {
+	channels, before := d.state.addGuild(g)
+	joined, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as long ago
+	for _, c := range channels {
 		d.compare(c, before[c.ID], joined)
 	}
 }
@@ -124,7 +124,7 @@ func (d *Discord) fillGap(ctx context.Context, name string) {
 }
 
 // fillOrClose does so only if something was said since, or a short while before: that may
-// have been edited or deleted. That last is not told where there are messages says nothing.
+// have been edited or deleted. A missing last id says nothing.
 func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 	after, open := d.gaps.take(name)
 	switch {

@@ -70,7 +70,7 @@ func (c *connection) run(ctx context.Context) ending {
 }
 
 // extend sets the time by which the next message must come. What has arrived while this process
-// was late is not taken for silence.
+// was late does not count as silence.
 func (c *connection) extend() error {
 	left := time.Until(c.deadline)
 	if left < -grace {

@@ -45,7 +45,7 @@ type Discord struct {
 	seen            *platform.Cache // interactions and commands already handled
 	own             *platform.Cache // the bot's own messages
 	reactionRefused *platform.Cache // channels in which Discord refuses reactions
-	started         time.Time       // an earlier process may have begun to answer older messages
+	started         time.Time       // an earlier process may have started to answer older messages
 
 	linkIncident  platform.Incident // the connection to the gateway
 	storeIncident platform.Incident // messages that could not be stored
@@ -84,7 +84,7 @@ var defaultPauses = pauses{
 func New(o Options) (*Discord, error) {
 	o.Token = strings.TrimPrefix(strings.TrimSpace(o.Token), "Bot ")
 	if o.Token == "" || strings.ContainsAny(o.Token, " \t\r\n") {
-		return nil, errors.New("DISCORD_TOKEN is no bot token: copy it from https://discord.com/developers/applications → your application → Bot → Reset Token")
+		return nil, errors.New("DISCORD_TOKEN is not a bot token: copy it from https://discord.com/developers/applications → your application → Bot → Reset Token")
 	}
 	base, err := root(o.APIBase)
 	if err != nil {
@@ -119,7 +119,7 @@ func root(base string) (string, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
-		return "", errors.New(`api_base under [discord] is no address of a server: write it as "http://localhost:8080"`)
+		return "", errors.New(`api_base under [discord] is not a server address: write it as "http://localhost:8080"`)
 	}
 	return version.ReplaceAllString(strings.TrimRight(base, "/"), ""), nil
 }

@@ -90,7 +90,7 @@ func (a *stateCache) audience(id string) channel.Audience {
 func (a *stateCache) openLocked(id string) channel.Audience {
 	p := a.places[id]
 	everyone, known := a.guilds[p.Guild].Roles[p.Guild]
-	if !known || !p.Told {
+	if !known || !p.OverwritesKnown {
 		return ""
 	}
 	const needed = discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory

@@ -29,7 +29,7 @@ func (d *Discord) History(ctx context.Context, conversation string, look channel
 	page.There = []string{}
 	for _, m := range found {
 		if in, ok := d.inbound(m, p); ok && !command(in) {
-			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // if it is not told, never
+			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // a missing time: never
 			page.Said = append(page.Said, in)
 		}
 		page.There = append(page.There, m.ID)

@@ -21,12 +21,12 @@ type message struct {
 	Author      *user             `json:"author"`
 	Member      *member           `json:"member"` // in events only
 	WebhookID   string            `json:"webhook_id"`
-	Content     *string           `json:"content"` // nil: not told
+	Content     *string           `json:"content"` // nil: missing
 	Timestamp   string            `json:"timestamp"`
 	Edited      string            `json:"edited_timestamp"`
 	Mentions    []mentioned       `json:"mentions"`
 	Roles       []string          `json:"mention_roles"`
-	Attachments *[]attachment     `json:"attachments"` // nil: not told
+	Attachments *[]attachment     `json:"attachments"` // nil: missing
 	Embeds      []embed           `json:"embeds"`
 	Stickers    []named           `json:"sticker_items"`
 	Poll        *poll             `json:"poll"`

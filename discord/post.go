@@ -115,10 +115,10 @@ func (d *Discord) sent(ctx context.Context, conversation string, piece channel.P
 	})
 }
 
-// findBegun finds the messages in which an earlier process began the reply to these: the one that
+// findStarted finds the messages in which an earlier process began the reply to these: the one that
 // references them, and those that follow, which have no reference. A notice posted in between has
 // no reference either, but the hub knows its id.
-func (d *Discord) findBegun(ctx context.Context, conversation string, to []string) (pieces []message, err error) {
+func (d *Discord) findStarted(ctx context.Context, conversation string, to []string) (pieces []message, err error) {
 	var failed error
 	_, err = d.find(ctx, channelID(conversation), to, func(m message) bool {
 		switch {
@@ -178,15 +178,15 @@ func nonceOf(conversation string, p channel.Piece) string {
 	return nonce(conversation, p.Reply, p.Part)
 }
 
-// summedUp is the reaction.
-const summedUp = "📚"
+// summarizedReaction is the reaction.
+const summarizedReaction = "📚"
 
 // React adds the reaction to a message. If the bot may not, it logs once per channel which
 // permission is missing, and returns nil.
 func (d *Discord) React(ctx context.Context, conversation, id string) error {
 	place := channelID(conversation)
 	err := d.rest.do(ctx, call{
-		method: http.MethodPut, path: "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(summedUp) + "/@me", background: true,
+		method: http.MethodPut, path: "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(summarizedReaction) + "/@me", background: true,
 	})
 	if !refusedWith(err, codeNotPermitted) {
 		return err

@@ -70,7 +70,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 			newest := r.compacted("reaction")
 			r.until("the mark", func() bool { return len(r.marks(newest.ID)) > 0 && len(r.Requests(reactions)) > len(fault) })
 			r.stop() // waits for what still asks
-			if got := r.marks(newest.ID); len(got) != 1 || got[0] != summedUp+"1" {
+			if got := r.marks(newest.ID); len(got) != 1 || got[0] != summarizedReaction+"1" {
 				t.Errorf("the marks are %q", got)
 			}
 			if n := len(r.Requests(reactions)); n != 1+len(fault) {

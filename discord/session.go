@@ -26,7 +26,7 @@ type session struct {
 	token   string
 	gateway string // the address where it begins
 	intents discordgo.Intent
-	timeout time.Duration // from the dial to READY or RESUMED
+	timeout time.Duration                                 // from the dial to READY or RESUMED
 	handle  func(name string, data json.RawMessage) error // gets each event, one after the other, and must not block; its error ends the connection
 
 	id        string       // empty: the gateway does not know the session, or not any more
@@ -185,4 +185,4 @@ func endingOf(err error) ending {
 	return ending{err: err}
 }
 
-var errSilent = errors.New("the gateway fell silent")
+var errSilent = errors.New("no message from the gateway in time")

@@ -87,7 +87,7 @@ const answerType = "cairn_answer"
 // same.
 func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err error) {
 	if a.Private && !o.place.Direct() {
-		return o.whisper(ctx, c, a)
+		return o.answerPrivately(ctx, c, a)
 	}
 	options := append(o.say(c, a), slackgo.MsgOptionMetadata(slackgo.SlackMetadata{
 		EventType: answerType, EventPayload: map[string]any{"answers": o.answers},
@@ -120,8 +120,8 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 	}
 }
 
-// whisper posts an answer that only the sender sees. It has no ts and cannot be edited.
-func (o *openly) whisper(ctx context.Context, c command, a channel.Answer) error {
+// answerPrivately posts an answer that only the sender sees. It has no ts and cannot be edited.
+func (o *openly) answerPrivately(ctx context.Context, c command, a channel.Answer) error {
 	options := o.say(c, a)
 	if o.place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))

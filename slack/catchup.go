@@ -54,19 +54,18 @@ func (s *Slack) handleHello(ctx context.Context) error {
 	}
 	s.noteKnownThreads(gaps)
 	since := time.Now().Add(-s.o.CatchUp)
-	if heard := s.lastRead.Add(-time.Minute); heard.After(since) {
-		since = heard
+	if last := s.lastRead.Add(-time.Minute); last.After(since) {
+		since = last
 	}
 	s.tasks.Start(func(ctx context.Context) { s.backfillAll(ctx, gaps, tsOf(since)) })
 	return nil
 }
 
-// noteKnownThreads fills two caches: threads that have begun, in which the bot may have been told to
-// stop, and the newest known message of channels.
+// noteKnownThreads fills two caches: threads that have messages, in which people may have stopped the bot, and the newest known message of channels.
 func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
 	for _, gap := range gaps {
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
-			s.threads.First(beginning(place), "")
+			s.threads.First(firstReplyKey(place), "")
 		} else if gap.Newest != "" {
 			s.newest.Set(gap.Conversation, gap.Newest)
 		}

@@ -83,10 +83,10 @@ type event struct {
 
 	members members // of its channel
 
-	read  bool // what follows is known
-	place channel.Place
-	said  channel.Inbound
-	heard bool
+	read     bool // what follows is known
+	place    channel.Place
+	said     channel.Inbound
+	relevant bool
 }
 
 // handle handles events of one channel, in order.
@@ -121,14 +121,14 @@ func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 			break
 		}
 		if !e.read {
-			e.place, e.said, e.heard = s.inbound(e.Channel, e.Message)
+			e.place, e.said, e.relevant = s.inbound(e.Channel, e.Message)
 			e.said.Audience, e.said.Label = e.members.audience(e.place), s.label(e.place, e.said.Author)
 			e.read = true
 		}
-		if e.heard && (e.place != first.place || isCommand(e.said)) {
+		if e.relevant && (e.place != first.place || isCommand(e.said)) {
 			break
 		}
-		if e.heard {
+		if e.relevant {
 			said = append(said, e.said)
 		} else if n == 0 {
 			return 1, nil
@@ -146,7 +146,7 @@ func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 func (s *Slack) handled(e *event, err error) bool {
 	switch {
 	case err == nil:
-		if e.heard && !isCommand(e.said) { // a message was stored
+		if e.relevant && !isCommand(e.said) { // a message was stored
 			s.storeIncident.End()
 		}
 		return true
@@ -173,14 +173,14 @@ func (s *Slack) changed(ctx context.Context, m slackgo.Message) error {
 	if before != nil && before.Text == now.Text || before == nil && now.Edited == nil {
 		return nil
 	}
-	place, in, heard := s.inbound(m.Channel, slackgo.Message{Msg: *now})
-	if !heard {
+	place, in, relevant := s.inbound(m.Channel, slackgo.Message{Msg: *now})
+	if !relevant {
 		return nil
 	}
 	in.Time = timeOf(m.Timestamp)
 	if now.Edited != nil { // in whole seconds, in which somebody may edit twice
-		if told := timeOf(now.Edited.Timestamp); m.Timestamp == "" || told.After(in.Time) {
-			in.Time = told
+		if edited := timeOf(now.Edited.Timestamp); m.Timestamp == "" || edited.After(in.Time) {
+			in.Time = edited
 		}
 	}
 	// An edit is not asked for again, so the names are looked up here; nearly all are

@@ -46,7 +46,7 @@ func (s *Slack) History(ctx context.Context, conversation string, look channel.L
 		if m.SubType == "tombstone" {
 			p.Gone = append(p.Gone, m.Timestamp)
 		}
-		if belongs, in, heard := s.inbound(place.Channel, m); heard && belongs == place && !isCommand(in) {
+		if belongs, in, relevant := s.inbound(place.Channel, m); relevant && belongs == place && !isCommand(in) {
 			if m.Edited != nil {
 				in.Edited = timeOf(m.Edited.Timestamp)
 			}

@@ -17,9 +17,9 @@ import (
 	"cairn/channel"
 )
 
-// inbound converts a message. heard is false for what the bot ignores: joins, topics, its own
+// inbound converts a message. relevant is false for what the bot ignores: joins, topics, its own
 // messages. It makes no requests; Complete looks up what it does not know.
-func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Place, in channel.Inbound, heard bool) {
+func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Place, in channel.Inbound, relevant bool) {
 	place = s.placeOf(channelID, m.Msg)
 	switch m.SubType {
 	case "", slackgo.MsgSubTypeFileShare, slackgo.MsgSubTypeThreadBroadcast, slackgo.MsgSubTypeReplyBroadcast,
@@ -85,14 +85,14 @@ func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 		return false
 	}
 	parent := m.ParentUserId
-	if parent == "" { // it need not be told
+	if parent == "" { // Slack may leave it out
 		author, _ := s.authors.Find(place.Channel + "/" + place.Thread)
 		parent, _, _ = strings.Cut(author, "/")
 	}
 	if parent != s.self.user && !s.answersThere(place) {
 		return false
 	}
-	first, _ := s.threads.First(beginning(place), m.Timestamp)
+	first, _ := s.threads.First(firstReplyKey(place), m.Timestamp)
 	return first == m.Timestamp
 }
 
@@ -100,7 +100,7 @@ func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 // the thread then. If that message cannot be read, the answer is no.
 func (s *Slack) answersThere(place channel.Place) bool {
 	above := s.place(place.Channel, "")
-	if _, begun := s.threads.Find(beginning(place)); begun || !s.repliesInThreads(above) {
+	if _, started := s.threads.Find(firstReplyKey(place)); started || !s.repliesInThreads(above) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -109,8 +109,8 @@ func (s *Slack) answersThere(place channel.Place) bool {
 	return err == nil && asked
 }
 
-// beginning is the key of the first reply to the bot in a thread.
-func beginning(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
+// firstReplyKey is the key of the first reply to the bot in a thread.
+func firstReplyKey(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
 
 // noteOwnMessage records that the bot wrote a message.
 func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
@@ -217,7 +217,7 @@ func before(ts string) string { return tsOf(timeOf(ts).Add(-time.Microsecond)) }
 
 // members are the members of a channel, as far as an event says.
 type members struct {
-	kind   string // channel, group, im, mpim; empty: it is not told, as with app_mention
+	kind   string // channel, group, im, mpim; empty: unknown, as with app_mention
 	shared bool   // with another organisation
 }
 

@@ -226,8 +226,8 @@ func (s *Slack) sent(ctx context.Context, place channel.Place, answers string) (
 	return own, nil
 }
 
-// summedUp is the reaction.
-const summedUp = "books"
+// summarizedReaction is the reaction.
+const summarizedReaction = "books"
 
 const reactMethod = "reactions.add"
 
@@ -239,13 +239,13 @@ func (s *Slack) React(ctx context.Context, conversation, id string) error {
 		return nil
 	}
 	err := waitForLimits(ctx, func() error {
-		return s.api.write.AddReactionContext(ctx, summedUp, slackgo.NewRefToMessage(place.Channel, id))
+		return s.api.write.AddReactionContext(ctx, summarizedReaction, slackgo.NewRefToMessage(place.Channel, id))
 	})
 	switch codeOf(err) {
 	case "already_reacted":
 		return nil
 	case "missing_scope":
-		if _, told := s.refusals.First(reactMethod+"/", "missing_scope"); !told {
+		if _, logged := s.refusals.First(reactMethod+"/", "missing_scope"); !logged {
 			s.log.Warn("reaction_refused", "problem", explainBotError(reactMethod, err))
 		}
 		return nil

@@ -66,7 +66,7 @@ type Incident struct {
 	reason string
 }
 
-// Begin logs Failed, unless the incident has begun for the same reason.
+// Begin logs Failed, unless the incident is open for the same reason.
 func (i *Incident) Begin(err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -80,7 +80,7 @@ func (i *Incident) Begin(err error) {
 	i.open, i.reason = true, reason
 }
 
-// End logs Recovered if the incident has begun.
+// End logs Recovered if the incident is open.
 func (i *Incident) End() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
