@@ -6,8 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +19,8 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
+
+	"cairn/discord/discordtest"
 )
 
 // gate is a gateway that says what a test wants, and notes the address and the opcode
@@ -237,4 +242,31 @@ func TestAHelloWithoutAnIntervalIsRefused(t *testing.T) {
 			t.Errorf("%s is taken", d)
 		}
 	}
+}
+
+// It runs alone: goroutines of other tests would be counted too.
+func TestReconnectingLeavesNothingBehind(t *testing.T) {
+	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.resume, d.pauses.connect = time.Millisecond, time.Millisecond }).start()
+	ways := []func(){r.Reconnect, r.Cut, func() { r.Disconnect(discordtest.CloseUnknown) }}
+	asked := 0
+	lose := func(times int) {
+		for range times {
+			ways[asked%len(ways)]()
+			asked++
+			r.ask(r.square, fmt.Sprint("question ", asked))
+			r.answers(r.square, asked)
+		}
+	}
+	lose(len(ways)) // what is made once is there then
+	goroutines, handles := runtime.NumGoroutine(), openFiles()
+	lose(2 * len(ways))
+	r.until("goroutines and open files are as before", func() bool {
+		return runtime.NumGoroutine() <= goroutines && openFiles() <= handles
+	})
+}
+
+// openFiles counts files and sockets; 0 where the system does not tell.
+func openFiles() int {
+	all, _ := os.ReadDir("/proc/self/fd")
+	return len(all)
 }
