@@ -25,6 +25,8 @@ const (
 	opHeartbeatAck   = 11
 )
 
+var errSilent = errors.New("no message from the gateway in time")
+
 const (
 	grace        = time.Second // for messages that are late because this process was, and for the goodbye
 	writeTimeout = 10 * time.Second
@@ -48,9 +50,11 @@ type connection struct {
 func (c *connection) run(ctx context.Context) ending {
 	var writing sync.WaitGroup
 	writing.Go(func() { c.write(ctx) })
-	defer writing.Wait()
-	defer close(c.finished)
-	defer func() { _ = c.ws.Close() }() // without a goodbye the session can be resumed
+	defer func() {
+		_ = c.ws.Close() // without a goodbye the session can be resumed
+		close(c.finished)
+		writing.Wait()
+	}()
 	for {
 		if err := c.extend(); err != nil {
 			return ending{err: err}
@@ -136,7 +140,7 @@ func (c *connection) hello(data json.RawMessage) error {
 	c.interval = time.Duration(hello.Interval * float64(time.Millisecond))
 	s := c.session
 	s.identified = time.Now()
-	if s.resumable() {
+	if s.id != "" {
 		return c.send(opResume, map[string]any{"token": s.token, "session_id": s.id, "seq": s.sequence.Load()})
 	}
 	return c.send(opIdentify, map[string]any{

@@ -45,8 +45,6 @@ const maxRefused = 3
 // maxMessage is the most bytes of one message of the gateway.
 const maxMessage = 64 << 20
 
-func (s *session) resumable() bool { return s.id != "" }
-
 // connect begins or resumes the session and returns when its connection has ended, with the
 // reason; or when ctx has.
 func (s *session) connect(ctx context.Context) ending {
@@ -184,5 +182,3 @@ func endingOf(err error) ending {
 	}
 	return ending{err: err}
 }
-
-var errSilent = errors.New("no message from the gateway in time")

@@ -72,7 +72,7 @@ func (d *Discord) supervise(ctx context.Context) error {
 			pause.Reset()
 		}
 		wait := pause.Next()
-		if s.session != nil && s.session.established && s.session.resumable() {
+		if s.session != nil && s.session.established && s.session.id != "" {
 			wait = min(wait, d.pauses.resume) // people wait, and Discord counts new sessions only
 		}
 		_ = platform.Sleep(ctx, wait) // its error ends the loop
@@ -83,7 +83,7 @@ func (d *Discord) supervise(ctx context.Context) error {
 // connect resumes the session, or begins one, and returns when its connection has
 // ended, with the reason.
 func (s *supervisor) connect(ctx context.Context) (err error) {
-	if s.session != nil && s.session.resumable() {
+	if s.session != nil && s.session.id != "" {
 		return s.session.connect(ctx)
 	}
 	if s.session, err = s.begin(ctx); err != nil {

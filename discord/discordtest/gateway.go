@@ -172,7 +172,7 @@ func (s *Server) write(c *connection) {
 // sayGoodbye closes the sending side only: unread input at a full close would
 // make TCP reset the connection, and the client lose the code.
 func (c *connection) sayGoodbye(code int) {
-	text := websocket.FormatCloseMessage(code, closeReasons[code])
+	text := websocket.FormatCloseMessage(code, "")
 	_ = c.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(time.Second))
 	if tcp, ok := c.ws.UnderlyingConn().(*net.TCPConn); ok {
 		_ = tcp.CloseWrite()

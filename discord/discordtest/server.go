@@ -20,44 +20,23 @@ import (
 
 // Options set a Server. The zero value is Discord as documented.
 type Options struct {
-	// Token is the bot's, without "Bot "; empty: "token".
-	Token string
+	Token           string        // of the bot, without "Bot "; empty: "token"
+	Heartbeat       time.Duration // the interval HELLO asks for; 0: 41.25 s
+	HeartbeatWithin time.Duration // that a client may be without a heartbeat before it is disconnected; 0: twice Heartbeat (judgement: no document gives a number)
+	AnswerWithin    time.Duration // for the first answer to an interaction; 0: 3 s
+	TokenLife       time.Duration // of an interaction's token; 0: 15 min
+	NonceLife       time.Duration // of an enforced nonce; 0: 5 min
+	IdentifyEvery   time.Duration // the least time between two IDENTIFYs, 5 s on Discord; 0: not enforced, so that tests need not wait
+	IdentifyLimit   int           // IDENTIFYs until the token is reset; 0: 1000
+	GlobalPerSecond int           // REST requests a second; 0: 50
 
-	// Heartbeat is the interval HELLO asks for; 0: 41.25 s.
-	Heartbeat time.Duration
-
-	// HeartbeatWithin is how long a client may be without a heartbeat before it is
-	// disconnected; 0: twice Heartbeat (judgement: no document gives a number).
-	HeartbeatWithin time.Duration
-
-	// AnswerWithin is the time for the first answer to an interaction; 0: 3 s.
-	AnswerWithin time.Duration
-
-	// TokenLife is how long an interaction's token is good for; 0: 15 min.
-	TokenLife time.Duration
-
-	// Forbidden are the privileged intents that are switched off in the
-	// developer portal. Asking for one closes with 4014; without
-	// IntentMessageContent REST answers hide content too.
+	// Forbidden are the privileged intents that are switched off in the developer portal. Asking for one
+	// closes with 4014; without IntentMessageContent REST answers hide content too.
 	Forbidden int
 
-	// RefusePings refuses each message and edit that could notify anyone: no
-	// allowed_mentions with an empty parse. This is a demand of the test, not of
-	// Discord.
+	// RefusePings refuses each message and edit that could notify anyone: no allowed_mentions with an
+	// empty parse. This is a demand of the test, not of Discord.
 	RefusePings bool
-
-	// IdentifyEvery is the least time between two IDENTIFYs, 5 s on Discord;
-	// 0: not enforced, so that tests need not wait.
-	IdentifyEvery time.Duration
-
-	// IdentifyLimit is the number of IDENTIFYs until the token is reset; 0: 1000.
-	IdentifyLimit int
-
-	// NonceLife is how long an enforced nonce is remembered; 0: 5 min.
-	NonceLife time.Duration
-
-	// GlobalPerSecond is the number of REST requests a second; 0: 50.
-	GlobalPerSecond int
 }
 
 func (o *Options) fill() {

@@ -154,22 +154,6 @@ const (
 	CloseDisallowedIntents = 4014
 )
 
-var closeReasons = map[int]string{
-	CloseUnknown:           "Unknown error.",
-	CloseUnknownOpcode:     "Unknown opcode.",
-	CloseDecodeError:       "Error while decoding payload.",
-	CloseAuthFailed:        "Authentication failed.",
-	CloseAlreadyIdentified: "Already authenticated.",
-	CloseInvalidSeq:        "Invalid seq.",
-	CloseRateLimited:       "Rate limited.",
-	CloseSessionTimeout:    "Session timed out.",
-	CloseInvalidShard:      "Invalid shard.",
-	CloseShardingRequired:  "Sharding required.",
-	CloseInvalidVersion:    "Invalid API version.",
-	CloseInvalidIntents:    "Invalid intent(s).",
-	CloseDisallowedIntents: "Disallowed intent(s).",
-}
-
 // received handles one packet and returns the close code it deserves, or 0.
 func (w *world) received(c *connection, data []byte) (code int) {
 	// Discord, Gateway: Sending Events: at most 4096 bytes.

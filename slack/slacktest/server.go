@@ -23,29 +23,14 @@ const (
 
 // Options are the times and rates of a workspace. The zero value of a field is what Slack does.
 type Options struct {
-	// AckWithin is how long an envelope may stay unacknowledged; 3 s (apis/events-api#retries).
-	AckWithin time.Duration
-	// Redeliver is the wait before each further delivery of an event that nobody acknowledged;
-	// none, 1 min and 5 min (apis/events-api#retries). Its length is the number of repetitions.
-	Redeliver []time.Duration
-	// PingEvery is the time between two PINGs on a socket; 10 s, or negative for none. (Judgement:
-	// clients take a socket for dead after 30 s without one.)
-	PingEvery time.Duration
-	// WarnFor is the time from a disconnect envelope with the reason "warning"
-	// (apis/events-api/using-socket-mode#disconnect) to the end of the socket; 10 s (judgement).
-	WarnFor time.Duration
-	// Scopes are what the bot token may do, and which events come; nil: all that is here
-	// (reference/scopes).
-	Scopes []string
-	// IgnoresMarkdown is what servers do that are like Slack and older than markdown_text: they
-	// take it for no field they know, and post what is left, which may be nothing.
-	IgnoresMarkdown bool
-	// PostEvery is the least time between two posts in one channel. Slack's is about 1 s, with
-	// bursts that no document measures (apis/web-api/rate-limits); zero means no limit.
-	PostEvery time.Duration
-	// ResponseURLLife is how long a response_url works; 30 min
-	// (interactivity/handling-user-interaction#message_responses).
-	ResponseURLLife time.Duration
+	AckWithin       time.Duration   // that an envelope may stay unacknowledged; 3 s (apis/events-api#retries)
+	Redeliver       []time.Duration // the wait before each further delivery of an event that nobody acknowledged; none, 1 min and 5 min (same page)
+	PingEvery       time.Duration   // between two PINGs on a socket; 10 s (judgement: clients take a socket for dead after 30 s), or negative for none
+	WarnFor         time.Duration   // from a disconnect envelope with the reason "warning" (apis/events-api/using-socket-mode#disconnect) to the end of the socket; 10 s (judgement)
+	PostEvery       time.Duration   // the least time between two posts in one channel; Slack's is about 1 s, with bursts (apis/web-api/rate-limits); 0: no limit
+	ResponseURLLife time.Duration   // 30 min (interactivity/handling-user-interaction#message_responses)
+	Scopes          []string        // what the bot token may do, and which events come; nil: all that is here (reference/scopes)
+	IgnoresMarkdown bool            // as compatible servers do that are older than markdown_text: they post what is left, which may be nothing
 }
 
 func (o *Options) fill() {
