@@ -24,14 +24,14 @@ const (
 
 // shown is an answer to an interaction.
 type shown struct {
-	Content    string          `json:"content"`
-	Flags      int             `json:"flags,omitempty"`
-	Mentions   allowedMentions `json:"allowed_mentions"`
-	Components []row           `json:"components"`
+	Content    string                       `json:"content"`
+	Flags      int                          `json:"flags,omitempty"`
+	Mentions   allowedMentions              `json:"allowed_mentions"`
+	Components []discordgo.MessageComponent `json:"components"` // never null
 }
 
 func plain(text string) shown {
-	return shown{Content: cmp.Or(text, done), Mentions: nobody(), Components: []row{}}
+	return shown{Content: cmp.Or(text, done), Mentions: nobody(), Components: []discordgo.MessageComponent{}}
 }
 
 // runSlash runs a slash command and answers it. Only the sender sees the answer, unless the command

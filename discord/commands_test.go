@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/discord/discordtest"
 	"cairn/internal/platform"
@@ -200,15 +202,12 @@ func TestLongListsHavePages(t *testing.T) {
 		}
 	}
 	i := r.answered(r.Slash(r.square, r.ann.ID, "memories", with("query", "fact")))
-	buttons := func(m *discordtest.Message) (all []button) {
-		for _, raw := range m.Components {
-			var row row
-			if err := json.Unmarshal(raw, &row); err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, row.Components...)
+	buttons := func(m *discordtest.Message) []discordgo.Button {
+		var row struct{ Components []discordgo.Button }
+		if err := json.Unmarshal(m.Components[0], &row); err != nil {
+			t.Fatal(err)
 		}
-		return all
+		return row.Components
 	}
 	first := buttons(i.Answer)
 	if len(first) != 2 || !first[0].Disabled || first[1].Disabled || !strings.Contains(i.Answer.Content, "(page 1 of 3)") {
@@ -234,7 +233,9 @@ func TestAListThatIsForgottenIsSaidToBe(t *testing.T) {
 		t.Errorf("the button %q leads to %q, %d, %v", id, line, page, ok)
 	}
 	s := plain("a list")
-	s.Components = []row{{Type: 1, Components: []button{r.connector.pageButton("Next", long, 1, false)}}}
+	s.Components = []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{
+		discordgo.Button{Style: discordgo.SecondaryButton, Label: "Next", CustomID: r.connector.customID(long, 1)},
+	}}}
 	var made message
 	err := r.connector.rest.do(r.ctx, call{method: "POST", path: "/channels/" + r.square + "/messages", body: s, into: &made})
 	if err != nil {

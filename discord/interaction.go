@@ -134,22 +134,17 @@ func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	if errors.Is(err, channel.ErrRefused) {
 		err = nil
 	}
-	choices := []choice{}
+	choices := []discordgo.ApplicationCommandOptionChoice{}
 	for _, c := range found[:min(len(found), 25)] {
 		value, _ := json.Marshal(short(c.Value, 100)) // a string always can be
 		if number {
 			value = json.RawMessage(c.Value)
 		}
 		if c.Label != "" && json.Valid(value) {
-			choices = append(choices, choice{short(c.Label, 100), value})
+			choices = append(choices, discordgo.ApplicationCommandOptionChoice{Name: short(c.Label, 100), Value: json.RawMessage(value)})
 		}
 	}
 	return errors.Join(err, d.callback(ctx, i, discordgo.InteractionApplicationCommandAutocompleteResult, map[string]any{"choices": choices}))
-}
-
-type choice struct {
-	Name  string          `json:"name"`
-	Value json.RawMessage `json:"value"`
 }
 
 // callback sends the first response to an interaction, within 3 seconds.
