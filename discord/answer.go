@@ -11,6 +11,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // Answers for people where there is no other.
@@ -37,7 +38,7 @@ func plain(text string) shown {
 // runSlash runs a slash command and answers it. Only the sender sees the answer, unless the command
 // is public.
 func (d *Discord) runSlash(ctx context.Context, i interaction) error {
-	command, _ := declared(i.Data.Name)
+	command, _ := platform.Command(i.Data.Name)
 	deferred := map[string]any{"flags": flagsOf(command)}
 	if err := d.callback(ctx, i, discordgo.InteractionResponseDeferredChannelMessageWithSource, deferred); err != nil {
 		return err
@@ -89,7 +90,7 @@ func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, an
 	if err := d.editAnswer(ctx, i, plain(pieces[0])); err != nil {
 		return err
 	}
-	command, _ := declared(i.Data.Name)
+	command, _ := platform.Command(i.Data.Name)
 	for _, piece := range pieces[1:] {
 		if err := d.followUp(ctx, i, piece, flagsOf(command)); err != nil {
 			return err

@@ -149,7 +149,7 @@ func (d *Discord) deliver(m message) {
 	if p.Guild == "" {
 		in.Label = in.Author
 	}
-	if command(in) {
+	if platform.IsCommand(in) {
 		if !d.seen.Seen(in.ID) {
 			d.work.Start(func(ctx context.Context) { d.runText(ctx, name, m, in) })
 		}
@@ -162,11 +162,6 @@ func (d *Discord) deliver(m message) {
 		}
 		return err
 	})
-}
-
-// command reports whether a message is one that the bot itself answers, not the model.
-func command(in channel.Inbound) bool {
-	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
 }
 
 // backfill reads the messages for which the queue had no room from history, beginning with m.

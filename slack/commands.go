@@ -11,17 +11,13 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
-
-// isCommand reports whether a message is a command to the bot and nothing else.
-func isCommand(in channel.Inbound) bool {
-	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
-}
 
 // Plain sentences for people.
 const (
 	sayRefused = "I do not answer here."
-	sayFailed  = "That did not work; I wrote down why. Please try again later."
+	sayFailed  = "That did not work; the reason is in my log. Please try again later."
 	sayUnknown = "I know no such command. These are the ones I know:"
 )
 
@@ -91,12 +87,8 @@ func (s *Slack) Spell(conversation, line string) string {
 
 func isPublic(line string) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(line, "/"), " ")
-	for _, c := range channel.Commands {
-		if strings.EqualFold(c.Name, name) {
-			return c.Public
-		}
-	}
-	return false
+	c, _ := platform.Command(name)
+	return c.Public
 }
 
 // takeLine queues a command that was written as a message: Slack has no slash commands in threads.

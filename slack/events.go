@@ -125,7 +125,7 @@ func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 			e.said.Audience, e.said.Label = e.members.audience(e.place), s.label(e.place, e.said.Author)
 			e.read = true
 		}
-		if e.relevant && (e.place != first.place || isCommand(e.said)) {
+		if e.relevant && (e.place != first.place || platform.IsCommand(e.said)) {
 			break
 		}
 		if e.relevant {
@@ -146,7 +146,7 @@ func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 func (s *Slack) handled(e *event, err error) bool {
 	switch {
 	case err == nil:
-		if e.relevant && !isCommand(e.said) { // a message was stored
+		if e.relevant && !platform.IsCommand(e.said) { // a message was stored
 			s.storeIncident.End()
 		}
 		return true

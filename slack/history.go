@@ -12,6 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 const (
@@ -46,7 +47,7 @@ func (s *Slack) History(ctx context.Context, conversation string, look channel.L
 		if m.SubType == "tombstone" {
 			p.Gone = append(p.Gone, m.Timestamp)
 		}
-		if belongs, in, relevant := s.inbound(place.Channel, m); relevant && belongs == place && !isCommand(in) {
+		if belongs, in, relevant := s.inbound(place.Channel, m); relevant && belongs == place && !platform.IsCommand(in) {
 			if m.Edited != nil {
 				in.Edited = timeOf(m.Edited.Timestamp)
 			}

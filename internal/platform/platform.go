@@ -1,5 +1,5 @@
 // Package platform is what connectors to chat platforms share: a queue by key, a group of
-// goroutines, retries with backoff, incidents for the log, a small cache, files, and the splitting
+// goroutines, retries with backoff, incidents for the log, a small cache, files, commands, and the splitting
 // of replies into messages.
 package platform
 
@@ -7,8 +7,11 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
+
+	"cairn/channel"
 )
 
 // Sleep waits for d. It returns ctx's error if that ends first.
@@ -88,4 +91,19 @@ func (i *Incident) End() {
 		i.Log.Info(i.Recovered)
 	}
 	i.open = false
+}
+
+// IsCommand reports whether a message is one that the bot itself answers, not the model.
+func IsCommand(in channel.Inbound) bool {
+	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
+}
+
+// Command finds a command by its name.
+func Command(name string) (c channel.Command, ok bool) {
+	for _, c := range channel.Commands {
+		if strings.EqualFold(c.Name, name) {
+			return c, true
+		}
+	}
+	return c, false
 }
