@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/llm"
+	"cairn/llm/llmtest"
 )
 
 // send has one piece sent by a fresh writer, as after a restart.
@@ -252,4 +255,22 @@ func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
 		t.Error("the answers waited until all the histories were read")
 	}
 	all.Wait()
+}
+
+func TestLongRepliesComeInPieces(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	long := strings.Repeat("A sentence of the answer. ", 250)
+	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(long), nil }
+	r.start()
+	r.ask(r.square, "tell me everything")
+	got := r.answers(r.square, 4)
+	if a, b := strings.Join(strings.Fields(strings.Join(got, " ")), " "), strings.TrimSpace(long); a != b {
+		t.Errorf("the pieces are not the text: %d and %d characters", len(a), len(b))
+	}
+	for i, m := range r.sent(r.square) {
+		if (m.Reference != nil) != (i == 0) {
+			t.Errorf("piece %d refers to %+v; only the first is to", i, m.Reference)
+		}
+	}
 }

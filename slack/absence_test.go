@@ -88,6 +88,10 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 		r.stored(conversation(general), "user: first", "user: last")
 		r.stored(conversation(general, root), "user: reply")
 	})
+}
+
+func TestAPageThatCannotBeReadWholeDeletesNothing(t *testing.T) {
+	t.Parallel()
 	t.Run("nothing is taken for deleted of a page that cannot be read whole", func(t *testing.T) {
 		r := newRig(t, unhelpful(), ok)
 		odd := ""

@@ -6,9 +6,11 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -202,4 +204,75 @@ func FuzzEvent(f *testing.F) {
 			t.Fatalf("%q is heard in %+v as %+v", payload, place, in)
 		}
 	})
+}
+
+func TestWhoMayUseIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	bob := r.w.AddUser("bob")
+	r.w.Join(general, bob)
+	r.w.Admin(bob)
+	r.rules.Access = map[string]channel.Access{Name: {Allow: []string{bob}}}
+	r.begin()
+
+	t.Run("a message of somebody else is not heard", func(t *testing.T) {
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
+		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "hello from bob"})
+		r.answered(general, "answer 1")
+		r.stored(conversation(general), "user: hello from bob", "assistant: answer 1")
+		r.settled(conversation(r.w.DM(ann)))
+		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello?"})
+		r.settled(conversation(r.w.DM(ann)))
+		if hints := r.said(r.w.DM(ann)); len(hints) > 1 || strings.HasPrefix(strings.Join(hints, ""), "answer") {
+			t.Errorf("alone with the bot they are told %q", hints)
+		}
+		r.eventually("all is acknowledged", r.acknowledged)
+	})
+	t.Run("nor is a command", func(t *testing.T) {
+		r.w.Command(general, ann, "/cairn", "stop") // a public one
+		if got := r.told(general, ann, 1).Shown(); got != sayRefused {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("nor is a press", func(t *testing.T) {
+		for i := range 12 {
+			if _, _, err := r.hub.Run(t.Context(), conversation(general), channel.Person{ID: bob}, fmt.Sprint("/remember thing ", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "/memories"})
+		r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })
+		list := r.own(general)[1]
+		r.w.Press(general, list.TS, ann, pageAction+"next")
+		if got := r.told(general, ann, 2).Shown(); got != sayRefused {
+			t.Errorf("got %q", got)
+		}
+		if r.own(general)[1].Edits != 0 {
+			t.Error("the page was turned")
+		}
+	})
+	t.Run("an administrator runs what is restricted", func(t *testing.T) {
+		r.w.Command(general, bob, "/cairn", "forget 1")
+		if got := r.told(general, bob, 1).Shown(); !strings.Contains(got, "forgotten") {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestOthersMayNotRunWhatIsRestricted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.w.Command(general, ann, "/cairn", "unpin 1")
+	if got := r.told(general, ann, 1).Shown(); !strings.Contains(got, "for those who manage this place") {
+		t.Errorf("got %q", got)
+	}
+	dm := r.w.DM(ann)
+	r.w.Command(dm, ann, "/cairn", "unpin 1")
+	if got := r.told(dm, ann, 1).Shown(); !strings.Contains(got, "not pinned") {
+		t.Errorf("alone with the bot: %q", got)
+	}
 }
