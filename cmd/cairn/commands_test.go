@@ -12,6 +12,7 @@ import (
 )
 
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	p.write("broken.toml", "[llm]\nmodle = 1")
 	p.write("large.toml", strings.Repeat("#\n", (1<<20)/2+1))
@@ -70,6 +71,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestConfigCheck(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	t.Run("without a file", func(t *testing.T) {
 		if out := p.must("", "config", "check"); out != "ok: no settings file, the defaults\n" {
@@ -113,6 +115,7 @@ func past(n int) string {
 }
 
 func TestImport(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
 	p.write("a.jsonl", past(200))
@@ -244,6 +247,7 @@ func TestImport(t *testing.T) {
 }
 
 func TestImportMistakes(t *testing.T) {
+	t.Parallel()
 	good := `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}` + "\n"
 	for _, test := range []struct{ name, text, want string }{
 		{"no JSON", good + "hello", "past.jsonl:2: this is no JSON object"},

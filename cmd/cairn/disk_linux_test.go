@@ -70,6 +70,7 @@ func (l *live) saidTo(id, channel string) (accepted bool, words string) {
 // A disk that takes nothing, and is well again: what it does not take is refused in
 // words and not acknowledged, and afterwards everything goes on.
 func TestADiskThatRefuses(t *testing.T) {
+	t.Parallel()
 	for name, breaks := range map[string]func(folder, *live) func(){
 		"every write fails":             func(p folder, l *live) func() { return breakDisk(p.t, l.cmd.Process.Pid) },
 		"another process holds it long": func(p folder, _ *live) func() { return p.lockDatabase() },
@@ -248,6 +249,7 @@ func (p folder) waiting() int {
 
 // A disk without room, where a small one may be mounted.
 func TestAFullDisk(t *testing.T) {
+	t.Parallel()
 	small := t.TempDir()
 	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=2m,mode=700"); err != nil {
 		t.Skip("no small disk can be mounted here:", err)

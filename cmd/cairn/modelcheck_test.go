@@ -55,8 +55,10 @@ func awaited(t *testing.T, text func() string, want ...string) {
 }
 
 func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	for name, f := range failing {
 		t.Run("chat: "+name, func(t *testing.T) {
+			t.Parallel()
 			server := modelServer(t, f.do)
 			p := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 			l := p.start("chat", "--json")
@@ -74,6 +76,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		})
 	}
 	t.Run("run: in the log", func(t *testing.T) {
+		t.Parallel()
 		server := modelServer(t, failing["a wrong key"].do)
 		d := discordtest.New(discordtest.Options{})
 		t.Cleanup(d.Close)
@@ -88,6 +91,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		l.rest()
 	})
 	t.Run("after an edit: the model it names", func(t *testing.T) {
+		t.Parallel()
 		server := modelServer(t, failing["a wrong key"].do)
 		p := newFolder(t)
 		p.write("config.toml", "workers = 2\n")
@@ -100,6 +104,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		l.rest()
 	})
 	t.Run("nothing is said of a model that answers", func(t *testing.T) {
+		t.Parallel()
 		asked := make(chan struct{}, 10)
 		server := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes"); asked <- struct{}{} })
 		p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
@@ -112,6 +117,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		}
 	})
 	t.Run("a model that a turn asked is not asked again", func(t *testing.T) {
+		t.Parallel()
 		server := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
 		p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 		l := p.start("chat", "--json")
@@ -125,6 +131,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		}
 	})
 	t.Run("a server that is silent delays no end", func(t *testing.T) {
+		t.Parallel()
 		asked, release := make(chan struct{}), make(chan struct{})
 		var once atomic.Bool
 		server := modelServer(t, func(x *llmtest.Exchange) {
@@ -144,6 +151,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		}
 	})
 	t.Run("offline nothing is asked", func(t *testing.T) {
+		t.Parallel()
 		if r := newFolder(t).run("", "chat"); r.err != "" || r.code != 0 {
 			t.Errorf("%+v", r)
 		}
@@ -151,6 +159,7 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 }
 
 func TestTurnsTellTheRemedyInTheLog(t *testing.T) {
+	t.Parallel()
 	for name, f := range failing {
 		t.Run(name, func(t *testing.T) {
 			server := modelServer(t, f.do)
@@ -170,6 +179,7 @@ func TestTurnsTellTheRemedyInTheLog(t *testing.T) {
 }
 
 func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
+	t.Parallel()
 	look := func(t *testing.T, env []string, config string) result {
 		t.Helper()
 		p := newFolder(t, env...)
@@ -177,6 +187,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		return p.run("", "doctor")
 	}
 	t.Run("a model that can everything", func(t *testing.T) {
+		t.Parallel()
 		server := modelServer(t, func(x *llmtest.Exchange) {
 			if x.Request.Forced != "" {
 				x.Use("c1", "summarize", `{"summary":"Ada prefers green tea."}`)
@@ -200,6 +211,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		}
 	})
 	t.Run("a model that is named nowhere is told of once", func(t *testing.T) {
+		t.Parallel()
 		server := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
 		r := look(t, []string{"OPENAI_BASE_URL=" + server.URL}, "")
 		if r.code != 0 || strings.Count(r.out, "test-model, of agent cairn: answered in") != 1 || strings.Count(r.out, "worker    ") != 1 {
@@ -207,6 +219,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		}
 	})
 	t.Run("a server that takes no tools, no pictures, no order to call", func(t *testing.T) {
+		t.Parallel()
 		server := modelServer(t, func(x *llmtest.Exchange) {
 			switch {
 			case len(x.Request.Tools) > 0:
@@ -225,6 +238,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		}
 	})
 	t.Run("a model whose tools need the other wire", func(t *testing.T) {
+		t.Parallel()
 		server := modelServer(t, func(x *llmtest.Exchange) {
 			if x.Request.Wire == "chat" && len(x.Request.Tools) > 0 {
 				x.Refuse(400, "", `{"error":{"message":"Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Please use /v1/responses instead."}}`)
@@ -238,6 +252,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		}
 	})
 	t.Run("what the cache did", func(t *testing.T) {
+		t.Parallel()
 		server := modelServer(t, func(x *llmtest.Exchange) {
 			x.Piece("yes")
 			x.Chunk(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)
@@ -250,6 +265,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		}
 	})
 	t.Run("Anthropic, and a worker on another provider with a wrong key", func(t *testing.T) {
+		t.Parallel()
 		claude := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
 		other := modelServer(t, failing["a wrong key"].do)
 		r := look(t, []string{"ANTHROPIC_BASE_URL=" + strings.TrimSuffix(claude.URL, "/v1"), "ANTHROPIC_MODEL=claude-sonnet-4-6", "CAIRN_P_KEY=p-key-p-key"},
@@ -264,6 +280,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		}
 	})
 	t.Run("an address without an interface", func(t *testing.T) {
+		t.Parallel()
 		web := httptest.NewServer(http.NotFoundHandler())
 		defer web.Close()
 		r := look(t, []string{"OPENAI_BASE_URL=" + web.URL, "OPENAI_MODEL=m"}, "")
@@ -272,6 +289,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 		}
 	})
 	t.Run("nobody listens", func(t *testing.T) {
+		t.Parallel()
 		web := httptest.NewServer(http.NotFoundHandler())
 		web.Close()
 		r := look(t, []string{"OPENAI_BASE_URL=" + web.URL + "/v1", "OPENAI_MODEL=m"}, "")
@@ -282,6 +300,7 @@ func TestDoctorTriesWhatTurnsAndWorkersAsk(t *testing.T) {
 }
 
 func TestModelsLists(t *testing.T) {
+	t.Parallel()
 	local := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
 	local.Tell("/v1/models", `{"data":[{"id":"text-embedding-3"},{"id":"qwen3","max_model_len":32768},{"id":"llama"}]}`)
 	router := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -32,7 +33,9 @@ func writeSettings(t *testing.T, text string) string {
 }
 
 func TestTwoProvidersInTheEnvironmentAreTold(t *testing.T) {
-	both := []string{"OPENAI_BASE_URL=http://127.0.0.1:9/v1", "ANTHROPIC_API_KEY=a-key-a-key"}
+	t.Parallel()
+	server := modelServer(t, failing["a wrong key"].do)
+	both := []string{"OPENAI_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=a-key-a-key"}
 	if r := newFolder(t, both...).run("", "chat"); strings.Count(r.err, "OpenAI is used") != 1 {
 		t.Errorf("the log says %s", r.err)
 	}
@@ -45,9 +48,10 @@ func TestTwoProvidersInTheEnvironmentAreTold(t *testing.T) {
 }
 
 func TestAKeyInTheFileWorksIsWarnedOfAndNeverShown(t *testing.T) {
-	environment(t, nil)
+	t.Parallel()
+	server := modelServer(t, failing["a wrong key"].do)
 	p := newFolder(t)
-	p.write("config.toml", "[llm]\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key = \"hush-hush-2\"\n")
+	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %q\napi_key = \"hush-hush-2\"\n", server.URL, server.URL))
 	s, err := config.Load(filepath.Join(p.dir, "config.toml"))
 	if err != nil {
 		t.Fatal(err)

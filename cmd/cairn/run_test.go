@@ -10,6 +10,7 @@ import (
 )
 
 func TestRun(t *testing.T) {
+	t.Parallel()
 	p := newPlatforms(t)
 	f := p.folder("")
 	r := f.background("run")
@@ -52,6 +53,7 @@ func TestRun(t *testing.T) {
 
 // A list of an earlier version lacks the commands that are newer.
 func TestRunTellsWhichCommandsAreForEverybody(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ settings, want string }{
 		{"restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n", `"commands":["pin","settings","unpin"]`},
 		{"", ""},
@@ -68,6 +70,7 @@ func TestRunTellsWhichCommandsAreForEverybody(t *testing.T) {
 }
 
 func TestRunWithoutTokens(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		env  []string
@@ -89,6 +92,7 @@ func TestRunWithoutTokens(t *testing.T) {
 }
 
 func TestRunWithTokensThatAreNotTaken(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		env  []string
@@ -129,6 +133,7 @@ func TestRunWithTokensThatAreNotTaken(t *testing.T) {
 }
 
 func TestRunIsStoppedWhileItAnswers(t *testing.T) {
+	t.Parallel()
 	asked, written := make(chan struct{}, 10), make(chan struct{})
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		x.Piece("Here ")
@@ -178,6 +183,7 @@ func TestRunIsStoppedWhileItAnswers(t *testing.T) {
 }
 
 func TestBoundAgents(t *testing.T) {
+	t.Parallel()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		system := x.Request.Messages[0].Text()
 		who, _, _ := strings.Cut(system, ".")

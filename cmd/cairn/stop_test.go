@@ -49,6 +49,7 @@ func (w hatchWriter) Send(_ context.Context, piece channel.Piece) (string, error
 
 // TestStopWithinTheGrace stops a bot in the middle of an answer and of a summary.
 func TestStopWithinTheGrace(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		grace  time.Duration
@@ -142,6 +143,7 @@ func talkedIn(t *testing.T, store *memory.Store) *memory.Conversation {
 }
 
 func TestRunIsStoppedTwice(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		signal syscall.Signal
 		code   int // of the shell

@@ -42,6 +42,7 @@ func (p folder) chatUntil(happened func() bool) {
 }
 
 func TestUpkeep(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	p.must("the key is kangaroo\n", "chat")
 	p.chatUntil(func() bool { return len(p.backups()) == 1 })
