@@ -32,6 +32,9 @@ type request struct {
 	urgent       bool   // the command acts at once
 }
 
+// commandKey names one command of one conversation; no name holds a NUL.
+func (r request) commandKey() string { return r.conversation + "\x00" + r.ID }
+
 // inbound is the message a request brings. Whoever speaks to the bot alone, or
 // mentions it, wants an answer.
 func (r request) inbound() channel.Inbound {

@@ -20,7 +20,7 @@ var arrows = map[string][]string{
 	"bench":      {"discord", "slack", "terminal", "channel", "compactor", "memory", "llm", "llm/openai", "llm/anthropic", "llm/llmtest", "prompts", "words"},
 	"discord":    {"channel", "internal/platform"},
 	"slack":      {"channel", "internal/platform"},
-	"terminal":   {"channel"},
+	"terminal":   {"channel", "internal/platform"},
 	"channel":    {"compactor", "memory", "llm", "llm/prices", "prompts", "internal/secrets"},
 	"memory":     {"compactor", "transcript", "llm", "words", "internal/secrets"},
 	"compactor":  {"transcript", "llm", "prompts", "words", "internal/secrets"},
