@@ -60,7 +60,7 @@ type protocol struct {
 	in            io.Reader
 	out           output
 	err           io.Writer
-	channel, user string // of lines that name none
+	channel, user string          // of lines that name none
 	answers       *platform.Cache // the last commands' lines by commandKey: a command that is sent twice runs once
 	log           *slog.Logger
 	disk          disk

@@ -255,7 +255,7 @@ func TestImportMistakes(t *testing.T) {
 		{"no id", `{"time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}`, `past.jsonl:1: "id" is missing`},
 		{"no author", `{"id":"1","time":"2025-03-01T10:00:00Z","text":"hello"}`, `past.jsonl:1: "author" is missing`},
 		{"no time", `{"id":"1","author":"Ada","text":"hello"}`, `past.jsonl:1: "time" is missing`},
-		{"a time that is none", `{"id":"1","time":"May","author":"Ada","text":"hello"}`, `past.jsonl:1: "time" must look like`},
+		{"a time that is none", `{"id":"1","time":"May","author":"Ada","text":"hello"}`, `past.jsonl:1: a time must look like`},
 		{"no text", `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada"}`, `past.jsonl:1: "text" is missing, and there are no attachments`},
 		{"a wrong type", `{"id":1}`, `past.jsonl:1: "id" must not be a JSON number`},
 		{"an id of two messages", good + "\n" + strings.Replace(good, "hello", "bye", 1), `past.jsonl:3: the id "1" names another message in past.jsonl:1`},
