@@ -186,7 +186,7 @@ func (d *dater) readYear() bool {
 	return true
 }
 
-// readRelative reads what is told from now.
+// readRelative reads a time relative to now.
 func (d *dater) readRelative() bool {
 	t, next := d.token(d.at), d.token(d.at+1)
 	switch word := t.word; {

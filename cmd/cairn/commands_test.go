@@ -123,7 +123,7 @@ func TestImport(t *testing.T) {
 
 	t.Run("everything is there, and the window is not overfull", func(t *testing.T) {
 		out := p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl")
-		if !strings.HasPrefix(out, "imported 203 messages into past; 0 were there already; ") || strings.HasSuffix(out, "; 0 compactions landed\n") {
+		if !strings.HasPrefix(out, "imported 203 messages into past; 0 were there already; ") || strings.HasSuffix(out, "; 0 compactions applied\n") {
 			t.Errorf("got %q", out)
 		}
 		rows := messagesOf(t, p.must("", "transcript", "--channel", "past", "--json"))
@@ -160,14 +160,14 @@ func TestImport(t *testing.T) {
 		said, lines := int64(0), 0
 		out := p.must("", "transcript", "--channel", "past", "--json")
 		rows := parse[row](t, out)
-		for i, line := range parse[landed](t, out) {
+		for i, line := range parse[appliedLine](t, out) {
 			if rows[i].Seq > 0 {
 				said = rows[i].Seq
 				continue
 			}
 			lines++
 			last := line.Compacted[len(line.Compacted)-1]
-			// It waits for the summaries, so no message was said meanwhile.
+			// It waits for the summaries, so no message came between.
 			if last.To > said || last.Messages == 0 || last.ID == 0 || line.Before <= line.After || line.After == 0 || line.Time.Year() < 2026 {
 				t.Errorf("behind message %d stands %+v", said, line)
 			}
@@ -182,7 +182,7 @@ func TestImport(t *testing.T) {
 	})
 	t.Run("again is harmless", func(t *testing.T) {
 		out := p.must("", "import", "--channel", "past", "a.jsonl")
-		if want := "imported 0 messages into past; 200 were there already; 0 compactions landed\n"; out != want {
+		if want := "imported 0 messages into past; 200 were there already; 0 compactions applied\n"; out != want {
 			t.Errorf("got %q", out)
 		}
 	})
@@ -276,7 +276,7 @@ func TestImportMistakes(t *testing.T) {
 		p := newFolder(t)
 		again := strings.Replace(good, "10:00:00Z", "12:00:00+02:00", 1) // the same moment
 		out := p.must("", "import", p.write("a.jsonl", "\ufeff"+good+good), p.write("b.jsonl", "\ufeff"+again))
-		if want := "imported 1 message into general; 2 were there already; 0 compactions landed\n"; out != want {
+		if want := "imported 1 message into general; 2 were there already; 0 compactions applied\n"; out != want {
 			t.Errorf("got %q, want %q", out, want)
 		}
 	})

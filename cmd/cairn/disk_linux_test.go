@@ -45,7 +45,7 @@ func (p folder) lockDatabase() (release func()) {
 	return func() { tx.Rollback(); db.Close() }
 }
 
-// saidTo is what a program that speaks JSON Lines is told, and whether it took it.
+// saidTo sends a line of JSON, and returns whether it was accepted, or the words why not.
 func (l *live) saidTo(id, channel string) (accepted bool, words string) {
 	l.t.Helper()
 	l.say(fmt.Sprintf(`{"text":"message %s","id":%q,"channel":%q}`, id, id, channel))
@@ -193,7 +193,7 @@ func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
 	mend := breakDisk(t, r.cmd.Process.Pid)
 	p.sayOnDiscord("two")
 	p.sayOnSlack("two")
-	p.until(r, "both doors tell", func() bool {
+	p.until(r, "both connectors warn", func() bool {
 		said := r.errs.String()
 		return strings.Contains(said, `"store_message_failed","connector":"discord"`) && strings.Contains(said, `"store_message_failed","connector":"slack"`)
 	})
@@ -215,7 +215,7 @@ func TestADiskThatRefusesOnThePlatforms(t *testing.T) {
 	said := r.errs.String()
 	for _, warning := range []string{`"store_message_failed","connector":"discord"`, `"store_message_failed","connector":"slack"`} {
 		if n := strings.Count(said, warning); n != 1 {
-			t.Errorf("%q is told %d times in\n%s", warning, n, said)
+			t.Errorf("%q stands %d times in\n%s", warning, n, said)
 		}
 	}
 }

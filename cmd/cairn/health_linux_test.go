@@ -129,7 +129,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("lines of another form: %q", line.ReplaceAllString(said, ""))
 		}
 	})
-	t.Run("a door that is down", func(t *testing.T) {
+	t.Run("a connector that is down", func(t *testing.T) {
 		p.discord.Close()
 		ready(503, `{"part":"discord","ok":false,"why":"not connected"},{"part":"slack","ok":true}`)
 	})

@@ -17,7 +17,7 @@ import (
 // failing are the ways in which a scripted server answers every request.
 var failing = map[string]struct {
 	do   func(x *llmtest.Exchange)
-	want []string // in what is told of it
+	want []string // in its message
 }{
 	"a wrong key": {func(x *llmtest.Exchange) { x.Refuse(401, "", `{"error":{"message":"no","code":"invalid_api_key"}}`) }, []string{"check OPENAI_API_KEY"}},
 	"no credit":   {func(x *llmtest.Exchange) { x.Refuse(429, "", `{"error":{"message":"no","code":"insufficient_quota"}}`) }, []string{"add credit", "OPENAI_API_KEY"}},
@@ -144,10 +144,10 @@ func TestTheStartCheckTellsWhatIsWrong(t *testing.T) {
 		p := newFolder(t, "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m")
 		l := p.start("chat", "--json")
 		<-asked
-		begun := time.Now()
+		start := time.Now()
 		l.in.Close()
-		if _, code := l.rest(); code != 0 || time.Since(begun) > 10*time.Second {
-			t.Errorf("exit code %d after %v; %s", code, time.Since(begun), l.errs.String())
+		if _, code := l.rest(); code != 0 || time.Since(start) > 10*time.Second {
+			t.Errorf("exit code %d after %v; %s", code, time.Since(start), l.errs.String())
 		}
 	})
 	t.Run("offline nothing is asked", func(t *testing.T) {

@@ -115,11 +115,11 @@ func TestRunWithTokensThatAreNotTaken(t *testing.T) {
 			}
 		})
 	}
-	t.Run("one door's do not keep the other shut", func(t *testing.T) {
+	t.Run("one connector's do not keep the other closed", func(t *testing.T) {
 		p := newPlatforms(t)
 		r := p.folder("", "DISCORD_TOKEN=hush").background("run")
-		p.until(r, "the door is told to be closed", func() bool { return strings.Contains(r.errs.String(), "connector_closed") })
-		p.until(r, "the other door is open", func() bool { return len(p.slack.Sockets()) > 0 })
+		p.until(r, "the connector is closed", func() bool { return strings.Contains(r.errs.String(), "connector_closed") })
+		p.until(r, "the other connector is open", func() bool { return len(p.slack.Sockets()) > 0 })
 		p.sayOnSlack("I prefer coffee.")
 		p.wait(r, p.onSlack, "#1")
 		r.signal(syscall.SIGINT)
@@ -169,7 +169,7 @@ func TestRunIsStoppedWhileItAnswers(t *testing.T) {
 			t.Errorf("Discord has %q, Slack has %q\n%s", d, s, r.errs)
 		}
 	})
-	t.Run("the next start answers what was said meanwhile, and nothing twice", func(t *testing.T) {
+	t.Run("the next start answers what came between, and nothing twice", func(t *testing.T) {
 		r := f.background("run")
 		p.until(r, "all is answered", func() bool { return p.answers("Here I am.") == [2]int{3, 3} })
 		r.signal(syscall.SIGTERM)

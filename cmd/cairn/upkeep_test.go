@@ -32,8 +32,8 @@ func (p folder) chatUntil(happened func() bool) {
 	l := p.start("chat", "--json")
 	l.say(`{"text":"hello"}`)
 	l.until(`"reply"`)
-	for begun := time.Now(); !happened(); time.Sleep(20 * time.Millisecond) {
-		if time.Since(begun) > 20*time.Second {
+	for start := time.Now(); !happened(); time.Sleep(20 * time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
 			p.t.Fatal("it did not happen")
 		}
 	}
