@@ -57,6 +57,7 @@ func leave(t *testing.T, dir string, version int) {
 // version up to date: it is of the earlier version still, a copy of it is whole or not
 // there, and the next process does it.
 func TestKillInAMigration(t *testing.T) {
+	t.Parallel()
 	versions, err := filepath.Glob("../../memory/migrations/*.sql")
 	if err != nil || len(versions) < 2 {
 		t.Fatalf("%q, %v", versions, err)
