@@ -111,11 +111,6 @@ func (c *Conversation) setState(tx *transaction, id int64, state compactor.RowSt
 	return changed(tx, "UPDATE compactions SET state = ? WHERE id = ? AND conversation = ?", state, id, c.id)
 }
 
-// end takes a row out of the view, with the given generation.
-func (c *Conversation) end(tx *transaction, id int64, state compactor.RowState, generation int64) error {
-	return changed(tx, "UPDATE compactions SET state = ?, ended_with = ? WHERE id = ? AND conversation = ?", state, generation, id, c.id)
-}
-
 // head reads what was last committed of the head.
 func (c *Conversation) head(tx *transaction) (head compactor.Head, err error) {
 	err = tx.QueryRow("SELECT generation, cleared_to, segment_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).

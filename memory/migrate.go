@@ -38,7 +38,7 @@ var migration6 string
 var migrations = []string{migration1, migration2, migration3, migration4, migration5, migration6}
 
 // fills are what SQL alone cannot do, after the migration to a version.
-var fills = map[int]func(tx *transaction) error{4: fillMembers, 5: func(tx *transaction) error { return errors.Join(dropReasoning(tx), reindex(tx)) }}
+var fills = map[int]func(tx *transaction) error{4: fillMembers, 5: func(tx *transaction) error { return errors.Join(dropReasoning(tx), reindex(tx)) }, 6: fillQuotes}
 
 // upgrade brings the file up to date. One that holds something is copied first, to
 // cairn.db.before-N beside it, N being the version it gets: whoever wants the older

@@ -16,3 +16,11 @@ END;
 
 -- A change of what a job reads makes its row stale at once: nothing is compared any more.
 ALTER TABLE compactions DROP COLUMN begun_with;
+
+-- quotes says of the answers of tools, too, what they were made of: those outlast the head.
+DROP TRIGGER conversations_head;
+CREATE TRIGGER conversations_head AFTER UPDATE OF generation ON conversations WHEN new.generation <> old.generation BEGIN
+  DELETE FROM quotes WHERE message IN (SELECT id FROM messages INDEXED BY messages_context
+    WHERE id BETWEEN new.id << 32 AND new.id << 32 | 4294967295 AND context <> '');
+  UPDATE messages SET context = '' WHERE id BETWEEN new.id << 32 AND new.id << 32 | 4294967295 AND context <> '';
+END;
