@@ -21,23 +21,23 @@ type engine struct {
 	c      *compactor.Compactor
 	tools  []llm.Tool
 	clock  *clock
-	scribe *scribe
+	scribe *actor
 	gate   sync.RWMutex
 
 	n    int // messages of people so far
 	turn int64
 	rows []compactor.Message // of the running turn, by the bot
 
-	mu      sync.Mutex // guards failure and landed
+	mu      sync.Mutex // guards failure and applied
 	failure error
-	landed  int // compactions that changed the view
+	applied int // compactions that changed the view
 }
 
 var _ strategy = (*engine)(nil)
 
 func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule cacheRule) (e *engine, err error) {
 	e = &engine{clock: c}
-	e.scribe = &scribe{gate: &e.gate, till: *newTill(c, rule), words: rand.New(rand.NewPCG(0, 0))}
+	e.scribe = &actor{window: llm.DefaultWindow, gate: &e.gate, till: newTill(c, rule), dice: rand.New(rand.NewPCG(0, 0))}
 	if e.store, err = openStore(ctx, ""); err != nil {
 		return nil, err
 	}
@@ -61,22 +61,22 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 	return err
 }
 
-// notify counts the compactions that land, and notes one that fails: it would spoil the numbers.
+// notify counts the compactions that are applied, and notes one that fails: it would spoil the numbers.
 func (e *engine) notify(event compactor.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch event.State {
 	case compactor.EventLanded:
-		e.landed++
+		e.applied++
 	case compactor.EventFailed:
 		e.failure = fmt.Errorf("a compaction of messages %d to %d failed: %s", event.From, event.To, event.Error)
 	}
 }
 
-func (e *engine) landings() int {
+func (e *engine) applications() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.landed
+	return e.applied
 }
 
 // take has messages delivered and taken up.
@@ -162,7 +162,11 @@ func (e *engine) answer(ctx context.Context, text string) error {
 	return errors.Join(err, e.failure)
 }
 
-func (e *engine) worker() bill { return e.scribe.bill() }
+func (e *engine) worker() bill {
+	e.scribe.mu.Lock()
+	defer e.scribe.mu.Unlock()
+	return e.scribe.till.bill
+}
 
 func (e *engine) close() error {
 	e.gate.Unlock()

@@ -1,0 +1,138 @@
+// How a server says what it, or its model, does not take: tools, a forced tool, pictures; and that it
+// demands reasoning back. The words tell, for servers say it with any status.
+
+package llm
+
+import (
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+)
+
+// aboutTools are the names servers have for tools, for their use and for the choice
+// of one. What lies inside a tool, as tools[0] or tool_call_id, is not among them.
+const aboutTools = `(?:tool|function)(?:s|[ _-](?:use|usage|calls?|calling|choice))\b`
+
+// noToolsTexts are the words that mean it. They must not match complaints of a tool's
+// schema or of a message about a call: those are mistakes in the request.
+var noToolsTexts = compileAll(
+	`do(?:es)?(?: not|n.t) support (?:the |this )?(?:parameters: )?[\[{'"]*`+aboutTools,                                   // Ollama, DeepSeek, xAI, Bedrock, LiteLLM
+	`\b`+aboutTools+`['"\x60]* (?:is|are) (?:currently )?not (?:currently |yet )?(?:supported|enabled|available|allowed)`, // OpenAI, Azure, Groq, Gemini, DeepInfra
+	`no endpoints found that support (?:the provided )?'?`+aboutTools,                                                     // OpenRouter, 404
+	`requires? --(?:enable-auto-tool-choice|tool-call-parser)`,                                                            // vLLM
+	`tool(?:s|_choice) param requires --jinja`,                                                                            // llama.cpp, 500
+	`unrecognized request arguments? supplied: [\w, ]*\btools\b`,                                                          // Azure, older
+)
+
+// noForcedTexts are the words that mean it: the choice of a tool is refused, not tools.
+var noForcedTexts = compileAll(
+	`\btool[_ ]choice\b`,           // DeepSeek, DashScope, OpenAI, vLLM, llama.cpp
+	`\bforc\w+ (?:a |the )?tools?`, // Anthropic
+	`\bfunction_call\b.{0,60}not support`,
+)
+
+// wantsReasoningTexts are the words that mean it.
+var wantsReasoningTexts = compileAll(
+	`reasoning_content\b.{0,60}(?:must be (?:passed|sent|provided|returned)|is (?:missing|required))`, // DeepSeek, Moonshot
+	`missing\W{1,3}(?:the\W{1,3})?reasoning_content\b`,                                                // DeepSeek, older
+)
+
+// aboutImages are the names servers have for pictures in a request. What a model
+// makes, as image generation, is not among them.
+const aboutImages = `(?:images\b|image[ _-](?:inputs?|urls?|content|field|parts?|blocks?|attachments?|data|modality)\b|image(?:['"\x60]|[.,;:!)]|\s*$)|vision\b|multi-?modal\b)`
+
+// noImagesTexts are the words that mean that none are taken.
+var noImagesTexts = compileAll(
+	`do(?:es)?(?: not|n.t) (?:currently )?(?:support|accept|allow) (?:any |the |this )?[\[{'"\x60]*`+aboutImages,                // Ollama, LM Studio, Bedrock, OpenAI's audio models
+	aboutImages+`[\w ]{0,20}['"\x60]* (?:is|are) (?:currently )?not (?:currently |yet )?(?:supported|enabled|allowed|accepted)`, // llama.cpp, Mistral, Gemini, xAI
+	`no endpoints found that support (?:image|vision|multi-?modal)`,                                                             // OpenRouter, 404
+	`\bis not a (?:multi-?modal|vision)\b`,                                     // vLLM
+	`\bimage_url is only supported by`,                                         // OpenAI, Azure
+	`unknown variant [\x60'"]?image`,                                           // DeepSeek
+	`messages\[\d+\][\w.: ]* invalid type: sequence, expected a string`,        // DeepSeek, older
+	`did not match any variant of untagged enum \w*content`,                    // DeepSeek, oldest
+	`\bcontent['"\x60]?(?: :)? (?:value )?must be a string`,                    // Groq
+	`only ['"\x60]?text['"\x60]? content type is supported`,                    // mlx-lm
+	`content\.type .{0,40}\[['"]text['"]\]`,                                    // Zhipu
+	`input should be 'text'`,                                                   // servers that know parts of text alone
+	`unexpected item type in content`,                                          // DashScope
+	`invalid value: '?image_url'?\. supported values are: '?text'?\.?(?:\s|$)`, // OpenAI, reasoning models of text
+	`missing data required for image input|image input detected, but|non-text content requires|unsupported content\[\]\.type`, // Ollama with a model of two parts, llama-cpp-python, xLLM, llama.cpp
+)
+
+// badImagesTexts are the words that mean that these are not taken: too many, too
+// large, or broken ones.
+var badImagesTexts = compileAll(
+	`too many images|too much media|exceeded the maximum number of images`,                                   // DeepSeek, Claude
+	`at most \d+ images?(?:\(s\))? (?:may|can|are)|\bpassed \d+ image items`,                                 // vLLM
+	`(?:could not|cannot|unable to|fail(?:ed)? to) (?:process|decode|load|parse|read) (?:the |input )*image`, // Claude, Gemini, OpenAI, Moonshot
+	`(?:unsupported|invalid|corrupted) (?:base64 )?images?\b|not represent a valid image|image is not valid`, // OpenAI, Gemini
+	`image(?: dimensions| size)? exceeds?\b|image dimensions exceed|pixels? .{0,40}below the minimum`,        // Claude, xAI
+	`image was specified using`, // Claude, of one type that says it is another
+)
+
+// RefusesTools reports whether err is a provider's refusal of a request because the
+// server or its model takes no tools, or cannot be made to call one: the request may
+// succeed without them.
+func RefusesTools(err error) bool {
+	return refuses(err, func(e *Error) bool { return takesNoTools(e.Message) })
+}
+
+// RefusesForced reports whether err, of a request that forced a tool, is a provider's
+// refusal because of that: the request may succeed with a free choice.
+func RefusesForced(err error) bool {
+	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(noForcedTexts, e.Message) })
+}
+
+// WantsReasoning reports whether err is a provider's refusal because the reasoning of
+// earlier messages with tool calls was not sent back: the request may succeed with it.
+func WantsReasoning(err error) bool {
+	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(wantsReasoningTexts, e.Message) })
+}
+
+// RefusesImages reports whether err, of a request that held pictures, is a
+// provider's refusal because of them: the server or its model takes none, or not
+// these, or not so many. The request may succeed when they are described in words.
+func RefusesImages(err error) bool {
+	return refuses(err, func(e *Error) bool {
+		return e.Status == http.StatusRequestEntityTooLarge || takesNoImages(e.Message) || matchesAny(badImagesTexts, withoutQuotations(e.Message))
+	})
+}
+
+// TakesNoImages reports whether such a refusal is of all pictures.
+func TakesNoImages(err error) bool {
+	return refuses(err, func(e *Error) bool { return takesNoImages(e.Message) })
+}
+
+func refuses(err error, says func(*Error) bool) bool {
+	var e *Error
+	return errors.As(err, &e) && says(e)
+}
+
+func takesNoTools(text string) bool { return matchesAny(noToolsTexts, text) }
+
+func takesNoImages(text string) bool { return matchesAny(noImagesTexts, withoutQuotations(text)) }
+
+func matchesAny(patterns []*regexp.Regexp, text string) bool {
+	return slices.ContainsFunc(patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(text) })
+}
+
+// quotation is a run of words in quotes, as servers repeat what they were sent; its
+// group holds what stands before the quotes. A quoted name has no blank in it.
+var quotation = regexp.MustCompile(`([\w'"]*[\s:=(\[{,]+|^)(?:"[^"]*\s[^"]*"|'(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*'|\x60[^\x60]*\s[^\x60]*\x60)`)
+
+// ownKey is a name behind which the server's own words stand in quotes.
+var ownKey = regexp.MustCompile(`(?i)(?:message|msg|error|detail|reason)['"]?\s*[:=]\s*$`)
+
+// withoutQuotations leaves out what a server only repeats: somebody may have said
+// in the chat what a refusal says.
+func withoutQuotations(text string) string {
+	return quotation.ReplaceAllStringFunc(text, func(quoted string) string {
+		before := quotation.FindStringSubmatch(quoted)[1]
+		if ownKey.MatchString(before) {
+			return quoted
+		}
+		return before
+	})
+}
