@@ -39,7 +39,11 @@ func (c *conversation) apply(ctx context.Context) error {
 	c.changes = nil
 	c.mu.Unlock()
 	c.grown()
-	return c.refresh(ctx, changes)
+	err := c.refresh(ctx, changes)
+	if err == nil && len(changes) > 0 {
+		c.engine.Check(ctx) // summaries of them are to be repaired, though nobody may speak
+	}
+	return err
 }
 
 // refresh shows messages as they are on disk. With an error, those that are left are

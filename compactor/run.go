@@ -278,7 +278,10 @@ func (c *Compactor) make(ctx context.Context, j *job) (Compaction, error) {
 	row.ID = record.ID()
 	c.begun(j, row.ID)
 	c.report(row, EventStarted, j.window)
-	summary, err := c.guarded(ctx, j, record)
+	var summary Summary
+	if err = j.renew(ctx, record); err == nil {
+		summary, err = c.guarded(ctx, j, record)
+	}
 	if err == nil {
 		row.Text, row.Sources = summary.Text, summary.Sources
 		row.Model = cmp.Or(summary.Model, row.Model)
@@ -299,6 +302,23 @@ func (c *Compactor) make(ctx context.Context, j *job) (Compaction, error) {
 		err = errors.Join(err, failErr)
 	}
 	return row, &unmade{id: row.ID, err: err}
+}
+
+// renew reads again what a rollup is to be made of: since it was planned, people may have
+// edited or deleted messages. What changes from here on makes the row stale.
+func (j *job) renew(ctx context.Context, record Job) error {
+	if j.heals != 0 || len(j.children) == 0 {
+		return nil
+	}
+	now, err := record.Children(ctx, record.ID())
+	for i, child := range j.children {
+		if k := slices.IndexFunc(now, func(row Compaction) bool { return row.ID == child.ID }); k >= 0 {
+			span := child.Span // a plan may want a part of a row
+			j.children[i] = now[k]
+			j.children[i].Span = span
+		}
+	}
+	return err
 }
 
 // inWords is a failure as people may read it: what happened, without internals.

@@ -65,7 +65,7 @@ func TestKillInAMigration(t *testing.T) {
 	for version := 1; version < len(versions); version++ {
 		for name, d := range map[string]death{
 			"at its beginning":     {Schema: 1},
-			"in the middle":        {Schema: 7},
+			"in the middle":        {Schema: 2},
 			"before it is written": {At: atCommit},
 			"in the copy of it":    {Schema: 3, Copy: true},
 		} {
