@@ -84,11 +84,15 @@ func TestMaskTakesTimeInProportion(t *testing.T) {
 		"long runs":           "M" + alnum[:25] + ".",
 		"blanks after a name": "aws_secret_access_key   ",
 	} {
-		text := strings.Repeat(piece, 1_000_000/len(piece))
-		start := busy(t)
-		Mask(text)
-		if took := busy(t) - start; took > 10*time.Second { // its square would be minutes
-			t.Errorf("%s: a megabyte takes %v", name, took)
+		mask := func(size int) time.Duration {
+			text := strings.Repeat(piece, size/len(piece))
+			start := busy(t)
+			Mask(text)
+			return busy(t) - start
+		}
+		short, long := mask(40_000), mask(160_000)
+		if long > 10*short+100*time.Millisecond { // four times as much; its square would be sixteen times
+			t.Errorf("%s: 40 kB take %v, 160 kB %v", name, short, long)
 		}
 	}
 }
