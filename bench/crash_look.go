@@ -25,12 +25,12 @@ var moments = []struct{ name, query string }{
 	{"a turn waited for its answer", "SELECT EXISTS (SELECT 1 FROM messages WHERE answered = 0)"},
 	{"a reply waited to be sent", "SELECT EXISTS (SELECT 1 FROM outbox WHERE state = 'waiting')"},
 	{"a reply was being sent", "SELECT EXISTS (SELECT 1 FROM outbox WHERE state = 'sending')"},
-	{"a summary was being made", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'running' AND kind = 'leaf' AND trigger <> 'heal')"},
-	{"a summary was being made anew", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'running' AND trigger = 'heal')"},
-	{"a rollup was being made", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'running' AND kind = 'rollup' AND trigger <> 'heal')"},
-	{"a summary was ready and not shown", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'staged')"},
-	{"messages stood behind a marker", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'active' AND kind = 'marker')"},
-	{"a segment was to begin", "SELECT EXISTS (SELECT 1 FROM wanted_segments)"},
+	{"a summary was being made", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'running' AND kind = 'leaf' AND trigger <> 'repair')"},
+	{"a summary was being made anew", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'running' AND trigger = 'repair')"},
+	{"a rollup was being made", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'running' AND kind = 'rollup' AND trigger <> 'repair')"},
+	{"a summary was ready and not shown", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'prepared')"},
+	{"messages stood behind a marker", "SELECT EXISTS (SELECT 1 FROM compactions WHERE state = 'applied' AND kind = 'placeholder')"},
+	{"a segment was to begin", "SELECT EXISTS (SELECT 1 FROM wanted_sessions)"},
 	{"somebody was being forgotten", "SELECT EXISTS (SELECT 1 FROM erasures)"},
 }
 

@@ -155,7 +155,7 @@ func TestSummariesGoOnWithoutAModel(t *testing.T) {
 	r = r.with(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 1000}})
 	r.talk(20)
 	before := len(worker.Requests())
-	if said := r.run("/context"); before == 0 || strings.Contains(said, "by built-in") {
+	if said := r.run("/context"); before == 0 || strings.Contains(said, "by extractive") {
 		t.Fatalf("within the budget, %d requests:\n%s", before, said)
 	}
 	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 50}})
@@ -164,7 +164,7 @@ func TestSummariesGoOnWithoutAModel(t *testing.T) {
 	}
 	r.talk(20)
 	said := r.run("/context")
-	if len(worker.Requests()) != before || !strings.Contains(said, "by built-in") {
+	if len(worker.Requests()) != before || !strings.Contains(said, "by extractive") {
 		t.Errorf("%d requests more to the worker's model:\n%s", len(worker.Requests())-before, said)
 	}
 	if strings.Contains(said, "failed") {

@@ -210,7 +210,7 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 	}
 	r.run("/settings compaction.background_threshold 0.3")
 	r.connector.until(t, "a landing without another message", func() bool { return landed() > 0 })
-	if shown := r.run("/context"); !strings.Contains(shown, "last      leaf by built-in") {
+	if shown := r.run("/context"); !strings.Contains(shown, "last      leaf by extractive") {
 		t.Errorf("/context says\n%s", shown)
 	}
 	answer, _, err := r.hub.Run(t.Context(), other, channel.Person{ID: "u1", Manager: true}, "/context")

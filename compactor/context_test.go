@@ -36,7 +36,7 @@ func TestContextsLeaveInAnEmergency(t *testing.T) {
 			r := newRig(t, 8000, nil)
 			r.policy.KeepLastN = 100
 			if refuses {
-				r.refuse(t, "UPDATE OF generation ON conversations")
+				r.refuse(t, "UPDATE OF version ON conversations")
 			}
 			r.talk("what is what?")
 			said := "answer to 1"

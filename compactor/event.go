@@ -9,8 +9,8 @@ type EventState string
 const (
 	EventScheduled EventState = "scheduled" // what somebody wants begins when what is running has ended
 	EventStarted   EventState = "started"
-	EventStaged    EventState = "staged"
-	EventLanded    EventState = "landed"
+	EventStaged    EventState = "prepared"
+	EventLanded    EventState = "applied"
 	EventFailed    EventState = "failed"
 	EventNoop      EventState = "noop"
 	EventUndone    EventState = "undone"

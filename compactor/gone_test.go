@@ -208,7 +208,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	over := func(seq int64, states string) int {
 		return count(t, r.dir, fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, marker))
 	}
-	for i := 0; over(one.Seq, "'folded'") == 0 || over(one.Seq, "'active'") == 0; i++ {
+	for i := 0; over(one.Seq, "'rolled_up'") == 0 || over(one.Seq, "'applied'") == 0; i++ {
 		if i > 400 {
 			t.Fatal("nothing is rolled up")
 		}
@@ -219,7 +219,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	// One that is staged, one that is read by a worker now, one that waits.
 	r.set(func(p *compactor.Policy) { p.PrepareThreshold, p.TailTokens, p.SpanTokens = 0.15, 500, 500 })
 	two := r.tell(secretly("The second one."))
-	for i := 0; over(two.Seq, "'staged'") == 0; i++ {
+	for i := 0; over(two.Seq, "'prepared'") == 0; i++ {
 		if i > 100 {
 			t.Fatal("nothing is staged")
 		}

@@ -49,7 +49,7 @@ type Policy struct {
 	TargetPct    int `toml:"target_percentage" json:"target_percentage"` // a summary's length, in percent of its span
 	MaxSummary   int `toml:"max_summary_tokens" json:"max_summary_tokens"`
 	RollupFanIn  int `toml:"rollup_fan_in" json:"rollup_fan_in"` // most summaries folded into one
-	EarlierSegs  int `toml:"earlier_segments" json:"earlier_segments"`
+	EarlierSegs  int `toml:"earlier_sessions" json:"earlier_sessions"`
 	MaxTurns     int `toml:"max_turns" json:"max_turns"`         // most calls of the worker's model per chunk
 	FailureLimit int `toml:"failure_limit" json:"failure_limit"` // failures until the built-in summarizer stands in
 	MaxMemories  int `toml:"max_memories" json:"max_memories"`   // most memories one compaction saves
@@ -240,7 +240,7 @@ func (p Policy) Validate() []*FieldError {
 	count("max_summary_tokens", p.MaxSummary, 200, 200_000)
 	share("stack_budget", p.StackBudget, 0.02, 0.40)
 	count("rollup_fan_in", p.RollupFanIn, 2, 16)
-	count("earlier_segments", p.EarlierSegs, 0, 100)
+	count("earlier_sessions", p.EarlierSegs, 0, 100)
 	if err := CheckReasoning("worker_reasoning", p.Reasoning); err != nil {
 		errs = append(errs, err)
 	}

@@ -45,8 +45,8 @@ func newFile(t *testing.T) *file {
 		t.Fatal(err)
 	}
 	for name, at := range map[string]string{
-		"begin": "INSERT ON compactions", "change": "UPDATE ON compactions", "raise": "UPDATE OF generation ON conversations",
-		"segment": "INSERT ON segments", "save": "INSERT ON memories",
+		"begin": "INSERT ON compactions", "change": "UPDATE ON compactions", "raise": "UPDATE OF version ON conversations",
+		"segment": "INSERT ON sessions", "save": "INSERT ON memories",
 	} {
 		if _, err := f.db.Exec("CREATE TRIGGER refuse_" + name + " BEFORE " + at + ` WHEN EXISTS (SELECT 1 FROM refused) BEGIN
 			UPDATE refused SET after = after - 1;

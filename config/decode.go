@@ -24,7 +24,7 @@ type decoder struct {
 }
 
 // renamed are the new names of keys by their old ones, which the next version refuses.
-var renamed = map[string]string{"door": "connector"}
+var renamed = map[string]string{"door": "connector", "earlier_segments": "earlier_sessions"}
 
 // table sets the fields of *into that src names. path is src's place in the file,
 // "" for the file itself.

@@ -110,10 +110,10 @@ func (s *Store) unfound(tx *transaction) (found []Finding, err error) {
 // them: none is ever left out, a deleted message is a tombstone, and a purge, which takes
 // all, lets the segment begin behind them.
 const missing = `WITH known (conversation, seq) AS (
-		SELECT id, segment_start FROM conversations WHERE segment_start < next_seq
-		UNION ALL SELECT id, next_seq - 1 FROM conversations WHERE segment_start < next_seq
-		UNION ALL SELECT conversation, from_seq FROM segments
-		UNION ALL SELECT conversation, to_seq FROM segments
+		SELECT id, session_start FROM conversations WHERE session_start < next_seq
+		UNION ALL SELECT id, next_seq - 1 FROM conversations WHERE session_start < next_seq
+		UNION ALL SELECT conversation, from_seq FROM sessions
+		UNION ALL SELECT conversation, to_seq FROM sessions
 		UNION ALL SELECT conversation, from_seq FROM compactions
 		UNION ALL SELECT conversation, to_seq FROM compactions
 		UNION ALL SELECT message >> 32, message & 4294967295 FROM memory_sources
@@ -166,17 +166,17 @@ var invariants = []string{
 			WHERE conversation NOT IN (SELECT conversation FROM erasures) AND (conversation, name) NOT IN (SELECT conversation, author FROM messages) GROUP BY conversation, name`,
 	// the stack
 	`SELECT ` + name + `c.conversation), printf('summary %d, #%d to #%d, cuts a turn', c.id, c.from_seq, c.to_seq) FROM compactions c
-			WHERE c.state = 'active' AND (
+			WHERE c.state = 'applied' AND (
 				EXISTS (SELECT 1 FROM messages m JOIN messages f ON f.id = c.conversation << 32 | c.from_seq
 					WHERE m.id BETWEEN c.conversation << 32 | f.turn AND f.id - 1 AND m.deleted_at IS NULL)
 				OR EXISTS (SELECT 1 FROM messages m JOIN messages t ON t.id = c.conversation << 32 | c.to_seq
 					WHERE m.id BETWEEN t.id + 1 AND c.conversation << 32 | 4294967295 AND m.turn = t.turn AND m.deleted_at IS NULL))`,
 	`SELECT ` + name + `c.conversation), printf('summary %d says that it holds %d messages and holds %d', c.id, c.messages, n) FROM (
 			SELECT *, (SELECT count(*) FROM messages m WHERE m.id BETWEEN x.conversation << 32 | x.from_seq AND x.conversation << 32 | x.to_seq AND m.deleted_at IS NULL) AS n
-			FROM compactions x WHERE state = 'active') c WHERE c.messages <> n`,
+			FROM compactions x WHERE state = 'applied') c WHERE c.messages <> n`,
 	`SELECT ` + name + `p.conversation), printf('the summaries that %d was made of do not lie side by side in it', p.id) FROM compactions p
-			WHERE p.state = 'active' AND p.kind = 'rollup' AND EXISTS (SELECT 1 FROM compactions k WHERE k.parent = p.id AND k.state = 'folded')
-			AND (SELECT min(from_seq) <> p.from_seq OR max(to_seq) <> p.to_seq FROM compactions k WHERE k.parent = p.id AND k.state = 'folded')`,
-	`SELECT ` + name + `conversation), printf('summary %d was folded into none', id) FROM compactions WHERE state = 'folded' AND parent IS NULL`,
-	`SELECT ` + name + `conversation), printf('summary %d is shown and is empty', id) FROM compactions WHERE state = 'active' AND kind <> 'marker' AND text = '' AND messages > 0`,
+			WHERE p.state = 'applied' AND p.kind = 'rollup' AND EXISTS (SELECT 1 FROM compactions k WHERE k.parent = p.id AND k.state = 'rolled_up')
+			AND (SELECT min(from_seq) <> p.from_seq OR max(to_seq) <> p.to_seq FROM compactions k WHERE k.parent = p.id AND k.state = 'rolled_up')`,
+	`SELECT ` + name + `conversation), printf('summary %d was rolled up into none', id) FROM compactions WHERE state = 'rolled_up' AND parent IS NULL`,
+	`SELECT ` + name + `conversation), printf('summary %d is shown and is empty', id) FROM compactions WHERE state = 'applied' AND kind <> 'placeholder' AND text = '' AND messages > 0`,
 }

@@ -44,7 +44,7 @@ func TestCheck(t *testing.T) {
 		damage, want string
 	}{
 		{"UPDATE conversations SET next_seq = 5", "the next message would get the number 5, which is taken"},
-		{"UPDATE conversations SET segment_start = 99", "the session begins at 99, and the next message is 13"},
+		{"UPDATE conversations SET session_start = 99", "the session begins at 99, and the next message is 13"},
 		{"DELETE FROM messages WHERE seq IN (10, 11)", "2 of its messages are missing"},
 		{"UPDATE messages SET turn = 50 WHERE seq = 11", "#11 is of a turn that begins at #50"},
 		{"UPDATE messages SET turn = 3 WHERE seq = 11", "#11 stands among the messages of the turn of #10"},
@@ -63,9 +63,9 @@ func TestCheck(t *testing.T) {
 		{"UPDATE compactions SET to_seq = 6 WHERE id = 1", "summary 2 of messages 5 to 8 and the one before it, up to 6, overlap"},
 		{"UPDATE messages SET turn = 4 WHERE seq = 5", "summary 2, #5 to #8, cuts a turn"},
 		{"UPDATE compactions SET messages = 7 WHERE id = 2", "summary 2 says that it holds 7 messages and holds 4"},
-		{"UPDATE compactions SET state = 'folded' WHERE id = 2", "summary 2 was folded into none"},
+		{"UPDATE compactions SET state = 'rolled_up' WHERE id = 2", "summary 2 was rolled up into none"},
 		{"UPDATE compactions SET text = '' WHERE id = 2", "summary 2 is shown and is empty"},
-		{"UPDATE compactions SET state = 'folded', parent = 1 WHERE id = 2; UPDATE compactions SET kind = 'rollup' WHERE id = 1", "that 1 was made of do not lie side by side in it"},
+		{"UPDATE compactions SET state = 'rolled_up', parent = 1 WHERE id = 2; UPDATE compactions SET kind = 'rollup' WHERE id = 1", "that 1 was made of do not lie side by side in it"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			c := examined(t)

@@ -72,16 +72,16 @@ func (c *Conversation) compaction(tx *transaction, id int64) (compactor.Compacti
 
 // childrenOf chooses the rows that a rollup folded. The + keeps the query from all
 // rows that were ever folded.
-const childrenOf = "AND parent = ? AND +state = 'folded' ORDER BY from_seq"
+const childrenOf = "AND parent = ? AND +state = 'rolled_up' ORDER BY from_seq"
 
 // activeIn reads the active rows of a segment, by the begin of their spans.
 func (c *Conversation) activeIn(tx *transaction, s transcript.Span) ([]compactor.Compaction, error) {
-	return c.compactions(tx, "AND state = 'active' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
+	return c.compactions(tx, "AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
 }
 
 // insert writes a new row and returns it with its id and as it reads back. A row
-// that is inserted active lands with the given generation.
-func (c *Conversation) insert(tx *transaction, row compactor.Compaction, generation int64) (compactor.Compaction, error) {
+// that is inserted active lands with the given version.
+func (c *Conversation) insert(tx *transaction, row compactor.Compaction, version int64) (compactor.Compaction, error) {
 	children, err := toJSON(row.Children)
 	if err != nil {
 		return row, err
@@ -92,11 +92,11 @@ func (c *Conversation) insert(tx *transaction, row compactor.Compaction, generat
 		triedAt = row.Declined.At.UnixMilli()
 	}
 	if row.State == compactor.Active {
-		landedAt, landedWith = now(), generation
+		landedAt, landedWith = now(), version
 	}
 	var id int64
 	err = tx.QueryRow(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-		messages, children, tokens, model, focus, policy_hash, created_at, landed_at, generation, owed, tries, tried_at, tried_with, next_seq)
+		messages, children, tokens, model, focus, policy_hash, created_at, applied_at, version, owed, tries, tried_at, tried_with, next_seq)
 		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
 		row.Messages, children, row.Tokens, row.Model, row.Focus, row.PolicyHash, now(), landedAt, landedWith,
@@ -113,7 +113,7 @@ func (c *Conversation) setState(tx *transaction, id int64, state compactor.RowSt
 
 // head reads what was last committed of the head.
 func (c *Conversation) head(tx *transaction) (head compactor.Head, err error) {
-	err = tx.QueryRow("SELECT generation, cleared_to, segment_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
+	err = tx.QueryRow("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
 		Scan(&head.Generation, &head.ClearedTo, &head.Start, &head.SparedFrom, &head.SparedTo)
 	if err != nil {
 		return head, err
@@ -150,7 +150,7 @@ func (c *Conversation) Head(ctx context.Context) (head compactor.Head, first []c
 // first reads the first messages of the segment that somebody addressed to the bot.
 func (c *Conversation) first(tx *transaction) ([]compactor.Message, error) {
 	var start int64
-	if err := tx.QueryRow("SELECT segment_start FROM conversations WHERE id = ?", c.id).Scan(&start); err != nil {
+	if err := tx.QueryRow("SELECT session_start FROM conversations WHERE id = ?", c.id).Scan(&start); err != nil {
 		return nil, err
 	}
 	return c.messagesOf(tx, "messages INDEXED BY messages_addressed", start, maxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", compactor.MaxKeepFirst)
@@ -195,7 +195,7 @@ func (c *Conversation) load(tx *transaction) (state compactor.State, err error) 
 	if state.First, err = c.first(tx); err != nil {
 		return state, err
 	}
-	if state.Staged, err = c.compactions(tx, "AND state = 'staged' ORDER BY id"); err != nil {
+	if state.Staged, err = c.compactions(tx, "AND state = 'prepared' ORDER BY id"); err != nil {
 		return state, err
 	}
 	if state.Count, err = c.count(tx); err != nil {
@@ -217,10 +217,10 @@ func (c *Conversation) spoken(tx *transaction) (spoken bool, err error) {
 	low, high := c.rows(1, maxSeq)
 	err = tx.QueryRow(`SELECT coalesce((SELECT saved_at FROM messages INDEXED BY messages_addressed
 			WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
-		>= coalesce((SELECT landed_at FROM compactions s INDEXED BY compactions_to
-			WHERE conversation = ?3 AND state IN ('active', 'folded', 'replaced') AND children = '' AND staged_at IS NOT NULL AND trigger <> 'heal'
-			AND NOT EXISTS (SELECT 1 FROM segments WHERE conversation = ?3 AND from_seq > s.to_seq AND from_seq <= s.next_seq)
-			AND NOT (SELECT segment_start > s.to_seq AND segment_start <= s.next_seq FROM conversations WHERE id = ?3)
+		>= coalesce((SELECT applied_at FROM compactions s INDEXED BY compactions_to
+			WHERE conversation = ?3 AND state IN ('applied', 'rolled_up', 'replaced') AND children = '' AND prepared_at IS NOT NULL AND trigger <> 'repair'
+			AND NOT EXISTS (SELECT 1 FROM sessions WHERE conversation = ?3 AND from_seq > s.to_seq AND from_seq <= s.next_seq)
+			AND NOT (SELECT session_start > s.to_seq AND session_start <= s.next_seq FROM conversations WHERE id = ?3)
 			ORDER BY to_seq DESC LIMIT 1), 0)`,
 		low, high, c.id).Scan(&spoken)
 	return spoken, err
@@ -240,9 +240,9 @@ func (c *Conversation) Begin(ctx context.Context, row compactor.Compaction) (com
 	return j, nil
 }
 
-// Apply makes a change of the head if generation is still the stored one. A marker takes in
+// Apply makes a change of the head if version is still the stored one. A marker takes in
 // the markers inside its span and next to it, see transcript.State.Truncate.
-func (c *Conversation) Apply(ctx context.Context, generation int64, change compactor.Change) (head compactor.Head, applied bool, err error) {
+func (c *Conversation) Apply(ctx context.Context, version int64, change compactor.Change) (head compactor.Head, applied bool, err error) {
 	err = c.store.update(ctx, func(tx *transaction) error {
 		var upTo int64
 		for _, marker := range change.Markers {
@@ -252,7 +252,7 @@ func (c *Conversation) Apply(ctx context.Context, generation int64, change compa
 		if err != nil {
 			return err
 		}
-		if s.Version != generation {
+		if s.Version != version {
 			head, err = c.head(tx)
 			return err
 		}

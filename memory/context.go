@@ -35,9 +35,9 @@ func (c *Conversation) contexts(tx *transaction) ([]compactor.Context, error) {
 }
 
 // keepContext stores the context of a turn that is answered, unless the head is
-// another one by now than that of generation, or what it quotes was deleted or forgotten
+// another one by now than that of version, or what it quotes was deleted or forgotten
 // meanwhile. It reports whether the context is stored.
-func (c *Conversation) keepContext(tx *transaction, ctx compactor.Context, generation int64) (stored bool, err error) {
+func (c *Conversation) keepContext(tx *transaction, ctx compactor.Context, version int64) (stored bool, err error) {
 	if ctx.Text == "" {
 		return false, nil
 	}
@@ -53,7 +53,7 @@ func (c *Conversation) keepContext(tx *transaction, ctx compactor.Context, gener
 		}
 	}
 	result, err := tx.Exec(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
-		AND (SELECT generation FROM conversations WHERE id = ?) = ?`, ctx.Text, row, c.id, generation)
+		AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, c.id, version)
 	if err != nil {
 		return false, fmt.Errorf("store the context of message %d: %w", ctx.Seq, err)
 	}

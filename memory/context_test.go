@@ -10,12 +10,12 @@ import (
 )
 
 // answerUnder finishes the turn of message asked with a reply and a context.
-func answerUnder(t *testing.T, c *Conversation, asked int64, ctxOf compactor.Context, generation int64) {
+func answerUnder(t *testing.T, c *Conversation, asked int64, ctxOf compactor.Context, version int64) {
 	t.Helper()
 	ctxOf.Seq = asked
 	row := compactor.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", asked+1), Text: "so it is", Time: day}
 	row.Tokens = compactor.TokensOf(row)
-	outcome := Outcome{Turn: asked, Messages: []compactor.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Generation: generation}
+	outcome := Outcome{Turn: asked, Messages: []compactor.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Generation: version}
 	if err := c.Finish(ctx, outcome); err != nil {
 		t.Fatal(err)
 	}
@@ -132,13 +132,13 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 	})
 	t.Run("an answer tells whether it was stored", func(t *testing.T) {
 		c, kept := setup(t)
-		answer := func(asked int64, made compactor.Context, generation int64) bool {
+		answer := func(asked int64, made compactor.Context, version int64) bool {
 			t.Helper()
 			deliver(t, c, asking(int(asked), "and you?"))
 			made.Seq = asked
 			row := compactor.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, Text: "so it is", Time: day}
 			row.Tokens = compactor.TokensOf(row)
-			_, stored, err := c.Answer(ctx, Outcome{Turn: asked, Messages: []compactor.Message{row}, Context: made, Generation: generation})
+			_, stored, err := c.Answer(ctx, Outcome{Turn: asked, Messages: []compactor.Message{row}, Context: made, Generation: version})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +161,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.Equal(told[c.name], []int64{3}) || load(t, c).Head.Generation == before {
-			t.Errorf("told of %v, generation %d after %d", told, load(t, c).Head.Generation, before)
+			t.Errorf("told of %v, version %d after %d", told, load(t, c).Head.Generation, before)
 		}
 	})
 	t.Run("a conversation that is purged leaves none", func(t *testing.T) {

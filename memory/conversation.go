@@ -64,10 +64,10 @@ func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM conversations
 		WHERE id IN (SELECT conversation FROM inbox)
-		OR id IN (SELECT conversation FROM wanted_segments)
+		OR id IN (SELECT conversation FROM wanted_sessions)
 		OR id IN (SELECT conversation FROM messages INDEXED BY messages_waiting WHERE answered = 0)
 		OR id IN (SELECT conversation FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))
-		OR id IN (SELECT conversation FROM compactions INDEXED BY compactions_owed WHERE state = 'active' AND (owed = 1 OR kind = 'marker'))
+		OR id IN (SELECT conversation FROM compactions INDEXED BY compactions_owed WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder'))
 		ORDER BY id`)
 }
 

@@ -49,10 +49,10 @@ func TestWhatOthersFoundOfWhatIsGone(t *testing.T) {
 			told := ""
 			s.WatchCopies(func(name string, seqs []int64) { told += fmt.Sprint(name, seqs) })
 			a, b := searched(t, s, test.from, test.to)
-			before := generation(t, b)
+			before := version(t, b)
 			test.do(t, a)
 			wantNoSecret(t, b)
-			if want := test.to + "[3]"; told != want || generation(t, b) == before {
+			if want := test.to + "[3]"; told != want || version(t, b) == before {
 				t.Errorf("told %q", told)
 			}
 			if m, err := b.Message(ctx, 3); err != nil || m.Text != copyGone {

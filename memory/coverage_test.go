@@ -176,7 +176,7 @@ func TestCoverage(t *testing.T) {
 			j := jobs[len(jobs)-1]
 			jobs = jobs[:len(jobs)-1]
 			for _, child := range j.children { // what it folds has left the view meanwhile
-				j.touched = j.touched || number(t, c.store, "SELECT state NOT IN ('staged', 'active', 'folded') FROM compactions WHERE id = ?", child) == 1
+				j.touched = j.touched || number(t, c.store, "SELECT state NOT IN ('prepared', 'applied', 'rolled_up') FROM compactions WHERE id = ?", child) == 1
 			}
 			fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
 			if err != nil {

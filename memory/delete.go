@@ -58,21 +58,21 @@ func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, e
 	if len(bare)+len(quoting) == 0 {
 		return nil, nil
 	}
-	generation, err := c.nextGeneration(tx)
+	version, err := c.nextGeneration(tx)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range quoting {
 		is := m
 		is.Quote = ""
-		if err := c.rewrite(tx, m, is, generation); err != nil {
+		if err := c.rewrite(tx, m, is, version); err != nil {
 			return nil, err
 		}
 		seqs = append(seqs, m.Seq)
 	}
 	var memories []int64 // that are gone
 	for _, m := range bare {
-		lost, err := c.bury(tx, m, generation)
+		lost, err := c.bury(tx, m, version)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, e
 		deleted = append(deleted, m.Seq)
 	}
 	without := func(row compactor.Compaction) compactor.Compaction { return row.Without(deleted) }
-	if err := c.revise(tx, seqs, repeating, generation, without); err != nil {
+	if err := c.revise(tx, seqs, repeating, version, without); err != nil {
 		return nil, err
 	}
 	return append(seqs, copies...), c.emptyInherited(tx, seqs, deleted, repeating)
@@ -131,7 +131,7 @@ func (c *Conversation) deleteWaiting(tx *transaction, id string) error {
 }
 
 // bury makes a message a tombstone, and returns the memories that are gone with it.
-func (c *Conversation) bury(tx *transaction, m compactor.Message, generation int64) (memories []int64, err error) {
+func (c *Conversation) bury(tx *transaction, m compactor.Message, version int64) (memories []int64, err error) {
 	if err := c.unindex(tx, m); err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (c *Conversation) bury(tx *transaction, m compactor.Message, generation int
 	}
 	low, high := c.rows(m.Seq, m.Seq)
 	err = changed(tx, `UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
-		WHERE id BETWEEN ? AND ?`, now(), generation, low, high)
+		WHERE id BETWEEN ? AND ?`, now(), version, low, high)
 	if err != nil {
 		return nil, fmt.Errorf("delete message %d: %w", m.Seq, err)
 	}

@@ -30,7 +30,7 @@ func TestDelete(t *testing.T) {
 		m.Addressed = true
 		m.Attachments = []compactor.Attachment{{Kind: "image", Data: []byte(secret)}}
 		deliverOnly(t, c, m, said(2, "b"))
-		before := generation(t, c)
+		before := version(t, c)
 		if got := remove(t, c, 1); got != nil {
 			t.Errorf("seqs %v", got)
 		}
@@ -44,8 +44,8 @@ func TestDelete(t *testing.T) {
 		if taken := deliver(t, c); len(taken) != 1 || taken[0].ID != "m2" {
 			t.Errorf("took up %+v", taken)
 		}
-		if got := generation(t, c); got != before {
-			t.Errorf("the generation went from %d to %d", before, got)
+		if got := version(t, c); got != before {
+			t.Errorf("the version went from %d to %d", before, got)
 		}
 	})
 	t.Run("of one that was taken up a tombstone stays, which keeps its author, its id and its place", func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestDelete(t *testing.T) {
 		m.Quote = secret
 		m.Attachments = []compactor.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
 		deliver(t, c, said(1, "a"), m, said(3, "c"))
-		before := generation(t, c)
+		before := version(t, c)
 		if got := remove(t, c, 2); !slices.Equal(got, []int64{2}) {
 			t.Errorf("seqs %v", got)
 		}
@@ -76,10 +76,10 @@ func TestDelete(t *testing.T) {
 		if taken := deliver(t, c, said(4, "d")); taken[0].Seq != 4 {
 			t.Errorf("the next one is %+v", taken)
 		}
-		if got := generation(t, c); got != before+1 {
-			t.Errorf("the generation went from %d to %d", before, got)
+		if got := version(t, c); got != before+1 {
+			t.Errorf("the version went from %d to %d", before, got)
 		}
-		if again := remove(t, c, 2); again != nil || generation(t, c) != before+1 {
+		if again := remove(t, c, 2); again != nil || version(t, c) != before+1 {
 			t.Errorf("deleted again: %v", again)
 		}
 	})
@@ -95,12 +95,12 @@ func TestDelete(t *testing.T) {
 	})
 	t.Run("many at once are one change", func(t *testing.T) {
 		c := imported(t, 9)
-		before := generation(t, c)
+		before := version(t, c)
 		if got := remove(t, c, 7, 3, 99, 5, 3); !slices.Equal(got, []int64{3, 5, 7}) {
 			t.Errorf("seqs %v", got)
 		}
-		if got := generation(t, c); got != before+1 {
-			t.Errorf("the generation went from %d to %d", before, got)
+		if got := version(t, c); got != before+1 {
+			t.Errorf("the version went from %d to %d", before, got)
 		}
 	})
 	t.Run("another conversation's message of that id stays", func(t *testing.T) {

@@ -20,10 +20,10 @@ import (
 
 // The makers of memories.
 const (
-	byWorker    = "worker"
-	byBuiltIn   = "built-in"
-	byAssistant = "assistant"
-	byPerson    = "person"
+	byWorker     = "worker"
+	byExtractive = "extractive"
+	byAssistant  = "assistant"
+	byPerson     = "person"
 )
 
 // Kinds are the kinds of memory, by name.

@@ -76,25 +76,25 @@ func (c *Conversation) editTakenUp(tx *transaction, m Inbound) (seq int64, edite
 	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
 		return seq, false, nil
 	}
-	generation, err := c.nextGeneration(tx)
+	version, err := c.nextGeneration(tx)
 	if err == nil {
-		err = c.rewrite(tx, was, is, generation)
+		err = c.rewrite(tx, was, is, version)
 	}
 	if err == nil {
-		err = c.revise(tx, []int64{seq}, nil, generation, compactor.Compaction.Edited)
+		err = c.revise(tx, []int64{seq}, nil, version, compactor.Compaction.Edited)
 	}
 	return seq, err == nil, err
 }
 
-// nextGeneration raises the generation of the conversation.
-func (c *Conversation) nextGeneration(tx *transaction) (generation int64, err error) {
-	err = tx.QueryRow("UPDATE conversations SET generation = generation + 1 WHERE id = ? RETURNING generation", c.id).Scan(&generation)
-	return generation, err
+// nextGeneration raises the version of the conversation.
+func (c *Conversation) nextGeneration(tx *transaction) (version int64, err error) {
+	err = tx.QueryRow("UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", c.id).Scan(&version)
+	return version, err
 }
 
 // rewrite gives a message a new text, new attachments and a new quote, and indexes
 // it anew.
-func (c *Conversation) rewrite(tx *transaction, was, is compactor.Message, generation int64) error {
+func (c *Conversation) rewrite(tx *transaction, was, is compactor.Message, version int64) error {
 	attachments, err := c.keepFiles(tx, is.ID, is.Attachments)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (c *Conversation) rewrite(tx *transaction, was, is compactor.Message, gener
 	}
 	low, high := c.rows(is.Seq, is.Seq)
 	err = changed(tx, "UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id BETWEEN ? AND ?",
-		is.Text, attachments, is.Quote, compactor.TokensOf(is), generation, low, high)
+		is.Text, attachments, is.Quote, compactor.TokensOf(is), version, low, high)
 	if err != nil {
 		return err
 	}

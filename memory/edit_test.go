@@ -11,8 +11,8 @@ import (
 	"cairn/compactor"
 )
 
-// generation is that of the conversation as stored.
-func generation(t *testing.T, c *Conversation) int64 {
+// version is that of the conversation as stored.
+func version(t *testing.T, c *Conversation) int64 {
 	t.Helper()
 	head, _, err := c.Head(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func TestEdit(t *testing.T) {
 	t.Run("one that was taken up keeps its place; text, cost and index are new", func(t *testing.T) {
 		c := newConversation(t)
 		taken := deliver(t, c, said(1, "the meeting is on Monday"), said(2, "fine"))
-		before := generation(t, c)
+		before := version(t, c)
 		if seq := edit(t, c, 1, "the meeting is on Tuesday, in the large room"); seq != 1 {
 			t.Errorf("seq %d", seq)
 		}
@@ -75,8 +75,8 @@ func TestEdit(t *testing.T) {
 		if got := recalled(t, c, "large room Tuesday"); !slices.Equal(got, []int64{1}) {
 			t.Errorf("its new words find %v", got)
 		}
-		if got := generation(t, c); got != before+1 {
-			t.Errorf("the generation went from %d to %d", before, got)
+		if got := version(t, c); got != before+1 {
+			t.Errorf("the version went from %d to %d", before, got)
 		}
 	})
 	t.Run("the later of two edits wins, in whichever order they come", func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestEdit(t *testing.T) {
 		c := newConversation(t)
 		deliverOnly(t, c, said(1, "a"), incomplete(2, "b"))
 		deliver(t, c)
-		before := generation(t, c)
+		before := version(t, c)
 		for n, text := range map[int]string{1: "a", 2: "b"} {
 			if _, changed, err := c.Edit(ctx, after(n, text, 1)); changed || err != nil {
 				t.Errorf("message %d: %v, %v", n, changed, err)
@@ -122,8 +122,8 @@ func TestEdit(t *testing.T) {
 		if found, err := c.Incomplete(ctx); err != nil || len(found) != 1 {
 			t.Errorf("incomplete are %+v, %v", found, err)
 		}
-		if got := generation(t, c); got != before {
-			t.Errorf("the generation went from %d to %d", before, got)
+		if got := version(t, c); got != before {
+			t.Errorf("the version went from %d to %d", before, got)
 		}
 	})
 	t.Run("what is not known, not a person's, or deleted, stays so", func(t *testing.T) {

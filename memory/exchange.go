@@ -115,6 +115,9 @@ func (e *Exported) complete() error {
 	if e.State == "expired" { // that is what its end says
 		e.State = "active"
 	}
+	if e.By == "built-in" { // its name in exports of the version before
+		e.By = byExtractive
+	}
 	e.About, e.Confirmed = cmp.Or(e.About, e.Speaker), max(e.Confirmed, 1)
 	if e.SavedAt.IsZero() {
 		e.SavedAt = e.SaidAt
@@ -124,8 +127,8 @@ func (e *Exported) complete() error {
 		return errors.New("id and superseded_by must be numbers from 1 on")
 	case !slices.Contains([]string{"active", "superseded", "forgotten", "replaced"}, e.State):
 		return fmt.Errorf("there is no state %q: use one of active, expired, superseded, forgotten, replaced", e.State)
-	case !slices.Contains([]string{byWorker, byBuiltIn, byAssistant, byPerson}, e.By):
-		return fmt.Errorf("by is %q: use one of worker, built-in, assistant, person", e.By)
+	case !slices.Contains([]string{byWorker, byExtractive, byAssistant, byPerson}, e.By):
+		return fmt.Errorf("by is %q: use one of worker, extractive, assistant, person", e.By)
 	case e.Reach != "channel" && e.Reach != "server":
 		return fmt.Errorf(`reach is %q: it is "channel" or "server"`, e.Reach)
 	case !conversationNamed(e.Conversation):

@@ -65,30 +65,30 @@ func (c *Conversation) Landings(ctx context.Context) (all []Landed, err error) {
 	err = c.view(ctx, "read the landings", func(tx *transaction) error {
 		type place struct {
 			Landed
-			row, generation int64
+			row, version int64
 		}
 		var places []place
 		err := each(tx, func(rows *sql.Rows) error {
 			var p place
 			var landedAt int64
-			err := rows.Scan(&p.row, &p.generation, &landedAt, &p.Next, &p.Before, &p.After)
+			err := rows.Scan(&p.row, &p.version, &landedAt, &p.Next, &p.Before, &p.After)
 			p.At = at(landedAt)
 			places = append(places, p)
 			return err
-		}, `SELECT id, generation, landed_at, next_seq, before_tokens, after_tokens FROM compactions
-			WHERE conversation = ? AND landed_at IS NOT NULL AND (staged_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'heal')
-			ORDER BY generation, id`, c.id)
+		}, `SELECT id, version, applied_at, next_seq, before_tokens, after_tokens FROM compactions
+			WHERE conversation = ? AND applied_at IS NOT NULL AND (prepared_at IS NOT NULL OR made_by = 'emergency' AND trigger <> 'repair')
+			ORDER BY version, id`, c.id)
 		if err != nil {
 			return err
 		}
-		generation := int64(-1)
+		version := int64(-1)
 		for _, p := range places {
 			row, err := c.compaction(tx, p.row)
 			if err != nil {
 				return err
 			}
-			if p.generation != generation {
-				generation = p.generation
+			if p.version != version {
+				version = p.version
 				all = append(all, p.Landed)
 			}
 			last := &all[len(all)-1]

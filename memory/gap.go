@@ -193,7 +193,7 @@ func (c *Conversation) reorder(tx *transaction) error {
 		}
 	}
 	// What was said before somebody wanted a new segment stays before it.
-	_, err := tx.Exec(`UPDATE wanted_segments SET after = coalesce((SELECT max(id) FROM inbox
-		WHERE conversation = wanted_segments.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
+	_, err := tx.Exec(`UPDATE wanted_sessions SET after = coalesce((SELECT max(id) FROM inbox
+		WHERE conversation = wanted_sessions.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
 	return err
 }

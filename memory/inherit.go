@@ -37,7 +37,7 @@ func (c *Conversation) inherit(tx *transaction) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec("UPDATE conversations SET parent = ?, generation = generation + 1 WHERE id = ?", above.id, c.id); err != nil {
+	if _, err := tx.Exec("UPDATE conversations SET parent = ?, version = version + 1 WHERE id = ?", above.id, c.id); err != nil {
 		return err
 	}
 	head, err := above.head(tx)
@@ -182,9 +182,9 @@ func (c *Conversation) deleteInThread(tx *transaction, id string) error {
 	return err
 }
 
-// touchThreads raises the generation of the threads whose copies are chosen.
+// touchThreads raises the version of the threads whose copies are chosen.
 func (c *Conversation) touchThreads(tx *transaction, where string, args ...any) error {
-	_, err := tx.Exec("UPDATE conversations SET generation = generation + 1 WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
+	_, err := tx.Exec("UPDATE conversations SET version = version + 1 WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
 		append([]any{c.id}, args...)...)
 	return err
 }
@@ -221,10 +221,10 @@ func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, re
 		err := rows.Scan(&n)
 		counts = append(counts, n)
 		return err
-	}, "SELECT DISTINCT messages FROM inherited WHERE parent = ? AND kind = 'marker'", c.id)
+	}, "SELECT DISTINCT messages FROM inherited WHERE parent = ? AND kind = 'placeholder'", c.id)
 	for _, n := range counts {
 		if err == nil {
-			_, err = tx.Exec("UPDATE inherited SET tokens = ? WHERE parent = ? AND kind = 'marker' AND messages = ?",
+			_, err = tx.Exec("UPDATE inherited SET tokens = ? WHERE parent = ? AND kind = 'placeholder' AND messages = ?",
 				compactor.TokensOfInherited(compactor.Compaction{Kind: compactor.Marker, Messages: n}), c.id, n)
 		}
 	}
@@ -234,7 +234,7 @@ func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, re
 // refillInherited gives the copies that emptyInherited emptied the text of a repair of the
 // same span. Copies of rows that were rolled up since stay placeholders.
 func (c *Conversation) refillInherited(tx *transaction, row compactor.Compaction) error {
-	const emptied = "from_seq = ? AND to_seq = ? AND kind = 'marker'"
+	const emptied = "from_seq = ? AND to_seq = ? AND kind = 'placeholder'"
 	if err := c.touchThreads(tx, emptied, row.From, row.To); err != nil {
 		return err
 	}

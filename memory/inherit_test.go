@@ -155,9 +155,9 @@ func TestDeletionsReachThreads(t *testing.T) {
 		t.Errorf("the quote stays: %+v", root)
 	}
 	remove(t, above, 5)
-	for one, generation := range generations {
+	for one, version := range generations {
 		head := load(t, one).Head
-		if head.Generation <= generation {
+		if head.Generation <= version {
 			t.Errorf("%s is not told", one.name)
 		}
 		row := head.Inherited.Stack[1]

@@ -150,13 +150,13 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 		case j.row.By == compactor.ByWorker && j.offered && (len(j.drafts) > 0 || len(builtIn) == 0):
 			extracted = byWorker
 		case len(builtIn) > 0:
-			extracted = byBuiltIn
+			extracted = byExtractive
 		}
 		sources, err := toJSON(summary.Sources)
 		if err != nil {
 			return err
 		}
-		err = changed(tx, `UPDATE compactions SET state = 'staged', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), extracted = ?, refused = ?, staged_at = ?
+		err = changed(tx, `UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), extracted = ?, refused = ?, prepared_at = ?
 			WHERE id = ? AND state = 'running'`, sources, summary.Text, summary.Tokens, summary.Model, extracted, j.refused, now(), j.row.ID)
 		if err != nil {
 			return fmt.Errorf("make it staged: %w", err)
@@ -201,7 +201,7 @@ func (j *job) stale(tx *transaction, beside compactor.Beside) (stale bool, err e
 		}
 	}
 	for i, id := range slices.Concat(beside.Rows, j.row.Children) {
-		err = tx.QueryRow("SELECT state NOT IN ('staged', 'active', 'folded') OR ? AND kind = 'marker' FROM compactions WHERE id = ?", i < len(beside.Rows), id).Scan(&stale)
+		err = tx.QueryRow("SELECT state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder' FROM compactions WHERE id = ?", i < len(beside.Rows), id).Scan(&stale)
 		if err != nil || stale {
 			return stale, err
 		}
@@ -213,7 +213,7 @@ func (j *job) stale(tx *transaction, beside compactor.Beside) (stale bool, err e
 func (j *job) ofBuiltIn(tx *transaction, memories []compactor.MemoryDraft) []draft {
 	var kept []draft
 	for _, m := range memories {
-		d := draft{MemoryDraft: m, by: byBuiltIn}
+		d := draft{MemoryDraft: m, by: byExtractive}
 		if _, err := j.conversation.check(tx, &d, j.row.From, j.row.To); err != nil || len(d.sources) == 0 {
 			j.refused++
 			continue
@@ -235,7 +235,7 @@ func (j *job) save(tx *transaction, d draft) (id int64, err error) {
 	var unread []source
 	for _, s := range d.sources {
 		var read bool
-		err := tx.QueryRow(wasRead, c.id, j.row.ID, s.seq, d.by == byBuiltIn).Scan(&read)
+		err := tx.QueryRow(wasRead, c.id, j.row.ID, s.seq, d.by == byExtractive).Scan(&read)
 		if err != nil {
 			return 0, err
 		}
@@ -280,7 +280,7 @@ func (j *job) relieve(tx *transaction) error {
 
 // retire looks at the memories from the messages ?2 to ?3 and, by the +, not at all
 // of them.
-const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 AND made_by = 'built-in' AND state = 'active' AND NOT pinned
+const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 AND made_by = 'extractive' AND state = 'active' AND NOT pinned
 	AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
 	AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (
 		SELECT 1 FROM compactions WHERE conversation = ?1 AND extracted = 'worker'

@@ -45,13 +45,13 @@ func TestLand(t *testing.T) {
 			id := stage(t, c, leaf, worker, 4, 6)
 			hide(t, c, 1, 10)
 			return []int64{id}
-		}, "marker emergency 1-3, leaf worker 4-6, marker emergency 7-10", compactor.Active},
+		}, "placeholder emergency 1-3, leaf worker 4-6, placeholder emergency 7-10", compactor.Active},
 		{"a leaf trims the markers at both of its ends", func(t *testing.T, c *Conversation) []int64 {
 			id := stage(t, c, leaf, worker, 3, 8)
 			hide(t, c, 1, 4)
 			hide(t, c, 7, 10)
 			return []int64{id}
-		}, "marker emergency 1-2, leaf worker 3-8, marker emergency 9-10", compactor.Active},
+		}, "placeholder emergency 1-2, leaf worker 3-8, placeholder emergency 9-10", compactor.Active},
 		{"a leaf heals a built-in summary", func(t *testing.T, c *Conversation) []int64 {
 			active(builtIn, 1, 5)(t, c)
 			return []int64{stage(t, c, leaf, worker, 1, 5)}
@@ -59,7 +59,7 @@ func TestLand(t *testing.T) {
 		{"what is left of a built-in summary goes behind a marker", func(t *testing.T, c *Conversation) []int64 {
 			active(builtIn, 1, 6)(t, c)
 			return []int64{stage(t, c, leaf, worker, 3, 9)}
-		}, "marker emergency 1-2, leaf worker 3-9", compactor.Active},
+		}, "placeholder emergency 1-2, leaf worker 3-9", compactor.Active},
 		{"a leaf is stale where a worker's summary stands", func(t *testing.T, c *Conversation) []int64 {
 			id := stage(t, c, leaf, worker, 1, 9)
 			active(worker, 1, 2)(t, c)
@@ -70,7 +70,7 @@ func TestLand(t *testing.T) {
 			hide(t, c, 1, 3)
 			active(worker, 4, 9)(t, c)
 			return []int64{id}
-		}, "marker emergency 1-3, leaf worker 4-9", compactor.Stale},
+		}, "placeholder emergency 1-3, leaf worker 4-9", compactor.Stale},
 		{"a leaf is stale when one of its messages was edited", func(t *testing.T, c *Conversation) []int64 {
 			id := stage(t, c, leaf, worker, 1, 5)
 			edit(t, c, 5, "other words")
@@ -131,7 +131,7 @@ func TestLand(t *testing.T) {
 			}
 			raised := head.Generation - before.Generation
 			if changed := shape(before.Stack) != test.want || test.state == compactor.Active; changed != (raised == 1) {
-				t.Errorf("changed: %v, and the generation went up by %d", changed, raised)
+				t.Errorf("changed: %v, and the version went up by %d", changed, raised)
 			}
 			checkCoverage(t, c)
 		})
@@ -201,7 +201,7 @@ func TestAMarkerLeftOverDeletedMessagesHasDates(t *testing.T) {
 	land(t, c, stage(t, c, leaf, worker, 7, 10))
 	remove(t, c, 1, 6)
 	head, _ := land(t, c, stage(t, c, leaf, worker, 2, 5))
-	if want := "marker emergency 1-1, leaf worker 2-5, marker emergency 6-6, leaf worker 7-10"; shape(head.Stack) != want {
+	if want := "placeholder emergency 1-1, leaf worker 2-5, placeholder emergency 6-6, leaf worker 7-10"; shape(head.Stack) != want {
 		t.Fatalf("the stack is %s, want %s", shape(head.Stack), want)
 	}
 	for _, i := range []int{0, 2} {
@@ -229,7 +229,7 @@ func TestApply(t *testing.T) {
 		c := imported(t, 6)
 		hide(t, c, 1, 2)
 		hide(t, c, 3, 3)
-		if head := hide(t, c, 1, 5); shape(head.Stack) != "marker emergency 1-5" {
+		if head := hide(t, c, 1, 5); shape(head.Stack) != "placeholder emergency 1-5" {
 			t.Errorf("stack is %q", shape(head.Stack))
 		}
 	})
@@ -241,8 +241,8 @@ func TestApply(t *testing.T) {
 			change compactor.Change
 			want   string
 		}{
-			{marker(3, 6), "leaf worker 1-3, marker emergency 4-6"},
-			{marker(3, 8), "leaf worker 1-3, marker emergency 4-8"},
+			{marker(3, 6), "leaf worker 1-3, placeholder emergency 4-6"},
+			{marker(3, 8), "leaf worker 1-3, placeholder emergency 4-8"},
 		} {
 			head, applied, err := c.Apply(ctx, load(t, c).Head.Generation, step.change)
 			if err != nil || !applied || shape(head.Stack) != step.want {

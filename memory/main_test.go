@@ -205,7 +205,7 @@ func hide(t testing.TB, c *Conversation, from, to int64) compactor.Head {
 	return head
 }
 
-// shape writes a stack as "leaf worker 1-5, marker emergency 6-9".
+// shape writes a stack as "leaf worker 1-5, placeholder emergency 6-9".
 func shape(stack []compactor.Compaction) string {
 	var parts []string
 	for _, row := range stack {
@@ -251,7 +251,7 @@ func call(tools []llm.Tool, name, arguments string) (string, error) {
 func dump(t testing.TB, s *Store) string {
 	t.Helper()
 	var out bytes.Buffer
-	for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "segments", "wanted_segments", "inherited", "members"} {
+	for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "sessions", "wanted_sessions", "inherited", "members"} {
 		rows, err := s.read.Query("SELECT * FROM " + table)
 		if err != nil {
 			t.Fatal(err)

@@ -136,7 +136,7 @@ func TestWhatIsWrongWithAMemoryIsSaidAtOnce(t *testing.T) {
 	if err != nil || fresh != nil || contents(t, c) != nil {
 		t.Errorf("saved %v, %v", fresh, err)
 	}
-	if n := number(t, c.store, "SELECT refused FROM compactions WHERE state = 'staged'"); n != 14 {
+	if n := number(t, c.store, "SELECT refused FROM compactions WHERE state = 'prepared'"); n != 14 {
 		t.Errorf("the row notes %d refusals", n)
 	}
 }

@@ -61,7 +61,7 @@ ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scal
 		now(), now()-believedFor.Milliseconds())
 }
 
-// lastCount are the columns of the last count: prompt, estimate, model, generation.
+// lastCount are the columns of the last count: prompt, estimate, model, version.
 const lastCount = "counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ?"
 
 func (c *Conversation) keepCount(tx *transaction, count compactor.Count) error {
@@ -72,7 +72,7 @@ func (c *Conversation) keepCount(tx *transaction, count compactor.Count) error {
 
 // count is the last count, if the head is still the one it was made of.
 func (c *Conversation) count(tx *transaction) (count compactor.Count, err error) {
-	err = tx.QueryRow("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = generation", c.id).
+	err = tx.QueryRow("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", c.id).
 		Scan(&count.Prompt, &count.Estimate, &count.Model, &count.Generation)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil

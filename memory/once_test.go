@@ -116,7 +116,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		is(t, c, "fact: rough")
-		if m, _, _ := c.store.Memory(ctx, 1); m.By != "built-in" {
+		if m, _, _ := c.store.Memory(ctx, 1); m.By != "extractive" {
 			t.Errorf("saved by %s", m.By)
 		}
 		land(t, c, j.ID())

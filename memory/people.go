@@ -131,7 +131,7 @@ func (c *Conversation) allowed(tx *transaction, d draft) error {
 			named = &OptedOutError{id, name, " wants to be in no memory: save nothing about them"}
 		}
 		return err
-	}, `SELECT author_id, name FROM optouts o WHERE door = ? AND EXISTS (SELECT 1 FROM messages INDEXED BY messages_author
+	}, `SELECT author_id, name FROM optouts o WHERE connector = ? AND EXISTS (SELECT 1 FROM messages INDEXED BY messages_author
 		WHERE author_id = o.author_id AND role = 'user' AND id BETWEEN ? AND ?)`, c.connector(), low, high)
 	if err == nil && named != nil {
 		return named
@@ -154,7 +154,7 @@ func (c *Conversation) optedOut(tx *transaction, author string) (out bool, err e
 	if author == "" {
 		return false, nil
 	}
-	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM optouts WHERE door = ? AND author_id = ?)", c.connector(), author).Scan(&out)
+	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM optouts WHERE connector = ? AND author_id = ?)", c.connector(), author).Scan(&out)
 	return out, err
 }
 
@@ -187,9 +187,9 @@ func (c *Conversation) stands(tx *transaction, d *draft) error {
 // already. Memories that are there stay.
 func (c *Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
 	err = c.update(ctx, "keep somebody out of memories", func(tx *transaction) error {
-		query, args := "DELETE FROM optouts WHERE door = ? AND author_id = ?", []any{c.connector(), author}
+		query, args := "DELETE FROM optouts WHERE connector = ? AND author_id = ?", []any{c.connector(), author}
 		if out {
-			query = "INSERT INTO optouts (door, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+			query = "INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 			args = append(args, name, now())
 		}
 		result, err := tx.Exec(query, args...)

@@ -70,7 +70,7 @@ func (c *Conversation) pins(tx *transaction) ([]compactor.Pin, error) {
 		p.At = at(madeAt)
 		pins = append(pins, p)
 		return err
-	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.segment_start FROM pins p JOIN conversations c ON c.id = p.conversation
+	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.session_start FROM pins p JOIN conversations c ON c.id = p.conversation
 		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, c.id)
 	if err != nil || len(pins) == 0 {
 		return nil, err

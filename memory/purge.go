@@ -85,12 +85,12 @@ func (c *Conversation) Purge(ctx context.Context) error {
 			`DELETE FROM quotes WHERE message BETWEEN ?2 AND ?3`,
 			`DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`,
 			`DELETE FROM members WHERE conversation = ?1`,
-			`DELETE FROM segments WHERE conversation = ?1`,
-			`DELETE FROM wanted_segments WHERE conversation = ?1`,
+			`DELETE FROM sessions WHERE conversation = ?1`,
+			`DELETE FROM wanted_sessions WHERE conversation = ?1`,
 			`DELETE FROM inherited WHERE conversation = ?1 OR parent = ?1`,
 			`DELETE FROM overrides WHERE conversation = ?1`,
 			`DELETE FROM erasures WHERE conversation = ?1`,
-			`UPDATE conversations SET generation = generation + 1, cleared_to = 0, segment_start = next_seq, following = 0, gap = NULL, gap_again = 0,
+			`UPDATE conversations SET version = version + 1, cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
 				read_back = 1, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?1`,
 		} {
 			if _, err := tx.Exec(statement, c.id, low, high); err != nil {

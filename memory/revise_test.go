@@ -110,7 +110,7 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 		remove(t, c, 5)
 		job := begin(t, c, rollup, worker, 1, 9, planned...)
 		children, err := job.Children(ctx, job.ID())
-		if err != nil || shape(children) != "marker emergency 1-5, leaf worker 6-9" {
+		if err != nil || shape(children) != "placeholder emergency 1-5, leaf worker 6-9" {
 			t.Errorf("it reads %s, %v", shape(children), err)
 		}
 		wantNoSecret(t, c)
@@ -130,8 +130,8 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			before := load(t, c).Head
 			remove(t, c, 5)
 			head := load(t, c).Head
-			if shape(head.Stack) != "marker emergency 1-6, leaf worker 7-9" || head.Generation != before.Generation+1 {
-				t.Fatalf("stack %s, generation %d after %d", shape(head.Stack), head.Generation, before.Generation)
+			if shape(head.Stack) != "placeholder emergency 1-6, leaf worker 7-9" || head.Generation != before.Generation+1 {
+				t.Fatalf("stack %s, version %d after %d", shape(head.Stack), head.Generation, before.Generation)
 			}
 			row := head.Stack[0]
 			if row.Owed != (by == worker) || row.Messages != 5 || row.Tokens != compactor.TokensOfCompaction(row) || row.Text != "" || row.Model != "" || row.Sources != nil {
@@ -159,7 +159,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		wantNoSecret(t, c)
 		checkCoverage(t, c)
 		row := load(t, c).Head.Stack[0]
-		if shape([]compactor.Compaction{row}) != "marker emergency 1-7" || row.Messages != 6 || !row.IsRollup() {
+		if shape([]compactor.Compaction{row}) != "placeholder emergency 1-7" || row.Messages != 6 || !row.IsRollup() {
 			t.Errorf("the row is %+v", row)
 		}
 		for _, folded := range rowsOf(t, c, compactor.Folded) {
@@ -172,7 +172,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		}
 		job := begin(t, c, rollup, worker, 1, 7)
 		children, err := job.Children(ctx, row.ID)
-		if err != nil || shape(children) != "marker emergency 1-5, leaf worker 6-7" {
+		if err != nil || shape(children) != "placeholder emergency 1-5, leaf worker 6-7" {
 			t.Errorf("it is repaired from %s, %v", shape(children), err)
 		}
 	})
@@ -189,7 +189,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		hide(t, c, 1, 3)
 		land(t, c, sumUp(t, c, leaf, worker, 4, 5, "The "+secret+"."))
 		remove(t, c, 4, 5)
-		if got := shape(load(t, c).Head.Stack); got != "marker emergency 1-3" {
+		if got := shape(load(t, c).Head.Stack); got != "placeholder emergency 1-3" {
 			t.Errorf("the stack is %s", got)
 		}
 		wantNoSecret(t, c)
@@ -214,7 +214,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantNoSecret(t, c)
-		if got := shape(load(t, c).Head.Stack); got != "marker emergency 1-2" {
+		if got := shape(load(t, c).Head.Stack); got != "placeholder emergency 1-2" {
 			t.Errorf("stack %s", got)
 		}
 	})

@@ -35,18 +35,18 @@ func (c *Conversation) wantSegment(tx *transaction) (wanted, later bool, err err
 	var before, last int64 // the last row of the inbox before the wishes that are known, and before this one
 	var known, said, waiting bool
 	err = tx.QueryRow(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0)
-		FROM wanted_segments WHERE conversation = ?1`, c.id).Scan(&before, &known, &last)
+		FROM wanted_sessions WHERE conversation = ?1`, c.id).Scan(&before, &known, &last)
 	if err != nil {
 		return false, false, err
 	}
 	low, high := c.rows(1, maxSeq)
-	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN max(?, (SELECT id << 32 | segment_start FROM conversations WHERE id = ?)) AND ? AND deleted_at IS NULL),
+	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN max(?, (SELECT id << 32 | session_start FROM conversations WHERE id = ?)) AND ? AND deleted_at IS NULL),
 		EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE id BETWEEN ? AND ? AND answered = 0)`, low, c.id, high, low, high).Scan(&said, &waiting)
 	if err != nil {
 		return false, false, err
 	}
 	if wanted = last > before || said && !known; wanted {
-		_, err = tx.Exec("INSERT INTO wanted_segments (conversation, after, wanted_at) VALUES (?, ?, ?)", c.id, last, now())
+		_, err = tx.Exec("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", c.id, last, now())
 	}
 	return wanted, waiting || last > 0, err
 }
@@ -56,7 +56,7 @@ func (c *Conversation) wantSegment(tx *transaction) (wanted, later bool, err err
 func (c *Conversation) SegmentDue(ctx context.Context) (due bool, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
 		err := tx.QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
-			FROM wanted_segments WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, c.id).Scan(&due)
+			FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, c.id).Scan(&due)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -83,7 +83,7 @@ func (c *Conversation) StartSegment(ctx context.Context) (head compactor.Head, s
 }
 
 func (c *Conversation) startSegment(tx *transaction) (head compactor.Head, started bool, err error) {
-	_, err = tx.Exec("DELETE FROM wanted_segments WHERE id = (SELECT id FROM wanted_segments WHERE conversation = ? ORDER BY after, id LIMIT 1)", c.id)
+	_, err = tx.Exec("DELETE FROM wanted_sessions WHERE id = (SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)", c.id)
 	if err != nil {
 		return head, false, err
 	}
@@ -148,6 +148,6 @@ func (c *Conversation) segments(tx *transaction, rest string, args ...any) (foun
 		err := rows.Scan(&s.From, &s.To)
 		found = append(found, s)
 		return err
-	}, "SELECT from_seq, to_seq FROM segments WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
+	}, "SELECT from_seq, to_seq FROM sessions WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
 	return found, err
 }

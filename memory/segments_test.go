@@ -25,7 +25,7 @@ func segmentsOf(t *testing.T, c *Conversation) string {
 	var parts []string
 	for _, s := range load(t, c).Head.Earlier {
 		state := "unsettled"
-		if number(t, c.store, "SELECT settled FROM segments WHERE conversation = ? AND from_seq = ?", c.id, s.From) == 1 {
+		if number(t, c.store, "SELECT settled FROM sessions WHERE conversation = ? AND from_seq = ?", c.id, s.From) == 1 {
 			state = "settled"
 		}
 		parts = append(parts, fmt.Sprintf("%d-%d [%s] %s", s.From, s.To, shape(s.Rows), state))
@@ -50,7 +50,7 @@ func TestANewSegment(t *testing.T) {
 		if !started || head.Generation <= before || head.Start != 10 || len(head.Stack)+len(state.Messages)+len(state.First) > 0 || state.Next != 10 {
 			t.Errorf("began %v with %+v, %d messages", started, head, len(state.Messages))
 		}
-		wantSegments(t, c, "1-9 [leaf worker 1-3, marker emergency 4-9] unsettled")
+		wantSegments(t, c, "1-9 [leaf worker 1-3, placeholder emergency 4-9] unsettled")
 		deliver(t, c, said(10, "anew"))
 		if state := load(t, c); !slices.Equal(seqs(state.Messages), []int64{10}) {
 			t.Errorf("verbatim are %v", seqs(state.Messages))
@@ -61,11 +61,11 @@ func TestANewSegment(t *testing.T) {
 		c := imported(t, 5)
 		hide(t, c, 1, 2)
 		startSegment(t, c)
-		wantSegments(t, c, "1-5 [marker emergency 1-5] unsettled")
+		wantSegments(t, c, "1-5 [placeholder emergency 1-5] unsettled")
 		deliver(t, c, said(6, "anew"))
 		hide(t, c, 6, 6)
 		startSegment(t, c)
-		wantSegments(t, c, "1-5 [marker emergency 1-5] unsettled; 6-6 [marker emergency 6-6] unsettled")
+		wantSegments(t, c, "1-5 [placeholder emergency 1-5] unsettled; 6-6 [placeholder emergency 6-6] unsettled")
 	})
 	t.Run("without a message there is none, twice or in an empty conversation", func(t *testing.T) {
 		c := newConversation(t)
@@ -97,8 +97,8 @@ func TestANewSegment(t *testing.T) {
 	})
 	t.Run("whatever statement fails, nothing has changed", func(t *testing.T) {
 		for _, at := range []string{
-			"DELETE ON wanted_segments", "UPDATE OF generation ON conversations", "UPDATE OF segment_start ON conversations",
-			"INSERT ON compactions", "UPDATE ON compactions", "INSERT ON segments",
+			"DELETE ON wanted_sessions", "UPDATE OF version ON conversations", "UPDATE OF session_start ON conversations",
+			"INSERT ON compactions", "UPDATE ON compactions", "INSERT ON sessions",
 		} {
 			c := imported(t, 9)
 			hide(t, c, 1, 3)
@@ -131,7 +131,7 @@ func TestResultsLandInTheSegmentTheyWereReadFrom(t *testing.T) {
 	if landed[0].State != compactor.Active || landed[1].State != compactor.Active || len(head.Stack) != 0 || head.Start != 10 {
 		t.Errorf("landed as %s and %s; the stack is %s", landed[0].State, landed[1].State, shape(head.Stack))
 	}
-	wantSegments(t, c, "1-9 [leaf worker 1-3, leaf worker 4-6, marker emergency 7-9] unsettled")
+	wantSegments(t, c, "1-9 [leaf worker 1-3, leaf worker 4-6, placeholder emergency 7-9] unsettled")
 	land(t, c, stage(t, c, leaf, worker, 7, 9))
 	rows := load(t, c).Head.Earlier[0].Rows
 	land(t, c, stage(t, c, rollup, worker, 1, 9, ids(rows)...))
@@ -144,7 +144,7 @@ func TestResultsLandInTheSegmentTheyWereReadFrom(t *testing.T) {
 	})
 	t.Run("a deletion too", func(t *testing.T) {
 		remove(t, c, 5)
-		wantSegments(t, c, "1-9 [marker emergency 1-9] unsettled")
+		wantSegments(t, c, "1-9 [placeholder emergency 1-9] unsettled")
 		if row := load(t, c).Head.Earlier[0].Rows[0]; row.Messages != 8 {
 			t.Errorf("it holds %d messages", row.Messages)
 		}
@@ -159,10 +159,10 @@ func leaveSegments(t testing.TB, c *Conversation, n int) {
 	run(t, c.store, `INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
 		calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens) `+count+
 		`SELECT ?1 << 32 | i, i, 'user', 'm' || i, 'u', 'Ann', 'text', '', '', '', '', '', '', i, i, 0, 2, 0, 9 FROM n`, c.id)
-	run(t, c.store, "INSERT INTO segments (conversation, from_seq, to_seq, settled) "+count+"SELECT ?1, i, i, 1 FROM n", c.id)
+	run(t, c.store, "INSERT INTO sessions (conversation, from_seq, to_seq, settled) "+count+"SELECT ?1, i, i, 1 FROM n", c.id)
 	run(t, c.store, `INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at, messages, children, text, tokens, created_at) `+
-		count+`SELECT ?1, 'leaf', 'worker', 'active', 'new', 0, i, i, i, i, 1, '', 'sum', 20, i FROM n`, c.id)
-	run(t, c.store, "UPDATE conversations SET next_seq = ?1 + 1, segment_start = ?1 + 1 WHERE id = ?2", n, c.id)
+		count+`SELECT ?1, 'leaf', 'worker', 'applied', 'new', 0, i, i, i, i, 1, '', 'sum', 20, i FROM n`, c.id)
+	run(t, c.store, "UPDATE conversations SET next_seq = ?1 + 1, session_start = ?1 + 1 WHERE id = ?2", n, c.id)
 }
 
 func TestAConversationOfThousandsOfSegments(t *testing.T) {
@@ -182,8 +182,8 @@ func TestAConversationOfThousandsOfSegments(t *testing.T) {
 		t.Errorf("what is done is still read: %d from %d on", len(earlier), earlier[0].From)
 	}
 	for _, query := range []string{
-		"SELECT from_seq, to_seq FROM segments WHERE conversation = 1 AND NOT settled AND from_seq < 4901 ORDER BY from_seq DESC LIMIT 20",
-		"SELECT from_seq, to_seq FROM segments WHERE conversation = 1 ORDER BY from_seq DESC LIMIT 100",
+		"SELECT from_seq, to_seq FROM sessions WHERE conversation = 1 AND NOT settled AND from_seq < 4901 ORDER BY from_seq DESC LIMIT 20",
+		"SELECT from_seq, to_seq FROM sessions WHERE conversation = 1 ORDER BY from_seq DESC LIMIT 100",
 	} {
 		var n int
 		var plan string
@@ -243,7 +243,7 @@ func TestWantedSegments(t *testing.T) {
 		if got := takeUp(t, c); !slices.Equal(got, []string{"m3"}) {
 			t.Errorf("taken up are %v", got)
 		}
-		wantSegments(t, c, "1-1 [marker emergency 1-1] unsettled; 2-2 [marker emergency 2-2] unsettled")
+		wantSegments(t, c, "1-1 [placeholder emergency 1-1] unsettled; 2-2 [placeholder emergency 2-2] unsettled")
 	})
 	t.Run("a wish outlives the process, and the conversation is unfinished until then", func(t *testing.T) {
 		dir := t.TempDir()
@@ -301,8 +301,8 @@ func TestTheAgeOfAConversationDoesNotMatterToACompaction(t *testing.T) {
 		{retire, "INTEGER PRIMARY KEY", []any{1, 2, 3}},
 		{"SELECT text FROM compactions WHERE conversation = 1 " + childrenOf, "compactions_parent", []any{1}},
 		{"SELECT text FROM messages WHERE id BETWEEN 1 AND 1000000 AND deleted_at IS NULL " + ofPins, "(rowid=?)", []any{1}},
-		{latestLanded, "compactions_landed (", []any{1, 2}},
-		{"SELECT text FROM compactions WHERE conversation = 1 " + madeWith, "compactions_landed (", []any{1, 2}},
+		{latestLanded, "compactions_applied (", []any{1, 2}},
+		{"SELECT text FROM compactions WHERE conversation = 1 " + madeWith, "compactions_applied (", []any{1, 2}},
 		{"SELECT text FROM compactions WHERE conversation = 1 " + endedWith, "compactions_ended (", []any{1, 2}},
 	} {
 		rows, err := c.store.write.Query("EXPLAIN QUERY PLAN "+asked.query, asked.arguments...)

@@ -23,7 +23,7 @@ const newRow = 1 << 62
 func (c *Conversation) state(tx *transaction, upTo int64, jobs []compactor.Compaction) (*transcript.State, error) {
 	s := transcript.New()
 	s.NextSummary = newRow
-	err := tx.QueryRow("SELECT generation, next_seq, segment_start, cleared_to, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
+	err := tx.QueryRow("SELECT version, next_seq, session_start, cleared_to, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
 		Scan(&s.Version, &s.NextSeq, &s.SessionStart, &s.ClearedTo, &s.Spared.From, &s.Spared.To)
 	if err != nil {
 		return nil, err
@@ -112,15 +112,15 @@ func (c *Conversation) write(tx *transaction, s *transcript.State, change transc
 		}
 	}
 	for _, ended := range change.Sessions[len(s.Sessions):] {
-		_, err := tx.Exec(`INSERT INTO segments (conversation, from_seq, to_seq, settled)
-			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'marker' OR made_by = 'built-in' OR owed), 0)
-			FROM compactions WHERE conversation = ?1 AND state = 'active' AND from_seq BETWEEN ?2 AND ?3`, c.id, ended.From, ended.To)
+		_, err := tx.Exec(`INSERT INTO sessions (conversation, from_seq, to_seq, settled)
+			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'placeholder' OR made_by = 'extractive' OR owed), 0)
+			FROM compactions WHERE conversation = ?1 AND state = 'applied' AND from_seq BETWEEN ?2 AND ?3`, c.id, ended.From, ended.To)
 		if err != nil {
 			return compactor.Head{}, err
 		}
 	}
 	if m := change.Marks; m.HeadVersion != s.HeadVersion {
-		_, err := tx.Exec("UPDATE conversations SET generation = ?, cleared_to = ?, segment_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
+		_, err := tx.Exec("UPDATE conversations SET version = ?, cleared_to = ?, session_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
 			m.HeadVersion, m.ClearedTo, m.SessionStart, m.Spared.From, m.Spared.To, c.id)
 		if err != nil {
 			return compactor.Head{}, err
@@ -129,13 +129,13 @@ func (c *Conversation) write(tx *transaction, s *transcript.State, change transc
 	return c.head(tx)
 }
 
-// writeRow writes what a change of s with a generation makes of one summary.
-func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compactor.Compaction, generation int64, given map[int64]int64) error {
+// writeRow writes what a change of s with a version makes of one summary.
+func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compactor.Compaction, version int64, given map[int64]int64) error {
 	row = priced(row)
 	if row.ID >= newRow {
 		fresh := row
 		fresh.State = compactor.Active
-		fresh, err := c.insert(tx, fresh, generation)
+		fresh, err := c.insert(tx, fresh, version)
 		if given[row.ID] = fresh.ID; err != nil || row.State == compactor.Active {
 			return err
 		}
@@ -150,7 +150,7 @@ func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compac
 	}
 	var ended any
 	if row.State != compactor.Active {
-		ended = generation
+		ended = version
 	}
 	err := changed(tx, "UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
 		row.State, row.Kind, row.By, row.Owed, row.Tokens, ended, row.ID, c.id)
@@ -158,7 +158,7 @@ func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compac
 		return err
 	}
 	if slices.ContainsFunc(s.Prepared, func(prepared transcript.Summary) bool { return prepared.ID == row.ID }) {
-		if err := c.writeLanded(tx, row, generation); err != nil {
+		if err := c.writeLanded(tx, row, version); err != nil {
 			return err
 		}
 	}
@@ -166,7 +166,7 @@ func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compac
 		return nil
 	}
 	for _, child := range row.Children {
-		if _, err := tx.Exec("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'folded'", row.ID, child, c.id); err != nil {
+		if _, err := tx.Exec("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", row.ID, child, c.id); err != nil {
 			return err
 		}
 	}
@@ -174,7 +174,7 @@ func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compac
 }
 
 // writeLanded notes when and over what a staged row landed.
-func (c *Conversation) writeLanded(tx *transaction, row compactor.Compaction, generation int64) error {
+func (c *Conversation) writeLanded(tx *transaction, row compactor.Compaction, version int64) error {
 	children, err := toJSON(row.Children)
 	if err != nil {
 		return err
@@ -184,8 +184,8 @@ func (c *Conversation) writeLanded(tx *transaction, row compactor.Compaction, ge
 			return fmt.Errorf("repair what threads inherited: %w", err)
 		}
 	}
-	return changed(tx, `UPDATE compactions SET messages = ?, children = ?, landed_at = ?, generation = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
-		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, children, now(), generation, row.ID)
+	return changed(tx, `UPDATE compactions SET messages = ?, children = ?, applied_at = ?, version = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
+		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, children, now(), version, row.ID)
 }
 
 // priced returns a row with the tokens that it costs in the view if it is a marker:
@@ -197,9 +197,9 @@ func priced(row compactor.Compaction) compactor.Compaction {
 	return row
 }
 
-// revise writes what an edit or a deletion, which raised the generation, makes of the
+// revise writes what an edit or a deletion, which raised the version, makes of the
 // summaries over messages, and of others.
-func (c *Conversation) revise(tx *transaction, seqs []int64, others []compactor.Compaction, generation int64, to func(compactor.Compaction) compactor.Compaction) error {
+func (c *Conversation) revise(tx *transaction, seqs []int64, others []compactor.Compaction, version int64, to func(compactor.Compaction) compactor.Compaction) error {
 	over := make(map[int64]compactor.Compaction)
 	for _, row := range others {
 		over[row.ID] = row
@@ -220,8 +220,8 @@ func (c *Conversation) revise(tx *transaction, seqs []int64, others []compactor.
 			return err
 		}
 		_, err = tx.Exec(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9,
-			ended_with = iif(state = 'active' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
-			row.State, row.Kind, row.By, row.Owed, row.Messages, row.Text, sources, row.Tokens, row.Model, generation, row.ID)
+			ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
+			row.State, row.Kind, row.By, row.Owed, row.Messages, row.Text, sources, row.Tokens, row.Model, version, row.ID)
 		if err != nil {
 			return fmt.Errorf("revise summary %d: %w", row.ID, err)
 		}

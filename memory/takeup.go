@@ -33,7 +33,7 @@ func (c *Conversation) Due(ctx context.Context) (d Due, err error) {
 		coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
 		gap IS NOT NULL,
-		EXISTS (SELECT 1 FROM wanted_segments WHERE conversation = ?1)
+		EXISTS (SELECT 1 FROM wanted_sessions WHERE conversation = ?1)
 		FROM conversations WHERE id = ?1`, c.id)
 	if err != nil {
 		return Due{}, c.fail("look what there is to do", err)
@@ -103,7 +103,7 @@ func (c *Conversation) takeUp(tx *transaction, upTo int64, budget int, since tim
 // on, and their rows.
 func (c *Conversation) oldest(tx *transaction, next, upTo int64, budget int, since time.Time) (found []compactor.Message, rowsTaken []int64, err error) {
 	rows, err := tx.Query(`SELECT id, platform_id, author_id, author, text, attachments, reply_to, quote, said_at, received_at, addressed, optional, incomplete
-		FROM inbox WHERE conversation = ?1 AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_segments WHERE conversation = ?1), ?2)) ORDER BY id`, c.id, upTo)
+		FROM inbox WHERE conversation = ?1 AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2)) ORDER BY id`, c.id, upTo)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -48,7 +48,7 @@ func TestATransactionIsWholeOrNothing(t *testing.T) {
 			if _, err := tx.Exec("PRAGMA defer_foreign_keys = ON"); err != nil {
 				return err
 			}
-			_, err := tx.Exec("INSERT INTO wanted_segments (conversation, after, wanted_at) VALUES (99, 0, 0)")
+			_, err := tx.Exec("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (99, 0, 0)")
 			return err
 		}, "FOREIGN KEY"},
 		"that SQLite has taken back itself": {func(tx *transaction, _ context.CancelFunc) error {

@@ -95,7 +95,7 @@ type Memory struct {
 	About        string    `json:"about"`
 	AboutID      string    `json:"about_id,omitempty"`
 	Reach        string    `json:"reach"`                // channel: it stays in its conversation; server: it may be shared, see Store.ShareMemories
-	By           string    `json:"by"`                   // worker, built-in, assistant, person
+	By           string    `json:"by"`                   // worker, extractive, assistant, person
 	Compaction   int64     `json:"compaction,omitempty"` // the row it was saved with
 	SaidAt       time.Time `json:"said_at"`
 	SavedAt      time.Time `json:"saved_at"`

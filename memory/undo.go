@@ -18,9 +18,9 @@ const beforeTheStart = "what was summarized last lies before the beginning of th
 
 // The rows of a landing, of which none begins before a seq.
 const (
-	latestLanded = `SELECT generation, cleared_before FROM compactions INDEXED BY compactions_landed
-		WHERE conversation = ? AND generation IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone' AND from_seq >= ? ORDER BY generation DESC LIMIT 1`
-	madeWith  = "AND generation = ? AND from_seq >= ? ORDER BY from_seq, id"
+	latestLanded = `SELECT version, cleared_before FROM compactions INDEXED BY compactions_applied
+		WHERE conversation = ? AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone' AND from_seq >= ? ORDER BY version DESC LIMIT 1`
+	madeWith  = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
 	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
 )
 
@@ -50,7 +50,7 @@ func (c *Conversation) latest(tx *transaction) (u undoing, err error) {
 		return u, err
 	}
 	u.Generation = u.Head.Generation
-	jobs, err := c.compactions(tx, "AND state IN ('staged', 'running') ORDER BY id")
+	jobs, err := c.compactions(tx, "AND state IN ('prepared', 'running') ORDER BY id")
 	if err != nil {
 		return u, err
 	}
@@ -174,16 +174,16 @@ func (u *undoing) announce() {
 	}
 }
 
-// Undo takes the latest landing back if generation is still the stored one; applied
+// Undo takes the latest landing back if version is still the stored one; applied
 // tells. All its rows become undone, and those it folded, replaced or split are
 // active again. The memories that were saved with it stay.
-func (c *Conversation) Undo(ctx context.Context, generation int64) (head compactor.Head, applied bool, err error) {
+func (c *Conversation) Undo(ctx context.Context, version int64) (head compactor.Head, applied bool, err error) {
 	err = c.store.update(ctx, func(tx *transaction) error {
 		u, err := c.latest(tx)
 		if err != nil {
 			return err
 		}
-		if u.Generation != generation || u.Why != "" {
+		if u.Generation != version || u.Why != "" {
 			head, err = c.head(tx)
 			return err
 		}

@@ -42,7 +42,7 @@ func TestUndoBringsARowWithoutItsTextBackAsAMarker(t *testing.T) {
 		t.Fatal(err)
 	}
 	head := undo(t, c)
-	if shape(head.Stack) != "marker emergency 1-5" || head.Stack[0].Tokens != compactor.TokensOfCompaction(head.Stack[0]) {
+	if shape(head.Stack) != "placeholder emergency 1-5" || head.Stack[0].Tokens != compactor.TokensOfCompaction(head.Stack[0]) {
 		t.Errorf("the stack is %+v", head.Stack)
 	}
 	if !reflect.DeepEqual(l.Head, head) {

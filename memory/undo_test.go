@@ -79,9 +79,9 @@ func TestUndoTakesALandingBack(t *testing.T) {
 			if err != nil || reflect.DeepEqual(head.Stack, before.Head.Stack) {
 				t.Fatalf("nothing landed: %+v, %v", landed, err)
 			}
-			generation := undo(t, c).Generation
+			version := undo(t, c).Generation
 			after := load(t, c)
-			if generation <= head.Generation || !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) ||
+			if version <= head.Generation || !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) ||
 				after.Head.ClearedTo != before.Head.ClearedTo || !reflect.DeepEqual(after.Messages, before.Messages) {
 				t.Errorf("before\n%+v\nafter\n%+v", before, after)
 			}
@@ -136,7 +136,7 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 		{"where what follows was hidden since", func(t *testing.T, c *Conversation) { land15(t, c); hide(t, c, 6, 8) }, transcript.ErrHiddenSince.Error()},
 		{"where a new conversation has begun since", func(t *testing.T, c *Conversation) {
 			land15(t, c)
-			run(t, c.store, "UPDATE conversations SET segment_start = 6")
+			run(t, c.store, "UPDATE conversations SET session_start = 6")
 		}, beforeTheStart},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
@@ -284,13 +284,13 @@ func TestPins(t *testing.T) {
 	c := imported(t, 10)
 	pin := func(seq int64, want bool) {
 		t.Helper()
-		generation := load(t, c).Head.Generation
+		version := load(t, c).Head.Generation
 		fresh, err := c.Pin(ctx, seq, "Ann")
 		if err != nil || fresh != want {
 			t.Errorf("pin %d: %v, %v", seq, fresh, err)
 		}
-		if raised := load(t, c).Head.Generation > generation; raised != want {
-			t.Errorf("pin %d: the generation is raised %v", seq, raised)
+		if raised := load(t, c).Head.Generation > version; raised != want {
+			t.Errorf("pin %d: the version is raised %v", seq, raised)
 		}
 	}
 	pins := func() (list []int64) {
@@ -319,12 +319,12 @@ func TestPins(t *testing.T) {
 		}
 	})
 	t.Run("a pin outlives the segment", func(t *testing.T) {
-		run(t, c.store, "UPDATE conversations SET segment_start = 5")
+		run(t, c.store, "UPDATE conversations SET session_start = 5")
 		head := load(t, c).Head
 		if len(head.Pins) != 2 || head.Pins[0].Earlier || !head.Pins[1].Earlier {
 			t.Errorf("pinned are %+v", head.Pins)
 		}
-		run(t, c.store, "UPDATE conversations SET segment_start = 1")
+		run(t, c.store, "UPDATE conversations SET session_start = 1")
 	})
 	t.Run("a deleted message is pinned no longer", func(t *testing.T) {
 		remove(t, c, 7)
@@ -412,7 +412,7 @@ func TestLandingsStandWhereTheyCameToPass(t *testing.T) {
 	for _, l := range all {
 		got = append(got, shape(l.Rows))
 	}
-	if want := "leaf worker 1-3|marker emergency 4-6|leaf worker 5-6, leaf worker 7-8"; strings.Join(got, "|") != want {
+	if want := "leaf worker 1-3|placeholder emergency 4-6|leaf worker 5-6, leaf worker 7-8"; strings.Join(got, "|") != want {
 		t.Errorf("landings are %q", got)
 	}
 	if all[0].Next != 9 || all[1].Next != 10 || all[0].Before != 900 || all[0].After != 400 || all[2].Rows[0].State != compactor.Undone {

@@ -173,9 +173,9 @@ func (c *Conversation) shownSummaries(tx *transaction) (all []shown, err error) 
 		all = append(all, s)
 		return err
 	}, `SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq, min(
-			coalesce((SELECT min(o.next_seq) FROM compactions o WHERE o.conversation = k.conversation AND o.generation = k.ended_with), ?1),
-			coalesce((SELECT g.to_seq + 1 FROM segments g WHERE g.conversation = k.conversation AND k.from_seq BETWEEN g.from_seq AND g.to_seq), ?1))
-		FROM compactions k WHERE k.conversation = ?2 AND k.generation IS NOT NULL AND k.next_seq IS NOT NULL
-		AND k.state IN ('active', 'folded', 'replaced')`, maxSeq, c.id)
+			coalesce((SELECT min(o.next_seq) FROM compactions o WHERE o.conversation = k.conversation AND o.version = k.ended_with), ?1),
+			coalesce((SELECT g.to_seq + 1 FROM sessions g WHERE g.conversation = k.conversation AND k.from_seq BETWEEN g.from_seq AND g.to_seq), ?1))
+		FROM compactions k WHERE k.conversation = ?2 AND k.version IS NOT NULL AND k.next_seq IS NOT NULL
+		AND k.state IN ('applied', 'rolled_up', 'replaced')`, maxSeq, c.id)
 	return all, err
 }

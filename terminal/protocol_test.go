@@ -54,7 +54,7 @@ func TestProtocol(t *testing.T) {
 			From: 1, To: 9, Messages: 9, BeforeTokens: 50, AfterTokens: 20, Window: 100, Summary: "s",
 		})
 		s.connector.Remembered("terminal:x", 7, "fact", "tea")
-		want := `{"type":"compaction","channel":"x","id":3,"state":"landed","trigger":"manual","kind":"leaf","by":"worker","from_seq":1,"to_seq":9,"messages":9,"before_tokens":50,"after_tokens":20,"window":100,"summary":"s","error":""}
+		want := `{"type":"compaction","channel":"x","id":3,"state":"applied","trigger":"manual","kind":"leaf","by":"worker","from_seq":1,"to_seq":9,"messages":9,"before_tokens":50,"after_tokens":20,"window":100,"summary":"s","error":""}
 {"type":"memory","channel":"x","id":7,"kind":"fact","content":"tea"}
 `
 		if s.out.String() != want {

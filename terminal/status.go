@@ -16,14 +16,14 @@ func status(event channel.Event) string {
 		switch event.Trigger {
 		case "rollup":
 			return "· folding the summaries of " + span
-		case "heal":
+		case "repair":
 			return "· summarizing again " + span
 		}
 		return "· summarizing " + span
-	case "landed":
+	case "applied":
 		verb := "summarized"
 		switch event.Kind {
-		case "marker":
+		case "placeholder":
 			verb = "hid, to be summarized later,"
 		case "rollup":
 			verb = "folded the summaries of"

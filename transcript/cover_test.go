@@ -66,7 +66,7 @@ func TestCover(t *testing.T) {
 		c.must(c.s.NewSession(true))
 		c.say(1)
 		c.cover(id)
-		c.wants("leaf 1-2", "marker 3-4", "5")
+		c.wants("leaf 1-2", "placeholder 3-4", "5")
 		if len(c.s.Sets) > 0 {
 			t.Error("what was applied in an earlier session can be undone")
 		}
@@ -77,7 +77,7 @@ func TestCoverRepairs(t *testing.T) {
 	truncated := func(t *testing.T) *conversation {
 		c := said(t, 8)
 		c.truncate(6)
-		c.wants("marker 1-6", "7", "8")
+		c.wants("placeholder 1-6", "7", "8")
 		return c
 	}
 	t.Run("a repair takes the place of a placeholder", func(t *testing.T) {
@@ -88,23 +88,23 @@ func TestCoverRepairs(t *testing.T) {
 	t.Run("a repair of its newest messages leaves a placeholder for the rest", func(t *testing.T) {
 		c := truncated(t)
 		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair})
-		c.wants("marker 1-3", "leaf 4-6", "7", "8")
+		c.wants("placeholder 1-3", "leaf 4-6", "7", "8")
 	})
 	t.Run("a placeholder is left where all messages were deleted: the others stay neighbours", func(t *testing.T) {
 		c := truncated(t)
 		c.apply(c.s.Delete([]int64{1, 2, 3}, nil))
 		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair})
-		c.wants("marker 1-3", "leaf 4-6", "7", "8")
+		c.wants("placeholder 1-3", "leaf 4-6", "7", "8")
 	})
 	t.Run("a repair of its middle leaves one on each side", func(t *testing.T) {
 		c := truncated(t)
 		c.summarize(job{from: 3, to: 4, trigger: transcript.OnRepair})
-		c.wants("marker 1-2", "leaf 3-4", "marker 5-6", "7", "8")
+		c.wants("placeholder 1-2", "leaf 3-4", "placeholder 5-6", "7", "8")
 	})
 	t.Run("two repairs divide it at once", func(t *testing.T) {
 		c := truncated(t)
 		c.cover(c.prepare(job{from: 2, to: 3, trigger: transcript.OnRepair}), c.prepare(job{from: 4, to: 5, trigger: transcript.OnRepair}))
-		c.wants("marker 1-1", "leaf 2-3", "leaf 4-5", "marker 6-6", "7", "8")
+		c.wants("placeholder 1-1", "leaf 2-3", "leaf 4-5", "placeholder 6-6", "7", "8")
 	})
 	t.Run("a repair of a part is stale if nobody counted the rest", func(t *testing.T) {
 		c := truncated(t)
@@ -135,9 +135,9 @@ func TestCoverRepairs(t *testing.T) {
 		c := said(t, 8)
 		id := c.prepare(job{from: 1, to: 3})
 		c.truncate(6)
-		c.wants("marker 1-6", "7", "8")
+		c.wants("placeholder 1-6", "7", "8")
 		c.cover(id)
-		c.wants("leaf 1-3", "marker 4-6", "7", "8")
+		c.wants("leaf 1-3", "placeholder 4-6", "7", "8")
 	})
 }
 

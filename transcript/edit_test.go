@@ -29,7 +29,7 @@ func TestEdit(t *testing.T) {
 		c := said(t, 3)
 		c.summarize(job{from: 1, to: 2, by: transcript.Extractive})
 		c.apply(c.s.Edit(c.messages[2]))
-		c.wants("marker 1-2", "3")
+		c.wants("placeholder 1-2", "3")
 	})
 	t.Run("what is prepared of it is stale, and nothing else", func(t *testing.T) {
 		c := said(t, 6)
@@ -50,7 +50,7 @@ func TestDelete(t *testing.T) {
 		c := said(t, 4)
 		id := c.summarize(job{from: 1, to: 3})
 		c.apply(c.s.Delete([]int64{2}, nil))
-		c.wants("marker 1-3", "4")
+		c.wants("placeholder 1-3", "4")
 		if row := c.summaries[id]; row.Text != "" || row.Messages != 2 || !row.Owed {
 			t.Errorf("%+v", row)
 		}
@@ -60,7 +60,7 @@ func TestDelete(t *testing.T) {
 		a, b := c.summarize(job{from: 1, to: 2}), c.summarize(job{from: 3, to: 4})
 		c.summarize(job{from: 1, to: 4, children: []int64{a, b}})
 		c.apply(c.s.Delete([]int64{2}, nil))
-		c.wants("marker 1-4", "5", "6")
+		c.wants("placeholder 1-4", "5", "6")
 		if c.summaries[a].Text != "" || c.summaries[b].Text == "" {
 			t.Errorf("the children are %+v and %+v", c.summaries[a], c.summaries[b])
 		}
@@ -78,7 +78,7 @@ func TestDelete(t *testing.T) {
 		c := said(t, 6)
 		id, late := c.summarize(job{from: 1, to: 2}), c.prepare(job{from: 3, to: 4})
 		c.apply(c.s.Delete([]int64{6}, []int64{id, late}))
-		c.wants("marker 1-2", "3", "4", "5")
+		c.wants("placeholder 1-2", "3", "4", "5")
 		c.status(late, transcript.Stale)
 	})
 	t.Run("its pin goes", func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestDelete(t *testing.T) {
 		c.must(c.s.NewSession(true))
 		c.say(1)
 		c.apply(c.s.Delete([]int64{1}, nil))
-		c.wants("marker 1-2", "3")
+		c.wants("placeholder 1-2", "3")
 	})
 }
 

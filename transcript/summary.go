@@ -8,9 +8,9 @@ type Kind string
 
 // The kinds of summaries.
 const (
-	Leaf        Kind = "leaf"   // a summary of messages
-	Rollup      Kind = "rollup" // a summary of summaries
-	Placeholder Kind = "marker" // says only that something is hidden; with children: a rollup that lost its text
+	Leaf        Kind = "leaf"        // a summary of messages
+	Rollup      Kind = "rollup"      // a summary of summaries
+	Placeholder Kind = "placeholder" // says only that something is hidden; with children: a rollup that lost its text
 )
 
 // By says who made a summary.
@@ -18,9 +18,9 @@ type By string
 
 // The makers of summaries.
 const (
-	Worker     By = "worker"    // a model
-	Extractive By = "built-in"  // the summarizer that needs no model
-	Nobody     By = "emergency" // a placeholder
+	Worker     By = "worker"     // a model
+	Extractive By = "extractive" // the summarizer that needs no model
+	Nobody     By = "emergency"  // a placeholder
 )
 
 // Status is where a summary stands in its life:
@@ -31,10 +31,10 @@ type Status string
 // The states of a summary.
 const (
 	Running  Status = "running"
-	Prepared Status = "staged"   // finished and stored, not shown
-	Applied  Status = "active"   // shown in place of its span
-	RolledUp Status = "folded"   // shown through the rollup that has it as a child
-	Replaced Status = "replaced" // a better summary, or the parts of it, took its place
+	Prepared Status = "prepared"  // finished and stored, not shown
+	Applied  Status = "applied"   // shown in place of its span
+	RolledUp Status = "rolled_up" // shown through the rollup that has it as a child
+	Replaced Status = "replaced"  // a better summary, or the parts of it, took its place
 	Undone   Status = "undone"
 	Failed   Status = "failed"
 	Stale    Status = "stale" // what it read has changed
@@ -51,7 +51,7 @@ const (
 	OnManual     Trigger = "manual"
 	OnSelf       Trigger = "self"
 	OnReactive   Trigger = "reactive"
-	OnRepair     Trigger = "heal"
+	OnRepair     Trigger = "repair"
 	OnRollup     Trigger = "rollup"
 	OnPrepare    Trigger = "prepare" // ahead of the level that will need it
 	OnNew        Trigger = "new"     // somebody began a new session

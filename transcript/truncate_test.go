@@ -11,13 +11,13 @@ func TestTruncate(t *testing.T) {
 	t.Run("the oldest messages leave behind a placeholder", func(t *testing.T) {
 		c := said(t, 5)
 		c.truncate(3)
-		c.wants("marker 1-3", "4", "5")
+		c.wants("placeholder 1-3", "4", "5")
 	})
 	t.Run("one placeholder stands for what is hidden one after the other", func(t *testing.T) {
 		c := said(t, 6)
 		c.truncate(2)
 		c.truncate(4)
-		c.wants("marker 1-4", "5", "6")
+		c.wants("placeholder 1-4", "5", "6")
 	})
 	t.Run("but not for another session, nor over a summary", func(t *testing.T) {
 		c := said(t, 6)
@@ -26,7 +26,7 @@ func TestTruncate(t *testing.T) {
 		c.say(4)
 		c.summarize(job{from: 7, to: 8})
 		c.truncate(9)
-		c.wants("marker 1-6", "leaf 7-8", "marker 9-9", "10")
+		c.wants("placeholder 1-6", "leaf 7-8", "placeholder 9-9", "10")
 	})
 	t.Run("old tool results are cleared with it", func(t *testing.T) {
 		c := said(t, 3)
@@ -58,7 +58,7 @@ func TestNewSession(t *testing.T) {
 		c.summarize(job{from: 1, to: 2})
 		c.must(c.s.NewSession(true))
 		c.say(1)
-		c.wants("leaf 1-2", "marker 3-4", "5")
+		c.wants("leaf 1-2", "placeholder 3-4", "5")
 	})
 	t.Run("nothing of the session before can be undone", func(t *testing.T) {
 		c := said(t, 4)

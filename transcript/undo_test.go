@@ -56,7 +56,7 @@ func TestUndo(t *testing.T) {
 		c.truncate(6)
 		c.summarize(job{from: 4, to: 6, trigger: transcript.OnRepair})
 		undone(t, c)
-		c.wants("marker 1-6", "7", "8")
+		c.wants("placeholder 1-6", "7", "8")
 	})
 	t.Run("cleared results are as they were", func(t *testing.T) {
 		c := said(t, 4)
@@ -102,9 +102,9 @@ func TestUndo(t *testing.T) {
 		c := said(t, 8)
 		c.truncate(6)
 		c.summarize(job{from: 1, to: 3, trigger: transcript.OnRepair})
-		c.wants("leaf 1-3", "marker 4-6", "7", "8")
+		c.wants("leaf 1-3", "placeholder 4-6", "7", "8")
 		c.truncate(7)
-		c.wants("leaf 1-3", "marker 4-7", "8")
+		c.wants("leaf 1-3", "placeholder 4-7", "8")
 		if err := c.undo(); !errors.Is(err, transcript.ErrChangedSince) {
 			t.Error(err)
 		}

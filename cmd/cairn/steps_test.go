@@ -44,24 +44,24 @@ var steps = []step{
 
 	{name: "a span is planned", scene: "talk", say: "/compact", death: death{On: planned, At: atRow}},
 	{name: "a span is planned and written", scene: "talk", say: "/compact", server: "summary"},
-	{name: "a summary has come", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'staged'", At: atRow}},
-	{name: "a summary is about to be stored", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'staged'", At: atCommit}},
-	{name: "a summary is stored", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'staged'", At: after}},
-	{name: "a summary is being applied", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'active'", At: atRow}},
-	{name: "a summary is about to be applied", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'active'", At: atCommit}},
-	{name: "a summary was applied, and nobody knows", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'active'", At: after}, applied: true},
+	{name: "a summary has come", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'prepared'", At: atRow}},
+	{name: "a summary is about to be stored", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'prepared'", At: atCommit}},
+	{name: "a summary is stored", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'prepared'", At: after}},
+	{name: "a summary is being applied", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'applied'", At: atRow}},
+	{name: "a summary is about to be applied", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'applied'", At: atCommit}},
+	{name: "a summary was applied, and nobody knows", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'applied'", At: after}, applied: true},
 
 	{name: "a rollup is planned", scene: "stack", say: "/compact", death: death{On: planned, When: "new.kind = 'rollup'", At: atRow}},
-	{name: "a rollup is stored", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'staged'", At: after}},
-	{name: "a rollup is being applied", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'active'", At: atRow}},
-	{name: "a rollup was applied, and nobody knows", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'active'", At: after}, applied: true},
+	{name: "a rollup is stored", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'prepared'", At: after}},
+	{name: "a rollup is being applied", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'applied'", At: atRow}},
+	{name: "a rollup was applied, and nobody knows", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'applied'", At: after}, applied: true},
 
-	{name: "a session is ending", scene: "talk", say: "/new", death: death{On: planned, When: "new.kind = 'marker'", At: atCommit}},
-	{name: "a session has ended", scene: "talk", say: "/new", death: death{On: planned, When: "new.kind = 'marker'", At: after}, applied: true},
-	{name: "a repair is planned", scene: "talk", say: "/new", death: death{On: planned, When: "new.trigger = 'heal'", At: after}, applied: true},
-	{name: "a repair is stored", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'heal' AND new.state = 'staged'", At: after}, applied: true},
-	{name: "a repair is being applied", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'heal' AND new.state = 'active'", At: atCommit}, applied: true},
-	{name: "a repair was applied, and nobody knows", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'heal' AND new.state = 'active'", At: after}, applied: true},
+	{name: "a session is ending", scene: "talk", say: "/new", death: death{On: planned, When: "new.kind = 'placeholder'", At: atCommit}},
+	{name: "a session has ended", scene: "talk", say: "/new", death: death{On: planned, When: "new.kind = 'placeholder'", At: after}, applied: true},
+	{name: "a repair is planned", scene: "talk", say: "/new", death: death{On: planned, When: "new.trigger = 'repair'", At: after}, applied: true},
+	{name: "a repair is stored", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'repair' AND new.state = 'prepared'", At: after}, applied: true},
+	{name: "a repair is being applied", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'repair' AND new.state = 'applied'", At: atCommit}, applied: true},
+	{name: "a repair was applied, and nobody knows", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'repair' AND new.state = 'applied'", At: after}, applied: true},
 
 	{name: "an emergency is about to hide messages", scene: "talk", full: true, death: death{On: planned, When: "new.made_by = 'emergency'", At: atCommit}},
 	{name: "an emergency has hidden messages", scene: "talk", full: true, death: death{On: planned, When: "new.made_by = 'emergency'", At: after}, applied: true},
@@ -166,10 +166,10 @@ func (s step) die(t *testing.T, prepared string) {
 			t.Errorf("%d memories were saved", n)
 		}
 	}
-	if n := w.count("SELECT count(*) FROM compactions WHERE state IN ('running', 'staged') OR state = 'active' AND kind = 'marker'"); n > 0 {
+	if n := w.count("SELECT count(*) FROM compactions WHERE state IN ('running', 'prepared') OR state = 'applied' AND kind = 'placeholder'"); n > 0 {
 		t.Errorf("%d compactions are unfinished", n)
 	}
-	if s.scene != "" && w.count("SELECT count(*) FROM compactions WHERE state = 'active'") == 0 {
+	if s.scene != "" && w.count("SELECT count(*) FROM compactions WHERE state = 'applied'") == 0 {
 		t.Error("nothing is summarized")
 	}
 }

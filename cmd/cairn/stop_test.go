@@ -115,7 +115,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := &witness{folder: p}
-			if n := w.count("SELECT count(*) FROM compactions WHERE state = 'active'"); n != test.applied {
+			if n := w.count("SELECT count(*) FROM compactions WHERE state = 'applied'"); n != test.applied {
 				t.Errorf("%d summaries were applied", n)
 			}
 			if n := w.count("SELECT count(*) FROM compactions WHERE state = 'running' OR state = 'failed' AND text <> ''"); n != 0 {

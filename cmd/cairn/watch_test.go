@@ -152,7 +152,7 @@ func TestACommunityOnBothPlatformsThroughEverything(t *testing.T) {
 	burst(150, killed)
 	c.wait("a compaction in flight", time.Minute, func() bool {
 		text := c.logged()
-		return bytes.Count(text, []byte(`"state":"started"`)) > bytes.Count(text, []byte(`"state":"landed"`))+bytes.Count(text, []byte(`"state":"failed"`))
+		return bytes.Count(text, []byte(`"state":"started"`)) > bytes.Count(text, []byte(`"state":"applied"`))+bytes.Count(text, []byte(`"state":"failed"`))
 	})
 	kill()
 	burst(killed, 260) // nobody listens
@@ -160,7 +160,7 @@ func TestACommunityOnBothPlatformsThroughEverything(t *testing.T) {
 	burst(260, each)
 	c.wait("every answer", 3*time.Minute, answeredAll)
 	c.wait("an applied summary", time.Minute, func() bool {
-		return bytes.Contains(c.logged(), []byte(`"state":"landed"`))
+		return bytes.Contains(c.logged(), []byte(`"state":"applied"`))
 	})
 	kill()
 

@@ -172,7 +172,7 @@ func (w *witness) copied() string {
 
 // stack is what of the past is shown as summaries.
 func (w *witness) stack() (rows string) {
-	w.ask("SELECT coalesce(group_concat(id || ' ' || kind || ' ' || from_seq || '-' || to_seq || ' ' || text, ' / '), '') FROM (SELECT * FROM compactions WHERE state = 'active' ORDER BY from_seq)", &rows)
+	w.ask("SELECT coalesce(group_concat(id || ' ' || kind || ' ' || from_seq || '-' || to_seq || ' ' || text, ' / '), '') FROM (SELECT * FROM compactions WHERE state = 'applied' ORDER BY from_seq)", &rows)
 	return rows
 }
 
