@@ -28,15 +28,15 @@ type engine struct {
 	turn int64
 	rows []compactor.Message // of the running turn, by the bot
 
-	mu      sync.Mutex // guards failure and landed
-	failure error
-	landed  int // compactions that changed the view
+	finished chan func() // what the engine's background work brings back
+	failure  error
+	landed   int // compactions that changed the view
 }
 
 var _ strategy = (*engine)(nil)
 
 func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule cacheRule) (e *engine, err error) {
-	e = &engine{clock: c}
+	e = &engine{clock: c, finished: make(chan func())}
 	e.scribe = &scribe{gate: &e.gate, till: *newTill(c, rule), words: rand.New(rand.NewPCG(0, 0))}
 	if e.store, err = openStore(ctx, ""); err != nil {
 		return nil, err
@@ -57,26 +57,28 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 		Records: e.conv, Policy: func() compactor.Policy { return policy }, Window: func() int { return window },
 		System: prompts.System, Tools: e.tools, MaxOutput: maxOutput, Worker: e.scribe,
 		After: e.notify, Log: silence, Now: e.clock.now,
+		Start: func(slow func() func()) {
+			go func() { e.finished <- slow() }()
+		},
 	})
 	return err
 }
 
+// wait waits until nothing is being summarized.
+func (e *engine) wait() {
+	for e.c.Busy() {
+		(<-e.finished)()
+	}
+}
+
 // notify counts the compactions that land, and notes one that fails: it would spoil the numbers.
 func (e *engine) notify(event compactor.Event) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	switch event.State {
 	case compactor.EventLanded:
 		e.landed++
 	case compactor.EventFailed:
 		e.failure = fmt.Errorf("a compaction of messages %d to %d failed: %s", event.From, event.To, event.Error)
 	}
-}
-
-func (e *engine) landings() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.landed
 }
 
 // take has messages delivered and taken up.
@@ -155,11 +157,9 @@ func (e *engine) answer(ctx context.Context, text string) error {
 	e.c.Answered()
 	e.c.Check(ctx)
 	e.gate.Unlock()
-	err := e.c.Wait(ctx)
+	e.wait()
 	e.gate.Lock()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return errors.Join(err, e.failure)
+	return e.failure
 }
 
 func (e *engine) worker() bill { return e.scribe.bill() }
@@ -167,5 +167,6 @@ func (e *engine) worker() bill { return e.scribe.bill() }
 func (e *engine) close() error {
 	e.gate.Unlock()
 	e.c.Close()
+	e.wait()
 	return e.store.close()
 }

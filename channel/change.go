@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"cairn/compactor"
 	"cairn/memory"
 )
 
@@ -31,14 +32,26 @@ func (c *conversation) lost() bool {
 	return c.bereft
 }
 
-// apply brings edits and deletions into the history, and does what commands want.
+// takeChanges brings edits, deletions and settings into the engine.
+func (c *conversation) takeChanges(ctx context.Context) (err error) {
+	c.do(func(*compactor.Compactor) {
+		if err = c.apply(ctx); err == nil {
+			err = c.resettle(ctx)
+		}
+	})
+	return err
+}
+
+// apply brings edits and deletions into the history. It is the loop's.
 func (c *conversation) apply(ctx context.Context) error {
-	defer c.serve(ctx)
 	c.mu.Lock()
-	changes := c.changes
-	c.changes = nil
+	changes, parent := c.changes, c.parent
+	c.changes, c.parent = nil, false
 	c.mu.Unlock()
-	c.grown()
+	if c.grown(); parent {
+		c.engine.Reread()
+		changes = append(changes, c.engine.History().Quoting()...)
+	}
 	return c.refresh(ctx, changes)
 }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/compactor"
@@ -12,9 +13,9 @@ import (
 	"cairn/memory"
 )
 
-// conversation is a channel, a thread or a direct message. The goroutine that
-// runs own has it to itself: only that one takes up, answers and finishes. Others
-// wake it, and read what is safe to read.
+// conversation is a channel, a thread or a direct message. The goroutine that runs own, its
+// loop, is the only one that uses the engine. Turns, and what has to be read before them, run
+// in a child of it, summaries in others; they and commands reach the engine through do.
 type conversation struct {
 	hub       *Hub
 	name      string
@@ -28,9 +29,15 @@ type conversation struct {
 
 	reactions sync.WaitGroup
 
+	calls    chan func()   // for the loop to run
+	finished chan func()   // what children of the engine bring back
+	worked   chan error    // what the child that works has ended with
+	ended    chan struct{} // closed when the loop runs no calls any more
+	gauge    atomic.Pointer[func() compactor.Gauge]
+
 	opened   chan struct{}        // closed when the fields below are set
-	agent    Agent                // its owner's and engine too; others ask current
-	engine   *compactor.Compactor // written under mu
+	agent    Agent                // of the child that works; others ask current
+	engine   *compactor.Compactor // the loop's
 	policy   *policy
 	tools    []llm.Tool
 	cacheKey string // the same for all requests of the conversation
@@ -60,21 +67,21 @@ type conversation struct {
 	err     error                  // of the last try, which will be repeated; nil: it went well
 	unheard map[string]*time.Timer // of messages whose place the connector does not know yet, by id
 	awaited string                 // the newest message that somebody wants an answer to; empty: none
-	left    bool                   // the owner has gone
+	left    bool                   // the loop has ended
+	busy    bool                   // a summary is being made
 	changed chan struct{}          // closed, and made anew, when settled or err has changed
 	turn    int64                  // the running turn, as the tools see it; 0: none
 	stop    context.CancelCauseFunc
 
 	settings bool             // /settings changed what is stored
 	outdated bool             // somebody else may answer by now
-	retired  bool             // the engine is done, and the next one is being opened
 	news     *compactor.Event // a landing nobody was told of
 
 	reads    bool                          // the connector reads history
 	late     []func(context.Context) error // edits and deletions since
 	bereft   bool                          // something was deleted since the running turn began
 	changes  []int64                       // messages that were edited or deleted, which the history does not know yet
-	asks     []func(context.Context)       // what commands want done by the owner
+	parent   bool                          // what a thread has of its channel has changed
 	botTurns []string                      // messages of other programs that were answered since a person spoke
 	retryGap *time.Timer                   // nil: no gap waits to be read again
 }
@@ -84,6 +91,7 @@ func newConversation(h *Hub, name string, connector Connector, records *memory.C
 		hub: h, name: name, connector: connector, records: records, cacheKey: cacheKey(name), log: h.o.Log.With("conversation", name),
 		signal: make(chan struct{}, 1), opened: make(chan struct{}), changed: make(chan struct{}),
 		unheard: make(map[string]*time.Timer), unsettled: true,
+		calls: make(chan func()), finished: make(chan func()), worked: make(chan error), ended: make(chan struct{}),
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c
@@ -98,36 +106,77 @@ const retryDelay = 5 * time.Second
 // own runs the conversation until the hub closes, or until it has been silent for
 // long and leaves memory.
 func (c *conversation) own() {
-	ctx := c.hub.ctx
 	defer c.close()
+	defer close(c.ended)
 	silence := time.NewTimer(c.hub.o.Idle)
 	defer silence.Stop()
-	for {
-		asked, awaited := c.try(), c.awaits()
-		var retry <-chan time.Time
-		err := c.work(ctx)
-		c.unsettled = c.unsettled || err != nil
-		if err != nil && ctx.Err() == nil {
-			c.hub.trouble.is(ctx, c.log, c.name, err)
-			c.stalled(ctx, awaited, err)
-			retry = time.After(retryDelay)
-		} else if err == nil {
-			c.hub.trouble.over(c.log, c.name)
-			c.went(awaited)
+	var retry, due <-chan time.Time
+	var dueAt time.Time
+	stop := c.hub.ctx.Done()
+	working := c.goWork()
+	for working || stop != nil || c.engine != nil && c.engine.Busy() {
+		signal, silent := c.signal, silence.C
+		if working || stop == nil {
+			signal, silent, retry = nil, nil, nil
 		}
-		c.settleUp(asked, err)
-		silence.Reset(c.hub.o.Idle)
 		select {
-		case <-c.signal:
+		case <-signal:
+			working = c.goWork()
 		case <-retry:
-		case <-silence.C:
+			working = c.goWork()
+		case <-silent:
 			if c.quiet() && c.hub.forget(c) {
 				return
 			}
-		case <-ctx.Done():
-			return
+			working = c.goWork()
+		case err := <-c.worked:
+			if working = false; err != nil {
+				retry = time.After(retryDelay)
+			}
+			silence.Reset(c.hub.o.Idle)
+		case f := <-c.calls:
+			f()
+		case finish := <-c.finished:
+			finish()
+		case <-due:
+			c.engine.Proceed()
+		case <-stop:
+			if stop = nil; c.engine != nil {
+				c.engine.Close()
+			}
 		}
+		if c.engine == nil {
+			continue
+		}
+		if at := c.engine.Wake(); at != dueAt {
+			if dueAt, due = at, nil; !at.IsZero() {
+				due = time.After(time.Until(at))
+			}
+		}
+		c.publish()
 	}
+}
+
+// goWork starts the child that works.
+func (c *conversation) goWork() (working bool) {
+	go func() { c.worked <- c.attempt(c.hub.ctx) }()
+	return true
+}
+
+// attempt does what there is to do, and notes what came of it.
+func (c *conversation) attempt(ctx context.Context) error {
+	asked, awaited := c.try(), c.awaits()
+	err := c.work(ctx)
+	c.unsettled = c.unsettled || err != nil
+	if err != nil && ctx.Err() == nil {
+		c.hub.trouble.is(ctx, c.log, c.name, err)
+		c.stalled(ctx, awaited, err)
+	} else if err == nil {
+		c.hub.trouble.over(c.log, c.name)
+		c.went(awaited)
+	}
+	c.settleUp(asked, err)
+	return err
 }
 
 // close ends what belongs to the conversation, in reverse order.
@@ -143,9 +192,6 @@ func (c *conversation) close() {
 	c.mu.Unlock()
 	c.sender.wait()
 	c.reactions.Wait()
-	if c.engine != nil {
-		c.engine.Close()
-	}
 	c.flushLast()
 }
 
@@ -154,7 +200,7 @@ func (c *conversation) close() {
 func (c *conversation) work(ctx context.Context) error {
 	opens := c.engine == nil
 	if opens {
-		if err := c.load(ctx); err != nil {
+		if _, err := c.load(ctx); err != nil {
 			return err
 		}
 		c.sender.start(ctx) // with what an earlier process left
@@ -169,7 +215,7 @@ func (c *conversation) work(ctx context.Context) error {
 		c.unsettled = false
 	}
 	if opens {
-		c.engine.Check(ctx) // what an earlier process could not summarize is repaired in silence
+		c.check() // what an earlier process could not summarize is repaired in silence
 	}
 	for ctx.Err() == nil {
 		more, err := c.step(ctx)
@@ -189,10 +235,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err := c.renew(ctx); err != nil {
 		return false, err
 	}
-	if err := c.apply(ctx); err != nil {
-		return false, err
-	}
-	if err := c.resettle(ctx); err != nil {
+	if err := c.takeChanges(ctx); err != nil {
 		return false, err
 	}
 	c.announce(ctx)
@@ -212,9 +255,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	}
 	// What comes after the look wakes the owner, who looks again.
 	more = len(burst) < due.Waiting || due.Segment
-	history := c.engine.History()
-	history.Append(burst...)
-	history.Stored()
+	c.append(burst)
 	turn, authors := turnOf(burst)
 	c.begun = begun{turn.Seq, time.Now()}
 	c.newest = burst[len(burst)-1].ID
@@ -222,7 +263,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		c.accepted(m.ID, m.Seq)
 	}
 	if turn.Seq == 0 {
-		c.engine.Check(ctx)
+		c.check()
 		return more, nil
 	}
 	if ok, told := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authors, !turn.Optional, time.Now()); !ok {
@@ -275,10 +316,10 @@ func (c *conversation) resume(ctx context.Context) error {
 			turn.Since = c.begun.at
 		}
 		if time.Since(turn.Since) > c.hub.o.CatchUp {
-			if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: c.engine.Count()}); err != nil {
+			if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)}); err != nil {
 				return err
 			}
-			c.engine.Answered()
+			c.do((*compactor.Compactor).Answered)
 			continue
 		}
 		if turn.Attempts, err = c.records.Retry(ctx, turn.Seq); err != nil {

@@ -155,7 +155,7 @@ func (c *conversation) page(ctx context.Context, h Historian, look Look) (page P
 
 // early tells whether what was said before the bot came may still be to be read.
 func (c *conversation) early() bool {
-	return !c.hasReadBack && c.engine.History().Next() <= historyPage && !time.Now().Before(c.pastRest) // else what was overheard since is more
+	return !c.hasReadBack && c.next() <= historyPage && !time.Now().Before(c.pastRest) // else what was overheard since is more
 }
 
 // readBack reads what was said before the bot was first addressed here, so that it
@@ -197,9 +197,8 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	}
 	c.hasReadBack = true
 	if len(added) > 0 {
-		c.engine.History().Append(added...)
-		c.engine.History().Stored()
-		c.engine.Check(ctx)
+		c.append(added)
+		c.check()
 	}
 	return c.reread(ctx)
 }

@@ -27,10 +27,14 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		return 0, err
 	}
 	c := newConversation(h, name, connector, records)
-	if err := c.load(ctx); err != nil {
+	open, err := c.opening(ctx)
+	if err == nil {
+		err = open()
+	}
+	if err != nil {
 		return 0, err
 	}
-	defer c.engine.Close()
+	defer c.ends()
 	in := importer{c: c, progress: progress}
 	for m, err := range past {
 		if err != nil {
@@ -43,7 +47,26 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 	if err := in.flush(ctx); err != nil {
 		return in.imported, err
 	}
-	return in.imported, c.engine.Wait(ctx)
+	return in.imported, c.summarized(ctx)
+}
+
+// summarized waits, in place of the loop, until nothing is being summarized.
+func (c *conversation) summarized(ctx context.Context) error {
+	for c.engine.Busy() {
+		select {
+		case finish := <-c.finished:
+			finish()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// ends ends what is being summarized.
+func (c *conversation) ends() {
+	c.engine.Close()
+	_ = c.summarized(context.WithoutCancel(context.Background()))
 }
 
 // importer gathers messages into batches that fit below the background level.
@@ -70,7 +93,7 @@ func (in *importer) add(ctx context.Context, m Inbound) error {
 	}
 	// A large message could jump over the background level and the aggressive one.
 	if gauge = in.c.engine.Gauge(); float64(gauge.Used+tokens) >= gauge.Policy.EmergencyThreshold*float64(window) {
-		in.c.engine.Compact(compactor.OnBackground, "")
+		in.c.engine.Compact(compactor.OnBackground, "", func(compactor.Event) {}, nil)
 		if err := in.settle(ctx); err != nil {
 			return err
 		}
@@ -101,7 +124,7 @@ func (in *importer) flush(ctx context.Context) error {
 func (in *importer) settle(ctx context.Context) error {
 	for {
 		in.c.engine.Check(ctx)
-		if err := in.c.engine.Wait(ctx); err != nil {
+		if err := in.c.summarized(ctx); err != nil {
 			return err
 		}
 		if !in.c.engine.BackingOff() {

@@ -47,7 +47,6 @@ func (r *reply) text() string {
 // answer runs a turn: the model and its tools until there is a reply, then one
 // transaction that writes everything, then the reply goes out.
 func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
-	history := c.engine.History()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c.running(turn.Seq, cancel)
@@ -60,11 +59,12 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 		return err
 	}
 	c.notifyShortened(c.hub.ctx, turn)
-	history.Begin(c.turnContext(ctx, turn, other))
+	made := c.turnContext(ctx, turn, other)
+	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
 
-	made := 0
+	calls := 0
 	for {
-		r := &reply{turn: turn, first: history.Next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&made)}
+		r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&calls)}
 		if turn.Attempts > maxAttempts {
 			return c.finish(ctx, r, r.failed(c.spell(sentence(errInterrupted))))
 		}
@@ -81,18 +81,18 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			c.toldFailed = false
 			c.hub.tally.answered()
 			c.calm(server)
-			return c.finish(ctx, r, r.answered(history.Next(), resp))
+			return c.finish(ctx, r, r.answered(c.next(), resp))
 		}
 		if errors.Is(context.Cause(ctx), errStopped) {
-			return c.finish(ctx, r, r.stopped(history.Next()))
+			return c.finish(ctx, r, r.stopped(c.next()))
 		}
 		var provider *llm.Error
 		if errors.As(err, &provider) && provider.Passes() && turn.Attempts < maxAttempts {
 			c.log.Debug("turn_retry", "turn", turn.Seq, "error", err)
 			r.writer.Cancel()
-			history.Truncate(r.first)
+			c.truncate(r.first)
 			if turn.Attempts, err = c.records.Retry(c.hub.ctx, turn.Seq); errors.Is(err, memory.ErrNotFound) { // deleted meanwhile
-				c.engine.Answered()
+				c.do((*compactor.Compactor).Answered)
 				return nil
 			} else if err != nil {
 				return err
@@ -102,7 +102,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 		c.hub.tally.failure()
 		c.log.Log(ctx, c.loud(err, server), "turn_failed", append(llm.LogAttrs(err), "turn", turn.Seq)...)
 		if turn.Optional && c.toldFailed { // nobody asked for an answer, and people know already
-			history.Truncate(r.first)
+			c.truncate(r.first)
 			r.writer.Cancel()
 			return c.pass(ctx, turn)
 		}
@@ -113,13 +113,20 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 
 // pass closes a turn without an answer: it is context.
 func (c *conversation) pass(ctx context.Context, turn memory.Turn) error {
-	err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: c.engine.Count()})
+	err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)})
 	if err != nil && !errors.Is(err, memory.ErrNotFound) { // deleted, which closed it
 		return err
 	}
-	c.engine.Answered()
-	c.engine.Check(c.hub.ctx)
+	c.do(func(e *compactor.Compactor) {
+		e.Answered()
+		e.Check(c.hub.ctx)
+	})
 	return nil
+}
+
+// truncate forgets what was added of a turn that begins anew.
+func (c *conversation) truncate(first int64) {
+	c.do(func(e *compactor.Compactor) { e.History().Truncate(first) })
 }
 
 // putOff closes a turn of people who have had their share of this minute, and tells
@@ -128,7 +135,7 @@ func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) 
 	if !tell || turn.Optional || c.paused(ctx) {
 		return c.pass(ctx, turn)
 	}
-	r := &reply{turn: turn, first: c.engine.History().Next(), writer: c.connector.Reply(c.name, turn.To)}
+	r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To)}
 	return c.finish(ctx, r, r.outcome(fmt.Sprintf("notice-%d", turn.Seq), fmt.Sprintf(
 		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
@@ -169,7 +176,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		Report: func(u llm.Usage) {
 			t.overflows, t.completion = 0, u.Completion
 			if t.asUsual {
-				c.engine.Reported(u)
+				c.do(func(e *compactor.Compactor) { e.Reported(u) })
 			}
 		},
 		Show: func(delta string) {
@@ -196,13 +203,16 @@ type talk struct {
 // request makes the next one.
 func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	t.window.look(t.hub.ctx)
-	if err := t.apply(t.hub.ctx); err != nil {
+	if err := t.takeChanges(t.hub.ctx); err != nil {
 		return llm.Request{}, err
 	}
-	if err := t.resettle(t.hub.ctx); err != nil {
-		return llm.Request{}, err
-	}
-	messages, maxTokens, err := t.engine.Request(t.hub.ctx) // what it writes must not hang on /stop
+	var messages []llm.Message
+	var maxTokens, head, spare int
+	var err error
+	t.do(func(e *compactor.Compactor) {
+		messages, maxTokens, err = e.Request(t.hub.ctx) // what it writes must not hang on /stop
+		head, spare = e.HeadLength(), e.Spare()
+	})
 	t.pictures = t.illustrated(messages)
 	facts := t.window.learnt().Facts()
 	switch {
@@ -215,8 +225,8 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	}
 	t.sent = messages
 	req := llm.Request{
-		Messages: messages, Head: t.engine.HeadLength(), CacheKey: t.cacheKey,
-		MaxTokens: maxTokens, Spare: t.engine.Spare(), Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
+		Messages: messages, Head: head, CacheKey: t.cacheKey,
+		MaxTokens: maxTokens, Spare: spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
 	noTools, last := facts.RefusesTools, left == 1 || t.lastCall()
 	t.asUsual = (!last || noTools) && !t.inWords // else the count is of another prompt
@@ -255,10 +265,12 @@ func (t *talk) retry(_ context.Context, err error) bool {
 	t.overflows++
 	t.r.current.Reset()
 	t.window.look(t.hub.ctx) // the model has learnt from it
-	if t.asUsual {
-		t.engine.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
-	}
-	return t.engine.Overflow(t.hub.ctx)
+	return ask(t.conversation, func(e *compactor.Compactor) bool {
+		if t.asUsual {
+			e.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
+		}
+		return e.Overflow(t.hub.ctx)
+	})
 }
 
 // refusedAsItStands tells whether a server understood a request and will not take it.
@@ -296,12 +308,14 @@ func (c *conversation) show(r *reply) {
 // add appends what the model or a tool said to the turn. completion is what the
 // provider counted for it; 0: it did not.
 func (c *conversation) add(r *reply, m llm.Message, completion int) {
-	row := rowOf(m, c.engine.History().Next(), r.turn.Seq)
-	if len(row.Native) > 0 {
-		row.Reasoning = c.engine.ReasoningOf(row, completion)
-	}
-	r.messages = append(r.messages, row)
-	c.engine.History().Append(row)
+	c.do(func(e *compactor.Compactor) {
+		row := rowOf(m, e.History().Next(), r.turn.Seq)
+		if len(row.Native) > 0 {
+			row.Reasoning = e.ReasoningOf(row, completion)
+		}
+		r.messages = append(r.messages, row)
+		e.History().Append(row)
+	})
 }
 
 func rowOf(m llm.Message, seq, turn int64) compactor.Message {
@@ -314,7 +328,8 @@ func rowOf(m llm.Message, seq, turn int64) compactor.Message {
 }
 
 // storable is what of a turn's messages is written: their reasoning only where the
-// provider demands it with the calls of later requests too, and which calls have lost it.
+// provider demands it with the calls of later requests too, and which calls have lost it. It is
+// the loop's.
 func (c *conversation) storable(messages []compactor.Message) []compactor.Message {
 	wanted := c.window.learnt().Facts().WantsReasoning
 	for i := range messages {

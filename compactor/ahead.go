@@ -18,13 +18,8 @@ type prospect struct {
 	tokens   int    // of all lines that leave
 }
 
-func (c *Compactor) ahead(s snapshot) snapshot {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.aheadLocked(s)
-}
-
-func (c *Compactor) aheadLocked(s snapshot) snapshot {
+// ahead is the view once everything that is prepared has been applied.
+func (c *Compactor) ahead(s view) view {
 	if len(c.staged) == 0 {
 		c.prospect = prospect{}
 		return s
@@ -32,7 +27,7 @@ func (c *Compactor) aheadLocked(s snapshot) snapshot {
 	if !c.prospect.holds(s, c.staged) {
 		c.prospect = s.prospect(c.staged)
 	}
-	// The next append behind rest copies it once: snapshots keep what they saw.
+	// The next append behind rest copies it once: a copy of the view stays as it is.
 	if p := &c.prospect; p.rest != nil && p.seen < len(s.lines) {
 		p.rest = append(p.rest, s.lines[p.seen:]...)
 		p.seen = len(s.lines)
@@ -41,7 +36,7 @@ func (c *Compactor) aheadLocked(s snapshot) snapshot {
 }
 
 // holds tells whether the prospect is that of a view once rows have landed.
-func (p prospect) holds(s snapshot, rows []Compaction) bool {
+func (p prospect) holds(s view, rows []Compaction) bool {
 	if p.revision != s.revision || p.seen > len(s.lines) || len(p.rows) != len(rows) {
 		return false
 	}
@@ -55,7 +50,7 @@ func (p prospect) holds(s snapshot, rows []Compaction) bool {
 
 // prospect is what rows make of the view. Usually they cover the oldest lines: then
 // nothing is copied.
-func (s snapshot) prospect(rows []Compaction) prospect {
+func (s view) prospect(rows []Compaction) prospect {
 	p := prospect{revision: s.revision, seen: len(s.lines), head: s.head}
 	for _, row := range rows {
 		p.rows = append(p.rows, row.ID)
@@ -81,7 +76,7 @@ func (s snapshot) prospect(rows []Compaction) prospect {
 }
 
 // in is the view in a prospect of it.
-func (s snapshot) in(p prospect) snapshot {
+func (s view) in(p prospect) view {
 	s = s.withNewHead()
 	s.head, s.past, s.lineCost = p.head, p.past, s.lineCost-p.tokens
 	if s.lines = s.lines[p.skip:]; p.rest != nil {
@@ -91,7 +86,7 @@ func (s snapshot) in(p prospect) snapshot {
 }
 
 // with is the view once rows have landed.
-func (s snapshot) with(rows []Compaction) snapshot {
+func (s view) with(rows []Compaction) view {
 	if len(rows) == 0 {
 		return s
 	}
@@ -108,9 +103,9 @@ func reaches(rows []Compaction, seq int64) bool {
 }
 
 // indexOf is where the first line of seq or behind it stands.
-func (s snapshot) indexOf(seq int64) int {
+func (s view) indexOf(seq int64) int {
 	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq >= seq })
 }
 
 // stackCost is what counts in the stack's budget, in tokens.
-func (s snapshot) stackCost() int { return stackCost(s.head.Stack) + s.past.tokens }
+func (s view) stackCost() int { return stackCost(s.head.Stack) + s.past.tokens }

@@ -14,46 +14,46 @@ import (
 // answered turns too.
 func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	p, window := c.o.Policy(), c.o.Window()
-	before := c.h.snapshot().cost()
-	for c.used(c.h.snapshot()) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
+	before := c.h.view.cost()
+	for c.used(c.h.view) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
 	}
-	c.owe(0) // what a level demanded is made room for here
-	if s := c.h.snapshot(); c.used(s) >= goal && c.excess(s, goal) < 0 {
-		if c.endContexts(ctx); c.used(c.h.snapshot()) < goal {
+	c.owed = 0 // what a level demanded is made room for here
+	if s := c.h.view; c.used(s) >= goal && c.excess(s, goal) < 0 {
+		if c.endContexts(ctx); c.used(c.h.view) < goal {
 			return
 		}
 	}
 	if from, to := c.reading(); to != 0 {
-		s := c.h.snapshot()
+		s := c.h.view
 		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, 0, 0))
 	}
-	if s := c.h.snapshot(); c.used(s) >= goal {
+	if s := c.h.view; c.used(s) >= goal {
 		need := max(int(p.EmergencyFraction*float64(s.lineCost)), c.excess(s, goal)+markerCost)
 		c.hide(ctx, trigger, planSpan(s, need, p.KeepLastN, p.tail(c.Budget())))
 	}
-	limit := c.h.snapshot().shape.clipTo
-	if c.used(c.h.snapshot()) >= goal && c.h.snapshot().open != 0 {
+	limit := c.h.view.shape.clipTo
+	if c.used(c.h.view) >= goal && c.h.view.open != 0 {
 		c.h.clearRunning(limit)
 	}
 	ceiling := int(p.EmergencyThreshold * float64(window))
-	for c.used(c.h.snapshot()) >= ceiling && c.h.snapshot().open != 0 && limit > minResult {
+	for c.used(c.h.view) >= ceiling && c.h.view.open != 0 && limit > minResult {
 		limit /= 2
 		c.h.clearRunning(limit)
 	}
-	if c.used(c.h.snapshot()) >= ceiling { // contexts alone: what else there is must stay
+	if c.used(c.h.view) >= ceiling { // contexts alone: what else there is must stay
 		c.endContexts(ctx)
 	}
-	if s := c.h.snapshot(); c.used(s) > window {
+	if s := c.h.view; c.used(s) > window {
 		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+markerCost, 0, 0))
 	}
-	if after := c.h.snapshot(); after.cost() >= before {
+	if after := c.h.view; after.cost() >= before {
 		c.warnOnce(c.used(after), window)
 	}
 }
 
 // endContexts ends the contexts of earlier turns, if there are any.
 func (c *Compactor) endContexts(ctx context.Context) {
-	if s := c.h.snapshot(); s.withNewHead().contextCost != s.contextCost {
+	if s := c.h.view; s.withNewHead().contextCost != s.contextCost {
 		c.newHead(ctx)
 	}
 }
@@ -62,10 +62,11 @@ func (c *Compactor) endContexts(ctx context.Context) {
 // with it. If the disk refuses, they end in memory.
 func (c *Compactor) newHead(ctx context.Context) {
 	for {
-		s := c.h.snapshot()
+		s := c.h.view
 		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{EndContexts: true})
 		if err != nil {
-			c.h.endContexts()
+			c.h.endOldContexts()
+			c.h.changed()
 			c.unwritten = true
 			return
 		}
@@ -85,7 +86,7 @@ const (
 func (p Policy) tail(window int) int { return min(p.TailTokens, window/tailShare) }
 
 // within cuts a snapshot down to the lines from..to, if its oldest lines are those.
-func within(s snapshot, from, to int64) snapshot {
+func within(s view, from, to int64) view {
 	n := 0
 	for n < len(s.lines) && s.lines[n].Seq <= to {
 		n++
@@ -103,7 +104,7 @@ func within(s snapshot, from, to int64) snapshot {
 // may land at any time: what it covers is hidden already.
 func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 	for {
-		s := c.h.snapshot()
+		s := c.h.view
 		if sp = sp.without(s.head.Stack); len(sp.lines) == 0 {
 			return
 		}
@@ -115,9 +116,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{Markers: []Compaction{marker}, ClearedTo: lastResult(s.lines, s.stored)})
 		if err != nil {
 			before := c.used(s)
-			if !c.h.hide(sp.lines, s.head.Generation) {
-				continue
-			}
+			c.h.hide(sp.lines)
 			c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
 			c.told(ctx, marker, before)
 			return
@@ -146,7 +145,7 @@ func markerOver(lines []line) Compaction {
 }
 
 // marker makes the marker over a span, merged with the markers next to it.
-func (c *Compactor) marker(s snapshot, sp span) Compaction {
+func (c *Compactor) marker(s view, sp span) Compaction {
 	m := markerOver(sp.lines)
 	m.From, m.To, m.Owed = sp.from, sp.to, s.spoken && c.o.Worker != nil
 	m, _ = m.TakeIn(slices.DeleteFunc(slices.Clone(s.head.Stack), func(row Compaction) bool { return row.ID == 0 }))
@@ -155,7 +154,7 @@ func (c *Compactor) marker(s snapshot, sp span) Compaction {
 }
 
 // growth is by how many tokens a marker makes the head larger.
-func (s snapshot) growth(marker Compaction) int {
+func (s view) growth(marker Compaction) int {
 	grown := stackCost(insert(s.head.Stack, marker)) - stackCost(s.head.Stack)
 	if s.headCost == 0 {
 		grown += headFrame
@@ -189,7 +188,7 @@ func without(lines []line, stack []Compaction) []line {
 
 // told reports an emergency that has taken effect.
 func (c *Compactor) told(ctx context.Context, marker Compaction, before int) {
-	s := c.h.snapshot()
+	s := c.h.view
 	for _, row := range s.head.Stack {
 		if row.Covers(marker.From) {
 			marker.ID = row.ID
@@ -211,7 +210,7 @@ func (c *Compactor) flush(ctx context.Context) {
 	if c.unwritten {
 		c.newHead(ctx)
 	}
-	s := c.h.snapshot()
+	s := c.h.view
 	if len(s.hidden) == 0 {
 		return
 	}
@@ -233,7 +232,7 @@ func (c *Compactor) flush(ctx context.Context) {
 // running turn had to clear stays so.
 func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
 	for {
-		s := c.h.snapshot()
+		s := c.h.view
 		if s.resultTo <= s.head.ClearedTo {
 			return
 		}
@@ -270,10 +269,8 @@ func mayFree(lines []line, clearedTo int64, p Policy, want int) bool {
 
 // warnOnce says, once per incident, that nothing could be hidden.
 func (c *Compactor) warnOnce(used, window int) {
-	c.mu.Lock()
 	warned := c.warned
 	c.warned = used >= window
-	c.mu.Unlock()
 	if !warned && used > window {
 		c.o.Log.Warn("request_too_large",
 			"used", used, "window", window, "system_and_tools", c.real(c.frame()), "reserve", Reserve(c.o.MaxOutput, window))

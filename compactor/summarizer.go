@@ -13,8 +13,8 @@ import (
 // readPage is how many messages are read from disk at once.
 const readPage = 500
 
-// summarize lets the job's summarizer work.
-func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary, error) {
+// summarizing returns what lets the job's summarizer work.
+func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (Summary, error) {
 	limit := max(c.stackRoom(j)-headingOf(j.row), minSummary)
 	if j.most > 0 {
 		limit = min(limit, j.most)
@@ -31,18 +31,19 @@ func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary,
 		target = j.policy.target(j.tokens, limit)
 	}
 	if j.builtIn {
-		return c.builtIn(ctx, j, record, target)
+		beside := c.toldBeside(j.row)
+		return func(ctx context.Context) (Summary, error) { return c.builtIn(ctx, j, record, target, beside) }
 	}
 	w := c.newWorker(j, record, target, limit)
-	return c.byModel(ctx, w, func(ctx context.Context, most int) ([]item, error) {
-		return c.read(ctx, j, record, most)
-	})
+	return func(ctx context.Context) (Summary, error) {
+		return c.byModel(ctx, w, func(ctx context.Context, most int) ([]item, error) { return c.read(ctx, j, record, most) })
+	}
 }
 
 // stackRoom is what the job's row may cost in the stack, in tokens: what the other rows
 // leave of the budget. If they leave little they are folded.
 func (c *Compactor) stackRoom(j *job) int {
-	then := c.ahead(c.h.snapshot())
+	then := c.ahead(c.h.view)
 	left := j.policy.stackBudget(j.budget) - then.past.tokens
 	if j.row.Kind == Rollup && j.builtIn {
 		left = 0 // it folds again and again: no row shall become most of the stack
@@ -108,7 +109,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 // builtIn chooses among messages: those of the span, or, for a fold, those its
 // children were chosen from. It never chooses from a choice; what a worker wrote is
 // as good as something said.
-func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int) (s Summary, err error) {
+func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int, beside []string) (s Summary, err error) {
 	var messages []Message
 	if j.row.Kind != Rollup {
 		messages, err = readAll(ctx, record, j.row.From, j.row.To)
@@ -132,7 +133,7 @@ func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int)
 		return s, err
 	}
 	messages = withoutSecrets(messages)
-	s = extract(messages, j.aim(target, itemsOf(messages, mostOfMessage)), memoriesOf(j, messages), j.row.Focus, c.toldBeside(j.row))
+	s = extract(messages, j.aim(target, itemsOf(messages, mostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside)
 	s.Text = secrets.Mask(s.Text) // what stands together only now
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
@@ -183,7 +184,7 @@ func writtenOf(row Compaction) Message {
 
 // toldBeside returns the texts that will stand in the stack beside row's.
 func (c *Compactor) toldBeside(row Compaction) (texts []string) {
-	for _, other := range c.ahead(c.h.snapshot()).head.Stack {
+	for _, other := range c.ahead(c.h.view).head.Stack {
 		if other.To < row.From || other.From > row.To {
 			texts = append(texts, other.Text)
 		}
