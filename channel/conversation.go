@@ -22,33 +22,46 @@ type conversation struct {
 	connector Connector
 	records   *memory.Conversation
 	log       *slog.Logger
-	signal    chan struct{} // room for one: "look again"
-	users     int           // guarded by hub.mu
+	cacheKey  string // the same for all requests of the conversation
+	users     int    // guarded by hub.mu
 	sender    sender
 	usage     pendingUsage
-
 	reactions sync.WaitGroup
 
+	loop
+	service
+	progress
+	shared
+}
+
+// loop is how others reach the loop.
+type loop struct {
+	signal   chan struct{} // room for one: "look again"
 	calls    chan func()   // for the loop to run
 	finished chan func()   // what children of the engine bring back
 	worked   chan error    // what the child that works has ended with
 	ended    chan struct{} // closed when the loop runs no calls any more
+	opened   chan struct{} // closed when there is an engine
 	gauge    atomic.Pointer[func() compactor.Gauge]
+}
 
-	opened   chan struct{}        // closed when the fields below are set
-	agent    Agent                // of the child that works; others ask current
-	engine   *compactor.Compactor // the loop's
+// service is who answers. The loop replaces it while nothing works; others ask current.
+type service struct {
+	agent    Agent
+	engine   *compactor.Compactor // the loop's alone
 	policy   *policy
 	tools    []llm.Tool
-	cacheKey string // the same for all requests of the conversation
 	window   *window
 	byWorker llm.Learnt     // of a worker that remembers nothing itself
 	byOther  *llm.Learnt    // what is known of the model that was handed a question; nil: none was
 	unfit    map[int64]bool // pictures it refused, by file
 	inWords  bool           // it refused how tools were used; they are told in words
+	empty    bool           // nothing had been said when it was opened, and it has not looked again
+}
 
+// progress belongs to the child that works.
+type progress struct {
 	begun         begun        // the last turn that was taken up here
-	empty         bool         // nothing had been said when it was opened, and it has not looked again
 	unsettled     bool         // a turn may have been begun and not finished
 	toldUnwritten bool         // people know that an answer cannot be written
 	toldFailed    bool         // people know that the last turn failed
@@ -59,7 +72,10 @@ type conversation struct {
 	hasReadBack   bool         // what was said before the bot came has been read
 	gapRest       time.Time    // until then a gap that cannot be read is left alone
 	pastRest      time.Time    // until then what was said before the bot came is, too
+}
 
+// shared is what everybody may ask or tell the conversation.
+type shared struct {
 	mu      sync.Mutex             // guards everything below
 	asked   int64                  // wakes so far
 	settled int64                  // wakes that were dealt with
@@ -69,29 +85,30 @@ type conversation struct {
 	awaited string                 // the newest message that somebody wants an answer to; empty: none
 	left    bool                   // the loop has ended
 	busy    bool                   // a summary is being made
-	changed chan struct{}          // closed, and made anew, when settled or err has changed
+	changed chan struct{}          // closed, and made anew, when one of these has changed
 	turn    int64                  // the running turn, as the tools see it; 0: none
 	stop    context.CancelCauseFunc
 
-	settings bool             // /settings changed what is stored
-	outdated bool             // somebody else may answer by now
-	news     *compactor.Event // a landing nobody was told of
-
+	settings bool                          // /settings changed what is stored
+	outdated bool                          // somebody else may answer by now
+	news     *compactor.Event              // a compaction nobody was told of
 	reads    bool                          // the connector reads history
 	late     []func(context.Context) error // edits and deletions since
 	bereft   bool                          // something was deleted since the running turn began
-	changes  []int64                       // messages that were edited or deleted, which the history does not know yet
+	changes  []int64                       // messages that were edited or deleted, which the engine does not know yet
 	parent   bool                          // what a thread has of its channel has changed
 	botTurns []string                      // messages of other programs that were answered since a person spoke
-	retryGap *time.Timer                   // nil: no gap waits to be read again
 }
 
 func newConversation(h *Hub, name string, connector Connector, records *memory.Conversation) *conversation {
 	c := &conversation{
 		hub: h, name: name, connector: connector, records: records, cacheKey: cacheKey(name), log: h.o.Log.With("conversation", name),
-		signal: make(chan struct{}, 1), opened: make(chan struct{}), changed: make(chan struct{}),
-		unheard: make(map[string]*time.Timer), unsettled: true,
-		calls: make(chan func()), finished: make(chan func()), worked: make(chan error), ended: make(chan struct{}),
+		loop: loop{
+			signal: make(chan struct{}, 1), calls: make(chan func()), finished: make(chan func()), worked: make(chan error),
+			ended: make(chan struct{}), opened: make(chan struct{}),
+		},
+		progress: progress{unsettled: true},
+		shared:   shared{changed: make(chan struct{}), unheard: make(map[string]*time.Timer)},
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c
@@ -132,6 +149,8 @@ func (c *conversation) own() {
 		case err := <-c.worked:
 			if working = false; err != nil {
 				retry = time.After(retryDelay)
+			} else if rest := time.Until(c.gapRest); rest > 0 {
+				retry = time.After(rest)
 			}
 			silence.Reset(c.hub.o.Idle)
 		case f := <-c.calls:
@@ -185,9 +204,6 @@ func (c *conversation) close() {
 	c.left = true
 	for _, timer := range c.unheard {
 		timer.Stop()
-	}
-	if c.retryGap != nil {
-		c.retryGap.Stop()
 	}
 	c.mu.Unlock()
 	c.sender.wait()

@@ -123,16 +123,6 @@ func (c *conversation) rest(err error) {
 	c.toldGap = true
 	c.log.Log(c.hub.ctx, level, "backfill_failed", "again_in", historyRetry, "error", err)
 	c.gapRest = time.Now().Add(historyRetry)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.left && c.retryGap == nil {
-		c.retryGap = time.AfterFunc(historyRetry, func() {
-			c.mu.Lock()
-			c.retryGap = nil
-			c.mu.Unlock()
-			c.wake()
-		})
-	}
 }
 
 func (c *conversation) history(ctx context.Context, h Historian, look Look) (page Page, err error) {

@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"time"
 
 	"cairn/compactor"
 )
@@ -47,7 +48,7 @@ func (c *conversation) changedLocked() {
 func (c *conversation) quiet() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.settled >= c.asked && c.retryGap == nil && c.sender.idle() && (c.engine == nil || !c.engine.Busy() && c.engine.Wake().IsZero())
+	return c.settled >= c.asked && time.Until(c.gapRest) <= 0 && c.sender.idle() && (c.engine == nil || !c.engine.Busy() && c.engine.Wake().IsZero())
 }
 
 // settle returns when all that was asked so far is done and sent, or with the
