@@ -251,7 +251,7 @@ func (c *Compactor) Overflow(ctx context.Context) bool {
 	used := c.used(s)
 	goal := int(p.BackgroundThreshold * float64(window))
 	c.relieve(ctx, OnReactive, min(goal, used-used/8))
-	return c.h.view.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.asked.reserve
+	return c.h.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.asked.reserve
 }
 
 // Drain has nothing begin any more that may wait for the next start: repairs and work ahead,

@@ -72,7 +72,7 @@ func (h *History) ContextNotStored() {
 // Quoted reports what the visible contexts quote.
 func (h *History) Quoted() (messages, memories map[int64]bool) {
 	messages, memories = make(map[int64]bool), make(map[int64]bool)
-	for _, c := range h.view.contexts {
+	for _, c := range h.contexts {
 		for _, seq := range c.Messages {
 			messages[seq] = true
 		}
@@ -184,7 +184,7 @@ func (h *History) dropReasoning() {
 
 // Deprived reports whether the reasoning of a message was dropped while its turn ran.
 func (h *History) Deprived(seq int64) bool {
-	lines := h.view.lines
+	lines := h.lines
 	i, found := slices.BinarySearchFunc(lines, seq, func(l line, seq int64) int { return cmp.Compare(l.Seq, seq) })
 	return found && lines[i].Deprived
 }

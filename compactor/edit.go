@@ -29,7 +29,7 @@ func (c *Compactor) Reread() { c.outdated = true }
 // Quoting returns the seqs of the verbatim messages that quote one which stands in
 // another conversation.
 func (h *History) Quoting() (seqs []int64) {
-	for _, l := range h.view.lines {
+	for _, l := range h.lines {
 		if l.Quote != "" {
 			seqs = append(seqs, l.Seq)
 		}

@@ -14,7 +14,7 @@ import (
 // answered turns too.
 func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	p, window := c.o.Policy(), c.o.Window()
-	before := c.h.view.cost()
+	before := c.h.cost()
 	for c.used(c.h.view) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
 	}
 	c.owed = 0 // what a level demanded is made room for here
@@ -31,12 +31,12 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 		need := max(int(p.EmergencyFraction*float64(s.lineCost)), c.excess(s, goal)+markerCost)
 		c.hide(ctx, trigger, planSpan(s, need, p.KeepLastN, p.tail(c.Budget())))
 	}
-	limit := c.h.view.shape.clipTo
-	if c.used(c.h.view) >= goal && c.h.view.open != 0 {
+	limit := c.h.shape.clipTo
+	if c.used(c.h.view) >= goal && c.h.open != 0 {
 		c.h.clearRunning(limit)
 	}
 	ceiling := int(p.EmergencyThreshold * float64(window))
-	for c.used(c.h.view) >= ceiling && c.h.view.open != 0 && limit > minResult {
+	for c.used(c.h.view) >= ceiling && c.h.open != 0 && limit > minResult {
 		limit /= 2
 		c.h.clearRunning(limit)
 	}
@@ -61,18 +61,27 @@ func (c *Compactor) endContexts(ctx context.Context) {
 // newHead makes a new head of what the old one shows: the contexts of earlier turns end
 // with it. If the disk refuses, they end in memory.
 func (c *Compactor) newHead(ctx context.Context) {
+	_, err := c.change(ctx, func(view) (Change, bool) { return Change{EndContexts: true}, true })
+	if c.unwritten = err != nil; c.unwritten {
+		c.h.endOldContexts()
+		c.h.changed()
+	}
+}
+
+// change commits what is to be changed of a view, unless that is nothing. If people have changed
+// the head on disk, it is asked again about the view as it is then.
+func (c *Compactor) change(ctx context.Context, what func(s view) (change Change, ok bool)) (done bool, err error) {
 	for {
-		s := c.h.view
-		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{EndContexts: true})
-		if err != nil {
-			c.h.endOldContexts()
-			c.h.changed()
-			c.unwritten = true
-			return
+		change, ok := what(c.h.view)
+		if !ok {
+			return false, nil
 		}
-		c.unwritten = false
+		head, applied, err := c.o.Records.Apply(ctx, c.h.head.Generation, change)
+		if err != nil {
+			return false, err
+		}
 		if c.h.swap(head); applied {
-			return
+			return true, nil
 		}
 	}
 }
@@ -99,33 +108,28 @@ func within(s view, from, to int64) view {
 	return s
 }
 
-// hide puts a span behind a marker: a row first, then the swap in memory. If the
-// disk refuses, the swap is made all the same and the row is written later. A summary
-// may land at any time: what it covers is hidden already.
+// hide puts a span behind a placeholder: its row first, then the view. If the disk refuses,
+// the view changes all the same and the row is written later.
 func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
-	for {
-		s := c.h.view
+	var hidden Compaction
+	var before view
+	done, err := c.change(ctx, func(s view) (change Change, ok bool) {
 		if sp = sp.without(s.head.Stack); len(sp.lines) == 0 {
-			return
+			return change, false
 		}
-		marker := c.marker(s, sp)
-		marker.Trigger = trigger
-		if s.growth(marker) >= sp.tokens {
-			return // it would make no room
-		}
-		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{Markers: []Compaction{marker}, ClearedTo: lastResult(s.lines, s.stored)})
-		if err != nil {
-			before := c.used(s)
-			c.h.hide(sp.lines)
-			c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
-			c.told(ctx, marker, before)
-			return
-		}
-		if before, _, taken := c.h.swap(head); applied && taken {
-			c.told(ctx, marker, c.used(before))
-			return
-		}
+		before, hidden = s, c.marker(s, sp)
+		hidden.Trigger = trigger
+		return Change{Markers: []Compaction{hidden}, ClearedTo: lastResult(s.lines, s.stored)}, s.growth(hidden) < sp.tokens // else it would make no room
+	})
+	if !done && err == nil {
+		return
 	}
+	used := c.used(before)
+	if err != nil {
+		c.h.hide(sp.lines)
+		c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
+	}
+	c.told(ctx, hidden, used)
 }
 
 // markerOver is a marker that hides lines.
@@ -231,25 +235,15 @@ func (c *Compactor) flush(ctx context.Context) {
 // once: more often would throw away the provider's prompt cache for little. What the
 // running turn had to clear stays so.
 func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
-	for {
-		s := c.h.view
+	// With an error the next check tries again.
+	_, _ = c.change(ctx, func(s view) (change Change, ok bool) {
 		if s.resultTo <= s.head.ClearedTo {
-			return
+			return change, false
 		}
 		to := lastResult(s.lines, s.stored)
 		had := s.clearedTo > s.head.ClearedTo
-		if to <= s.head.ClearedTo || !had && !mayFree(s.lines, s.head.ClearedTo, p, c.Budget()/4) {
-			return
-		}
-		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{ClearedTo: to})
-		if err != nil {
-			return // the next check tries again
-		}
-		c.h.swap(head)
-		if applied {
-			return
-		}
-	}
+		return Change{ClearedTo: to}, to > s.head.ClearedTo && (had || mayFree(s.lines, s.head.ClearedTo, p, c.Budget()/4))
+	})
 }
 
 // mayFree tells whether clearing the results of lines would free at least want tokens.

@@ -14,7 +14,7 @@ func (c *Compactor) Speak() {
 }
 
 // Spoken tells whether somebody spoke to the bot since a summary landed.
-func (c *Compactor) Spoken() bool { return c.h.view.spoken }
+func (c *Compactor) Spoken() bool { return c.h.spoken }
 
 // Sight is the view as it stands. Unlike Request it begins nothing that may change it.
 func (c *Compactor) Sight() []llm.Message {
@@ -25,7 +25,7 @@ func (c *Compactor) Sight() []llm.Message {
 // from one that is made anew; "": it does not.
 func (c *Compactor) Prospect() string {
 	s := c.h.view
-	kept, anew := c.ahead(s), s.with(c.staged)
+	kept, anew := c.ahead(), s.with(c.staged)
 	seqs := func(s view) (seqs []int64) {
 		for _, l := range s.lines {
 			seqs = append(seqs, l.Seq)

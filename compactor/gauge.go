@@ -132,7 +132,7 @@ const (
 
 // Count returns the count that holds now, to be stored with the turn: so every gauge
 // shows one number, also after a restart and beside a running bot.
-func (c *Compactor) Count() Count { return c.h.view.anchor }
+func (c *Compactor) Count() Count { return c.h.anchor }
 
 func (h *History) counted(revision int, count Count) {
 	if h.revision == revision {

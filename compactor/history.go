@@ -95,7 +95,7 @@ func (h *History) Append(messages ...Message) {
 
 // Shortened returns the addressed messages of a turn that are too long for the view.
 func (h *History) Shortened(turn int64) (found []Shortened) {
-	for _, l := range h.view.lines {
+	for _, l := range h.lines {
 		if l.short != nil && l.Turn == turn && l.Addressed {
 			found = append(found, *l.short)
 		}

@@ -44,7 +44,7 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Poli
 	j := &job{tokens: tokens, builtIn: builtIn, policy: p, window: window, budget: c.Budget()}
 	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Level: level, Focus: p.Focus, PolicyHash: p.Hash()}
 	if builtIn {
-		j.row.By, j.row.Owed = ByBuiltIn, c.o.Worker != nil && (c.h.view.spoken || trigger == OnManual)
+		j.row.By, j.row.Owed = ByBuiltIn, c.o.Worker != nil && (c.h.spoken || trigger == OnManual)
 	} else {
 		j.row.Model = c.o.Worker.Name()
 	}
@@ -67,7 +67,7 @@ func (c *Compactor) next() *job {
 		return nil
 	}
 	used, shown := c.used(s), s
-	s = c.ahead(s) // what is staged is not bought again
+	s = c.ahead() // what is staged is not bought again
 	if shown.crowded(s, p, c.Budget()) {
 		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
 			j := c.planRollup(children, OnRollup, p, window, byBuiltIn)

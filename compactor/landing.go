@@ -78,7 +78,7 @@ func (c *Compactor) landDue(ctx context.Context, p Policy, window int) {
 		return
 	}
 	left := 0
-	for _, line := range without(s.lines, c.h.view.head.Stack) {
+	for _, line := range without(s.lines, c.h.head.Stack) {
 		left += line.tokens
 	}
 	c.owed = max(int(p.fraction(l)*float64(s.lineCost))-(s.lineCost-left), 0)

@@ -73,7 +73,7 @@ var mutants = map[string]mutant{
 	},
 	"what is staged is bought again": {
 		"compactor/job.go", `
-	s = c.ahead(s) // what is staged is not bought again
+	s = c.ahead() // what is staged is not bought again
 `, `
 `, "./compactor", "TestNothingIsBoughtTwice",
 	},

@@ -189,8 +189,8 @@ func (w *owner) Briefing(ctx context.Context, tokens int, p compactor.Policy, qu
 // ownedHistory is the history of an engine that has an owner.
 type ownedHistory struct{ w *owner }
 
-func (h ownedHistory) Next() int64 { return get(h.w, h.w.Compactor.History().Next) }
-func (h ownedHistory) Stored()     { h.w.do(h.w.Compactor.History().Stored) }
+func (h ownedHistory) Next() int64        { return get(h.w, h.w.Compactor.History().Next) }
+func (h ownedHistory) Stored()            { h.w.do(h.w.Compactor.History().Stored) }
 func (h ownedHistory) Truncate(seq int64) { h.w.do(func() { h.w.Compactor.History().Truncate(seq) }) }
 
 func (h ownedHistory) ContextNotStored() { h.w.do(h.w.Compactor.History().ContextNotStored) }

@@ -38,7 +38,7 @@ func BenchmarkRenderFull(b *testing.B) {
 	for b.Loop() {
 		new(rendering).next("be kind", h.view)
 	}
-	b.ReportMetric(float64(len(h.view.lines)), "messages")
+	b.ReportMetric(float64(len(h.lines)), "messages")
 }
 
 // BenchmarkRenderOneAdded is the same window with one more message than at the last

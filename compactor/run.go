@@ -184,7 +184,7 @@ func (c *Compactor) made(w *work, row Compaction, err error) {
 		return
 	}
 	w.rows = append(w.rows, row)
-	then := c.ahead(c.h.view).with(w.rows)
+	then := c.ahead().with(w.rows)
 	if w.fills && c.busy != nil {
 		then.inWork = []Compaction{c.busy.row}
 	}

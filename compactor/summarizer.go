@@ -43,7 +43,7 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (Summa
 // stackRoom is what the job's row may cost in the stack, in tokens: what the other rows
 // leave of the budget. If they leave little they are folded.
 func (c *Compactor) stackRoom(j *job) int {
-	then := c.ahead(c.h.view)
+	then := c.ahead()
 	left := j.policy.stackBudget(j.budget) - then.past.tokens
 	if j.row.Kind == Rollup && j.builtIn {
 		left = 0 // it folds again and again: no row shall become most of the stack
@@ -184,7 +184,7 @@ func writtenOf(row Compaction) Message {
 
 // toldBeside returns the texts that will stand in the stack beside row's.
 func (c *Compactor) toldBeside(row Compaction) (texts []string) {
-	for _, other := range c.ahead(c.h.view).head.Stack {
+	for _, other := range c.ahead().head.Stack {
 		if other.To < row.From || other.From > row.To {
 			texts = append(texts, other.Text)
 		}

@@ -93,7 +93,7 @@ func (c *Compactor) refuse(w wish, reason string) Event {
 
 // planWish plans what is wished for, or says why there is nothing to do.
 func (c *Compactor) planWish(s view, w wish, p Policy, window int, now time.Time) (*job, string) {
-	s = c.ahead(s)
+	s = c.ahead()
 	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(c.Budget()))
 	switch {
 	case c.ctx.Err() != nil:
