@@ -20,11 +20,16 @@ type actor struct {
 	incurious bool // it looks nothing up
 	brief     bool // it sums up in a few words, and saves nothing
 
+	// gate, if there is one, is locked while a turn runs, so that a worker always ends between two turns
+	// and every run is the same. A real model takes about as long.
+	gate *sync.RWMutex
+
 	mu    sync.Mutex // guards everything below
 	dice  *rand.Rand
 	saved int
 	asked int           // requests so far
 	took  time.Duration // for the answers since somebody took note
+	till  *till         // is charged for everything; nil: nobody is
 }
 
 var _ llm.Model = (*actor)(nil)
@@ -63,6 +68,13 @@ func (a *actor) Generate(ctx context.Context, req llm.Request, show func(string)
 			return llm.Response{}, ctx.Err()
 		}
 	}
+	if a.gate != nil {
+		a.gate.RLock()
+		defer a.gate.RUnlock()
+		if err := ctx.Err(); err != nil {
+			return llm.Response{}, err
+		}
+	}
 	resp, err := a.answer(req)
 	if err == nil && show != nil {
 		show(resp.Message.Text)
@@ -91,7 +103,15 @@ func (a *actor) answer(req llm.Request) (llm.Response, error) {
 		if err != nil {
 			return llm.Response{}, err
 		}
-		return want.answer(a.dice, &a.saved, a.asked), nil
+		resp := want.answer(a.dice, &a.saved, a.asked)
+		if a.till != nil {
+			answer := ""
+			for _, c := range resp.Message.Calls {
+				answer += c.Name + " " + c.Arguments + "\n"
+			}
+			a.till.charge(req, answer)
+		}
+		return resp, nil
 	case !a.incurious && offered["recall"] && last.Role == llm.RoleUser && a.dice.IntN(lookUpEvery) == 0:
 		call := llm.Call{ID: fmt.Sprint("call_", a.asked), Name: "recall", Arguments: fmt.Sprintf(`{"query":%q}`, text(a.dice, 4))}
 		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Calls: []llm.Call{call}}, FinishReason: llm.FinishToolCalls}, nil

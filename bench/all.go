@@ -104,7 +104,7 @@ func (r summary) goals() (all []goal) {
 }
 
 // table is the result in the form that Markdown takes.
-func (r summary) table(*screen) string {
+func (r summary) table() string {
 	var b strings.Builder
 	b.WriteString("| | is | must be | by |\n|---|---|---|---|\n")
 	for _, one := range r.Results {

@@ -39,7 +39,7 @@ type cacheRule struct {
 	ttl  time.Duration
 }
 
-// ledger is what the cache holds of one conversation, for rules that match whole blocks.
+// ledger is what the cache holds of one conversation.
 type ledger struct {
 	rule cacheRule
 
@@ -47,7 +47,9 @@ type ledger struct {
 	entries map[uint64]time.Time // by the hash of the blocks up to a mark: when it was used last
 	costs   map[string]int       // tokens of the blocks of the last request
 	last    []uint64             // hashes of its prefixes, by the number of blocks
+	blocks  []string             // its blocks
 	tokens  int                  // of it
+	at      time.Time            // when it was sent
 }
 
 func newLedger(rule cacheRule) *ledger {
@@ -65,12 +67,26 @@ type priced struct {
 func (l *ledger) price(req llm.Request, now time.Time, keep bool) (p priced) {
 	maps.DeleteFunc(l.entries, func(_ uint64, used time.Time) bool { return now.Sub(used) >= l.rule.ttl })
 	blocks := blocksOf(req)
+	end := len(blocks)
 	prefixes, upTo, costs := l.measure(blocks)
+	if keep {
+		defer func() { l.costs, l.last, l.blocks, l.tokens, l.at = costs, prefixes, blocks, upTo[end], now }()
+	}
 	shared := 0 // blocks, with the last request
 	for shared+1 < min(len(prefixes), len(l.last)) && prefixes[shared+1] == l.last[shared+1] {
 		shared++
 	}
-	end := len(blocks)
+	if l.rule.kind == cachePrefix {
+		known := upTo[shared]
+		if shared < min(end, len(l.blocks)) {
+			known += compactor.Estimate(commonPrefix(l.blocks[shared], blocks[shared]))
+		}
+		if now.Sub(l.at) < l.rule.ttl {
+			p.cached = known
+		}
+		p.uncached, p.rewritten = upTo[end]-p.cached, 2*known <= l.tokens
+		return p
+	}
 	marks := l.marks(req, end)
 	read := 0
 	for _, at := range marks {
@@ -93,10 +109,16 @@ func (l *ledger) price(req llm.Request, now time.Time, keep bool) (p priced) {
 			l.entries[prefixes[at]] = now
 		}
 	}
-	if keep {
-		l.costs, l.last, l.tokens = costs, prefixes, upTo[end]
-	}
 	return p
+}
+
+// commonPrefix is what a and b begin with in common.
+func commonPrefix(a, b string) string {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	return a[:i]
 }
 
 // marks are the numbers of blocks behind which a request may be read from the cache.

@@ -10,71 +10,93 @@ import (
 	"cairn/llm"
 )
 
+// cacheCase is what a second request reads and writes, in messages.
+type cacheCase struct {
+	rule                      string
+	first, second             []llm.Message
+	pause                     time.Duration
+	cached, written, uncached int // messages of the second request
+}
+
+var cachedWords = strings.Repeat("what somebody said before. ", 100)
+
+func spoken(role llm.Role, name string) llm.Message {
+	return llm.Message{Role: role, Text: name + " " + cachedWords}
+}
+
+var (
+	system, question = spoken(llm.RoleSystem, "system"), spoken(llm.RoleUser, "question")
+	answer, next     = spoken(llm.RoleAssistant, "answer"), spoken(llm.RoleUser, "next")
+	withNow          = llm.Message{Role: llm.RoleUser, Text: question.Text + "\n\n<now>it is nine</now>"}
+)
+
+var cacheCases = map[string]cacheCase{
+	"breakpoints: an extension is read up to the end of the request before": {
+		cacheBreakpoints,
+		[]llm.Message{system, question},
+		[]llm.Message{system, question, answer, next},
+		time.Minute, 2, 2, 0,
+	},
+	"breakpoints: of a last message that has changed only the head is read": {
+		cacheBreakpoints,
+		[]llm.Message{system, withNow},
+		[]llm.Message{system, question, answer, next},
+		time.Minute, 1, 3, 0,
+	},
+	"breakpoints: nothing is read where the head has changed": {
+		cacheBreakpoints,
+		[]llm.Message{system, question},
+		[]llm.Message{spoken(llm.RoleSystem, "other"), question, answer},
+		time.Minute, 0, 3, 0,
+	},
+	"breakpoints: nothing is read when the time is up": {
+		cacheBreakpoints,
+		[]llm.Message{system, question},
+		[]llm.Message{system, question, answer, next},
+		cacheTTL, 0, 4, 0,
+	},
+	"units: an extension is read with the answer": {
+		cacheUnits,
+		[]llm.Message{system, question},
+		[]llm.Message{system, question, answer, next},
+		time.Minute, 3, 0, 1,
+	},
+	"units: a part of the request before is not read": {
+		cacheUnits,
+		[]llm.Message{system, withNow},
+		[]llm.Message{system, question, answer, next},
+		time.Minute, 0, 0, 4,
+	},
+	"units: nothing is read when the time is up": {
+		cacheUnits,
+		[]llm.Message{system, question},
+		[]llm.Message{system, question, answer, next},
+		cacheTTL, 0, 0, 4,
+	},
+	"prefix: the last message is read as far as it is the same": {
+		cachePrefix,
+		[]llm.Message{system, withNow},
+		[]llm.Message{system, question, answer, next},
+		time.Minute, 2, 0, 2,
+	},
+	"prefix: nothing is read when the time is up": {
+		cachePrefix,
+		[]llm.Message{system, question},
+		[]llm.Message{system, question, answer, next},
+		cacheTTL, 0, 0, 4,
+	},
+	"prefix: nothing is read of a request that begins otherwise": {
+		cachePrefix,
+		[]llm.Message{system, question},
+		[]llm.Message{spoken(llm.RoleSystem, "other"), question, answer},
+		time.Minute, 0, 0, 3,
+	},
+}
+
 // TestCacheRules prices requests that go on in ways that the rules tell apart.
 func TestCacheRules(t *testing.T) {
-	words := strings.Repeat("what somebody said before. ", 100)
-	said := func(role llm.Role, name string) llm.Message { return llm.Message{Role: role, Text: name + " " + words} }
-	system, question := said(llm.RoleSystem, "system"), said(llm.RoleUser, "question")
-	answer, next := said(llm.RoleAssistant, "answer"), said(llm.RoleUser, "next")
-	withNow := question
-	withNow.Text += "\n\n<now>it is nine</now>"
-	each := compactor.Estimate(words) // of a message, about
-
-	for name, c := range map[string]struct {
-		rule                      string
-		first, second             []llm.Message
-		pause                     time.Duration
-		cached, written, uncached int // messages of the second request
-	}{
-		"breakpoints: an extension is read up to the end of the request before": {
-			cacheBreakpoints,
-			[]llm.Message{system, question},
-			[]llm.Message{system, question, answer, next},
-			time.Minute, 2, 2, 0,
-		},
-		"breakpoints: of a last message that has changed only the head is read": {
-			cacheBreakpoints,
-			[]llm.Message{system, withNow},
-			[]llm.Message{system, question, answer, next},
-			time.Minute, 1, 3, 0,
-		},
-		"breakpoints: nothing is read where the head has changed": {
-			cacheBreakpoints,
-			[]llm.Message{system, question},
-			[]llm.Message{said(llm.RoleSystem, "other"), question, answer},
-			time.Minute, 0, 3, 0,
-		},
-		"breakpoints: nothing is read when the time is up": {
-			cacheBreakpoints,
-			[]llm.Message{system, question},
-			[]llm.Message{system, question, answer, next},
-			cacheTTL, 0, 4, 0,
-		},
-		"units: an extension is read with the answer": {
-			cacheUnits,
-			[]llm.Message{system, question},
-			[]llm.Message{system, question, answer, next},
-			time.Minute, 3, 0, 1,
-		},
-		"units: a part of the request before is not read": {
-			cacheUnits,
-			[]llm.Message{system, withNow},
-			[]llm.Message{system, question, answer, next},
-			time.Minute, 0, 0, 4,
-		},
-		"units: nothing is read when the time is up": {
-			cacheUnits,
-			[]llm.Message{system, question},
-			[]llm.Message{system, question, answer, next},
-			cacheTTL, 0, 0, 4,
-		},
-		"prefix: the last message is read as far as it is the same": {
-			cachePrefix,
-			[]llm.Message{system, withNow},
-			[]llm.Message{system, question, answer, next},
-			time.Minute, 2, 0, 2,
-		},
-	} {
+	each := compactor.Estimate(cachedWords) // of a message, about
+	for name, c := range cacheCases {
 		t.Run(name, func(t *testing.T) {
 			clock := &clock{t: time.Unix(0, 0).Add(24 * time.Hour)}
 			till := newTill(clock, cacheRule{c.rule, cacheTTL})
@@ -90,9 +112,18 @@ func TestCacheRules(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a token written to the cache counts one and a quarter", func(t *testing.T) {
-		if b := (bill{Uncached: 100, Cached: 1000, Written: 1000}); b.input() != 1450 {
-			t.Errorf("input %v", b.input())
+	t.Run("a token read counts a tenth, one written to the cache one and a quarter, one of an answer four", func(t *testing.T) {
+		if b := (bill{Uncached: 100, Cached: 1000, Written: 1000, Output: 10}); b.input() != 1450 || b.output() != 40 {
+			t.Errorf("input %v, output %v", b.input(), b.output())
+		}
+	})
+	t.Run("a request that begins otherwise is a rewrite, one that goes on is none", func(t *testing.T) {
+		till := newTill(&clock{t: time.Unix(0, 0).Add(24 * time.Hour)}, cacheRule{cachePrefix, cacheTTL})
+		for i, messages := range [][]llm.Message{{system, question}, {system, question, answer}, {next, system, question}} {
+			till.charge(llm.Request{Messages: messages}, "yes")
+			if want := []int{1, 1, 2}[i]; till.bill.Rewrites != want {
+				t.Errorf("%d rewrites in %d requests, want %d", till.bill.Rewrites, i+1, want)
+			}
 		}
 	})
 }

@@ -21,7 +21,7 @@ type engine struct {
 	c      *compactor.Compactor
 	tools  []llm.Tool
 	clock  *clock
-	scribe *scribe
+	scribe *actor
 	gate   sync.RWMutex
 
 	n    int // messages of people so far
@@ -30,14 +30,14 @@ type engine struct {
 
 	finished chan func() // what the engine's background work brings back
 	failure  error
-	landed   int // compactions that changed the view
+	applied  int // compactions that changed the view
 }
 
 var _ strategy = (*engine)(nil)
 
 func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule cacheRule) (e *engine, err error) {
 	e = &engine{clock: c, finished: make(chan func())}
-	e.scribe = &scribe{gate: &e.gate, till: *newTill(c, rule), words: rand.New(rand.NewPCG(0, 0))}
+	e.scribe = &actor{window: llm.DefaultWindow, gate: &e.gate, till: newTill(c, rule), dice: rand.New(rand.NewPCG(0, 0))}
 	if e.store, err = openStore(ctx, ""); err != nil {
 		return nil, err
 	}
@@ -71,11 +71,11 @@ func (e *engine) wait() {
 	}
 }
 
-// notify counts the compactions that land, and notes one that fails: it would spoil the numbers.
+// notify counts the compactions that are applied, and notes one that fails: it would spoil the numbers.
 func (e *engine) notify(event compactor.Event) {
 	switch event.State {
 	case compactor.EventLanded:
-		e.landed++
+		e.applied++
 	case compactor.EventFailed:
 		e.failure = fmt.Errorf("a compaction of messages %d to %d failed: %s", event.From, event.To, event.Error)
 	}
@@ -162,7 +162,11 @@ func (e *engine) answer(ctx context.Context, text string) error {
 	return e.failure
 }
 
-func (e *engine) worker() bill { return e.scribe.bill() }
+func (e *engine) worker() bill {
+	e.scribe.mu.Lock()
+	defer e.scribe.mu.Unlock()
+	return e.scribe.till.bill
+}
 
 func (e *engine) close() error {
 	e.gate.Unlock()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,6 @@ import (
 
 // result is what a benchmark measures. It is written as JSON, or as a table.
 type result interface {
-	table(s *screen) string
 	goals() []goal
 }
 
@@ -68,6 +68,17 @@ func newBenchmark(use, short, help string, measure func(ctx context.Context, s *
 func (b *benchmark) integer(into *int, name string, value, least, most int, usage string) {
 	b.Flags().IntVar(into, name, value, usage)
 	within(b, name, into, least, most)
+}
+
+// integers adds a flag whose values are from least to most.
+func (b *benchmark) integers(into *[]int, name string, values []int, least, most int, usage string) {
+	b.Flags().IntSliceVar(into, name, values, usage)
+	b.checks = append(b.checks, func() error {
+		if slices.Min(*into) < least || slices.Max(*into) > most {
+			return wrongFlag(b.Command, name, *into, fmt.Sprintf("from %d to %d", least, most))
+		}
+		return nil
+	})
 }
 
 // within has the value of a flag checked: it is from least to most.

@@ -99,7 +99,7 @@ func contenders(tools []llm.Tool, seed uint64, rule cacheRule) []contender {
 		cairn(economical, fullWindow, set(func(p *compactor.Policy) { p.Economy = true })),
 		cairn("Cairn, smaller window", smallWindow, compactor.DefaultPolicy()),
 		cairn("Cairn, set for cost", fullWindow, set(forCost)),
-		cairn("30 % at 80 %, landed at once", fullWindow, set(atOnce)),
+		cairn("30 % at 80 %, applied at once", fullWindow, set(atOnce)),
 		cairn("Cairn, set to sum up all", fullWindow, set(forAll)),
 		{"everything at 100k", fullWindow, func(_ context.Context, c *clock, turns *till) (strategy, error) {
 			return everything{newList(c, tools, stays), everythingAt, turns, rand.New(rand.NewPCG(seed, 3))}, nil
@@ -243,39 +243,4 @@ func measure(turns []turn) (requests, tokens int) {
 		}
 	}
 	return requests, tokens
-}
-
-// table is the result as people read it.
-func (c costs) table(s *screen) string {
-	var b strings.Builder
-	millions := func(v float64) string { return fmt.Sprintf("%.1f", v/1e6) }
-	thousand := func(v float64) string { return fmt.Sprintf("%.0fk", v/1000) }
-	most := 0.0
-	for _, channel := range c.Channels {
-		for _, r := range channel.Rows {
-			most = max(most, r.Input)
-		}
-	}
-	fmt.Fprintf(&b, "cache: %s, for %g minutes\n\n", c.Cache, c.TTL)
-	for _, channel := range c.Channels {
-		fmt.Fprintf(&b, "%s  %s turns, %s requests, %s million tokens said\n\n", s.paint(bold, channel.Name),
-			thousands(c.Turns), thousands(channel.Requests), millions(float64(channel.Said)))
-		rows := newGrid("", "window", "turns", "worker", "input", "", "output", "total", "head", "verbatim", "least", "rewrites")
-		for _, r := range channel.Rows {
-			rows.add(r.Strategy, thousand(float64(r.Window)), millions(r.Turns.input()), millions(r.Worker.input()), millions(r.Input),
-				left(bar(r.Input, most, 24), 24), millions(r.Output), millions(r.Total), thousand(r.Head), thousand(r.Verbatim), thousand(float64(r.Least)), fmt.Sprint(r.Turns.Rewrites))
-			if strings.HasPrefix(r.Strategy, "Cairn") {
-				rows.paint(bold)
-			}
-		}
-		b.WriteString(rows.text(s) + "\n")
-	}
-	b.WriteString(`turns, worker, input, output, total: millions of tokens of uncached input; one read from the cache counts 0.1, one
-  written to it 1.25 where the rule is breakpoints, one of an answer 4
-head, verbatim: tokens of a request that are summaries, and messages word for word, in the mean
-least: the fewest verbatim, once a request was rewritten
-rewrites: requests that share less than half with the one before
-
-` + c.verdicts(s))
-	return b.String()
 }

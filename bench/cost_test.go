@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -174,34 +172,9 @@ func TestTalk(t *testing.T) {
 	}
 }
 
-func TestCostShows(t *testing.T) {
-	var out, progress bytes.Buffer
-	s := screenOf(&out, &progress)
-	c, err := pricing{turns: 3, seed: 1, scale: 1, cache: byPrefix}.measure(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
+func TestCostCommand(t *testing.T) {
+	c := ranAs[costs](t, "cost", "--turns", "3")
+	if len(c.Channels) != 2 || len(c.Channels[1].Rows) != 9 || c.Channels[1].Rows[8].Input == 0 {
+		t.Errorf("%+v", c)
 	}
-	out.WriteString(c.table(s))
-	t.Run("aligned rows", func(t *testing.T) {
-		width := 0
-		for line := range strings.Lines(out.String()) {
-			if !strings.Contains(line, "128k") && !strings.Contains(line, "64k") && !strings.Contains(line, "rewrites\n") {
-				continue
-			}
-			if n := utf8.RuneCountInString(line); width == 0 {
-				width = n
-			} else if n != width {
-				t.Errorf("%d characters, not %d: %s", n, width, line)
-			}
-		}
-		if width == 0 || strings.Contains(out.String(), "\x1b") || progress.Len() > 0 {
-			t.Errorf("no rows, or colour or progress where nobody looks:\n%s%s", out.String(), progress.String())
-		}
-	})
-	t.Run("JSON", func(t *testing.T) {
-		c := ranAs[costs](t, "cost", "--turns", "3")
-		if len(c.Channels) != 2 || len(c.Channels[1].Rows) != 9 || c.Channels[1].Rows[8].Input == 0 {
-			t.Errorf("%+v", c)
-		}
-	})
 }

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -69,42 +66,4 @@ func (h *havoc) result(took time.Duration) (r crashes) {
 		none("things found wrong", len(r.Wrong)),
 	}
 	return r
-}
-
-// table is the result as people read it.
-func (r crashes) table(s *screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  the program was killed %s times in %.0f s, and %s messages were said to it\n",
-		s.paint(bold, "crashes"), thousands(r.Kills), r.Seconds, thousands(r.Said))
-	rows := newGrid("", "")
-	for _, row := range []struct {
-		name string
-		n    int
-	}{
-		{"messages accepted", r.Accepted},
-		{"messages that asked for an answer", r.Addressed},
-		{"  answered by words on a failure", r.Notices},
-		{"replies repeated under their id", r.Repeated},
-		{"examinations of the database", r.Examinations},
-	} {
-		rows.add(row.name, thousands(row.n))
-	}
-	b.WriteString(rows.text(s))
-	at, most := newGrid("kills when … (several may be true)"), 0
-	for _, n := range r.At {
-		most = max(most, n)
-	}
-	byCount := func(x, y string) int { return cmp.Or(r.At[y]-r.At[x], strings.Compare(x, y)) }
-	for _, name := range slices.SortedFunc(maps.Keys(r.At), byCount) {
-		at.add(name, thousands(r.At[name]), bar(float64(r.At[name]), float64(most), 20))
-	}
-	b.WriteString("\n" + at.text(s))
-	for _, what := range r.Wrong {
-		fmt.Fprintln(&b, s.paint(red, "wrong: "+what))
-	}
-	if r.Folder != "" {
-		fmt.Fprintf(&b, "The files are kept: %s\n", r.Folder)
-	}
-	b.WriteString("\n" + r.verdicts(s))
-	return b.String()
 }

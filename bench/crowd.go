@@ -55,7 +55,7 @@ type doings struct {
 	Answered    int    `json:"answered"`
 	Twice       int    `json:"answered_twice"` // or never asked
 	Failed      int    `json:"failed"`         // answers that told of a failure
-	Compactions int    `json:"compactions"`    // that landed
+	Compactions int    `json:"compactions"`    // applied
 	Rollups     int    `json:"rollups"`        // of which summaries of summaries
 	Broken      int    `json:"failed_compactions"`
 	Memories    int    `json:"memories"`

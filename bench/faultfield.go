@@ -52,7 +52,7 @@ type trial struct {
 	position string
 	seed     uint64
 
-	answered bool // people got an answer, or the summary landed
+	answered bool // people got an answer, or the summary was applied
 	told     bool // people were told in a sentence, or the summary was said to have failed
 	wentOn   bool // what was asked next was answered, and what was to be summed up then was
 	lost     int  // messages
@@ -152,8 +152,8 @@ func (f *faultField) turn(ctx context.Context, name string, p *provider, t *tria
 	if err != nil {
 		return requests, err
 	}
-	landed, err := f.compact(ctx, name)
-	t.wentOn = !next.Failure && next.Text == fine && landed
+	applied, err := f.compact(ctx, name)
+	t.wentOn = !next.Failure && next.Text == fine && applied
 	return requests, err
 }
 
@@ -163,13 +163,13 @@ func (f *faultField) summary(ctx context.Context, name string, p *provider, t *t
 		return 0, err
 	}
 	p.on(t.position)
-	landed, err := f.compact(ctx, name)
+	applied, err := f.compact(ctx, name)
 	if err != nil {
 		return 0, err
 	}
 	requests = int(p.turns.Load())
-	if t.answered, t.told = landed, !landed; landed != t.fault.Lands {
-		t.fail("the summary landed: %v", landed)
+	if t.answered, t.told = applied, !applied; applied != t.fault.Applied {
+		t.fail("the summary was applied: %v", applied)
 	}
 	if most := compactor.DefaultPolicy().MaxTurns; requests > most {
 		t.fail("%d requests for a summary, at most %d are expected", requests, most)
@@ -179,18 +179,18 @@ func (f *faultField) summary(ctx context.Context, name string, p *provider, t *t
 		return requests, err
 	}
 	p.on("")
-	if !landed {
-		if landed, err = f.compact(ctx, name); err != nil {
+	if !applied {
+		if applied, err = f.compact(ctx, name); err != nil {
 			return requests, err
 		}
 	}
-	t.wentOn = next.Text == fine && landed
+	t.wentOn = next.Text == fine && applied
 	return requests, nil
 }
 
-// compact has what is old summed up and waits for the end; landed tells how it ended. A
+// compact has what is old summed up and waits for the end; applied tells how it ended. A
 // compaction that a full window began is waited for first.
-func (f *faultField) compact(ctx context.Context, name string) (landed bool, err error) {
+func (f *faultField) compact(ctx context.Context, name string) (applied bool, err error) {
 	for {
 		answer, err := f.command(ctx, name, "/compact")
 		if err != nil {
@@ -201,9 +201,9 @@ func (f *faultField) compact(ctx context.Context, name string) (landed bool, err
 			text = answer.Then(ctx)
 		}
 		if !strings.Contains(text, "is running already") {
-			landed = strings.HasPrefix(text, "Summed up ") || strings.HasPrefix(text, "Applied ") ||
+			applied = strings.HasPrefix(text, "Summed up ") || strings.HasPrefix(text, "Applied ") ||
 				strings.Contains(text, "it was just compacted") || strings.Contains(text, "is too short") // an emergency left nothing to summarize
-			return landed, f.hub.Idle(ctx, name)
+			return applied, f.hub.Idle(ctx, name)
 		}
 		select {
 		case <-time.After(5 * time.Millisecond):

@@ -139,28 +139,6 @@ func (r *faultTallies) judge() {
 	}
 }
 
-// table is the result as people read it.
-func (r faultTallies) table(s *screen) string {
-	rows := newGrid("", "injected", "answered", "told", "went on", "lost", "requests", "warnings")
-	broken := ""
-	for _, f := range append(r.Faults, r.Total) {
-		row := []string{f.Name}
-		for _, n := range []int{f.Injected, f.Answered, f.Told, f.WentOn, f.Lost, f.Requests, f.Warnings} {
-			row = append(row, fmt.Sprint(n))
-		}
-		if rows.add(row...); len(f.Broken) > 0 {
-			rows.paint(red)
-		}
-	}
-	for _, f := range r.Faults {
-		for _, why := range f.Broken {
-			broken += fmt.Sprintf("%s: %s\n", f.Name, why)
-		}
-	}
-	return fmt.Sprintf("%s  %s faults injected in %.0f s, %d at a time\n\n%s\n%sRequests and warnings are the most that one fault caused in one conversation.\n\n%s",
-		s.paint(bold, "faults"), thousands(r.Total.Injected), r.Seconds, faultsAtOnce, rows.text(s), s.paint(red, broken), r.verdicts(s))
-}
-
 // watchHeap notes how much memory is in use at most, as each collection finds it; peak ends that, and
 // returns the most in MiB.
 func watchHeap() (peak func() int) {

@@ -40,16 +40,3 @@ type targets struct {
 }
 
 func (t targets) goals() []goal { return t.Targets }
-
-// verdicts are the goals as people read them, a line each.
-func (t targets) verdicts(s *screen) string {
-	var b strings.Builder
-	for _, g := range t.Targets {
-		told := s.paint(green, "met")
-		if !g.Met {
-			told = s.paint(red, "missed")
-		}
-		fmt.Fprintf(&b, "%s%s   must %g: %s\n", left(g.Name, 56), right(fmt.Sprintf("%.2f", g.Value), 8), g.Must, told)
-	}
-	return b.String()
-}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -90,13 +89,4 @@ func greet(ctx context.Context, s *screen, hub *channel.Hub, kind string, n int)
 func settled() uint64 {
 	debug.FreeOSMemory()
 	return resident()
-}
-
-// table is the result as people read it.
-func (i idle) table(s *screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s channels, each with one turn\n\n", s.paint(bold, "memory of a silent channel"), thousands(i.Channels))
-	fmt.Fprintf(&b, "%s%s\n", left("objects and stacks", 24), s.paint(bold, right(fmt.Sprintf("%.1f KB", i.Open), 10)))
-	fmt.Fprintf(&b, "%s%s\n\n%s", left("in the machine's memory", 24), right(fmt.Sprintf("%.1f KB", i.Resident), 10), i.verdicts(s))
-	return b.String()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -201,27 +200,4 @@ func (r recording) answered(from, to int64) string {
 		return ""
 	}
 	return strings.Join(lines, "\n")
-}
-
-// table is the result as people read it.
-func (v verdicts) table(s *screen) string {
-	var b strings.Builder
-	rows := newGrid("", "texts", "wrong", "%", "in")
-	examples := ""
-	for _, k := range v.Kinds {
-		kind := "bad: "
-		if k.Good {
-			kind = "good: "
-		}
-		var where []string
-		for _, name := range slices.Sorted(maps.Keys(k.Recordings)) {
-			where = append(where, fmt.Sprintf("%s %d", name, k.Recordings[name]))
-		}
-		rows.add(kind+k.Kind, thousands(k.Texts), thousands(k.Wrong), fmt.Sprintf("%.2f", 100*float64(k.Wrong)/float64(k.Texts)), strings.Join(where, ", "))
-		if k.Example != "" {
-			examples += fmt.Sprintf("%s: %s\n", kind+k.Kind, k.Example)
-		}
-	}
-	fmt.Fprintf(&b, "%s  good texts refused, bad texts accepted\n\n%s\n%s\n%s", s.paint(bold, "judge"), rows.text(s), examples, v.verdicts(s))
-	return b.String()
 }

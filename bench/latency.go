@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"cairn/channel"
@@ -26,7 +25,8 @@ the other none is. Everything else is the same. A reply takes the model %v. Meas
 the delivery of a message to the reply.
 
 The target is a ratio of the medians of 1.00 ± %.2f; a run that misses it ends with 3, also where the
-machine is so busy that more turns are needed to tell.`
+machine is so busy that more turns are needed to tell: then ratio_low and ratio_high are on both sides
+of the target.`
 
 func newLatency() *benchmark {
 	var turns int
@@ -177,29 +177,4 @@ type latencies struct {
 	High      float64 `json:"ratio_high"`
 	Summaries int     `json:"summaries_landed"`
 	targets
-}
-
-// verdict says whether the target was met, as far as the noise lets one tell.
-func (l latencies) verdict() string {
-	switch {
-	case math.Abs(l.Ratio-1) <= target:
-		return "met"
-	case l.Low > 1+target || l.High < 1-target:
-		return "missed"
-	}
-	return "the machine is too busy to tell; more turns would"
-}
-
-// table is the result as people read it.
-func (l latencies) table(s *screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %d turns in each of two channels, by turns; a reply takes the model %v, a summary %v\n\n",
-		s.paint(bold, "reply latency"), l.Turns, replyTakes, summaryTakes)
-	rows := newGrid("", "median", "p95")
-	rows.add("no summary in flight", fmt.Sprintf("%.1f ms", l.Without.Median), fmt.Sprintf("%.1f ms", l.Without.P95))
-	rows.add("a summary in flight", fmt.Sprintf("%.1f ms", l.With.Median), fmt.Sprintf("%.1f ms", l.With.P95))
-	rows.add("ratio", fmt.Sprintf("%.3f", l.Ratio), fmt.Sprintf("%.3f", l.With.P95/l.Without.P95))
-	fmt.Fprintf(&b, "%s\nWith 95 %% the ratio of the medians is between %.3f and %.3f; target 1.00 ± %.2f: %s.\nSummaries that landed meanwhile: %d.\n",
-		rows.text(s), l.Low, l.High, target, l.verdict(), l.Summaries)
-	return b.String()
 }

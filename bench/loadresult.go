@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"strings"
 
 	"cairn/memory"
 )
@@ -57,8 +55,8 @@ func (l *load) audit(ctx context.Context, c *crowd) (err error) {
 	return err
 }
 
-// thirds are the means of something over the last third of the samples, and over the second.
-func (l load) thirds(of func(sample) float64) (second, last float64) {
+// growth is by how much more of something there is in the last third of the samples than in the second.
+func (l load) growth(of func(sample) float64) float64 {
 	n := len(l.Samples)
 	mean := func(part []sample) (sum float64) {
 		for _, x := range part {
@@ -66,12 +64,7 @@ func (l load) thirds(of func(sample) float64) (second, last float64) {
 		}
 		return sum
 	}
-	return mean(l.Samples[n/3 : 2*n/3]), mean(l.Samples[2*n/3:])
-}
-
-// growth is by how much more of something there is in the last third than in the second.
-func (l load) growth(of func(sample) float64) float64 {
-	second, last := l.thirds(of)
+	second, last := mean(l.Samples[n/3:2*n/3]), mean(l.Samples[2*n/3:])
 	if second == 0 {
 		return 1
 	}
@@ -97,36 +90,4 @@ func (l *load) judge() {
 		atMost("processor's time of a turn, last third over second", l.growth(func(x sample) float64 { return x.CPU }), 1.15),
 		atMost("minutes that it took, over those that it should", l.Took/l.Minutes, 1.05),
 	}
-}
-
-// table is the result as people read it.
-func (l load) table(s *screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s channels at once for %.3g minutes, %g messages a second\n\n", s.paint(bold, "load"), thousands(l.Channels), l.Minutes, l.Rate)
-	fmt.Fprintf(&b, "%s messages, %s answered; %s compactions, %s of them of summaries; %s memories\n\n",
-		thousands(l.Said), thousands(l.Answered), thousands(l.Compactions), thousands(l.Rollups), thousands(l.Memories))
-	rows := newGrid("", "second third", "last third")
-	for _, p := range []struct {
-		name string
-		of   func(sample) float64
-	}{
-		{"resident memory, MB", func(x sample) float64 { return float64(x.Resident) / 1e6 }},
-		{"objects of Go, MB", func(x sample) float64 { return float64(x.Heap) / 1e6 }},
-		{"goroutines", func(x sample) float64 { return float64(x.Goroutines) }},
-		{"files open", func(x sample) float64 { return float64(x.Handles) }},
-		{"processor, ms a turn", func(x sample) float64 { return x.CPU / 1000 }},
-		{"beyond the model, p50 ms", func(x sample) float64 { return x.P50 }},
-		{"beyond the model, p99 ms", func(x sample) float64 { return x.P99 }},
-	} {
-		second, last := l.thirds(p.of)
-		rows.add(p.name, fmt.Sprintf("%.4g", second), fmt.Sprintf("%.4g", last))
-	}
-	b.WriteString(rows.text(s) + "\n" + l.verdicts(s))
-	for _, f := range l.Findings[:min(len(l.Findings), 10)] {
-		fmt.Fprintf(&b, "%s\n", f)
-	}
-	if l.Why != "" {
-		fmt.Fprintf(&b, "the first failure: %s\n", l.Why)
-	}
-	return b.String()
 }

@@ -118,16 +118,3 @@ func (t *tried) judge() {
 		t.fail(fmt.Errorf("the gauge is off by %.1f %% in the mean", t.Gauge.Mean))
 	}
 }
-
-// row is the trial in the columns of the table.
-func (t tried) row() []string {
-	usage := "equal"
-	if t.Counted != t.Stored {
-		usage = "differs"
-	}
-	return []string{
-		fmt.Sprintf("%d/%d", t.Answered, t.Turns), thousands(t.Requests), thousands(t.Summaries), fmt.Sprint(len(t.Learned)), fmt.Sprint(len(t.Refused)),
-		fmt.Sprint(t.Changes), thousands(t.Extended), fmt.Sprint(len(t.Broken)), thousands(t.Counted.Input), fmt.Sprintf("%.0f %%", 100*t.Cached), thousands(t.Counted.Output), usage,
-		fmt.Sprintf("%.1f, %.1f %%", t.Gauge.Mean, t.Gauge.Worst),
-	}
-}

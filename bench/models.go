@@ -143,26 +143,3 @@ func (o conversing) measure(ctx context.Context, s *screen, trials []modelTrial,
 	c.Load = busyMachine()
 	return c, nil
 }
-
-// table is the result as people read it.
-func (c conversed) table(s *screen) string {
-	var b strings.Builder
-	rows := newGrid("", "answered", "requests", "worker's", "learned", "refused", "changes", "extend", "broken", "input", "cached", "output", "usage", "gauge")
-	learned := ""
-	for _, t := range c.Trials {
-		rows.add(append([]string{t.Name}, t.row()...)...)
-		if len(t.Failures) > 0 {
-			rows.paint(red)
-		}
-		for _, why := range t.Learned {
-			learned += fmt.Sprintf("%s learned: %s\n", t.Name, why)
-		}
-	}
-	fmt.Fprintf(&b, "%s  %s messages of %s imported, %d turns, a window of %s\n\n%s\n%s", s.paint(bold, "conversations with strict models"),
-		thousands(c.Imported), c.Recording, c.Turns, thousands(c.Window), rows.text(s), learned)
-	for _, why := range c.Failures {
-		fmt.Fprintln(&b, s.paint(red, why))
-	}
-	b.WriteString("\n" + c.verdicts(s))
-	return b.String()
-}

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -165,19 +164,4 @@ func (f *talkers) talk(ctx context.Context, n int) error {
 		return fmt.Errorf("%d of %d turns were answered", len(f.connector.replies), f.n)
 	}
 	return f.connector.failure
-}
-
-// table is the result as people read it.
-func (o overhead) table(s *screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s turns in %d channels, with a model that answers at once; files in %s\n\n", s.paint(bold, "processor's time of a turn"),
-		thousands(o.Turns), o.Channels, o.Files)
-	for _, row := range []struct {
-		name  string
-		value float64
-	}{{"with everything", o.Turn}, {"stored alone", o.Writes}, {"the rest of the bot", o.Overhead}} {
-		fmt.Fprintf(&b, "%s%s   %s\n", left(row.name, 20), s.paint(bold, right(fmt.Sprintf("%.0f µs", row.value), 10)), s.paint(cyan, bar(row.value, o.Turn, 40)))
-	}
-	b.WriteString("\n" + o.verdicts(s))
-	return b.String()
 }

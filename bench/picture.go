@@ -64,7 +64,7 @@ func (d drawing) points(ctx context.Context, s *screen) (all []point, err error)
 	for i, t := range talk(d.turns, 1, 1, false) {
 		s.progress("turn %d of %d", i+1, d.turns)
 		c.pass(t.gap)
-		before := e.landed
+		before := e.applied
 		if err := converse(ctx, e, c, t, &sum); err != nil {
 			return nil, err
 		}
@@ -72,7 +72,7 @@ func (d drawing) points(ctx context.Context, s *screen) (all []point, err error)
 		g := e.c.Gauge()
 		all = append(all, point{
 			messages: int(e.c.History().Next() - 1), said: all[len(all)-1].said + tokens,
-			head: g.Head, used: g.Used, applied: e.landed > before,
+			head: g.Head, used: g.Used, applied: e.applied > before,
 		})
 	}
 	return all, nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"cairn/compactor"
 	"cairn/memory"
@@ -29,16 +28,10 @@ A run that misses a target ends with 3.`
 
 func newRecall() *benchmark {
 	var rows []int
-	var b *benchmark
-	b = newBenchmark("recall DIR", "How well and how fast what was said is found again", recallHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
-		for _, n := range rows {
-			if n < 1000 || n > 10_000_000 {
-				return nil, wrongFlag(b.Command, "rows", n, "from 1000 to 10000000")
-			}
-		}
+	b := newBenchmark("recall DIR", "How well and how fast what was said is found again", recallHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
 		return measureRecall(ctx, s, dir, rows)
 	})
-	b.Flags().IntSliceVar(&rows, "rows", []int{10_000, 100_000}, "`N,…` messages to measure the latency at; 1000000 takes minutes")
+	b.integers(&rows, "rows", []int{10_000, 100_000}, 1000, 10_000_000, "`N,…` messages to measure the latency at; 1000000 takes minutes")
 	b.quick = "--rows 10000"
 	return b
 }
@@ -197,31 +190,4 @@ func (r *recalled) judge() {
 		}
 		r.Targets = append(r.Targets, p50, p99)
 	}
-}
-
-// table is the result as people read it.
-func (r recalled) table(s *screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %d questions, no model\n\n", s.paint(bold, "recall"), r.All.Questions)
-	rows := newGrid("", "questions", "@5", "@10", "@20", "MRR", "all@10", "tokens")
-	for _, q := range slices.Concat(r.Conversations, r.Categories, []quality{r.All, r.Typos}) {
-		row := []string{q.Name, thousands(q.Questions)}
-		for _, share := range []float64{q.At5, q.At10, q.At20} {
-			row = append(row, fmt.Sprintf("%.1f", 100*share))
-		}
-		rows.add(append(row, fmt.Sprintf("%.3f", q.MRR), fmt.Sprintf("%.1f", 100*q.All10), fmt.Sprintf("%.0f", q.Tokens))...)
-		if q.Name == r.All.Name {
-			rows.paint(bold)
-		}
-	}
-	b.WriteString(rows.text(s))
-	if len(r.Latency) > 0 {
-		times := newGrid("", "p50", "p99")
-		for _, p := range r.Latency {
-			times.add(thousands(p.Rows)+" rows, "+p.Shape, fmt.Sprintf("%.2f ms", p.P50), fmt.Sprintf("%.2f ms", p.P99))
-		}
-		b.WriteString("\n" + times.text(s))
-	}
-	b.WriteString("\n" + r.verdicts(s))
-	return b.String()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 const retentionHelp = `Retention imports each recording of DIR as "cairn import" does, without a model, into a window of so
@@ -27,16 +26,10 @@ The targets are for a window of 8192. A run that misses one ends with 3.`
 
 func newRetention() *benchmark {
 	var windows []int
-	var b *benchmark
-	b = newBenchmark("retention DIR", "What of a long conversation is kept without a model", retentionHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
-		for _, n := range windows {
-			if n < 4096 || n > 1_000_000 {
-				return nil, wrongFlag(b.Command, "window", n, "from 4096 to 1000000")
-			}
-		}
+	b := newBenchmark("retention DIR", "What of a long conversation is kept without a model", retentionHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
 		return measureRetention(ctx, s, dir, windows)
 	})
-	b.Flags().IntSliceVar(&windows, "window", []int{4096, 8192, 16384}, "`N,…` tokens of the windows")
+	b.integers(&windows, "window", []int{4096, 8192, 16384}, 4096, 1_000_000, "`N,…` tokens of the windows")
 	return b
 }
 
@@ -153,24 +146,4 @@ func (r *retained) judge() {
 		r.Targets = append(r.Targets,
 			atLeast(t.name+", answer", 100*t.kept.Answer, t.answer), atLeast(t.name+", evidence", 100*t.kept.Evidence, t.evidence))
 	}
-}
-
-// table is the result as people read it.
-func (r retained) table(s *screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  of what left the window, answer words / evidence, in percent, no model\n", s.paint(bold, "retention"))
-	for _, w := range r.Windows {
-		rows := newGrid("window of "+thousands(w.Window), "questions", "summaries", "verbatim", "sliding", "context", "+ memories", "+ messages")
-		for _, k := range append(w.Conversations, w.All) {
-			row := []string{k.Name, thousands(k.Questions), thousands(int(k.Stack + 0.5)), thousands(int(k.Verbatim + 0.5))}
-			for _, part := range k.parts() {
-				row = append(row, fmt.Sprintf("%.1f / %.1f", 100*part.Answer, 100*part.Evidence))
-			}
-			rows.add(row...)
-		}
-		rows.paint(bold)
-		b.WriteString("\n" + rows.text(s))
-	}
-	b.WriteString("\n" + r.verdicts(s))
-	return b.String()
 }

@@ -164,7 +164,7 @@ func TestRetentionTellsWhatItMissed(t *testing.T) {
 	out.Reset()
 	root = newRoot(&out, &progress)
 	root.SetArgs([]string{"retention", dir, "--window", "4096"})
-	if err := root.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), "window of 4 096") {
+	if err := root.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), "4 096\n") {
 		t.Errorf("without targets: %v\n%s", err, out.String())
 	}
 }

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -41,7 +38,6 @@ const (
 	dim   = "2"
 	red   = "31"
 	green = "32"
-	cyan  = "36"
 )
 
 // paint colours text, on a terminal.
@@ -84,79 +80,13 @@ func (s *screen) json(v any) error {
 // that were missed.
 func (s *screen) conclude(asJSON bool, r result) error {
 	var err error
-	if asJSON {
+	switch own, ok := r.(interface{ table() string }); {
+	case asJSON:
 		err = s.json(r)
-	} else {
-		_, err = fmt.Fprint(s.out, r.table(s))
+	case ok:
+		_, err = fmt.Fprint(s.out, own.table())
+	default:
+		_, err = fmt.Fprint(s.out, s.report(r))
 	}
 	return errors.Join(err, unmet(r.goals()))
-}
-
-// bar is as long as value is of most, width characters at most, in eighths.
-func bar(value, most float64, width int) string {
-	if most <= 0 || value <= 0 {
-		return ""
-	}
-	eighths := int(math.Round(min(value/most, 1) * float64(width*8)))
-	text := strings.Repeat("█", eighths/8)
-	if rest := eighths % 8; rest > 0 {
-		text += string([]rune("▏▎▍▌▋▊▉")[rest-1])
-	}
-	return text
-}
-
-// grid is a table. Its first row is the heading; a column is as wide as its widest cell.
-type grid struct {
-	rows   [][]string
-	colors map[int]string // of rows, by their number
-}
-
-func newGrid(heading ...string) *grid {
-	return &grid{rows: [][]string{heading}, colors: map[int]string{0: dim}}
-}
-
-func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
-
-// paint colours the row that was added last.
-func (g *grid) paint(color string) { g.colors[len(g.rows)-1] = color }
-
-func (g *grid) text(s *screen) string {
-	width, number := map[int]int{}, map[int]bool{}
-	for n, row := range g.rows {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-			number[i] = number[i] || n > 0 && i > 0 && cell != "" && strings.ContainsRune("-0123456789", rune(cell[0]))
-		}
-	}
-	var b strings.Builder
-	for n, row := range g.rows {
-		line := ""
-		for i, cell := range row {
-			pad := left
-			if number[i] {
-				pad = right
-			}
-			line += pad(cell, width[i]) + "  "
-		}
-		b.WriteString(s.paint(g.colors[n], strings.TrimRight(line, " ")) + "\n")
-	}
-	return b.String()
-}
-
-// left and right pad text to width characters.
-func left(text string, width int) string {
-	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
-}
-
-func right(text string, width int) string {
-	return strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0)) + text
-}
-
-// thousands writes n with a narrow gap between its groups: "2 517".
-func thousands(n int) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + " " + text[i:]
-	}
-	return text
 }

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"cairn/channel"
@@ -169,17 +168,4 @@ func oneStart(ctx context.Context, program program, data, id string, kill bool) 
 		return 0, 0, fmt.Errorf("have a message accepted: %w", err)
 	}
 	return took, p.ProcessState.UserTime() + p.ProcessState.SystemTime(), nil
-}
-
-// table is the result as people read it.
-func (r started) table(s *screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s messages\n\n", s.paint(bold, "from the start of cairn to the first message accepted"), thousands(r.Messages))
-	b.WriteString(s.paint(dim, left("", 32)+right("median", 10)+right("most", 10)+right("processor", 12)) + "\n")
-	for _, o := range r.Shapes {
-		fmt.Fprintf(&b, "%s%s%s%s\n", left(o.Shape, 32), s.paint(bold, right(fmt.Sprintf("%.0f ms", o.Median), 10)),
-			right(fmt.Sprintf("%.0f ms", o.Most), 10), right(fmt.Sprintf("%.0f ms", o.CPU), 12))
-	}
-	b.WriteByte('\n')
-	return b.String() + r.verdicts(s)
 }

@@ -122,14 +122,3 @@ func (o turning) talk(s *screen, p *process) error {
 func fresh(words *rand.Rand, chars int) string {
 	return strings.TrimSpace(freshWords(words, chars/2, vocabulary)[:chars])
 }
-
-// table is the result as people read it.
-func (r turned) table(s *screen) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s turns in %d conversations side by side\n\n", s.paint(bold, "a turn in the shipped program"), thousands(r.Turns), r.Channels)
-	fmt.Fprintf(&b, "%s%s\n", left("processor's time", 28), s.paint(bold, right(fmt.Sprintf("%.2f ms", r.CPU), 10)))
-	fmt.Fprintf(&b, "%s%s\n", left("outside of the kernel", 28), right(fmt.Sprintf("%.2f ms", r.User), 10))
-	fmt.Fprintf(&b, "%s%s\n\n", left("the largest request", 28), right(fmt.Sprintf("%.0f kB", float64(r.Largest)/1000), 10))
-	b.WriteString(r.verdicts(s))
-	return b.String()
-}

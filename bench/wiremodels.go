@@ -77,7 +77,7 @@ func (m wiredModel) refusal(r llmtest.Request) string {
 	switch {
 	case chat && m.needsResponses && len(r.Tools) > 0:
 		return "Function tools with reasoning_effort are not supported for " + m.name + " in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
-	case chat && m.completion && r.MaxTokens > 0 && r.MaxCompletionTokens == 0 && r.Body["max_tokens"] != nil:
+	case chat && m.completion && r.Body["max_tokens"] != nil:
 		return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
 	case m.noTools && len(r.Tools) > 0:
 		return m.name + " does not support tools"

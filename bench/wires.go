@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"cairn/llm"
 )
@@ -66,32 +64,4 @@ func measureWires(ctx context.Context, s *screen) (r wiring, err error) {
 	}
 	r.Targets = []goal{none("models on a wire that were not answered", len(r.Cells)-r.Answered)}
 	return r, nil
-}
-
-// table is the result as people read it.
-func (r wiring) table(s *screen) string {
-	rows := newGrid(append([]string{""}, wireColumns...)...)
-	why := ""
-	for cells := range slices.Chunk(r.Cells, len(wireColumns)) {
-		row := []string{cells[0].Model}
-		for _, c := range cells {
-			said := "answered"
-			if !c.answered() {
-				said = "failed"
-			} else if c.Wire == wireAuto {
-				said += " (" + c.Took + ")"
-			}
-			row = append(row, said)
-			for _, part := range wireParts {
-				if c.Failed[part] != "" {
-					why += s.paint(red, fmt.Sprintf("%s on %s, %s: %s\n", c.Model, c.Wire, part, c.Failed[part]))
-				}
-			}
-			for _, refused := range c.Refused {
-				why += fmt.Sprintf("%s on %s: once refused, and left out from then on: %s\n", c.Model, c.Wire, refused)
-			}
-		}
-		rows.add(row...)
-	}
-	return fmt.Sprintf("%s  %d models: %s\n\n%s\n%s%s", s.paint(bold, "models on every wire"), r.Models, strings.Join(wireParts, ", "), rows.text(s), why, r.verdicts(s))
 }

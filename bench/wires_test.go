@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"strings"
 	"testing"
 
 	"cairn/llm"
@@ -16,16 +14,11 @@ func TestWires(t *testing.T) {
 			t.Errorf("%+v, %v", cell, err)
 		}
 	})
-	t.Run("a server that takes no tools on its only wire fails, and the table says why", func(t *testing.T) {
+	t.Run("a server that takes no tools on its only wire fails", func(t *testing.T) {
 		m := wiredModel{name: "gpt-6-nowhere", needsResponses: true}
 		cell, err := m.on(t.Context(), wireAuto)
 		if err != nil || cell.answered() || cell.Failed["turn"] == "" {
-			t.Fatalf("%+v, %v", cell, err)
-		}
-		var out, progress bytes.Buffer
-		table := wiring{Models: 1, Cells: []wired{cell, cell, cell, cell}}.table(screenOf(&out, &progress))
-		if !strings.Contains(table, "failed") || !strings.Contains(table, "gpt-6-nowhere on auto, turn: "+cell.Failed["turn"]) {
-			t.Errorf("%s", table)
+			t.Errorf("%+v, %v", cell, err)
 		}
 	})
 	t.Run("there are 20 models, none twice", func(t *testing.T) {

@@ -1,70 +1,25 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
 	"cairn/llm"
 	"cairn/prompts"
 )
 
-// scribe is the model behind the worker: it saves memories and writes summaries as
-// long as it is asked for, of words of the material, and everything is charged to its till.
-type scribe struct {
-	// gate is locked while a turn runs, so that work always ends between two turns and
-	// every run is the same. A real model takes about as long.
-	gate *sync.RWMutex
-
-	mu    sync.Mutex // guards everything below
-	till  till
-	words *rand.Rand
-	saved int
-}
-
-var _ llm.Model = (*scribe)(nil)
-
-// memoriesEach is how many memories the scribe saves of a span.
+// memoriesEach is how many memories a worker saves of a span.
 const memoriesEach = 6
-
-func (s *scribe) Name() string { return "scripted" }
-
-func (s *scribe) Window(context.Context) llm.Window {
-	return llm.Window{Tokens: llm.DefaultWindow, Source: "script"}
-}
 
 var (
 	askedTokens = regexp.MustCompile(`about (\d+) tokens`)
 	keptTokens  = regexp.MustCompile(`at most (\d+) are kept`)
 	askedSpan   = regexp.MustCompile(`Sum up messages #(\d+) to #(\d+)`)
 )
-
-// Generate saves memories first, if it is offered to, and then sums up.
-func (s *scribe) Generate(ctx context.Context, req llm.Request, _ func(string)) (llm.Response, error) {
-	s.gate.RLock()
-	defer s.gate.RUnlock()
-	if err := ctx.Err(); err != nil {
-		return llm.Response{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	want, err := wantedOf(req)
-	if err != nil {
-		return llm.Response{}, err
-	}
-	resp := want.answer(s.words, &s.saved, s.till.bill.Requests)
-	answer := ""
-	for _, c := range resp.Message.Calls {
-		answer += c.Name + " " + c.Arguments + "\n"
-	}
-	s.till.charge(req, answer)
-	return resp, nil
-}
 
 // wanted is what a worker is asked for.
 type wanted struct {
@@ -151,10 +106,4 @@ func shortSummary(ask string) string {
 		}
 	}
 	return textOf(rand.New(rand.NewPCG(1, 1)), n, materialWords(ask))
-}
-
-func (s *scribe) bill() bill {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.till.bill
 }

@@ -48,7 +48,7 @@ func (c *Compactor) Compact(trigger Trigger, focus string, began, ended func(Eve
 		c.grant(w)
 		return
 	}
-	if reason := c.whyNotScheduled(c.h.view, w, c.o.Policy(), c.o.Window(), c.o.Now()); reason != "" {
+	if reason := c.whyNotScheduled(w); reason != "" {
 		began(c.refuse(w, reason))
 		return
 	}
@@ -61,7 +61,7 @@ func (c *Compactor) Compact(trigger Trigger, focus string, began, ended func(Eve
 
 // grant begins what somebody wants, or tells them why not.
 func (c *Compactor) grant(w wish) {
-	j, reason := c.planWish(c.h.view, w, c.o.Policy(), c.o.Window(), c.o.Now())
+	j, reason := c.planWish(w)
 	if j != nil {
 		c.begin(j)
 		return
@@ -92,8 +92,8 @@ func (c *Compactor) refuse(w wish, reason string) Event {
 }
 
 // planWish plans what is wished for, or says why there is nothing to do.
-func (c *Compactor) planWish(s view, w wish, p Policy, window int, now time.Time) (*job, string) {
-	s = c.ahead()
+func (c *Compactor) planWish(w wish) (*job, string) {
+	s, p, window, now := c.ahead(), c.o.Policy(), c.o.Window(), c.o.Now()
 	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(c.Budget()))
 	switch {
 	case c.ctx.Err() != nil:
@@ -114,7 +114,8 @@ func (c *Compactor) planWish(s view, w wish, p Policy, window int, now time.Time
 
 // whyNotScheduled says why a wish cannot wait for the end of what is running: it
 // is a model's, which may ask again, or another one waits, or nothing will be left to do.
-func (c *Compactor) whyNotScheduled(s view, w wish, p Policy, window int, now time.Time) string {
+func (c *Compactor) whyNotScheduled(w wish) string {
+	s, p, now := c.h.view, c.o.Policy(), c.o.Now()
 	running := c.busy.row
 	switch {
 	case w.trigger != OnManual:

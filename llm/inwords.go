@@ -1,4 +1,4 @@
-// Tool use told in words, for a server that takes a request no more because of it.
+// Messages in other forms: tool use in words, for a server that refuses a request because of it; neighbours joined.
 
 package llm
 
@@ -61,4 +61,20 @@ func inWords(messages []Message, tell func(Message) bool, all bool) (told []Mess
 		told = append(told, m)
 	}
 	return told, changed
+}
+
+// Joined returns messages with neighbours in user role made one, their texts parted by
+// a blank line: so a model's template shows them. Nothing of messages is changed.
+func Joined(messages []Message) []Message {
+	joined := make([]Message, 0, len(messages))
+	for _, m := range messages {
+		last := len(joined) - 1
+		if last < 0 || m.Role != RoleUser || joined[last].Role != RoleUser {
+			joined = append(joined, m)
+			continue
+		}
+		joined[last].Text += "\n\n" + m.Text
+		joined[last].Images = slices.Concat(joined[last].Images, m.Images)
+	}
+	return joined
 }

@@ -185,6 +185,23 @@ func (i Image) MediaType() (kind string, sendable bool) {
 	return kind, false
 }
 
+// Shown returns the pictures of m that providers accept, and its text, which says in words
+// what the others are.
+func (m Message) Shown() (text string, images []Image) {
+	text = m.Text
+	for _, image := range m.Images {
+		if _, sendable := image.MediaType(); sendable {
+			images = append(images, image)
+			continue
+		}
+		if text != "" {
+			text += "\n\n"
+		}
+		text += "[" + image.Name() + ", not shown]"
+	}
+	return text, images
+}
+
 // Name is the label, "image" if there is none.
 func (i Image) Name() string {
 	if i.Label == "" {

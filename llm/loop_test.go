@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,30 +144,18 @@ func TestLoopEndsWithAToolThatEnds(t *testing.T) {
 }
 
 func TestLoopGivesUpAfterMaxCalls(t *testing.T) {
-	model := script(llmtest.Use(llmtest.Call("1", "echo", 1)))
-	_, records, err := run(t, model, 3, tool("echo", echo))
-	if !errors.Is(err, llm.ErrTooManyCalls) {
-		t.Fatalf("got %v", err)
-	}
-	if len(model.Requests()) != 3 || len(records) != 3 {
-		t.Errorf("%d calls, %d recorded", len(model.Requests()), len(records))
-	}
-}
-
-func TestLoopCountsTheCallsThatAreLeft(t *testing.T) {
-	var lefts []int
-	loop := llm.Loop{
+	var left []int
+	recorded := 0
+	_, err := llm.Loop{
 		Model: script(llmtest.Use(llmtest.Call("1", "echo", 1))), MaxCalls: 3,
-		Request: func(_ context.Context, left int) (llm.Request, error) {
-			lefts = append(lefts, left)
-			return llm.Request{}, nil
+		Request: func(_ context.Context, n int) (llm.Request, error) {
+			left = append(left, n)
+			return llm.Request{Tools: []llm.Tool{tool("echo", echo)}}, nil
 		},
-	}
-	if _, err := loop.Run(t.Context()); !errors.Is(err, llm.ErrTooManyCalls) {
-		t.Fatal(err)
-	}
-	if len(lefts) != 3 || lefts[0] != 3 || lefts[2] != 1 {
-		t.Errorf("left was %v", lefts)
+		Record: func(llm.Message, []llm.Message) { recorded++ },
+	}.Run(t.Context())
+	if !errors.Is(err, llm.ErrTooManyCalls) || !slices.Equal(left, []int{3, 2, 1}) || recorded != 3 {
+		t.Errorf("got %v with %v calls left, %d recorded", err, left, recorded)
 	}
 }
 

@@ -81,8 +81,9 @@ func lacks(t *testing.T, answer string, parts ...string) {
 	}
 }
 
-func TestOffline(t *testing.T) {
-	const question = "[#41 2023-07-01 10:00 Bob] What is Ada's cat called?"
+const question = "[#41 2023-07-01 10:00 Bob] What is Ada's cat called?"
+
+func TestTheOfflineModelQuotesWhatItFinds(t *testing.T) {
 	t.Run("it asks both tools for the person's words alone", func(t *testing.T) {
 		said := "<kept>\nold\n</kept>\n\n[#40 2023-07-01 09:59 Eve] hello there\n\n[#41 2023-07-01 10:00 Bob, replying to #12] What is\nAda's cat called?\n\n<now>\ntime: 2023-07-01 10:00 UTC\n</now>"
 		_, asked := talk(t, said, memories, transcript)
@@ -140,6 +141,9 @@ func TestOffline(t *testing.T) {
 		holds(t, one, "(#12)")
 		lacks(t, one, "disk")
 	})
+}
+
+func TestTheOfflineModelAnswersWhatIsNoQuestion(t *testing.T) {
 	t.Run("a greeting is answered without looking anything up", func(t *testing.T) {
 		answer, asked := talk(t, "[#1 2023-07-01 10:00 Bob] Hello!", memories, transcript)
 		holds(t, answer, "Hello, Bob!")

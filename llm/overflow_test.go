@@ -7,36 +7,38 @@ func TestOverflowIsRecognised(t *testing.T) {
 		status int
 		body   string
 		limit  int
+		prompt int
 	}{
-		"OpenAI by code":                        {400, `{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","code":"context_length_exceeded"}}`, 0},
-		"OpenAI, words only":                    {400, `{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9001 tokens (8001 in the messages, 1000 in the completion)."}}`, 8192},
-		"OpenAI, configured limit":              {400, `{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300100 tokens."}}`, 272000},
-		"OpenAI, words without a number":        {400, `{"error":{"message":"Your input exceeds the context window of this model."}}`, 0},
-		"Anthropic":                             {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 215023 tokens > 200000 maximum"}}`, 200000},
-		"Anthropic, with the answer":            {400, `{"type":"error","error":{"type":"invalid_request_error","message":"input length and ` + "`max_tokens`" + ` exceed context limit: 197000 + 8192 > 200000, decrease input length or ` + "`max_tokens`" + ` and try again"}}`, 200000},
-		"Anthropic, too many bytes":             {413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, 0},
-		"Gemini, a list":                        {400, `[{"error":{"code":400,"message":"The input token count (1200033) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, 1048575},
-		"Gemini, without brackets":              {400, `{"error":{"message":"The input token count 33000 exceeds the maximum number of tokens allowed 32768."}}`, 32768},
-		"xAI":                                   {400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 140229 tokens."}`, 131072},
-		"Groq":                                  {400, `{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages"}}`, 0},
-		"llama.cpp with n_ctx":                  {400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5001,"n_ctx":4096}}`, 4096},
-		"llama.cpp, words only":                 {400, `{"error":"the request (5001 tokens) exceeds the available context size (4096 tokens), try increasing it"}`, 4096},
-		"Ollama":                                {400, `{"error":{"message":"the input length exceeds the context length","type":"invalid_request_error"}}`, 0},
-		"Ollama, older":                         {400, `{"error":"prompt too long; exceeded max context length by 17 tokens"}`, 0},
-		"Bedrock":                               {400, `{"message":"Input is too long for requested model."}`, 0},
-		"vLLM, flat":                            {400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.","type":"BadRequestError","code":400}`, 4096},
-		"vLLM, older":                           {400, `{"object":"error","message":"The decoder prompt (length 5000) is longer than the maximum model length of 4096."}`, 4096},
-		"Mistral":                               {400, `{"object":"error","message":"Prompt contains 40001 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt"}`, 32768},
-		"LM Studio":                             {400, `{"error":"The model is loaded with context length of only 4,096 tokens, which is not enough."}`, 4096},
-		"OpenRouter, in what its provider said": {400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long: 201000 tokens > 200000 maximum\"}}","provider_name":"Anthropic"}}}`, 200000},
-		"a proxy's page":                        {413, "<html><head><title>413 Request Entity Too Large</title></head></html>", 0},
-		"inside a stream, without a status":     {0, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_ctx":2048}}`, 2048},
-		"inside a stream, words only":           {0, `{"error":{"message":"This model's maximum context length is 1024 tokens"}}`, 1024},
+		"OpenAI by code":                        {400, `{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","code":"context_length_exceeded"}}`, 0, 0},
+		"OpenAI, words only":                    {400, `{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9001 tokens (8001 in the messages, 1000 in the completion)."}}`, 8192, 8001},
+		"answer and prompt in one number":       {400, `{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9001 tokens."}}`, 8192, 0},
+		"OpenAI, configured limit":              {400, `{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300,100 tokens."}}`, 272000, 300100},
+		"OpenAI, words without a number":        {400, `{"error":{"message":"Your input exceeds the context window of this model."}}`, 0, 0},
+		"Anthropic":                             {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 215023 tokens > 200000 maximum"}}`, 200000, 215023},
+		"Anthropic, with the answer":            {400, `{"type":"error","error":{"type":"invalid_request_error","message":"input length and ` + "`max_tokens`" + ` exceed context limit: 197000 + 8192 > 200000, decrease input length or ` + "`max_tokens`" + ` and try again"}}`, 200000, 197000},
+		"Anthropic, too many bytes":             {413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, 0, 0},
+		"Gemini, a list":                        {400, `[{"error":{"code":400,"message":"The input token count (1200033) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, 1048575, 1200033},
+		"Gemini, without brackets":              {400, `{"error":{"message":"The input token count 33000 exceeds the maximum number of tokens allowed 32768."}}`, 32768, 33000},
+		"xAI":                                   {400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 140229 tokens."}`, 131072, 140229},
+		"Groq":                                  {400, `{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages"}}`, 0, 0},
+		"llama.cpp with n_ctx":                  {400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5001,"n_ctx":4096}}`, 4096, 5001},
+		"llama.cpp, words only":                 {400, `{"error":"the request (5001 tokens) exceeds the available context size (4096 tokens), try increasing it"}`, 4096, 5001},
+		"Ollama":                                {400, `{"error":{"message":"the input length exceeds the context length","type":"invalid_request_error"}}`, 0, 0},
+		"Ollama, older":                         {400, `{"error":"prompt too long; exceeded max context length by 17 tokens"}`, 0, 0},
+		"Bedrock":                               {400, `{"message":"Input is too long for requested model."}`, 0, 0},
+		"vLLM, flat":                            {400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.","type":"BadRequestError","code":400}`, 4096, 5000},
+		"vLLM, older":                           {400, `{"object":"error","message":"The decoder prompt (length 5000) is longer than the maximum model length of 4096."}`, 4096, 5000},
+		"Mistral":                               {400, `{"object":"error","message":"Prompt contains 40001 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt"}`, 32768, 40001},
+		"LM Studio":                             {400, `{"error":"The model is loaded with context length of only 4,096 tokens, which is not enough."}`, 4096, 0},
+		"OpenRouter, in what its provider said": {400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long: 201000 tokens > 200000 maximum\"}}","provider_name":"Anthropic"}}}`, 200000, 201000},
+		"a proxy's page":                        {413, "<html><head><title>413 Request Entity Too Large</title></head></html>", 0, 0},
+		"inside a stream, without a status":     {0, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_ctx":2048}}`, 2048, 0},
+		"inside a stream, words only":           {0, `{"error":{"message":"This model's maximum context length is 1024 tokens"}}`, 1024, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Refused(c.status, nil, []byte(c.body))
-			if err.Kind != KindOverflow || err.Limit != c.limit {
-				t.Errorf("got %q with limit %d, want %q with %d", err.Kind, err.Limit, KindOverflow, c.limit)
+			if err.Kind != KindOverflow || err.Limit != c.limit || PromptOf(err) != c.prompt {
+				t.Errorf("got %q with limit %d and a prompt of %d, want %q with %d and %d", err.Kind, err.Limit, PromptOf(err), KindOverflow, c.limit, c.prompt)
 			}
 			if err.Temporary() {
 				t.Error("it would be tried again unchanged")
@@ -64,32 +66,6 @@ func TestOverflowIsNotSeenInOtherFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if err := Refused(c.status, nil, []byte(c.body)); err.Kind != c.kind || err.Limit != 0 {
 				t.Errorf("got %q with limit %d, want %q", err.Kind, err.Limit, c.kind)
-			}
-		})
-	}
-}
-
-func TestAnOverflowTellsThePromptsSize(t *testing.T) {
-	for name, c := range map[string]struct {
-		body   string
-		prompt int
-	}{
-		"OpenAI":                          {`{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9001 tokens (8001 in the messages, 1000 in the completion)."}}`, 8001},
-		"OpenAI, newer":                   {`{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300,100 tokens."}}`, 300100},
-		"Anthropic":                       {`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 215023 tokens > 200000 maximum"}}`, 215023},
-		"Gemini":                          {`[{"error":{"code":400,"message":"The input token count (1200033) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, 1200033},
-		"xAI":                             {`{"error":"This model's maximum prompt length is 131072 but the request contains 140229 tokens."}`, 140229},
-		"llama.cpp":                       {`{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5001,"n_ctx":4096}}`, 5001},
-		"llama.cpp, in words":             {`{"error":"the request (5001 tokens) exceeds the available context size (4096 tokens), try increasing it"}`, 5001},
-		"vLLM":                            {`{"message":"This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.","code":400}`, 5000},
-		"vLLM, older":                     {`{"message":"The decoder prompt (length 5000) is longer than the maximum model length of 4096."}`, 5000},
-		"Mistral":                         {`{"message":"Prompt contains 40001 tokens and 0 draft tokens, too large for model with 32768 maximum context length"}`, 40001},
-		"one that does not":               {`{"error":{"message":"Your input exceeds the context window of this model."}}`, 0},
-		"answer and prompt in one number": {`{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9001 tokens."}}`, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if err := Refused(400, nil, []byte(c.body)); err.Kind != KindOverflow || PromptOf(err) != c.prompt {
-				t.Errorf("%s of %d tokens, want %d", err.Kind, PromptOf(err), c.prompt)
 			}
 		})
 	}

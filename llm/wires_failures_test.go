@@ -68,23 +68,8 @@ func TestAnErrorInTheStreamIsAnError(t *testing.T) {
 	})
 }
 
-func TestAServerIsAskedAgainWhenItWishes(t *testing.T) {
+func TestEachAttemptIsSpentFor(t *testing.T) {
 	everyWire(t, func(t *testing.T, w wire) {
-		t.Run("not in this hour", func(t *testing.T) {
-			server := w.open(t, func(x *llmtest.Exchange) { x.Refuse(429, "3600", "slow down") })
-			_, err := w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), hello, nil)
-			var e *llm.Error
-			if !errors.As(err, &e) || e.Kind != llm.KindRateLimited || e.RetryAfter != time.Hour || len(server.Requests()) != 1 {
-				t.Errorf("got %+v after %d requests", e, len(server.Requests()))
-			}
-		})
-		t.Run("not after text was shown", func(t *testing.T) {
-			server := w.open(t, func(x *llmtest.Exchange) { x.Piece("half "); x.Cut() })
-			_, err := w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), hello, func(string) {})
-			if llm.KindOf(err) != llm.KindTruncated || len(server.Requests()) != 1 {
-				t.Errorf("got %v after %d requests", err, len(server.Requests()))
-			}
-		})
 		t.Run("not where nothing may be spent", func(t *testing.T) {
 			server := w.open(t, func(x *llmtest.Exchange) { x.Say("fine") })
 			req, spent := hello, errors.New("all spent")
@@ -166,6 +151,11 @@ func TestAFloodIsRefused(t *testing.T) {
 				x.Write("data: {")
 				for x.Wait(0) {
 					x.Write(flood)
+				}
+			},
+			"white space without end": func(x *llmtest.Exchange) {
+				for x.Wait(0) {
+					x.Write(strings.Repeat(" ", 10_000))
 				}
 			},
 			"an event without end": func(x *llmtest.Exchange) {

@@ -60,6 +60,26 @@ func TestEveryPromptAlternatesAndBeginsWithAUser(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotSetIsNotSent(t *testing.T) {
+	everyWire(t, func(t *testing.T, w wire) {
+		server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
+		if _, err := w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: []llm.Message{user("hi")}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{
+			"temperature", "max_completion_tokens", "max_output_tokens", "tools", "tool_choice", "reasoning", "reasoning_effort",
+			"thinking", "output_config", "system", "instructions",
+		} {
+			if raw, ok := server.Requests()[0].Body[name]; ok {
+				t.Errorf("%s is sent as %s", name, raw)
+			}
+		}
+		if raw, ok := server.Requests()[0].Body["max_tokens"]; ok != (w.name == llm.WireMessages) { // which demands it
+			t.Errorf("max_tokens is sent as %s", raw)
+		}
+	})
+}
+
 func TestOddTextArrivesWhole(t *testing.T) {
 	everyWire(t, func(t *testing.T, w wire) {
 		odd := "quotes \" and \\ and \t tab, line\nbreak, \u2028, <b>&amp; 茶 🍵 e\u0301"

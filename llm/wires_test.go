@@ -148,7 +148,7 @@ func TestSeveralToolsAreCalledInOneAnswer(t *testing.T) {
 		}
 		sent := server.Requests()[1].Messages
 		calls := sent[2]
-		if calls.Text() != "I look. " || len(calls.ToolCalls) != 2 || calls.ToolCalls[1].ID != "b" || *calls.ToolCalls[1].Function.Arguments != `{"word":"pier"}` {
+		if calls.Text() != "I look. " || len(calls.ToolCalls) != 2 || calls.ToolCalls[1].ID != "b" || calls.ToolCalls[1].Arguments != `{"word":"pier"}` {
 			t.Errorf("the calls went back as %+v", calls)
 		}
 		if len(sent) != 5 || sent[3].ToolCallID != "a" || sent[3].Text() != `found {"word":"tea"}` || sent[4].ToolCallID != "b" {

@@ -82,34 +82,40 @@ func TestLooseArguments(t *testing.T) {
 		`"{\"content\": \"Bob moves to Oslo.\", \"type\": \"decision\", \"messages\": 3}"`: as,
 	} {
 		t.Run(arguments, func(t *testing.T) {
-			c := newConversation(t)
-			var past []Inbound
-			for n := range 9 {
-				m := said(n+1, "a note")
-				m.Time = m.Time.AddDate(2999-m.Time.Year(), 0, 0)
-				past = append(past, m)
-			}
-			if _, err := c.Import(ctx, past); err != nil {
-				t.Fatal(err)
-			}
-			j := begin(t, c, leaf, worker, 2, 6)
-			if answer, err := call(j.Tools(20), "memory_save", arguments); err != nil {
-				t.Fatalf("%q, %v", answer, err)
-			}
-			if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
-				t.Fatal(err)
-			}
-			found, _, err := c.store.Memories(ctx, Filter{Conversation: c.Name()})
-			if err != nil || len(found) != 1 {
-				t.Fatalf("%+v, %v", found, err)
-			}
-			m := found[0]
+			m := savedWith(t, arguments)
 			if m.Kind != want.kind || m.Importance != want.importance || m.Sources[0] != want.from || len(m.Sources) != want.messages ||
-				m.Content != "Bob moves to Oslo." || m.About != past[2].Author || m.Expires.Format(time.DateOnly) != want.expires {
+				m.Content != "Bob moves to Oslo." || m.About != said(3, "").Author || m.Expires.Format(time.DateOnly) != want.expires {
 				t.Errorf("saved %+v", m)
 			}
 		})
 	}
+}
+
+// savedWith is the memory that a worker saves with these arguments, of messages in the year 2999.
+func savedWith(t *testing.T, arguments string) Memory {
+	t.Helper()
+	c := newConversation(t)
+	var past []Inbound
+	for n := range 9 {
+		m := said(n+1, "a note")
+		m.Time = m.Time.AddDate(2999-m.Time.Year(), 0, 0)
+		past = append(past, m)
+	}
+	if _, err := c.Import(ctx, past); err != nil {
+		t.Fatal(err)
+	}
+	j := begin(t, c, leaf, worker, 2, 6)
+	if answer, err := call(j.Tools(20), "memory_save", arguments); err != nil {
+		t.Fatalf("%q, %v", answer, err)
+	}
+	if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
+		t.Fatal(err)
+	}
+	found, _, err := c.store.Memories(ctx, Filter{Conversation: c.Name()})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	return found[0]
 }
 
 // TestArgumentsWithoutAPlainMeaning: the model hears what was wrong and what to send, of

@@ -90,6 +90,23 @@ func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 	return names, nil
 }
 
+// view runs do in a transaction that reads. An error says what was tried.
+func (c *Conversation) view(ctx context.Context, tried string, do func(*transaction) error) error {
+	return c.failed(tried, c.store.view(ctx, do))
+}
+
+// update runs do in a transaction that writes. An error says what was tried.
+func (c *Conversation) update(ctx context.Context, tried string, do func(*transaction) error) error {
+	return c.failed(tried, c.store.update(ctx, do))
+}
+
+func (c *Conversation) failed(tried string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return c.fail(tried, err)
+}
+
 // fail wraps an error of the conversation with what was tried.
 func (c *Conversation) fail(tried string, err error) error {
 	return fmt.Errorf("%s of %s: %w", tried, c.name, err)

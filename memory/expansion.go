@@ -23,7 +23,7 @@ type Expansion struct {
 // of a rollup, or the messages from seq from on, at most limit, deleted ones left
 // out. ErrNotFound: none with that id stands in the view, itself or through others.
 func (c *Conversation) Expand(ctx context.Context, id, from int64, limit int) (e Expansion, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, fmt.Sprintf("expand compaction %d", id), func(tx *transaction) error {
 		if e.Row, err = c.compaction(tx, id); err != nil {
 			return err
 		}
@@ -37,10 +37,7 @@ func (c *Conversation) Expand(ctx context.Context, id, from int64, limit int) (e
 		e.Messages, e.Next, err = c.page(tx, max(from, e.Row.From), e.Row.To, limit)
 		return err
 	})
-	if err != nil {
-		return Expansion{}, c.fail(fmt.Sprintf("expand compaction %d", id), err)
-	}
-	return e, nil
+	return e, err
 }
 
 // page reads the messages from one seq to another, at least one and at most limit,
@@ -65,7 +62,7 @@ type Landed struct {
 
 // Landings returns all landings and emergencies of the conversation, oldest first.
 func (c *Conversation) Landings(ctx context.Context) (all []Landed, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, "read the landings", func(tx *transaction) error {
 		type place struct {
 			Landed
 			row, generation int64
@@ -102,8 +99,5 @@ func (c *Conversation) Landings(ctx context.Context) (all []Landed, err error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, c.fail("read the landings", err)
-	}
-	return all, nil
+	return all, err
 }

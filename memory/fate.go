@@ -64,12 +64,8 @@ func (s *Store) fate(ctx context.Context, what string, id, conversation int64, d
 	err := change(ctx, func(tx *transaction) error {
 		s.elsewhere = nil
 		defer func() { elsewhere = s.elsewhere }()
-		m, err := readMemory(tx, id)
+		m, c, err := s.readOwned(tx, id)
 		if err != nil {
-			return err
-		}
-		c := &Conversation{store: s, name: m.Conversation}
-		if err := tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", id).Scan(&c.id); err != nil {
 			return err
 		}
 		if conversation != 0 && c.id != conversation {

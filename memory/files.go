@@ -82,20 +82,17 @@ const incompleteAtOnce = 50
 // Incomplete returns the oldest waiting messages of which the connector can find out
 // more, in order, at most 50.
 func (c *Conversation) Incomplete(ctx context.Context) (found []Inbound, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, "look for incomplete messages", func(tx *transaction) error {
 		found, err = c.waiting(tx, "AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
 		return err
 	})
-	if err != nil {
-		return nil, c.fail("look for incomplete messages", err)
-	}
-	return found, nil
+	return found, err
 }
 
 // Try notes on disk that the connector begins to complete waiting messages: if that kills the
 // process, they have their Tries at the next start. An edit sets them back.
 func (c *Conversation) Try(ctx context.Context, all []Inbound) error {
-	err := c.store.update(ctx, func(tx *transaction) error {
+	return c.update(ctx, "note that messages are completed", func(tx *transaction) error {
 		for _, m := range all {
 			if _, err := tx.Exec("UPDATE inbox SET tries = tries + 1 WHERE conversation = ? AND platform_id = ?", c.id, m.ID); err != nil {
 				return err
@@ -103,22 +100,15 @@ func (c *Conversation) Try(ctx context.Context, all []Inbound) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return c.fail("note that messages are completed", err)
-	}
-	return nil
 }
 
 // TryPast is Try for what was said before the bot came. It returns how often that was
 // begun before.
 func (c *Conversation) TryPast(ctx context.Context) (tries int, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
+	err = c.update(ctx, "note that the past is completed", func(tx *transaction) error {
 		return tx.QueryRow("UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", c.id).Scan(&tries)
 	})
-	if err != nil {
-		return 0, c.fail("note that the past is completed", err)
-	}
-	return tries, nil
+	return tries, err
 }
 
 // Complete replaces author, text, attachments and quote of a waiting message by

@@ -142,7 +142,7 @@ func (s *Store) memories(ctx context.Context, f Filter, within func(*transaction
 			if err != nil {
 				return err
 			}
-			m.Score, m.Parts = w.score, w.parts
+			m.Score, m.Parts = w.Total, w.Parts
 			found = append(found, m)
 		}
 		return nil

@@ -4,7 +4,6 @@ package memory
 
 import (
 	"database/sql"
-	"encoding/json"
 	"fmt"
 
 	"cairn/words"
@@ -54,22 +53,4 @@ func fillMembers(tx *transaction) error {
 		}
 	}
 	return nil
-}
-
-// members returns, for those of the terms that are of members' names, the name; of
-// several the first in order.
-func members(tx *transaction, in scope, terms []string) (map[string]string, error) {
-	list, err := json.Marshal(terms)
-	if err != nil {
-		return nil, err
-	}
-	named := make(map[string]string)
-	within, args := in.where()
-	err = each(tx, func(rows *sql.Rows) error {
-		var term, name string
-		err := rows.Scan(&term, &name)
-		named[term] = name
-		return err
-	}, "SELECT term, min(name) FROM members WHERE term IN (SELECT value FROM json_each(?)) AND "+within+" GROUP BY term", append([]any{string(list)}, args...)...)
-	return named, err
 }

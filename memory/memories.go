@@ -99,13 +99,13 @@ func (c *Conversation) insertMemory(tx *transaction, d draft) (id int64, err err
 	if _, err := c.addSources(tx, id, d.sources); err != nil {
 		return 0, err
 	}
-	return id, c.indexMemory(tx, id, d.Content, d.About)
+	return id, indexMemory(tx, id, d.Content, d.About)
 }
 
-func (c *Conversation) indexMemory(tx *transaction, id int64, content, about string) error {
+func indexMemory(tx *transaction, id int64, content, about string) error {
 	counts, length := indexedMemory(content, about)
 	for term, tf := range counts {
-		_, err := tx.Exec("INSERT INTO memory_terms (term, conversation, memory, tf, length) VALUES (?, ?, ?, ?, ?)", term, c.id, id, tf, length)
+		_, err := tx.Exec("INSERT INTO memory_terms (term, conversation, memory, tf, length) SELECT ?, conversation, id, ?, ? FROM memories WHERE id = ?", term, tf, length, id)
 		if err != nil {
 			return fmt.Errorf("index memory %d: %w", id, err)
 		}
@@ -124,10 +124,9 @@ func (c *Conversation) unindexMemory(tx *transaction, id int64, content, about s
 }
 
 // confirm notes that a known fact was said again. To read the same messages once
-// more is not to hear it again; a person who says it without any has said it. Of two
-// wordings the shorter stays, which is what both say. Said again with another end by whom
-// it is from, or by a person who wishes it, it ends then; said again after its end
-// without any, it has none.
+// more is not to hear it again; a person who says it without any has said it. Said again
+// with another end by whom it is from, or by a person who wishes it, it ends then; said
+// again after its end without any, it has none.
 func (c *Conversation) confirm(tx *transaction, id int64, d draft) error {
 	added, err := c.addSources(tx, id, d.sources)
 	if err != nil || added == 0 && len(d.sources) > 0 {
@@ -140,32 +139,12 @@ func (c *Conversation) confirm(tx *transaction, id int64, d draft) error {
 	if m.SpeakerID != d.speakerID && d.by != byPerson && m.State != "expired" { // what somebody says ends by nobody else's words
 		d.expires = 0
 	}
-	expires := any(d.expires)
-	if d.expires == 0 && m.State == "expired" {
-		expires = nil
-	} else if d.expires == 0 && !m.Expires.IsZero() {
+	expires := d.expires
+	if expires == 0 && m.State != "expired" && !m.Expires.IsZero() {
 		expires = m.Expires.UnixMilli()
-	} else if d.expires == 0 {
-		expires = nil
 	}
-	if err := changed(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = ? WHERE id = ?", expires, id); err != nil {
-		return err
-	}
-	if d.by == byPerson && !d.private { // who says it for the server means it
-		if err := changed(tx, "UPDATE memories SET reach = 'server' WHERE id = ?", id); err != nil {
-			return err
-		}
-	}
-	if len(tokens(d.Content)) >= len(tokens(m.Content)) {
-		return nil
-	}
-	if err := c.unindexMemory(tx, id, m.Content, m.About); err != nil {
-		return err
-	}
-	if err := changed(tx, "UPDATE memories SET content = ?, folded = ? WHERE id = ?", d.Content, d.folded, id); err != nil {
-		return err
-	}
-	return c.indexMemory(tx, id, d.Content, m.About)
+	return changed(tx, "UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
+		expires, d.by == byPerson && !d.private, id) // who says it for the server means it
 }
 
 func (c *Conversation) addSources(tx *transaction, id int64, sources []source) (added int64, err error) {
@@ -239,12 +218,18 @@ func (s *Store) Memory(ctx context.Context, id int64) (m Memory, from []compacto
 	return m, from, nil
 }
 
-func (s *Store) memory(tx *transaction, id int64) (m Memory, from []compactor.Message, err error) {
+// readOwned reads a memory and whose it is.
+func (s *Store) readOwned(tx *transaction, id int64) (m Memory, c *Conversation, err error) {
 	if m, err = readMemory(tx, id); err != nil {
 		return m, nil, err
 	}
-	c := Conversation{store: s, name: m.Conversation}
-	if err := tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", id).Scan(&c.id); err != nil {
+	c = &Conversation{store: s, name: m.Conversation}
+	return m, c, tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", id).Scan(&c.id)
+}
+
+func (s *Store) memory(tx *transaction, id int64) (m Memory, from []compactor.Message, err error) {
+	m, c, err := s.readOwned(tx, id)
+	if err != nil {
 		return m, nil, err
 	}
 	for _, seq := range m.Sources {
@@ -255,80 +240,4 @@ func (s *Store) memory(tx *transaction, id int64) (m Memory, from []compactor.Me
 		from = append(from, said...)
 	}
 	return m, from, nil
-}
-
-// Wish is what a person asks to be remembered.
-type Wish struct {
-	compactor.MemoryDraft        // it may name no messages
-	Person, PersonID      string // who asks; the platform's id, empty: not known
-	Server                bool   // it may be shared where memories are; else it stays here
-}
-
-// Keep saves what a person asks to be remembered. The draft is checked like any other.
-func (c *Conversation) Keep(ctx context.Context, w Wish) (Saved, error) {
-	s, _, err := c.remember(ctx, draft{MemoryDraft: w.MemoryDraft, by: byPerson, speaker: w.Person, speakerID: w.PersonID, private: !w.Server})
-	return s, err
-}
-
-// remember checks and saves a draft at once. answer is what a model is told.
-func (c *Conversation) remember(ctx context.Context, d draft) (s Saved, answer string, err error) {
-	var hint, wrong string
-	err = c.store.view(ctx, func(tx *transaction) error { // the checks may read much, and writers shall not wait for them
-		var next int64
-		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
-			return err
-		}
-		if wrong, err = c.check(tx, &d, 1, next-1); err == nil {
-			hint, err = c.hint(tx, d)
-		}
-		return err
-	})
-	if err != nil {
-		return s, "", err
-	}
-	err = c.store.update(ctx, func(tx *transaction) error {
-		if err := c.stands(tx, &d); err != nil {
-			return err
-		}
-		s, err = c.save(tx, d)
-		return err
-	})
-	return s, s.answer(wrong, hint), err
-}
-
-// answer tells a model what became of what it wanted saved.
-func (s Saved) answer(wrong, hint string) string {
-	text := "Noted."
-	switch {
-	case s.Unwanted:
-		return fmt.Sprintf("People had this forgotten, as memory %d, and it is not brought back.", s.ID)
-	case s.Fresh && s.Superseded != 0:
-		text = fmt.Sprintf("Noted; it supersedes memory %d.", s.Superseded)
-	case s.Fresh:
-		text += hint
-	case s.Other:
-		text = fmt.Sprintf("This was known already in other words, as memory %d: %q. Nothing more is to be done.", s.ID, s.Content)
-	default:
-		text = fmt.Sprintf("This was known already, as memory %d; nothing more is to be done.", s.ID)
-	}
-	if !s.Fresh && s.Superseded != 0 {
-		text += fmt.Sprintf(" It supersedes memory %d now.", s.Superseded)
-	}
-	if wrong != "" {
-		text += " " + wrong
-	}
-	return text
-}
-
-// hint names to a model the memory of which a draft may take the place; empty: there
-// is none.
-func (c *Conversation) hint(tx *transaction, d draft) (string, error) {
-	if d.supersedes != 0 {
-		return "", nil
-	}
-	m, found, err := c.close(tx, d)
-	if err != nil || !found {
-		return "", err
-	}
-	return fmt.Sprintf(` Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.id, m.content, m.id), nil
 }

@@ -32,38 +32,6 @@ func TestWorkerSaves(t *testing.T) {
 		t.Helper()
 		return call(j.Tools(20), "memory_save", arguments)
 	}
-	t.Run("what is wrong is said at once, in words the model can act on", func(t *testing.T) {
-		c := imported(t, 9)
-		remove(t, c, 4)
-		j := begin(t, c, leaf, worker, 2, 6)
-		for _, test := range []struct{ arguments, want string }{
-			{`{"content": " ", "kind": "fact", "messages": [2]}`, "content is empty"},
-			{fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]}`, strings.Repeat("ä", maxContent+1)), "has 1001 characters, at most 1000"},
-			{`{"content": "x", "kind": "gossip", "messages": [2]}`, "use one of identity, goal, decision, todo, preference, fact, event, observation"},
-			{`{"content": "x", "kind": "fact", "importance": 1.5, "messages": [2]}`, "from 0 to 1"},
-			{`{"content": "x", "kind": "fact", "importance": -0.1, "messages": [2]}`, "from 0 to 1"},
-			{`{"content": "x", "kind": "fact", "importance": "quite", "messages": [2]}`, "importance is \"quite\""},
-			{`{"content": "x", "kind": "fact"}`, "from 2 to 6"},
-			{`{"content": "x", "kind": "fact", "messages": [8, 7]}`, "message 8 is none of yours: messages has numbers from 2 to 6"},
-			{`{"content": "x", "kind": "fact", "messages": [1]}`, "message 1 is none of yours"},
-			{`{"content": "x", "kind": "fact", "messages": [-4294967294]}`, "none of yours"},
-			{`{"content": "x", "kind": "fact", "messages": [4]}`, "no message 4"},
-			{`{"content": "x", "kind": "fact", "messages": ["two"]}`, "a list of integers"},
-			{`{"content": "x", "kind": "fact", "messages": [2], "about": "Carol"}`, `"Carol", who does not speak here: name one of Ann, Bob`},
-			{`[]`, "cannot be read"},
-		} {
-			if answer, err := save(t, j, test.arguments); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%.80s: %q, %v, want %q", test.arguments, answer, err, test.want)
-			}
-		}
-		fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
-		if err != nil || fresh != nil || contents(t, c) != nil {
-			t.Errorf("saved %v, %v", fresh, err)
-		}
-		if n := number(t, c.store, "SELECT refused FROM compactions WHERE state = 'staged'"); n != 14 {
-			t.Errorf("the row notes %d refusals", n)
-		}
-	})
 	t.Run("code says who said it, when, where, and by which compaction it was saved", func(t *testing.T) {
 		c := imported(t, 9)
 		j := begin(t, c, leaf, worker, 2, 6)
@@ -140,99 +108,107 @@ func TestWorkerSaves(t *testing.T) {
 	})
 }
 
+func TestWhatIsWrongWithAMemoryIsSaidAtOnce(t *testing.T) {
+	c := imported(t, 9)
+	remove(t, c, 4)
+	j := begin(t, c, leaf, worker, 2, 6)
+	for _, test := range []struct{ arguments, want string }{
+		{`{"content": " ", "kind": "fact", "messages": [2]}`, "content is empty"},
+		{fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]}`, strings.Repeat("ä", maxContent+1)), "has 1001 characters, at most 1000"},
+		{`{"content": "x", "kind": "gossip", "messages": [2]}`, "use one of identity, goal, decision, todo, preference, fact, event, observation"},
+		{`{"content": "x", "kind": "fact", "importance": 1.5, "messages": [2]}`, "from 0 to 1"},
+		{`{"content": "x", "kind": "fact", "importance": -0.1, "messages": [2]}`, "from 0 to 1"},
+		{`{"content": "x", "kind": "fact", "importance": "quite", "messages": [2]}`, "importance is \"quite\""},
+		{`{"content": "x", "kind": "fact"}`, "from 2 to 6"},
+		{`{"content": "x", "kind": "fact", "messages": [8, 7]}`, "message 8 is none of yours: messages has numbers from 2 to 6"},
+		{`{"content": "x", "kind": "fact", "messages": [1]}`, "message 1 is none of yours"},
+		{`{"content": "x", "kind": "fact", "messages": [-4294967294]}`, "none of yours"},
+		{`{"content": "x", "kind": "fact", "messages": [4]}`, "no message 4"},
+		{`{"content": "x", "kind": "fact", "messages": ["two"]}`, "a list of integers"},
+		{`{"content": "x", "kind": "fact", "messages": [2], "about": "Carol"}`, `"Carol", who does not speak here: name one of Ann, Bob`},
+		{`[]`, "cannot be read"},
+	} {
+		if answer, err := call(j.Tools(20), "memory_save", test.arguments); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%.80s: %q, %v, want %q", test.arguments, answer, err, test.want)
+		}
+	}
+	fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2})
+	if err != nil || fresh != nil || contents(t, c) != nil {
+		t.Errorf("saved %v, %v", fresh, err)
+	}
+	if n := number(t, c.store, "SELECT refused FROM compactions WHERE state = 'staged'"); n != 14 {
+		t.Errorf("the row notes %d refusals", n)
+	}
+}
+
 func TestRemember(t *testing.T) {
-	t.Run("what a person says is checked, saved, confirmed and forgotten", func(t *testing.T) {
-		c := newConversation(t)
-		d := compactor.MemoryDraft{Kind: "todo", Content: "Call the bank"}
-		m, fresh, err := c.Remember(ctx, d, "Ann")
-		if err != nil || !fresh || m.Speaker != "Ann" || m.By != "person" || m.Importance != 0.8 || len(m.Sources) != 0 {
-			t.Fatalf("%+v, %v, %v", m, fresh, err)
-		}
-		d.Content = "call the BANK!"
-		if m, fresh, err = c.Remember(ctx, d, "Bob"); err != nil || fresh || m.Confirmed != 2 || m.Speaker != "Ann" {
-			t.Errorf("%+v, %v, %v", m, fresh, err)
-		}
-		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
-			t.Error("nothing was remembered")
-		}
-		other := find(t, c.store, "terminal:other")
-		if err := other.Forget(ctx, m.ID); !errors.Is(err, ErrNotFound) {
-			t.Errorf("another conversation forgets it: %v", err)
-		}
-		if err := c.Forget(ctx, m.ID); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.store.Forget(ctx, m.ID); !errors.Is(err, ErrNotFound) {
-			t.Errorf("forgotten twice: %v", err)
-		}
-		if found, err := c.SearchMemories(ctx, "bank", 5); err != nil || found != nil {
-			t.Errorf("found %+v, %v", found, err)
-		}
-		if m, _, err := c.store.Memory(ctx, m.ID); err != nil || m.State != "forgotten" {
-			t.Errorf("%+v, %v", m, err)
-		}
-		if _, fresh, err := c.Remember(ctx, d, "Ann"); err != nil || !fresh {
-			t.Errorf("said again after it was forgotten: %v, %v", fresh, err)
-		}
-	})
-	t.Run("a model saves from the running turn, and a newer fact takes the older one's place", func(t *testing.T) {
-		c := newConversation(t)
-		ask := said(1, "I moved to Bergen")
-		ask.Addressed = true
-		turn := deliver(t, c, ask)[0].Turn
-		var told []Memory
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return turn }, OnMemory: func(m Memory) { told = append(told, m) }})
-		old, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "Bob lives in Oslo"}, "Bob")
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "Bob lives in Bergen", "kind": "fact", "supersedes": %d}`, old.ID))
-		if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {
-			t.Errorf("%q, %v", answer, err)
-		}
-		if len(told) != 1 || told[0].By != "assistant" || told[0].Speaker != "Bob" || !slices.Equal(told[0].Sources, []int64{1}) || !told[0].SaidAt.Equal(ask.Time) {
-			t.Errorf("told of %+v", told)
-		}
-		if m, _, err := c.store.Memory(ctx, old.ID); err != nil || m.State != "superseded" || m.SupersededBy != told[0].ID {
-			t.Errorf("%+v, %v", m, err)
-		}
-		answer, err = call(tools, "memory_save", `{"content": "bob lives in bergen", "kind": "fact"}`)
-		if err != nil || !strings.Contains(answer, "known already") || len(told) != 1 {
-			t.Errorf("again: %q, %v", answer, err)
-		}
-		if m, _, err := c.store.Memory(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
-			t.Errorf("the same message confirms it: %+v, %v", m, err)
-		}
-		answer, err = call(tools, "memory_save", `{"content": "Bob rows", "kind": "fact", "supersedes": 99}`)
-		if err != nil || !strings.Contains(answer, "no memory 99") || len(told) != 2 {
-			t.Errorf("superseding what is not there: %q, %v", answer, err)
-		}
-		if _, err := call(tools, "memory_save", `{"content": "x", "kind": "fact", "messages": [2]}`); err == nil {
-			t.Error("a message that is not there is a source")
-		}
-	})
-	t.Run("memories of another conversation are out of reach", func(t *testing.T) {
-		c := newConversation(t)
-		other := find(t, c.store, "terminal:other")
-		m, _, err := other.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "the secret word is plum"}, "Ann")
-		if err != nil {
-			t.Fatal(err)
-		}
-		deliver(t, other, said(1, "plum plum plum"))
-		deliver(t, c, said(1, "hello"))
-		tools := c.Tools(ToolOptions{Turn: func() int64 { return 99 }})
-		for _, name := range []string{"memory_search", "recall"} {
-			answer, err := call(tools, name, `{"query": "secret word plum"}`)
-			if err != nil || strings.Contains(answer, "plum") {
-				t.Errorf("%s: %s, %v", name, answer, err)
-			}
-		}
-		answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "x", "kind": "fact", "supersedes": %d}`, m.ID))
-		if err != nil || !strings.Contains(answer, "supersedes none") {
-			t.Errorf("%q, %v", answer, err)
-		}
-		if m, _, _ := c.store.Memory(ctx, m.ID); m.State != "active" {
-			t.Errorf("it is %s", m.State)
-		}
-	})
+	c := newConversation(t)
+	d := compactor.MemoryDraft{Kind: "todo", Content: "Call the bank"}
+	m, fresh, err := c.Remember(ctx, d, "Ann")
+	if err != nil || !fresh || m.Speaker != "Ann" || m.By != "person" || m.Importance != 0.8 || len(m.Sources) != 0 {
+		t.Fatalf("%+v, %v, %v", m, fresh, err)
+	}
+	d.Content = "call the BANK!"
+	if m, fresh, err = c.Remember(ctx, d, "Bob"); err != nil || fresh || m.Confirmed != 2 || m.Speaker != "Ann" {
+		t.Errorf("%+v, %v, %v", m, fresh, err)
+	}
+	if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "todo"}, "Ann"); err == nil {
+		t.Error("nothing was remembered")
+	}
+	other := find(t, c.store, "terminal:other")
+	if err := other.Forget(ctx, m.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("another conversation forgets it: %v", err)
+	}
+	if err := c.Forget(ctx, m.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.store.Forget(ctx, m.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("forgotten twice: %v", err)
+	}
+	if found, err := c.SearchMemories(ctx, "bank", 5); err != nil || found != nil {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	if m, _, err := c.store.Memory(ctx, m.ID); err != nil || m.State != "forgotten" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, fresh, err := c.Remember(ctx, d, "Ann"); err != nil || !fresh {
+		t.Errorf("said again after it was forgotten: %v, %v", fresh, err)
+	}
+}
+
+func TestAModelSavesFromTheRunningTurn(t *testing.T) {
+	c := newConversation(t)
+	ask := said(1, "I moved to Bergen")
+	ask.Addressed = true
+	turn := deliver(t, c, ask)[0].Turn
+	var told []Memory
+	tools := c.Tools(ToolOptions{Turn: func() int64 { return turn }, OnMemory: func(m Memory) { told = append(told, m) }})
+	old, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "Bob lives in Oslo"}, "Bob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "Bob lives in Bergen", "kind": "fact", "supersedes": %d}`, old.ID))
+	if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {
+		t.Errorf("%q, %v", answer, err)
+	}
+	if len(told) != 1 || told[0].By != "assistant" || told[0].Speaker != "Bob" || !slices.Equal(told[0].Sources, []int64{1}) || !told[0].SaidAt.Equal(ask.Time) {
+		t.Errorf("told of %+v", told)
+	}
+	if m, _, err := c.store.Memory(ctx, old.ID); err != nil || m.State != "superseded" || m.SupersededBy != told[0].ID {
+		t.Errorf("%+v, %v", m, err)
+	}
+	answer, err = call(tools, "memory_save", `{"content": "bob lives in bergen", "kind": "fact"}`)
+	if err != nil || !strings.Contains(answer, "known already") || len(told) != 1 {
+		t.Errorf("again: %q, %v", answer, err)
+	}
+	if m, _, err := c.store.Memory(ctx, told[0].ID); err != nil || m.Confirmed != 1 {
+		t.Errorf("the same message confirms it: %+v, %v", m, err)
+	}
+	answer, err = call(tools, "memory_save", `{"content": "Bob rows", "kind": "fact", "supersedes": 99}`)
+	if err != nil || !strings.Contains(answer, "no memory 99") || len(told) != 2 {
+		t.Errorf("superseding what is not there: %q, %v", answer, err)
+	}
+	if _, err := call(tools, "memory_save", `{"content": "x", "kind": "fact", "messages": [2]}`); err == nil {
+		t.Error("a message that is not there is a source")
+	}
 }

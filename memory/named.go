@@ -4,7 +4,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 // Recalled returns a memory of the conversation, or of its scope, whatever its state.
 // ErrNotFound: there is none with that number.
 func (c *Conversation) Recalled(ctx context.Context, id int64) (m Memory, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, fmt.Sprintf("look for memory %d", id), func(tx *transaction) error {
 		in, err := c.scope(tx)
 		if err != nil {
 			return err
@@ -30,37 +29,26 @@ func (c *Conversation) Recalled(ctx context.Context, id int64) (m Memory, err er
 		}
 		return err
 	})
-	if err != nil {
-		return Memory{}, c.fail(fmt.Sprintf("look for memory %d", id), err)
-	}
-	return m, nil
+	return m, err
 }
 
 // Named returns the conversation's own current memories that have all the words of a
 // text, the newest first; only the one that says just that, if there is one.
 func (c *Conversation) Named(ctx context.Context, text string) (found []Memory, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, "look for a memory by its words", func(tx *transaction) error {
 		found, err = readMemories(tx, "WHERE m.conversation = ? AND m.folded = ? AND m.state = 'active'", c.id, words.Fold(text))
 		if err != nil || len(found) > 0 {
 			return err
 		}
-		ids, err := c.withAll(tx, Question{Text: text}.inquiry().words)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			m, err := readMemories(tx, "WHERE m.id = ? AND m.conversation = ? AND m.state = 'active'", id, c.id)
-			if err != nil {
-				return err
-			}
-			found = append(found, m...)
-		}
-		return nil
+		terms := words.Content(text)
+		slices.Sort(terms)
+		terms = slices.Compact(terms)
+		found, err = readMemories(tx, `WHERE m.state = 'active' AND m.id IN (SELECT memory FROM memory_terms
+			WHERE conversation = ? AND term IN (SELECT value FROM json_each(?)) GROUP BY memory HAVING count(*) = ?) ORDER BY m.id DESC`,
+			c.id, jsonList(terms), len(terms))
+		return err
 	})
-	if err != nil {
-		return nil, c.fail("look for a memory by its words", err)
-	}
-	return found, nil
+	return found, err
 }
 
 // Completed returns the conversation's own current memories for what somebody is still
@@ -72,43 +60,12 @@ func (c *Conversation) Completed(ctx context.Context, typed string, limit int) (
 		where += " AND instr(' ' || m.folded, ?) > 0"
 		args = append(args, " "+word)
 	}
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, "complete a memory", func(tx *transaction) error {
 		found, err = readMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
 		return err
 	})
-	if err != nil {
-		return nil, c.fail("complete a memory", err)
-	}
-	return found, nil
+	return found, err
 }
 
 // maxTyped is how many words Completed compares at most.
 const maxTyped = 20
-
-// withAll returns the memories in which all the words stand, the newest first.
-func (c *Conversation) withAll(tx *transaction, all []words.Word) (ids []int64, err error) {
-	for i, w := range all {
-		var having []int64
-		err := each(tx, func(rows *sql.Rows) error {
-			var id int64
-			err := rows.Scan(&id)
-			having = append(having, id)
-			return err
-		}, "SELECT memory FROM memory_terms WHERE term = ? AND conversation = ? ORDER BY memory DESC", w.Term, c.id)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			ids = having
-			continue
-		}
-		ids = slices.DeleteFunc(ids, func(id int64) bool {
-			_, there := slices.BinarySearchFunc(having, id, func(a, b int64) int { return int(b - a) })
-			return !there
-		})
-		if len(ids) == 0 {
-			break // none has this one too, however many words there are
-		}
-	}
-	return ids, nil
-}

@@ -13,14 +13,11 @@ import (
 // there, and returns those that were new. It is one transaction, so it takes a
 // batch at a time. ErrLive: people have talked to the bot here.
 func (c *Conversation) Import(ctx context.Context, past []Inbound) (added []compactor.Message, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
+	err = c.update(ctx, "import messages", func(tx *transaction) error {
 		added, err = c.imports(tx, past)
 		return err
 	})
-	if err != nil {
-		return nil, c.fail("import messages", err)
-	}
-	return added, nil
+	return added, err
 }
 
 func (c *Conversation) imports(tx *transaction, past []Inbound) ([]compactor.Message, error) {
@@ -45,31 +42,25 @@ func (c *Conversation) imports(tx *transaction, past []Inbound) ([]compactor.Mes
 // not wanted. first is the platform id of the oldest message that waits for an
 // answer, before which to read; empty: none does.
 func (c *Conversation) ReadBack(ctx context.Context) (done bool, first string, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, "look what was read back", func(tx *transaction) error {
 		return tx.QueryRow(`SELECT read_back, coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND addressed ORDER BY id LIMIT 1), '')
 			FROM conversations c WHERE id = ?`, c.id).Scan(&done, &first)
 	})
-	if err != nil {
-		return false, "", c.fail("look what was read back", err)
-	}
-	return done, first, nil
+	return done, first, err
 }
 
 // Backfill writes what was said before the bot was addressed, oldest first, as
 // turns that nobody answers, and returns those that were new. It notes that the
 // past has been read. What waits in the inbox stays there.
 func (c *Conversation) Backfill(ctx context.Context, said []Inbound) (added []compactor.Message, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
+	err = c.update(ctx, "write what was said before", func(tx *transaction) error {
 		if added, err = c.writePast(tx, said); err != nil {
 			return err
 		}
 		_, err := tx.Exec("UPDATE conversations SET read_back = 1, origin = iif(?, 'live', origin) WHERE id = ?", len(added) > 0, c.id)
 		return err
 	})
-	if err != nil {
-		return nil, c.fail("write what was said before", err)
-	}
-	return added, nil
+	return added, err
 }
 
 // writePast writes those messages that are not known, each a turn of its own.

@@ -186,7 +186,7 @@ func (c *Conversation) stands(tx *transaction, d *draft) error {
 // memories from now on, or with out = false no longer; changed tells that it was not so
 // already. Memories that are there stay.
 func (c *Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
+	err = c.update(ctx, "keep somebody out of memories", func(tx *transaction) error {
 		query, args := "DELETE FROM optouts WHERE door = ? AND author_id = ?", []any{c.connector(), author}
 		if out {
 			query = "INSERT INTO optouts (door, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
@@ -200,10 +200,7 @@ func (c *Conversation) OptOut(ctx context.Context, author, name string, out bool
 		changed = n > 0
 		return err
 	})
-	if err != nil {
-		return false, c.fail("keep somebody out of memories", err)
-	}
-	return changed, nil
+	return changed, err
 }
 
 // markUnremembered marks the messages of those who have opted out.

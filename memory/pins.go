@@ -14,7 +14,7 @@ import (
 // Pin pins a message; fresh is false if it was pinned already. ErrNotFound: there
 // is no such message, or it was deleted.
 func (c *Conversation) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
-	err = c.store.update(ctx, func(tx *transaction) error {
+	err = c.update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *transaction) error {
 		if _, err := c.message(tx, seq); err != nil {
 			return err
 		}
@@ -30,30 +30,23 @@ func (c *Conversation) Pin(ctx context.Context, seq int64, by string) (fresh boo
 		_, err = c.nextGeneration(tx)
 		return err
 	})
-	if err != nil {
-		return false, c.fail(fmt.Sprintf("pin message %d", seq), err)
-	}
-	return fresh, nil
+	return fresh, err
 }
 
 // Unpin takes a pin away. ErrNotFound: the message is not pinned.
 func (c *Conversation) Unpin(ctx context.Context, seq int64) error {
-	err := c.store.update(ctx, func(tx *transaction) error {
+	return c.update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *transaction) error {
 		if err := changed(tx, "DELETE FROM pins WHERE conversation = ? AND seq = ?", c.id, seq); err != nil {
 			return err
 		}
 		_, err := c.nextGeneration(tx)
 		return err
 	})
-	if err != nil {
-		return c.fail(fmt.Sprintf("unpin message %d", seq), err)
-	}
-	return nil
 }
 
 // Newest returns the newest message that a person said. ErrNotFound: there is none.
 func (c *Conversation) Newest(ctx context.Context) (m compactor.Message, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, "read the newest message", func(tx *transaction) error {
 		found, err := c.messages(tx, 1, maxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1")
 		if err == nil && len(found) == 0 {
 			err = ErrNotFound
@@ -63,10 +56,7 @@ func (c *Conversation) Newest(ctx context.Context) (m compactor.Message, err err
 		}
 		return err
 	})
-	if err != nil {
-		return m, c.fail("read the newest message", err)
-	}
-	return m, nil
+	return m, err
 }
 
 // pins reads what is pinned, in the order in which it was, whatever segment it

@@ -3,16 +3,32 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"cairn/compactor"
+	"cairn/memory/search"
+	"cairn/words"
 )
+
+// Question is what somebody wants to know of what was said.
+type Question struct {
+	Text   string
+	Asker  string    // who asks, by name: "I" in Text is them; empty: nobody knows
+	Limit  int       // how many messages at most, 1000 in any case; 0 or less: none
+	Before int64     // only messages with a smaller seq; 0: all
+	Since  time.Time // only messages said then or later; zero: all. It is found as if they stood in that order
+	Now    time.Time // when it is asked: "last week" is the one before; zero: now
+}
+
+// Asks reports whether the text asks something. On recorded conversations that holds for
+// all questions about the past, and for three of ten messages: for the others nothing
+// needs to be recalled unasked.
+func (q Question) Asks() bool { return words.IsQuestion(q.Text) }
 
 // Found is a message that recall found.
 type Found struct {
@@ -20,36 +36,14 @@ type Found struct {
 	Score float64 // the higher the better; comparable within one answer only
 	Parts []Part  // what the score is the sum of
 
-	lookups []lookup // what was looked up
+	query *search.Query
 }
 
-// Part is what one thing added to a score, or took away from it: words, neighbours,
-// speaker, session, date, …
-type Part struct {
-	Name  string  `json:"name"`
-	Value float64 `json:"value"`
-}
+// Part is what one thing added to a score, or took away from it.
+type Part = search.Part
 
-// What a message's score is multiplied by, see also the weights in rank.go.
-const (
-	bySpeaker = 1.8  // said by whom the question is about
-	thatAsks  = 0.8  // a question itself
-	naming    = 1.2  // it names something: a title, a place, somebody who is no member
-	halved    = 0.5  // said by the bot: its answers repeat what people said, and it is their words that are asked for
-	onDate    = 3.0  // said in the time that the question names
-	nearDate  = 2.0  // or within a week after: people tell later what they did
-	withDate  = 1.5  // or it mentions that time
-	withTime  = 2.0  // the question is when, and it tells some time
-	itself    = 0.25 // what a message adds that has all the terms itself, not its neighbours
-	longer    = 0.2  // what more words add, by their logarithm
-	inSession = 1.0  // what the best stretch of talk adds
-
-	sessionBest = 3             // messages of a stretch that tell how good it is
-	silence     = 6 * time.Hour // ends a stretch of talk
-)
-
-// candidates is how many messages are looked at closely.
-const candidates = 100
+// maxFound is how many messages one question finds at most.
+const maxFound = 1000
 
 // Recall returns the messages that speak of what q asks, the best first; of equally
 // good ones the newer first. A message is found by its own words and by those said
@@ -60,66 +54,41 @@ func (c *Conversation) Recall(ctx context.Context, q Question) (found []Found, e
 		return nil, nil
 	}
 	q.Limit = min(q.Limit, maxFound)
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, "recall", func(tx *transaction) error {
 		found, err = c.recall(tx, q)
 		return err
 	})
-	if err != nil {
-		return nil, c.fail("recall", err)
-	}
-	return found, nil
+	return found, err
 }
 
-func (c *Conversation) recall(tx *transaction, q Question) ([]Found, error) {
-	p := postings{tx: tx, id: c.id, from: 1, before: q.Before}
+func (c *Conversation) recall(tx *transaction, q Question) (found []Found, err error) {
 	var next int64
 	if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
 		return nil, err
 	}
-	if p.before == 0 || p.before > next {
-		p.before = next
+	from, before := int64(1), next
+	if q.Before > 0 {
+		before = min(q.Before, next)
 	}
-	p.n = int(p.before - 1)
 	if !q.Since.IsZero() {
-		from, err := c.firstSince(tx, q.Since, p.before)
+		if from, err = c.firstSince(tx, q.Since, before); err != nil {
+			return nil, err
+		}
+	}
+	query := search.Parse(q.Text, q.Asker, q.Now)
+	hits, err := query.Messages(c.messageIndex(tx, before, q.Since), from, before-1, q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, hit := range hits {
+		m, err := c.message(tx, hit.Seq)
 		if err != nil {
 			return nil, err
 		}
-		p.from = from
+		found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
 	}
-	i := q.inquiry()
-	lookups, err := i.lookups(p)
-	if err != nil {
-		return nil, err
-	}
-	traces, err := p.traces(lookups)
-	if err != nil {
-		return nil, err
-	}
-	all := scores(traces, p.from, p.before-1)
-	closer, err := c.candidates(tx, all, max(candidates, 4*q.Limit), q.Since)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.complete(traces, seqsOf(closer)); err != nil {
-		return nil, err
-	}
-	present := speakersOf(closer)
-	for n := range closer {
-		closer[n].weigh(traces, i, present)
-	}
-	if i.single { // nobody asks a question with one word: what has it is looked for
-		closer = slices.DeleteFunc(closer, func(m candidate) bool { return !slices.ContainsFunc(m.parts, isOwn) })
-	}
-	sessions(closer)
-	slices.SortFunc(closer, func(x, y candidate) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.seq, x.seq))
-	})
-	return c.whole(tx, closer[:min(q.Limit, len(closer))], lookups)
+	return found, nil
 }
-
-// isOwn tells of a part of a score that it is for words of the message itself.
-func isOwn(p Part) bool { return p.Name == "words" }
 
 // firstSince is the seq from which on messages before a seq were said at a time or
 // later. They stand in the order in which they were said, nearly: what was imported
@@ -138,15 +107,22 @@ func (c *Conversation) firstSince(tx *transaction, since time.Time, before int64
 	return int64(n) + 1, failed
 }
 
-// whole reads the messages that were chosen.
-func (c *Conversation) whole(tx *transaction, chosen []candidate, lookups []lookup) ([]Found, error) {
-	var found []Found
-	for _, m := range chosen {
-		said, err := c.message(tx, m.seq)
-		if err != nil {
-			return nil, err
+// Passage is the part of the message that speaks most of what was asked, at most so many
+// characters of its text, and what came with it: names, captions, and of the file that
+// speaks most of it as many characters of its contents. What is left out is marked by "…".
+func (f Found) Passage(most int) string {
+	text, _ := f.query.Passage(f.Text, most)
+	parts := []string{text}
+	best, at := 0.0, -1
+	var contents string
+	for i, a := range f.Attachments {
+		parts = append(parts, a.Words())
+		if part, worth := f.query.Passage(a.Text, most); worth > best {
+			best, at, contents = worth, i, part
 		}
-		found = append(found, Found{Message: said, Score: m.score, Parts: m.parts, lookups: lookups})
 	}
-	return found, nil
+	if at >= 0 {
+		parts[1+at] += "\n" + contents
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n"))
 }

@@ -2,8 +2,6 @@
 
 package memory
 
-import "database/sql"
-
 // derived are the tables that are made of others: the search index and who speaks where.
 var derived = []string{"message_terms", "memory_terms", "members"}
 
@@ -20,19 +18,12 @@ func reindex(tx *transaction) error {
 
 // derive makes the tables that are made of others.
 func derive(tx *transaction) error {
-	var conversations []int64
-	err := each(tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		conversations = append(conversations, id)
-		return err
-	}, "SELECT id FROM conversations")
+	conversations, err := column[int64](tx, "SELECT id FROM conversations")
 	if err != nil {
 		return err
 	}
 	for _, id := range conversations {
-		c := &Conversation{id: id}
-		p := &pen{tx: tx, c: c}
+		p := &pen{tx: tx, c: &Conversation{id: id}}
 		if err := p.indexAll(); err != nil {
 			return err
 		}
@@ -42,11 +33,7 @@ func derive(tx *transaction) error {
 		return err
 	}
 	for _, m := range memories {
-		c := &Conversation{name: m.Conversation}
-		if err := tx.QueryRow("SELECT conversation FROM memories WHERE id = ?", m.ID).Scan(&c.id); err != nil {
-			return err
-		}
-		if err := c.indexMemory(tx, m.ID, m.Content, m.About); err != nil {
+		if err := indexMemory(tx, m.ID, m.Content, m.About); err != nil {
 			return err
 		}
 	}

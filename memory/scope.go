@@ -144,13 +144,8 @@ const mostBelow = 5000
 // condition holds, and in which something is remembered. Names are compared as bytes:
 // none of their characters means anything here.
 func (c *Conversation) below(tx *transaction, found []int64, name, condition string) ([]int64, error) {
-	err := each(tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		found = append(found, id)
-		return err
-	}, `SELECT id FROM conversations WHERE name > ? AND name < ? AND id <> ? AND `+condition+`
+	more, err := column[int64](tx, `SELECT id FROM conversations WHERE name > ? AND name < ? AND id <> ? AND `+condition+`
 		AND EXISTS (SELECT 1 FROM memories WHERE conversation = conversations.id) ORDER BY id DESC LIMIT ?`,
 		name+"/", name+"0", c.id, mostBelow) // 0 comes right after /
-	return found, err
+	return append(found, more...), err
 }

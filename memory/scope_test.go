@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"cairn/compactor"
 )
 
 // town is a store with two servers and what is remembered in each place of them: its name.
@@ -111,6 +109,11 @@ func TestScopes(t *testing.T) {
 		v.s.ShareMemories(true)
 		check(t, shared)
 	})
+}
+
+func TestSharedMemories(t *testing.T) {
+	v := newTown(t)
+	v.s.ShareMemories(true)
 	t.Run("what is for a channel stays in it, and what is for the server is known everywhere on it", func(t *testing.T) {
 		c := find(t, v.s, "discord:1/11")
 		for _, w := range []Wish{{}, {Server: true}} {
@@ -156,7 +159,7 @@ func TestScopes(t *testing.T) {
 	})
 	t.Run("switched off again, each keeps its own", func(t *testing.T) {
 		v.s.ShareMemories(false)
-		if got := v.recalls("discord:1/10", ""); !slices.Equal(got, apart["discord:1/10"]) {
+		if got := v.recalls("discord:1/10", ""); !slices.Equal(got, []string{"discord:1/10", "discord:1/10/100"}) {
 			t.Errorf("%q", got)
 		}
 	})
@@ -233,59 +236,29 @@ func TestAModelReachesNoOtherConversation(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what a thread has of its channel it may read, and not change, nor ask for the messages of", func(t *testing.T) {
-		s := openStore(t, t.TempDir())
-		channel, thread := find(t, s, "discord:1/12"), find(t, s, "discord:1/12/5")
-		deliver(t, channel, said(1, "the plum is ripe"))
-		deliver(t, thread, said(1, "which one?"))
-		saved := keep(t, channel, "Bob", "The plum is ripe", 1)
-		tools := thread.Tools(ToolOptions{Turn: func() int64 { return 2 }})
-		answer, err := call(tools, "memory_search", `{"query": "plum"}`)
-		if err != nil || !strings.Contains(answer, `"from":"discord:1/12"`) || strings.Contains(answer, `"messages"`) {
-			t.Errorf("%s, %v", answer, err)
-		}
-		answer, err = call(tools, "memory_save", fmt.Sprintf(`{"content": "The plum is gone", "kind": "fact", "supersedes": %d}`, saved.ID))
-		if err != nil || !strings.Contains(answer, "supersedes none") {
-			t.Errorf("%s, %v", answer, err)
-		}
-		if m, err := thread.Recalled(ctx, saved.ID); err != nil || m.Conversation != channel.Name() {
-			t.Errorf("%+v, %v", m, err)
-		}
-		if err := thread.Forget(ctx, saved.ID); !errors.Is(err, ErrNotFound) {
-			t.Errorf("%v", err)
-		}
-	})
 }
 
-// A memory says where it was said and by whom; no model has a say in that.
-func TestWhereAndByWhomIsSetByCode(t *testing.T) {
-	c := imported(t, 4)
-	tools := c.Tools(ToolOptions{Turn: func() int64 { return 4 }})
-	_, err := call(tools, "memory_save", `{"content": "Ann rows", "kind": "fact", "messages": [2], "speaker": "Bob", "speaker_id": "1", "about_id": "9", "conversation": "discord:1/1", "channel": "x", "reach": "channel", "pinned": true, "by": "person", "state": "forgotten"}`)
-	if err != nil {
-		t.Fatal(err)
+// What a thread has of its channel it may read, and not change, nor ask for the messages of.
+func TestAThreadReadsItsChannelsMemories(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	channel, thread := find(t, s, "discord:1/12"), find(t, s, "discord:1/12/5")
+	deliver(t, channel, said(1, "the plum is ripe"))
+	deliver(t, thread, said(1, "which one?"))
+	saved := keep(t, channel, "Bob", "The plum is ripe", 1)
+	tools := thread.Tools(ToolOptions{Turn: func() int64 { return 2 }})
+	answer, err := call(tools, "memory_search", `{"query": "plum"}`)
+	if err != nil || !strings.Contains(answer, `"from":"discord:1/12"`) || strings.Contains(answer, `"messages"`) {
+		t.Errorf("%s, %v", answer, err)
 	}
-	m, _, err := c.store.Memory(ctx, 1)
-	if err != nil || m.Speaker != "Ann" || m.SpeakerID != "0" || m.AboutID != "0" || m.Conversation != c.Name() || m.Pinned || m.By != "assistant" || m.State != "active" || m.Reach != "server" {
+	answer, err = call(tools, "memory_save", fmt.Sprintf(`{"content": "The plum is gone", "kind": "fact", "supersedes": %d}`, saved.ID))
+	if err != nil || !strings.Contains(answer, "supersedes none") {
+		t.Errorf("%s, %v", answer, err)
+	}
+	if m, err := thread.Recalled(ctx, saved.ID); err != nil || m.Conversation != channel.Name() {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, err := call(tools, "memory_save", `{"content": "Bob is tall", "kind": "fact", "messages": [2], "about": "bob"}`); err != nil {
-		t.Fatal(err)
-	}
-	if m, _, err := c.store.Memory(ctx, 2); err != nil || m.About != "Bob" || m.AboutID != "1" || m.SpeakerID != "0" {
-		t.Errorf("%+v, %v", m, err)
-	}
-	two := newConversation(t)
-	for i, id := range []string{"u1", "u2"} {
-		one := said(2*i+2, "hello")
-		one.AuthorID = id
-		deliver(t, two, one)
-	}
-	if _, err := two.Keep(ctx, Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Ann is tall", About: "ann"}, Person: "Bob", PersonID: "u3"}); err != nil {
-		t.Fatal(err)
-	}
-	if m, _, err := two.store.Memory(ctx, 1); err != nil || m.About != "Ann" || m.AboutID != "" {
-		t.Errorf("two bear the name: %+v, %v", m, err)
+	if err := thread.Forget(ctx, saved.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("%v", err)
 	}
 }
 

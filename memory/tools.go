@@ -58,14 +58,14 @@ func (c *Conversation) Tools(o ToolOptions) []llm.Tool {
 	}
 }
 
-// search is what a model asks of memory_search and recall.
-type search struct {
+// searchArguments are what a model asks of memory_search and recall.
+type searchArguments struct {
 	Query string `json:"query"`
 	Kind  string `json:"kind"`
 	Limit *int   `json:"limit"`
 }
 
-func readSearch(arguments json.RawMessage) (s search, limit int, err error) {
+func readSearch(arguments json.RawMessage) (s searchArguments, limit int, err error) {
 	if err := json.Unmarshal(arguments, &s); err != nil {
 		return s, 0, fmt.Errorf("the arguments cannot be read (%w): query and kind are texts, limit is an integer", err)
 	}
@@ -118,7 +118,7 @@ func (c *Conversation) runSearch(ctx context.Context, arguments json.RawMessage,
 // asker is the name of who asked last in a turn, as a model repeats their words; empty
 // if nobody did.
 func (c *Conversation) asker(ctx context.Context, turn int64) (name string, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, "look for who asked", func(tx *transaction) error {
 		low, high := c.rows(turn, maxSeq)
 		err := tx.QueryRow("SELECT author FROM messages INDEXED BY messages_addressed WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1", turn, low, high).Scan(&name)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -126,10 +126,7 @@ func (c *Conversation) asker(ctx context.Context, turn int64) (name string, err 
 		}
 		return err
 	})
-	if err != nil {
-		return "", c.fail("look for who asked", err)
-	}
-	return name, nil
+	return name, err
 }
 
 func (c *Conversation) runRecall(ctx context.Context, arguments json.RawMessage, o ToolOptions) (string, error) {

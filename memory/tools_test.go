@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"cairn/compactor"
-	"cairn/llm"
 )
 
 func TestASearchStaysInsideItsBudget(t *testing.T) {
@@ -35,18 +34,60 @@ func TestASearchStaysInsideItsBudget(t *testing.T) {
 	}
 }
 
-func TestRecallPutsPeoplesWordsBeforeTheBotsAnswers(t *testing.T) {
+func TestTools(t *testing.T) {
 	c := newConversation(t)
-	deliver(t, c, said(1, "the lighthouse is white"))
-	asked := said(2, "what colour is it?")
-	asked.Addressed = true
-	turn := deliver(t, c, asked)[0].Seq
-	answer := compactor.Message{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, Text: "the lighthouse: the lighthouse is white", Time: day}
-	if err := c.Finish(ctx, Outcome{Turn: turn, Messages: []compactor.Message{answer}, Reply: "r", Pieces: []string{"white"}}); err != nil {
+	long := strings.Repeat("long ", passageShown) + "end"
+	deliver(t, c, said(1, "I like <tea> & cake"), said(2, long))
+	tools := c.Tools(ToolOptions{Turn: func() int64 { return 3 }})
+	if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "preference", Content: "Bob likes <tea>", Messages: []int64{1}}, "Bob"); err != nil {
 		t.Fatal(err)
 	}
-	found, err := c.Recall(ctx, Question{Text: "lighthouse", Limit: 2, Before: maxSeq})
-	if err != nil || len(found) != 2 || found[0].Role != llm.RoleUser {
-		t.Errorf("found %+v, %v", found, err)
-	}
+	t.Run("their parameters are valid JSON", func(t *testing.T) {
+		for _, tool := range tools {
+			if !json.Valid(tool.Parameters) {
+				t.Errorf("%s: %s", tool.Name, tool.Parameters)
+			}
+		}
+	})
+	t.Run("memory_search tells who said it, when, and where it comes from", func(t *testing.T) {
+		got, err := call(tools, "memory_search", `{"query": "tea"}`)
+		want := `{"memories":[{"id":1,"kind":"preference","content":"Bob likes <tea>","who":"Bob","when":"2026-03-01 09:01","messages":[1]}],"total":1}`
+		if err != nil || got != want {
+			t.Errorf("got  %s\nwant %s, %v", got, want, err)
+		}
+		if got, err = call(tools, "memory_search", `{"query": "", "kind": "todo"}`); err != nil || got != `{"memories":[],"total":0}` {
+			t.Errorf("got %s, %v", got, err)
+		}
+	})
+	t.Run("recall quotes, long messages clipped", func(t *testing.T) {
+		got, err := call(tools, "recall", `{"query": "tea", "limit": 1}`)
+		want := `{"messages":[{"seq":1,"who":"Bob","when":"2026-03-01 09:01","text":"I like <tea> & cake"}]}`
+		if err != nil || got != want {
+			t.Errorf("got  %s\nwant %s, %v", got, want, err)
+		}
+		deliver(t, c, said(3, "Which tea do I like?"))
+		if got, err = call(tools, "recall", `{"query": "which tea"}`); err != nil || !strings.HasPrefix(got, strings.TrimSuffix(want, "]}")) || strings.Contains(got, `"seq":3`) {
+			t.Errorf("in the turn that asks: %s, %v", got, err)
+		}
+		got, err = call(tools, "recall", `{"query": "long"}`)
+		if err != nil || len(got) > passageShown+200 || strings.Contains(got, "end") {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+	})
+	t.Run("what they cannot do they say", func(t *testing.T) {
+		for _, test := range []struct{ name, arguments, want string }{
+			{"memory_search", `{"query": "tea", "limit": 0}`, "from 1 to 50"},
+			{"memory_search", `{"query": "tea", "kind": "rumour"}`, "use one of identity"},
+			{"memory_search", `{"query": 7}`, "query and kind are texts"},
+			{"recall", `{"query": "tea", "limit": -3}`, "from 1 to 50"},
+			{"recall", `[]`, "cannot be read"},
+		} {
+			if got, err := call(tools, test.name, test.arguments); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s %s: %s, %v", test.name, test.arguments, got, err)
+			}
+		}
+		if got, err := call(tools, "recall", `{"query": "tea", "limit": 1000000}`); err != nil || !strings.Contains(got, "tea") {
+			t.Errorf("a huge limit: %s, %v", got, err)
+		}
+	})
 }

@@ -103,6 +103,17 @@ func each(tx *transaction, scan func(*sql.Rows) error, query string, args ...any
 	return scanAll(rows, scan)
 }
 
+// column returns the one column of the rows of a query.
+func column[T any](tx *transaction, query string, args ...any) (all []T, err error) {
+	err = each(tx, func(rows *sql.Rows) error {
+		var value T
+		err := rows.Scan(&value)
+		all = append(all, value)
+		return err
+	}, query, args...)
+	return all, err
+}
+
 func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
 	defer rows.Close()
 	for rows.Next() {

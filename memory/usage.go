@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"time"
 
 	"cairn/llm"
@@ -52,11 +51,7 @@ func Day(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
 // AddUsage adds to what the conversation's models were used for.
 func (c *Conversation) AddUsage(ctx context.Context, all []Usage) error {
-	err := c.store.update(ctx, func(tx *transaction) error { return c.addUsage(tx, all) })
-	if err != nil {
-		return c.fail("write usage", err)
-	}
-	return nil
+	return c.update(ctx, "write usage", func(tx *transaction) error { return c.addUsage(tx, all) })
 }
 
 func (c *Conversation) addUsage(tx *transaction, all []Usage) error {
@@ -128,64 +123,45 @@ type shown struct {
 // less its own. A request is an assistant's message. Summaries that were undone are left
 // out.
 func (c *Conversation) Saved(ctx context.Context) (saved int64, err error) {
-	err = c.store.view(ctx, func(tx *transaction) error {
+	err = c.view(ctx, "estimate what summaries saved", func(tx *transaction) error {
 		summaries, err := c.shownSummaries(tx)
 		if err != nil || len(summaries) == 0 {
 			return err
 		}
-		tokens, requests, err := c.lengths(tx)
-		if err != nil {
+		var tokens, requests sums
+		low, high := c.rows(1, maxSeq)
+		err = each(tx, func(rows *sql.Rows) error {
+			var seq, n, request int64
+			err := rows.Scan(&seq, &request, &n)
+			tokens.add(seq, n)
+			requests.add(seq, request)
 			return err
-		}
+		}, "SELECT seq, role = 'assistant', tokens FROM messages WHERE id BETWEEN ? AND ? ORDER BY id", low, high)
 		for _, s := range summaries {
 			each := tokens.before(s.to+1) - tokens.before(s.from) - s.tokens
 			saved += max(each, 0) * max(requests.before(s.till)-requests.before(s.since), 0)
 		}
-		return nil
+		return err
 	})
-	if err != nil {
-		return 0, c.fail("estimate what summaries saved", err)
-	}
-	return saved, nil
+	return saved, err
 }
 
-// sums adds up a number of each message, by seq.
-type sums struct {
-	seqs, until []int64 // until[i] is the sum of the messages up to seqs[i]
-}
+// sums has for each seq the sum of a number of the messages before it.
+type sums []int64
 
+// add adds the number of a message; messages come in order.
 func (s *sums) add(seq, n int64) {
-	if len(s.until) > 0 {
-		n += s.until[len(s.until)-1]
+	for int64(len(*s)) <= seq {
+		*s = append(*s, s.before(seq))
 	}
-	s.seqs, s.until = append(s.seqs, seq), append(s.until, n)
+	*s = append(*s, s.before(seq)+n)
 }
 
-// before is the sum of the messages before seq.
-func (s *sums) before(seq int64) int64 {
-	i, _ := slices.BinarySearch(s.seqs, seq)
-	if i == 0 {
+func (s sums) before(seq int64) int64 {
+	if len(s) == 0 {
 		return 0
 	}
-	return s.until[i-1]
-}
-
-// lengths sums up the messages' tokens, and how many requests were made.
-func (c *Conversation) lengths(tx *transaction) (tokens, requests sums, err error) {
-	low, high := c.rows(1, maxSeq)
-	err = each(tx, func(rows *sql.Rows) error {
-		var seq, n int64
-		var assistant bool
-		if err := rows.Scan(&seq, &assistant, &n); err != nil {
-			return err
-		}
-		tokens.add(seq, n)
-		if assistant {
-			requests.add(seq, 1)
-		}
-		return nil
-	}, "SELECT seq, role = 'assistant', tokens FROM messages WHERE id BETWEEN ? AND ? ORDER BY id", low, high)
-	return tokens, requests, err
+	return s[min(seq, int64(len(s)-1))]
 }
 
 // shownSummaries are the summaries that were ever shown in their session, until what took

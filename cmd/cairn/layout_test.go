@@ -22,12 +22,13 @@ var arrows = map[string][]string{
 	"slack":      {"channel", "internal/platform"},
 	"terminal":   {"channel"},
 	"channel":    {"compactor", "memory", "llm", "llm/prices", "prompts", "internal/secrets"},
-	"memory":     {"compactor", "transcript", "llm", "words", "internal/secrets"},
+	"memory":     {"memory/search", "compactor", "transcript", "llm", "words", "internal/secrets"},
 	"compactor":  {"transcript", "llm", "prompts", "words", "internal/secrets"},
 	"transcript": {},
 	"llm":        {"words"},
 	"llm/openai": {"llm", "llm/internal/provider"},
 
+	"memory/search":         {"words"},
 	"llm/anthropic":         {"llm", "llm/internal/provider"},
 	"llm/internal/provider": {"llm"},
 

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
 // maxBlocks is how many blocks one answer may have.
@@ -19,14 +20,12 @@ const maxBlocks = 1024
 
 // answer grows event by event.
 type answer struct {
-	show   func(string) // may be nil
-	bounds *llm.Bounds
+	provider.Said
 
 	identity string // of the model that answers: host and name
 
 	begun, stopped bool
 	thought        bool // it has a block of thinking
-	text           strings.Builder
 	calls          int
 	blocks         []*growing
 	reason         string // stop_reason
@@ -116,7 +115,7 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 		if len(e.Error) > 0 && string(e.Error) != "null" {
 			return false, llm.Refused(0, nil, data)
 		}
-		return false, a.bounds.Added(len(data))
+		return false, a.Bounds.Added(len(data))
 	}
 	return a.stopped, nil
 }
@@ -140,61 +139,50 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 	if len(a.blocks) == maxBlocks {
 		return llm.TooMany(maxBlocks, "blocks")
 	}
-	b := &growing{index: index, kind: c.Type, at: thought{Text: a.text.Len(), Calls: a.calls}, unfinished: true}
+	b := &growing{index: index, kind: c.Type, at: thought{Text: len(a.Text()), Calls: a.calls}, unfinished: true}
 	a.blocks = append(a.blocks, b)
 	a.begun = true
 	switch c.Type {
 	case "tool_use":
-		return a.call(b, c)
+		return a.addCall(b, c)
 	case "thinking":
 		a.thought = true
 	case "redacted_thinking":
 		a.thought = true
 		b.raw = append(json.RawMessage(nil), raw...)
-		return a.bounds.Added(len(raw))
+		return a.Bounds.Added(len(raw))
 	case "text":
 	default:
-		return a.bounds.Added(len(raw))
+		return a.Bounds.Added(len(raw))
 	}
 	return a.grow(b, delta{Text: c.Text, Thinking: c.Thinking, Signature: c.Signature})
 }
 
-func (a *answer) call(b *growing, c content) error {
+func (a *answer) addCall(b *growing, c content) error {
 	if a.calls++; a.calls > llm.MaxCalls {
 		return llm.TooMany(llm.MaxCalls, "tool calls")
 	}
-	switch {
-	case len(c.Name) > llm.MaxName:
-		return llm.TooMany(llm.MaxName, "bytes in the name of a tool")
-	case c.Name == "":
+	if c.Name == "" {
 		return llm.Truncated(errors.New("a tool call without a name"))
 	}
 	b.id, b.name = c.ID, c.Name
 	b.whole = append(json.RawMessage(nil), c.Input...)
-	return a.bounds.Said(len(c.ID) + len(c.Name) + len(c.Input))
+	return a.Call(c.ID, c.Name, len(c.Input))
 }
 
 // grow adds a piece to a block.
 func (a *answer) grow(b *growing, d delta) error {
 	switch b.kind {
 	case "text":
-		text := strings.ReplaceAll(d.Text, "\x00", "")
-		if err := a.bounds.Said(len(text)); err != nil {
-			return err
-		}
-		a.text.WriteString(text)
-		if a.show != nil && text != "" {
-			a.show(text)
-		}
-		return nil
+		return a.Say(d.Text)
 	case "tool_use":
 		b.arguments.WriteString(d.Arguments)
-		return a.bounds.Said(len(d.Arguments))
+		return a.Bounds.Said(len(d.Arguments))
 	case "thinking":
 		b.thinking.WriteString(d.Thinking)
 		b.signature.WriteString(d.Signature)
 	}
-	return a.bounds.Added(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
+	return a.Bounds.Added(len(d.Text) + len(d.Arguments) + len(d.Thinking) + len(d.Signature))
 }
 
 // Whole takes an answer in one piece. It returns false if data is none.
@@ -240,7 +228,7 @@ func (a *answer) Response() (llm.Response, error) {
 			Limit: u.Prompt + u.Completion, Prompt: u.Prompt,
 		}
 	}
-	m := llm.Message{Role: llm.RoleAssistant, Text: a.text.String()}
+	m := llm.Message{Role: llm.RoleAssistant, Text: a.Text()}
 	for _, b := range a.blocks {
 		if b.kind == "tool_use" {
 			m.Calls = append(m.Calls, llm.Call{ID: b.id, Name: b.name, Arguments: b.input()})

@@ -131,16 +131,9 @@ func object(arguments string) json.RawMessage {
 
 // userBlocks are a user's pictures, each behind its label, and then the text.
 func userBlocks(m llm.Message) (blocks []any) {
-	text := m.Text
-	for _, image := range m.Images {
-		kind, sendable := image.MediaType()
-		if !sendable {
-			if text != "" {
-				text += "\n\n"
-			}
-			text += "[" + image.Name() + ", not shown]"
-			continue
-		}
+	text, images := m.Shown()
+	for _, image := range images {
+		kind, _ := image.MediaType()
 		blocks = append(blocks,
 			&block{Type: "text", Text: "[" + image.Name() + "]"},
 			&block{Type: "image", Source: &source{Type: "base64", MediaType: kind, Data: base64.StdEncoding.EncodeToString(image.Data)}})

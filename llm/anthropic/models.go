@@ -3,7 +3,6 @@
 package anthropic
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
 // preferred are Anthropic's small chat models for the case that no model is set, the
@@ -36,12 +36,7 @@ const (
 
 // listed is an entry of GET /v1/models, with what other servers add to it.
 type listed struct {
-	MaxInputTokens int `json:"max_input_tokens"` // Anthropic
-	MaxModelLen    int `json:"max_model_len"`    // vLLM
-	ContextLength  int `json:"context_length"`   // OpenRouter
-	Meta           struct {
-		Context int `json:"n_ctx"`
-	} `json:"meta"` // llama.cpp
+	provider.Listed
 	Capabilities struct {
 		Image *struct {
 			Supported bool `json:"supported"`
@@ -62,10 +57,7 @@ func (m *Model) Models(ctx context.Context) ([]llm.Offered, error) {
 		var l listed
 		// A field of another form leaves its number at 0.
 		_ = json.Unmarshal([]byte(model.RawJSON()), &l)
-		o := llm.Offered{
-			ID:     model.ID,
-			Window: cmp.Or(max(l.MaxInputTokens, 0), max(l.Meta.Context, 0), max(l.MaxModelLen, 0), max(l.ContextLength, 0)),
-		}
+		o := llm.Offered{ID: model.ID, Window: l.Window()}
 		if strings.HasPrefix(o.ID, "claude-") {
 			o.Tools = "yes"
 		}

@@ -20,7 +20,7 @@ func (m *Model) send(ctx context.Context, c composed, extra map[string]any, show
 	if err != nil {
 		return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
 	}
-	a := answer{show: show, bounds: llm.NewBounds(c.MaxTokens, m.Options.MaxAnswer), identity: m.Host + " " + c.Model}
+	a := answer{Said: provider.Said{Show: show, Bounds: llm.NewBounds(c.MaxTokens, m.Options.MaxAnswer)}, identity: m.Host + " " + c.Model}
 	resp, err := m.Exchange(ctx, c.alive, &a, func(ctx context.Context, t *provider.Transport) (resp *http.Response, err error) {
 		if err := m.client.Post(ctx, "v1/messages", raw, &resp, option.WithHTTPClient(t)); err != nil {
 			return nil, known(err)

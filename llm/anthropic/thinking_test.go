@@ -62,20 +62,6 @@ func TestThinkingGoesBackToItsModelWithinTheLoop(t *testing.T) {
 			t.Errorf("thinking of an answer without calls is kept: %s", last.Native)
 		}
 	})
-	t.Run("not to another model", func(t *testing.T) {
-		server := serve(t, script)
-		step(t, connect(t, server, anthropic.Options{Model: "other"}), ask(t, server))
-		if got := server.Requests()[1].Messages[1].Reasoning; len(got) != 0 {
-			t.Errorf("sent %s", got)
-		}
-	})
-	t.Run("not to another server", func(t *testing.T) {
-		other := serve(t, ok)
-		step(t, connect(t, other, anthropic.Options{}), ask(t, serve(t, script)))
-		if got := other.Requests()[0].Messages[1].Reasoning; len(got) != 0 {
-			t.Errorf("sent %s", got)
-		}
-	})
 	t.Run("not after the next question", func(t *testing.T) {
 		server := serve(t, script)
 		model := connect(t, server, anthropic.Options{})

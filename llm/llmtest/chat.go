@@ -3,16 +3,12 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"cairn/llm"
 )
-
-type chatDialect struct{}
-
-var _ dialect = chatDialect{}
 
 // chatFields are the fields of a request: OpenAI's, and what OpenRouter, llama.cpp and
 // vLLM add.
@@ -28,45 +24,34 @@ var chatMessageFields = []string{
 	"role", "content", "name", "tool_calls", "tool_call_id", "reasoning", "reasoning_content", "reasoning_details", "extra_content",
 }
 
-func (chatDialect) parse(body []byte) (Request, error) {
-	r := Request{Wire: llm.WireChat}
-	if err := errors.Join(json.Unmarshal(body, &r), json.Unmarshal(body, &r.Body)); err != nil {
-		return r, fmt.Errorf("the body is not what the protocol says: %w", err)
+func readChat(r *reader) {
+	r.MaxTokens = cmp.Or(get[int](r, r.Body, "max_tokens"), get[int](r, r.Body, "max_completion_tokens"))
+	r.usage = get[struct {
+		Include bool `json:"include_usage"`
+	}](r, r.Body, "stream_options").Include
+	for _, tool := range get[[]object](r, r.Body, "tools") {
+		r.addTool(get[string](r, tool, "type"), get[object](r, tool, "function"), "parameters")
 	}
-	r.size = len(r.Body["messages"]) + len(r.Body["tools"])
-	if r.MaxTokens == 0 {
-		r.MaxTokens = r.MaxCompletionTokens
-	}
-	if r.Model == "" {
-		return r, errors.New("model is missing")
-	}
-	if err := unknownField(r.Body, "", chatFields); err != nil {
-		return r, err
-	}
-	for i, m := range r.Messages {
-		if err := unknownField(m.Body, fmt.Sprintf("messages[%d].", i), chatMessageFields); err != nil {
-			return r, err
-		}
-	}
-	if err := checkTools(r.Tools); err != nil {
-		return r, err
-	}
-	var choice struct {
-		Function struct{ Name string }
-	}
-	// A word as "auto" forces no tool.
-	if json.Unmarshal(r.Body["tool_choice"], &choice) == nil {
+	var choice struct{ Function struct{ Name string } }
+	if json.Unmarshal(r.Body["tool_choice"], &choice) == nil { // a word as "auto" forces no tool
 		r.Forced = choice.Function.Name
 	}
-	if err := checkForced(r); err != nil {
-		return r, err
+	for i, o := range get[[]object](r, r.Body, "messages") {
+		r.where = fmt.Sprintf("messages[%d]: ", i)
+		r.known(o, chatMessageFields)
+		m := Message{Role: get[llm.Role](r, o, "role"), ToolCallID: get[string](r, o, "tool_call_id"), Body: o}
+		m.think(get[string](r, o, "reasoning_content"), nil)
+		r.content(&m, o["content"], "text", "image_url")
+		for _, call := range get[[]struct {
+			ID, Type string
+			Function struct{ Name, Arguments string }
+		}](r, o, "tool_calls") {
+			r.refuse(claim{call.Type != "function", "the call " + call.ID + " is no function"})
+			m.call(llm.Call{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments}, false)
+		}
+		r.Messages = append(r.Messages, m)
 	}
-	return r, checkMessages(r.Messages)
 }
-
-func (chatDialect) refusal(code, message string) string { return errorBody(code, message) }
-
-func (chatDialect) answer(x *Exchange) writer { return chatWriter{x} }
 
 type chatWriter struct{ x *Exchange }
 
@@ -89,7 +74,7 @@ func (w chatWriter) calls(calls ...llm.Call) {
 
 func (w chatWriter) finish(reason string) {
 	w.x.Chunk(`{"choices":[{"index":0,"delta":{},"finish_reason":%s}]}`, quote(reason))
-	if !w.x.Request.StreamOptions.IncludeUsage {
+	if !w.x.Request.usage {
 		return
 	}
 	u := w.x.counted()

@@ -4,20 +4,17 @@ package llmtest
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
 
 	"cairn/llm"
 )
 
 // dialect is one wire.
-type dialect interface {
-	// parse reads a request, as far as it can, and says what is wrong with it.
-	parse(body []byte) (Request, error)
-	// answer begins the answer to x.
-	answer(x *Exchange) writer
-	// refusal is the body of an error.
-	refusal(code, message string) string
+type dialect struct {
+	wire    string
+	fields  []string                          // that a request may have
+	read    func(r *reader)                   // reads a request, but for model and fields
+	answer  func(x *Exchange) writer          // begins the answer to x
+	refusal func(code, message string) string // the body of an error
 }
 
 // writer writes one answer in a wire's own stream format.
@@ -32,26 +29,9 @@ type writer interface {
 
 // dialects are the wires by the path of their requests.
 var dialects = map[string]dialect{
-	"/v1/chat/completions": chatDialect{},
-	"/v1/responses":        responsesDialect{},
-	"/v1/messages":         messagesDialect{},
-}
-
-// wirePaths are the paths of the wires by name.
-var wirePaths = map[string]string{
-	llm.WireChat:      "/v1/chat/completions",
-	llm.WireResponses: "/v1/responses",
-	llm.WireMessages:  "/v1/messages",
-}
-
-// unknownField returns an error for a field of object that allowed does not list.
-func unknownField(object map[string]json.RawMessage, where string, allowed []string) error {
-	for name := range object {
-		if !slices.Contains(allowed, name) {
-			return fmt.Errorf("unknown field %s%s", where, name)
-		}
-	}
-	return nil
+	"/v1/chat/completions": {llm.WireChat, chatFields, readChat, func(x *Exchange) writer { return chatWriter{x} }, errorBody},
+	"/v1/responses":        {llm.WireResponses, responsesFields, readResponses, answerResponses, errorBody},
+	"/v1/messages":         {llm.WireMessages, messagesFields, readMessages, answerMessages, refuseMessages},
 }
 
 // errorBody is an error as OpenAI's wires write it.

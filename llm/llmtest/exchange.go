@@ -145,8 +145,9 @@ func (x *Exchange) Usage() llm.Usage {
 	return x.visit.counted()
 }
 
-// Differs says where the request differs from the one that Extends compares it with;
-// empty if it extends that one.
+// Differs says where the request differs from the one before it of the same model and cache key, or
+// system prompt where there is no key; empty if it extends that one. Roles and parts are compared,
+// without reasoning.
 func (x *Exchange) Differs() string { return x.visit.differs }
 
 // Wait lets time pass, less if the client leaves, and tells whether it is still there.

@@ -3,7 +3,6 @@
 package llmtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -18,13 +17,12 @@ type Fault struct {
 	// Do misbehaves in place of an answer. n counts the requests that met the fault in
 	// one go, from 0. Where it returns false nothing was written: the provider answers.
 	Do func(x *Exchange, n int) bool
-	// Reroute changes where a request goes, and Dial how: for what fails before a server
+	// Reroute changes where a request goes, or fails: for what goes wrong before a server
 	// is reached. nil: it goes where it should.
-	Reroute func(r *http.Request)
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Reroute func(r *http.Request) error
 
 	Answered bool // a turn that meets it gets an answer all the same; else people are told in a sentence
-	Lands    bool // a summary of talk about the tea at the pier lands all the same
+	Applied  bool // a summary of talk about the tea at the pier is applied all the same
 	Most     int  // requests that a turn makes of it at most
 	Slow     bool // it takes as long as the client is patient
 }
@@ -112,15 +110,12 @@ func refusals() (all []Fault) {
 }
 
 func connections() []Fault {
-	name := func(context.Context, string, string) (net.Conn, error) {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "model.invalid", IsNotFound: true}}
-	}
 	return []Fault{
-		{Name: "connection refused", Most: eight, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, unusedAddress())
+		{Name: "connection refused", Most: eight, Reroute: func(r *http.Request) error { r.URL.Host = unusedAddress(); return nil }},
+		{Name: "no such host", Most: eight, Reroute: func(*http.Request) error {
+			return &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "model.invalid", IsNotFound: true}}
 		}},
-		{Name: "no such host", Most: eight, Dial: name},
-		{Name: "plain HTTP where TLS was wanted", Most: eight, Reroute: func(r *http.Request) { r.URL.Scheme = "https" }},
+		{Name: "plain HTTP where TLS was wanted", Most: eight, Reroute: func(r *http.Request) error { r.URL.Scheme = "https"; return nil }},
 		{Name: "reset before the header", Most: eight, Do: always(func(x *Exchange) { x.Reset() })},
 		{Name: "reset in mid-stream", Most: eight, Do: always(func(x *Exchange) { x.Piece(half); x.Reset() })},
 		{Name: "cut in mid-stream", Most: eight, Do: always(func(x *Exchange) { x.Piece(half); x.Cut() })},
@@ -152,13 +147,12 @@ func unusedAddress() string {
 
 // RoundTrip sends a request as the fault has it.
 func (f Fault) RoundTrip(r *http.Request) (*http.Response, error) {
-	if f.Dial == nil && f.Reroute == nil {
+	if f.Reroute == nil {
 		return nil, errors.New("llmtest: this fault is the server's")
 	}
 	r = r.Clone(r.Context())
-	if f.Reroute != nil {
-		f.Reroute(r)
+	if err := f.Reroute(r); err != nil {
+		return nil, err
 	}
-	transport := &http.Transport{DialContext: f.Dial, DisableKeepAlives: true}
-	return transport.RoundTrip(r)
+	return http.DefaultTransport.RoundTrip(r)
 }

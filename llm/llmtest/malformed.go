@@ -97,7 +97,7 @@ func shapes() (all []Fault) {
 		{"usage is absurd", `{"prompt_tokens":1000000000000000000,"completion_tokens":1e18}`},
 		{"usage is a word", `"none"`},
 	} {
-		all = append(all, Fault{Name: usage[0], Most: once, Answered: true, Lands: true, Do: always(func(x *Exchange) {
+		all = append(all, Fault{Name: usage[0], Most: once, Answered: true, Applied: true, Do: always(func(x *Exchange) {
 			x.Chunk(`{"choices":[{"index":0,"delta":{"content":"The tea is warm, and all is well at the pier."},"finish_reason":"stop"}],"usage":%s}`, usage[1])
 			x.Done()
 		})})
@@ -122,15 +122,15 @@ func misuses() []Fault {
 		many = append(many, call(i, fmt.Sprint("c", i), "recall", `{"query":"tea"}`))
 	}
 	return []Fault{
-		{Name: "an unknown tool", Most: 2, Answered: true, Lands: true, Do: first(use(call(0, "a", "format_disk", "{}")))},
+		{Name: "an unknown tool", Most: 2, Answered: true, Applied: true, Do: first(use(call(0, "a", "format_disk", "{}")))},
 		{Name: "an unknown tool for ever", Most: 16, Do: always(use(call(0, "a", "format_disk", "{}")))},
 		{Name: "a tool for ever", Most: 16, Do: always(use(call(0, "a", "recall", `{"query":"tea"}`)))},
-		{Name: "several calls with one id", Most: 2, Answered: true, Lands: true, Do: first(use(
+		{Name: "several calls with one id", Most: 2, Answered: true, Applied: true, Do: first(use(
 			call(0, "a", "recall", `{"query":"tea"}`), call(1, "a", "recall", `{"query":"pier"}`), call(2, "a", "memory_search", `{"query":"tea"}`)))},
-		{Name: "calls without an id", Most: 2, Answered: true, Lands: true, Do: first(use(call(0, "", "recall", `{"query":"tea"}`), call(1, "", "recall", `{"query":"pier"}`)))},
-		{Name: "arguments that are no JSON", Most: 2, Answered: true, Lands: true, Do: first(use(call(0, "a", "recall", `query=tea}`)))},
-		{Name: "arguments of wrong types", Most: 2, Answered: true, Lands: true, Do: first(use(call(0, "a", "recall", `{"query":{"a":[1]}}`)))},
-		{Name: "arguments nested 5 000 deep", Most: 2, Answered: true, Lands: true, Do: first(use(call(0, "a", "recall", deep)))},
+		{Name: "calls without an id", Most: 2, Answered: true, Applied: true, Do: first(use(call(0, "", "recall", `{"query":"tea"}`), call(1, "", "recall", `{"query":"pier"}`)))},
+		{Name: "arguments that are no JSON", Most: 2, Answered: true, Applied: true, Do: first(use(call(0, "a", "recall", `query=tea}`)))},
+		{Name: "arguments of wrong types", Most: 2, Answered: true, Applied: true, Do: first(use(call(0, "a", "recall", `{"query":{"a":[1]}}`)))},
+		{Name: "arguments nested 5 000 deep", Most: 2, Answered: true, Applied: true, Do: first(use(call(0, "a", "recall", deep)))},
 		{Name: "arguments of 5 MB", Most: once, Do: always(use(call(0, "a", "recall", `{"query":"`+strings.Repeat("a", 5<<20)+`"}`)))},
 		{Name: "300 calls at once", Most: once, Do: always(use(many...))},
 	}
@@ -147,12 +147,12 @@ func words() []Fault {
 		})},
 		{Name: "the system prompt", Most: once, Answered: true, Do: always(func(x *Exchange) { x.Say(x.Request.Messages[0].Text()) })},
 		{Name: "another language", Most: once, Answered: true, Do: say("他们谈到了北码头的茶,一切都好。")},
-		{Name: "invalid UTF-8", Most: once, Answered: true, Lands: true, Do: always(func(x *Exchange) {
+		{Name: "invalid UTF-8", Most: once, Answered: true, Applied: true, Do: always(func(x *Exchange) {
 			x.Write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"All is well\xff\xc3( at the pier.\"},\"finish_reason\":\"stop\"}]}\n\n")
 			x.Done()
 		})},
-		{Name: "NUL bytes", Most: once, Answered: true, Lands: true, Do: say("All is well\x00 at the pier.\x00")},
-		{Name: "the wrong content type", Most: once, Answered: true, Lands: true, Do: always(func(x *Exchange) {
+		{Name: "NUL bytes", Most: once, Answered: true, Applied: true, Do: say("All is well\x00 at the pier.\x00")},
+		{Name: "the wrong content type", Most: once, Answered: true, Applied: true, Do: always(func(x *Exchange) {
 			x.Header().Set("Content-Type", "image/png")
 			x.Say("All is well at the pier.")
 		})},

@@ -3,8 +3,9 @@
 package llmtest
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,74 +13,134 @@ import (
 	"cairn/llm"
 )
 
-type messagesDialect struct{}
-
-var _ dialect = messagesDialect{}
-
 var messagesFields = []string{
 	"model", "messages", "max_tokens", "system", "tools", "tool_choice", "stream", "temperature", "top_k", "top_p",
 	"stop_sequences", "thinking", "output_config", "metadata", "service_tier", "cache_control",
 }
 
-// messagesBody are the fields of a request that are checked or shown in a Request.
-type messagesBody struct {
-	Model     string
-	MaxTokens *int `json:"max_tokens"`
-	System    []map[string]json.RawMessage
-	Messages  []struct {
-		Role    llm.Role
-		Content json.RawMessage
-	}
-	Tools       []map[string]json.RawMessage
+// blockFields are the fields of the blocks by type.
+var blockFields = map[string][]string{
+	"text":              {"type", "text", "cache_control"},
+	"image":             {"type", "source", "cache_control"},
+	"tool_use":          {"type", "id", "name", "input", "cache_control"},
+	"tool_result":       {"type", "tool_use_id", "content", "is_error", "cache_control"},
+	"thinking":          {"type", "thinking", "signature"},
+	"redacted_thinking": {"type", "data"},
+}
+
+// messagesOptions are the fields of a request beside messages and tools that are checked.
+type messagesOptions struct {
+	MaxTokens   int                          `json:"max_tokens"`
 	ToolChoice  *struct{ Type, Name string } `json:"tool_choice"`
-	Stream      bool
 	Temperature *float64
-	Thinking    *struct {
+	Thinking    struct {
 		Type   string
 		Budget int `json:"budget_tokens"`
 	}
 	Output *struct{ Effort string } `json:"output_config"`
 }
 
-// thinks reports whether the request asks for thinking.
-func (b messagesBody) thinks() bool { return b.Thinking != nil && b.Thinking.Type != "disabled" }
-
-func (messagesDialect) parse(body []byte) (Request, error) {
-	r := Request{Wire: llm.WireMessages}
-	var b messagesBody
-	if err := errors.Join(json.Unmarshal(body, &b), json.Unmarshal(body, &r.Body)); err != nil {
-		return r, fmt.Errorf("the body is not what the protocol says: %w", err)
+func readMessages(r *reader) {
+	var b messagesOptions
+	if err := json.Unmarshal(r.Raw, &b); err != nil {
+		r.fail("the body is not what the protocol says: %w", err)
 	}
-	r.Model, r.Stream, r.StreamOptions.IncludeUsage = b.Model, b.Stream, true
-	r.size = len(r.Body["messages"]) + len(r.Body["system"]) + len(r.Body["tools"])
-	if b.MaxTokens != nil {
-		r.MaxTokens = *b.MaxTokens
-	}
+	r.usage, r.MaxTokens = true, b.MaxTokens
 	if b.ToolChoice != nil && b.ToolChoice.Type == "tool" {
 		r.Forced = b.ToolChoice.Name
 	}
-	if err := errors.Join(unknownField(r.Body, "", messagesFields), b.check()); err != nil {
-		return r, err
+	r.checkOptions(b)
+	for i, tool := range get[[]object](r, r.Body, "tools") {
+		r.where = fmt.Sprintf("tools.%d: ", i)
+		r.known(tool, []string{"name", "description", "input_schema", "cache_control"})
+		r.marked(tool)
+		r.addTool("function", tool, "input_schema")
 	}
-	reader := blockReader{request: &r}
-	if err := reader.readTools(b.Tools); err != nil {
-		return r, err
-	}
-	if err := errors.Join(checkTools(r.Tools), checkForced(r), reader.readSystem(b.System)); err != nil {
-		return r, err
-	}
-	for i, m := range b.Messages {
-		if want := []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2]; m.Role != want {
-			return r, fmt.Errorf("messages.%d: role is %q, want %q: roles must alternate between user and assistant, the user first", i, m.Role, want)
+	if blocks := get[[]object](r, r.Body, "system"); len(blocks) > 0 {
+		r.where = "system: "
+		m := Message{Role: llm.RoleSystem}
+		for _, o := range blocks {
+			r.block(&m, o)
 		}
-		if err := reader.readMessage(m.Role, m.Content); err != nil {
-			return r, fmt.Errorf("messages.%d.%w", i, err)
+		r.Messages = append(r.Messages, m)
+	}
+	for i, o := range get[[]object](r, r.Body, "messages") {
+		r.where = fmt.Sprintf("messages.%d: ", i)
+		m := Message{Role: get[llm.Role](r, o, "role"), Body: object{"content": o["content"]}}
+		want, blocks := []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2], get[[]object](r, o, "content")
+		r.refuse(
+			claim{m.Role != want, fmt.Sprintf("role is %q, want %q: roles must alternate between user and assistant, the user first", m.Role, want)},
+			claim{len(blocks) == 0, "content: want a list of blocks that is not empty"},
+		)
+		for _, block := range blocks {
+			r.block(&m, block)
+		}
+		if m.Role == llm.RoleAssistant || len(m.Parts) > 0 || len(m.Images) > 0 {
+			whole := m.Text()
+			m.Content = &whole
+			r.Messages = append(r.Messages, m)
 		}
 	}
-	if reader.marks > 4 {
-		return r, fmt.Errorf("a maximum of 4 blocks with cache_control may be provided. Found %d", reader.marks)
+	r.where = ""
+	r.refuse(claim{r.marks > 4, fmt.Sprintf("a maximum of 4 blocks with cache_control may be provided. Found %d", r.marks)})
+}
+
+// signature is what the double puts under a thinking text, and wants back under it.
+func signature(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// marked reports whether a cache mark stands behind a block.
+func (r *reader) marked(o object) bool {
+	if o["cache_control"] == nil {
+		return false
 	}
-	return r, checkMessages(r.Messages)
+	control := get[struct{ Type, TTL string }](r, o, "cache_control")
+	r.refuse(claim{control.Type != "ephemeral" || !slices.Contains([]string{"", "5m", "1h"}, control.TTL), fmt.Sprintf("cache_control: %s is none", o["cache_control"])})
+	r.marks++
+	return true
+}
+
+// block adds a block to its message; the result of a tool is a message of its own.
+func (r *reader) block(m *Message, o object) {
+	kind, text, input := get[string](r, o, "type"), get[string](r, o, "text"), string(o["input"])
+	fields, known := blockFields[kind]
+	r.refuse(claim{!known, fmt.Sprintf("type: %q is no type of a block", kind)})
+	r.known(o, fields)
+	marked := r.marked(o)
+	switch of := string(m.Role) + " " + kind; of {
+	case "system text", "user text", "assistant text":
+		r.refuse(claim{strings.TrimSpace(text) == "", "text content blocks must contain non-whitespace text"})
+		m.say(text, marked)
+	case "user image":
+		source := get[struct {
+			Type, Data string
+			MediaType  string `json:"media_type"`
+		}](r, o, "source")
+		r.refuse(claim{source.Type != "base64", fmt.Sprintf("source.type: %q", source.Type)})
+		r.image(m, "data:"+source.MediaType+";base64,"+source.Data, marked)
+	case "user tool_result":
+		r.refuse(claim{len(m.Parts) > 0 || len(m.Images) > 0, "tool_result blocks must come before other content"})
+		result := Message{Role: llm.RoleTool, ToolCallID: get[string](r, o, "tool_use_id"), Body: o}
+		result.say(get[string](r, o, "content"), false)
+		result.pieces = []part{resultPart(result.ToolCallID, result.Text(), marked)}
+		r.Messages = append(r.Messages, result)
+	case "assistant tool_use":
+		call := llm.Call{ID: get[string](r, o, "id"), Name: get[string](r, o, "name"), Arguments: input}
+		r.refuse(claim{call.ID == "" || call.Name == "" || !strings.HasPrefix(input, "{"), "a tool_use block wants an id, a name and an object as input"})
+		m.call(call, marked)
+	case "assistant thinking", "assistant redacted_thinking":
+		thought := get[string](r, o, "thinking")
+		r.refuse(claim{kind == "thinking" && get[string](r, o, "signature") != signature(thought), "invalid `signature` in `thinking` block"})
+		raw, err := json.Marshal(o)
+		if err != nil {
+			r.fail("%w", err)
+		}
+		m.think(thought+get[string](r, o, "data"), raw)
+	default:
+		r.fail("type: a message of the %s has no %s", m.Role, kind)
+	}
 }
 
 // Models that differ in what they accept, by the beginnings of their names.
@@ -90,53 +151,33 @@ var (
 	withoutDisabled    = []string{"claude-fable", "claude-mythos"}
 )
 
-func (b messagesBody) is(prefixes []string) bool {
-	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(b.Model, prefix) })
-}
-
-// check is about the fields beside messages and tools.
-func (b messagesBody) check() error {
+// checkOptions is about the fields beside messages and tools.
+func (r *reader) checkOptions(b messagesOptions) {
+	is := func(prefixes []string) bool {
+		return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(r.Model, prefix) })
+	}
+	kind := b.Thinking.Type
+	thinks := kind != "" && kind != "disabled"
 	forced := b.ToolChoice != nil && (b.ToolChoice.Type == "tool" || b.ToolChoice.Type == "any")
-	switch {
-	case b.Model == "":
-		return errors.New("model: Field required")
-	case b.MaxTokens == nil || *b.MaxTokens < 1:
-		return errors.New("max_tokens: Field required")
-	case b.ToolChoice != nil && !slices.Contains([]string{"auto", "any", "tool", "none"}, b.ToolChoice.Type):
-		return fmt.Errorf("tool_choice: unknown type %q", b.ToolChoice.Type)
-	case forced && b.thinks():
-		return errors.New("thinking may not be enabled when tool_choice forces tool use")
-	case forced && b.is(withoutForced):
-		return errors.New("tool_choice: type tool is not supported for this model")
-	case b.Temperature != nil && b.is(withoutTemperature):
-		return errors.New("`temperature` is deprecated for this model")
-	case b.Temperature != nil && *b.Temperature != 1 && b.thinks():
-		return errors.New("`temperature` may only be set to 1 when thinking is enabled or in adaptive mode")
-	case b.Output != nil && b.is(withoutAdaptive):
-		return errors.New("this model does not support the effort parameter")
-	case b.Output != nil && !slices.Contains([]string{"low", "medium", "high", "xhigh", "max"}, b.Output.Effort):
-		return errors.New("output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'")
-	case b.Thinking == nil:
-		return nil
-	}
-	switch b.Thinking.Type {
-	case "adaptive":
-		if b.is(withoutAdaptive) {
-			return errors.New("adaptive thinking is not supported on this model")
-		}
-	case "enabled":
-		if b.Thinking.Budget < 1024 || b.Thinking.Budget >= *b.MaxTokens {
-			return errors.New("`max_tokens` must be greater than `thinking.budget_tokens`, which must be at least 1024")
-		}
-		if b.is(withoutTemperature) {
-			return errors.New("thinking.type.enabled is not supported for this model. Use thinking.type.adaptive and output_config.effort")
-		}
-	case "disabled":
-		if b.is(withoutDisabled) {
-			return errors.New("thinking.type.disabled is not supported for this model")
-		}
-	default:
-		return fmt.Errorf("thinking.type: unknown value %q", b.Thinking.Type)
-	}
-	return nil
+	r.refuse(
+		claim{b.MaxTokens < 1, "max_tokens: Field required"},
+		claim{b.ToolChoice != nil && !slices.Contains([]string{"auto", "any", "tool", "none"}, b.ToolChoice.Type), "tool_choice: unknown type"},
+		claim{forced && thinks, "thinking may not be enabled when tool_choice forces tool use"},
+		claim{forced && is(withoutForced), "tool_choice: type tool is not supported for this model"},
+		claim{b.Temperature != nil && is(withoutTemperature), "`temperature` is deprecated for this model"},
+		claim{b.Temperature != nil && *b.Temperature != 1 && thinks, "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode"},
+		claim{b.Output != nil && is(withoutAdaptive), "this model does not support the effort parameter"},
+		claim{
+			b.Output != nil && !slices.Contains([]string{"low", "medium", "high", "xhigh", "max"}, b.Output.Effort),
+			"output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'",
+		},
+		claim{!slices.Contains([]string{"", "adaptive", "enabled", "disabled"}, kind), "thinking.type: unknown value"},
+		claim{kind == "adaptive" && is(withoutAdaptive), "adaptive thinking is not supported on this model"},
+		claim{
+			kind == "enabled" && (b.Thinking.Budget < 1024 || b.Thinking.Budget >= b.MaxTokens),
+			"`max_tokens` must be greater than `thinking.budget_tokens`, which must be at least 1024",
+		},
+		claim{kind == "enabled" && is(withoutTemperature), "thinking.type.enabled is not supported for this model. Use thinking.type.adaptive and output_config.effort"},
+		claim{kind == "disabled" && is(withoutDisabled), "thinking.type.disabled is not supported for this model"},
+	)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // refusal writes an error; the code becomes one of the provider's types.
-func (messagesDialect) refusal(code, message string) string {
+func refuseMessages(code, message string) string {
 	kind := code
 	switch {
 	case code == "context_length_exceeded":
@@ -25,7 +25,7 @@ func (messagesDialect) refusal(code, message string) string {
 	return string(body)
 }
 
-func (messagesDialect) answer(x *Exchange) writer {
+func answerMessages(x *Exchange) writer {
 	w := &messagesWriter{x: x}
 	u := x.counted()
 	x.Event("message_start", `{"type":"message_start","message":{"id":"msg_%d","type":"message","role":"assistant","model":%s,"content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":1}}}`,

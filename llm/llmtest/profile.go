@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"cairn/llm"
 )
@@ -137,18 +136,16 @@ func (p Profile) judge(r Request, prompt int) *rejection {
 	if p.Window == 0 || prompt+r.MaxTokens <= p.Window {
 		return nil
 	}
-	switch r.Wire {
-	case llm.WireMessages:
-		if prompt > p.Window {
-			return refused("prompt is too long: %d tokens > %d maximum", prompt, p.Window)
-		}
+	switch {
+	case r.Wire == llm.WireMessages && prompt > p.Window:
+		return refused("prompt is too long: %d tokens > %d maximum", prompt, p.Window)
+	case r.Wire == llm.WireMessages:
 		return refused("input length and `max_tokens` exceed context limit: %d + %d > %d, decrease input length or `max_tokens` and try again",
 			prompt, r.MaxTokens, p.Window)
-	default:
-		return &rejection{http.StatusBadRequest, "context_length_exceeded", fmt.Sprintf(
-			"This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion).",
-			p.Window, prompt+r.MaxTokens, prompt, r.MaxTokens)}
 	}
+	return &rejection{http.StatusBadRequest, "context_length_exceeded", fmt.Sprintf(
+		"This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion).",
+		p.Window, prompt+r.MaxTokens, prompt, r.MaxTokens)}
 }
 
 // effort is how hard a request asks to think, empty if it does not say.
@@ -188,7 +185,7 @@ func chatWithoutTools(r Request) string {
 }
 
 func chatToolsUnthinking(r Request) string {
-	if r.Wire != llm.WireChat || len(r.Tools) == 0 || effort(r) == "none" {
+	if effort(r) == "none" || chatWithoutTools(r) == "" {
 		return ""
 	}
 	return "Function tools with reasoning_effort are not supported for " + r.Model +
@@ -228,17 +225,11 @@ func missingReasoning(r Request, at int) *rejection {
 }
 
 // reasoningText is the reasoning in a message, as the writers write it.
-func reasoningText(m Message) string {
-	var all strings.Builder
-	for _, raw := range m.Reasoning {
-		var block struct {
-			Thinking  string
-			Encrypted string `json:"encrypted_content"`
+func reasoningText(m Message) (all string) {
+	for _, p := range m.pieces {
+		if p.reasoning {
+			all += p.text
 		}
-		_ = json.Unmarshal(raw, &block) // the parser has checked it
-		all.WriteString(block.Thinking + strings.TrimPrefix(block.Encrypted, "encrypted: "))
 	}
-	var chat string
-	_ = json.Unmarshal(m.Body["reasoning_content"], &chat) // another wire has none
-	return all.String() + chat
+	return all
 }

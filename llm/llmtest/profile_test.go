@@ -1,10 +1,8 @@
 package llmtest_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -49,140 +47,32 @@ func client(t *testing.T, server *llmtest.Server, model string) llm.Model {
 	return m
 }
 
-// prompt is a system prompt that is long enough to be cached.
-var prompt = llm.Message{Role: llm.RoleSystem, Text: "Be kind. " + strings.Repeat("This is how you talk to people. ", 200)}
-
-// talk asks so many questions and returns what the model said it counted.
-func talk(t *testing.T, model llm.Model, turns int, reasoning string, tools bool) (sum llm.Usage) {
-	t.Helper()
-	messages := []llm.Message{prompt}
-	for turn := range turns {
-		used := ask(t, model, &messages, turn, reasoning, tools)
-		sum.Prompt += used.Prompt
-		sum.Cached += used.Cached
-		sum.Written += used.Written
-		sum.Completion += used.Completion
-	}
-	return sum
-}
-
-// ask adds a question to messages and what follows from it.
-func ask(t *testing.T, model llm.Model, messages *[]llm.Message, turn int, reasoning string, tools bool) (sum llm.Usage) {
-	t.Helper()
-	lookup := llm.Tool{Name: "lookup", Parameters: json.RawMessage(`{"type":"object"}`), Run: func(context.Context, json.RawMessage) (string, error) { return "a drink", nil }}
-	*messages = append(*messages, llm.Message{Role: llm.RoleUser, Text: fmt.Sprint("Question ", turn, ": what is tea?")})
-	loop := llm.Loop{
-		Model: model, MaxCalls: 3,
-		Request: func(context.Context, int) (llm.Request, error) {
-			req := llm.Request{Messages: *messages, Head: 1, Reasoning: reasoning, MaxTokens: 500}
-			if tools {
-				req.Tools = []llm.Tool{lookup}
-			}
-			return req, nil
-		},
-		Record: func(calls llm.Message, results []llm.Message) {
-			*messages = append(append(*messages, calls), results...)
-		},
-		Report: func(u llm.Usage) {
-			sum.Prompt += u.Prompt
-			sum.Cached += u.Cached
-			sum.Written += u.Written
-			sum.Completion += u.Completion
-		},
-	}
-	resp, err := loop.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	*messages = append(*messages, resp.Message)
-	return sum
-}
-
-func TestEachProfileAnswersItsClientAndCounts(t *testing.T) {
-	// Refusals that teach the client which wire to take.
-	learns := map[string]int{"gpt-6-astra": 1, "gpt-5.6-terra": 1}
-	for _, name := range llmtest.Profiles() {
-		t.Run(name, func(t *testing.T) {
-			server := behave(t, llmtest.ProfileOf(name))
-			sum := talk(t, client(t, server, name), 6, "low", name != "gemma")
-			if got := server.Refusals(); len(got) != learns[name] {
-				t.Errorf("refused %q", got)
-			}
-			total := server.Counted()
-			if total.Input != sum.Prompt || total.Cached != sum.Cached || total.Written != sum.Written || total.Output != sum.Completion {
-				t.Errorf("the server counted %+v, the model told %+v", total, sum)
-			}
-			if n := server.Extends(); n != 0 {
-				t.Errorf("%d requests of %d did not extend the one before", n, total.Requests)
-			}
-			// The prompt is the same but for its end: nearly all of it must be read from the cache.
-			if share := float64(total.Cached) / float64(total.Input); share < 0.7 || share > 0.99 {
-				t.Errorf("%.0f %% of the prompts came from the cache: %+v", 100*share, total)
-			}
-			t.Logf("%+v", total)
-		})
-	}
-}
-
-// TestModelsAreSwitchedInTheMiddle: one conversation goes from model to model and back,
-// over every wire. Reasoning stays with the model that wrote it.
-func TestModelsAreSwitchedInTheMiddle(t *testing.T) {
-	names := []string{"qwen3", "gpt-6-astra", "claude-sonnet-4-6", "deepseek-v4", "gpt-5.1"}
-	server := behave(t, llmtest.ProfileOf(names[0]))
-	var all []llmtest.Profile
-	models := map[string]llm.Model{}
-	for _, name := range names {
-		all = append(all, llmtest.ProfileOf(name))
-		models[name] = client(t, server, name)
-	}
-	server.Behave(all...)
-	messages := []llm.Message{prompt}
-	for turn := range 3 * len(names) {
-		ask(t, models[names[turn%len(names)]], &messages, turn, "low", true)
-	}
-	if got := server.Refusals(); len(got) != 1 || !strings.Contains(got[0], "/v1/responses") {
-		t.Errorf("refused %q", got)
-	}
-	if n := server.Extends(); n != 0 {
-		t.Errorf("%d requests did not extend the one before", n)
-	}
-	if got := server.Counted().Requests; got != 6*len(names) {
-		t.Errorf("%d requests were answered", got)
-	}
-}
-
 func TestProfilesRefuse(t *testing.T) {
-	const (
-		tools  = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`
-		called = `{"role":"user","content":"hi"},{"role":"assistant","content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_1","content":"1"}`
-	)
+	const tools = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`
 	for name, c := range map[string]struct {
-		model, path, body string
-		status            int
-		want              string
+		model, wire, messages, more string
+		status                      int
+		want                        string
 	}{
-		"another model":             {"gpt-6-astra", "/chat/completions", `{"model":"gpt-4","messages":[` + user + `]}`, 404, "does not exist"},
-		"another wire":              {"qwen3", "/responses", `{"model":"qwen3","store":false,"input":[` + user + `]}`, 404, "page not found"},
-		"tools on chat":             {"gpt-6-astra", "/chat/completions", `{"model":"gpt-6-astra","messages":[` + user + `]` + tools + `}`, 400, "/v1/responses"},
-		"tools that think":          {"gpt-5.6-terra", "/chat/completions", `{"model":"gpt-5.6-terra","messages":[` + user + `]` + tools + `}`, 400, "/v1/responses"},
-		"tools that do not think":   {"gpt-5.6-terra", "/chat/completions", `{"model":"gpt-5.6-terra","reasoning_effort":"none","messages":[` + user + `]` + tools + `}`, 200, ""},
-		"tools of an older model":   {"gpt-5.1", "/chat/completions", `{"model":"gpt-5.1","messages":[` + user + `]` + tools + `}`, 200, ""},
-		"temperature":               {"gpt-6-astra", "/chat/completions", `{"model":"gpt-6-astra","temperature":0,"messages":[` + user + `]}`, 400, "temperature"},
-		"tools of gemma":            {"gemma", "/chat/completions", `{"model":"gemma","messages":[` + user + `]` + tools + `}`, 400, "does not support tools"},
-		"results of tools to gemma": {"gemma", "/chat/completions", `{"model":"gemma","messages":[` + called + `]}`, 400, "roles must alternate"},
-		"more than the window":      {"qwen3", "/chat/completions", `{"model":"qwen3","messages":[{"role":"user","content":"` + strings.Repeat("word ", 200_000) + `"}]}`, 400, "maximum context length is 128000"},
+		"another model":             {"gpt-6-astra", llm.WireChat, user, `,"model":"gpt-4"`, 404, "does not exist"},
+		"another wire":              {"qwen3", llm.WireResponses, user, "", 404, "page not found"},
+		"tools on chat":             {"gpt-6-astra", llm.WireChat, user, tools, 400, "/v1/responses"},
+		"tools that think":          {"gpt-5.6-terra", llm.WireChat, user, tools, 400, "/v1/responses"},
+		"tools that do not think":   {"gpt-5.6-terra", llm.WireChat, user, tools + `,"reasoning_effort":"none"`, 200, ""},
+		"tools of an older model":   {"gpt-5.1", llm.WireChat, user, tools, 200, ""},
+		"temperature":               {"gpt-6-astra", llm.WireChat, user, `,"temperature":0`, 400, "temperature"},
+		"tools of gemma":            {"gemma", llm.WireChat, user, tools, 400, "does not support tools"},
+		"results of tools to gemma": {"gemma", llm.WireChat, user + "," + calls + "," + a + "," + b, "", 400, "roles must alternate"},
+		"more than the window":      {"qwen3", llm.WireChat, parts("user", `{"type":"text","text":"`+strings.Repeat("word ", 200_000)+`"}`), "", 400, "maximum context length is 128000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := behave(t, llmtest.ProfileOf(c.model))
-			resp, err := http.Post(server.URL+c.path, "application/json", strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
+			if !strings.Contains(c.more, `"model"`) {
+				c.more += `,"model":"` + c.model + `"`
 			}
-			defer resp.Body.Close()
-			body := make([]byte, 4096)
-			n, _ := resp.Body.Read(body) // the first piece is enough
-			if resp.StatusCode != c.status || !strings.Contains(string(body[:n]), c.want) {
-				t.Errorf("got %d %s", resp.StatusCode, body[:n])
+			status, body := post(t, server, c.wire, c.messages, c.more)
+			if status != c.status || !strings.Contains(body, c.want) {
+				t.Errorf("got %d %s", status, body)
 			}
 			if got := server.Refusals(); (len(got) == 1) != (c.status != 200) {
 				t.Errorf("refusals %q", got)
@@ -218,32 +108,32 @@ func TestReasoningMustComeBack(t *testing.T) {
 	}
 }
 
-func TestARequestThatDoesNotExtendIsCounted(t *testing.T) {
-	server := behave(t, llmtest.ProfileOf("qwen3"))
+func TestARequestThatDoesNotExtendIsSeen(t *testing.T) {
+	differs := ""
+	server := llmtest.NewServer(func(x *llmtest.Exchange) { differs = x.Differs(); x.Say("ok") })
+	defer server.Close()
+	server.Behave(llmtest.ProfileOf("qwen3"))
 	m := client(t, server, "qwen3")
-	send := func(texts ...string) {
-		messages := []llm.Message{{Role: llm.RoleSystem, Text: texts[0]}}
-		for i, text := range texts[1:] {
+	for i, c := range []struct {
+		texts []string
+		want  string
+	}{
+		{[]string{"s", "a"}, ""},
+		{[]string{"s", "a", "b", "c"}, ""},
+		{[]string{"s", "a", "b", "c and more"}, ""}, // neighbours that were joined
+		{[]string{"other", "x"}, ""},                // another conversation
+		{[]string{"s", "a", "changed", "c and more"}, "part 3 of 4"},
+		{[]string{"s", "a"}, "part 3 of 4"},
+	} {
+		messages := []llm.Message{{Role: llm.RoleSystem, Text: c.texts[0]}}
+		for i, text := range c.texts[1:] {
 			messages = append(messages, llm.Message{Role: []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2], Text: text})
 		}
 		if _, err := m.Generate(t.Context(), llm.Request{Messages: messages}, nil); err != nil {
 			t.Fatal(err)
 		}
-	}
-	for i, c := range []struct {
-		texts  []string
-		broken int
-	}{
-		{[]string{"s", "a"}, 0},
-		{[]string{"s", "a", "b", "c"}, 0},
-		{[]string{"s", "a", "b", "c and more"}, 0}, // neighbours that were joined
-		{[]string{"other", "x"}, 0},                // another conversation
-		{[]string{"s", "a", "changed", "c and more"}, 1},
-		{[]string{"s", "a"}, 2},
-	} {
-		send(c.texts...)
-		if got := server.Extends(); got != c.broken {
-			t.Errorf("after request %d: %d, want %d", i, got, c.broken)
+		if (differs == "") != (c.want == "") || !strings.Contains(differs, c.want) {
+			t.Errorf("request %d: %q, want %q", i, differs, c.want)
 		}
 	}
 }

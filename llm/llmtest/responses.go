@@ -1,10 +1,10 @@
-// Responses: what a strict provider accepts.
+// Responses: what a strict provider accepts and how it answers.
 
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,117 +12,10 @@ import (
 	"cairn/llm"
 )
 
-type responsesDialect struct{}
-
-var _ dialect = responsesDialect{}
-
 var responsesFields = []string{
 	"model", "input", "instructions", "tools", "tool_choice", "max_output_tokens", "stream", "store", "include", "temperature",
 	"top_p", "reasoning", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options",
 	"text", "truncation", "user", "safety_identifier", "service_tier", "metadata",
-}
-
-// responsesBody are the fields of a request that are checked or shown in a Request.
-type responsesBody struct {
-	Model        string
-	Instructions *string
-	Input        []map[string]json.RawMessage
-	Tools        []struct {
-		Type        string
-		Name        string
-		Description string
-		Parameters  json.RawMessage
-		Strict      *bool
-	}
-	ToolChoice json.RawMessage `json:"tool_choice"`
-	MaxTokens  *int            `json:"max_output_tokens"`
-	Stream     bool
-	Store      *bool
-	Include    []string
-	CacheKey   string                      `json:"prompt_cache_key"`
-	Retention  string                      `json:"prompt_cache_retention"`
-	Options    *struct{ Mode, TTL string } `json:"prompt_cache_options"`
-}
-
-func (responsesDialect) parse(body []byte) (Request, error) {
-	r := Request{Wire: llm.WireResponses}
-	var b responsesBody
-	if err := errors.Join(json.Unmarshal(body, &b), json.Unmarshal(body, &r.Body)); err != nil {
-		return r, fmt.Errorf("the body is not what the protocol says: %w", err)
-	}
-	r.Model, r.Stream, r.StreamOptions.IncludeUsage = b.Model, b.Stream, true
-	r.size = len(r.Body["input"]) + len(r.Body["instructions"]) + len(r.Body["tools"])
-	if b.MaxTokens != nil {
-		r.MaxTokens = *b.MaxTokens
-	}
-	if err := errors.Join(unknownField(r.Body, "", responsesFields), b.check()); err != nil {
-		return r, err
-	}
-	for _, t := range b.Tools {
-		tool := Tool{Type: t.Type}
-		tool.Function.Name, tool.Function.Description, tool.Function.Parameters = t.Name, t.Description, t.Parameters
-		r.Tools = append(r.Tools, tool)
-	}
-	if err := checkTools(r.Tools); err != nil {
-		return r, err
-	}
-	var choice struct{ Type, Name string }
-	// A word as "auto" forces no tool.
-	if json.Unmarshal(b.ToolChoice, &choice) == nil {
-		if choice.Type != "function" || choice.Name == "" {
-			return r, fmt.Errorf("tool_choice %s is no function with a name", b.ToolChoice)
-		}
-		r.Forced = choice.Name
-	}
-	if err := checkForced(r); err != nil {
-		return r, err
-	}
-	if b.Instructions != nil {
-		r.Messages = append(r.Messages, Message{Role: llm.RoleSystem, Content: b.Instructions, Parts: []string{*b.Instructions}})
-	}
-	reader := itemReader{messages: r.Messages, stored: b.Store == nil || *b.Store}
-	for i, item := range b.Input {
-		if err := reader.add(item); err != nil {
-			return r, fmt.Errorf("input[%d]: %w", i, err)
-		}
-	}
-	r.Messages = reader.messages
-	if reader.reasoned {
-		return r, errors.New("a reasoning item was provided without its required following item")
-	}
-	return r, checkMessages(r.Messages)
-}
-
-// check is about the fields beside messages and tools.
-func (b responsesBody) check() error {
-	switch {
-	case b.Model == "":
-		return errors.New("model is missing")
-	case b.Input == nil:
-		return errors.New("input is missing")
-	case b.MaxTokens != nil && *b.MaxTokens < 16:
-		return fmt.Errorf("max_output_tokens is %d: expected a value >= 16", *b.MaxTokens)
-	case len(b.CacheKey) > 64:
-		return errors.New("prompt_cache_key is longer than 64 characters")
-	case b.Retention != "" && b.Options != nil && b.Options.TTL != "":
-		return errors.New("prompt_cache_retention and prompt_cache_options.ttl exclude each other")
-	}
-	for i, t := range b.Tools {
-		if t.Strict == nil || *t.Strict {
-			return fmt.Errorf("tools[%d]: a strict schema needs additionalProperties false and all properties required", i)
-		}
-	}
-	if slices.Contains(b.Include, "reasoning.encrypted_content") && (b.Store == nil || *b.Store) {
-		return errors.New("encrypted reasoning is for requests with store false")
-	}
-	return nil
-}
-
-// itemReader makes messages of input items.
-type itemReader struct {
-	messages []Message
-	stored   bool // items may be referred to by id
-	reasoned bool // the last item was reasoning, which wants an item behind it
 }
 
 var itemFields = map[string][]string{
@@ -132,85 +25,190 @@ var itemFields = map[string][]string{
 	"reasoning":            {"type", "id", "summary", "encrypted_content", "content", "status"},
 }
 
-func (r *itemReader) add(item map[string]json.RawMessage) error {
-	var it struct {
-		Type, Role, Name, ID string
-		CallID               string `json:"call_id"`
-		Arguments            *string
-		Encrypted            string `json:"encrypted_content"`
+func readResponses(r *reader) {
+	r.usage, r.MaxTokens = true, get[int](r, r.Body, "max_output_tokens")
+	store := get[*bool](r, r.Body, "store")
+	r.stored = store == nil || *store
+	options := get[struct{ TTL string }](r, r.Body, "prompt_cache_options")
+	r.refuse(
+		claim{r.Body["input"] == nil, "input is missing"},
+		claim{r.Body["max_output_tokens"] != nil && r.MaxTokens < 16, fmt.Sprintf("max_output_tokens is %d: expected a value >= 16", r.MaxTokens)},
+		claim{len(get[string](r, r.Body, "prompt_cache_key")) > 64, "prompt_cache_key is longer than 64 characters"},
+		claim{get[string](r, r.Body, "prompt_cache_retention") != "" && options.TTL != "", "prompt_cache_retention and prompt_cache_options.ttl exclude each other"},
+		claim{
+			r.stored && slices.Contains(get[[]string](r, r.Body, "include"), "reasoning.encrypted_content"),
+			"encrypted reasoning is for requests with store false",
+		},
+	)
+	for i, tool := range get[[]object](r, r.Body, "tools") {
+		r.addTool(get[string](r, tool, "type"), tool, "parameters")
+		strict := get[*bool](r, tool, "strict")
+		r.refuse(claim{strict == nil || *strict, fmt.Sprintf("tools[%d]: a strict schema needs additionalProperties false and all properties required", i)})
 	}
-	raw, err := json.Marshal(item)
-	if err != nil {
-		return err
+	var choice struct{ Type, Name string }
+	if json.Unmarshal(r.Body["tool_choice"], &choice) == nil { // a word as "auto" forces no tool
+		r.refuse(claim{choice.Type != "function" || choice.Name == "", fmt.Sprintf("tool_choice %s is no function with a name", r.Body["tool_choice"])})
+		r.Forced = choice.Name
 	}
-	if err := json.Unmarshal(raw, &it); err != nil {
-		return err
+	if r.Body["instructions"] != nil {
+		m := Message{Role: llm.RoleSystem}
+		m.say(get[string](r, r.Body, "instructions"), false)
+		r.Messages = append(r.Messages, m)
 	}
-	if it.Type == "" {
-		it.Type = "message"
+	for i, item := range get[[]object](r, r.Body, "input") {
+		r.where = fmt.Sprintf("input[%d]: ", i)
+		r.item(item)
 	}
-	fields, known := itemFields[it.Type]
-	if !known {
-		return fmt.Errorf("unknown type %q", it.Type)
-	}
-	if err := unknownField(item, "", fields); err != nil {
-		return err
-	}
-	byAssistant := it.Type == "reasoning" || it.Type == "function_call" || it.Role == string(llm.RoleAssistant)
-	if r.reasoned && !byAssistant {
-		return errors.New("the reasoning item before it was provided without its required following item")
-	}
-	r.reasoned = it.Type == "reasoning"
-	switch it.Type {
-	case "reasoning":
-		if it.Encrypted == "" && !r.stored {
-			return fmt.Errorf("the item %q was not found: items are not persisted when store is false", it.ID)
-		}
-		m := r.assistant()
-		m.Reasoning = append(m.Reasoning, raw)
-	case "function_call":
-		m := r.assistant()
-		var call ToolCall
-		call.ID, call.Type, call.Function.Name, call.Function.Arguments = it.CallID, "function", it.Name, it.Arguments
-		m.ToolCalls = append(m.ToolCalls, call)
-	case "function_call_output":
-		m := Message{Role: llm.RoleTool, ToolCallID: it.CallID, Body: item}
-		if err := m.readParts(item["output"], "input_text", "input_image"); err != nil {
-			return err
-		}
-		r.messages = append(r.messages, m)
-	default:
-		return r.addMessage(llm.Role(it.Role), item)
-	}
-	return nil
+	r.refuse(claim{r.reasoned, "a reasoning item was provided without its required following item"})
 }
 
-func (r *itemReader) addMessage(role llm.Role, item map[string]json.RawMessage) error {
-	if role == llm.RoleAssistant {
-		m := r.assistant()
-		if len(m.ToolCalls) > 0 {
-			return errors.New("text of an assistant behind its calls")
+func (r *reader) item(o object) {
+	kind, role := cmp.Or(get[string](r, o, "type"), "message"), get[llm.Role](r, o, "role")
+	fields, known := itemFields[kind]
+	r.refuse(claim{!known, fmt.Sprintf("unknown type %q", kind)})
+	r.known(o, fields)
+	byAssistant := kind == "reasoning" || kind == "function_call" || role == llm.RoleAssistant
+	r.refuse(claim{r.reasoned && !byAssistant, "the reasoning item before it was provided without its required following item"})
+	r.reasoned = kind == "reasoning"
+	call := llm.Call{ID: get[string](r, o, "call_id"), Name: get[string](r, o, "name"), Arguments: get[string](r, o, "arguments")}
+	switch {
+	case kind == "reasoning":
+		encrypted := get[string](r, o, "encrypted_content")
+		r.refuse(claim{encrypted == "" && !r.stored, fmt.Sprintf("the item %s was not found: items are not persisted when store is false", o["id"])})
+		raw, err := json.Marshal(o)
+		if err != nil {
+			r.fail("%w", err)
 		}
-		texts, _, err := readParts(item["content"], "output_text", "")
-		m.Parts = append(m.Parts, texts...)
-		*m.Content = strings.Join(m.Parts, "\n")
-		return err
+		r.assistant().think(strings.TrimPrefix(encrypted, "encrypted: "), raw)
+	case kind == "function_call":
+		r.assistant().call(call, false)
+	case kind == "function_call_output":
+		m := Message{Role: llm.RoleTool, ToolCallID: call.ID, Body: o}
+		r.content(&m, o["output"], "input_text", "input_image")
+		r.Messages = append(r.Messages, m)
+	case role == llm.RoleAssistant:
+		m := r.assistant()
+		r.refuse(claim{len(m.ToolCalls) > 0, "text of an assistant behind its calls"})
+		r.content(m, o["content"], "output_text", "")
+	default:
+		m := Message{Role: role, Body: o}
+		r.content(&m, o["content"], "input_text", "input_image")
+		r.Messages = append(r.Messages, m)
 	}
-	m := Message{Role: role, Body: item}
-	if err := m.readParts(item["content"], "input_text", "input_image"); err != nil {
-		return err
-	}
-	r.messages = append(r.messages, m)
-	return nil
 }
 
 // assistant is the running message of the assistant, which may be of several items.
-func (r *itemReader) assistant() *Message {
-	last := len(r.messages) - 1
-	if last < 0 || r.messages[last].Role != llm.RoleAssistant {
+func (r *reader) assistant() *Message {
+	last := len(r.Messages) - 1
+	if last < 0 || r.Messages[last].Role != llm.RoleAssistant {
 		empty := ""
-		r.messages = append(r.messages, Message{Role: llm.RoleAssistant, Content: &empty})
+		r.Messages = append(r.Messages, Message{Role: llm.RoleAssistant, Content: &empty})
 		last++
 	}
-	return &r.messages[last]
+	return &r.Messages[last]
+}
+
+func answerResponses(x *Exchange) writer {
+	w := &responsesWriter{x: x}
+	w.event("response.created", `"response":{"id":"resp_%d","object":"response","status":"in_progress","output":[]}`, x.N)
+	return w
+}
+
+// responsesWriter keeps what the events repeat.
+type responsesWriter struct {
+	x      *Exchange
+	n      int             // events so far
+	output int             // items so far
+	text   strings.Builder // of the running message
+	open   bool            // a message is running
+	reason string
+}
+
+// event writes an event whose other fields are given as JSON with fmt's verbs.
+func (w *responsesWriter) event(name, format string, args ...any) {
+	w.x.Event(name, `{"type":%s,"sequence_number":%d,%s}`, quote(name), w.n, fmt.Sprintf(format, args...))
+	w.n++
+}
+
+func (w *responsesWriter) id(kind string) string {
+	return quote(fmt.Sprintf("%s_%d_%d", kind, w.x.N, w.output))
+}
+
+func (w *responsesWriter) piece(text string) {
+	if !w.open {
+		w.open = true
+		w.event("response.output_item.added", `"output_index":%d,"item":{"id":%s,"type":"message","status":"in_progress","role":"assistant","content":[]}`, w.output, w.id("msg"))
+		w.event("response.content_part.added", `"item_id":%s,"output_index":%d,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}`, w.id("msg"), w.output)
+	}
+	w.text.WriteString(text)
+	w.event("response.output_text.delta", `"item_id":%s,"output_index":%d,"content_index":0,"delta":%s`, w.id("msg"), w.output, quote(text))
+}
+
+// close ends the running message.
+func (w *responsesWriter) close() {
+	if !w.open {
+		return
+	}
+	text := quote(w.text.String())
+	w.event("response.output_text.done", `"item_id":%s,"output_index":%d,"content_index":0,"text":%s`, w.id("msg"), w.output, text)
+	w.event("response.output_item.done", `"output_index":%d,"item":{"id":%s,"type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":%s,"annotations":[]}]}`, w.output, w.id("msg"), text)
+	w.open = false
+	w.text.Reset()
+	w.output++
+}
+
+// think writes a reasoning item. Its text is in the summary, and stands for what is
+// encrypted.
+func (w *responsesWriter) think(text string) {
+	w.close()
+	w.event("response.output_item.added", `"output_index":%d,"item":{"id":%s,"type":"reasoning","summary":[],"encrypted_content":""}`, w.output, w.id("rs"))
+	w.event("response.reasoning_summary_text.delta", `"item_id":%s,"output_index":%d,"summary_index":0,"delta":%s`, w.id("rs"), w.output, quote(text))
+	w.event("response.output_item.done", `"output_index":%d,"item":{"id":%s,"type":"reasoning","summary":[{"type":"summary_text","text":%s}],"encrypted_content":%s}`,
+		w.output, w.id("rs"), quote(text), quote("encrypted: "+text))
+	w.output++
+}
+
+func (w *responsesWriter) calls(calls ...llm.Call) {
+	w.close()
+	for _, call := range calls {
+		half := len(call.Arguments) / 2
+		item := func(status, arguments string) string {
+			return fmt.Sprintf(`{"id":%s,"type":"function_call","status":%s,"call_id":%s,"name":%s,"arguments":%s}`,
+				w.id("fc"), quote(status), quote(call.ID), quote(call.Name), quote(arguments))
+		}
+		w.event("response.output_item.added", `"output_index":%d,"item":%s`, w.output, item("in_progress", ""))
+		for _, piece := range []string{call.Arguments[:half], call.Arguments[half:]} {
+			w.event("response.function_call_arguments.delta", `"item_id":%s,"output_index":%d,"delta":%s`, w.id("fc"), w.output, quote(piece))
+		}
+		w.event("response.function_call_arguments.done", `"item_id":%s,"output_index":%d,"arguments":%s`, w.id("fc"), w.output, quote(call.Arguments))
+		w.event("response.output_item.done", `"output_index":%d,"item":%s`, w.output, item("completed", call.Arguments))
+		w.output++
+	}
+}
+
+func (w *responsesWriter) finish(reason string) {
+	w.close()
+	w.reason = reason
+}
+
+func (w *responsesWriter) done() {
+	u := w.x.counted()
+	usage := fmt.Sprintf(`{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":%d}`,
+		u.Prompt, u.Cached, u.Written, u.Completion, u.Prompt+u.Completion)
+	end := func(status, details string) {
+		w.event("response."+status, `"response":{"id":"resp_%d","object":"response","status":%s,"error":null,"incomplete_details":%s,"usage":%s}`,
+			w.x.N, quote(status), details, usage)
+	}
+	switch w.reason {
+	case llm.FinishLength:
+		end("incomplete", `{"reason":"max_output_tokens"}`)
+	case llm.FinishFilter:
+		end("incomplete", `{"reason":"content_filter"}`)
+	default:
+		end("completed", "null")
+	}
+}
+
+func (w *responsesWriter) fail(message string) {
+	w.event("response.failed", `"response":{"id":"resp_%d","object":"response","status":"failed","error":{"code":"server_error","message":%s}}`, w.x.N, quote(message))
 }

@@ -34,9 +34,10 @@ type Server struct {
 // NewServer starts a server whose requests are answered by script, at the
 // same time if they come at the same time. It must be closed.
 func NewServer(script func(*Exchange)) *Server {
-	s := &Server{script: script, facts: map[string]string{
-		"/v1/models": `{"object":"list","data":[{"id":"test-model","object":"model"}]}`,
-	}}
+	s := &Server{
+		script: script, visits: visits{reasoned: map[string]string{}, caches: map[string]*cache{}, last: map[string][]part{}},
+		facts: map[string]string{"/v1/models": `{"object":"list","data":[{"id":"test-model","object":"model"}]}`},
+	}
 	s.http = httptest.NewServer(s)
 	s.URL = s.http.URL + "/v1"
 	return s
@@ -55,10 +56,10 @@ func (s *Server) Speak(wires ...string) {
 	s.wires = wires
 }
 
-func (s *Server) speaks(path string) bool {
+func (s *Server) speaks(wire string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.wires == nil || slices.ContainsFunc(s.wires, func(wire string) bool { return wirePaths[wire] == path })
+	return s.wires == nil || slices.Contains(s.wires, wire)
 }
 
 // SetWindow makes the server refuse prompts whose estimate, the answer's
@@ -114,8 +115,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, fact) // a client that left is no matter
 	default:
-		d := dialects[r.URL.Path]
-		if r.Method != http.MethodPost || d == nil || !s.speaks(r.URL.Path) {
+		d, ok := dialects[r.URL.Path]
+		if r.Method != http.MethodPost || !ok || !s.speaks(d.wire) {
 			http.NotFound(w, r)
 			return
 		}
@@ -127,10 +128,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, d dialect) {
 	x := &Exchange{writer: w, http: r, dialect: d}
 	body, err := io.ReadAll(r.Body)
-	if err == nil {
-		x.Request, err = d.parse(body)
+	if err != nil {
+		return // the client left in the middle of its request, perhaps killed
 	}
-	x.Request.Header, x.Request.Raw = r.Header.Clone(), body
+	x.Request, err = readRequest(d, body)
+	x.Request.Header = r.Header.Clone()
 	var rejected *rejection
 	if err == nil {
 		if x.visit, rejected = s.visits.begin(x.Request); rejected != nil {

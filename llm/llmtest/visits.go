@@ -29,15 +29,6 @@ func (s *Server) Counted() Totals {
 	return s.visits.totals
 }
 
-// Extends returns how many requests did not extend the one before them of the same model
-// and cache key, or system prompt where there is no key. Roles and parts are compared,
-// without reasoning.
-func (s *Server) Extends() int {
-	s.visits.mu.Lock()
-	defer s.visits.mu.Unlock()
-	return s.visits.broken
-}
-
 // visits are the requests so far.
 type visits struct {
 	mu       sync.Mutex // guards the fields below
@@ -45,7 +36,6 @@ type visits struct {
 	reasoned map[string]string // by model and id of a call: the reasoning before it
 	caches   map[string]*cache // by model
 	last     map[string][]part // by model and key: the last request
-	broken   int
 	totals   Totals
 }
 
@@ -89,9 +79,6 @@ func (v *visits) begin(r Request) (*visit, *rejection) {
 }
 
 func (v *visits) cacheOf(model string) *cache {
-	if v.caches == nil {
-		v.caches = map[string]*cache{}
-	}
 	if v.caches[model] == nil {
 		v.caches[model] = &cache{entries: map[hash]bool{}}
 	}
@@ -143,12 +130,6 @@ func (v *visits) compare(r Request, parts []part) (differs string) {
 	if before, ok := v.last[key]; ok {
 		differs = difference(spoken, before, r.Wire == llm.WireChat)
 	}
-	if differs != "" {
-		v.broken++
-	}
-	if v.last == nil {
-		v.last = map[string][]part{}
-	}
 	v.last[key] = spoken
 	return differs
 }
@@ -185,15 +166,15 @@ func (v *visit) counted() llm.Usage {
 // answer is the answer as the parts of a later request.
 func (v *visit) answer() (parts []part) {
 	if v.thought.Len() > 0 {
-		parts = append(parts, newPart("assistant", v.thought.String(), true))
+		parts = append(parts, part{role: "assistant", text: v.thought.String(), reasoning: true})
 	}
 	if v.text.Len() > 0 {
-		parts = append(parts, newPart("assistant", v.text.String(), false))
+		parts = append(parts, part{role: "assistant", text: v.text.String()})
 	}
 	for _, call := range v.called {
-		parts = append(parts, callPart(call.ID, call.Name, call.Arguments))
+		parts = append(parts, callPart(call, false))
 	}
-	return parts
+	return count(parts)
 }
 
 // end notes an answer that was written to its end.
@@ -204,9 +185,6 @@ func (v *visit) end() {
 		return
 	}
 	v.ended = true
-	if v.all.reasoned == nil {
-		v.all.reasoned = map[string]string{}
-	}
 	for _, call := range v.called {
 		v.all.reasoned[v.request.Model+" "+call.ID] = v.thought.String()
 	}

@@ -47,24 +47,29 @@ func (p plan) encodeChat(req llm.Request) ([]byte, error) {
 	if !p.refused["stream_options"] {
 		b.raw("stream_options", `{"include_usage":true}`)
 	}
-	switch {
-	case req.ForceTool == "" || len(req.Tools) == 0:
-	case !p.forced:
-		b.raw("tool_choice", `"auto"`)
-	default:
-		b.raw("tool_choice", `{"type":"function","function":{"name":`+string(appendString(nil, req.ForceTool))+`}}`)
-	}
+	p.choice(b, req, `{"type":"function","function":{`, "}}")
+	bound := "max_tokens"
 	if p.completionTokens() {
-		b.number(maxCompletionTokens, p.answerTokens(req))
-	} else {
-		b.number("max_tokens", p.answerTokens(req))
+		bound = maxCompletionTokens
 	}
+	b.number(bound, p.answerTokens(req))
 	if !p.refused["temperature"] {
 		b.temperature(req.Temperature)
 	}
 	b.str("reasoning_effort", p.effort(req.Reasoning))
 	p.cacheFields(b, req)
 	return b.close()
+}
+
+// choice writes the tool that must be called, opened by open and closed by end.
+func (p plan) choice(b *body, req llm.Request, open, end string) {
+	switch {
+	case req.ForceTool == "" || len(req.Tools) == 0:
+	case !p.forced:
+		b.raw("tool_choice", `"auto"`)
+	case b.field("tool_choice"):
+		b.quote(open+`"name":`, req.ForceTool, end)
+	}
 }
 
 // cacheFields writes what a provider wants to know of its prompt cache, once a request.
@@ -85,30 +90,16 @@ func (p plan) cacheFields(b *body, req llm.Request) {
 // chatMessage writes the one message that a span becomes.
 func (p plan) chatMessage(b *body, s span) {
 	last := s[len(s)-1]
-	b.buf = appendString(append(b.buf, `{"role":`...), string(last.Role))
-	b.buf = append(b.buf, `,"content":`...)
-	switch {
-	case last.Role == llm.RoleUser && slices.ContainsFunc(s, hasPicture):
-		b.buf = append(b.buf, '[')
-		first := true
-		for part := range s.parts() {
-			if !first {
-				b.buf = append(b.buf, ',')
-			}
-			first = false
-			if part.image == "" {
-				b.buf = append(appendString(append(b.buf, `{"type":"text","text":`...), part.text), '}')
-				continue
-			}
-			b.buf = append(dataURL(append(b.buf, `{"type":"image_url","image_url":{"url":`...), part.image, part.data), "}}"...)
-		}
+	b.quote(`{"role":`, string(last.Role), `,"content":`)
+	if last.Role == llm.RoleUser && slices.ContainsFunc(s, hasPicture) {
+		b.parts(s, true, `{"type":"text","text":`, `{"type":"image_url","image_url":{"url":`, "}}")
 		b.buf = append(b.buf, ']')
-	default:
+	} else {
 		b.buf = appendString(b.buf, s.text())
 	}
 	switch last.Role {
 	case llm.RoleTool:
-		b.buf = appendString(append(b.buf, `,"tool_call_id":`...), last.CallID)
+		b.quote(`,"tool_call_id":`, last.CallID)
 	case llm.RoleAssistant:
 		p.chatCalls(b, last)
 	}
@@ -121,14 +112,11 @@ func (p plan) chatCalls(b *body, m llm.Message) {
 	n := readNative(m.Native, p.provider)
 	for i, call := range m.Calls {
 		if i == 0 {
-			b.buf = append(b.buf, `,"tool_calls":[`...)
-		} else {
-			b.buf = append(b.buf, ',')
+			b.buf = append(b.buf, `,"tool_calls":`...)
 		}
-		b.buf = appendString(append(b.buf, `{"id":`...), call.ID)
-		b.buf = appendString(append(b.buf, `,"type":"function","function":{"name":`...), call.Name)
-		b.buf = appendString(append(b.buf, `,"arguments":`...), llm.ValidArguments(call.Arguments))
-		b.buf = append(appendFields(append(b.buf, '}'), n.Calls[call.ID]), '}')
+		b.next(i == 0)
+		b.quote(`{"id":`, call.ID, `,"type":"function","function":{"name":`, call.Name, `,"arguments":`, llm.ValidArguments(call.Arguments), "}")
+		b.buf = append(appendFields(b.buf, n.Calls[call.ID]), '}')
 	}
 	if len(m.Calls) > 0 {
 		b.buf = append(b.buf, ']')

@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -15,12 +16,10 @@ import (
 // and the body ended regularly: some servers never send [DONE], but none gives a reason
 // to finish before it has finished.
 type chatAnswer struct {
-	show     func(string) // may be nil
-	bounds   *llm.Bounds
+	provider.Said
 	provider string
 
 	begun  bool
-	text   strings.Builder
 	calls  []*growingCall
 	native gathered
 	finish string
@@ -128,10 +127,6 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 }
 
 func (a *chatAnswer) addDelta(d delta) error {
-	text := strings.ReplaceAll(string(d.Content)+d.Refusal, "\x00", "")
-	if err := a.bounds.Said(len(text)); err != nil {
-		return err
-	}
 	for _, f := range []struct {
 		name string
 		raw  json.RawMessage
@@ -141,7 +136,7 @@ func (a *chatAnswer) addDelta(d delta) error {
 		{"reasoning_details", d.ReasoningDetails},
 		{"extra_content", d.ExtraContent},
 	} {
-		if err := a.bounds.Added(len(f.raw)); err != nil {
+		if err := a.Bounds.Added(len(f.raw)); err != nil {
 			return err
 		}
 		a.native.add(f.name, f.raw)
@@ -151,11 +146,7 @@ func (a *chatAnswer) addDelta(d delta) error {
 			return err
 		}
 	}
-	a.text.WriteString(text)
-	if a.show != nil && text != "" {
-		a.show(text)
-	}
-	return nil
+	return a.Say(string(d.Content) + d.Refusal)
 }
 
 // callPiece is a piece of a tool call.
@@ -175,24 +166,16 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 	if len(a.calls) > llm.MaxCalls {
 		return llm.TooMany(llm.MaxCalls, "tool calls")
 	}
-	if len(piece.Function.Name) > llm.MaxName {
-		return llm.TooMany(llm.MaxName, "bytes in the name of a tool")
-	}
-	if err := a.bounds.Said(len(piece.ID) + len(piece.Function.Name) + len(piece.Function.Arguments)); err != nil {
+	if err := a.Call(piece.ID, piece.Function.Name, len(piece.Function.Arguments)); err != nil {
 		return err
 	}
-	if call.id == "" {
-		call.id = piece.ID
-	}
-	if call.name == "" {
-		call.name = piece.Function.Name
-	}
+	call.id, call.name = cmp.Or(call.id, piece.ID), cmp.Or(call.name, piece.Function.Name)
 	call.arguments.WriteString(piece.Function.Arguments)
 	for field, value := range fields {
 		if protocolCallFields[field] {
 			continue
 		}
-		if err := a.bounds.Added(len(value)); err != nil {
+		if err := a.Bounds.Added(len(value)); err != nil {
 			return err
 		}
 		call.native.add(field, value)
@@ -234,7 +217,7 @@ func (a *chatAnswer) Response() (llm.Response, error) {
 	if !a.begun {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
-	message := llm.Message{Role: llm.RoleAssistant, Text: a.text.String()}
+	message := llm.Message{Role: llm.RoleAssistant, Text: a.Text()}
 	for _, call := range a.calls {
 		if call.name == "" {
 			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))

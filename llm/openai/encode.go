@@ -49,6 +49,26 @@ func (b *body) field(name string) bool {
 	return true
 }
 
+// quote writes JSON and texts by turns, the texts as strings.
+func (b *body) quote(pieces ...string) {
+	for i, piece := range pieces {
+		if i%2 == 0 {
+			b.buf = append(b.buf, piece...)
+		} else {
+			b.buf = appendString(b.buf, piece)
+		}
+	}
+}
+
+// next begins the next item of a list, of which it writes the bracket, too, if it is the first.
+func (b *body) next(first bool) {
+	if first {
+		b.buf = append(b.buf, '[')
+	} else {
+		b.buf = append(b.buf, ',')
+	}
+}
+
 func (b *body) str(name, value string) {
 	if value != "" && b.field(name) {
 		b.buf = appendString(b.buf, value)
@@ -81,10 +101,10 @@ func (b *body) tools(tools []llm.Tool, open, end string) error {
 		return nil
 	}
 	for i, tool := range tools {
-		b.buf = append(b.buf, "[,"[min(i, 1)])
-		b.buf = appendString(append(append(b.buf, open...), `"name":`...), tool.Name)
+		b.next(i == 0)
+		b.quote(open+`"name":`, tool.Name)
 		if tool.Description != "" {
-			b.buf = appendString(append(b.buf, `,"description":`...), tool.Description)
+			b.quote(`,"description":`, tool.Description)
 		}
 		parameters := tool.Parameters
 		if len(parameters) == 0 {
@@ -93,11 +113,23 @@ func (b *body) tools(tools []llm.Tool, open, end string) error {
 		if !json.Valid(parameters) {
 			return fmt.Errorf("the parameters of the tool %s are no JSON", tool.Name)
 		}
-		b.buf = append(append(b.buf, `,"parameters":`...), parameters...)
-		b.buf = append(b.buf, end...)
+		b.buf = append(append(append(b.buf, `,"parameters":`...), parameters...), end...)
 	}
 	b.buf = append(b.buf, ']')
 	return nil
+}
+
+// parts writes the parts of a span, texts and pictures each behind their opening.
+func (b *body) parts(s span, first bool, text, image, imageEnd string) {
+	for part := range s.parts() {
+		b.next(first)
+		first = false
+		if part.image == "" {
+			b.quote(text, part.text, "}")
+		} else {
+			b.buf = append(dataURL(append(b.buf, image...), part.image, part.data), imageEnd...)
+		}
+	}
 }
 
 // close writes the caller's fields and returns the object.

@@ -3,7 +3,6 @@
 package openai_test
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 
@@ -11,29 +10,6 @@ import (
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
 )
-
-func TestACountThatCannotBeIsNone(t *testing.T) {
-	for name, usage := range map[string]string{
-		"negative":     `{"prompt_tokens":-5,"completion_tokens":-1}`,
-		"absurd":       `{"prompt_tokens":1000000000000000000,"completion_tokens":1e18}`,
-		"words":        `{"prompt_tokens":"many"}`,
-		"a word":       `"none"`,
-		"a list":       `[1,2]`,
-		"odd details":  `{"prompt_tokens_details":"none"}`,
-		"nothing much": `{}`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(x *llmtest.Exchange) {
-				x.Chunk(`{"choices":[{"index":0,"delta":{"content":"fine"},"finish_reason":"stop"}],"usage":%s}`, usage)
-				x.Done()
-			})
-			resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
-			if err != nil || resp.Message.Text != "fine" || resp.Usage != (llm.Usage{}) {
-				t.Errorf("got %+v, %v", resp, err)
-			}
-		})
-	}
-}
 
 func TestWhatIsNoUTF8GoesNowhere(t *testing.T) {
 	server := serve(t, func(x *llmtest.Exchange) {
@@ -49,60 +25,12 @@ func TestWhatIsNoUTF8GoesNowhere(t *testing.T) {
 	}
 }
 
-// TestManySmallPartsTakeNoRoom holds what a few megabytes may take when they are read:
-// before, these took up to 1.6 GB.
-func TestManySmallPartsTakeNoRoom(t *testing.T) {
-	many := strings.Repeat("{},", 1_200_000) + "{}"
-	for name, body := range map[string]string{
-		"choices":           `{"choices":[` + many + `]}`,
-		"tool calls":        `{"choices":[{"index":0,"delta":{"tool_calls":[` + many + `]}}]}`,
-		"reasoning details": `{"choices":[{"index":0,"delta":{"content":"x","reasoning_details":[` + many + `]}}]}`,
-		"depth":             `{"choices":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`,
-	} {
-		for form, write := range map[string]func(*llmtest.Exchange){
-			"in a stream":  func(x *llmtest.Exchange) { x.Write("data: " + body + "\n\n"); x.Done() },
-			"in one piece": func(x *llmtest.Exchange) { x.Refuse(200, "", strings.ReplaceAll(body, `"delta"`, `"message"`)) },
-		} {
-			t.Run(name+" "+form, func(t *testing.T) {
-				server := serve(t, write)
-				model := connect(t, server, openai.Options{MaxRetries: -1})
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				_, err := model.Generate(t.Context(), hello, nil)
-				runtime.ReadMemStats(&after)
-				if took := (after.TotalAlloc - before.TotalAlloc) >> 20; err == nil || took > 150 {
-					t.Errorf("%v; it took %d MiB", err, took)
-				}
-			})
-		}
-	}
-}
-
 func TestBracketsInWordsAreNoParts(t *testing.T) {
 	text := strings.Repeat(`{"a\": [{\\`, 5000)
 	server := serve(t, func(x *llmtest.Exchange) { x.Say(text) })
 	resp, err := connect(t, server, openai.Options{}).Generate(t.Context(), hello, nil)
 	if err != nil || resp.Message.Text != text {
 		t.Errorf("got %d of %d bytes, %v", len(resp.Message.Text), len(text), err)
-	}
-}
-
-func TestTheSecondTryWithoutStreamOptionsIsSpentFor(t *testing.T) {
-	spent, req := 0, hello
-	req.Spend = func() error {
-		spent++
-		return nil
-	}
-	server := serve(t, func(x *llmtest.Exchange) {
-		if x.Request.StreamOptions.IncludeUsage {
-			x.Refuse(400, "", "unknown field stream_options")
-			return
-		}
-		x.Say("fine")
-	})
-	_, err := connect(t, server, openai.Options{MaxRetries: 5}).Generate(t.Context(), req, nil)
-	if made := len(server.Requests()); err != nil || spent != 2 || made != 2 {
-		t.Errorf("%v after %d of %d", err, made, spent)
 	}
 }
 

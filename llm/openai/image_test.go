@@ -2,13 +2,9 @@ package openai_test
 
 import (
 	"bytes"
-	"context"
-	"net/http"
 	"testing"
 
 	"cairn/llm"
-	"cairn/llm/llmtest"
-	"cairn/llm/openai"
 )
 
 var (
@@ -37,13 +33,6 @@ func TestPicturesAreSentInParts(t *testing.T) {
 	field(t, got.Messages[2].Body, "content", `"three"`)
 }
 
-func TestAPictureAloneIsAMessage(t *testing.T) {
-	got := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Images: []llm.Image{{Data: png}}}}})
-	if m := got.Messages[0]; len(m.Images) != 1 || m.Text() != "[image]" {
-		t.Errorf("got %q with %d pictures", m.Text(), len(m.Images))
-	}
-}
-
 func TestWhatIsNoPictureAtHandIsSaidInWords(t *testing.T) {
 	for name, c := range map[string]struct {
 		images []llm.Image
@@ -55,6 +44,11 @@ func TestWhatIsNoPictureAtHandIsSaidInWords(t *testing.T) {
 		"without a label":   {[]llm.Image{{}}, "look", `"look\n\n[image, not shown]"`, 0},
 		"without a text":    {[]llm.Image{{Label: "image of #1"}}, "", `"[image of #1, not shown]"`, 0},
 		"of another type":   {[]llm.Image{{Type: "image/png", Data: []byte("<svg></svg>")}}, "look", `"look\n\n[image, not shown]"`, 0},
+		"one that is, alone": {
+			[]llm.Image{{Data: png}},
+			"",
+			`[{"type":"text","text":"[image]"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"}}]`, 1,
+		},
 		"beside one that is": {
 			[]llm.Image{{Label: "image of #1"}, {Label: "image of #2", Data: png}},
 			"look",
@@ -107,36 +101,5 @@ func TestAPictureCostsTheSameWhateverItsSize(t *testing.T) {
 	large := sent(t, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: append(bytes.Clone(png), make([]byte, 4<<20)...)}}}}})
 	if small.Tokens() != large.Tokens() || small.Tokens() < 500 {
 		t.Errorf("the server counts %d and %d", small.Tokens(), large.Tokens())
-	}
-}
-
-func TestAModelThatTakesNoPicturesIsAskedAgainWithoutThem(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) {
-		if len(x.Request.Last().Images) > 0 {
-			x.Refuse(http.StatusInternalServerError, "", `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`)
-			return
-		}
-		x.Say("I see none")
-	})
-	blind := false
-	resp, err := llm.Loop{
-		Model: connect(t, server, openai.Options{MaxRetries: 3}), MaxCalls: 1,
-		Request: func(context.Context, int) (llm.Request, error) {
-			m := llm.Message{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png}}}
-			if blind {
-				m.Images = nil
-			}
-			return llm.Request{Messages: []llm.Message{m}}, nil
-		},
-		Retry: func(_ context.Context, err error) bool {
-			blind = !blind && llm.RefusesImages(err)
-			return blind
-		},
-	}.Run(t.Context())
-	if err != nil || resp.Message.Text != "I see none" {
-		t.Fatalf("got %q, %v", resp.Message.Text, err)
-	}
-	if n := len(server.Requests()); n != 2 {
-		t.Errorf("%d requests: what will be refused again was sent again", n)
 	}
 }

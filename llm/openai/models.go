@@ -3,7 +3,6 @@
 package openai
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"cairn/llm"
+	"cairn/llm/internal/provider"
 )
 
 // preferred are OpenAI's small chat models for the case that no model is set, the best
@@ -29,12 +29,8 @@ var preferred = []string{
 
 // listed is an entry of GET /models, with what servers add to it.
 type listed struct {
-	ID            string
-	ContextLength int `json:"context_length"` // OpenRouter
-	MaxModelLen   int `json:"max_model_len"`  // vLLM
-	Meta          struct {
-		Context int `json:"n_ctx"` // llama.cpp
-	}
+	provider.Listed
+	ID           string
 	Parameters   []string `json:"supported_parameters"` // OpenRouter
 	Architecture struct {
 		Input []string `json:"input_modalities"`
@@ -89,7 +85,7 @@ func (o *Model) list(ctx context.Context) ([]llm.Offered, error) {
 	for _, m := range answer.Data {
 		o := llm.Offered{
 			ID:     m.ID,
-			Window: cmp.Or(max(m.Meta.Context, 0), max(m.MaxModelLen, 0), max(m.ContextLength, 0)),
+			Window: m.Window(),
 			Tools:  says(m.Parameters, "tools"),
 			Images: says(m.Architecture.Input, "image"),
 		}

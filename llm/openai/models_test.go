@@ -74,8 +74,16 @@ func TestAChatModelIsChosenAndTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := model.Generate(t.Context(), hello, nil); err != nil || server.Requests()[0].Model != "gpt-5.6-luna" {
-		t.Errorf("asked %q, %v", model.Name(), err)
+	if len(server.Asked()) != 0 {
+		t.Errorf("asked %v before anybody spoke", server.Asked())
+	}
+	for range 2 {
+		if _, err := model.Generate(t.Context(), hello, nil); err != nil || model.Name() != "gpt-5.6-luna" || server.Requests()[0].Model != "gpt-5.6-luna" {
+			t.Errorf("asked %q, %v", model.Name(), err)
+		}
+	}
+	if !slices.Equal(server.Asked(), []string{"/v1/models"}) {
+		t.Errorf("asked %v", server.Asked())
 	}
 	if !strings.Contains(log.String(), "set model to use another") || !strings.Contains(log.String(), "model=gpt-5.6-luna") {
 		t.Errorf("the log says %s", log)

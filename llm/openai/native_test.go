@@ -2,7 +2,6 @@ package openai_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"cairn/llm"
@@ -58,15 +57,6 @@ func TestWhatAProviderAddsGoesBackToItAlone(t *testing.T) {
 		field(t, calls[0], "extra_content", `{"google":{"thought_signature":"deep"}}`)
 		if raw, ok := calls[1]["extra_content"]; ok {
 			t.Errorf("the second call was given %s", raw)
-		}
-	})
-	t.Run("never to another", func(t *testing.T) {
-		there := serve(t, func(x *llmtest.Exchange) { x.Say("done") })
-		if _, err := connect(t, there, openai.Options{}).Generate(t.Context(), next, nil); err != nil {
-			t.Fatal(err, there.Refusals())
-		}
-		if body := string(there.Requests()[0].Body["messages"]); strings.Contains(body, "reasoning") || strings.Contains(body, "extra_content") {
-			t.Errorf("it was sent %s", body)
 		}
 	})
 	t.Run("nothing is kept where nothing was added", func(t *testing.T) {

@@ -1,5 +1,7 @@
 // Package openai talks to servers with OpenAI's interface, on chat completions and on
-// Responses. It imports package llm, whose Model it implements.
+// Responses. It imports package llm, whose Model it implements. Of go-openai it takes the
+// names of events alone: that client refuses tools of some models by name, accepts a stream
+// that was cut as a whole answer, and loses encrypted reasoning.
 package openai
 
 import (

@@ -81,9 +81,9 @@ func (p plan) encode(req llm.Request) ([]byte, error) {
 
 func (p plan) answer(show func(string), bounds *llm.Bounds) provider.Answer {
 	if p.wire == llm.WireResponses {
-		return &responsesAnswer{show: show, bounds: bounds, provider: p.provider}
+		return &responsesAnswer{Said: provider.Said{Show: show, Bounds: bounds}, provider: p.provider}
 	}
-	return &chatAnswer{show: show, bounds: bounds, provider: p.provider}
+	return &chatAnswer{Said: provider.Said{Show: show, Bounds: bounds}, provider: p.provider}
 }
 
 // effort is the value of reasoning effort to send, empty for none: the wanted one, or the
@@ -124,18 +124,13 @@ func (o *Model) caching(model string, d demands) (breakpoints, retention bool) {
 // CacheTTL is how long the provider's prompt cache stays warm: the setting, else the
 // provider's own time.
 func (o *Model) CacheTTL() time.Duration {
-	o.mu.Lock()
-	d := o.demands
-	refused := maps.Clone(d.refused)
-	o.mu.Unlock()
-	d.refused = refused
-	breakpoints, retention := o.caching(o.Discovery.Model(), d)
+	p := o.plan(o.Discovery.Model())
 	switch {
 	case o.Options.CacheTTL > 0:
 		return o.Options.CacheTTL
-	case breakpoints:
+	case p.breakpoints:
 		return 30 * time.Minute
-	case retention:
+	case p.retention:
 		return 24 * time.Hour
 	}
 	return 5 * time.Minute

@@ -39,21 +39,15 @@ func (p plan) encodeResponses(req llm.Request) ([]byte, error) {
 	if !p.refused[encryptedContent] {
 		b.raw("include", `["reasoning.encrypted_content"]`)
 	}
-	switch {
-	case req.ForceTool == "" || len(req.Tools) == 0:
-	case !p.forced:
-		b.raw("tool_choice", `"auto"`)
-	default:
-		b.raw("tool_choice", `{"type":"function","name":`+string(appendString(nil, req.ForceTool))+`}`)
-	}
+	p.choice(b, req, `{"type":"function",`, "}")
 	if req.MaxTokens > 0 {
 		b.number("max_output_tokens", max(p.answerTokens(req), leastOutput))
 	}
 	if !p.refused["temperature"] {
 		b.temperature(req.Temperature)
 	}
-	if effort := p.effort(req.Reasoning); effort != "" {
-		b.raw("reasoning", `{"effort":`+string(appendString(nil, effort))+`}`)
+	if effort := p.effort(req.Reasoning); effort != "" && b.field("reasoning") {
+		b.quote(`{"effort":`, effort, "}")
 	}
 	p.cacheFields(b, req)
 	return b.close()
@@ -113,47 +107,27 @@ func (p plan) items(b *body, s span, mark mark) {
 	case llm.RoleAssistant:
 		p.assistantItems(b, s)
 	case llm.RoleTool:
-		b.buf = appendString(append(b.buf, `{"type":"function_call_output","call_id":`...), m.CallID)
-		b.buf = append(b.buf, `,"output":`...)
+		open, end := "", "}"
 		if marked := mark.end || mark.message == 0; marked && m.Text != "" {
-			b.buf = appendString(append(b.buf, `[{"type":"input_text","text":`...), m.Text)
-			b.buf = append(append(b.buf, breakpoint...), "}]"...)
-		} else {
-			b.buf = appendString(b.buf, m.Text)
+			open, end = `[{"type":"input_text","text":`, breakpoint+"}]}"
 		}
-		b.buf = append(b.buf, '}')
+		b.quote(`{"type":"function_call_output","call_id":`, m.CallID, `,"output":`+open, m.Text, end)
 	default:
-		b.buf = appendString(append(b.buf, `{"type":"message","role":`...), string(m.Role))
-		b.buf = append(b.buf, `,"content":`...)
-		between := byte('[')
+		b.quote(`{"type":"message","role":`, string(m.Role), `,"content":`)
+		first := true
 		for i := range s {
 			// Only the last message may say that the span is empty.
-			if len(s) > 1 && s[i].Text == "" && len(s[i].Images) == 0 && (i < len(s)-1 || between == ',') {
+			if len(s) > 1 && s[i].Text == "" && len(s[i].Images) == 0 && (i < len(s)-1 || !first) {
 				continue
 			}
-			between = p.inputParts(b, s[i:i+1], between, i == mark.message || mark.end && i == len(s)-1)
+			b.parts(s[i:i+1], first, `{"type":"input_text","text":`, `{"type":"input_image","image_url":`, "}")
+			first = false
+			if i == mark.message || mark.end && i == len(s)-1 {
+				b.buf = append(append(b.buf[:len(b.buf)-1], breakpoint...), '}')
+			}
 		}
 		b.buf = append(b.buf, "]}"...)
 	}
-}
-
-// inputParts writes the parts of one message, and behind the last one a breakpoint if it
-// is marked.
-func (p plan) inputParts(b *body, s span, between byte, marked bool) byte {
-	for part := range s.parts() {
-		b.buf = append(b.buf, between)
-		between = ','
-		if part.image == "" {
-			b.buf = appendString(append(b.buf, `{"type":"input_text","text":`...), part.text)
-		} else {
-			b.buf = dataURL(append(b.buf, `{"type":"input_image","image_url":`...), part.image, part.data)
-		}
-		b.buf = append(b.buf, '}')
-	}
-	if marked {
-		b.buf = append(append(b.buf[:len(b.buf)-1], breakpoint...), '}')
-	}
-	return between
 }
 
 // assistantItems writes the text and the calls of an assistant, each behind the reasoning
@@ -180,8 +154,7 @@ func (p plan) assistantItems(b *body, s span) {
 	if text != "" {
 		reasoning(0, false)
 		item()
-		b.buf = append(b.buf, `{"type":"message","role":"assistant","content":[{"type":"output_text","text":`...)
-		b.buf = append(appendString(b.buf, text), "}]}"...)
+		b.quote(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":`, text, "}]}")
 	}
 	for i, call := range m.Calls {
 		if text == "" || i > 0 { // else it is before the text
@@ -189,8 +162,6 @@ func (p plan) assistantItems(b *body, s span) {
 		}
 		reasoning(i, true)
 		item()
-		b.buf = appendString(append(b.buf, `{"type":"function_call","call_id":`...), call.ID)
-		b.buf = appendString(append(b.buf, `,"name":`...), call.Name)
-		b.buf = append(appendString(append(b.buf, `,"arguments":`...), llm.ValidArguments(call.Arguments)), '}')
+		b.quote(`{"type":"function_call","call_id":`, call.ID, `,"name":`, call.Name, `,"arguments":`, llm.ValidArguments(call.Arguments), "}")
 	}
 }

@@ -16,11 +16,9 @@ import (
 // responsesAnswer grows event by event. It is whole when the response is completed or
 // incomplete; a stream without that was cut.
 type responsesAnswer struct {
-	show     func(string) // may be nil
-	bounds   *llm.Bounds
+	provider.Said
 	provider string
 
-	text   strings.Builder
 	items  []*outputItem // those that are kept, in order of their indices
 	native []nativeItem
 	finish string
@@ -102,7 +100,7 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	case api.ResponseStreamEventCompleted, api.ResponseStreamEventIncomplete, api.ResponseStreamEventFailed:
 		return true, a.end(e.Response)
 	}
-	return false, a.bounds.Added(len(raw)) // nobody needs it, as the text of reasoning
+	return false, a.Bounds.Added(len(raw)) // nobody needs it, as the text of reasoning
 }
 
 // addPiece takes a piece of text or arguments.
@@ -120,25 +118,13 @@ func (a *responsesAnswer) addPiece(e event) error {
 	switch e.Type {
 	case api.ResponseStreamEventFunctionArgumentsDelta:
 		item.arguments.WriteString(piece)
-		return a.bounds.Said(len(piece))
+		return a.Bounds.Said(len(piece))
 	case api.ResponseStreamEventFunctionArgumentsDone:
 		return a.setArguments(item, e.Arguments)
 	}
 	item.message = true
 	item.said += len(piece)
-	return a.say(piece)
-}
-
-func (a *responsesAnswer) say(text string) error {
-	text = strings.ReplaceAll(text, "\x00", "")
-	if err := a.bounds.Said(len(text)); err != nil {
-		return err
-	}
-	a.text.WriteString(text)
-	if a.show != nil && text != "" {
-		a.show(text)
-	}
-	return nil
+	return a.Say(piece)
 }
 
 // end takes the response as it ended.
@@ -172,7 +158,7 @@ func (a *responsesAnswer) Response() (llm.Response, error) {
 	if a.finish == "" { // [DONE], which belongs to the other wire
 		return llm.Response{}, llm.Truncated(errors.New("the response did not end"))
 	}
-	message := llm.Message{Role: llm.RoleAssistant, Text: a.text.String()}
+	message := llm.Message{Role: llm.RoleAssistant, Text: a.Text()}
 	for _, call := range a.items {
 		if call.message {
 			continue

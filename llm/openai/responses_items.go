@@ -29,7 +29,7 @@ func (a *responsesAnswer) beginItem(index int, raw json.RawMessage) error {
 		return llm.Truncated(err)
 	}
 	if it.Type != "function_call" {
-		return a.bounds.Added(len(raw))
+		return a.Bounds.Added(len(raw))
 	}
 	return a.beginCall(index, it)
 }
@@ -39,14 +39,11 @@ func (a *responsesAnswer) beginCall(index int, it item) error {
 	if err != nil {
 		return err
 	}
-	if len(it.Name) > llm.MaxName {
-		return llm.TooMany(llm.MaxName, "bytes in the name of a tool")
-	}
 	if call.name != "" {
 		return nil
 	}
 	call.id, call.name = it.CallID, it.Name
-	return a.bounds.Said(len(it.CallID) + len(it.Name))
+	return a.Call(it.CallID, it.Name, 0)
 }
 
 // addItem takes a whole item: what came of it in pieces is known, and the rest is added.
@@ -67,7 +64,7 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage) error {
 		}
 		for _, part := range it.Content {
 			m.said += len(part.Text) + len(part.Refusal)
-			if err := a.say(part.Text + part.Refusal); err != nil {
+			if err := a.Say(part.Text + part.Refusal); err != nil {
 				return err
 			}
 		}
@@ -84,7 +81,7 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage) error {
 	case "reasoning":
 		return a.addReasoning(index, raw, it)
 	}
-	return a.bounds.Added(len(raw))
+	return a.Bounds.Added(len(raw))
 }
 
 // setArguments takes the whole arguments of a call, which are right where the pieces are not.
@@ -93,7 +90,7 @@ func (a *responsesAnswer) setArguments(call *outputItem, arguments string) error
 	if arguments == "" || call.arguments.String() == arguments {
 		return nil
 	}
-	if err := a.bounds.Said(max(len(arguments)-before, 0)); err != nil {
+	if err := a.Bounds.Said(max(len(arguments)-before, 0)); err != nil {
 		return err
 	}
 	call.arguments.Reset()
@@ -105,7 +102,7 @@ func (a *responsesAnswer) setArguments(call *outputItem, arguments string) error
 // would look for it among what it has stored, which is nothing.
 func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item) error {
 	if it.Encrypted == "" && len(it.Content) == 0 {
-		return a.bounds.Added(len(raw))
+		return a.Bounds.Added(len(raw))
 	}
 	if len(a.native) == maxDetails {
 		return nil
@@ -119,5 +116,5 @@ func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item) 
 		}
 	}
 	a.native = append(a.native, kept)
-	return a.bounds.Added(len(raw))
+	return a.Bounds.Added(len(raw))
 }

@@ -64,18 +64,6 @@ func TestARequestOfResponsesKeepsNothingOnTheServer(t *testing.T) {
 	}
 }
 
-func TestResponsesSendsOnlyWhatIsSet(t *testing.T) {
-	server := serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
-	if _, err := connect(t, server, onResponses).Generate(t.Context(), hello, nil); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"instructions", "temperature", "max_output_tokens", "tools", "tool_choice", "reasoning"} {
-		if raw, ok := server.Requests()[0].Body[name]; ok {
-			t.Errorf("%s is sent as %s", name, raw)
-		}
-	}
-}
-
 // Events of Responses, as servers other than OpenAI's write them too.
 const (
 	wholeMessage = `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"whole"}]}`
@@ -106,11 +94,6 @@ func TestResponsesOfAnyShapeAreRead(t *testing.T) {
 			`{"type":"response.output_text.delta","output_index":1,"delta":"whole"}`, completed),
 		"error: null in each event": stream(
 			`{"type":"response.output_text.delta","error":null,"output_index":0,"delta":"whole"}`, completed),
-		"keep-alives between": func(x *llmtest.Exchange) {
-			x.Piece("who")
-			x.Write(strings.Repeat(": keep-alive\n\n", 500))
-			x.Say("le")
-		},
 		"in one piece of JSON though a stream was asked for": func(x *llmtest.Exchange) {
 			x.Refuse(http.StatusOK, "", `{"object":"response","status":"completed","error":null,"output":[`+wholeMessage+`],"usage":{"input_tokens":9,"output_tokens":2}}`)
 		},

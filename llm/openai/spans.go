@@ -54,10 +54,8 @@ func blank(m llm.Message) bool {
 }
 
 func hasPicture(m llm.Message) bool {
-	return slices.ContainsFunc(m.Images, func(i llm.Image) bool {
-		_, sendable := i.MediaType()
-		return sendable
-	})
+	_, images := m.Shown()
+	return len(images) > 0
 }
 
 // part is a piece of a message: text, or a picture of the media type image.
@@ -74,19 +72,12 @@ func (s span) parts() iter.Seq[part] {
 	return func(yield func(part) bool) {
 		said := false
 		for i, m := range s {
-			text, images := m.Text, m.Images
-			if m.Role != llm.RoleUser {
-				images = nil // only users show pictures
+			text, images := m.Text, []llm.Image(nil)
+			if m.Role == llm.RoleUser { // only users show pictures
+				text, images = m.Shown()
 			}
 			for _, image := range images {
-				kind, sendable := image.MediaType()
-				if !sendable {
-					if text != "" {
-						text += "\n\n"
-					}
-					text += "[" + image.Name() + ", not shown]"
-					continue
-				}
+				kind, _ := image.MediaType()
 				said = true
 				if !yield(part{text: "[" + image.Name() + "]"}) || !yield(part{image: kind, data: image.Data}) {
 					return

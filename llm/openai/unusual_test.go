@@ -82,6 +82,10 @@ func TestAWholeAnswerIsTaken(t *testing.T) {
 			x.Chunk(`{"error":null,"choices":[{"delta":{"content":"whole"}}]}`)
 			x.Done()
 		},
+		"a refusal, which is what the model says": func(x *llmtest.Exchange) {
+			x.Chunk(`{"choices":[{"delta":{"refusal":"whole"},"finish_reason":"stop"}]}`)
+			x.Done()
+		},
 		"another choice beside the first": func(x *llmtest.Exchange) {
 			x.Chunk(`{"choices":[{"index":1,"delta":{"content":"other"}},{"index":0,"delta":{"content":"whole"}}]}`)
 			x.Done()
@@ -156,28 +160,7 @@ func TestAnErrorThatComesAs200IsAnError(t *testing.T) {
 	}
 }
 
-func TestRefusalsComeThroughInAnyShape(t *testing.T) {
-	for name, body := range map[string]string{
-		"an object": `{"error":{"message":"too busy"}}`,
-		"a string":  `{"error":"too busy"}`,
-		"a list":    `[{"error":{"message":"too busy"}}]`,
-		"a page":    `<html><body><p>too busy</p></body></html>`,
-		"words":     `too busy`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := ask(t, func(x *llmtest.Exchange) { x.Refuse(http.StatusServiceUnavailable, "90", body) })
-			var e *llm.Error
-			if !errors.As(err, &e) {
-				t.Fatalf("got %v", err)
-			}
-			if e.Kind != llm.KindOverloaded || e.Status != 503 || e.Message != "too busy" || e.RetryAfter != 90*time.Second {
-				t.Errorf("got %#v", e)
-			}
-		})
-	}
-}
-
-func TestUsageIsReadWithAndWithoutDetails(t *testing.T) {
+func TestUsageIsReadHoweverItIsCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		usage string
 		want  llm.Usage
@@ -188,6 +171,13 @@ func TestUsageIsReadWithAndWithoutDetails(t *testing.T) {
 		"without details":                    {`{"prompt_tokens":100,"completion_tokens":5}`, llm.Usage{Prompt: 100, Completion: 5}},
 		"with details null":                  {`{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":null}`, llm.Usage{Prompt: 100, Completion: 5}},
 		"not at all":                         {`null`, llm.Usage{}},
+		"in numbers below nothing":           {`{"prompt_tokens":-5,"completion_tokens":-1}`, llm.Usage{}},
+		"in absurd numbers":                  {`{"prompt_tokens":1000000000000000000,"completion_tokens":1e18}`, llm.Usage{}},
+		"in words":                           {`{"prompt_tokens":"many"}`, llm.Usage{}},
+		"in a word":                          {`"none"`, llm.Usage{}},
+		"in a list":                          {`[1,2]`, llm.Usage{}},
+		"with odd details":                   {`{"prompt_tokens_details":"none"}`, llm.Usage{}},
+		"with nothing in it":                 {`{}`, llm.Usage{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, err := ask(t, func(x *llmtest.Exchange) {
@@ -196,8 +186,8 @@ func TestUsageIsReadWithAndWithoutDetails(t *testing.T) {
 				x.Chunk(`{"choices":[],"usage":%s}`, c.usage)
 				x.Done()
 			})
-			if err != nil || resp.Usage != c.want {
-				t.Errorf("got %+v, %v", resp.Usage, err)
+			if err != nil || resp.Message.Text != "hi" || resp.Usage != c.want {
+				t.Errorf("got %+v, %v", resp, err)
 			}
 		})
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -171,19 +170,6 @@ func TestTheWindowIsWarnedAboutOnce(t *testing.T) {
 				t.Errorf("%d warnings: %s", lines, log.String())
 			}
 		})
-	}
-}
-
-func TestAServerThatIsNotThereDoesNotHoldUpTheWindow(t *testing.T) {
-	server := llmtest.NewServer(nil)
-	model := connect(t, server, openai.Options{Window: 5000, Model: "m"})
-	server.Close()
-	begun := time.Now()
-	if got := model.Window(t.Context()); got.Tokens != 5000 {
-		t.Errorf("got %+v", got)
-	}
-	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("it took %v", took)
 	}
 }
 

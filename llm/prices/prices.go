@@ -58,7 +58,12 @@ func (l List) Of(model string) (p Price, ok bool) {
 
 // named is the price of a name, or of what follows the last slash in it.
 func (l List) named(name string) (p Price, ok bool) {
-	for _, name := range []string{name, name[strings.LastIndex(name, "/")+1:]} {
+	last := name[strings.LastIndex(name, "/")+1:]
+	names := []string{name, last}
+	if strings.HasPrefix(last, "claude-") {
+		names = append(names, strings.ReplaceAll(last, ".", "-"))
+	}
+	for _, name := range names {
 		if p, ok = l[name]; ok {
 			return p, true
 		}

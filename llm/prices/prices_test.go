@@ -38,6 +38,7 @@ func TestOf(t *testing.T) {
 		"several providers before the name":            {nil, "openrouter/openai/gpt-5-mini", 0.25, true},
 		"an entry with a provider is of that one":      {own, "openai/gpt-5-nano", 3, true},
 		"another provider's is not":                    {own, "azure/gpt-5-nano", 0.05, true},
+		"a version with a dot":                         {nil, "anthropic/claude-haiku-4.5", 1, true},
 		"a date behind the name":                       {nil, "gpt-5-mini-2025-08-07", 0.25, true},
 		"a date as Anthropic writes it":                {nil, "claude-haiku-4-5-20251001", 1, true},
 		"a date as Vertex writes it":                   {nil, "claude-haiku-4-5@20251001", 1, true},

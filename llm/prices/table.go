@@ -41,7 +41,7 @@ var table = map[string]Price{
 	"o3-mini":       {1.1, 0.55, 1.1, 4.4},
 	"o4-mini":       {1.1, 0.275, 1.1, 4.4},
 
-	// Anthropic. OpenRouter writes the versions with dots.
+	// Anthropic. OpenRouter writes the versions with dots, see named.
 	"claude-fable-5-1":  {10, 0.25, 12.5, 50},
 	"claude-fable-5":    {10, 1, 12.5, 50},
 	"claude-opus-5-5":   {4, 0.2, 5, 20},
@@ -60,17 +60,6 @@ var table = map[string]Price{
 	"claude-haiku-5-5":  {0.1, 0.01, 0.125, 0.5},
 	"claude-haiku-4-5":  {1, 0.1, 1.25, 5},
 	"claude-3-5-haiku":  {0.8, 0.08, 1, 4},
-	"claude-fable-5.1":  {10, 0.25, 12.5, 50},
-	"claude-opus-5.5":   {4, 0.2, 5, 20},
-	"claude-opus-4.8":   {5, 0.5, 6.25, 25},
-	"claude-opus-4.7":   {5, 0.5, 6.25, 25},
-	"claude-opus-4.6":   {5, 0.5, 6.25, 25},
-	"claude-opus-4.5":   {5, 0.5, 6.25, 25},
-	"claude-sonnet-5.5": {2, 0.1, 2.5, 10},
-	"claude-sonnet-4.6": {3, 0.3, 3.75, 15},
-	"claude-sonnet-4.5": {3, 0.3, 3.75, 15},
-	"claude-haiku-5.5":  {0.1, 0.01, 0.125, 0.5},
-	"claude-haiku-4.5":  {1, 0.1, 1.25, 5},
 
 	// Google. 3.6 to 3.8 Flash at the rates from January 2027 on; half of them before.
 	"gemini-3.8-flash":       {1.5, 0.15, 1.5, 7.5},

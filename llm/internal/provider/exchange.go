@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 
 	"cairn/llm"
 )
@@ -71,7 +72,7 @@ func (t *Transport) Do(req *http.Request) (*http.Response, error) {
 		return nil, &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
 	}
 	resp.Body = t.silence.Body(resp.Body)
-	if err := llm.Redirected(resp); err != nil {
+	if err := redirected(resp); err != nil {
 		_ = resp.Body.Close() // its body does not matter
 		return nil, err
 	}
@@ -161,4 +162,30 @@ func firstByte(reader *bufio.Reader, most int) (byte, error) {
 		_, _ = reader.Discard(1) // it was peeked
 	}
 	return 0, bufio.ErrTooLong
+}
+
+// httpClient returns client, or a new one for nil, that follows no redirect unless
+// client says so: a conversation and a key go to the configured server only.
+func httpClient(client *http.Client) *http.Client {
+	var own http.Client
+	if client != nil {
+		own = *client
+	}
+	if own.CheckRedirect == nil {
+		own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	return &own
+}
+
+// redirected returns the error of a response that redirects, nil for any other. The
+// message holds the new address without its query and user.
+func redirected(resp *http.Response) error {
+	if resp.StatusCode < 300 || resp.StatusCode > 399 {
+		return nil
+	}
+	to := "another address"
+	if at, err := resp.Location(); err == nil {
+		to = llm.Clip((&url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}).String())
+	}
+	return &llm.Error{Kind: llm.KindBadRequest, Status: resp.StatusCode, Message: "the server redirects to " + to + ": set base_url to the right address"}
 }

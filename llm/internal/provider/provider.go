@@ -103,7 +103,7 @@ func (o *Options) fill() {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = 4 << 20
 	}
-	o.HTTPClient = llm.HTTPClient(o.HTTPClient)
+	o.HTTPClient = httpClient(o.HTTPClient)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -1,4 +1,5 @@
-// How a server says that it, or its model, takes no pictures, or not these.
+// How a server says what it, or its model, does not take: tools, a forced tool, pictures; and that it
+// demands reasoning back. The words tell, for servers say it with any status.
 
 package llm
 
@@ -6,6 +7,35 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"slices"
+)
+
+// aboutTools are the names servers have for tools, for their use and for the choice
+// of one. What lies inside a tool, as tools[0] or tool_call_id, is not among them.
+const aboutTools = `(?:tool|function)(?:s|[ _-](?:use|usage|calls?|calling|choice))\b`
+
+// noToolsTexts are the words that mean it. They must not match complaints of a tool's
+// schema or of a message about a call: those are mistakes in the request.
+var noToolsTexts = compileAll(
+	`do(?:es)?(?: not|n.t) support (?:the |this )?(?:parameters: )?[\[{'"]*`+aboutTools,                                   // Ollama, DeepSeek, xAI, Bedrock, LiteLLM
+	`\b`+aboutTools+`['"\x60]* (?:is|are) (?:currently )?not (?:currently |yet )?(?:supported|enabled|available|allowed)`, // OpenAI, Azure, Groq, Gemini, DeepInfra
+	`no endpoints found that support (?:the provided )?'?`+aboutTools,                                                     // OpenRouter, 404
+	`requires? --(?:enable-auto-tool-choice|tool-call-parser)`,                                                            // vLLM
+	`tool(?:s|_choice) param requires --jinja`,                                                                            // llama.cpp, 500
+	`unrecognized request arguments? supplied: [\w, ]*\btools\b`,                                                          // Azure, older
+)
+
+// noForcedTexts are the words that mean it: the choice of a tool is refused, not tools.
+var noForcedTexts = compileAll(
+	`\btool[_ ]choice\b`,           // DeepSeek, DashScope, OpenAI, vLLM, llama.cpp
+	`\bforc\w+ (?:a |the )?tools?`, // Anthropic
+	`\bfunction_call\b.{0,60}not support`,
+)
+
+// wantsReasoningTexts are the words that mean it.
+var wantsReasoningTexts = compileAll(
+	`reasoning_content\b.{0,60}(?:must be (?:passed|sent|provided|returned)|is (?:missing|required))`, // DeepSeek, Moonshot
+	`missing\W{1,3}(?:the\W{1,3})?reasoning_content\b`,                                                // DeepSeek, older
 )
 
 // aboutImages are the names servers have for pictures in a request. What a model
@@ -42,23 +72,51 @@ var badImagesTexts = compileAll(
 	`image was specified using`, // Claude, of one type that says it is another
 )
 
+// RefusesTools reports whether err is a provider's refusal of a request because the
+// server or its model takes no tools, or cannot be made to call one: the request may
+// succeed without them.
+func RefusesTools(err error) bool {
+	return refuses(err, func(e *Error) bool { return takesNoTools(e.Message) })
+}
+
+// RefusesForced reports whether err, of a request that forced a tool, is a provider's
+// refusal because of that: the request may succeed with a free choice.
+func RefusesForced(err error) bool {
+	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(noForcedTexts, e.Message) })
+}
+
+// WantsReasoning reports whether err is a provider's refusal because the reasoning of
+// earlier messages with tool calls was not sent back: the request may succeed with it.
+func WantsReasoning(err error) bool {
+	return refuses(err, func(e *Error) bool { return e.Kind == KindBadRequest && matchesAny(wantsReasoningTexts, e.Message) })
+}
+
 // RefusesImages reports whether err, of a request that held pictures, is a
 // provider's refusal because of them: the server or its model takes none, or not
 // these, or not so many. The request may succeed when they are described in words.
-// The words tell, for servers say it with 400, 404, 413, 422 and 500.
 func RefusesImages(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && (e.Status == http.StatusRequestEntityTooLarge ||
-		takesNoImages(e.Message) || matchesAny(badImagesTexts, withoutQuotations(e.Message)))
+	return refuses(err, func(e *Error) bool {
+		return e.Status == http.StatusRequestEntityTooLarge || takesNoImages(e.Message) || matchesAny(badImagesTexts, withoutQuotations(e.Message))
+	})
 }
 
 // TakesNoImages reports whether such a refusal is of all pictures.
 func TakesNoImages(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && takesNoImages(e.Message)
+	return refuses(err, func(e *Error) bool { return takesNoImages(e.Message) })
 }
 
+func refuses(err error, says func(*Error) bool) bool {
+	var e *Error
+	return errors.As(err, &e) && says(e)
+}
+
+func takesNoTools(text string) bool { return matchesAny(noToolsTexts, text) }
+
 func takesNoImages(text string) bool { return matchesAny(noImagesTexts, withoutQuotations(text)) }
+
+func matchesAny(patterns []*regexp.Regexp, text string) bool {
+	return slices.ContainsFunc(patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(text) })
+}
 
 // quotation is a run of words in quotes, as servers repeat what they were sent; its
 // group holds what stands before the quotes. A quoted name has no blank in it.

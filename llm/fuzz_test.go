@@ -1,0 +1,89 @@
+package llm_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+	"unicode/utf8"
+
+	"cairn/llm"
+	"cairn/llm/openai"
+)
+
+// FuzzAnswer sends whatever a server may send through the whole way of an answer, on every wire: it
+// becomes an answer or an *llm.Error, and what is kept goes back in valid JSON.
+func FuzzAnswer(f *testing.F) {
+	for wire, bodies := range [][]string{{
+		"data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n",
+		"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{}],\"Tool_Calls\":[{},{}]}}]}\n\n",
+		"data: {\"choices\":[{}],\"Choices\":[{},{\"delta\":{\"content\":\"x\"}}]}\n\ndata: [DONE]\n",
+		`{"choices":[{"message":{"reasoning_details":[{"index":0},null,3]}}]}`,
+		"error: [1]\n: \r\ndata: [\ndata: ]\n\n",
+	}, {
+		"data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"x\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n",
+		"event: response.output_item.done\ndata: {\"type\":\"response.output_item.done\",\"output_index\":-1,\"item\":{\"type\":\"reasoning\",\"encrypted_content\":\"\xff\"}}\n\ndata: {\"type\":\"response.incomplete\",\"response\":{\"status\":\"incomplete\"}}\n",
+		"data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"function_call\",\"name\":\"f\"}}\n\ndata: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":0,\"delta\":null}\n\n",
+		`{"status":"completed","output":[{"type":"message","content":[{"text":"x"}]},{"type":"function_call"}]}`,
+		"data: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":[1]}}\n\n",
+		"data: {\"type\":\"response.completed\",\"response\":7}\n\n",
+	}, {
+		"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3}}}\n\n",
+		"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\"}}\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"thinking\":\"a\",\"signature\":\"b\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+		"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"f\",\"input\":{}}}\n\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"partial_json\":\"{\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+		`{"type":"message","content":[{"type":"text","text":"a"},{"type":"redacted_thinking","data":"x"}],"stop_reason":"end_turn"}`,
+		"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n", "<html>", "error: x", "data: {\ndata: }\n\n",
+	}} {
+		for _, body := range bodies {
+			f.Add(wire, body)
+		}
+	}
+	f.Fuzz(func(t *testing.T, wire int, body string) {
+		model, err := wires[max(wire, 0)%len(wires)].connect(openai.Options{
+			Model: "m", BaseURL: "http://127.0.0.1/v1", MaxRetries: -1, MaxAnswer: 10_000, IdleTimeout: time.Minute,
+			HTTPClient: &http.Client{Transport: sameAnswer{t, body}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, shown := llm.Request{Messages: []llm.Message{user("x")}}, ""
+		resp, err := model.Generate(context.Background(), req, func(delta string) { shown += delta })
+		var e *llm.Error
+		if err == nil && (resp.FinishReason == "" || resp.Message.Text != shown) || err != nil && (!errors.As(err, &e) || e.Kind == "") {
+			t.Errorf("%q became %+v and was shown as %q, %v", body, resp, shown, err)
+		}
+		m := resp.Message
+		if !utf8.ValidString(m.Text) || strings.Contains(m.Text, "\x00") || len(m.Native) > 0 && !(json.Valid(m.Native) && utf8.Valid(m.Native)) {
+			t.Errorf("%q is kept as %q, %q", body, m.Text, m.Native)
+		}
+		if err != nil {
+			return
+		}
+		req.Messages = append(req.Messages, m)
+		for _, call := range m.Calls {
+			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleTool, CallID: call.ID})
+		}
+		_, _ = model.Generate(context.Background(), req, nil) // sameAnswer looks at what is sent
+	})
+}
+
+// sameAnswer answers every request with one body, without a network, and wants valid JSON.
+type sameAnswer struct {
+	t    *testing.T
+	body string
+}
+
+func (a sameAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
+	if sent, err := io.ReadAll(req.Body); err != nil || !json.Valid(sent) {
+		a.t.Errorf("behind %q was sent %s, %v", a.body, sent, err)
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{}, Request: req,
+		Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(a.body))),
+	}, nil
+}

@@ -1,0 +1,221 @@
+// How a strict provider reads a request, on every wire.
+
+package llmtest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"cairn/llm"
+)
+
+type object = map[string]json.RawMessage
+
+// reader reads a request and keeps the first thing that is wrong with it.
+type reader struct {
+	*Request
+	where string // the part that is being read
+	err   error
+
+	marks    int  // Messages: blocks with cache_control
+	stored   bool // Responses: items may be referred to by id
+	reasoned bool // Responses: the last item was reasoning, which wants an item behind it
+}
+
+func (r *reader) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%s%w", r.where, fmt.Errorf(format, args...))
+	}
+}
+
+// refuse fails with the first of these claims that is true.
+func (r *reader) refuse(claims ...claim) {
+	for _, c := range claims {
+		if c.wrong {
+			r.fail("%s", c.why)
+		}
+	}
+}
+
+type claim struct {
+	wrong bool
+	why   string
+}
+
+// get reads a field, which may be missing but not of another type.
+func get[T any](r *reader, o object, name string) (value T) {
+	if raw := o[name]; raw != nil {
+		if err := json.Unmarshal(raw, &value); err != nil {
+			r.fail("the body is not what the protocol says: %s: %w", name, err)
+		}
+	}
+	return value
+}
+
+// known wants an object to have no other fields than these.
+func (r *reader) known(o object, fields []string) {
+	for name := range o {
+		if !slices.Contains(fields, name) {
+			r.fail("unknown field %s", name)
+		}
+	}
+}
+
+// readRequest reads a request as far as it can, and says what is wrong with it.
+func readRequest(d dialect, body []byte) (Request, error) {
+	request := Request{Wire: d.wire, Raw: body}
+	r := &reader{Request: &request}
+	if err := json.Unmarshal(body, &r.Body); err != nil {
+		r.fail("the body is not what the protocol says: %w", err)
+		return request, r.err
+	}
+	r.Model, _ = get[string](r, r.Body, "model"), get[bool](r, r.Body, "stream")
+	r.known(r.Body, d.fields)
+	r.refuse(claim{r.Model == "", "model is missing"})
+	d.read(r)
+	r.where = ""
+	r.checkTools()
+	r.checkMessages()
+	return request, r.err
+}
+
+// addTool adds a tool whose fields have these names.
+func (r *reader) addTool(kind string, o object, parameters string) {
+	tool := Tool{Type: kind}
+	tool.Function.Name, tool.Function.Description = get[string](r, o, "name"), get[string](r, o, "description")
+	tool.Function.Parameters = o[parameters]
+	r.Tools = append(r.Tools, tool)
+}
+
+// imageTokens is what the server counts for a picture, whatever its size: GPT-4o
+// counts 765 for a square of 1024 pixels.
+const imageTokens = 765
+
+// partFields are the fields of a part of a message.
+var partFields = []string{"type", "text", "image_url", "detail", "annotations", "prompt_cache_breakpoint", "cache_control"}
+
+// content reads a string, or parts of text and pictures whose types are given; image
+// "" for none.
+func (r *reader) content(m *Message, raw json.RawMessage, text, image string) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return
+	}
+	before := len(m.pieces)
+	if raw[0] != '[' {
+		m.say(get[string](r, object{"content": raw}, "content"), false)
+	} else {
+		parts := get[[]object](r, object{"content": raw}, "content")
+		r.refuse(claim{len(parts) == 0, "content is a list of nothing"})
+		if whole := ""; m.Content == nil {
+			m.Content = &whole
+		}
+		for _, p := range parts {
+			r.part(m, p, text, image)
+		}
+	}
+	if m.Role == llm.RoleTool { // a result is cached as a whole
+		marked := slices.ContainsFunc(m.pieces[before:], func(p part) bool { return p.marked })
+		m.pieces = []part{resultPart(m.ToolCallID, m.Text(), marked)}
+	}
+}
+
+func (r *reader) part(m *Message, o object, textType, imageType string) {
+	r.known(o, partFields)
+	kind, text, mark := get[string](r, o, "type"), get[string](r, o, "text"), o["prompt_cache_breakpoint"]
+	switch {
+	case mark != nil && (!strings.HasPrefix(kind, "input_") || string(mark) != `{"mode":"explicit"}`):
+		r.fail("prompt_cache_breakpoint %s on %s", mark, kind)
+	case kind == textType && text != "" && o["image_url"] == nil:
+		m.say(text, mark != nil || o["cache_control"] != nil)
+	case imageType != "" && kind == imageType && o["image_url"] != nil && o["text"] == nil:
+		var url struct{ URL string } // an object on chat completions, a string on Responses
+		if json.Unmarshal(o["image_url"], &url.URL) != nil {
+			url = get[struct{ URL string }](r, o, "image_url")
+		}
+		r.image(m, url.URL, mark != nil)
+	default:
+		r.fail("content has no part of type %s or %s with what that wants", textType, imageType)
+	}
+}
+
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// image adds a picture that a request holds itself, as a data URL. As strict providers do, it takes none
+// whose type is not what its bytes begin with.
+func (r *reader) image(m *Message, url string, marked bool) {
+	kind, encoded, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
+	data, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	real := http.DetectContentType(data)
+	r.refuse(
+		claim{!ok || !strings.HasPrefix(url, "data:") || !slices.Contains(imageTypes, kind), fmt.Sprintf("%.40q is no data URL of a picture", url)},
+		claim{err != nil, fmt.Sprintf("the picture is no base64: %v", err)},
+		claim{real != kind, fmt.Sprintf("the picture was specified as %s, but it appears to be %s", kind, real)},
+	)
+	m.Images = append(m.Images, llm.Image{Type: kind, Data: data})
+	m.pieces = append(m.pieces, part{role: string(m.Role), text: "image " + digest(url), image: true, marked: marked})
+}
+
+func (r *reader) checkTools() {
+	seen := map[string]bool{}
+	for i, tool := range r.Tools {
+		name := tool.Function.Name
+		var schema struct{ Type string }
+		object := json.Unmarshal(tool.Function.Parameters, &schema) == nil && schema.Type == "object"
+		r.refuse(
+			claim{tool.Type != "function" || name == "", fmt.Sprintf("tools[%d] is no function with a name", i)},
+			claim{seen[name], fmt.Sprintf("tools[%d]: there are two named %s", i, name)},
+			claim{!object, fmt.Sprintf("tools[%d]: the parameters of %s are no schema of an object: %s", i, name, tool.Function.Parameters)},
+		)
+		seen[name] = true
+	}
+	r.refuse(claim{r.Forced != "" && !seen[r.Forced], "tool_choice: there is no tool " + r.Forced})
+}
+
+// checkMessages walks through the conversation, owed holding the calls that still
+// want their result.
+func (r *reader) checkMessages() {
+	owed := map[string]bool{}
+	var before llm.Role
+	for i, m := range r.Messages {
+		r.where = fmt.Sprintf("messages[%d] (%s): ", i, m.Role)
+		empty := m.Text() == ""
+		r.refuse(
+			claim{m.Content == nil, "content is missing"},
+			claim{len(m.Images) > 0 && m.Role != llm.RoleUser, "only a user may show pictures"},
+			claim{m.Role != llm.RoleTool && len(owed) > 0, fmt.Sprintf("%d calls before it have no result", len(owed))},
+		)
+		switch m.Role {
+		case llm.RoleSystem:
+			r.refuse(claim{i > 0, "only the first message may be of the system"}, claim{empty, "it is empty"})
+		case llm.RoleUser:
+			r.refuse(claim{empty && len(m.Images) == 0, "it is empty"}, claim{before == llm.RoleUser, "two in a row"})
+		case llm.RoleAssistant:
+			r.refuse(
+				claim{empty && len(m.ToolCalls) == 0, "it is empty"},
+				claim{before == "" || before == llm.RoleSystem || before == llm.RoleAssistant, "roles must alternate user and assistant, the user first"},
+			)
+			for _, call := range m.ToolCalls {
+				r.refuse(
+					claim{call.ID == "" || owed[call.ID], fmt.Sprintf("the id %q of a call is missing or there twice", call.ID)},
+					claim{call.Name == "" || !json.Valid([]byte(call.Arguments)), fmt.Sprintf("the call %s is no function with a name and JSON arguments", call.ID)},
+				)
+				owed[call.ID] = true
+			}
+		case llm.RoleTool:
+			r.refuse(claim{!owed[m.ToolCallID], fmt.Sprintf("no call before it has the id %q, or it was answered", m.ToolCallID)})
+			delete(owed, m.ToolCallID)
+		default:
+			r.fail("there is no such role")
+		}
+		before = m.Role
+	}
+	r.where = ""
+	r.refuse(
+		claim{len(r.Messages) == 0, "messages is empty"},
+		claim{before != llm.RoleUser && before != llm.RoleTool, fmt.Sprintf("the last message is of the %s: there is nothing to answer", before)},
+	)
+}

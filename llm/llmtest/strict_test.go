@@ -1,0 +1,245 @@
+package llmtest_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// postTo sends a request and returns the status and the body.
+func postTo(t *testing.T, server *llmtest.Server, path, request string) (int, string) {
+	t.Helper()
+	resp, err := http.Post(server.URL+path, "application/json", strings.NewReader(request))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// post sends messages, and more fields, which win, on a wire.
+func post(t *testing.T, server *llmtest.Server, wire, messages, more string) (int, string) {
+	t.Helper()
+	switch wire {
+	case llm.WireResponses:
+		return postTo(t, server, "/responses", `{"model":"m","stream":true,"store":false,"input":[`+messages+`]`+more+`}`)
+	case llm.WireMessages:
+		return postTo(t, server, "/messages", `{"model":"claude-sonnet-4-6","stream":true,"max_tokens":2000,"messages":[`+messages+`]`+more+`}`)
+	}
+	return postTo(t, server, "/chat/completions", `{"model":"m","messages":[`+messages+`]`+more+`}`)
+}
+
+const (
+	user   = `{"role":"user","content":"hi"}`
+	system = `{"role":"system","content":"be kind"}`
+	calls  = `{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]}`
+	a      = `{"role":"tool","tool_call_id":"a","content":""}`
+	b      = `{"role":"tool","tool_call_id":"b","content":"2"}`
+	reply  = `{"role":"assistant","content":"hello"}`
+	shown  = `{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}`
+	words  = `{"type":"text","text":"look"}`
+
+	input     = `{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}`
+	output    = `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hello"}]}`
+	reasoning = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"x"}`
+	called    = `{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}`
+	result    = `{"type":"function_call_output","call_id":"a","output":"1"}`
+	function  = `,"tools":[{"type":"function","name":"f","parameters":{"type":"object"},"strict":false}]`
+
+	blocksUser   = `{"role":"user","content":[{"type":"text","text":"hi"}]}`
+	blocksReply  = `{"role":"assistant","content":[{"type":"text","text":"hello"}]}`
+	blocksCall   = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}`
+	blocksResult = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"}]}`
+	blocksTool   = `,"tools":[{"name":"f","input_schema":{"type":"object"}}]`
+)
+
+// parts is a message whose content is a list.
+func parts(role string, parts ...string) string {
+	return `{"role":"` + role + `","content":[` + strings.Join(parts, ",") + `]}`
+}
+
+// demand is a request, and what a strict provider says of it; "": it answers.
+type demand struct{ name, messages, more, want string }
+
+var demands = map[string][]demand{
+	llm.WireChat: {
+		{"one message", user, "", ""},
+		{"a conversation", system + "," + user + "," + reply + "," + user, "", ""},
+		{"results in any order", user + "," + calls + "," + b + "," + a, "", ""},
+		{"ids that come again in another message", user + "," + calls + "," + a + "," + b + "," + reply + "," + user + "," + calls + "," + a + "," + b, "", ""},
+		{"a picture", parts("user", shown), "", ""},
+		{"parts", parts("system", words) + "," + parts("user", words, shown, words, shown), "", ""},
+		{"an unknown field", user, `,"novelty":1`, "unknown field novelty"},
+		{"no messages", "", "", "messages is empty"},
+		{"no JSON", "{", "", "not what the protocol says"},
+		{"an unknown role", `{"role":"human","content":"hi"}`, "", "no such role"},
+		{"two system messages", system + "," + system + "," + user, "", "only the first"},
+		{"a late system message", user + "," + reply + "," + system + "," + user, "", "only the first"},
+		{"an empty system message", `{"role":"system","content":""},` + user, "", "it is empty"},
+		{"an empty user message", `{"role":"user","content":""}`, "", "it is empty"},
+		{"an empty assistant", user + `,{"role":"assistant","content":""},` + user, "", "it is empty"},
+		{"content that is missing", user + `,{"role":"assistant","tool_calls":[]},` + user, "", "content is missing"},
+		{"content that is null", `{"role":"user","content":null}`, "", "content is missing"},
+		{"two users in a row", user + "," + user, "", "two in a row"},
+		{"an assistant at the end", user + "," + reply, "", "nothing to answer"},
+		{"a system alone", system, "", "nothing to answer"},
+		{"a result without a call", user + "," + a, "", "no call before it"},
+		{"a result that comes twice", user + "," + calls + "," + a + "," + a, "", "no call before it"},
+		{"a result that comes late", user + "," + calls + "," + a + "," + b + "," + user + "," + b, "", "no call before it"},
+		{"a call without a result", user + "," + calls + "," + a + "," + user, "", "have no result"},
+		{"one id twice", user + "," + strings.ReplaceAll(calls, `"b"`, `"a"`) + "," + a, "", "there twice"},
+		{"arguments that are broken", user + "," + strings.ReplaceAll(calls, `"{}"`, `"{"`) + "," + a + "," + b, "", "JSON arguments"},
+		{"a schema that is broken", user, `,"tools":[{"type":"function","function":{"name":"f","parameters":"x"}}]`, "no schema"},
+		{"parts of nothing", parts("user"), "", "a list of nothing"},
+		{"an empty part", parts("user", `{"type":"text","text":""}`), "", "no part of type text"},
+		{"an unknown part", parts("user", `{"type":"input_image","image_url":{"url":"x"}}`), "", "no part of type text"},
+		{"a picture on the web", parts("user", `{"type":"image_url","image_url":{"url":"https://example.org/cat.png"}}`), "", "no data URL"},
+		{"a picture of no type", parts("user", `{"type":"image_url","image_url":{"url":"data:;base64,iVBORw0KGgo="}}`), "", "no data URL"},
+		{"a picture that is broken", parts("user", `{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo"}}`), "", "no base64"},
+		{"a picture of another type", parts("user", `{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,iVBORw0KGgo="}}`), "", "appears to be image/png"},
+		{"a picture of the system", parts("system", shown) + "," + user, "", "only a user"},
+		{"a picture of an assistant", user + "," + parts("assistant", shown) + "," + user, "", "only a user"},
+		{"a picture of a tool", user + "," + calls + "," + strings.Replace(a, `""`, "["+shown+"]", 1) + "," + b, "", "only a user"},
+		{"two tools of one name", user, `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}},{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`, "two named f"},
+	},
+	llm.WireResponses: {
+		{"a message", input, "", ""},
+		{"a message as a string", `{"role":"user","content":"hi"}`, `,"instructions":"be kind"`, ""},
+		{"a call and its result", strings.Join([]string{input, reasoning, called, result}, ","), function, ""},
+		{"text beside a call", strings.Join([]string{input, output, called, result, output, input}, ","), function, ""},
+		{"reasoning before text", strings.Join([]string{input, reasoning, output, input}, ","), "", ""},
+		{"a forced tool", input, function + `,"tool_choice":{"type":"function","name":"f"}`, ""},
+		{"a breakpoint", `{"type":"message","role":"user","content":[{"type":"input_text","text":"hi","prompt_cache_breakpoint":{"mode":"explicit"}}]}`, `,"prompt_cache_key":"k"`, ""},
+		{"a breakpoint in a result", strings.Join([]string{input, called, `{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"1","prompt_cache_breakpoint":{"mode":"explicit"}}]}`}, ","), function, ""},
+		{"encrypted reasoning", input, `,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"low"}`, ""},
+		{"no JSON", "{", "", "not what the protocol says"},
+		{"nothing", "", "", "messages is empty"},
+		{"an unknown field", input, `,"max_tokens":5`, "unknown field max_tokens"},
+		{"an unknown field of an item", `{"type":"message","role":"user","content":"hi","name":"Ada"}`, "", "unknown field name"},
+		{"an unknown item", `{"type":"thought"}`, "", "unknown type"},
+		{"parts of the other wire", `{"type":"message","role":"user","content":[{"type":"text","text":"hi"}]}`, "", "no part of type input_text"},
+		{"an assistant's input", strings.Join([]string{input, strings.Replace(output, "output_text", "input_text", 1), input}, ","), "", "no part of type output_text"},
+		{"a breakpoint of an assistant", strings.Join([]string{input, strings.Replace(output, `"text":"hello"`, `"text":"hello","prompt_cache_breakpoint":{"mode":"explicit"}`, 1), input}, ","), "", "prompt_cache_breakpoint"},
+		{"a breakpoint of another form", `{"type":"message","role":"user","content":[{"type":"input_text","text":"hi","prompt_cache_breakpoint":true}]}`, "", "prompt_cache_breakpoint"},
+		{"two users", input + "," + input, "", "two in a row"},
+		{"an assistant first", output + "," + input, "", "roles must alternate"},
+		{"a call without a result", strings.Join([]string{input, called, input}, ","), function, "have no result"},
+		{"a result without a call", input + "," + result, function, "no call before it"},
+		{"text behind a call", strings.Join([]string{input, called, output, result}, ","), function, "behind its calls"},
+		{"reasoning before nothing", strings.Join([]string{input, called, result, reasoning}, ","), function, "required following item"},
+		{"reasoning before a user", strings.Join([]string{input, reasoning, input}, ","), "", "required following item"},
+		{"reasoning that is not there", strings.Join([]string{input, `{"type":"reasoning","id":"rs_1","summary":[]}`, called, result}, ","), function, "was not found"},
+		{"a strict tool", input, strings.Replace(function, `,"strict":false`, "", 1), "strict schema"},
+		{"a tool that is not there", input, function + `,"tool_choice":{"type":"function","name":"g"}`, "no tool g"},
+		{"the choice of the other wire", input, function + `,"tool_choice":{"type":"function","function":{"name":"f"}}`, "tool_choice"},
+		{"too small an answer", input, `,"max_output_tokens":15`, "max_output_tokens is 15"},
+		{"a long key", input, `,"prompt_cache_key":"` + strings.Repeat("k", 65) + `"`, "longer than 64"},
+		{"a retention and a ttl", input, `,"prompt_cache_retention":"24h","prompt_cache_options":{"ttl":"30m"}`, "exclude each other"},
+		{"stored and encrypted", input, `,"store":true,"include":["reasoning.encrypted_content"]`, "store false"},
+		{"a picture that is a link", `{"type":"message","role":"user","content":[{"type":"input_image","image_url":"https://example.org/cat.png"}]}`, "", "no data URL"},
+	},
+	llm.WireMessages: {
+		{"one message", blocksUser, "", ""},
+		{"a conversation", blocksUser + "," + blocksReply + "," + blocksUser, `,"system":[{"type":"text","text":"be kind"}]`, ""},
+		{"a tool", blocksUser + "," + blocksCall + "," + blocksResult, blocksTool, ""},
+		{"text behind a result", blocksUser + "," + blocksCall + "," + strings.Replace(blocksResult, `"1"}`, `"1"},{"type":"text","text":"go on"}`, 1), blocksTool, ""},
+		{"a picture", `{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]}`, "", ""},
+		{"four marks", strings.Replace(blocksUser, `"hi"}`, `"hi","cache_control":{"type":"ephemeral"}},`+strings.Repeat(`{"type":"text","text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}},`, 2)+`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}`, 1), "", ""},
+		{"thinking", blocksUser, `,"thinking":{"type":"adaptive"},"output_config":{"effort":"low"}`, ""},
+		{"thinking with budget", blocksUser, `,"thinking":{"type":"enabled","budget_tokens":1024}`, ""},
+		{"a forced tool", blocksUser, blocksTool + `,"tool_choice":{"type":"tool","name":"f"}`, ""},
+		{"temperature and top_k", blocksUser, `,"temperature":0.5,"top_k":3`, ""},
+		{"an assistant first", blocksReply + "," + blocksUser, "", "roles must alternate"},
+		{"two users", blocksUser + "," + blocksUser, "", "roles must alternate"},
+		{"a system message", `{"role":"system","content":[{"type":"text","text":"x"}]},` + blocksUser, "", "roles must alternate"},
+		{"no answer wanted", blocksUser + "," + blocksReply, "", "nothing to answer"},
+		{"no messages", "", "", "empty"},
+		{"no content", `{"role":"user","content":[]}`, "", "not empty"},
+		{"blank text", strings.Replace(blocksUser, "hi", " ", 1), "", "non-whitespace"},
+		{"no max_tokens", blocksUser, `,"max_tokens":0`, "max_tokens"},
+		{"an unknown field", blocksUser, `,"prompt_cache_key":"k"`, "unknown field prompt_cache_key"},
+		{"an unknown field of a block", strings.Replace(blocksUser, `"hi"`, `"hi","id":"1"`, 1), "", "unknown field id"},
+		{"a call without a result", blocksUser + "," + blocksCall + "," + blocksUser, blocksTool, "have no result"},
+		{"a result without a call", blocksResult, "", "no call before it"},
+		{"a result behind text", blocksUser + "," + blocksCall + "," + strings.Replace(blocksResult, `[{`, `[{"type":"text","text":"x"},{`, 1), blocksTool, "must come before"},
+		{"arguments that are no object", blocksUser + "," + strings.Replace(blocksCall, "{}", "[]", 1) + "," + blocksResult, blocksTool, "an object as input"},
+		{"five marks", strings.Replace(blocksUser, `"hi"}`, `"hi"}`+strings.Repeat(`,{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}`, 5), 1), "", "maximum of 4 blocks"},
+		{"a mark of another time", strings.Replace(blocksUser, `"hi"`, `"hi","cache_control":{"type":"ephemeral","ttl":"30m"}`, 1), "", "cache_control"},
+		{"a forced tool while thinking", blocksUser, blocksTool + `,"tool_choice":{"type":"tool","name":"f"},"thinking":{"type":"adaptive"}`, "forces tool use"},
+		{"a forced tool that is not there", blocksUser, blocksTool + `,"tool_choice":{"type":"tool","name":"g"}`, "no tool g"},
+		{"a forced tool of the newest", blocksUser, blocksTool + `,"model":"claude-opus-5-5","tool_choice":{"type":"tool","name":"f"}`, "tool_choice"},
+		{"temperature of the newest", blocksUser, `,"model":"claude-sonnet-5","temperature":0`, "deprecated"},
+		{"temperature while thinking", blocksUser, `,"temperature":0,"thinking":{"type":"adaptive"}`, "may only be set to 1"},
+		{"adaptive thinking of old models", blocksUser, `,"model":"claude-haiku-4-5","thinking":{"type":"adaptive"}`, "adaptive"},
+		{"an effort of old models", blocksUser, `,"model":"claude-haiku-4-5","output_config":{"effort":"low"}`, "effort"},
+		{"an unknown effort", blocksUser, `,"output_config":{"effort":"minimal"}`, "effort"},
+		{"a budget beyond max_tokens", blocksUser, `,"thinking":{"type":"enabled","budget_tokens":4096}`, "budget_tokens"},
+		{"no thinking of models that do", blocksUser, `,"model":"claude-fable-5-1","thinking":{"type":"disabled"}`, "disabled"},
+		{"a forged signature", blocksUser + "," + strings.Replace(blocksCall, `[`, `[{"type":"thinking","thinking":"hm","signature":"forged"},`, 1) + "," + blocksResult, blocksTool, "signature"},
+		{"a picture of an assistant", blocksUser + `,{"role":"assistant","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]},` + blocksUser, "", "has no image"},
+		{"a picture of another type", `{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"iVBORw0KGgo="}}]}`, "", "appears to be image/png"},
+	},
+}
+
+func TestServersAreAsStrictAsProviders(t *testing.T) {
+	for wire, all := range demands {
+		server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("ok") })
+		defer server.Close()
+		accepted := 0
+		for _, d := range all {
+			t.Run(wire+", "+d.name, func(t *testing.T) {
+				status, body := post(t, server, wire, d.messages, d.more)
+				if (status == http.StatusOK) != (d.want == "") || d.want != "" && status != http.StatusBadRequest || !strings.Contains(body, d.want) {
+					t.Errorf("got %d %s, want %q", status, body, d.want)
+				}
+				if d.want == "" {
+					accepted++
+				}
+				if got := server.Requests(); len(got) != accepted || accepted > 0 && got[accepted-1].Wire != wire {
+					t.Errorf("%d requests are shown: %+v", len(got), got)
+				}
+			})
+		}
+		if got := len(server.Refusals()); got != len(all)-accepted {
+			t.Errorf("%s: %d of %d were refused", wire, got, len(all))
+		}
+	}
+}
+
+func TestServerRefusesWhatIsLargerThanItsWindow(t *testing.T) {
+	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("ok") })
+	defer server.Close()
+	server.SetWindow(100)
+	if status, body := post(t, server, llm.WireChat, user, `,"max_tokens":50`); status != http.StatusOK {
+		t.Errorf("got %d %s", status, body)
+	}
+	for name, c := range map[string][2]string{
+		"by its prompt": {`{"role":"user","content":"` + strings.Repeat("word ", 100) + `"}`, ""},
+		"by its answer": {user, `,"max_tokens":95`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if status, body := post(t, server, llm.WireChat, c[0], c[1]); status != http.StatusBadRequest || !strings.Contains(body, "context_length_exceeded") {
+				t.Errorf("got %d %s", status, body)
+			}
+		})
+	}
+}
+
+func TestAServerSpeaksTheWiresItIsToldTo(t *testing.T) {
+	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("ok") })
+	defer server.Close()
+	server.Speak(llm.WireChat)
+	for wire, want := range map[string]int{llm.WireChat: http.StatusOK, llm.WireResponses: http.StatusNotFound, llm.WireMessages: http.StatusNotFound} {
+		if status, _ := post(t, server, wire, user, ""); status != want {
+			t.Errorf("%s: %d", wire, status)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+// Bringing back: exported memories are imported.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"cairn/compactor"
+	"cairn/words"
+)
+
+// Brought is what became of memories that were imported.
+type Brought struct {
+	Fresh int // were not there
+	Known int // were there, or said what an active one says
+	Lost  int // messages they came from that are not here
+	Out   int // concern somebody who wants to be in no memory, and were left out
+}
+
+// ImportError tells which of the memories cannot be imported.
+type ImportError struct {
+	Index int // from 0
+	Err   error
+}
+
+func (e *ImportError) Error() string { return e.Err.Error() }
+
+func (e *ImportError) Unwrap() error { return e.Err }
+
+// ImportMemories brings exported memories back, in one transaction: all of them, or, with an
+// error that may be an *ImportError, none. Those that are there already are left as they
+// are, so it can be done again. They get numbers of their own; what superseded what is
+// kept as far as it is among them.
+func (s *Store) ImportMemories(ctx context.Context, all []Exported) (n Brought, err error) {
+	if err := CheckExported(all); err != nil {
+		return n, err
+	}
+	err = s.update(ctx, func(tx *transaction) error {
+		n = Brought{}
+		rows := make(map[int64]int64) // by the number in the file
+		taken := make(map[int64]bool) // rows: each is one of the file's
+		var fresh []int
+		for i, e := range all {
+			id, isFresh, err := s.bringBack(tx, e, taken, &n)
+			if err != nil {
+				return &ImportError{i, err}
+			}
+			taken[id] = true
+			if rows[e.ID] = id; isFresh {
+				fresh = append(fresh, i)
+			}
+		}
+		for _, i := range fresh {
+			by := rows[all[i].SupersededBy]
+			if all[i].SupersededBy == 0 || by == 0 {
+				continue
+			}
+			if err := changed(tx, "UPDATE memories SET superseded_by = ? WHERE id = ?", by, rows[all[i].ID]); err != nil {
+				return &ImportError{i, err}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Brought{}, fmt.Errorf("import memories: %w", err)
+	}
+	return n, nil
+}
+
+// bringBack writes one memory, unless it is there, and returns its number. Rows that
+// are taken stand for another one of the file.
+func (s *Store) bringBack(tx *transaction, e Exported, taken map[int64]bool, n *Brought) (id int64, fresh bool, err error) {
+	c := &Conversation{store: s, name: e.Conversation}
+	if _, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", c.name, now()); err != nil {
+		return 0, false, err
+	}
+	if err := tx.QueryRow("SELECT id FROM conversations WHERE name = ?", c.name).Scan(&c.id); err != nil {
+		return 0, false, err
+	}
+	folded := words.Fold(e.Content)
+	if id, err = c.there(tx, e, folded, taken); err != nil || id != 0 {
+		n.Known++
+		return id, false, err
+	}
+	sources, err := c.here(tx, e.Messages)
+	if err != nil {
+		return 0, false, err
+	}
+	d := draft{MemoryDraft: compactor.MemoryDraft{Content: e.Content, About: e.About}, sources: sources, speaker: e.Speaker, speakerID: e.SpeakerID, aboutID: e.AboutID}
+	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
+	var out *OptedOutError
+	if err := c.allowed(tx, d); errors.As(err, &out) {
+		n.Out++
+		return 0, false, nil
+	} else if err != nil {
+		return 0, false, err
+	}
+	was, expires := "", int64(0)
+	if e.State == "forgotten" {
+		if was = "active"; e.SupersededBy != 0 {
+			was = "superseded"
+		}
+	}
+	if !e.Expires.IsZero() {
+		expires = e.Expires.UnixMilli()
+	}
+	err = tx.QueryRow(`INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
+		said_at, saved_at, expires_at, confirmed, state, forgotten_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?) RETURNING id`,
+		c.id, e.Kind, e.Content, folded, e.Importance, e.Pinned, e.Speaker, e.About, e.Reach, e.By,
+		e.SaidAt.UnixMilli(), e.SavedAt.UnixMilli(), expires, e.Confirmed, e.State, was).Scan(&id)
+	if err != nil {
+		return 0, false, err
+	}
+	n.Fresh++
+	if err := c.addPeople(tx, id, d, true); err != nil {
+		return 0, false, err
+	}
+	n.Lost += len(e.Messages) - len(sources)
+	if _, err := c.addSources(tx, id, sources); err != nil {
+		return 0, false, err
+	}
+	return id, true, indexMemory(tx, id, e.Content, e.About)
+}
+
+// there finds the row of a memory of a file: what was said at the same time in the same
+// words, whatever became of it, or an active one of the same words; 0: there is none.
+func (c *Conversation) there(tx *transaction, e Exported, folded string, taken map[int64]bool) (found int64, err error) {
+	err = each(tx, func(rows *sql.Rows) error {
+		var id int64
+		var same bool
+		err := rows.Scan(&id, &same)
+		if found == 0 && (same || !taken[id]) {
+			found = id
+		}
+		return err
+	}, `SELECT id, state = 'active' AND ?4 = 'active' FROM memories WHERE conversation = ?1 AND folded = ?2
+		AND state IN ('active', 'superseded', 'forgotten', 'replaced') AND (said_at = ?3 OR state = 'active' AND ?4 = 'active') ORDER BY state = ?4 DESC, id`,
+		c.id, folded, e.SaidAt.UnixMilli(), e.State)
+	return found, err
+}
+
+// here finds the messages that a memory came from: by the platform's id, or, where there
+// is none, by place and time. Another message that stands in the same place is not it.
+func (c *Conversation) here(tx *transaction, messages []Source) (found []source, err error) {
+	for _, m := range messages {
+		var s source
+		if m.ID != "" {
+			err = tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE conversation = ? AND platform_id = ? AND role = 'user' AND deleted_at IS NULL", c.id, m.ID).Scan(&s.seq, &s.author, &s.id)
+		} else if m.Seq > 0 && m.Seq <= maxSeq {
+			low, high := c.rows(m.Seq, m.Seq)
+			err = tx.QueryRow("SELECT seq, author, author_id FROM messages WHERE id BETWEEN ? AND ? AND said_at = ? AND deleted_at IS NULL", low, high, m.Time.UnixMilli()).Scan(&s.seq, &s.author, &s.id)
+		} else {
+			continue
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, s)
+	}
+	return union(found, nil), nil
+}

@@ -1,0 +1,98 @@
+package memory
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestEndOf(t *testing.T) {
+	now := time.Now()
+	for expires, want := range map[string]string{
+		"2020-05-08": "has passed", "tomorrow": "write a day", "30m": "has passed", "-3d": "write a day", "0d": "write a day",
+		"99999999d": "write a day", "9999999999h": "write a day", "2026-13-40": "write a day", "10000-01-01": "write a day", "P3D": "write a day",
+	} {
+		if _, err := endOf(expires, now.Add(-time.Hour), now); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", expires, err, want)
+		}
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	c := imported(t, 9)
+	tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
+	run(t, c.store, "UPDATE messages SET said_at = ?", time.Now().Add(-time.Hour).UnixMilli())
+	save := func(content, expires string) (string, error) {
+		return call(tools, "memory_save", fmt.Sprintf(`{"content": %q, "kind": "event", "messages": [2], "expires": %q}`, content, expires))
+	}
+	later := time.Now().AddDate(1, 0, 0).UTC()
+	t.Run("a day, a time or a while are taken, a while from when it was said", func(t *testing.T) {
+		for i, expires := range []string{later.Format(time.DateOnly), later.Format(time.RFC3339), later.Format("2006-01-02T15:04Z07:00"), "3d", "2w", "36h"} {
+			if _, err := save(fmt.Sprintf("Ann is away for reason %d", i), expires); err != nil {
+				t.Errorf("%s: %v", expires, err)
+			}
+		}
+		m, _, err := c.store.Memory(ctx, 4)
+		if err != nil || !m.Expires.Equal(m.SaidAt.Add(72*time.Hour)) || m.State != "active" {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if m, _, err = c.store.Memory(ctx, 1); err != nil || m.Expires.Sub(later.Truncate(24*time.Hour)) != 24*time.Hour {
+			t.Errorf("a day lasts until it is over: %+v, %v", m, err)
+		}
+	})
+	t.Run("at its end it is not recalled, and is listed as expired", func(t *testing.T) {
+		run(t, c.store, "UPDATE memories SET expires_at = 1 WHERE id IN (4, 5)")
+		for state, want := range map[string]int{"": 4, "active": 4, "expired": 2, "current": 6, "all": 6, "forgotten": 0} {
+			for _, query := range []string{"", "away"} {
+				found, total, err := c.store.Memories(ctx, Filter{Conversation: c.Name(), State: state, Query: query})
+				if err != nil || len(found) != want || total != want {
+					t.Errorf("%q %q: %d, %v", state, query, total, err)
+				}
+				for _, m := range found {
+					if want := map[bool]string{true: "expired", false: "active"}[m.ID == 4 || m.ID == 5]; m.State != want {
+						t.Errorf("memory %d is %s", m.ID, m.State)
+					}
+				}
+			}
+		}
+		if found, err := c.SearchMemories(ctx, "away reason", 99); err != nil || len(found) != 4 {
+			t.Errorf("recalled %d, %v", len(found), err)
+		}
+		answer, err := call(tools, "memory_search", `{"query": "away", "kind": "event"}`)
+		if err != nil || !strings.Contains(answer, `"total":4`) {
+			t.Errorf("%s, %v", answer, err)
+		}
+	})
+	t.Run("pinned it has no end", func(t *testing.T) {
+		if err := c.PinMemory(ctx, 4, true); err != nil {
+			t.Fatal(err)
+		}
+		if m, _, err := c.store.Memory(ctx, 4); err != nil || m.State != "active" || !m.Pinned {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if found, err := c.SearchMemories(ctx, "away", 99); err != nil || len(found) != 5 {
+			t.Errorf("recalled %d, %v", len(found), err)
+		}
+		if err := c.PinMemory(ctx, 4, false); err != nil {
+			t.Fatal(err)
+		}
+		if m, _, _ := c.store.Memory(ctx, 4); m.State != "expired" {
+			t.Errorf("%+v", m)
+		}
+	})
+	t.Run("said again after its end it has none, and with another end that one", func(t *testing.T) {
+		if _, err := call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [4]}`); err != nil {
+			t.Fatal(err)
+		}
+		if m, _, err := c.store.Memory(ctx, 4); err != nil || m.State != "active" || !m.Expires.IsZero() || m.Confirmed != 2 {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if _, err := call(tools, "memory_save", `{"content": "Ann is away for reason 3", "kind": "event", "messages": [6], "expires": "9d"}`); err != nil {
+			t.Fatal(err)
+		}
+		if m, _, err := c.store.Memory(ctx, 4); err != nil || m.Expires.IsZero() || m.Confirmed != 3 {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+}

@@ -1,0 +1,197 @@
+// The search index: where the terms of messages and memories occur.
+
+package memory
+
+import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/memory/search"
+	"cairn/words"
+)
+
+const (
+	// counted bounds how many postings of a term are counted: of one that has more,
+	// the newest tell how frequent it is. Of a long question's they are fewer.
+	counted        = 500
+	countedInAll   = 20_000
+	countedAtLeast = 20
+)
+
+// count counts the terms of a document, and the stems of the same words beside them.
+func count(terms []string, stems ...string) (counts map[string]int, length int) {
+	counts = make(map[string]int, len(terms)+len(stems))
+	for _, term := range slices.Concat(terms, stems) {
+		counts[term]++
+	}
+	return counts, len(terms)
+}
+
+// termIndex is a table of postings, as far as a question reaches.
+type termIndex struct {
+	tx              *transaction
+	in              scope  // whose members' names count
+	table, document string // the table, and its column
+	within          string // the condition on rows within reach
+	args            []any  // of the condition
+	spoken          string // the condition on rows whose languages are tried
+	size            int    // documents within reach
+	sampled         bool   // their numbers are without gaps: of a frequent term the newest are counted
+}
+
+func (x termIndex) Size() int { return x.size }
+
+func (x termIndex) Frequencies(terms []string) (map[string]int, error) {
+	most := -1 // no limit
+	if x.sampled {
+		most = min(max(countedInAll/max(len(terms), 1), countedAtLeast), counted)
+	}
+	frequencies := make(map[string]int, len(terms))
+	err := each(x.tx, func(rows *sql.Rows) error {
+		var term, found string
+		if err := rows.Scan(&term, &found); err != nil {
+			return err
+		}
+		var n, oldest int
+		if _, err := fmt.Sscanf(found, "%d %d", &n, &oldest); err != nil {
+			return err
+		}
+		if n == most {
+			n = n * x.size / max(x.size+1-oldest, n)
+		}
+		frequencies[term] = n
+		return nil
+	}, `SELECT j.value, (SELECT count(*) || ' ' || coalesce(min(d), 0) FROM
+		(SELECT `+x.document+` d FROM `+x.table+` WHERE term = j.value AND `+x.within+` ORDER BY d DESC LIMIT ?)) FROM json_each(?) j`,
+		slices.Concat(x.args, []any{most, jsonList(terms)})...)
+	return frequencies, err
+}
+
+func (x termIndex) Languages() ([]string, error) {
+	return x.among(words.Languages(), "term > j.value || ':' AND term < j.value || ';' AND "+x.spoken)
+}
+
+func (x termIndex) Known(terms []string) ([]string, error) {
+	return x.among(terms, "term = j.value AND "+x.within, x.args...)
+}
+
+// among returns those of the terms for which there is a row, in their order.
+func (x termIndex) among(terms []string, condition string, args ...any) ([]string, error) {
+	found, err := column[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE "+condition+")", append([]any{jsonList(terms)}, args...)...)
+	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(slices.Index(terms, a), slices.Index(terms, b)) })
+	return found, err
+}
+
+// Members returns the names of members that the terms are parts of; of several of one
+// term the first in order.
+func (x termIndex) Members(terms []string) (map[string]string, error) {
+	named := make(map[string]string)
+	within, args := x.in.where()
+	err := each(x.tx, func(rows *sql.Rows) error {
+		var term, name string
+		err := rows.Scan(&term, &name)
+		named[term] = name
+		return err
+	}, "SELECT term, min(name) FROM members WHERE term IN (SELECT value FROM json_each(?)) AND "+within+" GROUP BY term", append([]any{jsonList(terms)}, args...)...)
+	return named, err
+}
+
+func (x termIndex) Postings(term string, limit int) ([]search.Posting, error) {
+	return x.packed(`SELECT `+x.document+` d, tf, length FROM `+x.table+` WHERE term = ? AND `+x.within+` ORDER BY d DESC LIMIT ?`,
+		slices.Concat([]any{term}, x.args, []any{limit})...)
+}
+
+// packed reads postings, ordered by document. They come as one text: handing over a row
+// costs three times as much as reading it.
+func (x termIndex) packed(query string, args ...any) ([]search.Posting, error) {
+	var text sql.NullString
+	err := x.tx.QueryRow("SELECT group_concat((d << 16) + (min(tf, 255) << 8) + min(length, 255)) FROM ("+query+")", args...).Scan(&text)
+	if err != nil || text.String == "" {
+		return nil, err
+	}
+	list := make([]search.Posting, 0, strings.Count(text.String, ",")+1)
+	for number := range strings.SplitSeq(text.String, ",") {
+		v, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, search.Posting{Document: v >> 16, Count: int(v >> 8 & 255), Length: int(v & 255)})
+	}
+	slices.SortFunc(list, func(x, y search.Posting) int { return cmp.Compare(x.Document, y.Document) })
+	return slices.Compact(list), nil
+}
+
+// messageIndex is the index of the messages of one conversation before a seq.
+type messageIndex struct {
+	termIndex
+	c     *Conversation
+	since time.Time // messages said earlier are not found
+}
+
+func (c *Conversation) messageIndex(tx *transaction, before int64, since time.Time) messageIndex {
+	here := fmt.Sprintf("conversation = %d", c.id)
+	return messageIndex{termIndex{
+		tx: tx, in: only(c.id), table: "message_terms", document: "seq", within: fmt.Sprintf("%s AND seq < %d", here, before),
+		spoken: here, size: int(before - 1), sampled: true,
+	}, c, since}
+}
+
+func (x messageIndex) Around(term string, seqs []int64) ([]search.Posting, error) {
+	return x.packed(`SELECT m.seq d, m.tf, m.length FROM json_each(?) j CROSS JOIN message_terms m
+		WHERE m.term = ? AND m.`+x.within+` AND m.seq BETWEEN j.value - ? AND j.value + ?`, jsonList(seqs), term, search.Reach, search.Reach)
+}
+
+// Messages reads messages, but not those that are empty or repeat what is found elsewhere.
+func (x messageIndex) Messages(seqs []int64) (found []search.Message, err error) {
+	earliest := int64(math.MinInt64)
+	if !x.since.IsZero() {
+		earliest = x.since.UnixMilli()
+	}
+	err = each(x.tx, func(rows *sql.Rows) error {
+		var m search.Message
+		var role llm.Role
+		var saidAt int64
+		var tool, attachments string
+		if err := rows.Scan(&m.Seq, &role, &m.Author, &m.Text, &attachments, &tool, &saidAt, &m.Answers); err != nil {
+			return err
+		}
+		var with []compactor.Attachment
+		if err := fromJSON(attachments, &with); err != nil {
+			return err
+		}
+		for _, a := range with {
+			m.Captions += " " + a.Name + " " + a.Caption
+		}
+		m.Assistant, m.Time = role == llm.RoleAssistant, at(saidAt)
+		m.Length = compactor.Estimate(m.Text+m.Captions) / 3 // a term costs about three tokens
+		if m.Text+m.Captions != "" && !(role == llm.RoleTool && remembering[tool]) {
+			found = append(found, m)
+		}
+		return nil
+	}, `SELECT m.seq, role, author, text, attachments, tool, said_at, coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？')
+			AND (b.author_id <> m.author_id OR b.author <> m.author) FROM messages b WHERE b.id = m.id - 1), 0)
+		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value + ?
+		WHERE deleted_at IS NULL AND said_at >= ?`, jsonList(seqs), x.c.row(0), earliest)
+	return found, err
+}
+
+// jsonList is a list as an argument for json_each.
+func jsonList[T int64 | string](list []T) string {
+	if len(list) == 0 {
+		return "[]" // of a null json_each makes a row
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // numbers and texts always have a form
+	}
+	return string(text)
+}

@@ -1,0 +1,142 @@
+package memory
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/quick"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+var hostile = []string{
+	`"`, `'; DROP TABLE messages; --`, `NEAR(a b)`, `a* OR b`, `-tea`, `%`, `_`, "\x00", "\xff\xfe", `\`, "(((", "tea:", "^", "🙂", "",
+	strings.Repeat("tea ", 1<<18), strings.Repeat("a", 1<<20), strings.Repeat("\u0301", 1<<18),
+}
+
+func TestRecall(t *testing.T) {
+	c := newConversation(t)
+	texts := []string{
+		"I adopted a dog from the shelter in Bergen", "Nice! What is the dog called?", "Her name is Pepper and she likes the sea",
+		"We went to the sea last summer", "日本語の勉強をしています", "The deploy command is make ship-prod PORT=8443", "Pepper Pepper Pepper", "Ünïcode is fün",
+	}
+	for n, text := range texts {
+		m := said(n+1, text)
+		if n == 3 {
+			m.Attachments = []compactor.Attachment{
+				{Kind: "image", Name: "beach.png", Caption: "a lighthouse at dusk"},
+				{Kind: "file", Name: "notes.txt", Text: "Shopping:\n- oysters\n- lemons"},
+			}
+		}
+		m.Addressed = n == len(texts)-1
+		deliver(t, c, m)
+	}
+	if err := c.Finish(ctx, Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []compactor.Message{
+		{Seq: 9, Turn: 8, Role: llm.RoleTool, Tool: "recall", Text: "Pepper the dog", Time: day},
+		{Seq: 10, Turn: 8, Role: llm.RoleTool, Tool: "shell", Text: "exit status 42: no quorum", Time: day},
+		{Seq: 11, Turn: 8, Role: llm.RoleAssistant, Text: "The harbour is closed", Time: day},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	// find tells the messages in which a word of the query stands.
+	find := func(query string, limit int, before int64) (list []int64) {
+		t.Helper()
+		found, err := c.Recall(ctx, Question{Text: query, Limit: limit, Before: before})
+		if err != nil {
+			t.Fatalf("%.40q: %v", query, err)
+		}
+		for _, m := range found {
+			if m.Parts[0].Name == "words" {
+				list = append(list, m.Seq)
+			}
+		}
+		return list
+	}
+	for _, test := range []struct {
+		claim, query string
+		want         []int64
+	}{
+		{"any of the words will do, the more and the rarer the better", "which dog did she adopt from a shelter", []int64{1, 2}},
+		{"a word is found in its other forms", "going, adoption", []int64{1, 4}},
+		{"case and accents do not matter", "UNICODE FUN", []int64{8}},
+		{"two characters of Japanese are a word", "勉強", []int64{5}},
+		{"a picture is found by its caption", "lighthouse", []int64{4}},
+		{"a file is found by what it holds", "lemon", []int64{4}},
+		{"commands and numbers are found", "8443", []int64{6}},
+		{"what tools said is found, but not what the bot itself has recalled", "dog quorum", []int64{10, 1, 2}},
+		{"what a person said is found by the name", "Bob", []int64{3, 7, 1, 5}},
+		{"what the bot said is found", "harbour", []int64{11}},
+		{"words that tell nothing find nothing", "what is the", nil},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			got := find(test.query, 10, 100)
+			if !slices.Equal(got, test.want) {
+				t.Errorf("found %v, want %v", got, test.want)
+			}
+		})
+	}
+	t.Run("nothing from the seq given on is found, and no more than the limit", func(t *testing.T) {
+		if got := find("pepper", 10, 7); !slices.Equal(got, []int64{3}) {
+			t.Errorf("found %v", got)
+		}
+		if got := find("pepper", 1, 100); len(got) != 1 {
+			t.Errorf("found %v", got)
+		}
+		if got := find("pepper", -1, 100); got != nil {
+			t.Errorf("found %v", got)
+		}
+		if got := find("pepper", 10, -5); got != nil {
+			t.Errorf("found %v", got)
+		}
+	})
+}
+
+func TestRankingIsDeterministic(t *testing.T) {
+	c := newConversation(t)
+	var past []Inbound
+	for n := range 150 {
+		past = append(past, said(n, fmt.Sprintf("red green blue word%d", n%7)))
+	}
+	if _, err := c.Import(ctx, past); err != nil {
+		t.Fatal(err)
+	}
+	first, err := c.Recall(ctx, Question{Text: "blue word3 green red word5", Limit: 60, Before: 1000})
+	if err != nil || len(first) != 60 {
+		t.Fatal(len(first), err)
+	}
+	for range 5 {
+		again, err := c.Recall(ctx, Question{Text: "red word5 green word3 blue red red green", Limit: 60, Before: 1000})
+		for i := range again {
+			again[i].query = first[i].query // the order of its words differs
+		}
+		if err != nil || !reflect.DeepEqual(first, again) {
+			t.Fatalf("another order, %v", err)
+		}
+	}
+}
+
+func TestNoQueryDoesHarm(t *testing.T) {
+	c := talked(t, spoken(1, 0, "Ann", "I like tea"))
+	keep(t, c, "Ann", "Ann likes tea")
+	before := dump(t, c.store)
+	for _, query := range hostile {
+		if _, err := c.Recall(ctx, Question{Text: query, Limit: 5}); err != nil {
+			t.Errorf("%.40q: %v", query, err)
+		}
+		if _, err := c.SearchMemories(ctx, query, 5); err != nil {
+			t.Errorf("%.40q: %v", query, err)
+		}
+	}
+	if err := quick.Check(func(query string) bool {
+		_, err := c.Recall(ctx, Question{Text: query, Limit: 5})
+		return err == nil
+	}, nil); err != nil {
+		t.Error(err)
+	}
+	if dump(t, c.store) != before {
+		t.Error("a query changed something")
+	}
+}

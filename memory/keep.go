@@ -1,0 +1,86 @@
+// Keeping: a memory that a person or a model in conversation wants saved at once.
+
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/compactor"
+)
+
+// Wish is what a person asks to be remembered.
+type Wish struct {
+	compactor.MemoryDraft        // it may name no messages
+	Person, PersonID      string // who asks; the platform's id, empty: not known
+	Server                bool   // it may be shared where memories are; else it stays here
+}
+
+// Keep saves what a person asks to be remembered. The draft is checked like any other.
+func (c *Conversation) Keep(ctx context.Context, w Wish) (Saved, error) {
+	s, _, err := c.remember(ctx, draft{MemoryDraft: w.MemoryDraft, by: byPerson, speaker: w.Person, speakerID: w.PersonID, private: !w.Server})
+	return s, err
+}
+
+// remember checks and saves a draft at once. answer is what a model is told.
+func (c *Conversation) remember(ctx context.Context, d draft) (s Saved, answer string, err error) {
+	var hint, wrong string
+	err = c.store.view(ctx, func(tx *transaction) error { // the checks may read much, and writers shall not wait for them
+		var next int64
+		if err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next); err != nil {
+			return err
+		}
+		if wrong, err = c.check(tx, &d, 1, next-1); err == nil {
+			hint, err = c.hint(tx, d)
+		}
+		return err
+	})
+	if err != nil {
+		return s, "", err
+	}
+	err = c.store.update(ctx, func(tx *transaction) error {
+		if err := c.stands(tx, &d); err != nil {
+			return err
+		}
+		s, err = c.save(tx, d)
+		return err
+	})
+	return s, s.answer(wrong, hint), err
+}
+
+// answer tells a model what became of what it wanted saved.
+func (s Saved) answer(wrong, hint string) string {
+	text := "Noted."
+	switch {
+	case s.Unwanted:
+		return fmt.Sprintf("People had this forgotten, as memory %d, and it is not brought back.", s.ID)
+	case s.Fresh && s.Superseded != 0:
+		text = fmt.Sprintf("Noted; it supersedes memory %d.", s.Superseded)
+	case s.Fresh:
+		text += hint
+	case s.Other:
+		text = fmt.Sprintf("This was known already in other words, as memory %d: %q. Nothing more is to be done.", s.ID, s.Content)
+	default:
+		text = fmt.Sprintf("This was known already, as memory %d; nothing more is to be done.", s.ID)
+	}
+	if !s.Fresh && s.Superseded != 0 {
+		text += fmt.Sprintf(" It supersedes memory %d now.", s.Superseded)
+	}
+	if wrong != "" {
+		text += " " + wrong
+	}
+	return text
+}
+
+// hint names to a model the memory of which a draft may take the place; empty: there
+// is none.
+func (c *Conversation) hint(tx *transaction, d draft) (string, error) {
+	if d.supersedes != 0 {
+		return "", nil
+	}
+	m, found, err := c.close(tx, d)
+	if err != nil || !found {
+		return "", err
+	}
+	return fmt.Sprintf(` Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.id, m.content, m.id), nil
+}

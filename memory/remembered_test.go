@@ -1,0 +1,163 @@
+package memory
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+)
+
+func TestSearchMemories(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	c, other := find(t, s, "terminal:general"), find(t, s, "terminal:other")
+	remember := func(c *Conversation, kind, content string, importance float64) {
+		t.Helper()
+		if _, fresh, err := c.Remember(ctx, compactor.MemoryDraft{Kind: kind, Content: content, Importance: importance}, "Ann"); err != nil || !fresh {
+			t.Fatal(fresh, err)
+		}
+	}
+	remember(c, "preference", "Ann drinks black tea", 0.9)
+	remember(c, "preference", "Ann drinks green tea", 0.2)
+	remember(c, "fact", "Ann's bicycle is red", 0.5)
+	remember(other, "fact", "Carol sells tea", 0.5)
+	remember(c, "event", "The meeting is in May", 0.5)
+	if err := c.Forget(ctx, 5); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		claim string
+		f     Filter
+		want  []int64
+		total int
+	}{
+		{"of equal matches the more important comes first", Filter{Conversation: c.Name(), Query: "drinks"}, []int64{1, 2}, 2},
+		{"without a query the newest come first", Filter{Conversation: c.Name()}, []int64{3, 2, 1}, 3},
+		{"all conversations can be searched", Filter{Query: "Carol bicycle"}, []int64{4, 3}, 2},
+		{"all conversations can be listed", Filter{}, []int64{4, 3, 2, 1}, 4},
+		{"one kind can be asked for", Filter{Kind: "fact"}, []int64{4, 3}, 2},
+		{"one kind can be searched", Filter{Kind: "fact", Query: "tea"}, []int64{4}, 1},
+		{"what was forgotten is there for who asks for it", Filter{State: "forgotten", Query: "meeting"}, []int64{5}, 1},
+		{"pages leave the total as it is", Filter{Limit: 2, Offset: 1}, []int64{3, 2}, 4},
+		{"a page behind the end is empty", Filter{Limit: 2, Offset: 9}, nil, 4},
+		{"a negative page is the first", Filter{Limit: -1, Offset: -7}, []int64{4, 3, 2, 1}, 4},
+		{"a query of words that tell nothing finds nothing", Filter{Query: "the?"}, nil, 0},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			// Memories of one millisecond are told apart by their numbers.
+			run(t, s, "UPDATE memories SET said_at = 0")
+			found, total, err := s.Memories(ctx, test.f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var list []int64
+			for _, m := range found {
+				list = append(list, m.ID)
+			}
+			if !slices.Equal(list, test.want) || total != test.total {
+				t.Errorf("found %v of %d, want %v of %d", list, total, test.want, test.total)
+			}
+		})
+	}
+	for _, f := range []Filter{{Kind: "rumour"}, {State: "lost"}, {Conversation: "terminal:none"}} {
+		if _, _, err := s.Memories(ctx, f); err == nil {
+			t.Errorf("%+v: no error", f)
+		}
+	}
+	if _, _, err := s.Memory(ctx, 99); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	if found, err := c.SearchMemories(ctx, "tea", 1); err != nil || len(found) != 1 || found[0].ID != 1 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+func TestRankingOfMemories(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	c := find(t, s, "terminal:general")
+	deliver(t, c, spoken(1, 0, "Caroline", "hello"), spoken(2, 0, "Bob", "hello"))
+	for _, d := range []struct {
+		who, kind, content string
+		importance         float64
+	}{
+		{"Caroline", "preference", "Caroline drinks green tea", 0.5},
+		{"Bob", "preference", "Bob drinks green tea", 0.5},
+		{"Bob", "fact", "Bob's greyhound is called Pepper", 0.5},
+	} {
+		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: d.kind, Content: d.content, Importance: d.importance}, d.who); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := func(query string) Memory {
+		t.Helper()
+		found, _, err := s.Memories(ctx, Filter{Query: query})
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%q: %+v, %v", query, found, err)
+		}
+		sum := 0.0
+		for _, p := range found[0].Parts {
+			sum += p.Value
+		}
+		if math.Abs(sum-found[0].Score) > 1e-9 {
+			t.Errorf("parts %v make %v, not %v", found[0].Parts, sum, found[0].Score)
+		}
+		return found[0]
+	}
+	if m := first("what tea does Caroline drink"); m.ID != 1 || m.Parts[1].Name != "speaker" {
+		t.Errorf("of a person: %+v", m)
+	}
+	if m := first("greyhuond"); m.ID != 3 {
+		t.Errorf("with a typo: %+v", m)
+	}
+	if m := first("Bob"); m.Speaker != "Bob" {
+		t.Errorf("by a name alone: %+v", m)
+	}
+	run(t, s, "UPDATE memories SET said_at = said_at - ? WHERE id = 2", (180 * 24 * time.Hour).Milliseconds())
+	if m := first("green tea"); m.ID != 1 {
+		t.Errorf("the newer: %+v", m)
+	}
+	if found, err := c.SearchMemories(ctx, "", 9); err != nil || len(found) != 3 || found[0].Parts != nil {
+		t.Errorf("without a query: %+v, %v", found, err)
+	}
+}
+
+// In a question "I" is who asks, whichever way it is put: what they said goes before what
+// others said later in the same words.
+func TestTheFirstPersonIsTheAsker(t *testing.T) {
+	c := newConversation(t)
+	deliver(t, c, spoken(1, 0, "Ann", "I booked my flight for 3 June"), spoken(2, 1, "Bob", "I booked my flight for 7 July"))
+	for _, name := range []string{"Ann", "Bob"} {
+		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: name + "'s flight is booked"}, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const question = "when is my flight?"
+	for asker, want := range map[string]string{"Ann": "Ann", "bob": "Bob", "": "Bob", "Zoe": "Bob"} {
+		found, _, err := c.Memories(ctx, Filter{Query: question, Asker: asker})
+		if err != nil || len(found) != 2 || found[0].Speaker != want {
+			t.Errorf("%q finds %+v, %v", asker, found, err)
+		}
+	}
+	for n, name := range []string{"Ann", "Bob"} {
+		overheard, asked := spoken(8+2*n, 5, "Zoe", "hm"), spoken(9+2*n, 5, name, question)
+		asked.Addressed = true
+		turn := deliver(t, c, asked, overheard)[0].Seq
+		tools := c.Tools(ToolOptions{Turn: func() int64 { return turn }})
+		for _, tool := range tools[:2] {
+			text, err := tool.Run(ctx, json.RawMessage(`{"query": "booked my flight"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var answer struct{ Memories, Messages []struct{ Who string } }
+			if err := json.Unmarshal([]byte(text), &answer); err != nil {
+				t.Fatal(err)
+			}
+			if all := append(answer.Memories, answer.Messages...); len(all) < 2 || all[0].Who != name {
+				t.Errorf("asked by %s, %s answers %s", name, tool.Name, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package search_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/memory/search"
+	"cairn/words"
+)
+
+// talk is a transcript in memory: message n has the number n+1.
+type talk []search.Message
+
+func (t talk) Size() int                    { return len(t) }
+func (t talk) Languages() ([]string, error) { return nil, nil }
+func (t talk) Messages(seqs []int64) ([]search.Message, error) {
+	var found []search.Message
+	for _, seq := range slices.Sorted(slices.Values(seqs)) {
+		if seq <= int64(len(t)) {
+			m := t[seq-1]
+			m.Seq = seq
+			m.Answers = seq > 1 && strings.HasSuffix(t[seq-2].Text, "?") && t[seq-2].Author != m.Author
+			found = append(found, m)
+		}
+	}
+	return found, nil
+}
+
+func (t talk) Frequencies(terms []string) (map[string]int, error) {
+	n := make(map[string]int)
+	for _, term := range terms {
+		postings, _ := t.Postings(term, 0)
+		n[term] = len(postings)
+	}
+	return n, nil
+}
+
+func (t talk) Known(terms []string) ([]string, error) {
+	n, err := t.Frequencies(terms)
+	return slices.DeleteFunc(slices.Clone(terms), func(term string) bool { return n[term] == 0 }), err
+}
+
+func (t talk) Members(terms []string) (map[string]string, error) {
+	names := make(map[string]string)
+	for _, m := range t {
+		for _, term := range words.Content(m.Author) {
+			names[term] = m.Author
+		}
+	}
+	maps.DeleteFunc(names, func(term, _ string) bool { return !slices.Contains(terms, term) })
+	return names, nil
+}
+
+func (t talk) Postings(term string, _ int) (found []search.Posting, err error) {
+	for i, m := range t {
+		all := words.Content(m.Text + " " + m.Author)
+		if n := len(slices.DeleteFunc(slices.Clone(all), func(word string) bool { return word != term })); n > 0 {
+			found = append(found, search.Posting{Document: int64(i + 1), Count: n, Length: len(all)})
+		}
+	}
+	return found, nil
+}
+
+func (t talk) Around(term string, _ []int64) ([]search.Posting, error) { return t.Postings(term, 0) }
+
+func Example() {
+	now := time.Date(2026, 5, 8, 12, 0, 0, 0, time.UTC)
+	said := talk{
+		{Author: "Ann", Text: "Good morning", Time: now.AddDate(0, 0, -9)},
+		{Author: "Bob", Text: "Where shall we put the kayak?", Time: now.AddDate(0, 0, -8)},
+		{Author: "Ann", Text: "Into the shed behind the harbour", Time: now.AddDate(0, 0, -8)},
+		{Author: "Bob", Text: "Anything for lunch?", Time: now.AddDate(0, 0, -1)},
+	}
+	question := search.Parse("where did we put the kayack last week", "Bob", now)
+	hits, err := question.Messages(said, 1, int64(len(said)), 2)
+	if err != nil {
+		fmt.Println(err)
+	}
+	for _, hit := range hits {
+		fmt.Println(hit.Author+":", hit.Text)
+	}
+	// Output:
+	// Ann: Into the shed behind the harbour
+	// Bob: Where shall we put the kayak?
+}

@@ -1,0 +1,106 @@
+// Looking up: which terms of the index a question asks for. A word that occurs nowhere
+// is taken for a typo.
+
+package search
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"cairn/words"
+)
+
+const (
+	// maxTerms is how many terms of a question are read: the rarest, and of equally
+	// rare ones the last, for a question stands behind what it is about.
+	maxTerms = 64
+
+	typosCorrected = 4 // words of one question; each costs some hundred looks at the index
+	spellings      = 3 // that are tried of one
+)
+
+// lookUp notes the terms to read, sorted, so that scores add up in one order: those of the
+// question that occur, and for a word that occurs nowhere what it may be a typo of. Names of
+// members are none of them, misspelt or not: the question is about these people.
+func (q *Query) lookUp(in Index) error {
+	stems, err := words.StemsToFind(q.text, in.Languages)
+	if err != nil {
+		return err
+	}
+	var terms []string
+	for _, w := range q.words {
+		terms = append(append(terms, w.Term), stems[w.Term]...)
+	}
+	frequencies, err := in.Frequencies(terms)
+	if err != nil {
+		return err
+	}
+	for term, all := range stems {
+		for _, stem := range all {
+			frequencies[term] = max(frequencies[term], frequencies[stem])
+		}
+	}
+	corrections, err := q.correct(in, frequencies)
+	if err != nil {
+		return err
+	}
+	has := make(map[string]bool)
+	add := func(text string, weight float64) {
+		n := frequencies[text]
+		if n == 0 || has[text] {
+			return
+		}
+		if has[text] = true; weak[text] {
+			weight *= weakWord
+		}
+		q.terms = append(q.terms, term{text, stems[text], n, weight * idf(n, in.Size())})
+	}
+	for _, w := range slices.Backward(q.words) {
+		add(w.Term, 1)
+	}
+	for _, w := range q.words {
+		for n, text := range corrections[w.Term] {
+			add(text, 1/float64(n+1))
+		}
+	}
+	slices.SortStableFunc(q.terms, func(a, b term) int { return cmp.Compare(a.frequency, b.frequency) })
+	q.terms = q.terms[:min(len(q.terms), maxTerms)]
+	slices.SortFunc(q.terms, func(a, b term) int { return cmp.Compare(a.text, b.text) })
+	return nil
+}
+
+// correct returns for the words of the question that occur nowhere the terms that they may
+// be typos of, and adds their frequencies. It takes the names of members out of the question.
+func (q *Query) correct(in Index, frequencies map[string]int) (map[string][]string, error) {
+	corrections := make(map[string][]string) // by the term of a typo
+	var terms, corrected []string
+	for _, w := range slices.Backward(q.words) {
+		terms = append(terms, w.Term)
+		if frequencies[w.Term] > 0 || len(corrections) == typosCorrected {
+			continue
+		}
+		known, err := in.Known(words.Respell(w.Folded))
+		if err != nil {
+			return nil, err
+		}
+		corrections[w.Term] = known[:min(len(known), spellings)]
+		corrected = append(corrected, corrections[w.Term]...)
+	}
+	more, err := in.Frequencies(corrected)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(frequencies, more)
+	members, err := in.Members(append(terms, corrected...))
+	if err != nil {
+		return nil, err
+	}
+	for typo, known := range corrections {
+		for _, term := range known {
+			members[typo] = cmp.Or(members[typo], members[term])
+		}
+	}
+	q.about(members)
+	return corrections, nil
+}

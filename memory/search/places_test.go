@@ -1,0 +1,31 @@
+package search
+
+import (
+	"math"
+	"testing"
+)
+
+func TestSpread(t *testing.T) {
+	postings := []Posting{{5, 1, 9}, {7, 2, 8}, {20, 1, 7}}
+	got := spread(postings)
+	want := map[int64]float64{}
+	for _, p := range postings {
+		for _, around := range nearby {
+			want[p.Document+around.offset] += around.weight * float64(p.Count)
+		}
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i, p := range got {
+		if math.Abs(p.near-want[p.seq]) > 1e-12 || i > 0 && got[i-1].seq >= p.seq {
+			t.Errorf("%+v, want %v", p, want[p.seq])
+		}
+	}
+	if p := (trace{places: got}).at(7); p.count != 2 || p.length != 8 {
+		t.Errorf("%+v", p)
+	}
+	if p := (trace{places: got}).at(30); p != (place{}) {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,107 @@
+// Queries: what a question asks for, whom it is about, and of what time.
+
+package search
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"cairn/words"
+)
+
+// Query is a question as ranking reads it.
+type Query struct {
+	text    string
+	words   []words.Word // that tell something, each term once, in their order
+	single  bool         // it has one such word
+	first   bool         // it says I, me, my
+	asker   string
+	dates   []words.Span
+	when    bool   // it asks for a time
+	speaker string // whom it is about; empty: no member
+	terms   []term // that were looked up
+}
+
+const maxQuery = 1 << 16 // bytes of a question that are read: its beginning, and as much of its end
+
+// Parse reads a question that somebody, who may be unknown, asks at a time, or now.
+func Parse(text, asker string, now time.Time) *Query {
+	if now.IsZero() {
+		now = time.Now()
+	}
+	if len(text) > maxQuery {
+		text = text[:maxQuery/2] + "\n" + text[len(text)-maxQuery/2:]
+	}
+	q := &Query{text: text, asker: strings.TrimSpace(asker), dates: words.Dates(text, now.Local())}
+	all := words.Cut(text)
+	known := make(map[string]bool)
+	for n, w := range all {
+		q.first = q.first || firstPerson[w.Folded]
+		q.when = q.when || whenWords[w.Folded] || n > 0 && w.Folded == "long" && all[n-1].Folded == "how"
+		if !w.Stop && !known[w.Term] {
+			q.words = append(q.words, w)
+			known[w.Term] = true
+		}
+	}
+	q.single = len(q.words) == 1
+	return q
+}
+
+// IsAbout reports whether one of the names is that of the member the question is about. It
+// is known when the question was looked up.
+func (q *Query) IsAbout(names ...string) bool {
+	return q.speaker != "" && slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, q.speaker) })
+}
+
+// about takes the names of members out of the words, for they occur in everything
+// that these said, and notes whom the question is about: the member it names first,
+// else the asker if it says I. If names are all there is, they stay.
+func (q *Query) about(members map[string]string) {
+	for _, w := range q.words {
+		if name := members[w.Term]; name != "" && q.speaker == "" {
+			q.speaker = name
+		}
+	}
+	if q.speaker == "" && q.first {
+		q.speaker = q.asker
+	}
+	rest := slices.DeleteFunc(slices.Clone(q.words), func(w words.Word) bool { return members[w.Term] != "" })
+	if len(rest) > 0 {
+		q.words = rest
+	}
+}
+
+// weak are the terms of words with which people put questions, and of the lightest verbs.
+var weak = setOf(words.Terms(`activity according ask certain describe discuss do event example explain express feel get go happen
+kind like long make many mention name new recent recently say share sort specific talk tell thing think time type
+use various want way`))
+
+// timeWords tell when something was, beside dates.
+var timeWords = setOf(strings.Fields(`ago before day days last later month months morning next night recently since soon spring
+summer tomorrow tonight week weeks weekend winter year years monday tuesday wednesday thursday friday saturday
+sunday just`))
+
+var (
+	firstPerson = setOf(strings.Fields("i me my mine myself ich mich mir mein meine meinen meinem meiner"))
+	whenWords   = setOf(strings.Fields("when wann いつ quand cuando когда"))
+)
+
+// tellsTime reports whether a word of text tells a time. It is asked for many messages.
+func tellsTime(text string) bool {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if len(word) <= len("wednesday") && timeWords[strings.ToLower(word)] {
+			return true
+		}
+	}
+	return false
+}
+
+func setOf(list []string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, word := range list {
+		set[word] = true
+	}
+	return set
+}

@@ -1,0 +1,132 @@
+// Package search finds and ranks texts by what a question asks: its words, also
+// misspelt or in other forms, whom it is about, and of what time. It is pure: the
+// index is behind an interface. It imports words, and nothing else of Cairn.
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// Posting is a document in which a term occurs.
+type Posting struct {
+	Document int64
+	Count    int // of the term
+	Length   int // of the document, in terms
+}
+
+// Index is an index of documents, as far as a question may reach.
+type Index interface {
+	Size() int                                          // documents
+	Frequencies(terms []string) (map[string]int, error) // in how many documents each term occurs, if in any
+	Known(terms []string) ([]string, error)             // those of the terms that occur, in their order
+	Languages() ([]string, error)                       // of the stems that occur, see words.Stems
+	Members(terms []string) (map[string]string, error)  // the names of members that the terms are parts of
+	Postings(term string, limit int) ([]Posting, error) // the newest, by document
+}
+
+// Transcript is the index of a conversation. Its documents are messages: the numbers of
+// neighbours are too.
+type Transcript interface {
+	Index
+	Around(term string, seqs []int64) ([]Posting, error) // those at most Reach away from one of the messages
+	Messages(seqs []int64) ([]Message, error)            // those of them that may be found
+}
+
+// Message is a message that may answer a question.
+type Message struct {
+	Seq       int64
+	Author    string
+	Text      string
+	Captions  string // and names of what came with it
+	Assistant bool   // the bot said it
+	Answers   bool   // the message before it is somebody else's question
+	Time      time.Time
+	Length    int // about how many terms it has
+}
+
+// Hit is a message that was found.
+type Hit struct {
+	Message
+	Score
+}
+
+// Score tells how well something answers, the higher the better within one answer.
+type Score struct {
+	Total float64
+	Parts []Part // Total is their sum
+}
+
+// Part is what one thing adds to a score, or takes away from it: words, neighbours,
+// speaker, date, …
+type Part struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// Add adds a part to the score, unless it is 0.
+func (s *Score) Add(name string, value float64) {
+	if value != 0 {
+		s.Total += value
+		s.Parts = append(s.Parts, Part{name, value})
+	}
+}
+
+// times multiplies the score.
+func (s *Score) times(name string, factor float64) { s.Add(name, s.Total*(factor-1)) }
+
+// examined is how many messages are weighed by more than their words, at least.
+const examined = 100
+
+// Messages returns the messages between two that answer the question, at most limit, the
+// best first; of equally good ones the newer first. A message is found by its own words
+// and by those of its neighbours. The cost is bounded, however long the transcript is.
+func (q *Query) Messages(in Transcript, from, to int64, limit int) ([]Hit, error) {
+	traces, err := q.traces(in)
+	if err != nil {
+		return nil, err
+	}
+	var seqs []int64
+	for _, p := range best(scores(traces, from, to), max(examined, 4*limit)) {
+		seqs = append(seqs, p.document)
+	}
+	messages, err := in.Messages(seqs)
+	if err != nil {
+		return nil, err
+	}
+	if err := complete(traces, in, seqs); err != nil {
+		return nil, err
+	}
+	var hits []Hit
+	for _, m := range messages {
+		h := Hit{Message: m}
+		// Nobody asks a question with one word: what has it is wanted.
+		if h.weigh(q, traces) || !q.single {
+			hits = append(hits, h)
+		}
+	}
+	slices.SortFunc(hits, func(x, y Hit) int {
+		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(y.Seq, x.Seq))
+	})
+	return hits[:min(limit, len(hits))], nil
+}
+
+// Scores returns what the words of the question are worth in the documents that have any.
+func (q *Query) Scores(in Index) (map[int64]float64, error) {
+	if err := q.lookUp(in); err != nil {
+		return nil, err
+	}
+	scores := make(map[int64]float64)
+	for _, t := range q.terms { // sorted: scores add up in one order
+		postings, err := t.read(func(term string) ([]Posting, error) { return in.Postings(term, math.MaxInt64) })
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range postings {
+			scores[p.Document] += t.gain(float64(p.Count), p.Length)
+		}
+	}
+	return scores, nil
+}
