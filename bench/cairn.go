@@ -94,7 +94,7 @@ func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]compac
 	if _, err := e.conv.DeliverAll(ctx, in); err != nil {
 		return nil, err
 	}
-	taken, err := e.conv.TakeUp(ctx, memory.All, compactor.BurstBudget(e.c.Gauge().Window), time.Time{})
+	taken, err := e.conv.TakeUp(ctx, memory.All, compactor.BurstBudget(e.c.Reading()().Window), time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +128,9 @@ func (e *engine) ask(ctx context.Context, m said, now string) error {
 }
 
 func (e *engine) request(ctx context.Context) (view, error) {
-	messages, most, err := e.c.Request(ctx)
-	g := e.c.Gauge()
-	return view{llm.Request{Messages: messages, Tools: e.tools, MaxTokens: most, Head: e.c.HeadLength()}, g.Head, g.Verbatim - g.Contexts}, err
+	p, err := e.c.Request(ctx)
+	g := e.c.Reading()()
+	return view{llm.Request{Messages: p.Messages, Tools: e.tools, MaxTokens: p.MaxTokens, Head: p.Head}, g.Head, g.Verbatim - g.Contexts}, err
 }
 
 func (e *engine) add(m compactor.Message) {
@@ -154,7 +154,7 @@ func (e *engine) answer(ctx context.Context, text string) error {
 	if err := e.conv.Finish(ctx, outcome); err != nil {
 		return err
 	}
-	e.c.Answered()
+	e.c.History().Answered()
 	e.c.Check(ctx)
 	e.gate.Unlock()
 	e.wait()

@@ -44,6 +44,10 @@ func ask[T any](c *conversation, f func(e *compactor.Compactor) T) (v T) {
 	return v
 }
 
+func (c *conversation) answered() {
+	c.do(func(e *compactor.Compactor) { e.History().Answered() })
+}
+
 func (c *conversation) check() {
 	c.do(func(e *compactor.Compactor) { e.Check(c.hub.ctx) })
 }

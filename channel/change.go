@@ -49,7 +49,7 @@ func (c *conversation) apply(ctx context.Context) error {
 	c.changes, c.parent = nil, false
 	c.mu.Unlock()
 	if c.grown(); parent {
-		c.engine.Reread()
+		c.engine.Changed(nil, nil)
 		changes = append(changes, c.engine.History().Quoting()...)
 	}
 	return c.refresh(ctx, changes)
@@ -58,10 +58,11 @@ func (c *conversation) apply(ctx context.Context) error {
 // refresh shows messages as they are on disk. With an error, those that are left are
 // shown later.
 func (c *conversation) refresh(ctx context.Context, seqs []int64) error {
+	var edited []compactor.Message
 	var gone []int64
 	defer func() {
-		if len(gone) > 0 {
-			c.engine.Deleted(gone)
+		if len(edited)+len(gone) > 0 {
+			c.engine.Changed(edited, gone)
 		}
 	}()
 	for i, seq := range seqs {
@@ -75,7 +76,7 @@ func (c *conversation) refresh(ctx context.Context, seqs []int64) error {
 			c.mu.Unlock()
 			return err
 		default:
-			c.engine.Edited(m)
+			edited = append(edited, m)
 		}
 	}
 	return nil

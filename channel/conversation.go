@@ -294,7 +294,7 @@ func (c *conversation) takeUp(ctx context.Context, due memory.Due) ([]compactor.
 		return nil, nil
 	}
 	c.window.look(ctx)
-	return c.records.TakeUp(ctx, due.Last, compactor.BurstBudget(c.engine.Budget()), time.Now().Add(-c.hub.o.CatchUp))
+	return c.records.TakeUp(ctx, due.Last, c.window.burst(), time.Now().Add(-c.hub.o.CatchUp))
 }
 
 // begun is a turn, and when it was taken up: by the time that passes, for clocks are set.
@@ -335,7 +335,7 @@ func (c *conversation) resume(ctx context.Context) error {
 			if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)}); err != nil {
 				return err
 			}
-			c.do((*compactor.Compactor).Answered)
+			c.answered()
 			continue
 		}
 		if turn.Attempts, err = c.records.Retry(ctx, turn.Seq); err != nil {

@@ -82,7 +82,7 @@ func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Cont
 		return Context{}, err
 	}
 	defer engine.Close()
-	return newContext(ctx, engine.Gauge(), records, agent), nil
+	return newContext(ctx, engine.Reading()(), records, agent), nil
 }
 
 // Fill returns which model answers in a conversation, and how full its window is, in

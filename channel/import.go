@@ -83,8 +83,8 @@ func (in *importer) add(ctx context.Context, m Inbound) error {
 	window := in.c.window.look(ctx)
 	tokens := min(compactor.TokensOf(compactor.Message{
 		Role: "user", Seq: in.c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
-	})+2, compactor.BurstBudget(in.c.engine.Budget()))
-	gauge := in.c.engine.Gauge()
+	})+2, in.c.window.burst())
+	gauge := in.c.engine.Reading()()
 	room := int(gauge.Policy.BackgroundThreshold*float64(window)) - gauge.Used
 	if len(in.batch) > 0 && (in.tokens+tokens > room || len(in.batch) >= importBatch) {
 		if err := in.flush(ctx); err != nil {
@@ -92,7 +92,7 @@ func (in *importer) add(ctx context.Context, m Inbound) error {
 		}
 	}
 	// A large message could jump over the background level and the aggressive one.
-	if gauge = in.c.engine.Gauge(); float64(gauge.Used+tokens) >= gauge.Policy.EmergencyThreshold*float64(window) {
+	if gauge = in.c.engine.Reading()(); float64(gauge.Used+tokens) >= gauge.Policy.EmergencyThreshold*float64(window) {
 		in.c.engine.Compact(compactor.OnBackground, "", func(compactor.Event) {}, nil)
 		if err := in.settle(ctx); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (in *importer) settle(ctx context.Context) error {
 		if err := in.c.summarized(ctx); err != nil {
 			return err
 		}
-		if !in.c.engine.BackingOff() {
+		if !in.c.engine.Reading()().BackingOff {
 			return nil
 		}
 		select {

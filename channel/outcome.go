@@ -119,7 +119,7 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o memory.Outcom
 	if err != nil {
 		history.Truncate(r.first)
 		if errors.Is(err, memory.ErrNotFound) { // what was asked has been deleted, which closed the turn
-			e.Answered()
+			history.Answered()
 		}
 		return
 	}
@@ -132,9 +132,9 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o memory.Outcom
 		}
 	}
 	if o.Context.Text != "" && !contextStored { // the head is another one on disk, or what it quotes is gone
-		e.Reread()
+		e.Changed(nil, nil)
 	}
-	e.Answered()
+	history.Answered()
 }
 
 // write writes an outcome, several times if need be, and returns what memory.Conversation's

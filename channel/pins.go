@@ -98,7 +98,7 @@ func (c *conversation) pinCosts(pins []compactor.Pin) (costs []compactor.PinCost
 // repinned shows the pins as they are now.
 func (c *conversation) repinned() error {
 	return c.tryDo(func(e *compactor.Compactor) {
-		e.Reread()
+		e.Changed(nil, nil)
 		e.Check(c.hub.ctx)
 	})
 }

@@ -41,7 +41,7 @@ func (c *conversation) begin(ctx context.Context) (begun bool, err error) {
 func (c *conversation) grown() {
 	if c.empty && c.engine.History().Next() > 1 {
 		c.empty = false
-		c.engine.Reread()
+		c.engine.Changed(nil, nil)
 	}
 }
 

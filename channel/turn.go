@@ -92,7 +92,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			r.writer.Cancel()
 			c.truncate(r.first)
 			if turn.Attempts, err = c.records.Retry(c.hub.ctx, turn.Seq); errors.Is(err, memory.ErrNotFound) { // deleted meanwhile
-				c.do((*compactor.Compactor).Answered)
+				c.answered()
 				return nil
 			} else if err != nil {
 				return err
@@ -118,7 +118,7 @@ func (c *conversation) pass(ctx context.Context, turn memory.Turn) error {
 		return err
 	}
 	c.do(func(e *compactor.Compactor) {
-		e.Answered()
+		e.History().Answered()
 		e.Check(c.hub.ctx)
 	})
 	return nil
@@ -206,13 +206,10 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	if err := t.takeChanges(t.hub.ctx); err != nil {
 		return llm.Request{}, err
 	}
-	var messages []llm.Message
-	var maxTokens, head, spare int
+	var prompt compactor.Prompt
 	var err error
-	t.do(func(e *compactor.Compactor) {
-		messages, maxTokens, err = e.Request(t.hub.ctx) // what it writes must not hang on /stop
-		head, spare = e.HeadLength(), e.Spare()
-	})
+	t.do(func(e *compactor.Compactor) { prompt, err = e.Request(t.hub.ctx) }) // what it writes must not hang on /stop
+	messages := prompt.Messages
 	t.pictures = t.illustrated(messages)
 	facts := t.window.learnt().Facts()
 	switch {
@@ -225,8 +222,8 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	}
 	t.sent = messages
 	req := llm.Request{
-		Messages: messages, Head: head, CacheKey: t.cacheKey,
-		MaxTokens: maxTokens, Spare: spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
+		Messages: messages, Head: prompt.Head, CacheKey: t.cacheKey,
+		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
 	noTools, last := facts.RefusesTools, left == 1 || t.lastCall()
 	t.asUsual = (!last || noTools) && !t.inWords // else the count is of another prompt

@@ -154,7 +154,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 
 // shape is the view's by this policy and what is known of the model.
 func (c *Compactor) shape(p Policy) shape {
-	sh := p.shape(c.Budget())
+	sh := p.shape(c.budget())
 	sh.reasoning = c.learnt().Facts().WantsReasoning
 	return sh
 }
@@ -183,9 +183,6 @@ func (c *Compactor) Wake() time.Time { return c.wake }
 // History returns the conversation's history, for its owner.
 func (c *Compactor) History() *History { return c.h }
 
-// Answered ends the running turn: what was appended is on disk now.
-func (c *Compactor) Answered() { c.h.Answered() }
-
 // Check looks at how full the window is, and does what the level demands:
 // emergency at once and without a model, the others by starting the worker. It
 // waits for no model. Call it after everything that was taken up; Request does too.
@@ -206,40 +203,38 @@ func (c *Compactor) Check(ctx context.Context) {
 // window however much is hidden.
 var ErrTooLarge = errors.New("the request does not fit the context window")
 
-// Request checks, and renders the messages of the next request and how many tokens
-// the answer may take. It fits the window, or the error is ErrTooLarge. The caller may
-// change the pictures of the messages, and nothing else.
-func (c *Compactor) Request(ctx context.Context) (messages []llm.Message, maxTokens int, err error) {
+// Prompt is what the model is asked next.
+type Prompt struct {
+	Messages  []llm.Message // the caller may change their pictures, and nothing else
+	Head      int           // how many of them stay the same until the head changes: the system prompt, and what is kept of earlier talk
+	MaxTokens int           // the answer may take
+	Spare     int           // tokens of the window left beside the answer, less the doubt about their estimate: a bound that exceeds the window is refused
+}
+
+// Request checks, and renders the next request. It fits the window, or the error is ErrTooLarge.
+func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 	window := c.o.Window()
 	c.landCold(ctx, c.o.Policy())
 	for range requestTries {
 		c.Check(ctx)
 		if c.outdated {
-			return nil, 0, errOutdated
+			return Prompt{}, errOutdated
 		}
 		if c.rendering.dropsPictures(c.h.view) {
 			c.newHead(ctx)
 		}
-		s := c.h.view
-		if c.used(s) <= window {
+		if c.used(c.h.view) <= window {
 			c.askedAt = c.o.Now()
-			c.ask(s)
-			return c.rendering.next(c.o.System, s), Reserve(c.o.MaxOutput, window), nil
-		} // a summary that has landed since the check may have filled what it left
+			c.ask(c.h.view)
+			messages := c.rendering.next(c.o.System, c.h.view)
+			return Prompt{messages, c.rendering.headLen, Reserve(c.o.MaxOutput, window), max(c.asked.spare, 1)}, nil
+		}
 	}
-	return nil, 0, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.view), window, c.real(c.frame()))
+	return Prompt{}, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.view), window, c.real(c.frame()))
 }
 
 // requestTries is how often a request makes room before it gives up.
 const requestTries = 3
-
-// HeadLength is how many messages of the last Request stay the same until the head
-// changes: the system prompt, and what is kept of earlier talk.
-func (c *Compactor) HeadLength() int { return c.rendering.headLen }
-
-// Spare is how many tokens of the window the last Request left free beside the reply,
-// less the doubt about its estimate: a bound that exceeds the window is refused.
-func (c *Compactor) Spare() int { return max(c.asked.spare, 1) }
 
 // Overflow is told that the provider found the last request too long. What it
 // taught about the window is known to Window by now. It hides the oldest turns and
@@ -291,15 +286,4 @@ func (c *Compactor) over(e Event) {
 		delete(c.awaited, e.ID)
 		told(e)
 	}
-}
-
-// BackingOff tells whether a level is reached that waits only because the last
-// attempt failed.
-func (c *Compactor) BackingOff() bool {
-	p := c.o.Policy()
-	if levelOf(c.used(c.h.view), c.o.Window(), p) == calm {
-		return false
-	}
-	_, ready := c.summarizer(p, c.h.view, c.o.Now())
-	return c.busy == nil && !ready
 }

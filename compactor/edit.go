@@ -10,21 +10,18 @@ import (
 // view. What it shows of them in the head, summaries and copies of first messages,
 // is read again before the next request.
 
-// Edited shows a message in its new form.
-func (c *Compactor) Edited(m Message) {
-	c.h.edited(m)
+// Changed shows messages as people edited them, without those they deleted, and has the head read
+// again before the next request: it quotes them, and others than the compactor change it on disk,
+// for instance what people pinned.
+func (c *Compactor) Changed(edited []Message, deleted []int64) {
+	for _, m := range edited {
+		c.h.edited(m)
+	}
+	if len(deleted) > 0 {
+		c.h.deleted(deleted)
+	}
 	c.outdated = true
 }
-
-// Deleted takes messages out of the view.
-func (c *Compactor) Deleted(seqs []int64) {
-	c.h.deleted(seqs)
-	c.outdated = true
-}
-
-// Reread has the head read again before the next request: others than the compactor
-// have changed it on disk, for instance what people pinned. It belongs to the owner.
-func (c *Compactor) Reread() { c.outdated = true }
 
 // Quoting returns the seqs of the verbatim messages that quote one which stands in
 // another conversation.

@@ -29,7 +29,7 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	}
 	if s := c.h.view; c.used(s) >= goal {
 		need := max(int(p.EmergencyFraction*float64(s.lineCost)), c.excess(s, goal)+markerCost)
-		c.hide(ctx, trigger, planSpan(s, need, p.KeepLastN, p.tail(c.Budget())))
+		c.hide(ctx, trigger, planSpan(s, need, p.KeepLastN, p.tail(c.budget())))
 	}
 	limit := c.h.shape.clipTo
 	if c.used(c.h.view) >= goal && c.h.open != 0 {
@@ -242,7 +242,7 @@ func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
 		}
 		to := lastResult(s.lines, s.stored)
 		had := s.clearedTo > s.head.ClearedTo
-		return Change{ClearedTo: to}, to > s.head.ClearedTo && (had || mayFree(s.lines, s.head.ClearedTo, p, c.Budget()/4))
+		return Change{ClearedTo: to}, to > s.head.ClearedTo && (had || mayFree(s.lines, s.head.ClearedTo, p, c.budget()/4))
 	})
 }
 

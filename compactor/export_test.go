@@ -54,3 +54,8 @@ func (c *Compactor) Prospect() string {
 
 // Filling reports whether a placeholder is being filled.
 func (c *Compactor) Filling() bool { return c.filling != nil }
+
+// HeadLength, Spare and Budget are of the last request.
+func (c *Compactor) HeadLength() int { return c.rendering.headLen }
+func (c *Compactor) Spare() int      { return max(c.asked.spare, 1) }
+func (c *Compactor) Budget() int     { return c.budget() }

@@ -89,9 +89,9 @@ func (c *Compactor) learntOf(model llm.Model) *llm.Learnt {
 	return llm.LearntOf(model, &c.ownWorker)
 }
 
-// Budget is about the window in estimated tokens, and hardly ever another one. The
+// budget is about the window in estimated tokens, and hardly ever another one. The
 // shares of the window that single parts may take are shares of this.
-func (c *Compactor) Budget() int { return c.o.Window() * 100 / c.learnt().Scale() }
+func (c *Compactor) budget() int { return c.o.Window() * 100 / c.learnt().Scale() }
 
 // ask notes what the request shows that is made of s.
 func (c *Compactor) ask(s view) {

@@ -41,7 +41,7 @@ func eventOf(row Compaction, state EventState, window int) Event {
 
 // newJob plans a row over lines or stack rows.
 func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Policy, window int, builtIn bool) *job {
-	j := &job{tokens: tokens, builtIn: builtIn, policy: p, window: window, budget: c.Budget()}
+	j := &job{tokens: tokens, builtIn: builtIn, policy: p, window: window, budget: c.budget()}
 	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Level: level, Focus: p.Focus, PolicyHash: p.Hash()}
 	if builtIn {
 		j.row.By, j.row.Owed = ByBuiltIn, c.o.Worker != nil && (c.h.spoken || trigger == OnManual)
@@ -68,7 +68,7 @@ func (c *Compactor) next() *job {
 	}
 	used, shown := c.used(s), s
 	s = c.ahead() // what is staged is not bought again
-	if shown.crowded(s, p, c.Budget()) {
+	if shown.crowded(s, p, c.budget()) {
 		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
 			j := c.planRollup(children, OnRollup, p, window, byBuiltIn)
 			j.allowed = true // as of the summary that waits for it
@@ -99,7 +99,7 @@ func (c *Compactor) next() *job {
 // planOld plans what concerns summaries: a fold if the stack is too large, a repair, a
 // fold of an earlier segment.
 func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, builtIn bool) *job {
-	if s.stackCost() > p.stackBudget(c.Budget()) && !c.rests(OnRollup, now) {
+	if s.stackCost() > p.stackBudget(c.budget()) && !c.rests(OnRollup, now) {
 		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
 			return c.planRollup(children, OnRollup, p, window, byBuiltIn)
 		}
@@ -135,7 +135,7 @@ func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
 	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(window) {
 		return nil
 	}
-	sp := planAhead(s, min(p.span(c.Budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.Budget()))
+	sp := planAhead(s, min(p.span(c.budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.budget()))
 	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.lifted {
 		return nil
 	}
@@ -151,7 +151,7 @@ const spanWithoutModel = 2000
 // wait for prepare_threshold: what people say becomes a memory long before a level is reached.
 // In a small window a level is reached as soon.
 func (c *Compactor) planFree(s view, p Policy, window int) *job {
-	if c.o.Worker != nil || p.Prepare() == 0 || p.span(c.Budget()) < spanWithoutModel {
+	if c.o.Worker != nil || p.Prepare() == 0 || p.span(c.budget()) < spanWithoutModel {
 		return nil
 	}
 	sp := planAhead(s, spanWithoutModel, spanWithoutModel/2)
@@ -178,7 +178,7 @@ func (c *Compactor) summarizer(p Policy, s view, now time.Time) (builtIn, ready 
 }
 
 func (c *Compactor) planLevel(s view, p Policy, window int, trigger Trigger, need int, builtIn bool) *job {
-	sp := planSpan(s, need, p.KeepLastN, p.tail(c.Budget()))
+	sp := planSpan(s, need, p.KeepLastN, p.tail(c.budget()))
 	if len(sp.lines) == 0 {
 		return nil
 	}

@@ -73,7 +73,7 @@ func (c *Compactor) landDue(ctx context.Context, p Policy, window int) {
 	s := c.h.view
 	l := levelOf(c.used(s), window, p)
 	ahead := slices.ContainsFunc(c.staged, func(row Compaction) bool { return row.Trigger == OnPrepare })
-	waits := len(c.staged) > 0 && (l != calm || slices.ContainsFunc(c.staged, s.urgent(p, c.Budget())))
+	waits := len(c.staged) > 0 && (l != calm || slices.ContainsFunc(c.staged, s.urgent(p, c.budget())))
 	if !waits || !c.apply(ctx, demand{}) || l == calm || !ahead {
 		return
 	}
@@ -123,11 +123,11 @@ func (c *Compactor) due(staged []Compaction, d demand) []Compaction {
 	if l := levelOf(c.used(s), c.o.Window(), p); l != calm {
 		d = d.or(demand{share: p.applied(l), along: true})
 	}
-	rows := s.chosen(staged, d, s.urgent(p, c.Budget()))
+	rows := s.chosen(staged, d, s.urgent(p, c.budget()))
 	switch {
-	case d.crowding || !s.waitsForFold(s.with(rows), p, c.Budget()):
+	case d.crowding || !s.waitsForFold(s.with(rows), p, c.budget()):
 		return rows
-	case !s.waitsForFold(s.with(staged), p, c.Budget()): // folds of newer ones make room
+	case !s.waitsForFold(s.with(staged), p, c.budget()): // folds of newer ones make room
 		return staged
 	}
 	return nil

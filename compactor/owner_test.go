@@ -138,29 +138,38 @@ func get[T any](w *owner, f func() T) (v T) {
 	return v
 }
 
-func (w *owner) Busy() bool             { return get(w, w.Compactor.Busy) }
-func (w *owner) Gauge() compactor.Gauge { return get(w, w.Compactor.Gauge) }
+func (w *owner) Busy() bool { return get(w, w.Compactor.Busy) }
+func (w *owner) Gauge() compactor.Gauge {
+	return get(w, func() compactor.Gauge { return w.Compactor.Reading()() })
+}
 func (w *owner) Count() compactor.Count { return get(w, w.Compactor.Count) }
 func (w *owner) Sight() []llm.Message   { return get(w, w.Compactor.Sight) }
 func (w *owner) Prospect() string       { return get(w, w.Compactor.Prospect) }
 func (w *owner) Spoken() bool           { return get(w, w.Compactor.Spoken) }
 
-func (w *owner) Speak()                     { w.do(w.Compactor.Speak) }
-func (w *owner) Answered()                  { w.do(w.Compactor.Answered) }
-func (w *owner) Reread()                    { w.do(w.Compactor.Reread) }
-func (w *owner) Check(ctx context.Context)  { w.do(func() { w.Compactor.Check(ctx) }) }
-func (w *owner) Reported(u llm.Usage)       { w.do(func() { w.Compactor.Reported(u) }) }
-func (w *owner) Edited(m compactor.Message) { w.do(func() { w.Compactor.Edited(m) }) }
-func (w *owner) Deleted(seqs []int64)       { w.do(func() { w.Compactor.Deleted(seqs) }) }
-func (w *owner) History() ownedHistory      { return ownedHistory{w} }
+func (w *owner) Speak()                    { w.do(w.Compactor.Speak) }
+func (w *owner) Answered()                 { w.do(w.Compactor.History().Answered) }
+func (w *owner) Reread()                   { w.do(func() { w.Compactor.Changed(nil, nil) }) }
+func (w *owner) Check(ctx context.Context) { w.do(func() { w.Compactor.Check(ctx) }) }
+func (w *owner) Reported(u llm.Usage)      { w.do(func() { w.Compactor.Reported(u) }) }
+func (w *owner) Edited(m compactor.Message) {
+	w.do(func() { w.Compactor.Changed([]compactor.Message{m}, nil) })
+}
+func (w *owner) Deleted(seqs []int64)  { w.do(func() { w.Compactor.Changed(nil, seqs) }) }
+func (w *owner) History() ownedHistory { return ownedHistory{w} }
 
 func (w *owner) Overflow(ctx context.Context) bool {
 	return get(w, func() bool { return w.Compactor.Overflow(ctx) })
 }
 
-func (w *owner) Request(ctx context.Context) (messages []llm.Message, most int, err error) {
-	w.do(func() { messages, most, err = w.Compactor.Request(ctx) })
-	return messages, most, err
+func (w *owner) Prompt(ctx context.Context) (p compactor.Prompt, err error) {
+	w.do(func() { p, err = w.Compactor.Request(ctx) })
+	return p, err
+}
+
+func (w *owner) Request(ctx context.Context) ([]llm.Message, int, error) {
+	p, err := w.Prompt(ctx)
+	return p.Messages, p.MaxTokens, err
 }
 
 func (w *owner) Undo(ctx context.Context) (e compactor.Event, err error) {

@@ -25,16 +25,16 @@ type Gauge struct {
 	Scheduled    bool         // somebody's wish is next, when that has ended
 	Last         Event        // the last thing that happened; its State is empty if nothing has
 	Failed       Event        // the last failure that no landing has followed; its State is empty if there is none
+	BackingOff   bool         // a level is reached that waits only because the last attempt failed
 	Paused       string       // why automatic compaction rests just now; empty: it does not
 	Policy       Policy
 }
 
-// Gauge reads the gauge.
-func (c *Compactor) Gauge() Gauge { return c.Reading()() }
-
 // Reading returns the gauge as it is now, to be read in any goroutine, at any time.
 func (c *Compactor) Reading() func() Gauge {
 	s, pace, vetoes, lifted := c.h.view, c.pace, maps.Clone(c.vetoes), c.lifted
+	_, ready := c.summarizer(c.o.Policy(), s, c.o.Now())
+	waits := c.busy == nil && !ready
 	known := Gauge{Last: c.last, Failed: c.lastFailed, Staged: c.staged, Scheduled: c.wished != nil}
 	if c.busy != nil {
 		event := c.busy.event(EventStarted)
@@ -42,6 +42,7 @@ func (c *Compactor) Reading() func() Gauge {
 	}
 	return func() Gauge {
 		g, now := c.measure(s, known), c.o.Now()
+		g.BackingOff = waits && levelOf(g.Used, g.Window, g.Policy) != calm
 		switch paused := pace.why(now); {
 		case !g.Policy.Enabled:
 			g.Paused = reasonOff

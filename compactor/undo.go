@@ -83,7 +83,7 @@ func (c *Compactor) undone(l Landing, before int) Event {
 // tooMuch tells why there is no room for what a landing has hidden; empty: there is.
 func (c *Compactor) tooMuch(l Landing, p Policy, window int) string {
 	s := c.h.view
-	if now, then, budget := s.head.stackCost(s.shape), l.Head.stackCost(s.shape), p.stackBudget(c.Budget()); then > budget && then > now {
+	if now, then, budget := s.head.stackCost(s.shape), l.Head.stackCost(s.shape), p.stackBudget(c.budget()); then > budget && then > now {
 		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", then, budget)
 	}
 	lines := slices.Clone(s.lines)

@@ -94,7 +94,7 @@ func (c *Compactor) refuse(w wish, reason string) Event {
 // planWish plans what is wished for, or says why there is nothing to do.
 func (c *Compactor) planWish(w wish) (*job, string) {
 	s, p, window, now := c.ahead(), c.o.Policy(), c.o.Window(), c.o.Now()
-	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(c.Budget()))
+	sp := planSpan(s, s.lineCost+1, p.KeepLastN, p.tail(c.budget()))
 	switch {
 	case c.ctx.Err() != nil:
 		return nil, reasonEnd
@@ -126,7 +126,7 @@ func (c *Compactor) whyNotScheduled(w wish) string {
 		return "" // it is shown then, at least
 	}
 	rest := s.with(append(c.staged[:len(c.staged):len(c.staged)], running))
-	sp := planSpan(rest, rest.lineCost+1, p.KeepLastN, p.tail(c.Budget()))
+	sp := planSpan(rest, rest.lineCost+1, p.KeepLastN, p.tail(c.budget()))
 	reason := c.whyNot(w.trigger, p, s.turnSince(c.landedAt), sp.tokens, now)
 	if reason != "" && running.Kind == Leaf && running.Trigger != OnHeal {
 		return fmt.Sprintf("%s, of messages #%d to #%d", reasonRunning, running.From, running.To)
