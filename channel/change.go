@@ -52,7 +52,11 @@ func (c *conversation) apply(ctx context.Context) error {
 		c.engine.Changed(nil, nil)
 		changes = append(changes, c.engine.History().Quoting()...)
 	}
-	return c.refresh(ctx, changes)
+	err := c.refresh(ctx, changes)
+	if err == nil && (parent || len(changes) > 0) {
+		c.engine.Check(ctx) // summaries of them are to be repaired, though nobody may speak
+	}
+	return err
 }
 
 // refresh shows messages as they are on disk. With an error, those that are left are

@@ -28,6 +28,9 @@ func (c *Compactor) planFill(now time.Time) *job {
 		}
 		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, true)
 		j.heals, j.fills, j.again, j.row.Focus = row.ID, true, !builtIn, cmp.Or(row.Focus, j.row.Focus)
+		if row.IsRollup() { // which lost its text
+			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
+		}
 		if !c.fits(j, row, s, used) {
 			continue
 		}

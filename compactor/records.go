@@ -86,7 +86,8 @@ type Job interface {
 	// Messages returns the messages of [from, to], deleted ones left out, at most
 	// limit of them, oldest first.
 	Messages(ctx context.Context, from, to int64, limit int) ([]Message, error)
-	// Children returns the rows a rollup folded, oldest first.
+	// Children returns the rows a rollup folded, oldest first, or those that the job's own
+	// row is to fold, as they are now.
 	Children(ctx context.Context, rollup int64) ([]Compaction, error)
 	// Tools returns memory_save, bound to the job: it checks at once and keeps at
 	// most draftLimit drafts, which Store writes.

@@ -134,7 +134,12 @@ func (c *Compactor) write(w *work, j *job, err error) {
 	c.report(j.row, EventStarted, j.window)
 	summarize := c.summarizing(j, record)
 	c.o.Start(func() func() {
-		s, err := c.guarded(w.ctx, summarize)
+		s, err := c.guarded(w.ctx, func(ctx context.Context) (Summary, error) {
+			if err := j.renew(ctx, record); err != nil {
+				return Summary{}, err
+			}
+			return summarize(ctx)
+		})
 		return func() { c.store(w, j, record, s, err) }
 	})
 }
@@ -380,6 +385,23 @@ type unmade struct {
 
 func (u *unmade) Error() string { return u.err.Error() }
 func (u *unmade) Unwrap() error { return u.err }
+
+// renew reads again what a rollup is to be made of: since it was planned, people may have
+// edited or deleted messages. What changes from here on makes the row stale.
+func (j *job) renew(ctx context.Context, record Job) error {
+	if j.heals != 0 || len(j.children) == 0 {
+		return nil
+	}
+	now, err := record.Children(ctx, record.ID())
+	for i, child := range j.children {
+		if k := slices.IndexFunc(now, func(row Compaction) bool { return row.ID == child.ID }); k >= 0 {
+			span := child.Span // a plan may want a part of a row
+			j.children[i] = now[k]
+			j.children[i].Span = span
+		}
+	}
+	return err
+}
 
 // inWords is a failure as people may read it: what happened, without internals.
 func inWords(err error) string {

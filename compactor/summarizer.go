@@ -21,9 +21,9 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (Summa
 	}
 	var target int
 	switch {
-	case j.row.Kind == Rollup && j.builtIn: // which chooses anew, so that nothing is gained by a text that leaves room
+	case j.row.Kind == Rollup && j.builtIn && j.tokens > 0: // which chooses anew, so that nothing is gained by a text that leaves room
 		target = max(min(limit, j.tokens*3/4), minSummary)
-	case j.row.Kind == Rollup: // of summaries, which are dense already
+	case j.row.Kind == Rollup && !j.builtIn: // of summaries, which are dense already
 		target = max(min(limit*9/10, j.tokens/2), minSummary)
 	case j.tokens == 0: // known when it is read
 		target = max(limit*9/10, minSummary)
@@ -114,20 +114,10 @@ func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int,
 	if j.row.Kind != Rollup {
 		messages, err = readAll(ctx, record, j.row.From, j.row.To)
 	}
-	for _, child := range j.children {
-		var part []Message
-		switch {
-		case !child.NeedsRepair():
-			part = []Message{writtenOf(child)}
-		case child.Kind != Marker:
-			part, err = choice(ctx, record, child)
-		default:
-			part, err = readAll(ctx, record, child.From, child.To)
-		}
-		if err != nil {
-			break
-		}
-		messages = append(messages, part...)
+	if err == nil {
+		var below []Message
+		below, err = belowRows(ctx, record, j.children)
+		messages = append(messages, below...)
 	}
 	if err != nil {
 		return s, err
@@ -139,6 +129,39 @@ func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int,
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
 	}
 	return s, nil
+}
+
+// belowRows is what a fold of rows chooses among.
+func belowRows(ctx context.Context, record Job, rows []Compaction) (messages []Message, err error) {
+	for _, row := range rows {
+		var part []Message
+		switch {
+		case row.By == ByWorker:
+			part = []Message{writtenOf(row)}
+		case row.Kind != Marker:
+			part, err = choice(ctx, record, row)
+		default:
+			part, err = behind(ctx, record, row)
+		}
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, part...)
+	}
+	return messages, nil
+}
+
+// behind is what a placeholder stands for: the children of a rollup that lost its text, else
+// the messages.
+func behind(ctx context.Context, record Job, row Compaction) ([]Message, error) {
+	if row.IsRollup() {
+		children, err := record.Children(ctx, row.ID)
+		if err != nil || len(children) > 0 {
+			below, belowErr := belowRows(ctx, record, children)
+			return below, errors.Join(err, belowErr)
+		}
+	}
+	return readAll(ctx, record, row.From, row.To)
 }
 
 // choice is what a fold of a row that the built-in summarizer made chooses among:
@@ -156,7 +179,7 @@ func choice(ctx context.Context, record Job, row Compaction) ([]Message, error) 
 		var children []Compaction
 		children, err = record.Children(ctx, next.ID)
 		for _, child := range children {
-			if child.NeedsRepair() {
+			if child.By != ByWorker {
 				below = append(below, child)
 				continue
 			}
@@ -250,7 +273,7 @@ func (c *Compactor) material(ctx context.Context, record Job, row Compaction, mo
 	if c.ready(row) {
 		return itemsOfRow(row, most), nil
 	}
-	if row.Kind == Rollup {
+	if row.IsRollup() {
 		children, err := record.Children(ctx, row.ID)
 		if err != nil {
 			return nil, err

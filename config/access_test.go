@@ -44,7 +44,7 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 		{"no address of Slack", "[slack]\napi_base = \"slack.com/api\"", []string{`:2: [slack]: api_base = "slack.com/api": must look like "http://localhost:8080/api/"`}},
 		{"a way to work that Slack does not have", "[slack]\nworking = \"typing\"", []string{`:2: [slack]: working = "typing": must be one of "status", "reaction", "placeholder", "off"`}},
 		{"a place to reply that there is none of", "[slack]\nreply_in = \"threads\"", []string{`:2: [slack]: reply_in = "threads": must be one of "auto", "thread", "channel", did you mean thread?`}},
-		{"another door's key", "[slack]\nmessage_content = false", []string{`:2: [slack]: message_content: there is no such setting`}},
+		{"another connector's key", "[slack]\nmessage_content = false", []string{`:2: [slack]: message_content: there is no such setting`}},
 		{"one binding without brackets enough", "[bindings]\nrespond = \"all\"", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
 		{"a list for bindings", "bindings = [\"a\"]", []string{`:1: bindings: must be tables, each under [[bindings]]`}},
 		{"a binding that sets nothing", "[[bindings]]\nconnector = \"slack\"", []string{`:1: [bindings] number 1: sets nothing: give it an agent, or respond`}},
@@ -52,14 +52,14 @@ func TestConnectorSettingsMistakes(t *testing.T) {
 			"a binding to an agent there is none of", "[[bindings]]\nrespond = \"all\"\n[[agents]]\nid = \"librarian\"\n[[bindings]]\nagent = \"libarian\"",
 			[]string{`:6: [bindings] number 2: agent = "libarian": there is no such agent, did you mean librarian?; there are librarian`},
 		},
-		{"a binding to a door there is none of", "[[bindings]]\nagent = \"cairn\"\nconnector = \"Discord\"", []string{`:3: [bindings] number 1: connector = "Discord": must be discord, slack or terminal, did you mean discord?`}},
+		{"a binding to an unknown connector", "[[bindings]]\nagent = \"cairn\"\nconnector = \"Discord\"", []string{`:3: [bindings] number 1: connector = "Discord": must be discord, slack or terminal, did you mean discord?`}},
 		{"a binding that responds in no way", "[[bindings]]\nrespond = \"no\"", []string{`:2: [bindings] number 1: respond = "no": must be "mention", "all" or "never"`}},
 		{
 			"a binding of a channel's name", "[[bindings]]\nrespond = \"all\"\nconnector = \"slack\"\nchannel = \"general\"",
 			[]string{`:4: [bindings] number 1: channel: "general" must be an id of Slack`},
 		},
 		{
-			"a binding of a name at no door", "[[bindings]]\nrespond = \"all\"\nserver = \"home\"",
+			"a binding of a name without a connector", "[[bindings]]\nrespond = \"all\"\nserver = \"home\"",
 			[]string{`:3: [bindings] number 1: server: "home" must be an id of Discord or Slack; a terminal's channel needs connector = "terminal" beside it`},
 		},
 		{"a server of the terminal", "[[bindings]]\nrespond = \"all\"\nconnector = \"terminal\"\nserver = \"home\"", []string{`:4: [bindings] number 1: server: the terminal has none`}},
@@ -141,7 +141,7 @@ allow = [
 		t.Fatal(err)
 	}
 	rules := s.Rules()
-	t.Run("who is named is named at that door alone", func(t *testing.T) {
+	t.Run("an id counts for its own connector alone", func(t *testing.T) {
 		discord, slack := rules.Access["discord"], rules.Access["slack"]
 		if !slices.Equal(discord.Owners, []string{"81384788765712384"}) || !slices.Equal(slack.Allow, []string{"C0123ABCD", "U0123ABCD"}) {
 			t.Errorf("got %+v and %+v", discord, slack)

@@ -4,7 +4,6 @@ package config
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"cairn/compactor"
@@ -68,8 +67,8 @@ func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
 }
 
 func (d *decoder) checkWire(path, wire string) {
-	if wire != "" && !slices.Contains(wires, wire) {
-		d.problem(path, fmt.Sprintf(`%s = %q: must be one of "%s"%s`, base(path), wire, strings.Join(wires, `", "`), compactor.Meant(wire, wires)))
+	if wire != "" {
+		d.checkChoice(path, wire, wires)
 	}
 }
 

@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // Answers for people where there is no other.
@@ -23,25 +25,21 @@ const (
 
 // shown is an answer to an interaction.
 type shown struct {
-	Content    string          `json:"content"`
-	Flags      int             `json:"flags,omitempty"`
-	Mentions   allowedMentions `json:"allowed_mentions"`
-	Components []row           `json:"components"`
+	Content    string                       `json:"content"`
+	Flags      int                          `json:"flags,omitempty"`
+	Mentions   allowedMentions              `json:"allowed_mentions"`
+	Components []discordgo.MessageComponent `json:"components"` // never null
 }
 
 func plain(text string) shown {
-	return shown{Content: or(text, done), Mentions: nobody(), Components: []row{}}
+	return shown{Content: cmp.Or(text, done), Mentions: nobody(), Components: []discordgo.MessageComponent{}}
 }
 
 // runSlash runs a slash command and answers it. Only the sender sees the answer, unless the command
 // is public.
 func (d *Discord) runSlash(ctx context.Context, i interaction) error {
-	command, _ := declared(i.Data.Name)
-	flags := int(discordgo.MessageFlagsEphemeral)
-	if command.Public {
-		flags = 0
-	}
-	deferred := map[string]any{"flags": flags}
+	command, _ := platform.Command(i.Data.Name)
+	deferred := map[string]any{"flags": flagsOf(command)}
 	if err := d.callback(ctx, i, discordgo.InteractionResponseDeferredChannelMessageWithSource, deferred); err != nil {
 		return err
 	}
@@ -88,21 +86,25 @@ func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, an
 	if answer.Pages() > 1 {
 		return d.editAnswer(ctx, i, d.page(line, answer, 0))
 	}
-	pieces := d.Split(or(answer.String(), done))
+	pieces := d.Split(cmp.Or(answer.String(), done))
 	if err := d.editAnswer(ctx, i, plain(pieces[0])); err != nil {
 		return err
 	}
-	command, _ := declared(i.Data.Name)
-	flags := int(discordgo.MessageFlagsEphemeral)
-	if command.Public {
-		flags = 0
-	}
+	command, _ := platform.Command(i.Data.Name)
 	for _, piece := range pieces[1:] {
-		if err := d.followUp(ctx, i, piece, flags); err != nil {
+		if err := d.followUp(ctx, i, piece, flagsOf(command)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// flagsOf returns the flags of a command's answer: only the sender sees it, unless the command is public.
+func flagsOf(c channel.Command) int {
+	if c.Public {
+		return 0
+	}
+	return int(discordgo.MessageFlagsEphemeral)
 }
 
 // editAnswer replaces the deferral, or the message with the button.
@@ -119,7 +121,7 @@ func (d *Discord) followUp(ctx context.Context, i interaction, text string, flag
 
 func (d *Discord) webhook(i interaction) string {
 	_, app := d.state.self()
-	return "/webhooks/" + or(i.AppID, app) + "/" + i.Token
+	return "/webhooks/" + cmp.Or(i.AppID, app) + "/" + i.Token
 }
 
 func (d *Discord) original(i interaction) string { return d.webhook(i) + "/messages/@original" }
@@ -145,7 +147,7 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	case err != nil || !handled:
 		answer = channel.Answer{Text: notNow}
 	}
-	first, failed := d.reply(ctx, name, in.ID, or(answer.Fenced().String(), done))
+	first, failed := d.postAll(ctx, name, in.ID, d.Split(cmp.Or(answer.Fenced().String(), done)), in.ID)
 	if err := errors.Join(err, failed); err != nil || answer.Then == nil {
 		return err
 	}
@@ -159,18 +161,15 @@ func (d *Discord) answerText(ctx context.Context, name string, m message, in cha
 	if err := d.editMessage(ctx, channelID(name), first, pieces[0], false); err != nil {
 		return err
 	}
-	for n, piece := range pieces[1:] {
-		if _, err := d.create(ctx, channelID(name), newPost(channelID(name), piece, "", nonce("command", name, first, "then", n)), false); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = d.postAll(ctx, name, "", pieces[1:], "then "+first)
+	return err
 }
 
-// reply answers a message in as many messages as needed, and returns the id of the first.
-func (d *Discord) reply(ctx context.Context, name, to, text string) (first string, err error) {
-	for n, piece := range d.Split(text) {
-		made, err := d.create(ctx, channelID(name), newPost(channelID(name), piece, to, nonce("command", name, first, to, n)), false)
+// postAll posts texts, the first in reply to a message if to is not empty, and returns the id of the
+// first. The key makes their nonces.
+func (d *Discord) postAll(ctx context.Context, name, to string, texts []string, key string) (first string, err error) {
+	for n, text := range texts {
+		made, err := d.create(ctx, channelID(name), newPost(channelID(name), text, to, nonce("command", name, key, n)), false)
 		if err != nil {
 			return first, err
 		}

@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -50,7 +51,7 @@ func (g *gaps) has(conversation string) (open, been bool) {
 // ready handles the beginning of a session: it stores which conversations may have a gap before any
 // event is delivered.
 func (d *Discord) ready(r readyData) error {
-	d.state.setSelf(r.User, or(r.Application.ID, r.User.ID))
+	d.state.setSelf(r.User, cmp.Or(r.Application.ID, r.User.ID))
 	ctx := d.work.Context()
 	limited, cancel := context.WithTimeout(ctx, d.pauses.open)
 	defer cancel()
@@ -85,9 +86,9 @@ func (d *Discord) guildCreated(g guildData) {
 	if g.Unavailable {
 		return
 	}
-	drawn, before := d.state.addGuild(g)
-	joined, _ := time.Parse(time.RFC3339, g.Joined) // if it is not told, long ago
-	for _, c := range drawn {
+	channels, before := d.state.addGuild(g)
+	joined, _ := time.Parse(time.RFC3339, g.Joined) // a missing time counts as long ago
+	for _, c := range channels {
 		d.compare(c, before[c.ID], joined)
 	}
 }
@@ -123,7 +124,7 @@ func (d *Discord) fillGap(ctx context.Context, name string) {
 }
 
 // fillOrClose does so only if something was said since, or a short while before: that may
-// have been edited or deleted. That last is not told where there are messages says nothing.
+// have been edited or deleted. A missing last id says nothing.
 func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 	after, open := d.gaps.take(name)
 	switch {
@@ -136,6 +137,6 @@ func (d *Discord) fillOrClose(ctx context.Context, name, last string) {
 }
 
 func (d *Discord) catchUp(ctx context.Context, name, after string) {
-	after = or(after, idAt(time.Now().Add(-d.o.CatchUp)))
+	after = cmp.Or(after, idAt(time.Now().Add(-d.o.CatchUp)))
 	d.retry(ctx, func() error { return d.hub.CatchUp(ctx, name, after) })
 }

@@ -64,13 +64,3 @@ func short(text string, most int) string {
 	}
 	return string(runes[:most-1]) + "…"
 }
-
-// declared finds a command by its name.
-func declared(name string) (channel.Command, bool) {
-	for _, c := range channel.Commands {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	return channel.Command{}, false
-}

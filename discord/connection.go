@@ -25,6 +25,8 @@ const (
 	opHeartbeatAck   = 11
 )
 
+var errSilent = errors.New("no message from the gateway in time")
+
 const (
 	grace        = time.Second // for messages that are late because this process was, and for the goodbye
 	writeTimeout = 10 * time.Second
@@ -44,20 +46,15 @@ type connection struct {
 	finished chan struct{}      // closed when nothing more is read
 }
 
-func newConnection(s *session, ws *websocket.Conn, deadline time.Time) *connection {
-	return &connection{
-		session: s, ws: ws, deadline: deadline,
-		start: make(chan time.Duration, 1), asked: make(chan struct{}, 1), finished: make(chan struct{}),
-	}
-}
-
 // run reads until the connection ends, or ctx.
 func (c *connection) run(ctx context.Context) ending {
 	var writing sync.WaitGroup
 	writing.Go(func() { c.write(ctx) })
-	defer writing.Wait()
-	defer close(c.finished)
-	defer func() { _ = c.ws.Close() }() // without a goodbye the session can be resumed
+	defer func() {
+		_ = c.ws.Close() // without a goodbye the session can be resumed
+		close(c.finished)
+		writing.Wait()
+	}()
 	for {
 		if err := c.extend(); err != nil {
 			return ending{err: err}
@@ -77,17 +74,13 @@ func (c *connection) run(ctx context.Context) ending {
 }
 
 // extend sets the time by which the next message must come. What has arrived while this process
-// was late is not taken for silence.
+// was late does not count as silence.
 func (c *connection) extend() error {
-	now := time.Now()
-	if now.After(c.deadline.Add(grace)) {
+	left := time.Until(c.deadline)
+	if left < -grace {
 		return errSilent
 	}
-	deadline := c.deadline
-	if soon := now.Add(grace); deadline.Before(soon) {
-		deadline = soon
-	}
-	return c.ws.SetReadDeadline(deadline)
+	return c.ws.SetReadDeadline(time.Now().Add(max(left, grace)))
 }
 
 // packet is a message of the gateway.
@@ -147,7 +140,7 @@ func (c *connection) hello(data json.RawMessage) error {
 	c.interval = time.Duration(hello.Interval * float64(time.Millisecond))
 	s := c.session
 	s.identified = time.Now()
-	if s.resumable() {
+	if s.id != "" {
 		return c.send(opResume, map[string]any{"token": s.token, "session_id": s.id, "seq": s.sequence.Load()})
 	}
 	return c.send(opIdentify, map[string]any{
@@ -159,9 +152,8 @@ func (c *connection) hello(data json.RawMessage) error {
 // write sends heartbeats once the session is established. When ctx ends it says goodbye, so that
 // people see the bot go offline at once, and closes the connection.
 func (c *connection) write(ctx context.Context) {
-	ticker := time.NewTicker(time.Hour)
+	ticker := time.NewTicker(time.Hour) // reset before it fires
 	defer ticker.Stop()
-	ticker.Stop()
 	for {
 		select {
 		case <-c.finished:

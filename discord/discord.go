@@ -33,6 +33,7 @@ const DefaultCatchUp = time.Hour
 type Discord struct {
 	o               Options
 	log             *slog.Logger
+	files           platform.Files
 	rest            *rest
 	state           *stateCache
 	queue           platform.KeyedQueue[func()] // work on events, by channel
@@ -44,7 +45,7 @@ type Discord struct {
 	seen            *platform.Cache // interactions and commands already handled
 	own             *platform.Cache // the bot's own messages
 	reactionRefused *platform.Cache // channels in which Discord refuses reactions
-	started         time.Time       // an earlier process may have begun to answer older messages
+	started         time.Time       // an earlier process may have started to answer older messages
 
 	linkIncident  platform.Incident // the connection to the gateway
 	storeIncident platform.Incident // messages that could not be stored
@@ -83,7 +84,7 @@ var defaultPauses = pauses{
 func New(o Options) (*Discord, error) {
 	o.Token = strings.TrimPrefix(strings.TrimSpace(o.Token), "Bot ")
 	if o.Token == "" || strings.ContainsAny(o.Token, " \t\r\n") {
-		return nil, errors.New("DISCORD_TOKEN is no bot token: copy it from https://discord.com/developers/applications → your application → Bot → Reset Token")
+		return nil, errors.New("DISCORD_TOKEN is not a bot token: copy it from https://discord.com/developers/applications → your application → Bot → Reset Token")
 	}
 	base, err := root(o.APIBase)
 	if err != nil {
@@ -97,13 +98,15 @@ func New(o Options) (*Discord, error) {
 	}
 	log := o.Log.With("connector", Name)
 	work := new(platform.Group)
-	return &Discord{
+	d := &Discord{
 		o: o, log: log, rest: newREST(base, o.Token), state: newStateCache(), work: work, gaps: newGaps(),
 		queue:    platform.KeyedQueue[func()]{Group: work, Do: platform.CallEach},
 		throttle: newEditThrottle(), commandLines: platform.NewCache(0), seen: platform.NewCache(seenFor), own: platform.NewCache(ownFor), reactionRefused: platform.NewCache(ownFor), started: time.Now(), pauses: defaultPauses,
 		linkIncident:  platform.Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered"},
 		storeIncident: platform.Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered"},
-	}, nil
+	}
+	d.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.fetch}
+	return d, nil
 }
 
 // version is a suffix that some people give the API root.
@@ -116,7 +119,7 @@ func root(base string) (string, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
-		return "", errors.New(`api_base under [discord] is no address of a server: write it as "http://localhost:8080"`)
+		return "", errors.New(`api_base under [discord] is not a server address: write it as "http://localhost:8080"`)
 	}
 	return version.ReplaceAllString(strings.TrimRight(base, "/"), ""), nil
 }
@@ -153,4 +156,15 @@ func channelID(conversation string) string {
 		return p.Thread
 	}
 	return p.Channel
+}
+
+// Options are the settings of the connector.
+type Options struct {
+	Token            string        // of the bot, without "Bot " before it; never logged
+	APIBase          string        // root of a compatible server, as "http://localhost:8080"; empty: Discord itself
+	MentionOnly      bool          // do without the privileged message content intent: only what is addressed to the bot is read
+	AttachmentTokens int           // of text files, for each message; 0: their contents are not read
+	Pictures         bool          // fetch pictures, for models that can see
+	CatchUp          time.Duration // how far back to look, after an absence, in channels that nothing is known of; 0: an hour
+	Log              *slog.Logger  // nil: slog.Default()
 }

@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,12 +66,12 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 		}
 		_ = decode(data, &of)
 		for _, c := range sync.Threads {
-			c.GuildID = or(c.GuildID, of.GuildID)
+			c.GuildID = cmp.Or(c.GuildID, of.GuildID)
 			d.state.add(c)
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
 		r := read[roleEvent](data)
-		r.Role.ID = or(r.Role.ID, r.RoleID)
+		r.Role.ID = cmp.Or(r.Role.ID, r.RoleID)
 		d.state.setRole(r.GuildID, r.Role)
 	case "GUILD_MEMBER_UPDATE":
 		m := read[memberEvent](data)
@@ -148,7 +149,7 @@ func (d *Discord) deliver(m message) {
 	if p.Guild == "" {
 		in.Label = in.Author
 	}
-	if command(in) {
+	if platform.IsCommand(in) {
 		if !d.seen.Seen(in.ID) {
 			d.work.Start(func(ctx context.Context) { d.runText(ctx, name, m, in) })
 		}
@@ -161,11 +162,6 @@ func (d *Discord) deliver(m message) {
 		}
 		return err
 	})
-}
-
-// command reports whether a message is one that the bot itself answers, not the model.
-func command(in channel.Inbound) bool {
-	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
 }
 
 // backfill reads the messages for which the queue had no room from history, beginning with m.
@@ -192,7 +188,7 @@ func (d *Discord) updated(m message) {
 			d.log.Debug("read_edit_failed", "message", m.ID, "error", err)
 			return
 		}
-		whole.ChannelID, whole.GuildID, whole.Edited = m.ChannelID, m.GuildID, or(whole.Edited, m.Edited)
+		whole.ChannelID, whole.GuildID, whole.Edited = m.ChannelID, m.GuildID, cmp.Or(whole.Edited, m.Edited)
 		d.queue.Add(m.ChannelID, func() { d.edit(whole) })
 	})
 }
@@ -254,7 +250,7 @@ func (d *Discord) retry(ctx context.Context, do func() error) {
 func (d *Discord) locate(ctx context.Context, id, guild string) place {
 	p, known := d.state.place(id)
 	if known {
-		p.Guild = or(p.Guild, guild) // an event about the channel may have left it out
+		p.Guild = cmp.Or(p.Guild, guild) // an event about the channel may have left it out
 		return p
 	}
 	if guild == "" {

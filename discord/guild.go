@@ -1,4 +1,4 @@
-// Servers, channels and roles, as the gateway describes them.
+// Servers, channels and roles, as the gateway describes them, and who may read a channel.
 
 package discord
 
@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
+
+	"cairn/channel"
 )
 
 type channelData struct {
@@ -62,4 +64,39 @@ func (b *bitset) UnmarshalJSON(data []byte) error {
 // manages reports whether permissions allow to manage a place.
 func manages(permissions bitset) bool {
 	return permissions&(discordgo.PermissionManageMessages|discordgo.PermissionManageGuild|discordgo.PermissionAdministrator) != 0
+}
+
+// audience returns who may read a place; empty if unknown.
+func (a *stateCache) audience(id string) channel.Audience {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p, known := a.places[id]
+	switch {
+	case !known:
+		return ""
+	case p.Guild == "" || p.Secret:
+		return channel.Members
+	case p.Parent != "":
+		if a.openLocked(p.Parent) == channel.ServerWide {
+			return channel.ServerWide
+		}
+		return channel.ChannelWide
+	}
+	return a.openLocked(id)
+}
+
+// openLocked returns ServerWide if everyone on the server may read a channel (Discord, Permissions:
+// Permission Overwrites), else Members; empty if unknown.
+func (a *stateCache) openLocked(id string) channel.Audience {
+	p := a.places[id]
+	everyone, known := a.guilds[p.Guild].Roles[p.Guild]
+	if !known || !p.OverwritesKnown {
+		return ""
+	}
+	const needed = discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory
+	can := everyone.Permissions
+	if can&discordgo.PermissionAdministrator == 0 && (can&^p.Deny|p.Allow)&needed != needed {
+		return channel.Members
+	}
+	return channel.ServerWide
 }

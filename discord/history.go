@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // maxPage is the most messages of one page.
@@ -28,8 +29,8 @@ func (d *Discord) History(ctx context.Context, conversation string, look channel
 	whole := len(found) > 0 || look.After == look.Missed || d.readable(ctx, id)
 	page.There = []string{}
 	for _, m := range found {
-		if in, ok := d.inbound(m, p); ok && !command(in) {
-			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // if it is not told, never
+		if in, ok := d.inbound(m, p); ok && !platform.IsCommand(in) {
+			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // a missing time: never
 			page.Said = append(page.Said, in)
 		}
 		page.There = append(page.There, m.ID)

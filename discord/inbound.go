@@ -104,8 +104,6 @@ func (d *Discord) attach(in *channel.Inbound, m message) {
 	for i, f := range files {
 		a := &in.Attachments[i]
 		a.Kind, a.Name, a.Type, a.Size, a.URL, a.Caption = kindOf(f), f.Filename, mediaType(f), f.Size, f.URL, f.Description
-		if d.fetchable(f) {
-			in.Incomplete = true
-		}
+		in.Incomplete = in.Incomplete || d.files.Wanted(*a)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 const (
@@ -106,7 +107,7 @@ func (i interaction) person() channel.Person {
 // line is the command as people would type it.
 func (i interaction) line() string {
 	words := []string{"/" + i.Data.Name}
-	command, _ := declared(i.Data.Name)
+	command, _ := platform.Command(i.Data.Name)
 	for _, a := range command.Args {
 		for _, o := range i.Data.Options {
 			if o.Name == a.Name {
@@ -120,7 +121,7 @@ func (i interaction) line() string {
 // suggest completes an argument of a command. Without a response Discord shows an error.
 func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	typed, number := "", false
-	command, _ := declared(i.Data.Name)
+	command, _ := platform.Command(i.Data.Name)
 	for _, o := range i.Data.Options {
 		for _, a := range command.Args {
 			if o.Focused && a.Name == o.Name {
@@ -134,22 +135,17 @@ func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	if errors.Is(err, channel.ErrRefused) {
 		err = nil
 	}
-	choices := []choice{}
+	choices := []discordgo.ApplicationCommandOptionChoice{}
 	for _, c := range found[:min(len(found), 25)] {
 		value, _ := json.Marshal(short(c.Value, 100)) // a string always can be
 		if number {
 			value = json.RawMessage(c.Value)
 		}
 		if c.Label != "" && json.Valid(value) {
-			choices = append(choices, choice{short(c.Label, 100), value})
+			choices = append(choices, discordgo.ApplicationCommandOptionChoice{Name: short(c.Label, 100), Value: json.RawMessage(value)})
 		}
 	}
 	return errors.Join(err, d.callback(ctx, i, discordgo.InteractionApplicationCommandAutocompleteResult, map[string]any{"choices": choices}))
-}
-
-type choice struct {
-	Name  string          `json:"name"`
-	Value json.RawMessage `json:"value"`
 }
 
 // callback sends the first response to an interaction, within 3 seconds.

@@ -1,9 +1,10 @@
-// Messages as Discord sends them.
+// Messages as Discord sends them, and their ids.
 
 package discord
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -20,12 +21,12 @@ type message struct {
 	Author      *user             `json:"author"`
 	Member      *member           `json:"member"` // in events only
 	WebhookID   string            `json:"webhook_id"`
-	Content     *string           `json:"content"` // nil: not told
+	Content     *string           `json:"content"` // nil: missing
 	Timestamp   string            `json:"timestamp"`
 	Edited      string            `json:"edited_timestamp"`
 	Mentions    []mentioned       `json:"mentions"`
 	Roles       []string          `json:"mention_roles"`
-	Attachments *[]attachment     `json:"attachments"` // nil: not told
+	Attachments *[]attachment     `json:"attachments"` // nil: missing
 	Embeds      []embed           `json:"embeds"`
 	Stickers    []named           `json:"sticker_items"`
 	Poll        *poll             `json:"poll"`
@@ -136,3 +137,28 @@ func (u user) name(m *member) string {
 	}
 	return u.Username
 }
+
+const epoch = 1420070400000 // ms
+
+// number parses a snowflake; 0 if it is none.
+func number(id string) uint64 {
+	n, err := strconv.ParseUint(id, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// newer reports whether a was created after b. An invalid snowflake is older than all.
+func newer(a, b string) bool { return number(a) > number(b) }
+
+// timeOf returns the creation time of an id.
+func timeOf(id string) time.Time { return time.UnixMilli(int64(number(id)>>22) + epoch).UTC() }
+
+// idAt returns the first id of a time.
+func idAt(t time.Time) string {
+	return strconv.FormatInt(max(t.UnixMilli()-epoch, 0)<<22, 10)
+}
+
+// before returns the id just before another.
+func before(id string) string { return strconv.FormatUint(max(number(id), 1)-1, 10) }

@@ -17,20 +17,6 @@ import (
 // maxCustomID is the longest id of a button (Discord, Components: Custom ID).
 const maxCustomID = 100
 
-// row is a row of buttons.
-type row struct {
-	Type       int      `json:"type"`
-	Components []button `json:"components"`
-}
-
-type button struct {
-	Type     int    `json:"type"`
-	Style    int    `json:"style"`
-	Label    string `json:"label"`
-	CustomID string `json:"custom_id"`
-	Disabled bool   `json:"disabled,omitempty"`
-}
-
 // customID is the id of a button that shows a page of a command's answer. A command line that does
 // not fit is cached.
 func (d *Discord) customID(line string, page int) string {
@@ -63,19 +49,12 @@ func (d *Discord) page(line string, answer channel.Answer, n int) shown {
 	n = min(max(n, 0), answer.Pages()-1)
 	s := plain(d.shortenLines(answer.Page(n)))
 	if answer.Pages() > 1 {
-		s.Components = []row{{Type: int(discordgo.ActionsRowComponent), Components: []button{
-			d.pageButton("Previous", line, n-1, n == 0),
-			d.pageButton("Next", line, n+1, n == answer.Pages()-1),
+		s.Components = []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{
+			discordgo.Button{Style: discordgo.SecondaryButton, Label: "Previous", CustomID: d.customID(line, n-1), Disabled: n == 0},
+			discordgo.Button{Style: discordgo.SecondaryButton, Label: "Next", CustomID: d.customID(line, n+1), Disabled: n == answer.Pages()-1},
 		}}}
 	}
 	return s
-}
-
-func (d *Discord) pageButton(label, line string, page int, disabled bool) button {
-	return button{
-		Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton), Label: label,
-		CustomID: d.customID(line, page), Disabled: disabled,
-	}
 }
 
 // shortenLines shortens the longest lines of a page until it fits a message.

@@ -1,4 +1,4 @@
-// Posting: each message once, and how a posted one is found again.
+// Posting and reacting: each message once, and how a posted one is found again.
 
 package discord
 
@@ -10,8 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"cairn/channel"
 	"cairn/internal/platform"
@@ -113,10 +115,10 @@ func (d *Discord) sent(ctx context.Context, conversation string, piece channel.P
 	})
 }
 
-// findBegun finds the messages in which an earlier process began the reply to these: the one that
+// findStarted finds the messages in which an earlier process began the reply to these: the one that
 // references them, and those that follow, which have no reference. A notice posted in between has
 // no reference either, but the hub knows its id.
-func (d *Discord) findBegun(ctx context.Context, conversation string, to []string) (pieces []message, err error) {
+func (d *Discord) findStarted(ctx context.Context, conversation string, to []string) (pieces []message, err error) {
 	var failed error
 	_, err = d.find(ctx, channelID(conversation), to, func(m message) bool {
 		switch {
@@ -174,4 +176,40 @@ func (d *Discord) find(ctx context.Context, channel string, to []string, is func
 
 func nonceOf(conversation string, p channel.Piece) string {
 	return nonce(conversation, p.Reply, p.Part)
+}
+
+// summarizedReaction is the reaction.
+const summarizedReaction = "📚"
+
+// React adds the reaction to a message. If the bot may not, it logs once per channel which
+// permission is missing, and returns nil.
+func (d *Discord) React(ctx context.Context, conversation, id string) error {
+	place := channelID(conversation)
+	err := d.rest.do(ctx, call{
+		method: http.MethodPut, path: "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(summarizedReaction) + "/@me", background: true,
+	})
+	if !refusedWith(err, codeNotPermitted) {
+		return err
+	}
+	if !d.reactionRefused.Seen(place) {
+		d.log.Warn("reaction_refused",
+			"missing_permissions", "Add Reactions, Read Message History", "channel", place)
+	}
+	return nil
+}
+
+// messages splits at the length of a message in UTF-16 units, the strictest reading of Discord's
+// "2000 characters" (Message: Create Message).
+var messages = platform.Splitter{Limit: 2000}
+
+// Split splits a reply into messages.
+func (d *Discord) Split(text string) []string {
+	var pieces []string
+	for _, p := range messages.Split(text) {
+		pieces = append(pieces, strings.TrimRightFunc(p.String(), unicode.IsSpace))
+	}
+	if len(pieces) == 0 {
+		return []string{"…"} // Discord takes no empty message
+	}
+	return pieces
 }

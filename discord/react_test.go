@@ -70,7 +70,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 			newest := r.compacted("reaction")
 			r.until("the mark", func() bool { return len(r.marks(newest.ID)) > 0 && len(r.Requests(reactions)) > len(fault) })
 			r.stop() // waits for what still asks
-			if got := r.marks(newest.ID); len(got) != 1 || got[0] != summedUp+"1" {
+			if got := r.marks(newest.ID); len(got) != 1 || got[0] != summarizedReaction+"1" {
 				t.Errorf("the marks are %q", got)
 			}
 			if n := len(r.Requests(reactions)); n != 1+len(fault) {
@@ -123,4 +123,25 @@ func TestAMarkOnAMessageThatIsGone(t *testing.T) {
 	if err := r.connector.React(r.ctx, r.place(r.square), m.ID); !refusedWith(err, codeUnknownMessage) {
 		t.Errorf("it is refused with %v", err)
 	}
+}
+
+func TestARecapIsForWhoeverAskedAndComesWhenItIsReady(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	direct := r.Direct(r.ann.ID).ID
+	r.Say(direct, r.ann.ID, "I moved to Turin in May.")
+	r.answers(direct, 1)
+	i := r.Slash(direct, r.ann.ID, "recap")
+	r.until("the recap", func() bool {
+		a := r.Interaction(i.ID).Answer
+		return a != nil && strings.Contains(a.Content, "Turin")
+	})
+	if n := len(r.sent(direct)); n != 1 {
+		t.Errorf("%d messages were posted", n)
+	}
+	r.Say(direct, r.ann.ID, "/recap")
+	r.until("the written command's recap", func() bool {
+		sent := r.sent(direct)
+		return len(sent) == 2 && strings.Contains(sent[1].Content, "Turin")
+	})
 }

@@ -68,8 +68,7 @@ func (no *refusal) Error() string {
 	return text
 }
 
-// Is tells channel.ErrGone from what is worth trying again: Discord itself said no,
-// and would say so again.
+// Is reports channel.ErrGone for a refusal by Discord itself that a retry would meet again.
 func (no *refusal) Is(target error) bool {
 	final := no.status >= 400 && no.status < 500 && no.said
 	switch no.status {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"cairn/compactor"
 	"cairn/discord/discordtest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 )
 
 func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
@@ -236,24 +234,6 @@ func TestTheFirstQuestionReadsWhatWasSaidBefore(t *testing.T) {
 	if len(said) != 101 || !slices.ContainsFunc(said, func(m compactor.Message) bool { return m.Text == "earlier 20" }) ||
 		slices.ContainsFunc(said, func(m compactor.Message) bool { return m.Text == "earlier 19" }) {
 		t.Errorf("it read %d messages, want the 100 before the question", len(said)-1)
-	}
-}
-
-func TestLongRepliesComeInPieces(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{})
-	long := strings.Repeat("A sentence of the answer. ", 250)
-	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(long), nil }
-	r.start()
-	r.ask(r.square, "tell me everything")
-	got := r.answers(r.square, 4)
-	if a, b := strings.Join(strings.Fields(strings.Join(got, " ")), " "), strings.TrimSpace(long); a != b {
-		t.Errorf("the pieces are not the text: %d and %d characters", len(a), len(b))
-	}
-	for i, m := range r.sent(r.square) {
-		if (m.Reference != nil) != (i == 0) {
-			t.Errorf("piece %d refers to %+v; only the first is to", i, m.Reference)
-		}
 	}
 }
 

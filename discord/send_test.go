@@ -3,13 +3,21 @@
 package discord
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"cairn/channel"
 	"cairn/discord/discordtest"
+	"cairn/llm"
+	"cairn/llm/llmtest"
 )
 
 // send has one piece sent by a fresh writer, as after a restart.
@@ -176,5 +184,93 @@ func TestANonceNamesWhatIsSaid(t *testing.T) {
 	}
 	if len(a) != 25 || a != nonce("discord:1/2", "reply-1", 0) {
 		t.Errorf("the nonce is %q", a)
+	}
+}
+
+func TestManyRequestsAtOnceWaitForEachOtherAndAllAreMade(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	defer s.Close()
+	rest := newREST(s.URL, token)
+	defer rest.client.CloseIdleConnections()
+	rest.limits.perSecond = 10
+	var all sync.WaitGroup
+	for range 85 { // as for the history of many channels after an outage
+		all.Go(func() {
+			if err := rest.do(t.Context(), call{method: http.MethodGet, path: "/users/@me"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestAnEditThatHasToBeReadKeepsNoMessageBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start()
+	m := r.Say(r.square, r.ann.ID, "old")
+	r.heard(r.place(r.square), 1)
+	r.Fail(discordtest.Fault{Route: "GET /channels/*/messages/*", Status: 429, RetryAfter: time.Hour})
+	r.Dispatch("MESSAGE_UPDATE", map[string]any{
+		"id": m.ID, "channel_id": r.square, "guild_id": r.guild.ID, "content": "new", "edited_timestamp": time.Now().UTC().Format(time.RFC3339Nano),
+	})
+	r.ask(r.square, "still there?")
+	r.answers(r.square, 1)
+}
+
+func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.Method == http.MethodGet {
+			_, _ = w.Write([]byte("[]"))
+			return
+		}
+		_, _ = w.Write([]byte(`{"id":"1"}`))
+	}))
+	defer s.Close()
+	d, err := New(Options{Token: token, APIBase: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.rest.client.CloseIdleConnections()
+	d.state.setSelf(user{ID: "1"}, "1")
+	d.rest.limits.perSecond = 12
+	var all sync.WaitGroup
+	var read atomic.Int32
+	const channels = 90
+	for i := range channels {
+		all.Go(func() {
+			if _, err := d.History(t.Context(), fmt.Sprint("discord:9/", 100+i), channel.Look{After: "5", Limit: 100}); err != nil {
+				t.Error(err)
+			}
+			read.Add(1)
+		})
+	}
+	for i := range 20 {
+		if _, err := d.create(t.Context(), "20", newPost("20", "hello", "", nonce(i)), false); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := read.Load(); n == channels {
+		t.Error("the answers waited until all the histories were read")
+	}
+	all.Wait()
+}
+
+func TestLongRepliesComeInPieces(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{})
+	long := strings.Repeat("A sentence of the answer. ", 250)
+	r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(long), nil }
+	r.start()
+	r.ask(r.square, "tell me everything")
+	got := r.answers(r.square, 4)
+	if a, b := strings.Join(strings.Fields(strings.Join(got, " ")), " "), strings.TrimSpace(long); a != b {
+		t.Errorf("the pieces are not the text: %d and %d characters", len(a), len(b))
+	}
+	for i, m := range r.sent(r.square) {
+		if (m.Reference != nil) != (i == 0) {
+			t.Errorf("piece %d refers to %+v; only the first is to", i, m.Reference)
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,17 +19,15 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// session is one session with the gateway: begun by IDENTIFY, and resumed on one connection
-// after the other, for as long as the gateway knows it. discordgo's own session is not used: it
-// answers op 9 with one IDENTIFY after the other, deadlocks on op 7 while it opens, keeps close
-// codes to itself, waits for HELLO and READY without end, and gives a session up when a
-// connection falls silent. All methods are for one goroutine.
+// session is one session with the gateway: it starts with IDENTIFY, and is resumed on one connection
+// after the other while the gateway knows it. discordgo's own session deadlocks on op 7, hides close
+// codes, and waits for HELLO and READY without end. All methods are for one goroutine.
 type session struct {
 	token   string
 	gateway string // the address where it begins
 	intents discordgo.Intent
-	timeout time.Duration // from the dial to READY or RESUMED
-	handle  func(name string, data json.RawMessage) error
+	timeout time.Duration                                 // from the dial to READY or RESUMED
+	handle  func(name string, data json.RawMessage) error // gets each event, one after the other, and must not block; its error ends the connection
 
 	id        string       // empty: the gateway does not know the session, or not any more
 	sequence  atomic.Int64 // of the last event that was handled
@@ -46,15 +45,6 @@ const maxRefused = 3
 // maxMessage is the most bytes of one message of the gateway.
 const maxMessage = 64 << 20
 
-// newSession returns a session that is not yet begun. handle gets each event, one after the
-// other, and must not block; its error ends the connection.
-func newSession(token, gateway string, intents discordgo.Intent, timeout time.Duration, handle func(string, json.RawMessage) error) *session {
-	return &session{token: token, gateway: gateway, intents: intents, timeout: timeout, handle: handle}
-}
-
-// resumable reports whether another connection may go on where this one ended.
-func (s *session) resumable() bool { return s.id != "" }
-
 // connect begins or resumes the session and returns when its connection has ended, with the
 // reason; or when ctx has.
 func (s *session) connect(ctx context.Context) ending {
@@ -66,7 +56,11 @@ func (s *session) connect(ctx context.Context) ending {
 		ws, e = s.dial(ctx)
 	}
 	if ws != nil {
-		e = newConnection(s, ws, deadline).run(ctx)
+		c := &connection{
+			session: s, ws: ws, deadline: deadline,
+			start: make(chan time.Duration, 1), asked: make(chan struct{}, 1), finished: make(chan struct{}),
+		}
+		e = c.run(ctx)
 	}
 	if ctx.Err() != nil {
 		return ending{err: ctx.Err()}
@@ -110,7 +104,10 @@ func (s *session) event(name string, sequence int64, data json.RawMessage) error
 	s.sequence.Store(sequence)
 	switch name {
 	case "READY":
-		ready := read[sessionData](data)
+		ready := read[struct {
+			ID        string `json:"session_id"`
+			ResumeURL string `json:"resume_gateway_url"`
+		}](data)
 		s.id, s.resumeURL = ready.ID, ready.ResumeURL
 		if !sameSite(s.resumeURL, s.gateway) { // the token is not for others
 			s.resumeURL = ""
@@ -122,16 +119,10 @@ func (s *session) event(name string, sequence int64, data json.RawMessage) error
 	return nil
 }
 
-// sessionData is what READY says about the session.
-type sessionData struct {
-	ID        string `json:"session_id"`
-	ResumeURL string `json:"resume_gateway_url"`
-}
-
 // address is where the next connection goes, with what Discord wants there (Discord, Gateway:
 // Connecting).
 func (s *session) address() string {
-	u, err := url.Parse(or(s.resumeURL, s.gateway))
+	u, err := url.Parse(cmp.Or(s.resumeURL, s.gateway))
 	if err != nil {
 		return s.gateway
 	}
@@ -173,13 +164,10 @@ type ending struct {
 }
 
 func (e ending) Error() string {
-	switch {
-	case e.code != 0:
+	if e.code != 0 {
 		return fmt.Sprintf("the gateway closed the connection with code %d", e.code)
-	case e.err != nil:
-		return e.err.Error()
 	}
-	return "the connection ended"
+	return e.err.Error()
 }
 
 // endingOf is the reason for which nothing more can be read.
@@ -194,5 +182,3 @@ func endingOf(err error) ending {
 	}
 	return ending{err: err}
 }
-
-var errSilent = errors.New("the gateway fell silent")

@@ -6,8 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +19,8 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
+
+	"cairn/discord/discordtest"
 )
 
 // gate is a gateway that says what a test wants, and notes the address and the opcode
@@ -80,7 +85,10 @@ const resumed = `{"op":0,"s":2,"t":"RESUMED","d":{}}`
 
 func sessionWith(t *testing.T, gateway string) *session {
 	t.Helper()
-	return newSession(token, gateway, discordgo.IntentGuilds, 5*time.Second, func(string, json.RawMessage) error { return nil })
+	return &session{
+		token: token, gateway: gateway, intents: discordgo.IntentGuilds, timeout: 5 * time.Second,
+		handle: func(string, json.RawMessage) error { return nil },
+	}
 }
 
 func TestTheGatewaysAddressesAreTakenAsTheyAre(t *testing.T) {
@@ -148,16 +156,16 @@ func TestASessionThatIsRefusedAgainAndAgainIsGivenUp(t *testing.T) {
 		return "", 4003
 	})
 	s := sessionWith(t, g.address(""))
-	if e := s.connect(t.Context()); !s.resumable() {
+	if e := s.connect(t.Context()); s.id == "" {
 		t.Fatal(e)
 	}
 	for range 10 {
-		if s.connect(t.Context()); !s.resumable() {
+		if s.connect(t.Context()); s.id == "" {
 			break
 		}
 	}
-	if n := len(g.came()); s.resumable() || n < 3 {
-		t.Errorf("after %d connections it is resumable: %v", n, s.resumable())
+	if n := len(g.came()); s.id != "" || n < 3 {
+		t.Errorf("after %d connections it is resumable: %v", n, s.id != "")
 	}
 }
 
@@ -218,7 +226,7 @@ func TestAGatewayThatSpeaksOutOfTurnHarmsNothing(t *testing.T) {
 		}
 	}
 	cancel()
-	if e := <-ended; !strings.Contains(first, `"op":2}`) || !errors.Is(e.err, context.Canceled) || !s.resumable() {
+	if e := <-ended; !strings.Contains(first, `"op":2}`) || !errors.Is(e.err, context.Canceled) || s.id == "" {
 		t.Errorf("it began with %s and ended with %v", first, e)
 	}
 	for range heartbeats {
@@ -229,9 +237,36 @@ func TestAGatewayThatSpeaksOutOfTurnHarmsNothing(t *testing.T) {
 func TestAHelloWithoutAnIntervalIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, d := range []string{"null", `{"heartbeat_interval":0}`, `{"heartbeat_interval":-5}`, `{"heartbeat_interval":"x"}`, "7"} {
-		c := newConnection(&session{}, nil, time.Now())
+		c := &connection{session: &session{}, deadline: time.Now(), start: make(chan time.Duration, 1), asked: make(chan struct{}, 1)}
 		if e := c.receive(packet{Op: opHello, Data: json.RawMessage(d)}); e.err == nil {
 			t.Errorf("%s is taken", d)
 		}
 	}
+}
+
+// It runs alone: goroutines of other tests would be counted too.
+func TestReconnectingLeavesNothingBehind(t *testing.T) {
+	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.resume, d.pauses.connect = time.Millisecond, time.Millisecond }).start()
+	ways := []func(){r.Reconnect, r.Cut, func() { r.Disconnect(discordtest.CloseUnknown) }}
+	asked := 0
+	lose := func(times int) {
+		for range times {
+			ways[asked%len(ways)]()
+			asked++
+			r.ask(r.square, fmt.Sprint("question ", asked))
+			r.answers(r.square, asked)
+		}
+	}
+	lose(len(ways)) // what is made once is there then
+	goroutines, handles := runtime.NumGoroutine(), openFiles()
+	lose(2 * len(ways))
+	r.until("goroutines and open files are as before", func() bool {
+		return runtime.NumGoroutine() <= goroutines && openFiles() <= handles
+	})
+}
+
+// openFiles counts files and sockets; 0 where the system does not tell.
+func openFiles() int {
+	all, _ := os.ReadDir("/proc/self/fd")
+	return len(all)
 }

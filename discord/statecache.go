@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -14,7 +15,7 @@ import (
 // maxNicks bounds the nicknames that are remembered.
 const maxNicks = 10_000
 
-// stateCache knows where things are and what they are called, from what the gateway told.
+// stateCache knows where things are and what they are called, from gateway events.
 // It holds no messages and no members.
 type stateCache struct {
 	mu     sync.Mutex // guards everything below
@@ -29,16 +30,16 @@ type nickOf struct{ guild, user string }
 
 // place is a channel or a thread.
 type place struct {
-	Guild  string
-	Parent string // of a thread; empty: it is none
-	Name   string
-	Last   string // id of its newest message
-	Hidden bool   // from the bot
-	Silent bool   // of a kind that holds no messages
-	Secret bool   // a private thread
-	Told   bool   // the next two are known
-	Deny   bitset // what the channel takes from everyone on the server
-	Allow  bitset // what it gives everyone
+	Guild           string
+	Parent          string // of a thread; empty: it is none
+	Name            string
+	Last            string // id of its newest message
+	Hidden          bool   // from the bot
+	Silent          bool   // of a kind that holds no messages
+	Secret          bool   // a private thread
+	OverwritesKnown bool   // the next two are known
+	Deny            bitset // what the channel takes from everyone on the server
+	Allow           bitset // what it gives everyone
 }
 
 // guild is what people call a server.
@@ -81,7 +82,7 @@ func (a *stateCache) self() (me user, app string) {
 
 // addGuild replaces a server, and returns its channels and threads, and the newest message known
 // of each before.
-func (a *stateCache) addGuild(g guildData) (drawn []channelData, before map[string]string) {
+func (a *stateCache) addGuild(g guildData) (channels []channelData, before map[string]string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known := guild{Name: g.Name, Owner: g.OwnerID, Roles: make(map[string]role)}
@@ -102,9 +103,9 @@ func (a *stateCache) addGuild(g guildData) (drawn []channelData, before map[stri
 		c.GuildID = g.ID
 		before[c.ID] = a.places[c.ID].Last
 		a.addLocked(c)
-		drawn = append(drawn, c)
+		channels = append(channels, c)
 	}
-	return drawn, before
+	return channels, before
 }
 
 func (a *stateCache) add(c channelData) place {
@@ -116,13 +117,13 @@ func (a *stateCache) add(c channelData) place {
 func (a *stateCache) addLocked(c channelData) place {
 	old := a.places[c.ID]
 	// Events may leave the server out (Discord, Channel: Channel Structure).
-	c.GuildID = or(c.GuildID, or(old.Guild, a.places[c.ParentID].Guild))
+	c.GuildID = cmp.Or(c.GuildID, cmp.Or(old.Guild, a.places[c.ParentID].Guild))
 	p := place{Guild: c.GuildID, Name: c.Name, Last: c.LastID}
 	if newer(old.Last, p.Last) {
 		p.Last = old.Last
 	}
 	p.Secret = discordgo.ChannelType(c.Type) == discordgo.ChannelTypeGuildPrivateThread
-	p.Told = c.Overwrites != nil // the channel of an interaction has none
+	p.OverwritesKnown = c.Overwrites != nil // the channel of an interaction has none
 	for _, o := range c.Overwrites {
 		if o.ID == c.GuildID {
 			p.Deny, p.Allow = o.Deny, o.Allow

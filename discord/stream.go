@@ -59,10 +59,10 @@ func (s *stream) piece(part int) *shownPiece {
 
 // adopt takes over, once, the messages in which an earlier process showed the reply.
 func (s *stream) adopt(ctx context.Context) error {
-	if s.looked || !s.d.mayBeBegun(s.to) {
+	if s.looked || !s.d.mayHaveStarted(s.to) {
 		return nil
 	}
-	left, err := s.d.findBegun(ctx, s.conversation, s.to)
+	left, err := s.d.findStarted(ctx, s.conversation, s.to)
 	if err != nil {
 		return err
 	}

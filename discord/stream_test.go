@@ -247,16 +247,6 @@ func TestALongReplyThatAModelWritesStandsInPieces(t *testing.T) {
 	r.shows(r.square, text)
 }
 
-func TestWhatIsNotSentIsTakenBack(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	w := r.connector.Reply(r.place(r.square), nil)
-	w.Show(wordsOf(400))
-	r.until("both pieces", func() bool { return len(r.sent(r.square)) == 2 })
-	w.Cancel()
-	r.until("it to be gone", func() bool { return len(r.sent(r.square)) == 0 })
-}
-
 func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.pauses.typing = 50 * time.Millisecond }).start()
@@ -296,46 +286,4 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 	if all := len(r.Requests("POST /channels/*/typing")); all != typing() {
 		t.Errorf("it typed %d times elsewhere", all-typing())
 	}
-}
-
-func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	text := slowly(r, 200, 30*time.Millisecond)
-	r.ask(r.square, "tell me slowly")
-	r.until("the first words", func() bool { return len(r.sent(r.square)) == 1 })
-	r.stop()
-	r.model.Delay = 0
-	r.start()
-	if err := r.hub.Recover(r.ctx, func(string) bool { return true }); err != nil {
-		t.Fatal(err)
-	}
-	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) > 0 && s[0].Content == text })
-	r.idle(r.place(r.square))
-	if n := len(r.sent(r.square)); n != 1 {
-		t.Errorf("%d messages, want one", n)
-	}
-}
-
-func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, discordtest.Options{}, quick).start()
-	m := r.Say(r.square, r.ann.ID, "a question")
-	const posts = "POST /channels/*/messages"
-	r.Fail(discordtest.Fault{Route: posts, Cut: true}) // it did not arrive, but nobody knows
-	broken := r.connector.Reply(r.place(r.square), []string{m.ID})
-	broken.Show("half a thought")
-	r.until("the first words to be lost", func() bool { return len(r.Requests(posts)) == 1 })
-	s := broken.(*writer).stream
-	if err := s.stop(r.ctx); err != nil {
-		t.Fatal(err)
-	}
-	whole := r.connector.Reply(r.place(r.square), []string{m.ID})
-	if _, err := whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := broken.(*writer).takeBack(r.ctx, s, 0); err != nil {
-		t.Fatal(err)
-	}
-	r.answers(r.square, 1)
 }

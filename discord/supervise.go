@@ -24,7 +24,7 @@ var fatalMessages = map[int]string{
 	4004: "the token is refused; check DISCORD_TOKEN: https://discord.com/developers/applications → your application → Bot → Reset Token",
 	4010: "Discord refuses the shard of the bot (code 4010); this version uses none, so the server behind api_base may be at fault",
 	4011: "the bot is in more servers than one connection may serve (code 4011); remove it from some: it cannot be split over several connections yet",
-	4012: "Discord no longer takes this version of its gateway (code 4012); update cairn",
+	4012: "Discord no longer accepts this version of its gateway (code 4012); update cairn",
 	4013: "Discord does not know an intent the bot asks for (code 4013); update cairn",
 	4014: "the bot may not read messages: switch on Message Content Intent at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents, or set message_content = false under [discord] to answer only what is addressed to it",
 }
@@ -72,7 +72,7 @@ func (d *Discord) supervise(ctx context.Context) error {
 			pause.Reset()
 		}
 		wait := pause.Next()
-		if s.session != nil && s.session.established && s.session.resumable() {
+		if s.session != nil && s.session.established && s.session.id != "" {
 			wait = min(wait, d.pauses.resume) // people wait, and Discord counts new sessions only
 		}
 		_ = platform.Sleep(ctx, wait) // its error ends the loop
@@ -83,7 +83,7 @@ func (d *Discord) supervise(ctx context.Context) error {
 // connect resumes the session, or begins one, and returns when its connection has
 // ended, with the reason.
 func (s *supervisor) connect(ctx context.Context) (err error) {
-	if s.session != nil && s.session.resumable() {
+	if s.session != nil && s.session.id != "" {
 		return s.session.connect(ctx)
 	}
 	if s.session, err = s.begin(ctx); err != nil {
@@ -114,7 +114,7 @@ func (s *supervisor) begin(ctx context.Context) (*session, error) {
 	if !d.o.MentionOnly {
 		intents |= discordgo.IntentMessageContent
 	}
-	return newSession(d.o.Token, gateway, intents, d.pauses.open, d.event), nil
+	return &session{token: d.o.Token, gateway: gateway, intents: intents, timeout: d.pauses.open, handle: d.event}, nil
 }
 
 // findGateway asks for the gateway's address, and for how long no session may begin.

@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -82,10 +83,10 @@ func (d *Discord) named(text string, m message, guild string, me user) string {
 		case kind == "@" || kind == "@!":
 			return "@" + d.userName(id, m, guild, me)
 		case kind == "@&":
-			return "@" + or(d.state.roleName(guild, id), "unknown role")
+			return "@" + cmp.Or(d.state.roleName(guild, id), "unknown role")
 		case kind == "#":
 			p, _ := d.state.place(id)
-			return "#" + or(p.Name, "unknown channel")
+			return "#" + cmp.Or(p.Name, "unknown channel")
 		case part[3] != "":
 			return part[3]
 		case part[4] != "":
@@ -105,7 +106,7 @@ func (d *Discord) userName(id string, m message, guild string, me user) string {
 	if id == me.ID {
 		return me.name(nil)
 	}
-	return or(d.state.nick(guild, id), "unknown")
+	return cmp.Or(d.state.nick(guild, id), "unknown")
 }
 
 // moment formats a timestamp as an absolute time.
@@ -115,11 +116,4 @@ func moment(unix string) string {
 		return unix
 	}
 	return time.Unix(n, 0).Local().Format("2 January 2006 15:04 MST")
-}
-
-func or(name, otherwise string) string {
-	if name == "" {
-		return otherwise
-	}
-	return name
 }

@@ -50,12 +50,12 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 }
 
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, error) {
-	begun, err := w.begun(ctx, piece)
+	existing, err := w.existing(ctx, piece)
 	if err != nil {
 		return "", err
 	}
-	if begun.ID != "" {
-		id, err := w.d.ensureText(ctx, w.channel, begun, piece.Text)
+	if existing.ID != "" {
+		id, err := w.d.ensureText(ctx, w.channel, existing, piece.Text)
 		if !errors.Is(err, channel.ErrGone) {
 			return id, err
 		}
@@ -72,10 +72,10 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	return w.d.ensureText(ctx, w.channel, made, piece.Text)
 }
 
-// begun returns the message that already exists for a piece; its id is empty if there is none:
+// existing returns the message that already exists for a piece; its id is empty if there is none:
 // what was shown of it, what an earlier process showed of it, or the piece itself, if
 // it may have arrived.
-func (w *writer) begun(ctx context.Context, piece channel.Piece) (message, error) {
+func (w *writer) existing(ctx context.Context, piece channel.Piece) (message, error) {
 	s := w.stream
 	if err := s.stop(ctx); err != nil {
 		return message{}, err
@@ -93,13 +93,13 @@ func (w *writer) begun(ctx context.Context, piece channel.Piece) (message, error
 		p = s.piece(piece.Part)
 	}
 	if p.id == "" && p.unsure {
-		return w.d.find(ctx, w.channel, piece.To, func(m message) bool { return w.unsurely(m, piece.Part) })
+		return w.d.find(ctx, w.channel, piece.To, func(m message) bool { return w.mayBePart(m, piece.Part) })
 	}
 	return message{ID: p.id, Content: &p.text}, nil
 }
 
-// unsurely reports whether a message may be the one of a part that was posted without an answer.
-func (w *writer) unsurely(m message, part int) bool {
+// mayBePart reports whether a message may be the one of a part that was posted without an answer.
+func (w *writer) mayBePart(m message, part int) bool {
 	if part == 0 && len(w.to) > 0 {
 		return m.answers(w.to)
 	}
@@ -131,9 +131,9 @@ func (w *writer) takeBack(ctx context.Context, s *stream, from int) error {
 	for part := from; part < len(s.pieces); part++ {
 		p := s.pieces[part]
 		if p.id == "" && p.unsure {
-			// A second attempt at the answer may stand there already.
+			// A second attempt at the answer may have posted a message already.
 			m, err := w.d.find(ctx, w.channel, w.to, func(m message) bool {
-				return w.unsurely(m, part) && slices.Contains(p.tried, strings.TrimSpace(m.text()))
+				return w.mayBePart(m, part) && slices.Contains(p.tried, strings.TrimSpace(m.text()))
 			})
 			errs, p.id = append(errs, err), m.ID
 		}
@@ -144,9 +144,9 @@ func (w *writer) takeBack(ctx context.Context, s *stream, from int) error {
 	return errors.Join(errs...)
 }
 
-// mayBeBegun reports whether messages are older than this process, so that an earlier process may
-// have begun the reply.
-func (d *Discord) mayBeBegun(to []string) bool {
+// mayHaveStarted reports whether messages are older than this process, so that an earlier process may
+// have started the reply.
+func (d *Discord) mayHaveStarted(to []string) bool {
 	newest := last(to)
 	return newest != "" && timeOf(newest).Before(d.started)
 }

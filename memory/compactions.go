@@ -96,8 +96,8 @@ func (c *Conversation) insert(tx *transaction, row compactor.Compaction, generat
 	}
 	var id int64
 	err = tx.QueryRow(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-		messages, children, tokens, model, focus, policy_hash, created_at, landed_at, generation, owed, tries, tried_at, tried_with, begun_with, next_seq)
-		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, generation, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
+		messages, children, tokens, model, focus, policy_hash, created_at, landed_at, generation, owed, tries, tried_at, tried_with, next_seq)
+		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
 		row.Messages, children, row.Tokens, row.Model, row.Focus, row.PolicyHash, now(), landedAt, landedWith,
 		row.Owed, row.Declined.Times, triedAt, row.Declined.By).Scan(&id)
@@ -109,11 +109,6 @@ func (c *Conversation) insert(tx *transaction, row compactor.Compaction, generat
 
 func (c *Conversation) setState(tx *transaction, id int64, state compactor.RowState) error {
 	return changed(tx, "UPDATE compactions SET state = ? WHERE id = ? AND conversation = ?", state, id, c.id)
-}
-
-// end takes a row out of the view, with the given generation.
-func (c *Conversation) end(tx *transaction, id int64, state compactor.RowState, generation int64) error {
-	return changed(tx, "UPDATE compactions SET state = ?, ended_with = ? WHERE id = ? AND conversation = ?", state, generation, id, c.id)
 }
 
 // head reads what was last committed of the head.
@@ -223,7 +218,7 @@ func (c *Conversation) spoken(tx *transaction) (spoken bool, err error) {
 	err = tx.QueryRow(`SELECT coalesce((SELECT saved_at FROM messages INDEXED BY messages_addressed
 			WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
 		>= coalesce((SELECT landed_at FROM compactions s INDEXED BY compactions_to
-			WHERE conversation = ?3 AND state IN ('active', 'folded', 'replaced') AND kind = 'leaf' AND trigger <> 'heal'
+			WHERE conversation = ?3 AND state IN ('active', 'folded', 'replaced') AND children = '' AND staged_at IS NOT NULL AND trigger <> 'heal'
 			AND NOT EXISTS (SELECT 1 FROM segments WHERE conversation = ?3 AND from_seq > s.to_seq AND from_seq <= s.next_seq)
 			AND NOT (SELECT segment_start > s.to_seq AND segment_start <= s.next_seq FROM conversations WHERE id = ?3)
 			ORDER BY to_seq DESC LIMIT 1), 0)`,

@@ -60,24 +60,24 @@ func (c *Conversation) keepContext(tx *transaction, ctx compactor.Context, gener
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
 		return false, err
 	}
-	return true, c.keepQuotes(tx, ctx, row)
+	if _, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row); err != nil {
+		return false, err
+	}
+	return true, c.addQuotes(tx, row, ctx.Messages, ctx.Memories)
 }
 
-// keepQuotes stores what the context of a row quotes.
-func (c *Conversation) keepQuotes(tx *transaction, ctx compactor.Context, row int64) error {
-	if _, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row); err != nil {
-		return err
-	}
+// addQuotes stores what a row quotes: its context, or the answer of a tool.
+func (c *Conversation) addQuotes(tx *transaction, row int64, messages, memories []int64) error {
 	quote := func(kind string, source int64) error {
 		_, err := tx.Exec("INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", kind, source, row)
 		return err
 	}
-	for _, seq := range ctx.Messages {
+	for _, seq := range messages {
 		if err := quote("message", c.row(seq)); err != nil {
 			return err
 		}
 	}
-	for _, id := range ctx.Memories {
+	for _, id := range memories {
 		if err := quote("memory", id); err != nil {
 			return err
 		}
@@ -90,35 +90,50 @@ func exists(tx *transaction, query string, args ...any) (found bool, err error) 
 	return found, err
 }
 
-// quote is a message of a conversation whose context quotes something.
+// quote is a message of a conversation which, or whose context, quotes something.
 type quote struct {
-	at  *Conversation
-	seq int64
+	at   *Conversation
+	seq  int64
+	tool bool // it is the answer of a tool
 }
 
-// forgetQuoted removes the contexts that quote these memories, in any conversation, and
-// returns where they were.
-func (c *Conversation) forgetQuoted(tx *transaction, memories []int64) (removed []quote, err error) {
+// forgetQuoted removes the contexts that quote these memories, in any conversation, and, if
+// answers, empties the answers of tools that do. It returns where they were.
+func (c *Conversation) forgetQuoted(tx *transaction, memories []int64, answers bool) (removed []quote, err error) {
 	for _, id := range memories {
+		var found []quote
 		err := each(tx, func(rows *sql.Rows) error {
 			q := quote{at: &Conversation{store: c.store}}
-			err := rows.Scan(&q.at.id, &q.at.name, &q.seq)
-			removed = append(removed, q)
+			err := rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
+			found = append(found, q)
 			return err
-		}, `SELECT v.id, v.name, q.message & 4294967295 FROM quotes q JOIN conversations v ON v.id = q.message >> 32
-			WHERE q.kind = 'memory' AND q.source = ?`, id)
+		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
+			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, 0) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, answers)
 		if err != nil {
 			return nil, err
 		}
-	}
-	for _, q := range removed {
-		row := q.at.row(q.seq)
-		if _, err := tx.Exec("UPDATE messages SET context = '' WHERE id = ?", row); err != nil {
-			return nil, err
+		for _, q := range found {
+			if err := q.remove(tx); err != nil {
+				return nil, err
+			}
 		}
-		if _, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row); err != nil {
-			return nil, err
-		}
+		removed = append(removed, found...)
 	}
 	return removed, nil
+}
+
+func (q quote) remove(tx *transaction) error {
+	if q.tool {
+		m, err := q.at.message(tx, q.seq)
+		if err != nil {
+			return err
+		}
+		return q.at.replace(tx, m, withoutCopies(m))
+	}
+	row := q.at.row(q.seq)
+	if _, err := tx.Exec("UPDATE messages SET context = '' WHERE id = ?", row); err != nil {
+		return err
+	}
+	_, err := tx.Exec("DELETE FROM quotes WHERE message = ?", row)
+	return err
 }

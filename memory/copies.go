@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -28,51 +29,38 @@ var noting = append([]string{"memory_save"}, copying...)
 // provider added, which may be what the model thought. It returns the seqs of what
 // it changed. No summary is made of any of this, so none is made anew.
 func (c *Conversation) forgetCopies(tx *transaction, deleted []compactor.Message) (seqs []int64, err error) {
-	if len(deleted) == 0 {
-		return nil, nil
-	}
-	gone, first := make(map[int64]bool), int64(maxSeq)
-	var turns []int64
+	found := make(map[int64]compactor.Message)
 	for _, m := range deleted {
-		gone[m.Seq], first = true, min(first, m.Seq)
-		turns = append(turns, m.Turn)
-	}
-	found, err := c.messagesOf(tx, "messages INDEXED BY messages_copies", first, maxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save') ORDER BY id")
-	if err != nil {
-		return nil, err
-	}
-	isGone := absent{message: func(seq int64) (bool, error) { return gone[seq], nil }, memory: there}
-	for _, m := range found {
-		is, err := withoutCopies(m, slices.Contains(turns, m.Turn), isGone)
-		if err == nil && is.Text != m.Text {
-			err = c.replace(tx, m, is)
-			seqs = append(seqs, m.Seq)
-		}
+		last, err := c.lastOf(tx, m.Turn)
 		if err != nil {
 			return nil, err
 		}
-	}
-	slices.Sort(turns)
-	for _, turn := range slices.Compact(turns) {
-		last, err := c.lastOf(tx, turn)
-		if err != nil {
-			return nil, err
-		}
-		said, err := c.messages(tx, turn, last, "AND role = 'assistant' AND (calls <> '' OR native <> '') ORDER BY id")
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range said {
-			is, err := withoutCopies(m, true, isGone)
-			if err == nil && (len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls)) {
-				err = c.replace(tx, m, is)
-				seqs = append(seqs, m.Seq)
-			}
+		for _, query := range []struct {
+			from, to int64
+			which    string
+			args     []any
+		}{
+			{m.Turn, last, "AND (tool IN ('memory_search', 'recall', 'expand') OR role = 'assistant' AND (calls <> '' OR native <> ''))", nil},
+			{1, maxSeq, "AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", []any{c.row(m.Seq), c.row(0)}},
+		} {
+			copies, err := c.messages(tx, query.from, query.to, query.which, query.args...)
 			if err != nil {
 				return nil, err
 			}
+			for _, m := range copies {
+				found[m.Seq] = m
+			}
 		}
 	}
+	for seq, m := range found {
+		if is := withoutCopies(m); is.Text != m.Text || len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls) {
+			if err := c.replace(tx, m, is); err != nil {
+				return nil, err
+			}
+			seqs = append(seqs, seq)
+		}
+	}
+	slices.Sort(seqs)
 	return seqs, nil
 }
 
@@ -96,84 +84,26 @@ func (c *Conversation) forgetReasoning(tx *transaction, deleted []compactor.Mess
 	return seqs, err
 }
 
-// absent tells whether something that a tool found is gone.
-type absent struct {
-	message func(seq int64) (bool, error) // of the conversation
-	memory  func(id int64) (bool, error)  // of any
-}
-
-func there(int64) (bool, error) { return false, nil }
-
-// forgetFound empties what searches found of the conversation's memories that are
-// gone, in it and in the others of its server, which may have recalled them. It
-// returns the seqs of what it changed here; who watches is told of the others, see
-// WatchCopies.
+// forgetFound empties what searches and turn contexts have of memories that are gone, in the
+// conversation and in others, which may have recalled them. It returns the seqs of what it
+// changed here; who watches is told of the others, see WatchCopies.
 func (c *Conversation) forgetFound(tx *transaction, memories []int64) (seqs []int64, err error) {
-	if len(memories) == 0 {
-		return nil, nil
-	}
-	from, err := plainJSON(c.name)
+	quoting, err := c.forgetQuoted(tx, memories, true)
 	if err != nil {
 		return nil, err
 	}
-	type place struct {
-		at  *Conversation
-		seq int64
-	}
-	var places []place
-	err = each(tx, func(rows *sql.Rows) error {
-		p := place{at: &Conversation{store: c.store}}
-		err := rows.Scan(&p.at.id, &p.at.name, &p.seq)
-		places = append(places, p)
-		return err
-	}, `SELECT v.id, v.name, m.seq FROM conversations v CROSS JOIN messages m INDEXED BY messages_copies ON m.id BETWEEN v.id << 32 AND v.id << 32 | 4294967295
-		WHERE m.role = 'tool' AND m.tool IN ('memory_search', 'recall', 'expand', 'memory_save') AND m.tool IN ('memory_search', 'memory_save')
-		AND (v.id = ?1 OR ?2 <> '' AND v.name > ?2 || '/' AND v.name < ?2 || '0' AND instr(m.text, ?3) > 0) ORDER BY m.id`, c.id, c.server(), `"from":`+from)
-	if err != nil {
-		return nil, err
-	}
-	isGone := absent{message: there, memory: func(id int64) (bool, error) { return slices.Contains(memories, id), nil }}
 	elsewhere := make(map[string][]int64)
-	changed := func(at *Conversation, seq int64) error {
-		if at.id == c.id {
-			seqs = append(seqs, seq)
-			return nil
-		}
-		if elsewhere[at.name] == nil {
-			if _, err := at.nextGeneration(tx); err != nil {
-				return err
-			}
-		}
-		elsewhere[at.name] = append(elsewhere[at.name], seq)
-		return nil
-	}
-	quoting, err := c.forgetQuoted(tx, memories)
-	if err != nil {
-		return nil, err
-	}
 	for _, q := range quoting {
-		if err := changed(q.at, q.seq); err != nil {
-			return nil, err
-		}
-	}
-	for _, p := range places {
-		m, err := p.at.message(tx, p.seq)
-		if err != nil {
-			return nil, err
-		}
-		is, err := withoutCopies(m, false, isGone)
-		if err != nil {
-			return nil, err
-		}
-		if is.Text == m.Text {
+		if q.at.id == c.id {
+			seqs = append(seqs, q.seq)
 			continue
 		}
-		if err := p.at.replace(tx, m, is); err != nil {
-			return nil, err
+		if elsewhere[q.at.name] == nil {
+			if _, err := q.at.nextGeneration(tx); err != nil {
+				return nil, err
+			}
 		}
-		if err := changed(p.at, p.seq); err != nil {
-			return nil, err
-		}
+		elsewhere[q.at.name] = append(elsewhere[q.at.name], q.seq)
 	}
 	for name, seqs := range elsewhere {
 		c.store.elsewhere = append(c.store.elsewhere, copies{name, seqs})
@@ -199,23 +129,11 @@ func (c *Conversation) lastOf(tx *transaction, turn int64) (seq int64, err error
 	return seq, err
 }
 
-// withoutCopies is what a model or a tool said, without what it took from deleted
-// messages. near tells that it was said in the turn of one.
-func withoutCopies(m compactor.Message, near bool, gone absent) (compactor.Message, error) {
-	switch {
-	case m.Role == llm.RoleTool && slices.Contains(copying, m.Tool):
-		told, err := namesGone(m.Text, gone)
-		if err != nil || !near && !told {
-			return m, err
-		}
+// withoutCopies is what a model or a tool said, without what it took from elsewhere.
+func withoutCopies(m compactor.Message) compactor.Message {
+	if m.Role == llm.RoleTool {
 		m.Text = copyGone
-	case m.Role == llm.RoleTool && m.Tool == "memory_save":
-		told, err := quotesGone(m.Text, gone)
-		if err != nil || !told {
-			return m, err
-		}
-		m.Text = copyGone
-	case m.Role == llm.RoleAssistant && near:
+	} else {
 		m.Native = nil
 		m.Calls = slices.Clone(m.Calls)
 		for i := range m.Calls {
@@ -223,64 +141,78 @@ func withoutCopies(m compactor.Message, near bool, gone absent) (compactor.Messa
 				m.Calls[i].Arguments = "{}"
 			}
 		}
-	default:
-		return m, nil
 	}
 	m.Tokens = compactor.TokensOf(m)
-	return m, nil
+	return m
+}
+
+// unknown stands among what a tool quotes if its answer cannot be read: it may quote anything.
+const unknown = 0
+
+// quotedBy returns the messages of its conversation, and the memories of any, that the answer
+// of a tool quotes.
+func quotedBy(m compactor.Message) (messages, memories []int64) {
+	switch {
+	case m.Role != llm.RoleTool || m.Text == copyGone:
+	case m.Tool == "memory_save":
+		for _, found := range quoted.FindAllStringSubmatch(m.Text, -1) {
+			if id, err := strconv.ParseInt(found[1], 10, 64); err == nil { // else it stands in a quote
+				memories = append(memories, id)
+			}
+		}
+	case slices.Contains(copying, m.Tool) && strings.HasPrefix(m.Text, "{"): // else it is an error in words
+		var found struct {
+			Messages []struct {
+				Seq int64 `json:"seq"`
+			} `json:"messages"`
+			Memories []struct {
+				ID       int64   `json:"id"`
+				Messages []int64 `json:"messages"`
+			} `json:"memories"`
+		}
+		if json.Unmarshal([]byte(m.Text), &found) != nil {
+			return []int64{unknown}, []int64{unknown}
+		}
+		for _, m := range found.Messages {
+			messages = append(messages, m.Seq)
+		}
+		for _, m := range found.Memories {
+			messages, memories = append(messages, m.Messages...), append(memories, m.ID)
+		}
+		none := func(number int64) bool { return number <= 0 }
+		messages, memories = slices.DeleteFunc(messages, none), slices.DeleteFunc(memories, none)
+	}
+	return messages, memories
 }
 
 // quoted is how memory_save quotes a memory, see Saved.answer and hint.
 var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
 
-// quotesGone tells whether an answer of memory_save quotes a memory that is gone.
-func quotesGone(answer string, gone absent) (bool, error) {
-	for _, found := range quoted.FindAllStringSubmatch(answer, -1) {
-		id, err := strconv.ParseInt(found[1], 10, 64)
+// fillQuotes notes what the answers of tools quote that were stored before quotes of them were.
+func fillQuotes(tx *transaction) error {
+	all, err := (&Store{}).all(tx)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		found, err := c.messagesOf(tx, "messages INDEXED BY messages_copies", 1, maxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
 		if err != nil {
-			continue // it stands in a quote
+			return err
 		}
-		if yes, err := gone.memory(id); err != nil || yes {
-			return yes, err
+		for _, m := range found {
+			if err := c.keepQuotes(tx, m); err != nil {
+				return err
+			}
 		}
 	}
-	return false, nil
+	_, err = tx.Exec("DROP INDEX messages_copies")
+	return err
 }
 
-// namesGone tells whether the result of a tool names a message or a memory that is gone.
-// What cannot be read may.
-func namesGone(result string, gone absent) (bool, error) {
-	if result == copyGone {
-		return false, nil
-	}
-	var found struct {
-		Messages []struct {
-			Seq int64 `json:"seq"`
-		} `json:"messages"`
-		Memories []struct {
-			ID       int64   `json:"id"`
-			Messages []int64 `json:"messages"`
-		} `json:"memories"`
-	}
-	if json.Unmarshal([]byte(result), &found) != nil {
-		return len(result) > 0 && result[0] == '{', nil // else it is an error in words
-	}
-	var named []int64
-	for _, m := range found.Messages {
-		named = append(named, m.Seq)
-	}
-	for _, m := range found.Memories {
-		named = append(named, m.Messages...)
-		if yes, err := gone.memory(m.ID); err != nil || yes {
-			return yes, err
-		}
-	}
-	for _, seq := range named {
-		if yes, err := gone.message(seq); err != nil || yes {
-			return yes, err
-		}
-	}
-	return false, nil
+// keepQuotes stores what the answer of a tool quotes.
+func (c *Conversation) keepQuotes(tx *transaction, m compactor.Message) error {
+	messages, memories := quotedBy(m)
+	return c.addQuotes(tx, c.row(m.Seq), messages, memories)
 }
 
 // replace writes what is left of a message; what memory_save answered is in the search
@@ -295,6 +227,9 @@ func (c *Conversation) replace(tx *transaction, was, m compactor.Message) error 
 	}
 	low, high := c.rows(m.Seq, m.Seq)
 	if m.Role == llm.RoleTool {
+		if _, err := tx.Exec("DELETE FROM quotes WHERE message = ?", low); err != nil {
+			return err
+		}
 		return changed(tx, "UPDATE messages SET text = ?, tokens = ? WHERE id BETWEEN ? AND ?", m.Text, m.Tokens, low, high)
 	}
 	return changed(tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id BETWEEN ? AND ?", calls, string(m.Native), m.Tokens, low, high)
@@ -322,25 +257,41 @@ func (c *Conversation) uncopied(tx *transaction, turn int64, answer []compactor.
 	if err != nil {
 		return nil, err
 	}
-	isGone := absent{
-		message: func(seq int64) (gone bool, err error) {
-			low, high := c.rows(seq, seq)
-			err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NOT NULL)", low, high).Scan(&gone)
-			return gone, err
-		},
-		memory: func(id int64) (gone bool, err error) {
-			err = tx.QueryRow("SELECT ?1 > 0 AND NOT EXISTS (SELECT 1 FROM memories WHERE id = ?1)", id).Scan(&gone)
-			return gone, err
-		},
-	}
 	answer = slices.Clone(answer)
 	for i, m := range answer {
-		answer[i], err = withoutCopies(m, near, isGone)
+		blank := near && (m.Role == llm.RoleAssistant || slices.Contains(copying, m.Tool))
+		if !blank {
+			blank, err = c.quotesGone(tx, m)
+		}
 		if err != nil {
 			return nil, err
 		}
+		if blank {
+			answer[i] = withoutCopies(m)
+		}
 	}
 	return answer, nil
+}
+
+// quotesGone reports whether something that a tool's answer quotes is gone. What cannot be
+// read may quote that.
+func (c *Conversation) quotesGone(tx *transaction, m compactor.Message) (gone bool, err error) {
+	messages, memories := quotedBy(m)
+	for _, seq := range messages {
+		if seq == unknown {
+			return true, nil
+		}
+		if gone, err = exists(tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NOT NULL", c.row(seq)); err != nil || gone {
+			return gone, err
+		}
+	}
+	for _, id := range memories {
+		there, err := exists(tx, "SELECT 1 FROM memories WHERE id = ?", id)
+		if err != nil || !there {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // stillAsked returns errUnsaid if what a turn answers was deleted while it runs.

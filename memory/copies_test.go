@@ -195,7 +195,7 @@ func TestErasing(t *testing.T) {
 		if n := number(t, c.store, "SELECT count(*) FROM members WHERE name = 'Ann'"); n == 0 {
 			t.Error("the name of who stays is gone")
 		}
-		if state := load(t, c); !strings.HasPrefix(shape(state.Head.Stack), "leaf built-in 1-100") {
+		if state := load(t, c); !strings.HasPrefix(shape(state.Head.Stack), "marker emergency 1-100") {
 			t.Errorf("the stack is %s", shape(state.Head.Stack))
 		}
 		if r, err := c.Deliver(ctx, theirs(1, "a", "Ann", secret)); err != nil || r.Fresh {

@@ -16,8 +16,8 @@ import (
 // Delete takes messages away, by their platform ids. One that waits vanishes. Of
 // one that was taken up the row stays, as a tombstone with its author; text, words
 // in the index, files, quotes of it, copies in what tools returned, and memories that
-// no other message supports are gone, and summaries over it are made anew of what remains, see redo; so are
-// the copies of all this that threads have. A turn
+// no other message supports are gone, and summaries over it become placeholders, to be
+// repaired, see revise; so do the copies of them that threads have. A turn
 // that waits and that nobody else asked for is closed. It returns the seqs of the
 // messages that are gone or, having quoted one, changed. Ids that are not known
 // are passed over; a deleted one stays known, so that it is not delivered again.
@@ -99,10 +99,15 @@ func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, e
 	if err != nil {
 		return nil, err
 	}
-	if err := c.redo(tx, seqs, repeating, generation, true); err != nil {
+	deleted := make([]int64, 0, len(bare))
+	for _, m := range bare {
+		deleted = append(deleted, m.Seq)
+	}
+	without := func(row compactor.Compaction) compactor.Compaction { return row.Without(deleted) }
+	if err := c.revise(tx, seqs, repeating, generation, without); err != nil {
 		return nil, err
 	}
-	return append(seqs, copies...), c.redoInherited(tx, seqs, repeating)
+	return append(seqs, copies...), c.emptyInherited(tx, seqs, deleted, repeating)
 }
 
 // deleteWaiting takes a message out of the inbox, and quotes of it.

@@ -16,7 +16,7 @@ import (
 // was edited. One that waits is then as Incomplete as m says. It returns the seq of
 // the message if it has been taken up, 0 if it waits, and whether it is another one
 // now: nothing has changed if it says the same as before, if a later edit is known,
-// or if the message is not known. Summaries over it are to be made anew, see redo.
+// or if the message is not known. Summaries over it are to be repaired, see revise.
 func (c *Conversation) Edit(ctx context.Context, m Inbound) (seq int64, changed bool, err error) {
 	m, err = clean(m)
 	if err == nil {
@@ -81,7 +81,7 @@ func (c *Conversation) editTakenUp(tx *transaction, m Inbound) (seq int64, edite
 		err = c.rewrite(tx, was, is, generation)
 	}
 	if err == nil {
-		err = c.redo(tx, []int64{seq}, nil, generation, false)
+		err = c.revise(tx, []int64{seq}, nil, generation, compactor.Compaction.Edited)
 	}
 	return seq, err == nil, err
 }

@@ -30,7 +30,7 @@ func (c *Conversation) Expand(ctx context.Context, id, from int64, limit int) (e
 		if e.Row.State != compactor.Active && e.Row.State != compactor.Folded {
 			return ErrNotFound
 		}
-		if e.Row.Kind == compactor.Rollup {
+		if e.Row.IsRollup() {
 			e.Children, err = c.compactions(tx, childrenOf, id)
 			return err
 		}

@@ -87,7 +87,7 @@ func forget(tx *transaction, c *Conversation, m Memory) error {
 	if err != nil {
 		return err
 	}
-	removed, err := c.forgetQuoted(tx, []int64{m.ID})
+	removed, err := c.forgetQuoted(tx, []int64{m.ID}, false)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/transcript"
 )
 
 // hangsOn takes the name of a thread apart: the name of its channel, and the
@@ -190,105 +189,44 @@ func (c *Conversation) touchThreads(tx *transaction, where string, args ...any) 
 	return err
 }
 
-// redoInherited makes the copies of rows over deleted messages anew of what
-// remains, after the conversation's own rows were, see redo. The copies stay what
-// the built-in summarizer makes of it: what is healed here later does not reach them.
-func (c *Conversation) redoInherited(tx *transaction, seqs []int64, repeating []compactor.Compaction) error {
-	type copied struct {
-		transcript.Span
-		fromAt, toAt int64
-		kind         compactor.Kind
-		text         string
-	}
-	over := make(map[copied]bool)
-	spans := make([]transcript.Span, 0, len(seqs)+len(repeating))
-	for _, seq := range seqs {
-		spans = append(spans, transcript.Span{From: seq, To: seq})
-	}
-	for _, row := range repeating {
-		spans = append(spans, row.Span)
-	}
-	for i, sp := range spans {
-		err := each(tx, func(rows *sql.Rows) error {
-			var one copied
-			err := rows.Scan(&one.From, &one.To, &one.fromAt, &one.toAt, &one.kind, &one.text)
-			if i < len(seqs) || one.Span == sp {
-				over[one] = true
-			}
-			return err
-		}, "SELECT DISTINCT from_seq, to_seq, from_at, to_at, kind, text FROM inherited WHERE parent = ? AND to_seq >= ? AND from_seq <= ? AND kind <> ''", c.id, sp.To, sp.From)
-		if err != nil {
+// emptyInherited makes placeholders of the copies of rows over deleted messages, and of rows
+// that repeated them. They stay that: a repair in the channel does not reach its threads.
+func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, repeating []compactor.Compaction) error {
+	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
+	empty := func(where string, from, to int64) error {
+		if err := c.touchThreads(tx, where, from, to); err != nil {
 			return err
 		}
-	}
-	for one := range over {
-		row, err := c.remaining(tx, compactor.Compaction{
-			Kind: one.kind, Span: compactor.Span{From: one.From, To: one.To}, FromTime: at(one.fromAt), ToTime: at(one.toAt), Text: one.text,
-		})
-		if err != nil {
-			return fmt.Errorf("redo what threads inherited: %w", err)
-		}
-		const these = "from_seq = ? AND to_seq = ? AND kind = ? AND text = ?"
-		if err := c.touchThreads(tx, these, one.From, one.To, one.kind, one.text); err != nil {
-			return err
-		}
-		_, err = tx.Exec("UPDATE inherited SET text = ?, messages = ?, tokens = ? WHERE parent = ? AND "+these,
-			row.Text, row.Messages, compactor.TokensOfInherited(row), c.id, one.From, one.To, one.kind, one.text)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// remaining is a copy of a row, made of what is left of its span.
-func (c *Conversation) remaining(tx *transaction, row compactor.Compaction) (compactor.Compaction, error) {
-	there, err := c.between(tx, row.Span)
-	if row.Messages = there.Messages; err != nil || row.Kind == compactor.Marker {
-		return row, err
-	}
-	left, err := c.materialOf(tx, row.Span)
-	if err != nil {
-		return row, err
-	}
-	row.Text = compactor.Extract(left, max(compactor.Estimate(row.Text), minStandIn), 0, "").Text
-	if row.Text == "" {
-		row.Text = fmt.Sprintf("%d messages without words that could be summed up.", row.Messages)
-	}
-	return row, nil
-}
-
-// materialOf is what a span is summed up from: the largest rows that lie in it, as
-// far as their texts are good, and messages.
-func (c *Conversation) materialOf(tx *transaction, s transcript.Span) (found []compactor.Message, err error) {
-	rows, err := c.compactions(tx, "AND state IN ('active', 'folded') AND from_seq BETWEEN ? AND ? AND to_seq <= ? ORDER BY from_seq, to_seq DESC, level DESC", s.From, s.To, s.To)
-	if err != nil {
-		return nil, err
-	}
-	from := s.From
-	upTo := func(seq int64) error {
-		between, err := c.messages(tx, from, seq, "ORDER BY id")
-		found = append(found, between...)
+		_, err := tx.Exec("UPDATE inherited SET kind = ?, text = '' WHERE parent = ? AND "+where, compactor.Marker, c.id, from, to)
 		return err
 	}
-	for _, row := range rows {
-		if row.From < from {
-			continue // inside of one that was taken
+	for _, seq := range seqs {
+		if err := empty(over, seq, seq); err != nil {
+			return fmt.Errorf("empty what threads inherited: %w", err)
 		}
-		if err := upTo(row.From - 1); err != nil {
-			return nil, err
-		}
-		from = row.To + 1
-		if !row.NeedsRepair() {
-			found = append(found, compactor.Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime})
-			continue
-		}
-		part, err := c.material(tx, row)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, part...)
 	}
-	err = upTo(s.To)
-	return found, err
+	for _, row := range repeating {
+		if err := empty("from_seq = ? AND to_seq = ? AND kind <> ''", row.From, row.To); err != nil {
+			return fmt.Errorf("empty what threads inherited: %w", err)
+		}
+	}
+	for _, seq := range deleted {
+		if _, err := tx.Exec("UPDATE inherited SET messages = messages - 1 WHERE parent = ? AND "+over, c.id, seq, seq); err != nil {
+			return err
+		}
+	}
+	var counts []int // of messages behind placeholders, which say them
+	err := each(tx, func(rows *sql.Rows) error {
+		var n int
+		err := rows.Scan(&n)
+		counts = append(counts, n)
+		return err
+	}, "SELECT DISTINCT messages FROM inherited WHERE parent = ? AND kind = 'marker'", c.id)
+	for _, n := range counts {
+		if err == nil {
+			_, err = tx.Exec("UPDATE inherited SET tokens = ? WHERE parent = ? AND kind = 'marker' AND messages = ?",
+				compactor.TokensOfInherited(compactor.Compaction{Kind: compactor.Marker, Messages: n}), c.id, n)
+		}
+	}
+	return err
 }

@@ -45,9 +45,14 @@ func (j *job) Messages(ctx context.Context, from, to int64, limit int) (found []
 	return found, nil
 }
 
-// Children returns the rows that a rollup folded, oldest first; none of any other row.
+// Children returns the rows that a rollup folded, oldest first; none of any other row. Of the
+// job's own row they are those that it is to fold, as they are now.
 func (j *job) Children(ctx context.Context, rollup int64) (found []compactor.Compaction, err error) {
 	err = j.conversation.store.view(ctx, func(tx *transaction) error {
+		if rollup == j.row.ID {
+			found, err = j.conversation.withIDs(tx, j.row.Children)
+			return err
+		}
 		found, err = j.conversation.compactions(tx, childrenOf, rollup)
 		return err
 	})
@@ -136,11 +141,7 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 	c := j.conversation
 	err = c.store.update(ctx, func(tx *transaction) error {
 		fresh = nil
-		touched, err := j.touched(tx)
-		if err == nil && !touched {
-			touched, err = j.outdated(tx, summary.Beside)
-		}
-		if err != nil || touched {
+		if stale, err := j.stale(tx, summary.Beside); err != nil || stale {
 			return errors.Join(err, c.setState(tx, j.row.ID, compactor.Stale))
 		}
 		builtIn := j.ofBuiltIn(tx, summary.Memories)
@@ -184,20 +185,28 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 	return fresh, nil
 }
 
-// touched tells whether a message of the span was edited or deleted since the job
-// was begun, somebody undid what stood over it, or what it folds has left the view: then it
-// cannot land, and may repeat what was deleted.
-func (j *job) touched(tx *transaction) (touched bool, err error) {
-	low, high := j.conversation.rows(j.row.From, j.row.To)
-	err = tx.QueryRow(`SELECT state = 'stale' OR EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
-		WHERE id BETWEEN ? AND ? AND changed_with > begun_with) FROM compactions WHERE id = ?`, low, high, j.row.ID).Scan(&touched)
-	for _, id := range j.row.Children { // which may have been read when they were stale already
-		if err != nil || touched {
-			break
-		}
-		err = tx.QueryRow("SELECT state NOT IN ('staged', 'active', 'folded') FROM compactions WHERE id = ?", id).Scan(&touched)
+// stale reports whether what the job read has changed: of its span, which ends the row at
+// once, or something beside it that was deleted since, or a row that has left the view. Its
+// summary may repeat that.
+func (j *job) stale(tx *transaction, beside compactor.Beside) (stale bool, err error) {
+	stale, err = exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", j.row.ID)
+	if err != nil || stale {
+		return stale, err
 	}
-	return touched, err
+	for _, seq := range beside.Messages {
+		low, high := j.conversation.rows(seq, seq)
+		err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NOT NULL)", low, high).Scan(&stale)
+		if err != nil || stale {
+			return stale, err
+		}
+	}
+	for i, id := range slices.Concat(beside.Rows, j.row.Children) {
+		err = tx.QueryRow("SELECT state NOT IN ('staged', 'active', 'folded') OR ? AND kind = 'marker' FROM compactions WHERE id = ?", i < len(beside.Rows), id).Scan(&stale)
+		if err != nil || stale {
+			return stale, err
+		}
+	}
+	return false, nil
 }
 
 // ofBuiltIn checks what the built-in summarizer wants saved, and skips what is none.

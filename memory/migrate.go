@@ -31,11 +31,14 @@ var migration4 string
 //go:embed migrations/5.sql
 var migration5 string
 
+//go:embed migrations/6.sql
+var migration6 string
+
 // migrations lead from each version to the next. One that was released never changes.
-var migrations = []string{migration1, migration2, migration3, migration4, migration5}
+var migrations = []string{migration1, migration2, migration3, migration4, migration5, migration6}
 
 // fills are what SQL alone cannot do, after the migration to a version.
-var fills = map[int]func(tx *transaction) error{4: fillMembers, 5: func(tx *transaction) error { return errors.Join(dropReasoning(tx), reindex(tx)) }}
+var fills = map[int]func(tx *transaction) error{4: fillMembers, 5: func(tx *transaction) error { return errors.Join(dropReasoning(tx), reindex(tx)) }, 6: fillQuotes}
 
 // upgrade brings the file up to date. One that holds something is copied first, to
 // cairn.db.before-N beside it, N being the version it gets: whoever wants the older

@@ -73,22 +73,3 @@ func (lost lostWords) in(text string) bool {
 	}
 	return maybe && slices.ContainsFunc(words.Cut(text), func(w words.Word) bool { _, found := lost[w.Term]; return found })
 }
-
-// outdated tells whether something that the job's worker read beside its span was deleted
-// since, or has left the view: then its summary may repeat it.
-func (j *job) outdated(tx *transaction, beside compactor.Beside) (outdated bool, err error) {
-	for _, seq := range beside.Messages {
-		low, high := j.conversation.rows(seq, seq)
-		err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NOT NULL)", low, high).Scan(&outdated)
-		if err != nil || outdated {
-			return outdated, err
-		}
-	}
-	for _, id := range beside.Rows {
-		err = tx.QueryRow("SELECT state NOT IN ('staged', 'active', 'folded') FROM compactions WHERE id = ?", id).Scan(&outdated)
-		if err != nil || outdated {
-			return outdated, err
-		}
-	}
-	return false, nil
-}

@@ -6,6 +6,7 @@ package memory
 import (
 	"cmp"
 	"database/sql"
+	"fmt"
 	"slices"
 
 	"cairn/compactor"
@@ -112,7 +113,7 @@ func (c *Conversation) write(tx *transaction, s *transcript.State, change transc
 	}
 	for _, ended := range change.Sessions[len(s.Sessions):] {
 		_, err := tx.Exec(`INSERT INTO segments (conversation, from_seq, to_seq, settled)
-			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'marker' OR made_by = 'built-in'), 0)
+			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'marker' OR made_by = 'built-in' OR owed), 0)
 			FROM compactions WHERE conversation = ?1 AND state = 'active' AND from_seq BETWEEN ?2 AND ?3`, c.id, ended.From, ended.To)
 		if err != nil {
 			return compactor.Head{}, err
@@ -189,4 +190,41 @@ func priced(row compactor.Compaction) compactor.Compaction {
 		row.Tokens = compactor.TokensOfCompaction(row)
 	}
 	return row
+}
+
+// revise writes what an edit or a deletion, which raised the generation, makes of the
+// summaries over messages, and of others.
+func (c *Conversation) revise(tx *transaction, seqs []int64, others []compactor.Compaction, generation int64, to func(compactor.Compaction) compactor.Compaction) error {
+	over := make(map[int64]compactor.Compaction)
+	for _, row := range others {
+		over[row.ID] = row
+	}
+	for _, seq := range seqs {
+		rows, err := c.compactions(tx, "AND from_seq <= ? AND to_seq >= ?", seq, seq)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			over[row.ID] = row
+		}
+	}
+	for _, was := range over {
+		row := priced(to(was))
+		sources, err := toJSON(row.Sources)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9,
+			ended_with = iif(state = 'active' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
+			row.State, row.Kind, row.By, row.Owed, row.Messages, row.Text, sources, row.Tokens, row.Model, generation, row.ID)
+		if err != nil {
+			return fmt.Errorf("revise summary %d: %w", row.ID, err)
+		}
+	}
+	return nil
+}
+
+// makeStale ends a prepared row that cannot be applied.
+func (c *Conversation) makeStale(tx *transaction, id int64) error {
+	return changed(tx, "UPDATE compactions SET state = 'stale', text = '', sources = '' WHERE id = ? AND conversation = ?", id, c.id)
 }

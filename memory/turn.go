@@ -138,6 +138,9 @@ func (c *Conversation) append(tx *transaction, turn int64, messages []compactor.
 		if err := p.write(m, nil); err != nil {
 			return err
 		}
+		if err := c.keepQuotes(tx, m); err != nil {
+			return err
+		}
 	}
 	return p.finish(lastCount, count.Prompt, count.Estimate, count.Model, count.Generation)
 }

@@ -1,4 +1,4 @@
-// Package prompts holds every text a model is told, as files beside this one.
+// Package prompts holds every text a model gets, as files beside this one.
 package prompts
 
 import _ "embed"
@@ -19,12 +19,12 @@ var Worker string
 //go:embed worker_brief.md
 var WorkerBrief string
 
-// Fold is what the worker is told on top when it summarizes summaries.
+// Fold is what the worker gets on top when it summarizes summaries.
 //
 //go:embed fold.md
 var Fold string
 
-// Reminder is what a worker is told that answered with text instead of a call.
+// Reminder is what a worker gets that answered with text instead of a call.
 //
 //go:embed reminder.md
 var Reminder string

@@ -23,21 +23,25 @@ type answerer interface {
 
 // privately answers over a response_url: only the sender sees it, unless the answer is public.
 type privately struct {
-	s      *Slack
-	url    string
-	public bool
-	turned bool // the answer takes the place of the message with the button
+	s        *Slack
+	url      string
+	public   bool
+	replaces bool // the answer takes the place of the message with the button, or of the first answer
 }
 
 func (p *privately) answer(ctx context.Context, c command, a channel.Answer) error {
 	p.public = p.public && !a.Private
 	text, all := blocks(c, a)
-	return p.respond(ctx, &slackgo.WebhookMessage{Text: text, Blocks: &slackgo.Blocks{BlockSet: all}, ReplaceOriginal: p.turned})
+	m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: p.replaces}
+	if len(all) > 0 {
+		m.Blocks = &slackgo.Blocks{BlockSet: all}
+	}
+	return p.respond(ctx, m)
 }
 
 func (p *privately) replace(ctx context.Context, c command, a channel.Answer) error {
-	text, all := blocks(c, a)
-	return p.respond(ctx, &slackgo.WebhookMessage{Text: text, Blocks: &slackgo.Blocks{BlockSet: all}, ReplaceOriginal: true})
+	p.replaces = true
+	return p.answer(ctx, c, a)
 }
 
 // refuse sends a refusal that only the sender sees.
@@ -54,9 +58,6 @@ func (p *privately) respond(ctx context.Context, m *slackgo.WebhookMessage) erro
 	m.ResponseType = slackgo.ResponseTypeEphemeral
 	if p.public {
 		m.ResponseType = slackgo.ResponseTypeInChannel
-	}
-	if m.Blocks != nil && len(m.Blocks.BlockSet) == 0 {
-		m.Blocks = nil
 	}
 	for try := 1; ; try++ {
 		err := waitForLimits(ctx, func() error {
@@ -86,7 +87,7 @@ const answerType = "cairn_answer"
 // same.
 func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err error) {
 	if a.Private && !o.place.Direct() {
-		return o.whisper(ctx, c, a)
+		return o.answerPrivately(ctx, c, a)
 	}
 	options := append(o.say(c, a), slackgo.MsgOptionMetadata(slackgo.SlackMetadata{
 		EventType: answerType, EventPayload: map[string]any{"answers": o.answers},
@@ -119,8 +120,8 @@ func (o *openly) answer(ctx context.Context, c command, a channel.Answer) (err e
 	}
 }
 
-// whisper posts an answer that only the sender sees. It has no ts and cannot be edited.
-func (o *openly) whisper(ctx context.Context, c command, a channel.Answer) error {
+// answerPrivately posts an answer that only the sender sees. It has no ts and cannot be edited.
+func (o *openly) answerPrivately(ctx context.Context, c command, a channel.Answer) error {
 	options := o.say(c, a)
 	if o.place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(o.place.Thread))

@@ -54,19 +54,18 @@ func (s *Slack) handleHello(ctx context.Context) error {
 	}
 	s.noteKnownThreads(gaps)
 	since := time.Now().Add(-s.o.CatchUp)
-	if heard := s.lastRead.Add(-time.Minute); heard.After(since) {
-		since = heard
+	if last := s.lastRead.Add(-time.Minute); last.After(since) {
+		since = last
 	}
 	s.tasks.Start(func(ctx context.Context) { s.backfillAll(ctx, gaps, tsOf(since)) })
 	return nil
 }
 
-// noteKnownThreads fills two caches: threads that have begun, in which the bot may have been told to
-// stop, and the newest known message of channels.
+// noteKnownThreads fills two caches: threads that have messages, in which people may have stopped the bot, and the newest known message of channels.
 func (s *Slack) noteKnownThreads(gaps []channel.Gap) {
 	for _, gap := range gaps {
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
-			s.threads.First(beginning(place), "")
+			s.threads.First(firstReplyKey(place), "")
 		} else if gap.Newest != "" {
 			s.newest.Set(gap.Conversation, gap.Newest)
 		}
@@ -133,12 +132,12 @@ var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 // memberships are the channels the bot is in.
 func (s *Slack) memberships(ctx context.Context) ([]string, error) {
 	var found []string
-	list := s.ownChannels
+	all := false // for servers that have no users.conversations
 	for cursor := ""; ; {
-		ids, next, err := list(ctx, cursor)
-		if unknownMethod(err) && cursor == "" && len(found) == 0 {
-			list = s.allChannels
-			ids, next, err = list(ctx, "")
+		ids, next, err := s.channels(ctx, cursor, all)
+		if unknownMethod(err) && cursor == "" && !all {
+			all = true
+			ids, next, err = s.channels(ctx, "", all)
 		}
 		if err != nil {
 			return found, err
@@ -151,29 +150,22 @@ func (s *Slack) memberships(ctx context.Context) ([]string, error) {
 	}
 }
 
-func (s *Slack) ownChannels(ctx context.Context, cursor string) (ids []string, next string, err error) {
+// channels returns a page of the channels the bot is in. all: of the list of all channels.
+func (s *Slack) channels(ctx context.Context, cursor string, all bool) (ids []string, next string, err error) {
 	err = waitForLimits(ctx, func() error {
-		channels, more, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
-			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-		})
-		next, ids = more, nil
-		for _, c := range channels {
-			ids = append(ids, c.ID)
+		var found []slackgo.Channel
+		if all {
+			found, next, err = s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
+				Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+			})
+		} else {
+			found, next, err = s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
+				Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+			})
 		}
-		return err
-	})
-	return ids, next, err
-}
-
-// allChannels is for servers that have no users.conversations.
-func (s *Slack) allChannels(ctx context.Context, cursor string) (ids []string, next string, err error) {
-	err = waitForLimits(ctx, func() error {
-		channels, more, err := s.api.read.GetConversationsContext(ctx, &slackgo.GetConversationsParameters{
-			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-		})
-		next, ids = more, nil
-		for _, c := range channels {
-			if c.IsMember || c.IsIM {
+		ids = nil
+		for _, c := range found {
+			if !all || c.IsMember || c.IsIM {
 				ids = append(ids, c.ID)
 			}
 		}

@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,17 +11,13 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
-
-// isCommand reports whether a message is a command to the bot and nothing else.
-func isCommand(in channel.Inbound) bool {
-	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
-}
 
 // Plain sentences for people.
 const (
 	sayRefused = "I do not answer here."
-	sayFailed  = "That did not work; I wrote down why. Please try again later."
+	sayFailed  = "That did not work; the reason is in my log. Please try again later."
 	sayUnknown = "I know no such command. These are the ones I know:"
 )
 
@@ -82,7 +79,7 @@ func (s *Slack) Spell(conversation, line string) string {
 	name := "Cairn"
 	select {
 	case <-s.ready:
-		name = orElse(s.self.name, name)
+		name = cmp.Or(s.self.name, name)
 	default: // the name is not known yet
 	}
 	return "@" + name + " " + line
@@ -90,12 +87,8 @@ func (s *Slack) Spell(conversation, line string) string {
 
 func isPublic(line string) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(line, "/"), " ")
-	for _, c := range channel.Commands {
-		if strings.EqualFold(c.Name, name) {
-			return c.Public
-		}
-	}
-	return false
+	c, _ := platform.Command(name)
+	return c.Public
 }
 
 // takeLine queues a command that was written as a message: Slack has no slash commands in threads.
@@ -140,10 +133,10 @@ func (s *Slack) takePress(ctx context.Context, payload json.RawMessage) {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
-	who := channel.Person{ID: p.User.ID, Name: orElse(p.User.Name, p.User.Username)}
+	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
 	s.commands.Add(queueKey(c), func() {
-		s.run(ctx, c, &privately{s: s, url: p.URL, turned: true})
+		s.run(ctx, c, &privately{s: s, url: p.URL, replaces: true})
 	})
 }
 

@@ -152,26 +152,6 @@ func TestARefusalIsForWhoeverAskedAlone(t *testing.T) {
 	}
 }
 
-// What is aligned with spaces is so only in a font of fixed width.
-func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
-	for i, text := range []string{"help", "context", "dance"} {
-		r.w.Command(general, ann, "/cairn", text)
-		got := strings.TrimPrefix(r.told(general, ann, i+1).Shown(), sayUnknown+"\n")
-		if !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
-			t.Errorf("/cairn %s says %q", text, got)
-		}
-	}
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/context"})
-	r.eventually("it is answered", func() bool { return len(r.own(general)) == 1 })
-	if got := r.own(general)[0].Shown(); !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
-		t.Errorf("/context says %q", got)
-	}
-}
-
 func commandNames() (all []string) {
 	for _, c := range channel.Commands {
 		all = append(all, c.Name)
@@ -269,77 +249,6 @@ func TestTheEndOfWhatACommandBeganTakesItsPlace(t *testing.T) {
 		m := r.private(dm, ann)
 		return len(m) == 1 && m[0].Edits == 1 && strings.Contains(m[0].Shown(), "Summed up")
 	})
-}
-
-func TestWhoMayUseIt(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	bob := r.w.AddUser("bob")
-	r.w.Join(general, bob)
-	r.w.Admin(bob)
-	r.rules.Access = map[string]channel.Access{Name: {Allow: []string{bob}}}
-	r.begin()
-
-	t.Run("a message of somebody else is not heard", func(t *testing.T) {
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
-		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
-		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "hello from bob"})
-		r.answered(general, "answer 1")
-		r.stored(conversation(general), "user: hello from bob", "assistant: answer 1")
-		r.settled(conversation(r.w.DM(ann)))
-		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello?"})
-		r.settled(conversation(r.w.DM(ann)))
-		if hints := r.said(r.w.DM(ann)); len(hints) > 1 || strings.HasPrefix(strings.Join(hints, ""), "answer") {
-			t.Errorf("alone with the bot they are told %q", hints)
-		}
-		r.eventually("all is acknowledged", r.acknowledged)
-	})
-	t.Run("nor is a command", func(t *testing.T) {
-		r.w.Command(general, ann, "/cairn", "stop") // a public one
-		if got := r.told(general, ann, 1).Shown(); got != sayRefused {
-			t.Errorf("got %q", got)
-		}
-	})
-	t.Run("nor is a press", func(t *testing.T) {
-		for i := range 12 {
-			if _, _, err := r.hub.Run(t.Context(), conversation(general), channel.Person{ID: bob}, fmt.Sprint("/remember thing ", i)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "/memories"})
-		r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })
-		list := r.own(general)[1]
-		r.w.Press(general, list.TS, ann, pageAction+"next")
-		if got := r.told(general, ann, 2).Shown(); got != sayRefused {
-			t.Errorf("got %q", got)
-		}
-		if r.own(general)[1].Edits != 0 {
-			t.Error("the page was turned")
-		}
-	})
-	t.Run("an administrator runs what is restricted", func(t *testing.T) {
-		r.w.Command(general, bob, "/cairn", "forget 1")
-		if got := r.told(general, bob, 1).Shown(); !strings.Contains(got, "forgotten") {
-			t.Errorf("got %q", got)
-		}
-	})
-}
-
-func TestOthersMayNotRunWhatIsRestricted(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick(), answerN)
-	general, ann := r.place()
-	r.begin()
-	r.w.Command(general, ann, "/cairn", "unpin 1")
-	if got := r.told(general, ann, 1).Shown(); !strings.Contains(got, "for those who manage this place") {
-		t.Errorf("got %q", got)
-	}
-	dm := r.w.DM(ann)
-	r.w.Command(dm, ann, "/cairn", "unpin 1")
-	if got := r.told(dm, ann, 1).Shown(); !strings.Contains(got, "not pinned") {
-		t.Errorf("alone with the bot: %q", got)
-	}
 }
 
 func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {

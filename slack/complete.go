@@ -3,7 +3,9 @@
 package slack
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -36,7 +38,11 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	if m.Quote == "" && m.ReplyTo != "" && m.ReplyTo == place.Thread {
 		m.Quote = s.quote(brief, place)
 	}
-	m.Attachments = s.contents(brief, m.Attachments)
+	attachments, err := s.files.Complete(brief, m.Attachments)
+	if err != nil { // what is missing stays described
+		s.log.Debug("read_file_failed", "error", err)
+	}
+	m.Attachments = attachments
 	m.Incomplete = false
 	return m, ctx.Err()
 }
@@ -79,4 +85,15 @@ func (s *Slack) speaker(ctx context.Context, m slackgo.Msg) string {
 		name = s.names.lookUp(ctx, m.User)
 	}
 	return name
+}
+
+// fetch reads at most so many bytes of a file. slack-go sends the token only to Slack and to the
+// Web API's own host, and the client follows no redirect to another host.
+func (s *Slack) fetch(ctx context.Context, address string, most int) ([]byte, error) {
+	var into bytes.Buffer
+	err := s.api.read.GetFileContext(channel.AtMost(ctx, most), address, &into)
+	if err != nil && !errors.Is(err, channel.ErrTooLong) {
+		return nil, withoutURL(err)
+	}
+	return into.Bytes(), nil
 }

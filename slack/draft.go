@@ -61,7 +61,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 
 // begin shows the first text: in the draft of an earlier process, in a stream, or in a new message.
 func (d *draft) begin(ctx context.Context, w *writer, text string) (err error) {
-	if w.mayBeBegun() {
+	if w.mayHaveStarted() {
 		own, err := w.findSent(ctx, false)
 		if err != nil {
 			return err

@@ -136,7 +136,7 @@ func explainBotError(method string, err error) error {
 	case code == "missing_scope":
 		return setupError(fmt.Sprintf("the app lacks the scope %s: %s", scopeNeeded(method, err), clickScope))
 	case slices.Contains(wrongToken, code):
-		return setupError(fmt.Sprintf("Slack does not take the bot token (%s): %s", code, clickBotToken))
+		return setupError(fmt.Sprintf("Slack rejects the bot token (%s): %s", code, clickBotToken))
 	}
 	return err
 }
@@ -144,7 +144,7 @@ func explainBotError(method string, err error) error {
 // explainAppError returns a setupError if err is about the app-level token.
 func explainAppError(err error) error {
 	if code := codeOf(err); code == "missing_scope" || slices.Contains(wrongToken, code) {
-		return setupError(fmt.Sprintf("Slack does not take the app-level token (%s): %s", code, clickAppToken))
+		return setupError(fmt.Sprintf("Slack rejects the app-level token (%s): %s", code, clickAppToken))
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-// Events: each is queued by channel, and acknowledged when it is stored.
+// Events: each is queued by channel and acknowledged when it is stored; what cannot be stored is read from history later.
 
 package slack
 
@@ -6,12 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // takeEvent queues an event. ack is called when it is on disk, or there is nothing to store. An event
@@ -81,10 +83,10 @@ type event struct {
 
 	members members // of its channel
 
-	read  bool // what follows is known
-	place channel.Place
-	said  channel.Inbound
-	heard bool
+	read     bool // what follows is known
+	place    channel.Place
+	said     channel.Inbound
+	relevant bool
 }
 
 // handle handles events of one channel, in order.
@@ -119,14 +121,14 @@ func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 			break
 		}
 		if !e.read {
-			e.place, e.said, e.heard = s.inbound(e.Channel, e.Message)
+			e.place, e.said, e.relevant = s.inbound(e.Channel, e.Message)
 			e.said.Audience, e.said.Label = e.members.audience(e.place), s.label(e.place, e.said.Author)
 			e.read = true
 		}
-		if e.heard && (e.place != first.place || isCommand(e.said)) {
+		if e.relevant && (e.place != first.place || platform.IsCommand(e.said)) {
 			break
 		}
-		if e.heard {
+		if e.relevant {
 			said = append(said, e.said)
 		} else if n == 0 {
 			return 1, nil
@@ -144,7 +146,7 @@ func (s *Slack) handleFirst(batch []*event) (n int, err error) {
 func (s *Slack) handled(e *event, err error) bool {
 	switch {
 	case err == nil:
-		if e.heard && !isCommand(e.said) { // a message was stored
+		if e.relevant && !platform.IsCommand(e.said) { // a message was stored
 			s.storeIncident.End()
 		}
 		return true
@@ -171,14 +173,14 @@ func (s *Slack) changed(ctx context.Context, m slackgo.Message) error {
 	if before != nil && before.Text == now.Text || before == nil && now.Edited == nil {
 		return nil
 	}
-	place, in, heard := s.inbound(m.Channel, slackgo.Message{Msg: *now})
-	if !heard {
+	place, in, relevant := s.inbound(m.Channel, slackgo.Message{Msg: *now})
+	if !relevant {
 		return nil
 	}
 	in.Time = timeOf(m.Timestamp)
 	if now.Edited != nil { // in whole seconds, in which somebody may edit twice
-		if told := timeOf(now.Edited.Timestamp); m.Timestamp == "" || told.After(in.Time) {
-			in.Time = told
+		if edited := timeOf(now.Edited.Timestamp); m.Timestamp == "" || edited.After(in.Time) {
+			in.Time = edited
 		}
 	}
 	// An edit is not asked for again, so the names are looked up here; nearly all are
@@ -200,4 +202,71 @@ func (s *Slack) deleted(ctx context.Context, m slackgo.Message) error {
 		return nil
 	}
 	return s.hub.Delete(ctx, s.placeOf(m.Channel, gone).String(), gone.Timestamp)
+}
+
+// retryQueue is the conversations with messages that could not be stored: they are read from history
+// later, in case Slack stops repeating them.
+type retryQueue struct {
+	mu      sync.Mutex        // guards everything below
+	after   map[string]string // by conversation: a ts before the first of them
+	running bool
+}
+
+// retryLater queues the conversation of a message that could not be stored.
+func (s *Slack) retryLater(m slackgo.Message) {
+	if m.SubType == slackgo.MsgSubTypeMessageChanged || m.SubType == slackgo.MsgSubTypeMessageDeleted {
+		return
+	}
+	name, after := s.placeOf(m.Channel, m.Msg).String(), before(m.Timestamp)
+	s.retryQueue.mu.Lock()
+	defer s.retryQueue.mu.Unlock()
+	if s.retryQueue.after == nil {
+		s.retryQueue.after = make(map[string]string)
+	}
+	if have, ok := s.retryQueue.after[name]; !ok || timeOf(after).Before(timeOf(have)) {
+		s.retryQueue.after[name] = after
+	}
+	if !s.retryQueue.running {
+		s.retryQueue.running = s.tasks.Start(s.drain)
+	}
+}
+
+// drain backfills the queued conversations, until all succeed.
+func (s *Slack) drain(ctx context.Context) {
+	for {
+		if platform.Sleep(ctx, s.times.retry) != nil {
+			return
+		}
+		for name, after := range s.retryQueue.snapshot() {
+			if s.hub.CatchUp(ctx, name, after) != nil {
+				break
+			}
+			s.retryQueue.remove(name, after)
+		}
+		if s.retryQueue.finish() {
+			return
+		}
+	}
+}
+
+func (q *retryQueue) snapshot() map[string]string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return maps.Clone(q.after)
+}
+
+func (q *retryQueue) remove(name, after string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.after[name] == after {
+		delete(q.after, name)
+	}
+}
+
+// finish reports whether the queue is empty; then drain ends.
+func (q *retryQueue) finish() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running = len(q.after) > 0
+	return !q.running
 }

@@ -1,10 +1,13 @@
-// Messages: from Slack's form to the hub's.
+// Messages: from Slack's form to the hub's, and who may read them.
 
 package slack
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,9 +17,9 @@ import (
 	"cairn/channel"
 )
 
-// inbound converts a message. heard is false for what the bot ignores: joins, topics, its own
+// inbound converts a message. relevant is false for what the bot ignores: joins, topics, its own
 // messages. It makes no requests; Complete looks up what it does not know.
-func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Place, in channel.Inbound, heard bool) {
+func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Place, in channel.Inbound, relevant bool) {
 	place = s.placeOf(channelID, m.Msg)
 	switch m.SubType {
 	case "", slackgo.MsgSubTypeFileShare, slackgo.MsgSubTypeThreadBroadcast, slackgo.MsgSubTypeReplyBroadcast,
@@ -52,7 +55,7 @@ func (s *Slack) inbound(channelID string, m slackgo.Message) (place channel.Plac
 		return place, in, false
 	}
 	s.quoteRoot(place, &in)
-	in.Incomplete = !names || !author || s.unread(in.Attachments) || in.ReplyTo != "" && in.Quote == ""
+	in.Incomplete = !names || !author || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != "" && in.Quote == ""
 	return place, in, true
 }
 
@@ -82,14 +85,14 @@ func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 		return false
 	}
 	parent := m.ParentUserId
-	if parent == "" { // it need not be told
+	if parent == "" { // Slack may leave it out
 		author, _ := s.authors.Find(place.Channel + "/" + place.Thread)
 		parent, _, _ = strings.Cut(author, "/")
 	}
 	if parent != s.self.user && !s.answersThere(place) {
 		return false
 	}
-	first, _ := s.threads.First(beginning(place), m.Timestamp)
+	first, _ := s.threads.First(firstReplyKey(place), m.Timestamp)
 	return first == m.Timestamp
 }
 
@@ -97,7 +100,7 @@ func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 // the thread then. If that message cannot be read, the answer is no.
 func (s *Slack) answersThere(place channel.Place) bool {
 	above := s.place(place.Channel, "")
-	if _, begun := s.threads.Find(beginning(place)); begun || !s.repliesInThreads(above) {
+	if _, started := s.threads.Find(firstReplyKey(place)); started || !s.repliesInThreads(above) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -106,8 +109,8 @@ func (s *Slack) answersThere(place channel.Place) bool {
 	return err == nil && asked
 }
 
-// beginning is the key of the first reply to the bot in a thread.
-func beginning(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
+// firstReplyKey is the key of the first reply to the bot in a thread.
+func firstReplyKey(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
 
 // noteOwnMessage records that the bot wrote a message.
 func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
@@ -198,12 +201,7 @@ func timeOf(ts string) time.Time {
 // tsOf returns the ts of a time; there may be no such message.
 func tsOf(t time.Time) string {
 	us := t.UnixMicro()
-	return strconv.FormatInt(us/1e6, 10) + "." + padded(us%1e6)
-}
-
-func padded(us int64) string {
-	s := strconv.FormatInt(us, 10)
-	return strings.Repeat("0", 6-len(s)) + s
+	return fmt.Sprintf("%d.%06d", us/1e6, us%1e6)
 }
 
 // isTS reports whether an id is a ts; imported messages have other ids.
@@ -216,3 +214,36 @@ func isTS(id string) bool {
 
 // before returns the ts just before another.
 func before(ts string) string { return tsOf(timeOf(ts).Add(-time.Microsecond)) }
+
+// members are the members of a channel, as far as an event says.
+type members struct {
+	kind   string // channel, group, im, mpim; empty: unknown, as with app_mention
+	shared bool   // with another organisation
+}
+
+func membersOf(payload json.RawMessage) members {
+	var outer struct {
+		Shared bool `json:"is_ext_shared_channel"`
+		Event  struct {
+			Kind string `json:"channel_type"`
+		} `json:"event"`
+	}
+	if json.Unmarshal(payload, &outer) != nil {
+		return members{}
+	}
+	return members{outer.Event.Kind, outer.Shared}
+}
+
+// audience returns who may read a place; empty if unknown. A thread has the readers of its channel.
+// A channel shared with another organisation is not public.
+func (m members) audience(p channel.Place) channel.Audience {
+	switch {
+	case m.kind == "":
+		return ""
+	case m.kind == "channel" && !m.shared:
+		return channel.ServerWide
+	case p.Thread != "":
+		return channel.ChannelWide
+	}
+	return channel.Members
+}

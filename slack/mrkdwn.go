@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -59,11 +60,11 @@ func (s *Slack) word(inside string) (words string, known bool) {
 	case strings.HasPrefix(target, "@"), strings.HasPrefix(target, "#"):
 		return s.nameFor(target[:1], target[1:], label)
 	case strings.HasPrefix(target, "!subteam^"):
-		return "@" + strings.TrimPrefix(orElse(label, strings.TrimPrefix(target, "!subteam^")), "@"), true
+		return "@" + strings.TrimPrefix(cmp.Or(label, strings.TrimPrefix(target, "!subteam^")), "@"), true
 	case strings.HasPrefix(target, "!date^"):
 		return label, true
 	case strings.HasPrefix(target, "!"):
-		return "@" + strings.TrimPrefix(orElse(label, target[1:]), "@"), true
+		return "@" + strings.TrimPrefix(cmp.Or(label, target[1:]), "@"), true
 	}
 	address := entities.Replace(target)
 	bare := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(address, "mailto:"), "https://"), "http://")
@@ -91,13 +92,6 @@ func (s *Slack) nameFor(sign, id, label string) (words string, known bool) {
 		return sign + strings.TrimLeft(label, "@#"), true
 	}
 	return "<" + sign + id + ">", false
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }
 
 // The calls to everybody, as control sequences, escaped ones too, and as words, and

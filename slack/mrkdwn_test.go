@@ -3,11 +3,16 @@
 package slack
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"cairn/channel"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/slack/slacktest"
 	"cairn/words/wordstest"
 )
 
@@ -105,4 +110,102 @@ func FuzzMarkup(f *testing.F) {
 			t.Errorf("%q calls: %q", raw, out)
 		}
 	})
+}
+
+// TestTheBotCallsNobody: whatever a model says, however it comes to be shown, and what
+// people had kept in mind, calls nobody and forges no markup.
+func TestTheBotCallsNobody(t *testing.T) {
+	t.Parallel()
+	const calls = "<!channel> <!here|x> <!everyone> <!subteam^S1> <@U123456> @channel @here @everyone &lt;!channel&gt; <!CHANNEL>"
+	r := newRig(t, quick(), func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llmtest.Say(calls + " " + strings.Repeat("and more words ", 40) + calls), nil
+	})
+	general, ann := r.place()
+	r.w.Admin(ann)
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "call them all"})
+	r.eventually("an answer", func() bool { return len(r.said(general)) == 1 })
+	r.settled(conversation(general))
+	for i, line := range []string{"remember " + calls, "memories", "recall channel everyone", "forget " + calls, "settings compaction.focus " + calls, calls, "pause " + calls} {
+		r.w.Command(general, ann, "/cairn", line)
+		if strings.HasPrefix(line, "pause") {
+			r.eventually("an answer for all", func() bool { return len(r.said(general)) == 2 })
+			continue
+		}
+		r.told(general, ann, i+1)
+	}
+	for _, m := range r.w.Messages(general) {
+		if m.User == ann {
+			continue
+		}
+		shown := m.Shown()
+		for _, call := range []string{"<!channel", "<!here", "<!everyone", "<!subteam", "<!CHANNEL", "<@U", "@channel", "@here", "@everyone", "&lt;!channel"} {
+			if strings.Contains(shown, call) {
+				t.Errorf("%s stands in %q", call, shown)
+			}
+		}
+	}
+}
+
+// What is aligned with spaces is so only in a font of fixed width.
+func TestAlignedAnswersAreInCodeBlocks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	for i, text := range []string{"help", "context", "dance"} {
+		r.w.Command(general, ann, "/cairn", text)
+		got := strings.TrimPrefix(r.told(general, ann, i+1).Shown(), sayUnknown+"\n")
+		if !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
+			t.Errorf("/cairn %s says %q", text, got)
+		}
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/context"})
+	r.eventually("it is answered", func() bool { return len(r.own(general)) == 1 })
+	if got := r.own(general)[0].Shown(); !strings.HasPrefix(got, "```\n") || !strings.HasSuffix(got, "\n```") {
+		t.Errorf("/context says %q", got)
+	}
+}
+
+func TestAServerThatShowsNothingOfMarkdown(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("A sentence that takes its room. ", 200)
+	for claim, c := range map[string]struct {
+		streamed bool
+		text     string
+	}{
+		"a reply":                   {false, "An answer & more."},
+		"one that was shown before": {true, "An answer & more."},
+		"a long one":                {false, long},
+		"a long one, shown before":  {true, long},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			o := quick()
+			o.IgnoresMarkdown = true
+			r := newRig(t, o, nil)
+			q := r.question(false)
+			r.begin()
+			w := r.connector.Reply(q.name, q.to)
+			if c.streamed {
+				w.Show(c.text[:10])
+				r.shows(q.channel, wholeWords(c.text[:10]))
+			}
+			r.send(w, piece(c.text))
+			r.send(r.connector.Reply(q.name, q.to), channel.Piece{Reply: "r2", Parts: 1, Text: "The next one."})
+			said := r.said(q.channel)
+			if got := strings.Join(said[:len(said)-1], ""); got != escaped(c.text) || said[len(said)-1] != "The next one." {
+				t.Errorf("there stands %q", said)
+			}
+			blank := 0
+			for _, call := range r.w.Calls("chat.postMessage") {
+				if call.Args["markdown_text"] != "" {
+					blank++
+				}
+			}
+			if n := strings.Count(r.logs.String(), "markdown_refused"); blank != 1 || n != 1 {
+				t.Errorf("Markdown was tried %d times, and told of %d times", blank, n)
+			}
+			r.uncomplaining()
+		})
+	}
 }

@@ -53,14 +53,14 @@ func (o Options) check() (Options, error) {
 	case o.AppToken == "":
 		return o, errors.New("the app-level token is missing: " + clickAppToken)
 	case strings.HasPrefix(o.BotToken, "xapp-"), o.APIBase == "" && !strings.HasPrefix(o.BotToken, "xoxb-"):
-		return o, errors.New("the bot token is of another kind: " + clickBotToken)
+		return o, errors.New("not a bot token, expected one that starts with xoxb-: " + clickBotToken)
 	case strings.HasPrefix(o.AppToken, "xoxb-"), o.APIBase == "" && !strings.HasPrefix(o.AppToken, "xapp-"):
-		return o, errors.New("the app-level token is of another kind: " + clickAppToken)
+		return o, errors.New("not an app-level token, expected one that starts with xapp-: " + clickAppToken)
 	}
 	if o.APIBase != "" {
 		base, err := url.Parse(o.APIBase)
 		if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-			return o, fmt.Errorf("api_base is no address of a server: write it as %q", "http://localhost:8080/api/")
+			return o, fmt.Errorf("api_base is not a server address: write it as %q", "http://localhost:8080/api/")
 		}
 		if base.Path = strings.TrimRight(base.Path, "/") + "/"; base.Path == "/" {
 			base.Path = "/api/" // as everybody has it

@@ -1,4 +1,4 @@
-// Posting: how a text goes out, and how it is found again.
+// Posting and reacting: how a text goes out, and how it is found again.
 
 package slack
 
@@ -224,4 +224,31 @@ func (s *Slack) sent(ctx context.Context, place channel.Place, answers string) (
 	}
 	slices.SortStableFunc(own, byTime)
 	return own, nil
+}
+
+// summarizedReaction is the reaction.
+const summarizedReaction = "books"
+
+const reactMethod = "reactions.add"
+
+// React adds the reaction to a message, unless it is there. If the app may not, it logs once which
+// scope is missing, and returns nil.
+func (s *Slack) React(ctx context.Context, conversation, id string) error {
+	place := channel.ParsePlace(conversation)
+	if s.refused(reactMethod, "") {
+		return nil
+	}
+	err := waitForLimits(ctx, func() error {
+		return s.api.write.AddReactionContext(ctx, summarizedReaction, slackgo.NewRefToMessage(place.Channel, id))
+	})
+	switch codeOf(err) {
+	case "already_reacted":
+		return nil
+	case "missing_scope":
+		if _, logged := s.refusals.First(reactMethod+"/", "missing_scope"); !logged {
+			s.log.Warn("reaction_refused", "problem", explainBotError(reactMethod, err))
+		}
+		return nil
+	}
+	return err
 }

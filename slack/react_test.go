@@ -65,7 +65,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 			channelID, ts := r.compacted()
 			r.eventually("the mark", func() bool { return len(r.marks(channelID, ts)) > 0 })
 			r.end()
-			if got := r.marks(channelID, ts); !slices.Equal(got, []string{summedUp}) {
+			if got := r.marks(channelID, ts); !slices.Equal(got, []string{summarizedReaction}) {
 				t.Errorf("the marks are %q", got)
 			}
 			if log := r.logs.String(); strings.Contains(log, "was not marked") || strings.Contains(log, "WARN") {

@@ -25,6 +25,7 @@ type Slack struct {
 	times times
 	api   *api
 	names *names
+	files platform.Files
 
 	queue           platform.KeyedQueue[*event] // message events, by channel
 	commands        platform.KeyedQueue[func()] // commands, by channel
@@ -105,6 +106,7 @@ func New(o Options) (*Slack, error) {
 	}
 	s.queue = platform.KeyedQueue[*event]{Group: tasks, Do: s.handle}
 	s.names = newNames(s.api, s.log)
+	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch}
 	return s, nil
 }
 

@@ -3,10 +3,22 @@
 package slack
 
 import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"cairn/channel"
+	"cairn/internal/platform"
 	"cairn/slack/slacktest"
+	"cairn/words/wordstest"
 )
 
 func TestAnswersWhoAddressesIt(t *testing.T) {
@@ -73,4 +85,194 @@ func TestAThreadIsAConversation(t *testing.T) {
 	}
 	r.stored(conversation(general), "user: the plan is blue")
 	r.uncomplaining()
+}
+
+// zeros never end by themselves.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// TestAFileIsReadUpToItsLimit: however long it is, and however small it was sent.
+func TestAFileIsReadUpToItsLimit(t *testing.T) {
+	t.Parallel()
+	const size = 64 << 20
+	for claim, send := range map[string]func(w http.ResponseWriter){
+		"as it is": func(w http.ResponseWriter) { _, _ = io.CopyN(w, zeros{}, size) }, // the client hangs up
+		"compressed": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = io.CopyN(z, zeros{}, size) // likewise
+			_ = z.Close()
+		},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { send(w) }))
+			defer server.Close()
+			s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"})}
+			defer s.api.close()
+			data, err := s.fetch(context.Background(), server.URL+"/files-pri/a.txt", platform.MaxText)
+			if err != nil || len(data) != platform.MaxText {
+				t.Errorf("%d bytes were read, want %d; %v", len(data), platform.MaxText, err)
+			}
+			resp, err := s.api.http.Get(server.URL + "/api/conversations.history")
+			if err == nil {
+				_ = resp.Body.Close()
+				t.Errorf("an answer of more than %d bytes was read", channel.MaxAnswer)
+			}
+		})
+	}
+}
+
+func TestWhoMayReadAPlace(t *testing.T) {
+	t.Parallel()
+	channelPlace := channel.Place{Connector: Name, Server: "T1", Channel: "C1"}
+	thread := channelPlace
+	thread.Thread = "1.2"
+	for _, c := range []struct {
+		claim, payload string
+		channel        channel.Audience
+		thread         channel.Audience
+	}{
+		{"a public channel is everybody's, and so are its threads", `{"event":{"channel_type":"channel"}}`, channel.ServerWide, channel.ServerWide},
+		{"a private one is its members'", `{"event":{"channel_type":"group"}}`, channel.Members, channel.ChannelWide},
+		{"so is a group's direct message", `{"event":{"channel_type":"mpim"}}`, channel.Members, channel.ChannelWide},
+		{"and a direct message", `{"event":{"channel_type":"im"}}`, channel.Members, channel.ChannelWide},
+		{"what another organisation reads too is no public channel", `{"is_ext_shared_channel":true,"event":{"channel_type":"channel"}}`, channel.Members, channel.ChannelWide},
+		{"what is not told is not known", `{"event":{"type":"app_mention"}}`, "", ""},
+		{"nor is what cannot be read", `{"is_ext_shared_channel":"yes","event":{"channel_type":"channel"}}`, "", ""},
+		{"a kind that nobody knows is private", `{"event":{"channel_type":"forum"}}`, channel.Members, channel.ChannelWide},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			m := membersOf([]byte(c.payload))
+			if got := m.audience(channelPlace); got != c.channel {
+				t.Errorf("the channel: %q, want %q", got, c.channel)
+			}
+			if got := m.audience(thread); got != c.thread {
+				t.Errorf("a thread: %q, want %q", got, c.thread)
+			}
+		})
+	}
+}
+
+func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	private := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID)
+	dm := r.w.DM(ann)
+	r.begin()
+	r.store.ShareMemories(true)
+	for id, want := range map[string]bool{general: true, private: false, dm: false} {
+		r.w.Say(slacktest.Post{Channel: id, User: ann, Text: "the launch is on Monday"})
+		name := conversation(id)
+		if id == dm { // which is answered
+			r.stored(name, "user: the launch is on Monday", "assistant: answer 1")
+		} else {
+			r.stored(name, "user: the launch is on Monday")
+		}
+		c, err := r.store.Find(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, here, err := c.SharesMemories(t.Context()); err != nil || here != want {
+			t.Errorf("%s shares its memories: %v, %v", name, here, err)
+		}
+	}
+}
+
+// FuzzEvent reads any payload as an event, and what it tells as a message.
+func FuzzEvent(f *testing.F) {
+	for _, text := range wordstest.Texts() {
+		quoted, _ := json.Marshal(text)
+		f.Add([]byte(`{"event_id":"E1","event":{"type":"message","channel":"C1","user":"U1","ts":"1700000000.000100","text":` + string(quoted) + `,"files":[{"id":"F1","name":` + string(quoted) + `}]}}`))
+		f.Add([]byte(text))
+	}
+	f.Add([]byte(`{"event":{"type":"message","subtype":"message_changed","channel":"D1","message":{"user":"U2","ts":"x","thread_ts":"1","text":"<@UBOT|cairn> a"},"previous_message":{}}}`))
+	f.Add([]byte(`{"event":{"type":"app_mention","channel":"C1","bot_id":"B1","ts":"99999999999999999999.9","text":"<!date^9|x> <https://a|b>","attachments":[{"text":1}],"blocks":[{"type":"zzz"},5],"files":{}}}`))
+	s := knowing(f)
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		m, _, ok := readEvent(payload)
+		if !ok {
+			return
+		}
+		_ = membersOf(payload)
+		place, in, heard := s.inbound(m.Channel, m)
+		if heard && (in.ID == "" || in.AuthorID == "" || place.Channel != m.Channel || !utf8.ValidString(in.Text) || in.Text == "" && len(in.Attachments) == 0) {
+			t.Fatalf("%q is heard in %+v as %+v", payload, place, in)
+		}
+	})
+}
+
+func TestWhoMayUseIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	bob := r.w.AddUser("bob")
+	r.w.Join(general, bob)
+	r.w.Admin(bob)
+	r.rules.Access = map[string]channel.Access{Name: {Allow: []string{bob}}}
+	r.begin()
+
+	t.Run("a message of somebody else is not heard", func(t *testing.T) {
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello"})
+		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "hello from bob"})
+		r.answered(general, "answer 1")
+		r.stored(conversation(general), "user: hello from bob", "assistant: answer 1")
+		r.settled(conversation(r.w.DM(ann)))
+		r.w.Say(slacktest.Post{Channel: r.w.DM(ann), User: ann, Text: "hello?"})
+		r.settled(conversation(r.w.DM(ann)))
+		if hints := r.said(r.w.DM(ann)); len(hints) > 1 || strings.HasPrefix(strings.Join(hints, ""), "answer") {
+			t.Errorf("alone with the bot they are told %q", hints)
+		}
+		r.eventually("all is acknowledged", r.acknowledged)
+	})
+	t.Run("nor is a command", func(t *testing.T) {
+		r.w.Command(general, ann, "/cairn", "stop") // a public one
+		if got := r.told(general, ann, 1).Shown(); got != sayRefused {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("nor is a press", func(t *testing.T) {
+		for i := range 12 {
+			if _, _, err := r.hub.Run(t.Context(), conversation(general), channel.Person{ID: bob}, fmt.Sprint("/remember thing ", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "/memories"})
+		r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })
+		list := r.own(general)[1]
+		r.w.Press(general, list.TS, ann, pageAction+"next")
+		if got := r.told(general, ann, 2).Shown(); got != sayRefused {
+			t.Errorf("got %q", got)
+		}
+		if r.own(general)[1].Edits != 0 {
+			t.Error("the page was turned")
+		}
+	})
+	t.Run("an administrator runs what is restricted", func(t *testing.T) {
+		r.w.Command(general, bob, "/cairn", "forget 1")
+		if got := r.told(general, bob, 1).Shown(); !strings.Contains(got, "forgotten") {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestOthersMayNotRunWhatIsRestricted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick(), answerN)
+	general, ann := r.place()
+	r.begin()
+	r.w.Command(general, ann, "/cairn", "unpin 1")
+	if got := r.told(general, ann, 1).Shown(); !strings.Contains(got, "for those who manage this place") {
+		t.Errorf("got %q", got)
+	}
+	dm := r.w.DM(ann)
+	r.w.Command(dm, ann, "/cairn", "unpin 1")
+	if got := r.told(dm, ann, 1).Shown(); !strings.Contains(got, "not pinned") {
+		t.Errorf("alone with the bot: %q", got)
+	}
 }

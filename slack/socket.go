@@ -1,4 +1,4 @@
-// A socket of Socket Mode, from dialing to its end.
+// Sockets of Socket Mode, one after the other, each from dialing to its end.
 
 package slack
 
@@ -19,6 +19,7 @@ import (
 	"github.com/slack-go/slack/socketmode"
 
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // errLost is the end of a socket by Slack, the network or silence.
@@ -32,14 +33,14 @@ type socket struct {
 	outer         context.Context // what the socket brought outlives it
 	client        *socketmode.Client
 	lose          context.CancelCauseFunc
-	begun         time.Time
-	lastRead      atomic.Int64 // when something was last read, in nanoseconds since begun
-	silent        bool         // it ended because nothing was heard
+	started       time.Time
+	lastRead      atomic.Int64 // when something was last read, in nanoseconds since started
+	silent        bool         // it ended because nothing was received
 	helloReceived atomic.Bool  // Slack said hello
 }
 
 func (s *Slack) newSocket(silence time.Duration) *socket {
-	k := &socket{s: s, silence: silence, begun: time.Now()}
+	k := &socket{s: s, silence: silence, started: time.Now()}
 	dialer := &websocket.Dialer{
 		Proxy: http.ProxyFromEnvironment, HandshakeTimeout: callTime,
 		WriteBufferSize: 32 << 10, // Slack does not join the fragments of a longer acknowledgement
@@ -56,7 +57,7 @@ func (s *Slack) newSocket(silence time.Duration) *socket {
 	return k
 }
 
-// watchedConn tells its socket about each read, and about the end of the connection.
+// watchedConn reports to its socket each read, and the end of the connection.
 type watchedConn struct {
 	net.Conn
 	socket *socket
@@ -65,7 +66,7 @@ type watchedConn struct {
 func (c *watchedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
-		c.socket.lastRead.Store(int64(time.Since(c.socket.begun)))
+		c.socket.lastRead.Store(int64(time.Since(c.socket.started)))
 	}
 	if err != nil {
 		// Before slack-go hears of it: from then on it may drop an event and hand on the
@@ -111,9 +112,9 @@ func (k *socket) run(ctx context.Context, connected func()) error {
 		case <-ended:
 			return context.Cause(ctx)
 		case <-watch.C:
-			if k.helloReceived.Load() && time.Since(k.begun)-time.Duration(k.lastRead.Load()) > k.silence {
+			if k.helloReceived.Load() && time.Since(k.started)-time.Duration(k.lastRead.Load()) > k.silence {
 				k.silent = true
-				k.lose(fmt.Errorf("%w: nothing was heard for %v", errLost, k.silence))
+				k.lose(fmt.Errorf("%w: nothing was received for %v", errLost, k.silence))
 			}
 		case <-hello.C:
 			if !k.helloReceived.Load() { // slack-go would wait for ever
@@ -213,5 +214,42 @@ func (k *socket) patience(now, least time.Duration) time.Duration {
 	return now
 }
 
-// lastHeard returns when something was last read.
-func (k *socket) lastHeard() time.Time { return k.begun.Add(time.Duration(k.lastRead.Load())) }
+// lastReceived returns when something was last read.
+func (k *socket) lastReceived() time.Time { return k.started.Add(time.Duration(k.lastRead.Load())) }
+
+// supervise keeps a socket open until ctx is done or an error that only a person can fix.
+// slack-go's client would reconnect by itself, at once; so each socket gets a client of its own,
+// and this loop alone decides when to reconnect.
+func (s *Slack) supervise(ctx context.Context) error {
+	down := platform.Incident{Log: s.log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: codeOf}
+	silence := s.times.silence
+	pause := s.newBackoff()
+	for {
+		started := time.Now()
+		socket := s.newSocket(silence)
+		err := socket.run(ctx, down.End)
+		s.socketed.Store(false)
+		var broken setupError
+		if errors.As(err, &broken) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if socket.helloReceived.Load() {
+			s.lastRead = socket.lastReceived()
+		}
+		silence = socket.patience(silence, s.times.silence)
+		if socket.helloReceived.Load() && time.Since(started) >= s.times.steady {
+			s.log.Debug("connection_lost", "error", err)
+			pause.Reset()
+			continue
+		}
+		if !socket.helloReceived.Load() || pause.Grown() { // a socket may be lost once
+			down.Begin(err)
+		}
+		if err := sleepAfter(ctx, err, pause.Next()); err != nil {
+			return err
+		}
+	}
+}

@@ -267,7 +267,7 @@ func TestASocketEndsBeforeSlackGoHearsThatItsConnectionHas(t *testing.T) {
 	t.Parallel()
 	for _, greeted := range []bool{true, false} {
 		ctx, lose := context.WithCancelCause(t.Context())
-		k := &socket{begun: time.Now(), lose: lose}
+		k := &socket{started: time.Now(), lose: lose}
 		k.helloReceived.Store(greeted)
 		theirs, ours := net.Pipe()
 		_ = theirs.Close()

@@ -115,6 +115,10 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 			t.Errorf("there stands %+v", own)
 		}
 	})
+}
+
+func TestNoSignOfWorkIsLeft(t *testing.T) {
+	t.Parallel()
 	t.Run("not at all", func(t *testing.T) {
 		r, letGo := thinking(t, nil, Options{Working: workingOff})
 		general, ann := r.place()

@@ -25,7 +25,7 @@ type writer struct {
 	place   channel.Place // where it is posted: there, or in a thread under the message it answers
 	answers string        // the ts of the last message it answers
 	draft   draft         // of the goroutine that shows, until it has ended
-	reacted bool          // the message it answers bears a reaction; of the goroutine working, until it has ended
+	reacted bool          // the message it answers has a reaction; of the goroutine working, until it has ended
 
 	halt    context.CancelFunc // ends the waiting of the goroutines below
 	halted  context.Context
@@ -201,7 +201,7 @@ func (w *writer) refused(ctx context.Context, err error) error {
 // deliver sends a piece: the first one replaces the draft, and none is posted twice.
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, err error) {
 	var own []slackgo.Message
-	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayBeBegun() {
+	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
 		if own, err = w.findSent(ctx, unsure); err != nil {
 			return "", err
 		}
@@ -269,9 +269,9 @@ func (w *writer) put(ctx context.Context, text string, m mark, own []slackgo.Mes
 	return w.s.post(ctx, waitForLimits, w.place, text, m)
 }
 
-// mayBeBegun reports whether the answered message is older than this process, so that an earlier
-// process may have begun the reply. The clocks may differ a little.
-func (w *writer) mayBeBegun() bool {
+// mayHaveStarted reports whether the answered message is older than this process, so that an earlier
+// process may have started the reply. The clocks may differ a little.
+func (w *writer) mayHaveStarted() bool {
 	return w.answers != "" && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
 }
 

@@ -211,17 +211,6 @@ func TestWhereMarkdownIsRefused(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	t.Run("stands in a thread until the reply", func(t *testing.T) {
-		r := idle(t)
-		q := r.question(true)
-		r.begin()
-		w := r.connector.Reply(q.name, q.to)
-		r.eventually("it is shown", func() bool { return r.w.Status(q.channel, q.thread) != "" })
-		r.send(w, piece("done"))
-		if got := r.w.Status(q.channel, q.thread); got != "" {
-			t.Errorf("%q stands there still", got)
-		}
-	})
 	t.Run("stands in direct messages until the reply", func(t *testing.T) {
 		r := idle(t)
 		_, ann := r.place()
@@ -254,15 +243,6 @@ func TestStatus(t *testing.T) {
 		}
 		r.answered(q.channel, "r1", "r2")
 		if n := len(r.w.Calls(statusMethod)); n != 1 {
-			t.Errorf("it was tried %d times", n)
-		}
-	})
-	t.Run("is not shown at the top of a channel", func(t *testing.T) {
-		r := idle(t)
-		q := r.question(false)
-		r.begin()
-		r.send(r.connector.Reply(q.name, q.to), piece("done"))
-		if n := len(r.w.Calls(statusMethod)); n != 0 {
 			t.Errorf("it was tried %d times", n)
 		}
 	})

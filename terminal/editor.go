@@ -131,7 +131,7 @@ func (w *watched) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// stop takes the screen down, and writes what came meanwhile.
+// stop takes the screen down, and writes the rows that waited for that.
 func (e *editor) stop(ended chan error) {
 	e.mu.Lock()
 	program := e.program

@@ -10,7 +10,10 @@ import (
 	"log/slog"
 	"strings"
 
+	"golang.org/x/sync/semaphore"
+
 	"cairn/channel"
+	"cairn/internal/platform"
 )
 
 // The lines that go out, keys in the order scripts were promised.
@@ -48,20 +51,23 @@ type (
 	}
 )
 
+// maxWaiting bounds what waits in all channels together, in bytes of input.
+const maxWaiting = 64 << 20
+
 // protocol speaks JSON Lines. Lines of one channel keep their order, channels do
 // not wait for each other.
 type protocol struct {
 	in            io.Reader
 	out           output
 	err           io.Writer
-	channel, user string // of lines that name none
-	answers       *answers
+	channel, user string          // of lines that name none
+	answers       *platform.Cache // the last commands' lines by commandKey: a command that is sent twice runs once
 	log           *slog.Logger
 	disk          disk
 }
 
 func newProtocol(o Options) *protocol {
-	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: short(o.Channel), user: o.User, answers: newAnswers()}
+	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: short(o.Channel), user: o.User, answers: platform.NewCache(0)}
 }
 
 // short is how the lines name a conversation.
@@ -76,8 +82,10 @@ func (p *protocol) talk(ctx context.Context, hub *channel.Hub) error {
 	if err := hub.Recover(ctx, func(name string) bool { return strings.HasPrefix(name, prefix) }); err != nil {
 		return err
 	}
-	queue := newLanes()
-	defer queue.wait()
+	room := semaphore.NewWeighted(maxWaiting)
+	queue := platform.KeyedQueue[func()]{Group: &platform.Group{}, Do: platform.CallEach}
+	queue.Group.Open(context.WithoutCancel(ctx)) // what is queued ends by itself when ctx does
+	defer queue.Group.Close()
 	for line := range lines(ctx, p.in) {
 		if line.err != nil && line.err != errTooLong {
 			return line.err
@@ -94,11 +102,16 @@ func (p *protocol) talk(ctx context.Context, hub *channel.Hub) error {
 			p.command(ctx, hub, request)
 			continue
 		}
-		if err := queue.add(ctx, request.conversation, len(line.text), func() { p.handle(ctx, hub, request) }); err != nil {
+		size := int64(len(line.text)) + 1<<10
+		if err := room.Acquire(ctx, size); err != nil {
 			return err
 		}
+		queue.Add(request.conversation, func() {
+			defer room.Release(size)
+			p.handle(ctx, hub, request)
+		})
 	}
-	queue.wait()
+	queue.Group.Close()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -121,8 +134,8 @@ func (p *protocol) handle(ctx context.Context, hub *channel.Hub, r request) {
 
 // command runs a command, unless it did so before: then it repeats the answer.
 func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
-	if line, known := p.answers.find(r); known {
-		_ = p.emit(line)
+	if line, known := p.answers.Find(r.commandKey()); known {
+		_ = p.out.write(line)
 		return
 	}
 	answer, _, err := hub.Run(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.Text)
@@ -130,9 +143,11 @@ func (p *protocol) command(ctx context.Context, hub *channel.Hub, r request) {
 		p.fail(ctx, r, undone(ctx, p.log, err))
 		return
 	}
-	line := replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)}
-	p.answers.keep(r, line)
-	_ = p.emit(line)
+	line, err := encode(replyLine{"reply", r.Channel, "re-" + r.ID, []string{r.ID}, complete(ctx, answer)})
+	if err == nil {
+		p.answers.Set(r.commandKey(), line)
+		_ = p.out.write(line)
+	}
 }
 
 func (p *protocol) deliver(ctx context.Context, hub *channel.Hub, r request) {

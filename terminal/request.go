@@ -32,8 +32,11 @@ type request struct {
 	urgent       bool   // the command acts at once
 }
 
-// inbound is the message a request brings. Whoever speaks to the bot alone, or
-// mentions it, wants an answer.
+// commandKey names one command of one conversation; no name holds a NUL.
+func (r request) commandKey() string { return r.conversation + "\x00" + r.ID }
+
+// inbound is the message a request brings. One in a direct conversation, or
+// with a mention, wants an answer.
 func (r request) inbound() channel.Inbound {
 	return channel.Inbound{
 		ID: r.ID, AuthorID: r.User, Author: r.User, Text: r.Text, Time: *r.Time,

@@ -11,7 +11,7 @@ import (
 	"cairn/channel"
 )
 
-// sentence is an error in words for whoever talks here.
+// sentence is an error in words for the person who talks here.
 type sentence string
 
 func (s sentence) Error() string { return string(s) }
@@ -23,8 +23,8 @@ const (
 	notDone  = sentence("That could not be done just now. Try it again later.")
 )
 
-// disk is whether messages can be written. The log is told once when they cannot, and
-// once when they can again; whoever talks, each time.
+// disk is whether messages can be written. The log says once that they cannot, and
+// once that they can again; the sender learns it each time.
 type disk struct{ refuses atomic.Bool }
 
 // deliver hands a message to the hub; an error is the sentence for its sender, or that

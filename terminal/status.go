@@ -7,8 +7,8 @@ import (
 	"cairn/channel"
 )
 
-// status returns one line about event, or "" where silence is better: what a person
-// did not ask for and need not act on is told when it starts and when it is over.
+// status returns one line about event, or "" where silence is better: a compaction that
+// a person did not ask for shows when it starts and when it is over.
 func status(event channel.Event) string {
 	span := fmt.Sprintf("messages %d to %d", event.From, event.To)
 	switch event.State {

@@ -4,8 +4,7 @@ import "slices"
 
 // Edit puts m in the place of the message at its seq, which may be verbatim or behind a
 // summary. Summaries of it are to be repaired, and what was prepared or is being made of it
-// is stale. The store does the same, with Summary.Edited, to the summaries that the state
-// does not hold.
+// is stale, see Summary.Edited.
 func (s *State) Edit(m Message) Change {
 	d := s.draft()
 	d.endJobs(func(row Summary) bool { return row.reads().Covers(m.Seq) })
@@ -28,8 +27,7 @@ func (s *State) Edit(m Message) Change {
 // summaries. It reads no span: an applied summary of one becomes a placeholder, or ends if
 // nothing is left behind it; what was prepared or is being made of it is stale. repeating
 // are ids of other summaries that repeat what was deleted: they lose their text too. A turn
-// to whose messages nobody addressed to the bot any more ends. The store does the same, with
-// Summary.Without, to the summaries that the state does not hold.
+// to whose messages nobody addressed to the bot any more ends.
 func (s *State) Delete(seqs, repeating []int64) Change {
 	if len(seqs) == 0 {
 		return s.none()
@@ -42,10 +40,7 @@ func (s *State) Delete(seqs, repeating []int64) Change {
 		if !slices.ContainsFunc(seqs, row.Covers) && !slices.Contains(repeating, row.ID) {
 			continue
 		}
-		if row = row.Without(seqs); row.Messages == 0 {
-			row.State = Replaced
-		}
-		d.put(row)
+		d.put(row.Without(seqs))
 	}
 	d.touch(seqs)
 	for _, seq := range seqs {

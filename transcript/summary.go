@@ -109,26 +109,40 @@ func (sum Summary) IsRollup() bool { return sum.Kind == Rollup || len(sum.Childr
 // reads is all that a running summary's worker reads.
 func (sum Summary) reads() Span { return sum.Span.hull(sum.Reads) }
 
-// Edited returns the summary after a message of its span was edited. A text by a worker
-// stays until it is repaired; the extractive summarizer writes another one.
+// Edited returns the summary after a message that it reads was edited. A job is stale. A text
+// by a worker stays until it is repaired; the extractive summarizer writes another one. The
+// store does this to rows that the State does not hold, too.
 func (sum Summary) Edited() Summary {
-	if sum.By == Worker {
+	switch {
+	case sum.State == Running || sum.State == Prepared:
+		return sum.ended(Stale)
+	case sum.State != Applied && sum.State != RolledUp:
+		return sum
+	case sum.By == Worker:
 		sum.Owed = true
 		return sum
 	}
 	return sum.emptied()
 }
 
-// Without returns the summary after messages of its span were deleted: a placeholder, for
-// its text may repeat them. A rollup keeps its children. The store does this to rows that
-// the State does not hold; deleted are the messages that were there until now.
+// Without returns the summary after messages that it reads were deleted, or others whose
+// words its text repeats. A job is stale, and no row keeps its text: an applied one becomes a
+// placeholder, or ends if nothing is left behind it. A rollup keeps its children. The store
+// does this to rows that the State does not hold, too; deleted are the messages that were
+// there until now.
 func (sum Summary) Without(deleted []int64) Summary {
+	if sum.State == Running || sum.State == Prepared {
+		return sum.ended(Stale)
+	}
 	for _, seq := range deleted {
 		if sum.Covers(seq) {
 			sum.Messages--
 		}
 	}
-	return sum.emptied()
+	if sum = sum.emptied(); sum.State == Applied && sum.Messages == 0 {
+		sum.State = Replaced
+	}
+	return sum
 }
 
 // emptied is the summary without its text: a placeholder, if it is or was shown.
@@ -137,7 +151,7 @@ func (sum Summary) emptied() Summary {
 	switch sum.State {
 	case Applied, RolledUp:
 		sum.Owed = sum.Owed || sum.By == Worker
-		sum.Kind, sum.By, sum.Tokens = Placeholder, Nobody, placeholderTokens
+		sum.Kind, sum.By, sum.Model, sum.Tokens = Placeholder, Nobody, "", placeholderTokens
 	}
 	return sum
 }

@@ -3,6 +3,7 @@
 package words
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -181,25 +182,24 @@ func (d *dater) readYear() bool {
 		return false
 	}
 	d.at++
-	from := time.Date(t.number, 1, 1, 0, 0, 0, 0, d.now.Location())
-	d.add(from, from.AddDate(1, 0, 0))
+	d.add(d.date(t.number, 1, 1), d.date(t.number+1, 1, 1))
 	return true
 }
 
-// readRelative reads what is told from now.
+// readRelative reads a time relative to now.
 func (d *dater) readRelative() bool {
 	t, next := d.token(d.at), d.token(d.at+1)
 	switch word := t.word; {
 	case yesterdays[word]:
-		d.add(d.day.AddDate(0, 0, -1), d.day)
+		d.addDays(-1, 1)
 		d.at++
 		return true
 	case todays[word]:
-		d.add(d.day, d.day.AddDate(0, 0, 1))
+		d.addDays(0, 1)
 		d.at++
 		return true
 	case lasts[word]:
-		if d.last(next.word, 1) {
+		if d.last(next.word) {
 			d.at += 2
 			return true
 		}
@@ -229,27 +229,27 @@ func (d *dater) readAgo() bool {
 }
 
 // last adds the week, month, year or weekday before now.
-func (d *dater) last(unit string, n int) bool {
-	monday := d.day.AddDate(0, 0, -(int(d.day.Weekday())+6)%7)
+func (d *dater) last(unit string) bool {
+	monday := -(int(d.day.Weekday()) + 6) % 7
 	first := d.day.AddDate(0, 0, 1-d.day.Day())
 	switch units[unit] {
 	case 'd':
-		d.add(d.day.AddDate(0, 0, -n), d.day.AddDate(0, 0, 1-n))
+		d.addDays(-1, 1)
 	case 'w':
-		d.add(monday.AddDate(0, 0, -7*n), monday.AddDate(0, 0, 7-7*n))
+		d.addDays(monday-7, 7)
 	case 'e': // weekend
-		d.add(monday.AddDate(0, 0, -2), monday)
+		d.addDays(monday-2, 2)
 	case 'm':
-		d.add(first.AddDate(0, -n, 0), first.AddDate(0, 1-n, 0))
+		d.add(first.AddDate(0, -1, 0), first)
 	case 'y':
-		d.add(time.Date(d.now.Year()-n, 1, 1, 0, 0, 0, 0, d.now.Location()), time.Date(d.now.Year()-n+1, 1, 1, 0, 0, 0, 0, d.now.Location()))
+		d.add(d.date(d.now.Year()-1, 1, 1), d.date(d.now.Year(), 1, 1))
 	default:
 		weekday, known := weekdays[unit]
 		if !known {
 			return false
 		}
 		back := (int(d.day.Weekday())-weekday+6)%7 + 1
-		d.add(d.day.AddDate(0, 0, -back), d.day.AddDate(0, 0, 1-back))
+		d.addDays(-back, 1)
 	}
 	return true
 }
@@ -259,9 +259,9 @@ func (d *dater) last(unit string, n int) bool {
 func (d *dater) ago(unit string, n int) bool {
 	switch units[unit] {
 	case 'd':
-		d.add(d.day.AddDate(0, 0, -n), d.day.AddDate(0, 0, 1-n))
+		d.addDays(-n, 1)
 	case 'w':
-		d.add(d.day.AddDate(0, 0, -7*n-3), d.day.AddDate(0, 0, -7*n+4))
+		d.addDays(-7*n-3, 7)
 	case 'm':
 		d.add(d.day.AddDate(0, -n, -15), d.day.AddDate(0, -n, 16))
 	case 'y':
@@ -273,26 +273,30 @@ func (d *dater) ago(unit string, n int) bool {
 }
 
 func (d *dater) addDay(year, month, day int) {
-	from := time.Date(year, time.Month(month), day, 0, 0, 0, 0, d.now.Location())
-	if year == 0 {
-		from = time.Date(d.now.Year(), time.Month(month), day, 0, 0, 0, 0, d.now.Location())
-		if from.After(d.now) {
-			from = from.AddDate(-1, 0, 0)
-		}
-	}
+	from := d.latest(year, month, day)
 	d.add(from, from.AddDate(0, 0, 1))
 }
 
 func (d *dater) addMonth(year, month int) {
-	from := time.Date(year, time.Month(month), 1, 0, 0, 0, 0, d.now.Location())
-	if year == 0 {
-		from = time.Date(d.now.Year(), time.Month(month), 1, 0, 0, 0, 0, d.now.Location())
-		if from.After(d.now) {
-			from = from.AddDate(-1, 0, 0)
-		}
-	}
+	from := d.latest(year, month, 1)
 	d.add(from, from.AddDate(0, 1, 0))
 }
+
+// latest returns the day, without a year the last one that is not after now.
+func (d *dater) latest(year, month, day int) time.Time {
+	from := d.date(cmp.Or(year, d.now.Year()), month, day)
+	if year == 0 && from.After(d.now) {
+		from = from.AddDate(-1, 0, 0)
+	}
+	return from
+}
+
+func (d *dater) date(year, month, day int) time.Time {
+	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, d.now.Location())
+}
+
+// addDays adds n days, from so many after today.
+func (d *dater) addDays(from, n int) { d.add(d.day.AddDate(0, 0, from), d.day.AddDate(0, 0, from+n)) }
 
 func (d *dater) add(from, to time.Time) { d.found = append(d.found, Span{from, to}) }
 

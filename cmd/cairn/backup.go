@@ -64,7 +64,7 @@ backup of an older cairn is brought up to date when the bot starts.`,
 	return cmd
 }
 
-// copied is a backup as it is told of.
+// copied is a backup as it is printed.
 type copied struct {
 	File  string `json:"file"`
 	Aside string `json:"aside,omitempty"` // what was there before

@@ -9,6 +9,7 @@ import (
 )
 
 func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	p.must("I like tea\n", "chat")
 	if out := p.must("", "backup", "b.db"); !strings.HasPrefix(out, "Backed up to b.db, checked: 5 messages of 1 conversation, 0 memories, ") {
@@ -38,6 +39,7 @@ func TestBackupAndRestore(t *testing.T) {
 
 // TestARestoredBotReadsWhatCameSince: what was said after the backup is on the platforms still.
 func TestARestoredBotReadsWhatCameSince(t *testing.T) {
+	t.Parallel()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Understood.") })
 	t.Cleanup(server.Close)
 	p := newPlatforms(t)

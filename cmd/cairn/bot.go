@@ -23,7 +23,7 @@ type bot struct {
 	hub   *channel.Hub
 	store *memory.Store
 	rules func(*config.Settings) channel.Rules
-	begun *config.Settings // as they were at the start
+	first *config.Settings // those of the start
 
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
@@ -40,7 +40,7 @@ type bot struct {
 // start opens the store, for this process alone, and a hub on it. rules makes those of
 // the hub out of the settings, now and after each edit.
 func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) channel.Rules, connectors ...channel.Connector) (*bot, error) {
-	b := &bot{app: a, log: log, rules: rules, begun: &a.settings, models: newModelSet(log)}
+	b := &bot{app: a, log: log, rules: rules, first: &a.settings, models: newModelSet(log)}
 	first := &runtimeConfig{settings: a.settings}
 	var err error
 	if first.agents, err = b.agents(&first.settings); err != nil {

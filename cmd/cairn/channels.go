@@ -43,26 +43,35 @@ func (a *app) showChannels(all []memory.Listed, asJSON bool) error {
 		fmt.Fprintln(a.err, "no conversations yet")
 		return nil
 	}
+	var rows []fmt.Stringer
+	for _, l := range all {
+		rows = append(rows, channelRow(l))
+	}
+	return a.showTable("CHANNEL\tMESSAGES\tLAST\tNAME", rows, asJSON)
+}
+
+// showTable prints rows: JSON for a program, else a table of what their String separates by
+// tabs, under head where a person reads it.
+func (a *app) showTable(head string, rows []fmt.Stringer, asJSON bool) error {
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	if isTerminal(a.out) {
-		fmt.Fprintln(w, "CHANNEL\tMESSAGES\tLAST\tNAME")
+		fmt.Fprintln(w, head)
 	}
-	for _, l := range all {
-		row := channelRow(l)
+	for _, row := range rows {
 		if asJSON {
 			if err := a.show(a.out, row, true); err != nil {
 				return err
 			}
 			continue
 		}
-		fmt.Fprintln(w, row)
+		fmt.Fprintln(w, strings.ReplaceAll(row.String(), "\n", " "))
 	}
-	if err := w.Flush(); err != nil {
+	if err := w.Flush(); err != nil || asJSON {
 		return err
 	}
 	for line := range strings.Lines(table.String()) {
-		if err := a.show(a.out, plainLine(strings.TrimRight(line, " \n")), false); err != nil {
+		if err := a.show(a.out, said(strings.TrimRight(line, " \n")), false); err != nil {
 			return err
 		}
 	}

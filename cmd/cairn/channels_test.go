@@ -10,6 +10,7 @@ import (
 )
 
 func TestChannels(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	t.Run("an empty folder has none", func(t *testing.T) {
 		p.must("", "import", p.write("none.jsonl", ""))

@@ -13,6 +13,7 @@ import (
 )
 
 func TestChatWithoutAnything(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	t.Run("two lines in an empty folder are answered on standard output alone", func(t *testing.T) {
 		r := p.run("My name is Ada and I prefer tea.\nWhat do I prefer?\n", "chat")
@@ -46,6 +47,7 @@ func TestChatWithoutAnything(t *testing.T) {
 }
 
 func TestAnotherAgentIsAsked(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"cairn\"\n[[agents]]\nid = \"critic\"\n")
 	out := p.must("My parrot is called Coco.\n@critic what is the parrot called?\n/new\n@nobody what is the parrot called?\n", "chat")
@@ -60,6 +62,7 @@ func TestAnotherAgentIsAsked(t *testing.T) {
 }
 
 func TestOutputThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("no device that is always full here: ", err)
@@ -95,6 +98,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 }
 
 func TestChatJSON(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	t.Run("bad lines change nothing and the end is awaited", func(t *testing.T) {
 		out := p.must(`{"text":"I like tea","id":"1"}
@@ -169,6 +173,7 @@ func isWorker(x *llmtest.Exchange) bool {
 }
 
 func TestChatWithAServer(t *testing.T) {
+	t.Parallel()
 	rest := make(chan struct{})
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		x.Piece("One ")
@@ -198,6 +203,7 @@ func TestChatWithAServer(t *testing.T) {
 }
 
 func TestInterruptedTurn(t *testing.T) {
+	t.Parallel()
 	stopped := make(chan struct{})
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		select {
@@ -242,6 +248,7 @@ func TestInterruptedTurn(t *testing.T) {
 
 // TestKill ends the program the hard way in the middle of a compaction.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	killed := make(chan struct{})
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		switch {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	p.write("broken.toml", "[llm]\nmodle = 1")
 	p.write("large.toml", strings.Repeat("#\n", (1<<20)/2+1))
@@ -70,6 +71,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestConfigCheck(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	t.Run("without a file", func(t *testing.T) {
 		if out := p.must("", "config", "check"); out != "ok: no settings file, the defaults\n" {
@@ -113,6 +115,7 @@ func past(n int) string {
 }
 
 func TestImport(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
 	p.write("a.jsonl", past(200))
@@ -120,7 +123,7 @@ func TestImport(t *testing.T) {
 
 	t.Run("everything is there, and the window is not overfull", func(t *testing.T) {
 		out := p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl")
-		if !strings.HasPrefix(out, "imported 203 messages into past; 0 were there already; ") || strings.HasSuffix(out, "; 0 compactions landed\n") {
+		if !strings.HasPrefix(out, "imported 203 messages into past; 0 were there already; ") || strings.HasSuffix(out, "; 0 compactions applied\n") {
 			t.Errorf("got %q", out)
 		}
 		rows := messagesOf(t, p.must("", "transcript", "--channel", "past", "--json"))
@@ -157,14 +160,14 @@ func TestImport(t *testing.T) {
 		said, lines := int64(0), 0
 		out := p.must("", "transcript", "--channel", "past", "--json")
 		rows := parse[row](t, out)
-		for i, line := range parse[landed](t, out) {
+		for i, line := range parse[appliedLine](t, out) {
 			if rows[i].Seq > 0 {
 				said = rows[i].Seq
 				continue
 			}
 			lines++
 			last := line.Compacted[len(line.Compacted)-1]
-			// It waits for the summaries, so no message was said meanwhile.
+			// It waits for the summaries, so no message came between.
 			if last.To > said || last.Messages == 0 || last.ID == 0 || line.Before <= line.After || line.After == 0 || line.Time.Year() < 2026 {
 				t.Errorf("behind message %d stands %+v", said, line)
 			}
@@ -179,7 +182,7 @@ func TestImport(t *testing.T) {
 	})
 	t.Run("again is harmless", func(t *testing.T) {
 		out := p.must("", "import", "--channel", "past", "a.jsonl")
-		if want := "imported 0 messages into past; 200 were there already; 0 compactions landed\n"; out != want {
+		if want := "imported 0 messages into past; 200 were there already; 0 compactions applied\n"; out != want {
 			t.Errorf("got %q", out)
 		}
 	})
@@ -244,6 +247,7 @@ func TestImport(t *testing.T) {
 }
 
 func TestImportMistakes(t *testing.T) {
+	t.Parallel()
 	good := `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}` + "\n"
 	for _, test := range []struct{ name, text, want string }{
 		{"no JSON", good + "hello", "past.jsonl:2: this is no JSON object"},
@@ -251,7 +255,7 @@ func TestImportMistakes(t *testing.T) {
 		{"no id", `{"time":"2025-03-01T10:00:00Z","author":"Ada","text":"hello"}`, `past.jsonl:1: "id" is missing`},
 		{"no author", `{"id":"1","time":"2025-03-01T10:00:00Z","text":"hello"}`, `past.jsonl:1: "author" is missing`},
 		{"no time", `{"id":"1","author":"Ada","text":"hello"}`, `past.jsonl:1: "time" is missing`},
-		{"a time that is none", `{"id":"1","time":"May","author":"Ada","text":"hello"}`, `past.jsonl:1: "time" must look like`},
+		{"a time that is none", `{"id":"1","time":"May","author":"Ada","text":"hello"}`, `past.jsonl:1: a time must look like`},
 		{"no text", `{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada"}`, `past.jsonl:1: "text" is missing, and there are no attachments`},
 		{"a wrong type", `{"id":1}`, `past.jsonl:1: "id" must not be a JSON number`},
 		{"an id of two messages", good + "\n" + strings.Replace(good, "hello", "bye", 1), `past.jsonl:3: the id "1" names another message in past.jsonl:1`},
@@ -272,7 +276,7 @@ func TestImportMistakes(t *testing.T) {
 		p := newFolder(t)
 		again := strings.Replace(good, "10:00:00Z", "12:00:00+02:00", 1) // the same moment
 		out := p.must("", "import", p.write("a.jsonl", "\ufeff"+good+good), p.write("b.jsonl", "\ufeff"+again))
-		if want := "imported 1 message into general; 2 were there already; 0 compactions landed\n"; out != want {
+		if want := "imported 1 message into general; 2 were there already; 0 compactions applied\n"; out != want {
 			t.Errorf("got %q, want %q", out, want)
 		}
 	})

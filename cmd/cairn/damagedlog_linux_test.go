@@ -11,6 +11,7 @@ import (
 
 // TestAWriteAheadLogThatIsDamagedWhileTheBotRuns: people hear of it within seconds.
 func TestAWriteAheadLogThatIsDamagedWhileTheBotRuns(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(file string, size int64) error{
 		"truncated": func(file string, _ int64) error { return os.Truncate(file, 0) },
 		"cut":       func(file string, size int64) error { return os.Truncate(file, size/8) },

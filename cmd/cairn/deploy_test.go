@@ -55,6 +55,7 @@ func (p folder) crashed() result {
 }
 
 func TestTheUnitOfSystemd(t *testing.T) {
+	t.Parallel()
 	unit := read(t, "../../deploy/cairn.service")
 	command := strings.Fields(first(t, `^ExecStart=(.*)$`, unit))
 	understood(t, command[1:])

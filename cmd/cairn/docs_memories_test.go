@@ -14,6 +14,7 @@ import (
 // TestMemoriesPage compares docs/memories.md with the view that it describes, and with
 // the importance of each kind.
 func TestMemoriesPage(t *testing.T) {
+	t.Parallel()
 	page := read(t, "../../docs/memories.md")
 	text := strings.Join(strings.Fields(page), " ")
 	p := newFolder(t)

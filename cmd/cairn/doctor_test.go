@@ -16,7 +16,9 @@ import (
 )
 
 func TestDoctor(t *testing.T) {
+	t.Parallel()
 	t.Run("before anything was said", func(t *testing.T) {
+		t.Parallel()
 		out := newFolder(t).must("", "doctor")
 		for _, want := range []string{"ok     settings  no file, the defaults\n", "ok     data      data: there are none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     platforms no tokens are set"} {
 			if !strings.Contains(out, want) {
@@ -25,6 +27,7 @@ func TestDoctor(t *testing.T) {
 		}
 	})
 	t.Run("a healthy bot on both platforms", func(t *testing.T) {
+		t.Parallel()
 		p, _ := doctored(t, discordtest.Options{})
 		p.must("I like tea\n", "chat")
 		out := p.must("", "doctor")
@@ -35,8 +38,8 @@ func TestDoctor(t *testing.T) {
 		}
 	})
 	t.Run("everything is wrong", func(t *testing.T) {
-		p, model := doctored(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
-		model.Close()
+		t.Parallel()
+		p := newFolder(t, "OPENAI_BASE_URL="+modelServer(t, failing["a wrong key"].do).URL, "OPENAI_MODEL=m")
 		p.write("config.toml", "workers = 0")
 		r := p.run("", "doctor")
 		for _, want := range []string{"WRONG  settings  config.toml:1: workers = 0: must be from 1 to 64", "WRONG  model     "} {
@@ -46,12 +49,14 @@ func TestDoctor(t *testing.T) {
 		}
 	})
 	t.Run("the intent is off", func(t *testing.T) {
+		t.Parallel()
 		p, _ := doctored(t, discordtest.Options{Forbidden: discordtest.IntentMessageContent})
 		if r := p.run("", "doctor"); r.code != exitFailed || !strings.Contains(r.out, "WRONG  discord   the bot may not read messages: switch on Message Content Intent") {
 			t.Errorf("exit code %d, %s", r.code, r.out)
 		}
 	})
 	t.Run("a database that cannot be so", func(t *testing.T) {
+		t.Parallel()
 		p := newFolder(t)
 		p.must("I like tea\n", "chat")
 		db, err := sql.Open("sqlite3", filepath.Join(p.dir, "data", "cairn.db"))
@@ -67,6 +72,7 @@ func TestDoctor(t *testing.T) {
 		}
 	})
 	t.Run("a database with damaged pages is restored from the newest backup, as it says", func(t *testing.T) {
+		t.Parallel()
 		p := newFolder(t)
 		p.write("config.toml", "[backup]\nevery = \"0s\"\n")
 		p.must("I like tea\n", "chat")
@@ -96,6 +102,7 @@ func TestDoctor(t *testing.T) {
 		}
 	})
 	t.Run("a folder nobody may write into is no place for a bot", func(t *testing.T) {
+		t.Parallel()
 		p := newFolder(t)
 		p.must("I like tea\n", "chat")
 		data := filepath.Join(p.dir, "data")

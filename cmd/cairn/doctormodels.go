@@ -71,7 +71,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*modelPatience)
 	defer cancel()
 	window := agent.Model.Window(ctx)
-	begun := time.Now()
+	start := time.Now()
 	probe, err := agent.Probe(ctx, true)
 	name := fmt.Sprintf("%s, of agent %s", agent.Model.Name(), agent.ID)
 	if err != nil {
@@ -81,7 +81,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) error {
 	if !probe.Tools {
 		how = "without tools, which it does not take"
 	}
-	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(begun).Round(time.Millisecond), how, window.Tokens, window.Source)
+	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), how, window.Tokens, window.Source)
 	m, remote := agent.Model.(*located)
 	if !remote {
 		return d.tell("model", nil, fact)
@@ -146,13 +146,13 @@ func greySquare() []byte {
 func (d *doctor) worker(ctx context.Context, agent channel.Agent) error {
 	ctx, cancel := context.WithTimeout(ctx, modelPatience)
 	defer cancel()
-	begun := time.Now()
+	start := time.Now()
 	how, err := compactor.Probe(ctx, agent.Worker, agent.Policy())
 	name := fmt.Sprintf("%s, which summarizes for agent %s", agent.Worker.Name(), agent.ID)
 	if err != nil {
 		return d.tell("worker", explained(name, err))
 	}
-	return d.tell("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(begun).Round(time.Millisecond), how))
+	return d.tell("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(start).Round(time.Millisecond), how))
 }
 
 // explained is a failure with where it happened and what to do.

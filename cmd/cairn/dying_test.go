@@ -101,7 +101,7 @@ func (m *mortal) watch(conn *sqlite3.SQLiteConn, d death) error {
 	if d.Schema > 0 {
 		conn.RegisterAuthorizer(func(op int, _, _, _ string) int {
 			switch op {
-			case sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_ALTER_TABLE, sqlite3.SQLITE_CREATE_INDEX:
+			case sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_ALTER_TABLE, sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_CREATE_TRIGGER:
 				if m.made.Add(1) == int64(d.Schema) {
 					die()
 				}

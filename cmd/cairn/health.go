@@ -50,14 +50,14 @@ type glance struct {
 	at    time.Time
 }
 
-// seenFor is how long a state is told again: readiness is found out by writing, and
-// whoever asks all the time must not keep others from it.
+// seenFor is how long a state is reused: readiness is found out by writing, and a client
+// that asks all the time must not keep others from it.
 const seenFor = time.Second
 
 // tellHealth begins to tell, where the settings say; nowhere, if they name no address.
 func (b *bot) tellHealth(ctx context.Context, connectors []outerConnector) (*health, error) {
 	h := &health{bot: b, connectors: connectors, ctx: ctx, seen: map[string]glance{}}
-	address := b.begun.Health
+	address := b.first.Health
 	if address == "" {
 		return h, nil
 	}
@@ -188,7 +188,7 @@ func replies(s channel.Stats) aspect {
 	return aspect{"replies", s.Refused == 0, why}
 }
 
-// refusal is refusalOf, and the log is told of each incident once.
+// refusal is refusalOf, and logs each incident once.
 func (h *health) refusal(ctx context.Context, i *llm.Incident, err error, what string) string {
 	if err != nil {
 		h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)

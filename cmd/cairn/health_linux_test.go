@@ -129,7 +129,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("lines of another form: %q", line.ReplaceAllString(said, ""))
 		}
 	})
-	t.Run("a door that is down", func(t *testing.T) {
+	t.Run("a connector that is down", func(t *testing.T) {
 		p.discord.Close()
 		ready(503, `{"part":"discord","ok":false,"why":"not connected"},{"part":"slack","ok":true}`)
 	})
@@ -141,6 +141,7 @@ func TestHealth(t *testing.T) {
 }
 
 func TestWhereHealthIsTold(t *testing.T) {
+	t.Parallel()
 	for settings, want := range map[string]string{
 		`health = ":8090"`:     `config.toml:1: health = ":8090": write "127.0.0.1:8090"; or "0.0.0.0:8090", if all who reach this machine may read it`,
 		`health = "localhost"`: `config.toml:1: health = "localhost": must look like "127.0.0.1:8090"`,

@@ -86,6 +86,7 @@ func TestNobodyWritesAnothersLine(t *testing.T) {
 // TestHardTextsAreImportedAndExported: a recorded conversation of nothing but tricks and
 // forgeries, a megabyte in one line among them, is taken in whole, and comes out again.
 func TestHardTextsAreImportedAndExported(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	corpus := append(wordstest.Tricks(), wordstest.Forgeries()...)
 	corpus = append(corpus, wordstest.Trick{Name: "a-megabyte", Text: strings.Repeat("many words, ", 90_000)})

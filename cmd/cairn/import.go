@@ -89,8 +89,8 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return fmt.Errorf("import into %s (%d of %d messages are in, the same command goes on from there): %w", name, imported, total, err)
 	}
-	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s there already; %s landed\n", counted(imported, "message", "messages"), name,
-		counted(total-imported, "was", "were"), counted(int(connector.landed.Load()), "compaction", "compactions"))
+	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s there already; %s applied\n", counted(imported, "message", "messages"), name,
+		counted(total-imported, "was", "were"), counted(int(connector.applied.Load()), "compaction", "compactions"))
 	return err
 }
 
@@ -107,11 +107,11 @@ func records(files []string) iter.Seq2[channel.Inbound, error] {
 	}
 }
 
-// importConnector is the terminal's connector while nobody sits there: it counts what landed
-// instead of telling it.
+// importConnector is the terminal's connector while nobody sits there: it counts applied
+// compactions instead of showing them.
 type importConnector struct {
 	*terminal.Terminal
-	landed atomic.Int64
+	applied atomic.Int64
 }
 
 func newImportConnector() (*importConnector, error) {
@@ -124,7 +124,7 @@ func newImportConnector() (*importConnector, error) {
 // Compaction counts.
 func (d *importConnector) Compaction(_ string, event compactor.Event) {
 	if event.State == compactor.EventLanded {
-		d.landed.Add(1)
+		d.applied.Add(1)
 	}
 }
 

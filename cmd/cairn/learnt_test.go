@@ -13,6 +13,7 @@ import (
 // TestWhatAServerTaughtIsKnownAtTheNextStart: its limit, that it takes no tools, and
 // what it counts, which a shell shows as the bot did.
 func TestWhatAServerTaughtIsKnownAtTheNextStart(t *testing.T) {
+	t.Parallel()
 	var refusals atomic.Int32
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		switch {

@@ -4,13 +4,35 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
+	"strings"
+	"time"
 )
 
 // maxRecord bounds one line, in bytes.
 const maxRecord = 16 << 20
+
+// parseLine reads a line that is one JSON object, in which keys that into lacks are ignored.
+func parseLine(line []byte, into any) error {
+	var wrongType *json.UnmarshalTypeError
+	var wrongTime *time.ParseError
+	err := json.Unmarshal(line, into)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrongType) && wrongType.Field != "":
+		return fmt.Errorf("%q must not be a JSON %s", wrongType.Field[strings.LastIndex(wrongType.Field, ".")+1:], wrongType.Value)
+	case errors.As(err, &wrongType):
+		return errors.New("a line must be one JSON object")
+	case errors.As(err, &wrongTime), strings.HasPrefix(err.Error(), "parsing time"), strings.Contains(err.Error(), "Time.UnmarshalJSON"):
+		return errors.New(`a time must look like "2023-05-08T13:56:00Z"`)
+	}
+	return fmt.Errorf("this is no JSON object: %w", err)
+}
 
 // fileLine is a line that is not blank, and where it stands.
 type fileLine struct {

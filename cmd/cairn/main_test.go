@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -34,7 +35,10 @@ func TestMain(m *testing.M) {
 			}
 		}
 	}
-	time.Local = time.UTC // as the program's default has it: what is rendered must not depend on the machine
+	time.Local = time.UTC                                  // as the program's default has it: what is rendered must not depend on the machine
+	if err := flag.Set("test.parallel", "8"); err != nil { // most tests wait for processes, not for a core
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 

@@ -149,6 +149,7 @@ func TestMemoriesInAShell(t *testing.T) {
 }
 
 func TestMemoriesShow(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	p.must("hello\nI live in Oslo\nI live in Bergen\n", "chat")
 	store, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})
@@ -206,6 +207,7 @@ func TestMemoriesShow(t *testing.T) {
 }
 
 func TestMemoriesInAFile(t *testing.T) {
+	t.Parallel()
 	p := filled(t)
 	p.must("", "memories", "forget", "3")
 	out := p.must("", "memories", "export")

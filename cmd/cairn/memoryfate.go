@@ -73,7 +73,7 @@ What it superseded is superseded by what superseded it. The messages stay.`
 	return cmd
 }
 
-// sure asks whoever sits at the terminal; without one nobody can be asked.
+// sure asks the person at the terminal; without one it is an error.
 func (a *app) sure(question string) error {
 	if !isTerminal(a.in) {
 		return usage(errors.New("this cannot be undone: say --yes"))

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -169,8 +168,8 @@ func readMemories(file string) (all []memory.Exported, err error) {
 		if err != nil {
 			return nil, err
 		}
-		e, err := parseMemory(l.text)
-		if err != nil {
+		var e memory.Exported
+		if err := parseLine(l.text, &e); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, l.number, err)
 		}
 		all, lines = append(all, e), append(lines, l.number)
@@ -180,22 +179,4 @@ func readMemories(file string) (all []memory.Exported, err error) {
 		return nil, fmt.Errorf("%s:%d: %w", file, lines[bad.Index], bad.Err)
 	}
 	return all, nil
-}
-
-// parseMemory reads one line. Keys it does not know are ignored.
-func parseMemory(line []byte) (e memory.Exported, err error) {
-	var wrongType *json.UnmarshalTypeError
-	var wrongTime *time.ParseError
-	err = json.Unmarshal(line, &e)
-	switch {
-	case errors.As(err, &wrongType) && wrongType.Field != "":
-		err = fmt.Errorf("%q must not be a JSON %s", strings.TrimPrefix(wrongType.Field, "Memory."), wrongType.Value)
-	case errors.As(err, &wrongType):
-		err = errors.New("a line must be one JSON object")
-	case errors.As(err, &wrongTime), err != nil && strings.HasPrefix(err.Error(), "parsing time"), err != nil && strings.Contains(err.Error(), "Time.UnmarshalJSON"):
-		err = errors.New(`a time must look like "2023-05-08T13:56:00Z"`)
-	case err != nil:
-		err = fmt.Errorf("this is no JSON object: %w", err)
-	}
-	return e, err
 }

@@ -41,7 +41,8 @@ func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	s := h.bot.hub.Stats()
 	tell := func(name, kind, help string, value any) {
-		fmt.Fprintf(w, "# HELP cairn_%s %s\n# TYPE cairn_%s %s\ncairn_%s %v\n", name, help, name, kind, name, value)
+		metricHead(w, name, kind, help)
+		fmt.Fprintf(w, "cairn_%s %v\n", name, value)
 	}
 	tell("conversations_open", "gauge", "Conversations in memory.", s.Open)
 	tell("conversations_stuck", "gauge", "Conversations that cannot go on just now.", s.Stuck)
@@ -51,12 +52,12 @@ func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
 	tell("turns_failed_total", "counter", "Turns that ended in words on why there is no answer.", s.Failed)
 	tell("upkeep_failing", "gauge", "Whether backups or the erasure of deleted text fail.", boolean(h.bot.upkeep.On()))
 	usageMetrics(w, s.Usage, h.bot.current.Load().settings.Money().Prices)
-	fmt.Fprint(w, "# HELP cairn_compactions_total Steps of compactions, by state.\n# TYPE cairn_compactions_total counter\n")
+	metricHead(w, "compactions_total", "counter", "Steps of compactions, by state.")
 	counts := h.bot.compactions.all()
 	for _, state := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(w, "cairn_compactions_total{state=%q} %d\n", state, counts[state])
 	}
-	fmt.Fprint(w, "# HELP cairn_connector_connected Whether the connector is connected.\n# TYPE cairn_connector_connected gauge\n")
+	metricHead(w, "connector_connected", "gauge", "Whether the connector is connected.")
 	for _, connector := range h.connectors {
 		if d, ok := connector.(interface{ Connected() bool }); ok {
 			fmt.Fprintf(w, "cairn_connector_connected{connector=%q} %d\n", connector.Name(), boolean(d.Connected()))
@@ -70,6 +71,10 @@ func (h *health) metrics(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+func metricHead(w io.Writer, name, kind, help string) {
+	fmt.Fprintf(w, "# HELP cairn_%s %s\n# TYPE cairn_%s %s\n", name, help, name, kind)
+}
+
 func boolean(b bool) int {
 	if b {
 		return 1
@@ -80,11 +85,11 @@ func boolean(b bool) int {
 // usageMetrics tells what models were used for. No token is of two kinds: input is what no
 // cache knew. The cost is by the prices of now, so an edit of them changes it.
 func usageMetrics(w io.Writer, used []memory.Usage, list prices.List) {
-	fmt.Fprint(w, "# HELP cairn_model_requests_total Requests that models answered, or counted and failed.\n# TYPE cairn_model_requests_total counter\n")
+	metricHead(w, "model_requests_total", "counter", "Requests that models answered, or counted and failed.")
 	for _, u := range used {
 		fmt.Fprintf(w, "cairn_model_requests_total{work=%q,model=%q} %d\n", u.Kind, u.Model, u.Requests)
 	}
-	fmt.Fprint(w, "# HELP cairn_model_tokens_total Tokens of these, as the provider counts them.\n# TYPE cairn_model_tokens_total counter\n")
+	metricHead(w, "model_tokens_total", "counter", "Tokens of these, as the provider counts them.")
 	for _, u := range used {
 		t := prices.Tokens{Input: u.Input, Cached: u.Cached, Written: u.Written, Output: u.Output}
 		for _, one := range []struct {
@@ -94,7 +99,7 @@ func usageMetrics(w io.Writer, used []memory.Usage, list prices.List) {
 			fmt.Fprintf(w, "cairn_model_tokens_total{work=%q,model=%q,kind=%q} %d\n", u.Kind, u.Model, one.kind, one.tokens)
 		}
 	}
-	fmt.Fprint(w, "# HELP cairn_model_cost What they cost since the start, in the currency of the prices.\n# TYPE cairn_model_cost gauge\n")
+	metricHead(w, "model_cost", "gauge", "What they cost since the start, in the currency of the prices.")
 	for _, u := range used {
 		price, _ := list.Of(u.Model)
 		cost := price.Cost(prices.Tokens{Input: u.Input, Cached: u.Cached, Written: u.Written, Output: u.Output})

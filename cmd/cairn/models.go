@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,7 +75,7 @@ func (a *app) models(ctx context.Context, asJSON bool) error {
 	if len(servers) == 0 {
 		return usage(errors.New("no server is named: set OPENAI_API_KEY, ANTHROPIC_API_KEY, or base_url under [llm]"))
 	}
-	var rows []offeredModel
+	var rows []fmt.Stringer
 	answered := 0
 	for _, at := range servers {
 		found, err := a.offered(ctx, at)
@@ -90,7 +89,7 @@ func (a *app) models(ctx context.Context, asJSON bool) error {
 	if answered == 0 {
 		return errors.New("no server listed its models, see above")
 	}
-	return a.showModels(rows, asJSON)
+	return a.showTable("MODEL\tWIRE\tWINDOW\tTOOLS\tVISION\tSERVER\tUSED", rows, asJSON)
 }
 
 // listPatience bounds what one server is asked for a list.
@@ -98,7 +97,7 @@ const listPatience = 30 * time.Second
 
 // offered asks a server for its models. What is used and not listed is added: a server may
 // answer for models that it does not list.
-func (a *app) offered(ctx context.Context, at config.UsedServer) ([]offeredModel, error) {
+func (a *app) offered(ctx context.Context, at config.UsedServer) ([]fmt.Stringer, error) {
 	ctx, cancel := context.WithTimeout(ctx, listPatience)
 	defer cancel()
 	model, err := newModelSet(slog.New(slog.DiscardHandler)).model(config.Target{Server: at.Server}, 0, compactor.AutoTTL)
@@ -116,7 +115,7 @@ func (a *app) offered(ctx context.Context, at config.UsedServer) ([]offeredModel
 			listed = append(listed, llm.Offered{ID: name})
 		}
 	}
-	var rows []offeredModel
+	var rows []fmt.Stringer
 	for _, o := range listed {
 		row := offeredModel{
 			Model: model.prefix + o.ID, Server: config.ShownAddress(at.BaseURL), Wire: model.Wire(),
@@ -129,36 +128,3 @@ func (a *app) offered(ctx context.Context, at config.UsedServer) ([]offeredModel
 	}
 	return rows, nil
 }
-
-func (a *app) showModels(rows []offeredModel, asJSON bool) error {
-	if asJSON {
-		for _, row := range rows {
-			if err := a.show(a.out, row, true); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var table strings.Builder
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	if isTerminal(a.out) {
-		fmt.Fprintln(w, "MODEL\tWIRE\tWINDOW\tTOOLS\tVISION\tSERVER\tUSED")
-	}
-	for _, row := range rows {
-		fmt.Fprintln(w, strings.ReplaceAll(row.String(), "\n", " "))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for line := range strings.Lines(table.String()) {
-		if err := a.show(a.out, plainLine(strings.TrimRight(line, " \n")), false); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// plainLine is a line that is shown as it is.
-type plainLine string
-
-func (l plainLine) String() string { return string(l) }

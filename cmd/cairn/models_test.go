@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/llm"
+	"cairn/llm/llmtest"
 )
 
 // environment sets the variables that select a model, and empties the others.
@@ -32,7 +36,9 @@ func writeSettings(t *testing.T, text string) string {
 }
 
 func TestTwoProvidersInTheEnvironmentAreTold(t *testing.T) {
-	both := []string{"OPENAI_BASE_URL=http://127.0.0.1:9/v1", "ANTHROPIC_API_KEY=a-key-a-key"}
+	t.Parallel()
+	server := modelServer(t, failing["a wrong key"].do)
+	both := []string{"OPENAI_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=a-key-a-key"}
 	if r := newFolder(t, both...).run("", "chat"); strings.Count(r.err, "OpenAI is used") != 1 {
 		t.Errorf("the log says %s", r.err)
 	}
@@ -45,9 +51,10 @@ func TestTwoProvidersInTheEnvironmentAreTold(t *testing.T) {
 }
 
 func TestAKeyInTheFileWorksIsWarnedOfAndNeverShown(t *testing.T) {
-	environment(t, nil)
+	t.Parallel()
+	server := modelServer(t, failing["a wrong key"].do)
 	p := newFolder(t)
-	p.write("config.toml", "[llm]\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key = \"hush-hush-2\"\n")
+	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %q\napi_key = \"hush-hush-2\"\n", server.URL, server.URL))
 	s, err := config.Load(filepath.Join(p.dir, "config.toml"))
 	if err != nil {
 		t.Fatal(err)
@@ -97,4 +104,64 @@ func TestModelsAreMadeOnce(t *testing.T) {
 		t.Errorf("a model with another cache_ttl is the same: %v", err)
 	}
 	var _ llm.Lister = a.Model.(*located)
+}
+
+func TestModelsLists(t *testing.T) {
+	t.Parallel()
+	local := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
+	local.Tell("/v1/models", `{"data":[{"id":"text-embedding-3"},{"id":"qwen3","max_model_len":32768},{"id":"llama"}]}`)
+	router := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
+	router.Tell("/v1/models", `{"data":[{"id":"acme/large","context_length":200000,"supported_parameters":["tools"],"architecture":{"input_modalities":["text","image"]}},{"id":"acme/small","supported_parameters":["top_k"],"architecture":{"input_modalities":["text"]}}]}`)
+	claude := modelServer(t, func(x *llmtest.Exchange) { x.Say("yes") })
+	claude.Tell("/v1/models", `{"data":[{"type":"model","id":"claude-sonnet-4-6","max_input_tokens":1000000}],"has_more":false}`)
+	down := httptest.NewServer(http.NotFoundHandler())
+	down.Close()
+
+	config := fmt.Sprintf("[[providers]]\nid = \"or\"\nbase_url = %q\n[[providers]]\nid = \"down\"\nbase_url = %q\n[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"or/acme/small\"\n[[agents]]\nid = \"b\"\nmodel = \"hidden\"\n", router.URL, down.URL+"/v1")
+	p := newFolder(t, "OPENAI_BASE_URL="+local.URL, "ANTHROPIC_API_KEY=a-key-a-key", "ANTHROPIC_BASE_URL="+strings.TrimSuffix(claude.URL, "/v1"))
+	p.write("config.toml", config)
+	t.Run("for programs", func(t *testing.T) {
+		r := p.run("", "models", "--json")
+		if r.code != 0 || !strings.Contains(r.err, "down: model: unreachable") || !strings.Contains(r.err, "start the server at "+down.URL) {
+			t.Errorf("exit code %d, %s", r.code, r.err)
+		}
+		got := map[string]offeredModel{}
+		for _, m := range parse[offeredModel](t, r.out) {
+			got[m.Model] = m
+		}
+		for name, want := range map[string]string{
+			"text-embedding-3":  "text-embedding-3\tchat\t\t\t\t" + local.URL + "\t",
+			"qwen3":             "qwen3\tchat\t32768\t\t\t" + local.URL + "\tdefault, agent a",
+			"llama":             "llama\tchat\t\t\t\t" + local.URL + "\t",
+			"hidden":            "hidden\tchat\t\t\t\t" + local.URL + "\tagent b",
+			"or/acme/large":     "or/acme/large\tchat\t200000\tyes\tyes\t" + router.URL + "\tdefault",
+			"or/acme/small":     "or/acme/small\tchat\t\tno\tno\t" + router.URL + "\tsummaries of a",
+			"claude-sonnet-4-6": "claude-sonnet-4-6\tmessages\t1000000\tyes\t\t" + strings.TrimSuffix(claude.URL, "/v1") + "\tdefault",
+		} {
+			if row := got[name].String(); row != want {
+				t.Errorf("got  %q\nwant %q", row, want)
+			}
+		}
+		if len(got) != 7 {
+			t.Errorf("it lists %d models", len(got))
+		}
+	})
+	t.Run("for people", func(t *testing.T) {
+		out := p.must("", "models")
+		if !strings.Contains(out, "or/acme/large") || strings.Contains(out, "MODEL") {
+			t.Errorf("got %s", out)
+		}
+		if screen := p.onScreen("models"); !strings.HasPrefix(screen, "MODEL") || !strings.Contains(screen, "USED") {
+			t.Errorf("on a terminal it shows %s", screen)
+		}
+	})
+	t.Run("it fails only if no server answers", func(t *testing.T) {
+		r := newFolder(t, "OPENAI_BASE_URL="+down.URL+"/v1").run("", "models")
+		if r.code != exitFailed || !strings.Contains(r.err, "start the server at "+down.URL) {
+			t.Errorf("exit code %d, %s", r.code, r.err)
+		}
+		if r := newFolder(t).run("", "models"); r.code != exitUsage || !strings.Contains(r.err, "OPENAI_API_KEY") {
+			t.Errorf("exit code %d, %s", r.code, r.err)
+		}
+	})
 }

@@ -95,7 +95,7 @@ func (p *platforms) until(r *running, what string, holds func() bool) {
 // open waits until the connectors are open: what is said from now on is heard at once.
 func (p *platforms) open(r *running) {
 	p.t.Helper()
-	p.until(r, "both doors are open", func() bool {
+	p.until(r, "both connectors are open", func() bool {
 		connections := p.discord.Connections()
 		return len(connections) > 0 && connections[0].Identify && len(p.slack.Sockets()) > 0
 	})

@@ -10,6 +10,7 @@ import (
 // TestEveryModelOfTodayIsWell has doctor, a turn and the list go to a server that behaves
 // like each model: whatever it refuses, somebody who names it gets answers.
 func TestEveryModelOfTodayIsWell(t *testing.T) {
+	t.Parallel()
 	for _, name := range llmtest.Profiles() {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.NewServer(func(x *llmtest.Exchange) {

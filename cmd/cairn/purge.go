@@ -30,7 +30,7 @@ func newPurge(a *app) *cobra.Command {
 		Long: `Delete for good, from transcript, search, summaries, memories and files.
 
 --user takes somebody's messages away, from all channels of their platform, and the
-memories that they said or that are about them; summaries are made anew of what remains.
+memories that they said or that are about them; summaries of it are made again from what remains.
 People are known by the platform's id; a name will do if one person alone bears it.
 --channel takes everything of one channel, --server of all channels and threads of a
 server. Threads of a channel are channels of their own: they lose what they have of it,

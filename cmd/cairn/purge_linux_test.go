@@ -39,6 +39,7 @@ func (p folder) typing(line string, args ...string) result {
 }
 
 func TestPurgeAsks(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	p.community()
 	r := p.typing("y", "purge", "--channel", "discord:2/20")

@@ -74,6 +74,7 @@ func (p folder) holds(text string) (n int) {
 }
 
 func TestPurge(t *testing.T) {
+	t.Parallel()
 	t.Run("who is not asked and does not say yes deletes nothing", func(t *testing.T) {
 		p := newFolder(t)
 		p.community()

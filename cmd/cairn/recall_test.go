@@ -7,6 +7,7 @@ import (
 )
 
 func TestRecall(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	p.must("", "import", p.write("past.jsonl", `{"id":"1","author":"Ada","time":"2026-05-01T10:00:00Z","text":"We chose the hotel by the harbour"}
 {"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"The hotel wants the money by Friday"}

@@ -3,7 +3,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -84,17 +83,9 @@ func parseRecord(line []byte) (channel.Inbound, error) {
 		Text        string                 `json:"text"`
 		Attachments []compactor.Attachment `json:"attachments"`
 	}
-	var wrongType *json.UnmarshalTypeError
-	err := json.Unmarshal(line, &r)
+	err := parseLine(line, &r)
 	switch {
-	case errors.As(err, &wrongType) && wrongType.Field != "":
-		err = fmt.Errorf("%q must not be a JSON %s", wrongType.Field, wrongType.Value)
-	case errors.As(err, &wrongType):
-		err = errors.New("a line must be one JSON object")
-	case err != nil && strings.HasPrefix(err.Error(), "parsing time"):
-		err = errors.New(`"time" must look like "2023-05-08T13:56:00Z"`)
 	case err != nil:
-		err = fmt.Errorf("this is no JSON object: %w", err)
 	case r.ID == "":
 		err = errors.New(`"id" is missing: without it a message would be imported twice`)
 	case strings.TrimSpace(r.Author) == "":

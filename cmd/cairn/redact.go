@@ -1,4 +1,4 @@
-// Redaction: no secret reaches the log or standard error, whoever put it there.
+// Redaction: no secret reaches the log or standard error, from no source.
 package main
 
 import (

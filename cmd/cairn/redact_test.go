@@ -59,6 +59,7 @@ func TestWordsBehindTheNameOfASchemeAreNotMasked(t *testing.T) {
 // A busy bot at debug level, with secrets everywhere and a provider that repeats what it
 // was sent: none of them, nor anything people say, is in the log.
 func TestNoSecretAndNoMessageReachesTheLog(t *testing.T) {
+	t.Parallel()
 	const key, password = "key-4711-of-the-model", "swordfish-of-the-proxy"
 	pasted := []string{"ghp_" + "k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "sk-ant-" + strings.Repeat("Cd2", 12), "AKIA" + "Q3T7WZ5NXK2LJ4RB"}
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {

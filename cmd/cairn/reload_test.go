@@ -329,6 +329,7 @@ func TestFollowingLeavesNothingBehind(t *testing.T) {
 
 // The whole program: somebody edits the file between two lines of a chat.
 func TestAnEditBetweenTwoTurns(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	p.write("config.toml", "[[agents]]\nid = \"a\"\ncontext_window = 8000\n")
 	l := p.start("chat", "--json", "--log-level", "info")

@@ -10,6 +10,7 @@ import (
 )
 
 func TestRun(t *testing.T) {
+	t.Parallel()
 	p := newPlatforms(t)
 	f := p.folder("")
 	r := f.background("run")
@@ -52,6 +53,7 @@ func TestRun(t *testing.T) {
 
 // A list of an earlier version lacks the commands that are newer.
 func TestRunTellsWhichCommandsAreForEverybody(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ settings, want string }{
 		{"restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n", `"commands":["pin","settings","unpin"]`},
 		{"", ""},
@@ -68,6 +70,7 @@ func TestRunTellsWhichCommandsAreForEverybody(t *testing.T) {
 }
 
 func TestRunWithoutTokens(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		env  []string
@@ -76,8 +79,8 @@ func TestRunWithoutTokens(t *testing.T) {
 		{"none at all", nil, "no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
 		{"one of Slack's", []string{"SLACK_BOT_TOKEN=xoxb-hush"}, "slack needs two tokens and has one: set SLACK_APP_TOKEN too, or app_token under [slack]"},
 		{"the other of Slack's, though Discord's is there", []string{"SLACK_APP_TOKEN=xapp-hush", "DISCORD_TOKEN=hush"}, "set SLACK_BOT_TOKEN too, or bot_token under [slack]"},
-		{"Slack's two changed about", []string{"SLACK_BOT_TOKEN=xapp-hush", "SLACK_APP_TOKEN=xoxb-hush"}, "slack: the bot token is of another kind"},
-		{"no token of Slack", []string{"SLACK_BOT_TOKEN=xoxb-hush", "SLACK_APP_TOKEN=hush"}, "slack: the app-level token is of another kind"},
+		{"Slack's two changed about", []string{"SLACK_BOT_TOKEN=xapp-hush", "SLACK_APP_TOKEN=xoxb-hush"}, "slack: not a bot token"},
+		{"no token of Slack", []string{"SLACK_BOT_TOKEN=xoxb-hush", "SLACK_APP_TOKEN=hush"}, "slack: not an app-level token"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newFolder(t, test.env...).run("", "run")
@@ -89,6 +92,7 @@ func TestRunWithoutTokens(t *testing.T) {
 }
 
 func TestRunWithTokensThatAreNotTaken(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		env  []string
@@ -111,11 +115,11 @@ func TestRunWithTokensThatAreNotTaken(t *testing.T) {
 			}
 		})
 	}
-	t.Run("one door's do not keep the other shut", func(t *testing.T) {
+	t.Run("one connector's do not keep the other closed", func(t *testing.T) {
 		p := newPlatforms(t)
 		r := p.folder("", "DISCORD_TOKEN=hush").background("run")
-		p.until(r, "the door is told to be closed", func() bool { return strings.Contains(r.errs.String(), "connector_closed") })
-		p.until(r, "the other door is open", func() bool { return len(p.slack.Sockets()) > 0 })
+		p.until(r, "the connector is closed", func() bool { return strings.Contains(r.errs.String(), "connector_closed") })
+		p.until(r, "the other connector is open", func() bool { return len(p.slack.Sockets()) > 0 })
 		p.sayOnSlack("I prefer coffee.")
 		p.wait(r, p.onSlack, "#1")
 		r.signal(syscall.SIGINT)
@@ -129,6 +133,7 @@ func TestRunWithTokensThatAreNotTaken(t *testing.T) {
 }
 
 func TestRunIsStoppedWhileItAnswers(t *testing.T) {
+	t.Parallel()
 	asked, written := make(chan struct{}, 10), make(chan struct{})
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		x.Piece("Here ")
@@ -164,7 +169,7 @@ func TestRunIsStoppedWhileItAnswers(t *testing.T) {
 			t.Errorf("Discord has %q, Slack has %q\n%s", d, s, r.errs)
 		}
 	})
-	t.Run("the next start answers what was said meanwhile, and nothing twice", func(t *testing.T) {
+	t.Run("the next start answers what came between, and nothing twice", func(t *testing.T) {
 		r := f.background("run")
 		p.until(r, "all is answered", func() bool { return p.answers("Here I am.") == [2]int{3, 3} })
 		r.signal(syscall.SIGTERM)
@@ -178,6 +183,7 @@ func TestRunIsStoppedWhileItAnswers(t *testing.T) {
 }
 
 func TestBoundAgents(t *testing.T) {
+	t.Parallel()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		system := x.Request.Messages[0].Text()
 		who, _, _ := strings.Cut(system, ".")

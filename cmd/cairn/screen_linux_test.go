@@ -37,6 +37,7 @@ func (p folder) onScreen(args ...string) string {
 }
 
 func TestScreen(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	const said = "red \x1b[31malert\u202e \u009b2J\tend\nnext"
 	store, err := memory.Open(t.Context(), memory.Options{Dir: filepath.Join(p.dir, "data")})

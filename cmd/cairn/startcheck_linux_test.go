@@ -34,6 +34,7 @@ func pseudoTerminal(t *testing.T) (master, tty *os.File) {
 }
 
 func TestAPersonAtTheTerminalReadsTheStartCheckInOneLine(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		script func(x *llmtest.Exchange)
 		env    string
@@ -53,6 +54,7 @@ func TestAPersonAtTheTerminalReadsTheStartCheckInOneLine(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := modelServer(t, c.script)
 			master, tty := pseudoTerminal(t)
 			cmd := newFolder(t, "OPENAI_API_KEY=hush-hush", "OPENAI_BASE_URL="+server.URL, c.env).command("chat")

@@ -13,12 +13,12 @@ import (
 type step struct {
 	name   string
 	scene  string
-	say    string // what it is told, the id left out
+	say    string // the input, the id left out
 	death  death  // zero: the model's server kills it
 	server string // the request at which it does: "asked", "half", "summary"
 
-	full   bool // the window is full by other settings, which hold from here on
-	landed bool // the stack on disk is another one than before
+	full    bool // the window is full by other settings, which hold from here on
+	applied bool // the stack on disk differs from before
 }
 
 const (
@@ -47,24 +47,24 @@ var steps = []step{
 	{name: "a summary has come", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'staged'", At: atRow}},
 	{name: "a summary is about to be stored", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'staged'", At: atCommit}},
 	{name: "a summary is stored", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'staged'", At: after}},
-	{name: "a summary is landing", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'active'", At: atRow}},
-	{name: "a summary is about to land", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'active'", At: atCommit}},
-	{name: "a summary has landed, and nobody knows", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'active'", At: after}, landed: true},
+	{name: "a summary is being applied", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'active'", At: atRow}},
+	{name: "a summary is about to be applied", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'active'", At: atCommit}},
+	{name: "a summary was applied, and nobody knows", scene: "talk", say: "/compact", death: death{On: changes, When: "new.state = 'active'", At: after}, applied: true},
 
 	{name: "a rollup is planned", scene: "stack", say: "/compact", death: death{On: planned, When: "new.kind = 'rollup'", At: atRow}},
 	{name: "a rollup is stored", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'staged'", At: after}},
-	{name: "a rollup is landing", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'active'", At: atRow}},
-	{name: "a rollup has landed, and nobody knows", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'active'", At: after}, landed: true},
+	{name: "a rollup is being applied", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'active'", At: atRow}},
+	{name: "a rollup was applied, and nobody knows", scene: "stack", say: "/compact", death: death{On: changes, When: "new.kind = 'rollup' AND new.state = 'active'", At: after}, applied: true},
 
-	{name: "a segment is ending", scene: "talk", say: "/new", death: death{On: planned, When: "new.kind = 'marker'", At: atCommit}},
-	{name: "a segment has ended", scene: "talk", say: "/new", death: death{On: planned, When: "new.kind = 'marker'", At: after}, landed: true},
-	{name: "a heal is planned", scene: "talk", say: "/new", death: death{On: planned, When: "new.trigger = 'heal'", At: after}, landed: true},
-	{name: "a heal is stored", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'heal' AND new.state = 'staged'", At: after}, landed: true},
-	{name: "a heal is landing", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'heal' AND new.state = 'active'", At: atCommit}, landed: true},
-	{name: "a heal has landed, and nobody knows", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'heal' AND new.state = 'active'", At: after}, landed: true},
+	{name: "a session is ending", scene: "talk", say: "/new", death: death{On: planned, When: "new.kind = 'marker'", At: atCommit}},
+	{name: "a session has ended", scene: "talk", say: "/new", death: death{On: planned, When: "new.kind = 'marker'", At: after}, applied: true},
+	{name: "a repair is planned", scene: "talk", say: "/new", death: death{On: planned, When: "new.trigger = 'heal'", At: after}, applied: true},
+	{name: "a repair is stored", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'heal' AND new.state = 'staged'", At: after}, applied: true},
+	{name: "a repair is being applied", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'heal' AND new.state = 'active'", At: atCommit}, applied: true},
+	{name: "a repair was applied, and nobody knows", scene: "talk", say: "/new", death: death{On: changes, When: "new.trigger = 'heal' AND new.state = 'active'", At: after}, applied: true},
 
 	{name: "an emergency is about to hide messages", scene: "talk", full: true, death: death{On: planned, When: "new.made_by = 'emergency'", At: atCommit}},
-	{name: "an emergency has hidden messages", scene: "talk", full: true, death: death{On: planned, When: "new.made_by = 'emergency'", At: after}, landed: true},
+	{name: "an emergency has hidden messages", scene: "talk", full: true, death: death{On: planned, When: "new.made_by = 'emergency'", At: after}, applied: true},
 }
 
 // TestKillAtEveryStep has the program die by SIGKILL at each step of its work: what is
@@ -147,7 +147,7 @@ func (s step) die(t *testing.T, prepared string) {
 	}
 	w.killed(s, line)
 
-	if landed := before != w.stack(); landed != s.landed {
+	if applied := before != w.stack(); applied != s.applied {
 		t.Errorf("the stack was\n%s\nand is\n%s", before, w.stack())
 	}
 	w.examined()

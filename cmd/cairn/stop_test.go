@@ -49,12 +49,13 @@ func (w hatchWriter) Send(_ context.Context, piece channel.Piece) (string, error
 
 // TestStopWithinTheGrace stops a bot in the middle of an answer and of a summary.
 func TestStopWithinTheGrace(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
-		name   string
-		grace  time.Duration
-		hangs  bool // answer and summary never come
-		sent   int
-		landed int
+		name    string
+		grace   time.Duration
+		hangs   bool // answer and summary never come
+		sent    int
+		applied int
 	}{
 		{"what is finished in time is", time.Minute, false, 1, 1},
 		{"what is not waits for the next start, and the summary leaves nothing", 100 * time.Millisecond, true, 0, 0},
@@ -114,8 +115,8 @@ func TestStopWithinTheGrace(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := &witness{folder: p}
-			if n := w.count("SELECT count(*) FROM compactions WHERE state = 'active'"); n != test.landed {
-				t.Errorf("%d summaries have landed", n)
+			if n := w.count("SELECT count(*) FROM compactions WHERE state = 'active'"); n != test.applied {
+				t.Errorf("%d summaries were applied", n)
 			}
 			if n := w.count("SELECT count(*) FROM compactions WHERE state = 'running' OR state = 'failed' AND text <> ''"); n != 0 {
 				t.Errorf("%d are left half done", n)
@@ -142,6 +143,7 @@ func talkedIn(t *testing.T, store *memory.Store) *memory.Conversation {
 }
 
 func TestRunIsStoppedTwice(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		signal syscall.Signal
 		code   int // of the shell
@@ -167,12 +169,12 @@ func TestRunIsStoppedTwice(t *testing.T) {
 			<-asked
 			r.signal(test.signal)
 			p.until(r, "it says that it stops", func() bool { return strings.Contains(r.errs.String(), `"msg":"stopping`) })
-			begun := time.Now()
+			start := time.Now()
 			r.signal(test.signal)
 			<-r.ended
 			status := r.cmd.ProcessState.Sys().(syscall.WaitStatus)
-			if !status.Signaled() || 128+int(status.Signal()) != test.code || time.Since(begun) > grace/2 {
-				t.Errorf("it ended with %v after %v", r.cmd.ProcessState, time.Since(begun))
+			if !status.Signaled() || 128+int(status.Signal()) != test.code || time.Since(start) > grace/2 {
+				t.Errorf("it ended with %v after %v", r.cmd.ProcessState, time.Since(start))
 			}
 			close(again)
 			r = f.background("run")

@@ -121,9 +121,9 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		before := func(seq int64) error { // shows what landed before the message with that seq
+		before := func(seq int64) error { // shows the compactions applied before the message with that seq
 			for len(landings) > 0 && landings[0].Next <= seq {
-				if err := a.show(out, landedOf(landings[0]), asJSON); err != nil {
+				if err := a.show(out, appliedOf(landings[0]), asJSON); err != nil {
 					return err
 				}
 				landings = landings[1:]

@@ -11,6 +11,7 @@ import (
 
 // A database that cannot be used is never written over, and the words say what to do.
 func TestADatabaseThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(p folder, file string)
 		code  int

@@ -32,8 +32,8 @@ func (p folder) chatUntil(happened func() bool) {
 	l := p.start("chat", "--json")
 	l.say(`{"text":"hello"}`)
 	l.until(`"reply"`)
-	for begun := time.Now(); !happened(); time.Sleep(20 * time.Millisecond) {
-		if time.Since(begun) > 20*time.Second {
+	for start := time.Now(); !happened(); time.Sleep(20 * time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
 			p.t.Fatal("it did not happen")
 		}
 	}
@@ -42,6 +42,7 @@ func (p folder) chatUntil(happened func() bool) {
 }
 
 func TestUpkeep(t *testing.T) {
+	t.Parallel()
 	p := newFolder(t)
 	p.must("the key is kangaroo\n", "chat")
 	p.chatUntil(func() bool { return len(p.backups()) == 1 })

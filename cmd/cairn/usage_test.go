@@ -27,6 +27,7 @@ func counting(t *testing.T) *llmtest.Server {
 }
 
 func TestUsageCommand(t *testing.T) {
+	t.Parallel()
 	server := counting(t)
 	p := newFolder(t)
 	t.Run("without a database", func(t *testing.T) {
@@ -136,6 +137,7 @@ no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
 
 // TestABudgetOutlastsTheProgram: each message is said to another process.
 func TestABudgetOutlastsTheProgram(t *testing.T) {
+	t.Parallel()
 	server := counting(t)
 	p := newFolder(t)
 	settings := func(budget float64) {

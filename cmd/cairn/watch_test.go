@@ -18,14 +18,14 @@ import (
 )
 
 // Two channels and a thread on each platform, 2 000 messages, and everything goes
-// wrong: whoever addressed the bot is answered once, in order, and nothing is lost.
+// wrong: each message to the bot is answered once, in order, and nothing is lost.
 func TestACommunityOnBothPlatformsThroughEverything(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
 	c := newCommunity(t)
 	kill := c.run()
-	c.wait("both doors to open", time.Minute, func() bool {
+	c.wait("both connectors to open", time.Minute, func() bool {
 		identified := func(one discordtest.Connection) bool { return one.Identify } // before, nobody hears what is said
 		return slices.ContainsFunc(c.discord.Connections(), identified) && len(c.slack.Sockets()) > 0
 	})
@@ -159,7 +159,7 @@ func TestACommunityOnBothPlatformsThroughEverything(t *testing.T) {
 	kill = c.run()
 	burst(260, each)
 	c.wait("every answer", 3*time.Minute, answeredAll)
-	c.wait("a summary that has landed", time.Minute, func() bool {
+	c.wait("an applied summary", time.Minute, func() bool {
 		return bytes.Contains(c.logged(), []byte(`"state":"landed"`))
 	})
 	kill()

@@ -9,6 +9,7 @@ import (
 
 // In Tokyo it is nine hours later than in Greenwich.
 func TestTimesAreToldInTheZoneOfTheSettings(t *testing.T) {
+	t.Parallel()
 	server := llmtest.NewServer(func(x *llmtest.Exchange) { x.Say("Fine.") })
 	defer server.Close()
 	p := newFolder(t)

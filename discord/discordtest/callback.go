@@ -14,7 +14,6 @@ const (
 	CallbackMessage       = 4
 	CallbackDeferred      = 5
 	CallbackDeferUpdate   = 6
-	CallbackUpdate        = 7
 	CallbackAutocompleted = 8
 )
 
@@ -51,7 +50,7 @@ func (w *world) callback(q query) (any, error) {
 
 var callbacksFor = map[int][]int{
 	InteractionCommand:      {CallbackMessage, CallbackDeferred},
-	InteractionComponent:    {CallbackMessage, CallbackDeferred, CallbackDeferUpdate, CallbackUpdate},
+	InteractionComponent:    {CallbackMessage, CallbackDeferred, CallbackDeferUpdate},
 	InteractionAutocomplete: {CallbackAutocompleted},
 }
 
@@ -67,7 +66,7 @@ func (w *world) take(i *Interaction, kind int, q query) error {
 		i.Choices = d.Choices
 		return checkChoices(d.Choices)
 	}
-	p, err := w.judgeAnswer(q, kind != CallbackMessage)
+	p, err := w.judge(q, kind != CallbackMessage, allowUsers) // a deferral has nothing to notify of
 	if err != nil {
 		return err
 	}
@@ -87,17 +86,8 @@ func (w *world) take(i *Interaction, kind int, q query) error {
 		i.Loading, i.loading = true, w.answerTo(i, payload{Flags: p.Flags | FlagLoading})
 	case CallbackDeferUpdate:
 		i.Answer = i.source
-	case CallbackUpdate:
-		i.Answer = i.source
-		return w.update(i.source, p)
 	}
 	return nil
-}
-
-// judgeAnswer is judge with the rules of interactions: by default only users are
-// notified, and a deferral has nothing to notify of.
-func (w *world) judgeAnswer(q query, edit bool) (payload, error) {
-	return w.judge(q, edit, allowUsers)
 }
 
 // answerTo makes an answer. One that is not ephemeral is a message of the
@@ -170,7 +160,7 @@ func (w *world) editAnswer(q query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := w.judgeAnswer(q, m != nil)
+	p, err := w.judge(q, m != nil, allowUsers)
 	if err != nil {
 		return nil, err
 	}
@@ -193,17 +183,6 @@ func (w *world) complete(i *Interaction, p payload) (any, error) {
 	i.Answer, i.Loading, i.loading = m, false, nil
 	if !i.Ephemeral {
 		w.dispatchMessage("MESSAGE_UPDATE", m)
-	}
-	return m, nil
-}
-
-func (w *world) getAnswer(q query) (any, error) {
-	i, m, err := w.webhookMessage(q)
-	if err != nil {
-		return nil, err
-	}
-	if m == nil {
-		m = i.loading
 	}
 	return m, nil
 }
@@ -231,7 +210,7 @@ func (w *world) followUp(q query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := w.judgeAnswer(q, false)
+	p, err := w.judge(q, false, allowUsers)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,6 @@ func (w *world) createMessage(q query) (any, error) {
 	if len(p.Nonce) > 0 && string(p.Nonce) != "null" {
 		m.Nonce = p.Nonce
 	}
-	m.TTS = p.TTS
 	w.fill(m, p)
 	if c.Thread != nil && c.Thread.Archived {
 		w.archive(c, false, false)
@@ -113,12 +112,8 @@ func (w *world) fill(m *Message, p payload) {
 	if p.Content != nil {
 		m.Content = *p.Content
 	}
-	m.Embeds = append(m.Embeds, p.Embeds...)
 	m.Components = append(m.Components, p.Components...)
 	m.Flags = p.Flags
-	for _, f := range p.files {
-		m.Attachments = append(m.Attachments, w.attach(m, f))
-	}
 	m.mention(w, p.allow)
 }
 
@@ -126,14 +121,8 @@ func (w *world) fill(m *Message, p payload) {
 // stays (Discord, Message: Edit Message).
 func (w *world) change(m *Message, p payload) error {
 	next := *m
-	if p.Embeds != nil {
-		next.Embeds = p.Embeds
-	}
 	if p.Components != nil {
 		next.Components = p.Components
-	}
-	for _, f := range p.files {
-		next.Attachments = append(slices.Clip(next.Attachments), w.attach(m, f))
 	}
 	if p.Content != nil {
 		next.edit(*p.Content)
@@ -168,15 +157,14 @@ func (w *world) editMessage(q query) (any, error) {
 	return w.shown(m), nil
 }
 
-// deleteMessage: others' messages need a permission (Discord, Message: Delete
-// Message).
+// deleteMessage: others' messages need a permission that the bot does not have
+// (Discord, Message: Delete Message).
 func (w *world) deleteMessage(q query) (any, error) {
 	m, err := w.messageOf(q)
 	if err != nil {
 		return nil, err
 	}
-	c := w.channel(m.ChannelID)
-	if own := m.Author.ID == w.bot.ID; !own && (c.Type == DirectChat || !w.may(c, PermissionManageMessages)) {
+	if m.Author.ID != w.bot.ID {
 		return nil, errPermission
 	}
 	w.deleted(m)
@@ -209,10 +197,10 @@ func (w *world) getMessages(q query) (any, error) {
 			return nil, invalid("limit", "NUMBER_TYPE_RANGE", "int value should be between 1 and 100.")
 		}
 	}
-	for _, name := range []string{"before", "after", "around"} {
+	for _, name := range []string{"before", "after"} {
 		if id := q.URL.Query().Get(name); id != "" {
 			if which != "" {
-				return nil, invalid(name, "MUTUALLY_EXCLUSIVE", "Only one of before, after and around may be given.")
+				return nil, invalid(name, "MUTUALLY_EXCLUSIVE", "Only one of before and after may be given.")
 			}
 			which, anchor = name, id
 		}
@@ -251,9 +239,6 @@ func window(all []*Message, which string, at uint64, limit int) []*Message {
 			split++
 		}
 		from, to = split, min(len(all), split+limit)
-	case "around":
-		from = max(0, split-limit/2)
-		to = min(len(all), from+limit)
 	}
 	return all[from:to]
 }

@@ -14,24 +14,21 @@ import (
 type Command struct {
 	ID          string          `json:"id"`
 	AppID       string          `json:"application_id"`
-	GuildID     string          `json:"guild_id,omitempty"`
 	Version     string          `json:"version"`
 	Type        int             `json:"type"`
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Options     []CommandOption `json:"options,omitempty"`
-	Permissions *string         `json:"default_member_permissions"`
 }
 
-// CommandOption is a parameter, or a subcommand.
+// CommandOption is a parameter.
 type CommandOption struct {
-	Type         int             `json:"type"`
-	Name         string          `json:"name"`
-	Description  string          `json:"description"`
-	Required     bool            `json:"required,omitempty"`
-	Autocomplete bool            `json:"autocomplete,omitempty"`
-	Choices      []Choice        `json:"choices,omitempty"`
-	Options      []CommandOption `json:"options,omitempty"`
+	Type         int      `json:"type"`
+	Name         string   `json:"name"`
+	Description  string   `json:"description"`
+	Required     bool     `json:"required,omitempty"`
+	Autocomplete bool     `json:"autocomplete,omitempty"`
+	Choices      []Choice `json:"choices,omitempty"`
 }
 
 // Choice is a suggestion, or a value to choose.
@@ -41,12 +38,8 @@ type Choice struct {
 }
 
 const (
-	optionSubcommand = 1
-	optionGroup      = 2
-	optionString     = 3
-	optionInteger    = 4
-	optionBoolean    = 5
-	optionNumber     = 10
+	optionString  = 3
+	optionInteger = 4
 )
 
 func (w *world) ofApp(q query) error {
@@ -56,21 +49,10 @@ func (w *world) ofApp(q query) error {
 	return nil
 }
 
-func (w *world) getCommands(q query) (any, error) {
-	if err := w.ofApp(q); err != nil {
-		return nil, err
-	}
-	return append([]Command{}, w.commands[q.PathValue("guild")]...), nil
-}
-
 // putCommands replaces all (Discord, Application Commands: Bulk Overwrite Global
-// Application Commands, Bulk Overwrite Guild Application Commands).
+// Application Commands).
 func (w *world) putCommands(q query) (any, error) {
 	if err := w.ofApp(q); err != nil {
-		return nil, err
-	}
-	guild := q.PathValue("guild")
-	if _, err := w.guildOf(q); guild != "" && err != nil {
 		return nil, err
 	}
 	all := []Command{}
@@ -87,16 +69,16 @@ func (w *world) putCommands(q query) (any, error) {
 		if err := checkNamed(c.Name, c.Description); err != nil {
 			return nil, err
 		}
-		if err := checkOptions(c.Options, 0); err != nil {
+		if err := checkOptions(c.Options); err != nil {
 			return nil, err
 		}
 		if seen[c.Name] {
 			return nil, invalid("name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique")
 		}
 		seen[c.Name] = true
-		c.ID, c.Version, c.AppID, c.GuildID = w.newID(), w.newID(), w.app, guild
+		c.ID, c.Version, c.AppID = w.newID(), w.newID(), w.app
 	}
-	w.commands[guild] = all
+	w.commands = all
 	return all, nil
 }
 
@@ -114,8 +96,8 @@ func checkNamed(name, description string) error {
 }
 
 // checkOptions: Discord, Application Commands: Application Command Option
-// Structure, Subcommands and Subcommand Groups.
-func checkOptions(options []CommandOption, depth int) error {
+// Structure. The double knows options of text and whole numbers.
+func checkOptions(options []CommandOption) error {
 	refuse := func(format string, a ...any) error {
 		return invalid("options", "APPLICATION_COMMAND_OPTIONS_INVALID", fmt.Sprintf(format, a...))
 	}
@@ -127,26 +109,19 @@ func checkOptions(options []CommandOption, depth int) error {
 		if err := checkNamed(o.Name, o.Description); err != nil {
 			return err
 		}
-		nested := o.Type == optionSubcommand || o.Type == optionGroup
-		text := o.Type == optionString || o.Type == optionInteger || o.Type == optionNumber
 		switch {
-		case o.Type < optionSubcommand || o.Type > 11:
+		case o.Type != optionString && o.Type != optionInteger:
 			return refuse("Unknown type of option %q.", o.Name)
 		case seen[o.Name]:
 			return refuse("Option name %q is used twice.", o.Name)
 		case o.Required && optional:
 			return refuse("Required options must be placed before non-required options")
-		case nested && depth > 1, !nested && len(o.Options) > 0:
-			return refuse("Option %q is nested where it cannot be.", o.Name)
-		case o.Autocomplete && (len(o.Choices) > 0 || !text):
+		case o.Autocomplete && len(o.Choices) > 0:
 			return refuse("Option %q cannot autocomplete.", o.Name)
 		}
 		seen[o.Name] = true
 		optional = optional || !o.Required
 		if err := checkChoices(o.Choices); err != nil {
-			return err
-		}
-		if err := checkOptions(o.Options, depth+1); err != nil {
 			return err
 		}
 	}

@@ -50,9 +50,6 @@ func (s *Server) sendEach(p packet) {
 // Reconnect sends op 7: the client shall reconnect and resume.
 func (s *Server) Reconnect() { s.sendEach(packet{Op: opReconnect}) }
 
-// AskHeartbeat sends op 1: the client shall heartbeat at once.
-func (s *Server) AskHeartbeat() { s.sendEach(packet{Op: opHeartbeat}) }
-
 // Invalidate sends op 9. Unless the session is resumable it is forgotten, and
 // an IDENTIFY on the same connection begins another.
 func (s *Server) Invalidate(resumable bool) {

@@ -3,8 +3,6 @@
 package discordtest
 
 import (
-	"bytes"
-	"compress/zlib"
 	"encoding/json"
 	"errors"
 	"net"
@@ -19,11 +17,8 @@ const (
 	opDispatch       = 0
 	opHeartbeat      = 1
 	opIdentify       = 2
-	opPresence       = 3
-	opVoiceState     = 4
 	opResume         = 6
 	opReconnect      = 7
-	opMembers        = 8
 	opInvalidSession = 9
 	opHello          = 10
 	opHeartbeatAck   = 11
@@ -44,7 +39,6 @@ type connection struct {
 	queue     []frame
 	wake      chan struct{} // has one when the queue grew
 	session   *session
-	compress  bool
 	silent    bool // half-open: nothing is sent any more
 	ending    bool // a close or a cut is queued or done
 	gone      chan struct{}
@@ -148,10 +142,10 @@ func (s *Server) attach(c *connection, encoding string) (ok bool) {
 func (s *Server) write(c *connection) {
 	for {
 		var f frame
-		var compress, some bool
+		var some bool
 		s.look(func(*world) {
 			if some = len(c.queue) > 0 && !c.silent; some {
-				f, c.queue, compress = c.queue[0], c.queue[1:], c.compress
+				f, c.queue = c.queue[0], c.queue[1:]
 			}
 		})
 		switch {
@@ -168,30 +162,17 @@ func (s *Server) write(c *connection) {
 			c.sayGoodbye(f.close)
 			return
 		default:
-			if c.send(f.data, compress) != nil {
+			if c.ws.WriteMessage(websocket.TextMessage, f.data) != nil {
 				return // the reader finds out too
 			}
 		}
 	}
 }
 
-// send writes one packet, compressed if the client asked for it and it is worth
-// it (Discord, Gateway: Payload Compression).
-func (c *connection) send(data []byte, compress bool) error {
-	if !compress || len(data) < 1024 {
-		return c.ws.WriteMessage(websocket.TextMessage, data)
-	}
-	var b bytes.Buffer
-	z := zlib.NewWriter(&b)
-	_, _ = z.Write(data) // a Buffer takes all
-	_ = z.Close()
-	return c.ws.WriteMessage(websocket.BinaryMessage, b.Bytes())
-}
-
 // sayGoodbye closes the sending side only: unread input at a full close would
 // make TCP reset the connection, and the client lose the code.
 func (c *connection) sayGoodbye(code int) {
-	text := websocket.FormatCloseMessage(code, closeReasons[code])
+	text := websocket.FormatCloseMessage(code, "")
 	_ = c.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(time.Second))
 	if tcp, ok := c.ws.UnderlyingConn().(*net.TCPConn); ok {
 		_ = tcp.CloseWrite()

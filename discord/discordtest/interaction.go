@@ -37,27 +37,25 @@ type Interaction struct {
 	loading   *Message // what stands for the answer while Loading
 }
 
-// Option is a value a person gives to a command. Type may be 0: it follows from
-// the value, a string, int, bool or float64, or from nested options.
+// Option is a value a person gives to a command: a string or an int.
 type Option struct {
-	Name    string   `json:"name"`
-	Type    int      `json:"type"`
-	Value   any      `json:"value,omitempty"`
-	Options []Option `json:"options,omitempty"`
-	Focused bool     `json:"focused,omitempty"`
+	Name    string `json:"name"`
+	Type    int    `json:"type"` // follows from the value
+	Value   any    `json:"value,omitempty"`
+	Focused bool   `json:"focused,omitempty"`
 }
 
 // Slash makes a person run a command, which must be registered.
 func (s *Server) Slash(channel, user, command string, options ...Option) Interaction {
 	return s.interact(channel, user, InteractionCommand, func(w *world, _ *Interaction) map[string]any {
-		return w.use(w.channel(channel).GuildID, command, options)
+		return w.use(command, options)
 	})
 }
 
 // Autocomplete makes a person type in a command's option, the one with Focused.
 func (s *Server) Autocomplete(channel, user, command string, options ...Option) Interaction {
 	return s.interact(channel, user, InteractionAutocomplete, func(w *world, _ *Interaction) map[string]any {
-		return w.use(w.channel(channel).GuildID, command, options)
+		return w.use(command, options)
 	})
 }
 
@@ -92,8 +90,8 @@ func (w *world) answered(id string) *Message {
 
 // use is the data of a command's use (Discord, Receiving and Responding:
 // Application Command Data Structure).
-func (w *world) use(guild, name string, options []Option) map[string]any {
-	for _, c := range append(append([]Command{}, w.commands[guild]...), w.commands[""]...) {
+func (w *world) use(name string, options []Option) map[string]any {
+	for _, c := range w.commands {
 		if c.Name != name {
 			continue
 		}
@@ -101,37 +99,19 @@ func (w *world) use(guild, name string, options []Option) map[string]any {
 		for _, o := range c.Options {
 			known[o.Name] = true
 		}
-		for _, o := range options {
-			if !known[o.Name] {
-				panic(fmt.Sprintf("discordtest: /%s has no option %q", name, o.Name))
+		given := append([]Option{}, options...)
+		for i := range given {
+			if !known[given[i].Name] {
+				panic(fmt.Sprintf("discordtest: /%s has no option %q", name, given[i].Name))
+			}
+			given[i].Type = optionString
+			if _, number := given[i].Value.(int); number {
+				given[i].Type = optionInteger
 			}
 		}
-		return map[string]any{"id": c.ID, "name": name, "type": 1, "options": typed(options)}
+		return map[string]any{"id": c.ID, "name": name, "type": 1, "options": given}
 	}
 	panic(fmt.Sprintf("discordtest: /%s is not registered", name))
-}
-
-func typed(options []Option) []Option {
-	all := []Option{}
-	for _, o := range options {
-		o.Options = typed(o.Options)
-		if o.Type == 0 {
-			switch o.Value.(type) {
-			case string:
-				o.Type = optionString
-			case int:
-				o.Type = optionInteger
-			case bool:
-				o.Type = optionBoolean
-			case float64:
-				o.Type = optionNumber
-			default:
-				o.Type = optionSubcommand
-			}
-		}
-		all = append(all, o)
-	}
-	return all
 }
 
 // interact dispatches INTERACTION_CREATE, which needs no intent (Discord,

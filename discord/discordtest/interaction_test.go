@@ -1,180 +1,82 @@
-// Interactions by the bare library: deadlines, deferral, buttons, autocomplete.
+// Interactions: deadlines, deferral, suggestions.
 package discordtest_test
 
 import (
-	"net/http"
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/bwmarrin/discordgo"
 
 	"cairn/discord/discordtest"
 )
 
-// served is a town with /help registered and a session that hands on what it is
-// asked.
-func served(t *testing.T, o discordtest.Options) (*town, *discordgo.Session, <-chan *discordgo.Interaction) {
+// used is a town in which a person has used /help, with the paths that answer.
+func used(t *testing.T, o discordtest.Options) (v *town, i discordtest.Interaction, callback, original string) {
 	t.Helper()
-	if o.AnswerWithin == 0 {
-		o.AnswerWithin = patience
-	}
-	v := newTown(t, o)
-	asked := make(chan *discordgo.Interaction, 10)
-	s, _ := v.opened(func(s *discordgo.Session) {
-		s.AddHandler(func(_ *discordgo.Session, i *discordgo.InteractionCreate) { asked <- i.Interaction })
-	})
-	topic := &discordgo.ApplicationCommandOption{
-		Type: discordgo.ApplicationCommandOptionString, Name: "topic", Description: "what about", Autocomplete: true,
-	}
-	help := &discordgo.ApplicationCommand{Name: "help", Description: "helps", Options: []*discordgo.ApplicationCommandOption{topic}}
-	if _, err := s.ApplicationCommandBulkOverwrite(v.Bot.ID, v.guild.ID, []*discordgo.ApplicationCommand{help}); err != nil {
-		t.Fatal(err)
-	}
-	return v, s, asked
+	v = newTown(t, o)
+	v.ask("PUT", "/applications/"+v.Bot.ID+"/commands", `[{"name":"help","description":"x","options":[{"type":3,"name":"topic","description":"x","autocomplete":true}]}]`)
+	i = v.Slash(v.channel, v.person.ID, "help")
+	return v, i, "/interactions/" + i.ID + "/" + i.Token + "/callback", "/webhooks/" + v.Bot.ID + "/" + i.Token + "/messages/@original"
 }
 
-func respond(s *discordgo.Session, i *discordgo.Interaction, kind discordgo.InteractionResponseType, d *discordgo.InteractionResponseData) error {
-	return s.InteractionRespond(i, &discordgo.InteractionResponse{Type: kind, Data: d})
-}
-
-func edit(s *discordgo.Session, i *discordgo.Interaction, content string) error {
-	_, err := s.InteractionResponseEdit(i, &discordgo.WebhookEdit{Content: &content})
-	return err
-}
-
-const (
-	withMessage = discordgo.InteractionResponseChannelMessageWithSource
-	deferred    = discordgo.InteractionResponseDeferredChannelMessageWithSource
-	ephemeral   = discordgo.MessageFlagsEphemeral
-)
+const deferred = `{"type":5,"data":{"flags":64}}`
 
 func TestACommandIsDeferredThenAnswered(t *testing.T) {
-	v, s, asked := served(t, discordtest.Options{})
-	v.Permit(v.guild.ID, v.person.ID, "Annie", "8")
-	i := v.Slash(v.channel, v.person.ID, "help", discordtest.Option{Name: "topic", Value: "cats"})
-	got := receive(v, asked)
-	data := got.ApplicationCommandData()
-	if data.Name != "help" || data.Options[0].StringValue() != "cats" || got.Member.Permissions != 8 || got.Member.User.ID != v.person.ID {
-		t.Errorf("the interaction is %+v, %+v", got, data)
+	v, i, callback, original := used(t, discordtest.Options{AnswerWithin: patience})
+	v.refused(v.ask("PATCH", original, `{"content":"too early"}`), 404, 10015)
+	v.refused(v.ask("POST", callback, `{"type":5,"data":{"flags":4}}`), 400, 50035)
+	v.ask("POST", callback, deferred)
+	if is := v.Interaction(i.ID); !is.Loading || is.Answer != nil {
+		t.Errorf("deferred: %+v", is)
 	}
-	refused(t, edit(s, got, "too early"), http.StatusNotFound, 10015)
-	if err := respond(s, got, deferred, &discordgo.InteractionResponseData{Flags: ephemeral}); err != nil {
-		t.Fatal(err)
-	}
-	refused(t, respond(s, got, deferred, nil), http.StatusBadRequest, 40060)
-	for _, content := range []string{"first", "last"} {
-		if err := edit(s, got, content); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := s.FollowupMessageCreate(got, true, &discordgo.WebhookParams{Content: "more"}); err != nil {
-		t.Error(err)
-	}
+	v.refused(v.ask("POST", callback, deferred), 400, 40060)
+	v.ask("PATCH", original, `{"content":"first"}`)
+	v.ask("PATCH", original, `{"content":"last"}`)
+	v.ask("POST", strings.TrimSuffix(original, "/messages/@original"), `{"content":"more"}`)
 	is := v.Interaction(i.ID)
-	if !is.Ephemeral || is.Answer == nil || is.Answer.Content != "last" || is.Answer.Flags != discordtest.FlagEphemeral {
+	if !is.Ephemeral || is.Loading || is.Answer == nil || is.Answer.Content != "last" || is.Answer.Flags != discordtest.FlagEphemeral {
 		t.Errorf("the answer is %+v of %+v, want an ephemeral last", is.Answer, is)
 	}
-	if len(is.Followups) != 1 || is.Followups[0].Content != "more" {
-		t.Errorf("followups %+v", is.Followups)
-	}
-	if sent := v.Sent(v.channel); len(sent) != 1 || sent[0].Content != "more" {
+	if sent := v.Sent(v.channel); len(is.Followups) != 1 || len(sent) != 1 || sent[0].Content != "more" {
 		t.Errorf("the channel has %+v, want only what is not ephemeral", sent)
 	}
 }
 
-func TestADeferredAnswerIsLoading(t *testing.T) {
-	v, s, asked := served(t, discordtest.Options{})
-	flags := make(chan discordgo.MessageFlags, 10)
-	s.AddHandler(func(_ *discordgo.Session, m *discordgo.MessageCreate) { flags <- m.Flags })
-	s.AddHandler(func(_ *discordgo.Session, m *discordgo.MessageUpdate) { flags <- m.Flags })
-	i := v.Slash(v.channel, v.person.ID, "help")
-	got := receive(v, asked)
-	if err := respond(s, got, deferred, nil); err != nil {
-		t.Fatal(err)
+func TestAFollowUpCompletesADeferral(t *testing.T) {
+	v, i, callback, original := used(t, discordtest.Options{AnswerWithin: patience})
+	v.ask("POST", callback, `{"type":5}`)
+	v.ask("POST", strings.TrimSuffix(original, "/messages/@original"), `{"content":"done","flags":64}`)
+	is := v.Interaction(i.ID)
+	if sent := v.Sent(v.channel); is.Loading || len(is.Followups) != 0 || len(sent) != 1 || sent[0].Flags != 0 {
+		t.Errorf("%+v with %+v", is, sent)
 	}
-	is, loading := v.Interaction(i.ID), v.Messages(v.channel)
-	if !is.Loading || is.Answer != nil || len(loading) != 1 || loading[0].Flags != discordtest.FlagLoading || len(v.Sent(v.channel)) != 0 {
-		t.Errorf("deferred: %+v with the messages %+v", is, loading)
-	}
-	if m, err := s.InteractionResponse(got); err != nil || m.Flags != discordgo.MessageFlagsLoading {
-		t.Errorf("the response is %+v, %v", m, err)
-	}
-	if _, err := s.FollowupMessageCreate(got, true, &discordgo.WebhookParams{Content: "done", Flags: ephemeral}); err != nil {
-		t.Fatal(err)
-	}
-	is = v.Interaction(i.ID)
-	if sent := v.Sent(v.channel); is.Loading || len(is.Followups) != 0 || len(sent) != 1 || sent[0].ID != loading[0].ID || sent[0].Flags != 0 {
-		t.Errorf("a follow-up to a deferral completes it: %+v with %+v", is, sent)
-	}
-	if a, b := receive(v, flags), receive(v, flags); a != discordgo.MessageFlagsLoading || b != 0 {
-		t.Errorf("told of flags %d and %d, want loading and then none", a, b)
-	}
-	v.Slash(v.channel, v.person.ID, "help")
-	got = receive(v, asked)
-	refused(t, respond(s, got, deferred, &discordgo.InteractionResponseData{Flags: 1 << 2}), http.StatusBadRequest, 50035)
 }
 
 func TestInteractionsExpire(t *testing.T) {
-	t.Parallel()
 	t.Run("unanswered within their time", func(t *testing.T) {
-		v, s, asked := served(t, discordtest.Options{AnswerWithin: time.Nanosecond})
-		v.Slash(v.channel, v.person.ID, "help")
-		refused(t, respond(s, receive(v, asked), deferred, nil), http.StatusNotFound, 10062)
+		v, _, callback, _ := used(t, discordtest.Options{AnswerWithin: time.Nanosecond})
+		v.refused(v.ask("POST", callback, deferred), 404, 10062)
 	})
 	t.Run("answered, when their token is old", func(t *testing.T) {
-		v, s, asked := served(t, discordtest.Options{TokenLife: time.Nanosecond})
-		v.Slash(v.channel, v.person.ID, "help")
-		i := receive(v, asked)
-		if err := respond(s, i, deferred, nil); err != nil {
-			t.Fatal(err)
-		}
-		refused(t, edit(s, i, "x"), http.StatusUnauthorized, 50027)
+		v, _, callback, original := used(t, discordtest.Options{AnswerWithin: patience, TokenLife: time.Nanosecond})
+		v.ask("POST", callback, deferred)
+		v.refused(v.ask("PATCH", original, `{"content":"x"}`), 401, 50027)
 	})
 }
 
-func TestButtonsTurnPages(t *testing.T) {
-	v, s, asked := served(t, discordtest.Options{})
-	v.Slash(v.channel, v.person.ID, "help")
-	next := discordgo.ActionsRow{Components: []discordgo.MessageComponent{discordgo.Button{Label: "next", CustomID: "page-2"}}}
-	page := func(content string) *discordgo.InteractionResponseData {
-		return &discordgo.InteractionResponseData{Content: content, Flags: ephemeral, Components: []discordgo.MessageComponent{next}}
+func TestSuggestionsAreJudged(t *testing.T) {
+	v, _, _, _ := used(t, discordtest.Options{AnswerWithin: patience})
+	i := v.Autocomplete(v.channel, v.person.ID, "help", discordtest.Option{Name: "topic", Value: "c", Focused: true})
+	callback := "/interactions/" + i.ID + "/" + i.Token + "/callback"
+	choices := func(n int) string {
+		all, _ := json.Marshal(make([]struct{}, n))
+		return fmt.Sprintf(`{"type":8,"data":{"choices":%s}}`, strings.ReplaceAll(string(all), "{}", `{"name":"cats","value":"cats"}`))
 	}
-	first := receive(v, asked)
-	if err := respond(s, first, withMessage, page("page 1")); err != nil {
-		t.Fatal(err)
-	}
-	shown := v.Interaction(first.ID).Answer
-	v.Click(v.channel, v.person.ID, shown.ID, "page-2")
-	second := receive(v, asked)
-	if id := second.MessageComponentData().CustomID; id != "page-2" || second.Message == nil {
-		t.Errorf("pressed %q on %+v", id, second.Message)
-	}
-	if err := respond(s, second, discordgo.InteractionResponseUpdateMessage, page("page 2")); err != nil {
-		t.Error(err)
-	}
-	if now := v.Interaction(first.ID).Answer; now.Content != "page 2" {
-		t.Errorf("the message shows %q", now.Content)
-	}
-}
-
-func TestAutocomplete(t *testing.T) {
-	v, s, asked := served(t, discordtest.Options{})
-	ask := func() *discordgo.Interaction {
-		v.Autocomplete(v.channel, v.person.ID, "help", discordtest.Option{Name: "topic", Value: "c", Focused: true})
-		return receive(v, asked)
-	}
-	complete := func(i *discordgo.Interaction, n int) error {
-		choices := make([]*discordgo.ApplicationCommandOptionChoice, n)
-		for k := range choices {
-			choices[k] = &discordgo.ApplicationCommandOptionChoice{Name: "cats", Value: "cats"}
-		}
-		kind := discordgo.InteractionApplicationCommandAutocompleteResult
-		return respond(s, i, kind, &discordgo.InteractionResponseData{Choices: choices})
-	}
-	i := ask()
-	refused(t, respond(s, i, deferred, nil), http.StatusBadRequest, 50035)
-	refused(t, complete(i, 26), http.StatusBadRequest, 50035)
-	if err := complete(i, 25); err != nil || len(v.Interaction(i.ID).Choices) != 25 {
-		t.Errorf("%v, %+v", err, v.Interaction(i.ID))
+	v.refused(v.ask("POST", callback, deferred), 400, 50035)
+	v.refused(v.ask("POST", callback, choices(26)), 400, 50035)
+	v.ask("POST", callback, choices(25))
+	if got := v.Interaction(i.ID).Choices; len(got) != 25 {
+		t.Errorf("%d choices", len(got))
 	}
 }

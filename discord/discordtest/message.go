@@ -3,9 +3,9 @@ package discordtest
 
 import (
 	"encoding/json"
+	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -21,29 +21,26 @@ const (
 
 // Message is a message of a channel (Discord, Message: Message Object).
 type Message struct {
-	ID              string            `json:"id"`
-	ChannelID       string            `json:"channel_id"`
-	GuildID         string            `json:"guild_id,omitempty"` // in events only
-	Author          User              `json:"author"`
-	Member          *Member           `json:"member,omitempty"` // in events only
-	Content         string            `json:"content"`
-	Timestamp       time.Time         `json:"timestamp"`
-	Edited          *time.Time        `json:"edited_timestamp"`
-	Type            int               `json:"type"`
-	TTS             bool              `json:"tts"`
-	MentionEveryone bool              `json:"mention_everyone"`
-	Mentions        []User            `json:"mentions"` // these users are notified
-	MentionRoles    []string          `json:"mention_roles"`
-	Attachments     []Attachment      `json:"attachments"`
-	Embeds          []json.RawMessage `json:"embeds"`
-	Components      []json.RawMessage `json:"components"`
-	Reactions       []Reaction        `json:"reactions,omitempty"`
-	Pinned          bool              `json:"pinned"`
-	Flags           int               `json:"flags"`
-	WebhookID       string            `json:"webhook_id,omitempty"`
-	Nonce           json.RawMessage   `json:"nonce,omitempty"`
-	Reference       *Reference        `json:"message_reference,omitempty"`
-	Referenced      *Message          `json:"referenced_message,omitempty"`
+	ID           string            `json:"id"`
+	ChannelID    string            `json:"channel_id"`
+	GuildID      string            `json:"guild_id,omitempty"` // in events only
+	Author       User              `json:"author"`
+	Member       *Member           `json:"member,omitempty"` // in events only
+	Content      string            `json:"content"`
+	Timestamp    time.Time         `json:"timestamp"`
+	Edited       *time.Time        `json:"edited_timestamp"`
+	Type         int               `json:"type"`
+	Mentions     []User            `json:"mentions"` // these users are notified
+	MentionRoles []string          `json:"mention_roles"`
+	Attachments  []Attachment      `json:"attachments"`
+	Embeds       []json.RawMessage `json:"embeds"`
+	Components   []json.RawMessage `json:"components"`
+	Reactions    []Reaction        `json:"reactions,omitempty"`
+	Flags        int               `json:"flags"`
+	WebhookID    string            `json:"webhook_id,omitempty"`
+	Nonce        json.RawMessage   `json:"nonce,omitempty"`
+	Reference    *Reference        `json:"message_reference,omitempty"`
+	Referenced   *Message          `json:"referenced_message,omitempty"`
 
 	Edits   []Edit `json:"-"` // each content it had later, oldest first
 	Deleted bool   `json:"-"`
@@ -102,16 +99,6 @@ func (s *Server) Edit(channel, message, content string) {
 		_, m := w.message(channel, message)
 		m.edit(content)
 		m.mention(w, allowed{Parse: []string{"users", "roles", "everyone"}})
-		w.dispatchMessage("MESSAGE_UPDATE", m)
-	})
-}
-
-// Preview makes the preview of a link appear: a MESSAGE_UPDATE of the whole
-// message, which nobody edited (Discord, Gateway Events: Message Update).
-func (s *Server) Preview(channel, message string) {
-	s.do(func(w *world) {
-		_, m := w.message(channel, message)
-		m.Embeds = append(m.Embeds, encode(map[string]any{"type": "link", "url": "https://example.com"}))
 		w.dispatchMessage("MESSAGE_UPDATE", m)
 	})
 }
@@ -252,8 +239,6 @@ func (m *Message) mention(w *world, a allowed) {
 			m.mentionUser(*u)
 		}
 	}
-	everyone := strings.Contains(m.Content, "@everyone") || strings.Contains(m.Content, "@here")
-	m.MentionEveryone = everyone && a.permits("everyone", nil, "")
 	if m.Referenced != nil && a.RepliedUser {
 		m.mentionUser(m.Referenced.Author)
 	}
@@ -263,4 +248,46 @@ func (m *Message) mentionUser(u User) {
 	if !slices.ContainsFunc(m.Mentions, func(other User) bool { return other.ID == u.ID }) {
 		m.Mentions = append(m.Mentions, u)
 	}
+}
+
+// File is what a person attaches.
+type File struct {
+	Name, ContentType string
+	Data              []byte
+}
+
+// Attachment is a file in a message; the double serves its URL.
+type Attachment struct {
+	ID          string `json:"id"`
+	Filename    string `json:"filename"`
+	ContentType string `json:"content_type,omitempty"`
+	Size        int    `json:"size"`
+	URL         string `json:"url"`
+	ProxyURL    string `json:"proxy_url"`
+}
+
+// attach stores a file and returns where it can be had.
+func (w *world) attach(m *Message, f File) Attachment {
+	id := w.newID()
+	path := "/attachments/" + m.ChannelID + "/" + id + "/" + f.Name
+	w.files[path] = f
+	return Attachment{
+		ID: id, Filename: f.Name, ContentType: f.ContentType, Size: len(f.Data),
+		URL: w.url + path, ProxyURL: w.url + path,
+	}
+}
+
+// serveFile needs no token. Requests and Fail know downloads too, by their path.
+func (s *Server) serveFile(rw http.ResponseWriter, r *http.Request) {
+	record := &Request{At: time.Now(), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
+	s.exchange(rw, r, record, func(w *world, f *Fault) answer {
+		if f != nil && f.breaks() {
+			return f.answer()
+		}
+		file, ok := w.files[r.URL.Path]
+		if !ok {
+			return answer{status: http.StatusNotFound, body: []byte("This content is no longer available.")}
+		}
+		return answer{status: http.StatusOK, header: http.Header{"Content-Type": {file.ContentType}}, body: file.Data}
+	})
 }

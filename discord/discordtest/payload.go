@@ -15,14 +15,11 @@ type payload struct {
 	Content    *string           `json:"content"`
 	Nonce      json.RawMessage   `json:"nonce"`
 	Enforce    bool              `json:"enforce_nonce"`
-	TTS        bool              `json:"tts"`
-	Embeds     []json.RawMessage `json:"embeds"`
 	Allowed    json.RawMessage   `json:"allowed_mentions"`
 	Reference  *Reference        `json:"message_reference"`
 	Components []json.RawMessage `json:"components"`
 	Flags      int               `json:"flags"`
 
-	files []File
 	allow allowed
 }
 
@@ -52,7 +49,6 @@ func (w *world) judge(q query, edit bool, otherwise allowed) (p payload, err err
 	if err := q.decode(&p); err != nil {
 		return p, err
 	}
-	p.files = q.files
 	return p, w.check(&p, edit, otherwise)
 }
 
@@ -66,18 +62,6 @@ func (w *world) check(p *payload, edit bool, otherwise allowed) error {
 		trimmed := strings.TrimSpace(*p.Content) // judgement: documented for embeds only
 		p.Content = &trimmed
 	}
-	if len(p.Embeds) > 10 {
-		return invalid("embeds", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.")
-	}
-	// Discord, Opcodes and Status Codes: JSON Error Codes; Reference: Uploading Files.
-	if len(p.files) > 10 {
-		return &apiError{status: http.StatusBadRequest, code: 30015, message: "Maximum number of attachments in a message reached (10)"}
-	}
-	for _, f := range p.files {
-		if len(f.Data) > 10<<20 {
-			return errTooLarge
-		}
-	}
 	if err := checkComponents(p.Components); err != nil {
 		return err
 	}
@@ -90,11 +74,8 @@ func (w *world) check(p *payload, edit bool, otherwise allowed) error {
 // empty reports whether there is nothing to show.
 func (p *payload) empty() bool {
 	text := p.Content != nil && *p.Content != ""
-	return !text && len(p.Embeds)+len(p.files)+len(p.Components) == 0
+	return !text && len(p.Components) == 0
 }
-
-// errTooLarge is Discord's refusal of big files and bodies.
-var errTooLarge = &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"}
 
 // errEmpty is Discord's refusal of an empty message.
 var errEmpty = &apiError{status: http.StatusBadRequest, code: 50006, message: "Cannot send an empty message"}
@@ -109,9 +90,8 @@ func checkNonce(nonce json.RawMessage) error {
 	return nil
 }
 
-// checkMentions refuses null where a list belongs, which is what discordgo
-// v0.29.0 sends for a nil Parse, and contradictions (Discord, Message: Allowed
-// Mentions Examples).
+// checkMentions refuses null where a list belongs, and contradictions (Discord,
+// Message: Allowed Mentions Examples).
 func (w *world) checkMentions(p *payload, edit bool, otherwise allowed) error {
 	p.allow = otherwise
 	given := p.Allowed != nil && (!edit || string(p.Allowed) != "null")

@@ -13,49 +13,22 @@ const (
 	PermissionAddReactions         = 1 << 6
 	PermissionViewChannel          = 1 << 10
 	PermissionSendMessages         = 1 << 11 // not in threads
-	PermissionManageMessages       = 1 << 13
-	PermissionAttachFiles          = 1 << 15
 	PermissionReadMessageHistory   = 1 << 16
-	PermissionCreatePublicThreads  = 1 << 35
 	PermissionSendMessagesInThread = 1 << 38
 
-	// What the bot has in each channel at first: all but ManageMessages.
-	usualPermissions = PermissionAddReactions | PermissionViewChannel | PermissionSendMessages | PermissionAttachFiles |
-		PermissionReadMessageHistory | PermissionCreatePublicThreads | PermissionSendMessagesInThread
+	// What the bot has in each channel at first.
+	usualPermissions = PermissionAddReactions | PermissionViewChannel | PermissionSendMessages |
+		PermissionReadMessageHistory | PermissionSendMessagesInThread
 )
 
 // Deny takes permissions from the bot in a channel and its threads.
 func (s *Server) Deny(channel string, permissions int64) {
-	s.permit(channel, func(has int64) int64 { return has &^ permissions })
-}
-
-// Grant gives permissions to the bot in a channel and its threads. If it may now
-// see a channel it could not see before, THREAD_LIST_SYNC tells it the threads
-// there (Discord, Gateway Events: Thread List Sync).
-func (s *Server) Grant(channel string, permissions int64) {
-	s.permit(channel, func(has int64) int64 { return has | permissions })
-}
-
-func (s *Server) permit(channel string, change func(int64) int64) {
 	s.do(func(w *world) {
 		c := w.channel(channel)
 		if c.Type == DirectChat || c.Thread != nil {
 			panic("discordtest: only a channel of a guild has permissions: " + channel)
 		}
-		saw := w.may(c, PermissionViewChannel)
-		w.permissions[c.ID] = change(w.permissionsIn(c))
-		if saw || !w.may(c, PermissionViewChannel) {
-			return
-		}
-		threads := []Channel{}
-		for _, t := range w.channels {
-			if t.ParentID == c.ID && !t.Thread.Archived {
-				threads = append(threads, *t)
-			}
-		}
-		w.dispatch(event{name: "THREAD_LIST_SYNC", intent: IntentGuilds, data: map[string]any{
-			"guild_id": c.GuildID, "channel_ids": []string{c.ID}, "threads": threads, "members": []any{},
-		}})
+		w.permissions[c.ID] = w.permissionsIn(c) &^ permissions
 	})
 }
 
@@ -91,9 +64,6 @@ func (w *world) sendable(c *Channel, p payload) error {
 	needed := int64(PermissionSendMessages)
 	if c.Thread != nil {
 		needed = PermissionSendMessagesInThread
-	}
-	if len(p.files) > 0 {
-		needed |= PermissionAttachFiles
 	}
 	switch {
 	case !w.may(c, needed):

@@ -8,12 +8,6 @@ import (
 	"strings"
 )
 
-// Intents of reactions (Discord, Gateway: List of Intents).
-const (
-	intentGuildReactions  = 1 << 10
-	intentDirectReactions = 1 << 13
-)
-
 // maxReactions is how many different emoji a message takes (Discord, Opcodes and
 // Status Codes: JSON Error Codes, 30010).
 const maxReactions = 20
@@ -69,22 +63,6 @@ func (w *world) addReaction(q query) (any, error) {
 	if r := &m.Reactions[i]; !r.Me {
 		r.Me = true
 		r.Count++
-		w.reacted(c, m, emoji)
 	}
 	return nil, nil
-}
-
-// reacted tells of a reaction (Discord, Gateway Events: Message Reaction Add).
-func (w *world) reacted(c *Channel, m *Message, emoji string) {
-	data := map[string]any{
-		"user_id": w.bot.ID, "channel_id": c.ID, "message_id": m.ID, "message_author_id": m.Author.ID,
-		"emoji": map[string]any{"id": nil, "name": emoji}, "burst": false, "type": 0,
-	}
-	intent := intentDirectReactions
-	if c.GuildID != "" {
-		data["guild_id"], intent = c.GuildID, intentGuildReactions
-	}
-	if w.may(c, PermissionViewChannel) {
-		w.dispatch(event{name: "MESSAGE_REACTION_ADD", intent: intent, data: data})
-	}
 }

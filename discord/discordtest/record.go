@@ -86,12 +86,6 @@ func (m *Message) copy() Message {
 	return c
 }
 
-// Commands returns what is registered for a guild, or globally for "".
-func (s *Server) Commands(guild string) (all []Command) {
-	s.look(func(w *world) { all = slices.Clone(w.commands[guild]) })
-	return all
-}
-
 // Interaction returns how it stands with an interaction.
 func (s *Server) Interaction(id string) (i Interaction) {
 	s.look(func(w *world) {
@@ -108,4 +102,10 @@ func (s *Server) Interaction(id string) (i Interaction) {
 		}
 	})
 	return i
+}
+
+// Commands returns what is registered.
+func (s *Server) Commands() (all []Command) {
+	s.look(func(w *world) { all = slices.Clone(w.commands) })
+	return all
 }

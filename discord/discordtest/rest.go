@@ -1,13 +1,10 @@
-// The REST API: its routes, and what every request must bring.
+// The REST API: its routes, what every request must bring, and the endpoints that only look things up.
 package discordtest
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,8 +14,7 @@ import (
 // query is one request as an endpoint sees it.
 type query struct {
 	*http.Request
-	body  []byte // the JSON, also that of a multipart form
-	files []File
+	body []byte // the JSON
 }
 
 // endpoint answers a request with what is sent as JSON, or nil for 204. It runs
@@ -34,16 +30,9 @@ func (s *Server) routes() http.Handler {
 
 	open("GET /gateway", (*world).getGateway)
 	route("GET /gateway/bot", (*world).getGatewayBot)
-	route("GET /users/{user}", (*world).getUser)
+	route("GET /users/@me", (*world).getSelf)
 	route("GET /users/@me/guilds", (*world).getGuilds)
-	route("POST /users/@me/channels", (*world).openDirect)
-	route("GET /oauth2/applications/@me", (*world).getApplication)
 	route("GET /applications/@me", (*world).getApplication)
-	route("GET /guilds/{guild}", (*world).getGuild)
-	route("GET /guilds/{guild}/channels", (*world).getGuildChannels)
-	route("GET /guilds/{guild}/roles", (*world).getGuildRoles)
-	route("GET /guilds/{guild}/members/{user}", (*world).getMember)
-	route("GET /guilds/{guild}/threads/active", (*world).getActiveThreads)
 	route("GET /channels/{channel}", (*world).getChannel)
 	route("GET /channels/{channel}/messages", (*world).getMessages)
 	route("GET /channels/{channel}/messages/{message}", (*world).getMessage)
@@ -52,23 +41,16 @@ func (s *Server) routes() http.Handler {
 	route("DELETE /channels/{channel}/messages/{message}", (*world).deleteMessage)
 	route("PUT /channels/{channel}/messages/{message}/reactions/{emoji}/@me", (*world).addReaction)
 	route("POST /channels/{channel}/typing", (*world).startTyping)
-	route("PUT /channels/{channel}/thread-members/@me", (*world).joinThread)
-	route("POST /channels/{channel}/messages/{message}/threads", (*world).createThread)
-	route("POST /channels/{channel}/threads", (*world).createThread)
-	route("GET /applications/{app}/commands", (*world).getCommands)
 	route("PUT /applications/{app}/commands", (*world).putCommands)
-	route("GET /applications/{app}/guilds/{guild}/commands", (*world).getCommands)
-	route("PUT /applications/{app}/guilds/{guild}/commands", (*world).putCommands)
 	open("POST /interactions/{interaction}/{token}/callback", (*world).callback)
 	open("POST /webhooks/{app}/{token}", (*world).followUp)
-	open("GET /webhooks/{app}/{token}/messages/{message}", (*world).getAnswer)
 	open("PATCH /webhooks/{app}/{token}/messages/{message}", (*world).editAnswer)
 	open("DELETE /webhooks/{app}/{token}/messages/{message}", (*world).deleteAnswer)
 
 	s.route(mux, "/", true, func(*world, query) (any, error) {
 		return nil, &apiError{status: http.StatusNotFound, message: "404: Not Found"}
 	})
-	mux.HandleFunc("/gateway-socket/{$}", s.serveGateway) // discordgo v0.29.0 adds the slash where it is missing
+	mux.HandleFunc("/gateway-socket/{$}", s.serveGateway)
 	mux.HandleFunc("GET /attachments/", s.serveFile)
 	return mux
 }
@@ -199,7 +181,7 @@ func (w *world) formal(q query, authorized bool) error {
 	if authorized && (w.tokenReset || q.Header.Get("Authorization") != "Bot "+w.options.Token) {
 		return &apiError{status: http.StatusUnauthorized, message: "401: Unauthorized"}
 	}
-	for _, name := range []string{"guild", "channel", "message", "user", "app", "interaction"} {
+	for _, name := range []string{"channel", "message", "app", "interaction"} {
 		if id := q.PathValue(name); id != "" && id[0] != '@' && strings.Trim(id, "0123456789") != "" {
 			return invalid(name+"_id", "NUMBER_TYPE_COERCE", "Value "+id+" is not snowflake.")
 		}
@@ -207,16 +189,15 @@ func (w *world) formal(q query, authorized bool) error {
 	return nil
 }
 
-// unpack takes the body out of a request (Discord, Reference: HTTP API, Uploading
-// Files; Message: Create Message, Limitations: 25 MiB). A content type without a
-// body is refused, as discordgo v0.29.0 notes.
+// unpack takes the body out of a request (Discord, Reference: HTTP API; Message:
+// Create Message, Limitations: 25 MiB). A content type without a body is refused.
 func (s *Server) unpack(r *http.Request) (query, error) {
 	q := query{Request: r}
 	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 25<<20))
 	if err != nil {
-		return q, errTooLarge
+		return q, &apiError{status: http.StatusRequestEntityTooLarge, code: 40005, message: "Request entity too large"}
 	}
-	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case len(raw) == 0 && kind != "":
 		return q, invalid("body", "CONTENT_TYPE_INVALID", "A content type, but no body.")
@@ -224,10 +205,8 @@ func (s *Server) unpack(r *http.Request) (query, error) {
 		return q, nil
 	case err == nil && kind == "application/json":
 		q.body = raw
-	case err == nil && kind == "multipart/form-data":
-		return q, q.readForm(multipart.NewReader(bytes.NewReader(raw), params["boundary"]))
 	default:
-		return q, invalid("_", "CONTENT_TYPE_INVALID", `Expected "Content-Type" header to be one of {'application/json', 'multipart/form-data'}.`)
+		return q, invalid("_", "CONTENT_TYPE_INVALID", `Expected "Content-Type" header to be one of {'application/json'}.`)
 	}
 	if !json.Valid(q.body) {
 		return q, &apiError{status: http.StatusBadRequest, code: 50109, message: "The request body contains invalid JSON."}
@@ -235,23 +214,41 @@ func (s *Server) unpack(r *http.Request) (query, error) {
 	return q, nil
 }
 
-func (q *query) readForm(form *multipart.Reader) error {
-	for {
-		part, err := form.NextPart()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return invalid("_", "CONTENT_TYPE_INVALID", err.Error())
-		}
-		data, err := io.ReadAll(part)
-		if err != nil {
-			return invalid("_", "CONTENT_TYPE_INVALID", err.Error())
-		}
-		if part.FormName() == "payload_json" {
-			q.body = data
-			continue
-		}
-		q.files = append(q.files, File{part.FileName(), part.Header.Get("Content-Type"), data})
-	}
+func (w *world) getGateway(query) (any, error) {
+	return map[string]string{"url": w.gatewayURL()}, nil
 }
+
+// getGatewayBot: Discord, Gateway: Get Gateway Bot.
+func (w *world) getGatewayBot(query) (any, error) {
+	limit := map[string]int{
+		"total": w.options.IdentifyLimit, "remaining": max(0, w.options.IdentifyLimit-w.identifies),
+		"reset_after": 14_400_000, "max_concurrency": 1,
+	}
+	return map[string]any{"url": w.gatewayURL(), "shards": 1, "session_start_limit": limit}, nil
+}
+
+func (w *world) getApplication(query) (any, error) {
+	flags := 1 << 19 // GATEWAY_MESSAGE_CONTENT_LIMITED: of a bot in fewer than 100 servers
+	if w.options.Forbidden&IntentMessageContent != 0 {
+		flags = 0
+	}
+	return map[string]any{"id": w.app, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot}, nil
+}
+
+func (w *world) getChannel(q query) (any, error) {
+	c, err := w.channelOf(q)
+	if err != nil {
+		return nil, err
+	}
+	return *c, nil
+}
+
+func (w *world) getGuilds(query) (any, error) {
+	all := []map[string]any{}
+	for _, g := range w.guilds {
+		all = append(all, map[string]any{"id": g.ID, "name": g.Name, "owner": false, "permissions": "0"})
+	}
+	return all, nil
+}
+
+func (w *world) getSelf(query) (any, error) { return w.bot, nil }

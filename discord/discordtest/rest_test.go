@@ -1,289 +1,241 @@
-// The REST API's strictness, by requests of the bare library.
+// The REST API: what it refuses, limits, and how it fails on demand.
 package discordtest_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
-	"slices"
+	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/bwmarrin/discordgo"
+	"time"
 
 	"cairn/discord/discordtest"
 )
 
-// refused fails unless err is a REST error with this HTTP status and code.
-func refused(t *testing.T, err error, status, code int) {
-	t.Helper()
-	var rest *discordgo.RESTError
-	if !errors.As(err, &rest) || rest.Response.StatusCode != status || rest.Message == nil || rest.Message.Code != code {
-		t.Errorf("got %v, want %d with code %d", err, status, code)
+func TestWhatEachRequestMustBring(t *testing.T) {
+	v := newTown(t, discordtest.Options{})
+	for claim, c := range map[string]struct {
+		path   string
+		header []string
+		status int
+	}{
+		"the bot's token":                    {"/users/@me", []string{"Authorization", "Bot other"}, 401},
+		"the word Bot":                       {"/users/@me", []string{"Authorization", "token"}, 401},
+		"a proper user agent":                {"/users/@me", []string{"User-Agent", "curl"}, 403},
+		"a snowflake":                        {"/channels/x", nil, 400},
+		"a known route":                      {"/nothing", nil, 404},
+		"a known channel":                    {"/channels/1", nil, 404},
+		"no content type without a body":     {"/users/@me", []string{"Content-Type", "application/json"}, 400},
+		"nothing, for the gateway's address": {"/gateway", []string{"Authorization", ""}, 200},
+	} {
+		if a := v.ask("GET", c.path, "", c.header...); a.StatusCode != c.status {
+			t.Errorf("%s: got %d, want %d", claim, a.StatusCode, c.status)
+		}
+	}
+	if n := v.InvalidRequests(); n != 3 {
+		t.Errorf("%d invalid requests, want 3", n)
 	}
 }
 
 func TestMessagesAreJudged(t *testing.T) {
 	v := newTown(t, discordtest.Options{})
-	s := v.session()
-	path := discordgo.EndpointChannelMessages(v.channel)
-	post := func(body string) error {
-		_, err := s.RequestWithBucketID("POST", path, json.RawMessage(body), path)
-		return err
-	}
 	text := func(content string) string {
 		b, _ := json.Marshal(map[string]string{"content": content})
 		return string(b)
 	}
-	for _, c := range []struct {
-		claim, body string
-		code        int // 0: taken
+	pinned := v.Post(v.channel, v.person.ID, discordtest.Post{Type: 6}).ID
+	for claim, c := range map[string]struct {
+		body string
+		code int // 0: taken
 	}{
-		{"2000 characters are taken", text(strings.Repeat("é", 2000)), 0},
-		{"2001 characters are refused", text(strings.Repeat("é", 2001)), 50035},
-		{"1001 characters of two UTF-16 units are refused", text(strings.Repeat("😀", 1001)), 50035},
-		{"no content is refused", `{}`, 50006},
-		{"blank content is refused", text(" \n "), 50006},
-		{"an embed needs no content", `{"embeds":[{"title":"x"}]}`, 0},
-		{"a null parse is refused", `{"content":"x","allowed_mentions":{"parse":null}}`, 50035},
-		{"null allowed_mentions are refused", `{"content":"x","allowed_mentions":null}`, 50035},
-		{"a list of allowed_mentions is refused", `{"content":"x","allowed_mentions":[]}`, 50035},
-		{"an unknown kind of mention is refused", `{"content":"x","allowed_mentions":{"parse":["all"]}}`, 50035},
-		{"parse and ids of one kind are refused", `{"content":"x","allowed_mentions":{"parse":["users"],"users":["1"]}}`, 50035},
-		{"an empty parse is taken", `{"content":"x","allowed_mentions":{"parse":[]}}`, 0},
-		{"a reply to nothing is refused", `{"content":"x","message_reference":{"message_id":"1"}}`, 50035},
-		{"a reply to nothing that may fail is taken", `{"content":"x","message_reference":{"message_id":"1","fail_if_not_exists":false}}`, 0},
-		{"a nonce of 26 characters is refused", `{"content":"x","nonce":"` + strings.Repeat("n", 26) + `"}`, 50035},
-		{"a button without a row is refused", `{"content":"x","components":[{"type":2,"custom_id":"a"}]}`, 50035},
-		{"six buttons in a row are refused", `{"content":"x","components":[{"type":1,"components":[` + strings.Repeat(`{"type":2},`, 5) + `{"type":2}]}]}`, 50035},
-		{"a row with a button is taken", `{"content":"x","components":[{"type":1,"components":[{"type":2,"style":1,"custom_id":"a","label":"A"}]}]}`, 0},
+		"2000 characters":                     {text(strings.Repeat("é", 2000)), 0},
+		"2001 characters":                     {text(strings.Repeat("é", 2001)), 50035},
+		"1001 characters of two UTF-16 units": {text(strings.Repeat("😀", 1001)), 50035},
+		"no content":                          {`{}`, 50006},
+		"blank content":                       {text(" \n "), 50006},
+		"a null parse":                        {`{"content":"x","allowed_mentions":{"parse":null}}`, 50035},
+		"null allowed_mentions":               {`{"content":"x","allowed_mentions":null}`, 50035},
+		"a list of allowed_mentions":          {`{"content":"x","allowed_mentions":[]}`, 50035},
+		"an unknown kind of mention":          {`{"content":"x","allowed_mentions":{"parse":["all"]}}`, 50035},
+		"parse and ids of one kind":           {`{"content":"x","allowed_mentions":{"parse":["users"],"users":["1"]}}`, 50035},
+		"an empty parse":                      {`{"content":"x","allowed_mentions":{"parse":[]}}`, 0},
+		"a reply to nothing":                  {`{"content":"x","message_reference":{"message_id":"1"}}`, 50035},
+		"a reply to nothing that may fail":    {`{"content":"x","message_reference":{"message_id":"1","fail_if_not_exists":false}}`, 0},
+		"a reply to the system's message":     {`{"content":"x","message_reference":{"message_id":"` + pinned + `"}}`, 50035},
+		"a nonce of 26 characters":            {`{"content":"x","nonce":"` + strings.Repeat("n", 26) + `"}`, 50035},
+		"a button without a row":              {`{"content":"x","components":[{"type":2,"custom_id":"a"}]}`, 50035},
+		"six buttons in a row":                {`{"content":"x","components":[{"type":1,"components":[` + strings.Repeat(`{"type":2},`, 5) + `{"type":2}]}]}`, 50035},
+		"a row with a button":                 {`{"content":"x","components":[{"type":1,"components":[{"type":2,"style":1,"custom_id":"a","label":"A"}]}]}`, 0},
+		"two buttons with one id":             {`{"content":"x","components":[{"type":1,"components":[{"type":2,"custom_id":"a"},{"type":2,"custom_id":"a"}]}]}`, 50035},
 	} {
-		t.Run(c.claim, func(t *testing.T) {
-			switch err := post(c.body); {
-			case c.code != 0:
-				refused(t, err, http.StatusBadRequest, c.code)
-			case err != nil:
-				t.Error(err)
-			}
-		})
+		a := v.ask("POST", "/channels/{channel}/messages", c.body)
+		if c.code == 0 && a.StatusCode != 200 || c.code != 0 && (a.StatusCode != 400 || a.code != c.code) {
+			t.Errorf("%s: HTTP %d, %s", claim, a.StatusCode, a.body)
+		}
 	}
-}
-
-func TestWhoIsNotified(t *testing.T) {
-	v := newTown(t, discordtest.Options{})
-	s := v.session()
-	content := "@everyone and <@" + v.person.ID + ">"
-	loud, err := s.ChannelMessageSend(v.channel, content)
-	if err != nil || !loud.MentionEveryone || len(loud.Mentions) != 1 {
-		t.Errorf("without allowed_mentions %+v (%v); want all to be notified", loud, err)
-	}
-	none := &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}
-	quiet, err := s.ChannelMessageSendComplex(v.channel, &discordgo.MessageSend{Content: content, AllowedMentions: none})
-	if err != nil || quiet.MentionEveryone || len(quiet.Mentions) != 0 {
-		t.Errorf("with an empty parse %+v (%v); want nobody to be notified", quiet, err)
-	}
-	edited, err := s.ChannelMessageEdit(v.channel, quiet.ID, content+"!")
-	if err != nil || !edited.MentionEveryone {
-		t.Errorf("an edit without allowed_mentions gave %+v (%v); want all to be notified", edited, err)
-	}
-	_, err = s.ChannelMessageSendComplex(v.channel, &discordgo.MessageSend{Content: "x", AllowedMentions: &discordgo.MessageAllowedMentions{}})
-	refused(t, err, http.StatusBadRequest, 50035) // discordgo sends a nil Parse as null
 }
 
 func TestPingsCanBeRefused(t *testing.T) {
 	v := newTown(t, discordtest.Options{RefusePings: true})
-	s := v.session()
-	none := &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}
-	m, err := s.ChannelMessageSendComplex(v.channel, &discordgo.MessageSend{Content: "x", AllowedMentions: none})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.ChannelMessageSend(v.channel, "x")
-	refused(t, err, http.StatusBadRequest, 50035)
-	_, err = s.ChannelMessageEdit(v.channel, m.ID, "y")
-	refused(t, err, http.StatusBadRequest, 50035)
+	path := "/channels/{channel}/messages"
+	id := v.post(v.channel, `{"content":"x","allowed_mentions":{"parse":[]}}`)
+	v.refused(v.ask("POST", path, `{"content":"x"}`), 400, 50035)
+	v.refused(v.ask("PATCH", path+"/"+id, `{"content":"x"}`), 400, 50035)
+	v.refused(v.ask("PATCH", path+"/"+id, `{"content":"x","allowed_mentions":{"parse":["users"]}}`), 400, 50035)
 }
 
-func TestEditsDeletionsAndReplies(t *testing.T) {
+func TestWhatTheBotMayNotDo(t *testing.T) {
 	v := newTown(t, discordtest.Options{})
-	s := v.session()
-	theirs := v.say("hello")
-	ours, err := s.ChannelMessageSendReply(v.channel, "hi", &discordgo.MessageReference{MessageID: theirs.ID})
-	if err != nil || ours.ReferencedMessage == nil || ours.ReferencedMessage.Content != "hello" {
-		t.Fatalf("the reply is %+v, %v", ours, err)
+	const path, hello = "/channels/{channel}/messages", `{"content":"x"}`
+	theirs, ours := v.Say(v.channel, v.person.ID, "hello").ID, v.post(v.channel, hello)
+	thread := v.Thread(v.channel, v.person.ID, "aside").ID
+	aside := v.post(thread, hello)
+	v.refused(v.ask("PATCH", path+"/"+theirs, hello), 403, 50005)
+	v.refused(v.ask("DELETE", path+"/"+theirs, ""), 403, 50013)
+	v.refused(v.ask("PATCH", path+"/"+ours, `{"content":""}`), 400, 50006)
+	v.refused(v.ask("PUT", path+"/"+theirs+"/reactions/books/@me", ""), 404, 10014)
+	v.Archive(thread, false)
+	v.refused(v.ask("PATCH", "/channels/"+thread+"/messages/"+aside, hello), 400, 50083)
+	v.post(thread, hello) // which makes it active again
+	v.Archive(thread, true)
+	v.refused(v.ask("POST", "/channels/"+thread+"/messages", hello), 400, 160005)
+
+	emoji := path + "/" + theirs + "/reactions/" + url.PathEscape("📚") + "/@me"
+	v.Deny(v.channel, discordtest.PermissionAddReactions)
+	v.refused(v.ask("PUT", emoji, ""), 403, 50013)
+	v.Deny(v.channel, discordtest.PermissionSendMessages)
+	v.refused(v.ask("POST", path, hello), 403, 50013)
+	v.refused(v.ask("POST", "/channels/{channel}/typing", ""), 403, 50013)
+	v.Deny(v.channel, discordtest.PermissionReadMessageHistory)
+	v.refused(v.ask("GET", path+"/"+theirs, ""), 403, 50013)
+	if a := v.ask("GET", path, ""); string(a.body) != "[]" {
+		t.Errorf("the history has %s, want nothing", a.body)
 	}
-	for _, content := range []string{"hi a", "hi a b"} {
-		if _, err := s.ChannelMessageEdit(v.channel, ours.ID, content); err != nil {
-			t.Error(err)
-		}
-	}
-	sent := v.Sent(v.channel)
-	if len(sent) != 1 || sent[0].Content != "hi a b" || len(sent[0].Edits) != 2 || sent[0].Edits[0].Content != "hi a" {
-		t.Errorf("recorded %+v", sent)
-	}
-	_, err = s.ChannelMessageEdit(v.channel, ours.ID, "")
-	refused(t, err, http.StatusBadRequest, 50006)
-	_, err = s.ChannelMessageEdit(v.channel, theirs.ID, "x")
-	refused(t, err, http.StatusForbidden, 50005)
-	refused(t, s.ChannelMessageDelete(v.channel, theirs.ID), http.StatusForbidden, 50013)
-	if err := s.ChannelMessageDelete(v.channel, ours.ID); err != nil {
-		t.Error(err)
-	}
-	refused(t, s.ChannelMessageDelete(v.channel, ours.ID), http.StatusNotFound, 10008)
-	if sent := v.Sent(v.channel); !sent[0].Deleted {
-		t.Error("the deletion is not recorded")
-	}
-	if n := v.InvalidRequests(); n != 2 {
-		t.Errorf("%d invalid requests, want the two 403", n)
-	}
+	v.Deny(v.channel, discordtest.PermissionViewChannel)
+	v.refused(v.ask("POST", path, hello), 403, 50001)
+	v.refused(v.ask("GET", "/channels/"+thread, ""), 403, 50001)
 }
 
 func TestHistoryIsReadInWindows(t *testing.T) {
 	v := newTown(t, discordtest.Options{})
-	s := v.session()
 	var ids []string
-	for _, content := range numbered(0, 10) {
-		ids = append(ids, v.say(content).ID)
+	for i := range 10 {
+		ids = append(ids, v.Say(v.channel, v.person.ID, fmt.Sprint(i)).ID)
 	}
-	for _, c := range []struct {
-		claim                 string
-		limit                 int
-		before, after, around string
-		want                  string
-	}{
-		{"the last, newest first", 3, "", "", "", "9 8 7"},
-		{"those just before", 2, ids[5], "", "", "4 3"},
-		{"those just after", 2, "", ids[5], "", "7 6"},
-		{"those around", 3, "", "", ids[5], "6 5 4"},
+	for query, want := range map[string]string{
+		"limit=3":                  "9 8 7", // newest first
+		"limit=2&before=" + ids[5]: "4 3",
+		"limit=2&after=" + ids[5]:  "7 6",
 	} {
-		t.Run(c.claim, func(t *testing.T) {
-			all, err := s.ChannelMessages(v.channel, c.limit, c.before, c.after, c.around)
-			var got []string
-			for _, m := range all {
-				got = append(got, m.Content)
-			}
-			if err != nil || strings.Join(got, " ") != c.want {
-				t.Errorf("got %v (%v), want %s", got, err, c.want)
-			}
-		})
-	}
-	_, err := s.ChannelMessages(v.channel, 101, "", "", "")
-	refused(t, err, http.StatusBadRequest, 50035)
-	_, err = s.ChannelMessages(v.channel, 10, ids[1], ids[2], "")
-	refused(t, err, http.StatusBadRequest, 50035)
-}
-
-func TestLookups(t *testing.T) {
-	v := newTown(t, discordtest.Options{})
-	s := v.session()
-	thread := v.Thread(v.channel, v.person.ID, "aside")
-	if c, err := s.Channel(thread.ID); err != nil || !c.IsThread() || c.ParentID != v.channel {
-		t.Errorf("thread: %+v, %v", c, err)
-	}
-	if g, err := s.Guild(v.guild.ID); err != nil || g.OwnerID != v.person.ID {
-		t.Errorf("guild: %+v, %v", g, err)
-	}
-	if m, err := s.GuildMember(v.guild.ID, v.person.ID); err != nil || m.User.Username != "ann" {
-		t.Errorf("member: %+v, %v", m, err)
-	}
-	if l, err := s.GuildThreadsActive(v.guild.ID); err != nil || len(l.Threads) != 1 {
-		t.Errorf("threads: %+v, %v", l, err)
-	}
-	d, err := s.UserChannelCreate(v.person.ID)
-	if err != nil || d.Type != discordgo.ChannelTypeDM || d.ID != v.Direct(v.person.ID).ID {
-		t.Errorf("direct: %+v, %v", d, err)
-	}
-	if err := s.ChannelTyping(d.ID); err != nil || len(v.Requests("POST /channels/*/typing")) != 1 {
-		t.Errorf("typing: %v", err)
-	}
-	started := v.say("start here")
-	own, err := s.MessageThreadStart(v.channel, started.ID, "from a message", 60)
-	if err != nil || own.ID != started.ID {
-		t.Errorf("a thread at a message has the id %v (%v), want the message's", own, err)
-	}
-	if g, err := s.GatewayBot(); err != nil || g.SessionStartLimit.MaxConcurrency != 1 {
-		t.Errorf("gateway: %+v, %v", g, err)
-	}
-}
-
-func TestFilesGoBothWays(t *testing.T) {
-	v := newTown(t, discordtest.Options{})
-	s := v.session()
-	theirs := v.Post(v.channel, v.person.ID, discordtest.Post{Files: []discordtest.File{{Name: "a.txt", ContentType: "text/plain", Data: []byte("abc")}}})
-	ours, err := s.ChannelFileSend(v.channel, "b.txt", strings.NewReader("defg"))
-	if err != nil || len(ours.Attachments) != 1 || ours.Attachments[0].Size != 4 {
-		t.Fatalf("sent %+v, %v", ours, err)
-	}
-	for url, want := range map[string]int{theirs.Attachments[0].URL: 3, ours.Attachments[0].URL: 4} {
-		answer, err := v.Client().Get(url)
-		if err != nil {
+		var got []string
+		var all []struct{ Content string }
+		a := v.ask("GET", "/channels/{channel}/messages?"+query, "")
+		if err := json.Unmarshal(a.body, &all); err != nil {
 			t.Fatal(err)
 		}
-		_ = answer.Body.Close()
-		if answer.ContentLength != int64(want) {
-			t.Errorf("%s has %d bytes, want %d", url, answer.ContentLength, want)
+		for _, m := range all {
+			got = append(got, m.Content)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %v, want %s", query, got, want)
 		}
 	}
-}
-
-func TestFilesAreFewAndNotBig(t *testing.T) {
-	v := newTown(t, discordtest.Options{})
-	s := v.session()
-	send := func(size, count int) error {
-		var files []*discordgo.File
-		for range count {
-			files = append(files, &discordgo.File{Name: "a.bin", Reader: strings.NewReader(strings.Repeat("x", size))})
-		}
-		_, err := s.ChannelMessageSendComplex(v.channel, &discordgo.MessageSend{Files: files})
-		return err
-	}
-	if err := send(1, 10); err != nil {
-		t.Error(err)
-	}
-	refused(t, send(1, 11), http.StatusBadRequest, 30015)
-	refused(t, send(10<<20+1, 1), http.StatusRequestEntityTooLarge, 40005)
+	v.refused(v.ask("GET", "/channels/{channel}/messages?limit=101", ""), 400, 50035)
+	v.refused(v.ask("GET", "/channels/{channel}/messages?before=1&after=2", ""), 400, 50035)
 }
 
 func TestCommandsAreJudged(t *testing.T) {
 	v := newTown(t, discordtest.Options{})
-	s := v.session()
-	type cmd = discordgo.ApplicationCommand
-	type opt = discordgo.ApplicationCommandOption
-	text := discordgo.ApplicationCommandOptionString
-	put := func(c ...*cmd) error {
-		_, err := s.ApplicationCommandBulkOverwrite(v.Bot.ID, "", c)
-		return err
-	}
-	many := make([]*cmd, 101)
-	for i := range many {
-		many[i] = &cmd{Name: fmt.Sprint("c", i), Description: "x"}
-	}
-	for claim, bad := range map[string][]*cmd{
-		"capitals":                     {{Name: "Help", Description: "x"}},
-		"spaces":                       {{Name: "a b", Description: "x"}},
-		"no description":               {{Name: "a"}},
-		"a description of 101":         {{Name: "a", Description: strings.Repeat("x", 101)}},
-		"one name twice":               {{Name: "a", Description: "x"}, {Name: "a", Description: "y"}},
-		"required after optional":      {{Name: "a", Description: "x", Options: []*opt{{Type: text, Name: "b", Description: "x"}, {Type: text, Name: "c", Description: "x", Required: true}}}},
-		"choices and autocomplete":     {{Name: "a", Description: "x", Options: []*opt{{Type: text, Name: "b", Description: "x", Autocomplete: true, Choices: []*discordgo.ApplicationCommandOptionChoice{{Name: "x", Value: "x"}}}}}},
-		"an option of an unknown kind": {{Name: "a", Description: "x", Options: []*opt{{Type: 99, Name: "b", Description: "x"}}}},
+	path := "/applications/" + v.Bot.ID + "/commands"
+	with := func(options string) string { return `[{"name":"a","description":"x","options":[` + options + `]}]` }
+	for claim, bad := range map[string]string{
+		"capitals":                     `[{"name":"Help","description":"x"}]`,
+		"spaces":                       `[{"name":"a b","description":"x"}]`,
+		"no description":               `[{"name":"a"}]`,
+		"a description of 101":         `[{"name":"a","description":"` + strings.Repeat("x", 101) + `"}]`,
+		"one name twice":               `[{"name":"a","description":"x"},{"name":"a","description":"y"}]`,
+		"required after optional":      with(`{"type":3,"name":"b","description":"x"},{"type":3,"name":"c","description":"x","required":true}`),
+		"choices and autocomplete":     with(`{"type":3,"name":"b","description":"x","autocomplete":true,"choices":[{"name":"x","value":"x"}]}`),
+		"an option of an unknown kind": with(`{"type":99,"name":"b","description":"x"}`),
 	} {
-		t.Run(claim+" is refused", func(t *testing.T) { refused(t, put(bad...), http.StatusBadRequest, 50035) })
-	}
-	refused(t, put(many...), http.StatusBadRequest, 30032)
-	if err := put(many[:2]...); err != nil {
-		t.Error(err)
-	}
-	if err := put(&cmd{Name: "help", Description: "x"}); err != nil {
-		t.Error(err)
-	}
-	names := slices.Collect(func(yield func(string) bool) {
-		for _, c := range v.Commands("") {
-			yield(c.Name)
+		if a := v.ask("PUT", path, bad); a.StatusCode != 400 || a.code != 50035 {
+			t.Errorf("%s: HTTP %d, %s", claim, a.StatusCode, a.body)
 		}
-	})
-	if len(names) != 1 || names[0] != "help" {
-		t.Errorf("registered are %v, want only the last set", names)
+	}
+	v.ask("PUT", path, `[{"name":"a","description":"x"},{"name":"b","description":"x"}]`)
+	v.ask("PUT", path, `[{"name":"help","description":"x"}]`)
+	if got := v.Commands(); len(got) != 1 || got[0].Name != "help" {
+		t.Errorf("registered are %v, want only the last set", got)
+	}
+}
+
+func TestAnEnforcedNonceIsRememberedForAWhile(t *testing.T) {
+	const once = `{"content":"once","nonce":"n-1","enforce_nonce":true}`
+	v := newTown(t, discordtest.Options{NonceLife: time.Minute})
+	if a, b := v.post(v.channel, once), v.post(v.channel, once); a != b || len(v.Sent(v.channel)) != 1 {
+		t.Errorf("the second post is %s, want the first, %s", b, a)
+	}
+}
+
+func TestRequestsAreLimited(t *testing.T) {
+	const path, hello = "/channels/{channel}/messages", `{"content":"x"}`
+	v := newTown(t, discordtest.Options{GlobalPerSecond: 20})
+	other := v.Channel(v.guild.ID, "park").ID
+	v.Limit(discordtest.RouteLimit{Route: "POST /channels/*/messages", Requests: 2, Per: time.Minute})
+	for i, want := range []struct {
+		status           int
+		remaining, scope string
+	}{{200, "1", ""}, {200, "0", ""}, {429, "0", "user"}} {
+		a := v.ask("POST", path, hello)
+		if h := a.Header; a.StatusCode != want.status || h.Get("X-RateLimit-Remaining") != want.remaining || h.Get("X-RateLimit-Scope") != want.scope {
+			t.Errorf("request %d: %d with %v, want %+v", i, a.StatusCode, h, want)
+		}
+	}
+	v.post(other, hello) // has a limit of its own
+	if n := v.InvalidRequests(); n != 1 {
+		t.Errorf("%d invalid requests, want 1", n)
+	}
+	v.Fail(discordtest.Fault{Status: 429, Shared: true, RetryAfter: time.Second})
+	if a := v.ask("GET", "/users/@me", ""); a.Header.Get("Retry-After") != "1" || v.InvalidRequests() != 1 {
+		t.Errorf("a shared 429: %v, %d counted", a.Header, v.InvalidRequests())
+	}
+	for n := 0; ; n++ {
+		if a := v.ask("GET", "/users/@me", ""); a.Header.Get("X-RateLimit-Global") == "true" {
+			break
+		}
+		if n > 1000 {
+			t.Fatal("no limit on all routes together")
+		}
+	}
+}
+
+func TestFaultsSpoilTheirRequestsOnly(t *testing.T) {
+	const path, hello, route = "/channels/{channel}/messages", `{"content":"x"}`, "POST /channels/*/messages"
+	for claim, c := range map[string]struct {
+		fault  discordtest.Fault
+		status int // 0: the connection ends
+		posted int
+	}{
+		"a status, in place of the effect": {discordtest.Fault{Status: 503}, 503, 0},
+		"a status, after the effect":       {discordtest.Fault{Status: 502, Done: true}, 502, 1},
+		"a cut, in place of the effect":    {discordtest.Fault{Cut: true}, 0, 0},
+		"a cut, after the effect":          {discordtest.Fault{Cut: true, Done: true}, 0, 1},
+		"a delay":                          {discordtest.Fault{Delay: time.Millisecond}, 200, 1},
+		"half a body":                      {discordtest.Fault{CutBody: true}, 200, 1},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			v := newTown(t, discordtest.Options{})
+			c.fault.Route, c.fault.Skip = route, 1
+			v.Fail(c.fault)
+			v.post(v.channel, hello)
+			a := v.ask("POST", path, hello)
+			if broken := c.status == 0 || c.fault.CutBody; a.StatusCode != c.status || (a.err != nil) != broken {
+				t.Errorf("HTTP %d, %v", a.StatusCode, a.err)
+			}
+			if n := len(v.Sent(v.channel)); n != 1+c.posted {
+				t.Errorf("%d messages were posted", n)
+			}
+			v.post(v.channel, hello)
+		})
 	}
 }

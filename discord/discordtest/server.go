@@ -5,8 +5,7 @@
 // People are scripted (Say, Edit, Delete, Slash, Click …), faults are asked for
 // (Handshakes, Cut, HalfOpen, Fail …), and all that the client did can be read
 // (Sent, Requests, Connections, Interaction). Every rule names its source:
-// "Discord, X: Y" is page X, section Y of Discord's developer documentation;
-// "seen against discordgo v0.29.0" is what that client does or relies on.
+// "Discord, X: Y" is page X, section Y of Discord's developer documentation.
 //
 // Misuse by the script, such as an unknown channel, panics: it is a mistake in
 // the test, not in what is tested.
@@ -14,57 +13,30 @@ package discordtest
 
 import (
 	"context"
-	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"sync"
 	"time"
 )
 
 // Options set a Server. The zero value is Discord as documented.
 type Options struct {
-	// Token is the bot's, without "Bot "; empty: "token".
-	Token string
+	Token           string        // of the bot, without "Bot "; empty: "token"
+	Heartbeat       time.Duration // the interval HELLO asks for; 0: 41.25 s
+	HeartbeatWithin time.Duration // that a client may be without a heartbeat before it is disconnected; 0: twice Heartbeat (judgement: no document gives a number)
+	AnswerWithin    time.Duration // for the first answer to an interaction; 0: 3 s
+	TokenLife       time.Duration // of an interaction's token; 0: 15 min
+	NonceLife       time.Duration // of an enforced nonce; 0: 5 min
+	IdentifyEvery   time.Duration // the least time between two IDENTIFYs, 5 s on Discord; 0: not enforced, so that tests need not wait
+	IdentifyLimit   int           // IDENTIFYs until the token is reset; 0: 1000
+	GlobalPerSecond int           // REST requests a second; 0: 50
 
-	// Heartbeat is the interval HELLO asks for; 0: 41.25 s.
-	Heartbeat time.Duration
-
-	// HeartbeatWithin is how long a client may be without a heartbeat before it is
-	// disconnected; 0: twice Heartbeat (judgement: no document gives a number).
-	HeartbeatWithin time.Duration
-
-	// AnswerWithin is the time for the first answer to an interaction; 0: 3 s.
-	AnswerWithin time.Duration
-
-	// TokenLife is how long an interaction's token is good for; 0: 15 min.
-	TokenLife time.Duration
-
-	// Forbidden are the privileged intents that are switched off in the
-	// developer portal. Asking for one closes with 4014; without
-	// IntentMessageContent REST answers hide content too.
+	// Forbidden are the privileged intents that are switched off in the developer portal. Asking for one
+	// closes with 4014; without IntentMessageContent REST answers hide content too.
 	Forbidden int
 
-	// RefusePings refuses each message and edit that could notify anyone: no
-	// allowed_mentions with an empty parse. This is a demand of the test, not of
-	// Discord.
+	// RefusePings refuses each message and edit that could notify anyone: no allowed_mentions with an
+	// empty parse. This is a demand of the test, not of Discord.
 	RefusePings bool
-
-	// IdentifyEvery is the least time between two IDENTIFYs, 5 s on Discord;
-	// 0: not enforced, so that tests need not wait.
-	IdentifyEvery time.Duration
-
-	// IdentifyLimit is the number of IDENTIFYs until the token is reset; 0: 1000.
-	IdentifyLimit int
-
-	// NonceLife is how long an enforced nonce is remembered; 0: 5 min.
-	NonceLife time.Duration
-
-	// GlobalPerSecond is the number of REST requests a second; 0: 50.
-	GlobalPerSecond int
-
-	// InvalidLimit is the number of invalid requests until the address is
-	// banned; 0: 10 000.
-	InvalidLimit int
 }
 
 func (o *Options) fill() {
@@ -76,7 +48,6 @@ func (o *Options) fill() {
 	set(&o.NonceLife, 5*time.Minute)
 	set(&o.IdentifyLimit, 1000)
 	set(&o.GlobalPerSecond, 50)
-	set(&o.InvalidLimit, 10_000)
 }
 
 func set[T comparable](to *T, value T) {
@@ -127,27 +98,6 @@ func (s *Server) Close() {
 	s.sockets.Wait()
 	s.http.CloseClientConnections()
 	s.http.Close()
-}
-
-// Client is an HTTP client that sends what is meant for any host to this
-// server, so that clients with fixed endpoints can run side by side.
-func (s *Server) Client() *http.Client {
-	to, err := url.Parse(s.URL)
-	if err != nil {
-		panic(err)
-	}
-	return &http.Client{Transport: redirect{to.Host, s.http.Client().Transport}}
-}
-
-type redirect struct {
-	host string
-	by   http.RoundTripper
-}
-
-func (r redirect) RoundTrip(q *http.Request) (*http.Response, error) {
-	q = q.Clone(q.Context())
-	q.URL.Scheme, q.URL.Host = "http", r.host
-	return r.by.RoundTrip(q)
 }
 
 // Wait returns nil as soon as holds is true, which is asked again whenever

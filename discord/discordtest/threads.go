@@ -19,17 +19,6 @@ func (s *Server) Thread(parent, user, name string) Channel {
 	return s.addChannel("THREAD_CREATE", func(w *world) *Channel { return w.newThread(w.channel(parent), user, name) })
 }
 
-// ThreadAt adds a public thread begun by a user at a message, whose id it gets
-// (Discord, Channel: Start Thread from Message).
-func (s *Server) ThreadAt(channel, message, user, name string) Channel {
-	return s.addChannel("THREAD_CREATE", func(w *world) *Channel {
-		parent, m := w.message(channel, message)
-		c := w.newThread(parent, user, name)
-		c.ID = m.ID
-		return c
-	})
-}
-
 // Archive archives a thread. A message brings it back, unless it is locked
 // (Discord, Threads: Active & Archived Threads).
 func (s *Server) Archive(thread string, locked bool) {
@@ -68,44 +57,4 @@ func (c *Channel) writable(edit bool) error {
 		return &apiError{status: http.StatusBadRequest, code: 50083, message: "Thread is archived"}
 	}
 	return nil
-}
-
-func (w *world) joinThread(q query) (any, error) {
-	c, err := w.channelOf(q)
-	if err == nil && c.Thread == nil {
-		err = &apiError{status: http.StatusBadRequest, code: 50024, message: "Cannot execute action on this channel type"}
-	}
-	return nil, err
-}
-
-// createThread: a thread begun at a message has that message's id (Discord,
-// Channel: Start Thread from Message).
-func (w *world) createThread(q query) (any, error) {
-	parent, err := w.channelOf(q)
-	if err != nil {
-		return nil, err
-	}
-	if !w.may(parent, PermissionCreatePublicThreads) {
-		return nil, errPermission
-	}
-	var body struct {
-		Name string `json:"name"`
-	}
-	if err := q.decode(&body); err != nil {
-		return nil, err
-	}
-	if n := len([]rune(body.Name)); n < 1 || n > 100 {
-		return nil, invalid("name", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.")
-	}
-	c := w.newThread(parent, w.bot.ID, body.Name)
-	if q.PathValue("message") != "" {
-		m, err := w.messageOf(q)
-		if err != nil {
-			return nil, err
-		}
-		if c.ID = m.ID; w.channels[c.ID] != nil {
-			return nil, &apiError{status: http.StatusBadRequest, code: 160004, message: "A thread has already been created for this message"}
-		}
-	}
-	return *w.addChannel("THREAD_CREATE", c), nil
 }

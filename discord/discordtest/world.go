@@ -21,7 +21,7 @@ type world struct {
 	channels     map[string]*Channel
 	messages     map[string][]*Message // by channel, oldest first
 	files        map[string]File       // by path
-	commands     map[string][]Command  // by guild; "" are the global ones
+	commands     []Command
 	interactions map[string]*Interaction
 	permissions  map[string]int64 // of the bot, by channel, where they are not the usual ones
 
@@ -47,7 +47,7 @@ func newWorld(o Options) world {
 	w := world{
 		options: o, changed: make(chan struct{}),
 		users: map[string]*User{}, guilds: map[string]*Guild{}, channels: map[string]*Channel{},
-		messages: map[string][]*Message{}, files: map[string]File{}, commands: map[string][]Command{},
+		messages: map[string][]*Message{}, files: map[string]File{},
 		interactions: map[string]*Interaction{}, permissions: map[string]int64{}, buckets: map[string]*bucket{},
 		sessions: map[string]*session{}, open: map[*connection]struct{}{},
 	}

@@ -1,12 +1,17 @@
 // Package platform is what connectors to chat platforms share: a queue by key, a group of
-// goroutines, retries with backoff, incidents for the log, a small cache, and the splitting of
-// replies into messages.
+// goroutines, retries with backoff, incidents for the log, a small cache, files, commands, and the splitting
+// of replies into messages.
 package platform
 
 import (
 	"context"
+	"log/slog"
 	"math/rand/v2"
+	"strings"
+	"sync"
 	"time"
+
+	"cairn/channel"
 )
 
 // Sleep waits for d. It returns ctx's error if that ends first.
@@ -50,4 +55,55 @@ func Retry(ctx context.Context, b Backoff, try func() (done bool)) {
 	for ctx.Err() == nil && !try() {
 		_ = Sleep(ctx, b.Next()) // its error ends the loop
 	}
+}
+
+// Incident logs a failure that repeats once when it begins, and once when it is over.
+type Incident struct {
+	Log               *slog.Logger
+	Failed, Recovered string                 // names of the two events
+	Attrs             []any                  // of Failed, after the error
+	Reason            func(err error) string // an error with a new reason is logged, too; nil: all errors are one
+
+	mu     sync.Mutex // guards everything below
+	open   bool
+	reason string
+}
+
+// Begin logs Failed, unless the incident is open for the same reason.
+func (i *Incident) Begin(err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	reason := ""
+	if i.Reason != nil {
+		reason = i.Reason(err)
+	}
+	if !i.open || reason != i.reason {
+		i.Log.Warn(i.Failed, append([]any{"error", err}, i.Attrs...)...)
+	}
+	i.open, i.reason = true, reason
+}
+
+// End logs Recovered if the incident is open.
+func (i *Incident) End() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.open {
+		i.Log.Info(i.Recovered)
+	}
+	i.open = false
+}
+
+// IsCommand reports whether a message is one that the bot itself answers, not the model.
+func IsCommand(in channel.Inbound) bool {
+	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
+}
+
+// Command finds a command by its name.
+func Command(name string) (c channel.Command, ok bool) {
+	for _, c := range channel.Commands {
+		if strings.EqualFold(c.Name, name) {
+			return c, true
+		}
+	}
+	return c, false
 }

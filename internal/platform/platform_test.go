@@ -3,6 +3,9 @@ package platform
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,5 +79,69 @@ func TestGroup(t *testing.T) {
 	}
 	if g.Close(); !ended {
 		t.Error("Close does not wait")
+	}
+}
+
+func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {
+	var log strings.Builder
+	drop := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	i := Incident{
+		Log:    slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: drop})),
+		Failed: "send_failed", Recovered: "send_recovered", Attrs: []any{"remedy", "wait"},
+		Reason: func(err error) string { return err.Error() },
+	}
+	i.End()
+	for range 2 {
+		for _, reason := range []string{"busy", "busy", "closed"} {
+			i.Begin(errors.New(reason))
+		}
+		i.End()
+		i.End()
+	}
+	once := "level=WARN msg=send_failed error=busy remedy=wait\nlevel=WARN msg=send_failed error=closed remedy=wait\nlevel=INFO msg=send_recovered\n"
+	if log.String() != once+once {
+		t.Errorf("the log is\n%s", &log)
+	}
+}
+
+func TestKeyedQueue(t *testing.T) {
+	group := new(Group)
+	group.Open(t.Context())
+	q := &KeyedQueue[func()]{Group: group, Do: CallEach}
+	hold, begun := make(chan struct{}), make(chan struct{})
+	var done []int
+	q.Add("a", func() { close(begun); <-hold })
+	<-begun
+	for i := range maxWaiting {
+		if !q.Offer("a", func() { done = append(done, i) }) {
+			t.Fatalf("the queue is full with %d", i)
+		}
+	}
+	if q.Offer("a", func() {}) {
+		t.Error("a key takes any number")
+	}
+	if !q.Add("a", func() { done = append(done, maxWaiting) }) {
+		t.Error("what has to be done is refused")
+	}
+	passed := make(chan struct{})
+	if !q.Offer("b", func() { close(passed) }) {
+		t.Error("a full key closes the others")
+	}
+	<-passed
+	close(hold)
+	group.Close()
+	if len(done) != maxWaiting+1 || !slices.IsSorted(done) {
+		t.Errorf("%d done, in order: %v", len(done), slices.IsSorted(done))
+	}
+	if len(q.waiting) != 0 {
+		t.Error("keys without work are kept")
+	}
+	if q.Add("c", func() { t.Error("done after the end") }) || group.Start(func(context.Context) {}) {
+		t.Error("a closed group starts work")
 	}
 }

@@ -85,9 +85,9 @@ func TestMaskTakesTimeInProportion(t *testing.T) {
 		"blanks after a name": "aws_secret_access_key   ",
 	} {
 		text := strings.Repeat(piece, 1_000_000/len(piece))
-		begun := busy(t)
+		start := busy(t)
 		Mask(text)
-		if took := busy(t) - begun; took > 10*time.Second { // its square would be minutes
+		if took := busy(t) - start; took > 10*time.Second { // its square would be minutes
 			t.Errorf("%s: a megabyte takes %v", name, took)
 		}
 	}

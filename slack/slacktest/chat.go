@@ -3,23 +3,17 @@ package slacktest
 
 import (
 	"net/http"
-	"slices"
 	"time"
 	"unicode/utf8"
 )
 
-// postableLocked finds the channel that the app wants to write to. It must be a member, or the
-// channel is public and the token has chat:write.public (reference/scopes/chat.write.public).
+// postableLocked finds the channel that the app wants to write to. It must be a member.
 func (s *Server) postableLocked(id string) (*channel, error) {
 	c := s.channels[id]
 	if c == nil {
 		return nil, refuse("channel_not_found")
 	}
-	if c.archived {
-		return nil, refuse("is_archived")
-	}
-	public := c.kind == "channel" && slices.Contains(s.opt.Scopes, "chat:write.public")
-	if !c.has(BotUserID) && !public {
+	if !c.has(BotUserID) {
 		return nil, refuse("not_in_channel")
 	}
 	return c, nil

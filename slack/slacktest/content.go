@@ -12,14 +12,12 @@ import (
 const (
 	maxText      = 40_000 // longer posts are truncated (reference/methods/chat.postMessage#truncating)
 	advisedText  = 4_000  // "best results" (same page); in chat.update a limit
-	maxMarkdown  = 12_000 // markdown_text (reference/methods/chat.postMessage), markdown blocks together (reference/block-kit/blocks/markdown-block)
+	maxMarkdown  = 12_000 // markdown_text (reference/methods/chat.postMessage)
 	riskyBlocks  = 13_000 // bytes of all blocks; msg_blocks_too_long was seen a little above (github.com/slackapi/bolt-js/issues/2509)
 	maxBlocks    = 50     // reference/block-kit/blocks
 	maxSection   = 3_000  // reference/block-kit/blocks/section-block
-	maxHeader    = 150    // reference/block-kit/blocks/header-block
 	maxElements  = 25     // of an actions block: reference/block-kit/blocks/actions-block
 	maxButton    = 75     // reference/block-kit/block-elements/button-element
-	maxAttached  = 100    // too_many_attachments in reference/methods/chat.postMessage
 	everyonePing = "<!channel>,<!here>,<!everyone>"
 )
 
@@ -57,16 +55,13 @@ func (s *Server) contentLocked(a args) (content, error) {
 		}
 		c.blocks = json.RawMessage(a["blocks"])
 	}
-	if err := checkAttachments(a["attachments"]); err != nil {
-		return c, err
-	}
 	if a["metadata"] != "" {
 		if err := checkMetadata(a["metadata"]); err != nil {
 			return c, err
 		}
 		c.metadata = json.RawMessage(a["metadata"])
 	}
-	if strings.TrimSpace(c.text) == "" && c.blocks == nil && a["attachments"] == "" {
+	if strings.TrimSpace(c.text) == "" && c.blocks == nil {
 		return c, refuse("no_text")
 	}
 	s.watchPingsLocked(c)
@@ -84,15 +79,7 @@ func (s *Server) watchPingsLocked(c content) {
 type block struct {
 	Type     string
 	Text     json.RawMessage
-	Fields   []json.RawMessage
 	Elements []json.RawMessage
-}
-
-// knownBlocks are those of reference/block-kit/blocks that a message may have.
-var knownBlocks = map[string]bool{
-	"actions": true, "alert": true, "card": true, "carousel": true, "container": true, "context": true, "context_actions": true,
-	"data_table": true, "data_visualization": true, "divider": true, "file": true, "header": true, "image": true, "input": true,
-	"markdown": true, "plan": true, "rich_text": true, "section": true, "table": true, "task_card": true, "video": true,
 }
 
 // checkBlocks refuses with invalid_blocks and a pointer, as Slack does, or with
@@ -105,40 +92,21 @@ func checkBlocks(raw string) error {
 	if len(blocks) > maxBlocks {
 		return refuse("invalid_blocks", fmt.Sprintf("[ERROR] no more than %d items allowed [json-pointer:/blocks]", maxBlocks))
 	}
-	markdown := 0
 	for i, b := range blocks {
-		if !knownBlocks[b.Type] {
-			return refuse("invalid_blocks", fmt.Sprintf("[ERROR] unsupported type: %s [json-pointer:/blocks/%d/type]", b.Type, i))
-		}
-		if b.Type == "markdown" {
-			markdown += utf8.RuneCountInString(plain(b.Text))
-		}
 		if fault := b.fault(); fault != "" {
 			return refuse("invalid_blocks", fmt.Sprintf("[ERROR] %s [json-pointer:/blocks/%d]", fault, i))
 		}
 	}
-	if markdown > maxMarkdown {
-		return refuse("msg_blocks_too_long")
-	}
 	return nil
 }
 
-// fault says what is wrong with a block; empty: nothing.
+// fault says what is wrong with a block; empty: nothing. The double knows sections and actions.
 func (b block) fault() string {
 	switch b.Type {
-	case "markdown":
-		if plain(b.Text) == "" {
-			return "must be more than 0 characters"
-		}
+	default:
+		return "unsupported type: " + b.Type
 	case "section":
-		if b.Text == nil && b.Fields == nil {
-			return "missing required field: text"
-		}
-		if b.Text != nil {
-			return wrongText(b.Text, maxSection)
-		}
-	case "header":
-		return wrongText(b.Text, maxHeader)
+		return wrongText(b.Text, maxSection)
 	case "actions":
 		if len(b.Elements) == 0 || len(b.Elements) > maxElements {
 			return fmt.Sprintf("must have 1 to %d elements", maxElements)
@@ -169,23 +137,6 @@ func wrongText(raw json.RawMessage, most int) string {
 		return fmt.Sprintf("must be more than 0 and less than %d characters", most+1)
 	}
 	return ""
-}
-
-func plain(raw json.RawMessage) string {
-	var text string
-	_ = json.Unmarshal(raw, &text) // what is no string has no text
-	return text
-}
-
-func checkAttachments(raw string) error {
-	var list []json.RawMessage
-	if raw != "" && json.Unmarshal([]byte(raw), &list) != nil {
-		return refuse("invalid_attachments")
-	}
-	if len(list) > maxAttached {
-		return refuse("too_many_attachments")
-	}
-	return nil
 }
 
 // checkMetadata: an event_type and an event_payload (messaging/message-metadata).

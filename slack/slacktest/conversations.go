@@ -17,7 +17,7 @@ const (
 func (s *Server) channelObjectLocked(c *channel) map[string]any {
 	o := map[string]any{
 		"id": c.id, "is_channel": c.kind == "channel", "is_group": c.kind == "group", "is_im": c.kind == "im",
-		"is_mpim": c.kind == "mpim", "is_private": c.kind != "channel", "is_archived": c.archived, "context_team_id": TeamID,
+		"is_mpim": c.kind == "mpim", "is_private": c.kind != "channel", "context_team_id": TeamID,
 	}
 	if c.kind == "im" {
 		o["user"] = c.with
@@ -112,18 +112,6 @@ func (s *Server) messagePageLocked(a args, found []*Message, usual, most int) (a
 	return answer{"messages": objects, "has_more": to < len(found), "response_metadata": more}, nil
 }
 
-func (s *Server) conversationMembers(a args) (answer, error) {
-	c, err := s.visibleLocked(a["channel"])
-	if err != nil {
-		return nil, err
-	}
-	from, to, more, err := a.page(len(c.members), historyUsual, listMost)
-	if err != nil {
-		return nil, err
-	}
-	return answer{"members": c.members[from:to], "response_metadata": more}, nil
-}
-
 func (s *Server) addReaction(a args) (answer, error) {
 	c, m, err := s.reactionLocked(a)
 	if err != nil {
@@ -158,8 +146,6 @@ func (s *Server) reactionLocked(a args) (*channel, *Message, error) {
 		return nil, nil, refuse("no_item_specified")
 	case c == nil:
 		return nil, nil, refuse("channel_not_found")
-	case c.archived:
-		return nil, nil, refuse("is_archived")
 	case a["name"] == "" || strings.Trim(a["name"], "abcdefghijklmnopqrstuvwxyz0123456789_-+':") != "":
 		return nil, nil, refuse("invalid_name")
 	}

@@ -38,9 +38,7 @@ type Delivery struct {
 // the person sees that it failed.
 func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 	d := s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload})
-	s.pending++
 	s.goLocked(func() {
-		defer s.settled()
 		for !s.acknowledged(d) {
 			if kind != kindEvent || d.Attempt == len(s.opt.Redeliver) || !s.sleep(s.opt.Redeliver[d.Attempt]) {
 				return
@@ -50,12 +48,6 @@ func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 			s.mu.Unlock()
 		}
 	})
-}
-
-func (s *Server) settled() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pending--
 }
 
 // acknowledged waits for the acknowledgement. Without a socket there is none to wait for.
@@ -89,7 +81,7 @@ func (s *Server) attemptLocked(d Delivery) *Delivery {
 	d.Socket = k.ID
 	envelope := map[string]any{
 		"type": d.Kind, "envelope_id": d.EnvelopeID, "payload": d.Payload,
-		"accepts_response_payload": d.Kind != kindEvent,
+		"accepts_response_payload": d.Kind != kindEvent, // which is not supported here
 	}
 	if d.Kind == kindEvent {
 		envelope["retry_attempt"], envelope["retry_reason"] = d.Attempt, ""
@@ -139,28 +131,8 @@ func (s *Server) acknowledge(data []byte) {
 			s.complainLocked("%s acknowledged after %v", d.EnvelopeID, late.Round(time.Millisecond))
 		}
 		close(d.acked)
-		s.answerLocked(d)
-	}
-}
-
-// answerLocked carries out the answer that came with an acknowledgement: for a command a message,
-// as a response_url would take it (interactivity/implementing-slash-commands#responding_to_commands).
-func (s *Server) answerLocked(d *Delivery) {
-	if len(d.Answer) == 0 || string(d.Answer) == "null" {
-		return
-	}
-	switch d.Kind {
-	case kindEvent:
-		s.complainLocked("%s acknowledged with a payload, which an event does not accept", d.EnvelopeID)
-	case kindCommand:
-		var command struct {
-			ResponseURL string `json:"response_url"`
-		}
-		if json.Unmarshal(d.Payload, &command) != nil {
-			return
-		}
-		if refused := s.respondLocked(s.replies[replyKey(command.ResponseURL)], d.Answer); refused != nil {
-			s.complainLocked("the answer to %s is refused: %v", d.EnvelopeID, refused)
+		if len(ack.Payload) > 0 && string(ack.Payload) != "null" {
+			s.complainLocked("%s acknowledged with a payload", d.EnvelopeID)
 		}
 	}
 }

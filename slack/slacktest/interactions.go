@@ -1,4 +1,4 @@
-// Commands, clicks and modals, and the URLs and triggers that answer them.
+// Commands and clicks, and the URLs that answer them.
 package slacktest
 
 import (
@@ -6,26 +6,17 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path"
 	"time"
 )
 
 // responseUses is how often a response_url works (interactivity/handling-user-interaction#message_responses).
 const responseUses = 5
 
-// maxView is the size of a view in bytes (view_too_large in reference/methods/views.open).
-const maxView = 250_000
-
 type responseURL struct {
 	channel, user string
 	until         time.Time
 	uses          int
 	message       *Message // what was answered; for a click the message with the button
-}
-
-type trigger struct {
-	until time.Time
-	used  bool
 }
 
 // Interaction is what the app can answer with.
@@ -104,11 +95,8 @@ func (m *Message) button(actionID string) map[string]any {
 func (s *Server) interactionLocked(channel, person string, m *Message) Interaction {
 	key, id := s.idLocked("R"), s.idLocked("trigger.")
 	s.replies[key] = &responseURL{channel: channel, user: person, until: time.Now().Add(s.opt.ResponseURLLife), message: m}
-	s.triggers[id] = &trigger{until: time.Now().Add(s.opt.TriggerLife)}
 	return Interaction{ResponseURL: s.http.URL + "/respond/" + key, TriggerID: id}
 }
-
-func replyKey(url string) string { return path.Base(url) }
 
 // serveResponseURL takes a message in JSON; no token is needed. (Judgement: the names of the
 // errors and their 404; no document gives them.)
@@ -181,45 +169,6 @@ func (s *Server) respondLocked(u *responseURL, body []byte) error {
 	m.OnlyFor = u.user
 	c.messages = append(c.messages, m)
 	return nil
-}
-
-// openView shows a modal: once for each trigger, and soon (reference/methods/views.open).
-func (s *Server) openView(a args) (answer, error) {
-	t := s.triggers[a["trigger_id"]]
-	switch {
-	case t == nil:
-		return nil, refuse("invalid_trigger_id")
-	case t.used:
-		return nil, refuse("exchanged_trigger_id")
-	case time.Now().After(t.until):
-		return nil, refuse("expired_trigger_id")
-	}
-	view, err := s.viewLocked(a, "modal")
-	if err != nil {
-		return nil, err
-	}
-	t.used = true
-	return view, nil
-}
-
-// publishView sets the app's home tab for one person (reference/methods/views.publish).
-func (s *Server) publishView(a args) (answer, error) {
-	if s.users[a["user_id"]] == nil {
-		return nil, refuse("invalid_arguments", "[ERROR] user_id")
-	}
-	return s.viewLocked(a, "home")
-}
-
-func (s *Server) viewLocked(a args, kind string) (answer, error) {
-	var view map[string]any
-	switch {
-	case len(a["view"]) > maxView:
-		return nil, refuse("view_too_large")
-	case json.Unmarshal([]byte(a["view"]), &view) != nil, view["type"] != kind:
-		return nil, refuse("invalid_arguments", "[ERROR] view")
-	}
-	view["id"], view["team_id"], view["app_id"], view["bot_id"] = s.idLocked("V"), TeamID, AppID, BotID
-	return answer{"view": view}, nil
 }
 
 func (s *Server) mustUserLocked(id string) *user {

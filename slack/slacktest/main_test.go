@@ -2,16 +2,12 @@
 package slacktest_test
 
 import (
-	"context"
 	"flag"
-	"io"
-	"log"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/slack-go/slack"
-	"github.com/slack-go/slack/socketmode"
 	"go.uber.org/goleak"
 
 	"cairn/slack/slacktest"
@@ -31,7 +27,7 @@ const soon = 2 * time.Minute
 
 // calm are the times of a workspace in which nothing runs out because a test is late.
 func calm() slacktest.Options {
-	return slacktest.Options{AckWithin: soon, TriggerLife: soon, WarnFor: 100 * time.Millisecond}
+	return slacktest.Options{AckWithin: soon, WarnFor: 100 * time.Millisecond}
 }
 
 // hasty is a workspace that soon delivers again, four times in all, what nobody acknowledges.
@@ -62,61 +58,6 @@ func client(t *testing.T, s *slacktest.Server, more ...slack.Option) *slack.Clie
 	return slack.New(slacktest.BotToken, options...)
 }
 
-// run connects a socket-mode client until the test ends.
-func run(t *testing.T, api *slack.Client, more ...socketmode.Option) *socketmode.Client {
-	t.Helper()
-	quiet := socketmode.OptionLog(log.New(io.Discard, "", 0))
-	sm := socketmode.New(api, append([]socketmode.Option{quiet}, more...)...)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = sm.RunContext(ctx) // it ends with the context's error, or as the test expects
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
-	return sm
-}
-
-// next waits for an event of this type; others are passed over.
-func next(t *testing.T, sm *socketmode.Client, wanted socketmode.EventType) socketmode.Event {
-	t.Helper()
-	timeout := time.After(soon)
-	for {
-		select {
-		case e := <-sm.Events:
-			if e.Type == wanted {
-				return e
-			}
-		case <-timeout:
-			t.Fatalf("no event of type %s", wanted)
-		}
-	}
-}
-
-// ackAll acknowledges what comes, until the test ends, and passes it on.
-func ackAll(t *testing.T, sm *socketmode.Client) <-chan socketmode.Event {
-	t.Helper()
-	seen := make(chan socketmode.Event, 5000)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case e := <-sm.Events:
-				if e.Request != nil && e.Request.EnvelopeID != "" {
-					_ = sm.AckCtx(ctx, e.Request.EnvelopeID, nil) // only the end of the test keeps it from being sent
-				}
-				seen <- e
-			}
-		}
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
-	return seen
-}
-
 func eventually(t *testing.T, s *slacktest.Server, what string, condition func() bool) {
 	t.Helper()
 	if !s.Wait(soon, condition) {
@@ -129,10 +70,4 @@ func code(err error) string {
 		return ""
 	}
 	return err.Error()
-}
-
-// settled waits until nothing can be delivered again.
-func settled(t *testing.T, s *slacktest.Server) {
-	t.Helper()
-	eventually(t, s, "settled", func() bool { return s.Pending() == 0 })
 }

@@ -49,14 +49,6 @@ func (s *Server) Deliveries() []Delivery {
 	return found
 }
 
-// Pending returns how many events, commands and clicks are neither acknowledged nor given up. With
-// none pending, nothing that happened so far is delivered again.
-func (s *Server) Pending() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pending
-}
-
 // Complaints returns what Slack would let pass, or pass over in silence, but no good client does:
 // late, double and oversized acknowledgements, texts longer than recommended, pings of everyone.
 func (s *Server) Complaints() []string {

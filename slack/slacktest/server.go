@@ -1,8 +1,7 @@
 // Package slacktest is a Slack workspace on loopback: the Web API, Socket Mode and the people in
 // it, for tests that run a real client library. It is as strict as Slack in what it accepts, keeps
 // a record of everything its client does, and fails on demand in every way that Slack fails. Each
-// rule names its source: a page below https://docs.slack.dev/, what was seen against slack-go
-// v0.34.0, or "judgement" where no document says.
+// rule names its source: a page below https://docs.slack.dev/, or "judgement" where no document says.
 package slacktest
 
 import (
@@ -24,32 +23,14 @@ const (
 
 // Options are the times and rates of a workspace. The zero value of a field is what Slack does.
 type Options struct {
-	// AckWithin is how long an envelope may stay unacknowledged; 3 s (apis/events-api#retries).
-	AckWithin time.Duration
-	// Redeliver is the wait before each further delivery of an event that nobody acknowledged;
-	// none, 1 min and 5 min (apis/events-api#retries). Its length is the number of repetitions.
-	Redeliver []time.Duration
-	// PingEvery is the time between two PINGs on a socket; 10 s, or negative for none. (Judgement:
-	// clients take a socket for dead after 30 s without one.)
-	PingEvery time.Duration
-	// WarnFor is the time from a disconnect envelope with the reason "warning"
-	// (apis/events-api/using-socket-mode#disconnect) to the end of the socket; 10 s (judgement).
-	WarnFor time.Duration
-	// Scopes are what the bot token may do, and which events come; nil: all that is here
-	// (reference/scopes).
-	Scopes []string
-	// IgnoresMarkdown is what servers do that are like Slack and older than markdown_text: they
-	// take it for no field they know, and post what is left, which may be nothing.
-	IgnoresMarkdown bool
-	// PostEvery is the least time between two posts in one channel. Slack's is about 1 s, with
-	// bursts that no document measures (apis/web-api/rate-limits); zero means no limit.
-	PostEvery time.Duration
-	// ResponseURLLife is how long a response_url works; 30 min
-	// (interactivity/handling-user-interaction#message_responses).
-	ResponseURLLife time.Duration
-	// TriggerLife is how long a trigger_id works; 3 s
-	// (interactivity/handling-user-interaction#modal_responses).
-	TriggerLife time.Duration
+	AckWithin       time.Duration   // that an envelope may stay unacknowledged; 3 s (apis/events-api#retries)
+	Redeliver       []time.Duration // the wait before each further delivery of an event that nobody acknowledged; none, 1 min and 5 min (same page)
+	PingEvery       time.Duration   // between two PINGs on a socket; 10 s (judgement: clients take a socket for dead after 30 s), or negative for none
+	WarnFor         time.Duration   // from a disconnect envelope with the reason "warning" (apis/events-api/using-socket-mode#disconnect) to the end of the socket; 10 s (judgement)
+	PostEvery       time.Duration   // the least time between two posts in one channel; Slack's is about 1 s, with bursts (apis/web-api/rate-limits); 0: no limit
+	ResponseURLLife time.Duration   // 30 min (interactivity/handling-user-interaction#message_responses)
+	Scopes          []string        // what the bot token may do, and which events come; nil: all that is here (reference/scopes)
+	IgnoresMarkdown bool            // as compatible servers do that are older than markdown_text: they post what is left, which may be nothing
 }
 
 func (o *Options) fill() {
@@ -58,7 +39,6 @@ func (o *Options) fill() {
 		&o.PingEvery:       10 * time.Second,
 		&o.WarnFor:         10 * time.Second,
 		&o.ResponseURLLife: 30 * time.Minute,
-		&o.TriggerLife:     3 * time.Second,
 	} {
 		if *field == 0 {
 			*field = usual
@@ -84,12 +64,10 @@ type Server struct {
 	lastTS time.Time // of the newest timestamp given out
 
 	users    map[string]*user
-	people   []string // ids of users, as they came
 	channels map[string]*channel
 	order    []string // of channels, as they were made
 	files    map[string]*file
 	replies  map[string]*responseURL
-	triggers map[string]*trigger
 	statuses map[place]status
 	posted   map[string]time.Time // channel: the app's last post there
 
@@ -103,7 +81,6 @@ type Server struct {
 	seen       map[string]int // requests, by method
 	calls      []Call
 	deliveries []*Delivery
-	pending    int // deliveries whose acknowledgement is waited for, or that come again
 	envelopes  map[string]*Delivery
 	complaints []string
 }
@@ -114,17 +91,15 @@ func New(o Options) *Server {
 	s := &Server{
 		opt: o, done: make(chan struct{}), socketMode: true,
 		users: make(map[string]*user), channels: make(map[string]*channel), files: make(map[string]*file),
-		replies: make(map[string]*responseURL), triggers: make(map[string]*trigger),
-		statuses: make(map[place]status), posted: make(map[string]time.Time), tickets: make(map[string]bool),
+		replies: make(map[string]*responseURL), posted: make(map[string]time.Time),
+		statuses: make(map[place]status), tickets: make(map[string]bool),
 		envelopes: make(map[string]*Delivery), seen: make(map[string]int),
 	}
 	s.users[BotUserID] = &user{id: BotUserID, name: "app", botID: BotID}
-	s.people = []string{BotUserID}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/{method}", s.serveAPI)
 	mux.HandleFunc("GET /link/", s.serveSocket)
 	mux.HandleFunc("GET /files-pri/{file}/{name}", s.serveDownload)
-	mux.HandleFunc("POST /upload/{file}", s.serveUpload)
 	mux.HandleFunc("POST /respond/{reply}", s.serveResponseURL)
 	mux.HandleFunc("GET /{$}", s.serveSignIn)
 	s.http = httptest.NewServer(mux)

@@ -2,16 +2,15 @@
 package slacktest
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/gorilla/websocket"
 )
-
-// maxSockets is how many an app may have (apis/events-api/using-socket-mode#connections).
-const maxSockets = 10
 
 // Socket is one open connection of the client.
 type Socket struct {
@@ -69,7 +68,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit says hello, or that there are too many sockets (github.com/slackapi/node-slack-sdk/issues/1654).
+// admit says hello.
 func (s *Server) admit(k *Socket) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,12 +78,6 @@ func (s *Server) admit(k *Socket) bool {
 	s.connected++
 	k.ID = s.connected
 	s.goLocked(k.write)
-	if len(s.sockets) >= maxSockets {
-		s.complainLocked("more than %d sockets", maxSockets)
-		k.disconnectLocked("too_many_websockets")
-		k.doLocked(k.close)
-		return true
-	}
 	s.sockets = append(s.sockets, k)
 	k.sendLocked(map[string]any{
 		"type": "hello", "num_connections": len(s.sockets),
@@ -204,4 +197,84 @@ func (k *Socket) close() error {
 		return err
 	}
 	return k.conn.Close()
+}
+
+// Sockets returns the open sockets, oldest first. A half-open one counts as open.
+func (s *Server) Sockets() []*Socket {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.sockets)
+}
+
+// Disconnect sends a disconnect envelope (apis/events-api/using-socket-mode#disconnect) with the
+// reason "warning", after which the socket works on for Options.WarnFor, "refresh_requested" or
+// "link_disabled", after which it ends at once.
+func (k *Socket) Disconnect(reason string) {
+	s := k.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k.disconnectLocked(reason)
+	if reason != "warning" {
+		k.doLocked(k.close)
+		return
+	}
+	s.goLocked(func() {
+		if s.sleep(s.opt.WarnFor) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			k.doLocked(k.close)
+		}
+	})
+}
+
+func (k *Socket) disconnectLocked(reason string) {
+	k.sendLocked(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "applink"}})
+}
+
+// SocketModeOff is what the toggle in the app's settings does: every socket is disconnected with
+// the reason link_disabled, and apps.connections.open is refused.
+func (s *Server) SocketModeOff() {
+	s.mu.Lock()
+	s.socketMode = false
+	s.mu.Unlock()
+	for _, k := range s.Sockets() {
+		k.Disconnect("link_disabled")
+	}
+}
+
+// SocketModeOn lets the app connect again.
+func (s *Server) SocketModeOn() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.socketMode = true
+}
+
+// Cut ends the connection without a word: no close frame.
+func (k *Socket) Cut() { _ = k.conn.NetConn().Close() } // it may be closed already
+
+// CutMidFrame ends the connection in the middle of a message.
+func (k *Socket) CutMidFrame() {
+	k.server.mu.Lock()
+	defer k.server.mu.Unlock()
+	k.doLocked(func() error {
+		// A text frame that announces 4 096 bytes (RFC 6455, section 5.2) and has 17.
+		start := append([]byte{0x81, 126, 0x10, 0x00}, `{"type":"events_a`...)
+		_, err := k.conn.NetConn().Write(start)
+		return errors.Join(err, net.ErrClosed)
+	})
+}
+
+// Freeze makes the socket half-open: the connection stays, but nothing comes out of it any more,
+// no PING either, and what goes in is lost. Slack does not know, and still sends events there.
+func (k *Socket) Freeze() {
+	k.server.mu.Lock()
+	defer k.server.mu.Unlock()
+	k.frozen = true
+}
+
+// SendRaw writes any text: an envelope of an unknown type, or what is not JSON.
+func (k *Socket) SendRaw(text string) {
+	k.server.mu.Lock()
+	defer k.server.mu.Unlock()
+	k.sendRawLocked([]byte(text))
 }

@@ -4,16 +4,11 @@ package slacktest
 
 import (
 	"encoding/json"
-	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-const (
-	statusLife      = 2 * time.Minute // reference/methods/assistant.threads.setStatus
-	loadingMessages = 10              // the most there may be; same page
-)
+const statusLife = 2 * time.Minute // reference/methods/assistant.threads.setStatus
 
 type status struct {
 	text  string
@@ -49,9 +44,6 @@ func (s *Server) startStream(a args) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.paceLocked(c); err != nil {
-		return nil, err
-	}
 	m := s.ownMessageLocked(c, thread, content{text: text})
 	m.Streamed, m.Streaming = true, true
 	s.addMessageLocked(c, m)
@@ -67,7 +59,7 @@ func (s *Server) appendStream(a args) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text == "" && a["chunks"] == "" {
+	if text == "" {
 		return nil, refuse("no_text")
 	}
 	if err := m.extend(text); err != nil {
@@ -76,8 +68,8 @@ func (s *Server) appendStream(a args) (answer, error) {
 	return answer{"channel": c.id, "ts": m.TS}, nil
 }
 
-// stopStream ends a message, with more text or with blocks below it if there are any. The app gets
-// a message_changed event (judgement), and appending none.
+// stopStream ends a message, with more text if there is any. The app gets a message_changed event
+// (judgement), and appending none.
 func (s *Server) stopStream(a args) (answer, error) {
 	c, m, err := s.streamLocked(a)
 	if err != nil {
@@ -87,17 +79,12 @@ func (s *Server) stopStream(a args) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a["blocks"] != "" {
-		if err := checkBlocks(a["blocks"]); err != nil {
-			return nil, err
-		}
-	}
 	if a["metadata"] != "" {
 		if err := checkMetadata(a["metadata"]); err != nil {
 			return nil, err
 		}
 	}
-	if m.Text+text == "" && a["blocks"] == "" {
+	if m.Text+text == "" {
 		return nil, refuse("no_text")
 	}
 	before := s.objectLocked(m, false)
@@ -105,9 +92,6 @@ func (s *Server) stopStream(a args) (answer, error) {
 		return nil, err
 	}
 	m.Streaming = false
-	if a["blocks"] != "" {
-		m.Blocks = json.RawMessage(a["blocks"])
-	}
 	if a["metadata"] != "" {
 		m.Metadata = json.RawMessage(a["metadata"])
 	}
@@ -141,21 +125,9 @@ func (m *Message) extend(text string) error {
 	return nil
 }
 
-// streamed is the text of markdown_text or of the chunks.
+// streamed is the text of markdown_text.
 func streamed(a args) (string, error) {
 	text := a["markdown_text"]
-	if a["chunks"] != "" {
-		var chunks []struct{ Type, Text string }
-		if json.Unmarshal([]byte(a["chunks"]), &chunks) != nil {
-			return "", refuse("invalid_chunks")
-		}
-		for _, chunk := range chunks {
-			if !slices.Contains([]string{"markdown_text", "task_update", "plan_update", "blocks"}, chunk.Type) {
-				return "", refuse("invalid_chunks")
-			}
-			text += chunk.Text
-		}
-	}
 	if utf8.RuneCountInString(text) > maxMarkdown {
 		return "", refuse("msg_too_long")
 	}
@@ -174,9 +146,6 @@ func (s *Server) setStatus(a args) (answer, error) {
 	}
 	if _, given := a["status"]; !given {
 		return nil, a.need("status")
-	}
-	if strings.Count(a["loading_messages"], ",") >= loadingMessages {
-		return nil, refuse("invalid_arguments", "[ERROR] too many loading_messages")
 	}
 	s.statuses[place{c.id, a["thread_ts"]}] = status{a["status"], time.Now()}
 	return nil, nil

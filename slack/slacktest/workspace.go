@@ -20,7 +20,6 @@ type channel struct {
 	kind     string // channel, group, mpim or im
 	with     string // im: the person
 	members  []string
-	archived bool
 	messages []*Message // oldest first; the deleted ones too
 }
 
@@ -83,7 +82,6 @@ func (s *Server) addUser(name string, bot bool) string {
 		u.botID = s.idLocked("B")
 	}
 	s.users[u.id] = u
-	s.people = append(s.people, u.id)
 	return u.id
 }
 
@@ -203,24 +201,7 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 	} else if p := s.channels[m.Channel].find(m.Thread); p != nil {
 		o["parent_user_id"] = p.User
 	}
-	if len(m.Reactions) > 0 {
-		o["reactions"] = reactionObjects(m.Reactions)
-	}
 	return o
-}
-
-func reactionObjects(all []Reaction) []map[string]any {
-	var out []map[string]any
-	for _, r := range all {
-		i := slices.IndexFunc(out, func(o map[string]any) bool { return o["name"] == r.Name })
-		if i < 0 {
-			out = append(out, map[string]any{"name": r.Name, "users": []string{r.User}, "count": 1})
-			continue
-		}
-		users := append(out[i]["users"].([]string), r.User)
-		out[i]["users"], out[i]["count"] = users, len(users)
-	}
-	return out
 }
 
 // blocksText joins the text of those blocks that are text.

@@ -2,8 +2,8 @@ package memory
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"cairn/compactor"
@@ -103,14 +103,15 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 			t.Errorf("%+v", head.Stack)
 		}
 	})
-	t.Run("a fold that was planned before the change does not land", func(t *testing.T) {
+	t.Run("a fold that was planned before the change reads what is there now", func(t *testing.T) {
 		c := told(t)
 		land(t, c, sumUp(t, c, leaf, worker, 1, 5, "The "+secret+"."+long), sumUp(t, c, leaf, worker, 6, 9, "Bicycles."))
 		planned := ids(load(t, c).Head.Stack)
 		remove(t, c, 5)
-		fold := sumUp(t, c, rollup, worker, 1, 9, "A "+secret+" and bicycles.", planned...)
-		if head, landed := land(t, c, fold); landed[0].State != compactor.Stale || shape(head.Stack) != "leaf built-in 1-5, leaf worker 6-9" {
-			t.Errorf("landed %+v, stack %s", landed, shape(head.Stack))
+		job := begin(t, c, rollup, worker, 1, 9, planned...)
+		children, err := job.Children(ctx, job.ID())
+		if err != nil || shape(children) != "marker emergency 1-5, leaf worker 6-9" {
+			t.Errorf("it reads %s, %v", shape(children), err)
 		}
 		wantNoSecret(t, c)
 		checkCoverage(t, c)
@@ -118,45 +119,36 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 }
 
 func TestSummariesOverADeletedMessage(t *testing.T) {
-	t.Run("a worker's is replaced by one of what remains, no longer, to be healed", func(t *testing.T) {
-		c := told(t)
-		text := "Ann bought bicycles, and a " + secret + "." + long
-		land(t, c, sumUp(t, c, leaf, worker, 1, 6, text), sumUp(t, c, leaf, worker, 7, 9, "Bicycles."))
-		before := load(t, c).Head
-		remove(t, c, 5)
-		head := load(t, c).Head
-		if shape(head.Stack) != "leaf built-in 1-6, leaf worker 7-9" || head.Generation != before.Generation+1 {
-			t.Fatalf("stack %s, generation %d after %d", shape(head.Stack), head.Generation, before.Generation)
-		}
-		row := head.Stack[0]
-		if row.ID == before.Stack[0].ID || !row.NeedsRepair() || row.Messages != 5 || row.Tokens != compactor.TokensOfCompaction(row) ||
-			compactor.Estimate(row.Text) > max(compactor.Estimate(text), minStandIn) || !strings.Contains(row.Text, "bicycles") || slices.Contains(row.Sources, 5) || len(row.Sources) == 0 {
-			t.Errorf("the row is %+v", row)
-		}
-		if head.Stack[1].ID != before.Stack[1].ID {
-			t.Error("the one beside it was replaced too")
-		}
-		wantNoSecret(t, c)
-		checkCoverage(t, c)
-		heal(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
-		if got := shape(load(t, c).Head.Stack); got != "leaf worker 1-6, leaf worker 7-9" {
-			t.Errorf("healed: %s", got)
-		}
-	})
-	t.Run("a built-in one is made anew", func(t *testing.T) {
-		c := told(t)
-		j := begin(t, c, leaf, builtIn, 1, 6)
-		if _, err := j.Store(ctx, compactor.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{2, 5}}); err != nil {
-			t.Fatal(err)
-		}
-		land(t, c, j.ID())
-		remove(t, c, 5)
-		wantNoSecret(t, c)
-		if row := load(t, c).Head.Stack[0]; !slices.Equal(row.Sources, []int64{2}) || row.Messages != 5 {
-			t.Errorf("the row is %+v", row)
-		}
-	})
-	t.Run("behind a rollup all that speaks of it goes, and the other children's texts are used", func(t *testing.T) {
+	for _, by := range []compactor.By{worker, builtIn} {
+		t.Run(fmt.Sprintf("one by %s becomes a placeholder, to be repaired", by), func(t *testing.T) {
+			c := told(t)
+			j := begin(t, c, leaf, by, 1, 6)
+			if _, err := j.Store(ctx, compactor.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{2, 5}}); err != nil {
+				t.Fatal(err)
+			}
+			land(t, c, j.ID(), sumUp(t, c, leaf, worker, 7, 9, "Bicycles."))
+			before := load(t, c).Head
+			remove(t, c, 5)
+			head := load(t, c).Head
+			if shape(head.Stack) != "marker emergency 1-6, leaf worker 7-9" || head.Generation != before.Generation+1 {
+				t.Fatalf("stack %s, generation %d after %d", shape(head.Stack), head.Generation, before.Generation)
+			}
+			row := head.Stack[0]
+			if row.Owed != (by == worker) || row.Messages != 5 || row.Tokens != compactor.TokensOfCompaction(row) || row.Text != "" || row.Model != "" || row.Sources != nil {
+				t.Errorf("the row is %+v", row)
+			}
+			if !reflect.DeepEqual(head.Stack[1], before.Stack[1]) {
+				t.Error("the one beside it has changed too")
+			}
+			wantNoSecret(t, c)
+			checkCoverage(t, c)
+			heal(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
+			if got := shape(load(t, c).Head.Stack); got != "leaf worker 1-6, leaf worker 7-9" {
+				t.Errorf("healed: %s", got)
+			}
+		})
+	}
+	t.Run("a rollup keeps its children, and those that speak of it lose their text too", func(t *testing.T) {
 		c := told(t)
 		land(t, c, sumUp(t, c, leaf, worker, 1, 3, "Ann collects old maps."), sumUp(t, c, leaf, worker, 4, 5, "Bob bought a "+secret+"."), sumUp(t, c, leaf, worker, 6, 7, "They went home."))
 		stack := load(t, c).Head.Stack
@@ -166,13 +158,12 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		remove(t, c, 5)
 		wantNoSecret(t, c)
 		checkCoverage(t, c)
-		head := load(t, c).Head
-		row := head.Stack[0]
-		if shape(head.Stack) != "rollup built-in 1-7" || row.Messages != 6 || !strings.Contains(row.Text, "maps") || !strings.Contains(row.Text, "home") || !strings.Contains(row.Text, "bicycles") {
-			t.Errorf("the stack is %+v", head.Stack)
+		row := load(t, c).Head.Stack[0]
+		if shape([]compactor.Compaction{row}) != "marker emergency 1-7" || row.Messages != 6 || !row.IsRollup() {
+			t.Errorf("the row is %+v", row)
 		}
 		for _, folded := range rowsOf(t, c, compactor.Folded) {
-			if over := folded.Covers(5); over != folded.NeedsRepair() || over != (folded.Text == "") {
+			if over := folded.Covers(5); over != (folded.Kind == compactor.Marker) || over != (folded.Text == "") {
 				t.Errorf("the child over %d to %d by %s has the text %q", folded.From, folded.To, folded.By, folded.Text)
 			}
 			if folded.Tokens != compactor.TokensOfCompaction(folded) && folded.Covers(5) {
@@ -181,22 +172,8 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		}
 		job := begin(t, c, rollup, worker, 1, 7)
 		children, err := job.Children(ctx, row.ID)
-		if err != nil || shape(children) != "rollup built-in 1-5, leaf worker 6-7" {
-			t.Errorf("it is healed from %s, %v", shape(children), err)
-		}
-	})
-	t.Run("behind a fold by the built-in summarizer what a worker wrote is told again", func(t *testing.T) {
-		c := told(t)
-		land(t, c, sumUp(t, c, leaf, worker, 1, 3, "Ann collects old maps."), sumUp(t, c, leaf, worker, 4, 5, "Bob bought a "+secret+"."))
-		j := begin(t, c, rollup, builtIn, 1, 5, ids(load(t, c).Head.Stack)...)
-		if _, err := j.Store(ctx, compactor.Summary{Text: "Old maps, and a " + secret + "." + long, Sources: []int64{0}}); err != nil {
-			t.Fatal(err)
-		}
-		land(t, c, j.ID())
-		remove(t, c, 5)
-		wantNoSecret(t, c)
-		if row := load(t, c).Head.Stack[0]; !strings.Contains(row.Text, "maps") || !strings.Contains(row.Text, "bicycles") || !slices.Equal(row.Sources, []int64{0, 4}) {
-			t.Errorf("the row is %+v", row)
+		if err != nil || shape(children) != "marker emergency 1-5, leaf worker 6-7" {
+			t.Errorf("it is repaired from %s, %v", shape(children), err)
 		}
 	})
 	t.Run("a marker holds one message less", func(t *testing.T) {
@@ -207,14 +184,15 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			t.Errorf("the row is %+v", row)
 		}
 	})
-	t.Run("one of which nothing remains says so", func(t *testing.T) {
+	t.Run("one of which nothing remains ends", func(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 3)
 		land(t, c, sumUp(t, c, leaf, worker, 4, 5, "The "+secret+"."))
 		remove(t, c, 4, 5)
-		if row := load(t, c).Head.Stack[1]; row.Messages != 0 || row.Text == "" {
-			t.Errorf("the row is %+v", row)
+		if got := shape(load(t, c).Head.Stack); got != "marker emergency 1-3" {
+			t.Errorf("the stack is %s", got)
 		}
+		wantNoSecret(t, c)
 		checkCoverage(t, c)
 	})
 	t.Run("whatever has become of a row, its text goes", func(t *testing.T) {
@@ -236,7 +214,7 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantNoSecret(t, c)
-		if got := shape(load(t, c).Head.Stack); got != "leaf built-in 1-2" {
+		if got := shape(load(t, c).Head.Stack); got != "marker emergency 1-2" {
 			t.Errorf("stack %s", got)
 		}
 	})
@@ -248,15 +226,13 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		land(t, c, sumUp(t, c, leaf, worker, 1, 6, "Ann bought something in Rome."+long))
 		was := load(t, c).Head.Stack[0]
 		edit(t, c, 5, "I bought something in Milan.")
-		row := load(t, c).Head.Stack[0]
-		if row.Text != was.Text || row.Tokens != compactor.TokensOfCompaction(was) || row.Messages != 6 || !row.NeedsRepair() || row.ID == was.ID {
+		row, want := load(t, c).Head.Stack[0], was
+		want.Owed = true
+		if !reflect.DeepEqual(row, want) {
 			t.Errorf("the row is %+v, was %+v", row, was)
 		}
-		if len(row.Sources) == 0 {
-			t.Error("a fold of it would find nothing")
-		}
 	})
-	t.Run("a built-in one is made anew", func(t *testing.T) {
+	t.Run("an extractive one becomes a placeholder", func(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 4)
 		j := begin(t, c, leaf, builtIn, 5, 6)
@@ -265,7 +241,7 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		}
 		land(t, c, j.ID())
 		edit(t, c, 5, "I bought something in Milan.")
-		if row := load(t, c).Head.Stack[1]; !strings.Contains(row.Text, "Milan") || strings.Contains(row.Text, secret) {
+		if row := load(t, c).Head.Stack[1]; row.Kind != compactor.Marker || row.Text != "" || row.Messages != 2 {
 			t.Errorf("the row is %+v", row)
 		}
 	})
@@ -274,11 +250,17 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 		land(t, c, sumUp(t, c, leaf, worker, 1, 3, "maps"), sumUp(t, c, leaf, worker, 4, 6, "Rome"))
 		land(t, c, sumUp(t, c, rollup, worker, 1, 6, "maps, Rome", ids(load(t, c).Head.Stack)...))
 		edit(t, c, 5, "I bought something in Milan.")
-		if got := shape(load(t, c).Head.Stack); got != "rollup built-in 1-6" {
-			t.Errorf("stack %s", got)
+		owed := func(rows []compactor.Compaction) (which []bool) {
+			for _, row := range rows {
+				which = append(which, row.Owed)
+			}
+			return which
 		}
-		if got := shape(rowsOf(t, c, compactor.Folded)); got != "leaf worker 1-3, leaf built-in 4-6" {
-			t.Errorf("folded are %s", got)
+		if rows := load(t, c).Head.Stack; shape(rows) != "rollup worker 1-6" || !rows[0].Owed {
+			t.Errorf("stack %+v", rows)
+		}
+		if rows := rowsOf(t, c, compactor.Folded); shape(rows) != "leaf worker 1-3, leaf worker 4-6" || !slices.Equal(owed(rows), []bool{false, true}) {
+			t.Errorf("folded are %+v", rows)
 		}
 		checkCoverage(t, c)
 	})

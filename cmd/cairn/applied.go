@@ -10,15 +10,15 @@ import (
 	"cairn/memory"
 )
 
-// landed is a landing as it is printed.
-type landed struct {
-	Compacted []landedRow `json:"compacted"`
-	Time      time.Time   `json:"time"`
-	Before    int         `json:"before_tokens"` // 0: it was not measured
-	After     int         `json:"after_tokens"`
+// appliedLine is an applied compaction as it is printed.
+type appliedLine struct {
+	Compacted []appliedRow `json:"compacted"`
+	Time      time.Time    `json:"time"`
+	Before    int          `json:"before_tokens"` // 0: it was not measured
+	After     int          `json:"after_tokens"`
 }
 
-type landedRow struct {
+type appliedRow struct {
 	ID       int64             `json:"id"`
 	Kind     compactor.Kind    `json:"kind"`
 	By       compactor.By      `json:"by"`
@@ -26,20 +26,20 @@ type landedRow struct {
 	From     int64             `json:"from_seq"`
 	To       int64             `json:"to_seq"`
 	Messages int               `json:"messages"`
-	Undone   bool              `json:"undone,omitempty"` // somebody took it back later
+	Undone   bool              `json:"undone,omitempty"` // somebody undid it later
 }
 
-func landedOf(l memory.Landed) landed {
-	all := landed{Time: l.At.UTC(), Before: l.Before, After: l.After}
+func appliedOf(l memory.Landed) appliedLine {
+	all := appliedLine{Time: l.At.UTC(), Before: l.Before, After: l.After}
 	for _, r := range l.Rows {
-		all.Compacted = append(all.Compacted, landedRow{
+		all.Compacted = append(all.Compacted, appliedRow{
 			ID: r.ID, Kind: r.Kind, By: r.By, Trigger: r.Trigger, From: r.From, To: r.To, Messages: r.Messages, Undone: r.State == compactor.Undone,
 		})
 	}
 	return all
 }
 
-func (l landed) String() string {
+func (l appliedLine) String() string {
 	tokens := ""
 	if l.Before > 0 {
 		tokens = fmt.Sprintf(" %d→%d tokens", l.Before, l.After)

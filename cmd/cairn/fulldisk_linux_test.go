@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A disk without room, where a small one may be mounted.
+func TestAFullDisk(t *testing.T) {
+	t.Parallel()
+	small := t.TempDir()
+	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=2m,mode=700"); err != nil {
+		t.Skip("no small disk can be mounted here:", err)
+	}
+	defer unix.Unmount(small, unix.MNT_DETACH)
+	p := newFolder(t)
+	l := p.start("chat", "--json", "--data", filepath.Join(small, "data"))
+	if ok, words := l.saidTo("1", "a"); !ok {
+		t.Fatal(words)
+	}
+	l.until(`"reply"`)
+	filler := filepath.Join(small, "filler")
+	file, err := os.Create(filler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = file.Write(make([]byte, 4096))
+	}
+	file.Close()
+	refused := 0
+	for i := range 100 { // what SQLite has reserved may take a few
+		ok, words := l.saidTo(fmt.Sprint("full", i), "a")
+		if ok {
+			continue
+		}
+		if refused++; words != "The disk is full. Your message was not taken; make room and send it again." {
+			t.Errorf("told %q", words)
+		}
+		if refused == 3 {
+			break
+		}
+	}
+	if refused != 3 {
+		t.Fatalf("%d messages were refused", refused)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for ok := false; !ok && time.Now().Before(deadline); {
+		ok, _ = l.saidTo(fmt.Sprint("room", time.Now().UnixNano()), "a")
+	}
+	l.in.Close()
+	if _, code := l.rest(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if out := p.must("", "doctor", "--data", filepath.Join(small, "data")); !strings.Contains(out, "every page can be read") {
+		t.Error(out)
+	}
+}

@@ -1,0 +1,71 @@
+// Lists, page by page.
+
+package discord
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/channel"
+	"cairn/discord/discordtest"
+	"cairn/internal/platform"
+)
+
+func TestLongListsHavePages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start().registered()
+	for i := range 25 {
+		if _, _, err := r.hub.Run(r.ctx, r.place(r.square), channel.Person{ID: r.ann.ID, Name: "ann"}, fmt.Sprintf("/remember fact number %d is %s", i, strings.Repeat("very ", 30))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i := r.answered(r.Slash(r.square, r.ann.ID, "memories", with("query", "fact")))
+	buttons := func(m *discordtest.Message) []discordgo.Button {
+		var row struct{ Components []discordgo.Button }
+		if err := json.Unmarshal(m.Components[0], &row); err != nil {
+			t.Fatal(err)
+		}
+		return row.Components
+	}
+	first := buttons(i.Answer)
+	if len(first) != 2 || !first[0].Disabled || first[1].Disabled || !strings.Contains(i.Answer.Content, "(page 1 of 3)") {
+		t.Fatalf("the first page: %q, %+v", i.Answer.Content, first)
+	}
+	page := r.answered(r.Click(r.square, r.ann.ID, i.Answer.ID, first[1].CustomID))
+	r.until("the second page", func() bool { return strings.Contains(r.Interaction(page.ID).Answer.Content, "(page 2 of 3)") })
+	second := buttons(r.Interaction(page.ID).Answer)
+	page = r.Click(r.square, r.ann.ID, i.Answer.ID, second[1].CustomID)
+	r.until("the third page", func() bool { return strings.Contains(r.Interaction(i.ID).Answer.Content, "(page 3 of 3)") })
+	third := buttons(r.Interaction(i.ID).Answer)
+	if third[0].Disabled || !third[1].Disabled {
+		t.Errorf("the buttons of the last page are %+v", third)
+	}
+}
+
+func TestAListThatIsForgottenIsSaidToBe(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.Options{}).start().registered()
+	long := "/memories " + strings.Repeat("a long query ", 20)
+	id := r.connector.customID(long, 1)
+	if line, page, ok := r.connector.readCustomID(id); !ok || line != long || page != 1 || len(id) > maxCustomID {
+		t.Errorf("the button %q leads to %q, %d, %v", id, line, page, ok)
+	}
+	s := plain("a list")
+	s.Components = []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{
+		discordgo.Button{Style: discordgo.SecondaryButton, Label: "Next", CustomID: r.connector.customID(long, 1)},
+	}}}
+	var made message
+	err := r.connector.rest.do(r.ctx, call{method: "POST", path: "/channels/" + r.square + "/messages", body: s, into: &made})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.connector.commandLines = platform.NewCache(0) // as after a restart
+	i := r.answered(r.Click(r.square, r.ann.ID, made.ID, id))
+	if i.Answer.Content != forgotten || !i.Ephemeral {
+		t.Errorf("it answered %+v", i.Answer)
+	}
+}

@@ -1,0 +1,35 @@
+package memory
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestQuotesAreFilledOnce deletes what tools had found before quotes of it were stored.
+func TestQuotesAreFilledOnce(t *testing.T) {
+	dir := t.TempDir()
+	leaveVersion(t, dir, 5)
+	db := open(File(dir), writerPragmas)
+	for seq, text := range map[int]string{5: `{"messages":[{"seq":1,"text":"` + secret + `"}]}`, 6: `{"messages":[{"seq":1,"text":"` + secret, 7: `{"messages":[{"seq":2,"text":"here"}]}`} {
+		_, err := db.Exec(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens)
+			SELECT 1 << 32 | ?1, turn, 'tool', '', '', '', ?2, '', '', '', 'c', 'recall', '', 1, 1, 0, NULL, 0, 9 FROM messages WHERE id = 1 << 32 | 4`, seq+100, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := db.Exec("UPDATE conversations SET next_seq = 200 WHERE id = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := find(t, openStore(t, dir), "terminal:general")
+	if seqs, err := c.Delete(ctx, []string{"m1"}); err != nil || !slices.Contains(seqs, 105) || !slices.Contains(seqs, 106) || slices.Contains(seqs, 107) {
+		t.Errorf("changed are %v, %v", seqs, err)
+	}
+	for seq, want := range map[int64]string{105: copyGone, 106: copyGone, 107: `{"messages":[{"seq":2,"text":"here"}]}`} {
+		if m, err := c.Message(ctx, seq); err != nil || m.Text != want {
+			t.Errorf("#%d is %q, %v", seq, m.Text, err)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hinshun/vt10x"
+	"golang.org/x/sys/unix"
+
+	"cairn/llm"
+)
+
+// keyboard is the outer end of a pseudo-terminal: what is typed goes in, what the
+// screen gets comes out.
+type keyboard struct {
+	*session
+	pty    *os.File
+	raw    *buffer // what was written
+	screen display
+	ended  chan error
+}
+
+// display is what a person sees.
+type display struct{ terminal vt10x.Terminal }
+
+func newDisplay() display { return display{vt10x.New(vt10x.WithSize(screenColumns, screenRows))} }
+
+// String is the rows from the top, without blanks at their ends.
+func (d display) String() string {
+	var rows []string
+	for row := range strings.SplitSeq(d.terminal.String(), "\n") {
+		rows = append(rows, strings.TrimRight(row, " "))
+	}
+	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
+}
+
+// wait returns once text stands on the display.
+func (d display) wait(t *testing.T, text string) {
+	t.Helper()
+	d.until(t, text, func(screen string) bool { return strings.Contains(screen, text) })
+}
+
+func (d display) until(t *testing.T, what string, ok func(screen string) bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if ok(d.String()) {
+			return
+		}
+	}
+	t.Errorf("waited in vain for %q; there is\n%s", what, d)
+}
+
+func (k *keyboard) typed(t *testing.T, keys string) {
+	t.Helper()
+	if _, err := k.pty.WriteString(keys); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (k *keyboard) end(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-k.ended:
+		return err
+	case <-time.After(20 * time.Second):
+		t.Fatalf("the terminal did not end; on it stands\n%s", k.screen)
+		return nil
+	}
+}
+
+// sit opens a pseudo-terminal of 40 columns and runs a terminal on it.
+func sit(t *testing.T, o Options, model llm.Model) *keyboard {
+	t.Helper()
+	pty, tty := pseudoTerminal(t)
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "")
+	k := &keyboard{pty: pty, raw: &buffer{}, screen: newDisplay(), ended: make(chan error, 1)}
+	o.In, o.Out, o.Err = tty, tty, tty
+	k.session = openWith(t, o, model)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		b := make([]byte, 4096)
+		for {
+			n, err := pty.Read(b)
+			_, _ = k.raw.Write(b[:n])
+			_, _ = k.screen.terminal.Write(private.ReplaceAll(b[:n], nil))
+			if err != nil {
+				return
+			}
+		}
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		k.ended <- k.connector.Run(ctx, k.hub, k.log)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-left
+		_ = k.hub.Close() // a turn may still write to the terminal
+		_ = pty.Close()   // ends what still reads from either end
+		_ = tty.Close()
+		<-read
+	})
+	k.screen.wait(t, ">")
+	return k
+}
+
+func pseudoTerminal(t *testing.T) (pty, tty *os.File) {
+	t.Helper()
+	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no pseudo-terminals here: ", err)
+	}
+	raw, err := pty.SyscallConn() // Fd would make reads that Close cannot end
+	if err != nil {
+		t.Fatal(err)
+	}
+	var number int
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		size := &unix.Winsize{Row: screenRows, Col: screenColumns}
+		failed = errors.Join(
+			unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0),
+			unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, size),
+		)
+		if failed == nil {
+			number, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+		}
+	})
+	if err = errors.Join(err, failed); err != nil {
+		t.Fatal(err)
+	}
+	if tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	return pty, tty
+}
+
+// inOrder checks that texts stand on the screen, each behind the one before.
+func inOrder(t *testing.T, screen string, texts ...string) {
+	t.Helper()
+	rest := screen
+	for _, text := range texts {
+		_, behind, found := strings.Cut(rest, text)
+		if !found {
+			t.Fatalf("%q does not stand where it should: %q", text, screen)
+		}
+		rest = behind
+	}
+}

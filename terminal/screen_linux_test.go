@@ -1,0 +1,113 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+func TestEditorShowsTheRest(t *testing.T) {
+	t.Run("a compaction is a dim line, above what is being typed", func(t *testing.T) {
+		k := sit(t, Options{}, scripted(echo))
+		k.typed(t, "half a li")
+		k.screen.wait(t, "> half a li")
+		k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
+		k.screen.wait(t, "· summarizing messages 1 to 9\n> half a li")
+		if !strings.Contains(k.raw.String(), "\x1b[2m· summarizing messages 1 to 9\x1b[22m") {
+			t.Errorf("it is not dim: %q", k.raw)
+		}
+		k.typed(t, "ne\r")
+		k.screen.wait(t, "you said half a line")
+	})
+	t.Run("what is pasted is one message, Tabs and newlines included", func(t *testing.T) {
+		model := scripted(func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("yes"), nil })
+		k := sit(t, Options{}, model)
+		k.raw.wait(t, "\x1b[?2004h") // asks the terminal to mark what is pasted
+		k.typed(t, "\x1b[200~one\r\ttwo\r"+strings.Repeat("x", 5000)+"\x1b[201~")
+		k.screen.wait(t, "[pasted 1: 5009 characters, 3 lines]")
+		k.typed(t, " three\r")
+		k.screen.wait(t, "> [pasted 1: 5009 characters, 3 lines]\nthree\nyes")
+		told := model.Requests()[0].Messages
+		text := told[len(told)-1].Text
+		if !strings.Contains(text, "one\n\ttwo\n"+strings.Repeat("x", 5000)+" three") {
+			t.Errorf("the model was told %.200q", text)
+		}
+	})
+	t.Run("Markdown is shown as what it means", func(t *testing.T) {
+		k := sit(t, Options{}, scripted(func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llmtest.Say("# Tides\n\nThe **wall** is `high`.\n\n- one\n- two"), nil
+		}))
+		k.typed(t, "hello\r")
+		k.screen.wait(t, "Tides\n\nThe wall is high.\n\n• one\n• two")
+	})
+	t.Run("without colour nothing is dim", func(t *testing.T) {
+		k := sit(t, Options{NoColor: true}, scripted(echo))
+		_, _ = k.connector.Notes().Write([]byte("a log line\n"))
+		k.screen.wait(t, "a log line")
+		if strings.Contains(k.raw.String(), "\x1b[2m") {
+			t.Errorf("got %q", k.raw)
+		}
+	})
+	t.Run("what a stranger wrote cannot change the terminal", func(t *testing.T) {
+		k := sit(t, Options{}, scripted(func(context.Context, int, llm.Request) (llm.Response, error) {
+			return llmtest.Say("red \x1b[31malert\x07 \u009b2J"), nil
+		}))
+		k.typed(t, "hello\r")
+		k.screen.wait(t, "red [31malert 2J\n")
+	})
+	t.Run("bytes that are no UTF-8 are passed over", func(t *testing.T) {
+		k := sit(t, Options{}, scripted(echo))
+		k.typed(t, "a\xff\xc3(b\xe2\x82")
+		k.typed(t, "\xac\r")
+		k.screen.wait(t, "you said a(b€")
+	})
+}
+
+func TestEditorEnds(t *testing.T) {
+	t.Run("an end from outside leaves the terminal as it was", func(t *testing.T) {
+		pty, tty := pseudoTerminal(t)
+		defer tty.Close()
+		defer pty.Close()
+		t.Setenv("TERM", "xterm")
+		s := open(t, Options{In: tty, Out: tty, Err: tty}, echo)
+		before, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		if err := s.connector.Run(ctx, s.hub, s.log); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		after, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+		if err != nil || *after != *before {
+			t.Errorf("before %+v, after %+v, %v", before, after, err)
+		}
+	})
+	t.Run("the arrow key brings back a line of an earlier session", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "history")
+		k := sit(t, Options{History: file}, scripted(echo))
+		k.typed(t, "remember me\r")
+		k.screen.wait(t, "you said remember me")
+		k.typed(t, "\x04")
+		if err := k.end(t); err != nil {
+			t.Fatal(err)
+		}
+		again := sit(t, Options{History: file}, scripted(echo))
+		again.typed(t, "\x1b[A\r")
+		again.screen.wait(t, "you said remember me")
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the file is open to others: %v, %v", info.Mode(), err)
+		}
+	})
+}
