@@ -190,7 +190,7 @@ func (c *Conversation) touchThreads(tx *transaction, where string, args ...any) 
 }
 
 // emptyInherited makes placeholders of the copies of rows over deleted messages, and of rows
-// that repeated them. They stay that: a repair in the channel does not reach its threads.
+// that repeated them. refillInherited brings text back.
 func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, repeating []compactor.Compaction) error {
 	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
 	empty := func(where string, from, to int64) error {
@@ -228,5 +228,17 @@ func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, re
 				compactor.TokensOfInherited(compactor.Compaction{Kind: compactor.Marker, Messages: n}), c.id, n)
 		}
 	}
+	return err
+}
+
+// refillInherited gives the copies that emptyInherited emptied the text of a repair of the
+// same span. Copies of rows that were rolled up since stay placeholders.
+func (c *Conversation) refillInherited(tx *transaction, row compactor.Compaction) error {
+	const emptied = "from_seq = ? AND to_seq = ? AND kind = 'marker'"
+	if err := c.touchThreads(tx, emptied, row.From, row.To); err != nil {
+		return err
+	}
+	_, err := tx.Exec("UPDATE inherited SET kind = ?, text = ?, messages = ?, tokens = ? WHERE parent = ? AND "+emptied,
+		row.Kind, row.Text, row.Messages, compactor.TokensOfInherited(row), c.id, row.From, row.To)
 	return err
 }

@@ -209,3 +209,32 @@ func TestDeletionsReachThreads(t *testing.T) {
 		}
 	})
 }
+
+func TestARepairReachesThreads(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	above := channelOf(t, s)
+	c := thread(t, s, "m8")
+	remove(t, above, 5)
+	before := load(t, c).Head.Generation
+	repair := func(text string) {
+		t.Helper()
+		j, err := above.Begin(ctx, compactor.Compaction{
+			Kind: leaf, By: worker, State: compactor.Running, Trigger: compactor.OnHeal, Span: compactor.Span{From: 4, To: 6}, Messages: 2,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Store(ctx, compactor.Summary{Text: text, Tokens: 30}); err != nil {
+			t.Fatal(err)
+		}
+		land(t, above, j.ID())
+	}
+	repair("Bicycles were bought again.")
+	head := load(t, c).Head
+	if row := head.Inherited.Stack[1]; row.Kind != leaf || row.Text != "Bicycles were bought again." || row.Messages != 2 || row.Tokens != compactor.TokensOfInherited(row) {
+		t.Errorf("the thread has %+v", row)
+	}
+	if head.Generation <= before {
+		t.Error("the thread has not noticed")
+	}
+}

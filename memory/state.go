@@ -179,6 +179,11 @@ func (c *Conversation) writeLanded(tx *transaction, row compactor.Compaction, ge
 	if err != nil {
 		return err
 	}
+	if row.Trigger == compactor.OnHeal && row.Text != "" {
+		if err := c.refillInherited(tx, row); err != nil {
+			return fmt.Errorf("repair what threads inherited: %w", err)
+		}
+	}
 	return changed(tx, `UPDATE compactions SET messages = ?, children = ?, landed_at = ?, generation = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
 		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, children, now(), generation, row.ID)
 }
