@@ -82,7 +82,7 @@ func (c *conversation) publish() {
 	}
 }
 
-// awhile is how long a command waits for what it began, until whoever ran it is told that
+// awhile is how long a command waits for what it began, until its author is told that
 // it takes a while.
 const awhile = 2 * time.Second
 

@@ -280,7 +280,7 @@ func (c *Compactor) notify(e Event) {
 	c.o.After(e)
 }
 
-// over tells whoever waits for the end of a row.
+// over notifies those who wait for the end of a row.
 func (c *Compactor) over(e Event) {
 	if told := c.awaited[e.ID]; told != nil {
 		delete(c.awaited, e.ID)

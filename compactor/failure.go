@@ -13,7 +13,7 @@ import (
 	"cairn/llm"
 )
 
-// What comes of a compaction that failed: who is told, how loudly, and when it is tried again.
+// A compaction that failed: what is reported and logged, and when the next one is tried.
 
 // fail reports a job that came to nothing.
 func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
@@ -34,7 +34,7 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 	c.overJob(j, e)
 }
 
-// overJob tells whoever waits for the end of a job, unless they know by now.
+// overJob notifies those who wait for the end of a job, unless they know by now.
 func (c *Compactor) overJob(j *job, e Event) {
 	told := j.ended
 	if j.row.ID != 0 {

@@ -205,7 +205,7 @@ func (c *Compactor) finish(w *work, err error) {
 	c.staged = append(c.staged, w.rows...)
 	c.dropStale(c.ctx)
 	if err == nil {
-		c.worked(j) // before the summary is applied, which ends the wait of whoever asked for it
+		c.worked(j) // before the summary is applied, which ends the wait of those who asked for it
 	}
 	c.landDue(c.ctx, c.o.Policy(), c.o.Window())
 	now := c.o.Now()
