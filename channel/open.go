@@ -74,6 +74,9 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 		After: func(e compactor.Event) {
 			c.publish()
 			c.happened(e, p.get().Notify)
+			if e.State == compactor.EventLanded && e.Trigger == compactor.OnHeal {
+				c.hub.threadsChanged(c.name)
+			}
 		},
 		Saved: func(saved []compactor.MemoryDraft) {
 			for _, m := range saved {
