@@ -28,15 +28,15 @@ type engine struct {
 	turn int64
 	rows []compactor.Message // of the running turn, by the bot
 
-	mu      sync.Mutex // guards failure and applied
-	failure error
-	applied int // compactions that changed the view
+	finished chan func() // what the engine's background work brings back
+	failure  error
+	applied  int // compactions that changed the view
 }
 
 var _ strategy = (*engine)(nil)
 
 func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule cacheRule) (e *engine, err error) {
-	e = &engine{clock: c}
+	e = &engine{clock: c, finished: make(chan func())}
 	e.scribe = &actor{window: llm.DefaultWindow, gate: &e.gate, till: newTill(c, rule), dice: rand.New(rand.NewPCG(0, 0))}
 	if e.store, err = openStore(ctx, ""); err != nil {
 		return nil, err
@@ -57,26 +57,28 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 		Records: e.conv, Policy: func() compactor.Policy { return policy }, Window: func() int { return window },
 		System: prompts.System, Tools: e.tools, MaxOutput: maxOutput, Worker: e.scribe,
 		After: e.notify, Log: silence, Now: e.clock.now,
+		Start: func(slow func() func()) {
+			go func() { e.finished <- slow() }()
+		},
 	})
 	return err
 }
 
+// wait waits until nothing is being summarized.
+func (e *engine) wait() {
+	for e.c.Busy() {
+		(<-e.finished)()
+	}
+}
+
 // notify counts the compactions that are applied, and notes one that fails: it would spoil the numbers.
 func (e *engine) notify(event compactor.Event) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	switch event.State {
 	case compactor.EventLanded:
 		e.applied++
 	case compactor.EventFailed:
 		e.failure = fmt.Errorf("a compaction of messages %d to %d failed: %s", event.From, event.To, event.Error)
 	}
-}
-
-func (e *engine) applications() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.applied
 }
 
 // take has messages delivered and taken up.
@@ -92,7 +94,7 @@ func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]compac
 	if _, err := e.conv.DeliverAll(ctx, in); err != nil {
 		return nil, err
 	}
-	taken, err := e.conv.TakeUp(ctx, memory.All, compactor.BurstBudget(e.c.Gauge().Window), time.Time{})
+	taken, err := e.conv.TakeUp(ctx, memory.All, compactor.BurstBudget(e.c.Reading()().Window), time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +128,9 @@ func (e *engine) ask(ctx context.Context, m said, now string) error {
 }
 
 func (e *engine) request(ctx context.Context) (view, error) {
-	messages, most, err := e.c.Request(ctx)
-	g := e.c.Gauge()
-	return view{llm.Request{Messages: messages, Tools: e.tools, MaxTokens: most, Head: e.c.HeadLength()}, g.Head, g.Verbatim - g.Contexts}, err
+	p, err := e.c.Request(ctx)
+	g := e.c.Reading()()
+	return view{llm.Request{Messages: p.Messages, Tools: e.tools, MaxTokens: p.MaxTokens, Head: p.Head}, g.Head, g.Verbatim - g.Contexts}, err
 }
 
 func (e *engine) add(m compactor.Message) {
@@ -152,14 +154,12 @@ func (e *engine) answer(ctx context.Context, text string) error {
 	if err := e.conv.Finish(ctx, outcome); err != nil {
 		return err
 	}
-	e.c.Answered()
+	e.c.History().Answered()
 	e.c.Check(ctx)
 	e.gate.Unlock()
-	err := e.c.Wait(ctx)
+	e.wait()
 	e.gate.Lock()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return errors.Join(err, e.failure)
+	return e.failure
 }
 
 func (e *engine) worker() bill {
@@ -171,5 +171,6 @@ func (e *engine) worker() bill {
 func (e *engine) close() error {
 	e.gate.Unlock()
 	e.c.Close()
+	e.wait()
 	return e.store.close()
 }

@@ -123,9 +123,9 @@ func requestOf(ctx context.Context, conv *memory.Conversation, window int) (stri
 		return "", err
 	}
 	defer c.Close()
-	messages, _, err := c.Request(ctx)
+	p, err := c.Request(ctx)
 	var b strings.Builder
-	for _, m := range messages {
+	for _, m := range p.Messages {
 		b.WriteString(m.Text + "\n")
 	}
 	return b.String(), err

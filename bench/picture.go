@@ -59,20 +59,20 @@ func (d drawing) points(ctx context.Context, s *screen) (all []point, err error)
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
 	sum := tally{till: newTill(c, rule)}
-	g := e.c.Gauge()
+	g := e.c.Reading()()
 	all = append(all, point{used: g.Used, head: g.Head})
 	for i, t := range talk(d.turns, 1, 1, false) {
 		s.progress("turn %d of %d", i+1, d.turns)
 		c.pass(t.gap)
-		before := e.applications()
+		before := e.applied
 		if err := converse(ctx, e, c, t, &sum); err != nil {
 			return nil, err
 		}
 		_, tokens := measure([]turn{t})
-		g := e.c.Gauge()
+		g := e.c.Reading()()
 		all = append(all, point{
 			messages: int(e.c.History().Next() - 1), said: all[len(all)-1].said + tokens,
-			head: g.Head, used: g.Used, applied: e.applications() > before,
+			head: g.Head, used: g.Used, applied: e.applied > before,
 		})
 	}
 	return all, nil

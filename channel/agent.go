@@ -77,6 +77,9 @@ func (w *window) look(ctx context.Context) int {
 
 func (w *window) last() int { return int(w.tokens.Load()) }
 
+// burst is how many estimated tokens the messages of one turn may take.
+func (w *window) burst() int { return compactor.BurstBudget(w.last() * 100 / w.learnt().Scale()) }
+
 // keepLearnt writes what the turn taught about the models, after the reply went out.
 func (c *conversation) keepLearnt() {
 	pages := []*llm.Learnt{c.window.learnt(), llm.LearntOf(c.agent.Worker, &c.byWorker)}

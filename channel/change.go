@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"cairn/compactor"
 	"cairn/memory"
 )
 
@@ -31,16 +32,28 @@ func (c *conversation) lost() bool {
 	return c.bereft
 }
 
-// apply brings edits and deletions into the history, and does what commands want.
+// takeChanges brings edits, deletions and settings into the engine.
+func (c *conversation) takeChanges(ctx context.Context) (err error) {
+	c.do(func(*compactor.Compactor) {
+		if err = c.apply(ctx); err == nil {
+			err = c.resettle(ctx)
+		}
+	})
+	return err
+}
+
+// apply brings edits and deletions into the history. It is the loop's.
 func (c *conversation) apply(ctx context.Context) error {
-	defer c.serve(ctx)
 	c.mu.Lock()
-	changes := c.changes
-	c.changes = nil
+	changes, parent := c.changes, c.parent
+	c.changes, c.parent = nil, false
 	c.mu.Unlock()
-	c.grown()
+	if c.grown(); parent {
+		c.engine.Changed(nil, nil)
+		changes = append(changes, c.engine.History().Quoting()...)
+	}
 	err := c.refresh(ctx, changes)
-	if err == nil && len(changes) > 0 {
+	if err == nil && (parent || len(changes) > 0) {
 		c.engine.Check(ctx) // summaries of them are to be repaired, though nobody may speak
 	}
 	return err
@@ -49,10 +62,11 @@ func (c *conversation) apply(ctx context.Context) error {
 // refresh shows messages as they are on disk. With an error, those that are left are
 // shown later.
 func (c *conversation) refresh(ctx context.Context, seqs []int64) error {
+	var edited []compactor.Message
 	var gone []int64
 	defer func() {
-		if len(gone) > 0 {
-			c.engine.Deleted(gone)
+		if len(edited)+len(gone) > 0 {
+			c.engine.Changed(edited, gone)
 		}
 	}()
 	for i, seq := range seqs {
@@ -66,7 +80,7 @@ func (c *conversation) refresh(ctx context.Context, seqs []int64) error {
 			c.mu.Unlock()
 			return err
 		default:
-			c.engine.Edited(m)
+			edited = append(edited, m)
 		}
 	}
 	return nil

@@ -234,11 +234,11 @@ func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, er
 }
 
 func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	agent, engine, err := c.current(ctx)
+	agent, err := c.current(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	now := newContext(ctx, engine, c.records, agent)
+	now := newContext(ctx, (*c.gauge.Load())(), c.records, agent)
 	now.Calls = c.callsWords()
 	money := c.hub.rules.Load().Money
 	if now.Usage, err = ReadSpending(ctx, c.records, agent.Model.Name(), money); err != nil {

@@ -9,12 +9,14 @@ import (
 )
 
 func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (Answer, error) {
-	_, engine, err := c.current(ctx)
-	if err != nil {
+	if _, err := c.current(ctx); err != nil {
 		return Answer{}, err
 	}
 	outcome := make(chan compactor.Event, 1)
-	began := engine.CompactThen(compactor.OnManual, focus, func(e compactor.Event) { outcome <- e })
+	began, err := c.compact(ctx, compactor.OnManual, focus, func(e compactor.Event) { outcome <- e })
+	if err != nil {
+		return Answer{}, err
+	}
 	answer := Answer{Then: func(ctx context.Context) string {
 		select {
 		case e := <-outcome:
@@ -38,6 +40,23 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 		answer.Text += " Go on talking; nothing is lost."
 	}
 	return answer, nil
+}
+
+// compact asks the engine for a compaction, and returns whether it begins.
+func (c *conversation) compact(ctx context.Context, trigger compactor.Trigger, focus string, ended func(compactor.Event)) (began compactor.Event, err error) {
+	told := make(chan compactor.Event, 1)
+	err = c.tryDo(func(e *compactor.Compactor) {
+		e.Compact(trigger, focus, func(began compactor.Event) { told <- began }, ended)
+	})
+	if err != nil {
+		return began, err
+	}
+	select {
+	case began = <-told:
+		return began, nil
+	case <-ctx.Done():
+		return began, ctx.Err()
+	}
 }
 
 // outcomeWords says how a compaction that somebody asked for has ended.

@@ -43,12 +43,13 @@ func toolset(records *memory.Conversation, o memory.ToolOptions, look func(ctx c
 }
 
 // lookAtWindow answers a call of the `context` tool.
-func (c *conversation) lookAtWindow(_ context.Context, op, focus string) (any, error) {
+func (c *conversation) lookAtWindow(ctx context.Context, op, focus string) (any, error) {
 	switch op {
 	case "status":
 		return c.status(), nil
 	case "compact":
-		return c.requested(c.engine.Compact(compactor.OnSelf, focus)), nil
+		began, err := c.compact(ctx, compactor.OnSelf, focus, nil)
+		return c.requested(began), err
 	}
 	return nil, errors.New(`op is "status" or "compact"`)
 }
@@ -69,7 +70,7 @@ type status struct {
 }
 
 func (c *conversation) status() status {
-	g := c.engine.Gauge()
+	g := (*c.gauge.Load())()
 	s := status{
 		Agent: c.agent.ID, Model: c.agent.Model.Name(), Used: g.Used, Max: g.Window, UsedPct: usedPct(g),
 		Next: nextLevel(g), Running: runningWords(g), Last: lastWords(g.Last), Paused: g.Paused, Policy: g.Policy,

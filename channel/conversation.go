@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/compactor"
@@ -12,36 +13,55 @@ import (
 	"cairn/memory"
 )
 
-// conversation is a channel, a thread or a direct message. The goroutine that
-// runs own has it to itself: only that one takes up, answers and finishes. Others
-// wake it, and read what is safe to read.
+// conversation is a channel, a thread or a direct message. The goroutine that runs own, its
+// loop, is the only one that uses the engine. Turns, and what has to be read before them, run
+// in a child of it, summaries in others; they and commands reach the engine through do.
 type conversation struct {
 	hub       *Hub
 	name      string
 	connector Connector
 	records   *memory.Conversation
 	log       *slog.Logger
-	signal    chan struct{} // room for one: "look again"
-	users     int           // guarded by hub.mu
+	cacheKey  string // the same for all requests of the conversation
+	users     int    // guarded by hub.mu
 	sender    sender
 	usage     pendingUsage
-
 	reactions sync.WaitGroup
 
-	opened   chan struct{}        // closed when the fields below are set
-	agent    Agent                // its owner's and engine too; others ask current
-	engine   *compactor.Compactor // written under mu
+	loop
+	service
+	progress
+	shared
+}
+
+// loop is how others reach the loop.
+type loop struct {
+	signal   chan struct{} // room for one: "look again"
+	calls    chan func()   // for the loop to run
+	finished chan func()   // what children of the engine bring back
+	worked   chan error    // what the child that works has ended with
+	ended    chan struct{} // closed when the loop runs no calls any more
+	opened   chan struct{} // closed when there is an engine
+	gauge    atomic.Pointer[func() compactor.Gauge]
+}
+
+// service is who answers. The loop replaces it while nothing works; others ask current.
+type service struct {
+	agent    Agent
+	engine   *compactor.Compactor // the loop's alone
 	policy   *policy
 	tools    []llm.Tool
-	cacheKey string // the same for all requests of the conversation
 	window   *window
 	byWorker llm.Learnt     // of a worker that remembers nothing itself
 	byOther  *llm.Learnt    // what is known of the model that was handed a question; nil: none was
 	unfit    map[int64]bool // pictures it refused, by file
 	inWords  bool           // it refused how tools were used; they are told in words
+	empty    bool           // nothing had been said when it was opened, and it has not looked again
+}
 
+// progress belongs to the child that works.
+type progress struct {
 	begun         begun        // the last turn that was taken up here
-	empty         bool         // nothing had been said when it was opened, and it has not looked again
 	unsettled     bool         // a turn may have been begun and not finished
 	toldUnwritten bool         // people know that an answer cannot be written
 	toldFailed    bool         // people know that the last turn failed
@@ -52,7 +72,10 @@ type conversation struct {
 	hasReadBack   bool         // what was said before the bot came has been read
 	gapRest       time.Time    // until then a gap that cannot be read is left alone
 	pastRest      time.Time    // until then what was said before the bot came is, too
+}
 
+// shared is what everybody may ask or tell the conversation.
+type shared struct {
 	mu      sync.Mutex             // guards everything below
 	asked   int64                  // wakes so far
 	settled int64                  // wakes that were dealt with
@@ -60,30 +83,32 @@ type conversation struct {
 	err     error                  // of the last try, which will be repeated; nil: it went well
 	unheard map[string]*time.Timer // of messages whose place the connector does not know yet, by id
 	awaited string                 // the newest message that somebody wants an answer to; empty: none
-	left    bool                   // the owner has gone
-	changed chan struct{}          // closed, and made anew, when settled or err has changed
+	left    bool                   // the loop has ended
+	busy    bool                   // a summary is being made
+	changed chan struct{}          // closed, and made anew, when one of these has changed
 	turn    int64                  // the running turn, as the tools see it; 0: none
 	stop    context.CancelCauseFunc
 
-	settings bool             // /settings changed what is stored
-	outdated bool             // somebody else may answer by now
-	retired  bool             // the engine is done, and the next one is being opened
-	news     *compactor.Event // a landing nobody was told of
-
+	settings bool                          // /settings changed what is stored
+	outdated bool                          // somebody else may answer by now
+	news     *compactor.Event              // a compaction nobody was told of
 	reads    bool                          // the connector reads history
 	late     []func(context.Context) error // edits and deletions since
 	bereft   bool                          // something was deleted since the running turn began
-	changes  []int64                       // messages that were edited or deleted, which the history does not know yet
-	asks     []func(context.Context)       // what commands want done by the owner
+	changes  []int64                       // messages that were edited or deleted, which the engine does not know yet
+	parent   bool                          // what a thread has of its channel has changed
 	botTurns []string                      // messages of other programs that were answered since a person spoke
-	retryGap *time.Timer                   // nil: no gap waits to be read again
 }
 
 func newConversation(h *Hub, name string, connector Connector, records *memory.Conversation) *conversation {
 	c := &conversation{
 		hub: h, name: name, connector: connector, records: records, cacheKey: cacheKey(name), log: h.o.Log.With("conversation", name),
-		signal: make(chan struct{}, 1), opened: make(chan struct{}), changed: make(chan struct{}),
-		unheard: make(map[string]*time.Timer), unsettled: true,
+		loop: loop{
+			signal: make(chan struct{}, 1), calls: make(chan func()), finished: make(chan func()), worked: make(chan error),
+			ended: make(chan struct{}), opened: make(chan struct{}),
+		},
+		progress: progress{unsettled: true},
+		shared:   shared{changed: make(chan struct{}), unheard: make(map[string]*time.Timer)},
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c
@@ -92,69 +117,12 @@ func newConversation(h *Hub, name string, connector Connector, records *memory.C
 // searchShare is the share of the window one search may answer with: 1/16.
 const searchShare = 16
 
-// retryDelay is how long a conversation waits before it tries again what the disk refused.
-const retryDelay = 5 * time.Second
-
-// own runs the conversation until the hub closes, or until it has been silent for
-// long and leaves memory.
-func (c *conversation) own() {
-	ctx := c.hub.ctx
-	defer c.close()
-	silence := time.NewTimer(c.hub.o.Idle)
-	defer silence.Stop()
-	for {
-		asked, awaited := c.try(), c.awaits()
-		var retry <-chan time.Time
-		err := c.work(ctx)
-		c.unsettled = c.unsettled || err != nil
-		if err != nil && ctx.Err() == nil {
-			c.hub.trouble.is(ctx, c.log, c.name, err)
-			c.stalled(ctx, awaited, err)
-			retry = time.After(retryDelay)
-		} else if err == nil {
-			c.hub.trouble.over(c.log, c.name)
-			c.went(awaited)
-		}
-		c.settleUp(asked, err)
-		silence.Reset(c.hub.o.Idle)
-		select {
-		case <-c.signal:
-		case <-retry:
-		case <-silence.C:
-			if c.quiet() && c.hub.forget(c) {
-				return
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// close ends what belongs to the conversation, in reverse order.
-func (c *conversation) close() {
-	c.mu.Lock()
-	c.left = true
-	for _, timer := range c.unheard {
-		timer.Stop()
-	}
-	if c.retryGap != nil {
-		c.retryGap.Stop()
-	}
-	c.mu.Unlock()
-	c.sender.wait()
-	c.reactions.Wait()
-	if c.engine != nil {
-		c.engine.Close()
-	}
-	c.flushLast()
-}
-
 // work opens the conversation if need be, and does what there is to do until
 // nothing waits.
 func (c *conversation) work(ctx context.Context) error {
 	opens := c.engine == nil
 	if opens {
-		if err := c.load(ctx); err != nil {
+		if _, err := c.load(ctx); err != nil {
 			return err
 		}
 		c.sender.start(ctx) // with what an earlier process left
@@ -169,7 +137,7 @@ func (c *conversation) work(ctx context.Context) error {
 		c.unsettled = false
 	}
 	if opens {
-		c.engine.Check(ctx) // what an earlier process could not summarize is repaired in silence
+		c.check() // what an earlier process could not summarize is repaired in silence
 	}
 	for ctx.Err() == nil {
 		more, err := c.step(ctx)
@@ -189,10 +157,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err := c.renew(ctx); err != nil {
 		return false, err
 	}
-	if err := c.apply(ctx); err != nil {
-		return false, err
-	}
-	if err := c.resettle(ctx); err != nil {
+	if err := c.takeChanges(ctx); err != nil {
 		return false, err
 	}
 	c.announce(ctx)
@@ -212,9 +177,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	}
 	// What comes after the look wakes the owner, who looks again.
 	more = len(burst) < due.Waiting || due.Segment
-	history := c.engine.History()
-	history.Append(burst...)
-	history.Stored()
+	c.append(burst)
 	turn, authors := turnOf(burst)
 	c.begun = begun{turn.Seq, time.Now()}
 	c.newest = burst[len(burst)-1].ID
@@ -222,7 +185,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		c.accepted(m.ID, m.Seq)
 	}
 	if turn.Seq == 0 {
-		c.engine.Check(ctx)
+		c.check()
 		return more, nil
 	}
 	if ok, told := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, authors, !turn.Optional, time.Now()); !ok {
@@ -237,7 +200,7 @@ func (c *conversation) takeUp(ctx context.Context, due memory.Due) ([]compactor.
 		return nil, nil
 	}
 	c.window.look(ctx)
-	return c.records.TakeUp(ctx, due.Last, compactor.BurstBudget(c.engine.Budget()), time.Now().Add(-c.hub.o.CatchUp))
+	return c.records.TakeUp(ctx, due.Last, c.window.burst(), time.Now().Add(-c.hub.o.CatchUp))
 }
 
 // begun is a turn, and when it was taken up: by the time that passes, for clocks are set.
@@ -275,10 +238,10 @@ func (c *conversation) resume(ctx context.Context) error {
 			turn.Since = c.begun.at
 		}
 		if time.Since(turn.Since) > c.hub.o.CatchUp {
-			if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: c.engine.Count()}); err != nil {
+			if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)}); err != nil {
 				return err
 			}
-			c.engine.Answered()
+			c.answered()
 			continue
 		}
 		if turn.Attempts, err = c.records.Retry(ctx, turn.Seq); err != nil {

@@ -76,7 +76,7 @@ func (c *conversation) erasing(ctx context.Context, where string, end *erasure, 
 		return fmt.Sprintf("Deleted: %s of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay.",
 			tracesWords(end.messages+waiting, end.memories), where)
 	}
-	soon, err := c.await(ctx, end.done, ownerPatience)
+	soon, err := c.await(ctx, end.done, awhile)
 	if err != nil || soon {
 		return Answer{Text: words()}, err
 	}

@@ -123,16 +123,6 @@ func (c *conversation) rest(err error) {
 	c.toldGap = true
 	c.log.Log(c.hub.ctx, level, "backfill_failed", "again_in", historyRetry, "error", err)
 	c.gapRest = time.Now().Add(historyRetry)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.left && c.retryGap == nil {
-		c.retryGap = time.AfterFunc(historyRetry, func() {
-			c.mu.Lock()
-			c.retryGap = nil
-			c.mu.Unlock()
-			c.wake()
-		})
-	}
 }
 
 func (c *conversation) history(ctx context.Context, h Historian, look Look) (page Page, err error) {
@@ -155,7 +145,7 @@ func (c *conversation) page(ctx context.Context, h Historian, look Look) (page P
 
 // early tells whether what was said before the bot came may still be to be read.
 func (c *conversation) early() bool {
-	return !c.hasReadBack && c.engine.History().Next() <= historyPage && !time.Now().Before(c.pastRest) // else what was overheard since is more
+	return !c.hasReadBack && c.next() <= historyPage && !time.Now().Before(c.pastRest) // else what was overheard since is more
 }
 
 // readBack reads what was said before the bot was first addressed here, so that it
@@ -197,9 +187,8 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	}
 	c.hasReadBack = true
 	if len(added) > 0 {
-		c.engine.History().Append(added...)
-		c.engine.History().Stored()
-		c.engine.Check(ctx)
+		c.append(added)
+		c.check()
 	}
 	return c.reread(ctx)
 }

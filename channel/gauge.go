@@ -82,7 +82,7 @@ func Gauge(ctx context.Context, records *memory.Conversation, agent Agent) (Cont
 		return Context{}, err
 	}
 	defer engine.Close()
-	return newContext(ctx, engine, records, agent), nil
+	return newContext(ctx, engine.Reading()(), records, agent), nil
 }
 
 // Fill returns which model answers in a conversation, and how full its window is, in
@@ -93,15 +93,14 @@ func (h *Hub) Fill(ctx context.Context, name string) (model string, percent floa
 		return "", 0, err
 	}
 	defer h.release(c)
-	agent, engine, err := c.current(ctx)
+	agent, err := c.current(ctx)
 	if err != nil {
 		return "", 0, err
 	}
-	return agent.Model.Name(), usedPct(engine.Gauge()), nil
+	return agent.Model.Name(), usedPct((*c.gauge.Load())()), nil
 }
 
-func newContext(ctx context.Context, engine *compactor.Compactor, records *memory.Conversation, agent Agent) Context {
-	g := engine.Gauge()
+func newContext(ctx context.Context, g compactor.Gauge, records *memory.Conversation, agent Agent) Context {
 	window := agent.Model.Window(ctx)
 	c := Context{
 		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,

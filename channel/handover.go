@@ -161,11 +161,17 @@ func (c *conversation) learntFor(h *handover) *llm.Learnt {
 
 // told is the one message the other agent gets.
 func (c *conversation) told(ctx context.Context, h *handover, tokens int, p compactor.Policy) (string, error) {
-	if err := c.apply(c.hub.ctx); err != nil {
+	var write func() string
+	var err error
+	c.do(func(e *compactor.Compactor) {
+		if err = c.apply(c.hub.ctx); err == nil {
+			write, err = e.Briefing(c.hub.ctx, tokens, p, h.question)
+		}
+	})
+	if err != nil {
 		return "", err
 	}
-	text, err := c.engine.Briefing(c.hub.ctx, tokens, p, h.question)
-	return text + fmt.Sprintf("\n\n<now>\ntime: %s\n</now>", time.Now().Local().Format("2006-01-02 15:04 MST")), err
+	return write() + fmt.Sprintf("\n\n<now>\ntime: %s\n</now>", time.Now().Local().Format("2006-01-02 15:04 MST")), nil
 }
 
 // lookups are the tools of another agent: it reads what this conversation

@@ -27,10 +27,14 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		return 0, err
 	}
 	c := newConversation(h, name, connector, records)
-	if err := c.load(ctx); err != nil {
+	open, err := c.opening(ctx)
+	if err == nil {
+		err = open()
+	}
+	if err != nil {
 		return 0, err
 	}
-	defer c.engine.Close()
+	defer c.ends()
 	in := importer{c: c, progress: progress}
 	for m, err := range past {
 		if err != nil {
@@ -43,7 +47,26 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 	if err := in.flush(ctx); err != nil {
 		return in.imported, err
 	}
-	return in.imported, c.engine.Wait(ctx)
+	return in.imported, c.summarized(ctx)
+}
+
+// summarized waits, in place of the loop, until nothing is being summarized.
+func (c *conversation) summarized(ctx context.Context) error {
+	for c.engine.Busy() {
+		select {
+		case finish := <-c.finished:
+			finish()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// ends ends what is being summarized.
+func (c *conversation) ends() {
+	c.engine.Close()
+	_ = c.summarized(context.WithoutCancel(context.Background()))
 }
 
 // importer gathers messages into batches that fit below the background level.
@@ -60,8 +83,8 @@ func (in *importer) add(ctx context.Context, m Inbound) error {
 	window := in.c.window.look(ctx)
 	tokens := min(compactor.TokensOf(compactor.Message{
 		Role: "user", Seq: in.c.engine.History().Next(), Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
-	})+2, compactor.BurstBudget(in.c.engine.Budget()))
-	gauge := in.c.engine.Gauge()
+	})+2, in.c.window.burst())
+	gauge := in.c.engine.Reading()()
 	room := int(gauge.Policy.BackgroundThreshold*float64(window)) - gauge.Used
 	if len(in.batch) > 0 && (in.tokens+tokens > room || len(in.batch) >= importBatch) {
 		if err := in.flush(ctx); err != nil {
@@ -69,8 +92,8 @@ func (in *importer) add(ctx context.Context, m Inbound) error {
 		}
 	}
 	// A large message could jump over the background level and the aggressive one.
-	if gauge = in.c.engine.Gauge(); float64(gauge.Used+tokens) >= gauge.Policy.EmergencyThreshold*float64(window) {
-		in.c.engine.Compact(compactor.OnBackground, "")
+	if gauge = in.c.engine.Reading()(); float64(gauge.Used+tokens) >= gauge.Policy.EmergencyThreshold*float64(window) {
+		in.c.engine.Compact(compactor.OnBackground, "", func(compactor.Event) {}, nil)
 		if err := in.settle(ctx); err != nil {
 			return err
 		}
@@ -101,10 +124,10 @@ func (in *importer) flush(ctx context.Context) error {
 func (in *importer) settle(ctx context.Context) error {
 	for {
 		in.c.engine.Check(ctx)
-		if err := in.c.engine.Wait(ctx); err != nil {
+		if err := in.c.summarized(ctx); err != nil {
 			return err
 		}
-		if !in.c.engine.BackingOff() {
+		if !in.c.engine.Reading()().BackingOff {
 			return nil
 		}
 		select {

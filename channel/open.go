@@ -2,7 +2,6 @@ package channel
 
 import (
 	"context"
-	"errors"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -11,13 +10,24 @@ import (
 
 // How a conversation is opened, and opened anew when the settings have changed.
 
-// errWorking is why a conversation is not opened anew just now.
-var errWorking = errors.New("a summary is being written")
+// load opens the conversation with whom it has to answer now. It does so anew when the
+// settings have changed, if nothing is being summarized; opened tells.
+func (c *conversation) load(ctx context.Context) (opened bool, err error) {
+	open, err := c.opening(ctx)
+	if err != nil {
+		return false, err
+	}
+	c.do(func(e *compactor.Compactor) {
+		if opened = e == nil || !e.Busy(); opened {
+			err = open()
+		}
+	})
+	return opened && err == nil, err
+}
 
-// load opens the conversation with whom it has to answer now. It does so anew when
-// the settings have changed; what was opened before lands nothing from there on, for
-// nobody would see it, and is closed then.
-func (c *conversation) load(ctx context.Context) error {
+// opening reads the settings, and returns what opens the conversation with them, which is the
+// loop's to do.
+func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
 	agent := c.hub.o.Agent(c.name)
 	if agent.Worker != nil {
 		agent.Worker = switched{agent.Worker, c}
@@ -27,24 +37,47 @@ func (c *conversation) load(ctx context.Context) error {
 	}
 	p := &policy{file: agent.Policy, log: c.log}
 	if err := p.read(ctx, c.records); err != nil {
-		return err
+		return nil, err
 	}
 	w := lookAt(ctx, agent.Model)
 	tools := toolset(c.records, memory.ToolOptions{
-		Turn: func() int64 {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return c.turn
-		},
+		Turn:     c.runningTurn,
 		Budget:   func() int { return w.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
 	}, c.lookAtWindow)
+	o := c.engineOptions(p)
+	return func() error {
+		engine, err := agent.open(ctx, w, c.records, tools, o)
+		if err != nil {
+			return err
+		}
+		again := c.engine != nil
+		c.mu.Lock()
+		c.agent, c.engine, c.policy, c.window = agent, engine, p, w
+		c.changedLocked()
+		c.mu.Unlock()
+		c.tools, c.unfit, c.inWords, c.empty = tools, nil, false, engine.History().Next() == 1
+		if c.publish(); !again {
+			close(c.opened)
+		}
+		return nil
+	}, nil
+}
+
+// engineOptions is what ties the engine to the conversation.
+func (c *conversation) engineOptions(p *policy) compactor.Options {
 	o := compactor.Options{
-		Slots: c.hub.slots, Log: c.log, Policy: p.get,
+		Slots: c.hub.slots, Log: c.log, Policy: p.get, Start: c.start,
 		Spend:  func() error { return c.spendOn(false) },
 		Afford: c.affordsSummary,
 		Spent:  func(model string, u llm.Usage) { c.count(memory.ForSummary, model, u) },
-		After:  func(e compactor.Event) { c.happened(e, p.get().Notify) },
+		After: func(e compactor.Event) {
+			c.publish()
+			c.happened(e, p.get().Notify)
+			if e.State == compactor.EventLanded && e.Trigger == compactor.OnHeal {
+				c.hub.threadsChanged(c.name)
+			}
+		},
 		Saved: func(saved []compactor.MemoryDraft) {
 			for _, m := range saved {
 				c.remembered(m.ID, m.Kind, m.Content)
@@ -54,40 +87,12 @@ func (c *conversation) load(ctx context.Context) error {
 	if before := c.hub.o.Before; before != nil {
 		o.Before = func(e compactor.Event) error { return before(c.name, e) }
 	}
-	old := c.engine
-	if old != nil && !c.retire(old) {
-		return errWorking
-	}
-	engine, err := agent.open(ctx, w, c.records, tools, o)
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	c.agent, c.engine, c.policy, c.window, c.retired = agent, engine, p, w, false
-	close(c.changed)
-	c.changed = make(chan struct{})
-	c.mu.Unlock()
-	c.tools, c.unfit, c.inWords, c.empty = tools, nil, false, engine.History().Next() == 1
-	if old != nil {
-		old.Close()
-		return nil
-	}
-	close(c.opened)
-	return nil
-}
-
-// retire has nothing begin from here on, if nothing is at work. Whoever asks for the
-// engine waits for the next one.
-func (c *conversation) retire(engine *compactor.Compactor) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.retired = c.retired || engine.Retire()
-	return c.retired
+	return o
 }
 
 // renew has somebody else answer, if the settings say so by now. It is called between
-// turns, when what is on disk is all there is. A summary or recap that is being written is
-// waited for: it ends with the settings it began with.
+// turns, when what is on disk is all there is. A summary that is being written is waited for:
+// it ends with the settings it began with.
 func (c *conversation) renew(ctx context.Context) error {
 	c.mu.Lock()
 	due := c.outdated
@@ -96,15 +101,10 @@ func (c *conversation) renew(ctx context.Context) error {
 	if !due {
 		return nil
 	}
-	var err error
-	if !c.engine.Busy() {
-		if err = c.load(ctx); err == nil {
-			c.engine.Check(ctx)
-			return nil
-		}
-	}
-	if errors.Is(err, errWorking) { // it began meanwhile
-		err = nil
+	opened, err := c.load(ctx)
+	if opened {
+		c.check()
+		return nil
 	}
 	c.mu.Lock()
 	c.outdated = true
@@ -112,14 +112,11 @@ func (c *conversation) renew(ctx context.Context) error {
 	return err
 }
 
-// current returns who answers, and the engine for calls that are safe from any goroutine.
-func (c *conversation) current(ctx context.Context) (Agent, *compactor.Compactor, error) {
+// current returns who answers, when the conversation is open.
+func (c *conversation) current(ctx context.Context) (Agent, error) {
 	err := c.wait(ctx, func() (bool, error) {
 		select {
 		case <-c.opened:
-			if c.retired {
-				return false, c.err
-			}
 			return true, nil
 		default:
 			return false, c.err
@@ -127,5 +124,5 @@ func (c *conversation) current(ctx context.Context) (Agent, *compactor.Compactor
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.agent, c.engine, err
+	return c.agent, err
 }

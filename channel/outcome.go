@@ -83,32 +83,46 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 	} else {
 		c.sender.keep(o.Reply, r.writer) // before the row is there for a sender to find
 	}
-	o.Count = c.engine.Count()
-	o.Messages = c.storable(o.Messages)
-	if !o.Failure {
-		o.Context, o.Generation = c.engine.History().Context()
-	}
+	c.do(func(e *compactor.Compactor) {
+		o.Count = e.Count()
+		o.Messages = c.storable(o.Messages)
+		if !o.Failure {
+			o.Context, o.Generation = e.History().Context()
+		}
+	})
 	o.Usage = c.usage.take()
 	posted, contextStored, err := c.write(ctx, o)
-	history := c.engine.History()
-	if !contextStored {
-		history.ContextNotStored()
-	}
-	if errors.Is(err, memory.ErrNotFound) { // what was asked has been deleted, which closed the turn
-		c.sender.drop(o.Reply)
-		r.writer.Cancel()
-		history.Truncate(r.first)
-		c.engine.Answered()
-		return nil
-	}
+	c.do(func(e *compactor.Compactor) { c.written(e, r, o, contextStored, err) })
 	if err != nil {
 		c.sender.drop(o.Reply)
 		r.writer.Cancel()
-		history.Truncate(r.first)
+		if errors.Is(err, memory.ErrNotFound) {
+			return nil
+		}
 		c.unwritten(r.turn.To, err)
 		return err
 	}
 	c.toldUnwritten = false
+	c.sender.send(c.hub.ctx, posted)
+	c.check()
+	c.keepLearnt()
+	c.warnOwner(ctx, r.turn)
+	return nil
+}
+
+// written brings into the history what became of the outcome on disk. It is the loop's.
+func (c *conversation) written(e *compactor.Compactor, r *reply, o memory.Outcome, contextStored bool, err error) {
+	history := e.History()
+	if !contextStored {
+		history.ContextNotStored()
+	}
+	if err != nil {
+		history.Truncate(r.first)
+		if errors.Is(err, memory.ErrNotFound) { // what was asked has been deleted, which closed the turn
+			history.Answered()
+		}
+		return
+	}
 	if n := len(o.Messages); n > 0 && o.Messages[n-1].Seq >= history.Next() {
 		history.Append(o.Messages[n-1])
 	}
@@ -118,14 +132,9 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		}
 	}
 	if o.Context.Text != "" && !contextStored { // the head is another one on disk, or what it quotes is gone
-		c.engine.Reread()
+		e.Changed(nil, nil)
 	}
-	c.engine.Answered()
-	c.sender.send(c.hub.ctx, posted)
-	c.engine.Check(c.hub.ctx)
-	c.keepLearnt()
-	c.warnOwner(ctx, r.turn)
-	return nil
+	history.Answered()
 }
 
 // write writes an outcome, several times if need be, and returns what memory.Conversation's

@@ -24,8 +24,7 @@ func numberOf(text string) (n int64, ok bool) {
 }
 
 func runPin(ctx context.Context, c *conversation, who Person, which string) (Answer, error) {
-	_, engine, err := c.current(ctx)
-	if err != nil {
+	if _, err := c.current(ctx); err != nil {
 		return Answer{}, err
 	}
 	m, err := c.pinnable(ctx, which)
@@ -36,7 +35,10 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if err != nil {
 		return Answer{}, err
 	}
-	costs, budget := engine.PinCosts(append(head.Pins, compactor.Pin{Message: m}))
+	costs, budget, err := c.pinCosts(append(head.Pins, compactor.Pin{Message: m}))
+	if err != nil {
+		return Answer{}, err
+	}
 	taken, cost := 0, costs[len(costs)-1]
 	for i, p := range head.Pins {
 		if p.Seq == m.Seq {
@@ -54,7 +56,9 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if _, err := c.records.Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID)); err != nil {
 		return Answer{}, err
 	}
-	c.repinned()
+	if err := c.repinned(); err != nil {
+		return Answer{}, err
+	}
 	answer := fmt.Sprintf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, excerpt(m))
 	if cost.Shown < cost.Whole {
 		answer += fmt.Sprintf("\nIt is clipped: %d of its %d tokens fit, for pins may take %d together.", cost.Shown, cost.Whole, budget)
@@ -85,9 +89,18 @@ func (c *conversation) pinnable(ctx context.Context, which string) (m compactor.
 	return m, err
 }
 
-// repinned has the owner show the pins as they are now.
-func (c *conversation) repinned() {
-	c.byOwner(func(context.Context) { c.engine.Reread() })
+// pinCosts is what the engine says of them.
+func (c *conversation) pinCosts(pins []compactor.Pin) (costs []compactor.PinCost, budget int, err error) {
+	err = c.tryDo(func(e *compactor.Compactor) { costs, budget = e.PinCosts(pins) })
+	return costs, budget, err
+}
+
+// repinned shows the pins as they are now.
+func (c *conversation) repinned() error {
+	return c.tryDo(func(e *compactor.Compactor) {
+		e.Changed(nil, nil)
+		e.Check(c.hub.ctx)
+	})
 }
 
 func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Answer, error) {
@@ -95,7 +108,7 @@ func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Ans
 	if !ok {
 		return Answer{}, errPeople(c.sayf("Say which message by its number, as /pins shows it: /unpin #12"))
 	}
-	if _, _, err := c.current(ctx); err != nil {
+	if _, err := c.current(ctx); err != nil {
 		return Answer{}, err
 	}
 	switch err := c.records.Unpin(ctx, seq); {
@@ -104,13 +117,11 @@ func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Ans
 	case err != nil:
 		return Answer{}, err
 	}
-	c.repinned()
-	return Answer{Text: fmt.Sprintf("Message #%d is pinned no longer.", seq)}, nil
+	return Answer{Text: fmt.Sprintf("Message #%d is pinned no longer.", seq)}, c.repinned()
 }
 
 func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	_, engine, err := c.current(ctx)
-	if err != nil {
+	if _, err := c.current(ctx); err != nil {
 		return Answer{}, err
 	}
 	head, _, err := c.records.Head(ctx)
@@ -120,7 +131,10 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	if len(head.Pins) == 0 {
 		return Answer{Text: c.sayf("Nothing is pinned here. /pin pins the newest message, /pin #12 another one.")}, nil
 	}
-	costs, budget := engine.PinCosts(head.Pins)
+	costs, budget, err := c.pinCosts(head.Pins)
+	if err != nil {
+		return Answer{}, err
+	}
 	taken := 0
 	var answer Answer
 	for i, p := range head.Pins {

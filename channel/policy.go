@@ -58,7 +58,7 @@ func (p *policy) read(ctx context.Context, records *memory.Conversation) error {
 	return nil
 }
 
-// reset has the owner take up what /settings changed.
+// reset has what /settings changed take effect.
 func (c *conversation) reset() {
 	c.mu.Lock()
 	c.settings = true
@@ -66,7 +66,7 @@ func (c *conversation) reset() {
 	c.wake()
 }
 
-// resettle does so, and looks at once whether a level is reached by now.
+// resettle does so, and looks at once whether a level is reached by now. It is the loop's.
 func (c *conversation) resettle(ctx context.Context) error {
 	c.mu.Lock()
 	changed := c.settings

@@ -67,21 +67,23 @@ type recalledLine struct {
 
 // visible is what the model sees already.
 type visible struct {
-	history            *compactor.History
-	messages, memories map[int64]bool // quoted in earlier turn contexts
+	shows              func(seq int64) bool // a message, word for word
+	messages, memories map[int64]bool       // quoted in earlier turn contexts
 }
 
-func (c *conversation) visible() visible {
-	v := visible{history: c.engine.History()}
-	v.messages, v.memories = v.history.Quoted()
+func (c *conversation) visible() (v visible) {
+	c.do(func(e *compactor.Compactor) {
+		v.shows = e.History().Shows()
+		v.messages, v.memories = e.History().Quoted()
+	})
 	return v
 }
 
-func (v visible) message(seq int64) bool { return v.messages[seq] || v.history.Shows(seq) }
+func (v visible) message(seq int64) bool { return v.messages[seq] || v.shows(seq) }
 
 // memory reports whether a memory is visible, or all that it came from.
 func (v visible) memory(id int64, sources []int64) bool {
-	return v.memories[id] || len(sources) > 0 && !slices.ContainsFunc(sources, func(seq int64) bool { return !v.history.Shows(seq) })
+	return v.memories[id] || len(sources) > 0 && !slices.ContainsFunc(sources, func(seq int64) bool { return !v.shows(seq) })
 }
 
 // askedIn is what the bot was asked in a turn, and who asked last.

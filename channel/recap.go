@@ -10,8 +10,7 @@ import (
 
 // runRecap summarizes for one person. It costs what a turn costs, so it counts as one.
 func runRecap(ctx context.Context, c *conversation, who Person, focus string) (Answer, error) {
-	_, engine, err := c.current(ctx)
-	if err != nil {
+	if _, err := c.current(ctx); err != nil {
 		return Answer{}, err
 	}
 	if ok, _ := c.hub.turns.take(c.hub.rules.Load().TurnsPerMinute, []string{who.ID}, true, time.Now()); !ok {
@@ -21,7 +20,15 @@ func runRecap(ctx context.Context, c *conversation, who Person, focus string) (A
 		Text: "Summing up what I have in view; one moment.",
 		Then: func(ctx context.Context) string {
 			defer c.hub.hold(c)()
-			recap, err := engine.Recap(ctx, focus)
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(c.hub.ctx, cancel)()
+			var recap compactor.Recap
+			var write func(context.Context) (compactor.Recap, error)
+			err := c.tryDo(func(e *compactor.Compactor) { write = e.Recap(focus) })
+			if err == nil {
+				recap, err = write(ctx)
+			}
 			c.wake() // to write what it cost
 			if err != nil {
 				return "The recap was not finished. Nothing is changed by it; ask again."

@@ -3,6 +3,8 @@ package channel
 import (
 	"context"
 	"strings"
+
+	"cairn/compactor"
 )
 
 // Segments and threads: what begins a conversation anew, and what a thread begins with.
@@ -31,7 +33,7 @@ func (c *conversation) begin(ctx context.Context) (begun bool, err error) {
 	if err != nil || !due {
 		return false, err
 	}
-	_, err = c.engine.StartSegment(ctx)
+	c.do(func(e *compactor.Compactor) { _, err = e.StartSegment(ctx) })
 	return err == nil, err
 }
 
@@ -39,19 +41,17 @@ func (c *conversation) begin(ctx context.Context) (begun bool, err error) {
 func (c *conversation) grown() {
 	if c.empty && c.engine.History().Next() > 1 {
 		c.empty = false
-		c.engine.Reread()
+		c.engine.Changed(nil, nil)
 	}
 }
 
 // threadsChanged has the open threads of a channel look again at what they have of it.
 func (h *Hub) threadsChanged(channel string) {
 	h.eachThread(channel, func(c *conversation) {
-		c.byOwner(func(ctx context.Context) {
-			c.engine.Reread()
-			if err := c.refresh(ctx, c.engine.History().Quoting()); err != nil {
-				c.log.Warn("read_parent_changes_failed", "error", err)
-			}
-		})
+		c.mu.Lock()
+		c.parent = true
+		c.mu.Unlock()
+		c.wake()
 	})
 }
 

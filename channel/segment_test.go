@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -220,6 +221,13 @@ func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
 		again := r.asked()
 		if strings.Contains(again, "message-1 of") || strings.Contains(again, "hangs on") || strings.Contains(again, "Coco") {
 			t.Errorf("it still shows\n%s", again)
+		}
+		for tries := 0; !strings.Contains(r.asked(), "message-2 of"); tries++ { // what fills the placeholder reaches it, too
+			if tries == 50 {
+				t.Fatalf("it never shows what is left of the summary:\n%s", r.asked())
+			}
+			time.Sleep(20 * time.Millisecond)
+			r.inThread("and now?")
 		}
 		if !strings.Contains(again, "of the channel above this thread") || !strings.Contains(again, "how old") {
 			t.Errorf("more than that is gone:\n%s", again)

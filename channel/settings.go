@@ -28,7 +28,7 @@ var fileOnly = []string{"model", "worker_reasoning", "prompt_file"}
 var harmless = []string{"notify", "focus"}
 
 func runSettings(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
-	agent, _, err := c.current(ctx)
+	agent, err := c.current(ctx)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -30,7 +30,7 @@ func IsNotice(p Piece) bool {
 // the notice keeps it from being posted twice. It refers to no message: a connector looks
 // for what refers to a question to find what it has already shown of the answer.
 func (c *conversation) notifyShortened(ctx context.Context, turn memory.Turn) {
-	shortened := c.engine.History().Shortened(turn.Seq)
+	shortened := ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) })
 	if len(shortened) == 0 {
 		return
 	}

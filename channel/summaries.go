@@ -14,11 +14,10 @@ import (
 )
 
 func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	_, engine, err := c.current(ctx)
-	if err != nil {
+	if _, err := c.current(ctx); err != nil {
 		return Answer{}, err
 	}
-	g := engine.Gauge()
+	g := (*c.gauge.Load())()
 	var answer Answer
 	for _, segment := range g.Past.Earlier {
 		for _, row := range segment.Rows {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -47,7 +46,6 @@ func (r *reply) text() string {
 // answer runs a turn: the model and its tools until there is a reply, then one
 // transaction that writes everything, then the reply goes out.
 func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
-	history := c.engine.History()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c.running(turn.Seq, cancel)
@@ -60,11 +58,12 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 		return err
 	}
 	c.notifyShortened(c.hub.ctx, turn)
-	history.Begin(c.turnContext(ctx, turn, other))
+	made := c.turnContext(ctx, turn, other)
+	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
 
-	made := 0
+	calls := 0
 	for {
-		r := &reply{turn: turn, first: history.Next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&made)}
+		r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&calls)}
 		if turn.Attempts > maxAttempts {
 			return c.finish(ctx, r, r.failed(c.spell(sentence(errInterrupted))))
 		}
@@ -81,20 +80,15 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			c.toldFailed = false
 			c.hub.tally.answered()
 			c.calm(server)
-			return c.finish(ctx, r, r.answered(history.Next(), resp))
+			return c.finish(ctx, r, r.answered(c.next(), resp))
 		}
 		if errors.Is(context.Cause(ctx), errStopped) {
-			return c.finish(ctx, r, r.stopped(history.Next()))
+			return c.finish(ctx, r, r.stopped(c.next()))
 		}
 		var provider *llm.Error
 		if errors.As(err, &provider) && provider.Passes() && turn.Attempts < maxAttempts {
 			c.log.Debug("turn_retry", "turn", turn.Seq, "error", err)
-			r.writer.Cancel()
-			history.Truncate(r.first)
-			if turn.Attempts, err = c.records.Retry(c.hub.ctx, turn.Seq); errors.Is(err, memory.ErrNotFound) { // deleted meanwhile
-				c.engine.Answered()
-				return nil
-			} else if err != nil {
+			if gone, err := c.tryAgain(r, &turn); gone || err != nil {
 				return err
 			}
 			continue
@@ -102,7 +96,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 		c.hub.tally.failure()
 		c.log.Log(ctx, c.loud(err, server), "turn_failed", append(llm.LogAttrs(err), "turn", turn.Seq)...)
 		if turn.Optional && c.toldFailed { // nobody asked for an answer, and people know already
-			history.Truncate(r.first)
+			c.truncate(r.first)
 			r.writer.Cancel()
 			return c.pass(ctx, turn)
 		}
@@ -111,15 +105,34 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 	}
 }
 
+// tryAgain forgets what a failed attempt added. gone: the question was deleted, which closed the turn.
+func (c *conversation) tryAgain(r *reply, turn *memory.Turn) (gone bool, err error) {
+	r.writer.Cancel()
+	c.truncate(r.first)
+	turn.Attempts, err = c.records.Retry(c.hub.ctx, turn.Seq)
+	if gone = errors.Is(err, memory.ErrNotFound); gone {
+		c.answered()
+		return true, nil
+	}
+	return false, err
+}
+
 // pass closes a turn without an answer: it is context.
 func (c *conversation) pass(ctx context.Context, turn memory.Turn) error {
-	err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: c.engine.Count()})
+	err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)})
 	if err != nil && !errors.Is(err, memory.ErrNotFound) { // deleted, which closed it
 		return err
 	}
-	c.engine.Answered()
-	c.engine.Check(c.hub.ctx)
+	c.do(func(e *compactor.Compactor) {
+		e.History().Answered()
+		e.Check(c.hub.ctx)
+	})
 	return nil
+}
+
+// truncate forgets what was added of a turn that begins anew.
+func (c *conversation) truncate(first int64) {
+	c.do(func(e *compactor.Compactor) { e.History().Truncate(first) })
 }
 
 // putOff closes a turn of people who have had their share of this minute, and tells
@@ -128,7 +141,7 @@ func (c *conversation) putOff(ctx context.Context, turn memory.Turn, tell bool) 
 	if !tell || turn.Optional || c.paused(ctx) {
 		return c.pass(ctx, turn)
 	}
-	r := &reply{turn: turn, first: c.engine.History().Next(), writer: c.connector.Reply(c.name, turn.To)}
+	r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To)}
 	return c.finish(ctx, r, r.outcome(fmt.Sprintf("notice-%d", turn.Seq), fmt.Sprintf(
 		"One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute), true))
 }
@@ -169,7 +182,7 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		Report: func(u llm.Usage) {
 			t.overflows, t.completion = 0, u.Completion
 			if t.asUsual {
-				c.engine.Reported(u)
+				c.do(func(e *compactor.Compactor) { e.Reported(u) })
 			}
 		},
 		Show: func(delta string) {
@@ -178,104 +191,6 @@ func (c *conversation) converse(ctx context.Context, r *reply) (resp llm.Respons
 		},
 	}
 	return loop.Run(ctx)
-}
-
-// talk is what converse keeps between one request and the next.
-type talk struct {
-	*conversation
-	r          *reply
-	overflows  int
-	completion int            // tokens of the last answer, its reasoning included; 0: not counted
-	sent       []llm.Message  // by the last request
-	pictures   map[int64]bool // that it showed
-	reasoned   bool           // a request was refused for want of earlier reasoning
-	asUsual    bool           // it had the tools that requests usually have
-	tooled     bool           // it had tools
-}
-
-// request makes the next one.
-func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
-	t.window.look(t.hub.ctx)
-	if err := t.apply(t.hub.ctx); err != nil {
-		return llm.Request{}, err
-	}
-	if err := t.resettle(t.hub.ctx); err != nil {
-		return llm.Request{}, err
-	}
-	messages, maxTokens, err := t.engine.Request(t.hub.ctx) // what it writes must not hang on /stop
-	t.pictures = t.illustrated(messages)
-	facts := t.window.learnt().Facts()
-	switch {
-	case t.inWords:
-		messages, _ = llm.InWords(messages)
-	case facts.WantsReasoning:
-		messages = llm.UnreasonedInWords(messages)
-	default:
-		messages = llm.DeprivedInWords(messages)
-	}
-	t.sent = messages
-	req := llm.Request{
-		Messages: messages, Head: t.engine.HeadLength(), CacheKey: t.cacheKey,
-		MaxTokens: maxTokens, Spare: t.engine.Spare(), Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
-	}
-	noTools, last := facts.RefusesTools, left == 1 || t.lastCall()
-	t.asUsual = (!last || noTools) && !t.inWords // else the count is of another prompt
-	if last || noTools {
-		req.Tools = nil
-	}
-	t.tooled = len(req.Tools) > 0
-	return req, err
-}
-
-// retry tells whether a request that failed is worth another, and makes it possible.
-func (t *talk) retry(_ context.Context, err error) bool {
-	if llm.RefusesTools(err) && t.tooled { // a worker may have learnt it meanwhile
-		if learnt := t.window.learnt(); !learnt.Facts().RefusesTools {
-			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", t.agent.Model.Name())
-			learnt.NoTools()
-		}
-		return true
-	}
-	if len(t.pictures) > 0 && llm.RefusesImages(err) {
-		t.r.current.Reset()
-		t.refused(t.pictures, err)
-		return true
-	}
-	if llm.WantsReasoning(err) && !t.reasoned {
-		t.reasoned = true // the model has learnt it: the next request has what there is
-		t.r.current.Reset()
-		return true
-	}
-	if refusedAsItStands(err) {
-		return t.tellInWords(t.r, t.sent, err)
-	}
-	if llm.KindOf(err) != llm.KindOverflow || t.overflows >= 2 {
-		return false
-	}
-	t.overflows++
-	t.r.current.Reset()
-	t.window.look(t.hub.ctx) // the model has learnt from it
-	if t.asUsual {
-		t.engine.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
-	}
-	return t.engine.Overflow(t.hub.ctx)
-}
-
-// refusedAsItStands tells whether a server understood a request and will not take it.
-func refusedAsItStands(err error) bool {
-	var e *llm.Error
-	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
-}
-
-// tellInWords has a request that was refused made once more, with the use of tools told
-// in words from now on, if it held any; if that was not it, they stand as before.
-func (c *conversation) tellInWords(r *reply, sent []llm.Message, err error) bool {
-	_, tooled := llm.InWords(sent)
-	if c.inWords = tooled; tooled {
-		r.current.Reset()
-		c.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", c.agent.Model.Name(), "error", err)
-	}
-	return tooled
 }
 
 // show has people see what there is of the reply. Nothing is shown before the
@@ -296,12 +211,14 @@ func (c *conversation) show(r *reply) {
 // add appends what the model or a tool said to the turn. completion is what the
 // provider counted for it; 0: it did not.
 func (c *conversation) add(r *reply, m llm.Message, completion int) {
-	row := rowOf(m, c.engine.History().Next(), r.turn.Seq)
-	if len(row.Native) > 0 {
-		row.Reasoning = c.engine.ReasoningOf(row, completion)
-	}
-	r.messages = append(r.messages, row)
-	c.engine.History().Append(row)
+	c.do(func(e *compactor.Compactor) {
+		row := rowOf(m, e.History().Next(), r.turn.Seq)
+		if len(row.Native) > 0 {
+			row.Reasoning = e.ReasoningOf(row, completion)
+		}
+		r.messages = append(r.messages, row)
+		e.History().Append(row)
+	})
 }
 
 func rowOf(m llm.Message, seq, turn int64) compactor.Message {
@@ -314,7 +231,8 @@ func rowOf(m llm.Message, seq, turn int64) compactor.Message {
 }
 
 // storable is what of a turn's messages is written: their reasoning only where the
-// provider demands it with the calls of later requests too, and which calls have lost it.
+// provider demands it with the calls of later requests too, and which calls have lost it. It is
+// the loop's.
 func (c *conversation) storable(messages []compactor.Message) []compactor.Message {
 	wanted := c.window.learnt().Facts().WantsReasoning
 	for i := range messages {

@@ -18,7 +18,7 @@ func (c *conversation) turnContext(ctx context.Context, turn memory.Turn, other 
 	if other != nil {
 		return compactor.Context{}
 	}
-	gauge := c.engine.Gauge()
+	gauge := (*c.gauge.Load())()
 	made := c.recalled(ctx, turn, min(c.agent.Recall, gauge.Window/recalledShare))
 	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), percent(gauge.Used, gauge.Window))
 	if turn.Optional {

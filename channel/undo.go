@@ -1,37 +1,26 @@
 package channel
 
 import (
+	"cmp"
 	"context"
-	"math"
 
 	"cairn/compactor"
 )
 
 func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	if _, _, err := c.current(ctx); err != nil {
+	if _, err := c.current(ctx); err != nil {
 		return Answer{}, err
 	}
 	var event compactor.Event
 	var failed error
-	done := c.byOwner(func(ctx context.Context) { event, failed = c.engine.Undo(ctx) })
-	soon, err := c.await(ctx, done, ownerPatience)
-	switch {
-	case err != nil:
+	err := c.tryDo(func(e *compactor.Compactor) {
+		event, failed = e.Undo(c.hub.ctx)
+		e.Check(c.hub.ctx)
+	})
+	if err = cmp.Or(err, failed); err != nil {
 		return Answer{}, err
-	case soon && failed != nil:
-		return Answer{}, failed
-	case soon:
-		return Answer{Text: c.undoneWords(event)}, nil
 	}
-	return Answer{
-		Text: "I am answering right now. The latest summary will be undone as soon as the model has answered.",
-		Then: func(ctx context.Context) string {
-			if soon, err := c.await(ctx, done, math.MaxInt64); !soon || err != nil || failed != nil {
-				return c.sayf("The latest summary could not be taken back yet; /summaries shows how things stand. Nothing is lost.")
-			}
-			return c.undoneWords(event)
-		},
-	}, nil
+	return Answer{Text: c.undoneWords(event)}, nil
 }
 
 func (c *conversation) undoneWords(e compactor.Event) string {

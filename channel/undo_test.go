@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/channel"
 	"cairn/compactor"
@@ -107,15 +106,8 @@ func TestUndoInTheMiddleOfAnAnswer(t *testing.T) {
 	slow = true
 	r.say("what was that?", true)
 	<-asked
-	start := time.Now()
-	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, "/undo")
-	if err != nil || answer.Then == nil || !strings.Contains(answer.Text, "answering right now") || time.Since(start) > 10*time.Second {
-		t.Fatalf("/undo: %+v, %v after %v", answer, err, time.Since(start))
-	}
+	r.says("/undo", "Taken back") // at once
 	close(release)
-	if told := answer.Then(t.Context()); !strings.HasPrefix(told, "Taken back") {
-		t.Errorf("then it says %q", told)
-	}
 	r.idle()
 }
 

@@ -2,6 +2,9 @@ package channel
 
 import (
 	"context"
+	"time"
+
+	"cairn/compactor"
 )
 
 // How others wake a conversation's owner, and wait for what it does.
@@ -33,14 +36,19 @@ func (c *conversation) settleUp(asked int64, err error) {
 	if c.tried, c.err = asked, err; err == nil {
 		c.settled = max(c.settled, asked)
 	}
+	c.changedLocked()
+}
+
+func (c *conversation) changedLocked() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
+// quiet tells whether the conversation may leave memory. It is the loop's.
 func (c *conversation) quiet() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.settled >= c.asked && c.retryGap == nil && c.sender.idle() && (c.engine == nil || !c.engine.Busy() && !c.engine.Waits())
+	return c.settled >= c.asked && time.Until(c.gapRest) <= 0 && c.sender.idle() && (c.engine == nil || !c.engine.Busy() && c.engine.Wake().IsZero())
 }
 
 // settle returns when all that was asked so far is done and sent, or with the
@@ -88,9 +96,8 @@ func (c *conversation) drain(ctx context.Context) error {
 	default:
 		return nil // never opened: nothing runs
 	}
-	_, engine, err := c.current(ctx)
-	if err != nil {
+	if err := c.tryDo((*compactor.Compactor).Drain); err != nil {
 		return err
 	}
-	return engine.Drain(ctx)
+	return c.wait(ctx, func() (bool, error) { return !c.busy, nil })
 }

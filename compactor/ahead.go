@@ -1,6 +1,9 @@
 package compactor
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // The view as it will be when everything that is prepared has been applied: plans are made
 // on it, so that nothing is summarized twice.
@@ -8,57 +11,33 @@ import "sort"
 // prospect is that view, as far as it does not change when messages are appended: so a
 // check copies none of them, however many there are.
 type prospect struct {
-	revision int     // of the history it was made of
+	revision int     // of the view it was made of
 	rows     []int64 // that are applied in it
-	seen     int     // how many lines the history had
+	seen     int     // how many lines the view had
 	head     Head
 	past     past
 	skip     int    // how many lines leave, from the oldest on
-	rest     []line // in place of what is behind them, up to seen; nil: nothing of it leaves
+	rest     []line // in place of what is behind them; nil: nothing of it leaves
 	tokens   int    // of all lines that leave
 }
 
-func (c *Compactor) ahead(s snapshot) snapshot {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.aheadLocked(s)
-}
-
-func (c *Compactor) aheadLocked(s snapshot) snapshot {
+// ahead is the view once everything that is prepared has been applied.
+func (c *Compactor) ahead() view {
+	s := c.h.view
 	if len(c.staged) == 0 {
-		c.prospect = prospect{}
 		return s
 	}
-	if !c.prospect.holds(s, c.staged) {
+	if p := c.prospect; p.revision != s.revision || p.rest != nil && p.seen != len(s.lines) || !slices.Equal(p.rows, idsOf(c.staged)) {
 		c.prospect = s.prospect(c.staged)
-	}
-	// The next append behind rest copies it once: snapshots keep what they saw.
-	if p := &c.prospect; p.rest != nil && p.seen < len(s.lines) {
-		p.rest = append(p.rest, s.lines[p.seen:]...)
-		p.seen = len(s.lines)
 	}
 	return s.in(c.prospect)
 }
 
-// holds tells whether the prospect is that of a view once rows have landed.
-func (p prospect) holds(s snapshot, rows []Compaction) bool {
-	if p.revision != s.revision || p.seen > len(s.lines) || len(p.rows) != len(rows) {
-		return false
-	}
-	for i, row := range rows {
-		if p.rows[i] != row.ID {
-			return false
-		}
-	}
-	return true
-}
-
 // prospect is what rows make of the view. Usually they cover the oldest lines: then
 // nothing is copied.
-func (s snapshot) prospect(rows []Compaction) prospect {
-	p := prospect{revision: s.revision, seen: len(s.lines), head: s.head}
+func (s view) prospect(rows []Compaction) prospect {
+	p := prospect{revision: s.revision, rows: idsOf(rows), seen: len(s.lines), head: s.head}
 	for _, row := range rows {
-		p.rows = append(p.rows, row.ID)
 		p.head = p.head.with(row)
 	}
 	p.past = p.head.past(s.shape)
@@ -66,7 +45,7 @@ func (s snapshot) prospect(rows []Compaction) prospect {
 		p.tokens += s.lines[p.skip].tokens
 		p.skip++
 	}
-	if p.skip == len(s.lines) || !reaches(rows, s.lines[p.skip].Seq) {
+	if p.skip == len(s.lines) || !slices.ContainsFunc(rows, func(row Compaction) bool { return row.To >= s.lines[p.skip].Seq }) {
 		return p
 	}
 	p.rest = make([]line, 0, len(s.lines)-p.skip)
@@ -81,7 +60,7 @@ func (s snapshot) prospect(rows []Compaction) prospect {
 }
 
 // in is the view in a prospect of it.
-func (s snapshot) in(p prospect) snapshot {
+func (s view) in(p prospect) view {
 	s = s.withNewHead()
 	s.head, s.past, s.lineCost = p.head, p.past, s.lineCost-p.tokens
 	if s.lines = s.lines[p.skip:]; p.rest != nil {
@@ -91,26 +70,17 @@ func (s snapshot) in(p prospect) snapshot {
 }
 
 // with is the view once rows have landed.
-func (s snapshot) with(rows []Compaction) snapshot {
+func (s view) with(rows []Compaction) view {
 	if len(rows) == 0 {
 		return s
 	}
 	return s.in(s.prospect(rows))
 }
 
-func reaches(rows []Compaction, seq int64) bool {
-	for _, row := range rows {
-		if row.To >= seq {
-			return true
-		}
-	}
-	return false
-}
-
 // indexOf is where the first line of seq or behind it stands.
-func (s snapshot) indexOf(seq int64) int {
+func (s view) indexOf(seq int64) int {
 	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq >= seq })
 }
 
 // stackCost is what counts in the stack's budget, in tokens.
-func (s snapshot) stackCost() int { return stackCost(s.head.Stack) + s.past.tokens }
+func (s view) stackCost() int { return stackCost(s.head.Stack) + s.past.tokens }

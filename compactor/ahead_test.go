@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
 )
@@ -288,62 +287,6 @@ func TestWhatIsReadyLandsOnAWish(t *testing.T) {
 			t.Errorf("with %d turns that are older: %+v; %d of %d summaries are shown", older, e, n, len(staged))
 		}
 		r.verify()
-	}
-}
-
-// landingGate holds up landings.
-type landingGate struct {
-	compactor.Records
-	reached, open chan struct{}
-}
-
-func (g *landingGate) Land(ctx context.Context, rows []int64, clearedTo int64) (compactor.Head, []compactor.Compaction, error) {
-	select {
-	case g.reached <- struct{}{}:
-		<-g.open
-	default:
-	}
-	return g.Records.Land(ctx, rows, clearedTo)
-}
-
-// A summary that is ready while others land lands right behind them.
-func TestASummaryThatIsReadyDuringALandingLands(t *testing.T) {
-	r := ahead(t, 10_000)
-	gate := &landingGate{reached: make(chan struct{}), open: make(chan struct{})}
-	r.close()
-	r.tune = func(o *compactor.Options) {
-		gate.Records = o.Records
-		o.Records = gate
-	}
-	r.open()
-	r.staged(1)
-	writing, release := make(chan struct{}, 10), make(chan struct{})
-	r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		writing <- struct{}{}
-		<-release
-		return good(ctx, n, req)
-	}
-	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
-		t.Fatalf("compact: %+v", e)
-	}
-	<-writing
-	r.set(func(p *compactor.Policy) { p.PrepareThreshold, p.CacheTTL = 0, 0 }) // nothing is made ahead any more
-	owner := make(chan error)
-	go func() {
-		_, _, err := r.c.Request(t.Context())
-		owner <- err
-	}()
-	<-gate.reached
-	close(release)
-	if err := r.c.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	close(gate.open)
-	if err := <-owner; err != nil {
-		t.Fatal(err)
-	}
-	if rows := r.c.Gauge().Staged; len(rows) > 0 {
-		t.Errorf("a summary waits for nothing: %+v", rows)
 	}
 }
 

@@ -35,7 +35,7 @@ func (c *Compactor) aroundOf(row Compaction) (a around) {
 	if row.To == 0 {
 		return a
 	}
-	s := c.ahead(c.h.snapshot())
+	s := c.ahead()
 	rows, lines := s.head.Stack, s.lines
 	if row.From < s.head.Start {
 		rows, lines = nil, nil

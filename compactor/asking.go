@@ -18,9 +18,7 @@ import (
 
 // attempt asks with tools, if the model's server takes any.
 func (w worker) attempt(ctx context.Context, items []item) (text string, err error) {
-	w.c.mu.Lock()
 	noTools := w.plain || w.c.noTools[w.model.Name()] || w.c.learntOf(w.model).Facts().RefusesTools
-	w.c.mu.Unlock()
 	if !noTools {
 		text, err = w.withTools(ctx, items)
 		if !llm.RefusesTools(err) {
@@ -28,9 +26,7 @@ func (w worker) attempt(ctx context.Context, items []item) (text string, err err
 		}
 		*w.calls = max(*w.calls-1, 0) // it costs nothing, and happens once
 		w.c.o.Log.Info("worker_without_tools", "model", w.model.Name())
-		w.c.mu.Lock()
 		w.c.noTools[w.model.Name()] = true
-		w.c.mu.Unlock()
 	}
 	return w.withoutTools(ctx, items)
 }

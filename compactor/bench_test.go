@@ -152,7 +152,7 @@ func (w waits) below(share float64) float64 {
 func BenchmarkIdle(b *testing.B) {
 	r := newRig(b, 128_000, nil)
 	ctx := context.Background()
-	var open []*compactor.Compactor
+	var open []*owner
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -161,12 +161,9 @@ func BenchmarkIdle(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		c, err := compactor.Open(ctx, compactor.Options{
+		c := openOwner(b, compactor.Options{
 			Records: conv, Policy: compactor.DefaultPolicy, Window: func() int { return 128_000 },
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
 		open = append(open, c)
 	}
 	runtime.GC()
@@ -262,20 +259,17 @@ func BenchmarkThousandConversations(b *testing.B) {
 	ctx := context.Background()
 	r := newRig(b, 4_000, &llmtest.Model{Func: good})
 	slots := make(chan struct{}, 4)
-	all := make([]*compactor.Compactor, conversations)
+	all := make([]*owner, conversations)
 	records := make([]*memory.Conversation, conversations)
 	for i := range all {
 		var err error
 		if records[i], err = r.store.Conversation(ctx, fmt.Sprint("terminal:many", i)); err != nil {
 			b.Fatal(err)
 		}
-		all[i], err = compactor.Open(ctx, compactor.Options{
+		all[i] = openOwner(b, compactor.Options{
 			Records: records[i], Policy: compactor.DefaultPolicy, Window: func() int { return 4_000 },
 			MaxOutput: 100, Worker: r.worker, Slots: slots, Log: slog.New(slog.DiscardHandler),
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
 		defer all[i].Close()
 	}
 	var w waits

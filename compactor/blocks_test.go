@@ -9,7 +9,7 @@ import (
 // rendered is what renderMessages makes of lines, with a context behind the last
 // message of a user, and neighbours in user role joined as a wire joins them.
 func rendered(system, head string, lines []line, now string) []llm.Message {
-	s := snapshot{headText: head, lines: lines}
+	s := view{headText: head, lines: lines}
 	if i := lastOfUser(lines); now != "" && i >= 0 {
 		s.contexts = []turnContext{contextOf(Context{Seq: lines[i].Seq, Text: now})}
 	}
@@ -31,7 +31,7 @@ func joined(blocks []llm.Message) (messages []llm.Message) {
 // renderMessages turns head, lines and contexts into the messages of a request: a
 // block for each, every result behind its call, every call answered. Neighbours in user
 // role stay blocks of their own, which a wire joins as its protocol demands.
-func renderMessages(system string, s snapshot) []llm.Message {
+func renderMessages(system string, s view) []llm.Message {
 	out := appendHead(make([]llm.Message, 0, len(s.lines)+len(s.contexts)+2), system, s.headText)
 	return appendLines(out, s.lines, s.contexts, shownPictures(s.lines))
 }

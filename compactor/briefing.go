@@ -17,15 +17,19 @@ const (
 	summedShare   = 4 // what is summed up of the messages: at most 1/4 of what is left
 )
 
-// Briefing tells in about tokens tokens what the view holds: the head, and the
-// messages as far as they fit; the oldest of them, if they do not, summed up without
-// a model. The question stands last and is not repeated among them. Nothing is
-// written. It belongs to the conversation's owner.
-func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question Message) (string, error) {
+// Briefing returns what tells, in about tokens tokens, what the view holds: the head, and the
+// messages as far as they fit; the oldest of them, if they do not, summarized without a model. The
+// question stands last and is not repeated among them. Nothing is written. What it returns may
+// run in any goroutine.
+func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question Message) (func() string, error) {
 	if c.reread(ctx); c.outdated {
-		return "", errOutdated
+		return nil, errOutdated
 	}
-	s := c.h.snapshot()
+	s := c.h.view
+	return func() string { return s.briefing(tokens, p, question) }, nil
+}
+
+func (s view) briefing(tokens int, p Policy, question Message) string {
 	asked := clippedItems([]Message{question}, max(tokens/questionShare, 0))
 	left := tokens - costOfItems(asked)
 	var b strings.Builder
@@ -61,7 +65,7 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question
 		b.WriteString(it.text)
 	}
 	b.WriteString("\n</question>")
-	return b.String(), nil
+	return b.String()
 }
 
 // newestThatFit counts the newest items that fit.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"cairn/llm"
@@ -47,6 +46,10 @@ type Options struct {
 	// model's name, also of attempts that failed. It must not block; nil: nobody counts.
 	Spent func(model string, u llm.Usage)
 
+	// Start runs slow work in a goroutine, and then calls what it returned on the owner's. nil:
+	// there is no background work. Start itself must not wait, nor call it at once.
+	Start func(slow func() (finish func()))
+
 	// Before is asked about each piece of work that is about to begin, with what it is
 	// going to be (its ID is 0). An error is a veto: nothing is begun, the error's words
 	// are the reason, and what was to begin by itself is not asked about again for the
@@ -62,43 +65,35 @@ type Options struct {
 	Now   func() time.Time    // the clock all waiting goes by; nil: time.Now
 }
 
-// Compactor guards one conversation's window. Append, Begin, Answered, Truncate,
-// Edited, Deleted, Reread, Undo, StartSegment, Check, Request, Briefing, Reported and
-// Overflow belong to the one goroutine that owns the conversation; the other methods are safe for concurrent use.
+// Compactor guards one conversation's window. It belongs to the one goroutine that owns the
+// conversation, has none of its own, and never waits for a model: what is slow it gives to
+// Options.Start, and what must wait for a time it tells by Wake.
 type Compactor struct {
 	o                      Options
 	h                      *History
 	own                    llm.Learnt // of a model that remembers nothing itself
 	ownWorker, ownFallback llm.Learnt
-	ctx                    context.Context
+	ctx                    context.Context // of all background work
 	cancel                 context.CancelFunc
-	workers                sync.WaitGroup
 
-	unwritten bool      // the owner's: contexts ended in memory that the disk has still
-	outdated  bool      // the owner's: people changed what the head was made of
-	askedAt   time.Time // the owner's: when the model was asked last; the provider's cache is as old
-	rendering rendering // the owner's: the last request
-	asked     asked     // the owner's: the last request
+	unwritten bool      // contexts ended in memory that the disk has still
+	outdated  bool      // people changed what the head was made of
+	askedAt   time.Time // when the model was asked last; the provider's cache is as old
+	rendering rendering // the last request
+	asked     asked     // the last request
 
 	systemCost, toolsCost int
 
-	mu       sync.Mutex // guards everything below
-	busy     *job       // nil: no worker is running
-	idle     chan struct{}
-	filling  *job // nil: no placeholder is being filled
-	filled   chan struct{}
-	alarm    *time.Timer    // nil: nothing waits for a time
-	staged   []Compaction   // stored rows that have not landed, in the order in which they are to land
-	landing  bool           // somebody is landing them
-	again    bool           // and has to look once more
-	demanded demand         // what they are to apply then
-	prospect prospect       // the view once everything staged has landed
-	recaps   int            // under way
-	owed     int            // tokens that a level demanded and what was staged did not cover
-	wished   *wish          // waits for the end of what is running; nil: nobody wants anything
-	awaited  map[int64]*job // whose ends somebody waits for, by row
+	busy     *work // nil: nothing is summarized
+	filling  *work // nil: no placeholder is being filled
+	wake     time.Time
+	staged   []Compaction          // prepared summaries, in the order in which they are to be applied
+	prospect prospect              // the view once all of them have been applied
+	owed     int                   // tokens that a level demanded and what was prepared did not cover
+	wished   *wish                 // begins at the end of what is at work; nil: nobody wants anything
+	awaited  map[int64]func(Event) // told how a row ended, by its id
 	pace     pace
-	sore     map[int64]pace // rows whose healing failed, by id
+	sore     map[int64]pace // rows whose repair failed, by id
 	suspect  suspect        // something in it was declined
 	declines int            // spans in a row that were declined too often
 	vetoes   map[Trigger]veto
@@ -106,14 +101,13 @@ type Compactor struct {
 	lifted   bool // what was taken back is spared no longer
 	last     Event
 
-	lastFailed Event // since the last landing
-	landedAt   int64 // the seq that was next when messages were last summed up; 0: not yet
+	lastFailed Event // since a summary was applied last
+	landedAt   int64 // the seq that was next when messages were last summarized; 0: not yet
 
-	noTools map[string]bool // models that take no tools, or no order to call one, by name
+	noTools map[string]bool // models that take no tools, or no order to call one, by name; of the work at a model
 	warned  bool
 
-	// Each has a lock of its own.
-	withModel, without, standingIn llm.Incident // jobs of a model fail; of the built-in summarizer; the fallback does the worker's work
+	withModel, without, standingIn llm.Incident // jobs of a model fail; of the extractive summarizer; the fallback does the worker's work
 }
 
 // ErrSpent says that a model may not be asked for the moment: what it may cost is spent.
@@ -124,7 +118,7 @@ func (c *Compactor) noModel() bool {
 	return c.o.Worker == nil || c.o.Afford != nil && !c.o.Afford()
 }
 
-// Open loads a conversation and returns its compactor. Close ends what it starts.
+// Open loads a conversation and returns its compactor.
 func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -142,7 +136,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	c := &Compactor{o: o, staged: state.Staged, sore: make(map[int64]pace), vetoes: make(map[Trigger]veto), noTools: make(map[string]bool), awaited: make(map[int64]*job)}
+	c := &Compactor{o: o, staged: state.Staged, sore: make(map[int64]pace), vetoes: make(map[Trigger]veto), noTools: make(map[string]bool), awaited: make(map[int64]func(Event))}
 	c.systemCost, c.toolsCost = perMessage+Estimate(o.System), costOfTools(o.Tools)
 	c.h = newHistory(state, c.shape(o.Policy()))
 	c.askedAt = o.Now()
@@ -152,7 +146,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		}
 	}
 	if state.Count.Model == o.Model {
-		c.h.counted(c.h.snapshot().revision, state.Count)
+		c.h.counted(c.h.view.revision, state.Count)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c, nil
@@ -160,7 +154,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 
 // shape is the view's by this policy and what is known of the model.
 func (c *Compactor) shape(p Policy) shape {
-	sh := p.shape(c.Budget())
+	sh := p.shape(c.budget())
 	sh.reasoning = c.learnt().Facts().WantsReasoning
 	return sh
 }
@@ -176,42 +170,18 @@ func costOfTools(tools []llm.Tool) (tokens int) {
 	return tokens
 }
 
-// Close cancels a running worker and waits for it. Its row becomes failed and its
-// span stays visible.
-func (c *Compactor) Close() {
-	c.mu.Lock()
-	c.cancel() // under the lock: whoever starts a worker has looked, or will see it
-	c.sleepLocked()
-	c.mu.Unlock()
-	c.workers.Wait()
-}
+// Close ends all background work. What Start was given returns soon, and has to be finished
+// as always: its row becomes failed, and its span stays visible. Nothing begins any more.
+func (c *Compactor) Close() { c.cancel() }
 
-// Retire has nothing begin or land any more, so that another one may be opened for the
-// conversation, and Close wait for nobody. It tells whether it did: a worker, a landing
-// or a recap under way is not cut short.
-func (c *Compactor) Retire() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.busy != nil || c.filling != nil || c.landing || c.recaps > 0 {
-		return false
-	}
-	c.cancel()
-	c.sleepLocked()
-	return true
-}
+// Busy tells whether anything is at work.
+func (c *Compactor) Busy() bool { return c.busy != nil || c.filling != nil }
 
-// Busy tells whether a worker is running.
-func (c *Compactor) Busy() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.busy != nil || c.filling != nil
-}
+// Wake is when to call Proceed, though nobody may speak until then; zero: nothing waits.
+func (c *Compactor) Wake() time.Time { return c.wake }
 
 // History returns the conversation's history, for its owner.
 func (c *Compactor) History() *History { return c.h }
-
-// Answered ends the running turn: what was appended is on disk now.
-func (c *Compactor) Answered() { c.h.Answered() }
 
 // Check looks at how full the window is, and does what the level demands:
 // emergency at once and without a model, the others by starting the worker. It
@@ -222,51 +192,49 @@ func (c *Compactor) Check(ctx context.Context) {
 	c.reread(ctx)
 	c.flush(ctx)
 	c.landDue(ctx, p, window)
-	if levelOf(c.used(c.h.snapshot()), window, p) == emergency {
+	if levelOf(c.used(c.h.view), window, p) == emergency {
 		c.relieve(ctx, OnEmergency, int(p.BackgroundThreshold*float64(window)))
 	}
 	c.clearBatch(ctx, p)
-	c.proceed()
+	c.Proceed()
 }
 
 // ErrTooLarge is returned by Request when what must be sent does not fit the
 // window however much is hidden.
 var ErrTooLarge = errors.New("the request does not fit the context window")
 
-// Request checks, and renders the messages of the next request and how many tokens
-// the answer may take. It fits the window, or the error is ErrTooLarge. The caller may
-// change the pictures of the messages, and nothing else.
-func (c *Compactor) Request(ctx context.Context) (messages []llm.Message, maxTokens int, err error) {
+// Prompt is what the model is asked next.
+type Prompt struct {
+	Messages  []llm.Message // the caller may change their pictures, and nothing else
+	Head      int           // how many of them stay the same until the head changes: the system prompt, and what is kept of earlier talk
+	MaxTokens int           // the answer may take
+	Spare     int           // tokens of the window left beside the answer, less the doubt about their estimate: a bound that exceeds the window is refused
+}
+
+// Request checks, and renders the next request. It fits the window, or the error is ErrTooLarge.
+func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 	window := c.o.Window()
 	c.landCold(ctx, c.o.Policy())
 	for range requestTries {
 		c.Check(ctx)
 		if c.outdated {
-			return nil, 0, errOutdated
+			return Prompt{}, errOutdated
 		}
-		if c.rendering.dropsPictures(c.h.snapshot()) {
+		if c.rendering.dropsPictures(c.h.view) {
 			c.newHead(ctx)
 		}
-		s := c.h.snapshot()
-		if c.used(s) <= window {
+		if c.used(c.h.view) <= window {
 			c.askedAt = c.o.Now()
-			c.ask(s)
-			return c.rendering.next(c.o.System, s), Reserve(c.o.MaxOutput, window), nil
-		} // a summary that has landed since the check may have filled what it left
+			c.ask(c.h.view)
+			messages := c.rendering.next(c.o.System, c.h.view)
+			return Prompt{messages, c.rendering.headLen, Reserve(c.o.MaxOutput, window), max(c.asked.spare, 1)}, nil
+		}
 	}
-	return nil, 0, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.snapshot()), window, c.real(c.frame()))
+	return Prompt{}, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.view), window, c.real(c.frame()))
 }
 
 // requestTries is how often a request makes room before it gives up.
 const requestTries = 3
-
-// HeadLength is how many messages of the last Request stay the same until the head
-// changes: the system prompt, and what is kept of earlier talk.
-func (c *Compactor) HeadLength() int { return c.rendering.headLen }
-
-// Spare is how many tokens of the window the last Request left free beside the reply,
-// less the doubt about its estimate: a bound that exceeds the window is refused.
-func (c *Compactor) Spare() int { return max(c.asked.spare, 1) }
 
 // Overflow is told that the provider found the last request too long. What it
 // taught about the window is known to Window by now. It hides the oldest turns and
@@ -274,50 +242,24 @@ func (c *Compactor) Spare() int { return max(c.asked.spare, 1) }
 func (c *Compactor) Overflow(ctx context.Context) bool {
 	p, window := c.o.Policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
-	s := c.h.snapshot()
+	s := c.h.view
 	used := c.used(s)
 	goal := int(p.BackgroundThreshold * float64(window))
 	c.relieve(ctx, OnReactive, min(goal, used-used/8))
-	return c.h.snapshot().cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.asked.reserve
+	return c.h.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.asked.reserve
 }
 
-// Wait returns when no worker is running and none is due.
-func (c *Compactor) Wait(ctx context.Context) error {
-	for {
-		c.mu.Lock()
-		busy, idle, filling := c.busy, c.idle, c.filling
-		if filling != nil {
-			idle = c.filled
-		}
-		c.mu.Unlock()
-		if busy == nil && filling == nil {
-			return nil
-		}
-		select {
-		case <-idle:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// Drain returns when no worker is running and nothing that should not wait is due:
-// what a level demands, folds, and placeholders that are to be filled. Repairs and work ahead
-// are cancelled at once, and go on after the next start.
-func (c *Compactor) Drain(ctx context.Context) error {
-	c.mu.Lock()
-	c.draining = true
-	if c.busy != nil && c.busy.mayWait() && c.busy.cancel != nil {
+// Drain has nothing begin any more that may wait for the next start: repairs and work ahead,
+// which are cancelled too. What a level demands, folds, and placeholders that are to be filled
+// are still made.
+func (c *Compactor) Drain() {
+	c.draining, c.wake = true, time.Time{}
+	if c.busy != nil && c.busy.mayWait() {
 		c.busy.cancel()
 	}
-	c.sleepLocked()
-	c.mu.Unlock()
-	return c.Wait(ctx)
 }
 
 func (c *Compactor) notify(e Event) {
-	next := c.h.Next()
-	c.mu.Lock()
 	if e.State != EventStarted && e.State != EventStaged && e.State != EventScheduled {
 		c.last = e
 	}
@@ -327,28 +269,21 @@ func (c *Compactor) notify(e Event) {
 	case e.State == EventLanded && e.Kind != Marker:
 		c.lastFailed = Event{}
 		if e.Kind == Leaf && e.Trigger != OnHeal {
-			c.landedAt = next
+			c.landedAt = c.h.next
 		}
 	}
-	waits := c.awaited[e.ID]
-	c.mu.Unlock()
 	c.o.Log.Debug("compaction", "event", e)
 	if e.State == EventLanded || e.State == EventFailed || e.State == EventNoop {
-		defer c.over(waits, e)
+		defer c.over(e)
 	}
 	defer c.contain("after")
 	c.o.After(e)
 }
 
-// BackingOff tells whether a level is reached that waits only because the last
-// attempt failed.
-func (c *Compactor) BackingOff() bool {
-	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
-	if levelOf(c.used(s), window, p) == calm {
-		return false
+// over notifies those who wait for the end of a row.
+func (c *Compactor) over(e Event) {
+	if told := c.awaited[e.ID]; told != nil {
+		delete(c.awaited, e.ID)
+		told(e)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ready := c.summarizerLocked(p, s, c.o.Now())
-	return c.busy == nil && !ready
 }

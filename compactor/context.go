@@ -43,24 +43,20 @@ const noGeneration = -1
 // Begin starts a turn: ctx follows the newest user message until Answered, or until
 // Begin is called again.
 func (h *History) Begin(ctx Context) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.dropRunningContextLocked()
+	h.dropRunningContext()
 	h.storedWith = noGeneration
 	i := lastOfUser(h.lines)
 	if ctx.Text == "" || i < 0 {
 		return
 	}
 	ctx.Seq = h.lines[i].Seq
-	h.addContextLocked(contextOf(ctx))
+	h.addContext(contextOf(ctx))
 	h.contextRuns = true
 }
 
 // Context returns the context of the running turn, to be stored with its answer, and
 // the generation of the head it belongs to: under another one it must not be stored.
 func (h *History) Context() (ctx Context, generation int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.storedWith = h.head.Generation
 	if !h.contextRuns {
 		return Context{}, h.storedWith
@@ -70,15 +66,13 @@ func (h *History) Context() (ctx Context, generation int64) {
 
 // ContextNotStored notes that what Context returned was not stored: Answered drops it.
 func (h *History) ContextNotStored() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.storedWith = noGeneration
 }
 
 // Quoted reports what the visible contexts quote.
 func (h *History) Quoted() (messages, memories map[int64]bool) {
 	messages, memories = make(map[int64]bool), make(map[int64]bool)
-	for _, c := range h.snapshot().contexts {
+	for _, c := range h.contexts {
 		for _, seq := range c.Messages {
 			messages[seq] = true
 		}
@@ -89,64 +83,56 @@ func (h *History) Quoted() (messages, memories map[int64]bool) {
 	return messages, memories
 }
 
-func (h *History) addContextLocked(c turnContext) {
+func (h *History) addContext(c turnContext) {
 	h.contexts = append(h.contexts, c)
 	h.contextCost += c.tokens
 }
 
-func (h *History) dropRunningContextLocked() {
+func (h *History) dropRunningContext() {
 	if h.contextRuns {
-		h.keepContextsLocked(h.contexts[:len(h.contexts)-1])
+		h.keepContexts(h.contexts[:len(h.contexts)-1])
 	}
 	h.contextRuns = false
 }
 
-// keepContextsLocked shows these contexts and no others. Snapshots keep theirs: the
+// keepContexts shows these contexts and no others. Snapshots keep theirs: the
 // next one that is added copies.
-func (h *History) keepContextsLocked(contexts []turnContext) {
+func (h *History) keepContexts(contexts []turnContext) {
 	h.contexts, h.contextCost = slices.Clip(contexts), 0
 	for _, c := range contexts {
 		h.contextCost += c.tokens
 	}
 }
 
-// dropContextsLocked removes the contexts for which gone reports true.
-func (h *History) dropContextsLocked(gone func(Context) bool) {
+// dropContexts removes the contexts for which gone reports true.
+func (h *History) dropContexts(gone func(Context) bool) {
 	if !slices.ContainsFunc(h.contexts, func(c turnContext) bool { return gone(c.Context) }) {
 		return
 	}
 	if h.contextRuns && gone(h.contexts[len(h.contexts)-1].Context) {
 		h.contextRuns = false
 	}
-	h.keepContextsLocked(slices.DeleteFunc(slices.Clone(h.contexts), func(c turnContext) bool { return gone(c.Context) }))
-	h.changedLocked()
+	h.keepContexts(slices.DeleteFunc(slices.Clone(h.contexts), func(c turnContext) bool { return gone(c.Context) }))
+	h.changed()
 }
 
-// contextRunsAtLocked reports whether the running turn's context follows this message.
-func (h *History) contextRunsAtLocked(seq int64) bool {
+// contextRunsAt reports whether the running turn's context follows this message.
+func (h *History) contextRunsAt(seq int64) bool {
 	return h.contextRuns && h.contexts[len(h.contexts)-1].Seq == seq
 }
 
-// newHeadLocked ends the contexts of earlier turns: the provider's cache is lost with
-// the head, so they need not be sent any more. The running turn keeps its own.
-func (h *History) newHeadLocked() {
+// endOldContexts ends the contexts of earlier turns: the provider's cache is lost with the
+// head, so they need not be sent any more. The running turn keeps its own.
+func (h *History) endOldContexts() {
 	if h.contextRuns {
-		h.keepContextsLocked(h.contexts[len(h.contexts)-1:])
+		h.keepContexts(h.contexts[len(h.contexts)-1:])
 		return
 	}
-	h.keepContextsLocked(nil)
-}
-
-// endContexts ends the contexts of earlier turns in memory alone.
-func (h *History) endContexts() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.newHeadLocked()
-	h.changedLocked()
+	h.keepContexts(nil)
 }
 
 // withNewHead is the view without the contexts that a new head ends.
-func (s snapshot) withNewHead() snapshot {
+func (s view) withNewHead() view {
 	contexts := s.contexts
 	s.contexts, s.contextCost = nil, 0
 	for _, c := range contexts {
@@ -174,10 +160,10 @@ func (sh shape) stored(m Message) Message {
 	return m
 }
 
-// dropReasoningLocked forgets the reasoning that no request needs any more: of turns
+// dropReasoning forgets the reasoning that no request needs any more: of turns
 // that ended, and of the steps of the running one before its head changed. The calls of
 // those are Deprived.
-func (h *History) dropReasoningLocked() {
+func (h *History) dropReasoning() {
 	sh := h.shape
 	drop := func(l line) bool {
 		return len(l.Native) > 0 && !sh.keepsReasoning(l.Message)
@@ -192,13 +178,13 @@ func (h *History) dropReasoningLocked() {
 			lines[i].Native, lines[i].Deprived = nil, h.open != 0
 		}
 	}
-	h.setLinesLocked(lines)
+	h.setLines(lines)
 	h.revision++
 }
 
 // Deprived reports whether the reasoning of a message was dropped while its turn ran.
 func (h *History) Deprived(seq int64) bool {
-	lines := h.snapshot().lines
+	lines := h.lines
 	i, found := slices.BinarySearchFunc(lines, seq, func(l line, seq int64) int { return cmp.Compare(l.Seq, seq) })
 	return found && lines[i].Deprived
 }

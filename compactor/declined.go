@@ -3,6 +3,7 @@ package compactor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -63,14 +64,12 @@ func (c *Compactor) restsUntil(row Compaction) time.Time {
 }
 
 // declined notes that the worker declined j, after it has failed. What of a row it declined gets
-// a row of its own, so that the rest is repaired.
-func (c *Compactor) declined(j *job) {
+// a row of its own, so that the rest is repaired: it returns the job that makes it.
+func (c *Compactor) declined(j *job) (then *job) {
 	d := Declined{Times: j.declined + 1, At: c.o.Now(), By: c.o.Worker.Name()}
 	switch {
 	case j.heals == 0 && j.row.Kind == Leaf:
-		c.mu.Lock()
 		c.suspect = suspect{j.row.From, j.row.To, d.Times}
-		c.mu.Unlock()
 	case j.heals != 0 && j.row.From == j.healed.From && j.row.To == j.healed.To:
 		if err := c.o.Records.Declined(c.ctx, j.heals, d); err != nil && c.ctx.Err() == nil {
 			c.o.Log.Warn("save_refusal_failed", "error", err)
@@ -83,13 +82,16 @@ func (c *Compactor) declined(j *job) {
 		if j.heals != 0 {
 			apart.most = max(j.healed.Tokens*j.row.Messages/max(j.healed.Messages, 1), minSummary) // its share of the room
 		}
-		c.run(&apart)
+		apart.allowed = true
+		apart.row.ID, apart.began, apart.ended = 0, nil, nil
+		return &apart
 	}
+	return nil
 }
 
-// narrowedLocked bounds a span that begins inside the suspect to the half of that, and tells how
+// narrowed bounds a span that begins inside the suspect to the half of that, and tells how
 // often it was declined.
-func (c *Compactor) narrowedLocked(sp span) (_ span, times int) {
+func (c *Compactor) narrowed(sp span) (_ span, times int) {
 	if len(sp.lines) == 0 || c.suspect.to < sp.from || c.suspect.from > sp.to {
 		return sp, 0
 	}
@@ -119,12 +121,12 @@ func (c *Compactor) narrowedLocked(sp span) (_ span, times int) {
 	return half, times
 }
 
-// overNarrowedLocked has j summarize sp, or what is left of it where something was declined. What was
+// overNarrowed has j summarize sp, or what is left of it where something was declined. What was
 // declined too often the extractive summarizer takes.
-func (c *Compactor) overNarrowedLocked(j *job, sp span) {
+func (c *Compactor) overNarrowed(j *job, sp span) {
 	times := 0
 	if !j.builtIn {
-		sp, times = c.narrowedLocked(sp)
+		sp, times = c.narrowed(sp)
 	}
 	if j.declined = times; times >= j.policy.FailureLimit {
 		j.builtIn, j.row.By, j.row.Model, j.row.Owed = true, ByBuiltIn, "", true
@@ -134,8 +136,8 @@ func (c *Compactor) overNarrowedLocked(j *job, sp span) {
 	j.over(sp)
 }
 
-// summarizedLocked notes that a row stands for what was suspect.
-func (c *Compactor) summarizedLocked(j *job) {
+// summarized notes that a row stands for what was suspect.
+func (c *Compactor) summarized(j *job) {
 	if j.row.Kind == Leaf && j.row.From <= c.suspect.to && c.suspect.from <= j.row.To {
 		if c.suspect.from = j.row.To + 1; c.suspect.from > c.suspect.to {
 			c.suspect = suspect{}
@@ -143,22 +145,34 @@ func (c *Compactor) summarizedLocked(j *job) {
 	}
 }
 
-// narrow bounds a repair of messages to what one request holds, the newest whole turns of what
-// the row stands for, as the worker reads them, beside their summary: so a large row is
-// repaired piece by piece, and each is kept.
-func (c *Compactor) narrow(ctx context.Context, j *job) error {
+// narrowing returns what bounds a repair of messages to what one request holds, the newest
+// whole turns of what the row stands for, as the worker reads them, beside their summary: so a
+// large row is repaired piece by piece, and each is kept. It returns the row that is to be made.
+func (c *Compactor) narrowing(j *job) func(context.Context) (Compaction, error) {
 	if j.heals == 0 || j.builtIn || j.row.Kind != Leaf {
-		return nil
+		return func(context.Context) (Compaction, error) { return j.row, nil }
 	}
-	w, most := c.newWorker(j, nil, minSummary, minSummary).on(ctx, c.o.Worker)
+	w := c.newWorker(j, nil, minSummary, minSummary)
+	return func(ctx context.Context) (Compaction, error) {
+		row, err := c.narrow(ctx, w)
+		if err != nil {
+			err = fmt.Errorf("read what is repaired: %w", err)
+		}
+		return row, err
+	}
+}
+
+func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
+	j, row := w.j, w.j.row
+	w, most := w.on(ctx, c.o.Worker)
 	most = min(most, w.piece()) * 100 / (100 + j.policy.TargetPct) // beside the summary
-	from := max(j.row.From, j.row.To-mostOfPiece)
-	all, err := c.o.Records.Span(ctx, from, j.row.To)
-	if cut := func(m Message) bool { return m.Turn < from }; err == nil && from > j.row.From && len(all) > 0 && !cut(all[len(all)-1]) {
+	from := max(row.From, row.To-mostOfPiece)
+	all, err := c.o.Records.Span(ctx, from, row.To)
+	if cut := func(m Message) bool { return m.Turn < from }; err == nil && from > row.From && len(all) > 0 && !cut(all[len(all)-1]) {
 		all = slices.DeleteFunc(all, cut)
 	}
 	if err != nil || len(all) == 0 {
-		return err
+		return row, err
 	}
 	if limit := j.policy.FailureLimit; j.declined > 0 && j.declined < limit {
 		most = min(most, max(costOfItems(itemsOf(all, mostOfMessage))/2, minPiece))
@@ -175,13 +189,10 @@ func (c *Compactor) narrow(ctx context.Context, j *job) error {
 		}
 		n, tokens = first, tokens+turn
 	}
-	if n == 0 && from <= j.row.From {
-		return nil
+	if n > 0 || from > row.From {
+		row.From, row.FromTime, row.Messages = max(row.From, all[n].Turn), all[n].Time, len(all)-n
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	j.row.From, j.row.FromTime, j.row.Messages = max(j.row.From, all[n].Turn), all[n].Time, len(all)-n
-	return nil
+	return row, nil
 }
 
 // doesWithout tells whether a part that was declined does not fail the repair of a fold: the
@@ -205,12 +216,10 @@ func standIn(part []item, target int) string {
 
 // forgive has everything tried again that was declined: somebody asks for it.
 func (c *Compactor) forgive() {
-	s := c.h.snapshot()
-	c.mu.Lock()
+	s := c.h.view
 	if c.suspect.times >= c.o.Policy().FailureLimit { // else its half comes next
 		c.suspect = suspect{}
 	}
-	c.mu.Unlock()
 	if !slices.ContainsFunc(s.head.rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {
 		return
 	}
@@ -224,15 +233,11 @@ func (c *Compactor) forgive() {
 // noteDeclined notes what came of a row, 0: of all rows, in the view and in what is planned on it.
 func (c *Compactor) noteDeclined(id int64, d Declined) {
 	c.h.declined(id, d)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.prospect = prospect{}
 }
 
 // declined notes what came of a row; 0: of all rows.
 func (h *History) declined(id int64, d Declined) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	note := func(rows []Compaction) []Compaction {
 		rows = slices.Clone(rows)
 		for i := range rows {

@@ -8,28 +8,25 @@ import (
 
 // Edits and deletions by people. The store has written them; here they reach the
 // view. What it shows of them in the head, summaries and copies of first messages,
-// is read again before the next request, for a landing may be on its way meanwhile.
+// is read again before the next request.
 
-// Edited shows a message in its new form.
-func (c *Compactor) Edited(m Message) {
-	c.h.edited(m)
+// Changed shows messages as people edited them, without those they deleted, and has the head read
+// again before the next request: it quotes them, and others than the compactor change it on disk,
+// for instance what people pinned.
+func (c *Compactor) Changed(edited []Message, deleted []int64) {
+	for _, m := range edited {
+		c.h.edited(m)
+	}
+	if len(deleted) > 0 {
+		c.h.deleted(deleted)
+	}
 	c.outdated = true
 }
-
-// Deleted takes messages out of the view.
-func (c *Compactor) Deleted(seqs []int64) {
-	c.h.deleted(seqs)
-	c.outdated = true
-}
-
-// Reread has the head read again before the next request: others than the compactor
-// have changed it on disk, for instance what people pinned. It belongs to the owner.
-func (c *Compactor) Reread() { c.outdated = true }
 
 // Quoting returns the seqs of the verbatim messages that quote one which stands in
 // another conversation.
 func (h *History) Quoting() (seqs []int64) {
-	for _, l := range h.snapshot().lines {
+	for _, l := range h.lines {
 		if l.Quote != "" {
 			seqs = append(seqs, l.Seq)
 		}
@@ -53,54 +50,41 @@ func (c *Compactor) reread(ctx context.Context) {
 	}
 	c.h.setFirst(first)
 	c.h.swap(head)
-	c.h.lend(nil)
-	c.sweep(ctx)
+	c.h.restorable = nil
+	c.dropStale(ctx)
 	c.outdated = false
 }
 
 func (h *History) edited(m Message) {
-	h.mu.Lock()
-	sh := h.shape
-	h.mu.Unlock()
-	l := lineOf(sh.stored(m), sh)
-	h.lentEdited(m)
-	h.mu.Lock()
-	h.dropContextsLocked(func(c Context) bool {
-		return c.quotes(m.Seq) || c.Seq == m.Seq && m.Context == "" && !h.contextRunsAtLocked(m.Seq)
+	if i := slices.IndexFunc(h.restorable, func(old Message) bool { return old.Seq == m.Seq }); i >= 0 {
+		h.restorable[i] = m
+	}
+	h.dropContexts(func(c Context) bool {
+		return c.quotes(m.Seq) || c.Seq == m.Seq && m.Context == "" && !h.contextRunsAt(m.Seq)
 	})
-	h.mu.Unlock()
-	h.revise(func(lines []line) []line {
-		i := slices.IndexFunc(lines, func(old line) bool { return old.Seq == m.Seq })
-		if i < 0 {
-			return lines
-		}
-		l.Deprived = l.Deprived || lines[i].Deprived // of the running turn no disk knows it
-		lines = slices.Clone(lines)
-		lines[i] = l
-		return lines
-	})
+	if i := slices.IndexFunc(h.lines, func(old line) bool { return old.Seq == m.Seq }); i >= 0 {
+		lines := slices.Clone(h.lines)
+		lines[i] = lineOf(h.shape.stored(m), h.shape)
+		lines[i].Deprived = lines[i].Deprived || h.lines[i].Deprived // of the running turn no disk knows it
+		h.setLines(lines)
+	}
+	h.changed()
 }
 
 func (h *History) deleted(seqs []int64) {
-	h.lentDeleted(seqs)
-	h.mu.Lock()
-	h.dropContextsLocked(func(c Context) bool { return slices.Contains(seqs, c.Seq) || slices.ContainsFunc(seqs, c.quotes) })
-	h.mu.Unlock()
-	h.revise(func(lines []line) []line {
-		gone := func(l line) bool { return slices.Contains(seqs, l.Seq) }
-		if !slices.ContainsFunc(lines, gone) {
-			return lines
-		}
-		return slices.DeleteFunc(slices.Clone(lines), gone)
-	})
+	gone := func(seq int64) bool { return slices.Contains(seqs, seq) }
+	h.restorable = slices.DeleteFunc(h.restorable, func(m Message) bool { return gone(m.Seq) })
+	h.dropContexts(func(c Context) bool { return gone(c.Seq) || slices.ContainsFunc(seqs, c.quotes) })
+	if shown := func(l line) bool { return gone(l.Seq) }; slices.ContainsFunc(h.lines, shown) {
+		h.setLines(slices.DeleteFunc(slices.Clone(h.lines), shown))
+	}
+	h.changed()
 	h.blank(seqs)
 }
 
-// blank forgets what was said in messages behind a marker in memory. Their places stay
-// behind it, so that it is one, and are not counted any more.
+// blank forgets what was said in messages behind a placeholder in memory. They stay behind
+// it, so that it is one, and are not counted any more.
 func (h *History) blank(seqs []int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if !slices.ContainsFunc(h.hidden, func(l line) bool { return slices.Contains(seqs, l.Seq) }) {
 		return
 	}
@@ -110,39 +94,15 @@ func (h *History) blank(seqs []int64) {
 			h.hidden[i] = line{Message: Message{Seq: l.Seq, Turn: l.Turn, Time: l.Time}}
 		}
 	}
-	h.edition++
 	committed := slices.DeleteFunc(slices.Clone(h.head.Stack), func(row Compaction) bool { return row.ID == 0 })
 	h.head.Stack = withHidden(committed, h.hidden)
-	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
-	h.changedLocked()
-}
-
-// revise puts in place of the lines what f makes of them without the lock. Lines
-// may leave or be cleared meanwhile, by a worker's landing; then f is asked again.
-// It must not write to what it is given: snapshots share it.
-func (h *History) revise(f func([]line) []line) {
-	for {
-		h.mu.Lock()
-		old, clearedTo := h.lines, h.clearedTo
-		h.mu.Unlock()
-		lines := f(old)
-		h.mu.Lock()
-		if len(h.lines) == len(old) && h.clearedTo == clearedTo {
-			h.setLinesLocked(lines)
-			h.changedLocked()
-			h.mu.Unlock()
-			return
-		}
-		h.mu.Unlock()
-	}
+	h.renderHead()
 }
 
 // setFirst renews the copies of the first messages.
 func (h *History) setFirst(messages []Message) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.first = messages
 	h.revision++
-	h.fitCopiesLocked()
-	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
+	h.copies = duplicates(h.head.Pins, h.first, h.shape)
+	h.renderHead()
 }

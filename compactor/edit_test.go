@@ -208,13 +208,10 @@ func TestChangesWhileSummariesLand(t *testing.T) {
 func TestNoRequestRepeatsWhatMayHaveBeenDeleted(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	blind := &blind{Conversation: r.conv}
-	c, err := compactor.Open(t.Context(), compactor.Options{
+	c := openOwner(t, compactor.Options{
 		Records: blind, System: "You are a test.", MaxOutput: 100,
 		Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window }, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	r.c.Close()
 	r.c = c
 	r.talk("My very first words.")

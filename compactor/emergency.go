@@ -14,46 +14,46 @@ import (
 // answered turns too.
 func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	p, window := c.o.Policy(), c.o.Window()
-	before := c.h.snapshot().cost()
-	for c.used(c.h.snapshot()) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
+	before := c.h.cost()
+	for c.used(c.h.view) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
 	}
-	c.owe(0) // what a level demanded is made room for here
-	if s := c.h.snapshot(); c.used(s) >= goal && c.excess(s, goal) < 0 {
-		if c.endContexts(ctx); c.used(c.h.snapshot()) < goal {
+	c.owed = 0 // what a level demanded is made room for here
+	if s := c.h.view; c.used(s) >= goal && c.excess(s, goal) < 0 {
+		if c.endContexts(ctx); c.used(c.h.view) < goal {
 			return
 		}
 	}
 	if from, to := c.reading(); to != 0 {
-		s := c.h.snapshot()
+		s := c.h.view
 		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, 0, 0))
 	}
-	if s := c.h.snapshot(); c.used(s) >= goal {
+	if s := c.h.view; c.used(s) >= goal {
 		need := max(int(p.EmergencyFraction*float64(s.lineCost)), c.excess(s, goal)+markerCost)
-		c.hide(ctx, trigger, planSpan(s, need, p.KeepLastN, p.tail(c.Budget())))
+		c.hide(ctx, trigger, planSpan(s, need, p.KeepLastN, p.tail(c.budget())))
 	}
-	limit := c.h.snapshot().shape.clipTo
-	if c.used(c.h.snapshot()) >= goal && c.h.snapshot().open != 0 {
+	limit := c.h.shape.clipTo
+	if c.used(c.h.view) >= goal && c.h.open != 0 {
 		c.h.clearRunning(limit)
 	}
 	ceiling := int(p.EmergencyThreshold * float64(window))
-	for c.used(c.h.snapshot()) >= ceiling && c.h.snapshot().open != 0 && limit > minResult {
+	for c.used(c.h.view) >= ceiling && c.h.open != 0 && limit > minResult {
 		limit /= 2
 		c.h.clearRunning(limit)
 	}
-	if c.used(c.h.snapshot()) >= ceiling { // contexts alone: what else there is must stay
+	if c.used(c.h.view) >= ceiling { // contexts alone: what else there is must stay
 		c.endContexts(ctx)
 	}
-	if s := c.h.snapshot(); c.used(s) > window {
+	if s := c.h.view; c.used(s) > window {
 		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+markerCost, 0, 0))
 	}
-	if after := c.h.snapshot(); after.cost() >= before {
+	if after := c.h.view; after.cost() >= before {
 		c.warnOnce(c.used(after), window)
 	}
 }
 
 // endContexts ends the contexts of earlier turns, if there are any.
 func (c *Compactor) endContexts(ctx context.Context) {
-	if s := c.h.snapshot(); s.withNewHead().contextCost != s.contextCost {
+	if s := c.h.view; s.withNewHead().contextCost != s.contextCost {
 		c.newHead(ctx)
 	}
 }
@@ -61,17 +61,27 @@ func (c *Compactor) endContexts(ctx context.Context) {
 // newHead makes a new head of what the old one shows: the contexts of earlier turns end
 // with it. If the disk refuses, they end in memory.
 func (c *Compactor) newHead(ctx context.Context) {
+	_, err := c.change(ctx, func(view) (Change, bool) { return Change{EndContexts: true}, true })
+	if c.unwritten = err != nil; c.unwritten {
+		c.h.endOldContexts()
+		c.h.changed()
+	}
+}
+
+// change commits what is to be changed of a view, unless that is nothing. If people have changed
+// the head on disk, it is asked again about the view as it is then.
+func (c *Compactor) change(ctx context.Context, what func(s view) (change Change, ok bool)) (done bool, err error) {
 	for {
-		s := c.h.snapshot()
-		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{EndContexts: true})
-		if err != nil {
-			c.h.endContexts()
-			c.unwritten = true
-			return
+		change, ok := what(c.h.view)
+		if !ok {
+			return false, nil
 		}
-		c.unwritten = false
+		head, applied, err := c.o.Records.Apply(ctx, c.h.head.Generation, change)
+		if err != nil {
+			return false, err
+		}
 		if c.h.swap(head); applied {
-			return
+			return true, nil
 		}
 	}
 }
@@ -85,7 +95,7 @@ const (
 func (p Policy) tail(window int) int { return min(p.TailTokens, window/tailShare) }
 
 // within cuts a snapshot down to the lines from..to, if its oldest lines are those.
-func within(s snapshot, from, to int64) snapshot {
+func within(s view, from, to int64) view {
 	n := 0
 	for n < len(s.lines) && s.lines[n].Seq <= to {
 		n++
@@ -98,35 +108,28 @@ func within(s snapshot, from, to int64) snapshot {
 	return s
 }
 
-// hide puts a span behind a marker: a row first, then the swap in memory. If the
-// disk refuses, the swap is made all the same and the row is written later. A summary
-// may land at any time: what it covers is hidden already.
+// hide puts a span behind a placeholder: its row first, then the view. If the disk refuses,
+// the view changes all the same and the row is written later.
 func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
-	for {
-		s := c.h.snapshot()
+	var hidden Compaction
+	var before view
+	done, err := c.change(ctx, func(s view) (change Change, ok bool) {
 		if sp = sp.without(s.head.Stack); len(sp.lines) == 0 {
-			return
+			return change, false
 		}
-		marker := c.marker(s, sp)
-		marker.Trigger = trigger
-		if s.growth(marker) >= sp.tokens {
-			return // it would make no room
-		}
-		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{Markers: []Compaction{marker}, ClearedTo: lastResult(s.lines, s.stored)})
-		if err != nil {
-			before := c.used(s)
-			if !c.h.hide(sp.lines, s.head.Generation) {
-				continue
-			}
-			c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
-			c.told(ctx, marker, before)
-			return
-		}
-		if before, _, taken := c.h.swap(head); applied && taken {
-			c.told(ctx, marker, c.used(before))
-			return
-		}
+		before, hidden = s, c.marker(s, sp)
+		hidden.Trigger = trigger
+		return Change{Markers: []Compaction{hidden}, ClearedTo: lastResult(s.lines, s.stored)}, s.growth(hidden) < sp.tokens // else it would make no room
+	})
+	if !done && err == nil {
+		return
 	}
+	used := c.used(before)
+	if err != nil {
+		c.h.hide(sp.lines)
+		c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
+	}
+	c.told(ctx, hidden, used)
 }
 
 // markerOver is a marker that hides lines.
@@ -146,7 +149,7 @@ func markerOver(lines []line) Compaction {
 }
 
 // marker makes the marker over a span, merged with the markers next to it.
-func (c *Compactor) marker(s snapshot, sp span) Compaction {
+func (c *Compactor) marker(s view, sp span) Compaction {
 	m := markerOver(sp.lines)
 	m.From, m.To, m.Owed = sp.from, sp.to, s.spoken && c.o.Worker != nil
 	m, _ = m.TakeIn(slices.DeleteFunc(slices.Clone(s.head.Stack), func(row Compaction) bool { return row.ID == 0 }))
@@ -155,7 +158,7 @@ func (c *Compactor) marker(s snapshot, sp span) Compaction {
 }
 
 // growth is by how many tokens a marker makes the head larger.
-func (s snapshot) growth(marker Compaction) int {
+func (s view) growth(marker Compaction) int {
 	grown := stackCost(insert(s.head.Stack, marker)) - stackCost(s.head.Stack)
 	if s.headCost == 0 {
 		grown += headFrame
@@ -189,7 +192,7 @@ func without(lines []line, stack []Compaction) []line {
 
 // told reports an emergency that has taken effect.
 func (c *Compactor) told(ctx context.Context, marker Compaction, before int) {
-	s := c.h.snapshot()
+	s := c.h.view
 	for _, row := range s.head.Stack {
 		if row.Covers(marker.From) {
 			marker.ID = row.ID
@@ -211,7 +214,7 @@ func (c *Compactor) flush(ctx context.Context) {
 	if c.unwritten {
 		c.newHead(ctx)
 	}
-	s := c.h.snapshot()
+	s := c.h.view
 	if len(s.hidden) == 0 {
 		return
 	}
@@ -232,25 +235,15 @@ func (c *Compactor) flush(ctx context.Context) {
 // once: more often would throw away the provider's prompt cache for little. What the
 // running turn had to clear stays so.
 func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
-	for {
-		s := c.h.snapshot()
+	// With an error the next check tries again.
+	_, _ = c.change(ctx, func(s view) (change Change, ok bool) {
 		if s.resultTo <= s.head.ClearedTo {
-			return
+			return change, false
 		}
 		to := lastResult(s.lines, s.stored)
 		had := s.clearedTo > s.head.ClearedTo
-		if to <= s.head.ClearedTo || !had && !mayFree(s.lines, s.head.ClearedTo, p, c.Budget()/4) {
-			return
-		}
-		head, applied, err := c.o.Records.Apply(ctx, s.head.Generation, Change{ClearedTo: to})
-		if err != nil {
-			return // the next check tries again
-		}
-		c.h.swap(head)
-		if applied {
-			return
-		}
-	}
+		return Change{ClearedTo: to}, to > s.head.ClearedTo && (had || mayFree(s.lines, s.head.ClearedTo, p, c.budget()/4))
+	})
 }
 
 // mayFree tells whether clearing the results of lines would free at least want tokens.
@@ -270,10 +263,8 @@ func mayFree(lines []line, clearedTo int64, p Policy, want int) bool {
 
 // warnOnce says, once per incident, that nothing could be hidden.
 func (c *Compactor) warnOnce(used, window int) {
-	c.mu.Lock()
 	warned := c.warned
 	c.warned = used >= window
-	c.mu.Unlock()
 	if !warned && used > window {
 		c.o.Log.Warn("request_too_large",
 			"used", used, "window", window, "system_and_tools", c.real(c.frame()), "reserve", Reserve(c.o.MaxOutput, window))

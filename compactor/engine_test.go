@@ -549,13 +549,10 @@ func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.policy.Enabled = false // only emergency
 	refuse := &refusing{Conversation: r.conv}
-	c, err := compactor.Open(t.Context(), compactor.Options{
+	c := openOwner(t, compactor.Options{
 		Records: refuse, System: "You are a test.", MaxOutput: 100,
 		Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window }, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	r.c.Close()
 	r.c = c
 	refuse.on = true

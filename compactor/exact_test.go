@@ -146,7 +146,7 @@ func TestWholeContexts(t *testing.T) {
 	for i, name := range slices.Sorted(maps.Keys(contexts)) {
 		messages := conversationOf(texts, contexts[name], int64(i))
 		h := newHistory(State{Messages: messages, Next: int64(len(messages) + 1)}, DefaultPolicy().shape(1_000_000))
-		s := h.snapshot()
+		s := h.view
 		real := e.request(joined(renderMessages("", s)))
 		by := off(s.cost(), real)
 		t.Logf("%-32s %4d messages  %6d tokens  %6d estimated  %+.1f %%", name, len(messages), real, s.cost(), 100*by)

@@ -10,27 +10,23 @@ import (
 
 // Speak is somebody who speaks to the bot.
 func (c *Compactor) Speak() {
-	c.h.mu.Lock()
-	defer c.h.mu.Unlock()
 	c.h.spoken = true
 }
 
 // Spoken tells whether somebody spoke to the bot since a summary landed.
-func (c *Compactor) Spoken() bool { return c.h.snapshot().spoken }
+func (c *Compactor) Spoken() bool { return c.h.spoken }
 
 // Sight is the view as it stands. Unlike Request it begins nothing that may change it.
 func (c *Compactor) Sight() []llm.Message {
-	return new(rendering).next(c.o.System, c.h.snapshot())
+	return new(rendering).next(c.o.System, c.h.view)
 }
 
 // Prospect says how the view with everything staged applied, as plans are made on it, differs
 // from one that is made anew; "": it does not.
 func (c *Compactor) Prospect() string {
-	s := c.h.snapshot()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	kept, anew := c.aheadLocked(s), s.with(c.staged)
-	seqs := func(s snapshot) (seqs []int64) {
+	s := c.h.view
+	kept, anew := c.ahead(), s.with(c.staged)
+	seqs := func(s view) (seqs []int64) {
 		for _, l := range s.lines {
 			seqs = append(seqs, l.Seq)
 		}
@@ -56,12 +52,10 @@ func (c *Compactor) Prospect() string {
 	return ""
 }
 
-// Filled waits until no placeholder is being filled, whatever the worker does.
-func (c *Compactor) Filled() {
-	c.mu.Lock()
-	filling, filled := c.filling, c.filled
-	c.mu.Unlock()
-	if filling != nil {
-		<-filled
-	}
-}
+// Filling reports whether a placeholder is being filled.
+func (c *Compactor) Filling() bool { return c.filling != nil }
+
+// HeadLength, Spare and Budget are of the last request.
+func (c *Compactor) HeadLength() int { return c.rendering.headLen }
+func (c *Compactor) Spare() int      { return max(c.asked.spare, 1) }
+func (c *Compactor) Budget() int     { return c.budget() }

@@ -10,54 +10,15 @@ import (
 // doing: it needs milliseconds, and a model that hangs minutes. The model repairs later what
 // was filled.
 
-// fillLocked starts the filler if there is something to fill and it does not run yet.
-// It tells whether it runs: until it has ended the worker begins nothing, for what it
-// would repair is about to change.
-func (c *Compactor) fillLocked() bool {
-	if c.filling != nil {
-		return true
-	}
-	j := c.planFillLocked(c.o.Now())
-	if j == nil {
-		return false
-	}
-	c.filling, c.filled = j, make(chan struct{})
-	c.workers.Add(1)
-	go func() {
-		defer c.workers.Done()
-		for j != nil {
-			if c.may(j) {
-				c.run(j)
-			}
-			j = c.nextFill()
-		}
-	}()
-	return true
-}
-
-// nextFill is the placeholder that is filled next. With nil the filler ends, and the worker
-// goes on.
-func (c *Compactor) nextFill() *job {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.filling = c.planFillLocked(c.o.Now()); c.filling != nil {
-		return c.filling
-	}
-	if close(c.filled); c.busy == nil && !c.startLocked(c.nextLocked()) {
-		c.sleepLocked()
-	}
-	return nil
-}
-
-// planFillLocked plans to fill the oldest placeholder.
+// planFill plans to fill the oldest placeholder.
 // What somebody took back is left alone, and so is one for whose summary there is no room.
-func (c *Compactor) planFillLocked(now time.Time) *job {
-	if c.ctx.Err() != nil || c.restsLocked(OnHeal, now) {
+func (c *Compactor) planFill(now time.Time) *job {
+	if c.rests(OnHeal, now) {
 		return nil
 	}
-	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
+	s, p, window := c.h.view, c.o.Policy(), c.o.Window()
 	used := c.used(s)
-	builtIn, _ := c.summarizerLocked(p, s, now)
+	builtIn, _ := c.summarizer(p, s, now)
 	for _, row := range s.head.rows() {
 		if row.ID == 0 || row.Kind != Marker || now.Before(c.sore[row.ID].retryAt) || replaced(c.staged, row) {
 			continue
@@ -89,7 +50,7 @@ func replaced(rows []Compaction, row Compaction) bool {
 
 // fits bounds the text that takes row's place to the room there is, and tells whether there
 // is any. The filler rather writes less than fold what a model wrote.
-func (c *Compactor) fits(j *job, row Compaction, s snapshot, used int) bool {
+func (c *Compactor) fits(j *job, row Compaction, s view, used int) bool {
 	if row.From < s.head.Start && !s.past.shows(row.ID) {
 		return true // it takes no room
 	}
@@ -107,14 +68,4 @@ func (c *Compactor) fits(j *job, row Compaction, s snapshot, used int) bool {
 func (j *job) covers(row Compaction) {
 	j.row.From, j.row.To, j.row.Messages = row.From, row.To, row.Messages
 	j.row.FromTime, j.row.ToTime = row.FromTime, row.ToTime
-}
-
-// inWork is the row that the worker is making, if it is making one.
-func (c *Compactor) inWork() []Compaction {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.busy == nil {
-		return nil
-	}
-	return []Compaction{c.busy.row}
 }

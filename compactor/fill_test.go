@@ -70,14 +70,13 @@ func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
 func TestAPlaceholderThatGrewMeanwhileIsFilled(t *testing.T) {
 	release := make(chan struct{})
 	var first sync.Once
-	r := tuned(t, 4000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
-		after := o.After
-		o.After = func(e compactor.Event) {
-			if after(e); e.State == compactor.EventStarted && e.Trigger == compactor.OnHeal {
-				first.Do(func() { <-release })
-			}
+	r := newRig(t, 4000, &llmtest.Model{Func: good})
+	r.c.hold = func(e compactor.Event, slow func() func()) func() {
+		if e.Trigger == compactor.OnHeal {
+			first.Do(func() { <-release })
 		}
-	})
+		return slow()
+	}
 	r.set(func(p *compactor.Policy) { p.Enabled = false }) // emergencies alone make room
 	for i := 0; r.emergencies() < 2 && i < 400; i++ {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(40)))

@@ -23,7 +23,7 @@ type asked struct {
 }
 
 // used is what the next request costs, the reply's reserve included.
-func (c *Compactor) used(s snapshot) int {
+func (c *Compactor) used(s view) int {
 	return c.prompt(s) + Reserve(c.o.MaxOutput, c.o.Window())
 }
 
@@ -32,7 +32,7 @@ func (c *Compactor) used(s snapshot) int {
 // holds reasoning that is not sent back. What is shown no longer may have cost less than
 // its estimate, so that what is left is not taken to cost less than its own, nor more
 // than all of it did.
-func (c *Compactor) prompt(s snapshot) int {
+func (c *Compactor) prompt(s view) int {
 	estimate := c.frame() + s.cost()
 	if s.anchor.Prompt > 0 {
 		left := min(c.real(estimate), s.anchor.Prompt)
@@ -43,7 +43,7 @@ func (c *Compactor) prompt(s snapshot) int {
 
 // doubt is by how many tokens the prompt may be larger than prompt says: of what no
 // provider has counted, an eighth.
-func (c *Compactor) doubt(s snapshot) int {
+func (c *Compactor) doubt(s view) int {
 	return c.real(max(c.frame()+s.cost()-s.anchor.Estimate, 0))/doubtShare + leastDoubt
 }
 
@@ -54,7 +54,7 @@ const (
 
 // excess is how many estimated tokens must leave for used to be at goal. Whatever
 // leaves takes the anchor and the contexts of earlier turns with it.
-func (c *Compactor) excess(s snapshot, goal int) int {
+func (c *Compactor) excess(s view, goal int) int {
 	return c.frame() + s.withNewHead().cost() - c.estimated(goal-Reserve(c.o.MaxOutput, c.o.Window()))
 }
 
@@ -89,12 +89,12 @@ func (c *Compactor) learntOf(model llm.Model) *llm.Learnt {
 	return llm.LearntOf(model, &c.ownWorker)
 }
 
-// Budget is about the window in estimated tokens, and hardly ever another one. The
+// budget is about the window in estimated tokens, and hardly ever another one. The
 // shares of the window that single parts may take are shares of this.
-func (c *Compactor) Budget() int { return c.o.Window() * 100 / c.learnt().Scale() }
+func (c *Compactor) budget() int { return c.o.Window() * 100 / c.learnt().Scale() }
 
 // ask notes what the request shows that is made of s.
-func (c *Compactor) ask(s snapshot) {
+func (c *Compactor) ask(s view) {
 	c.asked = asked{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - c.doubt(s)}
 	for _, l := range s.lines {
 		c.asked.pictures += l.pictures * pictureTokens
@@ -132,20 +132,18 @@ const (
 
 // Count returns the count that holds now, to be stored with the turn: so every gauge
 // shows one number, also after a restart and beside a running bot.
-func (c *Compactor) Count() Count { return c.h.snapshot().anchor }
+func (c *Compactor) Count() Count { return c.h.anchor }
 
 func (h *History) counted(revision int, count Count) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.revision == revision {
 		h.anchor = count
 		h.anchor.Generation = h.head.Generation
 	}
 }
 
-// changedLocked tells that a part of the view which was there is another one now:
+// changed tells that a part of the view which was there is another one now:
 // what was counted of it holds no longer.
-func (h *History) changedLocked() {
+func (h *History) changed() {
 	h.revision++
 	h.anchor = Count{}
 }

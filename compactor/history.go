@@ -3,75 +3,54 @@ package compactor
 import (
 	"cmp"
 	"slices"
-	"sync"
 
 	"cairn/llm"
 )
 
-// History holds what a conversation's view is made of. Its owner, the channel's
-// goroutine, appends and reads; what rewrites the head is unexported, and is
-// called by the compactor alone. Each method holds the lock for microseconds.
+// History holds what a conversation's prompt is made of. It belongs to the goroutine that
+// owns the conversation.
 type History struct {
-	mu          sync.Mutex // guards everything below
-	head        Head
-	headText    string
-	headCost    int
-	past        past        // what the head shows of the time before the segment
-	first       []Message   // first addressed messages of the segment
+	view
+	first       []Message   // first addressed messages of the session
 	copies      []duplicate // of them and of pins, for the head
-	edition     int         // raised by every change of first, lent and hidden, of which a new head is rendered
-	lent        []Message   // behind rows that are being taken back: what a head uncovers of them is verbatim
-	lines       []line      // verbatim, by seq; a snapshot shares the array, so no element is ever overwritten
-	lineCost    int
+	restorable  []Message   // behind rows whose undo may be on disk: a head read again shows them if it was
 	next        int64
-	hidden      []line        // behind a marker in memory alone, because the disk refused to write it
-	open        int64         // turn not answered yet, spared from every span; 0: none
-	contexts    []turnContext // by seq; a snapshot shares the array, so no element is ever overwritten
-	contextCost int
 	contextRuns bool  // the last context is the running turn's
 	storedWith  int64 // the generation with which the running turn's context is being stored
-	stored      int64 // messages up to this seq are on disk
-	clearedTo   int64 // as shown: may run ahead of the head's in the running turn
-	resultTo    int64 // no tool result stands behind it
-	spoken      bool  // somebody addressed the bot since a summary landed
-	question    int64 // the newest message addressed to the bot that is known of; 0: none
 	squeezed    bool  // the running turn's results are clipped below the shape's bound
-	shape       shape
-	revision    int   // raised by what changes a part that was there; an append does not
-	anchor      Count // what the provider counted of this revision
 }
 
-// snapshot is a consistent look at a history. Its slices must not be written.
-type snapshot struct {
+// view is what is shown. A copy stays as it is: no element of a slice is ever overwritten.
+type view struct {
 	head        Head
 	headText    string
 	headCost    int
-	past        past
-	lines       []line
+	past        past   // what the head shows of the time before the session
+	lines       []line // verbatim, by seq
 	lineCost    int
-	hidden      []line
-	open        int64
-	contexts    []turnContext
+	hidden      []line        // behind a placeholder in memory alone, because the disk refused to write it
+	open        int64         // turn not answered yet, spared from every span; 0: none
+	contexts    []turnContext // by seq
 	contextCost int
-	stored      int64
-	clearedTo   int64
-	resultTo    int64
-	spoken      bool
-	question    int64
+	stored      int64 // messages up to this seq are on disk
+	clearedTo   int64 // as shown: may run ahead of the head's in the running turn
+	resultTo    int64 // no tool result has a larger seq
+	spoken      bool  // somebody addressed the bot since a summary was applied
+	question    int64 // the newest message addressed to the bot that is known of; 0: none
 	shape       shape
-	revision    int
-	anchor      Count
+	revision    int          // raised by what changes a part that was there; an append does not
+	anchor      Count        // what the provider counted of this revision
 	inWork      []Compaction // what others are making just now; no fold takes it in
 }
 
 // cost is what head, messages and contexts cost, in tokens.
-func (s snapshot) cost() int { return s.headCost + s.lineCost + s.contextCost }
+func (s view) cost() int { return s.headCost + s.lineCost + s.contextCost }
 
 func newHistory(state State, sh shape) *History {
-	h := &History{
-		head: state.Head, next: state.Next, open: state.Open, stored: state.Next - 1,
-		clearedTo: state.Head.ClearedTo, spoken: state.Spoken || state.Open != 0, first: state.First,
-	}
+	h := &History{next: state.Next, first: state.First, view: view{
+		head: state.Head, open: state.Open, stored: state.Next - 1,
+		clearedTo: state.Head.ClearedTo, spoken: state.Spoken || state.Open != 0,
+	}}
 	for _, m := range state.Messages {
 		h.lines = append(h.lines, line{Message: sh.stored(m)})
 		if m.Addressed {
@@ -79,7 +58,7 @@ func newHistory(state State, sh shape) *History {
 		}
 	}
 	for _, c := range state.Contexts {
-		h.addContextLocked(contextOf(c))
+		h.addContext(contextOf(c))
 	}
 	h.resultTo = lastResult(h.lines, h.next)
 	h.reshape(sh)
@@ -88,8 +67,6 @@ func newHistory(state State, sh shape) *History {
 
 // Next returns the seq the next message will get.
 func (h *History) Next() int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	return h.next
 }
 
@@ -97,16 +74,8 @@ func (h *History) Next() int64 {
 // spared from every span from now on until Answered. What the bot and its tools say
 // is appended before it is on disk; see Stored.
 func (h *History) Append(messages ...Message) {
-	h.mu.Lock()
-	sh := h.shape
-	h.mu.Unlock()
-	lines := make([]line, len(messages))
-	for i, m := range messages {
-		lines[i] = lineOf(m, sh)
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, l := range lines {
+	for _, m := range messages {
+		l := lineOf(m, h.shape)
 		h.lines = append(h.lines, l)
 		h.lineCost += l.tokens
 		h.next = max(h.next, l.Seq+1)
@@ -119,14 +88,14 @@ func (h *History) Append(messages ...Message) {
 		h.open, h.spoken, h.question = l.Turn, true, l.Seq
 		if len(h.first) < MaxKeepFirst {
 			h.first = append(slices.Clip(h.first), l.Message)
-			h.fitCopiesLocked()
+			h.copies = duplicates(h.head.Pins, h.first, h.shape)
 		}
 	}
 }
 
 // Shortened returns the addressed messages of a turn that are too long for the view.
 func (h *History) Shortened(turn int64) (found []Shortened) {
-	for _, l := range h.snapshot().lines {
+	for _, l := range h.lines {
 		if l.short != nil && l.Turn == turn && l.Addressed {
 			found = append(found, *l.short)
 		}
@@ -134,26 +103,26 @@ func (h *History) Shortened(turn int64) (found []Shortened) {
 	return found
 }
 
-// Shows reports whether a message stands in the view word for word.
-func (h *History) Shows(seq int64) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	_, found := slices.BinarySearchFunc(h.lines, seq, func(l line, seq int64) int { return cmp.Compare(l.Seq, seq) })
-	return found
+// Shows returns what tells whether a message is shown word for word, as it is now; it may run in
+// any goroutine.
+func (h *History) Shows() func(seq int64) bool {
+	lines := h.lines
+	return func(seq int64) bool {
+		_, found := slices.BinarySearchFunc(lines, seq, func(l line, seq int64) int { return cmp.Compare(l.Seq, seq) })
+		return found
+	}
 }
 
 // Answered ends the running turn: what was appended is on disk now. Its context stays
 // if Context returned it for the head that is still there, so that it is stored.
 func (h *History) Answered() {
-	h.mu.Lock()
 	squeezed := h.squeezed
 	if h.storedWith != h.head.Generation {
-		h.dropRunningContextLocked()
+		h.dropRunningContext()
 	}
 	h.open, h.contextRuns, h.storedWith = 0, false, noGeneration
-	h.dropReasoningLocked()
+	h.dropReasoning()
 	h.stored = h.next - 1
-	h.mu.Unlock()
 	if squeezed {
 		h.showResults(0)
 	}
@@ -162,117 +131,72 @@ func (h *History) Answered() {
 // quiet notes that a summary has landed: from here on somebody must speak to the bot
 // before anything is paid for again.
 func (h *History) quiet() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.spoken = h.open != 0
 }
 
 // Stored tells that everything appended so far is on disk.
 func (h *History) Stored() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.stored = h.next - 1
 }
 
 // Truncate forgets the messages from seq on: a turn failed before it was written.
 func (h *History) Truncate(seq int64) {
-	h.mu.Lock()
 	n, _ := slices.BinarySearchFunc(h.lines, seq, func(l line, seq int64) int { return int(l.Seq - seq) })
 	if n < len(h.lines) {
-		h.changedLocked()
+		h.changed()
 	}
 	for _, l := range h.lines[n:] {
 		h.lineCost -= l.tokens
 	}
 	h.lines = slices.Clip(h.lines[:n]) // the next append copies: snapshots keep theirs
 	h.next = min(h.next, seq)
-	h.dropContextsLocked(func(c Context) bool { return c.Seq >= seq }) // their messages are gone
+	h.dropContexts(func(c Context) bool { return c.Seq >= seq }) // their messages are gone
 	cleared := h.clearedTo > h.head.ClearedTo
 	h.clearedTo = h.head.ClearedTo
-	h.mu.Unlock()
 	if cleared {
 		h.showResults(0)
 	}
 }
 
-func (h *History) snapshot() snapshot {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.snapshotLocked()
-}
-
-func (h *History) snapshotLocked() snapshot {
-	return snapshot{
-		head: h.head, headText: h.headText, headCost: h.headCost, past: h.past,
-		lines: h.lines, lineCost: h.lineCost, hidden: h.hidden, open: h.open, contexts: h.contexts, contextCost: h.contextCost,
-		stored: h.stored, clearedTo: h.clearedTo, resultTo: h.resultTo, spoken: h.spoken, question: h.question, shape: h.shape,
-		revision: h.revision, anchor: h.anchor,
-	}
-}
-
-// swap takes a committed head, if it is newer than the one in memory: what it
-// covers leaves the lines, and old tool results are shown as it says. It returns
-// what was before and what is after, of one instant. Rendering is done before the lock is
-// taken; what is left under it touches only the lines that leave or come back.
-func (h *History) swap(head Head) (before, after snapshot, taken bool) {
-	committed := head.Stack
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var copies []duplicate
-	var headText string
-	var headCost int
-	var past past
-	var hidden, back []line
-	var lent []Message
-	for rendered := -1; rendered != h.edition; {
-		first, sh := h.first, h.shape
-		hidden, lent = h.hidden, h.lent
-		rendered = h.edition
-		h.mu.Unlock()
-		copies = duplicates(head.Pins, first, sh)
-		hidden = slices.DeleteFunc(slices.Clone(hidden), func(l line) bool { return l.Seq < head.Start || covered(committed, l.Seq) })
-		head.Stack = withHidden(committed, hidden)
-		back, lent = uncovered(lent, head, sh)
-		past = head.past(sh)
-		headText, headCost = renderHead(copies, past, head.Stack)
-		h.mu.Lock() // if something has changed meanwhile, once more
-	}
-	before = h.snapshotLocked()
+// swap takes a committed head, if it is newer than the one in memory: what it covers leaves
+// the lines, what it uncovers of restorable comes back, and old tool results are shown as it
+// says. It returns what was before and what is after.
+func (h *History) swap(head Head) (before, after view, taken bool) {
+	before = h.view
 	if head.Generation <= h.head.Generation {
 		return before, before, false
 	}
+	hidden := slices.DeleteFunc(slices.Clone(h.hidden), func(l line) bool { return l.Seq < head.Start || covered(head.Stack, l.Seq) })
+	head.Stack = withHidden(head.Stack, hidden)
 	clearedTo := clearedWith(head, h.clearedTo, h.head)
-	h.head, h.copies, h.headText, h.headCost, h.past, h.hidden, h.lent = head, copies, headText, headCost, past, hidden, lent
+	h.head, h.hidden, h.past = head, hidden, head.past(h.shape)
+	h.copies = duplicates(head.Pins, h.first, h.shape)
 	h.first = slices.DeleteFunc(slices.Clone(h.first), func(m Message) bool { return m.Seq < head.Start })
-	h.edition++
-	h.dropCoveredLocked()
-	h.newHeadLocked()
-	h.dropReasoningLocked()
-	if h.takeBackLocked(back); back != nil || clearedTo != h.clearedTo {
-		h.clearLocked(clearedTo)
+	h.newHead()
+	if h.restore() || clearedTo != h.clearedTo {
+		h.clear(clearedTo)
 	}
-	h.changedLocked()
-	return before, h.snapshotLocked(), true
+	return before, h.view, true
 }
 
-// hide covers lines in memory alone: the disk refuses to write the marker. It tells whether
-// it did: not if the head is of another generation, in which a summary may cover them.
-func (h *History) hide(lines []line, generation int64) (done bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.head.Generation != generation {
-		return false
-	}
+// hide covers lines in memory alone: the disk refuses to write the placeholder.
+func (h *History) hide(lines []line) {
 	h.hidden = slices.Concat(h.hidden, lines)
-	h.edition++
-	h.head.Stack = withHidden(h.head.Stack, h.hidden) // runs that have grown together are one marker
-	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
-	h.dropCoveredLocked()
-	h.newHeadLocked()
-	h.dropReasoningLocked()
-	h.changedLocked()
-	return true
+	h.head.Stack = withHidden(h.head.Stack, h.hidden) // runs that have grown together are one placeholder
+	h.newHead()
 }
+
+// newHead shows a head that was just set: what it covers leaves the lines, and the contexts
+// and the reasoning that only the old one needed end.
+func (h *History) newHead() {
+	h.renderHead()
+	h.dropCovered()
+	h.endOldContexts()
+	h.dropReasoning()
+	h.changed()
+}
+
+func (h *History) renderHead() { h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack) }
 
 // withHidden returns stack with markers that are not on disk over the lines.
 func withHidden(stack []Compaction, lines []line) []Compaction {
@@ -287,10 +211,10 @@ func withHidden(stack []Compaction, lines []line) []Compaction {
 	return stack
 }
 
-// dropCoveredLocked takes the lines that the stack covers out of the view, and those
+// dropCovered takes the lines that the stack covers out of the view, and those
 // of earlier segments.
 // Usually they are the oldest ones: then nothing is copied.
-func (h *History) dropCoveredLocked() {
+func (h *History) dropCovered() {
 	n := 0
 	for n < len(h.lines) && (h.lines[n].Seq < h.head.Start || covered(h.head.Stack, h.lines[n].Seq)) {
 		h.lineCost -= h.lines[n].tokens
@@ -306,5 +230,5 @@ func (h *History) dropCoveredLocked() {
 			kept = append(kept, l)
 		}
 	}
-	h.setLinesLocked(kept)
+	h.setLines(kept)
 }

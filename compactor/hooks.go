@@ -19,45 +19,38 @@ type veto struct {
 // minVeto is how long a veto holds at least: a hook is not asked at each message.
 const minVeto = time.Minute
 
-// allow has Before decide about j, once.
-func (c *Compactor) allow(j *job) (err error) {
-	if j.allowed || c.o.Before == nil {
-		return nil
-	}
-	j.allowed = true
-	defer c.contain("before") // one that breaks has forbidden nothing
-	return c.o.Before(j.event(EventStarted))
+// mayBegin has Before decide about what is going to begin.
+func (c *Compactor) mayBegin(e Event) error {
+	defer c.contain("before") // one that panics has forbidden nothing
+	return c.o.Before(e)
 }
 
-// may tells whether j may begin. A veto is told, and holds for a while.
-func (c *Compactor) may(j *job) bool {
-	err := c.allow(j)
-	if err == nil {
-		return true
-	}
+// forbidden tells of a veto, which holds for a while.
+func (c *Compactor) forbidden(j *job, reason error) {
 	if j.row.Trigger != OnManual { // people may ask again
 		rest := max(time.Duration(j.policy.Cooldown), minVeto)
-		c.mu.Lock()
-		c.vetoes[j.row.Trigger] = veto{reason: err.Error(), until: c.o.Now().Add(rest)}
-		c.mu.Unlock()
+		c.vetoes[j.row.Trigger] = veto{reason: reason.Error(), until: c.o.Now().Add(rest)}
 	}
 	e := j.event(EventNoop)
-	e.Error = err.Error()
+	e.Error = reason.Error()
 	c.notify(e)
-	c.over(j, e)
-	return false
+	if j.began != nil {
+		j.began(e)
+	} else {
+		c.overJob(j, e)
+	}
 }
 
-// restsLocked tells whether jobs of a trigger wait because of a veto.
-func (c *Compactor) restsLocked(t Trigger, now time.Time) bool {
+// rests tells whether jobs of a trigger wait because of a veto.
+func (c *Compactor) rests(t Trigger, now time.Time) bool {
 	return now.Before(c.vetoes[t].until)
 }
 
-// vetoedLocked says what waits because of a veto; "" if nothing does.
-func (c *Compactor) vetoedLocked(now time.Time) string {
-	for _, t := range slices.Sorted(maps.Keys(c.vetoes)) {
-		if c.restsLocked(t, now) {
-			return fmt.Sprintf("%s was forbidden: %s", t, c.vetoes[t].reason)
+// vetoed says what waits because of a veto; "" if nothing does.
+func vetoed(vetoes map[Trigger]veto, now time.Time) string {
+	for _, t := range slices.Sorted(maps.Keys(vetoes)) {
+		if now.Before(vetoes[t].until) {
+			return fmt.Sprintf("%s was forbidden: %s", t, vetoes[t].reason)
 		}
 	}
 	return ""

@@ -41,10 +41,7 @@ func hooked(t *testing.T, window int, worker *llmtest.Model, o compactor.Options
 			after(e)
 		}
 	}
-	var err error
-	if r.c, err = compactor.Open(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	r.c = openOwner(t, o)
 	return r
 }
 
@@ -276,8 +273,7 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 	policy := compactor.DefaultPolicy()
 	policy.Focus = "names"
 	old := policy
-	var err error
-	r.c, err = compactor.Open(t.Context(), compactor.Options{
+	r.c = openOwner(t, compactor.Options{
 		Records: r.conv, Window: func() int { return 100_000 }, System: "You are a test.", MaxOutput: 100, Worker: worker, Log: slog.New(slog.DiscardHandler),
 		Policy: func() compactor.Policy {
 			mu.Lock()
@@ -285,9 +281,6 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 			return policy
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	hear := func() {
 		for range 20 {
 			r.hear("a word " + filler(30))

@@ -23,8 +23,8 @@ type job struct {
 	budget   int          // the same in estimated tokens, see Budget
 	children []Compaction // of a rollup
 	allowed  bool         // Before was asked
-	cancel   func()       // ends its work; nil: it has not begun
-	ended    func(Event)  // told how it ended, once; nil: nobody asked, or knows by now
+	began    func(Event)  // told whether it begins; nil: nobody waits for that
+	ended    func(Event)  // told how it ended, once; nil: nobody asked
 }
 
 // mayWait tells whether j can as well be made after the next start.
@@ -41,10 +41,10 @@ func eventOf(row Compaction, state EventState, window int) Event {
 
 // newJob plans a row over lines or stack rows.
 func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Policy, window int, builtIn bool) *job {
-	j := &job{tokens: tokens, builtIn: builtIn, policy: p, window: window, budget: c.Budget()}
+	j := &job{tokens: tokens, builtIn: builtIn, policy: p, window: window, budget: c.budget()}
 	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Level: level, Focus: p.Focus, PolicyHash: p.Hash()}
 	if builtIn {
-		j.row.By, j.row.Owed = ByBuiltIn, c.o.Worker != nil && (c.h.snapshot().spoken || trigger == OnManual)
+		j.row.By, j.row.Owed = ByBuiltIn, c.o.Worker != nil && (c.h.spoken || trigger == OnManual)
 	} else {
 		j.row.Model = c.o.Worker.Name()
 	}
@@ -57,21 +57,18 @@ func (j *job) over(sp span) {
 	j.row.FromTime, j.row.ToTime = first.Time, last.Time
 }
 
-// nextLocked chooses the job that is due: the fold that a staged summary waits for, what a level demands, then a fold if the stack
+// next chooses the job that is due: the fold that a staged summary waits for, what a level demands, then a fold if the stack
 // is too large, then healing, then folds of earlier segments
-// into one row each, then work ahead. nil: nothing is due, or a placeholder is being filled.
-func (c *Compactor) nextLocked() *job {
-	if c.ctx.Err() != nil || c.fillLocked() {
-		return nil
-	}
-	s, p, window, now := c.h.snapshot(), c.o.Policy(), c.o.Window(), c.o.Now()
-	builtIn, ready := c.summarizerLocked(p, s, now)
+// into one row each, then work ahead. nil: nothing is due.
+func (c *Compactor) next() *job {
+	s, p, window, now := c.h.view, c.o.Policy(), c.o.Window(), c.o.Now()
+	builtIn, ready := c.summarizer(p, s, now)
 	if !ready {
 		return nil
 	}
 	used, shown := c.used(s), s
-	s = c.aheadLocked(s) // what is staged is not bought again
-	if shown.crowded(s, p, c.Budget()) {
+	s = c.ahead() // what is staged is not bought again
+	if shown.crowded(s, p, c.budget()) {
 		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
 			j := c.planRollup(children, OnRollup, p, window, byBuiltIn)
 			j.allowed = true // as of the summary that waits for it
@@ -80,29 +77,29 @@ func (c *Compactor) nextLocked() *job {
 	}
 	c.lifted = c.lifted || levelOf(used, window, p) >= aggressive
 	automatic := p.Enabled && !now.Before(c.pace.pausedUntil)
-	if l := levelOf(used, window, p); l != calm && automatic && !c.restsLocked(l.trigger(), now) {
+	if l := levelOf(used, window, p); l != calm && automatic && !c.rests(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.lineCost)), c.owed)
 		if j := c.planLevel(s, p, window, l.trigger(), need, builtIn); j != nil {
 			c.owed = 0
 			return j
 		}
 	}
-	if j := c.planOldLocked(s, p, window, used, now, builtIn); j != nil {
+	if j := c.planOld(s, p, window, used, now, builtIn); j != nil {
 		return j
 	}
-	if c.draining || !automatic || c.restsLocked(OnPrepare, now) {
+	if c.draining || !automatic || c.rests(OnPrepare, now) {
 		return nil
 	}
 	if builtIn {
-		return c.planFreeLocked(s, p, window)
+		return c.planFree(s, p, window)
 	}
-	return c.planPrepareLocked(s, p, window, used)
+	return c.planPrepare(s, p, window, used)
 }
 
-// planOldLocked plans what concerns summaries: a fold if the stack is too large, a repair, a
+// planOld plans what concerns summaries: a fold if the stack is too large, a repair, a
 // fold of an earlier segment.
-func (c *Compactor) planOldLocked(s snapshot, p Policy, window, used int, now time.Time, builtIn bool) *job {
-	if s.stackCost() > p.stackBudget(c.Budget()) && !c.restsLocked(OnRollup, now) {
+func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, builtIn bool) *job {
+	if s.stackCost() > p.stackBudget(c.budget()) && !c.rests(OnRollup, now) {
 		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
 			return c.planRollup(children, OnRollup, p, window, byBuiltIn)
 		}
@@ -110,24 +107,24 @@ func (c *Compactor) planOldLocked(s snapshot, p Policy, window, used int, now ti
 	if c.draining {
 		return nil
 	}
-	waits := c.modelWaitsLocked(now)
-	if !waits && !c.restsLocked(OnHeal, now) {
-		if j := c.planHealLocked(s, p, window, used, now); j != nil {
+	waits := c.modelWaits(now)
+	if !waits && !c.rests(OnHeal, now) {
+		if j := c.planHeal(s, p, window, used, now); j != nil {
 			return j
 		}
 	}
 	unready := func(row Compaction) bool { // it would be summed up twice, or hold up the others
 		return overlaps(c.staged, row) || row.Kind == Marker || !waits && !c.ready(row)
 	}
-	if children := s.head.foldable(p.RollupFanIn, unready); children != nil && !c.restsLocked(OnRollup, now) {
+	if children := s.head.foldable(p.RollupFanIn, unready); children != nil && !c.rests(OnRollup, now) {
 		return c.planRollup(children, OnRollup, p, window, builtIn || !c.worthModel(children))
 	}
 	return nil
 }
 
-// planPrepareLocked plans work ahead of the level that will need it: what a level
+// planPrepare plans work ahead of the level that will need it: what a level
 // demanded and did not get, then span after span of what is older than the tail.
-func (c *Compactor) planPrepareLocked(s snapshot, p Policy, window, used int) *job {
+func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
 	if c.owed > 0 {
 		need := c.owed
 		c.owed = 0
@@ -138,23 +135,23 @@ func (c *Compactor) planPrepareLocked(s snapshot, p Policy, window, used int) *j
 	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(window) {
 		return nil
 	}
-	sp := planAhead(s, min(p.span(c.Budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.Budget()))
+	sp := planAhead(s, min(p.span(c.budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.budget()))
 	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.lifted {
 		return nil
 	}
 	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, false)
-	c.overNarrowedLocked(j, sp)
+	c.overNarrowed(j, sp)
 	return j
 }
 
 // spanWithoutModel is how much the built-in summarizer sums up ahead at once, in tokens.
 const spanWithoutModel = 2000
 
-// planFreeLocked plans work ahead where there is no model. That costs nothing, so it does not
+// planFree plans work ahead where there is no model. That costs nothing, so it does not
 // wait for prepare_threshold: what people say becomes a memory long before a level is reached.
 // In a small window a level is reached as soon.
-func (c *Compactor) planFreeLocked(s snapshot, p Policy, window int) *job {
-	if c.o.Worker != nil || p.Prepare() == 0 || p.span(c.Budget()) < spanWithoutModel {
+func (c *Compactor) planFree(s view, p Policy, window int) *job {
+	if c.o.Worker != nil || p.Prepare() == 0 || p.span(c.budget()) < spanWithoutModel {
 		return nil
 	}
 	sp := planAhead(s, spanWithoutModel, spanWithoutModel/2)
@@ -162,13 +159,13 @@ func (c *Compactor) planFreeLocked(s snapshot, p Policy, window int) *job {
 		return nil
 	}
 	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, true)
-	c.overNarrowedLocked(j, sp)
+	c.overNarrowed(j, sp)
 	return j
 }
 
-// summarizerLocked tells who makes the next summary, and whether anybody may now.
+// summarizer tells who makes the next summary, and whether anybody may now.
 // Nobody pays for talk in which the bot has no part.
-func (c *Compactor) summarizerLocked(p Policy, s snapshot, now time.Time) (builtIn, ready bool) {
+func (c *Compactor) summarizer(p Policy, s view, now time.Time) (builtIn, ready bool) {
 	switch waiting := now.Before(c.pace.retryAt); {
 	case c.noModel():
 		return true, !now.Before(c.pace.standInAt)
@@ -180,8 +177,8 @@ func (c *Compactor) summarizerLocked(p Policy, s snapshot, now time.Time) (built
 	return !s.spoken, true
 }
 
-func (c *Compactor) planLevel(s snapshot, p Policy, window int, trigger Trigger, need int, builtIn bool) *job {
-	sp := planSpan(s, need, p.KeepLastN, p.tail(c.Budget()))
+func (c *Compactor) planLevel(s view, p Policy, window int, trigger Trigger, need int, builtIn bool) *job {
+	sp := planSpan(s, need, p.KeepLastN, p.tail(c.budget()))
 	if len(sp.lines) == 0 {
 		return nil
 	}
@@ -189,7 +186,7 @@ func (c *Compactor) planLevel(s snapshot, p Policy, window int, trigger Trigger,
 		return nil
 	}
 	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, builtIn)
-	c.overNarrowedLocked(j, sp)
+	c.overNarrowed(j, sp)
 	return j
 }
 
@@ -211,10 +208,10 @@ func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy,
 	return j
 }
 
-// planHealLocked chooses the newest row of the extractive summarizer's that a model is to make
+// planHeal chooses the newest row of the extractive summarizer's that a model is to make
 // better. What a staged row will heal is not bought again. A heal that makes the view
 // larger takes the room there is; one that does not may always run.
-func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now time.Time) *job {
+func (c *Compactor) planHeal(s view, p Policy, window, used int, now time.Time) *job {
 	for _, row := range c.repairable(s) {
 		if overlaps(c.staged, row) {
 			continue
@@ -241,15 +238,13 @@ func (c *Compactor) planHealLocked(s snapshot, p Policy, window, used int, now t
 }
 
 // turnSince tells whether a turn has begun at seq or behind it.
-func (s snapshot) turnSince(seq int64) bool {
+func (s view) turnSince(seq int64) bool {
 	n := len(s.lines)
 	return n > 0 && s.lines[n-1].Turn >= seq
 }
 
 // reading returns the span the running worker reads, if it is one of messages.
 func (c *Compactor) reading() (from, to int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.busy == nil || c.busy.row.Kind != Leaf {
 		return 0, 0
 	}

@@ -317,13 +317,10 @@ func (a act) glance(t *testing.T, dir string) string {
 	if a.tune != nil {
 		a.tune(&p)
 	}
-	c, err := compactor.Open(ctx, compactor.Options{
+	c := openOwner(t, compactor.Options{
 		Records: onlooker{conv}, Policy: func() compactor.Policy { return p }, Window: func() int { return spacious },
 		System: "You are a test.", Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer c.Close()
 	messages, _, err := c.Request(ctx)
 	if err != nil {

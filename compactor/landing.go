@@ -10,12 +10,8 @@ import (
 // land makes staged rows active and shows the new head. It returns the ids of those
 // that are staged no longer.
 func (c *Compactor) land(ctx context.Context, rows []Compaction) (done []int64, err error) {
-	ids := make([]int64, len(rows))
-	for i, row := range rows {
-		ids[i] = row.ID
-	}
-	s := c.h.snapshot()
-	head, now, err := c.o.Records.Land(ctx, ids, lastResult(s.lines, s.stored))
+	s := c.h.view
+	head, now, err := c.o.Records.Land(ctx, idsOf(rows), lastResult(s.lines, s.stored))
 	if err != nil {
 		return nil, fmt.Errorf("land the summary: %w", err)
 	}
@@ -74,27 +70,18 @@ func (p Policy) applied(l level) float64 {
 // landDue applies what is prepared as far as a level that is reached wants it, and what
 // must not wait. What a level wants beyond that is left to the worker.
 func (c *Compactor) landDue(ctx context.Context, p Policy, window int) {
-	s := c.h.snapshot()
+	s := c.h.view
 	l := levelOf(c.used(s), window, p)
-	c.mu.Lock()
 	ahead := slices.ContainsFunc(c.staged, func(row Compaction) bool { return row.Trigger == OnPrepare })
-	waits := len(c.staged) > 0 && (l != calm || slices.ContainsFunc(c.staged, s.urgent(p, c.Budget())))
-	c.mu.Unlock()
+	waits := len(c.staged) > 0 && (l != calm || slices.ContainsFunc(c.staged, s.urgent(p, c.budget())))
 	if !waits || !c.apply(ctx, demand{}) || l == calm || !ahead {
 		return
 	}
 	left := 0
-	for _, line := range without(s.lines, c.h.snapshot().head.Stack) {
+	for _, line := range without(s.lines, c.h.head.Stack) {
 		left += line.tokens
 	}
-	c.owe(max(int(p.fraction(l)*float64(s.lineCost))-(s.lineCost-left), 0))
-}
-
-// owe notes how many tokens a level demands beside what has landed.
-func (c *Compactor) owe(tokens int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.owed = tokens
+	c.owed = max(int(p.fraction(l)*float64(s.lineCost))-(s.lineCost-left), 0)
 }
 
 // landCold applies what the background level would, if the provider has forgotten its
@@ -105,7 +92,7 @@ func (c *Compactor) landCold(ctx context.Context, p Policy) {
 		return
 	}
 	d := demand{along: true}
-	if used := c.used(c.h.snapshot()); p.Enabled && (p.Economy || float64(used) >= p.Prepare()*float64(c.o.Window())) {
+	if used := c.used(c.h.view); p.Enabled && (p.Economy || float64(used) >= p.Prepare()*float64(c.o.Window())) {
 		d.share = p.applied(background)
 	}
 	c.apply(ctx, d)
@@ -113,7 +100,7 @@ func (c *Compactor) landCold(ctx context.Context, p Policy) {
 
 // urgent returns what tells whether a staged row must not wait: somebody or a level asked
 // for it, or it brings back what is hidden, or the stack is too large without it.
-func (s snapshot) urgent(p Policy, budget int) func(row Compaction) bool {
+func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
 	markers := slices.DeleteFunc(s.head.rows(), func(row Compaction) bool { return row.Kind != Marker })
 	return func(row Compaction) bool {
 		switch {
@@ -132,15 +119,15 @@ func (s snapshot) urgent(p Policy, budget int) func(row Compaction) bool {
 
 // due are the staged rows that are to be applied now.
 func (c *Compactor) due(staged []Compaction, d demand) []Compaction {
-	s, p := c.h.snapshot(), c.o.Policy()
+	s, p := c.h.view, c.o.Policy()
 	if l := levelOf(c.used(s), c.o.Window(), p); l != calm {
 		d = d.or(demand{share: p.applied(l), along: true})
 	}
-	rows := s.chosen(staged, d, s.urgent(p, c.Budget()))
+	rows := s.chosen(staged, d, s.urgent(p, c.budget()))
 	switch {
-	case d.crowding || !s.waitsForFold(s.with(rows), p, c.Budget()):
+	case d.crowding || !s.waitsForFold(s.with(rows), p, c.budget()):
 		return rows
-	case !s.waitsForFold(s.with(staged), p, c.Budget()): // folds of newer ones make room
+	case !s.waitsForFold(s.with(staged), p, c.budget()): // folds of newer ones make room
 		return staged
 	}
 	return nil
@@ -149,7 +136,7 @@ func (c *Compactor) due(staged []Compaction, d demand) []Compaction {
 // chosen are the rows that must not wait, with all made ahead that is older than one of
 // them, and of the rest made ahead the oldest, until the share of the verbatim tokens has
 // left. What hides no message comes along when d wants it or the head changes anyway.
-func (s snapshot) chosen(staged []Compaction, d demand, urgent func(Compaction) bool) []Compaction {
+func (s view) chosen(staged []Compaction, d demand, urgent func(Compaction) bool) []Compaction {
 	if d.share >= 1 {
 		return staged
 	}
@@ -184,94 +171,65 @@ func (s snapshot) chosen(staged []Compaction, d demand, urgent func(Compaction) 
 	})
 }
 
-// waiting are the rows that are stored and not shown.
-func (c *Compactor) waiting() []Compaction {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.staged)
-}
-
 // crowded reports whether the stack outgrows its budget by rows that lead to then: they may
 // land only when others are folded. A summary and its folds are made at once, but a process
 // may end between them.
-func (s snapshot) crowded(then snapshot, p Policy, budget int) bool {
+func (s view) crowded(then view, p Policy, budget int) bool {
 	most := p.stackBudget(budget)
 	return then.stackCost() > most && s.stackCost() <= most
 }
 
 // waitsForFold reports whether rows that lead to then must wait for a fold.
-func (s snapshot) waitsForFold(then snapshot, p Policy, budget int) bool {
+func (s view) waitsForFold(then view, p Policy, budget int) bool {
 	return s.crowded(then, p, budget) && planFold(then, p.RollupFanIn, true) != nil
 }
 
-// apply applies what is due, as far as there is room: usage may have risen while the
-// worker ran. It goes on as long as a level is reached and something lands. It tells
-// whether anything landed. If somebody is landing just now, they do what d wants too.
-func (c *Compactor) apply(ctx context.Context, d demand) (landed bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.demanded = c.demanded.or(d)
-	if c.again = true; c.landing {
-		return false
+// apply applies what is due, as far as there is room: usage may have risen while the worker
+// ran. It goes on as long as a level is reached and something is applied. It tells whether
+// anything was.
+func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
+	for len(c.staged) > 0 && c.unstage(c.landThese(ctx, c.due(c.staged, d))) {
+		applied, d = true, demand{}
 	}
-	c.landing = true
-	for c.again && len(c.staged) > 0 {
-		d, rows := c.demanded, slices.Clone(c.staged)
-		c.again, c.demanded = false, demand{}
-		c.mu.Unlock()
-		done := c.landThese(ctx, c.due(rows, d))
-		c.mu.Lock()
-		c.staged = slices.DeleteFunc(slices.Clone(c.staged), func(r Compaction) bool { return slices.Contains(done, r.ID) })
-		landed = landed || len(done) > 0
-		c.again = c.again || len(done) > 0
-	}
-	c.landing, c.again, c.demanded = false, false, demand{}
-	return landed
+	return applied
 }
 
-// sweep gives up what is staged and has become stale, because people edited or deleted
-// what it read: nothing more shall be made of it.
-func (c *Compactor) sweep(ctx context.Context) {
-	var ids []int64
-	for _, row := range c.waiting() {
-		ids = append(ids, row.ID)
+// unstage notes that rows are prepared no longer, and tells whether there are any.
+func (c *Compactor) unstage(done []int64) bool {
+	if len(done) > 0 {
+		c.staged = slices.DeleteFunc(slices.Clone(c.staged), func(r Compaction) bool { return slices.Contains(done, r.ID) })
 	}
-	if len(ids) == 0 {
+	return len(done) > 0
+}
+
+// dropStale gives up the prepared summaries that have become stale, because people edited or
+// deleted what they were made of.
+func (c *Compactor) dropStale(ctx context.Context) {
+	if len(c.staged) == 0 {
 		return
 	}
-	stale, err := c.o.Records.Stale(ctx, ids)
-	if err != nil && ctx.Err() == nil {
-		c.o.Log.Warn("find_stale_summaries_failed", "error", err)
+	stale, err := c.o.Records.Stale(ctx, idsOf(c.staged))
+	if err == nil && len(stale) > 0 {
+		var done []int64
+		done, err = c.land(ctx, slices.DeleteFunc(slices.Clone(c.staged), func(row Compaction) bool { return !slices.Contains(stale, row.ID) }))
+		c.unstage(done)
 	}
-	if len(stale) == 0 {
-		return
-	}
-	c.mu.Lock()
-	rows := slices.DeleteFunc(slices.Clone(c.staged), func(row Compaction) bool { return !slices.Contains(stale, row.ID) })
-	if c.landing || len(rows) == 0 { // who is landing finds them too
-		c.mu.Unlock()
-		return
-	}
-	c.landing, c.again = true, false
-	c.mu.Unlock()
-	done, err := c.land(ctx, rows) // none of them lands: they are told of and gone
 	if err != nil && ctx.Err() == nil {
 		c.o.Log.Warn("drop_stale_summaries_failed", "error", err)
 	}
-	c.mu.Lock()
-	c.staged = slices.DeleteFunc(slices.Clone(c.staged), func(r Compaction) bool { return slices.Contains(done, r.ID) })
-	c.landing = false
-	again := c.again
-	c.mu.Unlock()
-	if again { // somebody wanted to land meanwhile
-		c.apply(ctx, demand{})
+}
+
+func idsOf(rows []Compaction) (ids []int64) {
+	for _, row := range rows {
+		ids = append(ids, row.ID)
 	}
+	return ids
 }
 
 // landThese lands those of the rows that may land, and returns the ids of all that
 // are staged no longer.
 func (c *Compactor) landThese(ctx context.Context, rows []Compaction) (done []int64) {
-	s, p := c.h.snapshot(), c.o.Policy()
+	s, p := c.h.view, c.o.Policy()
 	rows = s.inOrder(rows)
 	if !c.roomFor(s, rows, p) {
 		rows = shrinking(rows)
@@ -289,7 +247,7 @@ func (c *Compactor) landThese(ctx context.Context, rows []Compaction) (done []in
 // inOrder leaves out what would hide messages while older ones stay verbatim: an undo
 // has set them free, or they were edited, and the view is in order. What hides
 // nothing new may always land.
-func (s snapshot) inOrder(rows []Compaction) []Compaction {
+func (s view) inOrder(rows []Compaction) []Compaction {
 	i := slices.IndexFunc(s.lines, func(l line) bool { return !covered(rows, l.Seq) })
 	if i < 0 {
 		return rows
@@ -320,7 +278,7 @@ func leaveOut(rows []Compaction, which func(Compaction) bool) (kept []Compaction
 
 // roomFor tells whether rows may land: if they do not make the view larger, or
 // leave it well below emergency.
-func (c *Compactor) roomFor(s snapshot, rows []Compaction, p Policy) bool {
+func (c *Compactor) roomFor(s view, rows []Compaction, p Policy) bool {
 	then := s.with(rows)
 	growth := then.stackCost() + then.lineCost - s.stackCost() - s.lineCost
 	return growth <= 0 || growth <= c.room(c.used(s), c.o.Window(), p)

@@ -21,12 +21,10 @@ type mutant struct {
 var mutants = map[string]mutant{
 	"messages leave the view before their summary exists": {
 		"compactor/run.go", `
-	row.ID = record.ID()
+	c.report(j.row, EventStarted, j.window)
 `, `
-	row.ID = record.ID()
-	c.h.mu.Lock()
-	c.h.setLinesLocked(slices.DeleteFunc(slices.Clone(c.h.lines), func(l line) bool { return row.Kind == Leaf && row.Covers(l.Seq) }))
-	c.h.mu.Unlock()
+	c.report(j.row, EventStarted, j.window)
+	c.h.setLines(slices.DeleteFunc(slices.Clone(c.h.lines), func(l line) bool { return j.row.Kind == Leaf && j.row.Covers(l.Seq) }))
 `, "./compactor", "TestInvariants",
 	},
 	"a landing does not look again at what stands there": {
@@ -75,7 +73,7 @@ var mutants = map[string]mutant{
 	},
 	"what is staged is bought again": {
 		"compactor/job.go", `
-	s = c.aheadLocked(s) // what is staged is not bought again
+	s = c.ahead() // what is staged is not bought again
 `, `
 `, "./compactor", "TestNothingIsBoughtTwice",
 	},

@@ -148,7 +148,7 @@ func TestCopiesOfFirstMessagesShareTheirBudget(t *testing.T) {
 	}, sh)
 	cost := func(wanted string) {
 		t.Helper()
-		s := h.snapshot()
+		s := h.view
 		if s.headCost > sh.firstMost+60 || strings.Count(s.headText, "word ") < sh.firstMost/2 || !strings.Contains(s.headText, wanted) {
 			t.Errorf("%d of %d tokens: %s", s.headCost, sh.firstMost, s.headText)
 		}

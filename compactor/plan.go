@@ -131,7 +131,7 @@ type span struct {
 // least need tokens, or until the spared tail begins. from reaches back to the
 // compaction before it, so that what was deleted in between is covered too.
 // An empty span means that nothing may leave.
-func planSpan(s snapshot, need, keepLast, tail int) span {
+func planSpan(s view, need, keepLast, tail int) span {
 	end := sparedFrom(s.lines, s.open, keepLast, tail)
 	n, tokens := 0, 0
 	for n < end && (n == 0 || tokens < need) {
@@ -156,7 +156,7 @@ func planSpan(s snapshot, need, keepLast, tail int) span {
 
 // planAhead takes the oldest whole turns that together cost about tokens, if there
 // are as many that are older than the tail: a smaller piece is not worth a call.
-func planAhead(s snapshot, tokens, tail int) span {
+func planAhead(s view, tokens, tail int) span {
 	end := sparedFrom(s.lines, s.open, len(s.lines), tail)
 	older := 0
 	for _, l := range s.lines[:end] {
@@ -241,7 +241,7 @@ func stackCost(stack []Compaction) (tokens int) {
 // the lightest two at once: so what is told is spread evenly over the conversation,
 // and the stack stays full. It spares what a model wrote as long as it can. nil
 // means that nothing can be folded.
-func planFold(s snapshot, fanIn int, builtIn bool) []Compaction {
+func planFold(s view, fanIn int, builtIn bool) []Compaction {
 	stack, adjacent := s.head.Stack, s.adjacent
 	if builtIn {
 		own := func(a, b Compaction) bool { return adjacent(a, b) && a.NeedsRepair() && b.NeedsRepair() }
@@ -279,7 +279,7 @@ func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compac
 // one that was deleted before anything covered it parts nothing. A row without an id
 // is not on disk yet and has no neighbours, and one that is being worked on, or of which a part is left, is not folded: its text tells of
 // messages beyond the fold, which nobody would find when they are deleted.
-func (s snapshot) adjacent(a, b Compaction) bool {
+func (s view) adjacent(a, b Compaction) bool {
 	if a.Cut || b.Cut || overlaps(s.inWork, a) || overlaps(s.inWork, b) {
 		return false
 	}

@@ -37,8 +37,8 @@ func TestLevelsFireAtTheirThresholds(t *testing.T) {
 }
 
 // turns makes lines from a list of turns, each a list of token costs.
-func turns(sizes ...[]int) snapshot {
-	var s snapshot
+func turns(sizes ...[]int) view {
+	var s view
 	seq := int64(0)
 	for _, turn := range sizes {
 		first := seq + 1
@@ -65,7 +65,7 @@ func one(tokens ...int) [][]int {
 func TestPlan(t *testing.T) {
 	tests := []struct {
 		name           string
-		s              snapshot
+		s              view
 		open           int64
 		need           int
 		keep, tail     int
@@ -143,7 +143,7 @@ func TestFold(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []int64
-			for _, c := range planFold(snapshot{head: Head{Stack: tt.stack}, lines: tt.between}, 4, false) {
+			for _, c := range planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, false) {
 				got = append(got, c.ID)
 			}
 			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
@@ -176,7 +176,7 @@ func TestFold(t *testing.T) {
 	} {
 		t.Run("the built-in summarizer "+tt.name, func(t *testing.T) {
 			var got []int64
-			for _, c := range planFold(snapshot{head: Head{Stack: tt.stack}, lines: tt.between}, 4, true) {
+			for _, c := range planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, true) {
 				got = append(got, c.ID)
 			}
 			if fmt.Sprint(got) != fmt.Sprint(tt.want) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,18 +39,15 @@ type machine struct {
 	clock    time.Time
 
 	problem atomic.Pointer[string]
-	waits   atomic.Int64 // raised when the owner begins to wait for the worker, and when it ends: odd, it waits
 	landed  atomic.Int64
 	numbers atomic.Int64 // of landings, held to the gauge
 	events  [eventKinds]atomic.Int64
 
 	last view // the last request
 
-	mu       sync.Mutex // guards what is below
-	heardIn  int64      // the worker's: waits, when it last began or staged something
-	stagedIn int64      // the worker's: waits, when it last staged something
-	before   int        // the worker's: what was used then
-	lastly   int        // the worker's: tokens used after what landed last
+	stagedIn int // the step of the owner in which something was staged last
+	before   int // what was used then
+	lastly   int // tokens used after what was applied last
 }
 
 func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Load()) * time.Second) }
@@ -91,7 +87,7 @@ var steps = []operation{
 	{"render, restart, render", 1, false, (*machine).restartSame},
 	{"all is well again", 4, false, func(m *machine, rt *rapid.T) { m.sound(rt); m.mood.Store(int32(below(rt, moodLong, "good mood"))) }},
 	{"worker's mood", 3, true, func(m *machine, rt *rapid.T) { m.mood.Store(int32(below(rt, moods, "mood"))) }},
-	{"worker held", 3, true, func(m *machine, rt *rapid.T) { m.hold(rt, one(rt, "place", atWork, atStarted, atStaged)) }},
+	{"worker held", 3, true, func(m *machine, rt *rapid.T) { m.hold(rt, one(rt, "place", atWork, atStarted, atMade)) }},
 	{"disk refuses", 2, true, func(m *machine, rt *rapid.T) { m.refuse(rt, below(rt, 12, "statements it takes still")) }},
 	{"crash", 1, true, func(m *machine, rt *rapid.T) { m.disk.kill(); m.reopen(rt) }},
 	{"crash soon", 2, true, func(m *machine, rt *rapid.T) { m.disk.arm(1+below(rt, 12, "calls"), chance(rt, 2, "on disk")) }},

@@ -137,7 +137,7 @@ func newMachine(t *testing.T, rt *rapid.T, f *file) *machine {
 		window: one(rt, "window", 2500, 3000, 4000),
 		size:   one(rt, "real tokens for one estimated", 0, 0, 0, 0.6, 0.9, 1.2, 1.7),
 	}
-	m.r.tune = m.tune
+	m.r.tune, m.r.hold = m.tune, m.slow
 	m.loose = chance(rt, 4, "nobody waits for the worker")
 	m.silent = chance(rt, 8, "nobody ever speaks to the bot")
 	if !chance(rt, 8, "no model") {

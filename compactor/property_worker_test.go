@@ -108,7 +108,7 @@ var firstWords = []string{"note", "question", "edited"}
 const (
 	atStarted = iota + 1 // its row is running
 	atWork               // the model is at it
-	atStaged             // between Store and Land
+	atMade               // the summary is made, and nobody has it yet
 )
 
 // gate is a place where the worker is held.
@@ -166,8 +166,6 @@ func (m *machine) calm(rt *rapid.T) {
 		m.r.c.Filled()
 		return
 	}
-	m.waits.Add(1)
-	defer m.waits.Add(1)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	idle := make(chan error, 1)
@@ -184,53 +182,38 @@ func (m *machine) calm(rt *rapid.T) {
 	}
 }
 
-// told hears of each step of a compaction, in the goroutine that takes it. What a
-// landing reports is what a new count gives, where nothing else can happen meanwhile.
+// slow runs what makes a row, and holds it up. What fills a placeholder, with its folds, runs
+// beside the worker and is never held.
+func (m *machine) slow(e compactor.Event, slow func() func()) (finish func()) {
+	if e.By == compactor.ByBuiltIn && (e.Trigger == compactor.OnHeal || e.Trigger == compactor.OnRollup) {
+		return slow()
+	}
+	m.park(context.Background(), atStarted)
+	finish = slow()
+	m.park(context.Background(), atMade)
+	return finish
+}
+
+// told hears of each step of a compaction, on the owner's goroutine: what is reported is what a
+// new count gives.
 func (m *machine) told(e compactor.Event) {
 	m.events[eventName(e)].Add(1)
-	// What fills a placeholder, with its folds, runs beside the worker and is never held.
-	fill := e.By == compactor.ByBuiltIn && (e.Trigger == compactor.OnHeal || e.Trigger == compactor.OnRollup)
-	switch {
-	case fill:
-	case e.State == compactor.EventStarted:
-		m.park(context.Background(), atStarted)
-	case e.State == compactor.EventStaged:
-		m.park(context.Background(), atStaged)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if fill {
-		if m.stagedIn = -1; e.State == compactor.EventLanded {
-			m.landed.Add(1)
-		}
-		return
-	}
+	used := m.r.c.Compactor.Reading()().Used
 	switch e.State {
-	case compactor.EventStarted:
-		m.heardIn = m.waits.Load()
 	case compactor.EventStaged:
-		m.stagedIn, m.before = m.waits.Load(), m.r.c.Gauge().Used
-		m.heardIn, m.lastly = m.stagedIn, m.before
+		m.stagedIn, m.before, m.lastly = m.r.c.steps, used, used
 	case compactor.EventLanded:
 		m.landed.Add(1)
-		wait := m.waits.Load()
-		if m.loose || wait%2 == 0 || m.heardIn != wait { // the owner is at work, or was when it landed, or may have been
-			return
+		m.numbers.Add(1)
+		if e.AfterTokens != used {
+			m.fault("an applied summary reports %d tokens used after it, and there are %d: %+v", e.AfterTokens, used, e)
 		}
-		if e.BeforeTokens == m.lastly { // what a level wants lands in several steps, one behind the other
+		if e.BeforeTokens == m.lastly { // what a level wants is applied in several steps, one behind the other
 			m.before = m.lastly
 		}
 		m.lastly = e.AfterTokens
-		used, before, staged := m.r.c.Gauge().Used, m.before, m.stagedIn
-		if m.waits.Load() != wait {
-			return
-		}
-		m.numbers.Add(1)
-		if e.AfterTokens != used {
-			m.fault("a landing reports %d tokens used after it, and there are %d: %+v", e.AfterTokens, used, e)
-		}
-		if staged == wait && e.BeforeTokens != before {
-			m.fault("a landing reports %d tokens used before it, and there were %d: %+v", e.BeforeTokens, before, e)
+		if m.stagedIn == m.r.c.steps && e.BeforeTokens != m.before {
+			m.fault("an applied summary reports %d tokens used before it, and there were %d: %+v", e.BeforeTokens, m.before, e)
 		}
 	}
 }

@@ -1,8 +1,7 @@
 package compactor
 
 import (
-	"cmp"
-	"slices"
+	"maps"
 
 	"cairn/llm"
 )
@@ -26,42 +25,53 @@ type Gauge struct {
 	Scheduled    bool         // somebody's wish is next, when that has ended
 	Last         Event        // the last thing that happened; its State is empty if nothing has
 	Failed       Event        // the last failure that no landing has followed; its State is empty if there is none
+	BackingOff   bool         // a level is reached that waits only because the last attempt failed
 	Paused       string       // why automatic compaction rests just now; empty: it does not
 	Policy       Policy
 }
 
-// Gauge reads the gauge.
-func (c *Compactor) Gauge() Gauge {
-	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
+// Reading returns the gauge as it is now, to be read in any goroutine, at any time.
+func (c *Compactor) Reading() func() Gauge {
+	s, pace, vetoes, lifted := c.h.view, c.pace, maps.Clone(c.vetoes), c.lifted
+	_, ready := c.summarizer(c.o.Policy(), s, c.o.Now())
+	waits := c.busy == nil && !ready
+	known := Gauge{Last: c.last, Failed: c.lastFailed, Staged: c.staged, Scheduled: c.wished != nil}
+	if c.busy != nil {
+		event := c.busy.event(EventStarted)
+		known.Running = &event
+	}
+	return func() Gauge {
+		g, now := c.measure(s, known), c.o.Now()
+		g.BackingOff = waits && levelOf(g.Used, g.Window, g.Policy) != calm
+		switch paused := pace.why(now); {
+		case !g.Policy.Enabled:
+			g.Paused = reasonOff
+		case paused != "":
+			g.Paused = paused
+		default:
+			g.Paused = vetoed(vetoes, now)
+		}
+		if g.Paused == "" && s.head.SparedTo >= s.head.Start && !lifted {
+			g.Paused = reasonSpared
+		}
+		return g
+	}
+}
+
+// measure adds to a gauge what a view costs.
+func (c *Compactor) measure(s view, g Gauge) Gauge {
+	window := c.o.Window()
 	prompt, frame := c.prompt(s), c.frame()
 	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
-	g := Gauge{
-		Used: prompt + Reserve(c.o.MaxOutput, window), Window: window, Frame: share(frame), Head: share(s.headCost),
-		Reserve: Reserve(c.o.MaxOutput, window), Lines: len(s.lines), Stack: s.head.Stack, Past: s.pastOf(), Policy: p,
-	}
+	g.Window, g.Reserve, g.Policy = window, Reserve(c.o.MaxOutput, window), c.o.Policy()
+	g.Used, g.Frame, g.Head, g.Contexts = prompt+g.Reserve, share(frame), share(s.headCost), share(s.contextCost)
+	g.Verbatim = prompt - g.Frame - g.Head
+	g.Lines, g.Stack, g.Past = len(s.lines), s.head.Stack, s.pastOf()
 	for _, l := range s.lines {
 		if l.short != nil && l.Role != llm.RoleTool {
 			g.InPart++
 		}
 	}
-	g.Verbatim = prompt - g.Frame - g.Head
-	g.Contexts = share(s.contextCost)
-	g.Next, g.NextAt = nextLevel(g.Used, window, p)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	g.Last, g.Failed, g.Staged = c.last, c.lastFailed, slices.Clone(c.staged)
-	if c.busy != nil {
-		event := c.busy.event(EventStarted)
-		g.Running = &event
-	}
-	g.Scheduled = c.wished != nil
-	now := c.o.Now()
-	g.Paused = cmp.Or(c.pace.why(now), c.vetoedLocked(now))
-	if g.Paused == "" && s.head.SparedTo >= s.head.Start && !c.lifted {
-		g.Paused = reasonSpared
-	}
-	if !p.Enabled {
-		g.Paused = reasonOff
-	}
+	g.Next, g.NextAt = nextLevel(g.Used, window, g.Policy)
 	return g
 }

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,14 +26,19 @@ type Recap struct {
 // mostOfRecap is the length of a recap, in tokens: one message on any platform.
 const mostOfRecap = 350
 
-// Recap sums up what the view holds, summaries and messages, keeping what focus asks
-// for. It compacts nothing and saves no memories. It takes at most the policy's
-// timeout; if no model makes it, the built-in summarizer does, and Why says why in
+// Recap returns what sums up the view, summaries and messages, keeping what focus asks for; it
+// may run in any goroutine. It compacts nothing and saves no memories. It takes at most the
+// policy's timeout; if no model makes it, the extractive summarizer does, and Why says why in
 // words for people. The error is the context's.
-func (c *Compactor) Recap(ctx context.Context, focus string) (Recap, error) {
-	s, p, window := c.h.snapshot(), c.o.Policy(), c.o.Window()
-	c.recapping(1)
-	defer c.recapping(-1)
+func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
+	s, p := c.h.view, c.o.Policy()
+	j := &job{policy: p, window: c.o.Window(), row: Compaction{Kind: Leaf, Focus: cmp.Or(focus, p.Focus)}}
+	w := c.newWorker(j, nil, mostOfRecap, mostOfRecap*3/2)
+	w.prompt, w.plain = prompts.Recap, true
+	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w, focus) }
+}
+
+func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (Recap, error) {
 	r := Recap{By: ByBuiltIn}
 	above, root := s.above()
 	var messages []Message // of the built-in summarizer
@@ -56,7 +62,7 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (Recap, error) {
 		return r, nil
 	}
 	if c.o.Worker != nil {
-		text, err := c.recapByModel(ctx, s, p, window, focus)
+		text, err := c.recapByModel(ctx, s, w)
 		if err == nil {
 			r.Text, r.By = text, ByWorker
 			if c.withModel.End() {
@@ -64,20 +70,14 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (Recap, error) {
 			}
 			return r, nil
 		}
-		if ctx.Err() != nil || c.ctx.Err() != nil {
-			return r, errors.Join(ctx.Err(), c.ctx.Err())
+		if ctx.Err() != nil {
+			return r, ctx.Err()
 		}
 		c.o.Log.Log(ctx, c.loud(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = whyNoModel(err)
 	}
 	r.Text = secrets.Mask(Extract(withoutSecrets(messages), mostOfRecap, 0, focus).Text)
 	return r, nil
-}
-
-func (c *Compactor) recapping(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.recaps += n
 }
 
 // cover notes that the recap is of [from, to] too.
@@ -88,16 +88,15 @@ func (r *Recap) cover(from, to int64) {
 	r.To = max(r.To, to)
 }
 
-func (c *Compactor) recapByModel(ctx context.Context, s snapshot, p Policy, window int, focus string) (text string, err error) {
+func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (text string, err error) {
 	defer func() {
 		if broke := recover(); broke != nil {
 			c.o.Log.Error("recap_panicked", "panic", broke, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the recap broke: %v", broke)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(p.Timeout))
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(w.j.policy.Timeout))
 	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
 	if c.o.Slots != nil {
 		select {
 		case c.o.Slots <- struct{}{}:
@@ -106,18 +105,12 @@ func (c *Compactor) recapByModel(ctx context.Context, s snapshot, p Policy, wind
 			return "", ctx.Err()
 		}
 	}
-	j := &job{policy: p, window: window, row: Compaction{Kind: Leaf, Focus: p.Focus}}
-	if focus != "" {
-		j.row.Focus = focus
-	}
-	w := c.newWorker(j, nil, mostOfRecap, mostOfRecap*3/2)
-	w.prompt, w.plain = prompts.Recap, true
 	summary, err := c.byModel(ctx, w, func(_ context.Context, most int) ([]item, error) { return itemsOfView(s, most), nil })
 	return summary.Text, err
 }
 
 // itemsOfView is what a view holds, as material.
-func itemsOfView(s snapshot, most int) []item {
+func itemsOfView(s view, most int) []item {
 	var items []item
 	for _, row := range s.shownRows() {
 		if row.Kind != Marker {
@@ -146,7 +139,7 @@ func itemsOfView(s snapshot, most int) []item {
 }
 
 // shownRows are the conversation's own rows in the view, those of earlier segments too.
-func (s snapshot) shownRows() (rows []Compaction) {
+func (s view) shownRows() (rows []Compaction) {
 	for _, segment := range s.head.Earlier {
 		for _, row := range segment.Rows {
 			if s.past.shows(row.ID) {
@@ -159,7 +152,7 @@ func (s snapshot) shownRows() (rows []Compaction) {
 
 // above is what the view shows of the channel a thread belongs to: summaries, and the
 // message it hangs on, if there is one.
-func (s snapshot) above() (rows []Compaction, root []Message) {
+func (s view) above() (rows []Compaction, root []Message) {
 	shown := func(text string) bool {
 		return slices.ContainsFunc(s.past.entries, func(e entry) bool { return e.row == 0 && e.text == text })
 	}

@@ -142,7 +142,7 @@ func TestNothingToRecap(t *testing.T) {
 	}
 }
 
-func TestARecapEndsWithTheConversation(t *testing.T) {
+func TestARecapEndsWithItsContext(t *testing.T) {
 	began := make(chan struct{}, 1)
 	r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 		began <- struct{}{}
@@ -151,13 +151,13 @@ func TestARecapEndsWithTheConversation(t *testing.T) {
 	}})
 	r.hear("hello")
 	done := make(chan error)
-	c := r.c
+	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		_, err := c.Recap(context.Background(), "")
+		_, err := r.c.Recap(ctx, "")
 		done <- err
 	}()
 	<-began
-	r.close()
+	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
 	}

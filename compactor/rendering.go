@@ -19,7 +19,7 @@ type rendering struct {
 
 // next returns what renderMessages does. The caller may change the pictures of the
 // messages, and nothing else: requests share what they have in common.
-func (r *rendering) next(system string, s snapshot) []llm.Message {
+func (r *rendering) next(system string, s view) []llm.Message {
 	if !r.goesOn(s) {
 		*r = rendering{head: s.headText, pictures: shownPictures(s.lines)}
 		r.out = appendHead(make([]llm.Message, 0, len(s.lines)+len(s.lines)/8+16), system, s.headText)
@@ -39,7 +39,7 @@ func (r *rendering) next(system string, s snapshot) []llm.Message {
 
 // dropsPictures reports whether new pictures in s take the places of some that the last
 // request showed: that changes what was sent, and so is a new head.
-func (r *rendering) dropsPictures(s snapshot) bool {
+func (r *rendering) dropsPictures(s view) bool {
 	if len(r.pictures) == 0 || len(s.lines) <= len(r.lines) || !slices.ContainsFunc(s.lines[len(r.lines):], func(l line) bool { return l.pictures > 0 }) {
 		return false
 	}
@@ -51,7 +51,7 @@ func (r *rendering) dropsPictures(s snapshot) bool {
 // behind them. No element of a history's lines is ever overwritten: what begins at the
 // same place in memory and is no shorter begins with the same lines. A new picture may
 // take the place of an older one, and a new result that of a missing one.
-func (r *rendering) goesOn(s snapshot) bool {
+func (r *rendering) goesOn(s view) bool {
 	n, k := len(r.lines), len(r.contexts)
 	if n == 0 || len(s.lines) < n || &s.lines[0] != &r.lines[0] || s.headText != r.head {
 		return false

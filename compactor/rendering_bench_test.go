@@ -13,7 +13,7 @@ import (
 // tokens: three messages are overheard for each one the bot answers.
 func fullWindow() *History {
 	h := newHistory(State{Next: 1}, DefaultPolicy().shape(128_000))
-	for h.snapshot().cost() < 128_000 {
+	for h.view.cost() < 128_000 {
 		for range 3 {
 			appendOne(h, llm.RoleUser, strings.Repeat("word ", 25))
 		}
@@ -36,9 +36,9 @@ func BenchmarkRenderFull(b *testing.B) {
 	h := fullWindow()
 	b.ReportAllocs()
 	for b.Loop() {
-		new(rendering).next("be kind", h.snapshot())
+		new(rendering).next("be kind", h.view)
 	}
-	b.ReportMetric(float64(len(h.snapshot().lines)), "messages")
+	b.ReportMetric(float64(len(h.lines)), "messages")
 }
 
 // BenchmarkRenderOneAdded is the same window with one more message than at the last
@@ -47,13 +47,13 @@ func BenchmarkRenderOneAdded(b *testing.B) {
 	h := fullWindow()
 	full := h.Next()
 	var r rendering
-	r.next("be kind", h.snapshot())
+	r.next("be kind", h.view)
 	b.ReportAllocs()
 	for b.Loop() {
 		if h.Next() > full+200 { // the window shall not grow
 			b.StopTimer()
 			h = fullWindow()
-			r.next("be kind", h.snapshot())
+			r.next("be kind", h.view)
 			b.StartTimer()
 		}
 		role := llm.RoleUser
@@ -61,7 +61,7 @@ func BenchmarkRenderOneAdded(b *testing.B) {
 			role = llm.RoleAssistant
 		}
 		appendOne(h, role, "and what about tomorrow?")
-		r.next("be kind", h.snapshot())
+		r.next("be kind", h.view)
 	}
 }
 
@@ -71,19 +71,19 @@ func BenchmarkRenderNextTurn(b *testing.B) {
 	h := fullWindow()
 	full := h.Next()
 	var r rendering
-	r.next("be kind", h.snapshot())
+	r.next("be kind", h.view)
 	b.ReportAllocs()
 	for b.Loop() {
 		if h.Next() > full+200 { // the window shall not grow
 			b.StopTimer()
 			h = fullWindow()
-			r.next("be kind", h.snapshot())
+			r.next("be kind", h.view)
 			b.StartTimer()
 		}
 		h.Answered()
 		appendOne(h, llm.RoleAssistant, "It will rain.")
 		appendOne(h, llm.RoleUser, "and what about tomorrow?")
 		h.Begin(Context{Text: "time: now"})
-		r.next("be kind", h.snapshot())
+		r.next("be kind", h.view)
 	}
 }

@@ -60,20 +60,20 @@ func TestRenderingIsPure(t *testing.T) {
 			},
 			"clear": func(t *rapid.T) { h.clearRunning(rapid.IntRange(10, 500).Draw(t, "limit")) },
 			"truncate": func(t *rapid.T) {
-				if s := h.snapshot(); len(s.lines) > 0 {
+				if s := h.view; len(s.lines) > 0 {
 					h.Truncate(rapid.Int64Range(s.lines[0].Seq, h.Next()).Draw(t, "seq"))
 				}
 			},
 			"delete": func(t *rapid.T) { h.deleted([]int64{rapid.Int64Range(1, h.Next()).Draw(t, "seq")}) },
 			"edit": func(t *rapid.T) {
-				if s := h.snapshot(); len(s.lines) > 0 {
+				if s := h.view; len(s.lines) > 0 {
 					m := rapid.SampledFrom(s.lines).Draw(t, "line").Message
 					m.Text, m.Tokens = m.Text+" edited", 0
 					h.edited(m)
 				}
 			},
 			"land": func(t *rapid.T) {
-				s := h.snapshot()
+				s := h.view
 				if len(s.lines) == 0 {
 					return
 				}
@@ -84,7 +84,7 @@ func TestRenderingIsPure(t *testing.T) {
 				}}, ClearedTo: rapid.Int64Range(0, h.Next()).Draw(t, "cleared")})
 			},
 			"heal": func(t *rapid.T) { // no line leaves
-				if s := h.snapshot(); len(s.lines) > 0 && s.lines[0].Seq > 1 {
+				if s := h.view; len(s.lines) > 0 && s.lines[0].Seq > 1 {
 					generation++
 					h.swap(Head{Generation: generation, Stack: []Compaction{{
 						ID: generation, Kind: Leaf, Span: Span{From: 1, To: s.lines[0].Seq - 1}, Text: fmt.Sprint("healed ", generation),
@@ -92,7 +92,7 @@ func TestRenderingIsPure(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				s := h.snapshot()
+				s := h.view
 				got, want := r.next("be kind", s), renderMessages("be kind", s)
 				if !reflect.DeepEqual(got, want) {
 					t.Fatalf("with what was there:\n%+v\nafresh:\n%+v", got, want)

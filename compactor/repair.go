@@ -18,7 +18,7 @@ func (c *Compactor) ready(row Compaction) bool {
 }
 
 // repairable are the rows in s that a model is to summarize, the newest first.
-func (c *Compactor) repairable(s snapshot) (rows []Compaction) {
+func (c *Compactor) repairable(s view) (rows []Compaction) {
 	var all []Compaction
 	for _, row := range slices.Backward(s.head.Stack) {
 		all = append(all, row)
@@ -47,7 +47,7 @@ func (c *Compactor) repairable(s snapshot) (rows []Compaction) {
 // planFold chooses rows to fold, and who folds them. A model folds only what nobody is
 // going to make better, so that it reads summaries and no past; and none pays for a fold of
 // talk that nobody addressed to the bot.
-func (c *Compactor) planFold(s snapshot, p Policy, builtIn bool) (children []Compaction, byBuiltIn bool) {
+func (c *Compactor) planFold(s view, p Policy, builtIn bool) (children []Compaction, byBuiltIn bool) {
 	if !builtIn {
 		only := s
 		only.inWork = slices.Clone(s.inWork)
@@ -69,31 +69,26 @@ func (c *Compactor) worthModel(rows []Compaction) bool {
 		slices.ContainsFunc(rows, func(row Compaction) bool { return row.By == ByWorker })
 }
 
-// modelWaitsLocked tells whether no model may be asked now.
-func (c *Compactor) modelWaitsLocked(now time.Time) bool {
+// modelWaits tells whether no model may be asked now.
+func (c *Compactor) modelWaits(now time.Time) bool {
 	return c.noModel() || now.Before(c.pace.retryAt)
 }
 
 // fallbackWake is when to look again if nothing says when.
 const fallbackWake = 10 * time.Minute
 
-// sleepLocked has the compactor look again when what waits may begin: also while nobody speaks.
-func (c *Compactor) sleepLocked() {
-	if c.alarm != nil {
-		c.alarm.Stop()
-		c.alarm = nil
-	}
-	s, p, now := c.h.snapshot(), c.o.Policy(), c.o.Now()
-	if c.ctx.Err() != nil || c.draining {
-		return
+// sleep is when to look again, because what waits may begin then; zero: nothing waits.
+func (c *Compactor) sleep() (at time.Time) {
+	s, p, now := c.h.view, c.o.Policy(), c.o.Now()
+	if c.draining {
+		return at
 	}
 	waits := c.o.Worker != nil && len(c.repairable(s)) > 0
 	waits = waits || slices.ContainsFunc(s.head.rows(), func(row Compaction) bool { return row.Kind == Marker && now.Before(c.sore[row.ID].retryAt) })
 	waits = waits || levelOf(c.used(s), c.o.Window(), p) != calm && now.Before(c.pace.retryAt)
 	if !waits {
-		return
+		return at
 	}
-	var at time.Time
 	sooner := func(t time.Time) {
 		if t.After(now) && (at.IsZero() || t.Before(at)) {
 			at = t
@@ -108,14 +103,5 @@ func (c *Compactor) sleepLocked() {
 	if at.IsZero() && c.noModel() {
 		at = now.Add(fallbackWake)
 	}
-	if !at.IsZero() {
-		c.alarm = time.AfterFunc(at.Sub(now), c.proceed)
-	}
-}
-
-// Waits tells whether something is to be done later, though nobody may speak until then.
-func (c *Compactor) Waits() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.alarm != nil
+	return at
 }

@@ -29,11 +29,12 @@ type rig struct {
 	policy compactor.Policy
 	worker *llmtest.Model // nil: no model
 	tools  []llm.Tool
-	tune   func(*compactor.Options) // nil: the options are as open makes them
+	tune   func(*compactor.Options)                                          // nil: the options are as open makes them
+	hold   func(started compactor.Event, slow func() func()) (finish func()) // see owner
 
 	store  *memory.Store
 	conv   *memory.Conversation
-	c      *compactor.Compactor
+	c      *owner
 	said   []compactor.Message // everything, in order: what the test put in, as it was last edited
 	gone   map[int64]bool      // what of it was deleted
 	ends   []int64             // the last seqs of the segments that somebody ended
@@ -120,9 +121,8 @@ func (r *rig) open() {
 	if r.tune != nil {
 		r.tune(&o)
 	}
-	if r.c, err = compactor.Open(ctx, o); err != nil {
-		r.t.Fatal(err)
-	}
+	r.c = openOwner(r.t, o)
+	r.c.hold = r.hold
 }
 
 // set changes the policy while a worker may look at it.

@@ -28,7 +28,7 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 				r.tune = func(o *compactor.Options) {
 					o.After = func(compactor.Event) {
 						stack := 0
-						for _, row := range r.c.Gauge().Stack {
+						for _, row := range r.c.Compactor.Reading()().Stack {
 							stack += row.Tokens
 						}
 						most.Store(max(most.Load(), int64(stack)))

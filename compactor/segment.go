@@ -168,7 +168,7 @@ func (c *Compactor) StartSegment(ctx context.Context) (started bool, err error) 
 		return false, err
 	}
 	c.h.swap(head)
-	c.owe(0)
+	c.owed = 0
 	c.Check(ctx)
 	return true, nil
 }
@@ -181,7 +181,7 @@ type Past struct {
 	Tokens    int            // what of it stands in the view
 }
 
-func (s snapshot) pastOf() Past {
+func (s view) pastOf() Past {
 	p := Past{Earlier: s.head.Earlier, Inherited: s.head.Inherited, Shown: make(map[int64]bool), Tokens: s.past.tokens}
 	for _, e := range s.past.entries {
 		if e.row != 0 {

@@ -344,14 +344,10 @@ func TestASegmentEndsThoughTheDiskHadRefusedAMarker(t *testing.T) {
 	r.policy.Enabled = false // only emergency
 	records := &refusing{Conversation: r.conv, on: true}
 	r.c.Close()
-	var err error
-	r.c, err = compactor.Open(t.Context(), compactor.Options{
+	r.c = openOwner(t, compactor.Options{
 		Records: records, Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window },
 		System: "You are a test.", MaxOutput: 100, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for r.seenHidden() == 0 {
 		r.deliver("note "+filler(200), false)
 		r.c.Check(t.Context())

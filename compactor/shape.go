@@ -23,66 +23,34 @@ type shape struct {
 	pastSegments int // how many segments of them
 }
 
-// reshape shows everything anew if the shape is another one. Only the owner does
-// that, so that nothing is appended meanwhile.
+// reshape shows everything anew if the shape is another one.
 func (h *History) reshape(sh shape) {
-	h.mu.Lock()
-	same := h.shape == sh
-	h.mu.Unlock()
-	if same {
+	if h.shape == sh {
 		return
 	}
-	h.rework(sh, func(l line) line { return lineOf(l.Message, sh) })
-	for { // what is shown of the past is chosen without the lock
-		h.mu.Lock()
-		head := h.head
-		h.mu.Unlock()
-		past := head.past(sh)
-		h.mu.Lock()
-		if h.head.Generation == head.Generation {
-			h.past = past
-			break
-		}
-		h.mu.Unlock()
-	}
-	defer h.mu.Unlock()
 	h.shape = sh
-	h.revision++
-	h.fitCopiesLocked()
-	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack)
+	h.rework(sh, func(l line) line { return lineOf(l.Message, sh) })
+	h.past = h.head.past(sh)
+	h.copies = duplicates(h.head.Pins, h.first, sh)
+	h.renderHead()
 }
 
-// rework puts another line in the place of each, made without the lock. Lines may
-// leave meanwhile, which a worker's landing does; then it begins again.
+// rework puts another line in the place of each.
 func (h *History) rework(sh shape, f func(line) line) {
-	for {
-		h.mu.Lock()
-		old, clearedTo := h.lines, h.clearedTo
-		h.mu.Unlock()
-		lines, cost := make([]line, len(old)), 0
-		for i, l := range old {
-			lines[i] = f(l)
-			cost += lines[i].tokens
-		}
-		cost += clearResults(lines, clearedTo, sh.kept)
-		h.mu.Lock()
-		if len(h.lines) == len(old) && h.clearedTo == clearedTo {
-			h.lines, h.lineCost = lines, cost
-			h.revision++
-			h.mu.Unlock()
-			return
-		}
-		h.mu.Unlock()
+	lines := make([]line, len(h.lines))
+	for i, l := range h.lines {
+		lines[i] = f(l)
 	}
+	clearResults(lines, h.clearedTo, sh.kept)
+	h.setLines(lines)
+	h.revision++
 }
 
 // showResults shows tool results, and what the bot said and gave its tools, in at
 // most limit tokens each; 0: as the shape says.
 func (h *History) showResults(limit int) {
-	h.mu.Lock()
 	sh := h.shape
 	h.squeezed = limit > 0 && limit < sh.clipTo
-	h.mu.Unlock()
 	if limit > 0 {
 		sh.clipTo = min(sh.clipTo, limit)
 	}
@@ -94,22 +62,16 @@ func (h *History) showResults(limit int) {
 	})
 }
 
-// fitCopiesLocked makes the head's copies anew.
-func (h *History) fitCopiesLocked() {
-	h.copies = duplicates(h.head.Pins, h.first, h.shape)
-	h.edition++
-}
-
-func (h *History) setLinesLocked(lines []line) {
+func (h *History) setLines(lines []line) {
 	h.lines, h.lineCost = lines, 0
 	for _, l := range lines {
 		h.lineCost += l.tokens
 	}
 }
 
-// clearLocked shows tool results up to seq cleared, and the others whole. The array
+// clear shows tool results up to seq cleared, and the others whole. The array
 // is copied only if there are any: snapshots keep what they saw.
-func (h *History) clearLocked(seq int64) {
+func (h *History) clear(seq int64) {
 	last := max(h.clearedTo, seq)
 	h.clearedTo = seq
 	if lastResult(h.lines, last) == 0 {
@@ -122,8 +84,6 @@ func (h *History) clearLocked(seq int64) {
 // clearRunning clears the tool results of everything, the running turn's too, and
 // shows each of those in at most limit tokens. It lasts until the turn's end.
 func (h *History) clearRunning(limit int) {
-	h.mu.Lock()
 	h.clearedTo = h.next - 1
-	h.mu.Unlock()
 	h.showResults(limit)
 }

@@ -13,8 +13,8 @@ import (
 // readPage is how many messages are read from disk at once.
 const readPage = 500
 
-// summarize lets the job's summarizer work.
-func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary, error) {
+// summarizing returns what lets the job's summarizer work.
+func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (Summary, error) {
 	limit := max(c.stackRoom(j)-headingOf(j.row), minSummary)
 	if j.most > 0 {
 		limit = min(limit, j.most)
@@ -31,18 +31,19 @@ func (c *Compactor) summarize(ctx context.Context, j *job, record Job) (Summary,
 		target = j.policy.target(j.tokens, limit)
 	}
 	if j.builtIn {
-		return c.builtIn(ctx, j, record, target)
+		beside := c.toldBeside(j.row)
+		return func(ctx context.Context) (Summary, error) { return c.builtIn(ctx, j, record, target, beside) }
 	}
 	w := c.newWorker(j, record, target, limit)
-	return c.byModel(ctx, w, func(ctx context.Context, most int) ([]item, error) {
-		return c.read(ctx, j, record, most)
-	})
+	return func(ctx context.Context) (Summary, error) {
+		return c.byModel(ctx, w, func(ctx context.Context, most int) ([]item, error) { return c.read(ctx, j, record, most) })
+	}
 }
 
 // stackRoom is what the job's row may cost in the stack, in tokens: what the other rows
 // leave of the budget. If they leave little they are folded.
 func (c *Compactor) stackRoom(j *job) int {
-	then := c.ahead(c.h.snapshot())
+	then := c.ahead()
 	left := j.policy.stackBudget(j.budget) - then.past.tokens
 	if j.row.Kind == Rollup && j.builtIn {
 		left = 0 // it folds again and again: no row shall become most of the stack
@@ -108,7 +109,7 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 // builtIn chooses among messages: those of the span, or, for a fold, those its
 // children were chosen from. It never chooses from a choice; what a worker wrote is
 // as good as something said.
-func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int) (s Summary, err error) {
+func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int, beside []string) (s Summary, err error) {
 	var messages []Message
 	if j.row.Kind != Rollup {
 		messages, err = readAll(ctx, record, j.row.From, j.row.To)
@@ -122,7 +123,7 @@ func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int)
 		return s, err
 	}
 	messages = withoutSecrets(messages)
-	s = extract(messages, j.aim(target, itemsOf(messages, mostOfMessage)), memoriesOf(j, messages), j.row.Focus, c.toldBeside(j.row))
+	s = extract(messages, j.aim(target, itemsOf(messages, mostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside)
 	s.Text = secrets.Mask(s.Text) // what stands together only now
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
@@ -206,7 +207,7 @@ func writtenOf(row Compaction) Message {
 
 // toldBeside returns the texts that will stand in the stack beside row's.
 func (c *Compactor) toldBeside(row Compaction) (texts []string) {
-	for _, other := range c.ahead(c.h.snapshot()).head.Stack {
+	for _, other := range c.ahead().head.Stack {
 		if other.To < row.From || other.From > row.To {
 			texts = append(texts, other.Text)
 		}
@@ -230,104 +231,4 @@ func hasMarker(rows []Compaction) bool {
 		}
 	}
 	return false
-}
-
-// read returns what the worker reads: the messages of the span, or of a rollup
-// the children's texts, with the messages of those that need healing. A message of
-// more than most tokens comes in parts.
-func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]item, error) {
-	rows := j.children
-	switch {
-	case j.row.Kind != Rollup:
-		rows = []Compaction{{Kind: Marker, Span: Span{From: j.row.From, To: j.row.To}}}
-	case j.heals != 0: // of the rollup itself nothing is read
-		children, err := record.Children(ctx, j.heals)
-		if err != nil {
-			return nil, err
-		}
-		if len(children) > 0 {
-			rows = children
-		}
-	}
-	return c.materials(ctx, record, rows, most)
-}
-
-func (c *Compactor) materials(ctx context.Context, record Job, rows []Compaction, most int) (items []item, err error) {
-	for _, row := range rows {
-		part, err := c.material(ctx, record, row, most)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, part...)
-	}
-	return items, nil
-}
-
-// material is what stands for a row: its text if nobody is to write a better one, else what
-// its children stand for, and in the end the messages. So no good summary is read twice.
-func (c *Compactor) material(ctx context.Context, record Job, row Compaction, most int) ([]item, error) {
-	if row.NeedsRepair() && c.givenUp(row) {
-		return []item{omitted(row)}, nil
-	}
-	if c.ready(row) {
-		return itemsOfRow(row, most), nil
-	}
-	if row.IsRollup() {
-		children, err := record.Children(ctx, row.ID)
-		if err != nil {
-			return nil, err
-		}
-		if items, err := c.materials(ctx, record, children, most); err != nil || len(items) > 0 {
-			return items, err
-		}
-	}
-	messages, err := readAll(ctx, record, row.From, row.To)
-	return itemsOf(messages, most), err
-}
-
-func readAll(ctx context.Context, record Job, from, to int64) ([]Message, error) {
-	var all []Message
-	for from <= to {
-		page, err := record.Messages(ctx, from, to, readPage)
-		if err != nil {
-			return nil, fmt.Errorf("read messages %d to %d: %w", from, to, err)
-		}
-		if len(page) == 0 {
-			break
-		}
-		all = append(all, page...)
-		from = page[len(page)-1].Seq + 1
-	}
-	return all, nil
-}
-
-// readThese reads single messages. One that was deleted is left out.
-func readThese(ctx context.Context, record Job, seqs []int64) ([]Message, error) {
-	var all []Message
-	for _, seq := range seqs {
-		if seq == 0 { // what a worker wrote
-			continue
-		}
-		one, err := record.Messages(ctx, seq, seq, 1)
-		if err != nil {
-			return nil, fmt.Errorf("read message %d: %w", seq, err)
-		}
-		all = append(all, one...)
-	}
-	return all, nil
-}
-
-// withoutSecrets returns copies of messages with the secrets in them masked.
-func withoutSecrets(messages []Message) []Message {
-	masked := slices.Clone(messages)
-	for i := range masked {
-		m := &masked[i]
-		m.Text, m.Quote = secrets.Mask(m.Text), secrets.Mask(m.Quote)
-		m.Attachments = slices.Clone(m.Attachments)
-		for k := range m.Attachments {
-			a := &m.Attachments[k]
-			a.Name, a.Caption, a.Text = secrets.Mask(a.Name), secrets.Mask(a.Caption), secrets.Mask(a.Text)
-		}
-	}
-	return masked
 }

@@ -8,19 +8,19 @@ import (
 	"slices"
 )
 
-// undoTries is how often Undo looks for the latest landing anew, because another has landed
-// meanwhile. Where much is healed at once, a summary for each marker lands in a row.
-const undoTries = 32
+// undoTries is how often Undo looks for the latest set of summaries: what people edit or
+// delete between two looks changes it.
+const undoTries = 3
 
-// Undo takes back the latest landing: what it hid is verbatim again, and the rows
-// it folded, replaced or split stand where they stood. What it saved in memory
-// stays. The event says what was taken back, or, as a noop, why nothing was. An
-// error means that the disk refused, and nothing has changed.
+// Undo takes back the summaries that were applied last: what they hid is verbatim again, and
+// the rows they replaced are applied again. The memories saved with them stay. The event says
+// what was taken back, or, as a noop, why nothing was. An error means that the disk refused,
+// and nothing has changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	p, window := c.o.Policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
 	for range undoTries {
-		if c.reread(ctx); c.outdated { // what an undo before this one has uncovered, perhaps
+		if c.reread(ctx); c.outdated {
 			return Event{}, fmt.Errorf("take the latest summary back: %w", errOutdated)
 		}
 		c.flush(ctx)
@@ -28,9 +28,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		if err != nil {
 			return Event{}, fmt.Errorf("look for what may be taken back: %w", err)
 		}
-		if l.Why == "" && l.Generation > c.h.snapshot().head.Generation {
-			// A landing is not in memory yet. What it hides is verbatim there, and lent
-			// messages would stand beside it.
+		if l.Generation > c.h.head.Generation {
 			c.outdated = true
 			continue
 		}
@@ -42,30 +40,26 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 			c.notify(e)
 			return e, nil
 		}
-		before := c.used(c.h.snapshot())
-		// The worker may land something before this head reaches the memory: then
-		// that newer head uncovers the messages.
-		c.h.lend(l.Freed)
+		before := c.used(c.h.view)
+		c.h.restorable = l.Freed
 		head, applied, err := c.o.Records.Undo(ctx, l.Generation)
 		if err != nil {
 			c.outdated = true // what the disk did is read again; until then the messages are at hand
 			return Event{}, fmt.Errorf("take the latest summary back: %w", err)
 		}
 		c.h.swap(head)
-		c.h.lend(nil)
+		c.h.restorable = nil
 		if applied {
 			return c.undone(l, before), nil
 		}
 	}
-	return Event{}, errors.New("summaries are applied faster than the latest can be undone: try again")
+	return Event{}, errors.New("people change messages faster than the latest summary can be undone: try again")
 }
 
 // undone reports a landing that was taken back.
 func (c *Compactor) undone(l Landing, before int) Event {
-	c.mu.Lock()
 	c.lifted = false
 	c.staged = leaveOut(c.staged, func(row Compaction) bool { return overlaps(l.Rows, row) }) // it is stale now
-	c.mu.Unlock()
 	row := l.Rows[0]
 	for _, r := range l.Rows { // what it was about is the leaf, not the folds that made room for it
 		if r.By != ByEmergency && r.ID < row.ID || row.By == ByEmergency {
@@ -81,15 +75,15 @@ func (c *Compactor) undone(l Landing, before int) Event {
 			}
 		}
 	}
-	e.BeforeTokens, e.AfterTokens = before, c.used(c.h.snapshot())
+	e.BeforeTokens, e.AfterTokens = before, c.used(c.h.view)
 	c.notify(e)
 	return e
 }
 
 // tooMuch tells why there is no room for what a landing has hidden; empty: there is.
 func (c *Compactor) tooMuch(l Landing, p Policy, window int) string {
-	s := c.h.snapshot()
-	if now, then, budget := s.head.stackCost(s.shape), l.Head.stackCost(s.shape), p.stackBudget(c.Budget()); then > budget && then > now {
+	s := c.h.view
+	if now, then, budget := s.head.stackCost(s.shape), l.Head.stackCost(s.shape), p.stackBudget(c.budget()); then > budget && then > now {
 		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", then, budget)
 	}
 	lines := slices.Clone(s.lines)
@@ -102,7 +96,7 @@ func (c *Compactor) tooMuch(l Landing, p Policy, window int) string {
 	for _, line := range lines {
 		s.lineCost += line.tokens
 	}
-	_, s.headCost = renderHead(duplicates(l.Head.Pins, c.h.firstMessages(), s.shape), l.Head.past(s.shape), l.Head.Stack)
+	_, s.headCost = renderHead(duplicates(l.Head.Pins, c.h.first, s.shape), l.Head.past(s.shape), l.Head.Stack)
 	s.anchor = Count{} // what was counted is another view
 	if used := c.used(s); float64(used) >= p.AggressiveThreshold*float64(window) {
 		return fmt.Sprintf("%d of %d tokens would be used then, and from %d on the oldest messages must leave again",
@@ -123,61 +117,20 @@ func clearedWith(head Head, was int64, old Head) int64 {
 
 func bySeq(a, b line) int { return cmp.Compare(a.Seq, b.Seq) }
 
-// lend keeps messages at hand that a newer head may uncover; nil: none any more.
-func (h *History) lend(messages []Message) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.lent = messages
-	h.edition++
-}
-
-// lentEdited and lentDeleted bring what people change to the messages that are at hand.
-
-func (h *History) lentEdited(m Message) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if i := slices.IndexFunc(h.lent, func(old Message) bool { return old.Seq == m.Seq }); i >= 0 {
-		h.lent = slices.Clone(h.lent)
-		h.lent[i] = m
-		h.edition++
-	}
-}
-
-func (h *History) lentDeleted(seqs []int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.lent = slices.DeleteFunc(slices.Clone(h.lent), func(m Message) bool { return slices.Contains(seqs, m.Seq) })
-	h.edition++
-}
-
-// uncovered tells which of the lent messages head makes verbatim, and which are
-// behind its rows still. Those of a segment that has ended are neither.
-func uncovered(lent []Message, head Head, sh shape) (back []line, rest []Message) {
-	for _, m := range lent {
-		switch {
-		case m.Seq < head.Start:
-		case covered(head.Stack, m.Seq):
-			rest = append(rest, m)
-		default:
-			back = append(back, lineOf(sh.stored(m), sh))
+// restore makes those of the restorable messages verbatim that no row covers any more, and
+// reports whether there were any. Those of a session that has ended are not shown.
+func (h *History) restore() bool {
+	lines := slices.Clone(h.lines)
+	for _, m := range h.restorable {
+		if m.Seq >= h.head.Start && !covered(h.head.Stack, m.Seq) {
+			lines = append(lines, lineOf(h.shape.stored(m), h.shape))
 		}
 	}
-	return back, rest
-}
-
-// takeBackLocked makes lines verbatim again.
-func (h *History) takeBackLocked(back []line) {
-	if len(back) == 0 {
-		return
+	if len(lines) == len(h.lines) {
+		return false
 	}
-	lines := slices.Concat(back, h.lines)
 	slices.SortFunc(lines, bySeq)
-	h.setLinesLocked(lines)
+	h.setLines(lines)
 	h.resultTo = max(h.resultTo, lastResult(lines, h.next))
-}
-
-func (h *History) firstMessages() []Message {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.first
+	return true
 }

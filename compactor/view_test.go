@@ -150,7 +150,7 @@ func TestNoCutPartsACallFromItsResults(t *testing.T) {
 			all = append(all, append(turn, answer("so")))
 		}
 		lines, _ := viewOf(all...)
-		s := snapshot{lines: lines}
+		s := view{lines: lines}
 		for _, l := range lines {
 			s.lineCost += l.tokens
 		}

@@ -293,23 +293,15 @@ func TestEveryWishEndsOnce(t *testing.T) {
 			}
 		}
 		r.settle()
+		scheduled := r.seen(compactor.EventScheduled)
 		r.mu.Lock()
-		if ends != begun || r.seenLocked(compactor.EventScheduled) < 5 {
-			t.Errorf("%d began, of which %d were scheduled; %d have ended", begun, r.seenLocked(compactor.EventScheduled), ends)
+		if ends != begun || scheduled < 5 {
+			t.Errorf("%d began, of which %d were scheduled; %d have ended", begun, scheduled, ends)
 		}
 		r.mu.Unlock()
 		r.verify()
 		r.close()
 	})
-}
-
-func (r *rig) seenLocked(state compactor.EventState) (n int) {
-	for _, e := range r.events {
-		if e.State == state {
-			n++
-		}
-	}
-	return n
 }
 
 func TestWhatWasTakenBackBeforeANewBeginningPausesNothing(t *testing.T) {

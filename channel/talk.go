@@ -1,0 +1,112 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// What a turn asks the model, and what is done about a request that failed.
+
+// talk is what converse keeps between one request and the next.
+type talk struct {
+	*conversation
+	r          *reply
+	overflows  int
+	completion int            // tokens of the last answer, its reasoning included; 0: not counted
+	sent       []llm.Message  // by the last request
+	pictures   map[int64]bool // that it showed
+	reasoned   bool           // a request was refused for want of earlier reasoning
+	asUsual    bool           // it had the tools that requests usually have
+	tooled     bool           // it had tools
+}
+
+// request makes the next one.
+func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
+	t.window.look(t.hub.ctx)
+	if err := t.takeChanges(t.hub.ctx); err != nil {
+		return llm.Request{}, err
+	}
+	var prompt compactor.Prompt
+	var err error
+	t.do(func(e *compactor.Compactor) { prompt, err = e.Request(t.hub.ctx) }) // what it writes must not hang on /stop
+	messages := prompt.Messages
+	t.pictures = t.illustrated(messages)
+	facts := t.window.learnt().Facts()
+	switch {
+	case t.inWords:
+		messages, _ = llm.InWords(messages)
+	case facts.WantsReasoning:
+		messages = llm.UnreasonedInWords(messages)
+	default:
+		messages = llm.DeprivedInWords(messages)
+	}
+	t.sent = messages
+	req := llm.Request{
+		Messages: messages, Head: prompt.Head, CacheKey: t.cacheKey,
+		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
+	}
+	noTools, last := facts.RefusesTools, left == 1 || t.lastCall()
+	t.asUsual = (!last || noTools) && !t.inWords // else the count is of another prompt
+	if last || noTools {
+		req.Tools = nil
+	}
+	t.tooled = len(req.Tools) > 0
+	return req, err
+}
+
+// retry tells whether a request that failed is worth another, and makes it possible.
+func (t *talk) retry(_ context.Context, err error) bool {
+	if llm.RefusesTools(err) && t.tooled { // a worker may have learnt it meanwhile
+		if learnt := t.window.learnt(); !learnt.Facts().RefusesTools {
+			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", t.agent.Model.Name())
+			learnt.NoTools()
+		}
+		return true
+	}
+	if len(t.pictures) > 0 && llm.RefusesImages(err) {
+		t.r.current.Reset()
+		t.refused(t.pictures, err)
+		return true
+	}
+	if llm.WantsReasoning(err) && !t.reasoned {
+		t.reasoned = true // the model has learnt it: the next request has what there is
+		t.r.current.Reset()
+		return true
+	}
+	if refusedAsItStands(err) {
+		return t.tellInWords(t.r, t.sent, err)
+	}
+	if llm.KindOf(err) != llm.KindOverflow || t.overflows >= 2 {
+		return false
+	}
+	t.overflows++
+	t.r.current.Reset()
+	t.window.look(t.hub.ctx) // the model has learnt from it
+	return ask(t.conversation, func(e *compactor.Compactor) bool {
+		if t.asUsual {
+			e.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
+		}
+		return e.Overflow(t.hub.ctx)
+	})
+}
+
+// refusedAsItStands tells whether a server understood a request and will not take it.
+func refusedAsItStands(err error) bool {
+	var e *llm.Error
+	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
+}
+
+// tellInWords has a request that was refused made once more, with the use of tools told
+// in words from now on, if it held any; if that was not it, they stand as before.
+func (c *conversation) tellInWords(r *reply, sent []llm.Message, err error) bool {
+	_, tooled := llm.InWords(sent)
+	if c.inWords = tooled; tooled {
+		r.current.Reset()
+		c.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", c.agent.Model.Name(), "error", err)
+	}
+	return tooled
+}

@@ -1,0 +1,147 @@
+package compactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"cairn/llm"
+)
+
+// A compaction that failed: what is reported and logged, and when the next one is tried.
+
+// fail reports a job that came to nothing.
+func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
+	stopped := c.ctx.Err() != nil || c.draining && j.mayWait()
+	if !stopped {
+		c.failed(j, c.h.head.rows(), now, err)
+	}
+	e := j.event(EventFailed)
+	var made *unmade
+	if errors.As(err, &made) {
+		e.ID = made.id
+	}
+	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), before, c.used(c.h.view)
+	if !stopped {
+		c.o.Log.Log(c.ctx, c.loud(err, !j.builtIn), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
+	}
+	c.notify(e)
+	c.overJob(j, e)
+}
+
+// overJob notifies those who wait for the end of a job, unless they know by now.
+func (c *Compactor) overJob(j *job, e Event) {
+	told := j.ended
+	if j.row.ID != 0 {
+		told = c.awaited[j.row.ID]
+	}
+	if delete(c.awaited, j.row.ID); told != nil {
+		told(e)
+	}
+}
+
+// loud tells how loud to log a failure of a model's work, or of the built-in summarizer's.
+// Whoever spends knows that all is spent, and turns that the model's server is down.
+func (c *Compactor) loud(err error, ofModel bool) slog.Level {
+	switch {
+	case !ofModel:
+		return c.without.Begin()
+	case errors.Is(err, ErrSpent):
+		return slog.LevelDebug
+	case llm.OfServer(err) && c.apart():
+		return c.learntOf(c.o.Worker).Down.Begin()
+	case llm.OfServer(err) && c.learntOf(c.o.Worker).Down.On():
+		return slog.LevelDebug
+	}
+	return c.withModel.Begin()
+}
+
+// worked ends an incident, if there was one.
+func (c *Compactor) worked(j *job) {
+	incident := &c.withModel
+	if j.builtIn {
+		incident = &c.without
+	}
+	if j.degraded {
+		return
+	}
+	ended := incident.End()
+	if !j.builtIn && c.apart() {
+		ended = c.learntOf(c.o.Worker).Down.End() || ended
+	}
+	if ended {
+		c.o.Log.Info("compactions_recovered", "by", j.row.By)
+	}
+}
+
+// apart tells whether the worker's model is not the one that turns ask: then turns do not
+// know when its server is down, and all conversations that need it are one incident.
+func (c *Compactor) apart() bool { return c.learntOf(c.o.Worker) != c.learnt() }
+
+// failed makes the next try wait. A row that cannot be healed, because of
+// what it holds, holds up no other work; a model that does not answer does.
+func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error) {
+	var provider *llm.Error
+	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
+	case j.heals == 0 && j.builtIn:
+		c.pace.stoodIn(now)
+	case !j.builtIn && wontSummarize(err):
+		return // what was declined waits by itself
+	case j.heals == 0 || down:
+		c.pace.failed(now)
+	}
+	if j.heals == 0 {
+		return
+	}
+	sore := c.sore[j.heals]
+	sore.failed(now)
+	c.sore[j.heals] = sore
+	maps.DeleteFunc(c.sore, func(id int64, _ pace) bool {
+		return !slices.ContainsFunc(stack, func(row Compaction) bool { return row.ID == id })
+	})
+}
+
+// unmade is the failure of a job whose row is known.
+type unmade struct {
+	id  int64
+	err error
+}
+
+func (u *unmade) Error() string { return u.err.Error() }
+func (u *unmade) Unwrap() error { return u.err }
+
+// inWords is a failure as people may read it: what happened, without internals.
+func inWords(err error) string {
+	switch {
+	case errors.Is(err, ErrSpent):
+		return ErrSpent.Error() + "; nothing was lost"
+	case errors.Is(err, errSilent):
+		return "the summarizing model sent nothing for too long; nothing was lost"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the summary took too long; nothing was lost"
+	case errors.Is(err, context.Canceled):
+		return "stopped before the summary was ready; nothing was lost"
+	case errors.As(err, new(refusal)):
+		return err.Error() + "; nothing was lost"
+	}
+	if why := reasonOfModel(err); why != "" {
+		return why + "; nothing was lost"
+	}
+	return "the summary could not be stored; nothing was lost"
+}
+
+// guarded lets the summarizer work. One that panics has failed, and nothing else.
+func (c *Compactor) guarded(ctx context.Context, summarize func(context.Context) (Summary, error)) (s Summary, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.o.Log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the worker broke: %v", p)
+		}
+	}()
+	return summarize(ctx)
+}

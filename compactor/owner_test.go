@@ -1,0 +1,220 @@
+package compactor_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// owner owns an engine as a conversation's loop does: one thing at a time calls it. What its
+// callbacks are told of, they may ask the engine itself about.
+type owner struct {
+	*compactor.Compactor
+	now      func() time.Time
+	children sync.WaitGroup
+	hold     func(started compactor.Event, slow func() func()) (finish func()) // runs what makes a row; nil: nobody holds it up
+
+	mu      sync.Mutex // guards the engine and everything below
+	changed chan struct{}
+	alarm   *time.Timer
+	steps   int // so far
+	started compactor.Event
+}
+
+func openOwner(t testing.TB, o compactor.Options) *owner {
+	t.Helper()
+	w := &owner{now: o.Now, changed: make(chan struct{})}
+	if w.now == nil {
+		w.now = time.Now
+	}
+	if o.Start == nil {
+		o.Start = w.start
+	}
+	after := o.After
+	o.After = func(e compactor.Event) {
+		if e.State == compactor.EventStarted {
+			w.started = e
+		}
+		if after != nil {
+			after(e)
+		}
+	}
+	var err error
+	if w.Compactor, err = compactor.Open(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *owner) start(slow func() (finish func())) {
+	started := w.started
+	w.started = compactor.Event{}
+	w.children.Go(func() {
+		if started.State != "" && w.hold != nil {
+			w.do(w.hold(started, slow))
+		} else {
+			w.do(slow())
+		}
+	})
+}
+
+// do has f run while nothing else uses the engine.
+func (w *owner) do(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.steps++
+	f()
+	if w.alarm != nil {
+		w.alarm.Stop()
+		w.alarm = nil
+	}
+	if at := w.Compactor.Wake(); !at.IsZero() {
+		w.alarm = time.AfterFunc(at.Sub(w.now()), func() { w.do(w.Compactor.Proceed) })
+	}
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// until waits until something is true of the engine.
+func (w *owner) until(ctx context.Context, done func() bool) error {
+	for {
+		w.mu.Lock()
+		ok, changed := done(), w.changed
+		w.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Wait returns when nothing is at work and nothing is due.
+func (w *owner) Wait(ctx context.Context) error {
+	return w.until(ctx, func() bool { return !w.Compactor.Busy() })
+}
+
+// Filled waits until no placeholder is being filled, whatever the worker does.
+func (w *owner) Filled() {
+	_ = w.until(context.Background(), func() bool { return !w.Filling() })
+}
+
+func (w *owner) Drain(ctx context.Context) error {
+	w.do(w.Compactor.Drain)
+	return w.Wait(ctx)
+}
+
+func (w *owner) Close() {
+	w.do(func() { w.Compactor.Close() })
+	w.children.Wait()
+	w.do(func() {})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.alarm != nil {
+		w.alarm.Stop()
+	}
+}
+
+// Compact waits until it is known whether anything begins.
+func (w *owner) Compact(trigger compactor.Trigger, focus string) compactor.Event {
+	return w.CompactThen(trigger, focus, nil)
+}
+
+func (w *owner) CompactThen(trigger compactor.Trigger, focus string, ended func(compactor.Event)) compactor.Event {
+	began := make(chan compactor.Event, 1)
+	w.do(func() { w.Compactor.Compact(trigger, focus, func(e compactor.Event) { began <- e }, ended) })
+	return <-began
+}
+
+func get[T any](w *owner, f func() T) (v T) {
+	w.do(func() { v = f() })
+	return v
+}
+
+func (w *owner) Busy() bool { return get(w, w.Compactor.Busy) }
+func (w *owner) Gauge() compactor.Gauge {
+	return get(w, func() compactor.Gauge { return w.Compactor.Reading()() })
+}
+func (w *owner) Count() compactor.Count { return get(w, w.Compactor.Count) }
+func (w *owner) Sight() []llm.Message   { return get(w, w.Compactor.Sight) }
+func (w *owner) Prospect() string       { return get(w, w.Compactor.Prospect) }
+func (w *owner) Spoken() bool           { return get(w, w.Compactor.Spoken) }
+
+func (w *owner) Speak()                    { w.do(w.Compactor.Speak) }
+func (w *owner) Answered()                 { w.do(w.Compactor.History().Answered) }
+func (w *owner) Reread()                   { w.do(func() { w.Compactor.Changed(nil, nil) }) }
+func (w *owner) Check(ctx context.Context) { w.do(func() { w.Compactor.Check(ctx) }) }
+func (w *owner) Reported(u llm.Usage)      { w.do(func() { w.Compactor.Reported(u) }) }
+func (w *owner) Edited(m compactor.Message) {
+	w.do(func() { w.Compactor.Changed([]compactor.Message{m}, nil) })
+}
+func (w *owner) Deleted(seqs []int64)  { w.do(func() { w.Compactor.Changed(nil, seqs) }) }
+func (w *owner) History() ownedHistory { return ownedHistory{w} }
+
+func (w *owner) Overflow(ctx context.Context) bool {
+	return get(w, func() bool { return w.Compactor.Overflow(ctx) })
+}
+
+func (w *owner) Prompt(ctx context.Context) (p compactor.Prompt, err error) {
+	w.do(func() { p, err = w.Compactor.Request(ctx) })
+	return p, err
+}
+
+func (w *owner) Request(ctx context.Context) ([]llm.Message, int, error) {
+	p, err := w.Prompt(ctx)
+	return p.Messages, p.MaxTokens, err
+}
+
+func (w *owner) Undo(ctx context.Context) (e compactor.Event, err error) {
+	w.do(func() { e, err = w.Compactor.Undo(ctx) })
+	return e, err
+}
+
+func (w *owner) StartSegment(ctx context.Context) (started bool, err error) {
+	w.do(func() { started, err = w.Compactor.StartSegment(ctx) })
+	return started, err
+}
+
+func (w *owner) Recap(ctx context.Context, focus string) (compactor.Recap, error) {
+	return get(w, func() func(context.Context) (compactor.Recap, error) { return w.Compactor.Recap(focus) })(ctx)
+}
+
+func (w *owner) Briefing(ctx context.Context, tokens int, p compactor.Policy, question compactor.Message) (text string, err error) {
+	var write func() string
+	w.do(func() { write, err = w.Compactor.Briefing(ctx, tokens, p, question) })
+	if err == nil {
+		text = write()
+	}
+	return text, err
+}
+
+// ownedHistory is the history of an engine that has an owner.
+type ownedHistory struct{ w *owner }
+
+func (h ownedHistory) Next() int64        { return get(h.w, h.w.Compactor.History().Next) }
+func (h ownedHistory) Stored()            { h.w.do(h.w.Compactor.History().Stored) }
+func (h ownedHistory) Truncate(seq int64) { h.w.do(func() { h.w.Compactor.History().Truncate(seq) }) }
+
+func (h ownedHistory) ContextNotStored() { h.w.do(h.w.Compactor.History().ContextNotStored) }
+
+func (h ownedHistory) Begin(c compactor.Context) { h.w.do(func() { h.w.Compactor.History().Begin(c) }) }
+
+func (h ownedHistory) Append(messages ...compactor.Message) {
+	h.w.do(func() { h.w.Compactor.History().Append(messages...) })
+}
+
+func (h ownedHistory) Deprived(seq int64) bool {
+	return get(h.w, func() bool { return h.w.Compactor.History().Deprived(seq) })
+}
+
+func (h ownedHistory) Context() (c compactor.Context, generation int64) {
+	h.w.do(func() { c, generation = h.w.Compactor.History().Context() })
+	return c, generation
+}
