@@ -176,7 +176,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("%d landings and %d messages", lines, said)
 		}
 		text := p.must("", "transcript", "--channel", "past")
-		if n := strings.Count(text, "  compacted "); n != lines || !regexp.MustCompile(`(?m)^--  \S+ \S+  compacted \d+→\d+ tokens: #1 to #\d+, \d+ messages \(leaf \d+ by built-in, `).MatchString(text) {
+		if n := strings.Count(text, "  compacted "); n != lines || !regexp.MustCompile(`(?m)^--  \S+ \S+  compacted \d+→\d+ tokens: #1 to #\d+, \d+ messages \(leaf \d+ by extractive, `).MatchString(text) {
 			t.Errorf("%d lines tell of landings:\n%.3000s", n, text)
 		}
 	})
