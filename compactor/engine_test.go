@@ -155,8 +155,8 @@ func TestEmergencyActsAtOnceWhileAWorkerHangs(t *testing.T) {
 			t.Fatalf("message %d: %d of %d tokens used", i+1, g.Used, g.Window)
 		}
 	}
-	if !strings.Contains(r.render(), "older messages were truncated due to context limits]") {
-		t.Fatal("no marker stands in the view")
+	if r.emergencies() == 0 { // a placeholder may be filled by now
+		t.Fatal("no emergency came although the worker hangs")
 	}
 	r.verify()
 	close(release)

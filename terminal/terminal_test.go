@@ -59,9 +59,13 @@ type session struct {
 	lost      bool // the store is closed already
 }
 
-// lose makes the store refuse everything.
+// lose makes the store refuse everything, once nothing is left to be written: that a
+// reply was sent is noted after it stands on the screen.
 func (s *session) lose(t *testing.T) {
 	t.Helper()
+	if err := s.hub.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	s.lost = true
 	if err := s.store.Close(); err != nil {
 		t.Fatal(err)
