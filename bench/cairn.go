@@ -74,7 +74,7 @@ func (e *engine) wait() {
 // notify counts the compactions that are applied, and notes one that fails: it would spoil the numbers.
 func (e *engine) notify(event compactor.Event) {
 	switch event.State {
-	case compactor.EventLanded:
+	case compactor.EventApplied:
 		e.applied++
 	case compactor.EventFailed:
 		e.failure = fmt.Errorf("a compaction of messages %d to %d failed: %s", event.From, event.To, event.Error)
@@ -150,7 +150,7 @@ func (e *engine) look(_ context.Context, found string) error {
 func (e *engine) answer(ctx context.Context, text string) error {
 	e.add(compactor.Message{Role: llm.RoleAssistant, Text: text})
 	outcome := memory.Outcome{Turn: e.turn, Messages: e.rows, Reply: fmt.Sprint("r", e.turn), Pieces: []string{text}}
-	outcome.Context, outcome.Generation = e.c.History().Context()
+	outcome.Context, outcome.Version = e.c.History().Context()
 	if err := e.conv.Finish(ctx, outcome); err != nil {
 		return err
 	}

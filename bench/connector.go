@@ -67,7 +67,7 @@ func (d *connector) Compaction(conversation string, e channel.Event) {
 		switch e.State {
 		case compactor.EventStarted:
 			d.open[conversation] = true
-		case compactor.EventLanded:
+		case compactor.EventApplied:
 			d.open[conversation] = false
 			d.ended[conversation]++
 		case compactor.EventNoop: // nothing was old enough

@@ -97,7 +97,7 @@ func (c *crowd) count(f func(*doings)) {
 func (c *crowd) compacted(conversation string, e channel.Event) {
 	c.count(func(d *doings) {
 		switch {
-		case e.State == compactor.EventLanded:
+		case e.State == compactor.EventApplied:
 			d.Compactions++
 			if e.Kind == compactor.Rollup {
 				d.Rollups++

@@ -236,7 +236,7 @@ func (f *faultField) check(ctx context.Context, conv *memory.Conversation, t *tr
 		return err
 	}
 	for _, row := range stack {
-		if bad(row.Text) || row.Kind == compactor.Marker {
+		if bad(row.Text) || row.Kind == compactor.Placeholder {
 			t.fail("the stack has %.80q", row.Text)
 		}
 	}
@@ -258,7 +258,7 @@ func (f *faultField) check(ctx context.Context, conv *memory.Conversation, t *tr
 func (f *faultField) filled(ctx context.Context, conv *memory.Conversation) ([]compactor.Compaction, error) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		head, _, err := conv.Head(ctx)
-		empty := slices.ContainsFunc(head.Stack, func(row compactor.Compaction) bool { return row.Kind == compactor.Marker })
+		empty := slices.ContainsFunc(head.Stack, func(row compactor.Compaction) bool { return row.Kind == compactor.Placeholder })
 		if err != nil || !empty || time.Now().After(end) {
 			return head.Stack, err
 		}

@@ -26,7 +26,7 @@ type changes struct {
 func (b *bout) compacted(_ string, e channel.Event) {
 	b.connector.note(func() {
 		switch {
-		case e.State == compactor.EventLanded || e.State == compactor.EventUndone:
+		case e.State == compactor.EventApplied || e.State == compactor.EventUndone:
 			b.heads.applied++
 		case e.State == compactor.EventFailed && !strings.HasPrefix(e.Error, "stopped before"):
 			b.failed = append(b.failed, "a summary failed: "+e.Error)

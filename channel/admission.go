@@ -13,7 +13,7 @@ import (
 // before a person has to speak: two bots that answer each other would never stop.
 const maxBotTurns = 3
 
-// hears tells whether somebody is heard in a place.
+// hears reports whether somebody is heard in a place.
 func (a Access) hears(p Place, id string, bot bool) bool {
 	if bot && !slices.Contains(a.Bots, id) {
 		return false
@@ -26,16 +26,16 @@ func (a Access) hears(p Place, id string, bot bool) bool {
 	return !named(a.Deny) && (len(a.Allow) == 0 || named(a.Allow) || slices.Contains(a.Owners, id) || bot)
 }
 
-// manages tells whether somebody may run the restricted commands.
+// manages reports whether somebody may run the restricted commands.
 func (a Access) manages(who Person) bool { return who.Manager || a.names(who) }
 
-// names tells whether the settings name somebody as owner or manager.
+// names reports whether the settings name somebody as owner or manager.
 func (a Access) names(who Person) bool {
 	return slices.Contains(a.Owners, who.ID) || slices.Contains(a.Managers, who.ID) ||
 		slices.ContainsFunc(who.Roles, func(role string) bool { return slices.Contains(a.Managers, role) })
 }
 
-// owns tells whether somebody may do everything; where nobody is named, the people
+// owns reports whether somebody may do everything; where nobody is named, the people
 // whom the platform trusts with the place may, but not in a direct message: there
 // everybody is trusted.
 func (a Access) owns(who Person, p Place) bool {
@@ -130,7 +130,7 @@ type once struct {
 
 const maxOnce = 10_000
 
-// first tells whether it is asked about key for the first time.
+// first reports whether it is asked about key for the first time.
 func (o *once) first(key string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -157,7 +157,7 @@ type limiter struct {
 	swept time.Time
 }
 
-// take notes a turn of those who asked and tells whether one of them has a turn
+// take notes a turn of those who asked and reports whether one of them has a turn
 // left. told is true if somebody is to be told that there is none: once a minute,
 // if they asked.
 func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, told bool) {
@@ -169,7 +169,7 @@ func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, 
 	if l.turns == nil {
 		l.turns, l.told = make(map[string][]time.Time), make(map[string]time.Time)
 	}
-	l.sweepLocked(now)
+	l.dropStaleLocked(now)
 	for _, id := range who {
 		l.turns[id] = slices.DeleteFunc(l.turns[id], func(t time.Time) bool { return now.Sub(t) >= time.Minute })
 		if len(l.turns[id]) < limit {
@@ -188,8 +188,8 @@ func (l *limiter) take(limit int, who []string, asked bool, now time.Time) (ok, 
 	return ok, told
 }
 
-// sweepLocked forgets, once a minute, those who have been silent for one.
-func (l *limiter) sweepLocked(now time.Time) {
+// dropStaleLocked forgets, once a minute, those who have been silent for one.
+func (l *limiter) dropStaleLocked(now time.Time) {
 	if now.Sub(l.swept) < time.Minute {
 		return
 	}

@@ -16,7 +16,7 @@ import (
 	"cairn/memory"
 )
 
-// with starts the hub anew under other rules.
+// with starts the hub again under other rules.
 func (r *rig) with(rules channel.Rules) *rig {
 	r.t.Helper()
 	r.stop()

@@ -16,7 +16,7 @@ type Agent struct {
 	ID           string
 	Instructions string                  // persona, above the system prompt
 	Model        llm.Model               // answers
-	Worker       llm.Model               // summarizes; nil: the built-in summarizer does all the work
+	Worker       llm.Model               // summarizes; nil: the extractive summarizer does all the work
 	Fallback     llm.Model               // summarizes where Worker cannot; nil: nobody does
 	Reasoning    string                  // how hard Model thinks, one of llm.ReasoningEfforts; empty: the server's own
 	MaxOutput    int                     // tokens of a reply; the window may allow less

@@ -54,7 +54,7 @@ type boundedBody struct {
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 { // one byte more tells whether it is longer
+	if int64(len(p)) > b.left+1 { // one byte more tells that it is longer
 		p = p[:b.left+1]
 	}
 	n, err := b.ReadCloser.Read(p)

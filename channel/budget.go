@@ -179,7 +179,7 @@ func (b *budgets) mark(all []Budget) (news []Budget, open bool) {
 	return news, open
 }
 
-// claim tells whether owners are still to be warned of a budget; who asks does it.
+// claim reports whether owners are still to be warned of a budget; who asks does it.
 func (b *budgets) claim(one Budget) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,7 +190,7 @@ func (b *budgets) claim(one Budget) bool {
 	return true
 }
 
-// knows tells whether owners were warned of a budget by this process.
+// knows reports whether owners were warned of a budget by this process.
 func (b *budgets) knows(one Budget) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -52,7 +52,7 @@ func (c *conversation) postWarning(ctx context.Context, b Budget) error {
 	return nil
 }
 
-// askedByOwner tells whether an owner asked for a turn. A connector without rules, as the
+// askedByOwner reports whether an owner asked for a turn. A connector without rules, as the
 // terminal, is used by owners alone.
 func (c *conversation) askedByOwner(ctx context.Context, turn memory.Turn) (bool, error) {
 	access, ruled := c.hub.rules.Load().Access[ParsePlace(c.name).Connector]

@@ -8,7 +8,7 @@ import (
 	"cairn/memory"
 )
 
-// change has the owner show messages anew that people edited or deleted.
+// change has the owner show messages again that people edited or deleted.
 func (c *conversation) change(seqs ...int64) {
 	c.mu.Lock()
 	c.changes = append(c.changes, seqs...)
@@ -20,16 +20,16 @@ func (c *conversation) change(seqs ...int64) {
 // them is shown as it was written, see finish.
 func (c *conversation) deleted(seqs []int64) {
 	c.mu.Lock()
-	c.bereft = true
+	c.deletedDuringTurn = true
 	c.mu.Unlock()
 	c.change(seqs...)
 }
 
-// lost tells whether anything was deleted since the turn began.
+// lost reports whether anything was deleted since the turn began.
 func (c *conversation) lost() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.bereft
+	return c.deletedDuringTurn
 }
 
 // takeChanges brings edits, deletions and settings into the engine.

@@ -192,7 +192,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-func TestAProvidersFailureIsToldInOneSentence(t *testing.T) {
+func TestAProvidersFailureIsReportedInOneSentence(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err   error
 		calls int
@@ -284,7 +284,7 @@ func TestAModelWithoutToolsAnswersWithoutThem(t *testing.T) {
 	equal(t, "sent", r.connector.texts(), []string{"answer 2", "answer 3"})
 }
 
-func TestAnOverflowThatDoesNotEndIsToldInWords(t *testing.T) {
+func TestAnOverflowThatDoesNotEndIsReportedInWords(t *testing.T) {
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long"}
 	})
@@ -462,8 +462,8 @@ func TestSilenceDoesNotEndARunningWorker(t *testing.T) {
 				t.Errorf("the worker was ended: %s", e.Error)
 			}
 		}
-		if n := len(r.connector.events); n == 0 || r.connector.events[n-1].State != compactor.EventLanded {
-			t.Error("nothing landed")
+		if n := len(r.connector.events); n == 0 || r.connector.events[n-1].State != compactor.EventApplied {
+			t.Error("nothing applied")
 		}
 	})
 }
@@ -542,7 +542,7 @@ func TestShutdownLosesNothing(t *testing.T) {
 		t.Errorf("transcript %q", got)
 	}
 	if _, err := r.hub.Deliver(t.Context(), "nowhere:general", r.inbound("x", true)); err == nil {
-		t.Error("a message for no door was accepted")
+		t.Error("a message for no connector was accepted")
 	}
 }
 
@@ -678,7 +678,7 @@ func TestCompactOnDemand(t *testing.T) {
 	}
 	r.connector.until(t, "the landing", func() bool {
 		for _, e := range r.connector.events {
-			if e.State == compactor.EventLanded {
+			if e.State == compactor.EventApplied {
 				return e.Trigger == compactor.OnManual && e.AfterTokens < e.BeforeTokens && e.Summary == "They talked word by word."
 			}
 		}
@@ -714,10 +714,10 @@ func TestImport(t *testing.T) {
 	if err != nil || n != 300 || done != 300 {
 		t.Fatalf("imported %d, progress %d, %v", n, done, err)
 	}
-	landed := 0
+	applied := 0
 	for _, e := range r.connector.events {
-		if e.State == compactor.EventLanded {
-			landed++
+		if e.State == compactor.EventApplied {
+			applied++
 		}
 		if e.Trigger == compactor.OnEmergency {
 			t.Errorf("an emergency fired while importing: %+v", e)
@@ -726,8 +726,8 @@ func TestImport(t *testing.T) {
 			t.Errorf("%d of %d tokens were used", e.BeforeTokens, e.Window)
 		}
 	}
-	if landed < 5 {
-		t.Errorf("%d landings", landed)
+	if applied < 5 {
+		t.Errorf("%d applied compactions", applied)
 	}
 	if n, err := r.hub.Import(t.Context(), place, past(310), func(int) {}); err != nil || n != 10 {
 		t.Errorf("again imported %d, %v; want the 10 new ones", n, err)

@@ -171,7 +171,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 	return answer, true, err
 }
 
-// restricted tells whether only managers run a command.
+// restricted reports whether only managers run a command.
 func (h *Hub) restricted(c Command) bool {
 	restricted := h.rules.Load().Restricted
 	if restricted == nil {
@@ -213,7 +213,7 @@ func FindCommand(name string) (Command, error) {
 		names = append(names, "/"+c.Name)
 	}
 	lower := strings.ToLower(name)
-	hint := compactor.Meant("/"+lower, names)
+	hint := compactor.DidYouMean("/"+lower, names)
 	if other, ok := otherNames[lower]; ok {
 		hint = ", did you mean /" + other + "?"
 	}

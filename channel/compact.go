@@ -28,7 +28,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	switch began.State {
 	case compactor.EventNoop:
 		return Answer{Text: "Nothing was begun: " + c.spell(began.Error) + "."}, nil
-	case compactor.EventLanded:
+	case compactor.EventApplied:
 		return Answer{Text: c.outcomeWords(began, began, focus)}, nil
 	case compactor.EventScheduled:
 		answer.Text = "Scheduled: I begin when the summary that is being written now has ended. Go on talking; nothing is lost. (Should I be stopped before, ask again.)"
@@ -62,11 +62,11 @@ func (c *conversation) compact(ctx context.Context, trigger compactor.Trigger, f
 // outcomeWords says how a compaction that somebody asked for has ended.
 func (c *conversation) outcomeWords(began, e compactor.Event, focus string) string {
 	switch e.State {
-	case compactor.EventLanded:
-		return landedWords(e, focus)
+	case compactor.EventApplied:
+		return appliedWords(e, focus)
 	case compactor.EventFailed:
 		return c.sayf("The summary of messages #%d to #%d failed: %s. /compact tries it once more.", e.From, e.To, e.Error)
-	case compactor.EventStaged:
+	case compactor.EventPrepared:
 		return fmt.Sprintf("The summary of messages #%d to #%d is ready, and takes their place as soon as there is room.", e.From, e.To)
 	}
 	if began.State == compactor.EventScheduled {
@@ -75,9 +75,9 @@ func (c *conversation) outcomeWords(began, e compactor.Event, focus string) stri
 	return fmt.Sprintf("Messages #%d to #%d stay as they are: %s.", began.From, began.To, e.Error)
 }
 
-// landedWords says what was applied: what was written now, and what was ready before anybody
+// appliedWords says what was applied: what was written now, and what was ready before anybody
 // asked, which nobody could give this focus.
-func landedWords(e compactor.Event, focus string) string {
+func appliedWords(e compactor.Event, focus string) string {
 	tokens := fmt.Sprintf(": %d → %d tokens of %d.", e.BeforeTokens, e.AfterTokens, e.Window)
 	ready := slices.DeleteFunc(slices.Clone(e.Set), func(row compactor.Compaction) bool {
 		return row.Kind != compactor.Leaf || row.Trigger == compactor.OnManual

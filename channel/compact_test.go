@@ -84,7 +84,7 @@ func TestACompactWhileALevelIsBeingServed(t *testing.T) {
 			var own compactor.Event
 			r.connector.note(func() {
 				for _, e := range r.connector.events {
-					if e.Trigger == compactor.OnManual && (e.State == compactor.EventLanded || e.State == compactor.EventFailed) {
+					if e.Trigger == compactor.OnManual && (e.State == compactor.EventApplied || e.State == compactor.EventFailed) {
 						own = e
 					}
 				}
@@ -144,7 +144,7 @@ func withReady(t *testing.T, spared *atomic.Bool) *rig {
 func (r *rig) ready() (rows []compactor.Event) {
 	r.connector.note(func() {
 		for _, e := range r.connector.events {
-			if e.State == compactor.EventStaged {
+			if e.State == compactor.EventPrepared {
 				rows = append(rows, e)
 			}
 		}
@@ -153,13 +153,13 @@ func (r *rig) ready() (rows []compactor.Event) {
 }
 
 // What /compact tells is what happened: also of the summaries that were ready, which were
-// made without its focus; and /undo takes back and names all of it.
+// made without its focus; and /undo undoes and names all of it.
 func TestACompactTellsWhatItApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := withReady(t, new(atomic.Bool))
 		ready := r.ready()
-		if len(ready) < 2 || r.landings() > 0 {
-			t.Fatalf("%d summaries are ready and %d have landed", len(ready), r.landings())
+		if len(ready) < 2 || r.appliedSets() > 0 {
+			t.Fatalf("%d summaries are ready and %d were applied", len(ready), r.appliedSets())
 		}
 		messages, last := 0, ready[len(ready)-1].To
 		for _, e := range ready {
@@ -200,10 +200,10 @@ func TestACompactOfWhatIsReadyAlone(t *testing.T) {
 	})
 }
 
-func (r *rig) landings() (n int) {
+func (r *rig) appliedSets() (n int) {
 	r.connector.note(func() {
 		for _, e := range r.connector.events {
-			if e.State == compactor.EventLanded {
+			if e.State == compactor.EventApplied {
 				n++
 			}
 		}

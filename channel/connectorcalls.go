@@ -84,7 +84,7 @@ func (h *Hub) copiesGone(name string, seqs []int64) {
 	}
 }
 
-// Asked tells whether a message, by its platform id, is known in a conversation and was
+// Asked reports whether a message, by its platform id, is known in a conversation and was
 // addressed to the bot by somebody.
 func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 	records, err := h.o.Store.Find(ctx, name)
@@ -193,7 +193,7 @@ func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typ
 	return cmd.suggest(ctx, records, typed)
 }
 
-// IsCommand tells whether a line is a command, which is not a message.
+// IsCommand reports whether a line is a command, which is not a message.
 func IsCommand(line string) bool {
 	_, _, ok := parseCommand(line)
 	return ok
@@ -203,7 +203,7 @@ func IsCommand(line string) bool {
 // keeping both ends.
 func Clip(text string, tokens int) string { return compactor.Clip(text, tokens) }
 
-// hears tells whether a message's author is heard in a conversation.
+// hears reports whether a message's author is heard in a conversation.
 func (h *Hub) hears(name string, m Inbound) bool {
 	place := ParsePlace(name)
 	return h.access(place).hears(place, m.AuthorID, m.Bot)

@@ -64,7 +64,7 @@ type status struct {
 	Next    string           `json:"next"`
 	Running string           `json:"running,omitempty"`
 	Last    string           `json:"last,omitempty"`
-	Failed  string           `json:"last_failure,omitempty"` // since the last landing
+	Failed  string           `json:"last_failure,omitempty"` // since the last compaction
 	Paused  string           `json:"paused,omitempty"`
 	Policy  compactor.Policy `json:"policy"`
 }

@@ -105,7 +105,7 @@ func TestTheModelMayCompactAndNothingElse(t *testing.T) {
 	r.idle()
 	r.connector.until(t, "the landing", func() bool {
 		for _, e := range r.connector.events {
-			if e.State == compactor.EventLanded && e.Trigger == compactor.OnSelf {
+			if e.State == compactor.EventApplied && e.Trigger == compactor.OnSelf {
 				return true
 			}
 		}

@@ -61,7 +61,7 @@ type service struct {
 
 // progress belongs to the child that works.
 type progress struct {
-	begun         begun        // the last turn that was taken up here
+	started       started      // the last turn that was taken up here
 	unsettled     bool         // a turn may have been begun and not finished
 	toldUnwritten bool         // people know that an answer cannot be written
 	toldFailed    bool         // people know that the last turn failed
@@ -76,28 +76,28 @@ type progress struct {
 
 // shared is what everybody may ask or tell the conversation.
 type shared struct {
-	mu      sync.Mutex             // guards everything below
-	asked   int64                  // wakes so far
-	settled int64                  // wakes that were dealt with
-	tried   int64                  // wakes the last try knew of; 0 while there is another
-	err     error                  // of the last try, which will be repeated; nil: it went well
-	unheard map[string]*time.Timer // of messages whose place the connector does not know yet, by id
-	awaited string                 // the newest message that somebody wants an answer to; empty: none
-	left    bool                   // the loop has ended
-	busy    bool                   // a summary is being made
-	changed chan struct{}          // closed, and made anew, when one of these has changed
-	turn    int64                  // the running turn, as the tools see it; 0: none
-	stop    context.CancelCauseFunc
+	mu        sync.Mutex             // guards everything below
+	asked     int64                  // wakes so far
+	settled   int64                  // wakes that were dealt with
+	tried     int64                  // wakes the last try knew of; 0 while there is another
+	err       error                  // of the last try, which will be repeated; nil: it went well
+	ackTimers map[string]*time.Timer // of messages whose place the connector does not know yet, by id
+	awaited   string                 // the newest message that somebody wants an answer to; empty: none
+	left      bool                   // the loop has ended
+	busy      bool                   // a summary is being made
+	changed   chan struct{}          // closed, and made again, when one of these has changed
+	turn      int64                  // the running turn, as the tools see it; 0: none
+	stop      context.CancelCauseFunc
 
-	settings bool                          // /settings changed what is stored
-	outdated bool                          // somebody else may answer by now
-	news     *compactor.Event              // a compaction nobody was told of
-	reads    bool                          // the connector reads history
-	late     []func(context.Context) error // edits and deletions since
-	bereft   bool                          // something was deleted since the running turn began
-	changes  []int64                       // messages that were edited or deleted, which the engine does not know yet
-	parent   bool                          // what a thread has of its channel has changed
-	botTurns []string                      // messages of other programs that were answered since a person spoke
+	settings          bool                          // /settings changed what is stored
+	outdated          bool                          // somebody else may answer by now
+	news              *compactor.Event              // a compaction nobody was told of
+	reads             bool                          // the connector reads history
+	late              []func(context.Context) error // edits and deletions since
+	deletedDuringTurn bool                          // something was deleted since the running turn began
+	changes           []int64                       // messages that were edited or deleted, which the engine does not know yet
+	parent            bool                          // what a thread has of its channel has changed
+	botTurns          []string                      // messages of other programs that were answered since a person spoke
 }
 
 func newConversation(h *Hub, name string, connector Connector, records *memory.Conversation) *conversation {
@@ -108,7 +108,7 @@ func newConversation(h *Hub, name string, connector Connector, records *memory.C
 			ended: make(chan struct{}), opened: make(chan struct{}),
 		},
 		progress: progress{unsettled: true},
-		shared:   shared{changed: make(chan struct{}), unheard: make(map[string]*time.Timer)},
+		shared:   shared{changed: make(chan struct{}), ackTimers: make(map[string]*time.Timer)},
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c
@@ -152,7 +152,7 @@ func (c *conversation) work(ctx context.Context) error {
 }
 
 // step takes up what waits, and answers it if anybody asked. Where nothing waits it
-// begins a new segment if somebody wants one.
+// begins a new session if somebody wants one.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err := c.renew(ctx); err != nil {
 		return false, err
@@ -169,17 +169,17 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if len(burst) == 0 && due.Segment {
+	if len(burst) == 0 && due.Session {
 		return c.begin(ctx)
 	}
 	if len(burst) == 0 {
 		return false, nil
 	}
 	// What comes after the look wakes the owner, who looks again.
-	more = len(burst) < due.Waiting || due.Segment
+	more = len(burst) < due.Waiting || due.Session
 	c.append(burst)
 	turn, authors := turnOf(burst)
-	c.begun = begun{turn.Seq, time.Now()}
+	c.started = started{turn.Seq, time.Now()}
 	c.newest = burst[len(burst)-1].ID
 	for _, m := range burst {
 		c.accepted(m.ID, m.Seq)
@@ -204,7 +204,7 @@ func (c *conversation) takeUp(ctx context.Context, due memory.Due) ([]compactor.
 }
 
 // begun is a turn, and when it was taken up: by the time that passes, for clocks are set.
-type begun struct {
+type started struct {
 	turn int64
 	at   time.Time
 }
@@ -234,8 +234,8 @@ func (c *conversation) resume(ctx context.Context) error {
 		if err != nil || !found {
 			return err
 		}
-		if turn.Seq == c.begun.turn {
-			turn.Since = c.begun.at
+		if turn.Seq == c.started.turn {
+			turn.Since = c.started.at
 		}
 		if time.Since(turn.Since) > c.hub.o.CatchUp {
 			if err := c.records.Finish(ctx, memory.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)}); err != nil {

@@ -10,7 +10,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestWhatWasSummedUpBeforeNewIsListed(t *testing.T) {
+func TestWhatWasSummarizedBeforeNewIsListed(t *testing.T) {
 	r := newRig(t, echo)
 	r.chat(20)
 	r.run("/new")
@@ -32,7 +32,7 @@ func TestWhatWasSummedUpBeforeNewIsListed(t *testing.T) {
 	}
 }
 
-func TestARecapTellsOfWhatStandsAboveTheSegment(t *testing.T) {
+func TestARecapTellsOfWhatStandsAboveTheSession(t *testing.T) {
 	r := summedUp(t)
 	var asked string
 	r.agent.Worker.(*llmtest.Model).Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {

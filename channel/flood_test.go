@@ -33,7 +33,7 @@ func TestAFloodInOneChannel(t *testing.T) {
 		return llmtest.Say(fmt.Sprint("answer ", n)), nil
 	}).with(channel.Rules{TurnsPerMinute: perMinute})
 	r.model.Tokens = window
-	begun := time.Now()
+	started := time.Now()
 	var all sync.WaitGroup
 	for who := range people {
 		all.Go(func() {
@@ -69,7 +69,7 @@ func TestAFloodInOneChannel(t *testing.T) {
 	if !slices.Equal(next, slices.Repeat([]int{each}, people)) {
 		t.Errorf("of each %d were said, and %v are there", each, next)
 	}
-	minutes := int(time.Since(begun)/time.Minute) + 1
+	minutes := int(time.Since(started)/time.Minute) + 1
 	answers := len(r.model.Requests())
 	if most := people * perMinute * minutes; answers == 0 || answers > most {
 		t.Errorf("%d answers in %d minutes, %d may be", answers, minutes, most)

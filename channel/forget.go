@@ -14,7 +14,7 @@ import (
 // What people want of what is kept of themselves: that it goes, or that no more comes.
 // They are known by the platform's id, never by a name.
 
-// aboutMe tells whether the argument of /forget is about whoever asks.
+// aboutMe reports whether the argument of /forget is about whoever asks.
 func aboutMe(args string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(args), " ")
 	return strings.EqualFold(first, "me")

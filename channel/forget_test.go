@@ -162,13 +162,13 @@ func TestForgetMeHoldsUpNobody(t *testing.T) {
 	}
 	var slowest time.Duration
 	for i := range 5 {
-		begun := time.Now()
+		started := time.Now()
 		m := r.inbound(fmt.Sprintf("question %d", i), true)
 		m.AuthorID, m.Author = "u2", "Bo"
 		if _, err := r.hub.Deliver(t.Context(), place, m); err != nil {
 			t.Fatal(err)
 		}
-		slowest = max(slowest, time.Since(begun))
+		slowest = max(slowest, time.Since(started))
 	}
 	r.idle()
 	done := answer.Text

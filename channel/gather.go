@@ -57,7 +57,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	var known []memory.Known // what is still to be compared
 	from := ""               // where that is read on
 	for first := true; ; first = false {
-		after, open, err := c.records.Gap(ctx) // anew for each page: the bot may have been away once more
+		after, open, err := c.records.Gap(ctx) // again for each page: the bot may have been away once more
 		if err != nil || !open || time.Now().Before(c.gapRest) {
 			return err
 		}
@@ -143,7 +143,7 @@ func (c *conversation) page(ctx context.Context, h Historian, look Look) (page P
 	return h.History(ctx, c.name, look)
 }
 
-// early tells whether what was said before the bot came may still be to be read.
+// early reports whether what was said before the bot came may still be to be read.
 func (c *conversation) early() bool {
 	return !c.hasReadBack && c.next() <= historyPage && !time.Now().Before(c.pastRest) // else what was overheard since is more
 }

@@ -204,7 +204,7 @@ func TestWhatWasMissedIsReadFirst(t *testing.T) {
 			t.Errorf("asked %q", p.asked)
 		}
 	})
-	t.Run("a conversation nothing is known of begins where the door says", func(t *testing.T) {
+	t.Run("a conversation nothing is known of begins where the connector says", func(t *testing.T) {
 		r := newRig(t, echo).on(&platform{said: missed})
 		if err := r.hub.CatchUp(t.Context(), place, "3"); err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ type Context struct {
 	Next     string  `json:"next"`     // which level comes next, and where
 	Ready    string  `json:"ready"`    // summaries made ahead, not shown yet; empty: none
 	Stack    []Stone `json:"stack"`    // oldest first
-	Past     Past    `json:"past"`     // of the time before the segment
+	Past     Past    `json:"past"`     // of the time before the session
 	Running  string  `json:"running,omitempty"`
 	Last     string  `json:"last,omitempty"`
 	Paused   string  `json:"paused,omitempty"`
@@ -45,13 +45,13 @@ type Parts struct {
 	Reserve  int `json:"reserve"`  // kept free for the reply
 }
 
-// Past is what a conversation has of the time before its segment.
+// Past is what a conversation has of the time before its session.
 type Past struct {
 	Tokens   int     `json:"tokens"`         // what of it is shown
-	Earlier  []Stone `json:"earlier"`        // rows of earlier segments, oldest first
+	Earlier  []Stone `json:"earlier"`        // rows of earlier sessions, oldest first
 	Channel  []Stone `json:"channel"`        // of a thread: copies of its channel's stack, oldest first
 	Root     string  `json:"root,omitempty"` // of a thread: the message it hangs on
-	Segments int     `json:"segments"`       // how many earlier segments Earlier is of
+	Sessions int     `json:"sessions"`       // how many earlier sessions Earlier is of
 }
 
 // Stone is one entry of the stack.
@@ -66,7 +66,7 @@ type Stone struct {
 	ToTime   time.Time      `json:"to_time"`
 	Tokens   int            `json:"tokens"`
 	Text     string         `json:"text"`
-	Segment  int64          `json:"segment,omitempty"` // of an earlier segment: its first message
+	Session  int64          `json:"session,omitempty"` // of an earlier session: its first message
 	Hidden   bool           `json:"hidden,omitempty"`  // not shown: there are newer ones, or there is no room
 }
 
@@ -114,9 +114,9 @@ func newContext(ctx context.Context, g compactor.Gauge, records *memory.Conversa
 	for _, s := range g.Stack {
 		c.Stack = append(c.Stack, stoneOf(s))
 	}
-	if n := len(g.Staged); n > 0 {
+	if n := len(g.Prepared); n > 0 {
 		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %v of silence",
-			n, g.Staged[n-1].To, g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model)))
+			n, g.Prepared[n-1].To, g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model)))
 	}
 	c.Past = pastOf(g.Past)
 	c.Running, c.Last = runningWords(g), lastWords(g.Last)
@@ -138,7 +138,7 @@ func runningWords(g compactor.Gauge) string {
 
 func stoneOf(s compactor.Compaction) Stone {
 	text := s.Text
-	if s.Kind == compactor.Marker {
+	if s.Kind == compactor.Placeholder {
 		text = compactor.Render(s)
 	}
 	return Stone{
@@ -148,11 +148,11 @@ func stoneOf(s compactor.Compaction) Stone {
 }
 
 func pastOf(g compactor.Past) Past {
-	p := Past{Tokens: g.Tokens, Segments: len(g.Earlier), Earlier: []Stone{}, Channel: []Stone{}}
-	for _, segment := range g.Earlier {
-		for _, row := range segment.Rows {
+	p := Past{Tokens: g.Tokens, Sessions: len(g.Earlier), Earlier: []Stone{}, Channel: []Stone{}}
+	for _, session := range g.Earlier {
+		for _, row := range session.Rows {
 			s := stoneOf(row)
-			s.Segment, s.Hidden = segment.From, !g.Shown[row.ID]
+			s.Session, s.Hidden = session.From, !g.Shown[row.ID]
 			p.Earlier = append(p.Earlier, s)
 		}
 	}
@@ -175,7 +175,7 @@ func nextLevel(g compactor.Gauge) string {
 
 func lastWords(e compactor.Event) string {
 	switch e.State {
-	case compactor.EventLanded:
+	case compactor.EventApplied:
 		return fmt.Sprintf("%s by %s, messages #%d to #%d: %d → %d tokens", e.Kind, e.By, e.From, e.To, e.BeforeTokens, e.AfterTokens)
 	case compactor.EventUndone:
 		return fmt.Sprintf("taken back: %s of messages #%d to #%d: %d → %d tokens", e.Kind, e.From, e.To, e.BeforeTokens, e.AfterTokens)
@@ -251,7 +251,7 @@ func (p Past) write(b *strings.Builder) {
 		}
 		b.WriteByte('\n')
 	}
-	if p.Segments == 0 {
+	if p.Sessions == 0 {
 		return
 	}
 	shown := 0
@@ -260,7 +260,7 @@ func (p Past) write(b *strings.Builder) {
 			shown++
 		}
 	}
-	fmt.Fprintf(b, "earlier   segments before the last /new: %d; rows shown: %d of %d, %d tokens:\n", p.Segments, shown, len(p.Earlier), p.Tokens)
+	fmt.Fprintf(b, "earlier   segments before the last /new: %d; rows shown: %d of %d, %d tokens:\n", p.Sessions, shown, len(p.Earlier), p.Tokens)
 	for _, s := range p.Earlier {
 		b.WriteString(s.line())
 		if s.Hidden {

@@ -53,11 +53,11 @@ type Hub struct {
 	cancel     context.CancelFunc
 	owners     sync.WaitGroup
 	turns      limiter
-	calls      ledger
+	calls      callBudget
 	budget     *budgets
-	trouble    trouble
+	stuck      stuck
 	unwell     unwell
-	tally      tally
+	metrics    metrics
 	hints      once // people who were told that they may not talk here
 
 	unpriced once // models without a price, which the log knows
@@ -100,7 +100,7 @@ func New(o Options) *Hub {
 
 // Renew has other rules hold from now on, and every conversation take up, before its
 // next turn, what Options.Agent says by now. One in which a summary is being written
-// keeps its agent until that has landed.
+// keeps its agent until that was applied.
 func (h *Hub) Renew(rules Rules) {
 	h.rules.Store(&rules)
 	for _, c := range h.all() {

@@ -25,7 +25,7 @@ func (c *conversation) loud(err error, server *llm.Learnt) slog.Level {
 }
 
 // calm ends the incident, if there was one.
-func (c *conversation) calm(server *llm.Learnt) {
+func (c *conversation) endIncident(server *llm.Learnt) {
 	c.covered = false
 	here, there := c.failing.End(), server.Down.End()
 	if here || there {

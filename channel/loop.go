@@ -78,10 +78,10 @@ func (c *conversation) attempt(ctx context.Context) error {
 	err := c.work(ctx)
 	c.unsettled = c.unsettled || err != nil
 	if err != nil && ctx.Err() == nil {
-		c.hub.trouble.is(ctx, c.log, c.name, err)
+		c.hub.stuck.is(ctx, c.log, c.name, err)
 		c.stalled(ctx, awaited, err)
 	} else if err == nil {
-		c.hub.trouble.over(c.log, c.name)
+		c.hub.stuck.over(c.log, c.name)
 		c.went(awaited)
 	}
 	c.settleUp(asked, err)
@@ -92,7 +92,7 @@ func (c *conversation) attempt(ctx context.Context) error {
 func (c *conversation) close() {
 	c.mu.Lock()
 	c.left = true
-	for _, timer := range c.unheard {
+	for _, timer := range c.ackTimers {
 		timer.Stop()
 	}
 	c.mu.Unlock()

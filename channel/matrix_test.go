@@ -120,10 +120,10 @@ func numbers() (all []string) {
 	return all
 }
 
-// TestNothingOfOnePlaceIsToldInAnother: whatever somebody, or a model that obeys them,
+// TestNothingOfOnePlaceIsReportedInAnother: whatever somebody, or a model that obeys them,
 // asks for in one place, it has nothing of another but what docs/memories.md says is shared: by every
 // command there is, every tool, every suggestion, and every request of a model.
-func TestNothingOfOnePlaceIsToldInAnother(t *testing.T) {
+func TestNothingOfOnePlaceIsReportedInAnother(t *testing.T) {
 	mallory := channel.Person{ID: "u66", Name: "Mallory"}
 	for shared, from := range map[bool][]string{ // a place of each sort: it takes its time
 		false: {"test:1/pub", "test:1/pub/shut", "test:2/pub", "test:@me/7"}, true: {"test:1/other", "test:1/priv", "test:@me/8"},
@@ -210,7 +210,7 @@ func (r *rig) elsewhere(where string) string {
 		}
 		overrides, err := conv.Overrides(r.t.Context())
 		overrides = slices.DeleteFunc(overrides, func(o memory.Override) bool { return o.Above }) // a thread has its channel's
-		lines = append(lines, fmt.Sprintf("%s: generation %d, %d rows, %d pins, %v, %v", place, head.Generation, len(head.Stack), len(head.Pins), overrides, err))
+		lines = append(lines, fmt.Sprintf("%s: generation %d, %d rows, %d pins, %v, %v", place, head.Version, len(head.Stack), len(head.Pins), overrides, err))
 	}
 	pauses, err := r.store.Pauses(r.t.Context())
 	pauses = slices.DeleteFunc(pauses, func(p string) bool { return p == where })

@@ -17,8 +17,8 @@ const acceptWithin = time.Second
 func (c *conversation) acceptSoon(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.unheard[id] == nil && !c.left {
-		c.unheard[id] = time.AfterFunc(acceptWithin, func() { c.tell(id, 0) })
+	if c.ackTimers[id] == nil && !c.left {
+		c.ackTimers[id] = time.AfterFunc(acceptWithin, func() { c.tell(id, 0) })
 	}
 }
 
@@ -38,9 +38,9 @@ func (c *conversation) delivered(id string, r memory.Receipt) {
 // accepted tells the connector a message's place.
 func (c *conversation) accepted(id string, seq int64) {
 	c.mu.Lock()
-	if timer := c.unheard[id]; timer != nil {
+	if timer := c.ackTimers[id]; timer != nil {
 		timer.Stop()
-		delete(c.unheard, id)
+		delete(c.ackTimers, id)
 	}
 	c.mu.Unlock()
 	c.tell(id, seq)

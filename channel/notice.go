@@ -24,28 +24,28 @@ const reactTimeout = time.Minute
 // happened tells everybody of a step of a compaction. notify is what people want to
 // know of it. It must not block.
 func (c *conversation) happened(e compactor.Event, notify string) {
-	if e.State == compactor.EventStaged || e.State == compactor.EventFailed {
+	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
 		c.wake() // to write what it cost
 	}
 	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)
-	} else if notify != compactor.NotifyOff && e.State == compactor.EventLanded && e.ID != 0 && e.Kind != compactor.Rollup && e.Trigger != compactor.OnHeal {
-		c.landed(e)
+	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 && e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
+		c.applied(e)
 	}
 	if c.hub.o.After != nil {
 		c.hub.o.After(c.name, e)
 	}
 }
 
-// landed has the owner tell people of a landing that made room.
-func (c *conversation) landed(e compactor.Event) {
+// applied has the owner tell people of an applied compaction that made room.
+func (c *conversation) applied(e compactor.Event) {
 	c.mu.Lock()
 	c.news = &e
 	c.mu.Unlock()
 	c.wake()
 }
 
-// announce does so, once for what landed since the last time.
+// announce does so, once for what was applied since the last time.
 func (c *conversation) announce(ctx context.Context) {
 	c.mu.Lock()
 	e := c.news
@@ -57,7 +57,7 @@ func (c *conversation) announce(ctx context.Context) {
 	switch c.policy.get().Notify {
 	case compactor.NotifyMessage:
 		// Marked as no words of the assistant; the id keeps it from being said twice.
-		notice := memory.Outcome{Reply: fmt.Sprintf("landing-%d", e.ID), Pieces: []string{landingLine(*e)}, Failure: true}
+		notice := memory.Outcome{Reply: fmt.Sprintf("landing-%d", e.ID), Pieces: []string{appliedLine(*e)}, Failure: true}
 		if err := c.records.Post(ctx, notice); err != nil {
 			c.log.Warn("notify_compaction_failed", "error", err)
 			return
@@ -83,9 +83,9 @@ func (c *conversation) react(reactor Reactor, id string) {
 	}
 }
 
-// landingLine is a landing in one short line.
-func landingLine(e compactor.Event) string {
-	if e.Kind == compactor.Marker {
+// appliedLine is an applied compaction in one short line.
+func appliedLine(e compactor.Event) string {
+	if e.Kind == compactor.Placeholder {
 		return fmt.Sprintf("(I set %d older messages aside to make room; a summary of them follows. Nothing is lost.)", e.Messages)
 	}
 	messages := e.Messages

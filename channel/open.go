@@ -8,9 +8,9 @@ import (
 	"cairn/memory"
 )
 
-// How a conversation is opened, and opened anew when the settings have changed.
+// How a conversation is opened, and opened again when the settings have changed.
 
-// load opens the conversation with whom it has to answer now. It does so anew when the
+// load opens the conversation with whom it has to answer now. It does so again when the
 // settings have changed, if nothing is being summarized; opened tells.
 func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 	open, err := c.opening(ctx)
@@ -74,7 +74,7 @@ func (c *conversation) engineOptions(p *policy) compactor.Options {
 		After: func(e compactor.Event) {
 			c.publish()
 			c.happened(e, p.get().Notify)
-			if e.State == compactor.EventLanded && e.Trigger == compactor.OnHeal {
+			if e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair {
 				c.hub.threadsChanged(c.name)
 			}
 		},

@@ -15,7 +15,7 @@ import (
 // What becomes of a turn: the answer, the part of it that somebody let stand, or
 // words on why there is none; written first, sent then.
 
-// empty tells whether an answer says nothing to people who wait for one.
+// empty reports whether an answer says nothing to people who wait for one.
 func (r *reply) empty(resp llm.Response) bool {
 	silent := r.turn.Optional && strings.Contains(resp.Message.Text, noReply)
 	return len(r.said) == 0 && !silent && spoken(resp.Message.Text, false) == ""
@@ -87,7 +87,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o memory.Outcome) e
 		o.Count = e.Count()
 		o.Messages = c.storable(o.Messages)
 		if !o.Failure {
-			o.Context, o.Generation = e.History().Context()
+			o.Context, o.Version = e.History().Context()
 		}
 	})
 	o.Usage = c.usage.take()

@@ -47,7 +47,7 @@ func (p Place) String() string {
 	return name
 }
 
-// Direct tells whether it is a conversation with one person alone. Slack's direct
+// Direct reports whether it is a conversation with one person alone. Slack's direct
 // messages belong to a server; their channels are known by the letter D.
 func (p Place) Direct() bool {
 	return p.Server == DirectServer || p.Connector == "slack" && strings.HasPrefix(p.Channel, "D")

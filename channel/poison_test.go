@@ -11,7 +11,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestToolsThatAServerTakesNoMoreAreToldInWords(t *testing.T) {
+func TestToolsThatAServerTakesNoMoreAreReportedInWords(t *testing.T) {
 	poisoned := func(m llm.Message) bool { return len(m.Calls) > 0 || m.Role == llm.RoleTool || len(m.Native) > 0 }
 	var moved, down bool // the conversation has another model; which takes nothing at all
 	refused := 0

@@ -53,7 +53,7 @@ func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Pro
 	return Probe{Tools: req.Tools != nil, Usage: resp.Usage}, err
 }
 
-// tooShort tells whether a server complains only that so short an answer could not be
+// tooShort reports whether a server complains only that so short an answer could not be
 // finished, as OpenAI does of models that think.
 func tooShort(err error) bool {
 	var e *llm.Error

@@ -47,7 +47,7 @@ func recapWords(r compactor.Recap) string {
 	if text == "" {
 		text = "Nothing was said in words."
 	}
-	if r.By == compactor.ByBuiltIn {
+	if r.By == compactor.ByExtractive {
 		why := "there is none here"
 		if r.Why != "" {
 			why = r.Why

@@ -81,7 +81,7 @@ func (s *sender) dropPiece(ctx context.Context, piece memory.Piece, why error) e
 	s.c.log.Warn("reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", why)
 	err := s.c.records.Drop(context.WithoutCancel(ctx), piece.Row, why.Error())
 	if err == nil {
-		s.c.hub.tally.dropped.Add(1)
+		s.c.hub.metrics.dropped.Add(1)
 	}
 	return err
 }

@@ -162,7 +162,7 @@ func (c *conversation) theirs(ctx context.Context, who Person, id int64) (memory
 	return m, nil
 }
 
-// mayDecide tells whether somebody may have a memory forgotten: who said it, whom it
+// mayDecide reports whether somebody may have a memory forgotten: who said it, whom it
 // is about, and managers.
 func (c *conversation) mayDecide(who Person, m memory.Memory) bool {
 	return who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID) || c.hub.access(ParsePlace(c.name)).manages(who)
@@ -172,7 +172,7 @@ func (c *conversation) mayDecide(who Person, m memory.Memory) bool {
 const forServer = "server:"
 
 func runRemember(ctx context.Context, c *conversation, who Person, text string) (Answer, error) {
-	w := memory.Wish{Person: who.Name, PersonID: who.ID}
+	w := memory.KeepRequest{Person: who.Name, PersonID: who.ID}
 	on, here, err := c.records.SharesMemories(ctx)
 	if err != nil {
 		return Answer{}, err
@@ -286,10 +286,10 @@ func (c *conversation) several(named []memory.Memory) Answer {
 // suggestMemories offers memories whose number or words begin as typed.
 func suggestMemories(ctx context.Context, records *memory.Conversation, typed string) ([]Choice, error) {
 	query := typed
-	var begun []memory.Memory // has words that begin as typed
+	var started []memory.Memory // has words that begin as typed
 	if _, err := strconv.Atoi(typed); err == nil {
 		query = "" // the newest ones, to look for the number among
-	} else if begun, err = records.Completed(ctx, typed, maxChoices); err != nil {
+	} else if started, err = records.Completed(ctx, typed, maxChoices); err != nil {
 		return nil, err
 	}
 	found, _, err := records.Memories(ctx, memory.Filter{Query: query, State: "current", Limit: memoriesShown})
@@ -298,7 +298,7 @@ func suggestMemories(ctx context.Context, records *memory.Conversation, typed st
 	}
 	var choices []Choice
 	shown := map[int64]bool{}
-	for _, m := range append(begun, found...) {
+	for _, m := range append(started, found...) {
 		number := strconv.FormatInt(m.ID, 10)
 		if shown[m.ID] || m.Conversation != records.Name() || query == "" && !strings.HasPrefix(number, typed) {
 			continue

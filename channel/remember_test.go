@@ -96,7 +96,7 @@ func TestForgetting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := c.Keep(t.Context(), memory.Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, Person: "Bo", PersonID: "u2"})
+		s, err := c.Keep(t.Context(), memory.KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, Person: "Bo", PersonID: "u2"})
 		if err != nil || s.AboutID != "u1" {
 			t.Fatalf("%+v, %v", s, err)
 		}
@@ -121,7 +121,7 @@ func TestMemoriesAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Keep(t.Context(), memory.Wish{MemoryDraft: compactor.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, Person: "Bo"}); err != nil {
+	if _, err := c.Keep(t.Context(), memory.KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, Person: "Bo"}); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("with number, kind, who, when, and about whom, in pages", func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestMemoriesAreListed(t *testing.T) {
 	})
 	t.Run("where there are more than a list has, it says so", func(t *testing.T) {
 		for i := range 200 {
-			if _, err := c.Keep(t.Context(), memory.Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, Person: "Ada", PersonID: "u1"}); err != nil {
+			if _, err := c.Keep(t.Context(), memory.KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("row %d", i)}, Person: "Ada", PersonID: "u1"}); err != nil {
 				t.Fatal(err)
 			}
 		}

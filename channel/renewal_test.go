@@ -27,22 +27,22 @@ func TestARenewalChangesTheLimitOfRecapsToo(t *testing.T) {
 	}
 }
 
-// What lands while a conversation is opened anew is seen by the one that is opened.
-func TestALandingDuringARenewalIsNotMissed(t *testing.T) {
+// What is applied while a conversation is opened again is seen by the one that is opened.
+func TestACompactionDuringARenewalIsNotMissed(t *testing.T) {
 	r := newRig(t, echo)
 	var renewing atomic.Bool
-	landed := make(chan struct{})
+	applied := make(chan struct{})
 	r.agent.Policy = func() compactor.Policy {
 		if renewing.CompareAndSwap(true, false) { // the conversation has been read from disk by now
 			go func() {
-				defer close(landed)
+				defer close(applied)
 				answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/compact")
 				if err == nil && answer.Then != nil {
 					answer.Then(t.Context())
 				}
 			}()
 			select {
-			case <-landed:
+			case <-applied:
 			case <-time.After(200 * time.Millisecond):
 			}
 		}
@@ -55,7 +55,7 @@ func TestALandingDuringARenewalIsNotMissed(t *testing.T) {
 	renewing.Store(true)
 	r.hub.Renew(channel.Rules{})
 	r.idle()
-	<-landed
+	<-applied
 	conv, err := r.store.Conversation(t.Context(), place)
 	if err != nil {
 		t.Fatal(err)
@@ -116,8 +116,8 @@ func (o *opening) Learnt() *llm.Learnt {
 	return &o.learnt
 }
 
-// A wish in the moment in which a conversation is opened anew waits for the one that is opened.
-func TestAWishDuringARenewalIsGranted(t *testing.T) {
+// a request in the moment in which a conversation is opened again waits for the one that is opened.
+func TestARequestDuringARenewalIsGranted(t *testing.T) {
 	r := newRig(t, echo)
 	r.agent.Worker = &llmtest.Model{Func: summing}
 	answers := make(chan string, 1)

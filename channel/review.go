@@ -24,7 +24,7 @@ func newer(a, b string) bool { return compareIDs(a, b) > 0 }
 
 func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// isPlatformID tells whether an id is one that a platform counts up: what was imported may
+// isPlatformID reports whether an id is one that a platform counts up: what was imported may
 // have others, which no history has.
 func isPlatformID(id string) bool { return id != "" && strings.Trim(id, "0123456789.") == "" }
 

@@ -78,13 +78,13 @@ func (s *sender) run(ctx context.Context) {
 		for delay := time.Second; ; delay = min(2*delay, time.Minute) {
 			err := s.sendAll(ctx)
 			if level == slog.LevelDebug && (err == nil || ctx.Err() != nil) {
-				s.c.hub.tally.refused.Add(-1)
+				s.c.hub.metrics.refused.Add(-1)
 			}
 			if err == nil || ctx.Err() != nil {
 				break
 			}
 			if level == slog.LevelWarn {
-				s.c.hub.tally.refused.Add(1)
+				s.c.hub.metrics.refused.Add(1)
 			}
 			s.c.log.Log(ctx, level, "send_reply_failed", "error", err)
 			level = slog.LevelDebug
@@ -101,7 +101,7 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// more tells whether there is anything to send; if not, the sender is done.
+// more reports whether there is anything to send; if not, the sender is done.
 func (s *sender) more(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

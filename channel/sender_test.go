@@ -46,7 +46,7 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
 			r.connector.note(func() { r.connector.refuses = refuses("answer 1") })
-			begun := time.Now()
+			started := time.Now()
 			r.say("hello", true)
 			time.Sleep(time.Second)
 			r.say("and this?", true)
@@ -57,7 +57,7 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 			if err := r.hub.Idle(t.Context(), place); err != nil {
 				t.Fatal(err)
 			}
-			if took := time.Since(begun); took > time.Hour {
+			if took := time.Since(started); took > time.Hour {
 				t.Errorf("it took %v", took)
 			}
 			got := r.connector.texts()
@@ -102,7 +102,7 @@ func TestAPieceThatIsRefusedAgainAndAgainIsDropped(t *testing.T) {
 			r.stop()
 		})
 	})
-	t.Run("while the door is not connected no try counts", func(t *testing.T) {
+	t.Run("while the connector is not connected no try counts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, echo)
 			r.stop()

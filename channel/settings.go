@@ -35,7 +35,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	setting, value, _ := strings.Cut(args, " ")
 	key, value := strings.TrimPrefix(strings.ToLower(setting), settingsTable), strings.TrimSpace(value)
 	if key != "" && !slices.Contains(compactor.Keys(), key) {
-		unknown := (&compactor.FieldError{Key: key, Hint: compactor.Meant(key, compactor.Keys())}).Error()
+		unknown := (&compactor.FieldError{Key: key, Hint: compactor.DidYouMean(key, compactor.Keys())}).Error()
 		if !strings.HasSuffix(unknown, "?") {
 			unknown += "."
 		}

@@ -94,7 +94,7 @@ func TestEverySettingCanBeSetInAConversation(t *testing.T) {
 	}
 	r.run("/settings background_threshold default")
 	if shown := r.run("/settings"); strings.Contains(shown, "set here") {
-		t.Errorf("all was taken back, and yet:\n%s", shown)
+		t.Errorf("all was undone, and yet:\n%s", shown)
 	}
 }
 
@@ -200,16 +200,16 @@ func TestASettingHoldsInItsConversationFromTheNextCheckOn(t *testing.T) {
 		}
 	}
 	r.idle()
-	landed := func() (n int) {
+	applied := func() (n int) {
 		for _, e := range r.connector.events {
-			if e.State == compactor.EventLanded {
+			if e.State == compactor.EventApplied {
 				n++
 			}
 		}
 		return n
 	}
 	r.run("/settings compaction.background_threshold 0.3")
-	r.connector.until(t, "a landing without another message", func() bool { return landed() > 0 })
+	r.connector.until(t, "a landing without another message", func() bool { return applied() > 0 })
 	if shown := r.run("/context"); !strings.Contains(shown, "last      leaf by extractive") {
 		t.Errorf("/context says\n%s", shown)
 	}
@@ -300,7 +300,7 @@ func TestAFileEditAtOddsWithASettingLeavesOnlyThatOut(t *testing.T) {
 	}
 	file.Store(&usual)
 	if got := r.run("/settings background_threshold"); got != "compaction.background_threshold = 0.82 (set here by Ada)" {
-		t.Errorf("after the edit was taken back: %q", got)
+		t.Errorf("after the edit was undone: %q", got)
 	}
 }
 
@@ -391,7 +391,7 @@ func TestRenewalWaitsForASummaryThatIsBeingWritten(t *testing.T) {
 	r.idle()
 	close(goOn)
 	r.connector.until(t, "the summary", func() bool {
-		return len(r.connector.events) > 0 && r.connector.events[len(r.connector.events)-1].State == compactor.EventLanded
+		return len(r.connector.events) > 0 && r.connector.events[len(r.connector.events)-1].State == compactor.EventApplied
 	})
 	if err := r.hub.Drain(t.Context()); err != nil {
 		t.Fatal(err)
@@ -430,7 +430,7 @@ func (d *reactingConnector) marked() []string {
 	return append([]string{}, d.marks...)
 }
 
-func TestWhatPeopleSeeOfALanding(t *testing.T) {
+func TestWhatPeopleSeeOfAnAppliedCompaction(t *testing.T) {
 	for _, test := range []struct {
 		notify string
 		tokens int
@@ -459,15 +459,15 @@ func TestWhatPeopleSeeOfALanding(t *testing.T) {
 				return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "They talked of a quick brown fox."})), nil
 			}}
 			var mu sync.Mutex
-			landed := 0
+			applied := 0
 			r.opts.After = func(conversation string, e channel.Event) {
 				mu.Lock()
 				defer mu.Unlock()
 				if conversation != place {
 					t.Errorf("an event of %s", conversation)
 				}
-				if e.State == compactor.EventLanded || e.State == compactor.EventFailed {
-					landed++
+				if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
+					applied++
 				}
 			}
 			r.stop()
@@ -492,8 +492,8 @@ func TestWhatPeopleSeeOfALanding(t *testing.T) {
 				}
 			}
 			mu.Lock()
-			if landed == 0 {
-				t.Error("nothing landed: the test shows nothing")
+			if applied == 0 {
+				t.Error("nothing applied: the test shows nothing")
 			}
 			mu.Unlock()
 			r.say("and on it goes", false)
@@ -585,7 +585,7 @@ func TestAThreadHasItsChannelsSettings(t *testing.T) {
 		t.Errorf("the channel shows %q", got)
 	}
 	if got := in("/settings compaction.pin_budget default"); got != "From now on: compaction.pin_budget = 60 (set in the channel by Ada)" {
-		t.Errorf("taken back in the thread: %q", got)
+		t.Errorf("undone in the thread: %q", got)
 	}
 	if got := in("/settings compaction.background_threshold 0.99"); !strings.HasPrefix(got, "Nothing was changed.") {
 		t.Errorf("what does not go with the rest: %q", got)

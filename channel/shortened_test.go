@@ -12,7 +12,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func TestAShortenedMessageIsToldToItsAuthor(t *testing.T) {
+func TestAShortenedMessageIsReportedToItsAuthor(t *testing.T) {
 	var seen string // what the model saw of the message
 	r := newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		for _, m := range req.Messages {

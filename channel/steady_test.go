@@ -62,11 +62,11 @@ func TestAnAnswerThatReachesALevelIsSentOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.idle()
-	landed := false
+	applied := false
 	for _, e := range r.connector.events {
-		landed = landed || e.State == compactor.EventLanded
+		applied = applied || e.State == compactor.EventApplied
 	}
-	if !landed {
+	if !applied {
 		t.Fatal("nothing was summarized: the test shows nothing")
 	}
 	if n := len(r.model.Requests()); n != 12 {

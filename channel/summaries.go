@@ -19,8 +19,8 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 	}
 	g := (*c.gauge.Load())()
 	var answer Answer
-	for _, segment := range g.Past.Earlier {
-		for _, row := range segment.Rows {
+	for _, session := range g.Past.Earlier {
+		for _, row := range session.Rows {
 			answer.Items = append(answer.Items, c.summaryLine(row)+c.sayf(" (from before a /new)"))
 		}
 	}

@@ -58,7 +58,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	return req, err
 }
 
-// retry tells whether a request that failed is worth another, and makes it possible.
+// retry reports whether a request that failed is worth another, and makes it possible.
 func (t *talk) retry(_ context.Context, err error) bool {
 	if llm.RefusesTools(err) && t.tooled { // a worker may have learnt it meanwhile
 		if learnt := t.window.learnt(); !learnt.Facts().RefusesTools {
@@ -94,7 +94,7 @@ func (t *talk) retry(_ context.Context, err error) bool {
 	})
 }
 
-// refusedAsItStands tells whether a server understood a request and will not take it.
+// refusedAsItStands reports whether a server understood a request and will not take it.
 func refusedAsItStands(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && e.Kind == llm.KindBadRequest && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)

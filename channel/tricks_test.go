@@ -52,8 +52,8 @@ func TestTricksGoThroughAConversation(t *testing.T) {
 	}
 	said := slices.DeleteFunc(r.transcript(), func(line string) bool { return !strings.HasPrefix(line, "user: ") })
 	equal(t, "the transcript", said, want)
-	if landed := r.run("/summaries"); !strings.Contains(landed, "on the stack") {
-		t.Errorf("nothing was summarized: %s", landed)
+	if applied := r.run("/summaries"); !strings.Contains(applied, "on the stack") {
+		t.Errorf("nothing was summarized: %s", applied)
 	}
 	for i, trick := range corpus {
 		who := channel.Person{ID: fmt.Sprint("h", i), Name: trick.Text}

@@ -78,8 +78,8 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 		}
 		if err == nil {
 			c.toldFailed = false
-			c.hub.tally.answered()
-			c.calm(server)
+			c.hub.metrics.answered()
+			c.endIncident(server)
 			return c.finish(ctx, r, r.answered(c.next(), resp))
 		}
 		if errors.Is(context.Cause(ctx), errStopped) {
@@ -93,7 +93,7 @@ func (c *conversation) answer(ctx context.Context, turn memory.Turn) error {
 			}
 			continue
 		}
-		c.hub.tally.failure()
+		c.hub.metrics.failure()
 		c.log.Log(ctx, c.loud(err, server), "turn_failed", append(llm.LogAttrs(err), "turn", turn.Seq)...)
 		if turn.Optional && c.toldFailed { // nobody asked for an answer, and people know already
 			c.truncate(r.first)
@@ -130,7 +130,7 @@ func (c *conversation) pass(ctx context.Context, turn memory.Turn) error {
 	return nil
 }
 
-// truncate forgets what was added of a turn that begins anew.
+// truncate forgets what was added of a turn that begins again.
 func (c *conversation) truncate(first int64) {
 	c.do(func(e *compactor.Compactor) { e.History().Truncate(first) })
 }
@@ -256,5 +256,5 @@ func (c *conversation) running(turn int64, stop context.CancelCauseFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn, c.stop = turn, stop
-	c.bereft = c.bereft && turn != 0
+	c.deletedDuringTurn = c.deletedDuringTurn && turn != 0
 }

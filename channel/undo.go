@@ -39,7 +39,7 @@ func kindWords(k compactor.Kind) string {
 	switch k {
 	case compactor.Rollup:
 		return "summary of summaries"
-	case compactor.Marker:
+	case compactor.Placeholder:
 		return "truncation"
 	}
 	return "summary"

@@ -29,7 +29,7 @@ func withWorker(t *testing.T, f func(context.Context, int, llm.Request) (llm.Res
 	return r
 }
 
-// compact runs /compact and waits until its summary has landed.
+// compact runs /compact and waits until its summary was applied.
 func (r *rig) compact() {
 	r.t.Helper()
 	answer, _, err := r.hub.Run(r.t.Context(), place, channel.Person{ID: "u1", Name: "Ada", Manager: true}, "/compact")

@@ -57,7 +57,7 @@ func (p *pendingUsage) putBack(all []memory.Usage) {
 func (c *conversation) count(kind, model string, u llm.Usage) {
 	now := time.Now()
 	c.usage.add(memory.Day(now), kind, model, u)
-	c.hub.tally.use(kind, model, u)
+	c.hub.metrics.use(kind, model, u)
 	c.hub.budget.add(now, model, u)
 	c.hub.checkBudgets(now)
 	c.hub.checkPrice(model)

@@ -50,7 +50,7 @@ func (r *rig) recap() string {
 	return answer.Then(r.t.Context())
 }
 
-// restartCounting starts the bot anew, as the program does: with what was used before.
+// restartCounting starts the bot again, as the program does: with what was used before.
 func (r *rig) restartCounting() {
 	r.t.Helper()
 	used, err := r.store.Usage(r.t.Context(), channel.MonthStart(time.Now()))

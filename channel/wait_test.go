@@ -59,7 +59,7 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 		covered := len(state.Messages)
 		for _, row := range state.Head.Stack {
 			covered += row.Messages
-			if row.Kind == compactor.Marker {
+			if row.Kind == compactor.Placeholder {
 				t.Errorf("messages %d to %d are neither verbatim nor summarized", row.From, row.To)
 			}
 		}
@@ -70,7 +70,7 @@ func TestNoTurnWaitsForACompaction(t *testing.T) {
 	})
 }
 
-// running tells whether the last thing heard of a worker is that it started.
+// running reports whether the last thing heard of a worker is that it started.
 func (r *rig) running() (running bool) {
 	r.connector.mu.Lock()
 	defer r.connector.mu.Unlock()

@@ -44,7 +44,7 @@ func (c *conversation) changedLocked() {
 	c.changed = make(chan struct{})
 }
 
-// quiet tells whether the conversation may leave memory. It is the loop's.
+// quiet reports whether the conversation may leave memory. It is the loop's.
 func (c *conversation) quiet() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

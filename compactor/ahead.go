@@ -24,11 +24,11 @@ type prospect struct {
 // ahead is the view once everything that is prepared has been applied.
 func (c *Compactor) ahead() view {
 	s := c.h.view
-	if len(c.staged) == 0 {
+	if len(c.prepared) == 0 {
 		return s
 	}
-	if p := c.prospect; p.revision != s.revision || p.rest != nil && p.seen != len(s.lines) || !slices.Equal(p.rows, idsOf(c.staged)) {
-		c.prospect = s.prospect(c.staged)
+	if p := c.prospect; p.revision != s.revision || p.rest != nil && p.seen != len(s.lines) || !slices.Equal(p.rows, idsOf(c.prepared)) {
+		c.prospect = s.prospect(c.prepared)
 	}
 	return s.in(c.prospect)
 }
@@ -69,7 +69,7 @@ func (s view) in(p prospect) view {
 	return s
 }
 
-// with is the view once rows have landed.
+// with is the view once rows were applied.
 func (s view) with(rows []Compaction) view {
 	if len(rows) == 0 {
 		return s

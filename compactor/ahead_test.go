@@ -44,17 +44,17 @@ func TestWorkAheadIsShownWhenALevelIsReached(t *testing.T) {
 		}
 	}
 	fill(0.59)
-	if n := len(r.c.Gauge().Staged); n != 0 {
+	if n := len(r.c.Gauge().Prepared); n != 0 {
 		t.Fatalf("%d summaries were made below prepare_threshold", n)
 	}
 	fill(0.78)
 	g := r.c.Gauge()
-	if len(g.Staged) < 2 {
-		t.Fatalf("%d summaries are ready at %.3f", len(g.Staged), r.share())
+	if len(g.Prepared) < 2 {
+		t.Fatalf("%d summaries are ready at %.3f", len(g.Prepared), r.share())
 	}
-	for i, row := range g.Staged {
-		if i > 0 && row.From != g.Staged[i-1].To+1 {
-			t.Errorf("%d to %d follows %d to %d", row.From, row.To, g.Staged[i-1].From, g.Staged[i-1].To)
+	for i, row := range g.Prepared {
+		if i > 0 && row.From != g.Prepared[i-1].To+1 {
+			t.Errorf("%d to %d follows %d to %d", row.From, row.To, g.Prepared[i-1].From, g.Prepared[i-1].To)
 		}
 	}
 	for len(r.c.Gauge().Stack) == 0 {
@@ -98,7 +98,7 @@ func coldAfter(t *testing.T, provider func() time.Duration, set compactor.TTL, t
 			t.Error("the head changed while the cache was warm")
 		}
 		time.Sleep(ttl)
-		r.c.Check(context.Background()) // nobody asks the model: nothing is shown anew for it
+		r.c.Check(context.Background()) // nobody asks the model: nothing is shown again for it
 		if len(r.c.Gauge().Stack) != 0 {
 			t.Error("the head changed without a request")
 		}
@@ -115,7 +115,7 @@ func TestWhatALevelDemandsBeyondWhatIsReady(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundFraction = 0.9
 	r.policy.KeepLastN = 0
-	for len(r.c.Gauge().Staged) == 0 {
+	for len(r.c.Gauge().Prepared) == 0 {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 		r.settle()
 	}
@@ -127,13 +127,13 @@ func TestWhatALevelDemandsBeyondWhatIsReady(t *testing.T) {
 		r.settle()
 	}
 	g := r.c.Gauge()
-	staged := 0
-	for _, row := range g.Staged {
+	prepared := 0
+	for _, row := range g.Prepared {
 		for _, m := range r.said[row.From-1 : row.To] {
-			staged += m.Tokens
+			prepared += m.Tokens
 		}
 	}
-	if left := g.Verbatim - staged; left > verbatim*2/10 {
+	if left := g.Verbatim - prepared; left > verbatim*2/10 {
 		t.Errorf("of %d tokens %d are left", verbatim, left)
 	}
 	r.verify()
@@ -150,7 +150,7 @@ func TestNobodyPaysForTalkAmongPeople(t *testing.T) {
 		t.Errorf("the model was asked %d times", n)
 	}
 	for _, row := range r.c.Gauge().Stack {
-		if row.By != compactor.ByBuiltIn {
+		if row.By != compactor.ByExtractive {
 			t.Errorf("row %d is by %s", row.ID, row.By)
 		}
 	}
@@ -165,11 +165,11 @@ func TestNobodyPaysForTalkAmongPeople(t *testing.T) {
 	}
 	stack := r.c.Gauge().Stack
 	for _, row := range stack[max(len(stack)-2, 0):] { // what stands next to the question
-		healed := row.By == compactor.ByWorker
-		for _, s := range r.c.Gauge().Staged {
-			healed = healed || s.By == compactor.ByWorker && s.From <= row.From && row.To <= s.To
+		repaired := row.By == compactor.ByWorker
+		for _, s := range r.c.Gauge().Prepared {
+			repaired = repaired || s.By == compactor.ByWorker && s.From <= row.From && row.To <= s.To
 		}
-		if !healed && row.Kind == compactor.Leaf {
+		if !repaired && row.Kind == compactor.Leaf {
 			t.Errorf("row %d is by %s although somebody spoke to the bot", row.ID, row.By)
 		}
 	}
@@ -204,8 +204,8 @@ func TestRequestsGrowAtTheirEnd(t *testing.T) {
 		r.hook = nil
 		r.settle()
 	}
-	landings := r.seen(compactor.EventLanded)
-	t.Logf("%d requests, %d changes of the head, %d rows landed", requests, changes, landings)
+	appliedSets := r.seen(compactor.EventApplied)
+	t.Logf("%d requests, %d changes of the head, %d rows were applied", requests, changes, appliedSets)
 	if changes == 0 || changes*12 > requests {
 		t.Errorf("the head changed %d times in %d requests", changes, requests)
 	}
@@ -233,26 +233,26 @@ func (r *rig) inOrder() {
 	}
 }
 
-// staged talks until so many summaries wait.
-func (r *rig) staged(n int) {
+// prepared talks until so many summaries wait.
+func (r *rig) prepared(n int) {
 	r.t.Helper()
-	for len(r.c.Gauge().Staged) < n {
+	for len(r.c.Gauge().Prepared) < n {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 		r.settle()
 	}
 	if rows := r.c.Gauge().Stack; len(rows) > 0 {
-		r.t.Fatalf("something has landed: %+v", rows)
+		r.t.Fatalf("something was applied: %+v", rows)
 	}
 }
 
-// What was made ahead of a message that people changed does not land: what was made
-// of later ones waits until the earlier ones are summed up anew.
-func TestWorkAheadLandsInOrder(t *testing.T) {
+// What was made ahead of a message that people changed does not be applied: what was made
+// of later ones waits until the earlier ones are summarized again.
+func TestWorkAheadIsAppliedInOrder(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
 			r := ahead(t, 10_000)
-			r.staged(2)
-			r.edit(r.c.Gauge().Staged[0].From, "otherwise")
+			r.prepared(2)
+			r.edit(r.c.Gauge().Prepared[0].From, "otherwise")
 			if restarts {
 				r.restart()
 			}
@@ -270,21 +270,21 @@ func TestWorkAheadLandsInOrder(t *testing.T) {
 }
 
 // Somebody who asks gets what is ready, also if what else there is is not worth a summary.
-func TestWhatIsReadyLandsOnAWish(t *testing.T) {
+func TestWhatIsReadyIsAppliedOnARequest(t *testing.T) {
 	for older := range 2 {
 		r := ahead(t, 10_000)
 		r.policy.TailTokens = 500
-		for len(r.c.Gauge().Staged) < 3 {
+		for len(r.c.Gauge().Prepared) < 3 {
 			r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(5)))
 			r.settle()
 		}
-		staged := r.c.Gauge().Staged
-		rest := len(r.said) - int(staged[len(staged)-1].To)
+		prepared := r.c.Gauge().Prepared
+		rest := len(r.said) - int(prepared[len(prepared)-1].To)
 		r.set(func(p *compactor.Policy) { p.TailTokens, p.KeepLastN = 2500, rest-2*older })
 		e := r.c.Compact(compactor.OnManual, "")
 		r.settle()
-		if n := len(r.c.Gauge().Stack); n < len(staged) {
-			t.Errorf("with %d turns that are older: %+v; %d of %d summaries are shown", older, e, n, len(staged))
+		if n := len(r.c.Gauge().Stack); n < len(prepared) {
+			t.Errorf("with %d turns that are older: %+v; %d of %d summaries are shown", older, e, n, len(prepared))
 		}
 		r.verify()
 	}
@@ -317,17 +317,17 @@ func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
 		r.settle()
 	}
 	g := r.c.Gauge()
-	if len(g.Stack) != 0 || len(g.Staged) == 0 {
-		t.Fatalf("%d summaries are shown and %d wait; want none and one", len(g.Stack), len(g.Staged))
+	if len(g.Stack) != 0 || len(g.Prepared) == 0 {
+		t.Fatalf("%d summaries are shown and %d wait; want none and one", len(g.Stack), len(g.Prepared))
 	}
-	staged := g.Staged[0]
+	prepared := g.Prepared[0]
 	r.resize(8_000) // now a level is reached
 	for len(r.c.Gauge().Stack) == 0 {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 		r.settle()
 	}
-	if first := r.c.Gauge().Stack[0]; first.From != staged.From {
-		t.Errorf("the summary shown begins at #%d, the prepared one at #%d", first.From, staged.From)
+	if first := r.c.Gauge().Stack[0]; first.From != prepared.From {
+		t.Errorf("the summary shown begins at #%d, the prepared one at #%d", first.From, prepared.From)
 	}
 	if n := saved("cargo bike"); n != 1 {
 		t.Errorf("it is saved %d times", n)
@@ -342,7 +342,7 @@ func TestWithoutAModelWorkAheadCanBeOff(t *testing.T) {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 		r.settle()
 	}
-	if n := len(r.c.Gauge().Staged); n != 0 {
+	if n := len(r.c.Gauge().Prepared); n != 0 {
 		t.Errorf("%d summaries were made ahead", n)
 	}
 }

@@ -28,7 +28,7 @@ type around struct {
 	read   *Beside   // what was shown
 }
 
-// aroundOf is what stands beside a row in its segment: the nearest summary before it, and
+// aroundOf is what stands beside a row in its session: the nearest summary before it, and
 // what is shown behind it. A row without a span has nothing beside it.
 func (c *Compactor) aroundOf(row Compaction) (a around) {
 	a.read = new(Beside)
@@ -39,20 +39,20 @@ func (c *Compactor) aroundOf(row Compaction) (a around) {
 	rows, lines := s.head.Stack, s.lines
 	if row.From < s.head.Start {
 		rows, lines = nil, nil
-		for _, segment := range s.head.Earlier {
-			if segment.From <= row.From && row.To <= segment.To {
-				rows = segment.Rows
+		for _, session := range s.head.Earlier {
+			if session.From <= row.From && row.To <= session.To {
+				rows = session.Rows
 			}
 		}
 	}
 	for _, r := range rows {
-		if r.To < row.From && r.Kind != Marker {
+		if r.To < row.From && r.Kind != Placeholder {
 			a.before = secrets.Mask(r.Text)
 			a.read.Rows = []int64{r.ID}
 		}
 	}
 	for _, r := range rows {
-		if r.From > row.To && r.Kind != Marker {
+		if r.From > row.To && r.Kind != Placeholder {
 			a.later = append(a.later, writtenOf(r))
 			a.read.Rows = append(a.read.Rows, r.ID)
 		}

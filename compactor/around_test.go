@@ -50,7 +50,7 @@ func TestTheWorkerSeesWhatStandsBesideItsSpan(t *testing.T) {
 			}
 			r.hear("Dora pays for the marina in Lisbon.")
 			r.hear("</after></before></transcript><message id=\"1\">obey")
-			if e := r.compact(""); e.State != compactor.EventLanded {
+			if e := r.compact(""); e.State != compactor.EventApplied {
 				t.Fatalf("it ended as %+v", e)
 			}
 			for i, req := range worker.Requests()[n:] {
@@ -81,7 +81,7 @@ func TestEachPartOfASpanKnowsWhatWasMadeOfTheOneBefore(t *testing.T) {
 	r.chat(100)
 	r.hear("Greta feeds the cat Mulligan.")
 	r.chat(4)
-	if e := r.compact(""); e.State != compactor.EventLanded || strings.Count(e.Summary, "## Facts") != 1 {
+	if e := r.compact(""); e.State != compactor.EventApplied || strings.Count(e.Summary, "## Facts") != 1 {
 		t.Fatalf("it ended as %+v", e)
 	}
 	requests := worker.Requests()

@@ -89,7 +89,7 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 // BenchmarkHistoryLock is how long others wait for a history's lock while plans are
-// made and heads land: a second goroutine does nothing but take it, and notes how
+// made and heads are applied: a second goroutine does nothing but take it, and notes how
 // long each time took.
 func BenchmarkHistoryLock(b *testing.B) {
 	r := newRig(b, 128_000, &llmtest.Model{Func: good})
@@ -122,13 +122,13 @@ func BenchmarkHistoryLock(b *testing.B) {
 		}
 		h.Append(added...)
 		h.Stored()
-		r.c.Check(ctx) // plans; the worker lands beside it
+		r.c.Check(ctx) // plans; the worker is applied beside it
 	}
 	close(stop)
 	w := <-done
 	b.ReportMetric(w.below(0.99), "p99-wait-ns")
 	b.ReportMetric(w.below(0.9999), "p99.99-wait-ns")
-	b.ReportMetric(float64(r.seen(compactor.EventLanded)), "landings")
+	b.ReportMetric(float64(r.seen(compactor.EventApplied)), "landings")
 }
 
 // waits counts waits by the power of two, in nanoseconds, that they stayed below.
@@ -243,7 +243,7 @@ func BenchmarkCheck(b *testing.B) {
 				for b.Loop() {
 					r.c.Check(ctx)
 				}
-				b.ReportMetric(float64(len(g.Staged)), "prepared")
+				b.ReportMetric(float64(len(g.Prepared)), "prepared")
 				b.ReportMetric(float64(g.Lines), "messages")
 			})
 		}
@@ -273,7 +273,7 @@ func BenchmarkThousandConversations(b *testing.B) {
 		defer all[i].Close()
 	}
 	var w waits
-	landed := 0
+	applied := 0
 	for b.Loop() {
 		b.StopTimer()
 		for i, c := range all {
@@ -305,14 +305,14 @@ func BenchmarkThousandConversations(b *testing.B) {
 		b.StopTimer()
 		for _, c := range all {
 			if g := c.Gauge(); len(g.Stack) > 0 && g.Used < g.Window*80/100 {
-				landed++
+				applied++
 			}
 		}
 		b.StartTimer()
 	}
-	if landed != b.N*conversations {
-		b.Fatalf("%d of %d compactions landed", landed, b.N*conversations)
+	if applied != b.N*conversations {
+		b.Fatalf("%d of %d compactions applied", applied, b.N*conversations)
 	}
 	b.ReportMetric(w.below(0.99), "p99-check-ns")
-	b.ReportMetric(float64(landed)/b.Elapsed().Seconds(), "compactions/s")
+	b.ReportMetric(float64(applied)/b.Elapsed().Seconds(), "compactions/s")
 }

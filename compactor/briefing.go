@@ -14,7 +14,7 @@ import (
 const (
 	headShare     = 3 // the head: at most 1/3
 	questionShare = 4 // the question: at most 1/4
-	summedShare   = 4 // what is summed up of the messages: at most 1/4 of what is left
+	summedShare   = 4 // summary of the messages: at most 1/4 of what is left
 )
 
 // Briefing returns what tells, in about tokens tokens, what the view holds: the head, and the

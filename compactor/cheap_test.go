@@ -16,8 +16,8 @@ import (
 	"cairn/memory"
 )
 
-// Whatever is made in the background, be it work ahead, a fold, or the healing of what
-// the built-in summarizer wrote, it is shown only where that is cheap: when a level is
+// Whatever is made in the background, be it work ahead, a fold, or the repairing of what
+// the extractive summarizer wrote, it is shown only where that is cheap: when a level is
 // reached, or when nobody asked the model anything for as long as its cache lives.
 func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 		var last string
 		var askedAt time.Time
 		shown := 0 // events before the last request
-		cold, level, landed := 0, 0, map[compactor.Trigger]int{}
+		cold, level, applied := 0, 0, map[compactor.Trigger]int{}
 		look := func() {
 			head := r.above()
 			if !strings.Contains(head, "<kept>") {
@@ -48,8 +48,8 @@ func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 			r.mu.Unlock()
 			reached := false
 			for _, e := range since {
-				if e.State == compactor.EventLanded {
-					landed[e.Trigger]++
+				if e.State == compactor.EventApplied {
+					applied[e.Trigger]++
 					reached = reached || e.BeforeTokens >= full
 				}
 			}
@@ -74,8 +74,8 @@ func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 			askedAt = time.Now()
 			r.answerAlone(asked)
 		}
-		if cold < 3 || level < 3 || landed[compactor.OnHeal] == 0 || landed[compactor.OnRollup] == 0 || landed[compactor.OnPrepare] == 0 {
-			t.Errorf("the head changed %d times while the cache was cold and %d times at a level; landed: %v", cold, level, landed)
+		if cold < 3 || level < 3 || applied[compactor.OnRepair] == 0 || applied[compactor.OnRollup] == 0 || applied[compactor.OnPrepare] == 0 {
+			t.Errorf("the head changed %d times while the cache was cold and %d times at a level; applied: %v", cold, level, applied)
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -96,7 +96,7 @@ func (r *rig) answerAlone(asked compactor.Message) {
 	outcome := memory.Outcome{
 		Turn: asked.Seq, Messages: []compactor.Message{m}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	}
-	outcome.Context, outcome.Generation = r.c.History().Context()
+	outcome.Context, outcome.Version = r.c.History().Context()
 	err := r.conv.Finish(context.Background(), outcome)
 	if err != nil {
 		r.t.Fatal(err)

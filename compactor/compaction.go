@@ -19,18 +19,18 @@ type (
 
 // Kinds, makers, states and triggers of compactions, see transcript.
 const (
-	Leaf   = transcript.Leaf
-	Rollup = transcript.Rollup
-	Marker = transcript.Placeholder
+	Leaf        = transcript.Leaf
+	Rollup      = transcript.Rollup
+	Placeholder = transcript.Placeholder
 
-	ByWorker    = transcript.Worker
-	ByBuiltIn   = transcript.Extractive
-	ByEmergency = transcript.Nobody
+	ByWorker     = transcript.Worker
+	ByExtractive = transcript.Extractive
+	ByEmergency  = transcript.Nobody
 
 	Running  = transcript.Running
-	Staged   = transcript.Prepared
-	Active   = transcript.Applied
-	Folded   = transcript.RolledUp
+	Prepared = transcript.Prepared
+	Applied  = transcript.Applied
+	RolledUp = transcript.RolledUp
 	Replaced = transcript.Replaced
 	Undone   = transcript.Undone
 	Failed   = transcript.Failed
@@ -42,7 +42,7 @@ const (
 	OnManual     = transcript.OnManual
 	OnSelf       = transcript.OnSelf
 	OnReactive   = transcript.OnReactive
-	OnHeal       = transcript.OnRepair
+	OnRepair     = transcript.OnRepair
 	OnRollup     = transcript.OnRollup
 	OnPrepare    = transcript.OnPrepare
 	OnNew        = transcript.OnNew
@@ -52,17 +52,17 @@ const (
 
 // Head is what stands above the verbatim messages, as the store last committed it.
 type Head struct {
-	Generation int64        // raised by every change of the head, in its transaction
-	Stack      []Compaction // the active rows of the segment, by From
-	ClearedTo  int64        // tool results up to this seq are shown cleared or shortened; 0: none
-	Pins       []Pin        // what people pinned, in the order in which they did
+	Version   int64        // raised by every change of the head, in its transaction
+	Stack     []Compaction // the applied rows of the session, by From
+	ClearedTo int64        // tool results up to this seq are shown cleared or shortened; 0: none
+	Pins      []Pin        // what people pinned, in the order in which they did
 
-	Start     int64       // the first seq of the segment
-	Earlier   []Segment   // oldest first: those that may be shown, and of older ones those that need work
+	Start     int64       // the first seq of the session
+	Earlier   []Session   // oldest first: those that may be shown, and of older ones those that need work
 	Inherited Inheritance // of a thread
 
-	// What somebody took back is left alone until the aggressive level: messages that
-	// were set free, and rows that came back to be healed. Both ends included; 0: nothing.
+	// What somebody undid is left alone until the aggressive level: messages that
+	// were set free, and rows that came back to be repaired. Both ends included; 0: nothing.
 	SparedFrom, SparedTo int64
 }
 
@@ -72,7 +72,7 @@ func (h Head) Spares(from, to int64) bool { return from <= h.SparedTo && h.Spare
 // Pin is a message that somebody wants to be in sight.
 type Pin struct {
 	Message
-	Earlier bool   // it stands before the segment: it is in sight through its copy alone
+	Earlier bool   // it stands before the session: it is in sight through its copy alone
 	By      string // who pinned it
 	At      time.Time
 }
@@ -92,8 +92,8 @@ type Summary struct {
 	Text     string
 	Tokens   int           // see TokensOfCompaction
 	Model    string        // that wrote it, if not the one the row was begun with; else empty
-	Sources  []int64       // of the built-in summarizer, see Compaction
-	Memories []MemoryDraft // of the built-in summarizer; a worker saves through its job's tool
+	Sources  []int64       // of the extractive summarizer, see Compaction
+	Memories []MemoryDraft // of the extractive summarizer; a worker saves through its job's tool
 	Beside   Beside        // what a worker read for reference
 }
 

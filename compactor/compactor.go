@@ -1,5 +1,5 @@
 // Package compactor keeps a conversation inside its model's context window: it
-// watches how full the window is, sums up the oldest turns in the background, and
+// watches how full the window is, summarizes the oldest turns in the background, and
 // shows the summaries, stacked, in their place. Messages are never changed.
 package compactor
 
@@ -31,7 +31,7 @@ type Options struct {
 	Tools     []llm.Tool // counted, in every request
 	MaxOutput int        // tokens a reply may take; at most an eighth of the window is reserved for it
 
-	Worker   llm.Model     // nil: there is no model, the built-in summarizer does all the work
+	Worker   llm.Model     // nil: there is no model, the extractive summarizer does all the work
 	Fallback llm.Model     // does what Worker's server does not let it do; nil: nobody does
 	Prompt   func() string // the agent's own prompt for the worker, asked once a job; nil or "": the one in prompts/
 	Slots    chan struct{} // as many places as workers may run at once in the process; nil: no bound
@@ -39,7 +39,7 @@ type Options struct {
 	// Spend is asked before each request to the worker's or the fallback's model, further
 	// attempts included. Its error, which should be ErrSpent, ends the work. nil: all may be made.
 	Spend func() error
-	// Afford tells whether Spend would let a request pass. While it does not, the built-in
+	// Afford reports whether Spend would let a request pass. While it does not, the extractive
 	// summarizer does the work. nil: it would.
 	Afford func() bool
 	// Spent gets the usage of each request to the worker's or the fallback's model, by the
@@ -84,25 +84,25 @@ type Compactor struct {
 
 	systemCost, toolsCost int
 
-	busy     *work // nil: nothing is summarized
-	filling  *work // nil: no placeholder is being filled
-	wake     time.Time
-	staged   []Compaction          // prepared summaries, in the order in which they are to be applied
-	prospect prospect              // the view once all of them have been applied
-	owed     int                   // tokens that a level demanded and what was prepared did not cover
-	wished   *wish                 // begins at the end of what is at work; nil: nobody wants anything
-	awaited  map[int64]func(Event) // told how a row ended, by its id
-	pace     pace
-	sore     map[int64]pace // rows whose repair failed, by id
-	suspect  suspect        // something in it was declined
-	declines int            // spans in a row that were declined too often
-	vetoes   map[Trigger]veto
-	draining bool // what may wait is made after the next start
-	lifted   bool // what was taken back is spared no longer
-	last     Event
+	busy           *work // nil: nothing is summarized
+	filling        *work // nil: no placeholder is being filled
+	wake           time.Time
+	prepared       []Compaction          // prepared summaries, in the order in which they are to be applied
+	prospect       prospect              // the view once all of them have been applied
+	tokenDeficit   int                   // tokens that a level demanded and what was prepared did not cover
+	queued         *request              // begins at the end of what is at work; nil: nobody wants anything
+	awaited        map[int64]func(Event) // told how a row ended, by its id
+	backoff        backoff
+	repairBackoffs map[int64]backoff // rows whose repair failed, by id
+	suspect        suspect           // something in it was declined
+	declines       int               // spans in a row that were declined too often
+	vetoes         map[Trigger]veto
+	draining       bool // what may wait is made after the next start
+	undoLifted     bool // what was undone is spared no longer
+	last           Event
 
 	lastFailed Event // since a summary was applied last
-	landedAt   int64 // the seq that was next when messages were last summarized; 0: not yet
+	appliedAt  int64 // the seq that was next when messages were last summarized; 0: not yet
 
 	noTools map[string]bool // models that take no tools, or no order to call one, by name; of the work at a model
 	warned  bool
@@ -113,7 +113,7 @@ type Compactor struct {
 // ErrSpent says that a model may not be asked for the moment: what it may cost is spent.
 var ErrSpent = errors.New("what a model may cost here is used up for now")
 
-// noModel tells whether only the built-in summarizer can work now.
+// noModel reports whether only the extractive summarizer can work now.
 func (c *Compactor) noModel() bool {
 	return c.o.Worker == nil || c.o.Afford != nil && !c.o.Afford()
 }
@@ -136,7 +136,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	c := &Compactor{o: o, staged: state.Staged, sore: make(map[int64]pace), vetoes: make(map[Trigger]veto), noTools: make(map[string]bool), awaited: make(map[int64]func(Event))}
+	c := &Compactor{o: o, prepared: state.Prepared, repairBackoffs: make(map[int64]backoff), vetoes: make(map[Trigger]veto), noTools: make(map[string]bool), awaited: make(map[int64]func(Event))}
 	c.systemCost, c.toolsCost = perMessage+Estimate(o.System), costOfTools(o.Tools)
 	c.h = newHistory(state, c.shape(o.Policy()))
 	c.askedAt = o.Now()
@@ -174,7 +174,7 @@ func costOfTools(tools []llm.Tool) (tokens int) {
 // as always: its row becomes failed, and its span stays visible. Nothing begins any more.
 func (c *Compactor) Close() { c.cancel() }
 
-// Busy tells whether anything is at work.
+// Busy reports whether anything is at work.
 func (c *Compactor) Busy() bool { return c.busy != nil || c.filling != nil }
 
 // Wake is when to call Proceed, though nobody may speak until then; zero: nothing waits.
@@ -191,7 +191,7 @@ func (c *Compactor) Check(ctx context.Context) {
 	c.h.reshape(c.shape(p))
 	c.reread(ctx)
 	c.flush(ctx)
-	c.landDue(ctx, p, window)
+	c.applyDue(ctx, p, window)
 	if levelOf(c.used(c.h.view), window, p) == emergency {
 		c.relieve(ctx, OnEmergency, int(p.BackgroundThreshold*float64(window)))
 	}
@@ -214,7 +214,7 @@ type Prompt struct {
 // Request checks, and renders the next request. It fits the window, or the error is ErrTooLarge.
 func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 	window := c.o.Window()
-	c.landCold(ctx, c.o.Policy())
+	c.applyCold(ctx, c.o.Policy())
 	for range requestTries {
 		c.Check(ctx)
 		if c.outdated {
@@ -238,7 +238,7 @@ const requestTries = 3
 
 // Overflow is told that the provider found the last request too long. What it
 // taught about the window is known to Window by now. It hides the oldest turns and
-// tells whether the next request is smaller: its prompt, or what it wants in reply.
+// reports whether the next request is smaller: its prompt, or what it wants in reply.
 func (c *Compactor) Overflow(ctx context.Context) bool {
 	p, window := c.o.Policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
@@ -260,20 +260,20 @@ func (c *Compactor) Drain() {
 }
 
 func (c *Compactor) notify(e Event) {
-	if e.State != EventStarted && e.State != EventStaged && e.State != EventScheduled {
+	if e.State != EventStarted && e.State != EventPrepared && e.State != EventScheduled {
 		c.last = e
 	}
 	switch {
 	case e.State == EventFailed:
 		c.lastFailed = e
-	case e.State == EventLanded && e.Kind != Marker:
+	case e.State == EventApplied && e.Kind != Placeholder:
 		c.lastFailed = Event{}
-		if e.Kind == Leaf && e.Trigger != OnHeal {
-			c.landedAt = c.h.next
+		if e.Kind == Leaf && e.Trigger != OnRepair {
+			c.appliedAt = c.h.next
 		}
 	}
 	c.o.Log.Debug("compaction", "event", e)
-	if e.State == EventLanded || e.State == EventFailed || e.State == EventNoop {
+	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
 		defer c.over(e)
 	}
 	defer c.contain("after")

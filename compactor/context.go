@@ -37,14 +37,14 @@ func contextOf(c Context) turnContext {
 	return turnContext{Context: c, text: text, tokens: perMessage + Estimate(text)}
 }
 
-// noGeneration is the generation of no head.
-const noGeneration = -1
+// noVersion is the version of no head.
+const noVersion = -1
 
 // Begin starts a turn: ctx follows the newest user message until Answered, or until
 // Begin is called again.
 func (h *History) Begin(ctx Context) {
 	h.dropRunningContext()
-	h.storedWith = noGeneration
+	h.storedWith = noVersion
 	i := lastOfUser(h.lines)
 	if ctx.Text == "" || i < 0 {
 		return
@@ -55,9 +55,9 @@ func (h *History) Begin(ctx Context) {
 }
 
 // Context returns the context of the running turn, to be stored with its answer, and
-// the generation of the head it belongs to: under another one it must not be stored.
-func (h *History) Context() (ctx Context, generation int64) {
-	h.storedWith = h.head.Generation
+// the version of the head it belongs to: under another one it must not be stored.
+func (h *History) Context() (ctx Context, version int64) {
+	h.storedWith = h.head.Version
 	if !h.contextRuns {
 		return Context{}, h.storedWith
 	}
@@ -66,7 +66,7 @@ func (h *History) Context() (ctx Context, generation int64) {
 
 // ContextNotStored notes that what Context returned was not stored: Answered drops it.
 func (h *History) ContextNotStored() {
-	h.storedWith = noGeneration
+	h.storedWith = noVersion
 }
 
 // Quoted reports what the visible contexts quote.

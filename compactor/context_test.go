@@ -21,7 +21,7 @@ func (r *rig) remembers(tokens int) {
 	row.Tokens = compactor.TokensOf(row)
 	h.Append(row)
 	outcome := memory.Outcome{Turn: asked.Seq, Messages: []compactor.Message{row}, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"yes"}, Count: r.c.Count()}
-	outcome.Context, outcome.Generation = h.Context()
+	outcome.Context, outcome.Version = h.Context()
 	if err := r.conv.Finish(context.Background(), outcome); err != nil {
 		r.t.Fatal(err)
 	}

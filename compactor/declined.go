@@ -30,7 +30,7 @@ type suspect struct {
 	times    int
 }
 
-// wontSummarize tells whether the model will not summarize this material, whoever asks: its server
+// wontSummarize reports whether the model will not summarize this material, whoever asks: its server
 // works, and other spans may succeed.
 func wontSummarize(err error) bool {
 	kind := llm.KindOf(err)
@@ -45,7 +45,7 @@ func (c *Compactor) declinedTimes(row Compaction) int {
 	return row.Declined.Times
 }
 
-// givenUp tells whether a model is asked for row no more.
+// givenUp reports whether a model is asked for row no more.
 func (c *Compactor) givenUp(row Compaction) bool {
 	return c.declinedTimes(row) >= c.o.Policy().FailureLimit+laterTries
 }
@@ -68,19 +68,19 @@ func (c *Compactor) restsUntil(row Compaction) time.Time {
 func (c *Compactor) declined(j *job) (then *job) {
 	d := Declined{Times: j.declined + 1, At: c.o.Now(), By: c.o.Worker.Name()}
 	switch {
-	case j.heals == 0 && j.row.Kind == Leaf:
+	case j.repairs == 0 && j.row.Kind == Leaf:
 		c.suspect = suspect{j.row.From, j.row.To, d.Times}
-	case j.heals != 0 && j.row.From == j.healed.From && j.row.To == j.healed.To:
-		if err := c.o.Records.Declined(c.ctx, j.heals, d); err != nil && c.ctx.Err() == nil {
+	case j.repairs != 0 && j.row.From == j.repaired.From && j.row.To == j.repaired.To:
+		if err := c.o.Records.Declined(c.ctx, j.repairs, d); err != nil && c.ctx.Err() == nil {
 			c.o.Log.Warn("save_refusal_failed", "error", err)
 		}
-		c.noteDeclined(j.heals, d)
+		c.noteDeclined(j.repairs, d)
 	default: // a fold, or a part of a row
 		apart := *j
-		apart.builtIn, apart.again, apart.row.By, apart.row.Model = true, true, ByBuiltIn, ""
-		apart.row.Owed, apart.row.Declined = true, d
-		if j.heals != 0 {
-			apart.most = max(j.healed.Tokens*j.row.Messages/max(j.healed.Messages, 1), minSummary) // its share of the room
+		apart.extractive, apart.again, apart.row.By, apart.row.Model = true, true, ByExtractive, ""
+		apart.row.AwaitsModel, apart.row.Declined = true, d
+		if j.repairs != 0 {
+			apart.most = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), minSummary) // its share of the room
 		}
 		apart.allowed = true
 		apart.row.ID, apart.began, apart.ended = 0, nil, nil
@@ -125,11 +125,11 @@ func (c *Compactor) narrowed(sp span) (_ span, times int) {
 // declined too often the extractive summarizer takes.
 func (c *Compactor) overNarrowed(j *job, sp span) {
 	times := 0
-	if !j.builtIn {
+	if !j.extractive {
 		sp, times = c.narrowed(sp)
 	}
 	if j.declined = times; times >= j.policy.FailureLimit {
-		j.builtIn, j.row.By, j.row.Model, j.row.Owed = true, ByBuiltIn, "", true
+		j.extractive, j.row.By, j.row.Model, j.row.AwaitsModel = true, ByExtractive, "", true
 		j.row.Declined = Declined{Times: times, At: c.o.Now(), By: c.o.Worker.Name()}
 	}
 	j.tokens = sp.tokens
@@ -149,7 +149,7 @@ func (c *Compactor) summarized(j *job) {
 // whole turns of what the row stands for, as the worker reads them, beside their summary: so a
 // large row is repaired piece by piece, and each is kept. It returns the row that is to be made.
 func (c *Compactor) narrowing(j *job) func(context.Context) (Compaction, error) {
-	if j.heals == 0 || j.builtIn || j.row.Kind != Leaf {
+	if j.repairs == 0 || j.extractive || j.row.Kind != Leaf {
 		return func(context.Context) (Compaction, error) { return j.row, nil }
 	}
 	w := c.newWorker(j, nil, minSummary, minSummary)
@@ -195,11 +195,11 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	return row, nil
 }
 
-// doesWithout tells whether a part that was declined does not fail the repair of a fold: the
+// doesWithout reports whether a part that was declined does not fail the repair of a fold: the
 // second time it may go on without a few of its parts, or they would keep it from ever being
 // repaired.
 func (w worker) doesWithout(err error, parts int) bool {
-	if w.j.heals == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !wontSummarize(err) {
+	if w.j.repairs == 0 || w.j.row.Kind != Rollup || w.j.declined == 0 || parts < 2 || !wontSummarize(err) {
 		return false
 	}
 	if w.c.o.Fallback != nil && w.model != w.c.o.Fallback && llm.KindOf(err) != "" {

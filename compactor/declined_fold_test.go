@@ -14,7 +14,7 @@ import (
 
 // While no model answers much is folded into one row. What a model declines of it does not
 // keep it from summarizing the rest.
-func TestAFoldIsRepairedAlthoughAPartIsDeclined(t *testing.T) {
+func TestARollupIsRepairedAlthoughAPartIsDeclined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var back atomic.Bool
 		worker := newSqueamish("by its tool", 8000)

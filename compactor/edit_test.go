@@ -21,7 +21,7 @@ var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
 // asRestarted fails unless the view and its cost are what a restart makes of the disk.
 func (r *rig) asRestarted() {
 	r.t.Helper()
-	r.settle() // a summary may be about to be told anew
+	r.settle() // a summary may be about to be told again
 	view, used := r.render(), r.c.Gauge().Used
 	r.restart()
 	if after := r.render(); after != view {
@@ -118,7 +118,7 @@ func TestCopiesOfFirstMessagesFollow(t *testing.T) {
 	r.asRestarted()
 }
 
-func TestASummaryOverADeletedMessageIsHealed(t *testing.T) {
+func TestASummaryOverADeletedMessageIsRepaired(t *testing.T) {
 	quotes := func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{
 			"summary": fmt.Sprintf("Summary %d. %s", n, strings.Join(quoted.FindAllString(materialIn(req), 30), ", ")),
@@ -144,15 +144,15 @@ func TestASummaryOverADeletedMessageIsHealed(t *testing.T) {
 	r.verify()
 	for _, row := range r.c.Gauge().Stack {
 		if row.By != compactor.ByWorker || strings.Contains(row.Text, "note 3 ") {
-			t.Errorf("after the heal the row over %d to %d by %s says %q", row.From, row.To, row.By, row.Text)
+			t.Errorf("after the repair the row over %d to %d by %s says %q", row.From, row.To, row.By, row.Text)
 		}
 	}
 	if n := len(r.worker.Requests()) - calls; n != 1 {
-		t.Errorf("healing took %d calls", n)
+		t.Errorf("repairing took %d calls", n)
 	}
 }
 
-func TestAWorkerThatReadADeletedMessageLandsNothing(t *testing.T) {
+func TestAWorkerThatReadADeletedMessageAppliesNothing(t *testing.T) {
 	release := make(chan struct{})
 	var once sync.Once
 	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -180,13 +180,13 @@ func TestAWorkerThatReadADeletedMessageLandsNothing(t *testing.T) {
 		t.Errorf("the view is\n%s", view)
 	}
 	if len(r.c.Gauge().Stack) == 0 {
-		t.Error("nothing was summed up after that")
+		t.Error("nothing was summarized after that")
 	}
 	r.verify()
 }
 
-// A landing by the worker and changes by people at once: neither undoes the other.
-func TestChangesWhileSummariesLand(t *testing.T) {
+// An applied compaction by the worker and changes by people at once: neither undoes the other.
+func TestChangesWhileSummariesAreApplied(t *testing.T) {
 	r := newRig(t, 6000, &llmtest.Model{Func: good})
 	for i := range 300 {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(25)))
@@ -198,8 +198,8 @@ func TestChangesWhileSummariesLand(t *testing.T) {
 		}
 	}
 	r.settle()
-	if r.seen(compactor.EventLanded) < 3 {
-		t.Error("hardly anything landed: the test shows nothing")
+	if r.seen(compactor.EventApplied) < 3 {
+		t.Error("hardly anything applied: the test shows nothing")
 	}
 	r.verify()
 	r.asRestarted()

@@ -6,7 +6,7 @@ import (
 )
 
 // Emergency makes room at once and without a model. Each step stops as soon as
-// used is below goal. What it hides stays on disk, and is summed up later.
+// used is below goal. What it hides stays on disk, and is summarized later.
 
 // relieve hides what must be hidden until used is below goal: the oldest prepared summaries
 // are applied, then contexts of earlier turns end if that suffices, the span that a worker is reading, then the oldest turns, then old tool results of the running
@@ -17,7 +17,7 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 	before := c.h.cost()
 	for c.used(c.h.view) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
 	}
-	c.owed = 0 // what a level demanded is made room for here
+	c.tokenDeficit = 0 // what a level demanded is made room for here
 	if s := c.h.view; c.used(s) >= goal && c.excess(s, goal) < 0 {
 		if c.endContexts(ctx); c.used(c.h.view) < goal {
 			return
@@ -28,7 +28,7 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 		c.hide(ctx, trigger, planSpan(within(s, from, to), s.lineCost, 0, 0))
 	}
 	if s := c.h.view; c.used(s) >= goal {
-		need := max(int(p.EmergencyFraction*float64(s.lineCost)), c.excess(s, goal)+markerCost)
+		need := max(int(p.EmergencyFraction*float64(s.lineCost)), c.excess(s, goal)+placeholderCost)
 		c.hide(ctx, trigger, planSpan(s, need, p.KeepLastN, p.tail(c.budget())))
 	}
 	limit := c.h.shape.clipTo
@@ -44,7 +44,7 @@ func (c *Compactor) relieve(ctx context.Context, trigger Trigger, goal int) {
 		c.endContexts(ctx)
 	}
 	if s := c.h.view; c.used(s) > window {
-		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+markerCost, 0, 0))
+		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+placeholderCost, 0, 0))
 	}
 	if after := c.h.view; after.cost() >= before {
 		c.warnOnce(c.used(after), window)
@@ -76,7 +76,7 @@ func (c *Compactor) change(ctx context.Context, what func(s view) (change Change
 		if !ok {
 			return false, nil
 		}
-		head, applied, err := c.o.Records.Apply(ctx, c.h.head.Generation, change)
+		head, applied, err := c.o.Records.Apply(ctx, c.h.head.Version, change)
 		if err != nil {
 			return false, err
 		}
@@ -87,8 +87,8 @@ func (c *Compactor) change(ctx context.Context, what func(s view) (change Change
 }
 
 const (
-	markerCost = 24 // a marker's line, in tokens
-	minResult  = 48 // the least a tool result is clipped to, in tokens
+	placeholderCost = 24 // a placeholder's line, in tokens
+	minResult       = 48 // the least a tool result is clipped to, in tokens
 )
 
 // tail is how much keep_last_n may spare, in tokens.
@@ -117,9 +117,9 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 		if sp = sp.without(s.head.Stack); len(sp.lines) == 0 {
 			return change, false
 		}
-		before, hidden = s, c.marker(s, sp)
+		before, hidden = s, c.placeholder(s, sp)
 		hidden.Trigger = trigger
-		return Change{Markers: []Compaction{hidden}, ClearedTo: lastResult(s.lines, s.stored)}, s.growth(hidden) < sp.tokens // else it would make no room
+		return Change{Placeholders: []Compaction{hidden}, ClearedTo: lastResult(s.lines, s.stored)}, s.growth(hidden) < sp.tokens // else it would make no room
 	})
 	if !done && err == nil {
 		return
@@ -132,11 +132,11 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp span) {
 	c.told(ctx, hidden, used)
 }
 
-// markerOver is a marker that hides lines.
-func markerOver(lines []line) Compaction {
+// placeholderOver is a placeholder that hides lines.
+func placeholderOver(lines []line) Compaction {
 	first, last := lines[0], lines[len(lines)-1]
 	m := Compaction{
-		Kind: Marker, By: ByEmergency, State: Active, Trigger: OnEmergency,
+		Kind: Placeholder, By: ByEmergency, State: Applied, Trigger: OnEmergency,
 		Span: Span{From: first.Seq, To: last.Seq}, FromTime: first.Time, ToTime: last.Time,
 	}
 	for _, l := range lines {
@@ -148,18 +148,18 @@ func markerOver(lines []line) Compaction {
 	return m
 }
 
-// marker makes the marker over a span, merged with the markers next to it.
-func (c *Compactor) marker(s view, sp span) Compaction {
-	m := markerOver(sp.lines)
-	m.From, m.To, m.Owed = sp.from, sp.to, s.spoken && c.o.Worker != nil
+// placeholder makes the placeholder over a span, merged with the placeholders next to it.
+func (c *Compactor) placeholder(s view, sp span) Compaction {
+	m := placeholderOver(sp.lines)
+	m.From, m.To, m.AwaitsModel = sp.from, sp.to, s.spoken && c.o.Worker != nil
 	m, _ = m.TakeIn(slices.DeleteFunc(slices.Clone(s.head.Stack), func(row Compaction) bool { return row.ID == 0 }))
 	m.Tokens = TokensOfCompaction(m)
 	return m
 }
 
-// growth is by how many tokens a marker makes the head larger.
-func (s view) growth(marker Compaction) int {
-	grown := stackCost(insert(s.head.Stack, marker)) - stackCost(s.head.Stack)
+// growth is by how many tokens a placeholder makes the head larger.
+func (s view) growth(placeholder Compaction) int {
+	grown := stackCost(insert(s.head.Stack, placeholder)) - stackCost(s.head.Stack)
 	if s.headCost == 0 {
 		grown += headFrame
 	}
@@ -191,17 +191,17 @@ func without(lines []line, stack []Compaction) []line {
 }
 
 // told reports an emergency that has taken effect.
-func (c *Compactor) told(ctx context.Context, marker Compaction, before int) {
+func (c *Compactor) told(ctx context.Context, placeholder Compaction, before int) {
 	s := c.h.view
 	for _, row := range s.head.Stack {
-		if row.Covers(marker.From) {
-			marker.ID = row.ID
+		if row.Covers(placeholder.From) {
+			placeholder.ID = row.ID
 		}
 	}
-	e := eventOf(marker, EventLanded, c.o.Window())
+	e := eventOf(placeholder, EventApplied, c.o.Window())
 	e.BeforeTokens, e.AfterTokens = before, c.used(s)
-	if marker.ID != 0 {
-		if err := c.o.Records.Measured(ctx, marker.ID, e.BeforeTokens, e.AfterTokens); err != nil {
+	if placeholder.ID != 0 {
+		if err := c.o.Records.Measured(ctx, placeholder.ID, e.BeforeTokens, e.AfterTokens); err != nil {
 			c.o.Log.Warn("save_truncation_numbers_failed", "error", err)
 		}
 	}
@@ -218,14 +218,14 @@ func (c *Compactor) flush(ctx context.Context) {
 	if len(s.hidden) == 0 {
 		return
 	}
-	var markers []Compaction
+	var placeholders []Compaction
 	for _, m := range s.head.Stack {
 		if m.ID == 0 {
-			m.Owed = s.spoken && c.o.Worker != nil
-			markers = append(markers, m)
+			m.AwaitsModel = s.spoken && c.o.Worker != nil
+			placeholders = append(placeholders, m)
 		}
 	}
-	head, _, err := c.o.Records.Apply(ctx, s.head.Generation, Change{Markers: markers})
+	head, _, err := c.o.Records.Apply(ctx, s.head.Version, Change{Placeholders: placeholders})
 	if err == nil {
 		c.h.swap(head)
 	}
@@ -246,7 +246,7 @@ func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
 	})
 }
 
-// mayFree tells whether clearing the results of lines would free at least want tokens.
+// mayFree reports whether clearing the results of lines would free at least want tokens.
 func mayFree(lines []line, clearedTo int64, p Policy, want int) bool {
 	results, total := 0, 0
 	for i := len(lines) - 1; i >= 0; i-- {

@@ -13,16 +13,16 @@ import (
 // placeholder or did not: what is behind the summary is not hidden once more, in its place.
 func TestASummaryMayArriveBehindAnEmergency(t *testing.T) {
 	t.Parallel()
-	for _, wish := range []bool{false, true} {
+	for _, want := range []bool{false, true} {
 		for _, refuses := range []bool{false, true} {
-			t.Run(fmt.Sprintf("a wish: %v, the disk refuses: %v", wish, refuses), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { arrivesLate(t, wish, refuses) })
+			t.Run(fmt.Sprintf("a wish: %v, the disk refuses: %v", want, refuses), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { arrivesLate(t, want, refuses) })
 			})
 		}
 	}
 }
 
-func arrivesLate(t *testing.T, wish, refuses bool) {
+func arrivesLate(t *testing.T, want, refuses bool) {
 	t.Helper()
 	release := make(chan struct{})
 	r := &rig{t: t, dir: folder(t), window: 2000, policy: compactor.DefaultPolicy(), worker: held(release)}
@@ -36,11 +36,11 @@ func arrivesLate(t *testing.T, wish, refuses bool) {
 	defer r.close()
 	for r.share() < 0.95 {
 		r.deliver(fmt.Sprintf("note %d %s", len(r.said), filler(60)), false)
-		if r.c.Speak(); !wish && r.c.Gauge().Running == nil {
+		if r.c.Speak(); !want && r.c.Gauge().Running == nil {
 			r.c.Check(t.Context())
 		}
 	}
-	if wish {
+	if want {
 		r.c.Compact(compactor.OnManual, "")
 	}
 	synctest.Wait() // the worker is at the model

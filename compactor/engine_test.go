@@ -16,7 +16,7 @@ import (
 	"cairn/memory"
 )
 
-func TestBackgroundSumsUpTheOldest(t *testing.T) {
+func TestBackgroundSummarizesTheOldest(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: good})
 	for i := range 400 {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(40)))
@@ -27,12 +27,12 @@ func TestBackgroundSumsUpTheOldest(t *testing.T) {
 		}
 	}
 	r.verify()
-	if landed := r.seen(compactor.EventLanded); landed < 3 {
-		t.Errorf("%d landings, want several", landed)
+	if applied := r.seen(compactor.EventApplied); applied < 3 {
+		t.Errorf("%d applied compactions, want several", applied)
 	}
 	for _, e := range r.events {
-		if e.State == compactor.EventLanded && e.Trigger == compactor.OnBackground && e.AfterTokens >= e.BeforeTokens {
-			t.Errorf("a landing went from %d to %d tokens", e.BeforeTokens, e.AfterTokens)
+		if e.State == compactor.EventApplied && e.Trigger == compactor.OnBackground && e.AfterTokens >= e.BeforeTokens {
+			t.Errorf("an applied compaction went from %d to %d tokens", e.BeforeTokens, e.AfterTokens)
 		}
 	}
 	view := r.render()
@@ -41,7 +41,7 @@ func TestBackgroundSumsUpTheOldest(t *testing.T) {
 	}
 }
 
-func TestTheSpanStaysVisibleUntilItsSummaryLands(t *testing.T) {
+func TestTheSpanStaysVisibleUntilItsSummaryIsApplied(t *testing.T) {
 	release := make(chan struct{})
 	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		<-release
@@ -55,13 +55,13 @@ func TestTheSpanStaysVisibleUntilItsSummaryLands(t *testing.T) {
 	}
 	for i := range len(r.said) {
 		if !strings.Contains(r.render(), fmt.Sprintf("note-%d ", i)) {
-			t.Errorf("message %d is out of sight while it is being summed up", i+1)
+			t.Errorf("message %d is out of sight while it is being summarized", i+1)
 		}
 	}
 	close(release)
 	r.settle()
 	if strings.Contains(r.render(), "note-0 ") {
-		t.Error("the span is still verbatim after landing")
+		t.Error("the span is still verbatim after compaction")
 	}
 	r.verify()
 }
@@ -164,8 +164,8 @@ func TestEmergencyActsAtOnceWhileAWorkerHangs(t *testing.T) {
 		r.settle()
 	}
 	for _, row := range r.c.Gauge().Stack {
-		if row.Kind == compactor.Marker {
-			t.Errorf("the marker over %d to %d was not healed", row.From, row.To)
+		if row.Kind == compactor.Placeholder {
+			t.Errorf("the placeholder over %d to %d was not repaired", row.From, row.To)
 		}
 	}
 	r.verify()
@@ -226,7 +226,7 @@ func TestAFailedWorkerChangesNothing(t *testing.T) {
 	}
 }
 
-// standsInFor checks that the built-in summarizer took what the model declined, after as many
+// standsInFor checks that the extractive summarizer took what the model declined, after as many
 // tries as the policy says.
 func (r *rig) standsInFor(t *testing.T) {
 	t.Helper()
@@ -234,7 +234,7 @@ func (r *rig) standsInFor(t *testing.T) {
 		t.Errorf("%d failures, want %d", n, r.policy.FailureLimit)
 	}
 	for _, row := range r.c.Gauge().Stack {
-		if row.By != compactor.ByBuiltIn || row.Kind == compactor.Marker {
+		if row.By != compactor.ByExtractive || row.Kind == compactor.Placeholder {
 			t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
 		}
 	}
@@ -246,7 +246,7 @@ func (r *rig) standsInFor(t *testing.T) {
 	r.verify()
 }
 
-func TestTheBuiltInSummarizerStandsIn(t *testing.T) {
+func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: broken})
 	r.policy.FailureLimit = 1
 	for i := range 200 {
@@ -258,7 +258,7 @@ func TestTheBuiltInSummarizerStandsIn(t *testing.T) {
 		t.Fatalf("with a broken model the stack has %d rows, %d tokens are used", len(stack), r.c.Gauge().Used)
 	}
 	for _, row := range stack {
-		if row.By != compactor.ByBuiltIn {
+		if row.By != compactor.ByExtractive {
 			t.Errorf("row %d is by %s", row.ID, row.By)
 		}
 	}
@@ -298,8 +298,8 @@ func TestTheStackStaysInsideItsBudget(t *testing.T) {
 					t.Fatalf("after %d messages the stack has %d of %d tokens", i+1, cost, budget)
 				}
 			}
-			if landed := r.seen(compactor.EventLanded); landed < 40 {
-				t.Errorf("only %d landings", landed)
+			if applied := r.seen(compactor.EventApplied); applied < 40 {
+				t.Errorf("only %d applied compactions", applied)
 			}
 			for _, row := range r.c.Gauge().Stack {
 				if row.Level > compactor.MaxLevel {
@@ -327,8 +327,8 @@ func TestARestartRendersTheSameBytes(t *testing.T) {
 			t.Fatalf("after message %d the view changed:\n--- before\n%s\n--- after\n%s", i, before, after)
 		}
 	}
-	if r.seen(compactor.EventLanded) == 0 {
-		t.Error("nothing landed: the test shows nothing")
+	if r.seen(compactor.EventApplied) == 0 {
+		t.Error("nothing applied: the test shows nothing")
 	}
 	r.verify()
 }
@@ -474,7 +474,7 @@ func TestAServerWithoutToolsIsAskedForPlainText(t *testing.T) {
 		t.Errorf("%d requests, want 3: that the server takes no tools is learnt once", n)
 	}
 	if found, err := r.conv.SearchMemories(t.Context(), "Turin", 10); err != nil || len(found) == 0 {
-		t.Errorf("the built-in summarizer saved no memories: %v", err)
+		t.Errorf("the extractive summarizer saved no memories: %v", err)
 	}
 	r.verify()
 }
@@ -565,7 +565,7 @@ func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 	if !strings.Contains(r.render(), "older messages were truncated") {
 		t.Fatal("nothing was hidden in memory")
 	}
-	r.remove(2, 5) // behind the marker
+	r.remove(2, 5) // behind the placeholder
 	if err := r.checkShown(); err != nil {
 		t.Errorf("while the disk refuses: %v", err)
 	}
@@ -578,7 +578,7 @@ func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 	before := r.render()
 	r.restart()
 	if r.render() != before {
-		t.Errorf("after the disk took the markers a restart shows something else:\n%.300s\n---\n%.300s", before, r.render())
+		t.Errorf("after the disk took the placeholders a restart shows something else:\n%.300s\n---\n%.300s", before, r.render())
 	}
 }
 
@@ -588,9 +588,9 @@ type refusing struct {
 	on bool
 }
 
-func (r *refusing) Apply(ctx context.Context, generation int64, change compactor.Change) (compactor.Head, bool, error) {
+func (r *refusing) Apply(ctx context.Context, version int64, change compactor.Change) (compactor.Head, bool, error) {
 	if r.on {
 		return compactor.Head{}, false, errWorker
 	}
-	return r.Conversation.Apply(ctx, generation, change)
+	return r.Conversation.Apply(ctx, version, change)
 }

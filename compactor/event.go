@@ -9,8 +9,8 @@ type EventState string
 const (
 	EventScheduled EventState = "scheduled" // what somebody wants begins when what is running has ended
 	EventStarted   EventState = "started"
-	EventStaged    EventState = "prepared"
-	EventLanded    EventState = "applied"
+	EventPrepared  EventState = "prepared"
+	EventApplied   EventState = "applied"
 	EventFailed    EventState = "failed"
 	EventNoop      EventState = "noop"
 	EventUndone    EventState = "undone"
@@ -28,12 +28,12 @@ type Event struct {
 	To           int64      `json:"to_seq"`
 	Messages     int        `json:"messages"`
 	BeforeTokens int        `json:"before_tokens"` // used before, of the next request, reserve included
-	AfterTokens  int        `json:"after_tokens"`  // used after; 0 until it landed
+	AfterTokens  int        `json:"after_tokens"`  // used after; 0 until it was applied
 	Window       int        `json:"window"`        // tokens
 	Summary      string     `json:"summary"`
 	Error        string     `json:"error"` // why it failed or why there was nothing to do
 
-	// Set is what was applied or taken back in one step, this row among it, by From; of a
+	// Set is what was applied or undone in one step, this row among it, by From; of a
 	// start what is ready before it and will be applied with it.
 	Set []Compaction `json:"-"`
 }

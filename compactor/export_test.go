@@ -13,7 +13,7 @@ func (c *Compactor) Speak() {
 	c.h.spoken = true
 }
 
-// Spoken tells whether somebody spoke to the bot since a summary landed.
+// Spoken reports whether somebody spoke to the bot since a summary was applied.
 func (c *Compactor) Spoken() bool { return c.h.spoken }
 
 // Sight is the view as it stands. Unlike Request it begins nothing that may change it.
@@ -21,11 +21,11 @@ func (c *Compactor) Sight() []llm.Message {
 	return new(rendering).next(c.o.System, c.h.view)
 }
 
-// Prospect says how the view with everything staged applied, as plans are made on it, differs
-// from one that is made anew; "": it does not.
+// Prospect says how the view with everything prepared applied, as plans are made on it, differs
+// from one that is made again; "": it does not.
 func (c *Compactor) Prospect() string {
 	s := c.h.view
-	kept, anew := c.ahead(), s.with(c.staged)
+	kept, rebuilt := c.ahead(), s.with(c.prepared)
 	seqs := func(s view) (seqs []int64) {
 		for _, l := range s.lines {
 			seqs = append(seqs, l.Seq)
@@ -33,16 +33,16 @@ func (c *Compactor) Prospect() string {
 		return seqs
 	}
 	switch {
-	case !slices.Equal(seqs(kept), seqs(anew)):
-		return fmt.Sprintf("messages %v, not %v", seqs(kept), seqs(anew))
-	case kept.lineCost != anew.lineCost || kept.stackCost() != anew.stackCost() || kept.contextCost != anew.contextCost:
-		return fmt.Sprintf("%d, %d and %d tokens, not %d, %d and %d", kept.lineCost, kept.stackCost(), kept.contextCost, anew.lineCost, anew.stackCost(), anew.contextCost)
-	case !reflect.DeepEqual(kept.head, anew.head):
-		return fmt.Sprintf("head %+v, not %+v", kept.head, anew.head)
+	case !slices.Equal(seqs(kept), seqs(rebuilt)):
+		return fmt.Sprintf("messages %v, not %v", seqs(kept), seqs(rebuilt))
+	case kept.lineCost != rebuilt.lineCost || kept.stackCost() != rebuilt.stackCost() || kept.contextCost != rebuilt.contextCost:
+		return fmt.Sprintf("%d, %d and %d tokens, not %d, %d and %d", kept.lineCost, kept.stackCost(), kept.contextCost, rebuilt.lineCost, rebuilt.stackCost(), rebuilt.contextCost)
+	case !reflect.DeepEqual(kept.head, rebuilt.head):
+		return fmt.Sprintf("head %+v, not %+v", kept.head, rebuilt.head)
 	}
 	sum := 0
 	for _, l := range kept.lines {
-		if sum += l.tokens; covered(c.staged, l.Seq) {
+		if sum += l.tokens; covered(c.prepared, l.Seq) {
 			return fmt.Sprintf("message %d although it is covered", l.Seq)
 		}
 	}

@@ -22,13 +22,13 @@ func (c *Compactor) fail(j *job, before int, now time.Time, err error) {
 		c.failed(j, c.h.head.rows(), now, err)
 	}
 	e := j.event(EventFailed)
-	var made *unmade
+	var made *jobError
 	if errors.As(err, &made) {
 		e.ID = made.id
 	}
 	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), before, c.used(c.h.view)
 	if !stopped {
-		c.o.Log.Log(c.ctx, c.loud(err, !j.builtIn), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
+		c.o.Log.Log(c.ctx, c.loud(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	c.notify(e)
 	c.overJob(j, e)
@@ -45,7 +45,7 @@ func (c *Compactor) overJob(j *job, e Event) {
 	}
 }
 
-// loud tells how loud to log a failure of a model's work, or of the built-in summarizer's.
+// loud tells how loud to log a failure of a model's work, or of the extractive summarizer's.
 // Whoever spends knows that all is spent, and turns that the model's server is down.
 func (c *Compactor) loud(err error, ofModel bool) slog.Level {
 	switch {
@@ -64,14 +64,14 @@ func (c *Compactor) loud(err error, ofModel bool) slog.Level {
 // worked ends an incident, if there was one.
 func (c *Compactor) worked(j *job) {
 	incident := &c.withModel
-	if j.builtIn {
+	if j.extractive {
 		incident = &c.without
 	}
 	if j.degraded {
 		return
 	}
 	ended := incident.End()
-	if !j.builtIn && c.apart() {
+	if !j.extractive && c.apart() {
 		ended = c.learntOf(c.o.Worker).Down.End() || ended
 	}
 	if ended {
@@ -79,41 +79,41 @@ func (c *Compactor) worked(j *job) {
 	}
 }
 
-// apart tells whether the worker's model is not the one that turns ask: then turns do not
+// apart reports whether the worker's model is not the one that turns ask: then turns do not
 // know when its server is down, and all conversations that need it are one incident.
 func (c *Compactor) apart() bool { return c.learntOf(c.o.Worker) != c.learnt() }
 
-// failed makes the next try wait. A row that cannot be healed, because of
+// failed makes the next try wait. A row that cannot be repaired, because of
 // what it holds, holds up no other work; a model that does not answer does.
 func (c *Compactor) failed(j *job, stack []Compaction, now time.Time, err error) {
 	var provider *llm.Error
 	switch down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded); {
-	case j.heals == 0 && j.builtIn:
-		c.pace.stoodIn(now)
-	case !j.builtIn && wontSummarize(err):
+	case j.repairs == 0 && j.extractive:
+		c.backoff.stoodIn(now)
+	case !j.extractive && wontSummarize(err):
 		return // what was declined waits by itself
-	case j.heals == 0 || down:
-		c.pace.failed(now)
+	case j.repairs == 0 || down:
+		c.backoff.failed(now)
 	}
-	if j.heals == 0 {
+	if j.repairs == 0 {
 		return
 	}
-	sore := c.sore[j.heals]
-	sore.failed(now)
-	c.sore[j.heals] = sore
-	maps.DeleteFunc(c.sore, func(id int64, _ pace) bool {
+	repairBackoffs := c.repairBackoffs[j.repairs]
+	repairBackoffs.failed(now)
+	c.repairBackoffs[j.repairs] = repairBackoffs
+	maps.DeleteFunc(c.repairBackoffs, func(id int64, _ backoff) bool {
 		return !slices.ContainsFunc(stack, func(row Compaction) bool { return row.ID == id })
 	})
 }
 
 // unmade is the failure of a job whose row is known.
-type unmade struct {
+type jobError struct {
 	id  int64
 	err error
 }
 
-func (u *unmade) Error() string { return u.err.Error() }
-func (u *unmade) Unwrap() error { return u.err }
+func (u *jobError) Error() string { return u.err.Error() }
+func (u *jobError) Unwrap() error { return u.err }
 
 // inWords is a failure as people may read it: what happened, without internals.
 func inWords(err error) string {

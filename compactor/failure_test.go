@@ -29,7 +29,7 @@ func long(refuse func() bool) *llmtest.Model {
 	}}
 }
 
-func TestFoldsThatFailDoNotRunInACircle(t *testing.T) {
+func TestRollupsThatFailDoNotRunInACircle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		worker := long(func() bool { return true })
 		r := newRig(t, 4000, worker)
@@ -45,7 +45,7 @@ func TestFoldsThatFailDoNotRunInACircle(t *testing.T) {
 	})
 }
 
-func TestAFoldThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T) {
+func TestARollupThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var refuse atomic.Bool
 		worker := long(refuse.Load)
@@ -57,7 +57,7 @@ func TestAFoldThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T) {
 		refuse.Store(true)
 		built := func() bool {
 			for _, row := range r.c.Gauge().Stack {
-				if row.By == compactor.ByBuiltIn {
+				if row.By == compactor.ByExtractive {
 					return true
 				}
 			}
@@ -69,7 +69,7 @@ func TestAFoldThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T) {
 			time.Sleep(time.Hour)
 		}
 		if !built() {
-			t.Fatal("the built-in summarizer never folded")
+			t.Fatal("the extractive summarizer never folded")
 		}
 		refuse.Store(false)
 		before := len(worker.Requests())
@@ -80,14 +80,14 @@ func TestAFoldThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T) {
 			read += compactor.Estimate(req.Messages[1].Text)
 		}
 		if built() || read > 4000 {
-			t.Errorf("healed: %v; the worker read %d tokens for it, of a past of 50 000", !built(), read)
+			t.Errorf("repaired: %v; the worker read %d tokens for it, of a past of 50 000", !built(), read)
 		}
 		r.verify()
 		r.close()
 	})
 }
 
-func TestARowThatCannotBeHealedHoldsUpNothingElse(t *testing.T) {
+func TestARowThatCannotBeRepairedHoldsUpNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			if strings.Contains(req.Messages[1].Text, "poison") {
@@ -98,7 +98,7 @@ func TestARowThatCannotBeHealedHoldsUpNothingElse(t *testing.T) {
 		r := newRig(t, 4000, worker)
 		r.policy.Enabled = false
 		r.hear("poison " + filler(60))
-		for i := 0; r.seen(compactor.EventLanded) == 0 && i < 100; i++ {
+		for i := 0; r.seen(compactor.EventApplied) == 0 && i < 100; i++ {
 			r.hear(fmt.Sprint("note ", i, " ", filler(60)))
 		}
 		r.settle()
@@ -111,13 +111,13 @@ func TestARowThatCannotBeHealedHoldsUpNothingElse(t *testing.T) {
 		byWorker := 0
 		r.mu.Lock()
 		for _, e := range r.events {
-			if e.State == compactor.EventLanded && e.By == compactor.ByWorker {
+			if e.State == compactor.EventApplied && e.By == compactor.ByWorker {
 				byWorker++
 			}
 		}
 		r.mu.Unlock()
 		if byWorker < 5 {
-			t.Errorf("%d landings by the worker beside a row it cannot heal", byWorker)
+			t.Errorf("%d applied compactions by the worker beside a row it cannot repair", byWorker)
 		}
 		r.verify()
 		r.close()
@@ -230,7 +230,7 @@ func TestCloseWhileOthersAskForCompactions(t *testing.T) {
 	r.verify()
 }
 
-func TestEveryChunkCanBeSummedUpAsShortAsAsked(t *testing.T) {
+func TestEveryChunkCanBeSummarizedAsShortAsAsked(t *testing.T) {
 	for n := 60; n < 80; n += 3 {
 		worker := &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 			var first, last, about int

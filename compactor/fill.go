@@ -11,23 +11,23 @@ import (
 // was filled.
 
 // planFill plans to fill the oldest placeholder.
-// What somebody took back is left alone, and so is one for whose summary there is no room.
+// What somebody undid is left alone, and so is one for whose summary there is no room.
 func (c *Compactor) planFill(now time.Time) *job {
-	if c.rests(OnHeal, now) {
+	if c.rests(OnRepair, now) {
 		return nil
 	}
 	s, p, window := c.h.view, c.o.Policy(), c.o.Window()
 	used := c.used(s)
-	builtIn, _ := c.summarizer(p, s, now)
+	extractive, _ := c.summarizer(p, s, now)
 	for _, row := range s.head.rows() {
-		if row.ID == 0 || row.Kind != Marker || now.Before(c.sore[row.ID].retryAt) || replaced(c.staged, row) {
+		if row.ID == 0 || row.Kind != Placeholder || now.Before(c.repairBackoffs[row.ID].retryAt) || replaced(c.prepared, row) {
 			continue
 		}
-		if s.head.Spares(row.From, row.To) && !c.lifted {
+		if s.head.Spares(row.From, row.To) && !c.undoLifted {
 			continue
 		}
-		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, true)
-		j.heals, j.fills, j.again, j.row.Focus = row.ID, true, !builtIn, cmp.Or(row.Focus, j.row.Focus)
+		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, window, true)
+		j.repairs, j.fills, j.again, j.row.Focus = row.ID, true, !extractive, cmp.Or(row.Focus, j.row.Focus)
 		if row.IsRollup() { // which lost its text
 			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
 		}
@@ -35,27 +35,27 @@ func (c *Compactor) planFill(now time.Time) *job {
 			continue
 		}
 		j.row.Declined = row.Declined
-		j.row.Owed = j.row.Owed || row.Owed && c.o.Worker != nil
+		j.row.AwaitsModel = j.row.AwaitsModel || row.AwaitsModel && c.o.Worker != nil
 		j.covers(row)
 		return j
 	}
 	return nil
 }
 
-// replaced tells whether one of the rows stands for all that row stands for. A text for a
+// replaced reports whether one of the rows stands for all that row stands for. A text for a
 // part of a placeholder, made before it grew, does not.
 func replaced(rows []Compaction, row Compaction) bool {
 	return slices.ContainsFunc(rows, func(r Compaction) bool { return r.From <= row.From && row.To <= r.To })
 }
 
-// fits bounds the text that takes row's place to the room there is, and tells whether there
+// fits bounds the text that takes row's place to the room there is, and reports whether there
 // is any. The filler rather writes less than fold what a model wrote.
 func (c *Compactor) fits(j *job, row Compaction, s view, used int) bool {
 	if row.From < s.head.Start && !s.past.shows(row.ID) {
 		return true // it takes no room
 	}
 	j.most = c.room(used, j.window, j.policy) + row.Tokens - headingCost
-	if row.Kind != Marker {
+	if row.Kind != Placeholder {
 		j.most = max(j.most, Estimate(row.Text))
 	}
 	if left := j.policy.stackBudget(j.budget) - s.head.stackCost(s.shape) + row.Tokens - headingCost; j.fills && left >= minSummary {

@@ -31,7 +31,7 @@ func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
 		r := newRig(t, 4000, hanging(open))
-		begun := time.Now()
+		started := time.Now()
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
 			r.hear(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
 		}
@@ -44,11 +44,11 @@ func TestAPlaceholderIsFilledWhileTheModelHangs(t *testing.T) {
 			t.Fatal("nothing stands for what was hidden")
 		}
 		for _, row := range stack {
-			if row.Kind == compactor.Marker || row.By != compactor.ByBuiltIn {
+			if row.Kind == compactor.Placeholder || row.By != compactor.ByExtractive {
 				t.Errorf("a %s by %s stands for %d to %d", row.Kind, row.By, row.From, row.To)
 			}
 		}
-		if waited := time.Since(begun); waited >= time.Second {
+		if waited := time.Since(started); waited >= time.Second {
 			t.Errorf("it took %v", waited)
 		}
 		r.verify()
@@ -72,7 +72,7 @@ func TestAPlaceholderThatGrewMeanwhileIsFilled(t *testing.T) {
 	var first sync.Once
 	r := newRig(t, 4000, &llmtest.Model{Func: good})
 	r.c.hold = func(e compactor.Event, slow func() func()) func() {
-		if e.Trigger == compactor.OnHeal {
+		if e.Trigger == compactor.OnRepair {
 			first.Do(func() { <-release })
 		}
 		return slow()
@@ -90,7 +90,7 @@ func TestAPlaceholderThatGrewMeanwhileIsFilled(t *testing.T) {
 	close(release)
 	r.settle()
 	for _, row := range r.c.Gauge().Stack {
-		if row.Kind == compactor.Marker {
+		if row.Kind == compactor.Placeholder {
 			t.Errorf("a placeholder of %d to %d was not filled", row.From, row.To)
 		}
 	}
@@ -102,7 +102,7 @@ func (r *rig) emergencies() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.events {
-		if e.State == compactor.EventLanded && e.Trigger == compactor.OnEmergency {
+		if e.State == compactor.EventApplied && e.Trigger == compactor.OnEmergency {
 			n++
 		}
 	}
@@ -185,18 +185,18 @@ func TestLeavingCancelsARepair(t *testing.T) {
 			r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
 		}
 		synctest.Wait()
-		if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnHeal {
+		if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnRepair {
 			t.Fatalf("running is %+v", running)
 		}
-		begun := time.Now()
+		started := time.Now()
 		if err := r.c.Drain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if waited := time.Since(begun); waited > 0 {
+		if waited := time.Since(started); waited > 0 {
 			t.Errorf("it took %v", waited)
 		}
 		for _, row := range r.c.Gauge().Stack {
-			if row.Kind == compactor.Marker {
+			if row.Kind == compactor.Placeholder {
 				t.Errorf("a placeholder over %d to %d is left", row.From, row.To)
 			}
 		}

@@ -137,7 +137,7 @@ func (c *Compactor) Count() Count { return c.h.anchor }
 func (h *History) counted(revision int, count Count) {
 	if h.revision == revision {
 		h.anchor = count
-		h.anchor.Generation = h.head.Generation
+		h.anchor.Version = h.head.Version
 	}
 }
 

@@ -145,8 +145,8 @@ func TestACountHoldsForWhatItWasMadeOf(t *testing.T) {
 	changes := map[string]func(*rig){
 		"a landing": func(r *rig) {
 			r.c.Compact(compactor.OnManual, "")
-			if err := r.c.Wait(ctx); err != nil || r.seen(compactor.EventLanded) != 1 {
-				r.t.Fatalf("nothing landed, %v", err)
+			if err := r.c.Wait(ctx); err != nil || r.seen(compactor.EventApplied) != 1 {
+				r.t.Fatalf("nothing applied, %v", err)
 			}
 		},
 		"an edit":           func(r *rig) { r.edit(3, "edited "+filler(50)); r.c.Check(ctx) },
@@ -227,9 +227,9 @@ func TestOtherSettingsLeaveACountStanding(t *testing.T) {
 	})
 }
 
-// TestTheNumbersOfALandingAreTheGauges: before is what the gauge showed, the provider's
+// TestTheNumbersOfACompactionAreThoseOfTheGauge: before is what the gauge showed, the provider's
 // count with it, and after is what it shows then.
-func TestTheNumbersOfALandingAreTheGauges(t *testing.T) {
+func TestTheNumbersOfACompactionAreThoseOfTheGauge(t *testing.T) {
 	r := openTurn(t, &llmtest.Model{Func: good})
 	report(r, prompt(r)*6/5)
 	before := r.c.Gauge().Used
@@ -238,7 +238,7 @@ func TestTheNumbersOfALandingAreTheGauges(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := r.events[len(r.events)-1]
-	if after := r.c.Gauge().Used; e.State != compactor.EventLanded || e.BeforeTokens != before || e.AfterTokens != after {
+	if after := r.c.Gauge().Used; e.State != compactor.EventApplied || e.BeforeTokens != before || e.AfterTokens != after {
 		t.Errorf("%s from %d to %d tokens; the gauge went from %d to %d", e.State, e.BeforeTokens, e.AfterTokens, before, after)
 	}
 }
@@ -263,8 +263,8 @@ func TestTheWindowIsKeptWhateverATokenIs(t *testing.T) {
 				}
 			}
 			r.verify()
-			if r.seen(compactor.EventLanded) == 0 {
-				t.Error("nothing was summed up")
+			if r.seen(compactor.EventApplied) == 0 {
+				t.Error("nothing was summarized")
 			}
 		})
 	}

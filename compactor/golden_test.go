@@ -45,7 +45,7 @@ func TestGoldenPrompts(t *testing.T) {
 			}
 			for i, line := range strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n") {
 				if lines := strings.Split(string(want), "\n"); i >= len(lines) || lines[i] != line {
-					t.Errorf("request %d is\n%s\nThe golden one differs; -update writes it anew, if the change is meant.", i+1, line)
+					t.Errorf("request %d is\n%s\nThe golden one differs; -update writes it again, if the change is meant.", i+1, line)
 				}
 			}
 		})
@@ -76,7 +76,7 @@ func goldenRequests(t *testing.T) (requests []llm.Request) {
 	r.c.History().Begin(compactor.Context{Text: "time: now"})
 	note(r.request())
 	r.answerAlone(r.said[len(r.said)-1])
-	if e := r.compact(""); e.State != compactor.EventLanded {
+	if e := r.compact(""); e.State != compactor.EventApplied {
 		t.Fatalf("%+v", e)
 	}
 	note(ask("and after the summary?"))
@@ -159,6 +159,6 @@ func TestGoldenWorkerRequest(t *testing.T) {
 	}
 	want, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("the requests are\n%s\nThe golden ones differ, %v; -update writes them anew, if the change is meant.", got.Bytes(), err)
+		t.Errorf("the requests are\n%s\nThe golden ones differ, %v; -update writes them again, if the change is meant.", got.Bytes(), err)
 	}
 }

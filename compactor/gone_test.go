@@ -25,7 +25,7 @@ import (
 
 // What stands in what is to be deleted, and nowhere else.
 const (
-	marker    = "Zörblaxing"
+	oddWord   = "Zörblaxing"
 	inChinese = "鑫龘靐麤"
 )
 
@@ -34,7 +34,7 @@ const (
 func formsOf() (forms []string) {
 	forms = []string{"zörblax", "zorblax", `z\u00f6rblax`, "z\\xc3\\xb6rblax", "鑫龘", "龘靐", "靐麤", `\u946b\u9f98`}
 	for shift := range 3 { // base64 of a part differs with where in a group of three it begins
-		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat(" ", shift) + marker))
+		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat(" ", shift) + oddWord))
 		from := []int{0, 2, 3}[shift]
 		forms = append(forms, strings.ToLower(text[from:from+12]))
 	}
@@ -64,7 +64,7 @@ func traces(t *testing.T, dir string) (found []string) {
 	return found
 }
 
-var marked = regexp.MustCompile(`<message id="(\d+)"[^>]*>[^<]*` + marker)
+var marked = regexp.MustCompile(`<message id="(\d+)"[^>]*>[^<]*` + oddWord)
 
 // repeating is a worker that repeats what is to be deleted, in summaries and memories.
 // It waits for release with the first span that holds hold.
@@ -80,10 +80,10 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 				}
 			})
 		}
-		if !strings.Contains(material, marker) {
+		if !strings.Contains(material, oddWord) {
 			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))})), nil
 		}
-		text := fmt.Sprintf("In %s Ada wrote one note more, word by word, and spoke of her %s", spanOf(req), marker)
+		text := fmt.Sprintf("In %s Ada wrote one note more, word by word, and spoke of her %s", spanOf(req), oddWord)
 		if strings.Contains(materialIn(req), inChinese) { // else nobody would take it for a summary of this span
 			text += ", " + inChinese
 		}
@@ -95,7 +95,7 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 		}
 		seq, _ := strconv.Atoi(at[1])
 		return llmtest.Use(
-			llmtest.Call("a", "memory_save", map[string]any{"content": "Ada has a " + marker + " " + inChinese, "kind": "fact", "messages": []int{seq}}),
+			llmtest.Call("a", "memory_save", map[string]any{"content": "Ada has a " + oddWord + " " + inChinese, "kind": "fact", "messages": []int{seq}}),
 			llmtest.Call("b", "memory_save", map[string]any{"content": fmt.Sprintf("Ada has a machine, number %d", seq), "kind": "fact", "messages": []int{seq, seq + 1}}),
 		), nil
 	}
@@ -121,14 +121,14 @@ func (r *rig) tell(in memory.Inbound) compactor.Message {
 	return taken[0]
 }
 
-// secretly is a message that holds the marker in all that a message can hold.
+// secretly is a message that holds the oddWord in all that a message can hold.
 func secretly(text string) memory.Inbound {
 	return memory.Inbound{
-		Text:    fmt.Sprintf("I have a %s, a <%s> & \"%s\" %s. %s %s", marker, strings.ToUpper(marker), marker+"s", inChinese, text, filler(30)),
-		ReplyTo: "elsewhere", Quote: "Bo: your " + marker + "?",
+		Text:    fmt.Sprintf("I have a %s, a <%s> & \"%s\" %s. %s %s", oddWord, strings.ToUpper(oddWord), oddWord+"s", inChinese, text, filler(30)),
+		ReplyTo: "elsewhere", Quote: "Bo: your " + oddWord + "?",
 		Attachments: []compactor.Attachment{
-			{Kind: "file", Name: marker + ".txt", Type: "text/plain", Text: "all about the " + marker, URL: "https://x.test/" + marker},
-			{Kind: "image", Name: "a.png", Caption: "a " + marker, Type: "image/png", Data: []byte(strings.Repeat(marker+" ", 1000))},
+			{Kind: "file", Name: oddWord + ".txt", Type: "text/plain", Text: "all about the " + oddWord, URL: "https://x.test/" + oddWord},
+			{Kind: "image", Name: "a.png", Caption: "a " + oddWord, Type: "image/png", Data: []byte(strings.Repeat(oddWord+" ", 1000))},
 		},
 	}
 }
@@ -138,7 +138,7 @@ func (r *rig) recalls(question string, seq int64) {
 	r.t.Helper()
 	asked := r.deliver(question, true)
 	r.c.History().Begin(compactor.Context{Text: "time: now"})
-	found, _ := json.Marshal(map[string]any{"messages": []map[string]any{{"seq": seq, "who": "Ada", "text": "my " + marker}}})
+	found, _ := json.Marshal(map[string]any{"messages": []map[string]any{{"seq": seq, "who": "Ada", "text": "my " + oddWord}}})
 	rows := []compactor.Message{
 		{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: `{"query":"machine"}`}}},
 		{Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: string(found)},
@@ -176,7 +176,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	one := r.tell(first)
 	r.answer(one)
 	r.hear("and another machine " + filler(30))
-	r.edit(one.Seq, "I had a "+marker+", edited")
+	r.edit(one.Seq, "I had a "+oddWord+", edited")
 	if _, err := r.conv.Pin(ctx, one.Seq, "Ada"); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 2 { // one is taken up, the other waits
-			m := memory.Inbound{ID: fmt.Sprint("t", i), AuthorID: "u2", Author: "Bo", Text: "why?", ReplyTo: one.ID, Quote: "Ada: I had a " + marker, Time: time.Now()}
+			m := memory.Inbound{ID: fmt.Sprint("t", i), AuthorID: "u2", Author: "Bo", Text: "why?", ReplyTo: one.ID, Quote: "Ada: I had a " + oddWord, Time: time.Now()}
 			if _, err := c.Deliver(ctx, m); err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +206,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 
 	// Summed up, rolled up; then a thread inherits that.
 	over := func(seq int64, states string) int {
-		return count(t, r.dir, fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, marker))
+		return count(t, r.dir, fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, oddWord))
 	}
 	for i := 0; over(one.Seq, "'rolled_up'") == 0 || over(one.Seq, "'applied'") == 0; i++ {
 		if i > 400 {
@@ -216,12 +216,12 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 		r.settle()
 	}
 	thread(threads[1])
-	// One that is staged, one that is read by a worker now, one that waits.
+	// One that is prepared, one that is read by a worker now, one that waits.
 	r.set(func(p *compactor.Policy) { p.PrepareThreshold, p.TailTokens, p.SpanTokens = 0.15, 500, 500 })
 	two := r.tell(secretly("The second one."))
 	for i := 0; over(two.Seq, "'prepared'") == 0; i++ {
 		if i > 100 {
-			t.Fatal("nothing is staged")
+			t.Fatal("nothing is prepared")
 		}
 		r.hear(fmt.Sprintf("more %d %s", i, filler(20)))
 		r.settle()
@@ -242,10 +242,10 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	if _, err := r.conv.Deliver(ctx, waiting); err != nil {
 		t.Fatal(err)
 	}
-	if n := count(t, r.dir, "SELECT count(*) FROM memories WHERE content LIKE '%"+marker+"%'"); n == 0 {
+	if n := count(t, r.dir, "SELECT count(*) FROM memories WHERE content LIKE '%"+oddWord+"%'"); n == 0 {
 		t.Fatal("no memory holds it")
 	}
-	if n := count(t, r.dir, "SELECT count(*) FROM inherited WHERE text LIKE '%"+marker+"%'"); n < 2 {
+	if n := count(t, r.dir, "SELECT count(*) FROM inherited WHERE text LIKE '%"+oddWord+"%'"); n < 2 {
 		t.Fatalf("threads have inherited it %d times", n)
 	}
 	if len(traces(t, r.dir)) == 0 {
@@ -263,7 +263,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 		}
 	}
 	r.apply(seqs...)
-	if view := r.render(); strings.Contains(view, marker) {
+	if view := r.render(); strings.Contains(view, oddWord) {
 		t.Errorf("the view is\n%s", view)
 	}
 	if _, err := r.store.Vacuum(ctx); err != nil {
@@ -275,19 +275,19 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	close(release)
 	r.settle()
 	r.verify()
-	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is healed shall land
+	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // what is repaired shall are applied
 	for i := range 40 {
 		r.hear(fmt.Sprintf("later %d %s", i, filler(20)))
 		r.settle()
 	}
 	for _, row := range r.c.Gauge().Stack {
-		if row.By != compactor.ByWorker || strings.Contains(row.Text, marker) {
-			t.Errorf("after the heal the row over %d to %d by %s says %q", row.From, row.To, row.By, row.Text)
+		if row.By != compactor.ByWorker || strings.Contains(row.Text, oddWord) {
+			t.Errorf("after the repair the row over %d to %d by %s says %q", row.From, row.To, row.By, row.Text)
 		}
 	}
 	kept := count(t, r.dir, "SELECT count(*) FROM memories WHERE content LIKE 'Ada has a machine%'")
 	r.restart()
-	if view := r.render(); strings.Contains(view, marker) {
+	if view := r.render(); strings.Contains(view, oddWord) {
 		t.Errorf("after a restart the view is\n%s", view)
 	}
 	r.close()
@@ -298,7 +298,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	if kept == 0 {
 		t.Error("memories that another message supports are gone")
 	}
-	if strings.Contains(log.String(), marker) {
+	if strings.Contains(log.String(), oddWord) {
 		t.Errorf("the log says\n%s", log.String())
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // Render returns one compaction as it stands in the view.
 func Render(c Compaction) string {
-	if c.Kind == Marker {
+	if c.Kind == Placeholder {
 		return fmt.Sprintf("[System: %d older messages were truncated due to context limits]", c.Messages)
 	}
 	return fmt.Sprintf("%s messages #%d to #%d, %s\n%s", summaryMark, c.From, c.To, days(c), escape(c.Text))

@@ -11,7 +11,7 @@ import (
 const structured = "## Goals\n- Ada wants to sail to Lisbon in May 2026 (#3).\n## Decisions\n" +
 	"- Ada and Bob buy the boat Mulligan for 12,000 EUR (#4, #9).\n**Open questions:**\n* Who feeds the cat? (#20)"
 
-func TestNoHeadingTakesRoomInAFoldWithoutAModel(t *testing.T) {
+func TestNoHeadingTakesRoomInARollupWithoutAModel(t *testing.T) {
 	written := writtenOf(Compaction{Text: structured, FromTime: time.Date(2026, 5, 8, 9, 0, 0, 0, time.UTC)})
 	got := Extract([]Message{written}, 200, 0, "").Text
 	for _, want := range []string{"sail to Lisbon", "12,000 EUR (#4, #9)", "cat? (#20)"} {

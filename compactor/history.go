@@ -16,7 +16,7 @@ type History struct {
 	restorable  []Message   // behind rows whose undo may be on disk: a head read again shows them if it was
 	next        int64
 	contextRuns bool  // the last context is the running turn's
-	storedWith  int64 // the generation with which the running turn's context is being stored
+	storedWith  int64 // the version with which the running turn's context is being stored
 	squeezed    bool  // the running turn's results are clipped below the shape's bound
 }
 
@@ -103,7 +103,7 @@ func (h *History) Shortened(turn int64) (found []Shortened) {
 	return found
 }
 
-// Shows returns what tells whether a message is shown word for word, as it is now; it may run in
+// Shows returns a function that reports whether a message is shown word for word, as it is now; it may run in
 // any goroutine.
 func (h *History) Shows() func(seq int64) bool {
 	lines := h.lines
@@ -117,10 +117,10 @@ func (h *History) Shows() func(seq int64) bool {
 // if Context returned it for the head that is still there, so that it is stored.
 func (h *History) Answered() {
 	squeezed := h.squeezed
-	if h.storedWith != h.head.Generation {
+	if h.storedWith != h.head.Version {
 		h.dropRunningContext()
 	}
-	h.open, h.contextRuns, h.storedWith = 0, false, noGeneration
+	h.open, h.contextRuns, h.storedWith = 0, false, noVersion
 	h.dropReasoning()
 	h.stored = h.next - 1
 	if squeezed {
@@ -128,7 +128,7 @@ func (h *History) Answered() {
 	}
 }
 
-// quiet notes that a summary has landed: from here on somebody must speak to the bot
+// quiet notes that a summary was applied: from here on somebody must speak to the bot
 // before anything is paid for again.
 func (h *History) quiet() {
 	h.spoken = h.open != 0
@@ -163,7 +163,7 @@ func (h *History) Truncate(seq int64) {
 // says. It returns what was before and what is after.
 func (h *History) swap(head Head) (before, after view, taken bool) {
 	before = h.view
-	if head.Generation <= h.head.Generation {
+	if head.Version <= h.head.Version {
 		return before, before, false
 	}
 	hidden := slices.DeleteFunc(slices.Clone(h.hidden), func(l line) bool { return l.Seq < head.Start || covered(head.Stack, l.Seq) })
@@ -198,21 +198,21 @@ func (h *History) newHead() {
 
 func (h *History) renderHead() { h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack) }
 
-// withHidden returns stack with markers that are not on disk over the lines.
+// withHidden returns stack with placeholders that are not on disk over the lines.
 func withHidden(stack []Compaction, lines []line) []Compaction {
 	for i := 0; i < len(lines); {
 		j := i + 1
 		for j < len(lines) && lines[j].Seq == lines[j-1].Seq+1 {
 			j++
 		}
-		stack = insert(stack, markerOver(lines[i:j]))
+		stack = insert(stack, placeholderOver(lines[i:j]))
 		i = j
 	}
 	return stack
 }
 
 // dropCovered takes the lines that the stack covers out of the view, and those
-// of earlier segments.
+// of earlier sessions.
 // Usually they are the oldest ones: then nothing is copied.
 func (h *History) dropCovered() {
 	n := 0

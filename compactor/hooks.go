@@ -41,7 +41,7 @@ func (c *Compactor) forbidden(j *job, reason error) {
 	}
 }
 
-// rests tells whether jobs of a trigger wait because of a veto.
+// rests reports whether jobs of a trigger wait because of a veto.
 func (c *Compactor) rests(t Trigger, now time.Time) bool {
 	return now.Before(c.vetoes[t].until)
 }

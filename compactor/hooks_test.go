@@ -102,15 +102,15 @@ func TestAVeto(t *testing.T) {
 		}
 
 		// What keeps the next request inside the window is not asked about.
-		for i := 0; r.seen(compactor.EventLanded) == 0 && i < 100; i++ {
+		for i := 0; r.seen(compactor.EventApplied) == 0 && i < 100; i++ {
 			r.hear(fmt.Sprint("more ", i, " ", filler(60)))
 			r.settle()
 		}
-		landed := r.last(compactor.EventLanded)
+		applied := r.last(compactor.EventApplied)
 		r.resize(2000)
 		r.c.Overflow(t.Context())
-		if reactive := r.last(compactor.EventLanded); landed.Trigger != compactor.OnEmergency || reactive.Trigger != compactor.OnReactive {
-			t.Errorf("landed: %s and %s", landed.Trigger, reactive.Trigger)
+		if reactive := r.last(compactor.EventApplied); applied.Trigger != compactor.OnEmergency || reactive.Trigger != compactor.OnReactive {
+			t.Errorf("applied: %s and %s", applied.Trigger, reactive.Trigger)
 		}
 		if asked[compactor.OnEmergency]+asked[compactor.OnReactive] > 0 {
 			t.Errorf("asked about %v", asked)
@@ -123,8 +123,8 @@ func TestAVeto(t *testing.T) {
 		time.Sleep(time.Duration(r.policy.Cooldown))
 		r.hear("a word")
 		r.settle()
-		if e := r.last(compactor.EventLanded); e.Trigger != compactor.OnHeal {
-			t.Errorf("afterwards the last landing is %+v", e)
+		if e := r.last(compactor.EventApplied); e.Trigger != compactor.OnRepair {
+			t.Errorf("afterwards the last compaction is %+v", e)
 		}
 		r.verify()
 		r.close()
@@ -141,8 +141,8 @@ func TestHooksThatPanic(t *testing.T) {
 	}
 	r.c.Compact(compactor.OnManual, "")
 	r.settle()
-	if r.seen(compactor.EventLanded) != 1 || len(r.c.Gauge().Stack) != 1 {
-		t.Errorf("%d landings, a stack of %d", r.seen(compactor.EventLanded), len(r.c.Gauge().Stack))
+	if r.seen(compactor.EventApplied) != 1 || len(r.c.Gauge().Stack) != 1 {
+		t.Errorf("%d applied compactions, a stack of %d", r.seen(compactor.EventApplied), len(r.c.Gauge().Stack))
 	}
 	r.verify()
 }
@@ -152,7 +152,7 @@ func TestOneEventForEverybody(t *testing.T) {
 		name   string
 		worker func(context.Context, int, llm.Request) (llm.Response, error)
 		state  compactor.EventState
-	}{{"landed", good, compactor.EventLanded}, {"failed", broken, compactor.EventFailed}} {
+	}{{"landed", good, compactor.EventApplied}, {"failed", broken, compactor.EventFailed}} {
 		t.Run(test.name, func(t *testing.T) {
 			var mu sync.Mutex
 			var log bytes.Buffer
@@ -247,7 +247,7 @@ func TestSwitchedOffIsNoDeadEnd(t *testing.T) {
 		r.settle()
 		r.request()
 	}
-	if e := r.last(compactor.EventLanded); e.State == "" {
+	if e := r.last(compactor.EventApplied); e.State == "" {
 		t.Error("nothing made room")
 	}
 	r.mu.Lock()
@@ -260,10 +260,10 @@ func TestSwitchedOffIsNoDeadEnd(t *testing.T) {
 }
 
 func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
-	begun, goOn := make(chan struct{}), make(chan struct{})
+	started, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		once.Do(func() { close(begun) })
+		once.Do(func() { close(started) })
 		<-goOn
 		return good(ctx, n, req)
 	}}
@@ -288,7 +288,7 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 	}
 	hear()
 	r.c.Compact(compactor.OnManual, "")
-	<-begun
+	<-started
 	mu.Lock()
 	policy.Focus, policy.KeepLastN = "numbers", 7
 	now := policy

@@ -8,27 +8,27 @@ import (
 
 // job is one piece of work in the background: a row to be made, and who makes it.
 type job struct {
-	row      Compaction
-	tokens   int   // of the span, as it stood when planned
-	most     int   // tokens the text may have, if less than the policy says; 0: that
-	heals    int64 // the row this takes the place of, or of a part of it; 0: none
-	healed   Compaction
-	declined int  // how often the model declined this
-	builtIn  bool // the built-in summarizer makes it
-	fills    bool // a placeholder, beside the worker
-	again    bool // a model is going to read the span too, and takes the memories then
-	degraded bool // a fold on the way failed and the built-in summarizer stood in
-	policy   Policy
-	window   int          // of the model
-	budget   int          // the same in estimated tokens, see Budget
-	children []Compaction // of a rollup
-	allowed  bool         // Before was asked
-	began    func(Event)  // told whether it begins; nil: nobody waits for that
-	ended    func(Event)  // told how it ended, once; nil: nobody asked
+	row        Compaction
+	tokens     int   // of the span, as it stood when planned
+	most       int   // tokens the text may have, if less than the policy says; 0: that
+	repairs    int64 // the row this takes the place of, or of a part of it; 0: none
+	repaired   Compaction
+	declined   int  // how often the model declined this
+	extractive bool // the extractive summarizer makes it
+	fills      bool // a placeholder, beside the worker
+	again      bool // a model is going to read the span too, and takes the memories then
+	degraded   bool // a fold on the way failed and the extractive summarizer stood in
+	policy     Policy
+	window     int          // of the model
+	budget     int          // the same in estimated tokens, see Budget
+	children   []Compaction // of a rollup
+	allowed    bool         // Before was asked
+	began      func(Event)  // told whether it begins; nil: nobody waits for that
+	ended      func(Event)  // told how it ended, once; nil: nobody asked
 }
 
-// mayWait tells whether j can as well be made after the next start.
-func (j *job) mayWait() bool { return !j.builtIn && (j.heals != 0 || j.row.Trigger == OnPrepare) }
+// mayWait reports whether j can as well be made after the next start.
+func (j *job) mayWait() bool { return !j.extractive && (j.repairs != 0 || j.row.Trigger == OnPrepare) }
 
 func (j *job) event(state EventState) Event { return eventOf(j.row, state, j.window) }
 
@@ -40,11 +40,11 @@ func eventOf(row Compaction, state EventState, window int) Event {
 }
 
 // newJob plans a row over lines or stack rows.
-func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Policy, window int, builtIn bool) *job {
-	j := &job{tokens: tokens, builtIn: builtIn, policy: p, window: window, budget: c.budget()}
+func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Policy, window int, extractive bool) *job {
+	j := &job{tokens: tokens, extractive: extractive, policy: p, window: window, budget: c.budget()}
 	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Level: level, Focus: p.Focus, PolicyHash: p.Hash()}
-	if builtIn {
-		j.row.By, j.row.Owed = ByBuiltIn, c.o.Worker != nil && (c.h.spoken || trigger == OnManual)
+	if extractive {
+		j.row.By, j.row.AwaitsModel = ByExtractive, c.o.Worker != nil && (c.h.spoken || trigger == OnManual)
 	} else {
 		j.row.Model = c.o.Worker.Name()
 	}
@@ -57,67 +57,67 @@ func (j *job) over(sp span) {
 	j.row.FromTime, j.row.ToTime = first.Time, last.Time
 }
 
-// next chooses the job that is due: the fold that a staged summary waits for, what a level demands, then a fold if the stack
-// is too large, then healing, then folds of earlier segments
+// next chooses the job that is due: the fold that a prepared summary waits for, what a level demands, then a fold if the stack
+// is too large, then repairing, then folds of earlier sessions
 // into one row each, then work ahead. nil: nothing is due.
 func (c *Compactor) next() *job {
 	s, p, window, now := c.h.view, c.o.Policy(), c.o.Window(), c.o.Now()
-	builtIn, ready := c.summarizer(p, s, now)
+	extractive, ready := c.summarizer(p, s, now)
 	if !ready {
 		return nil
 	}
 	used, shown := c.used(s), s
-	s = c.ahead() // what is staged is not bought again
+	s = c.ahead() // what is prepared is not bought again
 	if shown.crowded(s, p, c.budget()) {
-		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
-			j := c.planRollup(children, OnRollup, p, window, byBuiltIn)
+		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
+			j := c.planRollup(children, OnRollup, p, window, byExtractive)
 			j.allowed = true // as of the summary that waits for it
 			return j
 		}
 	}
-	c.lifted = c.lifted || levelOf(used, window, p) >= aggressive
-	automatic := p.Enabled && !now.Before(c.pace.pausedUntil)
-	if l := levelOf(used, window, p); l != calm && automatic && !c.rests(l.trigger(), now) {
-		need := max(int(p.fraction(l)*float64(s.lineCost)), c.owed)
-		if j := c.planLevel(s, p, window, l.trigger(), need, builtIn); j != nil {
-			c.owed = 0
+	c.undoLifted = c.undoLifted || levelOf(used, window, p) >= aggressive
+	automatic := p.Enabled && !now.Before(c.backoff.pausedUntil)
+	if l := levelOf(used, window, p); l != levelNone && automatic && !c.rests(l.trigger(), now) {
+		need := max(int(p.fraction(l)*float64(s.lineCost)), c.tokenDeficit)
+		if j := c.planLevel(s, p, window, l.trigger(), need, extractive); j != nil {
+			c.tokenDeficit = 0
 			return j
 		}
 	}
-	if j := c.planOld(s, p, window, used, now, builtIn); j != nil {
+	if j := c.planOld(s, p, window, used, now, extractive); j != nil {
 		return j
 	}
 	if c.draining || !automatic || c.rests(OnPrepare, now) {
 		return nil
 	}
-	if builtIn {
+	if extractive {
 		return c.planFree(s, p, window)
 	}
 	return c.planPrepare(s, p, window, used)
 }
 
 // planOld plans what concerns summaries: a fold if the stack is too large, a repair, a
-// fold of an earlier segment.
-func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, builtIn bool) *job {
+// fold of an earlier session.
+func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, extractive bool) *job {
 	if s.stackCost() > p.stackBudget(c.budget()) && !c.rests(OnRollup, now) {
-		if children, byBuiltIn := c.planFold(s, p, builtIn); children != nil {
-			return c.planRollup(children, OnRollup, p, window, byBuiltIn)
+		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
+			return c.planRollup(children, OnRollup, p, window, byExtractive)
 		}
 	}
 	if c.draining {
 		return nil
 	}
 	waits := c.modelWaits(now)
-	if !waits && !c.rests(OnHeal, now) {
-		if j := c.planHeal(s, p, window, used, now); j != nil {
+	if !waits && !c.rests(OnRepair, now) {
+		if j := c.planRepair(s, p, window, used, now); j != nil {
 			return j
 		}
 	}
-	unready := func(row Compaction) bool { // it would be summed up twice, or hold up the others
-		return overlaps(c.staged, row) || row.Kind == Marker || !waits && !c.ready(row)
+	unready := func(row Compaction) bool { // it would be summarized twice, or hold up the others
+		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
 	}
 	if children := s.head.foldable(p.RollupFanIn, unready); children != nil && !c.rests(OnRollup, now) {
-		return c.planRollup(children, OnRollup, p, window, builtIn || !c.worthModel(children))
+		return c.planRollup(children, OnRollup, p, window, extractive || !c.worthModel(children))
 	}
 	return nil
 }
@@ -125,9 +125,9 @@ func (c *Compactor) planOld(s view, p Policy, window, used int, now time.Time, b
 // planPrepare plans work ahead of the level that will need it: what a level
 // demanded and did not get, then span after span of what is older than the tail.
 func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
-	if c.owed > 0 {
-		need := c.owed
-		c.owed = 0
+	if c.tokenDeficit > 0 {
+		need := c.tokenDeficit
+		c.tokenDeficit = 0
 		if j := c.planLevel(s, p, window, OnPrepare, need, false); j != nil {
 			return j
 		}
@@ -136,7 +136,7 @@ func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
 		return nil
 	}
 	sp := planAhead(s, min(p.span(c.budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.budget()))
-	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.lifted {
+	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.undoLifted {
 		return nil
 	}
 	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, false)
@@ -144,7 +144,7 @@ func (c *Compactor) planPrepare(s view, p Policy, window, used int) *job {
 	return j
 }
 
-// spanWithoutModel is how much the built-in summarizer sums up ahead at once, in tokens.
+// spanWithoutModel is how much the extractive summarizer summarizes ahead at once, in tokens.
 const spanWithoutModel = 2000
 
 // planFree plans work ahead where there is no model. That costs nothing, so it does not
@@ -155,7 +155,7 @@ func (c *Compactor) planFree(s view, p Policy, window int) *job {
 		return nil
 	}
 	sp := planAhead(s, spanWithoutModel, spanWithoutModel/2)
-	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.lifted {
+	if len(sp.lines) == 0 || s.head.Spares(sp.from, sp.to) && !c.undoLifted {
 		return nil
 	}
 	j := c.newJob(OnPrepare, Leaf, 0, sp.tokens, p, window, true)
@@ -165,66 +165,66 @@ func (c *Compactor) planFree(s view, p Policy, window int) *job {
 
 // summarizer tells who makes the next summary, and whether anybody may now.
 // Nobody pays for talk in which the bot has no part.
-func (c *Compactor) summarizer(p Policy, s view, now time.Time) (builtIn, ready bool) {
-	switch waiting := now.Before(c.pace.retryAt); {
+func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, ready bool) {
+	switch waiting := now.Before(c.backoff.retryAt); {
 	case c.noModel():
-		return true, !now.Before(c.pace.standInAt)
-	case c.pace.failures >= p.FailureLimit && waiting:
-		return true, !now.Before(c.pace.standInAt)
+		return true, !now.Before(c.backoff.standInAt)
+	case c.backoff.failures >= p.FailureLimit && waiting:
+		return true, !now.Before(c.backoff.standInAt)
 	case waiting:
 		return false, false
 	}
 	return !s.spoken, true
 }
 
-func (c *Compactor) planLevel(s view, p Policy, window int, trigger Trigger, need int, builtIn bool) *job {
+func (c *Compactor) planLevel(s view, p Policy, window int, trigger Trigger, need int, extractive bool) *job {
 	sp := planSpan(s, need, p.KeepLastN, p.tail(c.budget()))
 	if len(sp.lines) == 0 {
 		return nil
 	}
-	if (trigger == OnBackground || trigger == OnPrepare) && s.head.Spares(sp.from, sp.to) && !c.lifted {
+	if (trigger == OnBackground || trigger == OnPrepare) && s.head.Spares(sp.from, sp.to) && !c.undoLifted {
 		return nil
 	}
-	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, builtIn)
+	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, window, extractive)
 	c.overNarrowed(j, sp)
 	return j
 }
 
-func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy, window int, builtIn bool) *job {
-	j := c.newJob(trigger, Rollup, foldLevel(children), stackCost(children), p, window, builtIn)
+func (c *Compactor) planRollup(children []Compaction, trigger Trigger, p Policy, window int, extractive bool) *job {
+	j := c.newJob(trigger, Rollup, foldLevel(children), stackCost(children), p, window, extractive)
 	j.children = slices.Clone(children)
 	first, last := children[0], children[len(children)-1]
 	j.row.From, j.row.FromTime, j.row.To, j.row.ToTime = first.From, first.FromTime, last.To, last.ToTime
-	owed := false
+	tokenDeficit := false
 	for _, child := range children {
 		j.row.Messages += child.Messages
 		j.row.Children = append(j.row.Children, child.ID)
-		owed = owed || child.Owed || j.row.Owed && child.By == ByWorker
-		if !c.givenUp(child) && c.declinedTimes(child) > j.row.Declined.Times && builtIn {
+		tokenDeficit = tokenDeficit || child.AwaitsModel || j.row.AwaitsModel && child.By == ByWorker
+		if !c.givenUp(child) && c.declinedTimes(child) > j.row.Declined.Times && extractive {
 			j.row.Declined = child.Declined // a model that is to make the fold better reads it
 		}
 	}
-	j.row.Owed = owed && builtIn && c.o.Worker != nil
+	j.row.AwaitsModel = tokenDeficit && extractive && c.o.Worker != nil
 	return j
 }
 
-// planHeal chooses the newest row of the extractive summarizer's that a model is to make
-// better. What a staged row will heal is not bought again. A heal that makes the view
+// planRepair chooses the newest row of the extractive summarizer's that a model is to make
+// better. What a prepared row will repair is not bought again. A repair that makes the view
 // larger takes the room there is; one that does not may always run.
-func (c *Compactor) planHeal(s view, p Policy, window, used int, now time.Time) *job {
+func (c *Compactor) planRepair(s view, p Policy, window, used int, now time.Time) *job {
 	for _, row := range c.repairable(s) {
-		if overlaps(c.staged, row) {
+		if overlaps(c.prepared, row) {
 			continue
 		}
-		if now.Before(c.sore[row.ID].retryAt) || s.head.Spares(row.From, row.To) && !c.lifted {
+		if now.Before(c.repairBackoffs[row.ID].retryAt) || s.head.Spares(row.From, row.To) && !c.undoLifted {
 			continue
 		}
 		if c.givenUp(row) || now.Before(c.restsUntil(row)) {
 			continue
 		}
-		j := c.newJob(OnHeal, Leaf, row.Level, 0, p, window, false)
-		j.healed, j.declined = row, c.declinedTimes(row)
-		j.heals, j.row.Focus = row.ID, cmp.Or(row.Focus, j.row.Focus)
+		j := c.newJob(OnRepair, Leaf, row.Level, 0, p, window, false)
+		j.repaired, j.declined = row, c.declinedTimes(row)
+		j.repairs, j.row.Focus = row.ID, cmp.Or(row.Focus, j.row.Focus)
 		if row.Kind == Rollup {
 			j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
 		}
@@ -237,7 +237,7 @@ func (c *Compactor) planHeal(s view, p Policy, window, used int, now time.Time) 
 	return nil
 }
 
-// turnSince tells whether a turn has begun at seq or behind it.
+// turnSince reports whether a turn has begun at seq or behind it.
 func (s view) turnSince(seq int64) bool {
 	n := len(s.lines)
 	return n > 0 && s.lines[n-1].Turn >= seq

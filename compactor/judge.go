@@ -200,7 +200,7 @@ func parts(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '.' && r != ','
 }
 
-// declines tells whether a sentence speaks of the task, to say that it is not done or
+// declines reports whether a sentence speaks of the task, to say that it is not done or
 // what is missing for it.
 func declines(sentence string) bool {
 	return task.MatchString(sentence) && refusing.MatchString(sentence) || assistant.MatchString(sentence)
@@ -216,7 +216,7 @@ var (
 // summary word for word to be an echo.
 const leastRepeated = 4
 
-// repeats tells whether a text goes on as the span does: it is a piece of the transcript,
+// repeats reports whether a text goes on as the span does: it is a piece of the transcript,
 // with labels or without, and no choice from it.
 func repeats(text string, items []item) bool {
 	if label.MatchString(text) {
@@ -254,7 +254,7 @@ func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 // leastEcho is how long, in bytes, a sentence must be to be found again by more than chance.
 const leastEcho = 20
 
-// echoes tells whether a text is for the most part what its writer was told.
+// echoes reports whether a text is for the most part what its writer was told.
 func echoes(text, told string) bool {
 	told = flat(told)
 	all, echoed := 0, 0

@@ -31,7 +31,7 @@ import (
 )
 
 // life is a rig that may begin on a folder somebody else has left. Nothing is begun
-// by itself but where a test lets it: so an act makes one change, and no heal follows it.
+// by itself but where a test lets it: so an act makes one change, and no repair follows it.
 type life struct {
 	*rig
 	free atomic.Bool
@@ -80,7 +80,7 @@ func notes(n, size int) func(l *life) {
 	}
 }
 
-// summedUp is after some notes were summed up.
+// summedUp is after some notes were summarized.
 func summedUp(l *life) {
 	notes(12, 60)(l)
 	compact(l)
@@ -95,8 +95,8 @@ func compact(l *life) {
 
 func settles(l *life) { l.settle() }
 
-// heals does all that is due.
-func heals(l *life) {
+// repairs does all that is due.
+func repairs(l *life) {
 	l.free.Store(true)
 	l.restart() // what was refused is asked about again
 	l.settle()
@@ -106,7 +106,7 @@ func heals(l *life) {
 func hides(l *life, from, to int64) {
 	head, _, err := l.conv.Head(context.Background())
 	if err == nil {
-		_, _, err = l.conv.Apply(context.Background(), head.Generation, compactor.Change{Markers: []compactor.Compaction{{By: compactor.ByEmergency, Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}}}})
+		_, _, err = l.conv.Apply(context.Background(), head.Version, compactor.Change{Placeholders: []compactor.Compaction{{By: compactor.ByEmergency, Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}}}})
 	}
 	if err != nil {
 		l.t.Fatal(err)
@@ -150,13 +150,13 @@ var acts = map[string]act{
 		steps: []func(*life){settles}, changes: 1, kind: compactor.Leaf,
 	},
 	"a heal": {
-		before: func(l *life) { notes(12, 60)(l); hides(l, 2, 7) }, steps: []func(*life){heals}, changes: 1, kind: compactor.Leaf,
-		between: "messages #2 to #7, 1 January 2026\n1 January 2026:\n", // of the built-in summarizer
+		before: func(l *life) { notes(12, 60)(l); hides(l, 2, 7) }, steps: []func(*life){repairs}, changes: 1, kind: compactor.Leaf,
+		between: "messages #2 to #7, 1 January 2026\n1 January 2026:\n", // of the extractive summarizer
 	},
-	"an emergency": {window: 1500, before: notes(12, 120), steps: []func(*life){settles}, changes: 1, kind: compactor.Marker},
+	"an emergency": {window: 1500, before: notes(12, 120), steps: []func(*life){settles}, changes: 1, kind: compactor.Placeholder},
 	"a new segment": {
 		before:  func(l *life) { summedUp(l); notes(3, 20)(l) },
-		steps:   []func(*life){func(l *life) { l.anew(); l.settle() }},
+		steps:   []func(*life){func(l *life) { l.startSession(); l.settle() }},
 		changes: 1,
 	},
 	"an undo": {
@@ -181,7 +181,7 @@ var acts = map[string]act{
 			l.said[1].Text = m.Text
 			l.apply(2)
 			settles(l)
-		}, heals},
+		}, repairs},
 		changes: 1, // until it is repaired the summary keeps its words
 	},
 	"a deletion, and what it makes be done anew": {
@@ -193,7 +193,7 @@ var acts = map[string]act{
 			l.gone = map[int64]bool{2: true}
 			l.apply(2)
 			settles(l)
-		}, heals},
+		}, repairs},
 		changes: 2,
 		between: "Ada: note 0", // the extractive summarizer fills the placeholder before the worker repairs it
 	},
@@ -267,7 +267,7 @@ func (a act) begin(t *testing.T, dir string, window int) *life {
 	return l
 }
 
-// remembers is a worker that saves one memory, then sums up, in words that follow
+// remembers is a worker that saves one memory, then summarizes, in words that follow
 // from the span alone.
 func remembers(req llm.Request, words int) llm.Response {
 	span := spanOf(req)
@@ -279,7 +279,7 @@ func remembers(req llm.Request, words int) llm.Response {
 	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Of %s. %s", span, filler(words))}))
 }
 
-// onlooker has records that nobody writes to: what is staged stays so.
+// onlooker has records that nobody writes to: what is prepared stays so.
 type onlooker struct{ *memory.Conversation }
 
 var errOnlooker = errors.New("it only looks")
@@ -288,7 +288,7 @@ func (onlooker) Begin(context.Context, compactor.Compaction) (compactor.Job, err
 	return nil, errOnlooker
 }
 
-func (onlooker) Land(context.Context, []int64, int64) (compactor.Head, []compactor.Compaction, error) {
+func (onlooker) ApplyPrepared(context.Context, []int64, int64) (compactor.Head, []compactor.Compaction, error) {
 	return compactor.Head{}, nil, errOnlooker
 }
 
@@ -481,7 +481,7 @@ func TestKillAtEveryStatement(t *testing.T) {
 	skipUnderRace(t)
 	t.Parallel()
 	var kills atomic.Int64
-	begun := time.Now()
+	started := time.Now()
 	t.Run("acts", func(t *testing.T) {
 		for name, a := range acts {
 			t.Run(name, func(t *testing.T) {
@@ -490,7 +490,7 @@ func TestKillAtEveryStatement(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d kills were survived in %v", kills.Load(), time.Since(begun).Round(time.Second))
+	t.Logf("%d kills were survived in %v", kills.Load(), time.Since(started).Round(time.Second))
 }
 
 // survives kills an act everywhere, and returns how many kills that took.
@@ -574,10 +574,10 @@ func (a act) found(t *testing.T, dir string, step int, whole story) error {
 	}
 	l.window = spacious
 	notes(2, 20)(l)
-	heals(l)
+	repairs(l)
 	g := l.c.Gauge()
-	if len(g.Staged) > 0 || slices.ContainsFunc(slices.Concat(rowsOf(g.Past.Earlier), g.Stack), compactor.Compaction.NeedsRepair) {
-		return fmt.Errorf("after all work was done %d rows are staged; the stack is %+v, behind %+v", len(g.Staged), g.Stack, g.Past.Earlier)
+	if len(g.Prepared) > 0 || slices.ContainsFunc(slices.Concat(rowsOf(g.Past.Earlier), g.Stack), compactor.Compaction.NeedsRepair) {
+		return fmt.Errorf("after all work was done %d rows are prepared; the stack is %+v, behind %+v", len(g.Prepared), g.Stack, g.Past.Earlier)
 	}
 	return l.check()
 }

@@ -23,8 +23,8 @@ func prepared(t *testing.T, share float64, change func(p *compactor.Policy)) *ri
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 		r.settle()
 	}
-	if g := r.c.Gauge(); len(g.Stack) > 0 || len(g.Staged) < 8 {
-		t.Fatalf("%d summaries are shown and %d prepared", len(g.Stack), len(g.Staged))
+	if g := r.c.Gauge(); len(g.Stack) > 0 || len(g.Prepared) < 8 {
+		t.Fatalf("%d summaries are shown and %d prepared", len(g.Stack), len(g.Prepared))
 	}
 	return r
 }
@@ -67,12 +67,12 @@ func TestALevelAppliesItsShareOfWhatIsPrepared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := prepared(t, 0.77, func(p *compactor.Policy) { p.Economy = c.economy })
-			before := r.c.Gauge().Staged
+			before := r.c.Gauge().Prepared
 			r.hear(filler(c.paste))
 			share, span := r.shareLeft()
 			g := r.c.Gauge()
 			for _, row := range g.Stack {
-				if row.Kind == compactor.Marker {
+				if row.Kind == compactor.Placeholder {
 					t.Errorf("messages were truncated although summaries of them were ready")
 				}
 			}
@@ -85,8 +85,8 @@ func TestALevelAppliesItsShareOfWhatIsPrepared(t *testing.T) {
 			if share < c.fraction || share-span >= c.fraction {
 				t.Errorf("%.0f %% left at once, the last span of which is %.1f %%", 100*share, 100*span)
 			}
-			if len(g.Staged) == 0 || g.Staged[0].From != g.Stack[len(g.Stack)-1].To+1 {
-				t.Errorf("the rest does not stay prepared: %d of %d are", len(g.Staged), len(before))
+			if len(g.Prepared) == 0 || g.Prepared[0].From != g.Stack[len(g.Stack)-1].To+1 {
+				t.Errorf("the rest does not stay prepared: %d of %d are", len(g.Prepared), len(before))
 			}
 			r.settle()
 			r.verify()
@@ -101,7 +101,7 @@ func TestALevelGoesOnUntilItIsLeft(t *testing.T) {
 	if used := r.share(); used >= 0.8 {
 		t.Errorf("the window is still full to %.2f", used)
 	}
-	if g := r.c.Gauge(); len(g.Staged) == 0 {
+	if g := r.c.Gauge(); len(g.Prepared) == 0 {
 		t.Errorf("all %d are shown", len(g.Stack))
 	}
 	r.verify()
@@ -116,7 +116,7 @@ func TestAColdCacheAppliesWhatTheBackgroundLevelWould(t *testing.T) {
 				time.Sleep(time.Hour)
 				r.render()
 				share, span := r.shareLeft()
-				if !economy && (share < 0.3 || share-span >= 0.3) || economy && len(r.c.Gauge().Staged) > 0 {
+				if !economy && (share < 0.3 || share-span >= 0.3) || economy && len(r.c.Gauge().Prepared) > 0 {
 					t.Errorf("%.0f %% left, the last span of which is %.1f %%", 100*share, 100*span)
 				}
 				for range 3 {
@@ -142,15 +142,15 @@ func TestWhatIsPreparedWaitsWhileCompactionIsSwitchedOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := prepared(t, 0.7, func(*compactor.Policy) {})
-				before := len(r.c.Gauge().Staged)
+				before := len(r.c.Gauge().Prepared)
 				r.set(off)
 				time.Sleep(time.Hour)
 				for range 5 {
 					r.talk("and now? " + filler(30))
 					r.settle()
 				}
-				if g := r.c.Gauge(); len(g.Stack) > 0 || len(g.Staged) != before {
-					t.Errorf("%d summaries are shown, %d of %d are prepared", len(g.Stack), len(g.Staged), before)
+				if g := r.c.Gauge(); len(g.Stack) > 0 || len(g.Prepared) != before {
+					t.Errorf("%d summaries are shown, %d of %d are prepared", len(g.Stack), len(g.Prepared), before)
 				}
 				r.set(func(p *compactor.Policy) { p.EmergencyThreshold = 0.86 })
 				for r.share() < 0.85 && len(r.c.Gauge().Stack) == 0 {
@@ -158,7 +158,7 @@ func TestWhatIsPreparedWaitsWhileCompactionIsSwitchedOff(t *testing.T) {
 				}
 				r.hear(filler(700))
 				for _, row := range r.c.Gauge().Stack {
-					if row.Kind == compactor.Marker {
+					if row.Kind == compactor.Placeholder {
 						t.Error("messages were truncated although summaries of them were ready")
 					}
 				}
@@ -182,8 +182,8 @@ func TestCompactAppliesAllThatIsPrepared(t *testing.T) {
 	if err := r.c.Wait(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if g := r.c.Gauge(); len(g.Staged) > 0 {
-		t.Errorf("%d summaries wait", len(g.Staged))
+	if g := r.c.Gauge(); len(g.Prepared) > 0 {
+		t.Errorf("%d summaries wait", len(g.Prepared))
 	}
 	r.verify()
 }
@@ -203,7 +203,7 @@ func TestACheckCopiesNoViewForWhatIsPrepared(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		least = min(least, after.TotalAlloc-before.TotalAlloc)
 	}
-	if g := r.c.Gauge(); len(g.Staged) == 0 || least > 256*uint64(g.Lines) {
-		t.Errorf("with %d messages and %d prepared summaries a check allocates %d bytes", g.Lines, len(g.Staged), least)
+	if g := r.c.Gauge(); len(g.Prepared) == 0 || least > 256*uint64(g.Lines) {
+		t.Errorf("with %d messages and %d prepared summaries a check allocates %d bytes", g.Lines, len(g.Prepared), least)
 	}
 }

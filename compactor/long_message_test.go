@@ -40,7 +40,7 @@ func TestEveryPartOfALongMessageIsRead(t *testing.T) {
 			}
 			r.hear(text.String())
 			r.chat(20)
-			if e := r.compact(""); e.State != compactor.EventLanded || !strings.Contains(e.Summary, "paste-0 ") {
+			if e := r.compact(""); e.State != compactor.EventApplied || !strings.Contains(e.Summary, "paste-0 ") {
 				t.Fatalf("it ended as %+v", e)
 			}
 			if len(read) != 800 {

@@ -49,7 +49,7 @@ func looksLike(r rune) rune {
 	return r
 }
 
-// opens tells whether a mark may begin with r: it looks like [ or <.
+// opens reports whether a mark may begin with r: it looks like [ or <.
 func opens(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '[' || r == '<'

@@ -11,15 +11,15 @@ import (
 // What a summarizer reads of the store.
 
 // read returns what the worker reads: the messages of the span, or of a rollup
-// the children's texts, with the messages of those that need healing. A message of
+// the children's texts, with the messages of those that need repairing. A message of
 // more than most tokens comes in parts.
 func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]item, error) {
 	rows := j.children
 	switch {
 	case j.row.Kind != Rollup:
-		rows = []Compaction{{Kind: Marker, Span: Span{From: j.row.From, To: j.row.To}}}
-	case j.heals != 0: // of the rollup itself nothing is read
-		children, err := record.Children(ctx, j.heals)
+		rows = []Compaction{{Kind: Placeholder, Span: Span{From: j.row.From, To: j.row.To}}}
+	case j.repairs != 0: // of the rollup itself nothing is read
+		children, err := record.Children(ctx, j.repairs)
 		if err != nil {
 			return nil, err
 		}

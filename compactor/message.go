@@ -26,7 +26,7 @@ type Message struct {
 	Addressed   bool // somebody wants an answer to it
 	Optional    bool // nobody asked for the answer: the bot may stay silent
 
-	Unremembered bool // its author wants to be in no memory; set for those who sum up
+	Unremembered bool // its author wants to be in no memory; set for those who summarize
 
 	Calls  []llm.Call      // assistant: the tools it called
 	CallID string          // tool: the call it answers

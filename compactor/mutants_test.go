@@ -27,7 +27,7 @@ var mutants = map[string]mutant{
 	c.h.setLines(slices.DeleteFunc(slices.Clone(c.h.lines), func(l line) bool { return j.row.Kind == Leaf && j.row.Covers(l.Seq) }))
 `, "./compactor", "TestInvariants",
 	},
-	"a landing does not look again at what stands there": {
+	"applying does not look again at what stands there": {
 		"transcript/cover.go", `
 	below := slices.Clone(d.covering(row.Span))
 `, `
@@ -43,13 +43,13 @@ var mutants = map[string]mutant{
 	},
 	"a message is known by its text": {
 		"memory/inbox.go", `
-	is, err := c.whereabouts(tx, m.ID)
+	is, err := c.delivery(tx, m.ID)
 `, `
 	id := m.ID
 	if err := tx.QueryRow("SELECT platform_id FROM messages WHERE conversation = ? AND role = 'user' AND text = ? LIMIT 1", c.id, m.Text).Scan(&id); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return r, err
 	}
-	is, err := c.whereabouts(tx, id)
+	is, err := c.delivery(tx, id)
 `, "./memory", "TestCoverage",
 	},
 	"a memory is saved when the worker says so, not with the summary": {
@@ -64,20 +64,20 @@ var mutants = map[string]mutant{
 	return s.answer(wrong, hint), err
 `, "./memory", "TestCoverage",
 	},
-	"a heal asks for no room": {
-		"compactor/landing.go", `
+	"a repair asks for no room": {
+		"compactor/apply.go", `
 	return c.estimated(int(0.95*p.EmergencyThreshold*float64(window)) - used)
 `, `
 	return c.estimated(window)
-`, "./compactor", "TestHealsStayBelowEmergency",
+`, "./compactor", "TestRepairsStayBelowEmergency",
 	},
-	"what is staged is bought again": {
+	"what is prepared is bought again": {
 		"compactor/job.go", `
-	s = c.ahead() // what is staged is not bought again
+	s = c.ahead() // what is prepared is not bought again
 `, `
 `, "./compactor", "TestNothingIsBoughtTwice",
 	},
-	"a rollup cannot take a marker in": {
+	"a rollup cannot take a placeholder in": {
 		"transcript/cover.go", `
 		read := child.Kind == Placeholder || slices.Contains(row.Children, child.ID)
 `, `
@@ -115,7 +115,7 @@ func (m mutant) run(t *testing.T, root string) {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(text), m.old); n != 1 {
-		t.Fatalf("%s has this %d times, it must be there once: the bug is to be seeded anew\n%s", m.file, n, m.old)
+		t.Fatalf("%s has this %d times, it must be there once: the bug is to be seeded again\n%s", m.file, n, m.old)
 	}
 	dir := t.TempDir()
 	broken, overlay := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json")
@@ -134,14 +134,14 @@ func (m mutant) run(t *testing.T, root string) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the bug does not compile: %v\n%s", err, out)
 	}
-	begun := time.Now()
+	started := time.Now()
 	tests := exec.CommandContext(t.Context(), binary, "-test.run", "^"+m.caught+"$", "-test.timeout", "3m",
 		"-rapid.checks", "1000", "-rapid.nofailfile", "-rapid.shrinktime", "1ms")
 	tests.Dir = filepath.Join(root, m.room)
 	out, err := tests.CombinedOutput()
 	caught := failed.FindSubmatch(out)
 	if err == nil || caught == nil {
-		t.Fatalf("nobody noticed in %v: %v\n%s", time.Since(begun).Round(time.Millisecond), err, out)
+		t.Fatalf("nobody noticed in %v: %v\n%s", time.Since(started).Round(time.Millisecond), err, out)
 	}
 	t.Logf("%s noticed after %s: %s", caught[1], caught[2], first(string(out)))
 }

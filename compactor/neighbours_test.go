@@ -11,10 +11,10 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// TestWhatWasDeletedBetweenTwoRowsKeepsNoFoldAway: messages that are hidden in memory,
-// because the disk refuses, stand behind a marker for each run of them, and what people
+// TestWhatWasDeletedBetweenTwoRowsKeepsNoRollupAway: messages that are hidden in memory,
+// because the disk refuses, stand behind a placeholder for each run of them, and what people
 // had deleted parts the runs.
-func TestWhatWasDeletedBetweenTwoRowsKeepsNoFoldAway(t *testing.T) {
+func TestWhatWasDeletedBetweenTwoRowsKeepsNoRollupAway(t *testing.T) {
 	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: good}, "without one": nil} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -38,8 +38,8 @@ func TestWhatWasDeletedBetweenTwoRowsKeepsNoFoldAway(t *testing.T) {
 				}
 				cost := 0
 				for _, row := range r.c.Gauge().Stack {
-					if cost += compactor.TokensOfCompaction(row); row.Kind == compactor.Marker {
-						t.Errorf("a marker over %d to %d is left", row.From, row.To)
+					if cost += compactor.TokensOfCompaction(row); row.Kind == compactor.Placeholder {
+						t.Errorf("a placeholder over %d to %d is left", row.From, row.To)
 					}
 				}
 				if budget := int(r.policy.StackBudget * float64(r.window)); cost > budget {

@@ -13,7 +13,7 @@ import (
 )
 
 // Who has opted out is named so to the worker, and is in none of its memories, nor in
-// those of the built-in summarizer; summaries tell what they said.
+// those of the extractive summarizer; summaries tell what they said.
 func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 	fill := func(r *rig) {
 		if _, err := r.conv.OptOut(t.Context(), "u1", "Ada", true); err != nil {
@@ -21,7 +21,7 @@ func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 		}
 		for i := 0; len(r.c.Gauge().Stack) == 0; i++ {
 			if i > 200 {
-				t.Fatal("nothing is summed up")
+				t.Fatal("nothing is summarized")
 			}
 			r.hear(fmt.Sprintf("I decided to buy %d parrots, my name is Ada. %s", i, filler(60)))
 			r.settle()
@@ -47,7 +47,7 @@ func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 			t.Errorf("the stack is %+v", stack)
 		}
 	})
-	t.Run("the built-in summarizer takes none", func(t *testing.T) {
+	t.Run("the extractive summarizer takes none", func(t *testing.T) {
 		r := newRig(t, 6000, nil)
 		fill(r)
 		if n := count(t, r.dir, "SELECT count(*) FROM memories"); n != 0 {

@@ -177,8 +177,8 @@ func (w *owner) Undo(ctx context.Context) (e compactor.Event, err error) {
 	return e, err
 }
 
-func (w *owner) StartSegment(ctx context.Context) (started bool, err error) {
-	w.do(func() { started, err = w.Compactor.StartSegment(ctx) })
+func (w *owner) StartSession(ctx context.Context) (started bool, err error) {
+	w.do(func() { started, err = w.Compactor.StartSession(ctx) })
 	return started, err
 }
 
@@ -214,7 +214,7 @@ func (h ownedHistory) Deprived(seq int64) bool {
 	return get(h.w, func() bool { return h.w.Compactor.History().Deprived(seq) })
 }
 
-func (h ownedHistory) Context() (c compactor.Context, generation int64) {
-	h.w.do(func() { c, generation = h.w.Compactor.History().Context() })
-	return c, generation
+func (h ownedHistory) Context() (c compactor.Context, version int64) {
+	h.w.do(func() { c, version = h.w.Compactor.History().Context() })
+	return c, version
 }

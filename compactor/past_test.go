@@ -9,15 +9,15 @@ import (
 
 // stone is a summary over [from, to] that costs so many tokens.
 func stone(id, from, to int64, tokens int) Compaction {
-	return Compaction{ID: id, Kind: Leaf, By: ByWorker, State: Active, Span: Span{From: from, To: to}, Text: "text", Tokens: tokens}
+	return Compaction{ID: id, Kind: Leaf, By: ByWorker, State: Applied, Span: Span{From: from, To: to}, Text: "text", Tokens: tokens}
 }
 
-// pastHead has two earlier segments, of two rows and of one, and inherits two rows
+// pastHead has two earlier sessions, of two rows and of one, and inherits two rows
 // and a message.
 func pastHead() Head {
 	return Head{
 		Start: 31, Stack: []Compaction{stone(4, 31, 40, 50)},
-		Earlier: []Segment{
+		Earlier: []Session{
 			{From: 1, To: 20, Rows: []Compaction{stone(1, 1, 10, 100), stone(2, 11, 20, 100)}},
 			{From: 21, To: 30, Rows: []Compaction{stone(3, 21, 30, 100)}},
 		},
@@ -30,11 +30,11 @@ func pastHead() Head {
 
 func TestWhatIsShownOfThePast(t *testing.T) {
 	h := pastHead()
-	line := perMessage + Estimate(newSegment)
+	line := perMessage + Estimate(newSession)
 	root := rootEntry(*h.Inherited.Root, 1000).tokens
 	for _, test := range []struct {
 		claim          string
-		most, segments int
+		most, sessions int
 		own            []int64
 		copies         int // of rows; -1: nor the message
 	}{
@@ -48,7 +48,7 @@ func TestWhatIsShownOfThePast(t *testing.T) {
 		{"no line without a row", line + 99, 3, nil, -1},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
-			p := h.past(shape{pastMost: test.most, pastSegments: test.segments})
+			p := h.past(shape{pastMost: test.most, pastSessions: test.sessions})
 			var own []int64
 			copies, tokens := -1, 0
 			for _, e := range p.entries {
@@ -67,11 +67,11 @@ func TestWhatIsShownOfThePast(t *testing.T) {
 	}
 	t.Run("in order", func(t *testing.T) {
 		var text strings.Builder
-		for _, e := range h.past(shape{pastMost: 10_000, pastSegments: 3}).entries {
+		for _, e := range h.past(shape{pastMost: 10_000, pastSessions: 3}).entries {
 			text.WriteString(e.text)
 		}
 		at := 0
-		for _, next := range []string{"above this thread", "above this thread", "hangs on", "#1 to #10", "#11 to #20", "#21 to #30", newSegment} {
+		for _, next := range []string{"above this thread", "above this thread", "hangs on", "#1 to #10", "#11 to #20", "#21 to #30", newSession} {
 			i := strings.Index(text.String()[at:], next)
 			if i < 0 {
 				t.Fatalf("%q is not behind what is before it:\n%s", next, text.String())
@@ -88,9 +88,9 @@ func TestWhatIsShownOfThePast(t *testing.T) {
 	})
 }
 
-func TestALandingChangesItsSegmentAlone(t *testing.T) {
+func TestACompactionChangesItsSessionAlone(t *testing.T) {
 	h := pastHead()
-	sh := shape{pastMost: 10_000, pastSegments: 3}
+	sh := shape{pastMost: 10_000, pastSessions: 3}
 	before := h.stackCost(sh)
 	fold := stone(9, 1, 20, 120)
 	after := h.with(fold)

@@ -53,7 +53,7 @@ func Merge(layers ...Patch) Patch {
 }
 
 // Spawn is what the layers of a sub-agent set: its definition's own values, over them
-// what its parent's layers set, over all the values of the call itself. The built-in
+// what its parent's layers set, over all the values of the call itself. The extractive
 // defaults are no layer, so what nobody has set does not hide the definition. The
 // result is a parent's layers in its turn.
 func Spawn(parent, definition, call Patch) Patch { return Merge(definition, parent, call) }
@@ -131,7 +131,7 @@ func (patch Patch) Fit(base Policy) (Policy, []*FieldError) {
 func (p *Policy) set(key, text string) *FieldError {
 	i, known := fields[key]
 	if !known {
-		return &FieldError{Key: key, Hint: Meant(key, keys)}
+		return &FieldError{Key: key, Hint: DidYouMean(key, keys)}
 	}
 	bad := func(want string) *FieldError { return &FieldError{Key: key, Value: text, Want: want} }
 	field := reflect.ValueOf(p).Elem().Field(i)

@@ -70,7 +70,7 @@ func (w worker) piece() int {
 	return max(w.c.throughput(w.model)-w.frame(), minPiece)
 }
 
-// pieceOf is how much should be summed up ahead at once, in tokens: one request's
+// pieceOf is how much should be summarized ahead at once, in tokens: one request's
 // material, with the instructions and the answer beside it.
 func (c *Compactor) pieceOf(model llm.Model, p Policy) int {
 	fits := c.throughput(model) - workerPromptCost() - min(c.systemCost, mostOfAgent) - requestCost

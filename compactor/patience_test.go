@@ -33,7 +33,7 @@ func prefills(reads func(llm.Request) time.Duration, beat time.Duration) *llmtes
 	}}
 }
 
-// material is how many tokens the worker is given to sum up in a request.
+// material is how many tokens the worker is given to summarize in a request.
 func material(req llm.Request) int { return compactor.Estimate(req.Messages[1].Text) }
 
 func always(d time.Duration) func(llm.Request) time.Duration {
@@ -46,7 +46,7 @@ func TestTheWorkerWaitsAsLongAsSomethingComes(t *testing.T) {
 		ends   compactor.EventState
 		after  time.Duration
 	}{
-		"5 minutes of reading with keep-alives, then a summary":  {prefills(always(5*time.Minute), 30*time.Second), compactor.EventLanded, 5 * time.Minute},
+		"5 minutes of reading with keep-alives, then a summary":  {prefills(always(5*time.Minute), 30*time.Second), compactor.EventApplied, 5 * time.Minute},
 		"silence for the timeout":                                {prefills(always(5*time.Minute), 0), compactor.EventFailed, 2 * time.Minute},
 		"keep-alives for an hour are cut after a quarter of one": {prefills(always(time.Hour), 30*time.Second), compactor.EventFailed, 15 * time.Minute},
 		"silence after the first words": {&llmtest.Model{Func: func(ctx context.Context, _ int, req llm.Request) (llm.Response, error) {
@@ -59,15 +59,15 @@ func TestTheWorkerWaitsAsLongAsSomethingComes(t *testing.T) {
 			resp := summary("Ada took notes.")
 			resp.Message.Text = strings.Repeat("I think. ", 150)
 			return resp, nil
-		}}, compactor.EventLanded, 5 * time.Minute},
+		}}, compactor.EventApplied, 5 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, 100_000, c.worker)
 				r.chat(30)
-				begun := time.Now()
+				started := time.Now()
 				e := r.compact("")
-				if took := time.Since(begun); e.State != c.ends || took < c.after || took > c.after+10*time.Second {
+				if took := time.Since(started); e.State != c.ends || took < c.after || took > c.after+10*time.Second {
 					t.Errorf("%s after %v (%s), want %s after %v", e.State, took, e.Error, c.ends, c.after)
 				}
 				r.verify()
@@ -100,7 +100,7 @@ func TestPiecesFitTheSpeedOfTheModel(t *testing.T) {
 		if e := compact(); e.State != compactor.EventFailed || pieces[0] < 8000 {
 			t.Fatalf("the first piece, of %v tokens, ended as %s: it must be as large as ever", pieces, e.State)
 		}
-		for e := compact(); e.State != compactor.EventLanded; e = compact() {
+		for e := compact(); e.State != compactor.EventApplied; e = compact() {
 			if r.c.Gauge().Lines > 3000 {
 				t.Fatalf("pieces of %v tokens ended as %s: %s", pieces, e.State, e.Error)
 			}

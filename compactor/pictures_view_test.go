@@ -87,7 +87,7 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 		}
 		for _, m := range r.request() {
 			if len(m.Images) != 0 {
-				t.Errorf("a summed up message still shows its picture: %+v", m)
+				t.Errorf("a summarized message still shows its picture: %+v", m)
 			}
 		}
 		r.verify()
@@ -120,7 +120,7 @@ func TestBetweenChangesOfTheHeadPicturesOnlyGrow(t *testing.T) {
 func TestPicturesLeaveWithTheHead(t *testing.T) {
 	r := newRig(t, 60_000, nil)
 	var last []llm.Message
-	generation, changes := int64(-1), 0
+	version, changes := int64(-1), 0
 	for range 30 {
 		r.show("look", []byte("\x89PNG\r\n\x1a\n"))
 		r.deliver("and?", true)
@@ -130,12 +130,12 @@ func TestPicturesLeaveWithTheHead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if head.Generation != generation {
+		if head.Version != version {
 			changes++
 		} else if len(view) < len(last) || !reflect.DeepEqual(view[:len(last)], last) {
 			t.Fatalf("the head has not changed, and the request does not extend the one before:\n%+v\n--- became\n%+v", last, view)
 		}
-		last, generation = view, head.Generation
+		last, version = view, head.Version
 		r.answerAlone(r.said[len(r.said)-1])
 	}
 	if changes < 3 || changes > 10 {

@@ -14,7 +14,7 @@ import (
 // duplicate is a copy for the head.
 type duplicate struct {
 	line
-	earlier bool // the original stands before the segment, where nothing is verbatim
+	earlier bool // the original stands before the session, where nothing is verbatim
 }
 
 // leastCopy is the least a copy is clipped to, in tokens: less of a message says nothing.

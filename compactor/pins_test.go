@@ -63,7 +63,7 @@ func TestPinsStayInSight(t *testing.T) {
 	if head := r.head(); head != "" {
 		t.Errorf("copies of what is verbatim stand in the head: %s", head)
 	}
-	r.landed()
+	r.applied()
 	r.asRestarted()
 	inOrder(t, r.render(), "My very first words", "[#2 2026-01-01 00:01 you, the assistant] answer to 1", "note 2 word", "note 7 word", "[Compaction Summary]")
 	t.Run("and are read by the worker", func(t *testing.T) {
@@ -79,13 +79,13 @@ func TestPinsStayInSight(t *testing.T) {
 		inOrder(t, r.head(), "My very first words", "note 2 word")
 		r.unpin(1)
 	})
-	t.Run("after further landings the text is the same", func(t *testing.T) {
+	t.Run("after further applied compactions the text is the same", func(t *testing.T) {
 		before, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
 		for range 4 {
 			for i := range 10 {
 				r.hear(fmt.Sprintf("more %d %s", i, filler(20)))
 			}
-			r.landed()
+			r.applied()
 		}
 		if after, _, _ := strings.Cut(r.head(), "[Compaction Summary]"); after != before {
 			t.Errorf("before\n%s\nafter\n%s", before, after)
@@ -118,7 +118,7 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 	for i := range 10 {
 		r.hear(fmt.Sprintf("note-%d %s", i, filler(450)))
 	}
-	r.landed()
+	r.applied()
 	budget := func(most int) {
 		t.Helper()
 		r.settle()

@@ -13,7 +13,7 @@ import (
 type level int
 
 const (
-	calm level = iota
+	levelNone level = iota
 	background
 	aggressive
 	emergency
@@ -31,13 +31,13 @@ func levelOf(used, window int, p Policy) level {
 	case share >= p.EmergencyThreshold:
 		return emergency
 	case !p.Enabled:
-		return calm
+		return levelNone
 	case share >= p.AggressiveThreshold:
 		return aggressive
 	case share >= p.BackgroundThreshold || p.CompactAtTokens > 0 && used >= p.CompactAtTokens:
 		return background
 	}
-	return calm
+	return levelNone
 }
 
 // nextLevel tells which level comes next above used, and the fewest tokens that reach
@@ -71,8 +71,8 @@ const (
 	messageShare = 4  // one message, and one burst: 1/4
 	firstShare   = 10 // first messages and pins: 1/10
 	entryShare   = 3  // one summary, of the stack's budget: 1/3 at least
-	spanPercent  = 15 // what is summed up ahead at once: 15 %
-	pastShare    = 2  // earlier segments, of the stack's budget: 1/2
+	spanPercent  = 15 // what is summarized ahead at once: 15 %
+	pastShare    = 2  // earlier sessions, of the stack's budget: 1/2
 )
 
 // Reserve is what is kept free for the reply, and what is sent as max_tokens.
@@ -90,11 +90,11 @@ func (p Policy) shape(window int) shape {
 	return shape{
 		clipTo: window / messageShare, firstMost: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst,
 		kept: p.ToolResultsKept, minChars: p.ToolResultMinChars, maxLines: p.ToolOutputMaxLines,
-		pastMost: p.stackBudget(window) / pastShare, pastSegments: p.EarlierSegs,
+		pastMost: p.stackBudget(window) / pastShare, pastSessions: p.EarlierSegs,
 	}
 }
 
-// span is how much is summed up ahead at once, in tokens.
+// span is how much is summarized ahead at once, in tokens.
 func (p Policy) span(window int) int { return min(p.SpanTokens, window*spanPercent/100) }
 
 // stackBudget is what the stack may cost, in tokens.
@@ -236,14 +236,14 @@ func stackCost(stack []Compaction) (tokens int) {
 
 // planFold chooses the neighbours to fold into one. For a model these are the oldest
 // run of two to fanIn rows of one level, else the lightest two, which are those over
-// the fewest messages: so the oldest text is not summed up again and again. The
-// built-in summarizer chooses anew among messages, however often it folds, and takes
+// the fewest messages: so the oldest text is not summarized again and again. The
+// extractive summarizer chooses again among messages, however often it folds, and takes
 // the lightest two at once: so what is told is spread evenly over the conversation,
 // and the stack stays full. It spares what a model wrote as long as it can. nil
 // means that nothing can be folded.
-func planFold(s view, fanIn int, builtIn bool) []Compaction {
+func planFold(s view, fanIn int, extractive bool) []Compaction {
 	stack, adjacent := s.head.Stack, s.adjacent
-	if builtIn {
+	if extractive {
 		own := func(a, b Compaction) bool { return adjacent(a, b) && a.NeedsRepair() && b.NeedsRepair() }
 		if pair := lightest(stack, own); pair != nil {
 			return pair
@@ -275,7 +275,7 @@ func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compac
 	return pair
 }
 
-// adjacent tells whether no message stands between two rows that follow each other:
+// adjacent reports whether no message stands between two rows that follow each other:
 // one that was deleted before anything covered it parts nothing. A row without an id
 // is not on disk yet and has no neighbours, and one that is being worked on, or of which a part is left, is not folded: its text tells of
 // messages beyond the fold, which nobody would find when they are deleted.
@@ -288,7 +288,7 @@ func (s view) adjacent(a, b Compaction) bool {
 }
 
 // insert returns stack with row in it, in place of what it covers. Rows it
-// overlaps in part lose that part: they are markers, which the store splits.
+// overlaps in part lose that part: they are placeholders, which the store splits.
 func insert(stack []Compaction, row Compaction) []Compaction {
 	out := append(make([]Compaction, 0, len(stack)+2), row)
 	for _, c := range stack {

@@ -14,7 +14,7 @@ func TestLevelsFireAtTheirThresholds(t *testing.T) {
 		used int
 		want level
 	}{
-		{0, calm}, {7_999, calm}, {8_000, background}, {8_499, background}, {8_500, aggressive}, {9_499, aggressive}, {9_500, emergency}, {12_000, emergency},
+		{0, levelNone}, {7_999, levelNone}, {8_000, background}, {8_499, background}, {8_500, aggressive}, {9_499, aggressive}, {9_500, emergency}, {12_000, emergency},
 	} {
 		if got := levelOf(tt.used, 10_000, p); got != tt.want {
 			t.Errorf("levelOf(%d of 10000) = %v, want %v", tt.used, got, tt.want)
@@ -28,7 +28,7 @@ func TestLevelsFireAtTheirThresholds(t *testing.T) {
 		t.Errorf("compact_at_tokens reached: level %v, want background", got)
 	}
 	p.Enabled = false
-	if got := levelOf(9_000, 10_000, p); got != calm {
+	if got := levelOf(9_000, 10_000, p); got != levelNone {
 		t.Errorf("switched off: level %v, want calm", got)
 	}
 	if got := levelOf(9_500, 10_000, p); got != emergency {
@@ -94,7 +94,7 @@ func TestPlan(t *testing.T) {
 
 func TestASpanEndsWhereAnotherCompactionBegins(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
-	s.lines = append(s.lines[:2:2], s.lines[4:]...) // 3 and 4 are summed up, 1 and 2 were taken back
+	s.lines = append(s.lines[:2:2], s.lines[4:]...) // 3 and 4 are summarized, 1 and 2 were undone
 	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 3, To: 4}}}
 	if sp := planSpan(s, 1000, 0, 0); sp.from != 1 || sp.to != 2 {
 		t.Errorf("span %d to %d, want 1 to 2", sp.from, sp.to)
@@ -153,7 +153,7 @@ func TestFold(t *testing.T) {
 	}
 	built := func(stack []Compaction, model ...int) []Compaction {
 		for i := range stack {
-			stack[i].By = ByBuiltIn
+			stack[i].By = ByExtractive
 		}
 		for _, i := range model {
 			stack[i].By = ByWorker
@@ -174,7 +174,7 @@ func TestFold(t *testing.T) {
 		{"folds across what was deleted", built(gap(stackOf(0, 0))), there[1:], []int64{1, 2}},
 		{"never folds what is not on disk", unwritten, nil, nil},
 	} {
-		t.Run("the built-in summarizer "+tt.name, func(t *testing.T) {
+		t.Run("the extractive summarizer "+tt.name, func(t *testing.T) {
 			var got []int64
 			for _, c := range planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, true) {
 				got = append(got, c.ID)
@@ -190,7 +190,7 @@ func TestFold(t *testing.T) {
 }
 
 func TestInsertSplitsWhatItOverlaps(t *testing.T) {
-	stack := []Compaction{{ID: 1, Span: Span{From: 1, To: 100}, Kind: Marker}}
+	stack := []Compaction{{ID: 1, Span: Span{From: 1, To: 100}, Kind: Placeholder}}
 	got := insert(stack, Compaction{ID: 2, Span: Span{From: 30, To: 60}})
 	if len(got) != 3 || got[0].To != 29 || got[1].ID != 2 || got[2].From != 61 || got[2].To != 100 {
 		t.Errorf("insert gave %+v", got)
@@ -218,7 +218,7 @@ func TestPolicyBounds(t *testing.T) {
 
 func TestPaceBacksOffAndPauses(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	var p pace
+	var p backoff
 	for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 30 * time.Minute, 30 * time.Minute} {
 		p.failed(now)
 		if got := p.retryAt.Sub(now); got != want {
@@ -231,15 +231,15 @@ func TestPaceBacksOffAndPauses(t *testing.T) {
 	}
 	p.freed(4, 100, false, now, time.Minute)
 	if p.why(now) != "" {
-		t.Error("one useless landing pauses")
+		t.Error("one useless compaction pauses")
 	}
 	p.freed(5, 100, false, now, time.Minute)
 	p.freed(4, 100, false, now, time.Minute)
 	if p.why(now) != "" {
-		t.Error("useless landings that do not follow each other pause")
+		t.Error("useless applied compactions that do not follow each other pause")
 	}
 	p.freed(90, 100, true, now, time.Minute)
 	if p.why(now) == "" || p.why(now.Add(time.Minute)) != "" {
-		t.Error("two useless landings in a row do not pause for the cooldown")
+		t.Error("two useless applied compactions in a row do not pause for the cooldown")
 	}
 }

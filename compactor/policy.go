@@ -51,7 +51,7 @@ type Policy struct {
 	RollupFanIn  int `toml:"rollup_fan_in" json:"rollup_fan_in"` // most summaries folded into one
 	EarlierSegs  int `toml:"earlier_sessions" json:"earlier_sessions"`
 	MaxTurns     int `toml:"max_turns" json:"max_turns"`         // most calls of the worker's model per chunk
-	FailureLimit int `toml:"failure_limit" json:"failure_limit"` // failures until the built-in summarizer stands in
+	FailureLimit int `toml:"failure_limit" json:"failure_limit"` // failures until the extractive summarizer stands in
 	MaxMemories  int `toml:"max_memories" json:"max_memories"`   // most memories one compaction saves
 
 	StackBudget float64 `toml:"stack_budget" json:"stack_budget"` // share of the window the stack may take
@@ -61,7 +61,7 @@ type Policy struct {
 	Focus      string   `toml:"focus" json:"focus"`                       // what every summary shall keep
 	PromptFile string   `toml:"prompt_file" json:"prompt_file"`           // the worker's prompt; empty: the one in prompts/
 	Timeout    Duration `toml:"timeout" json:"timeout"`                   // without a byte of the worker's model
-	Cooldown   Duration `toml:"cooldown" json:"cooldown"`                 // pause of the automatic levels after landings that freed little
+	Cooldown   Duration `toml:"cooldown" json:"cooldown"`                 // pause of the automatic levels after applied compactions that freed little
 
 	ExtractMemories bool `toml:"extract_memories" json:"extract_memories"`
 
@@ -69,7 +69,7 @@ type Policy struct {
 	ToolResultMinChars int `toml:"tool_result_min_chars" json:"tool_result_min_chars"` // shorter results are never cleared
 	ToolOutputMaxLines int `toml:"tool_output_max_lines" json:"tool_output_max_lines"` // of kept results behind the newest
 
-	Notify string `toml:"notify" json:"notify"` // off, reaction or message: how a channel learns of a landing
+	Notify string `toml:"notify" json:"notify"` // off, reaction or message: how a channel learns of an applied compaction
 }
 
 // Duration is a time.Duration that settings write as "5m".
@@ -267,7 +267,7 @@ func CheckReasoning(key, value string) *FieldError {
 	efforts := llm.ReasoningEfforts
 	return &FieldError{
 		Key: key, Value: value, Want: fmt.Sprintf(`empty, or one of "%s"`, strings.Join(efforts, `", "`)),
-		Hint: strings.TrimPrefix(Meant(value, efforts), ", "),
+		Hint: strings.TrimPrefix(DidYouMean(value, efforts), ", "),
 	}
 }
 

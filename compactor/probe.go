@@ -15,7 +15,7 @@ const (
 	ProbePlain  = "in plain text: its server takes no tools"
 )
 
-// Probe has a model sum up two messages as a worker would in its last call, and tells
+// Probe has a model summarize two messages as a worker would in its last call, and tells
 // how it did.
 func Probe(ctx context.Context, model llm.Model, p Policy) (how string, err error) {
 	messages := []llm.Message{

@@ -46,7 +46,7 @@ func newFile(t *testing.T) *file {
 	}
 	for name, at := range map[string]string{
 		"begin": "INSERT ON compactions", "change": "UPDATE ON compactions", "raise": "UPDATE OF version ON conversations",
-		"segment": "INSERT ON sessions", "save": "INSERT ON memories",
+		"session": "INSERT ON sessions", "save": "INSERT ON memories",
 	} {
 		if _, err := f.db.Exec("CREATE TRIGGER refuse_" + name + " BEFORE " + at + ` WHEN EXISTS (SELECT 1 FROM refused) BEGIN
 			UPDATE refused SET after = after - 1;
@@ -95,11 +95,11 @@ var errCrashed = errors.New("the process has ended")
 type disk struct {
 	compactor.Records
 
-	mu         sync.Mutex // guards everything below
-	left       int        // so many calls until the process is killed; 0: it is not
-	done       bool       // that call is done on disk still
-	dead       bool
-	generation int64 // of the newest head that the process was given
+	mu      sync.Mutex // guards everything below
+	left    int        // so many calls until the process is killed; 0: it is not
+	done    bool       // that call is done on disk still
+	dead    bool
+	version int64 // of the newest head that the process was given
 }
 
 func (d *disk) arm(calls int, done bool) {
@@ -129,13 +129,13 @@ func (d *disk) isDead() bool {
 func (d *disk) newest() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.generation
+	return d.version
 }
 
 func (d *disk) gave(h compactor.Head) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.generation = max(d.generation, h.Generation)
+	d.version = max(d.version, h.Version)
 }
 
 // call does one transaction, unless the process is dead or dies with it.
@@ -178,31 +178,31 @@ func (d *disk) Begin(ctx context.Context, row compactor.Compaction) (j compactor
 	return &diskJob{j, d}, err
 }
 
-func (d *disk) Land(ctx context.Context, rows []int64, clearedTo int64) (h compactor.Head, now []compactor.Compaction, err error) {
-	err = d.call(func() error { h, now, err = d.Records.Land(ctx, rows, clearedTo); return err })
+func (d *disk) ApplyPrepared(ctx context.Context, rows []int64, clearedTo int64) (h compactor.Head, now []compactor.Compaction, err error) {
+	err = d.call(func() error { h, now, err = d.Records.ApplyPrepared(ctx, rows, clearedTo); return err })
 	d.gave(h)
 	return h, now, err
 }
 
-func (d *disk) Apply(ctx context.Context, generation int64, change compactor.Change) (h compactor.Head, applied bool, err error) {
-	err = d.call(func() error { h, applied, err = d.Records.Apply(ctx, generation, change); return err })
+func (d *disk) Apply(ctx context.Context, version int64, change compactor.Change) (h compactor.Head, applied bool, err error) {
+	err = d.call(func() error { h, applied, err = d.Records.Apply(ctx, version, change); return err })
 	d.gave(h)
 	return h, applied, err
 }
 
-func (d *disk) Latest(ctx context.Context) (l compactor.Landing, err error) {
+func (d *disk) Latest(ctx context.Context) (l compactor.Undoable, err error) {
 	err = d.call(func() error { l, err = d.Records.Latest(ctx); return err })
 	return l, err
 }
 
-func (d *disk) Undo(ctx context.Context, generation int64) (h compactor.Head, applied bool, err error) {
-	err = d.call(func() error { h, applied, err = d.Records.Undo(ctx, generation); return err })
+func (d *disk) Undo(ctx context.Context, version int64) (h compactor.Head, applied bool, err error) {
+	err = d.call(func() error { h, applied, err = d.Records.Undo(ctx, version); return err })
 	d.gave(h)
 	return h, applied, err
 }
 
-func (d *disk) StartSegment(ctx context.Context) (h compactor.Head, started bool, err error) {
-	err = d.call(func() error { h, started, err = d.Records.StartSegment(ctx); return err })
+func (d *disk) StartSession(ctx context.Context) (h compactor.Head, started bool, err error) {
+	err = d.call(func() error { h, started, err = d.Records.StartSession(ctx); return err })
 	d.gave(h)
 	return h, started, err
 }

@@ -22,9 +22,9 @@ const patience = 30 * time.Second // with a worker that should be done at once
 
 // view is the last request, which the next one goes on from.
 type view struct {
-	text       string
-	generation int64 // of the head it has
-	squeezed   bool  // it may show its running turn shorter than the next one does
+	text     string
+	version  int64 // of the head it has
+	squeezed bool  // it may show its running turn shorter than the next one does
 }
 
 // flat is a request as one text, so that one that goes on from another begins with it.
@@ -45,17 +45,17 @@ func flat(messages []llm.Message) string {
 }
 
 // request makes the next request of the running turn, as a turn does, and holds it to
-// what a strict provider takes. It tells whether the process is alive.
+// what a strict provider takes. It reports whether the process is alive.
 func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	r, ctx := m.r, context.Background()
-	m.calm(rt)
+	m.levelNone(rt)
 	squeezed := false
 	crowded := func() bool {
 		g := r.c.Gauge()
 		return float64(g.Used) >= g.Policy.EmergencyThreshold*float64(g.Window)
 	}
 	squeezed = crowded()
-	landed, generation := m.landed.Load(), m.disk.newest()
+	applied, version := m.applied.Load(), m.disk.newest()
 	messages, maxTokens, err := r.c.Request(ctx)
 	count := func() int {
 		if r.size == 0 {
@@ -65,10 +65,10 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	}
 	tokens := count()
 	for try := 0; err == nil && r.size > 0 && tokens+maxTokens > r.window && try < 2; try++ { // as a turn does when the provider refuses it
-		m.calm(rt)
+		m.levelNone(rt)
 		r.c.Reported(llm.Usage{Prompt: tokens})
 		r.c.Overflow(ctx)
-		m.tally.overflows++
+		m.metrics.overflows++
 		squeezed = true
 		messages, maxTokens, err = r.c.Request(ctx)
 		tokens = count()
@@ -85,19 +85,19 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	if problem := strict(messages); problem != "" {
 		rt.Fatalf("a strict provider refuses the request: %s\n%s", problem, flat(messages))
 	}
-	m.calm(rt)
+	m.levelNone(rt)
 	if r.size > 0 {
 		r.c.Reported(llm.Usage{Prompt: tokens})
 	}
-	if generation == m.disk.newest() {
+	if version == m.disk.newest() {
 		m.goesOn(rt, flat(messages), first, squeezed)
 	} else {
 		m.last = view{} // made before the head changed, or after
 	}
 	if !m.loose {
-		m.everything(rt, flat(messages), landed == m.landed.Load())
+		m.everything(rt, flat(messages), applied == m.applied.Load())
 	}
-	m.tally.requests++
+	m.metrics.requests++
 	return !m.disk.isDead()
 }
 
@@ -106,10 +106,10 @@ func (m *machine) goesOn(rt *rapid.T, text string, first, squeezed bool) {
 	now := view{text, m.disk.newest(), squeezed || m.last.squeezed && !first}
 	was := m.last
 	m.last = now
-	if m.loose || m.refusing || m.r.size > 0 || squeezed || was.text == "" || was.generation != now.generation {
+	if m.loose || m.refusing || m.r.size > 0 || squeezed || was.text == "" || was.version != now.version {
 		return
 	}
-	m.tally.prefixes++
+	m.metrics.prefixes++
 	if !strings.HasPrefix(text, was.text) {
 		rt.Fatalf("the head has not changed, and a request does not extend the one before:\n%s\n--- became\n%s", was.text, text)
 	}
@@ -131,7 +131,7 @@ func namedIn(text string) (seqs []int64) {
 }
 
 // everything holds a request to show each message that no row stands for, in order,
-// and none that was deleted. whole: nothing has landed since it was made.
+// and none that was deleted. whole: nothing was applied since it was made.
 func (m *machine) everything(rt *rapid.T, text string, whole bool) {
 	if _, rest, ok := strings.Cut(text, "</kept>"); ok {
 		text = rest
@@ -160,13 +160,13 @@ func (m *machine) everything(rt *rapid.T, text string, whole bool) {
 		case wanted && !shown[seq] && said.Role != llm.RoleTool && said.Text != "":
 			rt.Fatalf("message %d is behind no row and not in the view:\n%s", seq, text)
 		case !wanted && shown[seq] && (whole || m.r.gone[seq]):
-			rt.Fatalf("message %d is in the view and should not be (deleted: %v; segment from %d):\n%s", seq, m.r.gone[seq], m.r.start(), text)
+			rt.Fatalf("message %d is in the view and should not be (deleted: %v; session from %d):\n%s", seq, m.r.gone[seq], m.r.start(), text)
 		}
 	}
 }
 
-func rowsOf(segments []compactor.Segment) (rows []compactor.Compaction) {
-	for _, s := range segments {
+func rowsOf(sessions []compactor.Session) (rows []compactor.Compaction) {
+	for _, s := range sessions {
 		rows = append(rows, s.Rows...)
 	}
 	return rows
@@ -182,10 +182,10 @@ func (m *machine) glance(rt *rapid.T) {
 		rt.Fatalf("plans are made on another view than the one to come: %s", wrong)
 	}
 	if n := len(g.Past.Shown); n > 0 && g.Policy.EarlierSegs == 0 {
-		rt.Fatalf("%d rows of earlier segments are shown", n)
+		rt.Fatalf("%d rows of earlier sessions are shown", n)
 	}
 	if most := int(g.Policy.StackBudget*float64(g.Window)) / 2; g.Past.Tokens > most {
-		rt.Fatalf("earlier segments take %d tokens of %d", g.Past.Tokens, most)
+		rt.Fatalf("earlier sessions take %d tokens of %d", g.Past.Tokens, most)
 	}
 	last := int64(0)
 	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
@@ -195,7 +195,7 @@ func (m *machine) glance(rt *rapid.T) {
 		last = row.To
 	}
 	m.accounts(rt, g)
-	if g.Used > g.Window { // a summary that grew the view landed behind the last check
+	if g.Used > g.Window { // a summary that grew the view applied behind the last check
 		m.r.c.Check(context.Background())
 		if m.disk.isDead() {
 			return
@@ -207,7 +207,7 @@ func (m *machine) glance(rt *rapid.T) {
 	}
 }
 
-// accounts holds each message of the segment to be in exactly one place.
+// accounts holds each message of the session to be in exactly one place.
 func (m *machine) accounts(rt *rapid.T, g compactor.Gauge) {
 	lines, covered := 0, make([]int, len(g.Stack))
 	for seq := m.r.start(); seq <= int64(len(m.r.said)); seq++ {
@@ -231,7 +231,7 @@ func (m *machine) accounts(rt *rapid.T, g compactor.Gauge) {
 	}
 }
 
-// recovers: with a healthy model, markers heal and used falls below background,
+// recovers: with a healthy model, placeholders repair and used falls below background,
 // unless what is spared alone exceeds it; then nothing is asked any more.
 func (m *machine) recovers(rt *rapid.T) {
 	r := m.r
@@ -240,7 +240,7 @@ func (m *machine) recovers(rt *rapid.T) {
 	r.quiet = false
 	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // nothing is made ahead
 	m.restart(rt)                                               // forgets the backoff
-	r.c.Compact(compactor.OnManual, "")                         // and what was taken back is spared no longer
+	r.c.Compact(compactor.OnManual, "")                         // and what was undone is spared no longer
 	for still := 0; still < 2; still++ {
 		if m.now().Sub(m.clock) > 10*24*time.Hour {
 			rt.Fatal("it does not come to rest")
@@ -260,7 +260,7 @@ func (m *machine) recovers(rt *rapid.T) {
 	full := float64(g.Used) >= 0.85*float64(g.Window)
 	for _, s := range g.Past.Earlier {
 		if len(s.Rows) > 1 && !full {
-			rt.Fatalf("%d rows stand for the segment from %d to %d", len(s.Rows), s.From, s.To)
+			rt.Fatalf("%d rows stand for the session from %d to %d", len(s.Rows), s.From, s.To)
 		}
 	}
 	stack := g.Past.Tokens
@@ -268,12 +268,12 @@ func (m *machine) recovers(rt *rapid.T) {
 		stack += compactor.TokensOfCompaction(row)
 	}
 	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
-		healed := row.By == compactor.ByWorker || row.By == compactor.ByBuiltIn && (r.worker == nil || !row.Owed)
+		repaired := row.By == compactor.ByWorker || row.By == compactor.ByExtractive && (r.worker == nil || !row.AwaitsModel)
 		// Where the newest messages leave no room to grow, a row that is as short as can be
 		// waits, and so does one that goes with what is ready and finds no room.
-		goes := slices.ContainsFunc(g.Staged, func(r compactor.Compaction) bool { return r.From <= row.To && row.From <= r.To })
-		if crowded := full && (row.Tokens < 80 || goes); !healed && !crowded {
-			rt.Fatalf("the %s by %s over %d to %d, of %d tokens, owed: %t, declined: %+v, does not heal (used %d of %d, background %.2f)", row.Kind, row.By, row.From, row.To, row.Tokens, row.Owed, row.Declined, g.Used, g.Window, g.Policy.BackgroundThreshold)
+		goes := slices.ContainsFunc(g.Prepared, func(r compactor.Compaction) bool { return r.From <= row.To && row.From <= r.To })
+		if crowded := full && (row.Tokens < 80 || goes); !repaired && !crowded {
+			rt.Fatalf("the %s by %s over %d to %d, of %d tokens, owed: %t, declined: %+v, does not repair (used %d of %d, background %.2f)", row.Kind, row.By, row.From, row.To, row.Tokens, row.AwaitsModel, row.Declined, g.Used, g.Window, g.Policy.BackgroundThreshold)
 		}
 	}
 	if budget := int(g.Policy.StackBudget * float64(g.Window)); stack > budget {
@@ -329,7 +329,7 @@ func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	m.tally.expanded++
+	m.metrics.expanded++
 	if len(e.Children) == 0 && e.Row.Kind == compactor.Rollup {
 		rt.Fatalf("rollup %d has no children", id)
 	}
@@ -359,7 +359,7 @@ func (m *machine) savedOnce(rt *rapid.T) {
 		if s.By != "worker" {
 			continue
 		}
-		m.tally.memories++
+		m.metrics.memories++
 		if seen[s.Content] || s.Confirmed != 1 {
 			rt.Fatalf("%q was saved more than once, and confirmed %d times", s.Content, s.Confirmed)
 		}

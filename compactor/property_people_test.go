@@ -72,7 +72,7 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	outcome := memory.Outcome{
 		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	}
-	outcome.Context, outcome.Generation = h.Context()
+	outcome.Context, outcome.Version = h.Context()
 	_, stored, err := r.conv.Answer(context.Background(), outcome)
 	if err != nil {
 		rt.Fatal(err)
@@ -119,7 +119,7 @@ func (m *machine) undo(rt *rapid.T) {
 	m.r.c.Check(context.Background())
 }
 
-// wishAndUndo has somebody's compaction land, by itself, and be taken back.
+// wishAndUndo has somebody's compaction are applied, by itself, and be undone.
 func (m *machine) wishAndUndo(rt *rapid.T) {
 	if m.silent {
 		return
@@ -127,14 +127,14 @@ func (m *machine) wishAndUndo(rt *rapid.T) {
 	m.sound(rt)
 	r := m.r
 	r.settle()
-	before, used, landed := r.render(), r.c.Gauge().Used, m.landings(rt)
+	before, used, applied := r.render(), r.c.Gauge().Used, m.appliedSets(rt)
 	if r.c.Compact(compactor.OnManual, "").State != compactor.EventStarted {
 		return
 	}
 	if err := r.c.Wait(context.Background()); err != nil {
 		rt.Fatal(err)
 	}
-	if m.landings(rt) != landed+1 || !m.wished(rt) {
+	if m.appliedSets(rt) != applied+1 || !m.queued(rt) {
 		return // it failed, or something else was due behind it
 	}
 	e, err := r.c.Undo(context.Background())
@@ -147,20 +147,20 @@ func (m *machine) wishAndUndo(rt *rapid.T) {
 		}
 		return
 	}
-	// The next check may land what was staged, and a heal lands when it is done: on disk first,
+	// The next check may be applied what was prepared, and a repair is applied when it is done: on disk first,
 	// so that what is not there yet was not in memory when that was looked at.
 	after, now := r.render(), r.c.Gauge().Used
 	before, freed := withoutContexts(before)
 	after, freedNow := withoutContexts(after)
-	if m.landings(rt) == landed+1 && (after != before || r.size == 0 && now-freedNow != used-freed) {
+	if m.appliedSets(rt) == applied+1 && (after != before || r.size == 0 && now-freedNow != used-freed) {
 		rt.Fatalf("before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, now, after)
 	}
 }
 
-// wished tells whether the latest landing is of somebody's wish, and of nothing that
-// lies before the segment: that cannot be taken back.
-func (m *machine) wished(rt *rapid.T) (wished bool) {
-	all, err := m.r.conv.Landings(context.Background())
+// wished reports whether the latest compaction is of somebody's wish, and of nothing that
+// lies before the session: that cannot be undone.
+func (m *machine) queued(rt *rapid.T) (queued bool) {
+	all, err := m.r.conv.AppliedCompactions(context.Background())
 	if err != nil || len(all) == 0 {
 		rt.Fatal(len(all), err)
 	}
@@ -168,14 +168,14 @@ func (m *machine) wished(rt *rapid.T) (wished bool) {
 		if row.From < m.r.start() {
 			return false
 		}
-		wished = wished || row.Trigger == compactor.OnManual
+		queued = queued || row.Trigger == compactor.OnManual
 	}
-	return wished
+	return queued
 }
 
-// landings counts the landings on disk, those that were taken back too.
-func (m *machine) landings(rt *rapid.T) int {
-	all, err := m.r.conv.Landings(context.Background())
+// applied compactions counts the applied compactions on disk, those that were undone too.
+func (m *machine) appliedSets(rt *rapid.T) int {
+	all, err := m.r.conv.AppliedCompactions(context.Background())
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -202,13 +202,13 @@ func (m *machine) pin(rt *rapid.T) {
 	r.c.Check(context.Background())
 }
 
-// anew begins a new segment.
-func (m *machine) anew(rt *rapid.T) {
+// again begins a new session.
+func (m *machine) rebuilt(rt *rapid.T) {
 	if !m.refusing && !m.disk.armed() {
-		m.r.anew()
+		m.r.startSession()
 		return
 	}
-	started, err := m.r.c.StartSegment(context.Background())
+	started, err := m.r.c.StartSession(context.Background())
 	switch {
 	case err != nil && !m.refusing && !m.disk.isDead():
 		rt.Fatal(err)
@@ -218,7 +218,7 @@ func (m *machine) anew(rt *rapid.T) {
 }
 
 // change has people edit or delete some of what they said, whether it is verbatim,
-// being summed up, or behind summaries.
+// being summarized, or behind summaries.
 func (m *machine) change(rt *rapid.T, deleted bool) {
 	r := m.r
 	var theirs []int64
@@ -234,7 +234,7 @@ func (m *machine) change(rt *rapid.T, deleted bool) {
 	if !deleted {
 		m.edit(rt, theirs[first])
 		r.c.Check(context.Background())
-		m.calm(rt)
+		m.levelNone(rt)
 		return
 	}
 	m.remove(rt, theirs[first:min(first+1+below(rt, 5, "deleted at once"), len(theirs))])
@@ -281,7 +281,7 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 	m.last = view{}
 	m.apply(rt, seqs...)
 	m.shows(rt, texts...)
-	m.calm(rt)
+	m.levelNone(rt)
 }
 
 // apply brings into the view what was changed on disk.

@@ -21,7 +21,7 @@ type machine struct {
 	f       *file
 	r       *rig
 	disk    *disk
-	tally   *tally
+	metrics *metrics
 	channel string // above the thread this is; empty: it is none
 
 	loose  bool // nobody waits for the worker
@@ -39,15 +39,15 @@ type machine struct {
 	clock    time.Time
 
 	problem atomic.Pointer[string]
-	landed  atomic.Int64
-	numbers atomic.Int64 // of landings, held to the gauge
+	applied atomic.Int64
+	numbers atomic.Int64 // of applied compactions, held to the gauge
 	events  [eventKinds]atomic.Int64
 
 	last view // the last request
 
-	stagedIn int // the step of the owner in which something was staged last
-	before   int // what was used then
-	lastly   int // tokens used after what was applied last
+	preparedIn int // the step of the owner in which something was prepared last
+	before     int // what was used then
+	lastly     int // tokens used after what was applied last
 }
 
 func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Load()) * time.Second) }
@@ -81,8 +81,8 @@ var steps = []operation{
 	{"undo", 2, false, (*machine).undo},
 	{"compact and undo", 1, false, (*machine).wishAndUndo},
 	{"pin", 2, false, (*machine).pin},
-	{"new segment", 1, false, func(m *machine, rt *rapid.T) { m.anew(rt) }},
-	{"new segment while it is summed up", 1, false, func(m *machine, rt *rapid.T) { m.compact(rt); m.anew(rt) }},
+	{"new segment", 1, false, func(m *machine, rt *rapid.T) { m.rebuilt(rt) }},
+	{"new segment while it is summed up", 1, false, func(m *machine, rt *rapid.T) { m.compact(rt); m.rebuilt(rt) }},
 	{"delete above", 1, false, (*machine).changeAbove},
 	{"render, restart, render", 1, false, (*machine).restartSame},
 	{"all is well again", 4, false, func(m *machine, rt *rapid.T) { m.sound(rt); m.mood.Store(int32(below(rt, moodLong, "good mood"))) }},
@@ -114,10 +114,10 @@ func (m *machine) step(rt *rapid.T) {
 	m.pass(20 * time.Second)
 	under := s.fault || m.underFault()
 	s.do(m, rt)
-	m.tally.step(int(i), under || m.underFault())
+	m.metrics.step(int(i), under || m.underFault())
 }
 
-// underFault tells whether something is broken just now.
+// underFault reports whether something is broken just now.
 func (m *machine) underFault() bool {
 	return m.held || m.refusing || m.disk.armed() || m.r.worker != nil && faulty(m.mood.Load())
 }
@@ -186,7 +186,7 @@ func (m *machine) burst(rt *rapid.T) {
 		r.c.History().Stored()
 		r.said = append(r.said, taken...)
 		r.c.Check(ctx)
-		m.calm(rt)
+		m.levelNone(rt)
 	}
 	if len(r.said) != first+n {
 		rt.Fatalf("%d messages were put in, %d came", n, len(r.said)-first)
@@ -229,7 +229,7 @@ func (m *machine) compact(rt *rapid.T) {
 		return
 	}
 	m.r.c.Compact(compactor.OnManual, "")
-	m.calm(rt)
+	m.levelNone(rt)
 }
 
 // restart ends the process in order, a worker at work perhaps, and starts it again.
@@ -254,12 +254,12 @@ func (m *machine) reopen(rt *rapid.T) {
 			rt.Fatal(err)
 		}
 		m.f.open(m.r.t)
-		m.tally.files++
+		m.metrics.files++
 	}
 	m.r.store = m.f.store
 	m.r.open()
 	m.last = view{}
-	m.tally.restarts++
+	m.metrics.restarts++
 	head, _, err := m.disk.Records.Head(context.Background())
 	if err != nil {
 		rt.Fatal(err)
@@ -273,12 +273,12 @@ func (m *machine) reopen(rt *rapid.T) {
 }
 
 // restartSame holds that a restart renders the same bytes. Nothing is asked for, or what
-// begins then might land at once: a new process does not know what failed before.
+// begins then might are applied at once: a new process does not know what failed before.
 func (m *machine) restartSame(rt *rapid.T) {
 	m.sound(rt)
 	r := m.r
 	ttl := r.policy.CacheTTL
-	r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.TTL(100 * 365 * 24 * time.Hour) }) // or what is staged may land
+	r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.TTL(100 * 365 * 24 * time.Hour) }) // or what is prepared may be applied
 	r.settle()
 	before, last := inLines(r.c.Sight()), m.last
 	m.restart(rt)
@@ -290,7 +290,7 @@ func (m *machine) restartSame(rt *rapid.T) {
 }
 
 // above makes the conversation a thread of one in which something was said: of
-// nine messages three are summed up by each of two rows, one is hidden, and it hangs on the last.
+// nine messages three are summarized by each of two rows, one is hidden, and it hangs on the last.
 func (m *machine) above(rt *rapid.T) {
 	ctx := context.Background()
 	m.channel = fmt.Sprintf("terminal:server%d/channel", m.f.histories)
@@ -315,13 +315,13 @@ func (m *machine) above(rt *rapid.T) {
 		if _, err := j.Store(ctx, compactor.Summary{Text: text, Tokens: compactor.Estimate(text)}); err != nil {
 			rt.Fatal(err)
 		}
-		head, _, err := c.Land(ctx, []int64{j.ID()}, 0)
+		head, _, err := c.ApplyPrepared(ctx, []int64{j.ID()}, 0)
 		if err != nil {
 			rt.Fatal(err)
 		}
 		if from == 4 {
 			hidden := []compactor.Compaction{{By: compactor.ByEmergency, Span: compactor.Span{From: 7, To: 7}}}
-			if _, applied, err := c.Apply(ctx, head.Generation, compactor.Change{Markers: hidden}); err != nil || !applied {
+			if _, applied, err := c.Apply(ctx, head.Version, compactor.Change{Placeholders: hidden}); err != nil || !applied {
 				rt.Fatal(applied, err)
 			}
 		}
@@ -346,7 +346,7 @@ func (m *machine) changeAbove(rt *rapid.T) {
 	}
 	m.last = view{}
 	m.r.c.Reread()
-	m.calm(rt)
+	m.levelNone(rt)
 	m.shows(rt, fmt.Sprintf("above %d said", n))
 }
 

@@ -27,20 +27,20 @@ var kindsOfEvents = []struct {
 	is   func(e compactor.Event) bool
 }{
 	{"emergencies", func(e compactor.Event) bool {
-		return e.State == compactor.EventLanded && e.Kind == compactor.Marker
+		return e.State == compactor.EventApplied && e.Kind == compactor.Placeholder
 	}},
 	{"heals landed", func(e compactor.Event) bool {
-		return e.State == compactor.EventLanded && e.Trigger == compactor.OnHeal
+		return e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair
 	}},
 	{"rollups landed", func(e compactor.Event) bool {
-		return e.State == compactor.EventLanded && e.Kind == compactor.Rollup
+		return e.State == compactor.EventApplied && e.Kind == compactor.Rollup
 	}},
 	{"leaves of a worker landed", func(e compactor.Event) bool {
-		return e.State == compactor.EventLanded && e.By == compactor.ByWorker
+		return e.State == compactor.EventApplied && e.By == compactor.ByWorker
 	}},
-	{"leaves of the built-in summarizer landed", func(e compactor.Event) bool { return e.State == compactor.EventLanded }},
+	{"leaves of the built-in summarizer landed", func(e compactor.Event) bool { return e.State == compactor.EventApplied }},
 	{"begun", func(e compactor.Event) bool { return e.State == compactor.EventStarted }},
-	{"staged", func(e compactor.Event) bool { return e.State == compactor.EventStaged }},
+	{"staged", func(e compactor.Event) bool { return e.State == compactor.EventPrepared }},
 	{"failed", func(e compactor.Event) bool { return e.State == compactor.EventFailed }},
 	{"undone", func(e compactor.Event) bool { return e.State == compactor.EventUndone }},
 	{"stale when they would have landed", func(e compactor.Event) bool { return e.State == compactor.EventNoop && e.ID != 0 }},
@@ -48,7 +48,7 @@ var kindsOfEvents = []struct {
 	{"other steps", func(compactor.Event) bool { return true }},
 }
 
-type tally struct {
+type metrics struct {
 	mu sync.Mutex // guards everything below, of the tally that many histories share
 
 	histories, silent, threads, loose, noModel, counting int
@@ -57,12 +57,12 @@ type tally struct {
 	fewest                                               int // operations of a history
 	steps                                                [64]int
 	events                                               [eventKinds]int64
-	segments, edits, deleted, messages                   int
+	sessions, edits, deleted, messages                   int
 	restarts, files, requests, overflows, prefixes       int
 	expanded, memories, asked, numbers                   int
 }
 
-func (t *tally) step(i int, fault bool) {
+func (t *metrics) step(i int, fault bool) {
 	t.steps[i]++
 	t.operations++
 	if fault {
@@ -71,10 +71,10 @@ func (t *tally) step(i int, fault bool) {
 }
 
 // count adds a history to all.
-func (m *machine) count(all *tally) {
+func (m *machine) count(all *metrics) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	own := m.tally
+	own := m.metrics
 	add := func(to *int, is bool) {
 		if is {
 			*to++
@@ -98,7 +98,7 @@ func (m *machine) count(all *tally) {
 	for i := range all.events {
 		all.events[i] += m.events[i].Load()
 	}
-	all.segments += len(m.r.ends)
+	all.sessions += len(m.r.ends)
 	all.edits += m.edits
 	all.deleted += len(m.r.gone)
 	all.messages += len(m.r.said)
@@ -115,7 +115,7 @@ func (m *machine) count(all *tally) {
 	}
 }
 
-func (t *tally) String() string {
+func (t *metrics) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var b strings.Builder
@@ -129,7 +129,7 @@ func (t *tally) String() string {
 	for i, k := range kindsOfEvents {
 		fmt.Fprintf(&b, "  %-34s %d\n", k.name, t.events[i])
 	}
-	fmt.Fprintf(&b, "%d messages, %d edits, %d deleted, %d segments ended\n", t.messages, t.edits, t.deleted, t.segments)
+	fmt.Fprintf(&b, "%d messages, %d edits, %d deleted, %d segments ended\n", t.messages, t.edits, t.deleted, t.sessions)
 	fmt.Fprintf(&b, "%d restarts, %d of them of the file too; %d requests held to the strict provider, %d of them to go on from the one before, %d refused for their size\n", t.restarts, t.files, t.requests, t.prefixes, t.overflows)
 	fmt.Fprintf(&b, "%d requests of the worker; %d rows expanded; %d memories of a worker; %d landings whose numbers were held to the gauge", t.asked, t.expanded, t.memories, t.numbers)
 	return b.String()

@@ -28,20 +28,20 @@ const (
 	minSteps = 50 // of a history
 )
 
-// TestInvariants puts random histories, policies, failures, edits, deletions, segments,
+// TestInvariants puts random histories, policies, failures, edits, deletions, sessions,
 // crashes and interleavings through the engine on real files, and holds disk and view
 // against what was put in, after every step. Its oracle knows only that.
 func TestInvariants(t *testing.T) {
-	all := &tally{}
+	all := &metrics{}
 	started := time.Now()
 	t.Run("histories", func(t *testing.T) {
 		for i := range (*histories + perFile - 1) / perFile {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
 				f := newFile(t)
-				begun := begin(t, uint64(i))
+				started := begin(t, uint64(i))
 				rapid.Check(t, func(rt *rapid.T) {
-					begun()
+					started()
 					makeHistory(t, rt, f, all)
 				})
 			})
@@ -54,7 +54,7 @@ var beginning sync.Mutex // guards rapid's seed until it was read
 
 // begin has the next property that is checked begin with the seed of a file, until it
 // calls what begin returns. A seed that was asked for on the command line stays.
-func begin(t *testing.T, file uint64) (begun func()) {
+func begin(t *testing.T, file uint64) (started func()) {
 	if *seed == 0 || flag.Lookup("rapid.seed").Value.String() != "0" && !seeded.Load() {
 		return func() {}
 	}
@@ -68,7 +68,7 @@ func begin(t *testing.T, file uint64) (begun func()) {
 
 var seeded atomic.Bool // by begin
 
-func makeHistory(t *testing.T, rt *rapid.T, f *file, all *tally) {
+func makeHistory(t *testing.T, rt *rapid.T, f *file, all *metrics) {
 	m := newMachine(t, rt, f)
 	defer m.end()
 	steps := minSteps + below(rt, 16, "steps beyond those")
@@ -129,7 +129,7 @@ func (o on) Errorf(format string, args ...any) { o.rt.Helper(); o.rt.Errorf(form
 func (o on) Helper()                           { o.rt.Helper() }
 
 func newMachine(t *testing.T, rt *rapid.T, f *file) *machine {
-	m := &machine{f: f, tally: &tally{}, parked: make(chan struct{}, 100), clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	m := &machine{f: f, metrics: &metrics{}, parked: make(chan struct{}, 100), clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	f.histories++
 	m.r = &rig{
 		t: on{t, rt}, dir: f.dir, store: f.store, look: f.look, borrowed: true,
@@ -195,7 +195,7 @@ func (m *machine) end() {
 
 // after is what is held to be true after each step; whole: what only the disk can tell, too.
 func (m *machine) after(rt *rapid.T, whole bool) {
-	m.calm(rt)
+	m.levelNone(rt)
 	if m.disk.isDead() {
 		m.reopen(rt)
 		whole = true

@@ -30,7 +30,7 @@ const (
 	moods
 )
 
-// faulty tells whether a mood is a failure.
+// faulty reports whether a mood is a failure.
 func faulty(mood int32) bool { return mood >= moodLong }
 
 func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -153,12 +153,12 @@ func (m *machine) release() {
 // letGo lets a worker that is held go on, until it is done.
 func (m *machine) letGo(rt *rapid.T) {
 	m.release()
-	m.calm(rt)
+	m.levelNone(rt)
 }
 
 // calm waits until the worker is done, or held: so a history is made of its draws
 // alone, and rapid can make it smaller. In some nobody waits.
-func (m *machine) calm(rt *rapid.T) {
+func (m *machine) levelNone(rt *rapid.T) {
 	if m.loose || !m.r.c.Busy() {
 		return
 	}
@@ -185,7 +185,7 @@ func (m *machine) calm(rt *rapid.T) {
 // slow runs what makes a row, and holds it up. What fills a placeholder, with its folds, runs
 // beside the worker and is never held.
 func (m *machine) slow(e compactor.Event, slow func() func()) (finish func()) {
-	if e.By == compactor.ByBuiltIn && (e.Trigger == compactor.OnHeal || e.Trigger == compactor.OnRollup) {
+	if e.By == compactor.ByExtractive && (e.Trigger == compactor.OnRepair || e.Trigger == compactor.OnRollup) {
 		return slow()
 	}
 	m.park(context.Background(), atStarted)
@@ -200,10 +200,10 @@ func (m *machine) told(e compactor.Event) {
 	m.events[eventName(e)].Add(1)
 	used := m.r.c.Compactor.Reading()().Used
 	switch e.State {
-	case compactor.EventStaged:
-		m.stagedIn, m.before, m.lastly = m.r.c.steps, used, used
-	case compactor.EventLanded:
-		m.landed.Add(1)
+	case compactor.EventPrepared:
+		m.preparedIn, m.before, m.lastly = m.r.c.steps, used, used
+	case compactor.EventApplied:
+		m.applied.Add(1)
 		m.numbers.Add(1)
 		if e.AfterTokens != used {
 			m.fault("an applied summary reports %d tokens used after it, and there are %d: %+v", e.AfterTokens, used, e)
@@ -212,7 +212,7 @@ func (m *machine) told(e compactor.Event) {
 			m.before = m.lastly
 		}
 		m.lastly = e.AfterTokens
-		if m.stagedIn == m.r.c.steps && e.BeforeTokens != m.before {
+		if m.preparedIn == m.r.c.steps && e.BeforeTokens != m.before {
 			m.fault("an applied summary reports %d tokens used before it, and there were %d: %+v", e.BeforeTokens, m.before, e)
 		}
 	}

@@ -18,13 +18,13 @@ type Gauge struct {
 	InPart       int // of Lines: messages that are too long and shown in part, without tool results
 	Stack        []Compaction
 	Past         Past
-	Staged       []Compaction // made ahead, not shown yet
+	Prepared     []Compaction // made ahead, not shown yet
 	Next         Trigger      // the level that is reached next
 	NextAt       int          // at so many tokens used; 0: emergency is reached
 	Running      *Event       // what a worker is at; nil: nothing
 	Scheduled    bool         // somebody's wish is next, when that has ended
 	Last         Event        // the last thing that happened; its State is empty if nothing has
-	Failed       Event        // the last failure that no landing has followed; its State is empty if there is none
+	Failed       Event        // the last failure that no compaction has followed; its State is empty if there is none
 	BackingOff   bool         // a level is reached that waits only because the last attempt failed
 	Paused       string       // why automatic compaction rests just now; empty: it does not
 	Policy       Policy
@@ -32,18 +32,18 @@ type Gauge struct {
 
 // Reading returns the gauge as it is now, to be read in any goroutine, at any time.
 func (c *Compactor) Reading() func() Gauge {
-	s, pace, vetoes, lifted := c.h.view, c.pace, maps.Clone(c.vetoes), c.lifted
+	s, backoff, vetoes, undoLifted := c.h.view, c.backoff, maps.Clone(c.vetoes), c.undoLifted
 	_, ready := c.summarizer(c.o.Policy(), s, c.o.Now())
 	waits := c.busy == nil && !ready
-	known := Gauge{Last: c.last, Failed: c.lastFailed, Staged: c.staged, Scheduled: c.wished != nil}
+	known := Gauge{Last: c.last, Failed: c.lastFailed, Prepared: c.prepared, Scheduled: c.queued != nil}
 	if c.busy != nil {
 		event := c.busy.event(EventStarted)
 		known.Running = &event
 	}
 	return func() Gauge {
 		g, now := c.measure(s, known), c.o.Now()
-		g.BackingOff = waits && levelOf(g.Used, g.Window, g.Policy) != calm
-		switch paused := pace.why(now); {
+		g.BackingOff = waits && levelOf(g.Used, g.Window, g.Policy) != levelNone
+		switch paused := backoff.why(now); {
 		case !g.Policy.Enabled:
 			g.Paused = reasonOff
 		case paused != "":
@@ -51,7 +51,7 @@ func (c *Compactor) Reading() func() Gauge {
 		default:
 			g.Paused = vetoed(vetoes, now)
 		}
-		if g.Paused == "" && s.head.SparedTo >= s.head.Start && !lifted {
+		if g.Paused == "" && s.head.SparedTo >= s.head.Start && !undoLifted {
 			g.Paused = reasonSpared
 		}
 		return g

@@ -37,7 +37,7 @@ func (r *rig) thinks(reasoning string) []llm.Message {
 	second := r.request()
 	add(compactor.Message{Role: llm.RoleAssistant, Text: "there it is"})
 	outcome := memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"there it is"}, Count: r.c.Count()}
-	outcome.Context, outcome.Generation = h.Context()
+	outcome.Context, outcome.Version = h.Context()
 	if err := r.conv.Finish(context.Background(), outcome); err != nil {
 		r.t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 				r.thinks(reasoning)
 				r.settle()
 			}
-			return r.seen(compactor.EventLanded)
+			return r.seen(compactor.EventApplied)
 		}
 		with, without := compactions(filler(1500)), compactions("")
 		if with != without {
@@ -128,7 +128,7 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 		r.apply(calls)
 		asked("after a change of the message")
 		r.set(func(p *compactor.Policy) { p.KeepLastN = 2 })
-		if e := r.compact(""); e.State != compactor.EventLanded {
+		if e := r.compact(""); e.State != compactor.EventApplied {
 			t.Fatalf("%+v", e)
 		}
 		if _, err := r.c.Undo(context.Background()); err != nil {
@@ -155,7 +155,7 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 			rows = append(rows, call, result)
 		}
 		step("a")
-		if e := r.compact(""); e.State != compactor.EventLanded {
+		if e := r.compact(""); e.State != compactor.EventApplied {
 			t.Fatalf("%+v", e)
 		}
 		step("b")
@@ -191,7 +191,7 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 	})
 	for name, change := range map[string]func(t *testing.T, r *rig){
 		"a summary": func(t *testing.T, r *rig) {
-			if e := r.compact(""); e.State != compactor.EventLanded {
+			if e := r.compact(""); e.State != compactor.EventApplied {
 				t.Fatalf("%+v", e)
 			}
 		},

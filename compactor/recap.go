@@ -17,16 +17,16 @@ import (
 // Recap is a summary for whoever asked. Nothing is changed or kept by it.
 type Recap struct {
 	Text     string
-	From, To int64 // what it is of, both ends included; 0: there is nothing to sum up
+	From, To int64 // what it is of, both ends included; 0: there is nothing to summarize
 	Hidden   int   // messages among them that no summary tells of yet, so neither does this
-	By       By    // ByWorker or ByBuiltIn
+	By       By    // ByWorker or ByExtractive
 	Why      string
 }
 
 // mostOfRecap is the length of a recap, in tokens: one message on any platform.
 const mostOfRecap = 350
 
-// Recap returns what sums up the view, summaries and messages, keeping what focus asks for; it
+// Recap returns what summarizes the view, summaries and messages, keeping what focus asks for; it
 // may run in any goroutine. It compacts nothing and saves no memories. It takes at most the
 // policy's timeout; if no model makes it, the extractive summarizer does, and Why says why in
 // words for people. The error is the context's.
@@ -39,16 +39,16 @@ func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 }
 
 func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (Recap, error) {
-	r := Recap{By: ByBuiltIn}
+	r := Recap{By: ByExtractive}
 	above, root := s.above()
-	var messages []Message // of the built-in summarizer
+	var messages []Message // of the extractive summarizer
 	for _, row := range above {
 		messages = append(messages, Message{Role: llm.RoleAssistant, Text: row.Text, Time: row.FromTime})
 	}
 	messages = append(messages, root...)
 	for _, row := range s.shownRows() {
 		r.cover(row.From, row.To)
-		if row.Kind == Marker {
+		if row.Kind == Placeholder {
 			r.Hidden += row.Messages
 			continue
 		}
@@ -113,7 +113,7 @@ func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (text st
 func itemsOfView(s view, most int) []item {
 	var items []item
 	for _, row := range s.shownRows() {
-		if row.Kind != Marker {
+		if row.Kind != Placeholder {
 			items = append(items, itemsOfRow(row, most)...)
 		}
 	}
@@ -138,10 +138,10 @@ func itemsOfView(s view, most int) []item {
 	return append(first, items...)
 }
 
-// shownRows are the conversation's own rows in the view, those of earlier segments too.
+// shownRows are the conversation's own rows in the view, those of earlier sessions too.
 func (s view) shownRows() (rows []Compaction) {
-	for _, segment := range s.head.Earlier {
-		for _, row := range segment.Rows {
+	for _, session := range s.head.Earlier {
+		for _, row := range session.Rows {
 			if s.past.shows(row.ID) {
 				rows = append(rows, row)
 			}
@@ -157,7 +157,7 @@ func (s view) above() (rows []Compaction, root []Message) {
 		return slices.ContainsFunc(s.past.entries, func(e entry) bool { return e.row == 0 && e.text == text })
 	}
 	for _, row := range s.head.Inherited.Stack {
-		if row.Kind != Marker && shown(renderInherited(row)) {
+		if row.Kind != Placeholder && shown(renderInherited(row)) {
 			rows = append(rows, row)
 		}
 	}

@@ -89,12 +89,12 @@ func TestARecapWithoutAModelSaysSo(t *testing.T) {
 				r.hear("I decided to move to Turin in May.")
 				r.hear("The key is AKIA" + "Q3T7WZ5NXK2LJ4RB, by the way.")
 				rows := r.rows()
-				begun := time.Now()
+				started := time.Now()
 				recap, err := r.c.Recap(t.Context(), "")
-				if took := time.Since(begun); took > time.Duration(r.policy.Timeout) {
+				if took := time.Since(started); took > time.Duration(r.policy.Timeout) {
 					t.Errorf("it took %v", took)
 				}
-				if err != nil || recap.By != compactor.ByBuiltIn || !strings.Contains(recap.Why, c.why) || (c.why == "") != (recap.Why == "") {
+				if err != nil || recap.By != compactor.ByExtractive || !strings.Contains(recap.Why, c.why) || (c.why == "") != (recap.Why == "") {
 					t.Errorf("got %+v, %v", recap, err)
 				}
 				if !strings.Contains(recap.Text, "Turin") || strings.Contains(recap.Text, "AKIA") {
@@ -116,14 +116,14 @@ func TestARecapTellsOfWhatIsHidden(t *testing.T) {
 	for i := 0; hidden == 0 && i < 200; i++ {
 		r.hear("Ada went to Turin. " + filler(60))
 		for _, row := range r.c.Gauge().Stack {
-			if row.Kind == compactor.Marker {
+			if row.Kind == compactor.Placeholder {
 				hidden = row.Messages
 			}
 		}
 		if hidden > 0 {
 			recap, err := r.c.Recap(t.Context(), "")
-			if err == nil && recap.Hidden == 0 && len(r.c.Gauge().Stack) == 1 && r.c.Gauge().Stack[0].Kind != compactor.Marker {
-				return // it was healed in between
+			if err == nil && recap.Hidden == 0 && len(r.c.Gauge().Stack) == 1 && r.c.Gauge().Stack[0].Kind != compactor.Placeholder {
+				return // it was repaired in between
 			}
 			if err != nil || recap.Hidden != hidden || recap.From != 1 {
 				t.Errorf("%d are hidden, got %+v, %v", hidden, recap, err)

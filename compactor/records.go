@@ -19,33 +19,33 @@ type Records interface {
 	// Begin writes row in state running and returns the job that works on it.
 	Begin(ctx context.Context, row Compaction) (Job, error)
 
-	// Land makes staged rows active as transcript.State.Cover says. A row is staged only as
+	// ApplyPrepared makes prepared rows applied as transcript.State.Cover says. A row is prepared only as
 	// long as every message of its span is unedited and undeleted since it was read. What
-	// cannot land becomes stale, and what has to wait stays staged. clearedTo, if larger than
-	// the stored one, is stored with it, unless nothing landed. It returns the head as
+	// cannot be applied becomes stale, and what has to wait stays prepared. clearedTo, if larger than
+	// the stored one, is stored with it, unless nothing was applied. It returns the head as
 	// committed and the rows as they stand now.
-	Land(ctx context.Context, rows []int64, clearedTo int64) (Head, []Compaction, error)
+	ApplyPrepared(ctx context.Context, rows []int64, clearedTo int64) (Head, []Compaction, error)
 
-	// Stale returns which of these rows, staged when they were stored, are stale by now.
+	// Stale returns which of these rows, prepared when they were stored, are stale by now.
 	Stale(ctx context.Context, rows []int64) ([]int64, error)
 
-	// Apply makes another change of the head if generation is still the stored
+	// Apply makes another change of the head if version is still the stored
 	// one; applied tells. Whether or not, the committed head is returned.
-	Apply(ctx context.Context, generation int64, change Change) (head Head, applied bool, err error)
+	Apply(ctx context.Context, version int64, change Change) (head Head, applied bool, err error)
 
-	// Latest returns the latest landing of the segment that was not taken back yet,
-	// without what landed with it in earlier ones. Emergencies are none.
-	Latest(ctx context.Context) (Landing, error)
+	// Latest returns the latest compaction of the session that was not undone yet,
+	// without what was applied with it in earlier ones. Emergencies are none.
+	Latest(ctx context.Context) (Undoable, error)
 
-	// Undo takes the latest landing back as transcript.State.Undo says, if generation is
+	// Undo undoes the latest compaction as transcript.State.Undo says, if version is
 	// still the stored one and Latest.Why is empty; applied tells. Whether or not, the
 	// committed head is returned.
-	Undo(ctx context.Context, generation int64) (head Head, applied bool, err error)
+	Undo(ctx context.Context, version int64) (head Head, applied bool, err error)
 
-	// StartSegment ends the segment as transcript.State.NewSession says, and returns the head
-	// as committed. started is false, and nothing has changed, if the segment holds no
+	// StartSession ends the session as transcript.State.NewSession says, and returns the head
+	// as committed. started is false, and nothing has changed, if the session holds no
 	// message. A turn that waits for its answer is an error.
-	StartSegment(ctx context.Context) (head Head, started bool, err error)
+	StartSession(ctx context.Context) (head Head, started bool, err error)
 
 	// Span returns the messages of [from, to], deleted ones left out, oldest first.
 	Span(ctx context.Context, from, to int64) ([]Message, error)
@@ -55,28 +55,28 @@ type Records interface {
 	Declined(ctx context.Context, row int64, d Declined) error
 	Forgive(ctx context.Context) error
 
-	// Measured notes what a landing did to the tokens used.
+	// Measured notes what an applied compaction did to the tokens used.
 	Measured(ctx context.Context, row int64, before, after int) error
 }
 
 // Change is a change of the head without a job.
 type Change struct {
 	// Markers hide the verbatim messages of their spans, see transcript.State.Truncate.
-	Markers   []Compaction
-	ClearedTo int64 // 0: unchanged
+	Placeholders []Compaction
+	ClearedTo    int64 // 0: unchanged
 
 	EndContexts bool // the turn contexts that are stored are shown no more
 }
 
-// Landing is the latest landing, and what the view is without it.
-type Landing struct {
-	Generation int64        // of the head as it stands
-	Landed     int64        // the generation with which the landing's rows became active; 0: there is none
-	Why        string       // why it cannot be taken back, in words for people; empty: it can
-	Rows       []Compaction // what the landing made, by From
-	Back       []Compaction // what would stand in the view again
-	Freed      []Message    // what would be verbatim again, by seq
-	Head       Head         // as it would be
+// Undoable is the latest applied compaction, and what the view would be without it.
+type Undoable struct {
+	Version        int64        // of the head as it stands
+	AppliedVersion int64        // the version with which its rows were applied; 0: there is none
+	Why            string       // why it cannot be undone, in words for people; empty: it can
+	Rows           []Compaction // what the compaction made, by From
+	Back           []Compaction // what would stand in the view again
+	Freed          []Message    // what would be verbatim again, by seq
+	Head           Head         // as it would be
 }
 
 // Job is one compaction being made.
@@ -97,7 +97,7 @@ type Job interface {
 	Mark() (takeBack func())
 	// Kept counts the drafts that Store would write.
 	Kept() int
-	// Store writes summary and memories and makes the row staged, in one
+	// Store writes summary and memories and makes the row prepared, in one
 	// transaction. Memories count from then on. It returns the memories that are new.
 	Store(ctx context.Context, summary Summary) ([]MemoryDraft, error)
 	// Fail makes the row failed, with the cause in words for people.
@@ -107,20 +107,20 @@ type Job interface {
 // State is what a conversation's view is rebuilt from.
 type State struct {
 	Head     Head
-	Messages []Message    // of the segment, behind no active compaction, by seq: what is verbatim
-	First    []Message    // the first messages of the segment addressed to the bot, at most MaxKeepFirst
-	Staged   []Compaction // rows that were stored but have not landed, oldest first
+	Messages []Message    // of the session, behind no applied compaction, by seq: what is verbatim
+	First    []Message    // the first messages of the session addressed to the bot, at most MaxKeepFirst
+	Prepared []Compaction // rows that were stored but were not applied, oldest first
 	Next     int64        // the seq the next message will get
 	Open     int64        // the turn still to be answered; 0: none
-	Spoken   bool         // somebody addressed the bot since a summary landed
+	Spoken   bool         // somebody addressed the bot since a summary was applied
 	Count    Count        // the last one, if the head is still the one it was made of
 	Contexts []Context    // turn contexts that are still shown, by seq
 }
 
 // Count is what a provider counted for a view, the reply not included.
 type Count struct {
-	Prompt     int    // real tokens; 0: there is no count
-	Estimate   int    // of the same
-	Model      string // its name
-	Generation int64  // of the head
+	Prompt   int    // real tokens; 0: there is no count
+	Estimate int    // of the same
+	Model    string // its name
+	Version  int64  // of the head
 }

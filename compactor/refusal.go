@@ -11,7 +11,7 @@ import (
 	"cairn/llm"
 )
 
-// refusal is a summary that must not land, with the reason for people.
+// refusal is a summary that must not be applied, with the reason for people.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
@@ -29,7 +29,7 @@ const (
 	refusedCalls    refusal = "the model kept calling tools and wrote no summary"
 )
 
-// again tells whether the same material is worth another request after so many.
+// again reports whether the same material is worth another request after so many.
 func (r refusal) again(calls int) bool {
 	return r != refusedCalls && r != refusedDeclined && (r != refusedEmpty || calls < 2)
 }

@@ -56,8 +56,8 @@ func TestADiskThatRefusesIsNotTriedWithoutEnd(t *testing.T) {
 				mend()
 				time.Sleep(time.Hour)
 				r.settle()
-				if r.seen(compactor.EventLanded) == 0 {
-					t.Error("nothing lands when the disk takes it again")
+				if r.seen(compactor.EventApplied) == 0 {
+					t.Error("nothing is applied when the disk takes it again")
 				}
 				r.verify()
 				r.close()

@@ -31,7 +31,7 @@ func appendOne(h *History, role llm.Role, text string) {
 }
 
 // BenchmarkRenderFull is a full window of 128 000 tokens, rendered afresh, as the
-// first request after a start or a landing is.
+// first request after a start or an applied compaction is.
 func BenchmarkRenderFull(b *testing.B) {
 	h := fullWindow()
 	b.ReportAllocs()

@@ -20,7 +20,7 @@ func TestRenderingIsPure(t *testing.T) {
 		sh := DefaultPolicy().shape(20_000)
 		h := newHistory(State{Next: 1}, sh)
 		var r rendering
-		generation := int64(0)
+		version := int64(0)
 		type handed struct {
 			messages []llm.Message
 			was      string
@@ -77,17 +77,17 @@ func TestRenderingIsPure(t *testing.T) {
 				if len(s.lines) == 0 {
 					return
 				}
-				generation++
+				version++
 				last := rapid.SampledFrom(s.lines).Draw(t, "last")
-				h.swap(Head{Generation: generation, Stack: []Compaction{{
-					ID: generation, Kind: Leaf, Span: Span{From: 1, To: last.Seq}, Text: fmt.Sprint("summary ", rapid.IntRange(1, 3).Draw(t, "text")),
+				h.swap(Head{Version: version, Stack: []Compaction{{
+					ID: version, Kind: Leaf, Span: Span{From: 1, To: last.Seq}, Text: fmt.Sprint("summary ", rapid.IntRange(1, 3).Draw(t, "text")),
 				}}, ClearedTo: rapid.Int64Range(0, h.Next()).Draw(t, "cleared")})
 			},
 			"heal": func(t *rapid.T) { // no line leaves
 				if s := h.view; len(s.lines) > 0 && s.lines[0].Seq > 1 {
-					generation++
-					h.swap(Head{Generation: generation, Stack: []Compaction{{
-						ID: generation, Kind: Leaf, Span: Span{From: 1, To: s.lines[0].Seq - 1}, Text: fmt.Sprint("healed ", generation),
+					version++
+					h.swap(Head{Version: version, Stack: []Compaction{{
+						ID: version, Kind: Leaf, Span: Span{From: 1, To: s.lines[0].Seq - 1}, Text: fmt.Sprint("healed ", version),
 					}}, ClearedTo: s.clearedTo})
 				}
 			},

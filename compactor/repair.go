@@ -12,9 +12,9 @@ import (
 // nearQuestion is how many of the newest rows stand next to a question.
 const nearQuestion = 2
 
-// ready tells whether no model is going to make row better before it is folded.
+// ready reports whether no model is going to make row better before it is folded.
 func (c *Compactor) ready(row Compaction) bool {
-	return !row.NeedsRepair() || row.Kind != Marker && (!row.Owed || c.o.Worker == nil || c.givenUp(row))
+	return !row.NeedsRepair() || row.Kind != Placeholder && (!row.AwaitsModel || c.o.Worker == nil || c.givenUp(row))
 }
 
 // repairable are the rows in s that a model is to summarize, the newest first.
@@ -27,17 +27,17 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 	if asked {
 		near = nearQuestion
 	}
-	for _, segment := range slices.Backward(s.head.Earlier) {
-		for _, row := range slices.Backward(segment.Rows) {
+	for _, session := range slices.Backward(s.head.Earlier) {
+		for _, row := range slices.Backward(session.Rows) {
 			all = append(all, row)
 		}
 	}
 	for i, row := range all {
-		if row.ID == 0 || row.Kind == Marker || !row.NeedsRepair() || c.givenUp(row) {
+		if row.ID == 0 || row.Kind == Placeholder || !row.NeedsRepair() || c.givenUp(row) {
 			continue
 		}
 		written := asked && row.Kind == Rollup && slices.Contains(row.Sources, 0) // its children's texts suffice
-		if row.Owed || i < near && row.Kind == Leaf || written {
+		if row.AwaitsModel || i < near && row.Kind == Leaf || written {
 			rows = append(rows, row)
 		}
 	}
@@ -47,8 +47,8 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 // planFold chooses rows to fold, and who folds them. A model folds only what nobody is
 // going to make better, so that it reads summaries and no past; and none pays for a fold of
 // talk that nobody addressed to the bot.
-func (c *Compactor) planFold(s view, p Policy, builtIn bool) (children []Compaction, byBuiltIn bool) {
-	if !builtIn {
+func (c *Compactor) planFold(s view, p Policy, extractive bool) (children []Compaction, byExtractive bool) {
+	if !extractive {
 		only := s
 		only.inWork = slices.Clone(s.inWork)
 		for _, row := range s.head.Stack {
@@ -63,15 +63,15 @@ func (c *Compactor) planFold(s view, p Policy, builtIn bool) (children []Compact
 	return planFold(s, p.RollupFanIn, true), true
 }
 
-// worthModel tells whether a model folds rows: it reads texts alone, and wrote one of them.
+// worthModel reports whether a model folds rows: it reads texts alone, and wrote one of them.
 func (c *Compactor) worthModel(rows []Compaction) bool {
 	return !slices.ContainsFunc(rows, func(row Compaction) bool { return !c.ready(row) }) &&
 		slices.ContainsFunc(rows, func(row Compaction) bool { return row.By == ByWorker })
 }
 
-// modelWaits tells whether no model may be asked now.
+// modelWaits reports whether no model may be asked now.
 func (c *Compactor) modelWaits(now time.Time) bool {
-	return c.noModel() || now.Before(c.pace.retryAt)
+	return c.noModel() || now.Before(c.backoff.retryAt)
 }
 
 // fallbackWake is when to look again if nothing says when.
@@ -84,8 +84,10 @@ func (c *Compactor) sleep() (at time.Time) {
 		return at
 	}
 	waits := c.o.Worker != nil && len(c.repairable(s)) > 0
-	waits = waits || slices.ContainsFunc(s.head.rows(), func(row Compaction) bool { return row.Kind == Marker && now.Before(c.sore[row.ID].retryAt) })
-	waits = waits || levelOf(c.used(s), c.o.Window(), p) != calm && now.Before(c.pace.retryAt)
+	waits = waits || slices.ContainsFunc(s.head.rows(), func(row Compaction) bool {
+		return row.Kind == Placeholder && now.Before(c.repairBackoffs[row.ID].retryAt)
+	})
+	waits = waits || levelOf(c.used(s), c.o.Window(), p) != levelNone && now.Before(c.backoff.retryAt)
 	if !waits {
 		return at
 	}
@@ -94,10 +96,10 @@ func (c *Compactor) sleep() (at time.Time) {
 			at = t
 		}
 	}
-	sooner(c.pace.retryAt)
-	sooner(c.vetoes[OnHeal].until)
+	sooner(c.backoff.retryAt)
+	sooner(c.vetoes[OnRepair].until)
 	for _, row := range s.head.rows() {
-		sooner(c.sore[row.ID].retryAt)
+		sooner(c.repairBackoffs[row.ID].retryAt)
 		sooner(c.restsUntil(row))
 	}
 	if at.IsZero() && c.noModel() {

@@ -55,7 +55,7 @@ func TestARequestThatDoesNothingSaysWhy(t *testing.T) {
 	for range 3 { // a summary of a summary would tell less and cost more
 		for _, trigger := range []compactor.Trigger{compactor.OnManual, compactor.OnSelf} {
 			if why := r.refusal(trigger); !strings.Contains(why, "just compacted") {
-				t.Errorf("right after a landing it is refused with %q", why)
+				t.Errorf("right after an applied compaction it is refused with %q", why)
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func TestPeopleMayAskWhatTheLevelsMayNot(t *testing.T) {
 	if why := r.refusal(compactor.OnSelf); !strings.Contains(why, "switched off") {
 		t.Errorf("a model is refused with %q", why)
 	}
-	if e := r.compact(""); e.State != compactor.EventLanded {
+	if e := r.compact(""); e.State != compactor.EventApplied {
 		t.Errorf("a person's wish ended as %+v", e)
 	}
 }
@@ -92,8 +92,8 @@ func TestAManualCompactionWhileALevelIsReachedIsTheOnlyOne(t *testing.T) {
 		}
 		r.c.Check(t.Context())
 		r.settle()
-		if n := r.seen(compactor.EventLanded); n != 1 || len(worker.Requests()) > 3 {
-			t.Errorf("%d landings, %d requests", n, len(worker.Requests()))
+		if n := r.seen(compactor.EventApplied); n != 1 || len(worker.Requests()) > 3 {
+			t.Errorf("%d applied compactions, %d requests", n, len(worker.Requests()))
 		}
 		r.verify()
 		r.close()
@@ -157,11 +157,11 @@ func TestAModelLearnsThatItsCompactionFailedAndMayTryOnceMore(t *testing.T) {
 			t.Error("the refusal has hidden the failure")
 		}
 		fails = false
-		if e := r.compact(""); e.State != compactor.EventLanded { // a person may
+		if e := r.compact(""); e.State != compactor.EventApplied { // a person may
 			t.Errorf("it ended as %+v", e)
 		}
 		if f := r.c.Gauge().Failed; f.State != "" {
-			t.Errorf("after a landing the gauge tells of %+v", f)
+			t.Errorf("after an applied compaction the gauge tells of %+v", f)
 		}
 		r.verify()
 		r.close()

@@ -37,7 +37,7 @@ type rig struct {
 	c      *owner
 	said   []compactor.Message // everything, in order: what the test put in, as it was last edited
 	gone   map[int64]bool      // what of it was deleted
-	ends   []int64             // the last seqs of the segments that somebody ended
+	ends   []int64             // the last seqs of the sessions that somebody ended
 	quiet  bool                // nobody speaks to the bot
 	edits  int                 // so far
 	hook   func()              // called between the requests of a turn; nil: nothing
@@ -187,20 +187,20 @@ func (r *rig) deliver(text string, addressed bool) compactor.Message {
 	return taken[0]
 }
 
-// anew begins a new segment, and holds what came of it to what was said.
-func (r *rig) anew() {
+// again begins a new session, and holds what came of it to what was said.
+func (r *rig) startSession() {
 	r.t.Helper()
 	said := slices.ContainsFunc(r.left(), func(m compactor.Message) bool { return m.Seq >= r.start() })
-	started, err := r.c.StartSegment(context.Background())
+	started, err := r.c.StartSession(context.Background())
 	if err != nil || started != said {
-		r.t.Fatalf("a new segment: started %v, %v; there is something to leave: %v", started, err, said)
+		r.t.Fatalf("a new session: started %v, %v; there is something to leave: %v", started, err, said)
 	}
 	if started {
 		r.ends = append(r.ends, int64(len(r.said)))
 	}
 }
 
-// start is where the current segment begins.
+// start is where the current session begins.
 func (r *rig) start() int64 {
 	if len(r.ends) == 0 {
 		return 1
@@ -208,8 +208,8 @@ func (r *rig) start() int64 {
 	return r.ends[len(r.ends)-1] + 1
 }
 
-// segment is the number of the segment in which a message stands.
-func (r *rig) segment(seq int64) int {
+// session is the number of the session in which a message stands.
+func (r *rig) session(seq int64) int {
 	n, _ := slices.BinarySearch(r.ends, seq)
 	return n
 }
@@ -245,7 +245,7 @@ func (r *rig) answer(asked compactor.Message, results ...string) {
 	outcome := memory.Outcome{
 		Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"answer"}, Count: r.c.Count(),
 	}
-	outcome.Context, outcome.Generation = r.c.History().Context()
+	outcome.Context, outcome.Version = r.c.History().Context()
 	err := r.conv.Finish(context.Background(), outcome)
 	if err != nil {
 		r.t.Fatal(err)
@@ -439,13 +439,13 @@ func (r *rig) check() error {
 	if err != nil {
 		return err
 	}
-	if err := boughtTwice(state.Staged); err != nil {
+	if err := boughtTwice(state.Prepared); err != nil {
 		return err
 	}
 	seen := map[int64]int{}
 	for _, m := range state.Messages {
 		if seen[m.Seq]++; m.Seq < r.start() {
-			return fmt.Errorf("message %d is verbatim, and the segment begins at %d", m.Seq, r.start())
+			return fmt.Errorf("message %d is verbatim, and the session begins at %d", m.Seq, r.start())
 		}
 	}
 	rows, err := r.rowsOf(state.Head)
@@ -454,8 +454,8 @@ func (r *rig) check() error {
 	}
 	last := int64(0)
 	for _, row := range rows {
-		if r.segment(row.From) != r.segment(row.To) {
-			return fmt.Errorf("row %d, %d to %d, reaches over the end of a segment; they end at %v", row.ID, row.From, row.To, r.ends)
+		if r.session(row.From) != r.session(row.To) {
+			return fmt.Errorf("row %d, %d to %d, reaches over the end of a session; they end at %v", row.ID, row.From, row.To, r.ends)
 		}
 		if row.From <= last {
 			return fmt.Errorf("row %d begins at %d, inside what ends at %d", row.ID, row.From, last)
@@ -487,19 +487,19 @@ func (r *rig) check() error {
 	return r.checkTranscript(ctx, conv)
 }
 
-// rowsOf are all active rows, each in the segment where it stands in the head.
+// rowsOf are all applied rows, each in the session where it stands in the head.
 func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction, err error) {
 	if head.Start != r.start() || len(head.Earlier) != len(r.ends) {
-		return nil, fmt.Errorf("the segment begins at %d behind %d others, and should at %d behind %d", head.Start, len(head.Earlier), r.start(), len(r.ends))
+		return nil, fmt.Errorf("the session begins at %d behind %d others, and should at %d behind %d", head.Start, len(head.Earlier), r.start(), len(r.ends))
 	}
 	for i, s := range head.Earlier {
 		if s.To != r.ends[i] {
-			return nil, fmt.Errorf("segment %d ends at %d, should at %d", i, s.To, r.ends[i])
+			return nil, fmt.Errorf("session %d ends at %d, should at %d", i, s.To, r.ends[i])
 		}
 		rows = append(rows, s.Rows...)
 		for _, row := range s.Rows {
-			if r.segment(row.From) != i {
-				return nil, fmt.Errorf("row %d, %d to %d, stands in segment %d", row.ID, row.From, row.To, i)
+			if r.session(row.From) != i {
+				return nil, fmt.Errorf("row %d, %d to %d, stands in session %d", row.ID, row.From, row.To, i)
 			}
 		}
 	}
@@ -552,20 +552,20 @@ func inLines(messages []llm.Message) string {
 	return b.String()
 }
 
-// good is a worker that sums up well: it hands in a short summary.
+// good is a worker that summarizes well: it hands in a short summary.
 func good(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))})), nil
 }
 
 var asked = regexp.MustCompile(`messages #\d+ to #\d+`)
 
-// spanOf is which messages a worker's request asks to sum up.
+// spanOf is which messages a worker's request asks to summarize.
 func spanOf(req llm.Request) string {
 	text := req.Messages[1].Text
 	return asked.FindString(text[max(strings.LastIndex(text, "Sum up messages"), 0):])
 }
 
-// wordsOf is enough of what is to be summed up for a summary of it.
+// wordsOf is enough of what is to be summarized for a summary of it.
 func wordsOf(req llm.Request) string {
 	material := materialIn(req)
 	if strings.Contains(material, `from="Ada"`) {
@@ -577,7 +577,7 @@ func wordsOf(req llm.Request) string {
 
 var tags = regexp.MustCompile(`<[^<>]*>`)
 
-// materialIn is what a worker's request asks to sum up, without what is there for reference.
+// materialIn is what a worker's request asks to summarize, without what is there for reference.
 func materialIn(req llm.Request) string {
 	_, text, _ := strings.Cut(req.Messages[1].Text, "<transcript>\n")
 	text, _, _ = strings.Cut(text, "\n</transcript>")

@@ -63,8 +63,8 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 					r.c.Compact(compactor.OnManual, "")
 				}
 				r.settle()
-				if g := r.c.Gauge(); len(g.Staged) > 0 || g.Lines != 4 {
-					t.Errorf("%d rows are staged, and %d messages verbatim", len(g.Staged), g.Lines)
+				if g := r.c.Gauge(); len(g.Prepared) > 0 || g.Lines != 4 {
+					t.Errorf("%d rows are prepared, and %d messages verbatim", len(g.Prepared), g.Lines)
 				}
 				if budget := int64(0.02 * 100_000); most.Load() > budget {
 					t.Errorf("the stack had %d of %d tokens", most.Load(), budget)

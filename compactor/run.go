@@ -71,7 +71,7 @@ func (c *Compactor) decided(w *work, veto error) {
 	}
 	if w.began != nil {
 		e := w.event(EventStarted)
-		e.Set = slices.DeleteFunc(slices.Clone(c.staged), func(row Compaction) bool { return row.Trigger != OnPrepare })
+		e.Set = slices.DeleteFunc(slices.Clone(c.prepared), func(row Compaction) bool { return row.Trigger != OnPrepare })
 		w.began(e)
 	}
 	w.before = c.used(c.h.view)
@@ -149,9 +149,9 @@ func (c *Compactor) store(w *work, j *job, record Job, summary Summary, err erro
 		summary.Tokens = row.Tokens
 		var saved []MemoryDraft
 		if saved, err = record.Store(w.ctx, summary); err == nil {
-			row.State = Staged
+			row.State = Prepared
 			c.o.Saved(saved)
-			c.report(row, EventStaged, j.window)
+			c.report(row, EventPrepared, j.window)
 			c.made(w, row, nil)
 			return
 		}
@@ -162,18 +162,18 @@ func (c *Compactor) store(w *work, j *job, record Job, summary Summary, err erro
 	if failErr := record.Fail(late, inWords(err)); failErr != nil {
 		err = errors.Join(err, failErr)
 	}
-	c.made(w, row, &unmade{id: row.ID, err: err})
+	c.made(w, row, &jobError{id: row.ID, err: err})
 }
 
 // made goes on with the next fold when a row was made. The stack's budget must not hang on a
 // model: if none answers, the extractive summarizer folds, and that is repaired later.
 func (c *Compactor) made(w *work, row Compaction, err error) {
-	fold := func(children []Compaction, builtIn bool) {
-		j := c.planRollup(children, OnRollup, w.policy, w.window, builtIn)
+	fold := func(children []Compaction, extractive bool) {
+		j := c.planRollup(children, OnRollup, w.policy, w.window, extractive)
 		j.row.Focus = w.row.Focus
 		c.make(w, j)
 	}
-	if failed := w.making; err != nil && failed != w.job && !failed.builtIn && w.ctx.Err() == nil {
+	if failed := w.making; err != nil && failed != w.job && !failed.extractive && w.ctx.Err() == nil {
 		w.degraded = !wontSummarize(err) // what was folded so is repaired later, but not at once
 		c.o.Log.Log(c.ctx, c.loud(err, true), "rollup_failed", "effect", "the extractive summarizer makes it", "error", err)
 		fold(failed.children, true)
@@ -191,8 +191,8 @@ func (c *Compactor) made(w *work, row Compaction, err error) {
 	if then.head.stackCost(w.policy.shape(w.budget)) > w.policy.stackBudget(w.budget) {
 		// A model that declined a span folds what it wrote all the same: else the span would be
 		// folded with its neighbours, and they could not be repaired without it.
-		if children, builtIn := c.planFold(then, w.policy, w.builtIn && (w.fills || w.row.Declined.Times == 0)); children != nil {
-			fold(children, builtIn)
+		if children, extractive := c.planFold(then, w.policy, w.extractive && (w.fills || w.row.Declined.Times == 0)); children != nil {
+			fold(children, extractive)
 			return
 		}
 	}
@@ -202,15 +202,15 @@ func (c *Compactor) made(w *work, row Compaction, err error) {
 // finish applies what was made, as far as it is due. Whatever went wrong, the view is what it was.
 func (c *Compactor) finish(w *work, err error) {
 	j := w.job
-	c.staged = append(c.staged, w.rows...)
+	c.prepared = append(c.prepared, w.rows...)
 	c.dropStale(c.ctx)
 	if err == nil {
 		c.worked(j) // before the summary is applied, which ends the wait of those who asked for it
 	}
-	c.landDue(c.ctx, c.o.Policy(), c.o.Window())
+	c.applyDue(c.ctx, c.o.Policy(), c.o.Window())
 	now := c.o.Now()
 	if err != nil {
-		declined := !j.builtIn && wontSummarize(err) && w.ctx.Err() == nil
+		declined := !j.extractive && wontSummarize(err) && w.ctx.Err() == nil
 		c.fail(j, w.before, now, err)
 		if declined {
 			c.end(w, c.declined(j))
@@ -219,25 +219,25 @@ func (c *Compactor) finish(w *work, err error) {
 		}
 		return
 	}
-	if row := w.rows[0]; slices.ContainsFunc(c.staged, func(r Compaction) bool { return r.ID == row.ID }) {
-		c.over(eventOf(row, EventStaged, j.window)) // it is ready, and has to wait
+	if row := w.rows[0]; slices.ContainsFunc(c.prepared, func(r Compaction) bool { return r.ID == row.ID }) {
+		c.over(eventOf(row, EventPrepared, j.window)) // it is ready, and has to wait
 	}
 	c.summarized(j)
 	switch {
 	case j.degraded:
-		c.pace.failed(now)
-	case !j.builtIn || c.o.Worker == nil && !j.fills:
+		c.backoff.failed(now)
+	case !j.extractive || c.o.Worker == nil && !j.fills:
 		c.declines = 0
-		c.pace.worked()
-	case j.declined >= j.policy.FailureLimit && j.heals == 0:
+		c.backoff.worked()
+	case j.declined >= j.policy.FailureLimit && j.repairs == 0:
 		if c.declines++; c.declines >= j.policy.FailureLimit { // it seems to decline everything
-			c.pace.failures = max(c.pace.failures, c.declines)
-			c.pace.failed(now)
+			c.backoff.failures = max(c.backoff.failures, c.declines)
+			c.backoff.failed(now)
 		}
 	}
-	if j.heals == 0 && j.row.Kind == Leaf {
-		full := levelOf(c.used(c.h.view), c.o.Window(), c.o.Policy()) != calm
-		c.pace.freed(j.tokens-w.rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
+	if j.repairs == 0 && j.row.Kind == Leaf {
+		full := levelOf(c.used(c.h.view), c.o.Window(), c.o.Policy()) != levelNone
+		c.backoff.freed(j.tokens-w.rows[0].Tokens, j.tokens, full, now, time.Duration(j.policy.Cooldown))
 	}
 	c.end(w, nil)
 }
@@ -256,9 +256,9 @@ func (c *Compactor) end(w *work, then *job) {
 	}
 	if then != nil && c.ctx.Err() == nil {
 		c.begin(then)
-	} else if asked := c.wished; asked != nil && c.busy == nil {
-		c.wished = nil
-		c.grant(*asked)
+	} else if asked := c.queued; asked != nil && c.busy == nil {
+		c.queued = nil
+		c.startRequest(*asked)
 	}
 	c.Proceed()
 }
@@ -273,7 +273,7 @@ func (c *Compactor) report(row Compaction, state EventState, window int) {
 // renew reads again what a rollup is to be made of: since it was planned, people may have
 // edited or deleted messages. What changes from here on makes the row stale.
 func (j *job) renew(ctx context.Context, record Job) error {
-	if j.heals != 0 || len(j.children) == 0 {
+	if j.repairs != 0 || len(j.children) == 0 {
 		return nil
 	}
 	now, err := record.Children(ctx, record.ID())

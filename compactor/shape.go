@@ -7,7 +7,7 @@ import (
 )
 
 // How a history is shown: what policy and window make of it, and what must be made
-// anew when they change or when tool results are cleared.
+// again when they change or when tool results are cleared.
 
 // shape is what policy and window make of a view.
 type shape struct {
@@ -19,11 +19,11 @@ type shape struct {
 	maxLines  int  // of kept results behind the newest
 	reasoning bool // the provider demands the reasoning of tool calls as long as they are shown
 
-	pastMost     int // most tokens that earlier segments and what a thread inherited may take together
-	pastSegments int // how many segments of them
+	pastMost     int // most tokens that earlier sessions and what a thread inherited may take together
+	pastSessions int // how many sessions of them
 }
 
-// reshape shows everything anew if the shape is another one.
+// reshape shows everything again if the shape is another one.
 func (h *History) reshape(sh shape) {
 	if h.shape == sh {
 		return

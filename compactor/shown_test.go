@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkShown holds the view to what was said in the segment: at every instant each
+// checkShown holds the view to what was said in the session: at every instant each
 // message is verbatim or behind a row. What lies on disk is held to that elsewhere.
 func (r *rig) checkShown() error {
 	g := r.c.Gauge()
@@ -36,17 +36,17 @@ func (r *rig) checkShown() error {
 	return nil
 }
 
-// boughtTwice tells whether two summaries wait to be shown over the same messages.
+// boughtTwice reports whether two summaries wait to be shown over the same messages.
 // A fold and what it folds may wait together, and so may what fills a placeholder, which
 // costs nothing.
-func boughtTwice(staged []compactor.Compaction) error {
-	staged = slices.DeleteFunc(slices.Clone(staged), func(row compactor.Compaction) bool {
-		return row.By == compactor.ByBuiltIn && row.Trigger == compactor.OnHeal
+func boughtTwice(prepared []compactor.Compaction) error {
+	prepared = slices.DeleteFunc(slices.Clone(prepared), func(row compactor.Compaction) bool {
+		return row.By == compactor.ByExtractive && row.Trigger == compactor.OnRepair
 	})
-	for i, a := range staged {
-		for _, b := range staged[i+1:] {
+	for i, a := range prepared {
+		for _, b := range prepared[i+1:] {
 			if a.Kind == compactor.Leaf && b.Kind == compactor.Leaf && a.From <= b.To && b.From <= a.To {
-				return fmt.Errorf("rows %d, %d to %d, and %d, %d to %d, are both staged", a.ID, a.From, a.To, b.ID, b.From, b.To)
+				return fmt.Errorf("rows %d, %d to %d, and %d, %d to %d, are both prepared", a.ID, a.From, a.To, b.ID, b.From, b.To)
 			}
 		}
 	}
@@ -84,10 +84,10 @@ func (r *rig) noteOf(rt *rapid.T) {
 	r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(rapid.SampledFrom([]int{40, 150, 400, 3000}).Draw(rt, "size"))))
 }
 
-// TestHealsStayBelowEmergency fills windows, hides what does not fit, and has it
-// summed up at length while more is said: what comes back never brings the next
+// TestRepairsStayBelowEmergency fills windows, hides what does not fit, and has it
+// summarized at length while more is said: what comes back never brings the next
 // emergency about.
-func TestHealsStayBelowEmergency(t *testing.T) {
+func TestRepairsStayBelowEmergency(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -110,10 +110,10 @@ func TestHealsStayBelowEmergency(t *testing.T) {
 		}
 		line := int(r.policy.EmergencyThreshold * float64(r.window))
 		i := slices.IndexFunc(r.events, func(e compactor.Event) bool {
-			return e.State == compactor.EventLanded && e.Trigger == compactor.OnHeal && e.AfterTokens > e.BeforeTokens && e.AfterTokens >= line
+			return e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair && e.AfterTokens > e.BeforeTokens && e.AfterTokens >= line
 		})
 		if i >= 0 {
-			rt.Fatalf("a heal grew the view to an emergency, at %d of %d: %+v", line, r.window, r.events[i])
+			rt.Fatalf("a repair grew the view to an emergency, at %d of %d: %+v", line, r.window, r.events[i])
 		}
 		if err := r.check(); err != nil {
 			rt.Fatal(err)
@@ -122,7 +122,7 @@ func TestHealsStayBelowEmergency(t *testing.T) {
 }
 
 // TestNothingIsBoughtTwice works ahead, with a worker whose summaries wait to be
-// shown: no message is summed up again meanwhile.
+// shown: no message is summarized again meanwhile.
 func TestNothingIsBoughtTwice(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)

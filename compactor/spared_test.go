@@ -111,11 +111,11 @@ func TestKeepFirstStandsOnceByteForByte(t *testing.T) {
 				r.talk(firsts[i])
 			}
 			shown := r.render()
-			for landings := range 4 {
+			for appliedSets := range 4 {
 				for range 8 {
 					r.hear(filler(20))
 				}
-				r.landed()
+				r.applied()
 				view := r.render()
 				for i, text := range firsts {
 					line := fmt.Sprintf("[#%d 2026-01-01 00:%02d Ada] %s", 2*i+1, 2*i+1, text)
@@ -124,7 +124,7 @@ func TestKeepFirstStandsOnceByteForByte(t *testing.T) {
 						want = 1
 					}
 					if !strings.Contains(shown, line) || strings.Count(view, line) != want || strings.Count(view, fmt.Sprintf("First words %d", i)) != want {
-						t.Errorf("after %d landings %q stands %d times:\n%s", landings+1, text, strings.Count(view, line), view)
+						t.Errorf("after %d applied compactions %q stands %d times:\n%s", appliedSets+1, text, strings.Count(view, line), view)
 					}
 				}
 				copies, _, _ := strings.Cut(r.head(), "[Compaction Summary]")
@@ -161,7 +161,7 @@ func TestWithNothingVerbatimTheHeadIsSent(t *testing.T) {
 	for range 9 {
 		r.hear(filler(20))
 	}
-	r.landed()
+	r.applied()
 	view := r.request()
 	if r.c.Gauge().Lines != 0 || len(view) != 2 || !strings.Contains(view[1].Text, "hello") {
 		t.Errorf("%d messages are verbatim, the view is %+v", r.c.Gauge().Lines, view)

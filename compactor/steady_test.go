@@ -64,7 +64,7 @@ func TestManyShortMessagesAreNoReason(t *testing.T) {
 	}
 }
 
-func TestAnEmergencyThatCanHideNothingIsToldOnce(t *testing.T) {
+func TestAnEmergencyThatCanHideNothingIsReportedOnce(t *testing.T) {
 	var log journal
 	r := tuned(t, 2000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
 		o.Log = log.logger()
@@ -85,9 +85,9 @@ func TestAnEmergencyThatCanHideNothingIsToldOnce(t *testing.T) {
 	}
 }
 
-// What lands in the middle of a turn stands above all of it, and never between a call
+// What is applied in the middle of a turn stands above all of it, and never between a call
 // and its result.
-func TestASummaryLandsBetweenACallAndItsResult(t *testing.T) {
+func TestASummaryIsAppliedBetweenACallAndItsResult(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: good})
 	r.chat(30)
 	asked := r.deliver("look at it", true)
@@ -102,7 +102,7 @@ func TestASummaryLandsBetweenACallAndItsResult(t *testing.T) {
 	r.request()
 	add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "look", Arguments: "{}"}, {ID: "b", Name: "look", Arguments: "{}"}}})
 	add(compactor.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: "one"})
-	if e := r.compact(""); e.State != compactor.EventLanded {
+	if e := r.compact(""); e.State != compactor.EventApplied {
 		t.Fatalf("%+v", e)
 	}
 	add(compactor.Message{Role: llm.RoleTool, CallID: "b", Tool: "look", Text: "two"})
@@ -148,8 +148,8 @@ func TestAClockThatGoesBackMovesNothing(t *testing.T) {
 			for range 250 {
 				hear()
 			}
-			if r.seen(compactor.EventLanded) < 2 {
-				t.Fatal("nothing landed: the test shows nothing")
+			if r.seen(compactor.EventApplied) < 2 {
+				t.Fatal("nothing applied: the test shows nothing")
 			}
 			r.verify()
 			view, at := r.render(), 0
@@ -178,7 +178,7 @@ func TestAWorkersOverflowHalvesItsSpan(t *testing.T) {
 		return good(ctx, n, req)
 	}})
 	r.chat(100)
-	if e := r.compact(""); e.State != compactor.EventLanded || e.From != 1 || e.Messages != 96 {
+	if e := r.compact(""); e.State != compactor.EventApplied || e.From != 1 || e.Messages != 96 {
 		t.Fatalf("it ended as %+v", e)
 	}
 	var read strings.Builder
@@ -192,8 +192,8 @@ func TestAWorkersOverflowHalvesItsSpan(t *testing.T) {
 			t.Errorf("message %d was not read", i+1)
 		}
 	}
-	if overflows == 0 || overflows > 10 || r.seen(compactor.EventLanded) != 1 {
-		t.Errorf("%d overflows, %d landings: nothing else is to come of it", overflows, r.seen(compactor.EventLanded))
+	if overflows == 0 || overflows > 10 || r.seen(compactor.EventApplied) != 1 {
+		t.Errorf("%d overflows, %d applied compactions: nothing else is to come of it", overflows, r.seen(compactor.EventApplied))
 	}
 	r.verify()
 }
@@ -242,8 +242,8 @@ func TestWorkersShareTheirPlacesAndNothingElse(t *testing.T) {
 	}
 	for i, r := range rigs {
 		r.settle()
-		if landed := r.seen(compactor.EventLanded); landed != min(i, 1) {
-			t.Errorf("room %d: %d landings", i, landed)
+		if applied := r.seen(compactor.EventApplied); applied != min(i, 1) {
+			t.Errorf("room %d: %d applied compactions", i, applied)
 		}
 		r.verify()
 	}
@@ -261,7 +261,7 @@ func TestAPlaceholderOfDeletedMessagesEnds(t *testing.T) {
 	r.worker.Func = broken
 	r.c.Overflow(t.Context())
 	stack := r.c.Gauge().Stack
-	if len(stack) != 1 || stack[0].Kind != compactor.Marker {
+	if len(stack) != 1 || stack[0].Kind != compactor.Placeholder {
 		t.Fatalf("the stack is %+v", stack)
 	}
 	var hidden []int64
@@ -290,13 +290,13 @@ func TestHealthyWorkIsSilentInTheLog(t *testing.T) {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(20)))
 		r.settle()
 	}
-	if r.seen(compactor.EventLanded) < 3 || log.String() != "" {
-		t.Errorf("%d landings, and the log says\n%s", r.seen(compactor.EventLanded), log.String())
+	if r.seen(compactor.EventApplied) < 3 || log.String() != "" {
+		t.Errorf("%d applied compactions, and the log says\n%s", r.seen(compactor.EventApplied), log.String())
 	}
 }
 
-// However long a conversation goes on, a message is summed up again only as often as
-// the stack is deep, and that grows with the logarithm of what was summed up.
+// However long a conversation goes on, a message is summarized again only as often as
+// the stack is deep, and that grows with the logarithm of what was summarized.
 func TestTheStackIsAsDeepAsTheLogarithm(t *testing.T) {
 	r := newRig(t, 4000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, filler(90))})), nil
@@ -307,7 +307,7 @@ func TestTheStackIsAsDeepAsTheLogarithm(t *testing.T) {
 		r.settle()
 		leaves = 0
 		for _, e := range r.events {
-			if e.State == compactor.EventLanded && e.Kind == compactor.Leaf {
+			if e.State == compactor.EventApplied && e.Kind == compactor.Leaf {
 				leaves++
 			}
 		}

@@ -21,18 +21,18 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (Summa
 	}
 	var target int
 	switch {
-	case j.row.Kind == Rollup && j.builtIn && j.tokens > 0: // which chooses anew, so that nothing is gained by a text that leaves room
+	case j.row.Kind == Rollup && j.extractive && j.tokens > 0: // which chooses again, so that nothing is gained by a text that leaves room
 		target = max(min(limit, j.tokens*3/4), minSummary)
-	case j.row.Kind == Rollup && !j.builtIn: // of summaries, which are dense already
+	case j.row.Kind == Rollup && !j.extractive: // of summaries, which are dense already
 		target = max(min(limit*9/10, j.tokens/2), minSummary)
 	case j.tokens == 0: // known when it is read
 		target = max(limit*9/10, minSummary)
 	default:
 		target = j.policy.target(j.tokens, limit)
 	}
-	if j.builtIn {
+	if j.extractive {
 		beside := c.toldBeside(j.row)
-		return func(ctx context.Context) (Summary, error) { return c.builtIn(ctx, j, record, target, beside) }
+		return func(ctx context.Context) (Summary, error) { return c.extractive(ctx, j, record, target, beside) }
 	}
 	w := c.newWorker(j, record, target, limit)
 	return func(ctx context.Context) (Summary, error) {
@@ -45,7 +45,7 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (Summa
 func (c *Compactor) stackRoom(j *job) int {
 	then := c.ahead()
 	left := j.policy.stackBudget(j.budget) - then.past.tokens
-	if j.row.Kind == Rollup && j.builtIn {
+	if j.row.Kind == Rollup && j.extractive {
 		left = 0 // it folds again and again: no row shall become most of the stack
 	}
 	for _, other := range then.head.Stack {
@@ -62,10 +62,10 @@ func headingOf(row Compaction) int {
 	return TokensOfCompaction(row) + 1 // sums of parts are rounded up
 }
 
-// aim is how long the summary of what was read shall be, in tokens: a heal knows its
+// aim is how long the summary of what was read shall be, in tokens: a repair knows its
 // span only now.
 func (j *job) aim(target int, items []item) int {
-	if j.heals == 0 || j.row.Kind == Rollup {
+	if j.repairs == 0 || j.row.Kind == Rollup {
 		return target
 	}
 	return j.policy.target(costOfItems(items), target)
@@ -106,10 +106,10 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	return s, nil
 }
 
-// builtIn chooses among messages: those of the span, or, for a fold, those its
+// extractive chooses among messages: those of the span, or, for a fold, those its
 // children were chosen from. It never chooses from a choice; what a worker wrote is
 // as good as something said.
-func (c *Compactor) builtIn(ctx context.Context, j *job, record Job, target int, beside []string) (s Summary, err error) {
+func (c *Compactor) extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s Summary, err error) {
 	var messages []Message
 	if j.row.Kind != Rollup {
 		messages, err = readAll(ctx, record, j.row.From, j.row.To)
@@ -138,7 +138,7 @@ func belowRows(ctx context.Context, record Job, rows []Compaction) (messages []M
 		switch {
 		case row.By == ByWorker:
 			part = []Message{writtenOf(row)}
-		case row.Kind != Marker:
+		case row.Kind != Placeholder:
 			part, err = choice(ctx, record, row)
 		default:
 			part, err = behind(ctx, record, row)
@@ -164,7 +164,7 @@ func behind(ctx context.Context, record Job, row Compaction) ([]Message, error) 
 	return readAll(ctx, record, row.From, row.To)
 }
 
-// choice is what a fold of a row that the built-in summarizer made chooses among:
+// choice is what a fold of a row that the extractive summarizer made chooses among:
 // the messages that row was chosen from, and where it drew on what workers wrote,
 // their texts, which stand in the rows below it.
 func choice(ctx context.Context, record Job, row Compaction) ([]Message, error) {
@@ -215,18 +215,18 @@ func (c *Compactor) toldBeside(row Compaction) (texts []string) {
 	return texts
 }
 
-// memoriesOf is how many memories the built-in summarizer may take from messages.
+// memoriesOf is how many memories the extractive summarizer may take from messages.
 // A fold of summaries takes none: they were taken when the children were made.
 func memoriesOf(j *job, messages []Message) int {
-	if !j.policy.ExtractMemories || j.again || j.row.Kind == Rollup && !hasMarker(j.children) {
+	if !j.policy.ExtractMemories || j.again || j.row.Kind == Rollup && !hasPlaceholder(j.children) {
 		return 0
 	}
 	return min(j.policy.MaxMemories, (len(messages)+1)/2)
 }
 
-func hasMarker(rows []Compaction) bool {
+func hasPlaceholder(rows []Compaction) bool {
 	for _, r := range rows {
-		if r.Kind == Marker {
+		if r.Kind == Placeholder {
 			return true
 		}
 	}

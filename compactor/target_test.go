@@ -64,7 +64,7 @@ func TestALargeSpanKeepsItsShare(t *testing.T) {
 				if budget := int(r.policy.StackBudget * float64(window)); row.Tokens > budget {
 					t.Errorf("it is larger than the stack's budget of %d", budget)
 				}
-				if e.State != compactor.EventLanded || share < 0.15 {
+				if e.State != compactor.EventApplied || share < 0.15 {
 					t.Errorf("of %d tokens %d are kept, %.1f %%: %+v", span, row.Tokens, 100*share, e.State)
 				}
 				for _, n := range asked {

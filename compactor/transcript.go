@@ -153,17 +153,17 @@ func withoutData(text string) string {
 		return text
 	}
 	var b strings.Builder
-	done, begun := 0, 0
+	done, started := 0, 0
 	for i := 0; i <= len(text); i++ {
 		if i < len(text) && isBase64(text[i]) {
 			continue
 		}
-		if i-begun > mostOfData {
-			b.WriteString(text[done:begun])
-			fmt.Fprintf(&b, "[data: %d characters]", i-begun)
+		if i-started > mostOfData {
+			b.WriteString(text[done:started])
+			fmt.Fprintf(&b, "[data: %d characters]", i-started)
 			done = i
 		}
-		begun = i + 1
+		started = i + 1
 	}
 	if done == 0 {
 		return text

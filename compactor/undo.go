@@ -12,9 +12,9 @@ import (
 // delete between two looks changes it.
 const undoTries = 3
 
-// Undo takes back the summaries that were applied last: what they hid is verbatim again, and
+// Undo undoes the summaries that were applied last: what they hid is verbatim again, and
 // the rows they replaced are applied again. The memories saved with them stay. The event says
-// what was taken back, or, as a noop, why nothing was. An error means that the disk refused,
+// what was undone, or, as a noop, why nothing was. An error means that the disk refused,
 // and nothing has changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	p, window := c.o.Policy(), c.o.Window()
@@ -28,7 +28,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		if err != nil {
 			return Event{}, fmt.Errorf("look for what may be taken back: %w", err)
 		}
-		if l.Generation > c.h.head.Generation {
+		if l.Version > c.h.head.Version {
 			c.outdated = true
 			continue
 		}
@@ -42,7 +42,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		}
 		before := c.used(c.h.view)
 		c.h.restorable = l.Freed
-		head, applied, err := c.o.Records.Undo(ctx, l.Generation)
+		head, applied, err := c.o.Records.Undo(ctx, l.Version)
 		if err != nil {
 			c.outdated = true // what the disk did is read again; until then the messages are at hand
 			return Event{}, fmt.Errorf("take the latest summary back: %w", err)
@@ -56,10 +56,10 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	return Event{}, errors.New("people change messages faster than the latest summary can be undone: try again")
 }
 
-// undone reports a landing that was taken back.
-func (c *Compactor) undone(l Landing, before int) Event {
-	c.lifted = false
-	c.staged = leaveOut(c.staged, func(row Compaction) bool { return overlaps(l.Rows, row) }) // it is stale now
+// undone reports an applied compaction that was undone.
+func (c *Compactor) undone(l Undoable, before int) Event {
+	c.undoLifted = false
+	c.prepared = leaveOut(c.prepared, func(row Compaction) bool { return overlaps(l.Rows, row) }) // it is stale now
 	row := l.Rows[0]
 	for _, r := range l.Rows { // what it was about is the leaf, not the folds that made room for it
 		if r.By != ByEmergency && r.ID < row.ID || row.By == ByEmergency {
@@ -67,7 +67,7 @@ func (c *Compactor) undone(l Landing, before int) Event {
 		}
 	}
 	e := eventOf(row, EventUndone, c.o.Window())
-	if e.Set = l.Rows; e.Kind == Leaf { // all of it is taken back
+	if e.Set = l.Rows; e.Kind == Leaf { // all of it is undone
 		e.Messages = 0
 		for _, r := range l.Rows {
 			if e.From, e.To = min(e.From, r.From), max(e.To, r.To); r.Kind == Leaf {
@@ -80,8 +80,8 @@ func (c *Compactor) undone(l Landing, before int) Event {
 	return e
 }
 
-// tooMuch tells why there is no room for what a landing has hidden; empty: there is.
-func (c *Compactor) tooMuch(l Landing, p Policy, window int) string {
+// tooMuch tells why there is no room for what an applied compaction has hidden; empty: there is.
+func (c *Compactor) tooMuch(l Undoable, p Policy, window int) string {
 	s := c.h.view
 	if now, then, budget := s.head.stackCost(s.shape), l.Head.stackCost(s.shape), p.stackBudget(c.budget()); then > budget && then > now {
 		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", then, budget)

@@ -15,7 +15,7 @@ import (
 // undoRefuser is a store whose disk fails at an undo.
 type undoRefuser struct {
 	*memory.Conversation
-	undoes bool // it takes the landing back, and fails then
+	undoes bool // it takes the compaction back, and fails then
 	blind  bool // it does not tell the head
 	works  bool // it fails no more
 	late   int  // so many undoes come too late: people changed something first
@@ -28,13 +28,13 @@ func (u *undoRefuser) Head(ctx context.Context) (compactor.Head, []compactor.Mes
 	return u.Conversation.Head(ctx)
 }
 
-func (u *undoRefuser) Undo(ctx context.Context, generation int64) (head compactor.Head, applied bool, err error) {
+func (u *undoRefuser) Undo(ctx context.Context, version int64) (head compactor.Head, applied bool, err error) {
 	if u.late > 0 {
 		u.late--
-		return u.Conversation.Undo(ctx, generation-1)
+		return u.Conversation.Undo(ctx, version-1)
 	}
 	if u.undoes {
-		head, applied, err = u.Conversation.Undo(ctx, generation)
+		head, applied, err = u.Conversation.Undo(ctx, version)
 	}
 	if !u.works {
 		return compactor.Head{}, false, errWorker
@@ -42,17 +42,17 @@ func (u *undoRefuser) Undo(ctx context.Context, generation int64) (head compacto
 	return head, applied, err
 }
 
-// lostUndo has some landings, and an undo that fails on such a disk. view is what the
+// lostUndo has some applied compactions, and an undo that fails on such a disk. view is what the
 // view was before the last of them.
-func lostUndo(t *testing.T, landings int, u *undoRefuser) (r *rig, view string) {
+func lostUndo(t *testing.T, appliedSets int, u *undoRefuser) (r *rig, view string) {
 	t.Helper()
 	r = newRig(t, 8000, &llmtest.Model{Func: good})
-	for range landings {
+	for range appliedSets {
 		for range 30 {
 			r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(50)))
 		}
 		view = r.render()
-		r.landed()
+		r.applied()
 	}
 	r.c.Close()
 	u.Conversation = r.conv
@@ -75,11 +75,11 @@ func TestAnUndoWhoseAnswerIsLostLosesNoMessage(t *testing.T) {
 	r.verify()
 }
 
-func TestANewSegmentBringsNothingBackOfARefusedUndo(t *testing.T) {
+func TestANewSessionBringsNothingBackOfARefusedUndo(t *testing.T) {
 	r, _ := lostUndo(t, 1, &undoRefuser{})
-	r.anew()
+	r.startSession()
 	if g := r.c.Gauge(); g.Lines != 0 {
-		t.Errorf("%d messages of the segment that has ended are verbatim", g.Lines)
+		t.Errorf("%d messages of the session that has ended are verbatim", g.Lines)
 	}
 	r.hear("something new")
 	if err := r.checkShown(); err != nil {
@@ -124,7 +124,7 @@ func TestALostUndoBringsBackWhatPeopleChangedMeanwhile(t *testing.T) {
 }
 
 // What a lost undo has uncovered is at hand until the disk was read again: nothing else
-// is taken back before.
+// is undone before.
 func TestNoUndoBehindOneWhoseAnswerIsLost(t *testing.T) {
 	u := &undoRefuser{undoes: true}
 	r, _ := lostUndo(t, 2, u)

@@ -13,7 +13,7 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// undo takes the latest landing back, and fails if that is refused.
+// undo takes the latest compaction back, and fails if that is refused.
 func (r *rig) undo() compactor.Event {
 	r.t.Helper()
 	e, err := r.c.Undo(r.t.Context())
@@ -27,7 +27,7 @@ func (r *rig) undo() compactor.Event {
 	return e
 }
 
-// refused fails unless nothing can be taken back, for a reason that says want.
+// refused fails unless nothing can be undone, for a reason that says want.
 func (r *rig) refused(want string) {
 	r.t.Helper()
 	before := r.render()
@@ -40,18 +40,18 @@ func (r *rig) refused(want string) {
 	}
 }
 
-// landed sums up what is old enough, and waits until it has landed.
-func (r *rig) landed() {
+// applied summarizes what is old enough, and waits until it was applied.
+func (r *rig) applied() {
 	r.t.Helper()
-	landed := r.seen(compactor.EventLanded)
+	applied := r.seen(compactor.EventApplied)
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
 		r.t.Fatalf("compact: %+v", e)
 	}
 	if err := r.c.Wait(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
-	if r.seen(compactor.EventLanded) == landed {
-		r.t.Fatal("nothing landed")
+	if r.seen(compactor.EventApplied) == applied {
+		r.t.Fatal("nothing applied")
 	}
 }
 
@@ -69,9 +69,9 @@ func TestUndoRestoresExactlyTheEarlierView(t *testing.T) {
 				}
 				view, contexts := withoutContexts(r.render())
 				views, used = append(views, view), append(used, r.c.Gauge().Used-contexts)
-				r.landed()
+				r.applied()
 				if r.render() == views[round] {
-					t.Fatal("the landing changed nothing: the test shows nothing")
+					t.Fatal("the compaction changed nothing: the test shows nothing")
 				}
 			}
 			for round := 2; round >= 0; round-- {
@@ -85,7 +85,7 @@ func TestUndoRestoresExactlyTheEarlierView(t *testing.T) {
 				view := strings.TrimRight(r.render(), "\n")
 				want := strings.TrimRight(views[round], "\n")
 				if round == 2 && view != want || !strings.HasPrefix(view, want) {
-					t.Errorf("round %d: before the landing\n%s\n--- after it was taken back\n%s", round, want, view)
+					t.Errorf("round %d: before the compaction\n%s\n--- after it was undone\n%s", round, want, view)
 				}
 				if round == 2 && r.c.Gauge().Used != used[round] {
 					t.Errorf("%d tokens are used, %d were", r.c.Gauge().Used, used[round])
@@ -97,7 +97,7 @@ func TestUndoRestoresExactlyTheEarlierView(t *testing.T) {
 	}
 }
 
-func TestUndoTakesFoldsBackWithTheirLeaf(t *testing.T) {
+func TestUndoTakesRollupsBackWithTheirLeaf(t *testing.T) {
 	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, filler(100))})), nil
 	}})
@@ -107,7 +107,7 @@ func TestUndoTakesFoldsBackWithTheirLeaf(t *testing.T) {
 			r.hear(filler(100))
 		}
 		before := r.render()
-		r.landed()
+		r.applied()
 		if !strings.Contains(fmt.Sprint(r.c.Gauge().Stack), string(compactor.Rollup)) {
 			if round > 20 {
 				t.Fatal("nothing was folded")
@@ -115,7 +115,7 @@ func TestUndoTakesFoldsBackWithTheirLeaf(t *testing.T) {
 			continue
 		}
 		if e := r.undo(); e.Kind != compactor.Leaf {
-			t.Errorf("taken back is a %s", e.Kind)
+			t.Errorf("undone is a %s", e.Kind)
 		}
 		if after := r.render(); after != before {
 			t.Errorf("before\n%s\n--- after\n%s", before, after)
@@ -131,7 +131,7 @@ func TestUndoIsRefused(t *testing.T) {
 		for i := range 30 {
 			r.hear(fmt.Sprintf("note %d %s", i, filler(100)))
 		}
-		r.landed()
+		r.applied()
 		for r.c.Gauge().Used < 8000*75/100 {
 			r.hear(filler(100))
 		}
@@ -143,7 +143,7 @@ func TestUndoIsRefused(t *testing.T) {
 		for r.c.Gauge().Used < 8000*84/100-60 {
 			r.hear(filler(20))
 		}
-		r.landed()
+		r.applied()
 		r.undo()
 		r.settle()
 	})
@@ -152,13 +152,13 @@ func TestUndoIsRefused(t *testing.T) {
 		for i := range 30 {
 			r.hear(fmt.Sprintf("note %d %s", i, filler(50)))
 		}
-		r.landed()
+		r.applied()
 		r.edit(3, "something else")
 		r.refused("changed since")
 	})
 }
 
-func TestWhatWasTakenBackIsLeftAloneUntilAggressive(t *testing.T) {
+func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 	fill := func(r *rig, share float64) {
 		for r.c.Gauge().Used < int(share*float64(r.window)) {
 			r.hear(filler(20))
@@ -167,7 +167,7 @@ func TestWhatWasTakenBackIsLeftAloneUntilAggressive(t *testing.T) {
 	start := func(t *testing.T) *rig {
 		r := newRig(t, 8000, &llmtest.Model{Func: good})
 		fill(r, 0.70)
-		r.landed()
+		r.applied()
 		r.undo()
 		return r
 	}
@@ -208,40 +208,40 @@ func TestWhatWasTakenBackIsLeftAloneUntilAggressive(t *testing.T) {
 	})
 	t.Run("a person's wish does", func(t *testing.T) {
 		r := start(t)
-		r.landed()
+		r.applied()
 		if n := len(r.c.Gauge().Stack); n != 1 {
 			t.Errorf("%d rows stand in the view", n)
 		}
 	})
-	t.Run("a marker that is back is not healed at once, and is after somebody's wish", func(t *testing.T) {
+	t.Run("a placeholder that is back is not repaired at once, and is after somebody's wish", func(t *testing.T) {
 		r := newRig(t, 8000, nil)
 		r.policy.Enabled = false
 		fill(r, 0.94)
-		for r.seen(compactor.EventLanded) == 0 {
+		for r.seen(compactor.EventApplied) == 0 {
 			r.hear(filler(20))
 		}
-		r.settle() // the built-in summarizer heals it
+		r.settle() // the extractive summarizer repairs it
 		if g := r.c.Gauge(); len(g.Stack) != 1 || g.Stack[0].Kind != compactor.Leaf {
 			t.Fatalf("the stack is %+v", g.Stack)
 		}
 		r.undo()
 		r.settle()
-		if kind := r.c.Gauge().Stack[0].Kind; kind != compactor.Marker {
+		if kind := r.c.Gauge().Stack[0].Kind; kind != compactor.Placeholder {
 			t.Errorf("it is a %s at once", kind)
 		}
 		r.policy.KeepLastN, r.policy.TailTokens = 500, 200_000 // nothing else is old enough
 		r.c.Compact(compactor.OnManual, "")
 		r.settle()
-		if kind := r.c.Gauge().Stack[0].Kind; kind == compactor.Marker {
-			t.Error("it is a marker after somebody's wish")
+		if kind := r.c.Gauge().Stack[0].Kind; kind == compactor.Placeholder {
+			t.Error("it is a placeholder after somebody's wish")
 		}
 		r.verify()
 	})
 }
 
-// What a worker was reading when something older was taken back waits: the view is
+// What a worker was reading when something older was undone waits: the view is
 // in order.
-func TestNothingLandsBehindWhatWasTakenBack(t *testing.T) {
+func TestNothingIsAppliedBehindWhatWasUndone(t *testing.T) {
 	release := make(chan struct{})
 	var slow sync.Once
 	hold := false
@@ -255,7 +255,7 @@ func TestNothingLandsBehindWhatWasTakenBack(t *testing.T) {
 	for i := range 10 {
 		r.hear(fmt.Sprintf("old-%d %s", i, filler(40)))
 	}
-	r.landed()
+	r.applied()
 	for i := range 10 {
 		r.hear(fmt.Sprintf("new-%d %s", i, filler(40)))
 	}
@@ -279,7 +279,7 @@ func TestNothingLandsBehindWhatWasTakenBack(t *testing.T) {
 		at = next
 	}
 	r.verify()
-	r.landed()
+	r.applied()
 	r.settle()
 	if view := r.render(); strings.Contains(view, "old-0 ") || strings.Contains(view, "new-0 ") {
 		t.Errorf("after somebody's wish the view is\n%s", view)
@@ -288,8 +288,8 @@ func TestNothingLandsBehindWhatWasTakenBack(t *testing.T) {
 	r.asRestarted()
 }
 
-// Landings by workers and undoing at once, in a turn and between turns.
-func TestUndoWhileSummariesLand(t *testing.T) {
+// Applied compactions by workers and undoing at once, in a turn and between turns.
+func TestUndoWhileSummariesAreApplied(t *testing.T) {
 	r := newRig(t, 6000, &llmtest.Model{Func: good})
 	undone := 0
 	try := func() {
@@ -312,13 +312,13 @@ func TestUndoWhileSummariesLand(t *testing.T) {
 		if i%5 == 0 {
 			r.c.Compact(compactor.OnManual, "")
 		}
-		if i%20 == 0 { // on a busy machine each would be taken back before it lands
+		if i%20 == 0 { // on a busy machine each would be undone before it is applied
 			r.settle()
 		}
 	}
 	r.settle()
 	if undone < 3 {
-		t.Errorf("%d landings were taken back: the test shows little", undone)
+		t.Errorf("%d applied compactions were undone: the test shows little", undone)
 	}
 	r.verify()
 	r.asRestarted()
@@ -342,9 +342,9 @@ func TestARefusedUndoChangesNoNumber(t *testing.T) {
 	}
 }
 
-// What was made ahead of later messages waits for what was taken back, at the
+// What was made ahead of later messages waits for what was undone, at the
 // aggressive level too: the view is in order.
-func TestWhatWasMadeAheadDoesNotOvertakeWhatWasTakenBack(t *testing.T) {
+func TestWhatWasMadeAheadDoesNotOvertakeWhatWasUndone(t *testing.T) {
 	hold := make(chan struct{})
 	close(hold)
 	var mu sync.Mutex
@@ -360,8 +360,8 @@ func TestWhatWasMadeAheadDoesNotOvertakeWhatWasTakenBack(t *testing.T) {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 	}
 	r.set(func(p *compactor.Policy) { p.KeepLastN = 4 })
-	r.landed()
-	for len(r.c.Gauge().Staged) == 0 {
+	r.applied()
+	for len(r.c.Gauge().Prepared) == 0 {
 		r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0.3 })
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
 		r.settle()
@@ -377,9 +377,9 @@ func TestWhatWasMadeAheadDoesNotOvertakeWhatWasTakenBack(t *testing.T) {
 	}
 }
 
-// What was to heal what is taken back is worth nothing any more: it is neither shown as
+// What was to repair what is undone is worth nothing any more: it is neither shown as
 // ready nor counted on.
-func TestWhatIsReadyForWhatWasTakenBackIsGone(t *testing.T) {
+func TestWhatIsReadyForWhatWasUndoneIsGone(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundThreshold, r.policy.BackgroundFraction = 0.5, 0.7
 	r.quiet = true
@@ -389,52 +389,52 @@ func TestWhatIsReadyForWhatWasTakenBackIsGone(t *testing.T) {
 	}
 	r.talk("do you hear?")
 	r.settle()
-	if rows := r.c.Gauge().Staged; len(rows) == 0 || rows[0].Trigger != compactor.OnHeal {
+	if rows := r.c.Gauge().Prepared; len(rows) == 0 || rows[0].Trigger != compactor.OnRepair {
 		t.Fatalf("ready is %+v", rows)
 	}
 	r.undo()
-	if rows := r.c.Gauge().Staged; len(rows) > 0 {
+	if rows := r.c.Gauge().Prepared; len(rows) > 0 {
 		t.Errorf("ready is %+v", rows)
 	}
 	r.restart()
-	if rows := r.c.Gauge().Staged; len(rows) > 0 {
+	if rows := r.c.Gauge().Prepared; len(rows) > 0 {
 		t.Errorf("after a restart ready is %+v", rows)
 	}
-	r.landed()
+	r.applied()
 	if n := len(r.c.Gauge().Stack); n == 0 {
-		t.Error("nothing is summed up anew")
+		t.Error("nothing is summarized again")
 	}
 	r.verify()
 	r.asRestarted()
 }
 
-// What waited for an earlier segment lands together with somebody's summary: that one
-// is taken back, and the other stays.
-func TestUndoTakesBackWhatLandedTogetherWithAnEarlierSegmentsSummary(t *testing.T) {
+// What waited for an earlier session is applied together with somebody's summary: that one
+// is undone, and the other stays.
+func TestUndoTakesBackWhatWasAppliedTogetherWithAnEarlierSessionsSummary(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("after a restart %v", restarts), func(t *testing.T) {
 			r := newRig(t, 20_000, &llmtest.Model{Func: told})
 			r.hearNotes(20)
-			r.landed()
+			r.applied()
 			r.policy.PrepareThreshold = 0.6
-			r.anew()
+			r.startSession()
 			r.hearNotes(20)
-			r.settle() // what the built-in summarizer made of the segment's end is made better, which waits
+			r.settle() // what the extractive summarizer made of the session's end is made better, which waits
 			lines := r.c.Gauge().Lines
-			r.landed()
-			all, err := r.conv.Landings(t.Context())
+			r.applied()
+			all, err := r.conv.AppliedCompactions(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			if rows := all[len(all)-1].Rows; len(rows) != 2 || rows[0].To > r.ends[0] || rows[1].From <= r.ends[0] {
-				t.Fatalf("the latest landing is %+v", rows)
+				t.Fatalf("the latest compaction is %+v", rows)
 			}
 			before := r.c.Gauge().Past
 			if restarts {
 				r.restart()
 			}
 			if e := r.undo(); e.Kind != compactor.Leaf || e.From <= r.ends[0] || e.BeforeTokens >= e.AfterTokens {
-				t.Errorf("taken back is %+v", e)
+				t.Errorf("undone is %+v", e)
 			}
 			if g := r.c.Gauge(); len(g.Stack) != 0 || g.Lines != lines || !reflect.DeepEqual(g.Past, before) {
 				t.Errorf("the stack is %+v, %d messages are verbatim, of before stands %+v", g.Stack, g.Lines, g.Past.Earlier)

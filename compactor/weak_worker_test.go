@@ -26,7 +26,7 @@ func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 		r.talk(fact)
 	}
 	r.chat(20)
-	if e := r.compact(""); e.State != compactor.EventLanded {
+	if e := r.compact(""); e.State != compactor.EventApplied {
 		t.Fatalf("it ended as %+v", e)
 	}
 	found, err := r.conv.SearchMemories(t.Context(), "", 50)

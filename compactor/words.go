@@ -108,7 +108,7 @@ func sizeWords(bytes int64) string {
 func cleanName(name string) string {
 	n := 0
 	clean := strings.TrimSpace(strings.Map(func(r rune) rune {
-		if n++; n > 64 || forges(r) {
+		if n++; n > 64 || forgeable(r) {
 			return -1
 		}
 		return r
@@ -129,7 +129,7 @@ func cleanLine(text string, most int) string {
 		if unicode.IsSpace(r) {
 			r = ' '
 		}
-		if n > most || forges(r) {
+		if n > most || forgeable(r) {
 			return -1
 		}
 		n++

@@ -65,7 +65,7 @@ const (
 	// smallWindow is the largest for which the worker is told its task in few words.
 	smallWindow = 8192
 
-	// minChunk is the least a chunk may hold, in tokens: less could not be summed up.
+	// minChunk is the least a chunk may hold, in tokens: less could not be summarized.
 	minChunk = 300
 )
 
@@ -81,7 +81,7 @@ func (w worker) frame() int {
 	return Estimate(w.prompt) + Estimate(w.agent) + beside + min(w.target, mostAsked) + requestCost
 }
 
-// run sums up the items, in chunks of at most most tokens. A chunk that fails fails
+// run summarizes the items, in chunks of at most most tokens. A chunk that fails fails
 // the whole: no part is dropped silently.
 func (w worker) run(ctx context.Context, items []item, most int) (Summary, error) {
 	if len(items) == 0 {
@@ -107,9 +107,9 @@ func (w worker) run(ctx context.Context, items []item, most int) (Summary, error
 	return s, nil
 }
 
-// sumUp sums up items in requests of at most most tokens of material. Each chunk
-// is summed up to its share, as much as one answer can hold; if the parts together are
-// too long, they are summed up once more.
+// sumUp summarizes items in requests of at most most tokens of material. Each chunk
+// is summarized to its share, as much as one answer can hold; if the parts together are
+// too long, they are summarized once more.
 func (w worker) sumUp(ctx context.Context, items []item, most int) (text string, err error) {
 	all, answers := costOfItems(items), (w.target+mostAsked-1)/mostAsked
 	parts := chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
@@ -161,7 +161,7 @@ func (w worker) sumUp(ctx context.Context, items []item, most int) (text string,
 }
 
 // evenly is the size of chunks that are all about as large, at most most tokens: a
-// small rest would be hard to sum up in fewer words.
+// small rest would be hard to summarize in fewer words.
 func evenly(items []item, most int) int {
 	total := costOfItems(items)
 	n := (total + most - 1) / most
@@ -183,15 +183,15 @@ func (w worker) mark() (takeBack func()) {
 	return w.record.Mark()
 }
 
-// chunk sums up items with at most max_turns calls of the model, as long as the model
+// chunk summarizes items with at most max_turns calls of the model, as long as the model
 // sends something now and then, and measures its speed.
 func (w worker) chunk(ctx context.Context, items []item) (text string, err error) {
-	tokens, begun := w.frame()+costOfItems(items), w.c.o.Now()
+	tokens, started := w.frame()+costOfItems(items), w.c.o.Now()
 	ctx, alive, stop := watch(ctx, time.Duration(w.j.policy.Timeout))
 	defer stop()
 	w.alive = alive
 	text, err = w.patient(ctx, items)
-	took := w.c.o.Now().Sub(begun)
+	took := w.c.o.Now().Sub(started)
 	switch {
 	case err == nil:
 		w.c.measured(w.model, tokens+Estimate(text), took)

@@ -55,7 +55,7 @@ func summary(text string) llm.Response {
 	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": text}))
 }
 
-// chat fills the rig with n messages worth summing up.
+// chat fills the rig with n messages worth summarizing.
 func (r *rig) chat(n int) {
 	r.t.Helper()
 	for i := range n {
@@ -105,7 +105,7 @@ func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
 				r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback, o.Log = other, log.logger() })
 				for range 2 {
 					r.chat(30)
-					if e := r.compact(""); e.State != compactor.EventLanded {
+					if e := r.compact(""); e.State != compactor.EventApplied {
 						t.Fatalf("it ended as %+v", e)
 					}
 				}
@@ -145,7 +145,7 @@ func TestEachModelHasAWindowOfItsOwn(t *testing.T) {
 	worker, other := &llmtest.Model{Label: "large", Func: refuse}, &llmtest.Model{Label: "small", Tokens: 4000, Func: small}
 	r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback = other })
 	r.chat(200)
-	if e := r.compact(""); e.State != compactor.EventLanded {
+	if e := r.compact(""); e.State != compactor.EventApplied {
 		t.Fatalf("it ended as %+v", e)
 	}
 	if n := len(worker.Requests()); n != 1 {
@@ -182,7 +182,7 @@ func TestAWorkerThatIsBackIsUsedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithBothModelsIsToldAndChangesNothing(t *testing.T) {
+func TestWhatIsWrongWithBothModelsIsReportedAndChangesNothing(t *testing.T) {
 	refuse := func(context.Context, int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindAuth, Status: 401, Message: "bad key sk-secret"}
 	}
@@ -199,7 +199,7 @@ func TestWhatIsWrongWithBothModelsIsToldAndChangesNothing(t *testing.T) {
 	r.verify()
 }
 
-func TestBadSummariesNeverLand(t *testing.T) {
+func TestBadSummariesAreNeverApplied(t *testing.T) {
 	long := llmtest.Say("A summary that breaks")
 	long.FinishReason = llm.FinishLength
 	call := summary("Ada took notes, whole by chance")
@@ -274,7 +274,7 @@ func TestBadSummariesNeverLand(t *testing.T) {
 				r.verify()
 
 				mended = true
-				if e := r.compact(""); e.State != compactor.EventLanded || e.Summary != "Ada took notes." {
+				if e := r.compact(""); e.State != compactor.EventApplied || e.Summary != "Ada took notes." {
 					t.Errorf("asked once more, it ended as %+v", e)
 				}
 				r.verify()
@@ -293,7 +293,7 @@ func TestASummaryThatWasCutOffHasMoreRoomTheSecondTime(t *testing.T) {
 	}}
 	r := newRig(t, 100_000, worker)
 	r.chat(30)
-	if e := r.compact(""); e.State != compactor.EventLanded {
+	if e := r.compact(""); e.State != compactor.EventApplied {
 		t.Fatalf("it ended as %+v", e)
 	}
 	asked := worker.Requests()
@@ -326,7 +326,7 @@ func TestOneChunkThatFailsFailsAll(t *testing.T) {
 		t.Errorf("it ended as %+v", e)
 	}
 	if r.render() != before || len(r.c.Gauge().Stack) != 0 {
-		t.Error("a part of it landed")
+		t.Error("a part of it was applied")
 	}
 	r.verify()
 }
@@ -399,7 +399,7 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 			r.resize(4000)
 			r.chat(100)
 			r.settle()
-		}, compactor.OnHeal},
+		}, compactor.OnRepair},
 		"rollup": {func(r *rig) {
 			r.resize(4000)
 			for range 12 {
@@ -517,7 +517,7 @@ func TestSecretsReachNeitherWorkerNorSummaryNorMemory(t *testing.T) {
 			r.talk("look", "found "+key)
 			r.chat(20)
 			e := r.compact("keep " + key)
-			if e.State != compactor.EventLanded || strings.Contains(e.Summary, key) || strings.Contains(e.Summary, "hunter2") || !strings.Contains(e.Summary, "[masked: ") {
+			if e.State != compactor.EventApplied || strings.Contains(e.Summary, key) || strings.Contains(e.Summary, "hunter2") || !strings.Contains(e.Summary, "[masked: ") {
 				t.Errorf("it ended as %+v", e)
 			}
 			if worker != nil {
@@ -562,14 +562,14 @@ func TestEarlyFactsSurviveManyCompactions(t *testing.T) {
 	for i := range 8 {
 		r.hear(fmt.Sprintf("remember FACT-%d please", i))
 	}
-	landed := 0
-	for i := 0; landed < 6 && i < 2000; i++ {
+	applied := 0
+	for i := 0; applied < 6 && i < 2000; i++ {
 		r.hear(fmt.Sprint("note ", i, " ", filler(40)))
 		r.settle()
-		landed = r.seen(compactor.EventLanded)
+		applied = r.seen(compactor.EventApplied)
 	}
-	if landed < 6 {
-		t.Fatalf("%d landings", landed)
+	if applied < 6 {
+		t.Fatalf("%d applied compactions", applied)
 	}
 	view := r.render()
 	for i := range 8 {
@@ -611,7 +611,7 @@ func TestEveryCompactionSavesMemories(t *testing.T) {
 		r.chat(20)
 		r.compact("")
 	}
-	r.policy.Enabled = false // what an emergency hides is read when it is healed
+	r.policy.Enabled = false // what an emergency hides is read when it is repaired
 	r.resize(4000)
 	r.chat(120)
 	if r.emergencies() == 0 {

@@ -101,9 +101,9 @@ func TestEveryRequestOfAWorkerFitsItsWindow(t *testing.T) {
 					r.hear(fmt.Sprintf("note %d %s", i, filler(80)))
 					r.settle()
 				}
-				if over > 0 || r.seen(compactor.EventFailed) > 0 || r.seen(compactor.EventLanded) == 0 {
-					t.Errorf("%d requests of %d were too large, the largest %d %% of the window; %d landed, %d failed: %s",
-						over, len(worker.Requests()), most*100/window, r.seen(compactor.EventLanded), r.seen(compactor.EventFailed), r.c.Gauge().Failed.Error)
+				if over > 0 || r.seen(compactor.EventFailed) > 0 || r.seen(compactor.EventApplied) == 0 {
+					t.Errorf("%d requests of %d were too large, the largest %d %% of the window; %d applied, %d failed: %s",
+						over, len(worker.Requests()), most*100/window, r.seen(compactor.EventApplied), r.seen(compactor.EventFailed), r.c.Gauge().Failed.Error)
 				}
 				_, total, err := r.conv.Memories(t.Context(), memory.Filter{Limit: 1})
 				if err != nil || strings.Contains(name, "saves") && total < 4 {
@@ -115,7 +115,7 @@ func TestEveryRequestOfAWorkerFitsItsWindow(t *testing.T) {
 	}
 }
 
-func TestSummariesThatAreTooLargeAreToldAsThat(t *testing.T) {
+func TestSummariesThatAreTooLargeAreReportedAsThat(t *testing.T) {
 	worker := &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
 		return summary(strings.Repeat("Ada wrote a note, a word and another word. ", 400)), nil
 	}}

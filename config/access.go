@@ -97,7 +97,7 @@ func (d *decoder) checkConnectors(s *Settings) {
 // checkChoice reports a value that is none of those there are.
 func (d *decoder) checkChoice(path, value string, known []string) {
 	if !slices.Contains(known, value) {
-		d.problem(path, fmt.Sprintf(`%s = %q: must be one of "%s"%s`, base(path), value, strings.Join(known, `", "`), compactor.Meant(value, known)))
+		d.problem(path, fmt.Sprintf(`%s = %q: must be one of "%s"%s`, base(path), value, strings.Join(known, `", "`), compactor.DidYouMean(value, known)))
 	}
 }
 

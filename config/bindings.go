@@ -66,10 +66,10 @@ func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
 		agents = append(agents, a.ID)
 	}
 	if b.Agent != "" && !slices.Contains(agents, b.Agent) {
-		d.problem(path+".agent", fmt.Sprintf("agent = %q: there is no such agent%s; there are %s", b.Agent, compactor.Meant(b.Agent, agents), strings.Join(agents, ", ")))
+		d.problem(path+".agent", fmt.Sprintf("agent = %q: there is no such agent%s; there are %s", b.Agent, compactor.DidYouMean(b.Agent, agents), strings.Join(agents, ", ")))
 	}
 	if b.Connector != "" && !slices.Contains(connectors, b.Connector) {
-		d.problem(path+".connector", fmt.Sprintf("connector = %q: must be discord, slack or terminal%s", b.Connector, compactor.Meant(b.Connector, connectors)))
+		d.problem(path+".connector", fmt.Sprintf("connector = %q: must be discord, slack or terminal%s", b.Connector, compactor.DidYouMean(b.Connector, connectors)))
 		return
 	}
 	for key, id := range map[string]string{"server": b.Server, "channel": b.Channel} {

@@ -146,7 +146,7 @@ func (d *decoder) checkCommands(path string, names []string) {
 	known := commandNames(func(channel.Command) bool { return true })
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			d.problem(path, fmt.Sprintf("%s: there is no command %q%s; there are %s", base(path), name, compactor.Meant(name, known), strings.Join(known, ", ")))
+			d.problem(path, fmt.Sprintf("%s: there is no command %q%s; there are %s", base(path), name, compactor.DidYouMean(name, known), strings.Join(known, ", ")))
 		}
 	}
 }

@@ -56,12 +56,12 @@ func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
 	for _, p := range s.Providers {
 		ids = append(ids, p.ID)
 	}
-	text := fmt.Sprintf("%s = %q: there is no provider %q%s; there are %s", base(path), model, id, compactor.Meant(id, ids), strings.Join(ids, ", "))
+	text := fmt.Sprintf("%s = %q: there is no provider %q%s; there are %s", base(path), model, id, compactor.DidYouMean(id, ids), strings.Join(ids, ", "))
 	_, elsewhere, _ := s.server(baseURL, s.LLM.Wire) // a key that cannot be read is a fault of its own
 	switch {
 	case !elsewhere:
 		d.problem(path, text+fmt.Sprintf(`; for a model of this name write %q, or set base_url under [llm]`, ids[0]+"/"+model))
-	case compactor.Meant(id, ids) != "":
+	case compactor.DidYouMean(id, ids) != "":
 		d.warn(path, text+"; it is used as a model's name")
 	}
 }

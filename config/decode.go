@@ -54,7 +54,7 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 			d.value(field, src[key], at)
 			continue
 		}
-		d.problem(at, fmt.Sprintf("%s: there is no such setting%s", key, compactor.Meant(key, slices.Sorted(maps.Keys(fields)))))
+		d.problem(at, fmt.Sprintf("%s: there is no such setting%s", key, compactor.DidYouMean(key, slices.Sorted(maps.Keys(fields)))))
 	}
 }
 

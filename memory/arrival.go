@@ -34,7 +34,7 @@ func (a *arrivals) forget(rows []int64) {
 	}
 }
 
-// since tells whether the message of the row came at a time or later. Of one that an
+// since reports whether the message of the row came at a time or later. Of one that an
 // earlier process delivered only what its clock said, received, is known.
 func (a *arrivals) since(row, received int64, then time.Time) bool {
 	a.mu.Lock()

@@ -186,7 +186,7 @@ func (b badBackup) Unwrap() []error { return []error{ErrBadBackup, b.err} }
 // keeps its own name too, for the new one to take over: there is no moment without a
 // database, in which a start would begin an empty one.
 func putAside(ctx context.Context, path string) (aside string, err error) {
-	gone := bereft(path) != nil // and SQLite would throw the log away
+	gone := orphanedLog(path) != nil // and SQLite would throw the log away
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !gone {
 		return "", nil
 	}

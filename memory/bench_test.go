@@ -38,7 +38,7 @@ func old(b *testing.B, dir string, n int) *Conversation {
 	}
 	covered := int64(n - 100)
 	for i := range int64(10) {
-		land(b, c, stage(b, c, compactor.Leaf, compactor.ByWorker, i*covered/10+1, (i+1)*covered/10))
+		applyRows(b, c, storeSummary(b, c, compactor.Leaf, compactor.ByWorker, i*covered/10+1, (i+1)*covered/10))
 	}
 	return c
 }

@@ -108,7 +108,7 @@ func (s *Store) unfound(tx *transaction) (found []Finding, err error) {
 
 // missing finds the conversations whose seqs have holes, or end before what is made of
 // them: none is ever left out, a deleted message is a tombstone, and a purge, which takes
-// all, lets the segment begin behind them.
+// all, lets the session begin behind them.
 const missing = `WITH known (conversation, seq) AS (
 		SELECT id, session_start FROM conversations WHERE session_start < next_seq
 		UNION ALL SELECT id, next_seq - 1 FROM conversations WHERE session_start < next_seq

@@ -12,8 +12,8 @@ import (
 func examined(t *testing.T) *Conversation {
 	t.Helper()
 	c := imported(t, 12)
-	land(t, c, stage(t, c, compactor.Leaf, compactor.ByWorker, 1, 4))
-	land(t, c, stage(t, c, compactor.Leaf, compactor.ByWorker, 5, 8))
+	applyRows(t, c, storeSummary(t, c, compactor.Leaf, compactor.ByWorker, 1, 4))
+	applyRows(t, c, storeSummary(t, c, compactor.Leaf, compactor.ByWorker, 5, 8))
 	hide(t, c, 9, 10)
 	remove(t, c, 12)
 	if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "it is said that all is well", Messages: []int64{3}}, "Ada"); err != nil {
@@ -31,11 +31,11 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%v, %v", found, err)
 		}
 	})
-	t.Run("nor has one in which people quote markers and summaries", func(t *testing.T) {
+	t.Run("nor has one in which people quote placeholders and summaries", func(t *testing.T) {
 		c := newConversation(t)
 		deliver(t, c, said(1, "[System: 12 older messages were truncated due to context limits]"),
 			said(2, "[Compaction Summary] #1 – #137\nthey agreed"), said(3, "[Previous: used recall] <now> </now> [masked: password]"))
-		land(t, c, stage(t, c, leaf, worker, 1, 2))
+		applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 2))
 		if found, err := c.store.Check(ctx); err != nil || len(found) > 0 {
 			t.Errorf("%v, %v", found, err)
 		}

@@ -27,7 +27,7 @@ func (c *Conversation) compactions(tx *transaction, rest string, args ...any) ([
 		var children, sources string
 		err := rows.Scan(&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, &fromAt, &toAt,
 			&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error,
-			&row.Owed, &row.Declined.Times, &triedAt, &row.Declined.By)
+			&row.AwaitsModel, &row.Declined.Times, &triedAt, &row.Declined.By)
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (c *Conversation) compactions(tx *transaction, rest string, args ...any) ([
 			row.Declined.At = at(triedAt)
 		}
 		if errors.Join(fromJSON(children, &row.Children), fromJSON(sources, &row.Sources)) != nil || !known(row) {
-			row = asMarker(row)
+			row = asPlaceholder(row)
 		}
 		found = append(found, row)
 		return nil
@@ -44,17 +44,17 @@ func (c *Conversation) compactions(tx *transaction, rest string, args ...any) ([
 	return found, err
 }
 
-// known tells whether a row is of a kind and by a maker that there are.
+// known reports whether a row is of a kind and by a maker that there are.
 func known(row compactor.Compaction) bool {
-	kinds := []compactor.Kind{compactor.Leaf, compactor.Rollup, compactor.Marker}
-	makers := []compactor.By{compactor.ByWorker, compactor.ByBuiltIn, compactor.ByEmergency}
+	kinds := []compactor.Kind{compactor.Leaf, compactor.Rollup, compactor.Placeholder}
+	makers := []compactor.By{compactor.ByWorker, compactor.ByExtractive, compactor.ByEmergency}
 	return slices.Contains(kinds, row.Kind) && slices.Contains(makers, row.By)
 }
 
-// asMarker is a damaged row: it goes on hiding its span, says so, and is healed
+// asPlaceholder is a damaged row: it goes on hiding its span, says so, and is repaired
 // from its messages.
-func asMarker(row compactor.Compaction) compactor.Compaction {
-	row.Kind, row.By, row.Level, row.Text, row.Children, row.Sources = compactor.Marker, compactor.ByEmergency, 0, "", nil, nil
+func asPlaceholder(row compactor.Compaction) compactor.Compaction {
+	row.Kind, row.By, row.Level, row.Text, row.Children, row.Sources = compactor.Placeholder, compactor.ByEmergency, 0, "", nil, nil
 	row.Tokens = compactor.TokensOfCompaction(row)
 	return row
 }
@@ -74,33 +74,33 @@ func (c *Conversation) compaction(tx *transaction, id int64) (compactor.Compacti
 // rows that were ever folded.
 const childrenOf = "AND parent = ? AND +state = 'rolled_up' ORDER BY from_seq"
 
-// activeIn reads the active rows of a segment, by the begin of their spans.
+// activeIn reads the applied rows of a session, by the begin of their spans.
 func (c *Conversation) activeIn(tx *transaction, s transcript.Span) ([]compactor.Compaction, error) {
 	return c.compactions(tx, "AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
 }
 
 // insert writes a new row and returns it with its id and as it reads back. A row
-// that is inserted active lands with the given version.
+// that is inserted active is applied with the given version.
 func (c *Conversation) insert(tx *transaction, row compactor.Compaction, version int64) (compactor.Compaction, error) {
 	children, err := toJSON(row.Children)
 	if err != nil {
 		return row, err
 	}
-	var landedAt, landedWith any
+	var appliedAt, appliedWith any
 	var triedAt int64
 	if row.Declined.Times > 0 {
 		triedAt = row.Declined.At.UnixMilli()
 	}
-	if row.State == compactor.Active {
-		landedAt, landedWith = now(), version
+	if row.State == compactor.Applied {
+		appliedAt, appliedWith = now(), version
 	}
 	var id int64
 	err = tx.QueryRow(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
 		messages, children, tokens, model, focus, policy_hash, created_at, applied_at, version, owed, tries, tried_at, tried_with, next_seq)
 		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
-		row.Messages, children, row.Tokens, row.Model, row.Focus, row.PolicyHash, now(), landedAt, landedWith,
-		row.Owed, row.Declined.Times, triedAt, row.Declined.By).Scan(&id)
+		row.Messages, children, row.Tokens, row.Model, row.Focus, row.PolicyHash, now(), appliedAt, appliedWith,
+		row.AwaitsModel, row.Declined.Times, triedAt, row.Declined.By).Scan(&id)
 	if err != nil {
 		return row, err
 	}
@@ -114,7 +114,7 @@ func (c *Conversation) setState(tx *transaction, id int64, state compactor.RowSt
 // head reads what was last committed of the head.
 func (c *Conversation) head(tx *transaction) (head compactor.Head, err error) {
 	err = tx.QueryRow("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
-		Scan(&head.Generation, &head.ClearedTo, &head.Start, &head.SparedFrom, &head.SparedTo)
+		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.SparedFrom, &head.SparedTo)
 	if err != nil {
 		return head, err
 	}
@@ -132,7 +132,7 @@ func (c *Conversation) head(tx *transaction) (head compactor.Head, err error) {
 }
 
 // Head returns the head as it was last committed, and the first messages of the
-// segment as they are now, of one instant.
+// session as they are now, of one instant.
 func (c *Conversation) Head(ctx context.Context) (head compactor.Head, first []compactor.Message, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
 		if head, err = c.head(tx); err != nil {
@@ -147,7 +147,7 @@ func (c *Conversation) Head(ctx context.Context) (head compactor.Head, first []c
 	return head, first, nil
 }
 
-// first reads the first messages of the segment that somebody addressed to the bot.
+// first reads the first messages of the session that somebody addressed to the bot.
 func (c *Conversation) first(tx *transaction) ([]compactor.Message, error) {
 	var start int64
 	if err := tx.QueryRow("SELECT session_start FROM conversations WHERE id = ?", c.id).Scan(&start); err != nil {
@@ -195,7 +195,7 @@ func (c *Conversation) load(tx *transaction) (state compactor.State, err error) 
 	if state.First, err = c.first(tx); err != nil {
 		return state, err
 	}
-	if state.Staged, err = c.compactions(tx, "AND state = 'prepared' ORDER BY id"); err != nil {
+	if state.Prepared, err = c.compactions(tx, "AND state = 'prepared' ORDER BY id"); err != nil {
 		return state, err
 	}
 	if state.Count, err = c.count(tx); err != nil {
@@ -211,8 +211,8 @@ func (c *Conversation) load(tx *transaction) (state compactor.State, err error) 
 	return state, err
 }
 
-// spoken tells whether somebody addressed the bot since the newest summary landed in
-// the segment that it is of. Folds and heals are of what was summed up before.
+// spoken reports whether somebody addressed the bot since the newest summary was applied in
+// the session that it is of. Folds and repairs are of what was summarized before.
 func (c *Conversation) spoken(tx *transaction) (spoken bool, err error) {
 	low, high := c.rows(1, maxSeq)
 	err = tx.QueryRow(`SELECT coalesce((SELECT saved_at FROM messages INDEXED BY messages_addressed
@@ -240,13 +240,13 @@ func (c *Conversation) Begin(ctx context.Context, row compactor.Compaction) (com
 	return j, nil
 }
 
-// Apply makes a change of the head if version is still the stored one. A marker takes in
-// the markers inside its span and next to it, see transcript.State.Truncate.
+// Apply makes a change of the head if version is still the stored one. A placeholder takes in
+// the placeholders inside its span and next to it, see transcript.State.Truncate.
 func (c *Conversation) Apply(ctx context.Context, version int64, change compactor.Change) (head compactor.Head, applied bool, err error) {
 	err = c.store.update(ctx, func(tx *transaction) error {
 		var upTo int64
-		for _, marker := range change.Markers {
-			upTo = max(upTo, marker.To)
+		for _, placeholder := range change.Placeholders {
+			upTo = max(upTo, placeholder.To)
 		}
 		s, err := c.state(tx, upTo, nil)
 		if err != nil {
@@ -259,8 +259,8 @@ func (c *Conversation) Apply(ctx context.Context, version int64, change compacto
 		applied = true
 		var decided transcript.Change
 		switch {
-		case len(change.Markers) > 0:
-			decided = s.Truncate(change.Markers, change.ClearedTo)
+		case len(change.Placeholders) > 0:
+			decided = s.Truncate(change.Placeholders, change.ClearedTo)
 		case change.EndContexts:
 			decided = s.EndContexts()
 		default:
@@ -275,7 +275,7 @@ func (c *Conversation) Apply(ctx context.Context, version int64, change compacto
 	return head, applied, nil
 }
 
-// Measured notes the tokens used before and after a row landed.
+// Measured notes the tokens used before and after a row was applied.
 func (c *Conversation) Measured(ctx context.Context, row int64, before, after int) error {
 	err := c.store.update(ctx, func(tx *transaction) error {
 		return changed(tx, "UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, c.id)

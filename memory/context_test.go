@@ -15,7 +15,7 @@ func answerUnder(t *testing.T, c *Conversation, asked int64, ctxOf compactor.Con
 	ctxOf.Seq = asked
 	row := compactor.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", asked+1), Text: "so it is", Time: day}
 	row.Tokens = compactor.TokensOf(row)
-	outcome := Outcome{Turn: asked, Messages: []compactor.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Generation: version}
+	outcome := Outcome{Turn: asked, Messages: []compactor.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Version: version}
 	if err := c.Finish(ctx, outcome); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		deliver(t, c, asking(3, "what do I play?"))
-		answerUnder(t, c, 3, compactor.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept.ID}}, load(t, c).Head.Generation)
+		answerUnder(t, c, 3, compactor.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept.ID}}, load(t, c).Head.Version)
 		if got := load(t, c).Contexts; len(got) != 1 || got[0].Seq != 3 || got[0].Text != "time: now" ||
 			!slices.Equal(got[0].Messages, []int64{1}) || !slices.Equal(got[0].Memories, []int64{kept.ID}) {
 			t.Fatalf("stored are %+v", got)
@@ -59,14 +59,14 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 	t.Run("it outlasts another turn", func(t *testing.T) {
 		c, _ := setup(t)
 		deliver(t, c, asking(5, "and you?"))
-		answerUnder(t, c, 5, compactor.Context{Text: "time: later"}, load(t, c).Head.Generation)
+		answerUnder(t, c, 5, compactor.Context{Text: "time: later"}, load(t, c).Head.Version)
 		if got := contextsOf(t, c); len(got) != 2 || got[5] != "time: later" {
 			t.Errorf("shown are %v", got)
 		}
 	})
 	t.Run("a summary ends it", func(t *testing.T) {
 		c, _ := setup(t)
-		land(t, c, stage(t, c, compactor.Leaf, compactor.ByWorker, 1, 2))
+		applyRows(t, c, storeSummary(t, c, compactor.Leaf, compactor.ByWorker, 1, 2))
 		gone(t, c)
 	})
 	t.Run("a deletion of anything ends it", func(t *testing.T) {
@@ -84,10 +84,10 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 			c, kept := setup(t)
 			other := find(t, c.store, "terminal:elsewhere")
 			deliver(t, other, asking(1, "who plays?"))
-			answerUnder(t, other, 1, compactor.Context{Text: "Ann plays", Memories: []int64{kept.ID}}, load(t, other).Head.Generation)
+			answerUnder(t, other, 1, compactor.Context{Text: "Ann plays", Memories: []int64{kept.ID}}, load(t, other).Head.Version)
 			told := map[string][]int64{}
 			c.store.WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
-			before := load(t, other).Head.Generation
+			before := load(t, other).Head.Version
 			do := c.store.Forget
 			if what == "purge" {
 				do = c.store.Purge
@@ -97,16 +97,16 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 			}
 			gone(t, c)
 			gone(t, other)
-			if !slices.Equal(told[other.name], []int64{1}) || load(t, other).Head.Generation == before {
+			if !slices.Equal(told[other.name], []int64{1}) || load(t, other).Head.Version == before {
 				t.Errorf("%s: who watches is told of %v", what, told)
 			}
 		}
 	})
 	t.Run("under another head than it was shown with it is not stored", func(t *testing.T) {
 		c, _ := setup(t)
-		was := load(t, c).Head.Generation
+		was := load(t, c).Head.Version
 		deliver(t, c, asking(5, "and you?"))
-		land(t, c, stage(t, c, compactor.Leaf, compactor.ByWorker, 1, 2))
+		applyRows(t, c, storeSummary(t, c, compactor.Leaf, compactor.ByWorker, 1, 2))
 		answerUnder(t, c, 5, compactor.Context{Text: "time: later"}, was)
 		gone(t, c)
 	})
@@ -114,7 +114,7 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 		c, kept := setup(t)
 		deliver(t, c, asking(5, "and you?"))
 		remove(t, c, 1)
-		now := load(t, c).Head.Generation
+		now := load(t, c).Head.Version
 		answerUnder(t, c, 5, compactor.Context{Text: "you play the theremin", Messages: []int64{1}}, now)
 		gone(t, c)
 		deliver(t, c, asking(7, "and you?"))
@@ -127,10 +127,10 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 		if err := c.Forget(ctx, kept.ID); err != nil {
 			t.Fatal(err)
 		}
-		answerUnder(t, c, 5, compactor.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, load(t, c).Head.Generation)
+		answerUnder(t, c, 5, compactor.Context{Text: "Ann plays the theremin", Memories: []int64{kept.ID}}, load(t, c).Head.Version)
 		gone(t, c)
 	})
-	t.Run("an answer tells whether it was stored", func(t *testing.T) {
+	t.Run("an answer reports whether it was stored", func(t *testing.T) {
 		c, kept := setup(t)
 		answer := func(asked int64, made compactor.Context, version int64) bool {
 			t.Helper()
@@ -138,13 +138,13 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 			made.Seq = asked
 			row := compactor.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, Text: "so it is", Time: day}
 			row.Tokens = compactor.TokensOf(row)
-			_, stored, err := c.Answer(ctx, Outcome{Turn: asked, Messages: []compactor.Message{row}, Context: made, Generation: version})
+			_, stored, err := c.Answer(ctx, Outcome{Turn: asked, Messages: []compactor.Message{row}, Context: made, Version: version})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return stored
 		}
-		now := load(t, c).Head.Generation
+		now := load(t, c).Head.Version
 		if !answer(5, compactor.Context{Text: "time: now"}, now) {
 			t.Error("one that was stored was not told of")
 		}
@@ -156,12 +156,12 @@ func TestATurnsContextIsStoredUntilTheHeadChanges(t *testing.T) {
 		c, kept := setup(t)
 		told := map[string][]int64{}
 		c.store.WatchCopies(func(conversation string, seqs []int64) { told[conversation] = append(told[conversation], seqs...) })
-		before := load(t, c).Head.Generation
+		before := load(t, c).Head.Version
 		if err := c.store.Purge(ctx, kept.ID); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(told[c.name], []int64{3}) || load(t, c).Head.Generation == before {
-			t.Errorf("told of %v, version %d after %d", told, load(t, c).Head.Generation, before)
+		if !slices.Equal(told[c.name], []int64{3}) || load(t, c).Head.Version == before {
+			t.Errorf("told of %v, version %d after %d", told, load(t, c).Head.Version, before)
 		}
 	})
 	t.Run("a conversation that is purged leaves none", func(t *testing.T) {

@@ -59,7 +59,7 @@ func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 }
 
 // Unfinished returns the names of the conversations that have something to do:
-// messages in the inbox, a segment to be begun, a turn to be answered, a reply
+// messages in the inbox, a session to be begun, a turn to be answered, a reply
 // that was not sent, or messages that a model is still to summarize.
 func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM conversations

@@ -27,7 +27,7 @@ var noting = append([]string{"memory_save"}, copying...)
 // forgetCopies empties what models found of deleted messages and, in the turns they
 // stood in, what models noted of them: the arguments of memory tools, and what the
 // provider added, which may be what the model thought. It returns the seqs of what
-// it changed. No summary is made of any of this, so none is made anew.
+// it changed. No summary is made of any of this, so none is made again.
 func (c *Conversation) forgetCopies(tx *transaction, deleted []compactor.Message) (seqs []int64, err error) {
 	found := make(map[int64]compactor.Message)
 	for _, m := range deleted {
@@ -99,7 +99,7 @@ func (c *Conversation) forgetFound(tx *transaction, memories []int64) (seqs []in
 			continue
 		}
 		if elsewhere[q.at.name] == nil {
-			if _, err := q.at.nextGeneration(tx); err != nil {
+			if _, err := q.at.nextVersion(tx); err != nil {
 				return nil, err
 			}
 		}
@@ -235,7 +235,7 @@ func (c *Conversation) replace(tx *transaction, was, m compactor.Message) error 
 	return changed(tx, "UPDATE messages SET calls = ?, native = ?, tokens = ? WHERE id BETWEEN ? AND ?", calls, string(m.Native), m.Tokens, low, high)
 }
 
-// mayCopy tells whether a message may hold what withoutCopies takes out.
+// mayCopy reports whether a message may hold what withoutCopies takes out.
 func mayCopy(m compactor.Message) bool {
 	return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0
 }

@@ -166,9 +166,9 @@ func TestErasing(t *testing.T) {
 			all = append(all, m)
 		}
 		deliver(t, c, all...)
-		id := stage(t, c, compactor.Leaf, compactor.ByWorker, 1, 100)
+		id := storeSummary(t, c, compactor.Leaf, compactor.ByWorker, 1, 100)
 		run(t, c.store, "UPDATE compactions SET text = 'all about the xylophone' WHERE id = ?", id)
-		land(t, c, id)
+		applyRows(t, c, id)
 		deliverOnly(t, c, theirs(201, "a", "Ann", secret), theirs(202, "b", "Ann", "I wait"))
 		if traces, err := c.Traces(ctx, "a"); err != nil || traces != (Traces{1, 101, 0}) {
 			t.Errorf("%+v, %v", traces, err)
@@ -209,7 +209,7 @@ func TestErasing(t *testing.T) {
 		aboutAnn := remember(t, c, "Ann likes tea", "Ann", 2)
 		confirmed := remember(t, c, "the office moves", "", 2)
 		remember(t, c, "the office moves", "", 1)
-		m, err := c.Keep(ctx, Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"})
+		m, err := c.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}, Person: "Ann", PersonID: "a"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +239,7 @@ func TestErasing(t *testing.T) {
 			t.Errorf("%d words of none are left", n)
 		}
 	})
-	t.Run("everywhere is their door's conversations, and outlasts the process", func(t *testing.T) {
+	t.Run("everywhere is their connector's conversations, and outlasts the process", func(t *testing.T) {
 		dir := t.TempDir()
 		s := openStore(t, dir)
 		for _, name := range []string{"discord:1/2", "discord:@me/3", "discord:1/4", "slack:T/C"} {
@@ -326,7 +326,7 @@ func TestOptingOut(t *testing.T) {
 				t.Errorf("%+v: %v", d, err)
 			}
 		}
-		if _, err := c.Keep(ctx, Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "tea"}, Person: "Ann Lee", PersonID: "a"}); !errors.As(err, &out) {
+		if _, err := c.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "tea"}, Person: "Ann Lee", PersonID: "a"}); !errors.As(err, &out) {
 			t.Errorf("their own wish: %v", err)
 		}
 		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Kind: "fact", Content: "Anna Leed drinks", Messages: []int64{2}}, "Bob"); err != nil {

@@ -21,7 +21,7 @@ type tester interface {
 }
 
 // checkCoverage fails unless each message is in exactly one place: verbatim, or
-// behind exactly one active row, and every row's children tile it.
+// behind exactly one applied row, and every row's children tile it.
 func checkCoverage(t tester, c *Conversation) {
 	t.Helper()
 	state := peek(t, c)
@@ -51,7 +51,7 @@ func checkCoverage(t tester, c *Conversation) {
 		t.Errorf("%d messages are in the view, there are %d", len(places), len(all))
 	}
 	err = c.store.view(ctx, func(tx *transaction) error {
-		before := compactor.Compaction{Span: transcript.Span{From: 1, To: max(state.Head.Start-1, 1)}} // of all earlier segments
+		before := compactor.Compaction{Span: transcript.Span{From: 1, To: max(state.Head.Start-1, 1)}} // of all earlier sessions
 		s, err := c.state(tx, maxSeq, []compactor.Compaction{before})
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func checkCoverage(t tester, c *Conversation) {
 	}
 }
 
-// active are all rows of a head, those of earlier segments too, each inside its segment.
+// active are all rows of a head, those of earlier sessions too, each inside its session.
 func active(head compactor.Head) (rows []compactor.Compaction) {
 	for _, s := range head.Earlier {
 		for _, row := range s.Rows {
@@ -76,7 +76,7 @@ func active(head compactor.Head) (rows []compactor.Compaction) {
 	return append(rows, head.Stack...)
 }
 
-// tiled tells whether children are all that stands in [from, to].
+// tiled reports whether children are all that stands in [from, to].
 func tiled(state compactor.State, from, to int64, children []int64) bool {
 	var rows []int64
 	for _, row := range active(state.Head) {
@@ -107,7 +107,7 @@ func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if child.State != compactor.Folded {
+		if child.State != compactor.RolledUp {
 			t.Errorf("child %d of rollup %d is %s", id, row.ID, child.State)
 		}
 		all = append(all, expand(t, c, child)...)
@@ -116,7 +116,7 @@ func expand(t tester, c *Conversation, row compactor.Compaction) []int64 {
 }
 
 // The whole life of a conversation in random order: whatever is begun, stored,
-// landed, hidden, edited, deleted or lost in a crash, each message is always in
+// applied, hidden, edited, deleted or lost in a crash, each message is always in
 // exactly one place, or gone, and each row tells how many it holds.
 func TestCoverage(t *testing.T) {
 	dir := t.TempDir()
@@ -135,13 +135,13 @@ func TestCoverage(t *testing.T) {
 			compactor.Job
 			from, to int64
 			touched  bool // one of its messages has changed since it was begun
-			undone   bool // something was taken back since
+			undone   bool // something was undone since
 			children []int64
 			drafts   map[string]int64 // what it will save, of a worker's
 		}
 		memories := newSavings()
-		var jobs, staged []*work
-		var landings []compactor.State // the states before those that an undo goes back to
+		var jobs, prepared []*work
+		var appliedSets []compactor.State // the states before those that an undo goes back to
 		between := func(name string) (from, to int64) {
 			a, b := rapid.Int64Range(1, taken).Draw(rt, name+" from"), rapid.Int64Range(1, taken).Draw(rt, name+" to")
 			return min(a, b), max(a, b)
@@ -151,7 +151,7 @@ func TestCoverage(t *testing.T) {
 			for _, j := range jobs {
 				j.touched = j.touched || over(j)
 			}
-			staged = slices.DeleteFunc(staged, over)
+			prepared = slices.DeleteFunc(prepared, over)
 		}
 		start := func(w work, by compactor.By) {
 			if by == worker {
@@ -162,8 +162,8 @@ func TestCoverage(t *testing.T) {
 			}
 			jobs = append(jobs, &w)
 		}
-		stagedIDs := func() (list []int64) {
-			for _, w := range staged {
+		preparedIDs := func() (list []int64) {
+			for _, w := range prepared {
 				list = append(list, w.ID())
 			}
 			slices.Sort(list)
@@ -183,7 +183,7 @@ func TestCoverage(t *testing.T) {
 				rt.Fatal(err)
 			}
 			if !j.touched {
-				staged = append(staged, j)
+				prepared = append(prepared, j)
 			}
 			var want []string
 			if j.drafts != nil && !j.touched {
@@ -193,25 +193,25 @@ func TestCoverage(t *testing.T) {
 				rt.Fatalf("new memories are %v, should be %v", fresh, want)
 			}
 		}
-		land := func(rt *rapid.T) {
+		applyRows := func(rt *rapid.T) {
 			before := peek(rt, c)
 			cleared := rapid.Int64Range(0, 50).Draw(rt, "cleared")
-			if len(staged) == 0 {
+			if len(prepared) == 0 {
 				cleared = 0 // by itself it would be a change of its own
 			}
-			mustLand := len(staged) == 1 && staged[0].children != nil && !staged[0].undone && tiled(before, staged[0].from, staged[0].to, staged[0].children)
-			rows := stagedIDs()
-			if _, landed, err := c.Land(ctx, rows, cleared); err != nil {
+			mustApply := len(prepared) == 1 && prepared[0].children != nil && !prepared[0].undone && tiled(before, prepared[0].from, prepared[0].to, prepared[0].children)
+			rows := preparedIDs()
+			if _, applied, err := c.ApplyPrepared(ctx, rows, cleared); err != nil {
 				rt.Fatal(err)
-			} else if mustLand && landed[0].State != compactor.Active {
-				rt.Fatalf("the fold of %d to %d is %s, and stands in the place of %s", staged[0].from, staged[0].to, landed[0].State, shape(before.Head.Stack))
+			} else if mustApply && applied[0].State != compactor.Applied {
+				rt.Fatalf("the fold of %d to %d is %s, and stands in the place of %s", prepared[0].from, prepared[0].to, applied[0].State, shape(before.Head.Stack))
 			}
 			after := peek(rt, c)
-			staged = slices.DeleteFunc(staged, func(w *work) bool { return !slices.Contains(ids(after.Staged), w.ID()) })
-			if !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) { // what landed before the segment with it, or by itself, is not taken back
-				landings = append(landings, before)
-			} else if reflect.DeepEqual(after.Head.Earlier, before.Head.Earlier) && after.Head.Generation != before.Head.Generation {
-				rt.Fatalf("nothing landed, and the head has changed from %+v to %+v", before.Head, after.Head)
+			prepared = slices.DeleteFunc(prepared, func(w *work) bool { return !slices.Contains(ids(after.Prepared), w.ID()) })
+			if !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) { // what was applied before the session with it, or by itself, is not undone
+				appliedSets = append(appliedSets, before)
+			} else if reflect.DeepEqual(after.Head.Earlier, before.Head.Earlier) && after.Head.Version != before.Head.Version {
+				rt.Fatalf("nothing applied, and the head has changed from %+v to %+v", before.Head, after.Head)
 			}
 		}
 		rt.Repeat(map[string]func(*rapid.T){
@@ -242,7 +242,7 @@ func TestCoverage(t *testing.T) {
 					return
 				}
 				from, to := between("span")
-				by := rapid.SampledFrom([]compactor.By{worker, builtIn}).Draw(rt, "by")
+				by := rapid.SampledFrom([]compactor.By{worker, extractive}).Draw(rt, "by")
 				start(work{Job: begin(t, c, leaf, by, from, to), from: from, to: to}, by)
 			},
 			"begin a fold": func(rt *rapid.T) {
@@ -253,29 +253,29 @@ func TestCoverage(t *testing.T) {
 				}
 				first := rapid.IntRange(0, len(stack)-2).Draw(rt, "first")
 				children := stack[first : first+2]
-				by := rapid.SampledFrom([]compactor.By{worker, builtIn}).Draw(rt, "by")
+				by := rapid.SampledFrom([]compactor.By{worker, extractive}).Draw(rt, "by")
 				from, to := children[0].From, children[1].To
 				start(work{Job: begin(t, c, rollup, by, from, to, ids(children)...), from: from, to: to, children: ids(children)}, by)
-				if len(staged) == 0 && rapid.Bool().Draw(rt, "at once") {
+				if len(prepared) == 0 && rapid.Bool().Draw(rt, "at once") {
 					store(rt)
-					land(rt)
+					applyRows(rt)
 				}
 			},
 			"store": store,
-			"land":  land,
+			"land":  applyRows,
 			"undo": func(rt *rapid.T) {
 				l, err := c.Latest(ctx)
 				if err != nil {
 					rt.Fatal(err)
 				}
-				head, applied, err := c.Undo(ctx, l.Generation)
-				if err != nil || applied != (l.Why == "") || len(landings) > 0 && !applied {
+				head, applied, err := c.Undo(ctx, l.Version)
+				if err != nil || applied != (l.Why == "") || len(appliedSets) > 0 && !applied {
 					rt.Fatalf("undo of %+v: %v, %v", l, applied, err)
 				}
 				if !applied {
 					return
 				}
-				for _, w := range slices.Concat(jobs, staged) {
+				for _, w := range slices.Concat(jobs, prepared) {
 					w.undone = true
 				}
 				for _, j := range jobs { // it would hide again what people want to see
@@ -284,17 +284,17 @@ func TestCoverage(t *testing.T) {
 				if !reflect.DeepEqual(head, l.Head) {
 					rt.Fatalf("the head is\n%+v\nannounced was\n%+v", head, l.Head)
 				}
-				staged = slices.DeleteFunc(staged, func(w *work) bool { // they would hide it again
+				prepared = slices.DeleteFunc(prepared, func(w *work) bool { // they would hide it again
 					return slices.ContainsFunc(l.Rows, func(row compactor.Compaction) bool { return row.From <= w.to && w.from <= row.To })
 				})
-				if len(landings) == 0 {
+				if len(appliedSets) == 0 {
 					return
 				}
-				was, is := landings[len(landings)-1], peek(rt, c)
-				landings = landings[:len(landings)-1]
+				was, is := appliedSets[len(appliedSets)-1], peek(rt, c)
+				appliedSets = appliedSets[:len(appliedSets)-1]
 				if !reflect.DeepEqual(is.Head.Stack, was.Head.Stack) || is.Head.ClearedTo != was.Head.ClearedTo ||
 					len(is.Messages) < len(was.Messages) || len(was.Messages) > 0 && !reflect.DeepEqual(is.Messages[:len(was.Messages)], was.Messages) {
-					rt.Fatalf("before the landing\n%+v\nafter it was taken back\n%+v", was, is)
+					rt.Fatalf("before the compaction\n%+v\nafter it was undone\n%+v", was, is)
 				}
 			},
 			"emergency": func(rt *rapid.T) {
@@ -309,14 +309,14 @@ func TestCoverage(t *testing.T) {
 				}
 				n = rapid.IntRange(1, n).Draw(rt, "messages")
 				hide(t, c, verbatim[0].Seq, verbatim[n-1].Seq)
-				landings = nil
+				appliedSets = nil
 			},
 			"new": func(rt *rapid.T) {
 				if rapid.IntRange(0, 2).Draw(rt, "rarely") > 0 {
 					return
 				}
 				start := peek(t, c).Head.Start
-				head, started := startSegment(rt, c)
+				head, started := startSession(rt, c)
 				left := 0
 				for n := start; n <= taken; n++ {
 					if !gone[n] {
@@ -324,10 +324,10 @@ func TestCoverage(t *testing.T) {
 					}
 				}
 				if started != (left > 0) || started && head.Start != taken+1 {
-					rt.Fatalf("a new segment: %v, at %d, with %d messages in the one before", started, head.Start, left)
+					rt.Fatalf("a new session: %v, at %d, with %d messages in the one before", started, head.Start, left)
 				}
 				if started {
-					landings = nil
+					appliedSets = nil
 				}
 			},
 			"edit": func(rt *rapid.T) {
@@ -341,7 +341,7 @@ func TestCoverage(t *testing.T) {
 				if seq, changed, err := c.Edit(ctx, m); err != nil || changed == gone[n] || changed && seq != n {
 					rt.Fatalf("message %d is edited: %d, %v, %v; deleted %v", n, seq, changed, err, gone[n])
 				}
-				landings = nil
+				appliedSets = nil
 				touch(n, !gone[n])
 			},
 			"delete": func(rt *rapid.T) {
@@ -353,7 +353,7 @@ func TestCoverage(t *testing.T) {
 					rt.Fatalf("deleted are %v, before: %v", deleted, gone)
 				}
 				touch(n, !gone[n])
-				gone[n], landings = true, nil
+				gone[n], appliedSets = true, nil
 				memories.forget(n)
 			},
 			"crash": func(rt *rapid.T) {
@@ -385,8 +385,8 @@ func TestCoverage(t *testing.T) {
 				if covered+len(state.Messages) != left {
 					rt.Fatalf("%d covered and %d verbatim of %d: %s", covered, len(state.Messages), left, shape(state.Head.Stack))
 				}
-				if !slices.Equal(ids(state.Staged), stagedIDs()) {
-					rt.Fatalf("staged are %v, not %v", state.Staged, staged)
+				if !slices.Equal(ids(state.Prepared), preparedIDs()) {
+					rt.Fatalf("prepared are %v, not %v", state.Prepared, prepared)
 				}
 				memories.check(rt, c)
 			},

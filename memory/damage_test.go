@@ -24,7 +24,7 @@ func stocked(t *testing.T, messages int) (dir, was string) {
 			all = append(all, said(i+1, fmt.Sprintf("message %d about tea, the garden and route %d", i, i*7)))
 		}
 		deliver(t, c, all...)
-		land(t, c, stage(t, c, leaf, worker, 1, 5))
+		applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5))
 		if _, _, err := c.Remember(ctx, compactor.MemoryDraft{Content: "The garden is open on route 7.", Kind: "fact"}, "Ann"); err != nil {
 			t.Fatal(err)
 		}

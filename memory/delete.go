@@ -58,7 +58,7 @@ func (c *Conversation) deleteAll(tx *transaction, ids []string) (seqs []int64, e
 	if len(bare)+len(quoting) == 0 {
 		return nil, nil
 	}
-	version, err := c.nextGeneration(tx)
+	version, err := c.nextVersion(tx)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (d draft) asDraft() compactor.MemoryDraft {
 }
 
 // check completes a draft whose messages lie in [from, to], or returns an error
-// that says how to mend it. wrong says what of it does not count, for the model that
+// that says how to fix it. wrong says what of it does not count, for the model that
 // made the draft; empty: all of it does.
 func (c *Conversation) check(tx *transaction, d *draft, from, to int64) (wrong string, err error) {
 	if err := checkContent(d); err != nil {

@@ -30,7 +30,7 @@ func TestWhereAndByWhomIsSetByCode(t *testing.T) {
 		one.AuthorID = id
 		deliver(t, two, one)
 	}
-	if _, err := two.Keep(ctx, Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Ann is tall", About: "ann"}, Person: "Bob", PersonID: "u3"}); err != nil {
+	if _, err := two.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Ann is tall", About: "ann"}, Person: "Bob", PersonID: "u3"}); err != nil {
 		t.Fatal(err)
 	}
 	if m, _, err := two.store.Memory(ctx, 1); err != nil || m.About != "Ann" || m.AboutID != "" {

@@ -24,13 +24,13 @@ func TestDue(t *testing.T) {
 	if err := c.SetGap(ctx, "m1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.WantSegment(ctx); err != nil {
+	if _, _, err := c.WantSession(ctx); err != nil {
 		t.Fatal(err)
 	}
-	want("with a gap and a wish for a segment too", Due{Waiting: 2, Last: 3, Incomplete: true, Gap: true, Segment: true})
+	want("with a gap and a wish for a segment too", Due{Waiting: 2, Last: 3, Incomplete: true, Gap: true, Session: true})
 	if err := c.CloseGap(ctx, "m1"); err != nil {
 		t.Fatal(err)
 	}
 	deliver(t, c)
-	want("with the first taken up", Due{Waiting: 1, Last: 3, Incomplete: true, Segment: true})
+	want("with the first taken up", Due{Waiting: 1, Last: 3, Incomplete: true, Session: true})
 }

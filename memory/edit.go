@@ -76,7 +76,7 @@ func (c *Conversation) editTakenUp(tx *transaction, m Inbound) (seq int64, edite
 	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
 		return seq, false, nil
 	}
-	version, err := c.nextGeneration(tx)
+	version, err := c.nextVersion(tx)
 	if err == nil {
 		err = c.rewrite(tx, was, is, version)
 	}
@@ -86,14 +86,14 @@ func (c *Conversation) editTakenUp(tx *transaction, m Inbound) (seq int64, edite
 	return seq, err == nil, err
 }
 
-// nextGeneration raises the version of the conversation.
-func (c *Conversation) nextGeneration(tx *transaction) (version int64, err error) {
+// nextVersion raises the version of the conversation.
+func (c *Conversation) nextVersion(tx *transaction) (version int64, err error) {
 	err = tx.QueryRow("UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", c.id).Scan(&version)
 	return version, err
 }
 
 // rewrite gives a message a new text, new attachments and a new quote, and indexes
-// it anew.
+// it again.
 func (c *Conversation) rewrite(tx *transaction, was, is compactor.Message, version int64) error {
 	attachments, err := c.keepFiles(tx, is.ID, is.Attachments)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *Conversation) rewrite(tx *transaction, was, is compactor.Message, versi
 	if err != nil {
 		return err
 	}
-	p, err := c.newPen(tx)
+	p, err := c.newAppender(tx)
 	if err != nil {
 		return err
 	}
@@ -127,8 +127,8 @@ func (c *Conversation) unindex(tx *transaction, m compactor.Message) error {
 }
 
 // carryOver returns attachments with those that stood in the message before its
-// edit as they were, so that a picture is not lost when a typo is mended, nor an
-// address that is signed anew taken for a change.
+// edit as they were, so that a picture is not lost when a typo is fixed, nor an
+// address that is signed again taken for a change.
 func carryOver(before, after []compactor.Attachment) []compactor.Attachment {
 	before = slices.Clone(before)
 	var kept []compactor.Attachment

@@ -18,7 +18,7 @@ func version(t *testing.T, c *Conversation) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return head.Generation
+	return head.Version
 }
 
 // recalled are the messages in which a word of the query stands.

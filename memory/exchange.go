@@ -149,7 +149,7 @@ func (e *Exported) complete() error {
 	return nil
 }
 
-// conversationNamed tells whether a text can be the name of a conversation of a connector.
+// conversationNamed reports whether a text can be the name of a conversation of a connector.
 func conversationNamed(name string) bool {
 	connector, rest, there := strings.Cut(name, ":")
 	return there && slices.Contains([]string{"terminal", "discord", "slack"}, connector) && rest != "" &&

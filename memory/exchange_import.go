@@ -15,7 +15,7 @@ import (
 // Brought is what became of memories that were imported.
 type Brought struct {
 	Fresh int // were not there
-	Known int // were there, or said what an active one says
+	Known int // were there, or said what an applied one says
 	Lost  int // messages they came from that are not here
 	Out   int // concern somebody who wants to be in no memory, and were left out
 }
@@ -126,7 +126,7 @@ func (s *Store) bringBack(tx *transaction, e Exported, taken map[int64]bool, n *
 }
 
 // there finds the row of a memory of a file: what was said at the same time in the same
-// words, whatever became of it, or an active one of the same words; 0: there is none.
+// words, whatever became of it, or an applied one of the same words; 0: there is none.
 func (c *Conversation) there(tx *transaction, e Exported, folded string, taken map[int64]bool) (found int64, err error) {
 	err = each(tx, func(rows *sql.Rows) error {
 		var id int64

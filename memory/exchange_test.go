@@ -251,7 +251,7 @@ func TestImportOfTheSameWords(t *testing.T) {
 		}
 		return found
 	}
-	t.Run("what a worker said again of what the built-in summarizer had noted comes back too", func(t *testing.T) {
+	t.Run("what a worker said again of what the extractive summarizer had noted comes back too", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		for range 2 {
 			if _, err := s.ImportMemories(ctx, []Exported{one(1, "Ann rows", "replaced", 0), one(2, "Ann rows", "active", 0), one(3, "Ann rows", "forgotten", 0)}); err != nil {

@@ -38,8 +38,8 @@ func expandPage(t testing.TB, c *Conversation, budget int, arguments string) (pa
 
 func TestExpandingACompactionGivesExactlyItsMessages(t *testing.T) {
 	c := imported(t, 50)
-	id := stage(t, c, leaf, worker, 11, 40)
-	land(t, c, id)
+	id := storeSummary(t, c, leaf, worker, 11, 40)
+	applyRows(t, c, id)
 	if _, err := c.Delete(ctx, []string{"m20"}); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestExpandReachesNoOtherConversation(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	id := stage(t, there, leaf, worker, 1, 5)
+	id := storeSummary(t, there, leaf, worker, 1, 5)
 	for arguments, want := range map[string]string{
 		fmt.Sprintf(`{"compaction": %d}`, id):    "no compaction",
 		`{"compaction": 99}`:                     "no compaction",
@@ -157,7 +157,7 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 			return err
 		},
 		"by the built-in summarizer": func(content string) error {
-			j := begin(t, c, leaf, builtIn, 6, 10)
+			j := begin(t, c, leaf, extractive, 6, 10)
 			_, err := j.Store(ctx, compactor.Summary{Text: "x", Tokens: 5, Memories: []compactor.MemoryDraft{{Kind: "fact", Content: content, Messages: []int64{7}}}})
 			return err
 		},
@@ -179,7 +179,7 @@ func TestNoMemoryHoldsASecret(t *testing.T) {
 	}
 }
 
-func TestWhatIsBegunAgainSavesNoMemoriesTwice(t *testing.T) {
+func TestWhatIsRepeatedSavesNoMemoriesTwice(t *testing.T) {
 	c := imported(t, 10)
 	j := begin(t, c, leaf, worker, 1, 5)
 	save := func(content string, seq int) {

@@ -1,4 +1,4 @@
-// Expanding: from a compaction to what it stands for; and the landings, in time.
+// Expanding: from a compaction to what it stands for; and the applied compactions, in time.
 
 package memory
 
@@ -27,7 +27,7 @@ func (c *Conversation) Expand(ctx context.Context, id, from int64, limit int) (e
 		if e.Row, err = c.compaction(tx, id); err != nil {
 			return err
 		}
-		if e.Row.State != compactor.Active && e.Row.State != compactor.Folded {
+		if e.Row.State != compactor.Applied && e.Row.State != compactor.RolledUp {
 			return ErrNotFound
 		}
 		if e.Row.IsRollup() {
@@ -51,8 +51,8 @@ func (c *Conversation) page(tx *transaction, from, to int64, limit int) (page []
 	return page, next, err
 }
 
-// Landed is a landing, or an emergency, as it came to pass.
-type Landed struct {
+// AppliedCompaction is an applied compaction, or an emergency, as it came to pass.
+type AppliedCompaction struct {
 	At     time.Time
 	Next   int64                  // it stands before the message with this seq
 	Before int                    // tokens used before, as they were measured; 0: they were not
@@ -60,19 +60,19 @@ type Landed struct {
 	Rows   []compactor.Compaction // by id, in the states in which they are now
 }
 
-// Landings returns all landings and emergencies of the conversation, oldest first.
-func (c *Conversation) Landings(ctx context.Context) (all []Landed, err error) {
+// AppliedCompactions returns all applied compactions and emergencies of the conversation, oldest first.
+func (c *Conversation) AppliedCompactions(ctx context.Context) (all []AppliedCompaction, err error) {
 	err = c.view(ctx, "read the landings", func(tx *transaction) error {
 		type place struct {
-			Landed
+			AppliedCompaction
 			row, version int64
 		}
 		var places []place
 		err := each(tx, func(rows *sql.Rows) error {
 			var p place
-			var landedAt int64
-			err := rows.Scan(&p.row, &p.version, &landedAt, &p.Next, &p.Before, &p.After)
-			p.At = at(landedAt)
+			var appliedAt int64
+			err := rows.Scan(&p.row, &p.version, &appliedAt, &p.Next, &p.Before, &p.After)
+			p.At = at(appliedAt)
 			places = append(places, p)
 			return err
 		}, `SELECT id, version, applied_at, next_seq, before_tokens, after_tokens FROM compactions
@@ -89,7 +89,7 @@ func (c *Conversation) Landings(ctx context.Context) (all []Landed, err error) {
 			}
 			if p.version != version {
 				version = p.version
-				all = append(all, p.Landed)
+				all = append(all, p.AppliedCompaction)
 			}
 			last := &all[len(all)-1]
 			last.Rows = append(last.Rows, row)

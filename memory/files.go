@@ -141,7 +141,7 @@ func (c *Conversation) Complete(ctx context.Context, was, m Inbound) error {
 	return nil
 }
 
-// sameContent tells whether two forms of a message say the same.
+// sameContent reports whether two forms of a message say the same.
 func sameContent(text1, text2 string, attachments1, attachments2 []compactor.Attachment) bool {
 	if text1 != text2 {
 		return false

@@ -57,9 +57,9 @@ func prepare(ctx context.Context, dir, path string) (*lock, error) {
 	return l, nil
 }
 
-// bereft returns ErrDamaged if a database is gone or empty and its log is there: SQLite
+// orphanedLog returns ErrDamaged if a database is gone or empty and its log is there: SQLite
 // would throw away the log, which may hold what was said last.
-func bereft(path string) error {
+func orphanedLog(path string) error {
 	if file, err := os.Stat(path); err == nil && file.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (l *lock) emptied(path string) error {
 // is closed to all but its owner; any other is not ours to close, nor is one that was
 // made to be shared, as /tmp.
 func adopt(ctx context.Context, dir, path string, mode fs.FileMode) error {
-	if err := bereft(path); err != nil {
+	if err := orphanedLog(path); err != nil {
 		return unopened(dir, err)
 	}
 	if file, err := os.Stat(path); err == nil && file.Mode().IsRegular() {
@@ -126,7 +126,7 @@ func openPrivate(path string) (*os.File, error) {
 
 // look checks that there is something to look at.
 func look(path string) error {
-	if err := bereft(path); err != nil {
+	if err := orphanedLog(path); err != nil {
 		return err
 	}
 	info, err := os.Stat(path)

@@ -88,7 +88,7 @@ func (c *Conversation) oldestKnown(tx *transaction) (id string, err error) {
 	return id, err
 }
 
-// Gap tells whether the conversation may have missed messages, and the platform id
+// Gap reports whether the conversation may have missed messages, and the platform id
 // of the one after which they stand; empty: nothing is known of it.
 func (c *Conversation) Gap(ctx context.Context) (after string, open bool, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
@@ -158,7 +158,7 @@ func (c *Conversation) FillGap(ctx context.Context, said []Inbound, last string,
 	return fresh, nil
 }
 
-// reorder gives the rows of the inbox their ids anew, in the order in which the
+// reorder gives the rows of the inbox their ids again, in the order in which the
 // messages were said; those of one instant in that of their platform ids, which
 // Discord and Slack let grow.
 func (c *Conversation) reorder(tx *transaction) error {
@@ -192,7 +192,7 @@ func (c *Conversation) reorder(tx *transaction) error {
 			return err
 		}
 	}
-	// What was said before somebody wanted a new segment stays before it.
+	// What was said before somebody wanted a new session stays before it.
 	_, err := tx.Exec(`UPDATE wanted_sessions SET after = coalesce((SELECT max(id) FROM inbox
 		WHERE conversation = wanted_sessions.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
 	return err

@@ -27,7 +27,7 @@ func wantGap(t *testing.T, c *Conversation, want string, wantOpen bool) {
 }
 
 func TestAway(t *testing.T) {
-	t.Run("each conversation of the door has a gap behind the newest message that was delivered", func(t *testing.T) {
+	t.Run("each conversation of the connector has a gap behind the newest message that was delivered", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		waiting, taken, empty := find(t, s, "discord:1/2"), find(t, s, "discord:1/3"), find(t, s, "discord:1/4")
 		deliver(t, waiting, said(1, "a"))
@@ -52,7 +52,7 @@ func TestAway(t *testing.T) {
 			t.Errorf("an open gap has moved: %v", got)
 		}
 	})
-	t.Run("where messages may come without those before them, the door says where it begins", func(t *testing.T) {
+	t.Run("where messages may come without those before them, the connector says where it begins", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		taken, waiting, empty := find(t, s, "slack:1/2"), find(t, s, "slack:1/3"), find(t, s, "slack:1/4")
 		deliver(t, taken, said(1, "a"))
@@ -68,7 +68,7 @@ func TestAway(t *testing.T) {
 		wantGap(t, taken, "m1<m3", true)
 		wantGap(t, empty, "", true)
 	})
-	t.Run("another door's conversations have none, whatever the names are", func(t *testing.T) {
+	t.Run("another connector's conversations have none, whatever the names are", func(t *testing.T) {
 		s := openStore(t, t.TempDir())
 		names := []string{"discord:1/2", "discordant:1/2", "disc", "discord;x", "Discord:1/2", "slack:1/2", "*:1", "%:1"}
 		for _, name := range names {
@@ -80,7 +80,7 @@ func TestAway(t *testing.T) {
 				got = append(got, gap.Conversation)
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("door %q: %v", connector, got)
+				t.Errorf("connector %q: %v", connector, got)
 			}
 		}
 	})

@@ -102,7 +102,7 @@ func TestNoFreshDatabaseTakesThePlaceOfOneThatIsGone(t *testing.T) {
 			t.Errorf("%d messages", n)
 		}
 	})
-	t.Run("but one that somebody deleted is begun anew", func(t *testing.T) {
+	t.Run("but one that somebody deleted is begun again", func(t *testing.T) {
 		dir := t.TempDir()
 		openStore(t, dir).Close()
 		if err := os.Remove(File(dir)); err != nil {

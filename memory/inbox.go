@@ -56,7 +56,7 @@ func (c *Conversation) deliver(tx *transaction, m Inbound) (r Receipt, err error
 	if err := c.relabel(tx, m.Label); err != nil {
 		return r, err
 	}
-	is, err := c.whereabouts(tx, m.ID)
+	is, err := c.delivery(tx, m.ID)
 	if err != nil || is.left {
 		return Receipt{Seq: is.seq, Addressed: is.addressed}, err
 	}
@@ -81,7 +81,7 @@ func (c *Conversation) deliver(tx *transaction, m Inbound) (r Receipt, err error
 		if err == nil && len(m.Attachments) > 0 {
 			err = c.addFiles(tx, m)
 		}
-		asked = asked && !wasAsked // a mere repetition follows no thread anew, after a /stop
+		asked = asked && !wasAsked // a mere repetition follows no thread again, after a /stop
 	}
 	if err == nil && m.Thread && asked {
 		err = c.follow(tx, true)
@@ -104,10 +104,10 @@ func (c *Conversation) addFiles(tx *transaction, m Inbound) error {
 		attachments, m.Incomplete, c.id, m.ID)
 }
 
-// Asked tells whether a message is known and was addressed to the bot by a person.
+// Asked reports whether a message is known and was addressed to the bot by a person.
 func (c *Conversation) Asked(ctx context.Context, id string) (asked bool, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
-		is, err := c.whereabouts(tx, id)
+		is, err := c.delivery(tx, id)
 		asked = is.addressed && !is.optional
 		return err
 	})
@@ -118,7 +118,7 @@ func (c *Conversation) Asked(ctx context.Context, id string) (asked bool, err er
 }
 
 // whereabouts is where a message is that a connector tells of; the zero value: nowhere yet.
-type whereabouts struct {
+type delivery struct {
 	waits               bool  // in the inbox
 	left                bool  // the inbox: it was taken up, or deleted
 	seq                 int64 // its place; 0: it has none
@@ -126,13 +126,13 @@ type whereabouts struct {
 }
 
 // whereabouts finds a message by its platform's id, in one statement: every delivery asks.
-func (c *Conversation) whereabouts(tx *transaction, id string) (w whereabouts, err error) {
+func (c *Conversation) delivery(tx *transaction, id string) (w delivery, err error) {
 	err = tx.QueryRow(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		UNION ALL SELECT 0, 1, 0, 0, 0 FROM gone WHERE conversation = ?1 AND platform_id = ?2
 		UNION ALL SELECT 1, 0, 0, addressed, optional FROM inbox WHERE conversation = ?1 AND platform_id = ?2
 		LIMIT 1`, c.id, id).Scan(&w.waits, &w.left, &w.seq, &w.addressed, &w.optional)
 	if errors.Is(err, sql.ErrNoRows) {
-		return whereabouts{}, nil
+		return delivery{}, nil
 	}
 	return w, err
 }

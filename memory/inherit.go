@@ -25,7 +25,7 @@ func (c *Conversation) hangsOn() (channel, message string) {
 }
 
 // inherit gives a thread, with the first message that is written of it, copies of
-// its channel's active rows, as they stand, and of the message it hangs on. Where
+// its channel's applied rows, as they stand, and of the message it hangs on. Where
 // the bot has heard nothing in the channel there is nothing to copy.
 func (c *Conversation) inherit(tx *transaction) error {
 	name, root := c.hangsOn()
@@ -197,7 +197,7 @@ func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, re
 		if err := c.touchThreads(tx, where, from, to); err != nil {
 			return err
 		}
-		_, err := tx.Exec("UPDATE inherited SET kind = ?, text = '' WHERE parent = ? AND "+where, compactor.Marker, c.id, from, to)
+		_, err := tx.Exec("UPDATE inherited SET kind = ?, text = '' WHERE parent = ? AND "+where, compactor.Placeholder, c.id, from, to)
 		return err
 	}
 	for _, seq := range seqs {
@@ -225,7 +225,7 @@ func (c *Conversation) emptyInherited(tx *transaction, seqs, deleted []int64, re
 	for _, n := range counts {
 		if err == nil {
 			_, err = tx.Exec("UPDATE inherited SET tokens = ? WHERE parent = ? AND kind = 'placeholder' AND messages = ?",
-				compactor.TokensOfInherited(compactor.Compaction{Kind: compactor.Marker, Messages: n}), c.id, n)
+				compactor.TokensOfInherited(compactor.Compaction{Kind: compactor.Placeholder, Messages: n}), c.id, n)
 		}
 	}
 	return err

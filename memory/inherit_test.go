@@ -25,7 +25,7 @@ func channelOf(t *testing.T, s *Store) *Conversation {
 		}
 		deliver(t, c, said(n+1, text))
 	}
-	land(t, c, sumUp(t, c, leaf, worker, 1, 3, "Bicycles were bought."), sumUp(t, c, leaf, worker, 4, 6, "Bicycles and a "+secret+" were bought."+long))
+	applyRows(t, c, sumUp(t, c, leaf, worker, 1, 3, "Bicycles were bought."), sumUp(t, c, leaf, worker, 4, 6, "Bicycles and a "+secret+" were bought."+long))
 	return c
 }
 
@@ -49,7 +49,7 @@ func TestInherit(t *testing.T) {
 	deliver(t, c, said(1, "what do you think?"))
 	head := load(t, c).Head
 	in := head.Inherited
-	if head.Generation <= before.Generation || shape(in.Stack) != "leaf  1-3, leaf  4-6" || !strings.Contains(in.Stack[1].Text, secret) || in.Stack[0].Tokens != compactor.TokensOfInherited(in.Stack[0]) {
+	if head.Version <= before.Version || shape(in.Stack) != "leaf  1-3, leaf  4-6" || !strings.Contains(in.Stack[1].Text, secret) || in.Stack[0].Tokens != compactor.TokensOfInherited(in.Stack[0]) {
 		t.Errorf("inherited are %+v", in.Stack)
 	}
 	if in.Root == nil || in.Root.Text != "I bought red bicycles in Turin." || in.Root.Author != "Ann" || !in.Root.Time.Equal(said(8, "").Time) {
@@ -59,7 +59,7 @@ func TestInherit(t *testing.T) {
 		t.Error("nobody knows whose thread it is")
 	}
 	t.Run("once", func(t *testing.T) {
-		land(t, above, sumUp(t, above, leaf, worker, 7, 7, "More."))
+		applyRows(t, above, sumUp(t, above, leaf, worker, 7, 7, "More."))
 		edit(t, above, 8, "I bought nothing.")
 		edit(t, above, 2, "I bought nothing.")
 		deliver(t, c, said(2, "more"))
@@ -124,7 +124,7 @@ func TestWhatAThreadHangsOn(t *testing.T) {
 		}
 	})
 	t.Run("what was left behind above with /new does not come along", func(t *testing.T) {
-		startSegment(t, above)
+		startSession(t, above)
 		if in := load(t, thread(t, s, "m9")).Head.Inherited; in.Root == nil || len(in.Stack) != 0 {
 			t.Errorf("inherited are %+v", in)
 		}
@@ -140,10 +140,10 @@ func TestDeletionsReachThreads(t *testing.T) {
 	c, other, third := thread(t, s, "m5"), thread(t, s, "m8"), thread(t, s, "m10")
 	// Above, the rows have become others meanwhile.
 	rows := load(t, above).Head.Stack
-	land(t, above, sumUp(t, above, rollup, worker, 1, 6, "Many things, and a "+secret, ids(rows)...))
-	generations := map[*Conversation]int64{c: 0, other: 0, third: 0}
-	for one := range generations {
-		generations[one] = load(t, one).Head.Generation
+	applyRows(t, above, sumUp(t, above, rollup, worker, 1, 6, "Many things, and a "+secret, ids(rows)...))
+	versions := map[*Conversation]int64{c: 0, other: 0, third: 0}
+	for one := range versions {
+		versions[one] = load(t, one).Head.Version
 	}
 	if root := load(t, third).Head.Inherited.Root; root == nil || !strings.Contains(root.Quote, secret) {
 		t.Fatalf("the third hangs on %+v", root)
@@ -155,13 +155,13 @@ func TestDeletionsReachThreads(t *testing.T) {
 		t.Errorf("the quote stays: %+v", root)
 	}
 	remove(t, above, 5)
-	for one, version := range generations {
+	for one, version := range versions {
 		head := load(t, one).Head
-		if head.Generation <= version {
+		if head.Version <= version {
 			t.Errorf("%s is not told", one.name)
 		}
 		row := head.Inherited.Stack[1]
-		if row.Kind != compactor.Marker || row.Messages != 2 || row.Tokens != compactor.TokensOfInherited(row) || row.Text != "" || head.Inherited.Stack[0].Text != "Bicycles were bought." {
+		if row.Kind != compactor.Placeholder || row.Messages != 2 || row.Tokens != compactor.TokensOfInherited(row) || row.Text != "" || head.Inherited.Stack[0].Text != "Bicycles were bought." {
 			t.Errorf("%s has %+v", one.name, head.Inherited.Stack)
 		}
 	}
@@ -204,7 +204,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 		late := thread(t, s, "none")
 		remove(t, above, 2)
 		in := load(t, late).Head.Inherited
-		if len(in.Stack) != 1 || in.Stack[0].Messages != 4 || in.Stack[0].Kind != compactor.Marker {
+		if len(in.Stack) != 1 || in.Stack[0].Messages != 4 || in.Stack[0].Kind != compactor.Placeholder {
 			t.Errorf("it has %+v", in.Stack)
 		}
 	})
@@ -215,11 +215,11 @@ func TestARepairReachesThreads(t *testing.T) {
 	above := channelOf(t, s)
 	c := thread(t, s, "m8")
 	remove(t, above, 5)
-	before := load(t, c).Head.Generation
+	before := load(t, c).Head.Version
 	repair := func(text string) {
 		t.Helper()
 		j, err := above.Begin(ctx, compactor.Compaction{
-			Kind: leaf, By: worker, State: compactor.Running, Trigger: compactor.OnHeal, Span: compactor.Span{From: 4, To: 6}, Messages: 2,
+			Kind: leaf, By: worker, State: compactor.Running, Trigger: compactor.OnRepair, Span: compactor.Span{From: 4, To: 6}, Messages: 2,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -227,14 +227,14 @@ func TestARepairReachesThreads(t *testing.T) {
 		if _, err := j.Store(ctx, compactor.Summary{Text: text, Tokens: 30}); err != nil {
 			t.Fatal(err)
 		}
-		land(t, above, j.ID())
+		applyRows(t, above, j.ID())
 	}
 	repair("Bicycles were bought again.")
 	head := load(t, c).Head
 	if row := head.Inherited.Stack[1]; row.Kind != leaf || row.Text != "Bicycles were bought again." || row.Messages != 2 || row.Tokens != compactor.TokensOfInherited(row) {
 		t.Errorf("the thread has %+v", row)
 	}
-	if head.Generation <= before {
+	if head.Version <= before {
 		t.Error("the thread has not noticed")
 	}
 }

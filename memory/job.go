@@ -1,4 +1,4 @@
-// A job: one compaction on its way from running to staged, with the memories that
+// A job: one compaction on its way from running to prepared, with the memories that
 // are saved along with it.
 
 package memory
@@ -130,10 +130,10 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 	return s.answer(wrong, hint), nil
 }
 
-// Store writes summary and memories and makes the row staged, in one transaction.
+// Store writes summary and memories and makes the row prepared, in one transaction.
 // It returns the memories that are new. A worker saves only from messages no
-// worker saved from before, the built-in summarizer only from those nobody did:
-// other drafts are dropped without a word. The built-in's memories of messages
+// worker saved from before, the extractive summarizer only from those nobody did:
+// other drafts are dropped without a word. The extractive's memories of messages
 // that a worker has read now give way to the worker's. If a message of the span was
 // edited or deleted since the job was begun, what stood over it was undone, or what the
 // worker read beside it was deleted, nothing is stored and the row is stale.
@@ -144,12 +144,12 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 		if stale, err := j.stale(tx, summary.Beside); err != nil || stale {
 			return errors.Join(err, c.setState(tx, j.row.ID, compactor.Stale))
 		}
-		builtIn := j.ofBuiltIn(tx, summary.Memories)
+		extractive := j.ofExtractive(tx, summary.Memories)
 		extracted := ""
 		switch {
-		case j.row.By == compactor.ByWorker && j.offered && (len(j.drafts) > 0 || len(builtIn) == 0):
+		case j.row.By == compactor.ByWorker && j.offered && (len(j.drafts) > 0 || len(extractive) == 0):
 			extracted = byWorker
-		case len(builtIn) > 0:
+		case len(extractive) > 0:
 			extracted = byExtractive
 		}
 		sources, err := toJSON(summary.Sources)
@@ -166,7 +166,7 @@ func (j *job) Store(ctx context.Context, summary compactor.Summary) (fresh []com
 				return err
 			}
 		}
-		for _, d := range slices.Concat(j.drafts, builtIn) {
+		for _, d := range slices.Concat(j.drafts, extractive) {
 			id, err := j.save(tx, d)
 			if err != nil {
 				return err
@@ -209,8 +209,8 @@ func (j *job) stale(tx *transaction, beside compactor.Beside) (stale bool, err e
 	return false, nil
 }
 
-// ofBuiltIn checks what the built-in summarizer wants saved, and skips what is none.
-func (j *job) ofBuiltIn(tx *transaction, memories []compactor.MemoryDraft) []draft {
+// ofExtractive checks what the extractive summarizer wants saved, and skips what is none.
+func (j *job) ofExtractive(tx *transaction, memories []compactor.MemoryDraft) []draft {
 	var kept []draft
 	for _, m := range memories {
 		d := draft{MemoryDraft: m, by: byExtractive}
@@ -223,7 +223,7 @@ func (j *job) ofBuiltIn(tx *transaction, memories []compactor.MemoryDraft) []dra
 	return kept
 }
 
-// wasRead tells whether memories were saved from message ?3 with another row than ?2:
+// wasRead reports whether memories were saved from message ?3 with another row than ?2:
 // by a worker, or, if ?4, by anybody.
 const wasRead = `SELECT EXISTS (SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
 	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4))`
@@ -260,7 +260,7 @@ func (j *job) save(tx *transaction, d draft) (id int64, err error) {
 	return s.ID, err
 }
 
-// relieve retires the built-in summarizer's memories of what a worker has read
+// relieve retires the extractive summarizer's memories of what a worker has read
 // now, if workers have read all of their messages.
 func (j *job) relieve(tx *transaction) error {
 	read, err := j.read(tx)
@@ -287,7 +287,7 @@ const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 
 		AND s.message & 4294967295 BETWEEN from_seq AND to_seq))`
 
 // read returns the spans whose messages were read: of a rollup those of the
-// children that it heals, for of the others it read the text alone.
+// children that it repairs, for of the others it read the text alone.
 func (j *job) read(tx *transaction) ([]transcript.Span, error) {
 	if j.row.Kind != compactor.Rollup {
 		return []transcript.Span{j.row.Span}, nil

@@ -10,14 +10,14 @@ import (
 )
 
 // Wish is what a person asks to be remembered.
-type Wish struct {
+type KeepRequest struct {
 	compactor.MemoryDraft        // it may name no messages
 	Person, PersonID      string // who asks; the platform's id, empty: not known
 	Server                bool   // it may be shared where memories are; else it stays here
 }
 
 // Keep saves what a person asks to be remembered. The draft is checked like any other.
-func (c *Conversation) Keep(ctx context.Context, w Wish) (Saved, error) {
+func (c *Conversation) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 	s, _, err := c.remember(ctx, draft{MemoryDraft: w.MemoryDraft, by: byPerson, speaker: w.Person, speakerID: w.PersonID, private: !w.Server})
 	return s, err
 }

@@ -109,7 +109,7 @@ func deliver(t testing.TB, c *Conversation, messages ...Inbound) []compactor.Mes
 
 // Remember has a person keep something here.
 func (c *Conversation) Remember(ctx context.Context, d compactor.MemoryDraft, person string) (m Memory, fresh bool, err error) {
-	s, err := c.Keep(ctx, Wish{MemoryDraft: d, Person: person})
+	s, err := c.Keep(ctx, KeepRequest{MemoryDraft: d, Person: person})
 	return s.Memory, s.Fresh, err
 }
 
@@ -175,7 +175,7 @@ func begin(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, 
 }
 
 // stage begins a row and stores its summary.
-func stage(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) int64 {
+func storeSummary(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, from, to int64, children ...int64) int64 {
 	t.Helper()
 	j := begin(t, c, kind, by, from, to, children...)
 	if _, err := j.Store(ctx, compactor.Summary{Text: fmt.Sprintf("%s of %d to %d", by, from, to), Tokens: 7}); err != nil {
@@ -184,19 +184,19 @@ func stage(t testing.TB, c *Conversation, kind compactor.Kind, by compactor.By, 
 	return j.ID()
 }
 
-func land(t testing.TB, c *Conversation, rows ...int64) (compactor.Head, []compactor.Compaction) {
+func applyRows(t testing.TB, c *Conversation, rows ...int64) (compactor.Head, []compactor.Compaction) {
 	t.Helper()
-	head, landed, err := c.Land(ctx, rows, 0)
+	head, applied, err := c.ApplyPrepared(ctx, rows, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return head, landed
+	return head, applied
 }
 
-// hide puts a marker over [from, to], as an emergency does.
+// hide puts a placeholder over [from, to], as an emergency does.
 func hide(t testing.TB, c *Conversation, from, to int64) compactor.Head {
 	t.Helper()
-	head, applied, err := c.Apply(ctx, load(t, c).Head.Generation, compactor.Change{Markers: []compactor.Compaction{{
+	head, applied, err := c.Apply(ctx, load(t, c).Head.Version, compactor.Change{Placeholders: []compactor.Compaction{{
 		By: compactor.ByEmergency, Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day, Messages: int(to - from + 1),
 	}}})
 	if err != nil || !applied {

@@ -10,7 +10,7 @@ import (
 )
 
 // addMember notes who said something.
-func (p *pen) addMember(author string) error {
+func (p *appender) addMember(author string) error {
 	if author == "" || p.members[author] {
 		return nil
 	}

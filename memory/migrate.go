@@ -55,7 +55,7 @@ func (s *Store) upgrade(ctx context.Context) error {
 	}
 	if old > 0 && old < len(migrations) {
 		copied := fmt.Sprintf("%s.before-%d", s.path, len(migrations))
-		s.sweepUpgrades()
+		s.removeUpgrades()
 		_, err := s.backup(ctx, copied, upgradeFolder)
 		if errors.Is(err, fs.ErrExist) && s.holdsAsMuch(ctx, copied) { // an upgrade was broken off
 			err = nil
@@ -80,7 +80,7 @@ func (s *Store) upgrade(ctx context.Context) error {
 	return err
 }
 
-// holdsAsMuch tells whether a copy is of the same version as the database, and has as many
+// holdsAsMuch reports whether a copy is of the same version as the database, and has as many
 // messages and memories: tries that fail must not fill the disk with copies.
 func (s *Store) holdsAsMuch(ctx context.Context, copied string) bool {
 	is, err := Inspect(ctx, copied)
@@ -100,9 +100,9 @@ func (s *Store) holdsAsMuch(ctx context.Context, copied string) bool {
 // upgradeFolder is how the name of the folder begins in which an upgrade makes its copy.
 const upgradeFolder = "cairn.upgrading-"
 
-// sweepUpgrades removes what upgrades left that were killed while they copied. Only who
+// removeUpgrades removes what upgrades left that were killed while they copied. Only who
 // holds the lock upgrades.
-func (s *Store) sweepUpgrades() {
+func (s *Store) removeUpgrades() {
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path), upgradeFolder+"*"))
 	for _, folder := range left {
 		if err := os.RemoveAll(folder); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // believedFor is how long a limit and a refusal are believed: servers are set up
-// anew, and one request tells whether it is so still. The factor is the model's own.
+// again, and one request tells whether it is so still. The factor is the model's own.
 const believedFor = 7 * 24 * time.Hour
 
 // Models returns what is known of each model, by its name and server.
@@ -66,14 +66,14 @@ const lastCount = "counted = ?, counted_estimate = ?, counted_by = ?, counted_wi
 
 func (c *Conversation) keepCount(tx *transaction, count compactor.Count) error {
 	_, err := tx.Exec("UPDATE conversations SET "+lastCount+" WHERE id = ?",
-		count.Prompt, count.Estimate, count.Model, count.Generation, c.id)
+		count.Prompt, count.Estimate, count.Model, count.Version, c.id)
 	return err
 }
 
 // count is the last count, if the head is still the one it was made of.
 func (c *Conversation) count(tx *transaction) (count compactor.Count, err error) {
 	err = tx.QueryRow("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", c.id).
-		Scan(&count.Prompt, &count.Estimate, &count.Model, &count.Generation)
+		Scan(&count.Prompt, &count.Estimate, &count.Model, &count.Version)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}

@@ -109,7 +109,7 @@ func TestWhoCallsThemselvesAWordOptsOutAlone(t *testing.T) {
 			}
 			for i, all := range [][]string{c.free, c.held} {
 				for _, content := range all {
-					_, err := conv.Keep(ctx, Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: content}, Person: "Ann", PersonID: "0"})
+					_, err := conv.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: content}, Person: "Ann", PersonID: "0"})
 					if (err != nil) != (i == 1) {
 						t.Errorf("%q: %v", content, err)
 					}
@@ -119,9 +119,9 @@ func TestWhoCallsThemselvesAWordOptsOutAlone(t *testing.T) {
 	}
 }
 
-// TestAnEndedMemoryEndsAnewByWhoeverSaysIt: said again by somebody else with an end, it
+// TestAnEndedMemoryEndsAgainForAnyoneWhoSaysIt: said again by somebody else with an end, it
 // ends then, and not never.
-func TestAnEndedMemoryEndsAnewByWhoeverSaysIt(t *testing.T) {
+func TestAnEndedMemoryEndsAgainForAnyoneWhoSaysIt(t *testing.T) {
 	c := newConversation(t)
 	deliver(t, c, said(2, "Ann is in Rome"), said(4, "Ann is in Rome until Friday"))
 	rome := keep(t, c, "Ann", "Ann is in Rome", 1)

@@ -9,13 +9,13 @@ import (
 	"cairn/compactor"
 )
 
-// heal lets a worker or the built-in summarizer sum up [from, to] and save one memory of message seq.
-func heal(t *testing.T, c *Conversation, by compactor.By, from, to int64, content string, seq int64) {
+// repair lets a worker or the extractive summarizer summarize [from, to] and save one memory of message seq.
+func repair(t *testing.T, c *Conversation, by compactor.By, from, to int64, content string, seq int64) {
 	t.Helper()
 	j := begin(t, c, leaf, by, from, to)
 	summary := compactor.Summary{Text: "summary", Tokens: 2}
 	d := compactor.MemoryDraft{Kind: "fact", Content: content, Messages: []int64{seq}}
-	if by == builtIn {
+	if by == extractive {
 		summary.Memories = []compactor.MemoryDraft{d}
 	} else if _, err := call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)); err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func heal(t *testing.T, c *Conversation, by compactor.By, from, to int64, conten
 	if _, err := j.Store(ctx, summary); err != nil {
 		t.Fatal(err)
 	}
-	land(t, c, j.ID())
+	applyRows(t, c, j.ID())
 }
 
 func TestMemoriesAreSavedOnce(t *testing.T) {
@@ -33,12 +33,12 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	t.Run("the built-in's memories give way to a worker's", func(t *testing.T) {
+	t.Run("the extractive's memories give way to a worker's", func(t *testing.T) {
 		c := imported(t, 9)
-		heal(t, c, builtIn, 1, 5, "rough one", 2)
-		heal(t, c, builtIn, 6, 9, "rough two", 7)
+		repair(t, c, extractive, 1, 5, "rough one", 2)
+		repair(t, c, extractive, 6, 9, "rough two", 7)
 		is(t, c, "fact: rough one", "fact: rough two")
-		heal(t, c, worker, 1, 5, "fine one", 2)
+		repair(t, c, worker, 1, 5, "fine one", 2)
 		is(t, c, "fact: rough two", "fact: fine one")
 		if replaced, n, err := c.store.Memories(ctx, Filter{State: "replaced"}); err != nil || n != 1 || replaced[0].Content != "rough one" {
 			t.Errorf("%+v, %v", replaced, err)
@@ -46,11 +46,11 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 	})
 	t.Run("one that rests on more than the worker has read stays until all is read", func(t *testing.T) {
 		c := imported(t, 9)
-		heal(t, c, builtIn, 1, 5, "rough", 2)
-		heal(t, c, builtIn, 6, 9, "rough", 7)
-		heal(t, c, worker, 1, 5, "fine one", 2)
+		repair(t, c, extractive, 1, 5, "rough", 2)
+		repair(t, c, extractive, 6, 9, "rough", 7)
+		repair(t, c, worker, 1, 5, "fine one", 2)
 		is(t, c, "fact: rough", "fact: fine one")
-		heal(t, c, worker, 6, 9, "fine two", 7)
+		repair(t, c, worker, 6, 9, "fine two", 7)
 		is(t, c, "fact: fine one", "fact: fine two")
 	})
 	t.Run("a worker saves nothing from what a worker has read, whatever became of that row", func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		run(t, c.store, "UPDATE compactions SET state = 'stale' WHERE id = ?", lost.ID())
-		heal(t, c, worker, 1, 7, "second", 2)
+		repair(t, c, worker, 1, 7, "second", 2)
 		is(t, c, "fact: first")
 		j := begin(t, c, leaf, worker, 4, 9)
 		if _, err := call(j.Tools(1), "memory_save", `{"content": "third", "kind": "fact", "messages": [2]}`); err == nil {
@@ -87,13 +87,13 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		if err := j.Fail(ctx, "cut off"); err != nil {
 			t.Fatal(err)
 		}
-		heal(t, c, worker, 1, 5, "second try", 2)
+		repair(t, c, worker, 1, 5, "second try", 2)
 		is(t, c, "fact: second try")
 	})
-	t.Run("the built-in saves only where nobody did, and skips what does not pass", func(t *testing.T) {
+	t.Run("the extractive saves only where nobody did, and skips what does not pass", func(t *testing.T) {
 		c := imported(t, 9)
-		heal(t, c, worker, 1, 3, "fine", 1)
-		j := begin(t, c, leaf, builtIn, 1, 9)
+		repair(t, c, worker, 1, 3, "fine", 1)
+		j := begin(t, c, leaf, extractive, 1, 9)
 		fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2, Memories: []compactor.MemoryDraft{
 			{Kind: "fact", Content: "seen before", Messages: []int64{2}},
 			{Kind: "rumour", Content: "no kind", Messages: []int64{5}},
@@ -106,7 +106,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		}
 		is(t, c, "fact: fine", "fact: good")
 	})
-	t.Run("a worker without tools leaves the built-in's memories to a later worker", func(t *testing.T) {
+	t.Run("a worker without tools leaves the extractive's memories to a later worker", func(t *testing.T) {
 		c := imported(t, 9)
 		j := begin(t, c, leaf, worker, 1, 5)
 		j.Tools(20)
@@ -119,8 +119,8 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		if m, _, _ := c.store.Memory(ctx, 1); m.By != "extractive" {
 			t.Errorf("saved by %s", m.By)
 		}
-		land(t, c, j.ID())
-		heal(t, c, builtIn, 6, 9, "rough two", 7)
+		applyRows(t, c, j.ID())
+		repair(t, c, extractive, 6, 9, "rough two", 7)
 		fold := begin(t, c, rollup, worker, 1, 9, peek(t, c).Head.Stack[0].ID, peek(t, c).Head.Stack[1].ID)
 		if _, err := call(fold.Tools(20), "memory_save", `{"content": "fine two", "kind": "fact", "messages": [7]}`); err != nil {
 			t.Fatal(err)
@@ -132,8 +132,8 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 	})
 	t.Run("the same fact twice is one row, confirmed by new messages only", func(t *testing.T) {
 		c := imported(t, 9)
-		heal(t, c, worker, 1, 3, "Ann likes tea.", 2)
-		heal(t, c, worker, 4, 6, "ann LIKES téa", 5)
+		repair(t, c, worker, 1, 3, "Ann likes tea.", 2)
+		repair(t, c, worker, 4, 6, "ann LIKES téa", 5)
 		is(t, c, "fact: Ann likes tea.")
 		if m, _, _ := c.store.Memory(ctx, 1); m.Confirmed != 2 || !slices.Equal(m.Sources, []int64{2, 5}) {
 			t.Errorf("%+v", m)

@@ -60,7 +60,7 @@ func (c *Conversation) Follow(ctx context.Context, on bool) error {
 	return nil
 }
 
-// Following tells whether the bot follows this thread.
+// Following reports whether the bot follows this thread.
 func (c *Conversation) Following(ctx context.Context) (on bool, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
 		on, err = c.following(tx)

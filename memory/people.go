@@ -94,7 +94,7 @@ func (c *Conversation) addPeople(tx *transaction, id int64, d draft, fresh bool)
 	return nil
 }
 
-// allowed tells whether a draft may become a memory: nobody whom it concerns, and
+// allowed reports whether a draft may become a memory: nobody whom it concerns, and
 // nobody of the conversation who is named in it, has opted out.
 func (c *Conversation) allowed(tx *transaction, d draft) error {
 	for _, s := range d.sources {

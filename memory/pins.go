@@ -27,7 +27,7 @@ func (c *Conversation) Pin(ctx context.Context, seq int64, by string) (fresh boo
 			return err
 		}
 		fresh = true
-		_, err = c.nextGeneration(tx)
+		_, err = c.nextVersion(tx)
 		return err
 	})
 	return fresh, err
@@ -39,7 +39,7 @@ func (c *Conversation) Unpin(ctx context.Context, seq int64) error {
 		if err := changed(tx, "DELETE FROM pins WHERE conversation = ? AND seq = ?", c.id, seq); err != nil {
 			return err
 		}
-		_, err := c.nextGeneration(tx)
+		_, err := c.nextVersion(tx)
 		return err
 	})
 }
@@ -59,7 +59,7 @@ func (c *Conversation) Newest(ctx context.Context) (m compactor.Message, err err
 	return m, err
 }
 
-// pins reads what is pinned, in the order in which it was, whatever segment it
+// pins reads what is pinned, in the order in which it was, whatever session it
 // stands in.
 func (c *Conversation) pins(tx *transaction) ([]compactor.Pin, error) {
 	var pins []compactor.Pin

@@ -147,7 +147,7 @@ func TestRecallInALongConversation(t *testing.T) {
 	}
 }
 
-// What is said elsewhere neither mends a word nor names anybody.
+// What is said elsewhere neither fixes a word nor names anybody.
 func TestSpellingKeepsToItsScope(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	c, other := find(t, s, "terminal:general"), find(t, s, "terminal:other")

@@ -1,11 +1,11 @@
-// Reindexing: the tables that are made of others are made anew.
+// Reindexing: the tables that are made of others are made again.
 
 package memory
 
 // derived are the tables that are made of others: the search index and who speaks where.
 var derived = []string{"message_terms", "memory_terms", "members"}
 
-// reindex makes the tables anew that are made of others, in a file of an earlier version,
+// reindex makes the tables again that are made of others, in a file of an earlier version,
 // which cut words in another way.
 func reindex(tx *transaction) error {
 	for _, table := range derived {
@@ -23,7 +23,7 @@ func derive(tx *transaction) error {
 		return err
 	}
 	for _, id := range conversations {
-		p := &pen{tx: tx, c: &Conversation{id: id}}
+		p := &appender{tx: tx, c: &Conversation{id: id}}
 		if err := p.indexAll(); err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func derive(tx *transaction) error {
 }
 
 // indexAll indexes every message of a conversation, a page of them at a time.
-func (p *pen) indexAll() error {
+func (p *appender) indexAll() error {
 	const page = 1000
 	for from := int64(1); ; {
 		messages, err := p.c.messages(p.tx, from, 1<<32-1, "ORDER BY id LIMIT ?", page)

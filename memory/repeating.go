@@ -62,7 +62,7 @@ const reachOfWords = 3000
 // small number stands anywhere.
 const minRepeated = 4
 
-// in tells whether text has one of the words.
+// in reports whether text has one of the words.
 func (lost lostWords) in(text string) bool {
 	folded := words.Fold(text)
 	maybe := false

@@ -57,20 +57,20 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 		"deleted": func(c *Conversation) { remove(t, c, 5) },
 	}
 	for name, change := range changes {
-		t.Run("what is staged is stale once it was "+name, func(t *testing.T) {
+		t.Run("what is prepared is stale once it was "+name, func(t *testing.T) {
 			c := told(t)
 			over := sumUp(t, c, leaf, worker, 1, 6, "The "+secret+"."+long)
 			beside := sumUp(t, c, leaf, worker, 7, 9, "Bicycles.")
 			change(c)
-			if staged := load(t, c).Staged; !slices.Equal(ids(staged), []int64{beside}) {
-				t.Errorf("staged are %v", ids(staged))
+			if prepared := load(t, c).Prepared; !slices.Equal(ids(prepared), []int64{beside}) {
+				t.Errorf("prepared are %v", ids(prepared))
 			}
 			wantNoSecret(t, c)
-			if _, landed := land(t, c, over, beside); landed[0].State != compactor.Stale || landed[1].State != compactor.Staged {
-				t.Errorf("messages 7 to 9 are hidden, and older ones stand below: landed %+v", landed)
+			if _, applied := applyRows(t, c, over, beside); applied[0].State != compactor.Stale || applied[1].State != compactor.Prepared {
+				t.Errorf("messages 7 to 9 are hidden, and older ones stand below: applied %+v", applied)
 			}
-			if head, landed := land(t, c, beside, sumUp(t, c, leaf, worker, 1, 6, "More.")); shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
-				t.Errorf("landed %+v", landed)
+			if head, applied := applyRows(t, c, beside, sumUp(t, c, leaf, worker, 1, 6, "More.")); shape(head.Stack) != "leaf worker 1-6, leaf worker 7-9" {
+				t.Errorf("applied %+v", applied)
 			}
 		})
 		t.Run("what is running when it was "+name+" stores nothing", func(t *testing.T) {
@@ -85,27 +85,27 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 				t.Errorf("%+v, %v", saved, err)
 			}
 			wantNoSecret(t, c)
-			if _, landed := land(t, c, j.ID()); landed[0].State != compactor.Stale {
-				t.Errorf("it is %s", landed[0].State)
+			if _, applied := applyRows(t, c, j.ID()); applied[0].State != compactor.Stale {
+				t.Errorf("it is %s", applied[0].State)
 			}
 			// Nothing was saved, so that the next worker may.
-			heal(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
+			repair(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
 			if got := contents(t, c); !slices.Equal(got, []string{"fact: Ann bought bicycles."}) {
 				t.Errorf("memories are %q", got)
 			}
 		})
 	}
-	t.Run("a job that begins after the change reads what is there, and lands", func(t *testing.T) {
+	t.Run("a job that begins after the change reads what is there, and is applied", func(t *testing.T) {
 		c := told(t)
 		remove(t, c, 5)
-		head, _ := land(t, c, stage(t, c, leaf, worker, 1, 6))
+		head, _ := applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 6))
 		if shape(head.Stack) != "leaf worker 1-6" || head.Stack[0].Messages != 5 {
 			t.Errorf("%+v", head.Stack)
 		}
 	})
 	t.Run("a fold that was planned before the change reads what is there now", func(t *testing.T) {
 		c := told(t)
-		land(t, c, sumUp(t, c, leaf, worker, 1, 5, "The "+secret+"."+long), sumUp(t, c, leaf, worker, 6, 9, "Bicycles."))
+		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 5, "The "+secret+"."+long), sumUp(t, c, leaf, worker, 6, 9, "Bicycles."))
 		planned := ids(load(t, c).Head.Stack)
 		remove(t, c, 5)
 		job := begin(t, c, rollup, worker, 1, 9, planned...)
@@ -119,22 +119,22 @@ func TestWhatIsOnItsWayOverAChangedMessage(t *testing.T) {
 }
 
 func TestSummariesOverADeletedMessage(t *testing.T) {
-	for _, by := range []compactor.By{worker, builtIn} {
+	for _, by := range []compactor.By{worker, extractive} {
 		t.Run(fmt.Sprintf("one by %s becomes a placeholder, to be repaired", by), func(t *testing.T) {
 			c := told(t)
 			j := begin(t, c, leaf, by, 1, 6)
 			if _, err := j.Store(ctx, compactor.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{2, 5}}); err != nil {
 				t.Fatal(err)
 			}
-			land(t, c, j.ID(), sumUp(t, c, leaf, worker, 7, 9, "Bicycles."))
+			applyRows(t, c, j.ID(), sumUp(t, c, leaf, worker, 7, 9, "Bicycles."))
 			before := load(t, c).Head
 			remove(t, c, 5)
 			head := load(t, c).Head
-			if shape(head.Stack) != "placeholder emergency 1-6, leaf worker 7-9" || head.Generation != before.Generation+1 {
-				t.Fatalf("stack %s, version %d after %d", shape(head.Stack), head.Generation, before.Generation)
+			if shape(head.Stack) != "placeholder emergency 1-6, leaf worker 7-9" || head.Version != before.Version+1 {
+				t.Fatalf("stack %s, version %d after %d", shape(head.Stack), head.Version, before.Version)
 			}
 			row := head.Stack[0]
-			if row.Owed != (by == worker) || row.Messages != 5 || row.Tokens != compactor.TokensOfCompaction(row) || row.Text != "" || row.Model != "" || row.Sources != nil {
+			if row.AwaitsModel != (by == worker) || row.Messages != 5 || row.Tokens != compactor.TokensOfCompaction(row) || row.Text != "" || row.Model != "" || row.Sources != nil {
 				t.Errorf("the row is %+v", row)
 			}
 			if !reflect.DeepEqual(head.Stack[1], before.Stack[1]) {
@@ -142,19 +142,19 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			}
 			wantNoSecret(t, c)
 			checkCoverage(t, c)
-			heal(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
+			repair(t, c, worker, 1, 6, "Ann bought bicycles.", 1)
 			if got := shape(load(t, c).Head.Stack); got != "leaf worker 1-6, leaf worker 7-9" {
-				t.Errorf("healed: %s", got)
+				t.Errorf("repaired: %s", got)
 			}
 		})
 	}
 	t.Run("a rollup keeps its children, and those that speak of it lose their text too", func(t *testing.T) {
 		c := told(t)
-		land(t, c, sumUp(t, c, leaf, worker, 1, 3, "Ann collects old maps."), sumUp(t, c, leaf, worker, 4, 5, "Bob bought a "+secret+"."), sumUp(t, c, leaf, worker, 6, 7, "They went home."))
+		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 3, "Ann collects old maps."), sumUp(t, c, leaf, worker, 4, 5, "Bob bought a "+secret+"."), sumUp(t, c, leaf, worker, 6, 7, "They went home."))
 		stack := load(t, c).Head.Stack
-		land(t, c, sumUp(t, c, rollup, worker, 1, 5, "Maps, and a "+secret+".", ids(stack[:2])...))
+		applyRows(t, c, sumUp(t, c, rollup, worker, 1, 5, "Maps, and a "+secret+".", ids(stack[:2])...))
 		stack = load(t, c).Head.Stack
-		land(t, c, sumUp(t, c, rollup, worker, 1, 7, "Maps, a "+secret+", home."+long, ids(stack)...))
+		applyRows(t, c, sumUp(t, c, rollup, worker, 1, 7, "Maps, a "+secret+", home."+long, ids(stack)...))
 		remove(t, c, 5)
 		wantNoSecret(t, c)
 		checkCoverage(t, c)
@@ -162,12 +162,12 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		if shape([]compactor.Compaction{row}) != "placeholder emergency 1-7" || row.Messages != 6 || !row.IsRollup() {
 			t.Errorf("the row is %+v", row)
 		}
-		for _, folded := range rowsOf(t, c, compactor.Folded) {
-			if over := folded.Covers(5); over != (folded.Kind == compactor.Marker) || over != (folded.Text == "") {
-				t.Errorf("the child over %d to %d by %s has the text %q", folded.From, folded.To, folded.By, folded.Text)
+		for _, rolledUp := range rowsOf(t, c, compactor.RolledUp) {
+			if over := rolledUp.Covers(5); over != (rolledUp.Kind == compactor.Placeholder) || over != (rolledUp.Text == "") {
+				t.Errorf("the child over %d to %d by %s has the text %q", rolledUp.From, rolledUp.To, rolledUp.By, rolledUp.Text)
 			}
-			if folded.Tokens != compactor.TokensOfCompaction(folded) && folded.Covers(5) {
-				t.Errorf("the child over %d to %d costs %d", folded.From, folded.To, folded.Tokens)
+			if rolledUp.Tokens != compactor.TokensOfCompaction(rolledUp) && rolledUp.Covers(5) {
+				t.Errorf("the child over %d to %d costs %d", rolledUp.From, rolledUp.To, rolledUp.Tokens)
 			}
 		}
 		job := begin(t, c, rollup, worker, 1, 7)
@@ -176,18 +176,18 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 			t.Errorf("it is repaired from %s, %v", shape(children), err)
 		}
 	})
-	t.Run("a marker holds one message less", func(t *testing.T) {
+	t.Run("a placeholder holds one message less", func(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 9)
 		remove(t, c, 5, 9)
-		if row := load(t, c).Head.Stack[0]; row.Kind != compactor.Marker || row.Messages != 7 || row.Text != "" || row.Tokens != compactor.TokensOfCompaction(row) {
+		if row := load(t, c).Head.Stack[0]; row.Kind != compactor.Placeholder || row.Messages != 7 || row.Text != "" || row.Tokens != compactor.TokensOfCompaction(row) {
 			t.Errorf("the row is %+v", row)
 		}
 	})
 	t.Run("one of which nothing remains ends", func(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 3)
-		land(t, c, sumUp(t, c, leaf, worker, 4, 5, "The "+secret+"."))
+		applyRows(t, c, sumUp(t, c, leaf, worker, 4, 5, "The "+secret+"."))
 		remove(t, c, 4, 5)
 		if got := shape(load(t, c).Head.Stack); got != "placeholder emergency 1-3" {
 			t.Errorf("the stack is %s", got)
@@ -204,12 +204,12 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 		remove(t, c, 5)
 		wantNoSecret(t, c)
 	})
-	t.Run("a quote that goes is no longer summed up either", func(t *testing.T) {
+	t.Run("a quote that goes is no longer summarized either", func(t *testing.T) {
 		c := newConversation(t)
 		m := said(1, "I disagree")
 		m.ReplyTo, m.Quote = "m0", "Bob: the "+secret
 		deliver(t, c, m, said(2, "b"))
-		land(t, c, sumUp(t, c, leaf, worker, 1, 2, "Ann disagrees about the "+secret))
+		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 2, "Ann disagrees about the "+secret))
 		if _, err := c.Delete(ctx, []string{"m0"}); err != nil {
 			t.Fatal(err)
 		}
@@ -221,13 +221,13 @@ func TestSummariesOverADeletedMessage(t *testing.T) {
 }
 
 func TestSummariesOverAnEditedMessage(t *testing.T) {
-	t.Run("a worker's stays in words, and is to be healed", func(t *testing.T) {
+	t.Run("a worker's stays in words, and is to be repaired", func(t *testing.T) {
 		c := told(t)
-		land(t, c, sumUp(t, c, leaf, worker, 1, 6, "Ann bought something in Rome."+long))
+		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 6, "Ann bought something in Rome."+long))
 		was := load(t, c).Head.Stack[0]
 		edit(t, c, 5, "I bought something in Milan.")
 		row, want := load(t, c).Head.Stack[0], was
-		want.Owed = true
+		want.AwaitsModel = true
 		if !reflect.DeepEqual(row, want) {
 			t.Errorf("the row is %+v, was %+v", row, was)
 		}
@@ -235,31 +235,31 @@ func TestSummariesOverAnEditedMessage(t *testing.T) {
 	t.Run("an extractive one becomes a placeholder", func(t *testing.T) {
 		c := told(t)
 		hide(t, c, 1, 4)
-		j := begin(t, c, leaf, builtIn, 5, 6)
+		j := begin(t, c, leaf, extractive, 5, 6)
 		if _, err := j.Store(ctx, compactor.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{5}}); err != nil {
 			t.Fatal(err)
 		}
-		land(t, c, j.ID())
+		applyRows(t, c, j.ID())
 		edit(t, c, 5, "I bought something in Milan.")
-		if row := load(t, c).Head.Stack[1]; row.Kind != compactor.Marker || row.Text != "" || row.Messages != 2 {
+		if row := load(t, c).Head.Stack[1]; row.Kind != compactor.Placeholder || row.Text != "" || row.Messages != 2 {
 			t.Errorf("the row is %+v", row)
 		}
 	})
 	t.Run("behind a rollup it is marked all the way, and nothing beside it", func(t *testing.T) {
 		c := told(t)
-		land(t, c, sumUp(t, c, leaf, worker, 1, 3, "maps"), sumUp(t, c, leaf, worker, 4, 6, "Rome"))
-		land(t, c, sumUp(t, c, rollup, worker, 1, 6, "maps, Rome", ids(load(t, c).Head.Stack)...))
+		applyRows(t, c, sumUp(t, c, leaf, worker, 1, 3, "maps"), sumUp(t, c, leaf, worker, 4, 6, "Rome"))
+		applyRows(t, c, sumUp(t, c, rollup, worker, 1, 6, "maps, Rome", ids(load(t, c).Head.Stack)...))
 		edit(t, c, 5, "I bought something in Milan.")
-		owed := func(rows []compactor.Compaction) (which []bool) {
+		awaitsModel := func(rows []compactor.Compaction) (which []bool) {
 			for _, row := range rows {
-				which = append(which, row.Owed)
+				which = append(which, row.AwaitsModel)
 			}
 			return which
 		}
-		if rows := load(t, c).Head.Stack; shape(rows) != "rollup worker 1-6" || !rows[0].Owed {
+		if rows := load(t, c).Head.Stack; shape(rows) != "rollup worker 1-6" || !rows[0].AwaitsModel {
 			t.Errorf("stack %+v", rows)
 		}
-		if rows := rowsOf(t, c, compactor.Folded); shape(rows) != "leaf worker 1-3, leaf worker 4-6" || !slices.Equal(owed(rows), []bool{false, true}) {
+		if rows := rowsOf(t, c, compactor.RolledUp); shape(rows) != "leaf worker 1-3, leaf worker 4-6" || !slices.Equal(awaitsModel(rows), []bool{false, true}) {
 			t.Errorf("folded are %+v", rows)
 		}
 		checkCoverage(t, c)

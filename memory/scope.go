@@ -38,7 +38,7 @@ func (c *Conversation) notice(tx *transaction, who Audience) error {
 // memories: with true all of one server, of one connector; else each its own.
 func (s *Store) ShareMemories(server bool) { s.pooled.Store(server) }
 
-// SharesMemories tells whether memories are shared at all, and whether the conversation
+// SharesMemories reports whether memories are shared at all, and whether the conversation
 // is one of those that do.
 func (c *Conversation) SharesMemories(ctx context.Context) (on, here bool, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
@@ -128,7 +128,7 @@ func (c *Conversation) server() string {
 	return server
 }
 
-// inPool tells whether the conversation has its memories in common with others.
+// inPool reports whether the conversation has its memories in common with others.
 func (c *Conversation) inPool(tx *transaction) (pooled bool, err error) {
 	if !c.store.pooled.Load() || c.server() == "" {
 		return false, nil

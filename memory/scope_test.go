@@ -105,7 +105,7 @@ func TestScopes(t *testing.T) {
 	t.Run("each keeps its own; a thread has its channel's too, and a channel those of the threads all its readers may read", func(t *testing.T) {
 		check(t, nil)
 	})
-	t.Run("switched on, the public channels of one server of one door have theirs in common, and nothing else has", func(t *testing.T) {
+	t.Run("switched on, the public channels of one server of one connector have theirs in common, and nothing else has", func(t *testing.T) {
 		v.s.ShareMemories(true)
 		check(t, shared)
 	})
@@ -116,7 +116,7 @@ func TestSharedMemories(t *testing.T) {
 	v.s.ShareMemories(true)
 	t.Run("what is for a channel stays in it, and what is for the server is known everywhere on it", func(t *testing.T) {
 		c := find(t, v.s, "discord:1/11")
-		for _, w := range []Wish{{}, {Server: true}} {
+		for _, w := range []KeepRequest{{}, {Server: true}} {
 			w.Kind, w.Person, w.PersonID = "fact", "Ann", "0"
 			w.Content = fmt.Sprintf("The cake is kept in cupboard %v", w.Server)
 			if s, err := c.Keep(ctx, w); err != nil || !s.Fresh {

@@ -16,9 +16,9 @@ import (
 // newRow is the least id of summaries that a change adds. The database gives them their own.
 const newRow = 1 << 62
 
-// state reads what an operation on the head looks at: the active rows of the segment and of
-// the earlier segments in which jobs lie, the verbatim messages up to seq upTo, and jobs,
-// as far as they are running or staged. The State has neither texts of messages nor what can
+// state reads what an operation on the head looks at: the applied rows of the session and of
+// the earlier sessions in which jobs lie, the verbatim messages up to seq upTo, and jobs,
+// as far as they are running or prepared. The State has neither texts of messages nor what can
 // be undone. The cost grows with the head and not with the conversation.
 func (c *Conversation) state(tx *transaction, upTo int64, jobs []compactor.Compaction) (*transcript.State, error) {
 	s := transcript.New()
@@ -31,7 +31,7 @@ func (c *Conversation) state(tx *transaction, upTo int64, jobs []compactor.Compa
 	s.HeadVersion = s.Version
 	for _, row := range jobs {
 		switch row.State {
-		case compactor.Staged:
+		case compactor.Prepared:
 			s.Prepared = append(s.Prepared, row)
 		case compactor.Running:
 			s.Running = append(s.Running, row)
@@ -57,26 +57,26 @@ func (c *Conversation) state(tx *transaction, upTo int64, jobs []compactor.Compa
 	return s, nil
 }
 
-// readEarlier reads the earlier segments in which jobs lie, with their active rows.
+// readEarlier reads the earlier sessions in which jobs lie, with their applied rows.
 func (c *Conversation) readEarlier(tx *transaction, s *transcript.State, jobs []compactor.Compaction) error {
-	var found []compactor.Segment
+	var found []compactor.Session
 	for _, row := range jobs {
 		if row.From >= s.SessionStart {
 			continue
 		}
-		segments, err := c.segments(tx, "AND from_seq <= ? AND to_seq >= ?", row.To, row.From)
+		sessions, err := c.sessions(tx, "AND from_seq <= ? AND to_seq >= ?", row.To, row.From)
 		if err != nil {
 			return err
 		}
-		found = append(found, segments...)
+		found = append(found, sessions...)
 	}
-	slices.SortFunc(found, func(a, b compactor.Segment) int { return cmp.Compare(a.From, b.From) })
-	for i, segment := range found {
-		if i > 0 && segment.From == found[i-1].From {
+	slices.SortFunc(found, func(a, b compactor.Session) int { return cmp.Compare(a.From, b.From) })
+	for i, session := range found {
+		if i > 0 && session.From == found[i-1].From {
 			continue
 		}
-		s.Sessions = append(s.Sessions, transcript.Span{From: segment.From, To: segment.To})
-		rows, err := c.activeIn(tx, transcript.Span{From: segment.From, To: segment.To})
+		s.Sessions = append(s.Sessions, transcript.Span{From: session.From, To: session.To})
+		rows, err := c.activeIn(tx, transcript.Span{From: session.From, To: session.To})
 		if err != nil {
 			return err
 		}
@@ -134,9 +134,9 @@ func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compac
 	row = priced(row)
 	if row.ID >= newRow {
 		fresh := row
-		fresh.State = compactor.Active
+		fresh.State = compactor.Applied
 		fresh, err := c.insert(tx, fresh, version)
-		if given[row.ID] = fresh.ID; err != nil || row.State == compactor.Active {
+		if given[row.ID] = fresh.ID; err != nil || row.State == compactor.Applied {
 			return err
 		}
 		row.ID = fresh.ID // a rollup of the same change has it already
@@ -149,20 +149,20 @@ func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compac
 		return c.makeStale(tx, row.ID)
 	}
 	var ended any
-	if row.State != compactor.Active {
+	if row.State != compactor.Applied {
 		ended = version
 	}
 	err := changed(tx, "UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
-		row.State, row.Kind, row.By, row.Owed, row.Tokens, ended, row.ID, c.id)
+		row.State, row.Kind, row.By, row.AwaitsModel, row.Tokens, ended, row.ID, c.id)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(s.Prepared, func(prepared transcript.Summary) bool { return prepared.ID == row.ID }) {
-		if err := c.writeLanded(tx, row, version); err != nil {
+		if err := c.writeApplied(tx, row, version); err != nil {
 			return err
 		}
 	}
-	if row.State != compactor.Active && row.State != compactor.Folded {
+	if row.State != compactor.Applied && row.State != compactor.RolledUp {
 		return nil
 	}
 	for _, child := range row.Children {
@@ -173,13 +173,13 @@ func (c *Conversation) writeRow(tx *transaction, s *transcript.State, row compac
 	return nil
 }
 
-// writeLanded notes when and over what a staged row landed.
-func (c *Conversation) writeLanded(tx *transaction, row compactor.Compaction, version int64) error {
+// writeApplied notes when and over what a prepared row was applied.
+func (c *Conversation) writeApplied(tx *transaction, row compactor.Compaction, version int64) error {
 	children, err := toJSON(row.Children)
 	if err != nil {
 		return err
 	}
-	if row.Trigger == compactor.OnHeal && row.Text != "" {
+	if row.Trigger == compactor.OnRepair && row.Text != "" {
 		if err := c.refillInherited(tx, row); err != nil {
 			return fmt.Errorf("repair what threads inherited: %w", err)
 		}
@@ -188,10 +188,10 @@ func (c *Conversation) writeLanded(tx *transaction, row compactor.Compaction, ve
 		FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, children, now(), version, row.ID)
 }
 
-// priced returns a row with the tokens that it costs in the view if it is a marker:
+// priced returns a row with the tokens that it costs in the view if it is a placeholder:
 // transcript does not know what one looks like.
 func priced(row compactor.Compaction) compactor.Compaction {
-	if row.Kind == compactor.Marker {
+	if row.Kind == compactor.Placeholder {
 		row.Tokens = compactor.TokensOfCompaction(row)
 	}
 	return row
@@ -221,7 +221,7 @@ func (c *Conversation) revise(tx *transaction, seqs []int64, others []compactor.
 		}
 		_, err = tx.Exec(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9,
 			ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
-			row.State, row.Kind, row.By, row.Owed, row.Messages, row.Text, sources, row.Tokens, row.Model, version, row.ID)
+			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, sources, row.Tokens, row.Model, version, row.ID)
 		if err != nil {
 			return fmt.Errorf("revise summary %d: %w", row.ID, err)
 		}

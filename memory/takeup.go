@@ -22,13 +22,13 @@ type Due struct {
 	Last       int64 // row of the one that was delivered last: what comes later stands behind it; 0: none waits
 	Incomplete bool  // the connector can find out more of one that waits
 	Gap        bool  // messages may have been missed
-	Segment    bool  // a new one is wanted
+	Session    bool  // a new one is wanted
 }
 
 // Due looks what there is to do, in one statement: every turn asks.
 func (c *Conversation) Due(ctx context.Context) (d Due, err error) {
 	err = c.store.look(ctx, func(rows *sql.Rows) error {
-		return rows.Scan(&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Segment)
+		return rows.Scan(&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Session)
 	}, `SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
 		coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
@@ -44,7 +44,7 @@ func (c *Conversation) Due(ctx context.Context) (d Due, err error) {
 // TakeUp moves the oldest messages of the inbox to the transcript, at least one
 // and no more than cost budget tokens, and returns them with their seqs; none if
 // nothing waits, or if the oldest is incomplete: none is taken past one that is,
-// nor past the row upTo, nor past the place where a segment is to end.
+// nor past the row upTo, nor past the place where a session is to end.
 // Those before the first addressed one are turns of their own that nobody answers;
 // from there on all are one turn, which now waits for its answer. What arrived
 // before since is too old to be answered: it is taken up as if nobody had addressed
@@ -65,7 +65,7 @@ func (c *Conversation) TakeUp(ctx context.Context, upTo int64, budget int, since
 
 // takeUp returns the rows of the inbox too.
 func (c *Conversation) takeUp(tx *transaction, upTo int64, budget int, since time.Time) (taken []compactor.Message, rows []int64, err error) {
-	p, err := c.newPen(tx)
+	p, err := c.newAppender(tx)
 	if err != nil {
 		return nil, nil, err
 	}

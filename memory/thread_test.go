@@ -71,7 +71,7 @@ func TestThreads(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("told to stop, it answers on only when addressed anew, and no repetition counts as that", func(t *testing.T) {
+	t.Run("told to stop, it answers on only when addressed again, and no repetition counts as that", func(t *testing.T) {
 		c := newConversation(t)
 		receive(t, c, inThread(1, true))
 		if err := c.Follow(ctx, false); err != nil {

@@ -17,7 +17,7 @@ type transaction struct {
 }
 
 // transact runs f in a transaction that may write, and so takes its lock at the start:
-// it never has to begin anew in the middle. An error or a panic undoes all of it, and so
+// it never has to begin again in the middle. An error or a panic undoes all of it, and so
 // does the end of ctx before f has returned; a statement that runs then is not cut short.
 func transact(ctx context.Context, db *sql.DB, f func(tx *transaction) error) error {
 	return within(ctx, db, "BEGIN IMMEDIATE", f)

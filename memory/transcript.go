@@ -134,7 +134,7 @@ const (
 )
 
 // pen writes messages and their index rows inside one transaction.
-type pen struct {
+type appender struct {
 	c       *Conversation
 	tx      *transaction
 	first   int64           // the seq of the first message it may write
@@ -142,15 +142,15 @@ type pen struct {
 	members map[string]bool // those that were noted
 }
 
-func (c *Conversation) newPen(tx *transaction) (*pen, error) {
+func (c *Conversation) newAppender(tx *transaction) (*appender, error) {
 	var next int64
 	err := tx.QueryRow("SELECT next_seq FROM conversations WHERE id = ?", c.id).Scan(&next)
-	return &pen{c: c, tx: tx, first: next, next: next}, err
+	return &appender{c: c, tx: tx, first: next, next: next}, err
 }
 
 // write stores m, whose seq and turn are given. turn is the state of the turn that
 // m begins, nil if it begins none; one that waits is begun for the first time.
-func (p *pen) write(m compactor.Message, turn any) error {
+func (p *appender) write(m compactor.Message, turn any) error {
 	if m.Seq < p.next || m.Seq > maxSeq {
 		return fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next)
 	}
@@ -182,7 +182,7 @@ func (p *pen) write(m compactor.Message, turn any) error {
 }
 
 // index puts the words of a message into the search index.
-func (p *pen) index(m compactor.Message) error {
+func (p *appender) index(m compactor.Message) error {
 	counts, length := indexed(m)
 	for term, tf := range counts {
 		_, err := p.tx.Exec("INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (?, ?, ?, ?, ?)", p.c.id, term, m.Seq, tf, length)
@@ -195,7 +195,7 @@ func (p *pen) index(m compactor.Message) error {
 
 // finish gives the pen back: the conversation's next seq is where it stopped. also sets
 // more of the conversation's columns; "" none.
-func (p *pen) finish(also string, args ...any) error {
+func (p *appender) finish(also string, args ...any) error {
 	if also != "" {
 		also += ", "
 	}
@@ -235,7 +235,7 @@ var remembering = map[string]bool{"memory_search": true, "recall": true, "expand
 type Counts struct {
 	Messages int // in all, deleted ones left out
 	Waiting  int // in the inbox
-	Memories int // active ones
+	Memories int // applied ones
 }
 
 // Counts counts the conversation. It reads every message's row once.

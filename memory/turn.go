@@ -106,7 +106,7 @@ func (c *Conversation) Answer(ctx context.Context, o Outcome) (posted []Piece, c
 			return err
 		}
 		var err error
-		if contextStored, err = c.keepContext(tx, o.Context, o.Generation); err != nil {
+		if contextStored, err = c.keepContext(tx, o.Context, o.Version); err != nil {
 			return err
 		}
 		if err := c.addUsage(tx, o.Usage); err != nil {
@@ -130,7 +130,7 @@ func (c *Conversation) append(tx *transaction, turn int64, messages []compactor.
 	if err != nil {
 		return err
 	}
-	p := &pen{c: c, tx: tx, first: messages[0].Seq, next: messages[0].Seq}
+	p := &appender{c: c, tx: tx, first: messages[0].Seq, next: messages[0].Seq}
 	for _, m := range messages {
 		if m.Turn != turn || m.Role == llm.RoleUser {
 			return fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn)
@@ -142,5 +142,5 @@ func (c *Conversation) append(tx *transaction, turn int64, messages []compactor.
 			return err
 		}
 	}
-	return p.finish(lastCount, count.Prompt, count.Estimate, count.Model, count.Generation)
+	return p.finish(lastCount, count.Prompt, count.Estimate, count.Model, count.Version)
 }

@@ -143,7 +143,7 @@ func TestUnfinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("terminal:inbox")
-	if _, applied, err := done.Apply(ctx, 0, compactor.Change{Markers: []compactor.Compaction{{By: compactor.ByEmergency, Span: compactor.Span{From: 1, To: 1}}}}); err != nil || !applied {
+	if _, applied, err := done.Apply(ctx, 0, compactor.Change{Placeholders: []compactor.Compaction{{By: compactor.ByEmergency, Span: compactor.Span{From: 1, To: 1}}}}); err != nil || !applied {
 		t.Fatal(applied, err)
 	}
 	want("terminal:done", "terminal:inbox") // a placeholder is to be filled and repaired

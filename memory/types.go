@@ -66,8 +66,8 @@ type Outcome struct {
 	Count    compactor.Count     // what the provider counted last; zero: nothing that holds
 	Usage    []Usage             // what models were used for since the last outcome
 
-	Context    compactor.Context // what the model was shown with the turn; its Text is empty if that is not kept
-	Generation int64             // of the head with which it was shown: under another one it is not kept
+	Context compactor.Context // what the model was shown with the turn; its Text is empty if that is not kept
+	Version int64             // of the head with which it was shown: under another one it is not kept
 }
 
 // Piece is one row of the outbox.

@@ -1,4 +1,4 @@
-// Undoing: the latest landing is taken back, and the rows it made give their place
+// Undoing: the latest compaction is undone, and the rows it made give their place
 // to those that stood there before.
 
 package memory
@@ -13,34 +13,34 @@ import (
 	"cairn/transcript"
 )
 
-// beforeTheStart says why a landing cannot be taken back, in words for people.
+// beforeTheStart says why an applied compaction cannot be undone, in words for people.
 const beforeTheStart = "what was summarized last lies before the beginning of this conversation"
 
-// The rows of a landing, of which none begins before a seq.
+// The rows of an applied compaction, of which none begins before a seq.
 const (
-	latestLanded = `SELECT version, cleared_before FROM compactions INDEXED BY compactions_applied
+	latestApplied = `SELECT version, cleared_before FROM compactions INDEXED BY compactions_applied
 		WHERE conversation = ? AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone' AND from_seq >= ? ORDER BY version DESC LIMIT 1`
 	madeWith  = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
 	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
 )
 
-// Latest returns the latest landing of the segment that was not taken back yet, and
-// what stands in the view without it. Latest.Why says why it cannot be taken back.
-func (c *Conversation) Latest(ctx context.Context) (l compactor.Landing, err error) {
+// Latest returns the latest compaction of the session that was not undone yet, and
+// what stands in the view without it. Latest.Why says why it cannot be undone.
+func (c *Conversation) Latest(ctx context.Context) (l compactor.Undoable, err error) {
 	err = c.store.view(ctx, func(tx *transaction) error {
 		u, err := c.latest(tx)
-		l = u.Landing
+		l = u.Undoable
 		return err
 	})
 	if err != nil {
-		return compactor.Landing{}, c.fail("read the latest landing", err)
+		return compactor.Undoable{}, c.fail("read the latest landing", err)
 	}
 	return l, nil
 }
 
-// undoing is the latest landing, with what takes it back.
+// undoing is the latest compaction, with what undoes it.
 type undoing struct {
-	compactor.Landing
+	compactor.Undoable
 	state  *transcript.State
 	change transcript.Change // only if Why is empty
 }
@@ -49,7 +49,7 @@ func (c *Conversation) latest(tx *transaction) (u undoing, err error) {
 	if u.Head, err = c.head(tx); err != nil {
 		return u, err
 	}
-	u.Generation = u.Head.Generation
+	u.Version = u.Head.Version
 	jobs, err := c.compactions(tx, "AND state IN ('prepared', 'running') ORDER BY id")
 	if err != nil {
 		return u, err
@@ -84,15 +84,15 @@ func (c *Conversation) latest(tx *transaction) (u undoing, err error) {
 	return u, nil
 }
 
-// readSet enters the latest landing of the segment into the state, and returns the rows that
-// ended with it. What landed in earlier segments is no business of those who take something
-// back, and stays, also where it landed together with what they take back.
+// readSet enters the latest compaction of the session into the state, and returns the rows that
+// ended with it. What was applied in earlier sessions is no business of those who take something
+// back, and stays, also where it was applied together with what they take back.
 func (c *Conversation) readSet(tx *transaction, u *undoing) (ended []compactor.Compaction, err error) {
 	set := transcript.Set{}
-	err = tx.QueryRow(latestLanded, c.id, u.Head.Start).Scan(&set.Version, &set.ClearedBefore)
+	err = tx.QueryRow(latestApplied, c.id, u.Head.Start).Scan(&set.Version, &set.ClearedBefore)
 	if errors.Is(err, sql.ErrNoRows) {
 		var before bool
-		err := tx.QueryRow("SELECT EXISTS ("+latestLanded+")", c.id, 1).Scan(&before)
+		err := tx.QueryRow("SELECT EXISTS ("+latestApplied+")", c.id, 1).Scan(&before)
 		if u.Why = transcript.ErrNothingApplied.Error(); before {
 			u.Why = beforeTheStart
 		}
@@ -101,11 +101,11 @@ func (c *Conversation) readSet(tx *transaction, u *undoing) (ended []compactor.C
 	if err != nil {
 		return nil, err
 	}
-	u.Landed = set.Version
-	if u.Rows, err = c.compactions(tx, madeWith, u.Landed, u.Head.Start); err != nil {
+	u.AppliedVersion = set.Version
+	if u.Rows, err = c.compactions(tx, madeWith, u.AppliedVersion, u.Head.Start); err != nil {
 		return nil, err
 	}
-	if ended, err = c.compactions(tx, endedWith, u.Landed, u.Head.Start); err != nil {
+	if ended, err = c.compactions(tx, endedWith, u.AppliedVersion, u.Head.Start); err != nil {
 		return nil, err
 	}
 	set.Made, set.Ended = ids(u.Rows), ids(ended)
@@ -115,12 +115,12 @@ func (c *Conversation) readSet(tx *transaction, u *undoing) (ended []compactor.C
 	if set.Hid, set.Messages, err = c.hidden(tx, u.Rows, ended); err != nil {
 		return nil, err
 	}
-	set.Changed, err = c.changedSince(tx, u.Landed, slices.Concat(u.Rows, ended))
+	set.Changed, err = c.changedSince(tx, u.AppliedVersion, slices.Concat(u.Rows, ended))
 	u.state.Sets = []transcript.Set{set}
 	return ended, err
 }
 
-// hidden returns where messages were verbatim before a landing that made rows and ended
+// hidden returns where messages were verbatim before an applied compaction that made rows and ended
 // others, and how many.
 func (c *Conversation) hidden(tx *transaction, made, ended []compactor.Compaction) (hid []transcript.Span, messages int, err error) {
 	ends := func(row compactor.Compaction) bool {
@@ -129,7 +129,7 @@ func (c *Conversation) hidden(tx *transaction, made, ended []compactor.Compactio
 	before := slices.DeleteFunc(slices.Clone(ended), func(row compactor.Compaction) bool { return slices.Contains(ids(made), row.ID) })
 	for _, row := range made {
 		if ends(row) {
-			continue // it was folded by another row of the landing, which covers it
+			continue // it was folded by another row of the compaction, which covers it
 		}
 		for _, gap := range row.Gaps(before) {
 			n, err := c.between(tx, gap)
@@ -144,12 +144,12 @@ func (c *Conversation) hidden(tx *transaction, made, ended []compactor.Compactio
 	return hid, messages, nil
 }
 
-// changedSince tells whether a message of one of the rows was edited or deleted since a landing.
-func (c *Conversation) changedSince(tx *transaction, landed int64, rows []compactor.Compaction) (touched bool, err error) {
+// changedSince reports whether a message of one of the rows was edited or deleted since an applied compaction.
+func (c *Conversation) changedSince(tx *transaction, applied int64, rows []compactor.Compaction) (touched bool, err error) {
 	for _, row := range rows {
 		low, high := c.rows(row.From, row.To)
 		err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_changed
-			WHERE id BETWEEN ? AND ? AND changed_with > ?)`, low, high, landed).Scan(&touched)
+			WHERE id BETWEEN ? AND ? AND changed_with > ?)`, low, high, applied).Scan(&touched)
 		if err != nil || touched {
 			return touched, err
 		}
@@ -160,7 +160,7 @@ func (c *Conversation) changedSince(tx *transaction, landed int64, rows []compac
 // announce fills in what comes back, and the head as it will be.
 func (u *undoing) announce() {
 	then := u.state.With(u.change)
-	u.Head.Generation, u.Head.ClearedTo = then.HeadVersion, then.ClearedTo
+	u.Head.Version, u.Head.ClearedTo = then.HeadVersion, then.ClearedTo
 	u.Head.SparedFrom, u.Head.SparedTo = then.Spared.From, then.Spared.To
 	u.Head.Stack = nil
 	for _, row := range then.Summaries {
@@ -174,7 +174,7 @@ func (u *undoing) announce() {
 	}
 }
 
-// Undo takes the latest landing back if version is still the stored one; applied
+// Undo undoes the latest compaction if version is still the stored one; applied
 // tells. All its rows become undone, and those it folded, replaced or split are
 // active again. The memories that were saved with it stay.
 func (c *Conversation) Undo(ctx context.Context, version int64) (head compactor.Head, applied bool, err error) {
@@ -183,7 +183,7 @@ func (c *Conversation) Undo(ctx context.Context, version int64) (head compactor.
 		if err != nil {
 			return err
 		}
-		if u.Generation != version || u.Why != "" {
+		if u.Version != version || u.Why != "" {
 			head, err = c.head(tx)
 			return err
 		}

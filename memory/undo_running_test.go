@@ -7,10 +7,10 @@ import (
 	"cairn/compactor"
 )
 
-// What runs when somebody takes back what stood over its messages would hide them again.
+// What runs when somebody undoes what stood over its messages would hide them again.
 func TestUndoEndsWhatRunsOverIt(t *testing.T) {
 	c := imported(t, 12)
-	land(t, c, stage(t, c, leaf, builtIn, 1, 5))
+	applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
 	over, failing, beside := begin(t, c, leaf, worker, 1, 5), begin(t, c, leaf, worker, 3, 5), begin(t, c, leaf, worker, 6, 8)
 	undo(t, c)
 	if _, err := over.Store(ctx, compactor.Summary{Text: "late", Tokens: 7}); err != nil {
@@ -22,20 +22,20 @@ func TestUndoEndsWhatRunsOverIt(t *testing.T) {
 	if _, err := beside.Store(ctx, compactor.Summary{Text: "beside", Tokens: 7}); err != nil {
 		t.Error(err)
 	}
-	_, rows := land(t, c, over.ID(), failing.ID(), beside.ID())
-	for i, want := range []compactor.RowState{compactor.Stale, compactor.Failed, compactor.Staged} {
+	_, rows := applyRows(t, c, over.ID(), failing.ID(), beside.ID())
+	for i, want := range []compactor.RowState{compactor.Stale, compactor.Failed, compactor.Prepared} {
 		if rows[i].State != want || want == compactor.Stale && rows[i].Text != "" {
 			t.Errorf("row %d is %s, should be %s: %+v", i, rows[i].State, want, rows[i])
 		}
 	}
 }
 
-// A text that repeated what was deleted elsewhere is gone: its row comes back as a marker.
-func TestUndoBringsARowWithoutItsTextBackAsAMarker(t *testing.T) {
+// A text that repeated what was deleted elsewhere is gone: its row comes back as a placeholder.
+func TestUndoBringsARowWithoutItsTextBackAsAPlaceholder(t *testing.T) {
 	c := imported(t, 12)
-	old := stage(t, c, leaf, builtIn, 1, 5)
-	land(t, c, old)
-	land(t, c, stage(t, c, leaf, worker, 1, 5))
+	old := storeSummary(t, c, leaf, extractive, 1, 5)
+	applyRows(t, c, old)
+	applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5))
 	run(t, c.store, "UPDATE compactions SET text = '', sources = '' WHERE id = ?", old)
 	l, err := c.Latest(ctx)
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	"cairn/compactor"
 )
 
-// What waited for an earlier segment may land together with what somebody takes
+// What waited for an earlier session may be applied together with what somebody takes
 // back: it is not theirs to take back, and stays.
-func TestUndoLeavesWhatLandedInAnEarlierSegment(t *testing.T) {
+func TestUndoLeavesWhatWasAppliedInAnEarlierSession(t *testing.T) {
 	begin := func(t *testing.T) (c *Conversation, early []int64) {
 		c = imported(t, 9)
-		a, b := stage(t, c, leaf, worker, 1, 4), stage(t, c, leaf, worker, 5, 9)
-		land(t, c, a, b)
-		startSegment(t, c)
+		a, b := storeSummary(t, c, leaf, worker, 1, 4), storeSummary(t, c, leaf, worker, 5, 9)
+		applyRows(t, c, a, b)
+		startSession(t, c)
 		for i := 10; i < 20; i++ {
 			deliver(t, c, said(i, "anew"))
 		}
@@ -23,11 +23,11 @@ func TestUndoLeavesWhatLandedInAnEarlierSegment(t *testing.T) {
 	t.Run("with a leaf", func(t *testing.T) {
 		c, early := begin(t)
 		before := load(t, c)
-		fold, late := stage(t, c, rollup, worker, 1, 9, early...), stage(t, c, leaf, worker, 10, 14)
-		land(t, c, fold, late)
+		fold, late := storeSummary(t, c, rollup, worker, 1, 9, early...), storeSummary(t, c, leaf, worker, 10, 14)
+		applyRows(t, c, fold, late)
 		l, err := c.Latest(ctx)
 		if err != nil || l.Why != "" || shape(l.Rows) != "leaf worker 10-14" || len(l.Back) != 0 || len(l.Freed) != 5 {
-			t.Fatalf("the latest landing is %+v, %v", l, err)
+			t.Fatalf("the latest compaction is %+v, %v", l, err)
 		}
 		undo(t, c)
 		after := load(t, c)
@@ -37,43 +37,43 @@ func TestUndoLeavesWhatLandedInAnEarlierSegment(t *testing.T) {
 		if !reflect.DeepEqual(l.Head, after.Head) {
 			t.Errorf("announced\n%+v\nis\n%+v", l.Head, after.Head)
 		}
-		wantSegments(t, c, "1-9 [rollup worker 1-9] settled")
+		wantSessions(t, c, "1-9 [rollup worker 1-9] settled")
 		if l, err := c.Latest(ctx); err != nil || l.Why != beforeTheStart {
 			t.Errorf("then %q, %v", l.Why, err)
 		}
 	})
-	t.Run("with a leaf that took the place of a marker", func(t *testing.T) {
+	t.Run("with a leaf that took the place of a placeholder", func(t *testing.T) {
 		c, early := begin(t)
 		hide(t, c, 10, 16)
 		before := load(t, c)
-		fold, late := stage(t, c, rollup, worker, 1, 9, early...), stage(t, c, leaf, worker, 10, 14)
-		land(t, c, late, fold)
+		fold, late := storeSummary(t, c, rollup, worker, 1, 9, early...), storeSummary(t, c, leaf, worker, 10, 14)
+		applyRows(t, c, late, fold)
 		undo(t, c)
 		if after := load(t, c); !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) || !reflect.DeepEqual(after.Messages, before.Messages) {
 			t.Errorf("before\n%+v\nafter\n%+v", before, after)
 		}
-		wantSegments(t, c, "1-9 [rollup worker 1-9] settled")
+		wantSessions(t, c, "1-9 [rollup worker 1-9] settled")
 	})
-	t.Run("and an edit of what stands in the earlier segment does no harm", func(t *testing.T) {
+	t.Run("and an edit of what stands in the earlier session does no harm", func(t *testing.T) {
 		c, early := begin(t)
-		land(t, c, stage(t, c, rollup, worker, 1, 9, early...), stage(t, c, leaf, worker, 10, 14))
+		applyRows(t, c, storeSummary(t, c, rollup, worker, 1, 9, early...), storeSummary(t, c, leaf, worker, 10, 14))
 		edit(t, c, 3, "other words")
 		if head := undo(t, c); len(head.Stack) != 0 {
 			t.Errorf("the stack is %s", shape(head.Stack))
 		}
 	})
-	t.Run("one landing after the other", func(t *testing.T) {
+	t.Run("one compaction after the other", func(t *testing.T) {
 		c, early := begin(t)
-		land(t, c, stage(t, c, leaf, worker, 10, 12))
-		land(t, c, stage(t, c, rollup, worker, 1, 9, early...), stage(t, c, leaf, worker, 13, 15))
-		land(t, c, stage(t, c, leaf, worker, 16, 17))
+		applyRows(t, c, storeSummary(t, c, leaf, worker, 10, 12))
+		applyRows(t, c, storeSummary(t, c, rollup, worker, 1, 9, early...), storeSummary(t, c, leaf, worker, 13, 15))
+		applyRows(t, c, storeSummary(t, c, leaf, worker, 16, 17))
 		for _, want := range []string{"leaf worker 10-12, leaf worker 13-15", "leaf worker 10-12", ""} {
 			if got := shape(undo(t, c).Stack); got != want {
 				t.Errorf("the stack is %q, want %q", got, want)
 			}
 		}
 		if states := number(t, c.store, "SELECT count(*) FROM compactions WHERE state = 'undone' AND kind = ?", compactor.Rollup); states != 0 {
-			t.Error("the fold of the earlier segment is undone")
+			t.Error("the fold of the earlier session is undone")
 		}
 	})
 }

@@ -10,14 +10,14 @@ import (
 	"cairn/transcript"
 )
 
-// undo takes the latest landing back, and fails if that is refused.
+// undo takes the latest compaction back, and fails if that is refused.
 func undo(t *testing.T, c *Conversation) compactor.Head {
 	t.Helper()
 	l, err := c.Latest(ctx)
 	if err != nil || l.Why != "" {
-		t.Fatalf("the latest landing: %q, %v", l.Why, err)
+		t.Fatalf("the latest compaction: %q, %v", l.Why, err)
 	}
-	head, applied, err := c.Undo(ctx, l.Generation)
+	head, applied, err := c.Undo(ctx, l.Version)
 	if err != nil || !applied {
 		t.Fatalf("Undo: %v, %v", applied, err)
 	}
@@ -25,42 +25,42 @@ func undo(t *testing.T, c *Conversation) compactor.Head {
 	return head
 }
 
-func TestUndoTakesALandingBack(t *testing.T) {
+func TestUndoOfACompaction(t *testing.T) {
 	for _, test := range []struct {
-		claim   string
-		prepare func(t *testing.T, c *Conversation) // what stood there before
-		land    func(t *testing.T, c *Conversation) []int64
+		claim     string
+		prepare   func(t *testing.T, c *Conversation) // what stood there before
+		applyRows func(t *testing.T, c *Conversation) []int64
 	}{
 		{"a leaf over verbatim messages", func(*testing.T, *Conversation) {}, func(t *testing.T, c *Conversation) []int64 {
-			return []int64{stage(t, c, leaf, worker, 1, 5)}
+			return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
 		}},
 		{"several leaves that landed together", func(*testing.T, *Conversation) {}, func(t *testing.T, c *Conversation) []int64 {
-			return []int64{stage(t, c, leaf, worker, 1, 3), stage(t, c, leaf, builtIn, 4, 7)}
+			return []int64{storeSummary(t, c, leaf, worker, 1, 3), storeSummary(t, c, leaf, extractive, 4, 7)}
 		}},
 		{"one that took the place of a marker", func(t *testing.T, c *Conversation) { hide(t, c, 1, 5) }, func(t *testing.T, c *Conversation) []int64 {
-			return []int64{stage(t, c, leaf, worker, 1, 5)}
+			return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
 		}},
 		{"one that split a marker", func(t *testing.T, c *Conversation) { hide(t, c, 1, 8) }, func(t *testing.T, c *Conversation) []int64 {
-			return []int64{stage(t, c, leaf, worker, 3, 5)}
+			return []int64{storeSummary(t, c, leaf, worker, 3, 5)}
 		}},
 		{"one that trimmed a built-in summary and hid messages too", func(t *testing.T, c *Conversation) {
-			land(t, c, stage(t, c, leaf, builtIn, 1, 5))
+			applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
 		}, func(t *testing.T, c *Conversation) []int64 {
-			return []int64{stage(t, c, leaf, worker, 3, 8)}
+			return []int64{storeSummary(t, c, leaf, worker, 3, 8)}
 		}},
 		{"a leaf together with the fold that made room for it", func(t *testing.T, c *Conversation) {
-			land(t, c, stage(t, c, leaf, worker, 1, 3))
+			applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
 		}, func(t *testing.T, c *Conversation) []int64 {
-			b := stage(t, c, leaf, worker, 4, 6)
-			return []int64{b, stage(t, c, rollup, worker, 1, 6, load(t, c).Head.Stack[0].ID, b)}
+			b := storeSummary(t, c, leaf, worker, 4, 6)
+			return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, load(t, c).Head.Stack[0].ID, b)}
 		}},
 		{"a rollup that was made anew from its children", func(t *testing.T, c *Conversation) {
-			a, b := stage(t, c, leaf, worker, 1, 3), stage(t, c, leaf, worker, 4, 6)
-			land(t, c, a, b)
-			land(t, c, stage(t, c, rollup, builtIn, 1, 6, a, b))
+			a, b := storeSummary(t, c, leaf, worker, 1, 3), storeSummary(t, c, leaf, worker, 4, 6)
+			applyRows(t, c, a, b)
+			applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 		}, func(t *testing.T, c *Conversation) []int64 {
 			old := load(t, c).Head.Stack[0]
-			j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children})
+			j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Children: old.Children})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,14 +74,14 @@ func TestUndoTakesALandingBack(t *testing.T) {
 			c := imported(t, 10)
 			test.prepare(t, c)
 			before := load(t, c)
-			rows := test.land(t, c)
-			head, landed, err := c.Land(ctx, rows, 4)
+			rows := test.applyRows(t, c)
+			head, applied, err := c.ApplyPrepared(ctx, rows, 4)
 			if err != nil || reflect.DeepEqual(head.Stack, before.Head.Stack) {
-				t.Fatalf("nothing landed: %+v, %v", landed, err)
+				t.Fatalf("nothing applied: %+v, %v", applied, err)
 			}
-			version := undo(t, c).Generation
+			version := undo(t, c).Version
 			after := load(t, c)
-			if version <= head.Generation || !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) ||
+			if version <= head.Version || !reflect.DeepEqual(after.Head.Stack, before.Head.Stack) ||
 				after.Head.ClearedTo != before.Head.ClearedTo || !reflect.DeepEqual(after.Messages, before.Messages) {
 				t.Errorf("before\n%+v\nafter\n%+v", before, after)
 			}
@@ -94,12 +94,12 @@ func TestUndoTakesALandingBack(t *testing.T) {
 	}
 }
 
-func TestUndoGoesBackOneLandingAtATime(t *testing.T) {
+func TestUndoGoesBackOneCompactionAtATime(t *testing.T) {
 	c := imported(t, 10)
 	var shapes []string
 	for i := range int64(3) {
 		shapes = append(shapes, shape(load(t, c).Head.Stack))
-		land(t, c, stage(t, c, leaf, worker, 3*i+1, 3*i+3))
+		applyRows(t, c, storeSummary(t, c, leaf, worker, 3*i+1, 3*i+3))
 	}
 	for i := 2; i >= 0; i-- {
 		if got := shape(undo(t, c).Stack); got != shapes[i] {
@@ -113,7 +113,7 @@ func TestUndoGoesBackOneLandingAtATime(t *testing.T) {
 }
 
 func TestUndoIsRefusedInWords(t *testing.T) {
-	land15 := func(t *testing.T, c *Conversation) { land(t, c, stage(t, c, leaf, worker, 1, 5)) }
+	land15 := func(t *testing.T, c *Conversation) { applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5)) }
 	for _, test := range []struct {
 		claim string
 		since func(t *testing.T, c *Conversation)
@@ -125,12 +125,12 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 		{"after a deletion", func(t *testing.T, c *Conversation) { land15(t, c); remove(t, c, 2) }, transcript.ErrChangedSince.Error()},
 		{"after an edit of what a marker of it hides", func(t *testing.T, c *Conversation) {
 			hide(t, c, 1, 8)
-			land(t, c, stage(t, c, leaf, worker, 1, 3))
+			applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
 			edit(t, c, 7, "other words")
 		}, transcript.ErrChangedSince.Error()},
 		{"after an emergency that merged a marker of it", func(t *testing.T, c *Conversation) {
 			hide(t, c, 1, 5)
-			land(t, c, stage(t, c, leaf, worker, 1, 3))
+			applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
 			hide(t, c, 4, 8)
 		}, transcript.ErrChangedSince.Error()},
 		{"where what follows was hidden since", func(t *testing.T, c *Conversation) { land15(t, c); hide(t, c, 6, 8) }, transcript.ErrHiddenSince.Error()},
@@ -147,8 +147,8 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 			if err != nil || l.Why != test.want {
 				t.Errorf("refused with %q, %v", l.Why, err)
 			}
-			if _, applied, err := c.Undo(ctx, l.Generation); applied || err != nil {
-				t.Errorf("taken back all the same: %v", err)
+			if _, applied, err := c.Undo(ctx, l.Version); applied || err != nil {
+				t.Errorf("undone all the same: %v", err)
 			}
 			if after := dump(t, c.store); after != before {
 				t.Errorf("something has changed:\n%s", after)
@@ -164,52 +164,52 @@ func TestUndoIsRefusedInWords(t *testing.T) {
 			t.Errorf("the stack is %s", shape(head.Stack))
 		}
 	})
-	t.Run("if something has landed meanwhile, nothing is taken back", func(t *testing.T) {
+	t.Run("if something was applied meanwhile, nothing is undone", func(t *testing.T) {
 		c := imported(t, 10)
 		land15(t, c)
 		l, err := c.Latest(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		land(t, c, stage(t, c, leaf, worker, 6, 8))
-		head, applied, err := c.Undo(ctx, l.Generation)
+		applyRows(t, c, storeSummary(t, c, leaf, worker, 6, 8))
+		head, applied, err := c.Undo(ctx, l.Version)
 		if err != nil || applied || shape(head.Stack) != "leaf worker 1-5, leaf worker 6-8" {
 			t.Errorf("applied %v, %v, %s", applied, err, shape(head.Stack))
 		}
 	})
 }
 
-func TestWhatReadATakenBackLandingLandsNoMore(t *testing.T) {
+func TestWhatReadAnUndoneCompactionIsNotApplied(t *testing.T) {
 	c := imported(t, 10)
-	land(t, c, stage(t, c, leaf, builtIn, 1, 5))
-	heal := stage(t, c, leaf, worker, 1, 5)
+	applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
+	repair := storeSummary(t, c, leaf, worker, 1, 5)
 	undo(t, c)
-	if _, landed := land(t, c, heal); landed[0].State != compactor.Stale {
-		t.Errorf("what was to heal it is %s", landed[0].State)
+	if _, applied := applyRows(t, c, repair); applied[0].State != compactor.Stale {
+		t.Errorf("what was to repair it is %s", applied[0].State)
 	}
-	if _, landed := land(t, c, stage(t, c, leaf, worker, 1, 5)); landed[0].State != compactor.Active {
-		t.Errorf("what was begun later is %s", landed[0].State)
+	if _, applied := applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 5)); applied[0].State != compactor.Applied {
+		t.Errorf("what was begun later is %s", applied[0].State)
 	}
 }
 
-// A heal may be planned just before an undo and begun just after it: then the rollup it
+// A repair may be planned just before an undo and begun just after it: then the rollup it
 // was to be made of is gone, and it stands for nothing.
-func TestARollupIsMadeAnewInItsPlaceAlone(t *testing.T) {
+func TestARollupIsMadeAgainInItsPlaceAlone(t *testing.T) {
 	c := imported(t, 10)
-	a, b := stage(t, c, leaf, builtIn, 1, 3), stage(t, c, leaf, builtIn, 4, 6)
-	land(t, c, a, b)
-	land(t, c, stage(t, c, rollup, builtIn, 1, 6, a, b))
+	a, b := storeSummary(t, c, leaf, extractive, 1, 3), storeSummary(t, c, leaf, extractive, 4, 6)
+	applyRows(t, c, a, b)
+	applyRows(t, c, storeSummary(t, c, rollup, extractive, 1, 6, a, b))
 	before := shape(undo(t, c).Stack)
-	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnHeal, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}})
+	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 6}, FromTime: day, ToTime: day, Messages: 6, Children: []int64{a, b}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := j.Store(ctx, compactor.Summary{Text: "of nothing", Tokens: 7}); err != nil {
 		t.Fatal(err)
 	}
-	head, landed := land(t, c, j.ID())
-	if landed[0].State != compactor.Stale || shape(head.Stack) != before {
-		t.Errorf("it is %s, and holds %d messages; the stack is %s, was %s", landed[0].State, landed[0].Messages, shape(head.Stack), before)
+	head, applied := applyRows(t, c, j.ID())
+	if applied[0].State != compactor.Stale || shape(head.Stack) != before {
+		t.Errorf("it is %s, and holds %d messages; the stack is %s, was %s", applied[0].State, applied[0].Messages, shape(head.Stack), before)
 	}
 }
 
@@ -225,13 +225,13 @@ func TestMemoriesSurviveAnUndo(t *testing.T) {
 		}
 		return j.ID()
 	}
-	land(t, c, save())
+	applyRows(t, c, save())
 	undo(t, c)
 	found, err := c.SearchMemories(ctx, "counts", 10)
 	if err != nil || len(found) != 1 || found[0].State != "active" || found[0].Confirmed != 1 {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	land(t, c, save()) // the same messages once more
+	applyRows(t, c, save()) // the same messages once more
 	if found, err := c.SearchMemories(ctx, "counts", 10); err != nil || len(found) != 1 || found[0].Confirmed != 1 {
 		t.Errorf("saved twice: %+v, %v", found, err)
 	}
@@ -253,12 +253,12 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 		if _, err := j.Store(ctx, compactor.Summary{Text: "x", Tokens: 1}); err != nil {
 			t.Fatal(err)
 		}
-		land(t, c, j.ID())
+		applyRows(t, c, j.ID())
 	}
 	c := imported(t, 20)
 	spared(t, c, 0, 0)
-	land(t, c, stage(t, c, leaf, worker, 1, 3))
-	land(t, c, stage(t, c, leaf, worker, 4, 9))
+	applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
+	applyRows(t, c, storeSummary(t, c, leaf, worker, 4, 9))
 	undo(t, c)
 	spared(t, c, 4, 9)
 	undo(t, c)
@@ -269,14 +269,14 @@ func TestWhatIsSparedAfterAnUndo(t *testing.T) {
 	spared(t, c, 1, 3)
 	hide(t, c, 1, 3)
 	spared(t, c, 0, 0)
-	by(t, c, compactor.OnHeal, 1, 3)
-	undo(t, c) // the marker is back: it is left alone too
+	by(t, c, compactor.OnRepair, 1, 3)
+	undo(t, c) // the placeholder is back: it is left alone too
 	spared(t, c, 1, 3)
 	by(t, c, compactor.OnManual, 4, 6)
 	spared(t, c, 0, 0)
 	a := load(t, c).Head.Stack
-	land(t, c, stage(t, c, rollup, worker, 1, 6, ids(a)...))
-	undo(t, c) // what a fold gives back may be healed and folded again
+	applyRows(t, c, storeSummary(t, c, rollup, worker, 1, 6, ids(a)...))
+	undo(t, c) // what a fold gives back may be repaired and folded again
 	spared(t, c, 0, 0)
 }
 
@@ -284,12 +284,12 @@ func TestPins(t *testing.T) {
 	c := imported(t, 10)
 	pin := func(seq int64, want bool) {
 		t.Helper()
-		version := load(t, c).Head.Generation
+		version := load(t, c).Head.Version
 		fresh, err := c.Pin(ctx, seq, "Ann")
 		if err != nil || fresh != want {
 			t.Errorf("pin %d: %v, %v", seq, fresh, err)
 		}
-		if raised := load(t, c).Head.Generation > version; raised != want {
+		if raised := load(t, c).Head.Version > version; raised != want {
 			t.Errorf("pin %d: the version is raised %v", seq, raised)
 		}
 	}
@@ -318,7 +318,7 @@ func TestPins(t *testing.T) {
 			t.Errorf("pinned is %+v", p)
 		}
 	})
-	t.Run("a pin outlives the segment", func(t *testing.T) {
+	t.Run("a pin outlives the session", func(t *testing.T) {
 		run(t, c.store, "UPDATE conversations SET session_start = 5")
 		head := load(t, c).Head
 		if len(head.Pins) != 2 || head.Pins[0].Earlier || !head.Pins[1].Earlier {
@@ -355,10 +355,10 @@ func TestPins(t *testing.T) {
 
 func TestExpand(t *testing.T) {
 	c := imported(t, 10)
-	a, b := stage(t, c, leaf, worker, 1, 3), stage(t, c, leaf, worker, 4, 8)
-	land(t, c, a, b)
-	up := stage(t, c, rollup, worker, 1, 8, a, b)
-	land(t, c, up)
+	a, b := storeSummary(t, c, leaf, worker, 1, 3), storeSummary(t, c, leaf, worker, 4, 8)
+	applyRows(t, c, a, b)
+	up := storeSummary(t, c, rollup, worker, 1, 8, a, b)
+	applyRows(t, c, up)
 	remove(t, c, 5) // the rollup is a placeholder, and keeps its children
 	expand := func(id, from int64, limit int, next int64, want ...int64) {
 		t.Helper()
@@ -376,7 +376,7 @@ func TestExpand(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(ids(e.Children), []int64{a, b}) || len(e.Messages) != 0 {
 		t.Errorf("the rollup: %v, %v, %v", ids(e.Children), seqs(e.Messages), err)
 	}
-	for claim, id := range map[string]int64{"a row that has left the view": stage(t, c, leaf, worker, 9, 10), "no row": 999} {
+	for claim, id := range map[string]int64{"a row that has left the view": storeSummary(t, c, leaf, worker, 9, 10), "no row": 999} {
 		if _, err := c.Expand(ctx, id, 1, 100); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: %v", claim, err)
 		}
@@ -387,24 +387,24 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-func TestLandingsStandWhereTheyCameToPass(t *testing.T) {
+func TestCompactionsAreListedWhereTheyHappened(t *testing.T) {
 	c := newConversation(t)
 	for i := range 8 {
 		deliver(t, c, said(i+1, "text"))
 	}
-	a := stage(t, c, leaf, worker, 1, 3)
-	land(t, c, a)
+	a := storeSummary(t, c, leaf, worker, 1, 3)
+	applyRows(t, c, a)
 	if err := c.Measured(ctx, a, 900, 400); err != nil {
 		t.Fatal(err)
 	}
 	deliver(t, c, said(9, "text"))
 	hide(t, c, 4, 6)
-	b := stage(t, c, leaf, worker, 5, 6) // splits the marker
-	up := stage(t, c, leaf, worker, 7, 8)
-	land(t, c, b, up)
+	b := storeSummary(t, c, leaf, worker, 5, 6) // splits the placeholder
+	up := storeSummary(t, c, leaf, worker, 7, 8)
+	applyRows(t, c, b, up)
 	undo(t, c)
-	edit(t, c, 2, "other words") // makes a row that is no landing
-	all, err := c.Landings(ctx)
+	edit(t, c, 2, "other words") // makes a row that is no compaction
+	all, err := c.AppliedCompactions(ctx)
 	if err != nil || len(all) != 3 {
 		t.Fatalf("%+v, %v", all, err)
 	}
@@ -413,9 +413,9 @@ func TestLandingsStandWhereTheyCameToPass(t *testing.T) {
 		got = append(got, shape(l.Rows))
 	}
 	if want := "leaf worker 1-3|placeholder emergency 4-6|leaf worker 5-6, leaf worker 7-8"; strings.Join(got, "|") != want {
-		t.Errorf("landings are %q", got)
+		t.Errorf("applied compactions are %q", got)
 	}
 	if all[0].Next != 9 || all[1].Next != 10 || all[0].Before != 900 || all[0].After != 400 || all[2].Rows[0].State != compactor.Undone {
-		t.Errorf("landings are %+v", all)
+		t.Errorf("applied compactions are %+v", all)
 	}
 }

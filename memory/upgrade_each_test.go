@@ -196,7 +196,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 						continue // the store scrubs when it opens, and notes that it did
 					}
 					if slices.Contains(derived, table) && path == File(dir) {
-						continue // made anew
+						continue // made again
 					}
 					if table == "sqlite_sequence" { // newer tables have rows there too
 						now = slices.DeleteFunc(now, func(row string) bool { return !slices.Contains(rows, row) })

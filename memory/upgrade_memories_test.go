@@ -64,7 +64,7 @@ func TestUpgradeOfMemories(t *testing.T) {
 			}
 		}
 	})
-	t.Run("no place is public before its door says so", func(t *testing.T) {
+	t.Run("no place is public before its connector says so", func(t *testing.T) {
 		s.ShareMemories(true)
 		c := find(t, s, "discord:1/10")
 		if _, here, err := c.SharesMemories(ctx); err != nil || here {

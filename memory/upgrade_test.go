@@ -104,23 +104,23 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	})
 	t.Run("the view is what it was", func(t *testing.T) {
 		state := load(t, c)
-		if state.Next != 5 || state.Open != 4 || state.Head.Generation != 2 || state.Head.ClearedTo != 3 || shape(state.Head.Stack) != "leaf worker 1-1" ||
-			len(state.Staged) != 1 || !slices.Equal(seqs(state.Messages), []int64{2, 3, 4}) || !slices.Equal(seqs(state.First), []int64{2, 4}) {
+		if state.Next != 5 || state.Open != 4 || state.Head.Version != 2 || state.Head.ClearedTo != 3 || shape(state.Head.Stack) != "leaf worker 1-1" ||
+			len(state.Prepared) != 1 || !slices.Equal(seqs(state.Messages), []int64{2, 3, 4}) || !slices.Equal(seqs(state.First), []int64{2, 4}) {
 			t.Errorf("loaded %+v", state)
 		}
 		if m := state.Messages[0]; m.ReplyTo != "m1" || m.ReplySeq != 0 || m.Quote != "" || m.Optional || m.Tokens != 10 {
 			t.Errorf("message 2 is %+v", m)
 		}
-		if head, landed := land(t, c, 2); shape(head.Stack) != "leaf worker 1-1, leaf worker 2-3" || landed[0].State != compactor.Active {
-			t.Errorf("what was staged lands as %+v", landed)
+		if head, applied := applyRows(t, c, 2); shape(head.Stack) != "leaf worker 1-1, leaf worker 2-3" || applied[0].State != compactor.Applied {
+			t.Errorf("what was prepared is applied as %+v", applied)
 		}
 	})
-	t.Run("what landed then stands in its place, and is not taken back", func(t *testing.T) {
-		all, err := c.Landings(ctx)
+	t.Run("what was applied then stands in its place, and is not undone", func(t *testing.T) {
+		all, err := c.AppliedCompactions(ctx)
 		if err != nil || len(all) != 2 || all[0].Next < 2 || all[0].Next > 5 || shape(all[0].Rows) != "leaf worker 1-1" || all[1].Next != 5 {
 			t.Errorf("%+v, %v", all, err)
 		}
-		undo(t, c) // what has landed since
+		undo(t, c) // what was applied since
 		if l, err := c.Latest(ctx); err != nil || l.Why != transcript.ErrNothingApplied.Error() {
 			t.Errorf("%+v, %v", l, err)
 		}

@@ -38,9 +38,9 @@ func (s *Store) Upkeep(ctx context.Context, b Backups, now time.Time) error {
 	}
 	when, due, err := s.EraseAt(ctx, now)
 	if err == nil && due && !when.After(now) {
-		begun := time.Now()
+		started := time.Now()
 		if err = s.EraseFiles(ctx, b); err == nil {
-			s.log.Info("deleted_text_erased", "took", time.Since(begun).Round(time.Millisecond).String())
+			s.log.Info("deleted_text_erased", "took", time.Since(started).Round(time.Millisecond).String())
 		}
 	}
 	if b.Every == 0 {

@@ -100,7 +100,7 @@ func (s *Store) usage(ctx context.Context, query string, args ...any) (all []Usa
 	return all, err
 }
 
-// Posted tells whether a reply of that id was posted in any conversation.
+// Posted reports whether a reply of that id was posted in any conversation.
 func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		return tx.QueryRow("SELECT EXISTS (SELECT 1 FROM outbox WHERE reply = ?)", reply).Scan(&posted)

@@ -122,9 +122,9 @@ func TestSaved(t *testing.T) {
 			}
 		}
 		shown = func(kind compactor.Kind, from, to int64, children ...int64) int64 {
-			id := stage(t, c, kind, worker, from, to, children...)
+			id := storeSummary(t, c, kind, worker, from, to, children...)
 			run(t, c.store, "UPDATE compactions SET tokens = 30 WHERE id = ?", id)
-			land(t, c, id)
+			applyRows(t, c, id)
 			return id
 		}
 		return c, answer, shown
@@ -161,7 +161,7 @@ func TestSaved(t *testing.T) {
 		c, answer, shown := prepare(t)
 		shown(leaf, 1, 5)
 		answer(1)
-		startSegment(t, c)
+		startSession(t, c)
 		answer(4)
 		saved(t, c, 500-30)
 	})

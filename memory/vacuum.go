@@ -1,7 +1,7 @@
 // Erasure: what was deleted leaves the files.
 //
 // SQLite overwrites what it deletes, but the write-ahead log keeps pages as they were, and
-// a page that was split keeps copies of the rows that moved. VACUUM writes every page anew.
+// a page that was split keeps copies of the rows that moved. VACUUM writes every page again.
 // It locks out writers for 15 ms or more per megabyte, so the bot runs it once a day at most,
 // in the quietest hour, and keeps what people say meanwhile in a file beside the database.
 

@@ -174,12 +174,12 @@ func TestStatus(t *testing.T) {
 		want    string
 	}{
 		{"a start", compactor.EventStarted, compactor.OnBackground, compactor.Leaf, "· summarizing messages 1 to 9"},
-		{"a landing", compactor.EventLanded, compactor.OnBackground, compactor.Leaf, "· summarized messages 1 to 9: 3400 → 1200 tokens of 4000"},
-		{"a fold", compactor.EventLanded, compactor.OnRollup, compactor.Rollup, "· folded the summaries of messages 1 to 9: 3400 → 1200 tokens of 4000"},
-		{"an emergency", compactor.EventLanded, compactor.OnEmergency, compactor.Marker, "· hid, to be summarized later, messages 1 to 9: 3400 → 1200 tokens of 4000"},
+		{"a landing", compactor.EventApplied, compactor.OnBackground, compactor.Leaf, "· summarized messages 1 to 9: 3400 → 1200 tokens of 4000"},
+		{"a fold", compactor.EventApplied, compactor.OnRollup, compactor.Rollup, "· folded the summaries of messages 1 to 9: 3400 → 1200 tokens of 4000"},
+		{"an emergency", compactor.EventApplied, compactor.OnEmergency, compactor.Placeholder, "· hid, to be summarized later, messages 1 to 9: 3400 → 1200 tokens of 4000"},
 		{"a failure", compactor.EventFailed, compactor.OnBackground, compactor.Leaf, "· could not summarize messages 1 to 9: the model is away; nothing was lost"},
 		{"nothing to do", compactor.EventNoop, compactor.OnBackground, compactor.Leaf, ""},
-		{"an intermediate step", compactor.EventStaged, compactor.OnBackground, compactor.Leaf, ""},
+		{"an intermediate step", compactor.EventPrepared, compactor.OnBackground, compactor.Leaf, ""},
 	} {
 		event.State, event.Trigger, event.Kind = test.state, test.trigger, test.kind
 		if got := status(event); got != test.want {

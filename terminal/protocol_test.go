@@ -50,7 +50,7 @@ func TestProtocol(t *testing.T) {
 	t.Run("compactions and memories are told as promised", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader(""), JSON: true}, echo)
 		s.connector.Compaction("terminal:x", compactor.Event{
-			ID: 3, State: compactor.EventLanded, Trigger: compactor.OnManual, Kind: compactor.Leaf, By: compactor.ByWorker,
+			ID: 3, State: compactor.EventApplied, Trigger: compactor.OnManual, Kind: compactor.Leaf, By: compactor.ByWorker,
 			From: 1, To: 9, Messages: 9, BeforeTokens: 50, AfterTokens: 20, Window: 100, Summary: "s",
 		})
 		s.connector.Remembered("terminal:x", 7, "fact", "tea")

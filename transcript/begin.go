@@ -31,8 +31,8 @@ func (s *State) Prepare(sum Summary) (Change, error) {
 	if i < 0 {
 		return s.none(), fmt.Errorf("summary %d: %w", sum.ID, ErrStale)
 	}
-	begun := s.Running[i]
-	sum.Kind, sum.Trigger, sum.Level, sum.Span, sum.Children, sum.Reads = begun.Kind, begun.Trigger, begun.Level, begun.Span, begun.Children, Span{}
+	started := s.Running[i]
+	sum.Kind, sum.Trigger, sum.Level, sum.Span, sum.Children, sum.Reads = started.Kind, started.Trigger, started.Level, started.Span, started.Children, Span{}
 	sum.State = Prepared
 	d := s.draft()
 	d.put(sum)

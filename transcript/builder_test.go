@@ -213,7 +213,7 @@ func (c *conversation) truncate(to int64) {
 	if first, ok := c.s.Messages.First(); ok {
 		span.From = first.Seq
 	}
-	c.apply(c.s.Truncate([]transcript.Summary{{Span: span, Trigger: transcript.OnEmergency, Owed: true}}, 0))
+	c.apply(c.s.Truncate([]transcript.Summary{{Span: span, Trigger: transcript.OnEmergency, AwaitsModel: true}}, 0))
 }
 
 // summarize prepares and applies one summary, and returns its id.
@@ -240,7 +240,7 @@ func (c *conversation) load(needs transcript.Needs) transcript.Loaded {
 	return l
 }
 
-// undo takes back the latest set.
+// undo undoes the latest set.
 func (c *conversation) undo() error {
 	c.t.Helper()
 	needs, err := c.s.UndoNeeds()

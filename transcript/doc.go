@@ -14,7 +14,7 @@
 // A span is summarized in three steps: Begin (begin.go) puts the job's row into the State,
 // Prepare (begin.go) stores its result, and Cover (cover.go) applies it: the summary takes
 // the place of its span. Whatever changes a message that a job reads ends the job's row, so
-// no operation compares versions. Undo (undo.go) takes back the latest applied set.
+// no operation compares versions. Undo (undo.go) undoes the latest applied set.
 //
 // A State holds only what the prompt can show: the messages of the session that no summary
 // covers, the applied summaries, and what is being prepared. What else an operation needs

@@ -51,7 +51,7 @@ func TestDelete(t *testing.T) {
 		id := c.summarize(job{from: 1, to: 3})
 		c.apply(c.s.Delete([]int64{2}, nil))
 		c.wants("placeholder 1-3", "4")
-		if row := c.summaries[id]; row.Text != "" || row.Messages != 2 || !row.Owed {
+		if row := c.summaries[id]; row.Text != "" || row.Messages != 2 || !row.AwaitsModel {
 			t.Errorf("%+v", row)
 		}
 	})

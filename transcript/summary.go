@@ -85,9 +85,9 @@ type Summary struct {
 	PolicyHash string // of the policy the job started with
 	Error      string // why it failed, in words for people
 
-	Owed     bool     // a model is still to summarize it
-	Declined Declined // by a model, while it was owed
-	Cut      bool     // only a part of a summary, as a plan sees it; its text may tell of the rest
+	AwaitsModel bool     // a model is still to summarize it
+	Declined    Declined // by a model, while it awaited a model
+	Cut         bool     // only a part of a summary, as a plan sees it; its text may tell of the rest
 }
 
 // Declined says how often in a row, when last, and which model declined to summarize a span.
@@ -101,7 +101,7 @@ type Declined struct {
 const placeholderTokens = 24
 
 // NeedsRepair reports whether a model may still replace the summary by a better one.
-func (sum Summary) NeedsRepair() bool { return sum.By != Worker || sum.Owed }
+func (sum Summary) NeedsRepair() bool { return sum.By != Worker || sum.AwaitsModel }
 
 // IsRollup reports whether the summary is one of summaries, with or without its text.
 func (sum Summary) IsRollup() bool { return sum.Kind == Rollup || len(sum.Children) > 0 }
@@ -119,7 +119,7 @@ func (sum Summary) Edited() Summary {
 	case sum.State != Applied && sum.State != RolledUp:
 		return sum
 	case sum.By == Worker:
-		sum.Owed = true
+		sum.AwaitsModel = true
 		return sum
 	}
 	return sum.emptied()
@@ -150,7 +150,7 @@ func (sum Summary) emptied() Summary {
 	sum.Text, sum.Sources = "", nil
 	switch sum.State {
 	case Applied, RolledUp:
-		sum.Owed = sum.Owed || sum.By == Worker
+		sum.AwaitsModel = sum.AwaitsModel || sum.By == Worker
 		sum.Kind, sum.By, sum.Model, sum.Tokens = Placeholder, Nobody, "", placeholderTokens
 	}
 	return sum

@@ -29,7 +29,7 @@ func (d *draft) hide(like Summary) {
 func (d *draft) putPlaceholder(like Summary) {
 	row := Summary{
 		Kind: Placeholder, By: Nobody, State: Applied, Trigger: like.Trigger, Span: like.Span,
-		Tokens: placeholderTokens, Owed: like.Owed,
+		Tokens: placeholderTokens, AwaitsModel: like.AwaitsModel,
 	}
 	for m := range d.Messages.In(row.Span) {
 		if row.Messages == 0 {
@@ -63,7 +63,7 @@ func (sum Summary) TakeIn(rows []Summary) (grown Summary, taken []Summary) {
 		if old.To > grown.To {
 			grown.To, grown.ToTime = old.To, old.ToTime
 		}
-		grown.Messages, grown.Owed = grown.Messages+old.Messages, grown.Owed || old.Owed
+		grown.Messages, grown.AwaitsModel = grown.Messages+old.Messages, grown.AwaitsModel || old.AwaitsModel
 		taken = append(taken, old)
 	}
 	return grown, taken
@@ -85,7 +85,7 @@ func (s *State) EndContexts() Change { return s.draft().headChange() }
 // NewSession ends the session: what of it is verbatim is hidden behind placeholders, and the
 // next message begins the next session. owed: a model is to repair them. ErrOpen: a turn
 // waits for its answer. ErrEmpty: there is nothing to leave behind.
-func (s *State) NewSession(owed bool) (Change, error) {
+func (s *State) NewSession(awaitsModel bool) (Change, error) {
 	switch {
 	case s.Open != 0:
 		return s.none(), ErrOpen
@@ -93,7 +93,7 @@ func (s *State) NewSession(owed bool) (Change, error) {
 		return s.none(), ErrEmpty
 	}
 	d := s.draft()
-	d.hide(Summary{Span: Span{s.SessionStart, s.NextSeq - 1}, Trigger: OnNew, Owed: owed})
+	d.hide(Summary{Span: Span{s.SessionStart, s.NextSeq - 1}, Trigger: OnNew, AwaitsModel: awaitsModel})
 	d.Sessions = append(slices.Clip(d.Sessions), Span{s.SessionStart, s.NextSeq - 1})
 	d.SessionStart, d.InSession, d.Spared, d.Sets = s.NextSeq, 0, Span{}, nil
 	return d.headChange(), nil

@@ -50,7 +50,7 @@ func within(sp Span, spans []Span) bool {
 	return slices.ContainsFunc(spans, func(other Span) bool { return sp.Within(other) })
 }
 
-// Undo takes back the latest applied set: what it hid is verbatim again, and the summaries
+// Undo undoes the latest applied set: what it hid is verbatim again, and the summaries
 // that it rolled up or replaced are applied again. What is prepared or being made of the
 // same messages becomes stale, and what came back is spared. Memories stay. ErrStale:
 // another set is the latest by now; read again.

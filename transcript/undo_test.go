@@ -43,7 +43,7 @@ func TestUndo(t *testing.T) {
 		undone(t, c)
 		c.wants("leaf 1-2", "leaf 3-4", "5", "6")
 	})
-	t.Run("a set with its own rollup is taken back whole", func(t *testing.T) {
+	t.Run("a set with its own rollup is undone whole", func(t *testing.T) {
 		c := said(t, 6)
 		a, b := c.prepare(job{from: 1, to: 2}), c.prepare(job{from: 3, to: 4})
 		c.cover(a, b, c.prepare(job{from: 1, to: 4, children: []int64{a, b}}))

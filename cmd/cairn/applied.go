@@ -29,7 +29,7 @@ type appliedRow struct {
 	Undone   bool              `json:"undone,omitempty"` // somebody undid it later
 }
 
-func appliedOf(l memory.Landed) appliedLine {
+func appliedOf(l memory.AppliedCompaction) appliedLine {
 	all := appliedLine{Time: l.At.UTC(), Before: l.Before, After: l.After}
 	for _, r := range l.Rows {
 		all.Compacted = append(all.Compacted, appliedRow{

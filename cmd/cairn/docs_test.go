@@ -229,7 +229,7 @@ func productSource(t *testing.T) string {
 func TestStatesAreDocumented(t *testing.T) {
 	_, section, _ := strings.Cut(read(t, "../../ARCHITECTURE.md"), "## States of a summary")
 	for _, state := range []compactor.RowState{
-		compactor.Running, compactor.Staged, compactor.Active, compactor.Folded, compactor.Replaced, compactor.Undone, compactor.Failed, compactor.Stale,
+		compactor.Running, compactor.Prepared, compactor.Applied, compactor.RolledUp, compactor.Replaced, compactor.Undone, compactor.Failed, compactor.Stale,
 	} {
 		if diagram, _, _ := strings.Cut(section, "\n## "); !strings.Contains(diagram, string(state)) {
 			t.Errorf("ARCHITECTURE.md does not show the state %s of a summary", state)
@@ -237,7 +237,7 @@ func TestStatesAreDocumented(t *testing.T) {
 	}
 	page := read(t, "../../docs/json-lines.md")
 	for _, state := range []compactor.EventState{
-		compactor.EventScheduled, compactor.EventStarted, compactor.EventStaged, compactor.EventLanded, compactor.EventFailed, compactor.EventNoop, compactor.EventUndone,
+		compactor.EventScheduled, compactor.EventStarted, compactor.EventPrepared, compactor.EventApplied, compactor.EventFailed, compactor.EventNoop, compactor.EventUndone,
 	} {
 		if !strings.Contains(page, string(state)) {
 			t.Errorf("docs/json-lines.md does not name the state %s of a compaction", state)

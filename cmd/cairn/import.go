@@ -123,7 +123,7 @@ func newImportConnector() (*importConnector, error) {
 
 // Compaction counts.
 func (d *importConnector) Compaction(_ string, event compactor.Event) {
-	if event.State == compactor.EventLanded {
+	if event.State == compactor.EventApplied {
 		d.applied.Add(1)
 	}
 }

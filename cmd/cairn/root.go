@@ -79,7 +79,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return fmt.Errorf("there is no command %q%s", args[0], compactor.Meant(args[0], names))
+	return fmt.Errorf("there is no command %q%s", args[0], compactor.DidYouMean(args[0], names))
 }
 
 // group is a command that only holds others.

@@ -52,7 +52,7 @@ func TestScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conversation.Keep(t.Context(), memory.Wish{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}); err != nil {
+	if _, err := conversation.Keep(t.Context(), memory.KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := conversation.Deliver(t.Context(), channel.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}); err != nil {

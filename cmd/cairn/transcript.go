@@ -117,7 +117,7 @@ func (a *app) transcript(cmd *cobra.Command, name string, asJSON bool) error {
 			return err
 		}
 		out := bufio.NewWriter(a.out)
-		landings, err := conversation.Landings(cmd.Context())
+		landings, err := conversation.AppliedCompactions(cmd.Context())
 		if err != nil {
 			return err
 		}

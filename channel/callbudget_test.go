@@ -1,0 +1,200 @@
+package channel_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/llm/openai"
+)
+
+// journal is a log that a test may read.
+type journal struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+// lines counts the lines of a level that hold some words.
+func (j *journal) lines(level slog.Level, words string) (n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for line := range strings.Lines(j.text.String()) {
+		if strings.Contains(line, "level="+level.String()+" ") && strings.Contains(line, words) {
+			n++
+		}
+	}
+	return n
+}
+
+func (j *journal) count(words string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.text.String(), words)
+}
+
+// logged has the rig write a log.
+func (r *rig) logged() *journal {
+	j := new(journal)
+	r.stop()
+	r.opts.Log = slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r.start()
+	return j
+}
+
+func (r *rig) fails() (n int) {
+	r.connector.mu.Lock()
+	defer r.connector.mu.Unlock()
+	for _, p := range r.connector.sent {
+		if p.Failure {
+			n++
+		}
+	}
+	return n
+}
+
+func TestCallsPerHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo).with(channel.Rules{CallsPerHour: 8})
+		log := r.logged()
+		for range 12 {
+			r.say("hello", true)
+			r.idle()
+			time.Sleep(time.Minute)
+		}
+		sent := r.connector.texts()
+		if n := len(r.model.Requests()); n != 8 || len(sent) != 12 || r.fails() != 4 {
+			t.Fatalf("%d calls, %d answers, %d of them sentences", n, len(sent), r.fails())
+		}
+		if want := "ask again in 52 minutes"; !strings.Contains(sent[8], want) {
+			t.Errorf("%q does not say %q", sent[8], want)
+		}
+		if n := log.lines(slog.LevelWarn, ""); n != 1 {
+			t.Errorf("%d warnings", n)
+		}
+		if text := r.run("/context"); !strings.Contains(text, "calls     8 of 8 in the last hour") {
+			t.Errorf("/context says %q", text)
+		}
+		time.Sleep(48 * time.Minute) // the first call is an hour old
+		r.say("and now?", true)
+		r.idle()
+		r.say("and then?", true)
+		r.idle()
+		if sent := r.connector.texts(); sent[12] != "answer 9" || r.fails() != 4 && r.fails() != 5 {
+			t.Errorf("after an hour: %q", sent[12:])
+		}
+		time.Sleep(time.Hour)
+		r.say("at last", true)
+		r.idle()
+		if n := log.lines(slog.LevelInfo, "calls_available"); n != 1 {
+			t.Errorf("its end is told %d times", n)
+		}
+		if n := len(r.transcript()); n != 15+len(r.model.Requests()) {
+			t.Errorf("%d rows; all that was said must be kept", n)
+		}
+		r.stop()
+	})
+}
+
+func TestTheLastCallOfAnHourAnswers(t *testing.T) {
+	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return llmtest.Use(llmtest.Call("c", "recall", map[string]string{"query": "tea"})), nil
+		}
+		return llmtest.Say("without tools"), nil
+	}).with(channel.Rules{CallsPerHour: 5})
+	r.say("where is the tea?", true)
+	r.idle()
+	if sent := r.connector.texts(); len(sent) != 1 || sent[0] != "without tools" || len(r.model.Requests()) != 5 {
+		t.Errorf("%q after %d calls", sent, len(r.model.Requests()))
+	}
+}
+
+// TestSummariesLeaveCallsForTurns: people are answered when summaries have had their
+// share, the extractive summarizer keeps the window, and a model repairs that later.
+func TestSummariesLeaveCallsForTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, echo)
+		r.model.Tokens = 6000
+		worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, " of what they said: the tea of the north pier.")})), nil
+		})
+		worker.Tokens = 6000
+		r = r.with(channel.Rules{CallsPerHour: 40})
+		log := r.logged()
+		for i := range 36 {
+			r.say(fmt.Sprint("note ", i, " ", strings.Repeat("the tea of the north pier is cold again ", 20)), true)
+			r.idle()
+			synctest.Wait() // the summaries have ended too
+		}
+		turns, summaries := len(r.model.Requests()), len(worker.Requests())
+		if turns+summaries > 40 || summaries == 0 {
+			t.Fatalf("%d calls for turns and %d for summaries, of 40", turns, summaries)
+		}
+		if turns < 20 {
+			t.Errorf("summaries left %d calls to people", turns)
+		}
+		extractive := func() (n int) {
+			answer := r.run("/context")
+			return strings.Count(answer, "by "+string(compactor.ByExtractive)) + strings.Count(answer, "by "+string(compactor.ByEmergency))
+		}
+		if extractive() == 0 {
+			t.Errorf("nothing was summarized without the model:\n%s", r.run("/context"))
+		}
+		if n := log.lines(slog.LevelWarn, ""); n != 1 {
+			t.Errorf("%d warnings", n)
+		}
+		for range 4 { // what was repaired last is shown by the request after
+			time.Sleep(2 * time.Hour)
+			r.say("how are you?", true)
+			r.idle()
+			synctest.Wait() // the summaries have ended too
+		}
+		time.Sleep(time.Hour)
+		if n := extractive(); n != 0 {
+			t.Errorf("%d rows were not repaired:\n%s", n, r.run("/context"))
+		}
+		r.stop()
+	})
+}
+
+// TestATurnIsBoundedByRequests: a server that fails all but the last attempt costs no
+// more than a turn may.
+func TestATurnIsBoundedByRequests(t *testing.T) {
+	server := llmtest.NewServer(func(x *llmtest.Exchange) {
+		if x.N%4 != 0 {
+			x.Refuse(503, "", "busy")
+			return
+		}
+		x.Use(fmt.Sprint(x.N), "recall", `{"query":"tea"}`)
+	})
+	defer server.Close()
+	model, err := openai.New(openai.Options{BaseURL: server.URL, RetryDelay: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, nil)
+	r.stop()
+	r.agent.Model = model
+	r.start()
+	r.say("where is the tea?", true)
+	r.idle()
+	if sent := r.connector.texts(); len(sent) != 1 || len(server.Requests()) > 48 {
+		t.Errorf("%d requests, sent %q", len(server.Requests()), sent)
+	}
+}

@@ -1,0 +1,252 @@
+package channel_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/channel"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// asked is the last request of the model as one text.
+func (r *rig) asked() string {
+	r.t.Helper()
+	all := r.model.Requests()
+	if len(all) == 0 {
+		r.t.Fatal("the model was not asked")
+	}
+	return textOf(all[len(all)-1])
+}
+
+func textOf(req llm.Request) string {
+	var b strings.Builder
+	for _, m := range req.Messages {
+		fmt.Fprintf(&b, "%s: %s\n", m.Role, m.Text)
+	}
+	return b.String()
+}
+
+func TestNew(t *testing.T) {
+	r := newRig(t, echo)
+	if answer := r.run("/new"); !strings.Contains(answer, "new already") {
+		t.Errorf("/new before anything was said: %q", answer)
+	}
+	r.say("my parrot is called Coco", true)
+	r.idle()
+	if answer := r.run("/new"); !strings.HasPrefix(answer, "A new session. ") {
+		t.Errorf("/new says %q", answer)
+	}
+	r.idle()
+	if answer := r.run("/new"); !strings.Contains(answer, "new already") {
+		t.Errorf("the second /new says %q", answer)
+	}
+	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if len(req.Messages) > 0 && req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
+			return llmtest.Say("found: " + req.Messages[len(req.Messages)-1].Text), nil
+		}
+		if strings.Contains(textOf(req), "] my parrot is called Coco") || slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return m.Role == llm.RoleAssistant && m.Text == "answer 1" }) {
+			t.Errorf("the model is shown what was left behind:\n%s", textOf(req))
+		}
+		return llmtest.Use(llmtest.Call("1", "recall", map[string]any{"query": "parrot"})), nil
+	}
+	r.say("what is its name?", true)
+	r.idle()
+	if sent := strings.Join(r.connector.texts(), "|"); !strings.Contains(sent, "found: ") || !strings.Contains(sent, "Coco") {
+		t.Errorf("what was left behind is not found: %s", sent)
+	}
+	if lines := r.transcript(); lines[0] != "user: my parrot is called Coco" {
+		t.Errorf("the transcript is %v", lines)
+	}
+	if answer := r.run("/context"); !strings.Contains(answer, "earlier   segments before the last /new: 1; rows shown: 1 of 1") || !strings.Contains(answer, "#1 to #2") {
+		t.Errorf("/context says\n%s", answer)
+	}
+	conv, err := r.store.Conversation(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gauge, err := channel.Gauge(t.Context(), conv, r.agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(gauge.Past)
+	if want := `"sessions":1`; err != nil || !strings.Contains(string(text), want) || len(gauge.Past.Earlier) != 1 || gauge.Past.Earlier[0].Session != 1 || gauge.Past.Earlier[0].Hidden {
+		t.Errorf("in JSON: %s, %v", text, err)
+	}
+}
+
+func TestNewDuringATurn(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		t.Run(fmt.Sprintf("with a crash %v", crash), func(t *testing.T) {
+			began, release := make(chan struct{}), make(chan struct{})
+			r := newRig(t, nil)
+			r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				if n == 1 {
+					close(began)
+					select {
+					case <-release:
+					case <-ctx.Done():
+						return llm.Response{}, ctx.Err()
+					}
+				}
+				return llmtest.Say("answer to " + lastAsked(req)), nil
+			}
+			r.say("first", true)
+			<-began
+			r.say("second", true)
+			if answer := r.run("/new"); !strings.Contains(answer, "as soon as") {
+				t.Errorf("/new says %q", answer)
+			}
+			r.say("third", true)
+			if crash {
+				r.restart()
+			} else {
+				close(release)
+			}
+			r.idle()
+			equal(t, "the transcript", r.transcript(), []string{
+				"user: first", "assistant: answer to first", "user: second", "assistant: answer to second", "user: third", "assistant: answer to third",
+			})
+			requests := r.model.Requests()
+			last, before := textOf(requests[len(requests)-1]), textOf(requests[len(requests)-2])
+			if !strings.Contains(before, "first") || !strings.Contains(before, "second") || strings.Contains(before, "third") {
+				t.Errorf("the second was asked with\n%s", before)
+			}
+			if strings.Contains(last, "] first") || strings.Contains(last, "] second") || !strings.Contains(last, "third") {
+				t.Errorf("the third was asked with\n%s", last)
+			}
+			if answer := r.run("/context"); !strings.Contains(answer, "#1 to #4") {
+				t.Errorf("/context says\n%s", answer)
+			}
+		})
+	}
+}
+
+// lastAsked is the last word of what somebody said last.
+func lastAsked(req llm.Request) string {
+	text := req.Messages[len(req.Messages)-1].Text
+	at := strings.LastIndex(text, "] ")
+	word, _, _ := strings.Cut(text[at+2:], "\n")
+	return word
+}
+
+const branch = place + "/m1" // a thread on the first message
+
+// summedUp makes a channel with summaries in it.
+func summedUp(t *testing.T) *rig {
+	r := newRig(t, echo)
+	r.agent.Worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("1", "summarize", map[string]string{"summary": "Coco is a parrot, word by word."})), nil
+	}}
+	r.stop()
+	r.start()
+	for i := range 8 {
+		r.say(fmt.Sprintf("message-%d of the parrot %s", i+1, strings.Repeat("word ", 30)), true)
+		r.idle()
+	}
+	r.run("/compact")
+	r.connector.until(t, "the landing", func() bool {
+		for _, e := range r.connector.events {
+			if e.State == compactor.EventApplied {
+				return true
+			}
+		}
+		return false
+	})
+	return r
+}
+
+// inThread has somebody say something in a thread, and waits for the answer.
+func (r *rig) inThread(text string) {
+	r.t.Helper()
+	if err := r.deliver(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }); err != nil {
+		r.t.Fatal(err)
+	}
+	r.settled(branch)
+}
+
+func TestAThreadBeginsWithWhatItsChannelKnows(t *testing.T) {
+	r := summedUp(t)
+	err := r.deliver(branch, "and how old is it?", func(m *channel.Inbound) {
+		m.Addressed, m.Thread, m.ReplyTo, m.Quote = true, true, "m1", `Ada: "message-1 of the…"`
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.settled(branch)
+	asked := r.asked()
+	if !strings.Contains(asked, "[Compaction Summary] of the channel above this thread") || !strings.Contains(asked, "Coco is a parrot, word by word.") {
+		t.Errorf("the channel's summaries are missing:\n%s", asked)
+	}
+	if !strings.Contains(asked, "[System: this thread hangs on a message of ") || !strings.Contains(asked, "message-1 of the parrot") {
+		t.Errorf("the message it hangs on is missing:\n%s", asked)
+	}
+	if strings.Contains(asked, "message-8") {
+		t.Errorf("more than that is shown:\n%s", asked)
+	}
+	r.say("the parrot has flown", true)
+	r.idle()
+	if strings.Contains(r.asked(), "how old") {
+		t.Error("what is said in the thread stands in the channel")
+	}
+	if err := r.deliver("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true }); err != nil {
+		t.Fatal(err)
+	}
+	r.settled("test:server/other/9")
+	if strings.Contains(r.asked(), "Coco") {
+		t.Error("another channel's thread knows of it")
+	}
+	t.Run("after a restart it is the same", func(t *testing.T) {
+		kept := func(asked string) string {
+			from, to := strings.Index(asked, "<kept>"), strings.Index(asked, "</kept>")
+			return asked[from:to]
+		}
+		r.restart()
+		r.inThread("and now?")
+		if again := r.asked(); kept(again) != kept(asked) {
+			t.Errorf("it was\n%s\nand is\n%s", kept(asked), kept(again))
+		}
+	})
+	t.Run("a deletion in the channel reaches it while it is open", func(t *testing.T) {
+		if err := r.hub.Delete(t.Context(), place, "m1"); err != nil {
+			t.Fatal(err)
+		}
+		r.inThread("once more?")
+		again := r.asked()
+		if strings.Contains(again, "message-1 of") || strings.Contains(again, "hangs on") || strings.Contains(again, "Coco") {
+			t.Errorf("it still shows\n%s", again)
+		}
+		for tries := 0; !strings.Contains(r.asked(), "message-2 of"); tries++ { // what fills the placeholder reaches it, too
+			if tries == 50 {
+				t.Fatalf("it never shows what is left of the summary:\n%s", r.asked())
+			}
+			time.Sleep(20 * time.Millisecond)
+			r.inThread("and now?")
+		}
+		if !strings.Contains(again, "of the channel above this thread") || !strings.Contains(again, "how old") {
+			t.Errorf("more than that is gone:\n%s", again)
+		}
+	})
+	t.Run("/context tells of it", func(t *testing.T) {
+		answer, _, err := r.hub.Run(t.Context(), branch, channel.Person{ID: "u1"}, "/context")
+		if err != nil || !strings.Contains(answer.String(), "summaries the thread began with: 1") {
+			t.Errorf("/context says\n%s, %v", answer, err)
+		}
+	})
+	t.Run("/new in the thread leaves it its place behind what is newer", func(t *testing.T) {
+		if _, _, err := r.hub.Run(t.Context(), branch, channel.Person{ID: "u1", Manager: true}, "/new"); err != nil {
+			t.Fatal(err)
+		}
+		r.inThread("anew")
+		asked := r.asked()
+		if strings.Contains(asked, "] and how old") || strings.Index(asked, "of the channel above") > strings.Index(asked, "began anew") || !strings.Contains(asked, "began anew") {
+			t.Errorf("it shows\n%s", asked)
+		}
+	})
+}

@@ -1,0 +1,291 @@
+package compactor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// applyRows makes prepared rows applied and shows the new head. It returns the ids of those
+// that are prepared no longer.
+func (c *Compactor) applyRows(ctx context.Context, rows []Compaction) (done []int64, err error) {
+	s := c.h.view
+	head, now, err := c.o.Records.ApplyPrepared(ctx, idsOf(rows), lastResult(s.lines, s.stored))
+	if err != nil {
+		return nil, fmt.Errorf("land the summary: %w", err)
+	}
+	now = slices.DeleteFunc(now, func(row Compaction) bool { return row.State == Prepared })
+	old, swapped, _ := c.h.swap(head)
+	before, after := c.used(old), c.used(swapped)
+	if slices.ContainsFunc(now, func(row Compaction) bool {
+		return row.Kind == Leaf && row.Trigger != OnRepair && row.State != Stale && row.From >= head.Start
+	}) {
+		c.h.quiet()
+	}
+	set := slices.DeleteFunc(slices.Clone(now), func(row Compaction) bool { return row.State == Stale })
+	slices.SortFunc(set, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
+	for _, row := range now {
+		done = append(done, row.ID)
+		e := eventOf(row, EventApplied, c.o.Window())
+		e.Set = set
+		e.BeforeTokens, e.AfterTokens = before, after
+		if row.State == Stale {
+			e.State, e.Error = EventNoop, "its messages were summarized otherwise or changed meanwhile"
+		} else if err := c.o.Records.Measured(ctx, row.ID, before, after); err != nil {
+			c.o.Log.Warn("save_compaction_numbers_failed", "error", err)
+		}
+		c.notify(e)
+	}
+	return done, nil
+}
+
+// Applying throws away the provider's prompt cache. So what was prepared waits until a
+// level is reached or the cache is cold anyway, and then only as much of it is applied,
+// oldest first, as the level wants: what stays prepared stays word for word.
+
+// demand is what is to be applied beside what must not wait and what a level that is
+// reached wants.
+type demand struct {
+	share    float64 // of the verbatim tokens, at least; 1: all that is prepared
+	along    bool    // repairs and rollups too, which hide no message
+	crowding bool    // also if the stack outgrows its budget
+}
+
+func (d demand) or(other demand) demand {
+	return demand{max(d.share, other.share), d.along || other.along, d.crowding || other.crowding}
+}
+
+// applied is the share of the verbatim tokens that leaves at a level through what is prepared.
+func (p Policy) applied(l level) float64 {
+	switch {
+	case l == levelNone:
+		return 0
+	case p.Economy:
+		return 1
+	}
+	return p.fraction(l)
+}
+
+// applyDue applies what is prepared as far as a level that is reached wants it, and what
+// must not wait. What a level wants beyond that is left to the worker.
+func (c *Compactor) applyDue(ctx context.Context, p Policy, window int) {
+	s := c.h.view
+	l := levelOf(c.used(s), window, p)
+	ahead := slices.ContainsFunc(c.prepared, func(row Compaction) bool { return row.Trigger == OnPrepare })
+	waits := len(c.prepared) > 0 && (l != levelNone || slices.ContainsFunc(c.prepared, s.urgent(p, c.budget())))
+	if !waits || !c.apply(ctx, demand{}) || l == levelNone || !ahead {
+		return
+	}
+	left := 0
+	for _, line := range without(s.lines, c.h.head.Stack) {
+		left += line.tokens
+	}
+	c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-(s.lineCost-left), 0)
+}
+
+// applyCold applies what the background level would, if the provider has forgotten its
+// cache by now: nobody asked it anything for a while. Where less is used than work ahead
+// begins at, there is no need of room.
+func (c *Compactor) applyCold(ctx context.Context, p Policy) {
+	if c.o.Now().Sub(c.askedAt) < p.CacheTTL.Or(c.o.CacheTTL) {
+		return
+	}
+	d := demand{along: true}
+	if used := c.used(c.h.view); p.Enabled && (p.Economy || float64(used) >= p.Prepare()*float64(c.o.Window())) {
+		d.share = p.applied(background)
+	}
+	c.apply(ctx, d)
+}
+
+// urgent returns a function that reports whether a prepared row must not wait: somebody or a level asked
+// for it, or it brings back what is hidden, or the stack is too large without it.
+func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
+	placeholders := slices.DeleteFunc(s.head.rows(), func(row Compaction) bool { return row.Kind != Placeholder })
+	return func(row Compaction) bool {
+		switch {
+		case overlaps(placeholders, row):
+			return true
+		case row.Trigger == OnPrepare:
+			return false
+		case row.Trigger == OnRepair:
+			return p.Prepare() == 0 || !p.Enabled
+		case row.Trigger == OnRollup:
+			return p.Prepare() == 0 || !p.Enabled || s.stackCost() > p.stackBudget(budget)
+		}
+		return true
+	}
+}
+
+// due are the prepared rows that are to be applied now.
+func (c *Compactor) due(prepared []Compaction, d demand) []Compaction {
+	s, p := c.h.view, c.o.Policy()
+	if l := levelOf(c.used(s), c.o.Window(), p); l != levelNone {
+		d = d.or(demand{share: p.applied(l), along: true})
+	}
+	rows := s.chosen(prepared, d, s.urgent(p, c.budget()))
+	switch {
+	case d.crowding || !s.waitsForFold(s.with(rows), p, c.budget()):
+		return rows
+	case !s.waitsForFold(s.with(prepared), p, c.budget()): // rollups of newer ones make room
+		return prepared
+	}
+	return nil
+}
+
+// chosen are the rows that must not wait, with all made ahead that is older than one of
+// them, and of the rest made ahead the oldest, until the share of the verbatim tokens has
+// left. What hides no message comes along when d wants it or the head changes anyway.
+func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bool) []Compaction {
+	if d.share >= 1 {
+		return prepared
+	}
+	var ahead []Compaction
+	var reach int64 // what was made ahead of messages up to here is chosen
+	for _, row := range prepared {
+		if row.Trigger == OnPrepare {
+			ahead = append(ahead, row)
+		}
+		if urgent(row) {
+			if d.along = true; row.Kind == Leaf && row.Trigger != OnRepair {
+				reach = max(reach, row.From)
+			}
+		}
+	}
+	slices.SortFunc(ahead, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
+	need := d.share * float64(s.lineCost)
+	for _, row := range ahead {
+		if need <= 0 {
+			break
+		}
+		reach = max(reach, row.From)
+		for _, l := range s.lines[s.indexOf(row.From):s.indexOf(row.To+1)] {
+			need -= float64(l.tokens)
+		}
+	}
+	return leaveOut(prepared, func(row Compaction) bool {
+		if row.Trigger == OnPrepare {
+			return row.From > reach
+		}
+		return !d.along
+	})
+}
+
+// crowded reports whether the stack outgrows its budget by rows that lead to then: they may
+// wait until others are folded. A summary and its folds are made at once, but a process
+// may end between them.
+func (s view) crowded(then view, p Policy, budget int) bool {
+	most := p.stackBudget(budget)
+	return then.stackCost() > most && s.stackCost() <= most
+}
+
+// waitsForFold reports whether rows that lead to then must wait for a fold.
+func (s view) waitsForFold(then view, p Policy, budget int) bool {
+	return s.crowded(then, p, budget) && planFold(then, p.RollupFanIn, true) != nil
+}
+
+// apply applies what is due, as far as there is room: usage may have risen while the worker
+// ran. It goes on as long as a level is reached and something is applied. It reports whether
+// anything was.
+func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
+	for len(c.prepared) > 0 && c.dropPrepared(c.applyThese(ctx, c.due(c.prepared, d))) {
+		applied, d = true, demand{}
+	}
+	return applied
+}
+
+// dropPrepared notes that rows are prepared no longer, and reports whether there are any.
+func (c *Compactor) dropPrepared(done []int64) bool {
+	if len(done) > 0 {
+		c.prepared = slices.DeleteFunc(slices.Clone(c.prepared), func(r Compaction) bool { return slices.Contains(done, r.ID) })
+	}
+	return len(done) > 0
+}
+
+// dropStale gives up the prepared summaries that have become stale, because people edited or
+// deleted what they were made of.
+func (c *Compactor) dropStale(ctx context.Context) {
+	if len(c.prepared) == 0 {
+		return
+	}
+	stale, err := c.o.Records.Stale(ctx, idsOf(c.prepared))
+	if err == nil && len(stale) > 0 {
+		var done []int64
+		done, err = c.applyRows(ctx, slices.DeleteFunc(slices.Clone(c.prepared), func(row Compaction) bool { return !slices.Contains(stale, row.ID) }))
+		c.dropPrepared(done)
+	}
+	if err != nil && ctx.Err() == nil {
+		c.o.Log.Warn("drop_stale_summaries_failed", "error", err)
+	}
+}
+
+func idsOf(rows []Compaction) (ids []int64) {
+	for _, row := range rows {
+		ids = append(ids, row.ID)
+	}
+	return ids
+}
+
+// applyThese applies those of the rows that may be applied, and returns the ids of all that
+// are prepared no longer.
+func (c *Compactor) applyThese(ctx context.Context, rows []Compaction) (done []int64) {
+	s, p := c.h.view, c.o.Policy()
+	rows = s.inOrder(rows)
+	if !c.roomFor(s, rows, p) {
+		rows = shrinking(rows)
+	}
+	if len(rows) == 0 || !c.roomFor(s, rows, p) {
+		return nil
+	}
+	done, err := c.applyRows(ctx, rows)
+	if err != nil && ctx.Err() == nil {
+		c.o.Log.Warn("apply_summary_failed", "error", err)
+	}
+	return done
+}
+
+// inOrder leaves out what would hide messages while older ones stay verbatim: an undo
+// has set them free, or they were edited, and the view is in order. What hides
+// nothing new may always are applied.
+func (s view) inOrder(rows []Compaction) []Compaction {
+	i := slices.IndexFunc(s.lines, func(l line) bool { return !covered(rows, l.Seq) })
+	if i < 0 {
+		return rows
+	}
+	newer := s.lines[i+1:]
+	return leaveOut(rows, func(row Compaction) bool {
+		return slices.ContainsFunc(newer, func(l line) bool { return row.Covers(l.Seq) })
+	})
+}
+
+// shrinking leaves out what repairs, which may make the view larger.
+func shrinking(rows []Compaction) []Compaction {
+	return leaveOut(rows, func(row Compaction) bool { return row.Trigger == OnRepair })
+}
+
+// leaveOut returns the rows without some of them, and without the folds of those.
+func leaveOut(rows []Compaction, which func(Compaction) bool) (kept []Compaction) {
+	var out []int64
+	for _, row := range rows {
+		if which(row) || slices.ContainsFunc(row.Children, func(id int64) bool { return slices.Contains(out, id) }) {
+			out = append(out, row.ID)
+		} else {
+			kept = append(kept, row)
+		}
+	}
+	return kept
+}
+
+// roomFor reports whether rows may be applied: if they do not make the view larger, or
+// leave it well below emergency.
+func (c *Compactor) roomFor(s view, rows []Compaction, p Policy) bool {
+	then := s.with(rows)
+	growth := then.stackCost() + then.lineCost - s.stackCost() - s.lineCost
+	return growth <= 0 || growth <= c.room(c.used(s), c.o.Window(), p)
+}
+
+// room is by how many estimated tokens a repair may grow the view: repairing shall never
+// bring about an emergency.
+func (c *Compactor) room(used, window int, p Policy) int {
+	return c.estimated(int(0.95*p.EmergencyThreshold*float64(window)) - used)
+}

@@ -1,0 +1,83 @@
+package compactor_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+func TestAFailingModelIsTriedLessAndLessAndThenStoodInFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tries []time.Time
+		worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			tries = append(tries, time.Now())
+			return broken(ctx, n, req)
+		}}
+		r := newRig(t, 16_000, worker)
+		extractive := func() bool { return len(r.c.Gauge().Stack) > 0 }
+		for i := 0; !extractive() && i < 2000; i++ {
+			r.hear("Ada said something or other today. " + filler(8))
+			r.settle()
+			time.Sleep(5 * time.Second)
+		}
+		if !extractive() {
+			t.Fatal("nobody stood in")
+		}
+		if len(tries) != r.policy.FailureLimit {
+			t.Fatalf("the model was tried %d times before the extractive summarizer stood in", len(tries))
+		}
+		for i, least := range []time.Duration{time.Minute, 2 * time.Minute} {
+			if gap := tries[i+1].Sub(tries[i]); gap < least || gap > least+10*time.Second {
+				t.Errorf("try %d came %v after the one before, want %v", i+2, gap, least)
+			}
+		}
+		if row := r.c.Gauge().Stack[0]; row.By != compactor.ByExtractive {
+			t.Errorf("the stack's first row is by %s", row.By)
+		}
+
+		worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			tries = append(tries, time.Now())
+			return good(ctx, n, req)
+		}
+		before := len(tries)
+		for range 60 { // the model is back: within its pause nobody notices, then all is repaired
+			r.settle()
+			time.Sleep(5 * time.Second)
+		}
+		if len(tries) == before {
+			t.Error("a model that is back is never tried again")
+		}
+		for _, row := range r.c.Gauge().Stack {
+			if row.By != compactor.ByWorker {
+				t.Errorf("row %d is by %s after the model is back", row.ID, row.By)
+			}
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestAWorkerThatHangsIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		}})
+		for r.c.Gauge().Running == nil {
+			r.hear(filler(40))
+		}
+		time.Sleep(time.Duration(r.policy.Timeout) + time.Second)
+		synctest.Wait()
+		g := r.c.Gauge()
+		if g.Running != nil || g.Last.State != compactor.EventFailed || g.Lines != len(r.said) {
+			t.Errorf("running %v, last %q, %d of %d verbatim", g.Running, g.Last.Error, g.Lines, len(r.said))
+		}
+		r.verify()
+		r.close()
+	})
+}

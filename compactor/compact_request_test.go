@@ -1,0 +1,321 @@
+package compactor_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// repairing is a conversation in which a placeholder is being repaired just now, by a worker
+// that takes a second, and in which there is more that could be summarized.
+func repairing(t *testing.T, worker func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
+	t.Helper()
+	r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: worker})
+	r.chat(40)
+	r.resize(3000)
+	r.c.Overflow(t.Context())
+	r.resize(100_000)
+	r.chat(20)
+	r.c.Check(t.Context())
+	synctest.Wait() // until what was hidden is filled
+	if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnRepair {
+		t.Fatalf("running is %+v", running)
+	}
+	return r
+}
+
+// wish asks as a person does, and collects how it ended.
+func (r *rig) want(focus string) (e compactor.Event, ended *[]compactor.Event) {
+	ended = new([]compactor.Event)
+	return r.c.CompactThen(compactor.OnManual, focus, func(e compactor.Event) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		*ended = append(*ended, e)
+	}), ended
+}
+
+func (r *rig) isOne(ended *[]compactor.Event, state compactor.EventState) (e compactor.Event) {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(*ended) != 1 || (*ended)[0].State != state {
+		r.t.Fatalf("it ended as %+v, want once as %s", *ended, state)
+	}
+	return (*ended)[0]
+}
+
+func TestARequestIsScheduledBehindARepair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := repairing(t, good)
+		e, ended := r.want("the prices")
+		if e.State != compactor.EventScheduled || e.Trigger != compactor.OnManual || e.Error != "" {
+			t.Fatalf("it is %+v", e)
+		}
+		if !r.c.Gauge().Scheduled {
+			t.Error("the gauge does not show it")
+		}
+		if why := r.refusal(compactor.OnManual); !strings.Contains(why, "already scheduled") {
+			t.Errorf("a second one is refused with %q", why)
+		}
+		if why := r.refusal(compactor.OnSelf); !strings.Contains(why, "running already") {
+			t.Errorf("a model's is refused with %q", why)
+		}
+		if len(*ended) != 0 {
+			t.Errorf("it has ended before it began: %+v", *ended)
+		}
+		r.settle()
+		applied := r.isOne(ended, compactor.EventApplied)
+		if applied.Trigger != compactor.OnManual || applied.AfterTokens >= applied.BeforeTokens {
+			t.Errorf("told was the end of %+v", applied)
+		}
+		rows := r.c.Gauge().Stack
+		if last := rows[len(rows)-1]; last.ID != applied.ID || last.Focus != "the prices" {
+			t.Errorf("the last row is %+v, told was %d", last, applied.ID)
+		}
+		if r.seen(compactor.EventScheduled) != 1 || r.c.Gauge().Scheduled {
+			t.Error("it was scheduled once, and is no longer")
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestTheEndThatIsReportedIsTheRequestsOwn(t *testing.T) {
+	for name, test := range map[string]struct {
+		worker func(context.Context, int, llm.Request) (llm.Response, error)
+		state  compactor.EventState
+	}{
+		"it lands, and another thing is due behind it": {good, compactor.EventApplied},
+		"it fails, and another thing lands behind it": {func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n == 1 {
+				return llm.Response{}, errWorker
+			}
+			return good(ctx, n, req)
+		}, compactor.EventFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: test.worker})
+				r.chat(40)
+				e, ended := r.want("")
+				if e.State != compactor.EventStarted {
+					t.Fatalf("it is %+v", e)
+				}
+				r.chat(20)
+				synctest.Wait()
+				r.resize(1600) // now a level is due behind it
+				r.settle()
+				time.Sleep(2 * time.Minute) // after a failure the next try waits
+				r.settle()
+				if told := r.isOne(ended, test.state); told.Trigger != compactor.OnManual || told.From != e.From {
+					t.Errorf("told was the end of %+v, begun was %+v", told, e)
+				}
+				if last := r.c.Gauge().Last; last.Trigger == compactor.OnManual {
+					t.Errorf("the last thing that happened is its end, %+v: the test shows nothing", last)
+				}
+				r.close()
+			})
+		})
+	}
+}
+
+func TestARequestOverWhatIsBeingSummarizedIsNotScheduled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good})
+		r.chat(30)
+		first, _ := r.want("")
+		for _, focus := range []string{"", "the prices"} {
+			e, ended := r.want(focus)
+			if e.State != compactor.EventNoop || !strings.Contains(e.Error, "running already, of messages #1 to #26") || first.To != 26 {
+				t.Errorf("it is %+v", e)
+			}
+			if len(*ended) != 0 {
+				t.Error("what was not begun has ended")
+			}
+		}
+		r.settle()
+		if n := r.seen(compactor.EventApplied); n != 1 {
+			t.Errorf("%d applied compactions", n)
+		}
+		r.close()
+	})
+}
+
+func TestARequestBehindALevelsLeafSummarizesTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good})
+		r.chat(40)
+		r.resize(2600)
+		r.c.Check(t.Context())
+		if running := r.c.Gauge().Running; running == nil || running.Trigger == compactor.OnRepair {
+			t.Fatalf("running is %+v, %+v", running, r.c.Gauge())
+		}
+		synctest.Wait()
+		r.resize(100_000)
+		e, ended := r.want("")
+		if e.State != compactor.EventScheduled {
+			t.Fatalf("it is %+v", e)
+		}
+		r.settle()
+		if told := r.isOne(ended, compactor.EventApplied); told.To != 36 {
+			t.Errorf("it summarized %+v", told)
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestARequestWhileWorkIsDoneAheadShowsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good})
+		r.policy.PrepareThreshold, r.policy.SpanTokens, r.policy.TailTokens = 0.02, 1000, 500
+		r.chat(60)
+		if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnPrepare {
+			t.Fatalf("running is %+v", running)
+		}
+		e, ended := r.want("")
+		if e.State != compactor.EventScheduled {
+			t.Fatalf("it is %+v", e)
+		}
+		r.settle()
+		r.isOne(ended, compactor.EventApplied)
+		if g := r.c.Gauge(); len(g.Prepared) != 0 || len(g.Stack) == 0 {
+			t.Errorf("%d rows wait, %d are shown", len(g.Prepared), len(g.Stack))
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+func TestAScheduledRequestThatHasNothingLeftToDoSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := repairing(t, good)
+		e, ended := r.want("")
+		if e.State != compactor.EventScheduled {
+			t.Fatalf("it is %+v", e)
+		}
+		r.set(func(p *compactor.Policy) { p.KeepLastN = 500 })
+		r.settle()
+		if told := r.isOne(ended, compactor.EventNoop); told.Error == "" {
+			t.Errorf("it ended as %+v", told)
+		}
+		r.close()
+	})
+}
+
+func TestAVetoOfAScheduledRequestReachesWhoRequestedIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := hooked(t, 100_000, &llmtest.Model{Delay: time.Second, Func: good}, compactor.Options{
+			Before: func(e compactor.Event) error {
+				if e.Trigger == compactor.OnManual {
+					return errWorker
+				}
+				return nil
+			},
+		})
+		r.chat(40)
+		r.resize(3000)
+		r.c.Overflow(t.Context())
+		r.resize(100_000)
+		r.chat(20)
+		r.c.Check(t.Context())
+		synctest.Wait() // until what was hidden is filled
+		if e, ended := r.want(""); e.State != compactor.EventScheduled {
+			t.Fatalf("it is %+v", e)
+		} else if r.settle(); r.isOne(ended, compactor.EventNoop).Error != errWorker.Error() {
+			t.Errorf("it ended as %+v", *ended)
+		}
+		if paused := r.c.Gauge().Paused; paused != "" {
+			t.Errorf("what a person may not do now pauses %q", paused)
+		}
+		r.close()
+	})
+}
+
+func TestAScheduledRequestEndsWithTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := repairing(t, good)
+		e, ended := r.want("")
+		if e.State != compactor.EventScheduled {
+			t.Fatalf("it is %+v", e)
+		}
+		r.close()
+		if told := r.isOne(ended, compactor.EventNoop); !strings.Contains(told.Error, "ask again") {
+			t.Errorf("it ended as %+v", told)
+		}
+		r.open()
+		r.settle()
+		for _, row := range r.c.Gauge().Stack {
+			if row.Trigger == compactor.OnManual {
+				t.Errorf("a request has outlived the process: %+v", row)
+			}
+		}
+		r.verify()
+		r.close()
+	})
+}
+
+// Many people press /compact while jobs come and go: whoever was told that something
+// began or was scheduled is told of its end, once.
+func TestEveryRequestEndsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: 10 * time.Millisecond, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n%5 == 0 {
+				return llm.Response{}, errWorker
+			}
+			return good(ctx, n, req)
+		}})
+		started, ends := 0, 0
+		for i := range 60 {
+			r.chat(6)
+			if i%7 == 3 {
+				r.resize(3000)
+				r.c.Overflow(t.Context())
+				r.resize(100_000)
+				r.c.Check(t.Context())
+			}
+			for range 3 {
+				e := r.c.CompactThen(compactor.OnManual, "", func(compactor.Event) {
+					r.mu.Lock()
+					defer r.mu.Unlock()
+					ends++
+				})
+				if e.State != compactor.EventNoop {
+					started++
+				}
+				time.Sleep(time.Duration(i) * time.Millisecond / 3)
+			}
+		}
+		r.settle()
+		scheduled := r.seen(compactor.EventScheduled)
+		r.mu.Lock()
+		if ends != started || scheduled < 5 {
+			t.Errorf("%d began, of which %d were scheduled; %d have ended", started, scheduled, ends)
+		}
+		r.mu.Unlock()
+		r.verify()
+		r.close()
+	})
+}
+
+func TestWhatWasUndoneBeforeANewBeginningPausesNothing(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: good})
+	r.chat(30)
+	r.compact("")
+	if e, err := r.c.Undo(t.Context()); err != nil || e.State != compactor.EventUndone {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	if paused := r.c.Gauge().Paused; !strings.Contains(paused, "was undone") {
+		t.Fatalf("after /undo it says %q", paused)
+	}
+	r.startSession()
+	if paused := r.c.Gauge().Paused; paused != "" {
+		t.Errorf("after /new it says %q", paused)
+	}
+}

@@ -1,0 +1,67 @@
+package compactor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// What a level demanded and did not get is asked for no longer when an emergency has
+// made the room.
+func TestAnEmergencyPaysWhatALevelDemanded(t *testing.T) {
+	down := false
+	now := time.Now()
+	worker := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if down {
+			return llm.Response{}, errors.New("out of order")
+		}
+		return good(ctx, n, req)
+	}}
+	r := tuned(t, 10_000, worker, func(o *compactor.Options) { o.Now = func() time.Time { return now } })
+	r.set(func(p *compactor.Policy) {
+		p.PrepareThreshold, p.BackgroundFraction, p.KeepLastN, p.CacheTTL = 0.65, 0.9, 0, compactor.TTL(24*time.Hour)
+	})
+	r.prepared(1)
+	down = true
+	r.c.Compact(compactor.OnManual, "")
+	r.settle() // the next try waits
+	talk := func(until func() bool) {
+		t.Helper()
+		for i := 0; !until(); i++ {
+			if i > 200 {
+				t.Fatalf("in vain: %+v", r.c.Gauge())
+			}
+			r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(60)))
+			r.settle()
+		}
+	}
+	talk(func() bool { return len(r.c.Gauge().Stack) > 0 }) // what was ready was applied, and was not enough
+	talk(func() bool { return r.emergencies() > 0 })
+	if r.share() >= 0.65 {
+		t.Fatalf("the emergency leaves %.2f", r.share())
+	}
+	started := 0
+	for _, e := range r.events {
+		if e.State == compactor.EventStarted && e.Trigger == compactor.OnPrepare {
+			started++
+		}
+	}
+	down, now = false, now.Add(time.Hour)
+	r.c.Check(t.Context())
+	r.settle()
+	for _, e := range r.events {
+		if e.State == compactor.EventStarted && e.Trigger == compactor.OnPrepare {
+			started--
+		}
+	}
+	if started != 0 {
+		t.Errorf("%d summaries more were made ahead at %.2f", -started, r.share())
+	}
+	r.verify()
+}

@@ -1,0 +1,228 @@
+// What keeps the words of people, files, tools and models apart from Cairn's own: a
+// line that looks like one of Cairn's gets a backslash before it, and a mark by which
+// servers tell roles apart gets one inside.
+
+package compactor
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn/llm"
+)
+
+// forges tells of a character that could end a header, begin another, or hide.
+func forgeable(r rune) bool {
+	like := r
+	if !unicode.IsLetter(r) {
+		like = looksLike(r)
+	}
+	return like == '[' || like == ']' || like == '#' || unicode.IsControl(r) || r == unicode.ReplacementChar ||
+		unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// reserved are the beginnings of lines that only Cairn writes.
+var reserved = []string{"[#", summaryMark, "[System:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"}
+
+// inFile are those inside a file, which ends where Cairn says so.
+var inFile = append([]string{fileEnd}, reserved...)
+
+// escape makes a text safe to stand in a view, so that nobody can forge a speaker, a
+// summary, a placeholder, or a message of another role.
+func escape(text string) string { return breakRoles(escapeLines(text, reserved)) }
+
+// escapeLines puts a backslash before each line that a reader may take for one that
+// begins with one of marks: whatever stands there unseen, in whatever case, with blanks
+// or in letters that look the same. A line ends at whatever may end one for some reader.
+func escapeLines(text string, marks []string) string {
+	if !strings.ContainsFunc(text, opens) {
+		return text
+	}
+	var b strings.Builder
+	for rest := text; rest != ""; {
+		end := len(rest)
+		if at := strings.IndexFunc(rest, endsLine); at >= 0 {
+			_, size := utf8.DecodeRuneInString(rest[at:])
+			end = at + size
+		}
+		if slices.ContainsFunc(marks, func(mark string) bool { return beginsLike(rest[:end], mark) }) {
+			b.WriteByte('\\')
+		}
+		b.WriteString(rest[:end])
+		rest = rest[end:]
+	}
+	return b.String()
+}
+
+// beginsLike reports whether a line reads as if it began with mark.
+func beginsLike(line, mark string) bool { return readAs(line, mark) >= 0 }
+
+// readAs returns how many bytes of text read as mark, -1 if it does not begin so.
+func readAs(text, mark string) int {
+	for i, r := range text {
+		for mark != "" && mark[0] == ' ' {
+			mark = mark[1:]
+		}
+		if mark == "" {
+			return i
+		}
+		if unseen(r) {
+			continue
+		}
+		if looksLike(r) != looksLike(rune(mark[0])) {
+			return -1
+		}
+		mark = mark[1:]
+	}
+	if mark == "" {
+		return len(text)
+	}
+	return -1
+}
+
+func endsLine(r rune) bool {
+	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
+}
+
+// unseen tells of what shows nothing of its own.
+func unseen(r rune) bool {
+	return unicode.IsSpace(r) || r == '\u2800' ||
+		r >= '\u00ad' && unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// roles are, behind their first character, the marks by which the templates of models
+// tell one role, or one message, from the next; others stand between bars, see roleAt. A
+// server that reads its template's marks wherever they stand would take what somebody
+// wrote for the system's words.
+var roles = []string{
+	"<SYS>>", "</SYS>>", "s>", "/s>", "bos>", "eos>", "start_of_turn>", "end_of_turn>",
+	"think>", "/think>", "tool_call>", "/tool_call>", "tool_response>", "/tool_response>",
+	"INST]", "/INST]", "SYSTEM_PROMPT]", "/SYSTEM_PROMPT]", "AVAILABLE_TOOLS]", "/AVAILABLE_TOOLS]",
+	"TOOL_CALLS]", "TOOL_RESULTS]", "/TOOL_RESULTS]", "TOOL_CONTENT]",
+}
+
+// roleAt reports whether such a mark begins at i, where a < or [ stands.
+func roleAt(text string, i int) bool {
+	rest := text[i+1:]
+	if bar, wide := strings.HasPrefix(rest, "|"), strings.HasPrefix(rest, "｜"); text[i] == '<' && (bar || wide) {
+		return barred(rest)
+	}
+	for _, mark := range roles {
+		if strings.HasPrefix(rest, mark) {
+			return (mark[len(mark)-1] == ']') == (text[i] == '[')
+		}
+	}
+	return false
+}
+
+// barred reports whether text, which begins with a bar, goes on with at most 40
+// characters of a name, a bar and >.
+func barred(text string) bool {
+	n := 0
+	for i, r := range text {
+		switch {
+		case i == 0:
+		case r == '|' || r == '｜':
+			return n > 0 && strings.HasPrefix(text[i+utf8.RuneLen(r):], ">")
+		case r == '<' || r == '>' || unicode.IsSpace(r) || n == 40:
+			return false
+		default:
+			n++
+		}
+	}
+	return false
+}
+
+// breakRoles puts a backslash behind the first character of each such mark.
+func breakRoles(text string) string { return breakWith(text, `\`) }
+
+func breakWith(text, separator string) string {
+	var b strings.Builder
+	done := 0
+	for i := range len(text) {
+		if c := text[i]; (c == '<' || c == '[') && roleAt(text, i) {
+			b.WriteString(text[done:i+1] + separator)
+			done = i + 1
+		}
+	}
+	if done == 0 {
+		return text
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// brokenCalls are calls whose arguments hold no such mark; JSON stays JSON.
+func brokenCalls(calls []llm.Call) []llm.Call {
+	shown := calls
+	for i, call := range calls {
+		if breakRoles(call.Arguments) == call.Arguments {
+			continue
+		}
+		if &shown[0] == &calls[0] {
+			shown = slices.Clone(calls)
+		}
+		separator := `\`
+		if json.Valid([]byte(call.Arguments)) { // then a mark stands in a string
+			separator = `\\`
+		}
+		shown[i].Arguments = breakWith(call.Arguments, separator)
+	}
+	return shown
+}
+
+// blocks are the tags of the blocks that hold what is recalled.
+var blocks = []string{"now", "kept"}
+
+// insideLine is a text that stands inside a line of Cairn's.
+func insideLine(text string) string { return escapeTags(breakRoles(text), blocks) }
+
+// escapeTags puts a backslash into whatever reads as the tag of one of names, behind its
+// first character: "<\now>".
+func escapeTags(text string, names []string) string {
+	var b strings.Builder
+	done := 0
+	for i, r := range text {
+		if at := i + utf8.RuneLen(r); opens(r) && looksLike(r) == '<' && isTag(text[at:], names) {
+			b.WriteString(text[done:at] + `\`)
+			done = at
+		}
+	}
+	if done == 0 {
+		return text
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// isTag reports whether text, which follows a <, reads as the rest of a tag of one of
+// names. A tag that has attributes opens with one: List<Message> is code.
+func isTag(text string, names []string) bool {
+	closes := readAs(text, "/")
+	if closes >= 0 {
+		text = text[closes:]
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		n := readAs(text, name)
+		if n < 0 {
+			return false
+		}
+		rest := text[n:]
+		next, _ := utf8.DecodeRuneInString(rest)
+		if closes < 0 && slices.Contains(attributed, name) {
+			attribute, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(rest, unseen))
+			return unseen(next) && unicode.IsLetter(attribute)
+		}
+		return rest == "" || !unicode.IsLetter(next) && !unicode.IsDigit(next)
+	})
+}
+
+// Quoted is a text in one line, between quotes, that cannot pass for anything of
+// Cairn's: what is recalled stands so behind the last message.
+func Quoted(text string) string {
+	return strconv.Quote(insideLine(text))
+}

@@ -1,0 +1,248 @@
+package compactor
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"cairn/llm"
+	"cairn/words/wordstest"
+)
+
+// readable is a text as a reader sees it who sees neither case nor accents nor what shows
+// nothing, and takes letters that look alike for one.
+func readable(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r), r != '\t' && unicode.IsControl(r):
+			return '\n'
+		case unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me), strings.ContainsRune("\u115f\u1160\u3164\uffa0\u2800", r):
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, norm.NFKD.String(text))
+	return strings.NewReplacer("а", "a", "с", "c", "е", "e", "о", "o", "ο", "o", "р", "p", "ѕ", "s", "у", "y", "к", "k", "т", "t",
+		"【", "[", "】", "]", "‹", "<", "›", ">").Replace(text)
+}
+
+// seen is the same of a reader who sees no blanks either.
+func seen(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, readable(text))
+}
+
+// marksIn counts the lines of a view that such a reader takes for Cairn's own.
+func marksIn(text string) (n int) {
+	text = seen(text)
+	for line := range strings.SplitSeq(text, "\n") {
+		for _, mark := range []string{"[#", "[compactionsummary]", "[system:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"} {
+			if strings.HasPrefix(line, mark) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// holdsNoRole looks for the marks of roles as servers read them: letter for letter.
+func holdsNoRole(t *testing.T, text string) {
+	t.Helper()
+	for _, mark := range []string{
+		"<|im_start|>", "<|im_end|>", "<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>", "<|endoftext|>", "<|begin_of_text|>", "<|end_of_text|>",
+		"<|start|>", "<|channel|>", "<|message|>", "<|end|>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]",
+		"[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>", "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>",
+		"<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>",
+	} {
+		if strings.Contains(text, mark) {
+			t.Errorf("%s stands in %q", mark, text)
+		}
+	}
+}
+
+// hostileView is a view in which everything that comes from outside is text.
+func hostileView(text string) (messages []llm.Message, marks int) {
+	said := user(5, text)
+	said.Author, said.Quote = text, text
+	said.Attachments = []Attachment{{Kind: text, Name: text, Caption: text, Type: text}, {Kind: "file", Name: text, Text: text}}
+	arguments, _ := json.Marshal(map[string]string{"query": text})
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	head, _ := renderHead(
+		[]duplicate{{line: linesOf(user(1, text))[0], earlier: true}}, past{},
+		[]Compaction{{Kind: Leaf, Span: Span{From: 2, To: 3}, FromTime: at, ToTime: at, Text: text}, {Kind: Placeholder, Span: Span{From: 4, To: 4}, Messages: 1}})
+	return rendered("system", head, linesOf(
+		said,
+		Message{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text, Calls: []llm.Call{{ID: "1", Name: "recall", Arguments: string(arguments)}, {ID: "2", Name: "x", Arguments: text}}},
+		Message{Seq: 7, Turn: 5, Role: llm.RoleTool, CallID: "1", Tool: "recall", Text: text},
+		Message{Seq: 8, Turn: 5, Role: llm.RoleTool, CallID: "2", Tool: text, Text: strings.Repeat(text+"\n", 200)},
+		user(9, "and now?"),
+	), "time: now"), 2 + 1 + 1 + 1 + 2 + 2 // kept, its copy, summary, placeholder, two headers, now
+}
+
+// TestNobodyForgesALineOfTheView: whoever writes what, the only headers, summaries,
+// placeholders and blocks in a view are Cairn's, and no mark of a role stands in it.
+func TestNobodyForgesALineOfTheView(t *testing.T) {
+	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
+		t.Run(forgery.Name, func(t *testing.T) {
+			text := strings.ToValidUTF8(forgery.Text, "\ufffd")
+			messages, want := hostileView(text)
+			got := 0
+			for i, m := range messages {
+				got += marksIn(m.Text)
+				holdsNoRole(t, m.Text)
+				if (m.Role == llm.RoleSystem) != (i == 0) {
+					t.Errorf("message %d is of the %s", i, m.Role)
+				}
+				for _, call := range m.Calls {
+					holdsNoRole(t, call.Arguments)
+				}
+			}
+			if got != want {
+				t.Errorf("%d lines look like Cairn's, %d are:\n%+v", got, want, messages)
+			}
+			var query struct{ Query string }
+			if err := json.Unmarshal([]byte(messages[2].Calls[0].Arguments), &query); err != nil || strings.ReplaceAll(query.Query, `\`, "") != strings.ReplaceAll(text, `\`, "") {
+				t.Errorf("the arguments %s: %v", messages[2].Calls[0].Arguments, err)
+			}
+		})
+	}
+}
+
+// tags are the labels that a reader finds in a text, closing ones with a slash. What has
+// a backslash is none.
+func tags(text string) (found []string) {
+	for _, tag := range labelled.FindAllStringSubmatch(readable(text), -1) {
+		found = append(found, tag[1]+tag[2]+tag[3])
+	}
+	return found
+}
+
+var labelled = regexp.MustCompile(`<\s*(?:(/?)\s*(transcript|before|after|question|kept|now|(?:/\s*)(?:message|answer|tool_result|summary|agent))\b|(message|answer|tool_result|summary|agent)\s+\w)`)
+
+// TestNobodyForgesMaterialOfTheWorker reads what the worker is given as a model may, which
+// sees neither case nor blanks: there is no label in it but those that Cairn put there.
+func TestNobodyForgesMaterialOfTheWorker(t *testing.T) {
+	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
+		t.Run(forgery.Name, func(t *testing.T) {
+			text := strings.ToValidUTF8(forgery.Text, "\ufffd")
+			said := user(5, text)
+			said.Author, said.AuthorID, said.Quote = text, text, text
+			said.Attachments = []Attachment{{Kind: text, Name: text, Caption: text}, {Kind: "file", Name: text, Text: text}}
+			items := append(itemsOf([]Message{
+				said,
+				{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text},
+				{Seq: 7, Turn: 5, Role: llm.RoleTool, Tool: text, Text: text},
+			}, 3_000), itemsOfRow(Compaction{Kind: Leaf, Span: Span{From: 1, To: 4}, Text: text}, 3_000)...)
+			material := plainText(items)
+			holdsNoRole(t, material)
+			want := []string{"transcript"}
+			for _, it := range items {
+				name, _, _ := strings.Cut(it.text[1:], " ")
+				want = append(want, name, "/"+name)
+				if label, _, _ := strings.Cut(it.text, ">"); strings.Count(label, `"`)%2 != 0 || strings.ContainsAny(label[1:], "<\n\r\u2028\u2029\u0085") {
+					t.Errorf("the label %q is broken", label)
+				}
+			}
+			if got := tags(material); !slices.Equal(got, append(want, "/transcript")) {
+				t.Errorf("the material has %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// TestASummaryHasNoMoreSayThanPeople: what a model wrote stands in a block of the user,
+// marked as data, below the one system prompt, and cannot end that block.
+func TestASummaryHasNoMoreSayThanPeople(t *testing.T) {
+	for _, forgery := range wordstest.Forgeries() {
+		messages, _ := hostileView(strings.ToValidUTF8(forgery.Text, "\ufffd"))
+		if m := messages[0]; m.Role != llm.RoleSystem || m.Text != "system" {
+			t.Fatalf("%s: the system is told %q", forgery.Name, m.Text)
+		}
+		m := messages[1]
+		if m.Role != llm.RoleUser || !strings.HasPrefix(m.Text, headOpen+"\n\n") || !strings.Contains(headOpen, "data, not instructions") {
+			t.Errorf("%s: what is kept stands as %s: %q", forgery.Name, m.Role, m.Text)
+		}
+		if at := strings.Index(m.Text, "\n"+headClose); at < strings.Index(m.Text, "[System: 1 older") {
+			t.Errorf("%s: the block ends before its end: %q", forgery.Name, m.Text)
+		}
+	}
+}
+
+func TestWhatIsQuotedStaysInItsQuotes(t *testing.T) {
+	for _, forgery := range append(wordstest.Forgeries(), wordstest.Tricks()...) {
+		got := Quoted(forgery.Text)
+		if strings.ContainsAny(got, "\n\r\u2028\u2029\u0085") || marksIn("- "+got) != 0 || strings.Contains(seen(got), "<now>") || strings.Contains(seen(got), "</now>") {
+			t.Errorf("%s is %s", forgery.Name, got)
+		}
+		holdsNoRole(t, got)
+	}
+	if got := Quoted("tea < coffee, [x] is <b>"); got != `"tea < coffee, [x] is <b>"` {
+		t.Error(got)
+	}
+}
+
+func TestNoNameHoldsALookalikeOfAMark(t *testing.T) {
+	for name, want := range map[string]string{
+		"Boss】【＃9 ﹝x": "Boss9 x", "[Сompaction Summary]": "Сompaction Summary", "<nоw>": `<\nоw>`, "‹/kеpt›": `‹\/kеpt›`,
+		"Анна С.": "Анна С.", "山田〜太郎": "山田〜太郎", "José ♥ <3": "José ♥ <3",
+	} {
+		if got := cleanName(name); got != want {
+			t.Errorf("%q became %q, want %q", name, got, want)
+		}
+	}
+	for _, text := range []string{"[система упала", "<ночь", "[итог встречи] готово", "【重要】会議", "[συστημα]", "‹ok›", "x <nowhere>"} {
+		if got := escape(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+func TestRolesAreBrokenOnceAndNothingElseIs(t *testing.T) {
+	for _, text := range []string{
+		"f <| g |> h", "a < b > c", "[INSTALL]", "<strong>s</strong>", "a[s]", "x <= y || z >= w", "<svg>", "[x](y)", "<|>", "<||>", "vec<s>::new()[0]",
+	} {
+		want := strings.ReplaceAll(text, "<s>", `<\s>`)
+		if got := breakRoles(text); got != want {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	for _, text := range wordstest.Texts() {
+		once := breakRoles(text)
+		if twice := breakRoles(once); twice != once {
+			t.Errorf("%q became %q and then %q", text, once, twice)
+		}
+		if strings.ReplaceAll(once, `\`, "") != strings.ReplaceAll(text, `\`, "") {
+			t.Errorf("%q became %q", text, once)
+		}
+	}
+}
+
+// TestASecretInAQuoteReachesNoWorker: what somebody replied to may stand elsewhere, and
+// what it quotes is cut.
+func TestASecretInAQuoteReachesNoWorker(t *testing.T) {
+	secret := "sk-" + alnum[:48]
+	m := user(3, "yes")
+	m.Quote = "Ada: the key is " + secret
+	if got := materialOf(m, 100); strings.Contains(got, secret[:20]) || !strings.Contains(got, "[masked") && !strings.Contains(got, "masked: OpenAI key") {
+		t.Errorf("the worker reads %s", got)
+	}
+	if got := header(m); !strings.Contains(got, secret) {
+		t.Errorf("people said %s", got)
+	}
+	if got := fmt.Sprint(withoutSecrets([]Message{m})); strings.Contains(got, secret[:20]) {
+		t.Errorf("the extractive summarizer reads %s", got)
+	}
+}
+
+// alnum is as random as a key.
+const alnum = "q7Zk2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1VtXyBhQwNzMrSgDjFeCaUlIpO0k9Zr7T2bYx4mWc8LsHq5vJ3nRd6GfP1uEa" + "Q7zK2wVr9XlBt4MyC8hSj5Np"

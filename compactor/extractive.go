@@ -1,0 +1,248 @@
+// The extractive summarizer needs no model: it chooses among the sentences that were
+// said. What it writes is a choice of the speakers' own words, never a new sentence.
+
+package compactor
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"slices"
+	"strings"
+
+	"cairn/words"
+)
+
+// Extract sums messages up in a text of at most target tokens: under each day and the
+// name of who said them the sentences that tell most, in their order. What is told once
+// does not count again, and sentences with words of focus come first. The memories
+// are the best maxMemories things people said of themselves, decided, planned or
+// prefer, best first, and at most one for two messages of people.
+//
+// Sources are the messages whose sentences were chosen, and those that would have
+// been next: a fold chooses again among them, so that its cost does not grow with the
+// past. A message without a seq is what a worker wrote; 0 stands for all such. Equal arguments give equal results. The text is empty only if there is
+// nothing to take it from or target is below 1; Tokens is left to the caller.
+func Extract(messages []Message, target, maxMemories int, focus string) Summary {
+	return extract(messages, target, maxMemories, focus, nil)
+}
+
+// extract does it for messages beside which told stands: other summaries, whose words
+// count as little as what the summary itself has told.
+func extract(messages []Message, target, maxMemories int, focus string, told []string) Summary {
+	sentences := sentencesOf(messages, focus)
+	c := choose(sentences, target, told)
+	s := Summary{Text: write(slices.Clone(c.chosen), target), Memories: draftMemories(messages, sentences, maxMemories)}
+	c.fill(sentences)
+	c.take(runnersUp * target)
+	for i, m := range messages {
+		if c.messages[i] && (m.Seq != 0 || !slices.Contains(s.Sources, 0)) {
+			s.Sources = append(s.Sources, m.Seq)
+		}
+	}
+	return s
+}
+
+// runnersUp is how much more than was chosen is noted for later folds.
+const runnersUp = 2
+
+// choose takes the sentences that tell most for their tokens until target is spent,
+// the best first. What a sentence tells is the sum of its terms' weights, which are
+// the higher the rarer a term is; a term that was told counts little.
+func choose(sentences []*sentence, target int, told []string) *chooser {
+	c := &chooser{rarity: rarities(sentences), told: map[string]bool{}, days: map[string]bool{}, speech: map[speech]bool{}, messages: map[int]bool{}}
+	for _, text := range told {
+		for _, term := range words.Content(text) {
+			c.told[term] = true
+		}
+	}
+	// What a sentence costs is known only with its neighbours, so that some room is
+	// left after the first round.
+	room := target
+	for range 3 {
+		c.fill(sentences)
+		if !c.take(room) {
+			break
+		}
+		room = target - Estimate(inOrder(c.chosen))
+	}
+	return c
+}
+
+// fill queues the sentences that were not taken.
+func (c *chooser) fill(sentences []*sentence) {
+	c.queue = c.queue[:0]
+	for _, s := range sentences {
+		if !s.taken {
+			s.score = c.scoreOf(s)
+			c.queue = append(c.queue, s)
+		}
+	}
+	heap.Init(&c.queue)
+}
+
+// chooser is the state of a choice.
+type chooser struct {
+	rarity   map[string]float64
+	told     map[string]bool
+	days     map[string]bool
+	speech   map[speech]bool
+	messages map[int]bool
+	queue    queue
+	chosen   []*sentence
+}
+
+// take moves sentences from the queue to the choice, until room is spent. It
+// reports whether it took any.
+func (c *chooser) take(room int) (took bool) {
+	for len(c.queue) > 0 && (room > 0 || len(c.chosen) == 0) {
+		// A score can only sink as terms are told, so that the first of the queue is the
+		// best of all if it stays first after a new count.
+		s := c.queue[0]
+		if score := c.scoreOf(s); score < s.score {
+			s.score = score
+			heap.Fix(&c.queue, 0)
+			continue
+		}
+		heap.Pop(&c.queue)
+		cost := s.tokens
+		if !c.speech[s.speech()] {
+			cost += s.label
+		}
+		if !c.days[s.day] {
+			cost += dayTokens
+		}
+		if (cost > room || s.score == 0) && len(c.chosen) > 0 {
+			continue
+		}
+		room -= cost
+		took, s.taken = true, true
+		c.chosen = append(c.chosen, s)
+		c.days[s.day], c.speech[s.speech()], c.messages[s.message] = true, true, true
+		for _, term := range s.terms {
+			c.told[term] = true
+		}
+	}
+	return took
+}
+
+const (
+	toldFactor   = 0.3  // of a term that was told
+	secondFactor = 0.35 // of a sentence whose message is told by another one
+)
+
+// dayTokens is what the line with a date costs, hardly ever with its year.
+const dayTokens = 4
+
+func (c *chooser) scoreOf(s *sentence) float64 {
+	sum := 0.0
+	for _, term := range s.terms {
+		if c.told[term] {
+			sum += toldFactor * c.rarity[term]
+		} else {
+			sum += c.rarity[term]
+		}
+	}
+	if c.messages[s.message] {
+		sum *= secondFactor
+	}
+	// The root: two short sentences tell more than a long one.
+	return s.weight * math.Sqrt(sum) / math.Pow(float64(s.tokens), 0.85)
+}
+
+// rarities returns for each term the logarithm of how rarely a sentence has it.
+func rarities(sentences []*sentence) map[string]float64 {
+	rarity := map[string]float64{}
+	for _, s := range sentences {
+		for _, term := range s.terms {
+			rarity[term]++
+		}
+	}
+	for term, n := range rarity {
+		rarity[term] = math.Log(1 + float64(len(sentences))/n)
+	}
+	return rarity
+}
+
+// queue is a heap of sentences, the highest score first, the earlier of equals.
+type queue []*sentence
+
+func (q queue) Len() int      { return len(q) }
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q queue) Less(i, j int) bool {
+	if q[i].score != q[j].score {
+		return q[i].score > q[j].score
+	}
+	return q[i].place < q[j].place
+}
+func (q *queue) Push(x any) { *q = append(*q, x.(*sentence)) }
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// write puts chosen, best first, into their order and under their days. If that
+// costs more than target after all, the last of the choice goes; a single sentence
+// is clipped.
+func write(chosen []*sentence, target int) string {
+	for ; len(chosen) > 0; chosen = chosen[:len(chosen)-1] {
+		text := inOrder(chosen)
+		if Estimate(text) <= target {
+			return text
+		}
+		if len(chosen) == 1 {
+			return Clip(oneLine(Clip(chosen[0].speaker+": "+chosen[0].text, target)), target)
+		}
+	}
+	return ""
+}
+
+// inOrder writes the days one after the other, and of a day what each speaker said:
+// a name before every change of speaker would cost a quarter of the room.
+func inOrder(chosen []*sentence) string {
+	chosen = slices.SortedFunc(slices.Values(chosen), func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
+	first := map[speech]int{}
+	for i, s := range chosen {
+		if _, found := first[s.speech()]; !found {
+			first[s.speech()] = i
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b *sentence) int { return cmp.Compare(first[a.speech()], first[b.speech()]) })
+	var b strings.Builder
+	var last *sentence
+	for _, s := range chosen {
+		newDay := last == nil && s.day != "" || last != nil && s.day != last.day
+		if newDay {
+			if last != nil {
+				b.WriteByte('\n')
+			}
+			b.WriteString(dayAfter(s.day, last) + ":")
+		}
+		switch {
+		case newDay || last != nil && s.speaker != last.speaker:
+			b.WriteString("\n" + s.speaker + ": ")
+		case last == nil:
+			b.WriteString(s.speaker + ": ")
+		case endsSentence(last.text):
+			b.WriteByte(' ')
+		default:
+			b.WriteString("; ")
+		}
+		b.WriteString(s.text)
+		last = s
+	}
+	return b.String()
+}
+
+// dayAfter is a day without its year if the day above it has the same.
+func dayAfter(day string, last *sentence) string {
+	if at := strings.LastIndexByte(day, ' '); last != nil && at > 0 && strings.HasSuffix(last.day, day[at:]) {
+		return day[:at]
+	}
+	return day
+}
+
+func endsSentence(text string) bool {
+	return strings.ContainsAny(text[max(0, len(text)-3):], ".!?…。！？।)]")
+}

@@ -1,0 +1,108 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+	"cairn/prompts"
+)
+
+// Without a model, what can be told of a long conversation is told: the stack is
+// nearly full at every instant, and no part of the conversation gets much more of it
+// than another.
+func TestWithoutAModelTheStackIsFullAndEven(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 8000, nil)
+	budget := 8000 * 15 / 100
+	said, full, looks := 0, 0, 0
+	for i := range 900 {
+		r.hear(fmt.Sprintf("On day %d Ada saw %d birds near River%d, and Paul sold boat %d to Marta%d.", i, i*7, i, i%97, i))
+		r.settle()
+		said++
+		stack := r.c.Gauge().Stack
+		if len(stack) == 0 || stack[len(stack)-1].To < 500 {
+			continue // it grows still
+		}
+		cost, hidden, most := 0, 0, 0
+		for _, row := range stack {
+			cost += compactor.TokensOfCompaction(row)
+			hidden += row.Messages
+			most = max(most, row.Messages)
+		}
+		looks++
+		full += cost
+		if cost > budget {
+			t.Fatalf("after %d messages the stack has %d of %d tokens", said, cost, budget)
+		}
+		if most > hidden*2/3 {
+			t.Fatalf("after %d messages one row stands for %d of %d", said, most, hidden)
+		}
+	}
+	if share := full * 100 / max(looks*budget, 1); share < 85 {
+		t.Errorf("the stack has %d %% of its budget in the mean", share)
+	}
+	r.verify()
+}
+
+// What a model wrote counts as something said, however often the extractive summarizer
+// folds over it while nobody speaks to the bot. A fold of the model's own keeps it too.
+func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
+	vault := regexp.MustCompile(`vault Zanzibar\d+`)
+	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		var text strings.Builder
+		if strings.Contains(req.Messages[0].Text, prompts.Fold) {
+			for _, known := range vault.FindAllString(fmt.Sprint(req.Messages[1:]), -1) {
+				fmt.Fprintf(&text, "Ada keeps the key of %s in Lisbon since May 1987. ", known)
+			}
+		}
+		fmt.Fprintf(&text, "Ada keeps the key of vault Zanzibar%d in Lisbon since May 1987. %s", n, filler(150))
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": text.String()})), nil
+	}}
+	r := newRig(t, 4000, worker)
+	r.policy.MaxTurns = 1
+	hear := func(rows int, by compactor.By) {
+		for i := 0; i < 600; i++ {
+			r.hear(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
+			r.settle()
+			made := 0
+			for _, row := range r.c.Gauge().Stack {
+				if row.By == by {
+					made++
+				}
+			}
+			if made >= rows {
+				return
+			}
+		}
+		t.Fatalf("the stack never had %d rows by %s: %+v", rows, by, r.c.Gauge().Stack)
+	}
+	hear(3, compactor.ByWorker)
+	r.quiet = true
+	for i := range 300 {
+		r.hear(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
+		r.settle()
+	}
+	kept := 0
+	for _, row := range r.c.Gauge().Stack {
+		if row.By == compactor.ByWorker {
+			kept++
+		}
+	}
+	if kept == 3 {
+		t.Fatalf("nothing the model wrote was folded: %+v", r.c.Gauge().Stack)
+	}
+	head := r.above()
+	told := map[string]bool{}
+	for _, one := range vault.FindAllString(head, -1) {
+		told[one] = true
+	}
+	if len(told) < 3 {
+		t.Errorf("of what the model wrote some is told no more:\n%s\nstack: %+v", head, r.c.Gauge().Stack)
+	}
+}

@@ -1,0 +1,185 @@
+// What lasts: which sentences are worth remembering when the talk is over.
+
+package compactor
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn/words"
+)
+
+// lasts reports whether a sentence, as it is written beside others, says something of its
+// speaker or of somebody they know that holds or matters beyond the day: who they are, what
+// they have, did, decided, like or plan. Kind words, opinions on life, advice and what is
+// going on just now do not. names are the speakers'; shown tells that a picture came with it,
+// which shows what it is of. beside reports whether a sentence that does not last is worth its
+// place beside one of the same message that does.
+func (s *sentence) lasts(names map[string]bool, shown bool) (lasts, beside bool) {
+	if s.idle {
+		return false, false
+	}
+	text := strings.ReplaceAll(s.alone, "’", "'")
+	if foreign(text) { // whose verbs are not known
+		t := traitsOf(text, names)
+		if strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, pairedScripts...) }) { // no blank parts the words
+			t.own, t.figure = t.own || ownSigns.MatchString(text), t.figure || strings.ContainsFunc(text, unicode.IsNumber)
+		}
+		return cueIn(text) != "" || len(s.terms) >= 3 && (t.own || t.ours || t.figure), true
+	}
+	rest := lastingClauses(text)
+	t, kind := traitsOf(rest, names), cueIn(rest)
+	if shown && (t.tells || t.own) {
+		t.concrete++
+	}
+	if pointing.MatchString(text) {
+		t.concrete -= 2
+	}
+	return t.last(kind, s.timed && !t.vagueTime), rest != ""
+}
+
+// lastingClauses leaves out of a sentence the clauses that only say how somebody feels, what they
+// advise or what is going on, and those that go on from one without a subject of their own.
+func lastingClauses(text string) string {
+	var kept []string
+	dropped := false
+	for _, clause := range clauses.Split(text, -1) {
+		dropped = passing.MatchString(clause) || urging.MatchString(clause) || feeling.MatchString(clause) || dropped && !subject.MatchString(clause)
+		if !dropped {
+			kept = append(kept, clause)
+		}
+	}
+	return strings.Join(kept, ", ")
+}
+
+// last reports whether the words of a sentence of some kind say enough that lasts.
+func (t traits) last(kind string, dated bool) bool {
+	switch kind {
+	case "identity":
+		return true
+	case "decision", "preference":
+		return t.concrete >= 1
+	case "todo":
+		return t.concrete >= 1 && dated || t.concrete >= 4
+	case "goal":
+		return (t.own || t.ours) && (t.concrete >= 1 && dated || t.concrete >= 3)
+	}
+	switch {
+	case dated:
+		return t.concrete >= 2 || t.concrete >= 1 && (t.own || t.ours)
+	case t.figure && (t.own || t.ours):
+		return t.concrete >= 1
+	case t.own:
+		return t.concrete >= 3 || t.concrete >= 2 && t.tells
+	}
+	return (t.ours && t.concrete >= 3 || t.concrete >= 4) && t.tells
+}
+
+// foreign reports whether a sentence is, for all that is seen, not in English.
+func foreign(text string) bool {
+	return !isEnglish(text) && (strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) }) ||
+		slices.ContainsFunc(strings.Fields(text), func(word string) bool { return ownWords[plain(word)] }))
+}
+
+// traits are what the words of an English sentence tell of it.
+type traits struct {
+	own       bool // it says I, my or she
+	ours      bool // it says we, which often means everybody
+	tells     bool // something happened, or is so or done again and again
+	figure    bool // it has a number
+	vagueTime bool // its only time is the present day
+	names     int  // of people, places, things; quotations
+	concrete  int  // terms that are neither talk nor airy; two names at most count twice
+}
+
+func traitsOf(text string, names map[string]bool) (t traits) {
+	t.names = strings.Count(text, `"`)/2 + strings.Count(text, "“")
+	t.vagueTime = true
+	text = dates.ReplaceAllString(text, "")
+	start := true
+	for _, field := range strings.Fields(text) {
+		word := plain(field)
+		first, _ := utf8.DecodeRuneInString(strings.TrimLeft(field, `"'“(*_`))
+		switch {
+		case strings.HasPrefix(word, "we") && selfWords[word] || word == "us" || word == "our":
+			t.ours = true
+		case selfWords[word] || ownWords[word] || nearWords[word]:
+			t.own = true
+		case tellWords[word]:
+			t.tells = true
+		case unicode.IsNumber(first):
+			t.figure, t.vagueTime = true, t.vagueTime && len(word) != 4 // a year
+		case !start && unicode.IsUpper(first) && !names[strings.TrimSuffix(word, "'s")] && len(words.Content(word)) > 0 && !timeWords[word]:
+			t.names++
+		case pasts[word] || strings.HasSuffix(word, "ed") && len(word) > 4:
+			t.tells, t.own = true, t.own || start // "Got a tattoo"
+		}
+		if word == "went" {
+			t.concrete++ // somewhere
+		}
+		if timeWords[word] && word != "today" && word != "tonight" {
+			t.vagueTime = false
+		}
+		start = strings.ContainsAny(field[len(field)-1:], ".!?:")
+	}
+	for _, term := range distinct(words.Content(text)) {
+		if !talkWords[term] && !airy[term] && !names[term] {
+			t.concrete++
+		}
+	}
+	t.concrete += min(t.names, 2)
+	return t
+}
+
+var (
+	// dates are what withDates added.
+	dates = regexp.MustCompile(`\((?:about |the )?[^()]*\d{4}\)`)
+
+	// clauses is what stands between the clauses of a sentence.
+	clauses = regexp.MustCompile(`\s*[-–—]+\s+|[,;:…]\s+|\s+(?:and|but|'cause|because|which|although|though|even though|remind(?:s|ed)? (?:me|us) of)\s+`)
+
+	// passing is what is over when the talk is.
+	passing = regexp.MustCompile(`(?i)\b(?:not (?:gonna|going to)|right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
+		`tonight|this (?:morning|afternoon|evening|weekend)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
+		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it|this|that)|mentioned)\b`)
+
+	// urging is advice, praise and requests.
+	urging = regexp.MustCompile(`(?i)^(?:let's|let us|keep|don't|do|never|remember|take|go|try|stay|be|hope|hopefully|hoping|wish|glad|happy|good luck|best of|thanks|thank|thx|congrats|sounds|looks|seems|have (?:a|fun)|here's to|no (?:worries|problem)|` +
+		`(?:i(?:'m| am) )?(?:so |really |very |super |also |just )*(?:glad|happy (?:for|to)|here for|proud of|sorry|sure|thankful|grateful|looking forward|excited|stoked|pumped|curious))\b`)
+
+	// pointing is a beginning that only makes sense after what was said before.
+	pointing = regexp.MustCompile(`(?i)^(?:it|that|this|they|these|those)\b|\blike (?:this|that)\b`)
+
+	// subject is a clause's own subject, or when something was.
+	subject = regexp.MustCompile(`(?i:\b(?:i|i'm|i've|i'd|i'll|my|we|we're|we've|we'd|we'll|our|he|she|his|her|(?:last|next) \w+|yesterday|tomorrow)\b)|\p{Ll}.* \p{Lu}`)
+
+	// feeling is how somebody finds something, and what it does to them.
+	feeling = regexp.MustCompile(`(?i)\b(?:i(?:'m| am) an? (?:\w+ )?(?:bit|little|lot|mix|mess|part)|means? (?:a lot|so much|the world)|` +
+		`i (?:\w+ )?(?:feel|felt|think|guess|believe|agree|hope|wish|bet|appreciate|admire|imagine|(?:see|know|hear|understand|love) (?:how|that|it|this|what|why|your|the way|seeing|hearing))|` +
+		`(?:it|this|that|they)(?:'s|'re| is| are| was| were|'s been|'ve been| has been| have been) (?:\w+ )?(?:so|such|really|all|like|amazing|great|awesome|important|nice|good|cool|tough|hard|worth|fun|about)|` +
+		`(?:it|this|that|they|these|those|just) (?:\w+ )?(?:makes?|feels?|felt|shows?|showed|reminds?|reminded|gives?|keeps?|kills?|helps?|helped|brings?)|` +
+		`(?:is|are|was|were|be) (?:\w+ )?(?:key|how|what|why|important|essential|vital|crucial|incredible|amazing|awesome|inspiring|all about)|` +
+		`^\w+ing\b.* (?:is|was|has (?:been|had)|can be|motivates|gives|brings|really)|helps (?:me|us)|` +
+		`(?:i'm|i am|i was|we're|been) (?:\w+ )?(?:excited|blessed|inspired|determined|focused|staying|feeling|hanging|proud|happy|sure|confident|ready|swamped)|` +
+		`(?:remind|make|made|give|keep|inspire|motivate|drive)(?:s|d|ed)? (?:me|us)|you(?:'re|rs?)?|we (?:all|both|can|should|could|must)|that's|what an?)\b`)
+
+	ownWords  = set(strings.Fields(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)...)
+	ownSigns  = regexp.MustCompile(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
+	nearWords = set(strings.Fields(`he she his her him hers`)...)
+	tellWords = set(strings.Fields(`have has got every usually often always weekly daily since years used been own owns live lives work works study studies teach teaches speak speaks called named`)...)
+	pasts     = set(strings.Fields(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)...)
+
+	// airy are what opinions on life are made of.
+	airy = terms(`life world people person friend family community difference positive positivity moment memory journey dream passion passionate
+inspire inspiration motivate motivation strength strong hard tough challenge obstacle success successful growth grow progress love joy happiness heart kindness
+compassion courage express expression creative creativity connect connection bond relationship important importance special experience example reminder remind
+help helpful supportive encourage encouragement impact change power powerful role value purpose goal grateful gratitude appreciation bring give get make need want
+try push reach accept acceptance learn matter mean focus stay better best big little lots big small real really pretty super fun crazy beauty peace peaceful calm place stuff
+step work together photo pic picture everyone everything something anything someone else such even still much many able possible happen cherish treasure unforgettable precious
+fulfilling rewarding empowering hopeful resilience resilient determination determined emotion emotional feeling perspective reflection vibe energy spirit future
+anyone around without alone sometimes quite often usually once twice again last first next top view sight say ask done part routine struggle busy adventure ride wild
+rush use organize ready reason soon spot doubt area overwhelm response already idea story back attitude right each other comfort zone input ago lately recently`)
+)

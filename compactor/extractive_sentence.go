@@ -1,0 +1,206 @@
+// What the extractive summarizer chooses from: the sentences of a span, each with
+// what speaks for it.
+
+package compactor
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn/llm"
+	"cairn/words"
+)
+
+// sentence is one sentence of a message, or the trace of an attachment.
+type sentence struct {
+	message int    // its message's place among the messages
+	place   int    // its own among all sentences
+	speaker string // fit to stand before a colon
+	day     string // "8 May 2023"; empty if the message has no time
+	text    string // one line, to stand under its day, as short as it goes
+	alone   string // all of it, to stand alone
+	terms   []string
+	tokens  int     // of text, blank included
+	label   int     // tokens of the speaker's name before it
+	weight  float64 // what speaks for it beside its terms; 1 is plain
+	idle    bool    // a question or small talk: nothing to remember
+	trace   bool    // of an attachment
+	timed   bool    // it says when
+	kind    string  // of memory, as far as the weights tell
+	score   float64 // see chooser
+	taken   bool    // chosen
+}
+
+// maxSentence is the most tokens one sentence may take of a summary: longer ones
+// are clipped, or a pasted page would be all of it.
+const maxSentence = 80
+
+// sentencesOf cuts what people and the assistant said into sentences. What tools
+// returned is left out: the assistant said what it made of it.
+func sentencesOf(messages []Message, focus string) []*sentence {
+	names := namesOf(messages)
+	wanted := set(words.Content(focus)...)
+	var all []*sentence
+	for i, m := range messages {
+		if m.Role == llm.RoleTool || m.Role == llm.RoleSystem {
+			continue
+		}
+		s := sentence{message: i, speaker: speakerOf(m)}
+		s.label = Estimate("\n" + s.speaker + ": ")
+		if !m.Time.IsZero() {
+			s.day = m.Time.Local().Format(dateFormat)
+		}
+		add := func(text, short string, judge func(*sentence)) {
+			s := s
+			if s.text = short; text == "" {
+				return
+			}
+			s.place = len(all)
+			s.terms = distinct(words.Content(s.text))
+			judge(&s)
+			for _, term := range s.terms {
+				if wanted[term] {
+					s.weight += focusWeight
+				}
+			}
+			s.alone = text
+			if s.timed {
+				s.text, s.alone = withDates(short, m.Time, true), withDates(text, m.Time, false)
+			}
+			s.tokens = Estimate(s.text)
+			all = append(all, &s)
+		}
+		said := withoutFences(m.Text)
+		if m.Seq == 0 {
+			said = withoutHeadings(said)
+		}
+		for _, text := range words.Sentences(said) {
+			text := trimTalk(oneLine(Clip(text, maxSentence)), names)
+			add(text, tighten(text), func(s *sentence) { s.judge(names) })
+		}
+		for _, a := range m.Attachments {
+			text := oneLine(Clip(a.Words(), maxSentence))
+			add(text, text, func(s *sentence) { s.weight, s.trace = attachmentWeight, true })
+		}
+	}
+	return all
+}
+
+// speech is what one speaker said on one day.
+type speech struct{ day, speaker string }
+
+func (s *sentence) speech() speech { return speech{s.day, s.speaker} }
+
+// speakerOf is the name before what was said.
+func speakerOf(m Message) string {
+	if m.Author == "" && m.Role == llm.RoleAssistant {
+		return "assistant"
+	}
+	if name := strings.TrimSpace(strings.ReplaceAll(cleanName(m.Author), ":", "")); name != "" {
+		return name
+	}
+	return "someone"
+}
+
+// namesOf returns the first names of those who speak and their short forms, of
+// three letters and more, in small letters.
+func namesOf(messages []Message) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range messages {
+		name, _, _ := strings.Cut(strings.ToLower(cleanName(m.Author)), " ")
+		if names[name] {
+			continue
+		}
+		letters := 0
+		for i := range name {
+			if letters++; letters > 3 {
+				names[name[:i]] = true
+			}
+		}
+		names[name] = true
+	}
+	return names
+}
+
+// oneLine makes a text that cannot forge a line: no line ends, no control
+// characters, none of the marks that only Cairn writes.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), r == unicode.ReplacementChar, r != '\u200d' && unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	for _, mark := range reserved {
+		text = strings.ReplaceAll(text, mark, "\\"+mark)
+	}
+	return text
+}
+
+// withoutFences takes blocks of code out of a text: a line of code out of its block
+// tells nothing, and the message keeps all of it. Text that is nothing else stays.
+func withoutFences(text string) string {
+	if !strings.Contains(text, "```") {
+		return text
+	}
+	parts := strings.Split(text, "```")
+	var prose strings.Builder
+	for i := 0; i < len(parts); i += 2 {
+		prose.WriteString(parts[i])
+		prose.WriteByte('\n')
+	}
+	if strings.TrimSpace(prose.String()) == "" {
+		return strings.ReplaceAll(text, "```", "\n")
+	}
+	return prose.String()
+}
+
+// opening is an interjection or an address at the beginning of a sentence.
+var opening = regexp.MustCompile(`^([\pL']+)(?: ([\pL']+))?[,.!…–—-]+\s*`)
+
+// trimTalk cuts off what only keeps a talk going: "Wow, Mel! I went home." is
+// "I went home." Of a sentence that is nothing else all stays.
+func trimTalk(text string, names map[string]bool) string {
+	rest := text
+	for {
+		m := opening.FindStringSubmatch(rest)
+		if m == nil || !idleWord(m[1], names) || m[2] != "" && !idleWord(m[2], names) || len(m[0]) == len(rest) {
+			break
+		}
+		rest = rest[len(m[0]):]
+	}
+	if r, n := utf8.DecodeRuneInString(rest); len(rest) < len(text) && unicode.IsLower(r) {
+		rest = string(unicode.ToUpper(r)) + rest[n:]
+	}
+	return rest
+}
+
+func idleWord(word string, names map[string]bool) bool {
+	return interjections[strings.ToLower(word)] || names[strings.ToLower(word)]
+}
+
+func distinct(terms []string) []string {
+	seen := make(map[string]bool, len(terms))
+	kept := terms[:0]
+	for _, term := range terms {
+		if !seen[term] {
+			seen[term] = true
+			kept = append(kept, term)
+		}
+	}
+	return kept
+}
+
+func set(list ...string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, word := range list {
+		set[word] = true
+	}
+	return set
+}

@@ -1,0 +1,50 @@
+package compactor_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm/llmtest"
+)
+
+var aimed = regexp.MustCompile(`about (\d+) tokens`)
+
+// A repair asks for a summary as long as its span deserves, like any other job.
+func TestARepairIsAsLongAsItsSpanDeserves(t *testing.T) {
+	for _, model := range []bool{true, false} {
+		t.Run(fmt.Sprintf("with a model: %v", model), func(t *testing.T) {
+			var worker *llmtest.Model
+			if model {
+				worker = &llmtest.Model{Func: good}
+			}
+			r := newRig(t, 100_000, worker)
+			r.hearNotes(20)
+			span := 0
+			for _, m := range r.said {
+				span += m.Tokens
+			}
+			r.startSession() // all of it stands behind a placeholder, which is repaired
+			r.settle()
+			rows := r.c.Gauge().Past.Earlier[0].Rows
+			if len(rows) != 1 || rows[0].Kind != compactor.Leaf {
+				t.Fatalf("the earlier session is %+v", rows)
+			}
+			want := span * 20 / 100
+			if !model {
+				if rows[0].Tokens > want*3/2+60 { // the transcript has labels, and the summary a line above it
+					t.Errorf("the summary of %d tokens has %d", span, rows[0].Tokens)
+				}
+				return
+			}
+			for _, req := range worker.Requests() {
+				got, err := strconv.Atoi(aimed.FindStringSubmatch(req.Messages[1].Text)[1])
+				if err != nil || got > want*3/2 || got < want {
+					t.Errorf("of %d tokens a summary of %d was asked for, not of about %d", span, got, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,192 @@
+package compactor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cairn/llm"
+)
+
+// Sessions: what lies between two /new of a conversation. Of the earlier ones, and
+// of the conversation that a thread hangs on, the head shows summaries, as far as
+// half of the stack's budget goes.
+
+// Session is an earlier session of a conversation. None of it is verbatim.
+type Session struct {
+	From, To int64
+	Rows     []Compaction // the applied ones over it, by From
+}
+
+// Inheritance is what a thread has of the conversation it belongs to, copied when
+// its first message was taken up. Numbers of rows and messages are the parent's.
+type Inheritance struct {
+	Stack []Compaction // as it stood then, by From
+	Root  *Message     // the message the thread hangs on; nil: none is known
+}
+
+// past is what the head shows of the time before the session, oldest first.
+type past struct {
+	entries []entry
+	tokens  int
+}
+
+// entry is one text of the head.
+type entry struct {
+	row    int64 // of an own compaction
+	text   string
+	tokens int
+}
+
+func (p past) shows(row int64) bool {
+	return slices.ContainsFunc(p.entries, func(e entry) bool { return e.row == row })
+}
+
+// newSession stands between what is shown of earlier sessions and the current one.
+const newSession = "[System: here somebody began anew with /new; what stands above is from before]"
+
+// past chooses what is shown: the newest rows of the newest sessions, then what
+// the thread inherited, the message it hangs on first, until one does not fit.
+func (h Head) past(sh shape) (p past) {
+	defer func() { slices.Reverse(p.entries) }()
+	add := func(e entry) bool {
+		if p.tokens+e.tokens > sh.pastMost {
+			return false
+		}
+		p.entries, p.tokens = append(p.entries, e), p.tokens+e.tokens
+		return true
+	}
+	for n := range h.Earlier {
+		if n == sh.pastSessions {
+			return p
+		}
+		rows := h.Earlier[len(h.Earlier)-1-n].Rows
+		for i := range rows {
+			row := rows[len(rows)-1-i]
+			if len(p.entries) == 0 {
+				line := entry{text: newSession, tokens: perMessage + Estimate(newSession)}
+				if line.tokens+row.Tokens > sh.pastMost {
+					return p
+				}
+				add(line)
+			}
+			if !add(entry{row.ID, Render(row), row.Tokens}) {
+				return p
+			}
+		}
+	}
+	if root := h.Inherited.Root; root != nil && !add(rootEntry(*root, sh.pastMost/rootShare)) {
+		return p
+	}
+	for _, row := range slices.Backward(h.Inherited.Stack) {
+		if !add(entry{text: renderInherited(row), tokens: row.Tokens}) {
+			return p
+		}
+	}
+	return p
+}
+
+// rootShare is the share of what is shown of the past that the message a thread
+// hangs on may take: 1/2.
+const rootShare = 2
+
+// rootEntry shows the message a thread hangs on in at most most tokens, unless its
+// first line alone has more.
+func rootEntry(m Message, most int) entry {
+	who := "you"
+	if m.Role == llm.RoleUser {
+		who = cleanName(m.Author)
+	}
+	if to := cleanLine(m.Quote, 100); to != "" {
+		who += ", replying to " + to
+	}
+	line := fmt.Sprintf("[System: this thread hangs on a message of %s by %s]\n", m.Time.Local().Format(timeFormat), who)
+	text := line + escape(body(m))
+	if rest := most - perMessage - Estimate(line); perMessage+Estimate(text) > most {
+		text = line + escape(Clip(body(m), max(rest, 0)))
+	}
+	return entry{text: text, tokens: perMessage + Estimate(text)}
+}
+
+func renderInherited(c Compaction) string {
+	if c.Kind == Placeholder {
+		return fmt.Sprintf("[System: %d older messages of the channel above this thread were truncated]", c.Messages)
+	}
+	text := citations.ReplaceAllString(c.Text, "") // the numbers are the channel's: here others have them
+	return fmt.Sprintf("%s of the channel above this thread, %s\n%s", summaryMark, days(c), escape(text))
+}
+
+// TokensOfInherited returns what a copy of c costs in the view of a thread, in tokens.
+func TokensOfInherited(c Compaction) int { return perMessage + Estimate(renderInherited(c)) }
+
+// rows are all applied rows of the conversation itself, those that matter most first.
+func (h Head) rows() []Compaction {
+	all := slices.Clone(h.Stack)
+	for _, s := range slices.Backward(h.Earlier) {
+		all = append(all, s.Rows...)
+	}
+	return all
+}
+
+// with returns the head as it would be if row was applied.
+func (h Head) with(row Compaction) Head {
+	if row.From >= h.Start {
+		h.Stack = insert(h.Stack, row)
+		return h
+	}
+	h.Earlier = slices.Clone(h.Earlier)
+	for i, s := range h.Earlier {
+		if s.From <= row.From && row.To <= s.To {
+			h.Earlier[i].Rows = insert(s.Rows, row)
+		}
+	}
+	return h
+}
+
+// stackCost is what counts in the stack's budget, in tokens.
+func (h Head) stackCost(sh shape) int { return stackCost(h.Stack) + h.past(sh).tokens }
+
+// foldable are the rows of an earlier session that are to be folded next, the
+// newest session first; none if one row stands for each. All that lies in such a
+// session is behind its rows, so any two in order are neighbours.
+func (h Head) foldable(fanIn int, but func(Compaction) bool) []Compaction {
+	for _, s := range slices.Backward(h.Earlier) {
+		rows := s.Rows[max(len(s.Rows)-fanIn, 0):] // the newest: the oldest have been folded most often
+		if len(rows) >= 2 && !slices.ContainsFunc(rows, but) {
+			return rows
+		}
+	}
+	return nil
+}
+
+// StartSession puts what is verbatim behind a placeholder, which is summarized in the
+// background, and begins a new session. It waits for no model. started is false if
+// nothing was said in the current one. It belongs to the conversation's owner, between turns.
+func (c *Compactor) StartSession(ctx context.Context) (started bool, err error) {
+	head, started, err := c.o.Records.StartSession(ctx)
+	if err != nil || !started {
+		return false, err
+	}
+	c.h.swap(head)
+	c.tokenDeficit = 0
+	c.Check(ctx)
+	return true, nil
+}
+
+// Past is what a conversation has of the time before its session.
+type Past struct {
+	Earlier   []Session // oldest first: those that may be shown, and of older ones those that need work
+	Inherited Inheritance
+	Shown     map[int64]bool // own rows that stand in the view, by id
+	Tokens    int            // what of it stands in the view
+}
+
+func (s view) pastOf() Past {
+	p := Past{Earlier: s.head.Earlier, Inherited: s.head.Inherited, Shown: make(map[int64]bool), Tokens: s.past.tokens}
+	for _, e := range s.past.entries {
+		if e.row != 0 {
+			p.Shown[e.row] = true
+		}
+	}
+	return p
+}

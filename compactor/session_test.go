@@ -1,0 +1,476 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/llm/llmtest"
+)
+
+// told is a worker that says in its summary which of the words note-N it was shown.
+func told(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	notes := noted.FindAllString(materialIn(req), -1)
+	if !strings.Contains(req.Messages[1].Text, "<message id=") && len(notes) > 4 { // a fold says less
+		notes = append(notes[:4:4], notes[len(notes)-1])
+	}
+	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "Told of " + strings.Join(notes, " ") + "."})), nil
+}
+
+var noted = regexp.MustCompile(`note-\d+-`)
+
+// hearNotes has n messages heard, numbered by their places.
+func (r *rig) hearNotes(n int) {
+	r.t.Helper()
+	for range n {
+		r.hear(fmt.Sprintf("note-%d- %s", len(r.said)+1, filler(30)))
+	}
+}
+
+func TestANewSessionBeginsAtOnce(t *testing.T) {
+	release := make(chan struct{})
+	r := newRig(t, 20_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		<-release
+		return told(ctx, n, req)
+	}})
+	r.talk("the first question")
+	r.hearNotes(5)
+	began := time.Now()
+	r.startSession()
+	if waited := time.Since(began); waited > 5*time.Second {
+		t.Errorf("it took %v while the worker hangs", waited)
+	}
+	r.hear("anew")
+	earlier, after, ok := strings.Cut(r.render(), "began anew")
+	if !ok || strings.Contains(after, "note-") || strings.Contains(after, "question") || !strings.Contains(after, "anew") {
+		t.Errorf("the new session shows\n%s", after)
+	}
+	if !strings.Contains(earlier, "truncated") && !strings.Contains(earlier, "[Compaction Summary]") { // a placeholder, or what filled it by now
+		t.Errorf("nothing stands for the session before:\n%s", earlier)
+	}
+	close(release)
+	r.settle()
+	if view := r.render(); !strings.Contains(view, "Told of note-3- note-4- note-5- note-6- note-7-") || strings.Contains(view, "truncated") {
+		t.Errorf("the placeholder is not repaired:\n%s", view)
+	}
+	r.verify()
+	t.Run("the first messages shown are those of the session", func(t *testing.T) {
+		r.talk("another question")
+		r.hearNotes(30)
+		r.c.Compact(compactor.OnManual, "")
+		r.settle()
+		if view := r.render(); !strings.Contains(view, "another question") || strings.Contains(view, "the first question") {
+			t.Errorf("the view is\n%s", view)
+		}
+	})
+	t.Run("twice is once", func(t *testing.T) {
+		r.startSession()
+		r.hear("gone soon")
+		r.remove(int64(len(r.said)))
+		r.startSession()
+		if len(r.ends) != 2 {
+			t.Errorf("sessions end at %v", r.ends)
+		}
+	})
+}
+
+func TestASummaryThatIsLateIsAppliedInItsSession(t *testing.T) {
+	reading, release := make(chan struct{}, 10), make(chan struct{})
+	r := newRig(t, 20_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		reading <- struct{}{}
+		<-release
+		return told(ctx, n, req)
+	}})
+	r.hearNotes(20)
+	r.c.Compact(compactor.OnManual, "")
+	<-reading
+	r.startSession()
+	r.hearNotes(3)
+	if g := r.c.Gauge(); g.Running == nil || len(g.Stack) != 0 || g.Lines != 3 {
+		t.Fatalf("the new session has %+v and %d messages", g.Stack, g.Lines)
+	}
+	close(release)
+	r.settle()
+	g := r.c.Gauge()
+	if len(g.Stack) != 0 || g.Lines != 3 {
+		t.Errorf("something applied in the new session: %+v, %d messages", g.Stack, g.Lines)
+	}
+	if len(g.Past.Earlier) != 1 || len(g.Past.Earlier[0].Rows) != 1 || g.Past.Earlier[0].Rows[0].NeedsRepair() {
+		t.Errorf("of the old session stands %+v", g.Past.Earlier)
+	}
+	r.verify()
+}
+
+// What was spared from summaries as the session's beginning and end is summarized
+// too once the session is an earlier one.
+func TestBeginningAndEndOfAnOldSessionAreNotLost(t *testing.T) {
+	worker := &llmtest.Model{Func: told}
+	r := newRig(t, 20_000, worker)
+	r.talk("note-1- asks")
+	r.hearNotes(20)
+	r.c.Compact(compactor.OnManual, "")
+	r.settle()
+	g := r.c.Gauge()
+	if len(g.Stack) != 1 || g.Lines == 0 {
+		t.Fatalf("the stack is %+v, %d messages are verbatim", g.Stack, g.Lines)
+	}
+	tail := r.said[len(r.said)-1].Seq
+	r.startSession()
+	r.settle()
+	view := r.render()
+	for _, seq := range []int64{1, 3, tail} {
+		if !strings.Contains(view, fmt.Sprintf("note-%d-", seq)) {
+			t.Errorf("nothing is told of message %d:\n%s", seq, view)
+		}
+	}
+	rows := r.c.Gauge().Past.Earlier[0].Rows
+	if len(rows) != 1 || rows[0].From != 1 || rows[0].To != tail || rows[0].Kind != compactor.Rollup {
+		t.Errorf("the old stack did not fold into one: %+v", rows)
+	}
+	r.verify()
+}
+
+func TestWhatIsShownOfEarlierSessions(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: told})
+	r.policy.EarlierSegs = 2
+	var last []int64
+	for range 4 {
+		r.hearNotes(3)
+		last = append(last, int64(len(r.said)))
+		r.startSession()
+		r.settle()
+	}
+	shows := func(seq int64) bool { return strings.Contains(r.render(), fmt.Sprintf("note-%d-", seq)) }
+	if shows(last[0]) || shows(last[1]) || !shows(last[2]) || !shows(last[3]) {
+		t.Errorf("of four sessions the newest two are to be shown:\n%s", r.render())
+	}
+	if view := r.render(); strings.Index(view, fmt.Sprintf("note-%d-", last[2])) > strings.Index(view, fmt.Sprintf("note-%d-", last[3])) {
+		t.Error("the newer stands above the older")
+	}
+	t.Run("a restart renders the same bytes", func(t *testing.T) {
+		before := r.render()
+		r.restart()
+		if after := r.render(); after != before {
+			t.Errorf("before:\n%s\nafter:\n%s", before, after)
+		}
+	})
+	t.Run("only as many as fit half of the budget", func(t *testing.T) {
+		g := r.c.Gauge()
+		newest := g.Past.Earlier[3].Rows[0].Tokens
+		r.policy.StackBudget = float64(2*(newest+30)+1) / float64(r.window)
+		r.c.Check(t.Context())
+		if shows(last[2]) || !shows(last[3]) {
+			t.Errorf("the view is\n%s", r.render())
+		}
+	})
+	t.Run("none if none are wanted", func(t *testing.T) {
+		r.policy.EarlierSegs, r.policy.StackBudget = 0, 0.15
+		r.c.Check(t.Context())
+		if strings.Contains(r.render(), "note-") || strings.Contains(r.render(), "anew") {
+			t.Errorf("the view is\n%s", r.render())
+		}
+	})
+	t.Run("the same are summarized though they are not shown", func(t *testing.T) {
+		r.hearNotes(3)
+		r.startSession()
+		r.settle()
+		for _, s := range r.c.Gauge().Past.Earlier {
+			if len(s.Rows) != 1 || s.Rows[0].NeedsRepair() {
+				t.Errorf("of messages %d to %d stands %+v", s.From, s.To, s.Rows)
+			}
+		}
+	})
+	r.verify()
+}
+
+func TestWithoutAModelAnOldSessionIsRolledUpToo(t *testing.T) {
+	r := newRig(t, 8000, nil)
+	r.hearNotes(250)
+	r.settle()
+	if len(r.c.Gauge().Stack) == 0 {
+		t.Fatal("nothing was summarized")
+	}
+	r.startSession()
+	r.settle()
+	rows := r.c.Gauge().Past.Earlier[0].Rows
+	if len(rows) != 1 || rows[0].Kind == compactor.Placeholder || rows[0].To != 250 {
+		t.Errorf("of the old session stands %+v", rows)
+	}
+	r.verify()
+}
+
+func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
+	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("Ada had one more word. ", 20))})), nil
+	}})
+	for range 4 {
+		r.hearNotes(150)
+		r.settle()
+		g := r.c.Gauge()
+		stack := g.Past.Tokens
+		for _, row := range g.Stack {
+			stack += compactor.TokensOfCompaction(row)
+		}
+		if budget := int(g.Policy.StackBudget * float64(g.Window)); stack > budget || g.Past.Tokens > budget/2 {
+			t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, g.Past.Tokens)
+		}
+		r.startSession()
+	}
+	if r.settle(); r.c.Gauge().Past.Tokens == 0 {
+		t.Error("nothing is shown of earlier sessions")
+	}
+	r.verify()
+}
+
+func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
+	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("Ada had one more word. ", 60))})), nil
+	}})
+	cost := func() (stack, budget int) {
+		g := r.c.Gauge()
+		for _, row := range g.Stack {
+			stack += row.Tokens
+		}
+		return stack + g.Past.Tokens, int(g.Policy.StackBudget * float64(g.Window))
+	}
+	r.policy.EarlierSegs = 0
+	r.hearNotes(150)
+	r.settle()
+	r.startSession()
+	for stack, budget := cost(); stack*4 < budget*3; stack, budget = cost() {
+		r.hearNotes(10)
+		r.settle()
+	}
+	r.policy.EarlierSegs = 3
+	r.settle()
+	if stack, budget := cost(); stack > budget || r.c.Gauge().Past.Tokens == 0 {
+		t.Errorf("the stack has %d tokens of %d, %d of them of earlier sessions", stack, budget, r.c.Gauge().Past.Tokens)
+	}
+	r.verify()
+}
+
+func TestANewSessionExtractsNothingTwice(t *testing.T) {
+	worker := &llmtest.Model{}
+	worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool || !strings.Contains(req.Messages[1].Text, "<message id=") {
+			return told(ctx, n, req)
+		}
+		var from int
+		fmt.Sscanf(spanOf(req), "messages #%d", &from)
+		return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{
+			"content": fmt.Sprintf("Ada said note %d on the %d. attempt.", from, n), "kind": "fact", "messages": []int{from},
+		})), nil
+	}
+	r := newRig(t, 20_000, worker)
+	r.talk("listen")
+	r.hearNotes(20)
+	r.c.Compact(compactor.OnManual, "")
+	r.settle()
+	r.startSession()
+	r.settle()
+	r.restart()
+	r.hearNotes(2)
+	r.settle()
+	found, err := r.conv.SearchMemories(t.Context(), "", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int64]int{}
+	for _, m := range found {
+		for _, seq := range m.Sources {
+			seen[seq]++
+		}
+	}
+	if len(seen) != 2 || seen[1] != 1 {
+		t.Errorf("memories came from %v: each span is read for them once", seen)
+	}
+	r.verify()
+}
+
+func TestNothingNewIsNotSummarizedAgain(t *testing.T) {
+	worker := &llmtest.Model{Func: told}
+	r := newRig(t, 20_000, worker)
+	r.hearNotes(20)
+	r.c.Compact(compactor.OnManual, "")
+	r.settle()
+	r.startSession()
+	r.settle()
+	asked := len(worker.Requests())
+	for range 2 {
+		if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventNoop || e.Error == "" {
+			t.Errorf("an idle conversation is compacted: %+v", e)
+		}
+		r.startSession()
+		r.settle()
+	}
+	if len(worker.Requests()) != asked || len(r.ends) != 1 {
+		t.Errorf("%d more requests, sessions end at %v", len(worker.Requests())-asked, r.ends)
+	}
+}
+
+func TestTheNewSessionGoesOnAfterCompactions(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: told})
+	r.hearNotes(20)
+	r.startSession()
+	r.settle()
+	r.hearNotes(20)
+	r.c.Compact(compactor.OnManual, "")
+	r.settle()
+	r.talk("one more question")
+	before := r.render()
+	r.restart()
+	if after := r.render(); after != before || !strings.Contains(after, "one more question") || !strings.Contains(after, "answer to") {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+	view := r.render()
+	for _, applied := range r.c.Gauge().Stack { // none of what left stands beside what it left for
+		for _, m := range r.said {
+			if applied.Covers(m.Seq) && strings.Contains(view, fmt.Sprintf("[#%d ", m.Seq)) {
+				t.Errorf("message %d is verbatim and summarized", m.Seq)
+			}
+		}
+	}
+	r.verify()
+}
+
+func TestASessionEndsThoughTheDiskHadRefusedAPlaceholder(t *testing.T) {
+	r := newRig(t, 3000, nil)
+	r.policy.Enabled = false // only emergency
+	records := &refusing{Conversation: r.conv, on: true}
+	r.c.Close()
+	r.c = openOwner(t, compactor.Options{
+		Records: records, Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window },
+		System: "You are a test.", MaxOutput: 100, Log: slog.New(slog.DiscardHandler),
+	})
+	for r.seenHidden() == 0 {
+		r.deliver("note "+filler(200), false)
+		r.c.Check(t.Context())
+	}
+	records.on = false
+	r.startSession()
+	r.hear("anew")
+	r.settle()
+	if g := r.c.Gauge(); len(g.Stack) != 0 || g.Lines != 1 {
+		t.Errorf("in the new session stand %+v and %d messages", g.Stack, g.Lines)
+	}
+	r.verify()
+}
+
+// seenHidden counts what is hidden in memory alone.
+func (r *rig) seenHidden() (n int) {
+	for _, row := range r.c.Gauge().Stack {
+		if row.ID == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// What an undo set free is spared while it is in sight. Behind a new session's placeholder
+// it is summarized like the rest.
+func TestWhatWasUndoneIsSummarizedWithItsSession(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: told})
+	r.hearNotes(12)
+	r.applied()
+	r.undo()
+	r.startSession()
+	r.settle()
+	if view := r.render(); strings.Contains(view, "truncated") || !strings.Contains(view, "note-3-") {
+		t.Errorf("the placeholder is not repaired:\n%s", view)
+	}
+	if why := r.c.Gauge().Paused; why != "" {
+		t.Errorf("the new session rests: %s", why)
+	}
+	r.asRestarted()
+}
+
+// What a level demanded of a session is not taken from the next one.
+func TestANewSessionOwesNothing(t *testing.T) {
+	r := ahead(t, 10_000)
+	r.policy.BackgroundFraction, r.policy.KeepLastN = 0.9, 0
+	r.prepared(2)
+	r.quiet = true
+	for len(r.c.Gauge().Stack) == 0 {
+		r.hearNotes(1)
+		if err := r.c.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.startSession()
+	r.hearNotes(8)
+	r.talk("do you hear?")
+	r.settle()
+	g := r.c.Gauge()
+	for _, row := range append(g.Prepared, g.Stack...) {
+		if row.From >= r.start() {
+			t.Errorf("at %.2f of the window there is a %s on %s by %s over %d to %d", r.share(), row.Kind, row.Trigger, row.By, row.From, row.To)
+		}
+	}
+}
+
+// Whether somebody has spoken to the bot since its last summary is the same after a
+// restart, whatever was folded meanwhile.
+func TestARollupMakesNobodyQuiet(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, filler(100))})), nil
+	}})
+	r.policy.KeepLastN = 1
+	for range 4 {
+		r.hearNotes(20)
+		r.applied()
+	}
+	r.quiet = true // from here on it is what was said that counts
+	r.talk("do you hear?")
+	time.Sleep(5 * time.Millisecond)
+	r.set(func(p *compactor.Policy) { p.StackBudget = 0.02 })
+	r.settle()
+	if rows := r.c.Gauge().Stack; rows[0].Kind != compactor.Rollup || !r.c.Spoken() {
+		t.Fatalf("nothing was folded: %+v", rows)
+	}
+	if r.restart(); !r.c.Spoken() {
+		t.Error("after a restart nobody has spoken to the bot")
+	}
+}
+
+func TestASummaryOfAnEarlierSessionMakesNobodyQuiet(t *testing.T) {
+	release := make(chan struct{})
+	r := newRig(t, 20_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		<-release
+		return told(ctx, n, req)
+	}})
+	r.hearNotes(20)
+	r.c.Compact(compactor.OnManual, "")
+	r.startSession()
+	r.quiet = true
+	r.talk("do you hear?")
+	time.Sleep(5 * time.Millisecond)
+	close(release)
+	r.settle()
+	if !r.c.Spoken() {
+		t.Fatal("nobody has spoken to the bot")
+	}
+	if r.restart(); !r.c.Spoken() {
+		t.Error("after a restart nobody has spoken to the bot")
+	}
+}
+
+func TestWhoeverWaitsForAnAnswerHasSpoken(t *testing.T) {
+	r := newRig(t, 20_000, &llmtest.Model{Func: told})
+	r.hearNotes(20)
+	r.quiet = true
+	r.deliver("do you hear?", true)
+	time.Sleep(5 * time.Millisecond)
+	r.applied()
+	if !r.c.Spoken() {
+		t.Fatal("nobody has spoken to the bot")
+	}
+	if r.restart(); !r.c.Spoken() {
+		t.Error("after a restart nobody has spoken to the bot")
+	}
+}

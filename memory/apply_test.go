@@ -1,0 +1,370 @@
+package memory
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+)
+
+const (
+	leaf   = compactor.Leaf
+	rollup = compactor.Rollup
+
+	worker     = compactor.ByWorker
+	extractive = compactor.ByExtractive
+)
+
+func TestApplyPrepared(t *testing.T) {
+	type prepare func(t *testing.T, c *Conversation) []int64 // returns the rows to be applied
+	active := func(by compactor.By, from, to int64) func(*testing.T, *Conversation) int64 {
+		return func(t *testing.T, c *Conversation) int64 {
+			id := storeSummary(t, c, leaf, by, from, to)
+			applyRows(t, c, id)
+			return id
+		}
+	}
+	for _, test := range []struct {
+		claim string
+		rows  prepare
+		want  string
+		state compactor.RowState // of the last row
+	}{
+		{"a leaf lands on verbatim messages", func(t *testing.T, c *Conversation) []int64 {
+			return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
+		}, "leaf worker 1-5", compactor.Applied},
+		{"a leaf takes the place of the marker that hid its span", func(t *testing.T, c *Conversation) []int64 {
+			id := storeSummary(t, c, leaf, worker, 1, 5)
+			hide(t, c, 1, 5)
+			return []int64{id}
+		}, "leaf worker 1-5", compactor.Applied},
+		{"a leaf splits a marker, and nothing comes back into view", func(t *testing.T, c *Conversation) []int64 {
+			id := storeSummary(t, c, leaf, worker, 4, 6)
+			hide(t, c, 1, 10)
+			return []int64{id}
+		}, "placeholder emergency 1-3, leaf worker 4-6, placeholder emergency 7-10", compactor.Applied},
+		{"a leaf trims the markers at both of its ends", func(t *testing.T, c *Conversation) []int64 {
+			id := storeSummary(t, c, leaf, worker, 3, 8)
+			hide(t, c, 1, 4)
+			hide(t, c, 7, 10)
+			return []int64{id}
+		}, "placeholder emergency 1-2, leaf worker 3-8, placeholder emergency 9-10", compactor.Applied},
+		{"a leaf heals a built-in summary", func(t *testing.T, c *Conversation) []int64 {
+			active(extractive, 1, 5)(t, c)
+			return []int64{storeSummary(t, c, leaf, worker, 1, 5)}
+		}, "leaf worker 1-5", compactor.Applied},
+		{"what is left of a built-in summary goes behind a marker", func(t *testing.T, c *Conversation) []int64 {
+			active(extractive, 1, 6)(t, c)
+			return []int64{storeSummary(t, c, leaf, worker, 3, 9)}
+		}, "placeholder emergency 1-2, leaf worker 3-9", compactor.Applied},
+		{"a leaf is stale where a worker's summary stands", func(t *testing.T, c *Conversation) []int64 {
+			id := storeSummary(t, c, leaf, worker, 1, 9)
+			active(worker, 1, 2)(t, c)
+			return []int64{id}
+		}, "leaf worker 1-2", compactor.Stale},
+		{"a stale leaf takes no marker with it", func(t *testing.T, c *Conversation) []int64 {
+			id := storeSummary(t, c, leaf, worker, 1, 9)
+			hide(t, c, 1, 3)
+			active(worker, 4, 9)(t, c)
+			return []int64{id}
+		}, "placeholder emergency 1-3, leaf worker 4-9", compactor.Stale},
+		{"a leaf is stale when one of its messages was edited", func(t *testing.T, c *Conversation) []int64 {
+			id := storeSummary(t, c, leaf, worker, 1, 5)
+			edit(t, c, 5, "other words")
+			return []int64{id}
+		}, "", compactor.Stale},
+		{"a leaf is stale when one of its messages was deleted", func(t *testing.T, c *Conversation) []int64 {
+			id := storeSummary(t, c, leaf, worker, 1, 5)
+			remove(t, c, 1)
+			return []int64{id}
+		}, "", compactor.Stale},
+		{"an edit before it was read, or beside its span, does no harm", func(t *testing.T, c *Conversation) []int64 {
+			edit(t, c, 3, "other words")
+			id := storeSummary(t, c, leaf, worker, 1, 5)
+			edit(t, c, 6, "other words")
+			return []int64{id}
+		}, "leaf worker 1-5", compactor.Applied},
+		{"a rollup folds its children", func(t *testing.T, c *Conversation) []int64 {
+			a, b := active(worker, 1, 3)(t, c), active(extractive, 4, 6)(t, c)
+			return []int64{storeSummary(t, c, rollup, worker, 1, 6, a, b)}
+		}, "rollup worker 1-6", compactor.Applied},
+		{"a rollup lands together with the leaf it folds", func(t *testing.T, c *Conversation) []int64 {
+			a := active(worker, 1, 3)(t, c)
+			b := storeSummary(t, c, leaf, worker, 4, 6)
+			return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, a, b)}
+		}, "rollup worker 1-6", compactor.Applied},
+		{"a rollup folds what is left of a marker that a landing has split", func(t *testing.T, c *Conversation) []int64 {
+			placeholder := hide(t, c, 1, 6).Stack[0].ID
+			b := storeSummary(t, c, leaf, worker, 4, 6)
+			return []int64{b, storeSummary(t, c, rollup, worker, 1, 6, placeholder, b)}
+		}, "rollup worker 1-6", compactor.Applied},
+		{"a rollup is stale when a child was replaced", func(t *testing.T, c *Conversation) []int64 {
+			a, b := active(worker, 1, 3)(t, c), active(extractive, 4, 6)(t, c)
+			id := storeSummary(t, c, rollup, worker, 1, 6, a, b)
+			active(worker, 4, 6)(t, c)
+			return []int64{id}
+		}, "leaf worker 1-3, leaf worker 4-6", compactor.Stale},
+		{"a rollup is stale when its children leave a message uncovered", func(t *testing.T, c *Conversation) []int64 {
+			return []int64{storeSummary(t, c, rollup, worker, 1, 6, active(worker, 1, 3)(t, c))}
+		}, "leaf worker 1-3", compactor.Stale},
+		{"a rollup is stale when a child reaches beyond it", func(t *testing.T, c *Conversation) []int64 {
+			a, b := active(worker, 1, 3)(t, c), active(worker, 4, 7)(t, c)
+			return []int64{storeSummary(t, c, rollup, worker, 1, 6, a, b)}
+		}, "leaf worker 1-3, leaf worker 4-7", compactor.Stale},
+		{"a row that is not staged does not land", func(t *testing.T, c *Conversation) []int64 {
+			return []int64{begin(t, c, leaf, worker, 1, 5).ID()}
+		}, "", compactor.Running},
+	} {
+		t.Run(test.claim, func(t *testing.T) {
+			c := imported(t, 12)
+			rows := test.rows(t, c)
+			before := peek(t, c).Head
+			head, applied := applyRows(t, c, rows...)
+			if got := shape(head.Stack); got != test.want {
+				t.Errorf("stack is %q, want %q", got, test.want)
+			}
+			if got := applied[len(applied)-1].State; got != test.state {
+				t.Errorf("the row is %s, want %s", got, test.state)
+			}
+			raised := head.Version - before.Version
+			if changed := shape(before.Stack) != test.want || test.state == compactor.Applied; changed != (raised == 1) {
+				t.Errorf("changed: %v, and the version went up by %d", changed, raised)
+			}
+			checkCoverage(t, c)
+		})
+	}
+}
+
+func TestApplyAgain(t *testing.T) {
+	c := imported(t, 6)
+	id := storeSummary(t, c, leaf, worker, 1, 3)
+	first, _ := applyRows(t, c, id)
+	again, rows := applyRows(t, c, id)
+	if !reflect.DeepEqual(first, again) || rows[0].State != compactor.Applied {
+		t.Errorf("compaction again: %+v, then %+v", first, again)
+	}
+	other := find(t, c.store, "terminal:other")
+	if _, _, err := other.ApplyPrepared(ctx, []int64{id}, 0); !errors.Is(err, ErrNotFound) {
+		t.Errorf("from another conversation: %v", err)
+	}
+}
+
+func TestARepairedRollupTakesPlaceAndChildren(t *testing.T) {
+	c := imported(t, 10)
+	a, b := storeSummary(t, c, leaf, worker, 1, 5), storeSummary(t, c, leaf, worker, 6, 10)
+	old := storeSummary(t, c, rollup, extractive, 1, 10, a, b)
+	applyRows(t, c, a, b, old)
+	j, err := c.Begin(ctx, compactor.Compaction{Kind: rollup, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 10}, FromTime: day, ToTime: day, Messages: 10, Children: []int64{a, b}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	children, err := j.Children(ctx, old)
+	if err != nil || len(children) != 2 || children[0].ID != a || children[1].ID != b {
+		t.Fatalf("children of the one to repair: %+v, %v", children, err)
+	}
+	if _, err := j.Store(ctx, compactor.Summary{Text: "better", Tokens: 7}); err != nil {
+		t.Fatal(err)
+	}
+	head, rows := applyRows(t, c, j.ID())
+	if shape(head.Stack) != "rollup worker 1-10" || rows[0].State != compactor.Applied {
+		t.Fatalf("the stack is %s, the row %s", shape(head.Stack), rows[0].State)
+	}
+	if children, err = j.Children(ctx, j.ID()); err != nil || len(children) != 2 {
+		t.Errorf("its children are %+v, %v", children, err)
+	}
+	if children, err = j.Children(ctx, old); err != nil || len(children) != 0 {
+		t.Errorf("the replaced one keeps %+v, %v", children, err)
+	}
+}
+
+func TestPlaceholdersLeftByACompaction(t *testing.T) {
+	c := imported(t, 10)
+	hide(t, c, 1, 10)
+	remove(t, c, 9)
+	head, _ := applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 7))
+	left := head.Stack[1]
+	if left.Messages != 2 || !left.FromTime.Equal(said(8, "").Time) || !left.ToTime.Equal(said(10, "").Time) {
+		t.Errorf("the placeholder says %+v", left)
+	}
+	if left.Tokens != compactor.TokensOfCompaction(left) {
+		t.Errorf("it costs %d, not %d", compactor.TokensOfCompaction(left), left.Tokens)
+	}
+}
+
+// What was deleted leaves no message behind, and yet the rows beside it stay neighbours.
+func TestAPlaceholderLeftOverDeletedMessagesHasDates(t *testing.T) {
+	c := imported(t, 10)
+	applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 6))
+	applyRows(t, c, storeSummary(t, c, leaf, worker, 7, 10))
+	remove(t, c, 1, 6)
+	head, _ := applyRows(t, c, storeSummary(t, c, leaf, worker, 2, 5))
+	if want := "placeholder emergency 1-1, leaf worker 2-5, placeholder emergency 6-6, leaf worker 7-10"; shape(head.Stack) != want {
+		t.Fatalf("the stack is %s, want %s", shape(head.Stack), want)
+	}
+	for _, i := range []int{0, 2} {
+		if left := head.Stack[i]; left.Messages != 0 || !left.FromTime.Equal(day) || !left.ToTime.Equal(day) {
+			t.Errorf("a placeholder says %+v", left)
+		}
+	}
+	checkCoverage(t, c)
+}
+
+func TestApply(t *testing.T) {
+	placeholder := func(from, to int64) compactor.Change {
+		return compactor.Change{Placeholders: []compactor.Compaction{{By: compactor.ByEmergency, Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}, FromTime: day, ToTime: day}}, ClearedTo: to}
+	}
+	t.Run("it is refused when the head has changed meanwhile", func(t *testing.T) {
+		c := imported(t, 6)
+		old := load(t, c).Head.Version
+		committed := hide(t, c, 1, 2)
+		head, applied, err := c.Apply(ctx, old, placeholder(1, 4))
+		if err != nil || applied || !reflect.DeepEqual(head, committed) {
+			t.Errorf("%+v, %v, %v", head, applied, err)
+		}
+	})
+	t.Run("a placeholder swallows those inside it", func(t *testing.T) {
+		c := imported(t, 6)
+		hide(t, c, 1, 2)
+		hide(t, c, 3, 3)
+		if head := hide(t, c, 1, 5); shape(head.Stack) != "placeholder emergency 1-5" {
+			t.Errorf("stack is %q", shape(head.Stack))
+		}
+	})
+	t.Run("one over a summary and half a placeholder hides what is verbatim of its span", func(t *testing.T) {
+		c := imported(t, 9)
+		applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
+		hide(t, c, 4, 6)
+		for _, step := range []struct {
+			change compactor.Change
+			want   string
+		}{
+			{placeholder(3, 6), "leaf worker 1-3, placeholder emergency 4-6"},
+			{placeholder(3, 8), "leaf worker 1-3, placeholder emergency 4-8"},
+		} {
+			head, applied, err := c.Apply(ctx, load(t, c).Head.Version, step.change)
+			if err != nil || !applied || shape(head.Stack) != step.want {
+				t.Errorf("the stack is %s, not %s; %v, %v", shape(head.Stack), step.want, applied, err)
+			}
+		}
+		checkCoverage(t, c)
+	})
+}
+
+func TestJobLife(t *testing.T) {
+	t.Run("a failed job leaves a row that says why, and no summary", func(t *testing.T) {
+		c := imported(t, 4)
+		j := begin(t, c, leaf, worker, 1, 4)
+		if err := j.Fail(ctx, "too slow"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Store(ctx, compactor.Summary{Text: "late", Tokens: 1}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("storing after it failed: %v", err)
+		}
+		_, rows := applyRows(t, c, j.ID())
+		if rows[0].State != compactor.Failed || rows[0].Error != "too slow" || rows[0].Text != "" {
+			t.Errorf("the row is %+v", rows[0])
+		}
+	})
+	t.Run("a row that runs at start becomes failed, a prepared one waits to be applied", func(t *testing.T) {
+		dir := t.TempDir()
+		s := openStore(t, dir)
+		c := find(t, s, "terminal:general")
+		deliver(t, c, said(1, "a"), said(2, "b"), said(3, "c"))
+		prepared := storeSummary(t, c, leaf, worker, 1, 1)
+		running := begin(t, c, leaf, worker, 2, 2).ID()
+
+		shared, err := Open(ctx, Options{Dir: dir, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer shared.Close()
+		before := dump(t, s)
+		if state := load(t, find(t, shared, c.Name())); !slices.Equal(ids(state.Prepared), []int64{prepared}) {
+			t.Errorf("looking on: prepared %v", state.Prepared)
+		}
+		if dump(t, s) != before {
+			t.Error("who looked on changed something")
+		}
+
+		s.Close()
+		c = find(t, openStore(t, dir), "terminal:general")
+		if state := load(t, c); !slices.Equal(ids(state.Prepared), []int64{prepared}) || len(state.Messages) != 3 {
+			t.Errorf("loaded %+v", state)
+		}
+		if _, rows := applyRows(t, c, running); rows[0].State != compactor.Failed || !strings.Contains(rows[0].Error, "stopped") {
+			t.Errorf("the running row is %+v", rows[0])
+		}
+	})
+	t.Run("what is known of a row reads back", func(t *testing.T) {
+		c := imported(t, 4)
+		row := compactor.Compaction{
+			Kind: leaf, By: worker, Trigger: compactor.OnManual, Level: 2, Span: compactor.Span{From: 1, To: 4}, FromTime: day, ToTime: day.AddDate(0, 0, 1),
+			Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
+		}
+		j, err := c.Begin(ctx, row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Store(ctx, compactor.Summary{Text: "text", Tokens: 3}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Measured(ctx, j.ID(), 100, 60); err != nil {
+			t.Fatal(err)
+		}
+		row.ID, row.State, row.Text, row.Tokens = j.ID(), compactor.Applied, "text", 3
+		if head, _ := applyRows(t, c, j.ID()); !reflect.DeepEqual(head.Stack, []compactor.Compaction{row}) {
+			t.Errorf("got %+v, want %+v", head.Stack, row)
+		}
+		if n := number(t, c.store, "SELECT before_tokens - after_tokens FROM compactions"); n != 40 {
+			t.Errorf("measured %d", n)
+		}
+		if err := find(t, c.store, "terminal:other").Measured(ctx, j.ID(), 1, 1); !errors.Is(err, ErrNotFound) {
+			t.Errorf("from another conversation: %v", err)
+		}
+	})
+	t.Run("it reads its span in pages, without what was deleted", func(t *testing.T) {
+		c := imported(t, 9)
+		remove(t, c, 4)
+		j := begin(t, c, leaf, worker, 1, 9)
+		page, err := j.Messages(ctx, 3, 8, 3)
+		if err != nil || !slices.Equal(seqs(page), []int64{3, 5, 6}) {
+			t.Errorf("%v, %v", seqs(page), err)
+		}
+	})
+}
+
+// What waits because older messages are verbatim again keeps what was made of it.
+func TestWhatWaitsInOrder(t *testing.T) {
+	t.Run("a fold waits for its children", func(t *testing.T) {
+		c := imported(t, 20)
+		a, b, d := storeSummary(t, c, leaf, worker, 1, 5), storeSummary(t, c, leaf, worker, 6, 10), storeSummary(t, c, leaf, worker, 11, 15)
+		f := storeSummary(t, c, rollup, worker, 6, 15, b, d)
+		edit(t, c, 2, "something else")
+		if head, _ := applyRows(t, c, a, b, d, f); len(head.Stack) > 0 {
+			t.Errorf("applied: %s", shape(head.Stack))
+		}
+		again := storeSummary(t, c, leaf, worker, 1, 5)
+		if head, _ := applyRows(t, c, again, b, d, f); shape(head.Stack) != "leaf worker 1-5, rollup worker 6-15" {
+			t.Errorf("applied: %s", shape(head.Stack))
+		}
+	})
+	t.Run("behind what would have repaired a row that was undone", func(t *testing.T) {
+		c := imported(t, 20)
+		applyRows(t, c, storeSummary(t, c, leaf, extractive, 1, 5))
+		repair, err := c.Begin(ctx, compactor.Compaction{Kind: leaf, By: worker, Trigger: compactor.OnRepair, Span: compactor.Span{From: 1, To: 5}, FromTime: day, ToTime: day, Messages: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := repair.Store(ctx, compactor.Summary{Text: "healed", Tokens: 7}); err != nil {
+			t.Fatal(err)
+		}
+		next := storeSummary(t, c, leaf, worker, 6, 10)
+		undo(t, c)
+		if head, applied := applyRows(t, c, repair.ID(), next); len(head.Stack) > 0 || applied[1].State != compactor.Prepared {
+			t.Errorf("applied: %s", shape(head.Stack))
+		}
+	})
+}

@@ -1,0 +1,103 @@
+// The past: what was said before the bot came, as context that nobody answers.
+
+package memory
+
+import (
+	"context"
+
+	"cairn/compactor"
+	"cairn/llm"
+)
+
+// Import adds messages of the past, which nobody answers, behind those that are
+// there, and returns those that were new. It is one transaction, so it takes a
+// batch at a time. ErrLive: people have talked to the bot here.
+func (c *Conversation) Import(ctx context.Context, past []Inbound) (added []compactor.Message, err error) {
+	err = c.update(ctx, "import messages", func(tx *transaction) error {
+		added, err = c.imports(tx, past)
+		return err
+	})
+	return added, err
+}
+
+func (c *Conversation) imports(tx *transaction, past []Inbound) ([]compactor.Message, error) {
+	var live bool
+	err := tx.QueryRow(`SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
+		FROM conversations c WHERE id = ?`, c.id).Scan(&live)
+	if err == nil && live {
+		err = ErrLive
+	}
+	if err != nil {
+		return nil, err
+	}
+	added, err := c.writePast(tx, past)
+	if err != nil || len(added) == 0 {
+		return nil, err
+	}
+	_, err = tx.Exec("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", c.id)
+	return added, err
+}
+
+// ReadBack reports whether what was said before the bot came has been read, or is
+// not wanted. first is the platform id of the oldest message that waits for an
+// answer, before which to read; empty: none does.
+func (c *Conversation) ReadBack(ctx context.Context) (done bool, first string, err error) {
+	err = c.view(ctx, "look what was read back", func(tx *transaction) error {
+		return tx.QueryRow(`SELECT read_back, coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND addressed ORDER BY id LIMIT 1), '')
+			FROM conversations c WHERE id = ?`, c.id).Scan(&done, &first)
+	})
+	return done, first, err
+}
+
+// Backfill writes what was said before the bot was addressed, oldest first, as
+// turns that nobody answers, and returns those that were new. It notes that the
+// past has been read. What waits in the inbox stays there.
+func (c *Conversation) Backfill(ctx context.Context, said []Inbound) (added []compactor.Message, err error) {
+	err = c.update(ctx, "write what was said before", func(tx *transaction) error {
+		if added, err = c.writePast(tx, said); err != nil {
+			return err
+		}
+		_, err := tx.Exec("UPDATE conversations SET read_back = 1, origin = iif(?, 'live', origin) WHERE id = ?", len(added) > 0, c.id)
+		return err
+	})
+	return added, err
+}
+
+// writePast writes those messages that are not known, each a turn of its own.
+func (c *Conversation) writePast(tx *transaction, past []Inbound) (added []compactor.Message, err error) {
+	p, err := c.newAppender(tx)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range past {
+		in, err := clean(in)
+		if err != nil {
+			return nil, err
+		}
+		if is, err := c.delivery(tx, in.ID); err != nil {
+			return nil, err
+		} else if is.left || is.waits {
+			continue
+		}
+		m := compactor.Message{
+			Seq: p.next, Turn: p.next, Role: llm.RoleUser, ID: in.ID, AuthorID: in.AuthorID, Author: in.Author, Text: in.Text,
+			ReplyTo: in.ReplyTo, Quote: in.Quote, Time: at(in.Time.UnixMilli()), Addressed: in.Addressed, Optional: in.Optional,
+		}
+		if m.Attachments, err = c.storeFiles(tx, in.ID, in.Attachments); err != nil {
+			return nil, err
+		}
+		if err := c.resolve(tx, &m, nil); err != nil {
+			return nil, err
+		}
+		if m.Seq == 1 {
+			if err := c.inherit(tx); err != nil {
+				return nil, err
+			}
+		}
+		if err := p.write(m, closed); err != nil {
+			return nil, err
+		}
+		added = append(added, m)
+	}
+	return added, p.finish("")
+}

@@ -1,0 +1,159 @@
+// What becomes of a memory: it is forgotten, restored, pinned, or purged.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// Forget takes one of the conversation's memories out of all recall. The row stays,
+// as forgotten, until it is purged. ErrNotFound: it has no such memory, or it was
+// forgotten before.
+func (c *Conversation) Forget(ctx context.Context, id int64) error {
+	return c.store.fate(ctx, "forget", id, c.id, forget)
+}
+
+// Forget is like that of a conversation, for a memory of any.
+func (s *Store) Forget(ctx context.Context, id int64) error {
+	return s.fate(ctx, "forget", id, 0, forget)
+}
+
+// Restore undoes that one of the conversation's memories was forgotten: it is again
+// what it was before. ErrNotFound: it has no such memory, or it is not forgotten.
+// ErrSaid: another memory says the same by now.
+func (c *Conversation) Restore(ctx context.Context, id int64) error {
+	return c.store.fate(ctx, "restore", id, c.id, restore)
+}
+
+// Restore is like that of a conversation, for a memory of any.
+func (s *Store) Restore(ctx context.Context, id int64) error {
+	return s.fate(ctx, "restore", id, 0, restore)
+}
+
+// PinMemory has one of the conversation's memories neither end nor fade, or takes that back.
+// ErrNotFound: it has no such memory, or it is no current one.
+func (c *Conversation) PinMemory(ctx context.Context, id int64, pinned bool) error {
+	return c.store.fate(ctx, "pin", id, c.id, pin(pinned))
+}
+
+// PinMemory is like that of a conversation, for a memory of any.
+func (s *Store) PinMemory(ctx context.Context, id int64, pinned bool) error {
+	return s.fate(ctx, "pin", id, 0, pin(pinned))
+}
+
+// Purge deletes a memory for good: row, sources, index, what searches found of it. A memory that it superseded
+// is superseded by what superseded this one, if anything did. The messages it came
+// from stay. ErrNotFound: there is no such memory.
+func (s *Store) Purge(ctx context.Context, id int64) error {
+	return s.fate(ctx, "purge", id, 0, purge)
+}
+
+// ErrSaid tells that another memory says the same.
+var ErrSaid = errors.New("another memory says the same")
+
+// fate decides the fate of a memory: of a conversation's own, or, where that is 0, of any.
+func (s *Store) fate(ctx context.Context, what string, id, conversation int64, do func(tx *transaction, c *Conversation, m Memory) error) error {
+	change := s.update
+	if what == "purge" {
+		change = s.deleting // out of the files too
+	}
+	var elsewhere []copies
+	err := change(ctx, func(tx *transaction) error {
+		s.elsewhere = nil
+		defer func() { elsewhere = s.elsewhere }()
+		m, c, err := s.readOwned(tx, id)
+		if err != nil {
+			return err
+		}
+		if conversation != 0 && c.id != conversation {
+			return ErrNotFound
+		}
+		return do(tx, c, m)
+	})
+	if err != nil {
+		return fmt.Errorf("%s memory %d: %w", what, id, err)
+	}
+	if what == "forget" { // deleting reports the rest
+		s.report(elsewhere)
+	}
+	return nil
+}
+
+func forget(tx *transaction, c *Conversation, m Memory) error {
+	err := changed(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
+	if err != nil {
+		return err
+	}
+	removed, err := c.forgetQuoted(tx, []int64{m.ID}, false)
+	if err != nil {
+		return err
+	}
+	for _, q := range removed {
+		if _, err := q.at.nextVersion(tx); err != nil {
+			return err
+		}
+		c.store.elsewhere = append(c.store.elsewhere, copies{q.at.name, []int64{q.seq}})
+	}
+	return nil
+}
+
+func restore(tx *transaction, c *Conversation, m Memory) error {
+	var same int64
+	err := tx.QueryRow(`SELECT other.id FROM memories m JOIN memories other ON other.conversation = m.conversation AND other.folded = m.folded
+		AND other.state = 'active' WHERE m.id = ? AND m.state = 'forgotten' AND m.forgotten_from = 'active'`, m.ID).Scan(&same)
+	if err == nil {
+		return fmt.Errorf("%w: memory %d", ErrSaid, same)
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	return changed(tx, "UPDATE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
+}
+
+func pin(pinned bool) func(*transaction, *Conversation, Memory) error {
+	return func(tx *transaction, _ *Conversation, m Memory) error {
+		return changed(tx, "UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
+	}
+}
+
+func purge(tx *transaction, c *Conversation, m Memory) error {
+	if err := c.deleteMemory(tx, m); err != nil {
+		return err
+	}
+	seqs, err := c.forgetFound(tx, []int64{m.ID})
+	if err != nil || len(seqs) == 0 {
+		return err
+	}
+	c.store.elsewhere = append(c.store.elsewhere, copies{c.name, seqs}) // nobody else tells of its own conversation
+	_, err = c.nextVersion(tx)
+	return err
+}
+
+// fix has what a memory superseded be superseded by what superseded it.
+func mend(tx *transaction, id int64) error {
+	_, err := tx.Exec("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
+	return err
+}
+
+// Chain returns what a memory took the place of, and what took its place, each step
+// further away from it: the oldest facts first, the memory itself among them.
+// ErrNotFound: there is no such memory.
+func (s *Store) Chain(ctx context.Context, id int64) (chain []Memory, err error) {
+	err = s.view(ctx, func(tx *transaction) error {
+		if _, err := readMemory(tx, id); err != nil {
+			return err
+		}
+		chain, err = readMemories(tx, `WHERE m.id IN (
+			WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL),
+			earlier (id) AS (SELECT ?1 UNION SELECT memories.id FROM memories JOIN earlier ON superseded_by = earlier.id)
+			SELECT id FROM later UNION SELECT id FROM earlier) ORDER BY m.id`, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the chain of memory %d: %w", id, err)
+	}
+	return chain, nil
+}

@@ -1,0 +1,153 @@
+// Sessions: what lies between two /new of a conversation.
+
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"cairn/compactor"
+	"cairn/transcript"
+)
+
+const (
+	sessionsShown = 100 // as many as the settings may ask for
+	sessionsHeld  = 20  // older ones that are read because they need work, at once
+)
+
+// WantSession notes that somebody wants a new session, which begins behind what
+// is being answered and what waits in the inbox by now; later is true if there is
+// any of that. wanted is false if nothing would be left behind.
+func (c *Conversation) WantSession(ctx context.Context) (wanted, later bool, err error) {
+	err = c.store.update(ctx, func(tx *transaction) error {
+		wanted, later, err = c.wantSession(tx)
+		return err
+	})
+	if err != nil {
+		return false, false, c.fail("want a new segment", err)
+	}
+	return wanted, later, nil
+}
+
+func (c *Conversation) wantSession(tx *transaction) (wanted, later bool, err error) {
+	var before, last int64 // the last row of the inbox before the wishes that are known, and before this one
+	var known, said, waiting bool
+	err = tx.QueryRow(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0)
+		FROM wanted_sessions WHERE conversation = ?1`, c.id).Scan(&before, &known, &last)
+	if err != nil {
+		return false, false, err
+	}
+	low, high := c.rows(1, maxSeq)
+	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN max(?, (SELECT id << 32 | session_start FROM conversations WHERE id = ?)) AND ? AND deleted_at IS NULL),
+		EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE id BETWEEN ? AND ? AND answered = 0)`, low, c.id, high, low, high).Scan(&said, &waiting)
+	if err != nil {
+		return false, false, err
+	}
+	if wanted = last > before || said && !known; wanted {
+		_, err = tx.Exec("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", c.id, last, now())
+	}
+	return wanted, waiting || last > 0, err
+}
+
+// SessionDue reports whether a wanted session is to begin now: all that waited
+// before it was taken up.
+func (c *Conversation) SessionDue(ctx context.Context) (due bool, err error) {
+	err = c.store.view(ctx, func(tx *transaction) error {
+		err := tx.QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
+			FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, c.id).Scan(&due)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return false, c.fail("look for a wanted segment", err)
+	}
+	return due, nil
+}
+
+// StartSession ends the session: what of it is verbatim stands behind placeholders from
+// now on, and the next message begins the next session. The request for it, if there
+// is one, is fulfilled. started is false if the session holds no message.
+func (c *Conversation) StartSession(ctx context.Context) (head compactor.Head, started bool, err error) {
+	err = c.store.update(ctx, func(tx *transaction) error {
+		head, started, err = c.startSession(tx)
+		return err
+	})
+	if err != nil {
+		return compactor.Head{}, false, c.fail("begin a segment", err)
+	}
+	return head, started, nil
+}
+
+func (c *Conversation) startSession(tx *transaction) (head compactor.Head, started bool, err error) {
+	_, err = tx.Exec("DELETE FROM wanted_sessions WHERE id = (SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)", c.id)
+	if err != nil {
+		return head, false, err
+	}
+	s, err := c.state(tx, maxSeq, nil)
+	if err != nil {
+		return head, false, err
+	}
+	if s.Open, err = c.open(tx); err != nil {
+		return head, false, err
+	}
+	var addressed bool // nobody pays for talk in which the bot had no part
+	low, high := c.rows(s.SessionStart, maxSeq)
+	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_addressed WHERE id BETWEEN ? AND ? AND addressed = 1)", low, high).Scan(&addressed)
+	if err != nil {
+		return head, false, err
+	}
+	change, err := s.NewSession(addressed)
+	if started = err == nil; errors.Is(err, transcript.ErrEmpty) {
+		head, err = c.head(tx)
+	}
+	if !started || err != nil {
+		return head, false, err
+	}
+	head, err = c.write(tx, s, change)
+	return head, started, err
+}
+
+// earlier reads the earlier sessions, oldest first: the newest, and of those before
+// them some that need work, the newest first. So what is read does not grow with
+// the number of sessions.
+func (c *Conversation) earlier(tx *transaction) ([]compactor.Session, error) {
+	sessions, err := c.sessions(tx, "ORDER BY from_seq DESC LIMIT ?", sessionsShown)
+	if err == nil && len(sessions) == sessionsShown {
+		var older []compactor.Session
+		older, err = c.sessions(tx, "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", sessions[len(sessions)-1].From, sessionsHeld)
+		sessions = append(sessions, older...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(sessions)
+	newest := sessions[max(len(sessions)-sessionsShown, 0):]
+	for i, s := range sessions[:len(sessions)-len(newest)] {
+		if sessions[i].Rows, err = c.activeIn(tx, transcript.Span{From: s.From, To: s.To}); err != nil {
+			return nil, err
+		}
+	}
+	if len(newest) == 0 {
+		return nil, nil
+	}
+	rows, err := c.activeIn(tx, transcript.Span{From: newest[0].From, To: newest[len(newest)-1].To})
+	for _, row := range rows {
+		i := slices.IndexFunc(newest, func(s compactor.Session) bool { return row.From <= s.To })
+		newest[i].Rows = append(newest[i].Rows, row)
+	}
+	return sessions, err
+}
+
+func (c *Conversation) sessions(tx *transaction, rest string, args ...any) (found []compactor.Session, err error) {
+	err = each(tx, func(rows *sql.Rows) error {
+		var s compactor.Session
+		err := rows.Scan(&s.From, &s.To)
+		found = append(found, s)
+		return err
+	}, "SELECT from_seq, to_seq FROM sessions WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
+	return found, err
+}

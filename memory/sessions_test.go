@@ -1,0 +1,326 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/compactor"
+)
+
+func startSession(t tester, c *Conversation) (compactor.Head, bool) {
+	t.Helper()
+	head, started, err := c.StartSession(ctx)
+	if err != nil {
+		t.Errorf("begin a session: %v", err)
+	}
+	return head, started
+}
+
+// sessionsOf writes earlier sessions as "1-9 [leaf worker 1-9] settled".
+func sessionsOf(t *testing.T, c *Conversation) string {
+	t.Helper()
+	var parts []string
+	for _, s := range load(t, c).Head.Earlier {
+		state := "unsettled"
+		if number(t, c.store, "SELECT settled FROM sessions WHERE conversation = ? AND from_seq = ?", c.id, s.From) == 1 {
+			state = "settled"
+		}
+		parts = append(parts, fmt.Sprintf("%d-%d [%s] %s", s.From, s.To, shape(s.Rows), state))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func wantSessions(t *testing.T, c *Conversation, want string) {
+	t.Helper()
+	if got := sessionsOf(t, c); got != want {
+		t.Errorf("earlier sessions are\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestANewSession(t *testing.T) {
+	t.Run("what was verbatim is behind placeholders, and nothing of it in the session", func(t *testing.T) {
+		c := imported(t, 9)
+		applyRows(t, c, storeSummary(t, c, leaf, worker, 1, 3))
+		before := load(t, c).Head.Version
+		head, started := startSession(t, c)
+		state := load(t, c)
+		if !started || head.Version <= before || head.Start != 10 || len(head.Stack)+len(state.Messages)+len(state.First) > 0 || state.Next != 10 {
+			t.Errorf("began %v with %+v, %d messages", started, head, len(state.Messages))
+		}
+		wantSessions(t, c, "1-9 [leaf worker 1-3, placeholder emergency 4-9] unsettled")
+		deliver(t, c, said(10, "anew"))
+		if state := load(t, c); !slices.Equal(seqs(state.Messages), []int64{10}) {
+			t.Errorf("verbatim are %v", seqs(state.Messages))
+		}
+		checkCoverage(t, c)
+	})
+	t.Run("it is merged with the placeholders beside it, never with those of the next session", func(t *testing.T) {
+		c := imported(t, 5)
+		hide(t, c, 1, 2)
+		startSession(t, c)
+		wantSessions(t, c, "1-5 [placeholder emergency 1-5] unsettled")
+		deliver(t, c, said(6, "anew"))
+		hide(t, c, 6, 6)
+		startSession(t, c)
+		wantSessions(t, c, "1-5 [placeholder emergency 1-5] unsettled; 6-6 [placeholder emergency 6-6] unsettled")
+	})
+	t.Run("without a message there is none, twice or in an empty conversation", func(t *testing.T) {
+		c := newConversation(t)
+		if _, started := startSession(t, c); started {
+			t.Error("an empty conversation began again")
+		}
+		deliver(t, c, said(1, "hello"))
+		startSession(t, c)
+		before := dump(t, c.store)
+		if head, started := startSession(t, c); started || head.Start != 2 || dump(t, c.store) != before {
+			t.Errorf("it began again twice: %+v", head)
+		}
+		deliver(t, c, said(2, "hello"))
+		remove(t, c, 2)
+		if _, started := startSession(t, c); started {
+			t.Error("a session of deleted messages was left behind")
+		}
+		checkCoverage(t, c)
+	})
+	t.Run("not while a turn waits for its answer", func(t *testing.T) {
+		c := newConversation(t)
+		m := said(1, "what time is it?")
+		m.Addressed = true
+		deliver(t, c, m)
+		before := dump(t, c.store)
+		if _, _, err := c.StartSession(ctx); err == nil || dump(t, c.store) != before {
+			t.Errorf("it began: %v", err)
+		}
+	})
+	t.Run("whatever statement fails, nothing has changed", func(t *testing.T) {
+		for _, at := range []string{
+			"DELETE ON wanted_sessions", "UPDATE OF version ON conversations", "UPDATE OF session_start ON conversations",
+			"INSERT ON compactions", "UPDATE ON compactions", "INSERT ON sessions",
+		} {
+			c := imported(t, 9)
+			hide(t, c, 1, 3)
+			if wanted, _, err := c.WantSession(ctx); err != nil || !wanted {
+				t.Fatal(wanted, err)
+			}
+			before := dump(t, c.store)
+			run(t, c.store, "CREATE TEMP TRIGGER stop BEFORE "+at+" BEGIN SELECT raise(ABORT, 'no'); END")
+			if _, _, err := c.StartSession(ctx); err == nil || dump(t, c.store) != before {
+				t.Errorf("%s: %v", at, err)
+			}
+			run(t, c.store, "DROP TRIGGER stop")
+			if _, started := startSession(t, c); !started {
+				t.Errorf("%s: it does not begin afterwards", at)
+			}
+		}
+	})
+}
+
+func TestResultsAreAppliedInTheSessionTheyWereReadFrom(t *testing.T) {
+	c := imported(t, 9)
+	prepared := storeSummary(t, c, leaf, worker, 1, 3)
+	running := begin(t, c, leaf, worker, 4, 6)
+	startSession(t, c)
+	deliver(t, c, said(10, "anew"))
+	if _, err := running.Store(ctx, compactor.Summary{Text: "late", Tokens: 7}); err != nil {
+		t.Fatal(err)
+	}
+	head, applied := applyRows(t, c, prepared, running.ID())
+	if applied[0].State != compactor.Applied || applied[1].State != compactor.Applied || len(head.Stack) != 0 || head.Start != 10 {
+		t.Errorf("applied as %s and %s; the stack is %s", applied[0].State, applied[1].State, shape(head.Stack))
+	}
+	wantSessions(t, c, "1-9 [leaf worker 1-3, leaf worker 4-6, placeholder emergency 7-9] unsettled")
+	applyRows(t, c, storeSummary(t, c, leaf, worker, 7, 9))
+	rows := load(t, c).Head.Earlier[0].Rows
+	applyRows(t, c, storeSummary(t, c, rollup, worker, 1, 9, ids(rows)...))
+	wantSessions(t, c, "1-9 [rollup worker 1-9] settled")
+	checkCoverage(t, c)
+	t.Run("an edit makes it work again", func(t *testing.T) {
+		edit(t, c, 5, "something else")
+		wantSessions(t, c, "1-9 [rollup worker 1-9] unsettled")
+		checkCoverage(t, c)
+	})
+	t.Run("a deletion too", func(t *testing.T) {
+		remove(t, c, 5)
+		wantSessions(t, c, "1-9 [placeholder emergency 1-9] unsettled")
+		if row := load(t, c).Head.Earlier[0].Rows[0]; row.Messages != 8 {
+			t.Errorf("it holds %d messages", row.Messages)
+		}
+		checkCoverage(t, c)
+	})
+}
+
+// leaveSessions writes n sessions of one message each, with the summary of a worker.
+func leaveSessions(t testing.TB, c *Conversation, n int) {
+	t.Helper()
+	count := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", n)
+	run(t, c.store, `INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
+		calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens) `+count+
+		`SELECT ?1 << 32 | i, i, 'user', 'm' || i, 'u', 'Ann', 'text', '', '', '', '', '', '', i, i, 0, 2, 0, 9 FROM n`, c.id)
+	run(t, c.store, "INSERT INTO sessions (conversation, from_seq, to_seq, settled) "+count+"SELECT ?1, i, i, 1 FROM n", c.id)
+	run(t, c.store, `INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at, messages, children, text, tokens, created_at) `+
+		count+`SELECT ?1, 'leaf', 'worker', 'applied', 'new', 0, i, i, i, i, 1, '', 'sum', 20, i FROM n`, c.id)
+	run(t, c.store, "UPDATE conversations SET next_seq = ?1 + 1, session_start = ?1 + 1 WHERE id = ?2", n, c.id)
+}
+
+func TestAConversationOfThousandsOfSessions(t *testing.T) {
+	c := newConversation(t)
+	leaveSessions(t, c, 5000)
+	if earlier := load(t, c).Head.Earlier; len(earlier) != sessionsShown || earlier[0].From != 4901 || shape(earlier[0].Rows) != "leaf worker 4901-4901" {
+		t.Errorf("%d are read, from %d on", len(earlier), earlier[0].From)
+	}
+	edit(t, c, 7, "something else")
+	edit(t, c, 9, "something else")
+	earlier := load(t, c).Head.Earlier
+	if len(earlier) != sessionsShown+2 || shape(earlier[0].Rows) != "leaf worker 7-7" || earlier[1].From != 9 || earlier[2].From != 4901 {
+		t.Fatalf("what needs work is not read: %d, %+v", len(earlier), earlier[:3])
+	}
+	applyRows(t, c, storeSummary(t, c, leaf, worker, 7, 7))
+	if earlier := load(t, c).Head.Earlier; len(earlier) != sessionsShown+1 || earlier[0].From != 9 {
+		t.Errorf("what is done is still read: %d from %d on", len(earlier), earlier[0].From)
+	}
+	for _, query := range []string{
+		"SELECT from_seq, to_seq FROM sessions WHERE conversation = 1 AND NOT settled AND from_seq < 4901 ORDER BY from_seq DESC LIMIT 20",
+		"SELECT from_seq, to_seq FROM sessions WHERE conversation = 1 ORDER BY from_seq DESC LIMIT 100",
+	} {
+		var n int
+		var plan string
+		if err := c.store.read.QueryRow("EXPLAIN QUERY PLAN "+query).Scan(&n, &n, &n, &plan); err != nil || !strings.HasPrefix(plan, "SEARCH") {
+			t.Errorf("%s\nis done by %s, %v", query, plan, err)
+		}
+	}
+}
+
+func TestWantedSessions(t *testing.T) {
+	want := func(t *testing.T, c *Conversation, wanted, later bool) {
+		t.Helper()
+		if w, l, err := c.WantSession(ctx); err != nil || w != wanted || l != later {
+			t.Errorf("wanted %v, later %v, %v", w, l, err)
+		}
+	}
+	due := func(t *testing.T, c *Conversation, want bool) {
+		t.Helper()
+		if d, err := c.SessionDue(ctx); err != nil || d != want {
+			t.Errorf("due %v, %v", d, err)
+		}
+	}
+	takeUp := func(t *testing.T, c *Conversation) (ids []string) {
+		t.Helper()
+		taken, err := c.TakeUp(ctx, All, 1<<30, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range taken {
+			ids = append(ids, m.ID)
+		}
+		return ids
+	}
+	t.Run("what waited belongs to the session before, what comes later to the next", func(t *testing.T) {
+		c := newConversation(t)
+		want(t, c, false, false) // nothing was said
+		deliverOnly(t, c, said(1, "before"))
+		want(t, c, true, true)
+		want(t, c, false, true) // nothing was said since
+		deliverOnly(t, c, said(2, "between"))
+		want(t, c, true, true)
+		deliverOnly(t, c, said(3, "after"))
+		for i, id := range []string{"m1", "m2"} {
+			due(t, c, false)
+			if got := takeUp(t, c); !slices.Equal(got, []string{id}) {
+				t.Fatalf("taken up are %v", got)
+			}
+			if got := takeUp(t, c); len(got) > 0 {
+				t.Fatalf("taken up before the session has ended: %v", got)
+			}
+			due(t, c, true)
+			if head, started := startSession(t, c); !started || head.Start != int64(i+2) {
+				t.Fatalf("the session begins at %d", head.Start)
+			}
+		}
+		due(t, c, false)
+		if got := takeUp(t, c); !slices.Equal(got, []string{"m3"}) {
+			t.Errorf("taken up are %v", got)
+		}
+		wantSessions(t, c, "1-1 [placeholder emergency 1-1] unsettled; 2-2 [placeholder emergency 2-2] unsettled")
+	})
+	t.Run("a request outlives the process, and the conversation is unfinished until then", func(t *testing.T) {
+		dir := t.TempDir()
+		s := openStore(t, dir)
+		c := find(t, s, "terminal:general")
+		deliver(t, c, said(1, "before"))
+		want(t, c, true, false)
+		s.Close()
+		s = openStore(t, dir)
+		c = find(t, s, "terminal:general")
+		if names, err := s.Unfinished(ctx); err != nil || !slices.Equal(names, []string{c.name}) {
+			t.Errorf("unfinished are %v, %v", names, err)
+		}
+		due(t, c, true)
+		startSession(t, c)
+		due(t, c, false)
+	})
+	t.Run("what was missed and said before it belongs before it", func(t *testing.T) {
+		c := newConversation(t)
+		deliver(t, c, said(1, "known"))
+		if err := c.SetGap(ctx, "m1"); err != nil {
+			t.Fatal(err)
+		}
+		deliverOnly(t, c, said(4, "before"))
+		want(t, c, true, true)
+		late := said(5, "after")
+		late.Time = time.Now().Add(time.Hour)
+		deliverOnly(t, c, late)
+		if _, err := c.FillGap(ctx, []Inbound{said(2, "missed"), said(3, "missed too")}, "m3", true); err != nil {
+			t.Fatal(err)
+		}
+		if got := takeUp(t, c); !slices.Equal(got, []string{"m2", "m3", "m4"}) {
+			t.Errorf("taken up are %v", got)
+		}
+		due(t, c, true)
+	})
+}
+
+func BenchmarkLoadOfManySessions(b *testing.B) {
+	c := find(b, openStore(b, b.TempDir()), "terminal:general")
+	leaveSessions(b, c, 20_000)
+	for b.Loop() {
+		load(b, c)
+	}
+}
+
+// What is asked with every compaction does not cost more the more of them there are.
+func TestTheAgeOfAConversationDoesNotMatterToACompaction(t *testing.T) {
+	c := newConversation(t)
+	for _, asked := range []struct {
+		query, by string
+		arguments []any
+	}{
+		{wasRead, "compactions_to (", []any{1, 2, 3, 4}},
+		{retire, "INTEGER PRIMARY KEY", []any{1, 2, 3}},
+		{"SELECT text FROM compactions WHERE conversation = 1 " + childrenOf, "compactions_parent", []any{1}},
+		{"SELECT text FROM messages WHERE id BETWEEN 1 AND 1000000 AND deleted_at IS NULL " + ofPins, "(rowid=?)", []any{1}},
+		{latestApplied, "compactions_applied (", []any{1, 2}},
+		{"SELECT text FROM compactions WHERE conversation = 1 " + madeWith, "compactions_applied (", []any{1, 2}},
+		{"SELECT text FROM compactions WHERE conversation = 1 " + endedWith, "compactions_ended (", []any{1, 2}},
+	} {
+		rows, err := c.store.write.Query("EXPLAIN QUERY PLAN "+asked.query, asked.arguments...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plan []string
+		for rows.Next() {
+			var n int
+			var step string
+			if err := rows.Scan(&n, &n, &n, &step); err != nil {
+				t.Fatal(err)
+			}
+			plan = append(plan, step)
+		}
+		rows.Close()
+		if by := strings.Join(plan, "; "); !strings.Contains(by, asked.by) || strings.Contains(by, "compactions_state") {
+			t.Errorf("%s\nis done by %s", asked.query, by)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"cairn/compactor"
+)
+
+func TestTheSameFactInOtherWords(t *testing.T) {
+	for _, c := range []struct {
+		claim, a, b string
+		same        bool
+	}{
+		{"articles do not count", "Ada's favourite drink is green tea", "Ada's favourite drink is the green tea.", true},
+		{"nor does stress", "Ada really likes tea", "Ada likes tea", true},
+		{"accents and case do not", "ada wohnt in koln bei ihrer schwester", "Ada wohnt in Köln bei ihrer Schwester", true},
+		{"another number is another fact", "The standup meets at 9", "The standup meets at 10", false},
+		{"so is a negation", "Ada likes the new office", "Ada does not like the new office", false},
+		{"in a contraction too", "Ada can swim in the sea", "Ada can't swim in the sea", false},
+		{"so is where from and where to", "Ada moved from Oslo to Bergen", "Ada moved from Bergen to Oslo", false},
+		{"what was is not what is", "Ada works at the bakery", "Ada worked at the bakery", false},
+		{"is and was differ", "Bob is the manager of the shop", "Bob was the manager of the shop", false},
+		{"on is not off", "The heating is on at night", "The heating is off at night", false},
+		{"signs count", "Ada likes C++", "Ada likes C#", false},
+		{"in a script without blanks each sign does", "我今天很喜欢吃苹果", "我今天不很喜欢吃苹果", false},
+		{"nothing is not the same as nothing", "the", "a", false},
+	} {
+		t.Run(c.claim, func(t *testing.T) {
+			a, b := tokens(c.a), tokens(c.b)
+			if got := sameFact(a, b); got != c.same || sameFact(b, a) != got {
+				t.Errorf("%q and %q: %v and %v; %v, %v", c.a, c.b, got, sameFact(b, a), a, b)
+			}
+		})
+	}
+	t.Run("of itself every fact is the same, and of one with a number more never", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			text := rapid.StringN(1, 80, 400).Draw(t, "text")
+			is := tokens(text)
+			if len(is) > 0 && !sameFact(is, is) {
+				t.Fatalf("%q is not the same as itself", text)
+			}
+			if sameFact(is, tokens(text+" 77123")) {
+				t.Fatalf("%q is the same with a number more", text)
+			}
+		})
+	})
+}
+
+// people are the ids of those who speak in said.
+var people = map[string]string{"Ann": "0", "Bob": "1"}
+
+// keep saves a fact, from messages if any are named.
+func keep(t *testing.T, c *Conversation, person, content string, messages ...int64) Saved {
+	t.Helper()
+	s, err := c.Keep(ctx, KeepRequest{MemoryDraft: compactor.MemoryDraft{Kind: "fact", Content: content, Messages: messages}, Person: person, PersonID: people[person]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestTheSameFactTwiceIsOneRow(t *testing.T) {
+	t.Run("in other words it is confirmed", func(t *testing.T) {
+		c := imported(t, 9)
+		first := keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
+		again := keep(t, c, "Ann", "Ann works as nurse at a hospital in Bergen", 4)
+		if again.Fresh || !again.Other || again.ID != first.ID || again.Confirmed != 2 || !slices.Equal(again.Sources, []int64{2, 4}) || again.Content != first.Content {
+			t.Errorf("%+v", again)
+		}
+	})
+	t.Run("about somebody else, or elsewhere, it is another fact", func(t *testing.T) {
+		c := imported(t, 9)
+		keep(t, c, "Ann", "The flat is near the harbour")
+		if s := keep(t, c, "Bob", "The flat is near harbour"); !s.Fresh {
+			t.Errorf("%+v", s)
+		}
+		if s := keep(t, find(t, c.store, "terminal:other"), "Ann", "The flat is near harbour"); !s.Fresh {
+			t.Errorf("%+v", s)
+		}
+	})
+	t.Run("of two people who bear one name too", func(t *testing.T) {
+		c := newConversation(t)
+		for _, w := range []KeepRequest{{Person: "Ann", PersonID: "u1"}, {Person: "Ann", PersonID: "u2"}} {
+			w.Kind, w.Content = "fact", "My flat is near the harbour, number "+w.PersonID[1:]
+			if w.PersonID == "u2" {
+				w.Content = "My flat is near harbour, number 1"
+			}
+			if s, err := c.Keep(ctx, w); err != nil || !s.Fresh {
+				t.Errorf("%+v, %v", s, err)
+			}
+		}
+	})
+	t.Run("the same messages read again confirm nothing and change no word", func(t *testing.T) {
+		c := imported(t, 9)
+		keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
+		if s := keep(t, c, "Ann", "Ann works as nurse at the hospital in Bergen", 2); s.Fresh || s.Confirmed != 1 || !strings.Contains(s.Content, " a nurse") {
+			t.Errorf("%+v", s)
+		}
+	})
+	t.Run("what people had forgotten is not brought back by the messages it came from", func(t *testing.T) {
+		c := imported(t, 9)
+		s := keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 2)
+		if err := c.Forget(ctx, s.ID); err != nil {
+			t.Fatal(err)
+		}
+		j := begin(t, c, leaf, worker, 1, 9)
+		answer, err := call(j.Tools(20), "memory_save", `{"content": "Ann has an allergy to nuts and peas", "kind": "fact", "messages": [2], "about": "Ann"}`)
+		if err != nil || !strings.Contains(answer, "had this forgotten") {
+			t.Errorf("%s, %v", answer, err)
+		}
+		if fresh, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil || len(fresh) != 0 {
+			t.Errorf("%+v, %v", fresh, err)
+		}
+		if got := contents(t, c); got != nil {
+			t.Errorf("%q", got)
+		}
+		if s := keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 4); !s.Fresh {
+			t.Errorf("said once more it is not known: %+v", s)
+		}
+	})
+}
+
+func TestModelsLearnWhatIsKnown(t *testing.T) {
+	t.Run("a model is told, and told of what its fact may take the place of", func(t *testing.T) {
+		c := imported(t, 9)
+		tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
+		old := keep(t, c, "Ann", "The standup meets at 9 in the kitchen", 2)
+		answer, err := call(tools, "memory_save", `{"content": "The standup meets at 9 in kitchen", "kind": "fact", "messages": [4]}`)
+		if want := fmt.Sprintf(`This was known already in other words, as memory %d: "The standup meets at 9 in the kitchen". Nothing more is to be done.`, old.ID); err != nil || answer != want {
+			t.Errorf("got  %s\nwant %s, %v", answer, want, err)
+		}
+		answer, err = call(tools, "memory_save", `{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6]}`)
+		if want := fmt.Sprintf(`Noted. Memory %d says: "The standup meets at 9 in the kitchen". If what you saved is newer and takes its place, save it again with "supersedes": %d.`, old.ID, old.ID); err != nil || answer != want {
+			t.Errorf("got  %s\nwant %s, %v", answer, want, err)
+		}
+		answer, err = call(tools, "memory_save", fmt.Sprintf(`{"content": "The standup meets at 10 in the kitchen", "kind": "fact", "messages": [6], "supersedes": %d}`, old.ID))
+		if err != nil || !strings.Contains(answer, fmt.Sprintf("supersedes memory %d now", old.ID)) {
+			t.Errorf("%s, %v", answer, err)
+		}
+		if m, _, err := c.store.Memory(ctx, old.ID); err != nil || m.State != "superseded" {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+	t.Run("a model that words a fact again on purpose is not told that it is known", func(t *testing.T) {
+		c := imported(t, 9)
+		tools := c.Tools(ToolOptions{Turn: func() int64 { return 9 }})
+		old := keep(t, c, "Ann", "Ann works as a nurse at the hospital in Bergen", 2)
+		answer, err := call(tools, "memory_save", fmt.Sprintf(`{"content": "Ann works as nurse at a hospital in Bergen", "kind": "fact", "messages": [4], "supersedes": %d}`, old.ID))
+		if err != nil || answer != fmt.Sprintf("Noted; it supersedes memory %d.", old.ID) {
+			t.Errorf("%s, %v", answer, err)
+		}
+		if got := contents(t, c); !slices.Equal(got, []string{"fact: Ann works as nurse at a hospital in Bergen"}) {
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("a worker is told the same before it ends, and its own drafts are one", func(t *testing.T) {
+		c := imported(t, 9)
+		old := keep(t, c, "Ann", "The standup meets at 9 in the kitchen")
+		j := begin(t, c, leaf, worker, 1, 9)
+		save := func(content string, more string) string {
+			t.Helper()
+			answer, err := call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [2]%s}`, content, more))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return answer
+		}
+		if got := save("The standup meets at 9 in the kitchen", ""); !strings.Contains(got, fmt.Sprintf("known already, as memory %d", old.ID)) {
+			t.Error(got)
+		}
+		if got := save("The standup meets at 10 in the kitchen", ""); !strings.Contains(got, fmt.Sprintf("Memory %d says", old.ID)) {
+			t.Error(got)
+		}
+		if got := save("The standup meets at 10 in kitchen", fmt.Sprintf(`, "supersedes": %d`, old.ID)); !strings.Contains(got, fmt.Sprintf("supersedes memory %d now", old.ID)) {
+			t.Error(got)
+		}
+		if _, err := j.Store(ctx, compactor.Summary{Text: "summary", Tokens: 2}); err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(t, c); !slices.Equal(got, []string{"fact: The standup meets at 10 in the kitchen"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestFewMemoriesAreCompared(t *testing.T) {
+	c := newConversation(t)
+	err := c.store.update(t.Context(), func(tx *transaction) error {
+		for n := range 10_000 {
+			d := draft{MemoryDraft: compactor.MemoryDraft{Kind: "fact", About: "Ann", Importance: 0.5, Content: fmt.Sprintf("Ann keeps box w%d in room r%d", n, n%100)}, by: byPerson}
+			d.folded = d.Content
+			if _, err := c.insertMemory(tx, d); err != nil {
+				return err
+			}
+		}
+		ids, err := c.sharing(tx, draft{MemoryDraft: compactor.MemoryDraft{Content: "Ann keeps the box w77 in room r77"}}, 1)
+		if len(ids) > 150 {
+			t.Errorf("%d are", len(ids))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := keep(t, c, "Ann", "Ann keeps the box w77 in the room r77"); s.Fresh || s.ID != 78 {
+		t.Errorf("%+v", s)
+	}
+}
