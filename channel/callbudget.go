@@ -21,7 +21,7 @@ const maxRequests = 3 * maxCalls
 // is used up, summaries are made without a model, and made again later.
 const turnsShare = 4
 
-// ledger counts the calls of each conversation in the last hour, to the minute.
+// callBudget counts the calls of each conversation in the last hour, to the minute.
 type callBudget struct {
 	mu    sync.Mutex // guards everything below
 	began time.Time  // an hour before the first call: minutes count from here, whatever clocks are set to

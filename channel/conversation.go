@@ -203,7 +203,7 @@ func (c *conversation) takeUp(ctx context.Context, due memory.Due) ([]compactor.
 	return c.records.TakeUp(ctx, due.Last, c.window.burst(), time.Now().Add(-c.hub.o.CatchUp))
 }
 
-// begun is a turn, and when it was taken up: by the time that passes, for clocks are set.
+// started is a turn, and when it was taken up: by the time that passes, for clocks are set.
 type started struct {
 	turn int64
 	at   time.Time

@@ -24,7 +24,7 @@ func (c *conversation) loud(err error, server *llm.Learnt) slog.Level {
 	return server.Down.Begin()
 }
 
-// calm ends the incident, if there was one.
+// endIncident ends the incident, if there was one.
 func (c *conversation) endIncident(server *llm.Learnt) {
 	c.covered = false
 	here, there := c.failing.End(), server.Down.End()
