@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,6 +79,43 @@ func folder(t testing.TB) string {
 	return dir
 }
 
+// emptyStore is the file of a store without conversations. It is made once: a migration
+// for each test would take a quarter of the time of all tests.
+var emptyStore = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "cairn")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	store, err := memory.Open(context.Background(), memory.Options{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, "cairn.db"))
+})
+
+// copyEmptyStore puts an empty store into a folder that has none.
+func copyEmptyStore(t testing.TB, dir string) {
+	t.Helper()
+	file := filepath.Join(dir, "cairn.db")
+	if _, err := os.Stat(file); err == nil {
+		return
+	}
+	text, err := emptyStore()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (r *rig) open() {
 	r.t.Helper()
 	ctx := context.Background()
@@ -86,6 +124,7 @@ func (r *rig) open() {
 	}
 	var err error
 	if !r.borrowed {
+		copyEmptyStore(r.t, r.dir)
 		if r.store, err = memory.Open(ctx, memory.Options{Dir: r.dir}); err != nil {
 			r.t.Fatal(err)
 		}

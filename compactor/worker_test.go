@@ -23,7 +23,7 @@ import (
 // tuned is a rig whose options are changed before it is opened.
 func tuned(t testing.TB, window int, worker *llmtest.Model, tune func(*compactor.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
+	r := &rig{t: t, dir: folder(t), window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
 	r.open()
 	t.Cleanup(r.close)
 	return r
