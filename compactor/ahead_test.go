@@ -194,13 +194,13 @@ func TestRequestsGrowAtTheirEnd(t *testing.T) {
 		}
 		last = now
 	}
-	for i := range 400 {
+	for i := range 200 {
 		var results []string
 		if i%7 == 0 {
 			results = []string{"result " + filler(200), "result " + filler(30)}
 		}
 		r.hook = look
-		r.talk(fmt.Sprintf("question %d %s", i, filler(20+i%50)), results...)
+		r.talk(fmt.Sprintf("question %d %s", i, filler(60+i%50)), results...)
 		r.hook = nil
 		r.settle()
 	}

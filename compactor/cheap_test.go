@@ -64,7 +64,7 @@ func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 			}
 			last = head
 		}
-		for i := range 600 {
+		for i := range 400 {
 			down.Store(i/100%4 == 1)
 			time.Sleep([]time.Duration{30 * time.Second, 45 * time.Second, 3 * time.Minute, ttl}[min(random.IntN(40), 36)/12])
 			synctest.Wait()

@@ -26,9 +26,9 @@ func TestARollupIsRepairedAlthoughAPartIsDeclined(t *testing.T) {
 			return answer(ctx, n, req)
 		}
 		r := newRig(t, 8000, &worker.Model)
-		for i := range 300 {
-			text := fmt.Sprintf("question %d %s", i, filler(100))
-			if i == 60 {
+		for i := range 150 {
+			text := fmt.Sprintf("question %d %s", i, filler(200))
+			if i == 30 {
 				text = "in the film they speak of the poison"
 			}
 			r.talk(text)

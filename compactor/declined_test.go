@@ -51,19 +51,19 @@ func TestWhatIsDeclinedIsPaidForAFewTimes(t *testing.T) {
 					r := newRig(t, 8000, &worker.Model)
 					r.policy.Enabled = level == "background"
 					r.talk("in the film they speak of the poison " + filler(20))
-					for i := range 60 {
-						r.talk(fmt.Sprintf("question %d %s", i, filler(150)))
+					for i := range 30 {
+						r.talk(fmt.Sprintf("question %d %s", i, filler(300)))
 						r.settle()
 						time.Sleep(time.Minute)
 					}
 					if worker.declined == 0 {
 						t.Fatal("nothing was declined")
 					}
-					for i := range 60 { // a short word now and then, for a week
+					for i := range 28 { // a short word now and then, for a week
 						r.talk(fmt.Sprintf("hm %d", i))
 						r.settle()
-						time.Sleep(3 * time.Hour)
-						if i%20 == 10 {
+						time.Sleep(6 * time.Hour)
+						if i%10 == 5 {
 							r.restart()
 						}
 					}
@@ -96,9 +96,9 @@ func TestALargePlaceholderIsRepairedInPieces(t *testing.T) {
 		worker := newSqueamish("by its tool", 4000)
 		r := newRig(t, 4000, &worker.Model)
 		r.policy.Enabled, r.policy.KeepLastN = false, 10
-		for i := range 600 {
-			text := fmt.Sprintf("note %d %s", i, filler(60))
-			if i == 300 {
+		for i := range 300 {
+			text := fmt.Sprintf("note %d %s", i, filler(120))
+			if i == 150 {
 				text = "they speak of the poison"
 			}
 			r.deliver(text, false)
@@ -117,8 +117,8 @@ func TestALargePlaceholderIsRepairedInPieces(t *testing.T) {
 				left += row.Messages
 			}
 		}
-		if n := len(worker.Requests()); left > 40 || n > 80 || worker.declined > 8 {
-			t.Errorf("after %d requests, %d of them declined, %d of 600 messages are not summarized by the model", n, worker.declined, left)
+		if n := len(worker.Requests()); left > 20 || n > 40 || worker.declined > 8 {
+			t.Errorf("after %d requests, %d of them declined, %d of 300 messages are not summarized by the model", n, worker.declined, left)
 		}
 		r.verify()
 		r.close()

@@ -18,8 +18,8 @@ import (
 
 func TestBackgroundSummarizesTheOldest(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: good})
-	for i := range 400 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(40)))
+	for i := range 200 {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(80)))
 		r.settle()
 		g := r.c.Gauge()
 		if g.Used > g.Window*80/100+100 {

@@ -21,12 +21,12 @@ func TestWithoutAModelTheStackIsFullAndEven(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	budget := 8000 * 15 / 100
 	said, full, looks := 0, 0, 0
-	for i := range 900 {
+	for i := range 700 {
 		r.hear(fmt.Sprintf("On day %d Ada saw %d birds near River%d, and Paul sold boat %d to Marta%d.", i, i*7, i, i%97, i))
 		r.settle()
 		said++
 		stack := r.c.Gauge().Stack
-		if len(stack) == 0 || stack[len(stack)-1].To < 500 {
+		if len(stack) == 0 || stack[len(stack)-1].To < 400 {
 			continue // it grows still
 		}
 		cost, hidden, most := 0, 0, 0

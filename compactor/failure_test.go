@@ -50,8 +50,8 @@ func TestARollupThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T)
 		var refuse atomic.Bool
 		worker := long(refuse.Load)
 		r := newRig(t, 4000, worker)
-		for i := range 300 {
-			r.hear(fmt.Sprint("note ", i, " ", filler(150)))
+		for i := range 150 {
+			r.hear(fmt.Sprint("note ", i, " ", filler(300)))
 			r.settle()
 		}
 		refuse.Store(true)
@@ -156,12 +156,12 @@ func TestAWindowFullOfToolsDoesNotCompactEveryMessage(t *testing.T) {
 			set(r)
 			r.open()
 			defer r.close()
-			for i := range 60 {
-				r.hear(fmt.Sprint("note ", i, " ", filler(60)))
+			for i := range 40 {
+				r.hear(fmt.Sprint("note ", i, " ", filler(90)))
 				r.settle()
 			}
-			if n := len(r.worker.Requests()); n > 30 {
-				t.Errorf("60 messages cost %d model calls", n)
+			if n := len(r.worker.Requests()); n > 20 {
+				t.Errorf("40 messages cost %d model calls", n)
 			}
 			if g := r.c.Gauge(); g.Paused == "" {
 				t.Error("the gauge does not say that it pauses")
@@ -231,7 +231,7 @@ func TestCloseWhileOthersAskForCompactions(t *testing.T) {
 }
 
 func TestEveryChunkCanBeSummarizedAsShortAsAsked(t *testing.T) {
-	for n := 60; n < 80; n += 3 {
+	for n := 60; n < 80; n += 6 {
 		worker := &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 			var first, last, about int
 			text := req.Messages[1].Text

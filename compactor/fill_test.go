@@ -154,8 +154,8 @@ func TestAQuestionAfterMuchTalkCostsFewRequests(t *testing.T) {
 	r := newRig(t, 8000, worker)
 	r.policy = compactor.DefaultPolicy()
 	r.quiet = true
-	for i := range 1000 {
-		r.deliver(fmt.Sprintf("talk %d among people: %s", i, filler(30)), false)
+	for i := range 400 {
+		r.deliver(fmt.Sprintf("talk %d among people: %s", i, filler(80)), false)
 		if i%20 == 19 {
 			r.c.Check(context.Background())
 			r.settle()

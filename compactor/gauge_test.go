@@ -250,8 +250,8 @@ func TestTheWindowIsKeptWhateverATokenIs(t *testing.T) {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: good})
 			r.size = size
-			for i := range 100 {
-				if r.talk(fmt.Sprintf("question %d %s", i, filler(60))); i < 10 {
+			for i := range 60 {
+				if r.talk(fmt.Sprintf("question %d %s", i, filler(160))); i < 10 {
 					continue // what a token is must be learnt first
 				}
 				r.deliver("an aside "+filler(30), false)

@@ -62,6 +62,7 @@ func badTexts(t *testing.T) map[string][]string {
 }
 
 func TestJudgeTellsGoodSummariesFromBadTexts(t *testing.T) {
+	skipUnderRace(t)
 	samples, bad := goodSamples(t), badTexts(t)
 	spans := map[string][][]compactor.Message{}
 	refused := 0
@@ -96,6 +97,7 @@ func TestJudgeTellsGoodSummariesFromBadTexts(t *testing.T) {
 }
 
 func TestJudgeRefusesASummaryOfSomethingElse(t *testing.T) {
+	skipUnderRace(t)
 	samples := goodSamples(t)
 	accepted, pairs := 0, 0
 	for _, s := range samples {

@@ -35,7 +35,7 @@ func TestEveryPartOfALongMessageIsRead(t *testing.T) {
 			}}
 			r := newRig(t, 200_000, worker)
 			var text strings.Builder
-			for i := range 800 {
+			for i := range 500 {
 				fmt.Fprintf(&text, "paste-%d is a line of a long log that Ada pasted here\n", i)
 			}
 			r.hear(text.String())
@@ -43,8 +43,8 @@ func TestEveryPartOfALongMessageIsRead(t *testing.T) {
 			if e := r.compact(""); e.State != compactor.EventApplied || !strings.Contains(e.Summary, "paste-0 ") {
 				t.Fatalf("it ended as %+v", e)
 			}
-			if len(read) != 800 {
-				t.Errorf("%d of 800 lines were read", len(read))
+			if len(read) != 500 {
+				t.Errorf("%d of 500 lines were read", len(read))
 			}
 			for i, line := range read {
 				if line != fmt.Sprintf("paste-%d ", i) {

@@ -31,11 +31,11 @@ func underRace() bool {
 	return false
 }
 
-// skipUnderRace skips a test that starts many processes: the race detector makes each of
-// them start slowly, and sees nothing in them. .ci/run runs these tests without it.
+// skipUnderRace skips a test that starts many processes or computes much in one goroutine:
+// the race detector makes it slow and finds nothing in it. .ci/run runs it without.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	if underRace() {
-		t.Skip("it starts many processes; run it without the race detector")
+		t.Skip("the race detector only makes it slow; run it without")
 	}
 }

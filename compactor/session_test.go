@@ -230,7 +230,7 @@ func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
 
 func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
 	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("Ada had one more word. ", 60))})), nil
+		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("Ada had one more word. ", 20))})), nil
 	}})
 	cost := func() (stack, budget int) {
 		g := r.c.Gauge()

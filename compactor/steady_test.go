@@ -132,7 +132,7 @@ func TestAClockThatGoesBackMovesNothing(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: good})
 			hear := func() {
 				n := len(r.said) + 1
-				in := memory.Inbound{ID: fmt.Sprint("m", 1000-n), AuthorID: "u1", Author: "Ada", Text: fmt.Sprintf("note-%d- %s", n, filler(30)), Time: said(n)}
+				in := memory.Inbound{ID: fmt.Sprint("m", 1000-n), AuthorID: "u1", Author: "Ada", Text: fmt.Sprintf("note-%d- %s", n, filler(90)), Time: said(n)}
 				if _, err := r.conv.Deliver(t.Context(), in); err != nil {
 					t.Fatal(err)
 				}
@@ -145,7 +145,7 @@ func TestAClockThatGoesBackMovesNothing(t *testing.T) {
 				r.said = append(r.said, taken...)
 				r.settle()
 			}
-			for range 250 {
+			for range 100 {
 				hear()
 			}
 			if r.seen(compactor.EventApplied) < 2 {
@@ -283,11 +283,11 @@ func TestHealthyWorkIsSilentInTheLog(t *testing.T) {
 	r := tuned(t, 8000, &llmtest.Model{Func: good}, func(o *compactor.Options) {
 		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	})
-	for i := range 300 {
+	for i := range 120 {
 		if i%10 == 0 {
 			r.talk(fmt.Sprint("question ", i), "result "+filler(50))
 		}
-		r.hear(fmt.Sprintf("note %d %s", i, filler(20)))
+		r.hear(fmt.Sprintf("note %d %s", i, filler(60)))
 		r.settle()
 	}
 	if r.seen(compactor.EventApplied) < 3 || log.String() != "" {
