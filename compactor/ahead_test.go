@@ -142,10 +142,7 @@ func TestWhatALevelDemandsBeyondWhatIsReady(t *testing.T) {
 func TestNobodyPaysForTalkAmongPeople(t *testing.T) {
 	r := ahead(t, 8000)
 	r.quiet = true
-	for i := range 300 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(40)))
-		r.settle()
-	}
+	r.hearAndSettle(300, 40)
 	if n := len(r.worker.Requests()); n != 0 {
 		t.Errorf("the model was asked %d times", n)
 	}
@@ -217,9 +214,7 @@ func TestRequestsGrowAtTheirEnd(t *testing.T) {
 func (r *rig) inOrder() {
 	r.t.Helper()
 	head, _, err := r.conv.Head(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	shown := head.Start // the oldest message that no summary covers
 	for _, row := range head.Stack {
 		if row.From <= shown {
@@ -281,8 +276,7 @@ func TestWhatIsReadyIsAppliedOnARequest(t *testing.T) {
 		prepared := r.c.Gauge().Prepared
 		rest := len(r.said) - int(prepared[len(prepared)-1].To)
 		r.set(func(p *compactor.Policy) { p.TailTokens, p.KeepLastN = 2500, rest-2*older })
-		e := r.c.Compact(compactor.OnManual, "")
-		r.settle()
+		e := r.compactAndSettle()
 		if n := len(r.c.Gauge().Stack); n < len(prepared) {
 			t.Errorf("with %d turns that are older: %+v; %d of %d summaries are shown", older, e, n, len(prepared))
 		}
@@ -297,9 +291,7 @@ func TestMemoriesExistSoonWithoutAModel(t *testing.T) {
 	r.policy.PrepareThreshold = -1
 	saved := func(text string) (n int) {
 		memories, _, err := r.store.Memories(ctx, memory.Filter{Conversation: r.conv.Name()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, m := range memories {
 			if strings.Contains(m.Content, text) {
 				n++

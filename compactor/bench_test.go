@@ -22,7 +22,7 @@ import (
 func past(b *testing.B, n int) *rig {
 	b.Helper()
 	r := newRig(b, 4_000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprint("Summary ", n, ": ", filler(150))})), nil
+		return summary(fmt.Sprint("Summary ", n, ": ", filler(150))), nil
 	}})
 	ctx := context.Background()
 	for done := 0; done < n; {
@@ -42,8 +42,7 @@ func past(b *testing.B, n int) *rig {
 		r.settle()
 		done += len(batch)
 	}
-	r.c.Compact(compactor.OnManual, "")
-	r.settle()
+	r.compactAndSettle()
 	return r
 }
 

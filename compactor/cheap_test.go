@@ -12,7 +12,6 @@ import (
 
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/memory"
 )
 
@@ -29,7 +28,7 @@ func TestTheHeadChangesOnlyWhereThatIsCheap(t *testing.T) {
 				return broken(ctx, n, req)
 			}
 			text := fmt.Sprintf("Summary %d of %s. %s", n, spanOf(req), filler(150))
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": text})), nil
+			return summary(text), nil
 		}
 		random := rand.New(rand.NewPCG(1, 1))
 		ttl, full := r.policy.CacheTTL.Or(nil), int(r.policy.BackgroundThreshold*float64(r.window))
@@ -98,9 +97,7 @@ func (r *rig) answerAlone(asked compactor.Message) {
 	}
 	outcome.Context, outcome.Version = r.c.History().Context()
 	err := r.conv.Finish(context.Background(), outcome)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	r.said = append(r.said, m)
 	r.c.Answered()
 	r.c.Check(context.Background())

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -29,7 +28,7 @@ func newSqueamish(how string, window int) *squeamish {
 		s.declined++
 		switch s.how {
 		case "by its tool":
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "I'm sorry, but I can't assist with that."})), nil
+			return summary("I'm sorry, but I can't assist with that."), nil
 		case "in words":
 			return llmtest.Say("I'm sorry, but I can't assist with that."), nil
 		case "by a filter":
@@ -77,8 +76,7 @@ func TestWhatIsDeclinedIsPaidForAFewTimes(t *testing.T) {
 					}
 					r.verify()
 					before := worker.declined
-					r.c.Compact(compactor.OnManual, "")
-					r.settle()
+					r.compactAndSettle()
 					if r.settle(); worker.declined == before {
 						t.Error("/compact does not have it tried again")
 					}

@@ -29,8 +29,7 @@ func TestAnEmergencyPaysWhatALevelDemanded(t *testing.T) {
 	})
 	r.prepared(1)
 	down = true
-	r.c.Compact(compactor.OnManual, "")
-	r.settle() // the next try waits
+	r.compactAndSettle() // the next try waits
 	talk := func(until func() bool) {
 		t.Helper()
 		for i := 0; !until(); i++ {

@@ -46,9 +46,7 @@ func TestEditsReachTheView(t *testing.T) {
 
 func TestDeletedMessagesLeaveTheView(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: good})
-	for i := range 9 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(20)))
-	}
+	r.hearMany(9, 20)
 	before := r.c.Gauge().Used
 	r.remove(1, 5, 9)
 	view := r.render()
@@ -85,10 +83,7 @@ func TestCopiesOfFirstMessagesFollow(t *testing.T) {
 	for i := range 25 { // more than are kept in mind
 		r.talk(fmt.Sprintf("question %d!", i))
 	}
-	for range 80 {
-		r.hear(filler(80))
-		r.settle()
-	}
+	r.hearAndSettle(80, 80)
 	copies := func(want ...string) {
 		t.Helper()
 		head, _, _ := strings.Cut(r.render(), "[Compaction Summary]")
@@ -125,10 +120,7 @@ func TestASummaryOverADeletedMessageIsRepaired(t *testing.T) {
 		})), nil
 	}
 	r := newRig(t, 8000, &llmtest.Model{Func: quotes})
-	for i := range 80 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(100)))
-		r.settle()
-	}
+	r.hearAndSettle(80, 100)
 	if n := len(r.c.Gauge().Stack); n == 0 || !strings.Contains(r.render(), "note 3 ") {
 		t.Fatalf("the stack has %d rows, and the view is\n%s", n, r.render())
 	}
@@ -166,9 +158,7 @@ func TestAWorkerThatReadADeletedMessageAppliesNothing(t *testing.T) {
 	}
 	r.remove(2)
 	close(release)
-	if err := r.c.Wait(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.c.Wait(context.Background()))
 	if n := r.seen(compactor.EventFailed); n != 0 {
 		t.Errorf("%d failures: it would be held against the model", n)
 	}
@@ -215,10 +205,7 @@ func TestNoRequestRepeatsWhatMayHaveBeenDeleted(t *testing.T) {
 	r.c.Close()
 	r.c = c
 	r.talk("My very first words.")
-	for i := range 80 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(100)))
-		r.settle()
-	}
+	r.hearAndSettle(80, 100)
 	blind.on = true
 	r.remove(1)
 	if _, _, err := r.c.Request(t.Context()); err == nil {

@@ -25,7 +25,7 @@ func TestASummaryMayArriveBehindAnEmergency(t *testing.T) {
 func arrivesLate(t *testing.T, want, refuses bool) {
 	t.Helper()
 	release := make(chan struct{})
-	r := &rig{t: t, dir: folder(t), window: 2000, policy: compactor.DefaultPolicy(), worker: held(release)}
+	r := &rig{t: t, dir: folder(t), window: 2000, policy: compactor.DefaultPolicy(), worker: held(release, good)}
 	r.policy.PrepareThreshold = 0
 	disk := &refusing{}
 	r.tune = func(o *compactor.Options) {

@@ -62,7 +62,7 @@ func TestWhatAModelWroteOutlivesExtractiveRollups(t *testing.T) {
 			}
 		}
 		fmt.Fprintf(&text, "Ada keeps the key of vault Zanzibar%d in Lisbon since May 1987. %s", n, filler(150))
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": text.String()})), nil
+		return summary(text.String()), nil
 	}}
 	r := newRig(t, 4000, worker)
 	r.policy.MaxTurns = 1

@@ -25,7 +25,7 @@ func long(refuse func() bool) *llmtest.Model {
 		if strings.Contains(req.Messages[1].Text, "<summary from=") && refuse() {
 			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503}
 		}
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, filler(150))})), nil
+		return summary(fmt.Sprintf("Summary %d. %s", n, filler(150))), nil
 	}}
 }
 
@@ -50,10 +50,7 @@ func TestARollupThatFailedOnceDoesNotMakeTheWorkerReadThePastAgain(t *testing.T)
 		var refuse atomic.Bool
 		worker := long(refuse.Load)
 		r := newRig(t, 4000, worker)
-		for i := range 150 {
-			r.hear(fmt.Sprint("note ", i, " ", filler(300)))
-			r.settle()
-		}
+		r.hearAndSettle(150, 300)
 		refuse.Store(true)
 		built := func() bool {
 			for _, row := range r.c.Gauge().Stack {
@@ -131,9 +128,7 @@ func TestAPanicLeavesNoRowRunning(t *testing.T) {
 		r.settle()
 	}
 	db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	var state string
 	if err := db.QueryRow("SELECT state FROM compactions").Scan(&state); err != nil || state != "failed" {
@@ -156,10 +151,7 @@ func TestAWindowFullOfToolsDoesNotCompactEveryMessage(t *testing.T) {
 			set(r)
 			r.open()
 			defer r.close()
-			for i := range 40 {
-				r.hear(fmt.Sprint("note ", i, " ", filler(90)))
-				r.settle()
-			}
+			r.hearAndSettle(40, 90)
 			if n := len(r.worker.Requests()); n > 20 {
 				t.Errorf("40 messages cost %d model calls", n)
 			}
@@ -200,9 +192,7 @@ func TestATurnTriedAgainShowsItsResultsWhole(t *testing.T) {
 	if n := strings.Count(r.render(), "small "); n != 5 {
 		t.Errorf("%d of 5 results are shown", n)
 	}
-	if err := r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows}))
 	r.said = append(r.said, rows...)
 	r.c.Answered()
 	r.settle()
@@ -215,9 +205,7 @@ func TestATurnTriedAgainShowsItsResultsWhole(t *testing.T) {
 
 func TestCloseWhileOthersAskForCompactions(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: good})
-	for i := range 12 {
-		r.hear(fmt.Sprint("note ", i, " ", filler(60)))
-	}
+	r.hearMany(12, 60)
 	for range 50 {
 		var wg sync.WaitGroup
 		for range 4 {
@@ -239,14 +227,11 @@ func TestEveryChunkCanBeSummarizedAsShortAsAsked(t *testing.T) {
 			if _, err := fmt.Sscanf(ask, "Sum up messages #%d to #%d in about %d tokens", &first, &last, &about); err != nil {
 				return llm.Response{}, err
 			}
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": filler(about * 9 / 10)})), nil
+			return summary(filler(about * 9 / 10)), nil
 		}}
 		r := newRig(t, 100_000, worker)
-		for i := range n {
-			r.hear(fmt.Sprint("note ", i, " ", filler(60)))
-		}
-		r.c.Compact(compactor.OnManual, "")
-		r.settle()
+		r.hearMany(n, 60)
+		r.compactAndSettle()
 		if r.seen(compactor.EventFailed) > 0 {
 			t.Errorf("%d messages: %s", n, r.c.Gauge().Last.Error)
 		}

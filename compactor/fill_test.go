@@ -189,9 +189,7 @@ func TestLeavingCancelsARepair(t *testing.T) {
 			t.Fatalf("running is %+v", running)
 		}
 		started := time.Now()
-		if err := r.c.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.c.Drain(t.Context()))
 		if waited := time.Since(started); waited > 0 {
 			t.Errorf("it took %v", waited)
 		}

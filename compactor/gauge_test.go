@@ -31,9 +31,7 @@ func prompt(r *rig) int {
 // openTurn is a rig with some talk and a turn that has been asked.
 func openTurn(t *testing.T, worker *llmtest.Model) *rig {
 	r := newRig(t, 20_000, worker)
-	for i := range 10 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(50)))
-	}
+	r.hearMany(10, 50)
 	asks(r, "and now?")
 	return r
 }
@@ -234,9 +232,7 @@ func TestTheNumbersOfACompactionAreThoseOfTheGauge(t *testing.T) {
 	report(r, prompt(r)*6/5)
 	before := r.c.Gauge().Used
 	r.c.Compact(compactor.OnManual, "")
-	if err := r.c.Wait(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.c.Wait(context.Background()))
 	e := r.events[len(r.events)-1]
 	if after := r.c.Gauge().Used; e.State != compactor.EventApplied || e.BeforeTokens != before || e.AfterTokens != after {
 		t.Errorf("%s from %d to %d tokens; the gauge went from %d to %d", e.State, e.BeforeTokens, e.AfterTokens, before, after)
@@ -301,8 +297,7 @@ func TestACountHoldsOverARestart(t *testing.T) {
 	})
 	t.Run("but not behind a change of the head", func(t *testing.T) {
 		r := finished()
-		r.c.Compact(compactor.OnManual, "")
-		r.settle()
+		r.compactAndSettle()
 		r.restart()
 		if got := r.c.Count(); got.Prompt != 0 {
 			t.Errorf("%+v is believed", got)

@@ -35,14 +35,10 @@ func TestGoldenPrompts(t *testing.T) {
 			}
 			file := filepath.Join("testdata", "golden", name+".jsonl")
 			if *update {
-				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for i, line := range strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n") {
 				if lines := strings.Split(string(want), "\n"); i >= len(lines) || lines[i] != line {
 					t.Errorf("request %d is\n%s\nThe golden one differs; -update writes it again, if the change is meant.", i+1, line)
@@ -76,9 +72,7 @@ func goldenRequests(t *testing.T) (requests []llm.Request) {
 	r.c.History().Begin(compactor.Context{Text: "time: now"})
 	note(r.request())
 	r.answerAlone(r.said[len(r.said)-1])
-	if e := r.compact(""); e.State != compactor.EventApplied {
-		t.Fatalf("%+v", e)
-	}
+	r.applied()
 	note(ask("and after the summary?"))
 	return requests
 }
@@ -98,16 +92,12 @@ func goldenModels(t *testing.T) map[string]func(llm.Request) []byte {
 	gpt := func(name, wire string) func(llm.Request) []byte {
 		sent := &captured{}
 		model, err := openai.New(openai.Options{Model: name, Wire: wire, APIKey: "k", MaxRetries: -1, HTTPClient: &http.Client{Transport: sent}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return send(t, model, sent)
 	}
 	sent := &captured{}
 	claude, err := anthropic.New(anthropic.Options{Model: "claude-sonnet-4-6", APIKey: "k", MaxRetries: -1, HTTPClient: &http.Client{Transport: sent}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return map[string]func(llm.Request) []byte{
 		"chat": gpt("gpt-5.1", llm.WireChat), "responses": gpt("gpt-6-astra", llm.WireResponses), "messages": send(t, claude, sent),
 	}
@@ -153,9 +143,7 @@ func TestGoldenWorkerRequest(t *testing.T) {
 	}
 	file := filepath.Join("testdata", "golden", "worker.txt")
 	if *update {
-		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, got.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(got.Bytes(), want) {

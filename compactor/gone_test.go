@@ -51,9 +51,7 @@ func traces(t *testing.T, dir string) (found []string) {
 	}
 	for _, file := range files {
 		text, err := exec.Command("cat", file).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text = bytes.ToLower(text)
 		for _, form := range formsOf() {
 			if n := bytes.Count(text, []byte(form)); n > 0 {
@@ -81,7 +79,7 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 			})
 		}
 		if !strings.Contains(material, oddWord) {
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))})), nil
+			return summary(fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))), nil
 		}
 		text := fmt.Sprintf("In %s Ada wrote one note more, word by word, and spoke of her %s", spanOf(req), oddWord)
 		if strings.Contains(materialIn(req), inChinese) { // else nobody would take it for a summary of this span
@@ -149,9 +147,7 @@ func (r *rig) recalls(question string, seq int64) {
 		rows[i].Tokens = compactor.TokensOf(rows[i])
 		r.c.History().Append(rows[i])
 	}
-	if err := r.conv.Finish(context.Background(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"I know."}}); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, r.conv.Finish(context.Background(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"I know."}}))
 	r.said = append(r.said, rows...)
 	r.c.Answered()
 	r.c.Check(context.Background())
@@ -185,9 +181,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	thread := func(name string) {
 		t.Helper()
 		c, err := r.store.Conversation(ctx, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i := range 2 { // one is taken up, the other waits
 			m := memory.Inbound{ID: fmt.Sprint("t", i), AuthorID: "u2", Author: "Bo", Text: "why?", ReplyTo: one.ID, Quote: "Ada: I had a " + oddWord, Time: time.Now()}
 			if _, err := c.Deliver(ctx, m); err != nil {
@@ -253,9 +247,7 @@ func TestNoByteOfWhatWasDeletedIsLeft(t *testing.T) {
 	}
 
 	seqs, err := r.conv.Delete(ctx, []string{one.ID, two.ID, three.ID, "w1", "elsewhere"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.gone = map[int64]bool{one.Seq: true, two.Seq: true, three.Seq: true}
 	for i, m := range r.said { // as the disk has them now
 		if now, err := r.conv.Message(ctx, m.Seq); err == nil {

@@ -139,8 +139,7 @@ func TestHooksThatPanic(t *testing.T) {
 	for range 20 {
 		r.hear("a word " + filler(30))
 	}
-	r.c.Compact(compactor.OnManual, "")
-	r.settle()
+	r.compactAndSettle()
 	if r.seen(compactor.EventApplied) != 1 || len(r.c.Gauge().Stack) != 1 {
 		t.Errorf("%d applied compactions, a stack of %d", r.seen(compactor.EventApplied), len(r.c.Gauge().Stack))
 	}
@@ -161,8 +160,7 @@ func TestOneEventForEverybody(t *testing.T) {
 			for range 20 {
 				r.hear("a secret " + filler(30))
 			}
-			r.c.Compact(compactor.OnManual, "")
-			r.settle()
+			r.compactAndSettle()
 			told := r.last(test.state)
 			if told.State == "" || !reflect.DeepEqual(r.c.Gauge().Last, told) {
 				t.Fatalf("told of %+v, the gauge has %+v", told, r.c.Gauge().Last)
@@ -175,21 +173,15 @@ func TestOneEventForEverybody(t *testing.T) {
 			defer mu.Unlock()
 			for line := range strings.Lines(log.String()) {
 				var entry struct{ Event map[string]any }
-				if err := json.Unmarshal([]byte(line), &entry); err != nil {
-					t.Fatal(err)
-				}
+				must(t, json.Unmarshal([]byte(line), &entry))
 				if entry.Event["state"] == string(test.state) {
 					last = entry.Event
 				}
 			}
 			text, err := json.Marshal(told)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var want map[string]any
-			if err := json.Unmarshal(text, &want); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal(text, &want))
 			delete(want, "summary")
 			if fmt.Sprint(last) != fmt.Sprint(want) {
 				t.Errorf("the log has\n%v\nwant\n%v", last, want)
@@ -297,8 +289,7 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 	close(goOn)
 	r.settle()
 	hear()
-	r.c.Compact(compactor.OnManual, "")
-	r.settle()
+	r.compactAndSettle()
 	stack := r.c.Gauge().Stack
 	if len(stack) != 2 || stack[0].PolicyHash != old.Hash() || stack[1].PolicyHash != now.Hash() || stack[0].Focus != "names" || stack[1].Focus != "numbers" {
 		t.Errorf("the rows are %+v", stack)
@@ -310,8 +301,7 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 	r.restart()
 	r.policy.Focus = "places"
 	hear()
-	r.c.Compact(compactor.OnManual, "")
-	r.settle()
+	r.compactAndSettle()
 	if stack := r.c.Gauge().Stack; len(stack) != 3 || stack[2].Focus != "places" {
 		t.Errorf("after a restart the rows are %+v", stack)
 	}

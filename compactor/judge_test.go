@@ -19,9 +19,7 @@ type sample struct {
 func readJudgeFile(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../bench/testdata/judge/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strings.TrimSpace(string(text))
 }
 

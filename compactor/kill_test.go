@@ -108,9 +108,7 @@ func hides(l *life, from, to int64) {
 	if err == nil {
 		_, _, err = l.conv.Apply(context.Background(), head.Version, compactor.Change{Placeholders: []compactor.Compaction{{By: compactor.ByEmergency, Trigger: compactor.OnEmergency, Span: compactor.Span{From: from, To: to}}}})
 	}
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	must(l.t, err)
 }
 
 var acts = map[string]act{
@@ -142,9 +140,7 @@ var acts = map[string]act{
 			if err == nil {
 				_, err = j.Store(context.Background(), compactor.Summary{Text: "Four to six.", Tokens: 20})
 			}
-			if err != nil {
-				l.t.Fatal(err)
-			}
+			must(l.t, err)
 			hides(l, 1, 9)
 		},
 		steps: []func(*life){settles}, changes: 1, kind: compactor.Leaf,
@@ -242,13 +238,9 @@ func (a act) begin(t *testing.T, dir string, window int) *life {
 	}
 	l.open()
 	page, err := l.conv.Transcript(context.Background(), 1, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	state, err := l.conv.Load(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.said, l.gone = make([]compactor.Message, state.Next-1), make(map[int64]bool)
 	for i := range l.said {
 		l.said[i] = compactor.Message{Seq: int64(i + 1), ID: fmt.Sprint("m", i+1)}
@@ -300,18 +292,14 @@ func (onlooker) Apply(context.Context, int64, compactor.Change) (compactor.Head,
 func (a act) glance(t *testing.T, dir string) string {
 	ctx := context.Background()
 	store, err := memory.Open(ctx, memory.Options{Dir: dir, Shared: true}) // changes nothing
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer store.Close()
 	name := a.name
 	if name == "" {
 		name = "terminal:test"
 	}
 	conv, err := store.Find(ctx, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := compactor.DefaultPolicy()
 	p.PrepareThreshold = 0
 	if a.tune != nil {
@@ -323,13 +311,9 @@ func (a act) glance(t *testing.T, dir string) string {
 	})
 	defer c.Close()
 	messages, _, err := c.Request(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	page, err := conv.Transcript(ctx, 1, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var b strings.Builder
 	for _, m := range messages {
 		fmt.Fprintf(&b, "%s|%s|%v|%s\n", m.Role, m.CallID, m.Calls, m.Text)
@@ -412,13 +396,9 @@ const (
 func perform(t *testing.T) {
 	a := acts[os.Getenv(killAct)]
 	at, err := strconv.ParseInt(os.Getenv(killAt), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &strokes{at: at}
-	if err := s.watch(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.watch())
 	dir := os.Getenv(killDir)
 	var told story
 	l := a.begin(t, dir, cmp.Or(a.window, spacious))
@@ -443,17 +423,13 @@ func perform(t *testing.T) {
 	}
 	l.close()
 	text, err := json.Marshal(told)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fmt.Printf("%s\n", text)
 }
 
 // child makes an act on a copy of the folder in a process of its own.
 func child(t *testing.T, name, prepared, dir string, at int64) (out []byte, err error) {
-	if err := os.CopyFS(dir, os.DirFS(prepared)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(dir, os.DirFS(prepared)))
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillAtEveryStatement$")
 	cmd.Env = append(os.Environ(), killAct+"="+name, killAt+"="+strconv.FormatInt(at, 10), killDir+"="+dir)
 	var told bytes.Buffer
@@ -507,9 +483,7 @@ func (a act) survives(t *testing.T, name string) (kills int64) {
 	var whole story
 	for line := range bytes.Lines(out) {
 		if bytes.HasPrefix(line, []byte("{")) {
-			if err := json.Unmarshal(line, &whole); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal(line, &whole))
 		}
 	}
 	changes := 0
@@ -532,9 +506,7 @@ func (a act) survives(t *testing.T, name string) (kills int64) {
 			t.Fatalf("killed at %d of %d: %v", at, whole.Strokes, err)
 		}
 		kills++
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(dir))
 	}
 	return kills
 }
@@ -606,18 +578,14 @@ func sound(t *testing.T, dir string) error {
 
 func raw(t *testing.T, dir string) *sql.DB {
 	db, err := sql.Open("sqlite3", filepath.Join(dir, "cairn.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return db
 }
 
 func count(t *testing.T, dir, query string) (n int) {
 	db := raw(t, dir)
 	defer db.Close()
-	if err := db.QueryRow(query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.QueryRow(query).Scan(&n))
 	return n
 }
 
@@ -626,19 +594,13 @@ func remembered(t *testing.T, dir string) (found []string) {
 	db := raw(t, dir)
 	defer db.Close()
 	rows, err := db.Query("SELECT content || ', ' || state FROM memories ORDER BY 1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var one string
-		if err := rows.Scan(&one); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&one))
 		found = append(found, one)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return found
 }

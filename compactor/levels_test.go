@@ -179,9 +179,7 @@ func TestCompactAppliesAllThatIsPrepared(t *testing.T) {
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
 		t.Fatalf("it says %+v", e)
 	}
-	if err := r.c.Wait(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.c.Wait(context.Background()))
 	if g := r.c.Gauge(); len(g.Prepared) > 0 {
 		t.Errorf("%d summaries wait", len(g.Prepared))
 	}

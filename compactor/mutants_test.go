@@ -97,9 +97,7 @@ func TestMutants(t *testing.T) {
 	skipUnderRace(t)
 	t.Parallel()
 	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, m := range mutants {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,22 +109,16 @@ func TestMutants(t *testing.T) {
 func (m mutant) run(t *testing.T, root string) {
 	source := filepath.Join(root, m.file)
 	text, err := os.ReadFile(source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := strings.Count(string(text), m.old); n != 1 {
 		t.Fatalf("%s has this %d times, it must be there once: the bug is to be seeded again\n%s", m.file, n, m.old)
 	}
 	dir := t.TempDir()
 	broken, overlay := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json")
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{source: broken}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for file, content := range map[string]string{broken: strings.Replace(string(text), m.old, m.broken, 1), overlay: string(replace)} {
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(content), 0o600))
 	}
 	binary := filepath.Join(dir, "broken.test")
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, m.room)

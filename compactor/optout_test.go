@@ -35,7 +35,7 @@ func TestWhoOptedOutIsInNoMemory(t *testing.T) {
 			}
 			if last := req.Messages[len(req.Messages)-1]; last.Role == llm.RoleTool {
 				refused = append(refused, last.Text)
-				return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "Ada decided to buy parrots."})), nil
+				return summary("Ada decided to buy parrots."), nil
 			}
 			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "she buys parrots", "kind": "decision", "messages": []int{1}})), nil
 		}})

@@ -133,9 +133,7 @@ func TestSpansAheadFitTheSpeedOfTheModel(t *testing.T) {
 			for i := range 120 {
 				r.hear(fmt.Sprintf("note-%d %s", i, filler(150)))
 				r.c.Check(context.Background())
-				if err := r.c.Wait(context.Background()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, r.c.Wait(context.Background()))
 			}
 			measured := false // by the first one
 			for _, e := range r.events {

@@ -21,9 +21,7 @@ func (r *rig) show(text string, data []byte) compactor.Message {
 		ID: fmt.Sprint("m", n), AuthorID: "u1", Author: "Ada", Text: text, Time: time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC),
 		Attachments: []compactor.Attachment{{Kind: "image", Name: "cat.png", Type: "image/png", Size: int64(len(data)), Data: data}},
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	taken, err := r.conv.TakeUp(r.t.Context(), memory.All, compactor.BurstBudget(r.window), time.Time{})
 	if err != nil || len(taken) != 1 {
 		r.t.Fatalf("took up %d messages, %v", len(taken), err)
@@ -69,11 +67,8 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 		}
 	})
 	t.Run("and told to the worker in words", func(t *testing.T) {
-		for range 10 {
-			r.hear(filler(30))
-		}
-		r.c.Compact(compactor.OnManual, "")
-		r.settle()
+		r.hearMany(10, 30)
+		r.compactAndSettle()
 		if len(worker.Requests()) == 0 {
 			t.Fatal("the worker was asked nothing")
 		}
@@ -127,9 +122,7 @@ func TestPicturesLeaveWithTheHead(t *testing.T) {
 		r.c.History().Begin(compactor.Context{Text: "time: now"})
 		view := r.request()
 		head, _, err := r.conv.Head(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if head.Version != version {
 			changes++
 		} else if len(view) < len(last) || !reflect.DeepEqual(view[:len(last)], last) {

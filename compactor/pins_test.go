@@ -20,9 +20,7 @@ func (r *rig) pin(seq int64) {
 
 func (r *rig) unpin(seq int64) {
 	r.t.Helper()
-	if err := r.conv.Unpin(r.t.Context(), seq); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, r.conv.Unpin(r.t.Context(), seq))
 	r.c.Reread()
 }
 
@@ -54,9 +52,7 @@ func TestPinsStayInSight(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: good})
 	r.policy.KeepLastN = 2
 	r.talk("My very first words to you.")
-	for i := range 20 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(20)))
-	}
+	r.hearMany(20, 20)
 	r.pin(10)
 	r.pin(5)
 	r.pin(2) // an answer
@@ -189,9 +185,7 @@ func TestPinCostsAreThoseOfTheView(t *testing.T) {
 		r.talk(fmt.Sprintf("question %d %s", i, filler(100)))
 	}
 	state, err := r.conv.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	costs, budget := r.c.PinCosts(state.Head.Pins)
 	if want := r.c.Budget() / 10; budget != want || costs[0].Shown > want {
 		t.Errorf("it is said to take %d of %d tokens, there are %d", costs[0].Shown, budget, want)

@@ -38,9 +38,7 @@ func (r *rig) thinks(reasoning string) []llm.Message {
 	add(compactor.Message{Role: llm.RoleAssistant, Text: "there it is"})
 	outcome := memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"there it is"}, Count: r.c.Count()}
 	outcome.Context, outcome.Version = h.Context()
-	if err := r.conv.Finish(context.Background(), outcome); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, r.conv.Finish(context.Background(), outcome))
 	r.said = append(r.said, rows...)
 	r.c.Answered()
 	r.c.Check(context.Background())
@@ -128,9 +126,7 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 		r.apply(calls)
 		asked("after a change of the message")
 		r.set(func(p *compactor.Policy) { p.KeepLastN = 2 })
-		if e := r.compact(""); e.State != compactor.EventApplied {
-			t.Fatalf("%+v", e)
-		}
+		r.applied()
 		if _, err := r.c.Undo(context.Background()); err != nil {
 			t.Fatal(err)
 		}
@@ -155,9 +151,7 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 			rows = append(rows, call, result)
 		}
 		step("a")
-		if e := r.compact(""); e.State != compactor.EventApplied {
-			t.Fatalf("%+v", e)
-		}
+		r.applied()
 		step("b")
 		view := r.request()
 		if reasonings(view) != 1 || len(view[len(view)-2].Native) == 0 || !strings.Contains(view[1].Text, "[Compaction Summary]") {
@@ -177,9 +171,7 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 		for i := range rows {
 			rows[i].Native, rows[i].Deprived = nil, h.Deprived(rows[i].Seq)
 		}
-		if err := r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows}))
 		r.c.Answered()
 		if got := deprived(r.request()); !slices.Equal(got, []string{"a"}) {
 			t.Errorf("after the turn the calls %q are", got)
@@ -191,9 +183,7 @@ func TestReasoningLivesAsLongAsItsTurn(t *testing.T) {
 	})
 	for name, change := range map[string]func(t *testing.T, r *rig){
 		"a summary": func(t *testing.T, r *rig) {
-			if e := r.compact(""); e.State != compactor.EventApplied {
-				t.Fatalf("%+v", e)
-			}
+			r.applied()
 		},
 		"a truncation that the disk refuses": func(t *testing.T, r *rig) {
 			r.refuse(t, "INSERT ON compactions")

@@ -56,13 +56,9 @@ func TestARecapIsOfTheWholeViewAndChangesNothing(t *testing.T) {
 func (r *rig) rows() (n int) {
 	r.t.Helper()
 	db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	defer db.Close()
-	if err := db.QueryRow("SELECT count(*) FROM compactions").Scan(&n); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, db.QueryRow("SELECT count(*) FROM compactions").Scan(&n))
 	return n
 }
 

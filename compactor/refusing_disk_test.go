@@ -23,9 +23,7 @@ func (r *rig) refuse(t *testing.T, what string) (mend func()) {
 	t.Helper()
 	run := func(query string) {
 		db, err := sql.Open("sqlite3", filepath.Join(r.dir, "cairn.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer db.Close()
 		if _, err := db.Exec(query); err != nil {
 			t.Fatal(err)

@@ -108,9 +108,7 @@ func TestAModelMayCompactOnceATurn(t *testing.T) {
 	r.hook = func() {
 		for range 5 { // on every step
 			events = append(events, r.c.Compact(compactor.OnSelf, "the prices"))
-			if err := r.c.Wait(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.c.Wait(context.Background()))
 		}
 	}
 	r.talk("second")

@@ -111,9 +111,7 @@ func copyEmptyStore(t testing.TB, dir string) {
 	if err == nil {
 		err = os.WriteFile(file, text, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func (r *rig) open() {
@@ -202,6 +200,31 @@ func (r *rig) hear(text string) {
 	r.c.Check(context.Background())
 }
 
+// hearMany delivers n messages of so many words.
+func (r *rig) hearMany(n, words int) {
+	r.t.Helper()
+	for i := range n {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(words)))
+	}
+}
+
+// hearAndSettle waits after each of them until nothing is at work.
+func (r *rig) hearAndSettle(n, words int) {
+	r.t.Helper()
+	for i := range n {
+		r.hear(fmt.Sprintf("note %d %s", i, filler(words)))
+		r.settle()
+	}
+}
+
+// compactAndSettle asks for a compaction, which may have nothing to do.
+func (r *rig) compactAndSettle() compactor.Event {
+	r.t.Helper()
+	e := r.c.Compact(compactor.OnManual, "")
+	r.settle()
+	return e
+}
+
 func (r *rig) deliver(text string, addressed bool) compactor.Message {
 	r.t.Helper()
 	ctx := context.Background()
@@ -286,9 +309,7 @@ func (r *rig) answer(asked compactor.Message, results ...string) {
 	}
 	outcome.Context, outcome.Version = r.c.History().Context()
 	err := r.conv.Finish(context.Background(), outcome)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	r.said = append(r.said, rows...)
 	r.c.Answered()
 	r.c.Check(context.Background())
@@ -455,9 +476,7 @@ func (r *rig) seen(state compactor.EventState) (n int) {
 // order, provenance, budgets, and that the transcript is untouched.
 func (r *rig) verify() {
 	r.t.Helper()
-	if err := r.check(); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, r.check())
 }
 
 func (r *rig) check() error {
@@ -566,9 +585,7 @@ func (r *rig) checkTranscript(ctx context.Context, conv *memory.Conversation) er
 func (r *rig) render() string {
 	r.t.Helper()
 	messages, _, err := r.c.Request(context.Background())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return inLines(messages)
 }
 
@@ -591,9 +608,28 @@ func inLines(messages []llm.Message) string {
 	return b.String()
 }
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// says is a worker whose summaries are all the same.
+func says(text string) *llmtest.Model {
+	return &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { return summary(text), nil }}
+}
+
+// wordyWorker is a worker whose summaries end with rest.
+func wordyWorker(rest string) *llmtest.Model {
+	return &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return summary(fmt.Sprintf("Summary %d. %s", n, rest)), nil
+	}}
+}
+
 // good is a worker that summarizes well: it hands in a short summary.
 func good(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))})), nil
+	return summary(fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))), nil
 }
 
 var asked = regexp.MustCompile(`messages #\d+ to #\d+`)

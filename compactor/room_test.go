@@ -16,7 +16,7 @@ import (
 func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 	for name, worker := range map[string]*llmtest.Model{
 		"with a model": {Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-			return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Of %s. %s", spanOf(req), filler(600))})), nil
+			return summary(fmt.Sprintf("Of %s. %s", spanOf(req), filler(600))), nil
 		}},
 		"without a model": nil,
 	} {
@@ -36,15 +36,10 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 				}
 				r.restart()
 				for range 3 {
-					for range 10 {
-						r.hear(filler(400))
-					}
-					r.c.Compact(compactor.OnManual, "")
-					r.settle()
+					r.hearMany(10, 400)
+					r.compactAndSettle()
 				}
-				for range 10 {
-					r.hear(filler(400))
-				}
+				r.hearMany(10, 400)
 				stack := r.c.Gauge().Stack
 				row := compactor.Compaction{
 					Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual,
@@ -55,9 +50,7 @@ func TestASummaryWaitsForItsRoomAfterARestart(t *testing.T) {
 				if err == nil {
 					_, err = j.Store(context.Background(), compactor.Summary{Text: row.Text, Tokens: compactor.TokensOfCompaction(row)})
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				r.restart()
 				if ask {
 					r.c.Compact(compactor.OnManual, "")

@@ -20,7 +20,7 @@ func told(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	if !strings.Contains(req.Messages[1].Text, "<message id=") && len(notes) > 4 { // a fold says less
 		notes = append(notes[:4:4], notes[len(notes)-1])
 	}
-	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": "Told of " + strings.Join(notes, " ") + "."})), nil
+	return summary("Told of " + strings.Join(notes, " ") + "."), nil
 }
 
 var noted = regexp.MustCompile(`note-\d+-`)
@@ -35,10 +35,7 @@ func (r *rig) hearNotes(n int) {
 
 func TestANewSessionBeginsAtOnce(t *testing.T) {
 	release := make(chan struct{})
-	r := newRig(t, 20_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		<-release
-		return told(ctx, n, req)
-	}})
+	r := newRig(t, 20_000, held(release, told))
 	r.talk("the first question")
 	r.hearNotes(5)
 	began := time.Now()
@@ -63,8 +60,7 @@ func TestANewSessionBeginsAtOnce(t *testing.T) {
 	t.Run("the first messages shown are those of the session", func(t *testing.T) {
 		r.talk("another question")
 		r.hearNotes(30)
-		r.c.Compact(compactor.OnManual, "")
-		r.settle()
+		r.compactAndSettle()
 		if view := r.render(); !strings.Contains(view, "another question") || strings.Contains(view, "the first question") {
 			t.Errorf("the view is\n%s", view)
 		}
@@ -114,8 +110,7 @@ func TestBeginningAndEndOfAnOldSessionAreNotLost(t *testing.T) {
 	r := newRig(t, 20_000, worker)
 	r.talk("note-1- asks")
 	r.hearNotes(20)
-	r.c.Compact(compactor.OnManual, "")
-	r.settle()
+	r.compactAndSettle()
 	g := r.c.Gauge()
 	if len(g.Stack) != 1 || g.Lines == 0 {
 		t.Fatalf("the stack is %+v, %d messages are verbatim", g.Stack, g.Lines)
@@ -206,9 +201,7 @@ func TestWithoutAModelAnOldSessionIsRolledUpToo(t *testing.T) {
 }
 
 func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
-	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("Ada had one more word. ", 20))})), nil
-	}})
+	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
 	for range 4 {
 		r.hearNotes(150)
 		r.settle()
@@ -229,9 +222,7 @@ func TestTheStackMakesRoomForEarlierSessions(t *testing.T) {
 }
 
 func TestTheStackMakesRoomWhenMoreIsShown(t *testing.T) {
-	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, strings.Repeat("Ada had one more word. ", 20))})), nil
-	}})
+	r := newRig(t, 6000, wordyWorker(strings.Repeat("Ada had one more word. ", 20)))
 	cost := func() (stack, budget int) {
 		g := r.c.Gauge()
 		for _, row := range g.Stack {
@@ -270,17 +261,14 @@ func TestANewSessionExtractsNothingTwice(t *testing.T) {
 	r := newRig(t, 20_000, worker)
 	r.talk("listen")
 	r.hearNotes(20)
-	r.c.Compact(compactor.OnManual, "")
-	r.settle()
+	r.compactAndSettle()
 	r.startSession()
 	r.settle()
 	r.restart()
 	r.hearNotes(2)
 	r.settle()
 	found, err := r.conv.SearchMemories(t.Context(), "", 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	seen := map[int64]int{}
 	for _, m := range found {
 		for _, seq := range m.Sources {
@@ -297,8 +285,7 @@ func TestNothingNewIsNotSummarizedAgain(t *testing.T) {
 	worker := &llmtest.Model{Func: told}
 	r := newRig(t, 20_000, worker)
 	r.hearNotes(20)
-	r.c.Compact(compactor.OnManual, "")
-	r.settle()
+	r.compactAndSettle()
 	r.startSession()
 	r.settle()
 	asked := len(worker.Requests())
@@ -320,8 +307,7 @@ func TestTheNewSessionGoesOnAfterCompactions(t *testing.T) {
 	r.startSession()
 	r.settle()
 	r.hearNotes(20)
-	r.c.Compact(compactor.OnManual, "")
-	r.settle()
+	r.compactAndSettle()
 	r.talk("one more question")
 	before := r.render()
 	r.restart()
@@ -398,9 +384,7 @@ func TestANewSessionOwesNothing(t *testing.T) {
 	r.quiet = true
 	for len(r.c.Gauge().Stack) == 0 {
 		r.hearNotes(1)
-		if err := r.c.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.c.Wait(t.Context()))
 	}
 	r.startSession()
 	r.hearNotes(8)
@@ -417,9 +401,7 @@ func TestANewSessionOwesNothing(t *testing.T) {
 // Whether somebody has spoken to the bot since its last summary is the same after a
 // restart, whatever was folded meanwhile.
 func TestARollupMakesNobodyQuiet(t *testing.T) {
-	r := newRig(t, 20_000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, filler(100))})), nil
-	}})
+	r := newRig(t, 20_000, wordyWorker(filler(100)))
 	r.policy.KeepLastN = 1
 	for range 4 {
 		r.hearNotes(20)
@@ -440,10 +422,7 @@ func TestARollupMakesNobodyQuiet(t *testing.T) {
 
 func TestASummaryOfAnEarlierSessionMakesNobodyQuiet(t *testing.T) {
 	release := make(chan struct{})
-	r := newRig(t, 20_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		<-release
-		return told(ctx, n, req)
-	}})
+	r := newRig(t, 20_000, held(release, told))
 	r.hearNotes(20)
 	r.c.Compact(compactor.OnManual, "")
 	r.startSession()

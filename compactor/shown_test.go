@@ -61,7 +61,7 @@ func wordy(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	if err != nil {
 		return llm.Response{}, err
 	}
-	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": filler(most * 9 / 10)})), nil
+	return summary(filler(most * 9 / 10)), nil
 }
 
 // random is a rig of random policy in a file, for a property of its own.

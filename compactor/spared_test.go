@@ -52,9 +52,7 @@ func (r *rig) work(question string, steps ...step) {
 	}
 	add(compactor.Message{Role: llm.RoleAssistant, Text: "done"})
 	err := r.conv.Finish(context.Background(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: fmt.Sprint("r", asked.Seq), Pieces: []string{"done"}})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	r.said = append(r.said, rows...)
 	r.c.Answered()
 	r.c.Check(context.Background())
@@ -64,9 +62,7 @@ func TestTheCeilingHoldsWhateverATurnBrings(t *testing.T) {
 	t.Parallel()
 	arguments := func(size int) string {
 		text, err := json.Marshal(map[string]string{"text": filler(size), "path": `C:\tea "pot"`})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(text)
 	}
 	many := func(n int, s step) (steps []step) {
@@ -112,9 +108,7 @@ func TestKeepFirstStandsOnceByteForByte(t *testing.T) {
 			}
 			shown := r.render()
 			for appliedSets := range 4 {
-				for range 8 {
-					r.hear(filler(20))
-				}
+				r.hearMany(8, 20)
 				r.applied()
 				view := r.render()
 				for i, text := range firsts {
@@ -158,9 +152,7 @@ func TestWithNothingVerbatimTheHeadIsSent(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: good})
 	r.policy.KeepLastN = 0
 	r.talk("hello")
-	for range 9 {
-		r.hear(filler(20))
-	}
+	r.hearMany(9, 20)
 	r.applied()
 	view := r.request()
 	if r.c.Gauge().Lines != 0 || len(view) != 2 || !strings.Contains(view[1].Text, "hello") {

@@ -17,11 +17,11 @@ import (
 )
 
 // held is a worker that does nothing until release is closed.
-func held(release <-chan struct{}) *llmtest.Model {
+func held(release <-chan struct{}, answer func(context.Context, int, llm.Request) (llm.Response, error)) *llmtest.Model {
 	return &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
 		case <-release:
-			return good(ctx, n, req)
+			return answer(ctx, n, req)
 		case <-ctx.Done():
 			return llm.Response{}, ctx.Err()
 		}
@@ -30,7 +30,7 @@ func held(release <-chan struct{}) *llmtest.Model {
 
 func TestALevelReachedWhileAWorkerRunsStartsNoOther(t *testing.T) {
 	release := make(chan struct{})
-	r := newRig(t, 8000, held(release))
+	r := newRig(t, 8000, held(release, good))
 	for r.c.Gauge().Running == nil {
 		r.hear(filler(20))
 	}
@@ -102,9 +102,7 @@ func TestASummaryIsAppliedBetweenACallAndItsResult(t *testing.T) {
 	r.request()
 	add(compactor.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "look", Arguments: "{}"}, {ID: "b", Name: "look", Arguments: "{}"}}})
 	add(compactor.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: "one"})
-	if e := r.compact(""); e.State != compactor.EventApplied {
-		t.Fatalf("%+v", e)
-	}
+	r.applied()
 	add(compactor.Message{Role: llm.RoleTool, CallID: "b", Tool: "look", Text: "two"})
 	view := r.request()
 	n := len(view)
@@ -112,9 +110,7 @@ func TestASummaryIsAppliedBetweenACallAndItsResult(t *testing.T) {
 		t.Errorf("the view is %+v", view)
 	}
 	add(compactor.Message{Role: llm.RoleAssistant, Text: "done"})
-	if err := r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: "r", Pieces: []string{"done"}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.conv.Finish(t.Context(), memory.Outcome{Turn: asked.Seq, Messages: rows, Reply: "r", Pieces: []string{"done"}}))
 	r.said = append(r.said, rows...)
 	r.c.Answered()
 	r.verify()
@@ -298,9 +294,7 @@ func TestHealthyWorkIsSilentInTheLog(t *testing.T) {
 // However long a conversation goes on, a message is summarized again only as often as
 // the stack is deep, and that grows with the logarithm of what was summarized.
 func TestTheStackIsAsDeepAsTheLogarithm(t *testing.T) {
-	r := newRig(t, 4000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, filler(90))})), nil
-	}})
+	r := newRig(t, 4000, wordyWorker(filler(90)))
 	leaves := 0
 	for i := range 800 {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(40)))

@@ -2,7 +2,6 @@ package compactor_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -48,9 +47,7 @@ func lostUndo(t *testing.T, appliedSets int, u *undoRefuser) (r *rig, view strin
 	t.Helper()
 	r = newRig(t, 8000, &llmtest.Model{Func: good})
 	for range appliedSets {
-		for range 30 {
-			r.hear(fmt.Sprintf("note %d %s", len(r.said), filler(50)))
-		}
+		r.hearMany(30, 50)
 		view = r.render()
 		r.applied()
 	}

@@ -47,9 +47,7 @@ func (r *rig) applied() {
 	if e := r.c.Compact(compactor.OnManual, ""); e.State != compactor.EventStarted {
 		r.t.Fatalf("compact: %+v", e)
 	}
-	if err := r.c.Wait(r.t.Context()); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, r.c.Wait(r.t.Context()))
 	if r.seen(compactor.EventApplied) == applied {
 		r.t.Fatal("nothing applied")
 	}
@@ -98,14 +96,10 @@ func TestUndoRestoresExactlyTheEarlierView(t *testing.T) {
 }
 
 func TestUndoTakesRollupsBackWithTheirLeaf(t *testing.T) {
-	r := newRig(t, 6000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": fmt.Sprintf("Summary %d. %s", n, filler(100))})), nil
-	}})
+	r := newRig(t, 6000, wordyWorker(filler(100)))
 	r.policy.KeepLastN = 1
 	for round := 0; ; round++ {
-		for range 5 {
-			r.hear(filler(100))
-		}
+		r.hearMany(5, 100)
 		before := r.render()
 		r.applied()
 		if !strings.Contains(fmt.Sprint(r.c.Gauge().Stack), string(compactor.Rollup)) {
@@ -128,9 +122,7 @@ func TestUndoTakesRollupsBackWithTheirLeaf(t *testing.T) {
 func TestUndoIsRefused(t *testing.T) {
 	t.Run("with numbers, where the view would reach aggressive", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: good})
-		for i := range 30 {
-			r.hear(fmt.Sprintf("note %d %s", i, filler(100)))
-		}
+		r.hearMany(30, 100)
 		r.applied()
 		for r.c.Gauge().Used < 8000*75/100 {
 			r.hear(filler(100))
@@ -149,9 +141,7 @@ func TestUndoIsRefused(t *testing.T) {
 	})
 	t.Run("in words, where it was changed since", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: good})
-		for i := range 30 {
-			r.hear(fmt.Sprintf("note %d %s", i, filler(50)))
-		}
+		r.hearMany(30, 50)
 		r.applied()
 		r.edit(3, "something else")
 		r.refused("changed since")
@@ -230,8 +220,7 @@ func TestWhatWasUndoneIsLeftAloneUntilAggressive(t *testing.T) {
 			t.Errorf("it is a %s at once", kind)
 		}
 		r.policy.KeepLastN, r.policy.TailTokens = 500, 200_000 // nothing else is old enough
-		r.c.Compact(compactor.OnManual, "")
-		r.settle()
+		r.compactAndSettle()
 		if kind := r.c.Gauge().Stack[0].Kind; kind == compactor.Placeholder {
 			t.Error("it is a placeholder after somebody's wish")
 		}
@@ -294,9 +283,7 @@ func TestUndoWhileSummariesAreApplied(t *testing.T) {
 	undone := 0
 	try := func() {
 		e, err := r.c.Undo(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if e.State == compactor.EventUndone {
 			undone++
 		}
@@ -423,9 +410,7 @@ func TestUndoTakesBackWhatWasAppliedTogetherWithAnEarlierSessionsSummary(t *test
 			lines := r.c.Gauge().Lines
 			r.applied()
 			all, err := r.conv.AppliedCompactions(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if rows := all[len(all)-1].Rows; len(rows) != 2 || rows[0].To > r.ends[0] || rows[1].From <= r.ends[0] {
 				t.Fatalf("the latest compaction is %+v", rows)
 			}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -26,13 +25,9 @@ func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 		r.talk(fact)
 	}
 	r.chat(20)
-	if e := r.compact(""); e.State != compactor.EventApplied {
-		t.Fatalf("it ended as %+v", e)
-	}
+	r.applied()
 	found, err := r.conv.SearchMemories(t.Context(), "", 50)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, m := range found {
 		contents = append(contents, m.Content)
 	}

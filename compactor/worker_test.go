@@ -69,9 +69,7 @@ func (r *rig) compact(focus string) compactor.Event {
 	if e := r.c.Compact(compactor.OnManual, focus); e.State != compactor.EventStarted {
 		r.t.Fatalf("it did not start: %+v", e)
 	}
-	if err := r.c.Wait(context.Background()); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, r.c.Wait(context.Background()))
 	return r.c.Gauge().Last
 }
 
@@ -105,9 +103,7 @@ func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
 				r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback, o.Log = other, log.logger() })
 				for range 2 {
 					r.chat(30)
-					if e := r.compact(""); e.State != compactor.EventApplied {
-						t.Fatalf("it ended as %+v", e)
-					}
+					r.applied()
 				}
 				for _, row := range r.c.Gauge().Stack {
 					if row.By != compactor.ByWorker || row.Model != "large" {
@@ -145,9 +141,7 @@ func TestEachModelHasAWindowOfItsOwn(t *testing.T) {
 	worker, other := &llmtest.Model{Label: "large", Func: refuse}, &llmtest.Model{Label: "small", Tokens: 4000, Func: small}
 	r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback = other })
 	r.chat(200)
-	if e := r.compact(""); e.State != compactor.EventApplied {
-		t.Fatalf("it ended as %+v", e)
-	}
+	r.applied()
 	if n := len(worker.Requests()); n != 1 {
 		t.Errorf("the large one was asked %d times", n)
 	}
@@ -293,9 +287,7 @@ func TestASummaryThatWasCutOffHasMoreRoomTheSecondTime(t *testing.T) {
 	}}
 	r := newRig(t, 100_000, worker)
 	r.chat(30)
-	if e := r.compact(""); e.State != compactor.EventApplied {
-		t.Fatalf("it ended as %+v", e)
-	}
+	r.applied()
 	asked := worker.Requests()
 	if len(asked) != 2 || asked[1].MaxTokens < asked[0].MaxTokens*3/2 {
 		t.Errorf("%d requests, of at most %d and %d tokens", len(asked), asked[0].MaxTokens, asked[len(asked)-1].MaxTokens)
@@ -303,9 +295,7 @@ func TestASummaryThatWasCutOffHasMoreRoomTheSecondTime(t *testing.T) {
 }
 
 func TestThoughtsAreNotPartOfASummary(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-		return summary("<think>who is Ada?</think>Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12."), nil
-	}})
+	r := newRig(t, 100_000, says("<think>who is Ada?</think>Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12."))
 	r.chat(30)
 	if e := r.compact(""); e.Summary != "Ada took notes 1 to 9. The server said 401; I'm sorry, she wrote in note 12." {
 		t.Errorf("it ended as %+v", e)
@@ -364,9 +354,7 @@ func TestEachAttemptOfAWorkerCounts(t *testing.T) {
 	})
 	defer server.Close()
 	model, err := openai.New(openai.Options{BaseURL: server.URL, Window: 100_000, RetryDelay: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := tuned(t, 100_000, nil, func(o *compactor.Options) { o.Worker = model })
 	r.chat(30)
 	if e := r.compact(""); e.State != compactor.EventFailed || len(server.Requests()) != r.policy.MaxTurns {
@@ -634,9 +622,7 @@ func TestEveryCompactionSavesMemories(t *testing.T) {
 func TestTheWorkerThinksAsHardAsThePolicySays(t *testing.T) {
 	for _, effort := range []string{"low", "", "max"} {
 		t.Run(fmt.Sprintf("%q", effort), func(t *testing.T) {
-			r := newRig(t, 20_000, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-				return summary("They talked about notes."), nil
-			}})
+			r := newRig(t, 20_000, says("They talked about notes."))
 			if effort != "low" { // which is the default
 				r.set(func(p *compactor.Policy) { p.Reasoning = effort })
 			}
@@ -658,9 +644,7 @@ func TestTheWorkerThinksAsHardAsThePolicySays(t *testing.T) {
 func TestTheWorkerThinksInsideItsWindow(t *testing.T) {
 	for _, window := range []int{8000, 20_000, 128_000} {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
-			r := newRig(t, window, &llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) {
-				return summary("They talked about notes."), nil
-			}})
+			r := newRig(t, window, says("They talked about notes."))
 			r.chat(40)
 			r.compact("")
 			requests := r.worker.Requests()
