@@ -40,6 +40,16 @@ func (r *rig) want(focus string) (e compactor.Event, ended *[]compactor.Event) {
 	}), ended
 }
 
+// scheduled asks while something runs.
+func (r *rig) scheduled() (ended *[]compactor.Event) {
+	r.t.Helper()
+	e, ended := r.want("")
+	if e.State != compactor.EventScheduled {
+		r.t.Fatalf("it is %+v", e)
+	}
+	return ended
+}
+
 func (r *rig) isOne(ended *[]compactor.Event, state compactor.EventState) (e compactor.Event) {
 	r.t.Helper()
 	r.mu.Lock()
@@ -158,10 +168,7 @@ func TestARequestBehindALevelsLeafSummarizesTheRest(t *testing.T) {
 		}
 		synctest.Wait()
 		r.resize(100_000)
-		e, ended := r.want("")
-		if e.State != compactor.EventScheduled {
-			t.Fatalf("it is %+v", e)
-		}
+		ended := r.scheduled()
 		r.settle()
 		if told := r.isOne(ended, compactor.EventApplied); told.To != 36 {
 			t.Errorf("it summarized %+v", told)
@@ -179,10 +186,7 @@ func TestARequestWhileWorkIsDoneAheadShowsIt(t *testing.T) {
 		if running := r.c.Gauge().Running; running == nil || running.Trigger != compactor.OnPrepare {
 			t.Fatalf("running is %+v", running)
 		}
-		e, ended := r.want("")
-		if e.State != compactor.EventScheduled {
-			t.Fatalf("it is %+v", e)
-		}
+		ended := r.scheduled()
 		r.settle()
 		r.isOne(ended, compactor.EventApplied)
 		if g := r.c.Gauge(); len(g.Prepared) != 0 || len(g.Stack) == 0 {
@@ -196,10 +200,7 @@ func TestARequestWhileWorkIsDoneAheadShowsIt(t *testing.T) {
 func TestAScheduledRequestThatHasNothingLeftToDoSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := repairing(t, good)
-		e, ended := r.want("")
-		if e.State != compactor.EventScheduled {
-			t.Fatalf("it is %+v", e)
-		}
+		ended := r.scheduled()
 		r.set(func(p *compactor.Policy) { p.KeepLastN = 500 })
 		r.settle()
 		if told := r.isOne(ended, compactor.EventNoop); told.Error == "" {
@@ -226,9 +227,8 @@ func TestAVetoOfAScheduledRequestReachesWhoRequestedIt(t *testing.T) {
 		r.chat(20)
 		r.c.Check(t.Context())
 		synctest.Wait() // until what was hidden is filled
-		if e, ended := r.want(""); e.State != compactor.EventScheduled {
-			t.Fatalf("it is %+v", e)
-		} else if r.settle(); r.isOne(ended, compactor.EventNoop).Error != errWorker.Error() {
+		ended := r.scheduled()
+		if r.settle(); r.isOne(ended, compactor.EventNoop).Error != errWorker.Error() {
 			t.Errorf("it ended as %+v", *ended)
 		}
 		if paused := r.c.Gauge().Paused; paused != "" {
@@ -241,10 +241,7 @@ func TestAVetoOfAScheduledRequestReachesWhoRequestedIt(t *testing.T) {
 func TestAScheduledRequestEndsWithTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := repairing(t, good)
-		e, ended := r.want("")
-		if e.State != compactor.EventScheduled {
-			t.Fatalf("it is %+v", e)
-		}
+		ended := r.scheduled()
 		r.close()
 		if told := r.isOne(ended, compactor.EventNoop); !strings.Contains(told.Error, "ask again") {
 			t.Errorf("it ended as %+v", told)

@@ -3,7 +3,7 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -132,14 +132,7 @@ func TestManyAskForACompactionAtOnce(t *testing.T) {
 
 func TestEmergencyActsAtOnceWhileAWorkerHangs(t *testing.T) {
 	release := make(chan struct{})
-	r := newRig(t, 8000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		select {
-		case <-release:
-			return good(ctx, n, req)
-		case <-ctx.Done():
-			return llm.Response{}, ctx.Err()
-		}
-	}})
+	r := newRig(t, 8000, held(release, good))
 	for i := range 400 {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(20)))
 		if g := r.c.Gauge(); g.Used >= g.Window*95/100 {
@@ -164,20 +157,10 @@ func TestEmergencyActsAtOnceWhileAWorkerHangs(t *testing.T) {
 
 func TestAFailedWorkerChangesNothing(t *testing.T) {
 	behaviours := map[string]func(context.Context, int, llm.Request) (llm.Response, error){
-		"overloaded":     broken,
-		"another error":  func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, errWorker },
-		"panic":          func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") },
-		"empty":          func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("  \n"), nil },
-		"reasoning only": func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("<think>hm"), nil },
-		"tool syntax": func(context.Context, int, llm.Request) (llm.Response, error) {
-			return llmtest.Say(`<tool_call>{"name": "summarize"}</tool_call>`), nil
-		},
-		"cut off": func(context.Context, int, llm.Request) (llm.Response, error) {
-			resp := llmtest.Say("Half a summ")
-			resp.FinishReason = llm.FinishLength
-			return resp, nil
-		},
-		"hardly shorter": func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(filler(4000)), nil },
+		"overloaded":    broken,
+		"another error": func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, errWorker },
+		"panic":         func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") },
+		"empty":         func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("  \n"), nil },
 		"tools for ever": func(context.Context, int, llm.Request) (llm.Response, error) {
 			return llmtest.Use(llmtest.Call("x", "memory_save", map[string]any{})), nil
 		},
@@ -266,6 +249,8 @@ func TestTheExtractiveSummarizerStandsIn(t *testing.T) {
 	r.verify()
 }
 
+// However long a conversation goes on, a message is summarized again only as often as
+// the stack is deep, and that grows with the logarithm of what was summarized.
 func TestTheStackStaysInsideItsBudget(t *testing.T) {
 	for name, worker := range map[string]*llmtest.Model{
 		"with a model": {Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
@@ -276,8 +261,9 @@ func TestTheStackStaysInsideItsBudget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, 4000, worker)
-			for i := range 800 {
-				r.hear(fmt.Sprintf("On day %d Ada saw %d birds near River%d. %s", i, i*7, i, filler(20)))
+			leaves := 0
+			for i := range 600 {
+				r.hear(fmt.Sprintf("On day %d Ada saw %d birds near River%d. %s", i, i*7, i, filler(40)))
 				r.settle()
 				cost := 0
 				for _, row := range r.c.Gauge().Stack {
@@ -286,14 +272,20 @@ func TestTheStackStaysInsideItsBudget(t *testing.T) {
 				if budget := 4000 * 15 / 100; cost > budget {
 					t.Fatalf("after %d messages the stack has %d of %d tokens", i+1, cost, budget)
 				}
-			}
-			if applied := r.seen(compactor.EventApplied); applied < 40 {
-				t.Errorf("only %d applied compactions", applied)
-			}
-			for _, row := range r.c.Gauge().Stack {
-				if row.Level > compactor.MaxLevel {
-					t.Errorf("row %d has level %d", row.ID, row.Level)
+				leaves = 0
+				for _, e := range r.events {
+					if e.State == compactor.EventApplied && e.Kind == compactor.Leaf {
+						leaves++
+					}
 				}
+				for _, row := range r.c.Gauge().Stack {
+					if most := 3 + bits.Len(uint(leaves)); worker != nil && row.Level > most || row.Level > compactor.MaxLevel {
+						t.Fatalf("after %d summaries row %d has level %d", leaves, row.ID, row.Level)
+					}
+				}
+			}
+			if leaves < 25 {
+				t.Errorf("%d summaries only", leaves)
 			}
 			r.verify()
 		})
@@ -310,11 +302,7 @@ func TestARestartRendersTheSameBytes(t *testing.T) {
 			r.hear(fmt.Sprintf("note %d %s", i, filler(150)))
 		}
 		r.settle()
-		before := r.render()
-		r.restart()
-		if after := r.render(); after != before {
-			t.Fatalf("after message %d the view changed:\n--- before\n%s\n--- after\n%s", i, before, after)
-		}
+		r.asRestarted()
 	}
 	if r.seen(compactor.EventApplied) == 0 {
 		t.Error("nothing applied: the test shows nothing")
@@ -401,11 +389,7 @@ func TestOldToolResultsAreClearedWithAChangeOfTheHead(t *testing.T) {
 		t.Errorf("%d results stand after a change of the head", strings.Count(view, "RESULT-"))
 	}
 	r.verify()
-	before := r.render()
-	r.restart()
-	if r.render() != before {
-		t.Error("a restart shows other results")
-	}
+	r.asRestarted()
 }
 
 func TestTheWorkerSavesMemories(t *testing.T) {
@@ -458,32 +442,6 @@ func TestAServerWithoutToolsIsAskedForPlainText(t *testing.T) {
 	r.verify()
 }
 
-func TestALargeSpanIsReadInChunks(t *testing.T) {
-	worker := &llmtest.Model{Tokens: 4000, Func: good}
-	r := newRig(t, 100_000, worker)
-	for i := range 200 {
-		r.hear(fmt.Sprintf("note-%d %s", i, filler(40)))
-	}
-	r.compactAndSettle()
-	if len(worker.Requests()) < 4 {
-		t.Fatalf("a span of 10 000 tokens was read by a worker of 4 000 in %d requests", len(worker.Requests()))
-	}
-	var all strings.Builder
-	for _, req := range worker.Requests() {
-		text := req.Messages[1].Text
-		if n := compactor.Estimate(text); n > 4000 {
-			t.Errorf("a request has %d tokens", n)
-		}
-		all.WriteString(text)
-	}
-	for i := range 196 {
-		if !strings.Contains(all.String(), fmt.Sprintf("note-%d ", i)) {
-			t.Errorf("no request had message %d", i+1)
-		}
-	}
-	r.verify()
-}
-
 func TestHostileTextCannotCloseTheTranscriptOrForgeALine(t *testing.T) {
 	worker := &llmtest.Model{Func: good}
 	r := newRig(t, 100_000, worker)
@@ -523,14 +481,7 @@ func TestCloseCancelsTheWorkerAndLosesNothing(t *testing.T) {
 func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.policy.Enabled = false // only emergency
-	refuse := &refusing{Conversation: r.conv}
-	c := openOwner(t, compactor.Options{
-		Records: refuse, System: "You are a test.", MaxOutput: 100,
-		Policy: func() compactor.Policy { return r.policy }, Window: func() int { return r.window }, Log: slog.New(slog.DiscardHandler),
-	})
-	r.c.Close()
-	r.c = c
-	refuse.on = true
+	refuse := r.refusing()
 	for i := range 300 {
 		r.hear(fmt.Sprintf("note %d %s", i, filler(30)))
 		if g := r.c.Gauge(); g.Used >= g.Window*95/100 {
@@ -550,17 +501,25 @@ func TestAFullDiskHidesInMemoryAndWritesLater(t *testing.T) {
 	if err := r.checkShown(); err != nil {
 		t.Error(err)
 	}
-	before := r.render()
-	r.restart()
-	if r.render() != before {
-		t.Errorf("after the disk took the placeholders a restart shows something else:\n%.300s\n---\n%.300s", before, r.render())
-	}
+	r.asRestarted()
 }
 
 // refusing is a store whose disk takes no change of the head while it is on.
 type refusing struct {
 	*memory.Conversation
 	on bool
+}
+
+// refusing restarts the rig on such a store, which refuses from now on.
+func (r *rig) refusing() *refusing {
+	r.t.Helper()
+	records := &refusing{on: true}
+	r.tune = func(o *compactor.Options) {
+		records.Conversation = r.conv
+		o.Records = records
+	}
+	r.restart()
+	return records
 }
 
 func (r *refusing) Apply(ctx context.Context, version int64, change compactor.Change) (compactor.Head, bool, error) {

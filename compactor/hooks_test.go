@@ -260,19 +260,8 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 		return good(ctx, n, req)
 	}}
 	r := newRig(t, 100_000, worker)
-	var mu sync.Mutex
-	r.c.Close()
-	policy := compactor.DefaultPolicy()
-	policy.Focus = "names"
-	old := policy
-	r.c = openOwner(t, compactor.Options{
-		Records: r.conv, Window: func() int { return 100_000 }, System: "You are a test.", MaxOutput: 100, Worker: worker, Log: slog.New(slog.DiscardHandler),
-		Policy: func() compactor.Policy {
-			mu.Lock()
-			defer mu.Unlock()
-			return policy
-		},
-	})
+	r.policy.Focus = "names"
+	old := r.policy
 	hear := func() {
 		for range 20 {
 			r.hear("a word " + filler(30))
@@ -281,10 +270,8 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 	hear()
 	r.c.Compact(compactor.OnManual, "")
 	<-started
-	mu.Lock()
-	policy.Focus, policy.KeepLastN = "numbers", 7
-	now := policy
-	mu.Unlock()
+	r.set(func(p *compactor.Policy) { p.Focus, p.KeepLastN = "numbers", 7 })
+	now := r.policy
 	r.c.Check(t.Context())
 	close(goOn)
 	r.settle()
@@ -295,11 +282,8 @@ func TestARunningJobKeepsThePolicyItBeganWith(t *testing.T) {
 		t.Errorf("the rows are %+v", stack)
 	}
 	// What a row says of the policy it was made with is never taken for the policy.
-	mu.Lock()
-	policy.Focus = "places"
-	mu.Unlock()
-	r.restart()
 	r.policy.Focus = "places"
+	r.restart()
 	hear()
 	r.compactAndSettle()
 	if stack := r.c.Gauge().Stack; len(stack) != 3 || stack[2].Focus != "places" {

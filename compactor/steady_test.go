@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/bits"
 	"strings"
 	"sync"
 	"testing"
@@ -289,30 +288,4 @@ func TestHealthyWorkIsSilentInTheLog(t *testing.T) {
 	if r.seen(compactor.EventApplied) < 3 || log.String() != "" {
 		t.Errorf("%d applied compactions, and the log says\n%s", r.seen(compactor.EventApplied), log.String())
 	}
-}
-
-// However long a conversation goes on, a message is summarized again only as often as
-// the stack is deep, and that grows with the logarithm of what was summarized.
-func TestTheStackIsAsDeepAsTheLogarithm(t *testing.T) {
-	r := newRig(t, 4000, wordyWorker(filler(90)))
-	leaves := 0
-	for i := range 800 {
-		r.hear(fmt.Sprintf("note %d %s", i, filler(40)))
-		r.settle()
-		leaves = 0
-		for _, e := range r.events {
-			if e.State == compactor.EventApplied && e.Kind == compactor.Leaf {
-				leaves++
-			}
-		}
-		for _, row := range r.c.Gauge().Stack {
-			if most := 3 + bits.Len(uint(leaves)); row.Level > most {
-				t.Fatalf("after %d summaries row %d has level %d", leaves, row.ID, row.Level)
-			}
-		}
-	}
-	if leaves < 50 {
-		t.Errorf("%d summaries only", leaves)
-	}
-	r.verify()
 }

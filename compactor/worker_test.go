@@ -129,7 +129,9 @@ func TestTheAgentsModelStandsInForTheWorkers(t *testing.T) {
 }
 
 func TestEachModelHasAWindowOfItsOwn(t *testing.T) {
+	var read strings.Builder
 	small := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		read.WriteString(req.Messages[1].Text)
 		if tokens := compactor.Estimate(req.Messages[1].Text); tokens > 4000 {
 			t.Errorf("a model of 4000 was sent %d tokens", tokens)
 		}
@@ -147,6 +149,11 @@ func TestEachModelHasAWindowOfItsOwn(t *testing.T) {
 	}
 	if n := len(other.Requests()); n < 4 {
 		t.Errorf("the small one was asked %d times", n)
+	}
+	for i := range 196 {
+		if !strings.Contains(read.String(), fmt.Sprintf("note-%d ", i)) {
+			t.Errorf("message %d was not read", i+1)
+		}
 	}
 	r.verify()
 }
